@@ -1,0 +1,59 @@
+package kernel
+
+import "golang.org/x/sys/cpu"
+
+//go:generate go -C asm run . -out ../kernel_amd64.s -stubs ../stubs_amd64.go -pkg kernel
+
+var fast = detect()
+
+func detect() *Set {
+	if !cpu.X86.HasAVX2 {
+		return nil
+	}
+	return &Set{Name: "avx2", Unpack8: unpack8Fast, Describe: describeFast, Squares: squaresFast}
+}
+
+func unpack8Fast(dst *[8][]float32, at int, src []byte, frame, n int) int {
+	n &^= 7
+	if n == 0 {
+		return 0
+	}
+	src = src[:(n-1)*frame+32] // the assembly does not check
+	var to [8]*float32
+	for c, d := range dst {
+		to[c] = &d[at : at+n][0]
+	}
+	unpack8AVX2(&to[0], &src[0], frame, n/8)
+	return n
+}
+
+func describeFast(x []float32, shift float64) (sum float64, low, high float32, pair, triple bool) {
+	n := whole(len(x))
+	if n == 0 {
+		return describe(x, shift)
+	}
+	var acc [lanes]float64
+	var lows, highs [8]float32
+	bits := describeAVX2(&acc[0], &lows[0], &highs[0], &x[0], n/lanes, shift)
+	low, high = lows[0], highs[0]
+	for i := range lows {
+		low, high = min(low, lows[i]), max(high, highs[i])
+	}
+	equal := 0
+	if bits&0xFF != 0 {
+		equal |= 1
+	}
+	if bits>>8 != 0 {
+		equal |= 2
+	}
+	return rest(x, n, &acc, low, high, shift, equal)
+}
+
+func squaresFast(x []float32, mean float64) float64 {
+	n := len(x) / lanes
+	var acc [lanes]float64
+	if n > 0 {
+		squaresAVX2(&acc[0], &x[0], n, mean)
+	}
+	return squaresRest(x[n*lanes:], &acc, mean)
+}

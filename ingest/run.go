@@ -1,0 +1,32 @@
+package ingest
+
+// Run is one acquisition at one condition: a file, or a row interval of one.
+// Channels of a run were recorded together and share its set-up and speed.
+type Run struct {
+	ID         string      // unique in the experiment; file path, with "[row0:row1]" when it is an interval
+	Path       string      // the file
+	Row0, Row1 int64       // sample interval [Row0, Row1); Row1 < 0: to the end
+	Recordings []Recording // what the run holds, in the file's channel order
+}
+
+// Recording is one channel of a run, or the group of channels sampled at the
+// same instants that make one outcome vector (lift and drag).
+type Recording struct {
+	ID         string             // unique in the experiment: the run's ID, with "#channel" when a run has several
+	Channels   []int              // indices into Info.Channels
+	Conditions map[string]float64 // independent variables of this recording
+}
+
+// Stats are the statistics of one channel over a run, in the unit delivered.
+type Stats struct {
+	Samples  int64   `json:"samples"`
+	Min      float64 `json:"min"`
+	Max      float64 `json:"max"`
+	Mean     float64 `json:"mean"`
+	RMS      float64 `json:"rms"`       // about zero
+	Std      float64 `json:"std"`       // about the mean, population
+	Clipped  int64   `json:"clipped"`   // samples in runs of ≥ 3 equal to the channel's extreme value, integer formats only
+	Constant int64   `json:"constant"`  // longest stretch of equal samples
+	NaN      int64   `json:"nan"`       // NaN or infinite samples
+	FirstNaN int64   `json:"first_nan"` // index of the first of them, −1 if none
+}

@@ -1,0 +1,439 @@
+package ingest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"strconv"
+
+	"doubletake/ingest/kernel"
+)
+
+// scanBlock is how many samples per channel are read at a time. Means are
+// formed per block, so that it is part of the result's last bits: fixed.
+const scanBlock = 8192
+
+// Scan reads a run once, all channels of it, and returns one Stats for every
+// channel of every recording, in that order (for a run without recordings:
+// for every channel of the file), in the unit the Reader delivers. Row1 < 0, or
+// Row0 and Row1 both 0, mean the whole file.
+//
+// Mean and deviation are those of blocks of 8192 samples less the first sample,
+// each in two passes, joined pairwise after Chan, Golub and LeVeque (1979): no
+// cancellation whatever the offset. A NaN or infinite sample in a channel of a recording is
+// a *DataError that names channel and sample (index in the file).
+//
+// Warnings: "stuck-column" for a channel, used or not, that is constant over a
+// run of at least 10 samples; "clipping" for integer samples of a used channel
+// that stay at its extreme for three and more, if that extreme is the format's
+// limit or the plateau has steep flanks (the rounded peak of a slow quantised
+// wave has none); "jittered-clock" when the steps of a text file's time column
+// vary by more than 5 % of their mean, "clock-backwards" when one is not
+// positive. The clock is judged here and not in Open, which reads only its ends.
+//
+// A Reader of another package may tell that its samples are quantised by a
+// method Quantum() (step, low, high float64).
+func Scan(ctx context.Context, r Reader, run Run) ([]Stats, []Warning, error) {
+	return scanRun(ctx, r, run, false)
+}
+
+// scanRun is Scan; tolerant counts what is no finite number instead of ending there.
+func scanRun(ctx context.Context, r Reader, run Run, tolerant bool) ([]Stats, []Warning, error) {
+	r, run = sameLength(r, run)
+	info := r.Info()
+	used := make([]bool, len(info.Channels))
+	var order []int
+	for _, rec := range run.Recordings {
+		for _, c := range rec.Channels {
+			if c < 0 || c >= len(used) {
+				return nil, nil, &DataError{Path: info.Path, Want: fmt.Sprintf("channel %d", c+1), Found: plural(int64(len(used)), "channel")}
+			}
+			used[c] = true
+			order = append(order, c)
+		}
+	}
+	if len(run.Recordings) == 0 {
+		for c := range used {
+			used[c] = true
+			order = append(order, c)
+		}
+	}
+	if len(used) == 0 {
+		return nil, nil, nil
+	}
+	row1 := info.Channels[0].Samples
+	if run.Row1 >= 0 && (run.Row1 > 0 || run.Row0 > 0) {
+		if run.Row1 > row1 {
+			return nil, nil, &DataError{Path: info.Path, Place: fmt.Sprintf("samples %d to %d", run.Row0, run.Row1), Found: plural(row1, "sample"), Want: fmt.Sprintf("%d samples", run.Row1)}
+		}
+		row1 = run.Row1
+	}
+	if run.Row0 < 0 || run.Row0 >= row1 {
+		return nil, nil, &DataError{Path: info.Path, Place: fmt.Sprintf("samples %d to %d", run.Row0, row1), Want: "at least one sample", Found: "none"}
+	}
+	if s, ok := r.(interface{ setSoft(soft []bool) }); ok {
+		soft := make([]bool, len(used))
+		for c, u := range used {
+			soft[c] = tolerant || !u
+		}
+		s.setSoft(soft)
+		defer s.setSoft(nil)
+	}
+
+	all := make([]int, len(used))
+	acc := make([]accumulator, len(used))
+	quantum := func() (step, low, high float64) { return 0, 0, 0 }
+	switch q := r.(type) {
+	case *rawReader:
+		quantum = q.quantum
+	case interface {
+		Quantum() (step, low, high float64)
+	}:
+		quantum = q.Quantum
+	}
+	step, low, high := quantum()
+	for c := range all {
+		all[c] = c
+		acc[c].begin(step)
+	}
+	clock := -1
+	for c, ch := range info.Channels {
+		if ch.IsTime() {
+			clock = c
+			break
+		}
+	}
+	var steps stepRange
+
+	sc := &scan{ctx: ctx, info: &info, run: run, row1: row1, all: all, used: used, acc: acc, tolerant: tolerant}
+	var err error
+	if raw, ok := r.(*rawReader); ok && raw.Exact32() && clock < 0 {
+		k := kernel.Best()
+		err = scanBlocks(sc, raw.Read32, func(c int, x []float32) { acc[c].addFast(k, x) })
+	} else {
+		err = scanBlocks(sc, r.Read, func(c int, x []float64) {
+			addTo(&acc[c], x)
+			if c == clock {
+				steps.add(x)
+			}
+		})
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+
+	stats := make([]Stats, 0, len(order))
+	for _, c := range order {
+		s, _ := acc[c].stats()
+		stats = append(stats, s)
+	}
+	var warns []Warning
+	warn := func(code, format string, args ...any) {
+		warns = append(warns, Warning{Path: info.Path, Code: code, Text: fmt.Sprintf(format, args...)})
+	}
+	noun, row := "channel", "sample"
+	if info.Format == "text" {
+		noun, row = "column", "row"
+	}
+	for c := range acc {
+		a, ch := &acc[c], info.Channels[c]
+		s, flank := a.stats()
+		switch {
+		case s.Samples >= 10 && s.Min == s.Max && s.NaN == 0:
+			end := ": not used as a condition"
+			if used[c] {
+				end = ": it measured nothing"
+			}
+			warn("stuck-column", "%s %s is stuck at %s in all %s%s", noun, ch.Name, strconv.FormatFloat(s.Min, 'g', -1, 64), plural(s.Samples, row), end)
+		case used[c] && s.Clipped > 0 && (s.Max >= high || s.Min <= low || flank > 4*step):
+			warn("clipping", "%s %s is clipped: %d of %s lie at its extremes (%s, %s), three and more in a row", noun, ch.Name, s.Clipped, plural(s.Samples, row),
+				strconv.FormatFloat(s.Min, 'g', 6, 64), strconv.FormatFloat(s.Max, 'g', 6, 64))
+		}
+	}
+	if clock >= 0 && steps.n > 1 {
+		mean := (steps.last - steps.first) / float64(steps.n-1)
+		name := info.Channels[clock].Name
+		switch {
+		case steps.min <= 0:
+			warn("clock-backwards", "column %s stands still or goes back by %g %s: samples may be missing or out of order", name, 0-steps.min, info.Channels[clock].Unit)
+		case steps.max-mean > 0.05*mean || mean-steps.min > 0.05*mean:
+			warn("jittered-clock", "steps of column %s vary from %.4g to %.4g %s about a mean of %.4g: spectra assume even steps", name, steps.min, steps.max, info.Channels[clock].Unit, mean)
+		}
+	}
+	return stats, warns, nil
+}
+
+// scan is what a pass over a run needs to know of it.
+type scan struct {
+	ctx  context.Context
+	info *Info
+	run  Run
+	row1 int64
+	all  []int // all channels
+	used []bool
+	acc  []accumulator
+
+	tolerant bool
+}
+
+// scanBlocks reads the run block by block and passes each channel's samples to
+// add. It returns a *DataError at the first channel in use with a sample that
+// is no finite number.
+func scanBlocks[T floats](s *scan, read func(channels []int, start int64, dst [][]T) (int, error), add func(c int, x []T)) error {
+	// With thousands of channels shorter blocks keep the memory bounded.
+	per := max(1, min(scanBlock, 1<<22/len(s.all)))
+	dst := make([][]T, len(s.all))
+	for c := range dst {
+		dst[c] = make([]T, per)
+	}
+	for at := s.run.Row0; at < s.row1; {
+		if err := s.ctx.Err(); err != nil {
+			return err
+		}
+		m := int(min(int64(per), s.row1-at))
+		for c := range dst {
+			dst[c] = dst[c][:m]
+		}
+		n, err := read(s.all, at, dst)
+		if err != nil && !errors.Is(err, io.EOF) {
+			return fmt.Errorf("scan run %s: %w", s.run.ID, err)
+		}
+		if n < m {
+			return &DataError{Path: s.info.Path, Place: fmt.Sprintf("sample %d", at+int64(n)), Want: plural(s.row1, "sample"), Found: "the end of the data"}
+		}
+		for c, x := range dst {
+			add(c, x)
+			if s.used[c] && s.acc[c].nan > 0 && !s.tolerant {
+				i := s.acc[c].firstNaN
+				return &DataError{
+					Path: s.info.Path, Place: fmt.Sprintf("channel %s, sample %d", s.info.Channels[c].Name, s.run.Row0+i),
+					Want: "a finite number", Found: strconv.FormatFloat(float64(x[i-(at-s.run.Row0)]), 'g', -1, 64),
+					Hint: "leave the interval out with row0 and row1 in the conditions table, or the channel with channels",
+				}
+			}
+		}
+		at += int64(n)
+	}
+	return nil
+}
+
+// setSoft makes bad cells of the channels marked NaN instead of errors.
+func (t *textReader) setSoft(soft []bool) {
+	if soft == nil {
+		t.soft = nil
+		return
+	}
+	t.soft = make([]bool, t.lay.cols)
+	for c, s := range soft {
+		t.soft[t.chans[c]] = s
+	}
+}
+
+// stepRange follows the steps of a clock.
+type stepRange struct {
+	n           int64
+	first, last float64
+	min, max    float64
+}
+
+func (s *stepRange) add(t []float64) {
+	for _, v := range t {
+		if s.n == 0 {
+			s.first = v
+			s.min, s.max = math.Inf(1), math.Inf(-1)
+		} else {
+			s.min, s.max = min(s.min, v-s.last), max(s.max, v-s.last)
+		}
+		s.last = v
+		s.n++
+	}
+}
+
+// accumulator gathers the statistics of one channel.
+type accumulator struct {
+	n        int64
+	shift    float64 // the first finite sample
+	mean, m2 float64 // of the finite samples so far less shift, and their squared deviations
+	finite   int64
+	lo, hi   float64
+	nan      int64
+	firstNaN int64
+
+	val     float64 // of the stretch of equal samples that is running
+	before  float64 // sample before it
+	first   bool    // nothing before it
+	len     int64
+	longest int64
+
+	step           float64 // of the quantisation, 0: none, nothing is clipped
+	clipLo, clipHi int64   // samples in stretches of ≥ 3 at lo and hi
+	flankLo        float64 // greatest step into or out of such a stretch
+	flankHi        float64
+}
+
+func (a *accumulator) begin(step float64) {
+	*a = accumulator{lo: math.Inf(1), hi: math.Inf(-1), firstNaN: -1, step: step, val: nan, first: true}
+}
+
+// addFast is addTo for samples that are usually finite and rarely three times
+// the same, which needs no look at each.
+func (a *accumulator) addFast(k *kernel.Set, x []float32) {
+	if a.len != 1 || len(x) < 2 || float64(x[0]) == a.val {
+		addTo(a, x) // the beginning, or a stretch of equal samples that may go on
+		return
+	}
+	sum, low, high, pair, triple := k.Describe(x, a.shift)
+	if sum-sum != 0 || triple {
+		addTo(a, x)
+		return
+	}
+	if lo := float64(low); lo < a.lo {
+		a.lo, a.clipLo, a.flankLo = lo, 0, 0
+	}
+	if hi := float64(high); hi > a.hi {
+		a.hi, a.clipHi, a.flankHi = hi, 0, 0
+	}
+	a.longest = max(a.longest, 1)
+	if pair {
+		a.longest = max(a.longest, 2)
+	}
+	// The stretch that is running at the end; one that began before x is over.
+	n := len(x)
+	last := float64(x[n-1])
+	a.first, a.before, a.val, a.len = false, float64(x[n-2]), last, 1
+	if a.before == last {
+		a.len = 2
+		if n > 2 {
+			a.before = float64(x[n-3])
+		} else {
+			a.first = true // what was before is not kept: no flank there
+		}
+	}
+	a.n += int64(n)
+	mean := sum / float64(n)
+	a.join(mean, k.Squares(x, a.shift+mean), int64(n))
+}
+
+// addTo adds samples one by one.
+func addTo[T floats](a *accumulator, x []T) {
+	if a.finite == 0 {
+		for _, s := range x {
+			if v := float64(s); v-v == 0 {
+				a.shift = v
+				break
+			}
+		}
+	}
+	sum, lo, hi, shift := 0.0, a.lo, a.hi, a.shift
+	bad := 0
+	for i, s := range x {
+		v := float64(s)
+		if v-v != 0 { // NaN or infinite
+			if a.nan == 0 {
+				a.firstNaN = a.n + int64(i)
+			}
+			a.nan++
+			bad++
+			a.close(v)
+			a.val, a.before, a.len, a.first = nan, nan, 0, true
+			continue
+		}
+		sum += v - shift
+		if v < lo {
+			lo = v
+			a.clipLo, a.flankLo = 0, 0
+		}
+		if v > hi {
+			hi = v
+			a.clipHi, a.flankHi = 0, 0
+		}
+		if v == a.val {
+			a.len++
+			continue
+		}
+		if a.len > 1 {
+			a.lo, a.hi = lo, hi
+			a.close(v)
+		}
+		a.first = a.len == 0
+		a.before, a.val, a.len = a.val, v, 1
+	}
+	a.lo, a.hi = lo, hi
+	a.n += int64(len(x))
+	k := int64(len(x) - bad)
+	if k == 0 {
+		return
+	}
+	mean := sum / float64(k)
+	m2 := 0.0
+	for _, v := range x {
+		if d := float64(v) - shift - mean; d-d == 0 {
+			m2 += float64(d * d)
+		}
+	}
+	a.join(mean, m2, k)
+}
+
+// join adds k samples of that mean (less shift) and sum of squared deviations.
+func (a *accumulator) join(mean, m2 float64, k int64) {
+	if a.finite == 0 {
+		a.mean, a.m2, a.finite = mean, m2, k
+		return
+	}
+	d := mean - a.mean
+	total := a.finite + k
+	a.m2 += m2 + float64(d*d)*float64(a.finite)*float64(k)/float64(total)
+	a.mean += d * float64(k) / float64(total)
+	a.finite = total
+}
+
+// close ends a stretch of equal samples; v is the sample after it, NaN at the end.
+func (a *accumulator) close(v float64) {
+	a.longest = max(a.longest, a.len)
+	if a.len < 3 || a.step == 0 {
+		return
+	}
+	flank := 0.0
+	if !a.first {
+		flank = math.Abs(a.val - a.before)
+	}
+	if d := math.Abs(v - a.val); d > flank { // false for NaN
+		flank = d
+	}
+	if a.val == a.hi {
+		a.clipHi += a.len
+		a.flankHi = max(a.flankHi, flank)
+	}
+	if a.val == a.lo {
+		a.clipLo += a.len
+		a.flankLo = max(a.flankLo, flank)
+	}
+}
+
+// stats ends the account, on a copy: it may be called more than once. flank is
+// the greatest step into or out of a clipped stretch.
+func (a *accumulator) stats() (s Stats, flank float64) {
+	b := *a
+	b.close(nan)
+	s = Stats{Samples: b.n, NaN: b.nan, FirstNaN: b.firstNaN, Constant: b.longest}
+	if b.finite == 0 {
+		s.Min, s.Max, s.Mean, s.RMS, s.Std = nan, nan, nan, nan, nan
+		return s, 0
+	}
+	s.Min, s.Max, s.Mean = b.lo, b.hi, b.shift+b.mean
+	variance := b.m2 / float64(b.finite)
+	s.Std = math.Sqrt(variance)
+	s.RMS = math.Sqrt(variance + s.Mean*s.Mean)
+	if b.lo < b.hi { // a constant channel is stuck, not clipped
+		s.Clipped = b.clipLo + b.clipHi
+		if b.clipLo > 0 {
+			flank = b.flankLo
+		}
+		if b.clipHi > 0 {
+			flank = max(flank, b.flankHi)
+		}
+	}
+	return s, flank
+}

@@ -1,0 +1,225 @@
+package simulate
+
+import (
+	"encoding/json"
+	"math"
+	"math/cmplx"
+	"os"
+	"strconv"
+	"testing"
+)
+
+// golden holds what testdata/make_golden.py computed with the project's Python
+// reference and scipy; see testdata/README.md.
+type golden struct {
+	Phase     []float64               `json:"phase"`
+	Imbalance map[string][][2]float64 `json:"imbalance"`
+	Orders    []struct {
+		Blades int
+		RPM    float64
+		A      [][][2]float64
+	}
+	Butter []struct {
+		F1, F2, FS, Variance float64
+		B, A                 []float64
+	}
+	Bessel []struct {
+		N    int
+		Z, J float64
+	}
+	AirfoilMean []struct{ Alpha, U, Cl, Cd, F float64 } `json:"airfoil_mean"`
+	// Mean and standard error over records: variance of (cl, cd), their
+	// cross moment, mean squared successive difference, squared difference of half means.
+	AirfoilRecord []struct {
+		Alpha, U                   float64
+		Variance, Difference, Half [2][2]float64
+		Cross                      [2]float64
+	} `json:"airfoil_record"`
+	// Over 200 seeds, per angle and order 1…12.
+	Spread []struct {
+		Blades    int
+		RPM       float64
+		Theta     []float64
+		Mean, Std [][]float64
+	}
+	RotorRecord []struct {
+		Blades   int
+		RPM      float64
+		Channels []int
+		Edges    []float64
+		Band     [][]float64
+		Square   []float64
+	} `json:"rotor_record"`
+}
+
+func loadGolden(t testing.TB) *golden {
+	t.Helper()
+	b, err := os.ReadFile("testdata/golden.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := new(golden)
+	if err := json.Unmarshal(b, g); err != nil {
+		t.Fatal(err)
+	}
+	return g
+}
+
+// rig returns the rig of the Python reference's seed 0: its numpy draws
+// instead of our own, so that everything not random can be compared exactly.
+func (g *golden) rig() rig {
+	var r rig
+	copy(r.phase[:], g.Phase)
+	r.imbalance = func(blades int) (out [maxOrder + 1]complex128) {
+		for k, z := range g.Imbalance[strconv.Itoa(blades)] {
+			out[k] = complex(z[0], z[1])
+		}
+		return out
+	}
+	return r
+}
+
+// Expected: sim.py rotor_orders (scipy.special.jv), seed 0, same phases.
+func TestOrdersAgreeWithReference(t *testing.T) {
+	g := loadGolden(t)
+	r := g.rig()
+	thetas := Rotor{}.WithDefaults().ThetaDeg
+	for _, c := range g.Orders {
+		if len(c.A) != len(thetas) {
+			t.Fatalf("golden data has %d angles", len(c.A))
+		}
+		for i, th := range thetas {
+			got := r.orders(c.Blades, c.RPM, th)
+			for k, z := range c.A[i] {
+				want := complex(z[0], z[1])
+				if d := cmplx.Abs(got[k] - want); d > 1e-12*cmplx.Abs(want)+1e-20 {
+					t.Errorf("n=%d rpm=%g θ=%g order %d: %v, want %v", c.Blades, c.RPM, th, k, got[k], want)
+				}
+			}
+		}
+	}
+}
+
+// Expected: the distribution of tone levels over 200 seeds of sim.py; our
+// draws of phases and imbalances must spread the same way.
+func TestRigsSpreadAsInReference(t *testing.T) {
+	const seeds = 200
+	for _, c := range loadGolden(t).Spread {
+		for i, th := range c.Theta {
+			var sum, square [13]float64
+			for seed := range uint64(seeds) {
+				p := Rotor{Seed: seed, ToneModulation: -1}.TonePower(c.Blades, c.RPM, th)
+				for k := 1; k <= 12; k++ {
+					l := 10 * math.Log10(p[k])
+					sum[k] += l / seeds
+					square[k] += l * l / seeds
+				}
+			}
+			for k := 1; k <= 12; k++ {
+				mean, std := sum[k], math.Sqrt((square[k]-sum[k]*sum[k])*seeds/(seeds-1))
+				wantMean, wantStd := c.Mean[i][k-1], c.Std[i][k-1]
+				if se := math.Hypot(std, wantStd) / math.Sqrt(seeds); math.Abs(mean-wantMean) > 4*se {
+					t.Errorf("n=%d θ=%g order %d: mean level %.2f dB, want %.2f ± %.2f", c.Blades, th, k, mean, wantMean, se)
+				}
+				// Levels in dB have heavy lower tails: a factor, not a χ² bound.
+				if r := std / wantStd; r < 0.7 || r > 1.4 {
+					t.Errorf("n=%d θ=%g order %d: standard deviation %.2f dB, want %.2f", c.Blades, th, k, std, wantStd)
+				}
+			}
+		}
+	}
+}
+
+// Expected: scipy.signal.butter; variance from scipy's impulse response.
+func TestButterworthAgreesWithScipy(t *testing.T) {
+	for _, c := range loadGolden(t).Butter {
+		var b, a []float64
+		var variance float64
+		if c.F1 > 0 {
+			f := newBandPass(c.F1, c.F2, c.FS)
+			b, a, variance = []float64{f.b, 0, -f.b}, []float64{1, f.a1, f.a2}, f.variance()
+		} else {
+			f := newLowPass(c.F2, c.FS)
+			b, a, variance = []float64{f.b, f.b}, []float64{1, f.a1}, f.variance()
+		}
+		for i := range b {
+			if math.Abs(b[i]-c.B[i]) > 1e-12 || math.Abs(a[i]-c.A[i]) > 1e-12 {
+				t.Errorf("%g–%g Hz at %g: b=%v a=%v, want %v %v", c.F1, c.F2, c.FS, b, a, c.B, c.A)
+				break
+			}
+		}
+		if math.Abs(variance/c.Variance-1) > 1e-9 {
+			t.Errorf("%g–%g Hz at %g: variance %g, want %g", c.F1, c.F2, c.FS, variance, c.Variance)
+		}
+	}
+}
+
+// Expected: the mean of |H|² over all frequencies is the variance for white
+// input (Parseval); the corners of a Butterworth filter lie at −3.01 dB.
+func TestFilterPower(t *testing.T) {
+	const rate = 10240.0
+	band, low := newBandPass(500, 3000, rate), newLowPass(80, rate)
+	for _, c := range []struct {
+		name     string
+		power    func(f, rate float64) float64
+		variance float64
+		corners  []float64
+	}{
+		{"band", band.power, band.variance(), []float64{500, 3000}},
+		{"low", low.power, low.variance(), []float64{80}},
+	} {
+		sum := 0.0
+		const n = 1 << 14
+		for i := range n {
+			sum += c.power((float64(i)+0.5)*rate/n, rate) / n
+		}
+		if math.Abs(sum/c.variance-1) > 1e-9 {
+			t.Errorf("%s: mean power %g, variance %g", c.name, sum, c.variance)
+		}
+		for _, f := range c.corners {
+			if p := c.power(f, rate); math.Abs(p-0.5) > 1e-12 {
+				t.Errorf("%s: power %g at its corner %g Hz, want 0.5", c.name, p, f)
+			}
+		}
+	}
+}
+
+// Expected: scipy.special.jv, and math.Jn over a wider range.
+func TestBessel(t *testing.T) {
+	table := make([]float64, 91)
+	for _, c := range loadGolden(t).Bessel {
+		besselJ(table, c.Z)
+		if got := table[c.N]; math.Abs(got-c.J) > 1e-12*math.Abs(c.J)+1e-300 {
+			t.Errorf("J_%d(%g) = %g, want %g", c.N, c.Z, got, c.J)
+		}
+	}
+	for _, z := range []float64{-40, -2, 1e-17, 1e-3, 0.5, 3, 17.2, 60, 140} {
+		besselJ(table, z)
+		for n, got := range table {
+			// Relative in the decaying range; absolute where J oscillates.
+			want := math.Jn(n, z)
+			if math.Abs(got-want) > 1e-11*math.Abs(want)+1e-14 {
+				t.Errorf("J_%d(%g) = %g, want %g", n, z, got, want)
+			}
+		}
+	}
+	besselJ(table, 0)
+	for n, got := range table {
+		if want := math.Jn(n, 0); got != want {
+			t.Errorf("J_%d(0) = %g, want %g", n, got, want)
+		}
+	}
+}
+
+// Expected: sim.py airfoil_mean.
+func TestAirfoilMeanAgreesWithReference(t *testing.T) {
+	for _, c := range loadGolden(t).AirfoilMean {
+		cl, cd, f := AirfoilMean(c.Alpha, c.U)
+		for _, v := range [][2]float64{{cl, c.Cl}, {cd, c.Cd}, {f, c.F}} {
+			if math.Abs(v[0]-v[1]) > 1e-13*(1+math.Abs(v[1])) {
+				t.Errorf("α=%g U=%g: %v, want %v", c.Alpha, c.U, [3]float64{cl, cd, f}, c)
+				break
+			}
+		}
+	}
+}

@@ -1,0 +1,695 @@
+package simulate
+
+import (
+	"bufio"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Encodings of rotor recordings.
+const (
+	EncodingPCM16   = "pcm16"   // 16-bit integer PCM, 32768 counts at full scale
+	EncodingFloat32 = "float32" // IEEE float, 1.0 at full scale: the same calibration chain
+)
+
+// Rotor is a campaign of small rotors recorded by far-field microphones on an
+// arc: one WAV file per (blade number, shaft speed), one channel per polar
+// angle. A zero field means its default.
+//
+// A sample is pressure/(FullScaleV/SensitivityVPerPa), in parts of full scale.
+// Broadband noise is set by its rms over the recorder's whole band, as in the
+// Python reference; its density therefore falls as RateHz rises.
+// Shaft orders at or above 0.495·RateHz are left out, as a recorder's
+// anti-aliasing filter would.
+type Rotor struct {
+	Seed      uint64    `json:"seed"`
+	RateHz    float64   `json:"rate_hz"`    // whole number; default 10240
+	DurationS float64   `json:"duration_s"` // default 8
+	Encoding  string    `json:"encoding"`   // EncodingPCM16 (default) or EncodingFloat32
+	Blades    []int     `json:"blades"`     // default 2, 3, 4, 5
+	RPM       []float64 `json:"rpm"`        // default 2000 to 9000 by 500
+	ThetaDeg  []float64 `json:"theta_deg"`  // polar angle from the rotor plane, one channel each; default −60 to 60 by 10
+
+	// FullScaleV is the voltage of full scale, peak. Default: what 1 Pa
+	// gives, 1 Pa·SensitivityVPerPa (0.05 V). The loudest run of the default
+	// campaign stays below 0.65 Pa even if all tones and 6.5 standard
+	// deviations of noise meet, so nothing clips (Validate checks this for any
+	// other campaign); and one 16-bit step is then 31 µPa, its quantisation
+	// noise 8.8 µPa rms, 13 dB below the microphone's own floor of 40 µPa and
+	// much further below the rotor's broadband noise.
+	FullScaleV        float64 `json:"full_scale_v"`
+	SensitivityVPerPa float64 `json:"sensitivity_v_per_pa"` // default 0.05
+
+	// How unsteady a run is; for none of it, set a negative value.
+	SpeedError     float64 `json:"speed_error"`     // standard deviation over runs of the relative set-point error; default 5e-4
+	SpeedDrift     float64 `json:"speed_drift"`     // standard deviation over runs of the relative linear drift during a run; default 2e-4
+	SpeedJitter    float64 `json:"speed_jitter"`    // rms relative speed fluctuation within a run, correlation time 1.5 s; default 3e-4
+	ToneModulation float64 `json:"tone_modulation"` // rms relative amplitude fluctuation of each blade tone, correlation time 0.5 s; default 0.08
+}
+
+// Correlation times of a run's unsteadiness.
+const (
+	jitterTauS     = 1.5
+	modulationTauS = 0.5
+)
+
+var _ Campaign = Rotor{}
+
+// WithDefaults returns a copy in which every unset field has its default.
+func (r Rotor) WithDefaults() Rotor {
+	setDefault(&r.RateHz, 10240)
+	setDefault(&r.DurationS, 8)
+	if r.Encoding == "" {
+		r.Encoding = EncodingPCM16
+	}
+	if len(r.Blades) == 0 {
+		r.Blades = []int{2, 3, 4, 5}
+	}
+	if len(r.RPM) == 0 {
+		r.RPM = steps(2000, 9000, 500)
+	}
+	if len(r.ThetaDeg) == 0 {
+		r.ThetaDeg = steps(-60, 60, 10)
+	}
+	setDefault(&r.SensitivityVPerPa, 0.05)
+	setDefault(&r.FullScaleV, r.SensitivityVPerPa*1)
+	setDefault(&r.SpeedError, 5e-4)
+	setDefault(&r.SpeedDrift, 2e-4)
+	setDefault(&r.SpeedJitter, 3e-4)
+	setDefault(&r.ToneModulation, 0.08)
+	return r
+}
+
+func setDefault(v *float64, d float64) {
+	if *v == 0 {
+		*v = d
+	}
+}
+
+// steps lists lo, lo+by, … hi.
+func steps(lo, hi, by float64) []float64 {
+	n := int(math.Round((hi-lo)/by)) + 1
+	s := make([]float64, n)
+	for i := range s {
+		s[i] = lo + float64(i)*by
+	}
+	return s
+}
+
+// plain writes a number without exponent and without more digits than needed.
+func plain(v float64) string { return strconv.FormatFloat(v+0, 'f', -1, 64) }
+
+// Kind returns "rotor".
+func (r Rotor) Kind() string { return "rotor" }
+
+// Validate returns every unusable field with what was expected.
+func (r Rotor) Validate() error {
+	r = r.WithDefaults()
+	if err := r.validateFields(); err != nil {
+		return err
+	}
+	if r.Encoding != EncodingPCM16 {
+		return nil
+	}
+	// Nothing may clip: the most any run can reach against full scale.
+	g := newRig(r.Seed)
+	loudest, name := 0.0, ""
+	for _, n := range r.Blades {
+		for _, rpm := range r.RPM {
+			if p := r.peakPa(g, n, rpm); p > loudest {
+				loudest, name = p, rotorName(n, rpm)
+			}
+		}
+	}
+	if full := r.fullScalePa(); loudest > full {
+		return fmt.Errorf("rotor: FullScaleV: expected at least %.3g V, so that %s (up to %.3g Pa at %g V/Pa) does not clip, found %g V",
+			loudest*r.SensitivityVPerPa, name, loudest, r.SensitivityVPerPa, r.FullScaleV)
+	}
+	return nil
+}
+
+// validateFields checks the fields one by one; r has its defaults.
+func (r Rotor) validateFields() error {
+	var errs []error
+	bad := func(field, want string, found any) {
+		errs = append(errs, fmt.Errorf("rotor: %s: expected %s, found %v", field, want, found))
+	}
+	if !(r.RateHz >= 1000 && r.RateHz <= 1e6) || r.RateHz != math.Trunc(r.RateHz) {
+		bad("RateHz", "a whole number from 1000 to 1000000", r.RateHz)
+	}
+	if !(r.DurationS > 0) || math.IsInf(r.DurationS, 0) {
+		bad("DurationS", "more than 0 s", r.DurationS)
+	}
+	if r.Encoding != EncodingPCM16 && r.Encoding != EncodingFloat32 {
+		bad("Encoding", EncodingPCM16+" or "+EncodingFloat32, strconv.Quote(r.Encoding))
+	}
+	for i, n := range r.Blades {
+		if n < 1 || n > maxOrder {
+			bad(fmt.Sprintf("Blades[%d]", i), fmt.Sprintf("1 to %d", maxOrder), n)
+		}
+		if slices.Contains(r.Blades[:i], n) {
+			bad(fmt.Sprintf("Blades[%d]", i), "every number once", n)
+		}
+	}
+	for i, rpm := range r.RPM {
+		if !(rpm > 0 && rpm <= 30000) { // tip Mach number 0.8
+			bad(fmt.Sprintf("RPM[%d]", i), "more than 0, at most 30000", rpm)
+		}
+		if slices.Contains(r.RPM[:i], rpm) {
+			bad(fmt.Sprintf("RPM[%d]", i), "every speed once", rpm)
+		}
+	}
+	for i, th := range r.ThetaDeg {
+		if !(th >= -180 && th <= 180) {
+			bad(fmt.Sprintf("ThetaDeg[%d]", i), "−180 to 180", th)
+		}
+		if slices.Contains(r.ThetaDeg[:i], th) {
+			bad(fmt.Sprintf("ThetaDeg[%d]", i), "every angle once", th)
+		}
+	}
+	if len(r.ThetaDeg) > 1000 {
+		bad("ThetaDeg", "at most 1000 channels", len(r.ThetaDeg))
+	}
+	if !(r.FullScaleV > 0) || math.IsInf(r.FullScaleV, 0) {
+		bad("FullScaleV", "more than 0 V", r.FullScaleV)
+	}
+	if !(r.SensitivityVPerPa > 0) || math.IsInf(r.SensitivityVPerPa, 0) {
+		bad("SensitivityVPerPa", "more than 0 V/Pa", r.SensitivityVPerPa)
+	}
+	for _, f := range []struct {
+		name string
+		v    float64
+	}{
+		{"SpeedError", r.SpeedError},
+		{"SpeedDrift", r.SpeedDrift},
+		{"SpeedJitter", r.SpeedJitter},
+		{"ToneModulation", r.ToneModulation},
+	} {
+		if math.IsNaN(f.v) || f.v > 0.5 {
+			bad(f.name, "at most 0.5 (negative for none)", f.v)
+		}
+	}
+	if len(errs) == 0 {
+		n := math.Round(r.RateHz * r.DurationS)
+		if n < 2 {
+			bad("DurationS", "at least 2 samples", r.DurationS)
+		}
+		if n*float64(len(r.ThetaDeg)*r.sampleBytes()) > math.MaxUint32-65536 {
+			bad("DurationS", "a recording below 4 GiB, the limit of a WAV file", r.DurationS)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func (r Rotor) fullScalePa() float64 { return r.FullScaleV / r.SensitivityVPerPa }
+
+func (r Rotor) samples() int64 { return int64(math.Round(r.RateHz * r.DurationS)) }
+
+func (r Rotor) sampleBytes() int {
+	if r.Encoding == EncodingFloat32 {
+		return 4
+	}
+	return 2
+}
+
+func rotorName(blades int, rpm float64) string {
+	return fmt.Sprintf("simulated_rotor_n%d_rpm%s.wav", blades, plain(rpm))
+}
+
+// condition of file i: speeds vary fastest.
+func (r Rotor) condition(i int) (blades int, rpm float64) {
+	return r.Blades[i/len(r.RPM)], r.RPM[i%len(r.RPM)]
+}
+
+// Files lists one file per blade number and speed, speeds varying fastest.
+func (r Rotor) Files() []File {
+	r = r.WithDefaults()
+	files := make([]File, len(r.Blades)*len(r.RPM))
+	for i := range files {
+		n, rpm := r.condition(i)
+		files[i] = File{
+			Name:       rotorName(n, rpm),
+			Conditions: map[string]float64{"blades": float64(n), "rpm": rpm},
+			ThetaDeg:   slices.Clone(r.ThetaDeg),
+			Bytes:      int64(len(r.header(n, rpm))) + r.dataBytes(),
+		}
+	}
+	return files
+}
+
+// Conditions writes "file,channel,blades,rpm,theta_deg", channels from 1.
+func (r Rotor) Conditions(w io.Writer) error {
+	r = r.WithDefaults()
+	b := bufio.NewWriter(w)
+	fmt.Fprintln(b, "file,channel,blades,rpm,theta_deg")
+	for _, n := range r.Blades {
+		for _, rpm := range r.RPM {
+			for c, th := range r.ThetaDeg {
+				fmt.Fprintf(b, "%s,%d,%d,%s,%s\n", rotorName(n, rpm), c+1, n, plain(rpm), plain(th))
+			}
+		}
+	}
+	return b.Flush()
+}
+
+// Readme describes the campaign.
+func (r Rotor) Readme() string {
+	r = r.WithDefaults()
+	var b strings.Builder
+	fmt.Fprintf(&b, "simulated rotor campaign: no measurement\n\n")
+	fmt.Fprintf(&b, "generator version  %s\n", Version)
+	fmt.Fprintf(&b, "seed               %d\n", r.Seed)
+	fmt.Fprintf(&b, "files              %d WAV files, one per blade number and shaft speed; %d channels, one per polar angle\n", len(r.Blades)*len(r.RPM), len(r.ThetaDeg))
+	fmt.Fprintf(&b, "conditions         conditions.csv: file, channel (from 1), blades, rpm, theta_deg (polar angle from the rotor plane)\n")
+	fmt.Fprintf(&b, "rate               %s Hz\n", plain(r.RateHz))
+	fmt.Fprintf(&b, "duration           %s s\n", plain(r.DurationS))
+	fmt.Fprintf(&b, "encoding           %s\n", r.Encoding)
+	fmt.Fprintf(&b, "full scale         %s V peak\n", plain(r.FullScaleV))
+	fmt.Fprintf(&b, "sensitivity        %s V/Pa, so full scale is %s Pa peak\n", plain(r.SensitivityVPerPa), plain(r.fullScalePa()))
+	fmt.Fprintf(&b, "unsteadiness       speed error %g, drift %g, jitter %g (relative, rms); tone modulation %g\n",
+		max(r.SpeedError, 0), max(r.SpeedDrift, 0), max(r.SpeedJitter, 0), max(r.ToneModulation, 0))
+	return b.String()
+}
+
+func (r Rotor) dataBytes() int64 {
+	return r.samples() * int64(len(r.ThetaDeg)*r.sampleBytes())
+}
+
+// header is everything before the samples: RIFF with a WAVE_FORMAT_EXTENSIBLE
+// fmt chunk (required above two channels), LIST/INFO, and for float data fact.
+func (r Rotor) header(blades int, rpm float64) []byte {
+	le := binary.LittleEndian
+	chunk := func(b []byte, id string, body []byte) []byte {
+		b = append(b, id...)
+		b = le.AppendUint32(b, uint32(len(body)))
+		b = append(b, body...)
+		if len(body)%2 != 0 {
+			b = append(b, 0)
+		}
+		return b
+	}
+	channels, size, tag := len(r.ThetaDeg), r.sampleBytes(), uint16(1)
+	if r.Encoding == EncodingFloat32 {
+		tag = 3
+	}
+	var f []byte
+	f = le.AppendUint16(f, 0xFFFE)
+	f = le.AppendUint16(f, uint16(channels))
+	f = le.AppendUint32(f, uint32(r.RateHz))
+	f = le.AppendUint32(f, uint32(r.RateHz)*uint32(channels*size))
+	f = le.AppendUint16(f, uint16(channels*size))
+	f = le.AppendUint16(f, uint16(8*size))
+	f = le.AppendUint16(f, 22)
+	f = le.AppendUint16(f, uint16(8*size))
+	f = le.AppendUint32(f, 0) // no loudspeaker positions
+	f = le.AppendUint16(f, tag)
+	f = append(f, "\x00\x00\x00\x00\x10\x00\x80\x00\x00\xaa\x00\x38\x9b\x71"...)
+
+	comment := fmt.Sprintf("simulated rotor recording, not measured: blades=%d rpm=%s; one channel per polar angle theta_deg=%s; full scale %s V peak, sensitivity %s V/Pa; seed %d",
+		blades, plain(rpm), joinPlain(r.ThetaDeg), plain(r.FullScaleV), plain(r.SensitivityVPerPa), r.Seed)
+	info := []byte("INFO")
+	info = chunk(info, "INAM", []byte("simulated rotor\x00"))
+	info = chunk(info, "ISFT", []byte("doubletake simulate "+Version+"\x00"))
+	info = chunk(info, "ICMT", []byte(comment+"\x00"))
+
+	b := []byte("WAVE")
+	b = chunk(b, "fmt ", f)
+	b = chunk(b, "LIST", info)
+	if tag == 3 {
+		b = chunk(b, "fact", le.AppendUint32(nil, uint32(r.samples())))
+	}
+	// An odd data chunk cannot happen: samples have 2 or 4 bytes.
+	b = append(b, "data"...)
+	b = le.AppendUint32(b, uint32(r.dataBytes()))
+	head := append([]byte("RIFF"), le.AppendUint32(nil, uint32(int64(len(b))+r.dataBytes()))...)
+	return append(head, b...)
+}
+
+func joinPlain(v []float64) string {
+	s := make([]string, len(v))
+	for i := range v {
+		s[i] = plain(v[i])
+	}
+	return strings.Join(s, ",")
+}
+
+// blockLen samples of all channels are made at a time. Even, because a noise
+// stream goes on seamlessly only from even places.
+const blockLen = 2048
+
+// Write makes the recording of file i. Integer samples beyond full scale are
+// an error, not a clipped file; Validate excludes them.
+func (r Rotor) Write(ctx context.Context, w io.Writer, i int) error {
+	r = r.WithDefaults()
+	if count := len(r.Blades) * len(r.RPM); i < 0 || i >= count {
+		panic(fmt.Sprintf("simulate: rotor campaign has %d files, asked for file %d", count, i))
+	}
+	if err := r.validateFields(); err != nil {
+		return err
+	}
+	n, rpm := r.condition(i)
+	return r.write(ctx, w, newRig(r.Seed), n, rpm)
+}
+
+// write streams one recording made on rig g.
+func (r Rotor) write(ctx context.Context, w io.Writer, g rig, blades int, rpm float64) error {
+	if _, err := w.Write(r.header(blades, rpm)); err != nil {
+		return err
+	}
+	run := newRun(r, g, blades, rpm)
+	channels, size := len(r.ThetaDeg), r.sampleBytes()
+	pcm := r.Encoding != EncodingFloat32
+	counts := float32(1 / r.fullScalePa())
+	if pcm {
+		counts = float32(32768 / r.fullScalePa())
+	}
+	p := make([]float32, blockLen)
+	out := make([]byte, blockLen*channels*size)
+	for start, total := int64(0), r.samples(); start < total; start += blockLen {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		p := p[:min(blockLen, total-start)]
+		run.tones(start, len(p))
+		for c := range channels {
+			run.channel(p, c)
+			if pcm {
+				if t := putPCM16(out[2*c:], 2*channels, p, counts); t >= 0 {
+					return fmt.Errorf("channel %d, sample %d: %.3g Pa is beyond full scale, %.3g Pa: raise FullScaleV",
+						c+1, start+int64(t), p[t], r.fullScalePa())
+				}
+			} else {
+				putFloat32(out[4*c:], 4*channels, p, counts)
+			}
+		}
+		if _, err := w.Write(out[:len(p)*channels*size]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// putPCM16 rounds scale·p to the nearest integer, little-endian, one every
+// stride bytes. It returns the index of the first value that does not fit, −1
+// if all do.
+func putPCM16(out []byte, stride int, p []float32, scale float32) int {
+	at := 0
+	for t, v := range p {
+		v *= scale
+		if !(v > -32768.5 && v < 32767.5) {
+			return t
+		}
+		q := int32(float64(v)+32768.5) - 32768
+		out[at] = byte(q)
+		out[at+1] = byte(q >> 8)
+		at += stride
+	}
+	return -1
+}
+
+func putFloat32(out []byte, stride int, p []float32, scale float32) {
+	at := 0
+	for _, v := range p {
+		binary.LittleEndian.PutUint32(out[at:], math.Float32bits(v*scale))
+		at += stride
+	}
+}
+
+// run is the state of one recording in the making.
+type run struct {
+	rate, revs float64 // sampling rate; nominal revolutions per second
+
+	// Shaft: phase in revolutions, relative speed = offset + drift·(i/(N−1) − ½) + jitter.
+	phase, offset, drift float64
+	jitter               float64
+	samples              int64
+	speed                *slow
+	relative             []float64
+	zr, zi, pr, pi       []float32 // exp(iφ) and its current power
+
+	// Blade tones: real and imaginary parts of mod_m·exp(i·m·n·φ), and their
+	// coefficients per channel; all other orders are one common wave, scaled
+	// per channel.
+	mods   []*slow
+	am     float64
+	mod    []float64
+	bank   [][]float32
+	coef   [][]float32
+	common []float32
+	scale  []float32
+	blades int
+	top    int // highest order made
+	imb    [maxOrder + 1]complex128
+
+	noise []noise
+	white [3][]float32
+}
+
+// noise is one channel's broadband noise.
+type noise struct {
+	hump, rumble, floor    *stream
+	humpPa                 float64
+	band                   bandPass
+	low                    lowPass
+	x1, x2, y1, y2, rx, ry float64
+}
+
+func newRun(r Rotor, g rig, blades int, rpm float64) *run {
+	key := func(purpose string, more ...any) *stream {
+		return newStream(r.Seed, append([]any{"rotor", "run", blades, plain(rpm), purpose}, more...)...)
+	}
+	s := key("shaft")
+	q := &run{
+		rate: r.RateHz, revs: rpm / 60, samples: r.samples(), blades: blades,
+		offset: max(r.SpeedError, 0) * s.norm(),
+		drift:  max(r.SpeedDrift, 0) * s.norm(),
+		phase:  s.uniform(),
+		jitter: max(r.SpeedJitter, 0),
+		am:     max(r.ToneModulation, 0),
+		speed:  newSlow(key("jitter"), jitterTauS, r.RateHz),
+		top:    topOrder(rpm, r.RateHz),
+		imb:    g.imbalance(blades),
+	}
+	block := func() []float32 { return make([]float32, blockLen) }
+	q.relative, q.mod = make([]float64, blockLen), make([]float64, blockLen)
+	q.zr, q.zi, q.pr, q.pi, q.common = block(), block(), block(), block(), block()
+	for m := 1; m*blades <= q.top; m++ {
+		q.mods = append(q.mods, newSlow(key("modulation", m), modulationTauS, r.RateHz))
+		q.bank = append(q.bank, block(), block())
+	}
+	for i := range q.white {
+		q.white[i] = block()
+	}
+	f1, f2, rms := hump(blades, rpm, r.RateHz)
+	// The filters start with the memory of a past long against their slowest
+	// response.
+	warm := int(10/(2*math.Pi*min(f1, rumbleHz))*r.RateHz)&^1 + 2
+	for _, th := range r.ThetaDeg {
+		a := g.orders(blades, rpm, th)
+		var coef []float32
+		for mn := blades; mn <= q.top; mn += blades {
+			coef = append(coef, float32(real(a[mn])), float32(-imag(a[mn])))
+		}
+		q.coef = append(q.coef, coef)
+		q.scale = append(q.scale, float32(math.Cos(th*math.Pi/180)*(rpm/6000)*(rpm/6000)))
+		n := noise{
+			hump: key("hump", plain(th)), rumble: key("rumble", plain(th)), floor: key("floor", plain(th)),
+			humpPa: rms * directivity(th), band: newBandPass(f1, f2, r.RateHz), low: newLowPass(rumbleHz, r.RateHz),
+		}
+		q.noise = append(q.noise, n)
+	}
+	scratch := block()
+	for c := range q.noise {
+		for left := warm; left > 0; left -= blockLen {
+			b := scratch[:min(left, blockLen)]
+			q.noise[c].add(b, &q.white)
+		}
+	}
+	return q
+}
+
+// topOrder is the highest shaft order a recorder of that rate passes.
+func topOrder(rpm, rateHz float64) int {
+	k := math.Ceil(0.495*rateHz/(rpm/60)) - 1
+	return int(min(max(k, 0), maxOrder))
+}
+
+// tones prepares what all channels share for n samples from sample start on.
+func (q *run) tones(start int64, n int) {
+	rel := q.relative[:n]
+	q.speed.fill(rel, start, q.offset, q.jitter)
+	zr, zi, pr, pi, common := q.zr[:n], q.zi[:n], q.pr[:n], q.pi[:n], q.common[:n]
+	step := q.revs / q.rate
+	drift := q.drift / float64(q.samples-1)
+	for t := range rel {
+		r := rel[t] + drift*float64(start+int64(t)) - 0.5*q.drift
+		q.phase += step * (1 + r)
+		if q.phase >= 1 {
+			q.phase -= math.Floor(q.phase)
+		}
+		s, c := math.Sincos(2 * math.Pi * q.phase)
+		zr[t], zi[t] = float32(c), float32(s)
+		pr[t], pi[t] = float32(c), float32(s)
+		common[t] = 0
+	}
+	for k := 1; k <= q.top; k++ {
+		if k > 1 {
+			for t, a := range pr {
+				b, c, s := pi[t], zr[t], zi[t]
+				pr[t], pi[t] = a*c-b*s, a*s+b*c
+			}
+		}
+		if k%q.blades != 0 {
+			re, im := float32(real(q.imb[k])), float32(imag(q.imb[k]))
+			for t, a := range pr {
+				common[t] += re*a - im*pi[t]
+			}
+			continue
+		}
+		m := k/q.blades - 1
+		mod := q.mod[:n]
+		q.mods[m].fill(mod, start, 1, q.am)
+		br, bi := q.bank[2*m][:n], q.bank[2*m+1][:n]
+		for t, a := range mod {
+			f := float32(a)
+			br[t], bi[t] = f*pr[t], f*pi[t]
+		}
+	}
+}
+
+// channel makes dst the pressure in Pa at channel c, for the samples tones has
+// prepared.
+func (q *run) channel(dst []float32, c int) {
+	n := len(dst)
+	scale := q.scale[c]
+	common := q.common[:n]
+	for t := range dst {
+		dst[t] = scale * common[t]
+	}
+	coef, bank := q.coef[c], q.bank
+	for len(bank) >= 4 {
+		b0, b1, b2, b3 := bank[0][:n], bank[1][:n], bank[2][:n], bank[3][:n]
+		c0, c1, c2, c3 := coef[0], coef[1], coef[2], coef[3]
+		for t := range dst {
+			dst[t] += (c0*b0[t] + c1*b1[t]) + (c2*b2[t] + c3*b3[t])
+		}
+		bank, coef = bank[4:], coef[4:]
+	}
+	if len(bank) == 2 {
+		b0, b1, c0, c1 := bank[0][:n], bank[1][:n], coef[0], coef[1]
+		for t := range dst {
+			dst[t] += c0*b0[t] + c1*b1[t]
+		}
+	}
+	q.noise[c].add(dst, &q.white)
+}
+
+// add adds the next len(dst) samples of broadband noise.
+func (n *noise) add(dst []float32, white *[3][]float32) {
+	h, r, f := white[0][:len(dst)], white[1][:len(dst)], white[2][:len(dst)]
+	n.hump.fill(h)
+	n.rumble.fill(r)
+	n.floor.fill(f)
+	b, a1, a2 := n.band.b*n.humpPa, n.band.a1, n.band.a2
+	lb, la := n.low.b*rumblePa, n.low.a1
+	x1, x2, y1, y2, rx, ry := n.x1, n.x2, n.y1, n.y2, n.rx, n.ry
+	for t := range dst {
+		x := b * float64(h[t])
+		y := (x - x2 - a2*y2) - a1*y1
+		x2, x1 = x1, x
+		y2, y1 = y1, y
+		v := lb * float64(r[t])
+		ry = (v + rx) - la*ry
+		rx = v
+		dst[t] += float32(y + ry + microphonePa*float64(f[t]))
+	}
+	n.x1, n.x2, n.y1, n.y2, n.rx, n.ry = x1, x2, y1, y2, rx, ry
+}
+
+// peakPa bounds the pressure of a run: all tones in phase, blade tones 5
+// standard deviations of their modulation up, noise at 6.5.
+func (r Rotor) peakPa(g rig, blades int, rpm float64) float64 {
+	peak := 0.0
+	top := topOrder(rpm, r.RateHz)
+	for _, th := range r.ThetaDeg {
+		sum := 6.5 * math.Sqrt(r.noisePower(blades, rpm, th))
+		a := g.orders(blades, rpm, th)
+		for k := 1; k <= top; k++ {
+			amp := math.Hypot(real(a[k]), imag(a[k]))
+			if k%blades == 0 {
+				amp *= 1 + 5*max(r.ToneModulation, 0)
+			}
+			sum += amp
+		}
+		peak = max(peak, sum)
+	}
+	return peak
+}
+
+func (r Rotor) noisePower(blades int, rpm, thetaDeg float64) float64 {
+	f1, f2, rms := hump(blades, rpm, r.RateHz)
+	h := rms * directivity(thetaDeg)
+	return h*h*newBandPass(f1, f2, r.RateHz).variance() +
+		rumblePa*rumblePa*newLowPass(rumbleHz, r.RateHz).variance() +
+		microphonePa*microphonePa
+}
+
+// MaxOrder is the highest shaft order of a simulated rotor.
+const MaxOrder = maxOrder
+
+// Orders returns the complex peak amplitude in Pa, without modulation, of the
+// shaft orders 0…[MaxOrder] at a condition: order k is
+// Re(A_k·exp(ikφ)), φ the shaft's phase. It depends on the seed through the
+// phases of the unsteady loading and the rotor's imbalance, but not on the
+// sampling rate. blades must be 1…[MaxOrder] and rpm positive, else it panics.
+func (r Rotor) Orders(blades int, rpm, thetaDeg float64) []complex128 {
+	mustBeCondition(blades, rpm)
+	a := newRig(r.Seed).orders(blades, rpm, thetaDeg)
+	return a[:]
+}
+
+// TonePower returns the mean power in Pa² (mean square pressure) that a
+// recording of this campaign holds in the shaft orders 0…[MaxOrder] at a
+// condition: |A_k|²/2, at multiples of the blade number raised by the mean
+// square of the tone modulation, 0 for orders the recorder's rate leaves out.
+// Its argument rules are those of Orders.
+func (r Rotor) TonePower(blades int, rpm, thetaDeg float64) []float64 {
+	r = r.WithDefaults()
+	a := r.Orders(blades, rpm, thetaDeg)
+	am := max(r.ToneModulation, 0)
+	p := make([]float64, len(a))
+	for k := 1; k <= topOrder(rpm, r.RateHz); k++ {
+		p[k] = (real(a[k])*real(a[k]) + imag(a[k])*imag(a[k])) / 2
+		if k%blades == 0 {
+			p[k] *= 1 + am*am*slowPower(modulationTauS)
+		}
+	}
+	return p
+}
+
+// NoiseDensity returns the one-sided power density in Pa²/Hz of a recording's
+// broadband noise at a condition and frequency, 0 ≤ fHz ≤ RateHz/2, without
+// quantisation noise. Its argument rules are those of Orders.
+func (r Rotor) NoiseDensity(blades int, rpm, thetaDeg, fHz float64) float64 {
+	mustBeCondition(blades, rpm)
+	r = r.WithDefaults()
+	f1, f2, rms := hump(blades, rpm, r.RateHz)
+	h := rms * directivity(thetaDeg)
+	p := h*h*newBandPass(f1, f2, r.RateHz).power(fHz, r.RateHz) +
+		rumblePa*rumblePa*newLowPass(rumbleHz, r.RateHz).power(fHz, r.RateHz) +
+		microphonePa*microphonePa
+	return p * 2 / r.RateHz
+}
+
+func mustBeCondition(blades int, rpm float64) {
+	if blades < 1 || blades > maxOrder || !(rpm > 0) {
+		panic(fmt.Sprintf("simulate: no rotor with %d blades at %g rpm", blades, rpm))
+	}
+}

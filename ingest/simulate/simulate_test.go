@@ -1,0 +1,271 @@
+package simulate
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+func TestNew(t *testing.T) {
+	for _, kind := range Kinds() {
+		c, err := New(kind)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c.Kind() != kind {
+			t.Errorf("New(%q) is a %s", kind, c.Kind())
+		}
+		if err := c.Validate(); err != nil {
+			t.Errorf("defaults of %s: %v", kind, err)
+		}
+		for _, f := range c.Files() {
+			if !strings.Contains(f.Name, "simulated") {
+				t.Errorf("%s does not say simulated", f.Name)
+			}
+		}
+		if text := c.Readme(); !strings.HasPrefix(text, "simulated") || !strings.Contains(text, "generator version  "+Version+"\nseed               0\n") {
+			t.Errorf("README of %s:\n%s", kind, text)
+		}
+	}
+	if _, err := New("glider"); err == nil || err.Error() != `unknown campaign "glider": expected rotor, airfoil or toy` {
+		t.Errorf("unknown kind: %v", err)
+	}
+}
+
+// Expected: x uniform, y with mean x·sin x and σ = γ·exp(−x²/2), y_1 and y_2
+// independent (METHOD §1); standard errors of normal variables.
+func TestToy(t *testing.T) {
+	toy := Toy{N: 20000, Gamma: 3, Seed: 4}
+	lines := strings.Split(strings.TrimSuffix(string(record(t, toy, 0)), "\n"), "\n")
+	if lines[0] != "x,y_1,y_2" || len(lines) != 20001 {
+		t.Fatalf("%q, %d lines", lines[0], len(lines))
+	}
+	var z1, z2, z12, q1, q2 float64
+	var xs []float64
+	for _, line := range lines[1:] {
+		var v [3]float64
+		for i, f := range strings.Split(line, ",") {
+			var err error
+			if v[i], err = strconv.ParseFloat(f, 64); err != nil {
+				t.Fatal(err)
+			}
+		}
+		x := v[0]
+		xs = append(xs, x)
+		if math.Abs(x) > 5 {
+			continue // σ is below 1e-5 there: rounding
+		}
+		a := (v[1] - x*math.Sin(x)) / (3 * math.Exp(-x*x/2))
+		b := (v[2] - x*math.Sin(x)) / (3 * math.Exp(-x*x/2))
+		z1, z2, z12, q1, q2 = z1+a, z2+b, z12+a*b, q1+a*a, q2+b*b
+	}
+	inside := 0.0
+	slices.Sort(xs)
+	d := 0.0
+	for i, x := range xs {
+		if math.Abs(x) <= 5 {
+			inside++
+		}
+		d = max(d, math.Abs((x+6)/12-float64(i)/20000))
+	}
+	if d > 1.95/math.Sqrt(20000)+1.0/20000 {
+		t.Errorf("x is not uniform: Kolmogorov distance %g", d)
+	}
+	se := 1 / math.Sqrt(inside)
+	for name, v := range map[string]float64{"mean of y_1": z1 / inside, "mean of y_2": z2 / inside, "product": z12 / inside, "variance of y_1": (q1/inside - 1) / math.Sqrt2, "variance of y_2": (q2/inside - 1) / math.Sqrt2} {
+		if math.Abs(v) > 4*se {
+			t.Errorf("%s is %g standard errors off", name, v/se)
+		}
+	}
+	if xs[0] < -6 || xs[len(xs)-1] > 6 {
+		t.Errorf("x from %g to %g", xs[0], xs[len(xs)-1])
+	}
+	for _, bad := range []Toy{{N: -1}, {Gamma: -1}, {Lo: 1, Hi: 1}, {Lo: 2, Hi: -2}, {Lo: math.Inf(-1), Hi: 1}, {Gamma: math.NaN()}} {
+		if bad.Validate() == nil || bad.Write(context.Background(), io.Discard, 0) == nil {
+			t.Errorf("%+v is accepted", bad)
+		}
+	}
+}
+
+func small() []Campaign {
+	return []Campaign{
+		Rotor{DurationS: 0.2, Blades: []int{2, 3}, RPM: []float64{4000, 4500.5}, ThetaDeg: []float64{-10, 0, 7.5}},
+		Airfoil{DurationS: 0.5, AlphaDeg: []float64{-2, 0, 2.25}, SpeedMS: []float64{4.7, 9.1}},
+		Toy{N: 50},
+	}
+}
+
+func readDir(t *testing.T, dir string) (names []string, content map[string][]byte) {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	content = map[string][]byte{}
+	for _, e := range entries {
+		b, err := os.ReadFile(filepath.Join(dir, e.Name()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		names = append(names, e.Name())
+		content[e.Name()] = b
+	}
+	return names, content
+}
+
+// Expected: by contract the same bytes for any number of workers, each file
+// what Write makes of it alone, and nothing else in the directory.
+func TestWriteDir(t *testing.T) {
+	for _, c := range small() {
+		var first map[string][]byte
+		for _, workers := range []int{1, 3, 0} {
+			dir := filepath.Join(t.TempDir(), "new", "campaign")
+			var calls []string
+			err := WriteDir(context.Background(), c, dir, workers, func(done, total int) {
+				calls = append(calls, fmt.Sprintf("%d/%d", done, total))
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			names, content := readDir(t, dir)
+			var want, progress []string
+			for i, f := range c.Files() {
+				want = append(want, f.Name)
+				progress = append(progress, fmt.Sprintf("%d/%d", i+1, len(c.Files())))
+				if !bytes.Equal(content[f.Name], record(t, c, i)) {
+					t.Errorf("%d workers: %s is not what Write makes", workers, f.Name)
+				}
+			}
+			want = append(want, "README.txt")
+			if c.Kind() != "toy" {
+				want = append(want, "conditions.csv")
+			}
+			slices.Sort(want)
+			if !slices.Equal(names, want) {
+				t.Errorf("found %v, want %v", names, want)
+			}
+			if !slices.Equal(calls, progress) {
+				t.Errorf("progress %v", calls)
+			}
+			if string(content["README.txt"]) != c.Readme() {
+				t.Error("README.txt is not Readme")
+			}
+			if first == nil {
+				first = content
+			}
+			for name := range first {
+				if !bytes.Equal(first[name], content[name]) {
+					t.Errorf("%s differs with %d workers", name, workers)
+				}
+			}
+		}
+	}
+}
+
+// failing breaks off in the middle of its third file.
+type failing struct{ Rotor }
+
+func (f failing) Write(ctx context.Context, w io.Writer, i int) error {
+	if i == 2 {
+		w.Write([]byte("half a file"))
+		return errors.New("the disk is on fire")
+	}
+	return f.Rotor.Write(ctx, w, i)
+}
+
+// Expected: a failure or cancellation leaves whole files only, and the error
+// names the file.
+func TestWriteDirLeavesNoPieces(t *testing.T) {
+	c := small()[0].(Rotor)
+	whole := func(dir string) int {
+		t.Helper()
+		names, content := readDir(t, dir)
+		for _, name := range names {
+			i := slices.IndexFunc(c.Files(), func(f File) bool { return f.Name == name })
+			if i < 0 || !bytes.Equal(content[name], record(t, c, i)) {
+				t.Errorf("left behind: %s, %d bytes", name, len(content[name]))
+			}
+		}
+		return len(names)
+	}
+	for _, workers := range []int{1, 4} {
+		dir := t.TempDir()
+		err := WriteDir(context.Background(), failing{c}, dir, workers, nil)
+		if err == nil || !strings.Contains(err.Error(), "write simulated_rotor_n3_rpm4000.wav: the disk is on fire") {
+			t.Errorf("error %v", err)
+		}
+		if n := whole(dir); workers == 1 && n != 2 {
+			t.Errorf("%d files before the failure, want 2", n)
+		}
+	}
+	dir := t.TempDir()
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	err := WriteDir(ctx, c, dir, 1, func(done, _ int) {
+		if done == 2 {
+			cancel()
+		}
+	})
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("cancelled: %v", err)
+	}
+	if n := whole(dir); n != 2 {
+		t.Errorf("%d files after cancellation at 2", n)
+	}
+	// An invalid campaign touches nothing.
+	dir = filepath.Join(t.TempDir(), "none")
+	if err := WriteDir(context.Background(), Rotor{Encoding: "mp3"}, dir, 1, nil); err == nil {
+		t.Error("an invalid campaign was written")
+	}
+	if _, err := os.Stat(dir); !os.IsNotExist(err) {
+		t.Errorf("an invalid campaign made its directory: %v", err)
+	}
+}
+
+// What a campaign would write, without writing it.
+func ExampleCampaign() {
+	c, err := New("rotor")
+	if err != nil {
+		panic(err)
+	}
+	files := c.Files()
+	fmt.Println(len(files), "files, the first", files[0].Name, "with", len(files[0].ThetaDeg), "channels")
+	// Output: 60 files, the first simulated_rotor_n2_rpm2000.wav with 13 channels
+}
+
+// A campaign of one's own, written into a directory.
+func ExampleWriteDir() {
+	dir, err := os.MkdirTemp("", "simulate")
+	if err != nil {
+		panic(err)
+	}
+	defer os.RemoveAll(dir)
+	c := Rotor{Seed: 1, DurationS: 1, Blades: []int{3}, RPM: []float64{5000}}
+	if err := WriteDir(context.Background(), c, dir, 0, nil); err != nil {
+		panic(err)
+	}
+	entries, _ := os.ReadDir(dir)
+	for _, e := range entries {
+		fmt.Println(e.Name())
+	}
+	// Output:
+	// README.txt
+	// conditions.csv
+	// simulated_rotor_n3_rpm5000.wav
+}
+
+// The level a perfect measurement of the first blade tone would give.
+func ExampleRotor_TonePower() {
+	p := Rotor{Seed: 1}.TonePower(3, 5000, 20)
+	fmt.Printf("%.1f dB re 20 µPa\n", 10*math.Log10(p[3]/(20e-6*20e-6)))
+	// Output: 30.9 dB re 20 µPa
+}

@@ -1,0 +1,111 @@
+package simulate
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"strconv"
+)
+
+// Toy is the paper's synthetic experiment (METHOD §1, "synthetic"): one CSV
+// table of triplets x, y_1, y_2 with x ~ U[Lo, Hi] and both y drawn
+// independently from N(x·sin x, σ²(x)), σ(x) = γ·exp(−x²/2). A zero field
+// means its default.
+type Toy struct {
+	Seed  uint64  `json:"seed"`
+	N     int     `json:"n"`     // triplets; default 1000
+	Gamma float64 `json:"gamma"` // noise level; default 1.5, the paper has 1, 1.5 and 3
+	Lo    float64 `json:"lo"`    // Lo and Hi both 0 mean −6 and 6
+	Hi    float64 `json:"hi"`
+}
+
+var _ Campaign = Toy{}
+
+// WithDefaults returns a copy in which every unset field has its default.
+func (t Toy) WithDefaults() Toy {
+	if t.N == 0 {
+		t.N = 1000
+	}
+	setDefault(&t.Gamma, 1.5)
+	if t.Lo == 0 && t.Hi == 0 {
+		t.Lo, t.Hi = -6, 6
+	}
+	return t
+}
+
+// Kind returns "toy".
+func (t Toy) Kind() string { return "toy" }
+
+// Validate returns every unusable field with what was expected.
+func (t Toy) Validate() error {
+	t = t.WithDefaults()
+	var errs []error
+	if t.N < 1 {
+		errs = append(errs, fmt.Errorf("toy: N: expected at least 1, found %d", t.N))
+	}
+	if !(t.Gamma > 0) || math.IsInf(t.Gamma, 0) {
+		errs = append(errs, fmt.Errorf("toy: Gamma: expected more than 0, found %v", t.Gamma))
+	}
+	if !(t.Lo < t.Hi) || math.IsInf(t.Hi-t.Lo, 0) {
+		errs = append(errs, fmt.Errorf("toy: Lo, Hi: expected Lo < Hi, both finite, found %v, %v", t.Lo, t.Hi))
+	}
+	return errors.Join(errs...)
+}
+
+// Files lists the one table.
+func (t Toy) Files() []File {
+	return []File{{Name: "simulated_toy_triplets.csv", Conditions: map[string]float64{}}}
+}
+
+// Conditions writes nothing: the table holds its conditions.
+func (t Toy) Conditions(io.Writer) error { return nil }
+
+// Readme describes the campaign.
+func (t Toy) Readme() string {
+	t = t.WithDefaults()
+	return fmt.Sprintf(`simulated toy campaign: no measurement
+
+generator version  %s
+seed               %d
+files              simulated_toy_triplets.csv: %d triplets x, y_1, y_2
+model              x uniform in %s to %s; y_1, y_2 ~ N(x sin x, s(x)^2), s(x) = %s exp(-x^2/2)
+units              none; full scale does not apply
+`, Version, t.Seed, t.N, plain(t.Lo), plain(t.Hi), plain(t.Gamma))
+}
+
+// ToyMean is the mean outcome at x.
+func ToyMean(x float64) float64 { return x * math.Sin(x) }
+
+// ToySigma is the standard deviation of an outcome at x.
+func ToySigma(x, gamma float64) float64 { return gamma * math.Exp(-x*x/2) }
+
+// Write makes the table, i = 0. Numbers have as many digits as identify them.
+func (t Toy) Write(ctx context.Context, w io.Writer, i int) error {
+	t = t.WithDefaults()
+	if i != 0 {
+		panic(fmt.Sprintf("simulate: toy campaign has 1 file, asked for file %d", i))
+	}
+	if err := t.Validate(); err != nil {
+		return err
+	}
+	xs, y1, y2 := newStream(t.Seed, "toy", "x"), newStream(t.Seed, "toy", "y_1"), newStream(t.Seed, "toy", "y_2")
+	b := bufio.NewWriter(w)
+	b.WriteString("x,y_1,y_2\n")
+	for row := range t.N {
+		if row%4096 == 0 {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+		}
+		x := t.Lo + (t.Hi-t.Lo)*xs.uniform()
+		mean, sigma := ToyMean(x), ToySigma(x, t.Gamma)
+		line := strconv.AppendFloat(b.AvailableBuffer(), x, 'g', -1, 64)
+		line = strconv.AppendFloat(append(line, ','), mean+sigma*y1.norm(), 'g', -1, 64)
+		line = strconv.AppendFloat(append(line, ','), mean+sigma*y2.norm(), 'g', -1, 64)
+		b.Write(append(line, '\n'))
+	}
+	return b.Flush()
+}
