@@ -1,0 +1,355 @@
+package dsp
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// Invariants: distinct, in range, deterministic, different for another seed.
+func TestRandomSamples(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		k := rapid.IntRange(1, 300).Draw(t, "k")
+		n := rapid.IntRange(2*k, 2*k+5000).Draw(t, "n")
+		seed := rapid.Uint64().Draw(t, "seed")
+		a, b, err := RandomSamples(n, k, seed)
+		if err != nil || len(a) != k || len(b) != k {
+			t.Fatalf("%d and %d samples, %v", len(a), len(b), err)
+		}
+		all := slices.Concat(a, b)
+		slices.Sort(all)
+		if all[0] < 0 || all[2*k-1] >= n || len(slices.Compact(all)) != 2*k {
+			t.Fatalf("samples %v of %d", all, n)
+		}
+		c, d, _ := RandomSamples(n, k, seed)
+		if !slices.Equal(a, c) || !slices.Equal(b, d) {
+			t.Fatal("the same seed gives other samples")
+		}
+		if n > 100 && k > 10 {
+			if e, _, _ := RandomSamples(n, k, seed+1); slices.Equal(a, e) {
+				t.Fatal("another seed gives the same samples")
+			}
+		}
+	})
+	for _, c := range [][2]int{{9, 5}, {10, 0}, {-1, 1}} {
+		var e *Error
+		if _, _, err := RandomSamples(c[0], c[1], 1); !errors.As(err, &e) {
+			t.Errorf("%v: %v", c, err)
+		}
+	}
+}
+
+// Expected values: uniform. Each of n = 10 numbers stands at each of 2k = 6
+// places 1/10 of the time; χ² of 54 degrees of freedom (the rows and columns
+// are nearly free) lies under 99.2 with probability 0.9998. The numbers at
+// (1234, 5, 42) are pinned: they must never change.
+func TestRandomSamplesUniform(t *testing.T) {
+	const draws = 20000
+	var counts [6][10]float64
+	for seed := range uint64(draws) {
+		a, b, err := RandomSamples(10, 3, seed)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, v := range append(a, b...) {
+			counts[i][v]++
+		}
+	}
+	chi := 0.0
+	for _, row := range counts {
+		for _, c := range row {
+			chi += (c - draws/10) * (c - draws/10) / (draws / 10)
+		}
+	}
+	if chi > 99.2 {
+		t.Errorf("χ² = %.1f", chi)
+	}
+	a, b, _ := RandomSamples(1234, 5, 42)
+	if got := fmt.Sprint(a, b); got != pinnedSamples {
+		t.Errorf("samples %s, want %s", got, pinnedSamples)
+	}
+}
+
+const pinnedSamples = "[1009 415 467 1171 604] [847 1002 908 17 241]"
+
+// Expected values: the axes' definition; at 90° lift is −F_x and drag F_z, and
+// the force's magnitude stays.
+func TestWindAxes(t *testing.T) {
+	for _, c := range []struct{ fx, fz, alpha, lift, drag float64 }{
+		{1, 2, 0, 2, 1},
+		{1, 2, 90, -1, 2},
+		{0, 1, 30, math.Sqrt(3) / 2, 0.5},
+		{1, 0, -30, 0.5, math.Sqrt(3) / 2},
+	} {
+		l, d := WindAxes(c.fx, c.fz, c.alpha)
+		if !near(l, c.lift, 1e-15) || !near(d, c.drag, 1e-15) {
+			t.Errorf("%+v: lift %g, drag %g", c, l, d)
+		}
+	}
+}
+
+// Expected values: by hand; dry air at 15 °C, 101 325 Pa has 1.225 kg/m³ (ISA).
+func TestCoefficients(t *testing.T) {
+	if rho := AirDensity(101325, 15); !near(rho, 1.225, 1e-4) {
+		t.Errorf("density %g", rho)
+	}
+	q := DynamicPressure(1.2, 10)
+	if !near(q, 60, 1e-12) {
+		t.Errorf("dynamic pressure %g", q)
+	}
+	f := []float64{1.5, -3}
+	if got := Coefficients(f, f, q, 0.1, 0.25); !near(got[0], 1, 1e-12) || !near(got[1], -2, 1e-12) {
+		t.Errorf("coefficients %v", got)
+	}
+	if !near(DistanceDB(2, 1), 6.0206, 1e-4) {
+		t.Error("twice the distance is 6.02 dB")
+	}
+}
+
+func TestSplitHalves(t *testing.T) {
+	a, b := SplitHalves([][]float64{{1, 2, 3, 4, 100}, {0, 0, 5, 5, 5}})
+	if !slices.Equal(a, []float64{1.5, 0}) || !slices.Equal(b, []float64{3.5, 5}) {
+		t.Errorf("halves %v, %v", a, b)
+	}
+}
+
+// ar1 is an autoregressive process x_i = φ·x_{i−1} + e_i of unit variance.
+func ar1(n int, phi float64, r *rand.Rand) []float64 {
+	x := make([]float64, n)
+	x[0] = r.NormFloat64()
+	for i := 1; i < n; i++ {
+		x[i] = phi*x[i-1] + math.Sqrt(1-phi*phi)*r.NormFloat64()
+	}
+	return x
+}
+
+// Expected values: closed form, 1 + 2Σφ^k = (1+φ)/(1−φ); the integral time is
+// half of that over the rate.
+func TestIntegralTime(t *testing.T) {
+	const n, rate = 20000, 1000.
+	for _, phi := range []float64{-0.5, 0, 0.5, 0.9, 0.97} {
+		r := rand.New(rand.NewPCG(1, 9))
+		want := (1 + phi) / (1 - phi)
+		var sum float64
+		const repeats = 10
+		for range repeats {
+			x := ar1(n, phi, r)
+			b, err := CheckBalance([][]float64{x}, rate, BalanceSettings{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			sum += 2 * rate * b.IntegralTimeS[0] / repeats
+			if !near(b.NEff[0]*2*rate*b.IntegralTimeS[0], n, 1e-6*n) || !near(EffectiveSamples(x), b.NEff[0], 1e-9*n) {
+				t.Errorf("φ = %g: n_eff %g, integral time %g", phi, b.NEff[0], b.IntegralTimeS[0])
+			}
+		}
+		if !near(sum, want, 0.1*want+0.02) {
+			t.Errorf("φ = %g: 1 + 2Σρ = %.3f, want %.3f", phi, sum, want)
+		}
+	}
+}
+
+// Expected values: under no drift the test's level, 5 %, although the samples
+// are strongly correlated (naive standard errors reject nearly always); with
+// the drift it calls detectable, 80 %.
+func TestCheckBalanceLevelAndPower(t *testing.T) {
+	if testing.Short() {
+		t.Skip("Monte Carlo")
+	}
+	const n, rate, repeats = 10000, 1000., 500
+	r := rand.New(rand.NewPCG(3, 9))
+	var false1, found, naive int
+	var detectable float64
+	for range repeats {
+		b, err := CheckBalance([][]float64{ar1(n, 0.95, r)}, rate, BalanceSettings{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if b.Blocks != 10 || !near(b.BlockS, 0.5, 1e-12) {
+			t.Fatalf("%d blocks of %g s", b.Blocks, b.BlockS)
+		}
+		detectable += b.Power / repeats
+		if slices.ContainsFunc(b.Flags, func(f Flag) bool { return f.Code == "drift" }) {
+			false1++
+		}
+	}
+	for range repeats {
+		x := ar1(n, 0.95, r)
+		if tn, _, _, _ := WelchT(x[:n/2], x[n/2:]); math.Abs(tn) > 1.96 {
+			naive++
+		}
+		for i := n / 2; i < n; i++ {
+			x[i] += detectable
+		}
+		b, err := CheckBalance([][]float64{x}, rate, BalanceSettings{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if slices.ContainsFunc(b.Flags, func(f Flag) bool { return f.Code == "drift" }) {
+			found++
+		}
+	}
+	t.Logf("false %.1f %%, detectable %.2f σ found %.1f %%, naive false %.0f %%", 100*float64(false1)/repeats, detectable, 100*float64(found)/repeats, 100*float64(naive)/repeats)
+	if false1 < repeats/100 || false1 > repeats*9/100 {
+		t.Errorf("%d false alarms in %d", false1, repeats)
+	}
+	if found < repeats*72/100 || found > repeats*88/100 {
+		t.Errorf("%d of %d drifts found", found, repeats)
+	}
+	if naive < repeats/2 {
+		t.Errorf("naive standard errors reject only %d of %d: the test shows nothing", naive, repeats)
+	}
+}
+
+// Blocks by length of record, by hand from CheckBalance's rule.
+func TestCheckBalanceBlocks(t *testing.T) {
+	for _, c := range []struct {
+		n      int
+		rate   float64
+		blocks int
+		length float64
+		short  bool
+	}{
+		{10000, 1000, 10, 0.5, false},
+		{60000, 1000, 10, 3, false},
+		{714, 100, 7, 0.51, false}, // 3.57 s a half
+		{300, 100, 4, 0.37, true},  // 1.5 s a half
+		{76, 4, 10, 0.75, false},   // 38 samples a half at 4 Hz
+		{20, 4, 5, 0.5, false},
+		{16, 4, 4, 0.5, false},
+		{16, 100, 4, 0.02, true},
+	} {
+		b, err := CheckBalance([][]float64{noise(c.n, 1)}, c.rate, BalanceSettings{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		short := slices.ContainsFunc(b.Flags, func(f Flag) bool { return f.Code == "short-blocks" })
+		if b.Blocks != c.blocks || !near(b.BlockS, c.length, 1e-9) || short != c.short {
+			t.Errorf("%d samples at %g Hz: %d blocks of %g s, short %t; want %+v", c.n, c.rate, b.Blocks, b.BlockS, short, c)
+		}
+	}
+	for name, want := range map[string]string{
+		"few": "expected at least 16 samples to compare halves, found 15 (record longer)",
+		"NaN": "channel 1, sample 3: expected a finite number, found NaN",
+	} {
+		x := noise(15, 1)
+		if name == "NaN" {
+			x = append(x, x...)
+			x[3] = math.NaN()
+		}
+		if _, err := CheckBalance([][]float64{x}, 10, BalanceSettings{}); err == nil || err.Error() != want {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	b, err := CheckBalance([][]float64{make([]float64, 100), noise(100, 2)}, 10, BalanceSettings{})
+	if err != nil || b.Flags[0].Code != "constant" || b.Flags[0].Channel != 0 {
+		t.Errorf("constant channel: %+v, %v", b, err)
+	}
+	slow, err := CheckBalance([][]float64{ar1(1000, 0.995, rand.New(rand.NewPCG(1, 1)))}, 100, BalanceSettings{})
+	if err != nil || !slices.ContainsFunc(slow.Flags, func(f Flag) bool {
+		return f.Code == "correlated-blocks" && strings.Contains(f.Text, "integral time scales")
+	}) {
+		t.Errorf("slow record: %+v, %v", slow, err)
+	}
+}
+
+// White noise has independent block means by construction, however slowly it
+// is sampled: few records of 20 s at 4 Hz may look correlated by chance, while
+// with an integral scale of one second (ρ = e^(−1/4) a sample) most must.
+func TestCorrelatedBlocksAtLowRate(t *testing.T) {
+	r := rand.New(rand.NewPCG(4, 4))
+	const records = 400
+	flagged := func(phi float64) (n int) {
+		for range records {
+			b, err := CheckBalance([][]float64{ar1(80, phi, r)}, 4, BalanceSettings{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if slices.ContainsFunc(b.Flags, func(f Flag) bool { return f.Code == "correlated-blocks" }) {
+				n++
+			}
+		}
+		return n
+	}
+	white, slow := flagged(0), flagged(math.Exp(-0.25))
+	t.Logf("of %d records flagged: white %d, correlated over 1 s %d", records, white, slow)
+	if white > records*15/100 || slow < records*85/100 {
+		t.Errorf("of %d records flagged: white %d, correlated over 1 s %d", records, white, slow)
+	}
+}
+
+// Expected pairs by hand.
+func TestPairRepeats(t *testing.T) {
+	x := [][]float64{{0, 10}, {5, 10}, {0.4, 10}, {0, 20}, {5, 10.05}, {-0.4, 10}, {0, 10}, {math.NaN(), 10}, {math.NaN(), 10}}
+	pairs, groups := PairRepeats(x, []float64{0.5, 0.1})
+	// Run 5 (−0.4) is 0.8 from run 2 (0.4) and starts its own group; run 6 (0) joins the first.
+	if want := [][]int{{0, 2, 6}, {1, 4}, {3}, {5}, {7}, {8}}; !reflect.DeepEqual(groups, want) {
+		t.Errorf("groups %v, want %v", groups, want)
+	}
+	if want := [][2]int{{0, 2}, {1, 4}}; !reflect.DeepEqual(pairs, want) {
+		t.Errorf("pairs %v, want %v", pairs, want)
+	}
+	if pairs, groups := PairRepeats(nil, nil); pairs != nil || groups != nil {
+		t.Errorf("of nothing: %v, %v", pairs, groups)
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		x := rapid.SliceOf(rapid.SliceOfN(rapid.Float64Range(0, 3), 2, 2)).Draw(t, "x")
+		tol := []float64{0.5, 1}
+		pairs, groups := PairRepeats(x, tol)
+		seen := map[int]bool{}
+		want := 0
+		for _, g := range groups {
+			want += len(g) / 2
+			for _, i := range g {
+				if seen[i] {
+					t.Fatalf("run %d twice", i)
+				}
+				seen[i] = true
+				for _, j := range g {
+					for c := range tol {
+						if math.Abs(x[i][c]-x[j][c]) > tol[c] {
+							t.Fatalf("runs %d and %d grouped", i, j)
+						}
+					}
+				}
+			}
+		}
+		if len(seen) != len(x) || len(pairs) != want {
+			t.Fatalf("%d of %d runs, %d of %d pairs", len(seen), len(x), len(pairs), want)
+		}
+	})
+}
+
+func ExampleCheckBalance() {
+	r := rand.New(rand.NewPCG(1, 2))
+	lift := ar1(10000, 0.9, r) // 10 s at 1 kHz, no drift
+	drag := ar1(10000, 0.9, r)
+	for i := range drag { // half a standard deviation between the halves
+		drag[i] += float64(i) / 10000
+	}
+	b, err := CheckBalance([][]float64{lift, drag}, 1000, BalanceSettings{})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Printf("%d blocks of %g s per half\n", b.Blocks, b.BlockS)
+	for _, f := range b.Flags {
+		fmt.Println(f.Code, "in channel", f.Channel)
+	}
+	// Output:
+	// 10 blocks of 0.5 s per half
+	// drift in channel 1
+}
+
+func ExampleRandomSamples() {
+	first, second, err := RandomSamples(10000, 250, 7)
+	fmt.Println(len(first), len(second), err)
+	// Output: 250 250 <nil>
+}

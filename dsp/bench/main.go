@@ -1,0 +1,169 @@
+// Command bench measures what the signal path costs on this machine: the
+// statistics and the analysis of recordings, from files in the page cache, and
+// the transform alone. bench.py beside it runs the Python peers in the same
+// session; docs/performance-signal.md says what came out.
+//
+//	go run ./dsp/bench -what analyse FILE.wav …
+//	go run ./dsp/bench -what campaign -jobs 2 pipeline.yaml
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"math"
+	"os"
+	"runtime"
+	"runtime/pprof"
+	"sync"
+	"syscall"
+	"time"
+
+	"doubletake/dsp"
+	"doubletake/ingest"
+	"doubletake/pipeline"
+	"doubletake/pipeline/engine"
+)
+
+func main() {
+	what := flag.String("what", "analyse", "analyse (Welch, speed, harmonics), scan (statistics), read (decoding alone), fft, or campaign (ingest and dsp of a pipeline.yaml)")
+	repeat := flag.Int("repeat", 5, "times over all files")
+	jobs := flag.Int("jobs", 1, "files at a time")
+	rate := flag.Float64("rate", 51200, "sampling rate where the file states none")
+	blades := flag.Int("blades", 2, "blades of the rotor")
+	rpm := flag.Float64("rpm", 6000, "speed of the rotor")
+	length := flag.Int("n", 51200, "points of the transform")
+	profile := flag.String("cpuprofile", "", "write a CPU profile there")
+	flag.Parse()
+	runtime.GOMAXPROCS(max(*jobs, 1))
+	if *profile != "" {
+		f, err := os.Create(*profile)
+		fatal(err)
+		fatal(pprof.StartCPUProfile(f))
+		defer pprof.StopCPUProfile()
+	}
+	if *what == "campaign" {
+		campaign(flag.Arg(0), *jobs, *repeat)
+		return
+	}
+	if *what == "fft" {
+		transform(*length, *repeat)
+		return
+	}
+	for range *repeat {
+		before, start := user(), time.Now()
+		var bytes int64
+		var wg sync.WaitGroup
+		todo := make(chan string, flag.NArg())
+		for _, p := range flag.Args() {
+			st, err := os.Stat(p)
+			fatal(err)
+			bytes += st.Size()
+			todo <- p
+		}
+		close(todo)
+		for range *jobs {
+			wg.Go(func() {
+				a := dsp.NewAnalyser()
+				for p := range todo {
+					one(a, p, *what, *rate, *blades, *rpm)
+				}
+			})
+		}
+		wg.Wait()
+		wall := time.Since(start)
+		cpu := user() - before
+		fmt.Printf("%s jobs=%d wall_ms %.1f user_ms %.1f MB/s %.0f MB/s(user) %.0f\n", *what, *jobs,
+			wall.Seconds()*1e3, cpu.Seconds()*1e3, float64(bytes)/1e6/wall.Seconds(), float64(bytes)/1e6/cpu.Seconds())
+	}
+}
+
+func one(a *dsp.Analyser, path, what string, rate float64, blades int, rpm float64) {
+	o := ingest.Options{}
+	rd, err := ingest.Open(path, o)
+	fatal(err)
+	defer rd.Close()
+	info := rd.Info()
+	n := info.Channels[0].Samples
+	channels := make([]int, len(info.Channels))
+	for c := range channels {
+		channels[c] = c
+	}
+	switch what {
+	case "scan":
+		_, _, err := ingest.Scan(context.Background(), rd, ingest.Run{ID: path, Path: path, Row1: -1})
+		fatal(err)
+	case "read":
+		dst := make([][]float64, len(channels))
+		for c := range dst {
+			dst[c] = make([]float64, 51200)
+		}
+		for at := int64(0); at+51200 <= n; at += 51200 {
+			_, err := rd.Read(channels, at, dst)
+			fatal(err)
+		}
+	default:
+		if r := info.Channels[0].RateHz; r > 0 {
+			rate = r
+		}
+		_, err := a.Run(context.Background(), rd, dsp.RotorSettings{
+			RateHz: rate, Samples: n, Channels: channels, Blades: blades, ShaftHz: rpm / 60, KeepSpectra: true,
+		})
+		fatal(err)
+	}
+}
+
+// campaign runs ingest and dsp of a configuration from nothing.
+func campaign(path string, jobs, repeat int) {
+	for range repeat {
+		p, err := pipeline.Load(path)
+		fatal(err)
+		fatal(os.RemoveAll(p.Plan.Dir))
+		before, start := user(), time.Now()
+		res, err := p.Run(context.Background(), engine.Options{Jobs: jobs, Selection: engine.Selection{To: "dsp"}})
+		fatal(err)
+		var u syscall.Rusage
+		fatal(syscall.Getrusage(syscall.RUSAGE_SELF, &u))
+		fmt.Printf("campaign jobs=%d tasks %d wall_s %.2f cpu_s %.2f (user %.2f sys %.2f, whole process) max_rss_MiB %d\n", jobs, res.Ran, time.Since(start).Seconds(),
+			(user() - before).Seconds(), time.Duration(u.Utime.Nano()).Seconds(), time.Duration(u.Stime.Nano()).Seconds(), u.Maxrss/1024)
+		for _, st := range res.Stages {
+			fmt.Printf("  %-8s tasks %d task_s %.2f wall_s %.2f\n", st.Stage, st.Tasks, st.Seconds, st.Wall)
+		}
+	}
+}
+
+func transform(n, repeat int) {
+	x := make([]float64, n)
+	for i := range x {
+		x[i] = math.Sin(float64(i * i))
+	}
+	f, dst := dsp.NewFFT(n), make([]complex128, n/2+1)
+	w, two := dsp.NewWelch(n), append(append([]float64(nil), x...), x...)
+	p := make([]float64, w.Bins())
+	least := func(f func()) float64 {
+		best := math.Inf(1)
+		for range 200 {
+			start := time.Now()
+			f()
+			best = min(best, float64(time.Since(start).Nanoseconds())/1e3)
+		}
+		return best
+	}
+	for range repeat {
+		fmt.Printf("fft n=%d least_us %.1f; Welch of two segments, each least_us %.1f\n", n,
+			least(func() { f.Coefficients(dst, x) }), least(func() { w.Power(p, two, 2) })/2)
+	}
+}
+
+func user() time.Duration {
+	var u syscall.Rusage
+	fatal(syscall.Getrusage(syscall.RUSAGE_SELF, &u))
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
+
+func fatal(err error) {
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
+	}
+}

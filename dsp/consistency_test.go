@@ -1,0 +1,183 @@
+package dsp
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// Expected values: scipy's ttest_ind and kendalltau (testdata/README.md).
+func TestWelchTAndReverseArrangements(t *testing.T) {
+	var cases []struct {
+		First, Second []float64
+		T, P, Dof     float64
+		Reverse       float64
+		ReverseP      float64 `json:"reverse_p"`
+	}
+	readJSON(t, "tests.json", &cases)
+	if len(cases) == 0 {
+		t.Fatal("no cases")
+	}
+	for i, c := range cases {
+		stat, dof, p, ok := WelchT(c.First, c.Second)
+		if !ok || !near(stat, c.T, 1e-12) || !near(dof, c.Dof, 1e-10) || !near(p, c.P, 1e-10) {
+			t.Errorf("case %d: t %g, dof %g, p %g; want %g, %g, %g", i, stat, dof, p, c.T, c.Dof, c.P)
+		}
+		n, p := ReverseArrangements(append(c.First, c.Second...))
+		if n != c.Reverse || !near(p, c.ReverseP, 1e-12) {
+			t.Errorf("case %d: %g reverse arrangements, p %g; want %g, %g", i, n, p, c.Reverse, c.ReverseP)
+		}
+	}
+	if _, _, p, ok := WelchT([]float64{1, 1}, []float64{1, 1}); ok || p != 1 {
+		t.Error("t of constants is defined")
+	}
+}
+
+// Expected values: Holm (1979) by hand: sorted .01 .02 .03 .2 times 4 3 2 1,
+// running maximum.
+func TestHolm(t *testing.T) {
+	got := Holm([]float64{0.03, 0.01, 0.2, 0.02})
+	for i, want := range []float64{0.06, 0.04, 0.2, 0.06} {
+		if !near(got[i], want, 1e-15) {
+			t.Errorf("p %d: %g, want %g", i, got[i], want)
+		}
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		p := rapid.SliceOf(rapid.Float64Range(0, 1)).Draw(t, "p")
+		for i, a := range Holm(p) {
+			if a < p[i] || a > 1 {
+				t.Fatalf("adjusted %g of %g", a, p[i])
+			}
+		}
+	})
+}
+
+// A rotor's sound for the consistency tests: harmonics of 40 Hz in white
+// noise, 16 000 samples, 1 kHz; gain changes the lines over time.
+func consistencySignal(r *rand.Rand, gain func(t float64) float64, level func(t float64) float64) []float64 {
+	x := make([]float64, 16000)
+	var phase [5]float64
+	for m := range phase {
+		phase[m] = 2 * math.Pi * r.Float64()
+	}
+	for i := range x {
+		t := float64(i) / 1000
+		for m := range phase {
+			x[i] += gain(t) * math.Sin(2*math.Pi*40*float64(m+1)*t+phase[m]) / float64(m+1)
+		}
+		x[i] += 0.3 * level(t) * r.NormFloat64()
+	}
+	return x
+}
+
+func one(float64) float64 { return 1 }
+
+// Expected values: by construction. Each disturbance raises its own flag;
+// steady sound and steady amplitude modulation raise none but by chance, which
+// Holm keeps under α = 5 % per run.
+func TestConsistencyFlags(t *testing.T) {
+	half := func(before, after float64) func(float64) float64 {
+		return func(t float64) float64 {
+			if t < 8 {
+				return before
+			}
+			return after
+		}
+	}
+	runs := 120
+	if testing.Short() {
+		runs = 30
+	}
+	for _, c := range []struct {
+		name        string
+		gain, level func(float64) float64
+		code        string // wanted in nearly every run; "" wants none
+	}{
+		{"steady", one, one, ""},
+		{"amplitude modulation", func(t float64) float64 { return 1 + 0.5*math.Sin(2*math.Pi*0.9*t) }, one, ""},
+		{"step", half(1, 1.4), one, "harmonic-drift"},
+		{"ramp", func(t float64) float64 { return 1 + 0.04*t }, one, "trend"},
+		{"floor", one, half(1, 1.5), "floor-ratio"},
+		{"knock", one, func(t float64) float64 {
+			if t > 2.2 && t < 2.4 {
+				return 6
+			}
+			return 1
+		}, "outlier-segment"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			hits, any := 0, 0
+			a := NewAnalyser()
+			for i := range runs {
+				r := rand.New(rand.NewPCG(uint64(i), 5))
+				x := memory{consistencySignal(r, c.gain, c.level), consistencySignal(r, c.gain, c.level)}
+				run, err := a.Run(t.Context(), x, RotorSettings{RateHz: 1000, Samples: 16000, Channels: []int{0, 1}, Blades: 2, ShaftHz: 20})
+				if err != nil {
+					t.Fatal(err)
+				}
+				hit := false
+				for _, f := range run.Flags {
+					hit = hit || f.Code == c.code
+				}
+				if hit {
+					hits++
+				}
+				if len(run.Flags) > 0 {
+					any++
+				}
+			}
+			t.Logf("%d of %d runs flagged, %d with %q", any, runs, hits, c.code)
+			if c.code == "" && float64(any) > 0.1*float64(runs) {
+				t.Errorf("%d of %d runs flagged", any, runs)
+			}
+			if c.code != "" && float64(hits) < 0.9*float64(runs) {
+				t.Errorf("%d of %d runs flagged %s", hits, runs, c.code)
+			}
+		})
+	}
+}
+
+// Expected value: the shift put in, 1 %; none below 0.2 %.
+func TestSpeedShiftFlag(t *testing.T) {
+	for _, c := range []struct {
+		shift float64
+		want  bool
+	}{{0.01, true}, {-0.01, true}, {0.0015, false}, {0, false}} {
+		x := make([]float64, 16000)
+		r := rand.New(rand.NewPCG(1, 1))
+		phase := 0.0
+		for i := range x {
+			f := 20.
+			if i >= 8000 {
+				f *= 1 + c.shift
+			}
+			phase += 2 * math.Pi * f / 2000
+			for m := 1; m <= 5; m++ {
+				x[i] += math.Sin(2 * float64(m) * phase)
+			}
+			x[i] += 0.2 * r.NormFloat64()
+		}
+		run := analyse(t, memory{x}, RotorSettings{RateHz: 2000, Blades: 2, ShaftHz: 20.1})
+		found := false
+		for _, f := range run.Flags {
+			if f.Code == "speed-shift" {
+				found = true
+				if !near(f.Statistic, c.shift, 5e-4) {
+					t.Errorf("shift %g, want %g", f.Statistic, c.shift)
+				}
+			}
+		}
+		if found != c.want {
+			t.Errorf("shift %g: flagged %t", c.shift, found)
+		}
+	}
+}
+
+func ExampleReverseArrangements() {
+	count, p := ReverseArrangements([]float64{1, 2, 3, 4, 5, 6})
+	fmt.Printf("%g of 15, p = %.4f\n", count, p)
+	// Output: 0 of 15, p = 0.0028
+}

@@ -1,0 +1,224 @@
+package dsp
+
+import (
+	"fmt"
+	"math"
+	"math/cmplx"
+	"math/rand/v2"
+	"testing"
+
+	godsp "github.com/mjibson/go-dsp/fft"
+	"gonum.org/v1/gonum/dsp/fourier"
+	"pgregory.net/rapid"
+)
+
+func noise(n int, seed uint64) []float64 {
+	r := rand.New(rand.NewPCG(seed, 1))
+	x := make([]float64, n)
+	for i := range x {
+		x[i] = r.NormFloat64()
+	}
+	return x
+}
+
+// relativeError is the largest deviation as a fraction of the largest value.
+func relativeError(got, want []complex128) float64 {
+	var d, top float64
+	for k := range want {
+		d = max(d, cmplx.Abs(got[k]-want[k]))
+		top = max(top, cmplx.Abs(want[k]))
+	}
+	if top == 0 {
+		return d
+	}
+	return d / top
+}
+
+// Expected values: the definition, X_k = Σ x_j exp(−2πijk/n), summed directly
+// with exactly reduced angles; every length up to 300, primes among them.
+func TestFFTDefinition(t *testing.T) {
+	for n := 1; n <= 300; n++ {
+		x := noise(n, uint64(n))
+		want := make([]complex128, n/2+1)
+		for k := range want {
+			for j, v := range x {
+				want[k] += complex(v, 0) * unit(j*k, n)
+			}
+		}
+		if e := relativeError(NewFFT(n).Coefficients(nil, x), want); e > 1e-13 {
+			t.Errorf("n = %d: relative error %.2g", n, e)
+		}
+	}
+}
+
+// Expected values: gonum's dsp/fourier (FFTPACK) where it is exact itself, that
+// is without a large prime factor; the definition at 20 bins; go-dsp's fft,
+// which is exact to 1e-10 only at these lengths.
+func TestFFTAgainstLibraries(t *testing.T) {
+	for _, n := range []int{2, 4, 6, 10, 12, 16, 30, 512, 1000, 1009, 1024, 2018, 3600, 4095, 4096, 6250, 9061, 13781, 27562, 51199, 51200, 65536} {
+		x := noise(n, uint64(n))
+		f := NewFFT(n)
+		got := f.Coefficients(nil, x)
+		if largestPrimeFactor(n) < 100 {
+			if e := relativeError(got, fourier.NewFFT(n).Coefficients(nil, x)); e > 1e-13 {
+				t.Errorf("n = %d: differs from gonum by %.2g", n, e)
+			}
+		}
+		var some, want []complex128
+		for i := range 20 {
+			k := i * (n / 2) / 19
+			var sum complex128
+			for j, v := range x {
+				sum += complex(v, 0) * unit(j*k, n)
+			}
+			some, want = append(some, got[k]), append(want, sum)
+		}
+		if e := relativeError(some, want); e > 1e-13 {
+			t.Errorf("n = %d: differs from the definition by %.2g", n, e)
+		}
+		if e := relativeError(got, godsp.FFTReal(x)[:n/2+1]); e > 1e-10 {
+			t.Errorf("n = %d: differs from go-dsp by %.2g", n, e)
+		}
+		// A plan is reusable: scratch of the first call leaves no trace.
+		f.Coefficients(nil, noise(n, 99))
+		again := f.Coefficients(nil, x)
+		for k := range got {
+			if got[k] != again[k] {
+				t.Fatalf("n = %d: second transform differs at bin %d", n, k)
+			}
+		}
+	}
+}
+
+// Expected value: 1, by definition of the twiddles (|w| = 1 and w(k)·w(n−k) = 1);
+// the angle against math/cmplx.
+func TestUnit(t *testing.T) {
+	for _, n := range []int{1, 2, 3, 7, 8, 12, 97, 360} {
+		for k := -n; k <= 2*n; k++ {
+			w := unit(k, n)
+			if d := cmplx.Abs(w*unit(-k, n) - 1); d > 3e-16 {
+				t.Errorf("unit(%d, %d): modulus off by %g", k, n, d)
+			}
+			want := cmplx.Exp(complex(0, -2*math.Pi*float64(k)/float64(n)))
+			if d := cmplx.Abs(w - want); d > 4e-15 {
+				t.Errorf("unit(%d, %d) = %v, want %v", k, n, w, want)
+			}
+		}
+	}
+}
+
+// Invariants for any length: linearity, Parseval's identity, and the shift
+// theorem.
+func TestFFTProperties(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		n := rapid.IntRange(1, 3000).Draw(t, "n")
+		shift := rapid.IntRange(0, n-1).Draw(t, "shift")
+		x := noise(n, rapid.Uint64().Draw(t, "seed"))
+		f := NewFFT(n)
+		c := f.Coefficients(nil, x)
+		var energy, spectrum float64
+		for _, v := range x {
+			energy += v * v
+		}
+		for k, v := range c {
+			p := real(v)*real(v) + imag(v)*imag(v)
+			if k != 0 && 2*k != n {
+				p *= 2
+			}
+			spectrum += p
+		}
+		if d := math.Abs(spectrum/float64(n) - energy); d > 1e-12*energy {
+			t.Fatalf("Parseval off by %g of %g", d, energy)
+		}
+		y := make([]float64, n)
+		for i := range y {
+			y[i] = 2 * x[(i+shift)%n]
+		}
+		want := make([]complex128, len(c))
+		for k := range c {
+			want[k] = 2 * c[k] * cmplx.Conj(unit(k*shift, n))
+		}
+		if e := relativeError(f.Coefficients(nil, y), want); e > 1e-12 {
+			t.Fatalf("shift theorem off by %g", e)
+		}
+	})
+}
+
+func TestFFTAllocations(t *testing.T) {
+	for _, n := range []int{4096, 6000, 2021, 7007, 1009} {
+		f, x, dst := NewFFT(n), noise(n, 1), make([]complex128, n/2+1)
+		if a := testing.AllocsPerRun(5, func() { f.Coefficients(dst, x) }); a != 0 {
+			t.Errorf("n = %d: %g allocations a transform", n, a)
+		}
+	}
+}
+
+func TestFFTMisusePanics(t *testing.T) {
+	for name, f := range map[string]func(){
+		"length 0":  func() { NewFFT(0) },
+		"short x":   func() { NewFFT(8).Coefficients(nil, make([]float64, 7)) },
+		"short dst": func() { NewFFT(8).Coefficients(make([]complex128, 4), make([]float64, 8)) },
+	} {
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Errorf("%s: no panic", name)
+				}
+			}()
+			f()
+		}()
+	}
+}
+
+func BenchmarkFFT(b *testing.B) {
+	for _, n := range []int{4096, 13781, 51200, 65536} {
+		x := noise(n, 1)
+		b.Run(fmt.Sprintf("own/%d", n), func(b *testing.B) {
+			f, dst := NewFFT(n), make([]complex128, n/2+1)
+			b.ReportAllocs()
+			b.SetBytes(int64(8 * n))
+			for b.Loop() {
+				f.Coefficients(dst, x)
+			}
+		})
+		b.Run(fmt.Sprintf("gonum/%d", n), func(b *testing.B) {
+			f, dst := fourier.NewFFT(n), make([]complex128, n/2+1)
+			b.SetBytes(int64(8 * n))
+			for b.Loop() {
+				f.Coefficients(dst, x)
+			}
+		})
+		b.Run(fmt.Sprintf("go-dsp/%d", n), func(b *testing.B) {
+			b.ReportAllocs()
+			b.SetBytes(int64(8 * n))
+			for b.Loop() {
+				godsp.FFTReal(x)
+			}
+		})
+	}
+}
+
+// BenchmarkFFTFactor justifies maxGonumFactor: gonum against Bluestein at
+// lengths of about 10 000 by their largest prime factor.
+func BenchmarkFFTFactor(b *testing.B) {
+	for _, p := range []int{7, 11, 17, 23, 31, 43, 61} {
+		n := 2 * p * (5000 / p)
+		for largestPrimeFactor(n) != p {
+			n += 2 * p
+		}
+		x := noise(n, 1)
+		b.Run(fmt.Sprintf("factor-%d/gonum", p), func(b *testing.B) {
+			f, dst := fourier.NewFFT(n), make([]complex128, n/2+1)
+			for b.Loop() {
+				f.Coefficients(dst, x)
+			}
+		})
+		b.Run(fmt.Sprintf("factor-%d/bluestein", p), func(b *testing.B) {
+			m := newComplexPlan(n / 2)
+			a, c := make([]complex128, n/2), make([]complex128, n/2)
+			for b.Loop() {
+				m.transform(a, c)
+			}
+		})
+	}
+}

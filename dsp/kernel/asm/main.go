@@ -1,0 +1,602 @@
+// Command asm generates the assembly of package kernel: ../kernel_amd64.s and
+// its declarations ../stubs_amd64.go. Run by `go generate` in package kernel.
+//
+// It is a module of its own, so that nothing but the generator needs avo.
+//
+// One description serves both instruction sets: isa holds what differs. Lanes
+// stand eight to a vector in memory; AVX-512 takes them in one register, AVX2
+// in two, one after the other. No fused multiply-add: every product is rounded,
+// as in the portable twin, so that all sets give the same bits.
+package main
+
+import (
+	"fmt"
+	"math"
+
+	. "github.com/mmcloughlin/avo/build"
+	. "github.com/mmcloughlin/avo/operand"
+	. "github.com/mmcloughlin/avo/reg"
+)
+
+type isa struct {
+	name  string // suffix of the functions
+	wide  bool   // AVX-512
+	parts int    // registers to a vector of eight lanes
+}
+
+const vec = 128 // bytes of a complex vector: eight real, eight imaginary parts
+
+func (s isa) bytes() int { return 64 / s.parts }
+
+func (s isa) vec() VecVirtual {
+	if s.wide {
+		return ZMM()
+	}
+	return YMM()
+}
+
+func main() {
+	ConstraintExpr("amd64")
+	for _, s := range []isa{{"AVX2", false, 2}, {"AVX512", true, 1}} {
+		for _, r := range []int{2, 3, 4, 5} {
+			s.radix(r, true)
+			s.radix(r, false)
+		}
+		s.twist()
+		s.loadPair(8)
+		s.loadPair(4)
+		s.loadComplex()
+		s.storeComplex()
+		s.power(false)
+		s.power(true)
+		s.sum(8)
+		s.sum(4)
+	}
+	Generate()
+}
+
+func param(name string) GPVirtual { return Load(Param(name), GP64()).(GPVirtual) }
+
+// broadcastParam takes a float64 argument to all lanes.
+func (s isa) broadcastParam(name string) VecVirtual {
+	c, err := Param(name).Resolve()
+	if err != nil {
+		panic(err)
+	}
+	v := s.vec()
+	VBROADCASTSD(c.Addr, v)
+	return v
+}
+
+// number returns a constant in all lanes.
+func (s isa) number(x float64) VecVirtual {
+	if _, ok := numbers[x]; !ok {
+		numbers[x] = ConstData(fmt.Sprintf("c%016x", math.Float64bits(x)), U64(math.Float64bits(x)))
+	}
+	v := s.vec()
+	VBROADCASTSD(numbers[x], v)
+	return v
+}
+
+var numbers = map[float64]Mem{}
+
+type c struct{ re, im VecVirtual }
+
+func (s isa) load(m Mem, part int) c {
+	x := c{s.vec(), s.vec()}
+	VMOVUPD(m.Offset(part*s.bytes()), x.re)
+	VMOVUPD(m.Offset(64+part*s.bytes()), x.im)
+	return x
+}
+
+func (s isa) store(m Mem, part int, x c) {
+	VMOVUPD(x.re, m.Offset(part*s.bytes()))
+	VMOVUPD(x.im, m.Offset(64+part*s.bytes()))
+}
+
+func (s isa) add(a, b VecVirtual) VecVirtual { r := s.vec(); VADDPD(b, a, r); return r }
+func (s isa) sub(a, b VecVirtual) VecVirtual { r := s.vec(); VSUBPD(b, a, r); return r }
+func (s isa) mul(a, b VecVirtual) VecVirtual { r := s.vec(); VMULPD(b, a, r); return r }
+
+func (s isa) cadd(a, b c) c { return c{s.add(a.re, b.re), s.add(a.im, b.im)} }
+func (s isa) csub(a, b c) c { return c{s.sub(a.re, b.re), s.sub(a.im, b.im)} }
+
+// cmul is a·w, in the order of mul in the portable twin.
+func (s isa) cmul(a, w c) c {
+	re, t := s.vec(), s.vec()
+	VMULPD(w.re, a.re, re)
+	VMULPD(w.im, a.im, t)
+	VSUBPD(t, re, re)
+	im, u := s.vec(), s.vec()
+	VMULPD(w.im, a.re, im)
+	VMULPD(w.re, a.im, u)
+	VADDPD(u, im, im)
+	return c{re, im}
+}
+
+// minusI is −i·(a − b).
+func (s isa) minusI(a, b c) c { return c{s.sub(a.im, b.im), s.sub(b.re, a.re)} }
+
+const (
+	sin60 = 0.86602540378443864676
+	cos72 = 0.30901699437494742410
+	cos36 = 0.80901699437494742410
+	sin72 = 0.95105651629515357212
+	sin36 = 0.58778525229247312917
+)
+
+// radix is one Stockham stage; without twiddles for the last one, where q = 1.
+func (s isa) radix(r int, twiddles bool) {
+	name := fmt.Sprintf("radix%d%s", r, s.name)
+	args := "func(y, x, tw *float64, q, s int)"
+	if !twiddles {
+		name = fmt.Sprintf("last%d%s", r, s.name)
+		args = "func(y, x *float64, s int)"
+	}
+	TEXT(name, NOSPLIT, args)
+	Pragma("noescape")
+	y, x := param("y"), param("x")
+	stride := param("s") // bytes of the interleaved vectors
+	SHLQ(Imm(7), stride)
+	var tw, q, step GPVirtual
+	step = GP64() // bytes between a butterfly's inputs
+	if twiddles {
+		tw, q = param("tw"), param("q")
+		MOVQ(q, step)
+		IMULQ(stride, step)
+	} else {
+		MOVQ(stride, step)
+	}
+	var consts []VecVirtual
+	if s.wide {
+		consts = s.constants(r)
+	}
+	Label(name + "_j")
+	var w []c
+	if twiddles && s.wide {
+		for i := range r - 1 {
+			v := c{s.vec(), s.vec()}
+			VBROADCASTSD(Mem{Base: tw, Disp: 16 * i}, v.re)
+			VBROADCASTSD(Mem{Base: tw, Disp: 16*i + 8}, v.im)
+			w = append(w, v)
+		}
+	}
+	k := GP64()
+	MOVQ(stride, k)
+	Label(name + "_k")
+	// Inputs and outputs in up to five places: base, +1, +2, then a second base.
+	xs, ys := fan(x, step, r), fan(y, stride, r)
+	for part := range s.parts {
+		var in []c
+		for i := range r {
+			in = append(in, s.load(xs[i], part))
+		}
+		factor := func(i int) c {
+			if s.wide {
+				return w[i]
+			}
+			v := c{s.vec(), s.vec()}
+			VBROADCASTSD(Mem{Base: tw, Disp: 16 * i}, v.re)
+			VBROADCASTSD(Mem{Base: tw, Disp: 16*i + 8}, v.im)
+			return v
+		}
+		s.butterfly(r, in, consts, func(i int, v c) {
+			if i > 0 && twiddles {
+				v = s.cmul(v, factor(i-1))
+			}
+			s.store(ys[i], part, v)
+		})
+	}
+	ADDQ(U32(vec), x)
+	ADDQ(U32(vec), y)
+	SUBQ(U32(vec), k)
+	JNZ(LabelRef(name + "_k"))
+	if twiddles {
+		t := GP64()
+		IMUL3Q(U32(uint32(r-1)), stride, t)
+		ADDQ(t, y)
+		ADDQ(U32(uint32(16*(r-1))), tw)
+		DECQ(q)
+		JNZ(LabelRef(name + "_j"))
+	}
+	VZEROUPPER()
+	RET()
+}
+
+// fan returns n places base + i·step.
+func fan(base, step GPVirtual, n int) []Mem {
+	m := []Mem{{Base: base}, {Base: base, Index: step, Scale: 1}, {Base: base, Index: step, Scale: 2}}
+	if n > 3 {
+		b := GP64()
+		LEAQ(Mem{Base: base, Index: step, Scale: 2}, b)
+		m = append(m, Mem{Base: b, Index: step, Scale: 1}, Mem{Base: b, Index: step, Scale: 2})
+	}
+	return m[:n]
+}
+
+func (s isa) constants(r int) []VecVirtual {
+	switch r {
+	case 3:
+		return []VecVirtual{s.number(sin60), s.number(0.5)}
+	case 5:
+		return []VecVirtual{s.number(cos72), s.number(cos36), s.number(sin72), s.number(sin36)}
+	}
+	return nil
+}
+
+// times is a by the constant number i of the radix: from its register, or, where
+// those are few, from memory.
+func (s isa) times(a VecVirtual, consts []VecVirtual, r, i int) VecVirtual {
+	if consts == nil {
+		return s.mul(a, s.constant(r, i))
+	}
+	return s.mul(a, consts[i])
+}
+
+func (s isa) constant(r, i int) VecVirtual {
+	if r == 3 {
+		return s.number([]float64{sin60, 0.5}[i])
+	}
+	return s.number([]float64{cos72, cos36, sin72, sin36}[i])
+}
+
+// butterfly computes the outputs of one butterfly before the twiddles, in the
+// order of operations of the portable twin, and passes each to put.
+func (s isa) butterfly(r int, x []c, consts []VecVirtual, put func(i int, v c)) {
+	switch r {
+	case 2:
+		put(0, s.cadd(x[0], x[1]))
+		put(1, s.csub(x[0], x[1]))
+	case 3:
+		sum := s.cadd(x[1], x[2])
+		d := s.minusI(x[1], x[2])
+		d = c{s.times(d.re, consts, r, 0), s.times(d.im, consts, r, 0)}
+		put(0, s.cadd(x[0], sum))
+		m := c{s.sub(x[0].re, s.times(sum.re, consts, r, 1)), s.sub(x[0].im, s.times(sum.im, consts, r, 1))}
+		put(1, s.cadd(m, d))
+		put(2, s.csub(m, d))
+	case 4:
+		p, m := s.cadd(x[0], x[2]), s.csub(x[0], x[2])
+		q, n := s.cadd(x[1], x[3]), s.minusI(x[1], x[3])
+		put(0, s.cadd(p, q))
+		put(1, s.cadd(m, n))
+		put(2, s.csub(p, q))
+		put(3, s.csub(m, n))
+	case 5:
+		b, e := s.cadd(x[1], x[4]), s.minusI(x[1], x[4])
+		cc, d := s.cadd(x[2], x[3]), s.minusI(x[2], x[3])
+		put(0, s.cadd(s.cadd(x[0], b), cc))
+		part := func(a, b, cc, e, d VecVirtual) (p, q, u, v VecVirtual) {
+			p = s.sub(s.add(a, s.times(b, consts, r, 0)), s.times(cc, consts, r, 1))
+			q = s.add(s.sub(a, s.times(b, consts, r, 1)), s.times(cc, consts, r, 0))
+			u = s.add(s.times(e, consts, r, 2), s.times(d, consts, r, 3))
+			v = s.sub(s.times(e, consts, r, 3), s.times(d, consts, r, 2))
+			return
+		}
+		pr, qr, ur, vr := part(x[0].re, b.re, cc.re, e.re, d.re)
+		pi, qi, ui, vi := part(x[0].im, b.im, cc.im, e.im, d.im)
+		put(1, c{s.add(pr, ur), s.add(pi, ui)})
+		put(4, c{s.sub(pr, ur), s.sub(pi, ui)})
+		put(2, c{s.add(qr, vr), s.add(qi, vi)})
+		put(3, c{s.sub(qr, vr), s.sub(qi, vi)})
+	}
+}
+
+// twist multiplies eight vectors by near·far (twiddles between the two steps),
+// transposes them and stores the eight vectors of the transpose.
+//
+//	x     groups × 8 vectors, row k of them all lanes j
+//	near  a vector for each row: w^(l·k), l the lane
+//	far   a number for each row: w^(base·k)
+//	y     groups × 8 vectors, stride bytes between groups
+func (s isa) twist() {
+	name := "twist" + s.name
+	TEXT(name, NOSPLIT, "func(y, x, near, far *float64, stride, groups int)")
+	Pragma("noescape")
+	y, x, near, far := param("y"), param("x"), param("near"), param("far")
+	stride, groups := param("stride"), param("groups")
+	SHLQ(Imm(3), stride)
+	Label(name + "_g")
+	row := func(k, part int) c {
+		w := c{s.vec(), s.vec()}
+		f := c{s.vec(), s.vec()}
+		VBROADCASTSD(Mem{Base: far, Disp: 16 * k}, f.re)
+		VBROADCASTSD(Mem{Base: far, Disp: 16*k + 8}, f.im)
+		w = s.cmul(s.load(Mem{Base: near, Disp: vec * k}, part), f)
+		return s.cmul(s.load(Mem{Base: x, Disp: vec * k}, part), w)
+	}
+	if s.wide {
+		var re, im []VecVirtual
+		for k := range 8 {
+			v := row(k, 0)
+			re, im = append(re, v.re), append(im, v.im)
+		}
+		for i, v := range [][]VecVirtual{re, im} {
+			for k, o := range transpose8(v) {
+				VMOVUPD(o, Mem{Base: y, Disp: vec*k + 64*i})
+			}
+		}
+	} else {
+		for rows := 0; rows < 8; rows += 4 {
+			for part := range 2 {
+				var re, im []VecVirtual
+				for k := range 4 {
+					v := row(rows+k, part)
+					re, im = append(re, v.re), append(im, v.im)
+				}
+				for i, v := range [][]VecVirtual{re, im} {
+					for k, o := range transpose4(v) {
+						VMOVUPD(o, Mem{Base: y, Disp: vec*(4*part+k) + 64*i + 8*rows})
+					}
+				}
+			}
+		}
+	}
+	ADDQ(U32(8*vec), x)
+	ADDQ(U32(8*vec), near)
+	ADDQ(U32(8*16), far)
+	ADDQ(stride, y)
+	DECQ(groups)
+	JNZ(LabelRef(name + "_g"))
+	VZEROUPPER()
+	RET()
+}
+
+func transpose4(a []VecVirtual) []VecVirtual {
+	b := []VecVirtual{YMM(), YMM(), YMM(), YMM()}
+	VUNPCKLPD(a[1], a[0], b[0]) // 00 10 | 02 12
+	VUNPCKHPD(a[1], a[0], b[1])
+	VUNPCKLPD(a[3], a[2], b[2])
+	VUNPCKHPD(a[3], a[2], b[3])
+	o := []VecVirtual{YMM(), YMM(), YMM(), YMM()}
+	VPERM2F128(Imm(0x20), b[2], b[0], o[0])
+	VPERM2F128(Imm(0x20), b[3], b[1], o[1])
+	VPERM2F128(Imm(0x31), b[2], b[0], o[2])
+	VPERM2F128(Imm(0x31), b[3], b[1], o[3])
+	return o
+}
+
+func transpose8(a []VecVirtual) []VecVirtual {
+	z := func() VecVirtual { return ZMM() }
+	// Pairs of rows: lane l of u[2i] is a[2i][2l'], a[2i+1][2l'].
+	u := make([]VecVirtual, 8)
+	for i := 0; i < 8; i += 2 {
+		u[i], u[i+1] = z(), z()
+		VUNPCKLPD(a[i+1], a[i], u[i])
+		VUNPCKHPD(a[i+1], a[i], u[i+1])
+	}
+	// 128-bit blocks: u[0] holds columns 0 2 4 6 of rows 0 1, u[2] of rows 2 3.
+	t := make([]VecVirtual, 8)
+	for i := range 2 { // columns of even, odd number
+		for h := range 2 { // rows 0–3, 4–7
+			lo, hi := u[4*h+i], u[4*h+2+i]
+			t[4*i+2*h], t[4*i+2*h+1] = z(), z()
+			VSHUFF64X2(Imm(0x88), hi, lo, t[4*i+2*h])   // columns 0 4 of lo, 0 4 of hi
+			VSHUFF64X2(Imm(0xDD), hi, lo, t[4*i+2*h+1]) // columns 2 6
+		}
+	}
+	o := make([]VecVirtual, 8)
+	for i := range 2 {
+		for m := range 2 { // columns 0 4 or 2 6
+			first, second := t[4*i+m], t[4*i+2+m]
+			a, b := z(), z()
+			VSHUFF64X2(Imm(0x88), second, first, a) // column 0 (2): rows 01 23 45 67
+			VSHUFF64X2(Imm(0xDD), second, first, b) // column 4 (6)
+			o[i+2*m], o[i+2*m+4] = a, b
+		}
+	}
+	return o
+}
+
+// loadPair fills rows vectors from two real sequences under a Hann window:
+// (a−meanA)·w as the real part and (b−meanB)·w as the imaginary one, stride
+// samples between rows; w = ½ − (row cosine·lane cosine − row sine·lane sine).
+// size is that of a sample, 8 or 4 bytes.
+func (s isa) loadPair(size int) {
+	name := fmt.Sprintf("loadPair%d%s", 8*size, s.name)
+	TEXT(name, NOSPLIT, fmt.Sprintf("func(dst *float64, a, b *float%d, row, lane *float64, meanA, meanB float64, stride, rows int)", 8*size))
+	Pragma("noescape")
+	dst, a, b, row, lane := param("dst"), param("a"), param("b"), param("row"), param("lane")
+	ma, mb := s.broadcastParam("meanA"), s.broadcastParam("meanB")
+	stride, rows := param("stride"), param("rows")
+	SHLQ(Imm(uint64(map[int]int{8: 3, 4: 2}[size])), stride)
+	half := s.number(0.5)
+	var angle []c
+	for part := range s.parts {
+		angle = append(angle, s.load(Mem{Base: lane}, part))
+	}
+	Label(name + "_r")
+	turn := c{s.vec(), s.vec()}
+	VBROADCASTSD(Mem{Base: row}, turn.re)
+	VBROADCASTSD(Mem{Base: row, Disp: 8}, turn.im)
+	for part := range s.parts {
+		lanes := 8 / s.parts
+		win := s.add(s.sub(half, s.mul(turn.re, angle[part].re)), s.mul(turn.im, angle[part].im))
+		for i, src := range []GPVirtual{a, b} {
+			v := s.vec()
+			m := Mem{Base: src, Disp: part * lanes * size}
+			if size == 8 {
+				VMOVUPD(m, v)
+			} else {
+				VCVTPS2PD(m, v)
+			}
+			VSUBPD([]VecVirtual{ma, mb}[i], v, v)
+			VMULPD(win, v, v)
+			VMOVUPD(v, Mem{Base: dst, Disp: 64*i + part*s.bytes()})
+		}
+	}
+	ADDQ(U32(vec), dst)
+	ADDQ(stride, a)
+	ADDQ(stride, b)
+	ADDQ(Imm(16), row)
+	DECQ(rows)
+	JNZ(LabelRef(name + "_r"))
+	VZEROUPPER()
+	RET()
+}
+
+func index8(name string, v [8]uint64) Mem {
+	g := GLOBL(name, RODATA|NOPTR)
+	for i, x := range v {
+		DATA(8*i, U64(x))
+	}
+	return g
+}
+
+var indices map[string]Mem
+
+func (s isa) index(name string, v [8]uint64) VecVirtual {
+	if indices == nil {
+		indices = map[string]Mem{}
+	}
+	if _, ok := indices[name]; !ok {
+		indices[name] = index8(name, v)
+	}
+	r := s.vec()
+	VMOVDQU64(indices[name], r)
+	return r
+}
+
+// loadComplex parts rows of eight complex numbers, stride numbers apart.
+func (s isa) loadComplex() {
+	name := "loadComplex" + s.name
+	TEXT(name, NOSPLIT, "func(dst, src *float64, stride, rows int)")
+	Pragma("noescape")
+	dst, src, stride, rows := param("dst"), param("src"), param("stride"), param("rows")
+	SHLQ(Imm(4), stride)
+	var even, odd VecVirtual
+	if s.wide {
+		even = s.index("even8", [8]uint64{0, 2, 4, 6, 8, 10, 12, 14})
+		odd = s.index("odd8", [8]uint64{1, 3, 5, 7, 9, 11, 13, 15})
+	}
+	Label(name + "_r")
+	for part := range s.parts {
+		lo, hi := s.vec(), s.vec()
+		VMOVUPD(Mem{Base: src, Disp: 128 / s.parts * part}, lo)
+		VMOVUPD(Mem{Base: src, Disp: 128/s.parts*part + s.bytes()}, hi)
+		re, im := s.vec(), s.vec()
+		if s.wide {
+			VMOVDQU64(even, re)
+			VPERMI2PD(hi, lo, re)
+			VMOVDQU64(odd, im)
+			VPERMI2PD(hi, lo, im)
+		} else {
+			VUNPCKLPD(hi, lo, re)
+			VUNPCKHPD(hi, lo, im)
+			VPERMPD(Imm(0xD8), re, re)
+			VPERMPD(Imm(0xD8), im, im)
+		}
+		s.store(Mem{Base: dst}, part, c{re, im})
+	}
+	ADDQ(U32(vec), dst)
+	ADDQ(stride, src)
+	DECQ(rows)
+	JNZ(LabelRef(name + "_r"))
+	VZEROUPPER()
+	RET()
+}
+
+// storeComplex is the inverse of loadComplex.
+func (s isa) storeComplex() {
+	name := "storeComplex" + s.name
+	TEXT(name, NOSPLIT, "func(dst, src *float64, stride, rows int)")
+	Pragma("noescape")
+	dst, src, stride, rows := param("dst"), param("src"), param("stride"), param("rows")
+	SHLQ(Imm(4), stride)
+	var low, high VecVirtual
+	if s.wide {
+		low = s.index("low8", [8]uint64{0, 8, 1, 9, 2, 10, 3, 11})
+		high = s.index("high8", [8]uint64{4, 12, 5, 13, 6, 14, 7, 15})
+	}
+	Label(name + "_r")
+	for part := range s.parts {
+		x := s.load(Mem{Base: src}, part)
+		lo, hi := s.vec(), s.vec()
+		if s.wide {
+			VMOVDQU64(low, lo)
+			VPERMI2PD(x.im, x.re, lo)
+			VMOVDQU64(high, hi)
+			VPERMI2PD(x.im, x.re, hi)
+		} else {
+			re, im := s.vec(), s.vec()
+			VPERMPD(Imm(0xD8), x.re, re)
+			VPERMPD(Imm(0xD8), x.im, im)
+			VUNPCKLPD(im, re, lo)
+			VUNPCKHPD(im, re, hi)
+		}
+		VMOVUPD(lo, Mem{Base: dst, Disp: 128 / s.parts * part})
+		VMOVUPD(hi, Mem{Base: dst, Disp: 128/s.parts*part + s.bytes()})
+	}
+	ADDQ(U32(vec), src)
+	ADDQ(stride, dst)
+	DECQ(rows)
+	JNZ(LabelRef(name + "_r"))
+	VZEROUPPER()
+	RET()
+}
+
+// power stores the squared magnitudes of rows vectors to rows of eight sums,
+// stride numbers apart, or adds them.
+func (s isa) power(add bool) {
+	name := "setPower" + s.name
+	if add {
+		name = "addPower" + s.name
+	}
+	TEXT(name, NOSPLIT, "func(sum, x *float64, stride, rows int)")
+	Pragma("noescape")
+	sum, x, stride, rows := param("sum"), param("x"), param("stride"), param("rows")
+	SHLQ(Imm(3), stride)
+	Label(name + "_r")
+	for part := range s.parts {
+		v := s.load(Mem{Base: x}, part)
+		p := s.add(s.mul(v.re, v.re), s.mul(v.im, v.im))
+		if add {
+			VADDPD(Mem{Base: sum, Disp: part * s.bytes()}, p, p)
+		}
+		VMOVUPD(p, Mem{Base: sum, Disp: part * s.bytes()})
+	}
+	ADDQ(U32(vec), x)
+	ADDQ(stride, sum)
+	DECQ(rows)
+	JNZ(LabelRef(name + "_r"))
+	VZEROUPPER()
+	RET()
+}
+
+// sum adds blocks of 32 samples lane by lane and joins them to eight sums.
+func (s isa) sum(size int) {
+	name := fmt.Sprintf("sum%d%s", 8*size, s.name)
+	TEXT(name, NOSPLIT, fmt.Sprintf("func(dst *float64, x *float%d, blocks int)", 8*size))
+	Pragma("noescape")
+	dst, x, blocks := param("dst"), param("x"), param("blocks")
+	acc := make([]VecVirtual, 4*s.parts)
+	for i := range acc {
+		acc[i] = s.vec()
+		if s.wide {
+			VPXORQ(acc[i], acc[i], acc[i])
+		} else {
+			VXORPD(acc[i], acc[i], acc[i])
+		}
+	}
+	lanes := 8 / s.parts
+	Label(name + "_b")
+	for i, a := range acc {
+		m := Mem{Base: x, Disp: i * lanes * size}
+		if size == 8 {
+			VADDPD(m, a, a)
+		} else {
+			v := s.vec()
+			VCVTPS2PD(m, v)
+			VADDPD(v, a, a)
+		}
+	}
+	ADDQ(U32(uint32(32*size)), x)
+	DECQ(blocks)
+	JNZ(LabelRef(name + "_b"))
+	for part := range s.parts {
+		a := func(i int) VecVirtual { return acc[i*s.parts+part] }
+		VMOVUPD(s.add(s.add(a(0), a(1)), s.add(a(2), a(3))), Mem{Base: dst, Disp: part * s.bytes()})
+	}
+	VZEROUPPER()
+	RET()
+}

@@ -1,0 +1,135 @@
+package kernel
+
+import "golang.org/x/sys/cpu"
+
+//go:generate go -C asm run . -out ../kernel_amd64.s -stubs ../stubs_amd64.go -pkg kernel
+
+func fast() []*Set { return fastSets }
+
+var fastSets = detect()
+
+func detect() (sets []*Set) {
+	x := &cpu.X86
+	if x.HasAVX512F && x.HasAVX512DQ && x.HasAVX2 {
+		sets = append(sets, &Set{
+			Name: "avx512",
+			Radix: [6]func(y, x, tw []float64, q, s int){
+				2: stage(2, radix2AVX512), 3: stage(3, radix3AVX512), 4: stage(4, radix4AVX512), 5: stage(5, radix5AVX512),
+			},
+			Last: [6]func(y, x []float64, s int){
+				2: lastStage(2, last2AVX512), 3: lastStage(3, last3AVX512), 4: lastStage(4, last4AVX512), 5: lastStage(5, last5AVX512),
+			},
+			Twist: twistFast(twistAVX512), LoadPair: pairFast(loadPair64AVX512), LoadPair32: pair32Fast(loadPair32AVX512),
+			LoadComplex: loadFast(loadComplexAVX512), StoreComplex: storeFast(storeComplexAVX512),
+			SetPower: powerFast(setPowerAVX512), AddPower: powerFast(addPowerAVX512), Sum: sumFastAVX512, Sum32: sum32FastAVX512,
+		})
+	}
+	if x.HasAVX2 {
+		sets = append(sets, &Set{
+			Name: "avx2",
+			Radix: [6]func(y, x, tw []float64, q, s int){
+				2: stage(2, radix2AVX2), 3: stage(3, radix3AVX2), 4: stage(4, radix4AVX2), 5: stage(5, radix5AVX2),
+			},
+			Last: [6]func(y, x []float64, s int){
+				2: lastStage(2, last2AVX2), 3: lastStage(3, last3AVX2), 4: lastStage(4, last4AVX2), 5: lastStage(5, last5AVX2),
+			},
+			Twist: twistFast(twistAVX2), LoadPair: pairFast(loadPair64AVX2), LoadPair32: pair32Fast(loadPair32AVX2),
+			LoadComplex: loadFast(loadComplexAVX2), StoreComplex: storeFast(storeComplexAVX2),
+			SetPower: powerFast(setPowerAVX2), AddPower: powerFast(addPowerAVX2), Sum: sumFastAVX2, Sum32: sum32FastAVX2,
+		})
+	}
+	return sets
+}
+
+// The wrappers check shapes, which the assembly does not.
+
+func stage(r int, f func(y, x, tw *float64, q, s int)) func(y, x, tw []float64, q, s int) {
+	return func(y, x, tw []float64, q, s int) {
+		checkRadix(len(y), len(x), len(tw), r, q, s)
+		f(&y[0], &x[0], &tw[0], q, s)
+	}
+}
+
+func lastStage(r int, f func(y, x *float64, s int)) func(y, x []float64, s int) {
+	return func(y, x []float64, s int) {
+		need(s > 0 && len(y) >= r*s*Vec && len(x) >= r*s*Vec)
+		f(&y[0], &x[0], s)
+	}
+}
+
+func twistFast(f func(y, x, near, far *float64, stride, groups int)) func(y, x, near, far []float64, stride, groups int) {
+	return func(y, x, near, far []float64, stride, groups int) {
+		checkTwist(len(y), len(x), len(near), len(far), stride, groups)
+		f(&y[0], &x[0], &near[0], &far[0], stride, groups)
+	}
+}
+
+func pairFast(f func(dst, a, b, row, lane *float64, meanA, meanB float64, stride, rows int)) func(dst, a, b, row, lane []float64, meanA, meanB float64, stride, rows int) {
+	return func(dst, a, b, row, lane []float64, meanA, meanB float64, stride, rows int) {
+		checkPair(len(dst), len(a), len(b), len(row), len(lane), stride, rows)
+		f(&dst[0], &a[0], &b[0], &row[0], &lane[0], meanA, meanB, stride, rows)
+	}
+}
+
+func pair32Fast(f func(dst *float64, a, b *float32, row, lane *float64, meanA, meanB float64, stride, rows int)) func(dst []float64, a, b []float32, row, lane []float64, meanA, meanB float64, stride, rows int) {
+	return func(dst []float64, a, b []float32, row, lane []float64, meanA, meanB float64, stride, rows int) {
+		checkPair(len(dst), len(a), len(b), len(row), len(lane), stride, rows)
+		f(&dst[0], &a[0], &b[0], &row[0], &lane[0], meanA, meanB, stride, rows)
+	}
+}
+
+func loadFast(f func(dst, src *float64, stride, rows int)) func(dst, src []float64, stride, rows int) {
+	return func(dst, src []float64, stride, rows int) {
+		checkComplex(len(dst), len(src), stride, rows)
+		f(&dst[0], &src[0], stride, rows)
+	}
+}
+
+func storeFast(f func(dst, src *float64, stride, rows int)) func(dst, src []float64, stride, rows int) {
+	return func(dst, src []float64, stride, rows int) {
+		checkComplex(len(src), len(dst), stride, rows)
+		f(&dst[0], &src[0], stride, rows)
+	}
+}
+
+func powerFast(f func(sum, x *float64, stride, rows int)) func(sum, x []float64, stride, rows int) {
+	return func(sum, x []float64, stride, rows int) {
+		checkPower(len(sum), len(x), stride, rows)
+		f(&sum[0], &x[0], stride, rows)
+	}
+}
+
+// The sums call their assembly by name: through a variable the compiler could
+// not know that the partial sums do not escape.
+
+func sumFastAVX512(x []float64) float64 {
+	var s [8]float64
+	if n := len(x) / 32; n > 0 {
+		sum64AVX512(&s[0], &x[0], n)
+	}
+	return finish(&s, x[len(x)&^31:])
+}
+
+func sum32FastAVX512(x []float32) float64 {
+	var s [8]float64
+	if n := len(x) / 32; n > 0 {
+		sum32AVX512(&s[0], &x[0], n)
+	}
+	return finish(&s, x[len(x)&^31:])
+}
+
+func sumFastAVX2(x []float64) float64 {
+	var s [8]float64
+	if n := len(x) / 32; n > 0 {
+		sum64AVX2(&s[0], &x[0], n)
+	}
+	return finish(&s, x[len(x)&^31:])
+}
+
+func sum32FastAVX2(x []float32) float64 {
+	var s [8]float64
+	if n := len(x) / 32; n > 0 {
+		sum32AVX2(&s[0], &x[0], n)
+	}
+	return finish(&s, x[len(x)&^31:])
+}

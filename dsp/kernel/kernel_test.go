@@ -1,0 +1,172 @@
+package kernel
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+)
+
+func numbers(n int, seed uint64) []float64 {
+	rng := rand.New(rand.NewPCG(seed, 7))
+	x := make([]float64, n)
+	for i := range x {
+		x[i] = rng.NormFloat64()
+	}
+	return x
+}
+
+func same(t *testing.T, what string, got, want []float64) {
+	t.Helper()
+	for i := range want {
+		if math.Float64bits(got[i]) != math.Float64bits(want[i]) {
+			t.Fatalf("%s: number %d is %v, portable %v", what, i, got[i], want[i])
+		}
+	}
+}
+
+// Expected values: the portable set, to the bit. What the portable set
+// computes is checked by the transforms of package dsp against their
+// definition and scipy.
+func TestSetsAgree(t *testing.T) {
+	if len(Sets()) == 1 {
+		t.Skip("this machine runs the portable set only")
+	}
+	for _, set := range Sets()[:len(Sets())-1] {
+		t.Run(set.Name, func(t *testing.T) {
+			for r := 2; r <= 5; r++ {
+				for _, q := range []int{1, 2, 3, 7} {
+					for _, s := range []int{1, 2, 3, 5, 8} {
+						n := r * q * s * Vec
+						x, tw := numbers(n, uint64(n)), numbers(2*(r-1)*q, 5)
+						// One number more shows a write past the end.
+						got, want := make([]float64, n+1), make([]float64, n+1)
+						set.Radix[r](got, x, tw, q, s)
+						Portable.Radix[r](want, x, tw, q, s)
+						same(t, fmt.Sprintf("radix %d, q %d, s %d", r, q, s), got, want)
+						if q == 1 {
+							set.Last[r](got, x, s)
+							Portable.Last[r](want, x, s)
+							same(t, fmt.Sprintf("last radix %d, s %d", r, s), got, want)
+						}
+					}
+				}
+			}
+			for groups := 1; groups <= 3; groups++ {
+				const stride = 9 * Vec
+				x, near, far := numbers(groups*8*Vec, 1), numbers(groups*8*Vec, 2), numbers(groups*16, 3)
+				got, want := make([]float64, (groups-1)*stride+8*Vec+1), make([]float64, (groups-1)*stride+8*Vec+1)
+				set.Twist(got, x, near, far, stride, groups)
+				Portable.Twist(want, x, near, far, stride, groups)
+				same(t, fmt.Sprintf("twist of %d groups", groups), got, want)
+			}
+			for rows := 1; rows <= 5; rows++ {
+				const stride = 11
+				n := (rows-1)*stride + Lanes
+				a, b, turn, lane := numbers(n, 1), numbers(n, 2), numbers(2*rows, 3), numbers(Vec, 6)
+				a32, b32 := make([]float32, n), make([]float32, n)
+				for i := range a {
+					a32[i], b32[i] = float32(a[i]), float32(b[i])
+				}
+				got, want := make([]float64, rows*Vec+1), make([]float64, rows*Vec+1)
+				set.LoadPair(got, a, b, turn, lane, 0.25, -3, stride, rows)
+				Portable.LoadPair(want, a, b, turn, lane, 0.25, -3, stride, rows)
+				same(t, "load of a pair", got, want)
+				set.LoadPair32(got, a32, b32, turn, lane, 0.25, -3, stride, rows)
+				Portable.LoadPair32(want, a32, b32, turn, lane, 0.25, -3, stride, rows)
+				same(t, "load of a float32 pair", got, want)
+				src := numbers(2*n, 4)
+				set.LoadComplex(got, src, stride, rows)
+				Portable.LoadComplex(want, src, stride, rows)
+				same(t, "load of complex numbers", got, want)
+				gotC, wantC := make([]float64, 2*n+1), make([]float64, 2*n+1)
+				set.StoreComplex(gotC, want, stride, rows)
+				Portable.StoreComplex(wantC, want, stride, rows)
+				same(t, "store of complex numbers", gotC, wantC)
+				got, want2 := numbers(n+1, 9), numbers(n+1, 9)
+				set.AddPower(got, want, stride, rows)
+				Portable.AddPower(want2, want, stride, rows)
+				same(t, "power", got, want2)
+				set.SetPower(got, want, stride, rows)
+				Portable.SetPower(want2, want, stride, rows)
+				same(t, "power alone", got, want2)
+			}
+			for _, n := range []int{0, 1, 31, 32, 33, 64, 1000, 1024} {
+				x := numbers(n, 1)
+				x32 := make([]float32, n)
+				for i := range x {
+					x32[i] = float32(x[i])
+				}
+				if a, b := set.Sum(x), Portable.Sum(x); a != b {
+					t.Errorf("sum of %d: %v, portable %v", n, a, b)
+				}
+				if a, b := set.Sum32(x32), Portable.Sum32(x32); a != b {
+					t.Errorf("sum of %d float32: %v, portable %v", n, a, b)
+				}
+			}
+		})
+	}
+}
+
+// Expected value: the sum of the first n whole numbers, which is exact.
+func TestSum(t *testing.T) {
+	for _, set := range Sets() {
+		for _, n := range []int{0, 5, 32, 100, 4097} {
+			x := make([]float64, n)
+			for i := range x {
+				x[i] = float64(i + 1)
+			}
+			if got, want := set.Sum(x), float64(n*(n+1)/2); got != want {
+				t.Errorf("%s: sum of 1 … %d is %v, want %v", set.Name, n, got, want)
+			}
+		}
+	}
+}
+
+func TestMisusePanics(t *testing.T) {
+	for _, set := range Sets() {
+		for name, f := range map[string]func(){
+			"short x":     func() { set.Radix[4](make([]float64, 64), make([]float64, 63), make([]float64, 6), 1, 1) },
+			"short last":  func() { set.Last[5](make([]float64, 79), make([]float64, 80), 1) },
+			"short power": func() { set.AddPower(make([]float64, 17), make([]float64, 32), 10, 2) },
+			"short pair": func() {
+				set.LoadPair(make([]float64, 16), make([]float64, 8), make([]float64, 7), make([]float64, 2), make([]float64, 16), 0, 0, 1, 1)
+			},
+		} {
+			func() {
+				defer func() {
+					if recover() == nil {
+						t.Errorf("%s, %s: no panic", set.Name, name)
+					}
+				}()
+				f()
+			}()
+		}
+	}
+}
+
+func TestBest(t *testing.T) {
+	t.Setenv(EnvVar, "portable")
+	if s := Best(); s != Portable {
+		t.Errorf("%s=portable chose %s", EnvVar, s.Name)
+	}
+	t.Setenv(EnvVar, "auto")
+	if s := Best(); s != Sets()[0] {
+		t.Errorf("%s=auto chose %s", EnvVar, s.Name)
+	}
+}
+
+func BenchmarkRadix(b *testing.B) {
+	for _, set := range Sets() {
+		for r := 2; r <= 5; r++ {
+			b.Run(fmt.Sprintf("%s/%d", set.Name, r), func(b *testing.B) {
+				const q, s = 8, 4
+				x, y, tw := numbers(r*q*s*Vec, 1), make([]float64, r*q*s*Vec), numbers(2*(r-1)*q, 2)
+				b.SetBytes(int64(8 * len(x)))
+				for b.Loop() {
+					set.Radix[r](y, x, tw, q, s)
+				}
+			})
+		}
+	}
+}

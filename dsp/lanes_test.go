@@ -1,0 +1,169 @@
+package dsp
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"reflect"
+	"testing"
+
+	"doubletake/dsp/kernel"
+)
+
+// Expected values: one-by-one powers, whose spectra the golden test ties to
+// scipy; lengths that need overlapping blocks among them, odd ones, and an odd
+// number of segments.
+func TestPairsAgreeWithSingles(t *testing.T) {
+	for _, n := range []int{64, 72, 81, 100, 360, 1000, 1024, 2025, 3600, 6400} {
+		for _, segments := range []int{1, 2, 3, 8} {
+			x := noise(n*segments+5, uint64(n))
+			for i := range x {
+				x[i] += 3 // the mean is removed
+			}
+			w := NewWelch(n)
+			if w.lanes == nil {
+				t.Fatalf("%d points: no lanes", n)
+			}
+			got := w.Power(nil, x, segments)
+			want := make([]float64, w.Bins())
+			top := 0.0
+			for s := range segments {
+				for k, p := range w.SegmentPower(nil, x[s*n:(s+1)*n]) {
+					want[k] += p / float64(segments)
+					top = max(top, want[k])
+				}
+			}
+			for k := range want {
+				if !near(got[k], want[k], 1e-13*top) {
+					t.Fatalf("%d points, %d segments, bin %d: %g, want %g", n, segments, k, got[k], want[k])
+				}
+			}
+		}
+	}
+}
+
+// Expected values: the portable set's, to the bit: levels must not depend on
+// the machine.
+func TestSetsGiveTheSameBits(t *testing.T) {
+	for _, n := range []int{64, 81, 1000, 6000, 51200} {
+		x := noise(4*n, 1)
+		var want []float64
+		for _, set := range kernel.Sets() {
+			t.Setenv(kernel.EnvVar, set.Name)
+			got := NewWelch(n).Power(nil, x, 4)
+			for _, c := range NewFFT(n).Coefficients(nil, x[:n]) {
+				got = append(got, real(c), imag(c))
+			}
+			if want == nil {
+				want = got
+			}
+			for k := range want {
+				if math.Float64bits(got[k]) != math.Float64bits(want[k]) {
+					t.Fatalf("%d points, %s: number %d is %v, want %v", n, set.Name, k, got[k], want[k])
+				}
+			}
+		}
+	}
+}
+
+// memory32 is a Source32 of numbers that are float32.
+type memory32 struct {
+	memory
+	t *testing.T
+}
+
+func (m memory32) Exact32() bool { return true }
+
+func (m memory32) Read([]int, int64, [][]float64) (int, error) {
+	m.t.Error("read as float64")
+	return 0, io.EOF
+}
+
+func (m memory32) Read32(channels []int, start int64, dst [][]float32) (int, error) {
+	wide := make([][]float64, len(dst))
+	for i := range wide {
+		wide[i] = make([]float64, len(dst[i]))
+	}
+	n, err := m.memory.Read(channels, start, wide)
+	for i := range wide {
+		for k, v := range wide[i] {
+			dst[i][k] = float32(v)
+		}
+	}
+	return n, err
+}
+
+// Expected values: the run read as float64. Nothing may depend on how samples
+// that are float32 come, whatever the number of segments.
+func TestFloat32SourceGivesTheSame(t *testing.T) {
+	for _, segments := range []int{5, 8} {
+		x := memory{rotor(6400, 4, 2, constant(100), 3, 20, 0.5, 1), rotor(6400, 4, 2, constant(100), 3, 10, 0.5, 2)}
+		for _, c := range x {
+			for i, v := range c {
+				c[i] = float64(float32(v))
+			}
+		}
+		s := RotorSettings{
+			RateHz: 6400, Channels: []int{0, 1}, Blades: 2, ShaftHz: 100, Samples: int64(len(x[0])),
+			Segments: segments, Scale: []float64{1, 0.3}, KeepSpectra: true,
+		}
+		want := analyse(t, x, s)
+		got, err := NewAnalyser().Run(t.Context(), memory32{x, t}, s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !reflect.DeepEqual(got, want) {
+			t.Errorf("%d segments: results differ", segments)
+		}
+	}
+}
+
+// Expected value: no flag of a change, no NaN. A segment without any sound has
+// no level; its partner in the transform must not leave it one of rounding.
+func TestSilentSegment(t *testing.T) {
+	x := rotor(6400, 4, 2, constant(100), 3, 20, 0.5, 1)
+	n := len(x) / 16
+	for i := 5 * n; i < 6*n; i++ {
+		x[i] = 0.125
+	}
+	a := NewAnalyser()
+	run, err := a.Run(t.Context(), memory{x}, RotorSettings{RateHz: 6400, Channels: []int{0}, Blades: 2, ShaftHz: 100, Samples: int64(len(x))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for k, p := range a.segs[0][5][0] {
+		if p != 0 {
+			t.Fatalf("bin %d of the silent segment has %g", k, p)
+		}
+	}
+	for _, f := range run.Flags {
+		if f.Code == "harmonic-drift" || f.Code == "trend" {
+			t.Errorf("flagged: %s %s", f.Code, f.Text)
+		}
+	}
+}
+
+func TestPowerAllocations(t *testing.T) {
+	w, x := NewWelch(6400), noise(4*6400, 1)
+	dst := make([]float64, w.Bins())
+	if a := testing.AllocsPerRun(5, func() { w.Power(dst, x, 4) }); a != 0 {
+		t.Errorf("%g allocations", a)
+	}
+}
+
+func BenchmarkWelchPower(b *testing.B) {
+	const n, segments = 51200, 8
+	x := noise(n*segments, 1)
+	for _, set := range kernel.Sets() {
+		b.Run(fmt.Sprintf("%s/%d", set.Name, n), func(b *testing.B) {
+			b.Setenv(kernel.EnvVar, set.Name)
+			w := NewWelch(n)
+			dst := make([]float64, w.Bins())
+			b.SetBytes(4 * n * segments) // as float32 files have them
+			b.ReportAllocs()
+			for b.Loop() {
+				w.Power(dst, x, segments)
+			}
+		})
+	}
+}

@@ -1,0 +1,281 @@
+package dsp
+
+import (
+	"math"
+	"slices"
+)
+
+// Line is one spectral line as found in one half's mean spectrum. Bins count
+// from 0 Hz; bin k lies at k·RotorRun.BinHz.
+type Line struct {
+	Order      int     // m for Half.Lines (m·BPF), the shaft order for Half.ShaftOrders
+	Hz         float64 // where it was expected
+	PeakHz     float64 // where its largest bin stands, interpolated between bins
+	Power      float64 // mean square of the line in unit², by RotorSettings.Amplitude; an upper bound if UpperBound
+	PeakPower  float64 // power of the largest bin, sine-calibrated
+	Floor      float64 // floor ν around the line, power per bin
+	Rho        float64 // ρ = PeakPower/Floor, linear; at most maxRho
+	SDdB       float64 // predicted standard deviation of the level, dB (METHOD §1)
+	UpperBound bool    // ρ under EmergenceDB: the level is an upper bound
+	Search     [2]int  // bins searched, inclusive
+	Band       [2]int  // bins the line was found to cover, inclusive
+}
+
+// maxRho caps ρ at 300 dB, so that a noiseless signal has finite decibels.
+const maxRho = 1e30
+
+// Floor estimation: bins left out around every shaft order, and the fewest
+// bins a median may rest on before the exclusion shrinks.
+const (
+	floorGuardBins = 4
+	floorMinBins   = 8
+)
+
+// lineFinder measures lines in the spectra of one run.
+type lineFinder struct {
+	binHz     float64
+	tolerance float64
+	minBins   int
+	segments  int     // spectra are means over that many
+	emergence float64 // ρ above which a line counts as one, linear
+	tone      float64 // Welch.ToneFactor
+	peakOnly  bool    // Amplitude "peak"
+	scratch   []float64
+	guard     int // smallest guard any floor had to fall back to
+}
+
+// searchBins returns the bins searched for a line expected at hz: within
+// ±max(tolerance·hz, minBins), clipped midway to the neighbouring shaft
+// orders, at least the nearest bin, never 0 Hz.
+func (f *lineFinder) searchBins(hz, shaft float64, last int) [2]int {
+	d := max(f.tolerance*hz, float64(f.minBins)*f.binHz)
+	return f.bins(hz, min(d, shaft/2), last)
+}
+
+// bins returns the bins within ±d of hz, at least the nearest one.
+func (f *lineFinder) bins(hz, d float64, last int) [2]int {
+	lo := int(math.Ceil((hz - d) / f.binHz))
+	hi := int(math.Floor((hz + d) / f.binHz))
+	if lo > hi {
+		lo = int(math.Round(hz / f.binHz))
+		hi = lo
+	}
+	lo, hi = max(lo, 1), min(hi, last)
+	lo = min(lo, last)
+	return [2]int{lo, max(lo, hi)}
+}
+
+// floorBins appends to dst the bins the floor at hz rests on: within ±0.25·bpf
+// without ±4 bins around every multiple of shaft. Where shaft orders stand so
+// dense that fewer than 8 bins are left, the exclusion shrinks bin by bin to
+// ±0; where even that leaves fewer than 8, all bins of the interval but the
+// line's own ±1 count, and the interval is at least ±8 bins. It returns the
+// guard used, −1 for the last resort.
+func (f *lineFinder) floorBins(dst []int, hz, shaft, bpf float64, last int) ([]int, int) {
+	lo := max(1, int(math.Ceil((hz-0.25*bpf)/f.binHz)))
+	hi := min(last, int(math.Floor((hz+0.25*bpf)/f.binHz)))
+	for guard := floorGuardBins; guard >= 0; guard-- {
+		dst = dst[:0]
+		for k := lo; k <= hi; k++ {
+			at := float64(k) * f.binHz
+			order := max(1, math.Round(at/shaft))
+			// The half bin at guard 0 leaves out the order's nearest bin.
+			if math.Abs(at-order*shaft) > max(0.5, float64(guard))*f.binHz {
+				dst = append(dst, k)
+			}
+		}
+		if len(dst) >= floorMinBins {
+			return dst, guard
+		}
+	}
+	dst = dst[:0]
+	at := int(math.Round(hz / f.binHz))
+	for k := max(1, min(lo, at-floorMinBins)); k <= min(last, max(hi, at+floorMinBins)); k++ {
+		if k < at-1 || k > at+1 {
+			dst = append(dst, k)
+		}
+	}
+	return dst, -1
+}
+
+// floor is the median of p over floorBins: the plain median of METHOD §1,
+// which for means of 8 segments lies 0.18 dB under the mean floor.
+func (f *lineFinder) floor(p []float64, bins []int) float64 {
+	f.scratch = f.scratch[:0]
+	for _, k := range bins {
+		f.scratch = append(f.scratch, p[k])
+	}
+	return median(f.scratch)
+}
+
+// median reorders x and returns its median, the mean of the two middle values of
+// an even number, NaN of none.
+func median(x []float64) float64 {
+	n := len(x)
+	if n == 0 {
+		return math.NaN()
+	}
+	m := selectNth(x, n/2)
+	if n%2 == 0 { // the other middle value is the largest below
+		return 0.5 * (slices.Max(x[:n/2]) + m)
+	}
+	return m
+}
+
+// selectNth reorders x so that none of x[:k] is greater and none of x[k+1:] less
+// than x[k], and returns that: what stands there after sorting, found in linear
+// time (Hoare's quickselect, the pivot a median of three). x holds no NaN.
+func selectNth(x []float64, k int) float64 {
+	lo, hi := 0, len(x)-1
+	for hi-lo > 12 {
+		mid := lo + (hi-lo)/2
+		if x[mid] < x[lo] {
+			x[mid], x[lo] = x[lo], x[mid]
+		}
+		if x[hi] < x[lo] {
+			x[hi], x[lo] = x[lo], x[hi]
+		}
+		if x[hi] < x[mid] {
+			x[hi], x[mid] = x[mid], x[hi]
+		}
+		pivot := x[mid]
+		i, j := lo, hi
+		for i <= j {
+			for x[i] < pivot {
+				i++
+			}
+			for pivot < x[j] {
+				j--
+			}
+			if i <= j {
+				x[i], x[j] = x[j], x[i]
+				i++
+				j--
+			}
+		}
+		switch {
+		case k <= j:
+			hi = j
+		case k >= i:
+			lo = i
+		default:
+			return x[k]
+		}
+	}
+	for i := lo + 1; i <= hi; i++ {
+		v := x[i]
+		j := i
+		for ; j > lo && v < x[j-1]; j-- {
+			x[j] = x[j-1]
+		}
+		x[j] = v
+	}
+	return x[k]
+}
+
+// rho is peak over floor, finite whatever the floor.
+func rho(peak, floor float64) float64 {
+	if !(peak > 0) {
+		return 0
+	}
+	return min(peak/floor, maxRho)
+}
+
+// levelSD is METHOD §1's predicted standard deviation of a level from that
+// many segments, 4.343·√((1+2ρ)/segments)/(1+ρ) dB.
+func levelSD(rho float64, segments int) float64 {
+	return 10 / math.Ln10 * math.Sqrt((1+2*rho)/float64(segments)) / (1 + rho)
+}
+
+// measure finds the line expected at hz in the spectrum p.
+//
+// Amplitude "band": the contiguous bins around the peak with P > 2ν, no
+// further than midway to the neighbouring shaft orders, floor subtracted, times
+// the tone factor. Under ρ = EmergenceDB, where subtracting the floor leaves
+// mostly chance, Power is an upper bound instead: the larger of the peak's
+// sine-calibrated power and the band's power, both without subtracting the
+// floor, so that it is positive and its level finite.
+func (f *lineFinder) measure(p []float64, order int, hz, shaft, floor float64) Line {
+	l := Line{Order: order, Hz: hz, Floor: floor}
+	last := len(p) - 1
+	l.Search = f.searchBins(hz, shaft, last)
+	peak := l.Search[0]
+	for k := l.Search[0]; k <= l.Search[1]; k++ {
+		if p[k] > p[peak] {
+			peak = k
+		}
+	}
+	l.PeakPower = p[peak]
+	l.PeakHz = (float64(peak) + peakOffset(p, peak)) * f.binHz
+	l.Rho = rho(l.PeakPower, floor)
+	l.SDdB = levelSD(l.Rho, f.segments)
+	l.UpperBound = l.Rho < f.emergence
+
+	limit := f.bins(hz, shaft/2, last)
+	limit[0], limit[1] = min(limit[0], l.Search[0]), max(limit[1], l.Search[1])
+	var above, total float64
+	l.Band, above, total = band(p, peak, floor, limit)
+	switch {
+	case f.peakOnly:
+		l.Power = l.PeakPower
+	case l.UpperBound:
+		l.Power = max(l.PeakPower, f.tone*total)
+	default:
+		l.Power = f.tone * above
+	}
+	return l
+}
+
+// band returns the contiguous bins around peak with P > 2ν within limit (the
+// peak's own bin at least), their power above the floor, and in total.
+func band(p []float64, peak int, floor float64, limit [2]int) (bins [2]int, above, total float64) {
+	lo, hi := peak, peak
+	for lo-1 >= limit[0] && p[lo-1] > 2*floor {
+		lo--
+	}
+	for hi+1 <= limit[1] && p[hi+1] > 2*floor {
+		hi++
+	}
+	for k := lo; k <= hi; k++ {
+		above += max(0, p[k]-floor)
+		total += p[k]
+	}
+	return [2]int{lo, hi}, above, total
+}
+
+// peakOffset places a peak between bins, in bins (−½ … ½): the vertex of the
+// parabola through the logarithms of three bins, which for the Hann window is
+// right to 0.02 bins.
+func peakOffset(p []float64, k int) float64 {
+	if k < 1 || k+1 >= len(p) || !(p[k-1] > 0) || !(p[k] > 0) || !(p[k+1] > 0) {
+		return 0
+	}
+	a, b, c := math.Log(p[k-1]), math.Log(p[k]), math.Log(p[k+1])
+	curve := a - 2*b + c
+	if curve >= 0 {
+		return 0
+	}
+	return max(-0.5, min(0.5, 0.5*(a-c)/curve))
+}
+
+// emergent returns ρ over both halves together: the halves' mean spectrum,
+// each half shifted so that its own expected frequency coincides (the same
+// bins where the speed is nominal), peak over floor as in one half.
+func (f *lineFinder) emergent(p [2][]float64, hz, shaft [2]float64, bpf float64) float64 {
+	last := len(p[0]) - 1
+	shift := int(math.Round(hz[1]/f.binHz)) - int(math.Round(hz[0]/f.binHz))
+	at := func(k int) float64 {
+		return 0.5 * (p[0][k] + p[1][max(1, min(last, k+shift))])
+	}
+	search := f.searchBins(hz[0], shaft[0], last)
+	peak := 0.0
+	for k := search[0]; k <= search[1]; k++ {
+		peak = max(peak, at(k))
+	}
+	bins, _ := f.floorBins(nil, hz[0], shaft[0], bpf, last)
+	f.scratch = f.scratch[:0]
+	for _, k := range bins {
+		f.scratch = append(f.scratch, at(k))
+	}
+	return rho(peak, median(f.scratch))
+}

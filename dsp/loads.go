@@ -1,0 +1,273 @@
+package dsp
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// LoadMatrix turns the voltages of a balance into loads: each load is a row of
+// coefficients times the voltages and, beyond the linear ones, further terms.
+type LoadMatrix struct {
+	rows     [][]float64
+	voltages int
+	terms    []loadTerm
+}
+
+// loadTerm is a product of powers of voltages, or of their magnitudes.
+type loadTerm []struct {
+	voltage int
+	power   int
+	abs     bool
+}
+
+// NewLoadMatrix takes a row of coefficients per load, in load units per volt:
+// first one for each of the voltages, then one for each of terms. A term is a
+// product of voltages by number from 1, with powers and magnitudes: "1*2",
+// "3^2", "|1|", "|1|*2". A shape or a term that cannot be is an *Error.
+func NewLoadMatrix(rows [][]float64, voltages int, terms []string) (*LoadMatrix, error) {
+	m := &LoadMatrix{rows: rows, voltages: voltages}
+	for _, s := range terms {
+		t, err := parseTerm(s, voltages)
+		if err != nil {
+			return nil, err
+		}
+		m.terms = append(m.terms, t)
+	}
+	if len(rows) == 0 {
+		return nil, &Error{Place: "balance matrix", Want: "a row for each load", Found: "none"}
+	}
+	for i, r := range rows {
+		if want := voltages + len(terms); len(r) != want {
+			return nil, &Error{Place: fmt.Sprintf("balance matrix, row %d", i+1), Want: fmt.Sprintf("%d coefficients (%d voltages, %d further terms)", want, voltages, len(terms)), Found: strconv.Itoa(len(r))}
+		}
+	}
+	return m, nil
+}
+
+func parseTerm(s string, voltages int) (loadTerm, error) {
+	bad := func(found string) error {
+		return &Error{Place: "balance term " + strconv.Quote(s), Want: fmt.Sprintf(`a product of voltages by number from 1 to %d, as "1*2", "3^2" or "|1|*2"`, voltages), Found: found}
+	}
+	var t loadTerm
+	for _, f := range strings.Split(strings.ReplaceAll(s, " ", ""), "*") {
+		power := 1
+		if base, p, ok := strings.Cut(f, "^"); ok {
+			var err error
+			if power, err = strconv.Atoi(p); err != nil || power < 1 || power > 9 {
+				return nil, bad("the power " + strconv.Quote(p))
+			}
+			f = base
+		}
+		abs := len(f) > 2 && f[0] == '|' && f[len(f)-1] == '|'
+		if abs {
+			f = f[1 : len(f)-1]
+		}
+		v, err := strconv.Atoi(f)
+		if err != nil || v < 1 || v > voltages {
+			return nil, bad("the factor " + strconv.Quote(f))
+		}
+		t = append(t, struct {
+			voltage int
+			power   int
+			abs     bool
+		}{v - 1, power, abs})
+	}
+	return t, nil
+}
+
+// Loads returns one series per load from one series per voltage.
+func (m *LoadMatrix) Loads(voltages [][]float64) [][]float64 {
+	if len(voltages) != m.voltages {
+		panic(fmt.Sprintf("dsp: loads of %d voltages, the matrix has %d", len(voltages), m.voltages))
+	}
+	out := make([][]float64, len(m.rows))
+	n := len(voltages[0])
+	for i := range out {
+		out[i] = make([]float64, n)
+	}
+	x := make([]float64, m.voltages+len(m.terms))
+	for k := range n {
+		for v := range voltages {
+			x[v] = voltages[v][k]
+		}
+		for j, t := range m.terms {
+			p := 1.0
+			for _, f := range t {
+				v := x[f.voltage]
+				if f.abs {
+					v = math.Abs(v)
+				}
+				for range f.power {
+					p *= v
+				}
+			}
+			x[m.voltages+j] = p
+		}
+		for i, row := range m.rows {
+			sum := 0.0
+			for j, c := range row {
+				sum += float64(c * x[j])
+			}
+			out[i][k] = sum
+		}
+	}
+	return out
+}
+
+// Polar is what a balance reads without wind over the angle of its arm: its zero
+// and the model's weight, to be subtracted from what it reads with wind.
+type Polar struct {
+	Lo, Hi float64   // angles measured, deg
+	RMS    []float64 // per load: scatter of the measured about the polar
+
+	coef  [][]float64 // harmonic: per load a, b, c of a + b·cos α + c·sin α
+	angle []float64   // linear: the angles' bins
+	mean  [][]float64 // linear: per load
+}
+
+// polarBinDeg is the width of the bins linear interpolation runs between.
+const polarBinDeg = 1
+
+// NewPolar makes a polar of loads measured at angles (one value per sample, deg).
+// method is "mean" (one zero for all angles), "harmonic" (a + b·cos α + c·sin α
+// by least squares: a zero and a weight, whose direction turns with the arm) or
+// "linear" (between the means of bins 1° wide). An *Error says what is missing.
+func NewPolar(method string, angleDeg []float64, loads [][]float64) (*Polar, error) {
+	n := 0
+	if len(loads) > 0 {
+		n = len(loads[0])
+	}
+	if n == 0 {
+		return nil, &Error{Place: "tare", Want: "samples without wind", Found: "none"}
+	}
+	p := &Polar{Lo: math.Inf(-1), Hi: math.Inf(1)}
+	if method != "mean" {
+		if len(angleDeg) != n {
+			panic(fmt.Sprintf("dsp: polar of %d samples at %d angles", n, len(angleDeg)))
+		}
+		p.Lo, p.Hi = slices.Min(angleDeg), slices.Max(angleDeg)
+	}
+	switch method {
+	case "mean":
+		for _, l := range loads {
+			p.coef = append(p.coef, []float64{mean(l), 0, 0})
+		}
+	case "harmonic":
+		if p.Hi-p.Lo < 10 {
+			return nil, &Error{Place: "tare", Want: "angles over at least 10° to tell weight from zero", Found: fmt.Sprintf("%.3g° … %.3g°", p.Lo, p.Hi), Hint: "use interpolation: mean for a wind-off zero at one angle"}
+		}
+		a := mat.NewDense(n, 3, nil)
+		for k, deg := range angleDeg {
+			sin, cos := math.Sincos(deg * math.Pi / 180)
+			a.SetRow(k, []float64{1, cos, sin})
+		}
+		var qr mat.QR
+		qr.Factorize(a)
+		for _, l := range loads {
+			var c mat.VecDense
+			if err := qr.SolveVecTo(&c, false, mat.NewVecDense(n, slices.Clone(l))); err != nil {
+				return nil, &Error{Place: "tare", Want: "angles that differ", Found: err.Error()}
+			}
+			p.coef = append(p.coef, []float64{c.AtVec(0), c.AtVec(1), c.AtVec(2)})
+		}
+	case "linear":
+		order := make([]int, n)
+		for k := range order {
+			order[k] = k
+		}
+		slices.SortStableFunc(order, func(a, b int) int {
+			switch {
+			case angleDeg[a] < angleDeg[b]:
+				return -1
+			case angleDeg[a] > angleDeg[b]:
+				return 1
+			}
+			return 0
+		})
+		p.mean = make([][]float64, len(loads))
+		for from := 0; from < n; {
+			to, bin := from, math.Floor(angleDeg[order[from]]/polarBinDeg)
+			for to < n && math.Floor(angleDeg[order[to]]/polarBinDeg) == bin {
+				to++
+			}
+			sum := 0.0
+			for _, k := range order[from:to] {
+				sum += angleDeg[k]
+			}
+			p.angle = append(p.angle, sum/float64(to-from))
+			for i, l := range loads {
+				sum := 0.0
+				for _, k := range order[from:to] {
+					sum += l[k]
+				}
+				p.mean[i] = append(p.mean[i], sum/float64(to-from))
+			}
+			from = to
+		}
+		if len(p.angle) < 2 {
+			return nil, &Error{Place: "tare", Want: "at least two angles 1° apart", Found: fmt.Sprintf("%.3g° … %.3g°", p.Lo, p.Hi)}
+		}
+	default:
+		return nil, &Error{Place: "tare", Want: "interpolation mean, harmonic or linear", Found: strconv.Quote(method)}
+	}
+	for i, l := range loads {
+		ss := 0.0
+		for k, v := range l {
+			a := 0.0
+			if method != "mean" {
+				a = angleDeg[k]
+			}
+			d := v - p.at(i, a)
+			ss += d * d
+		}
+		p.RMS = append(p.RMS, math.Sqrt(ss/float64(n)))
+	}
+	return p, nil
+}
+
+func (p *Polar) at(load int, deg float64) float64 {
+	if p.coef != nil {
+		c := p.coef[load]
+		sin, cos := math.Sincos(deg * math.Pi / 180)
+		return c[0] + float64(c[1]*cos) + float64(c[2]*sin)
+	}
+	i, _ := slices.BinarySearch(p.angle, deg)
+	i = min(max(i, 1), len(p.angle)-1)
+	a, b := p.angle[i-1], p.angle[i]
+	f := (deg - a) / (b - a)
+	f = min(1, max(0, f)) // the outer half bins
+	return float64((1-f)*p.mean[load][i-1]) + float64(f*p.mean[load][i])
+}
+
+// Subtract takes the polar from loads, in place. angleDeg holds one angle per
+// sample, or one for all. An angle more than marginDeg outside of those measured
+// is an *Error: a polar is not extrapolated.
+func (p *Polar) Subtract(loads [][]float64, angleDeg []float64, marginDeg float64) error {
+	for k, a := range angleDeg {
+		if !(a >= p.Lo-marginDeg && a <= p.Hi+marginDeg) {
+			return &Error{
+				Place: fmt.Sprintf("sample %d", k), Want: fmt.Sprintf("an angle within those of the tare, %.4g° … %.4g° (± %g°)", p.Lo, p.Hi, marginDeg), Found: fmt.Sprintf("%.4g°", a),
+				Hint: "measure the polar over all angles, or state the angle's unit and sign",
+			}
+		}
+	}
+	for i, l := range loads {
+		for k := range l {
+			a := angleDeg[0]
+			if len(angleDeg) > 1 {
+				a = angleDeg[k]
+			}
+			l[k] -= p.at(i, a)
+		}
+	}
+	return nil
+}
+
+// Blockage is the factor (1 + ε)² by which a closed section's blockage, a
+// relative increase ε of the speed at the model, raises the dynamic pressure.
+func Blockage(epsilon float64) float64 { return (1 + epsilon) * (1 + epsilon) }

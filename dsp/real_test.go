@@ -1,0 +1,188 @@
+package dsp
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// lcav are the files of ../shared/real/lcav-crazyflie-propeller (2 blades, no
+// tachometer) with the mean shaft speed of each half in rev/s. Source: an
+// analysis independent of this package, the BPF's peak in windows of 100 ms
+// (numpy, Hann, zero-padded to 65 536) averaged over each half.
+var lcav = []struct {
+	name  string
+	shaft [2]float64
+}{
+	{"40000", [2]float64{327.7, 323.7}}, // its NOTE: 328.7 then 323.4
+	{"44000", [2]float64{347.3, 347.1}},
+	{"48000", [2]float64{360.4, 358.8}},
+	{"52000", [2]float64{376.3, 376.2}},
+	{"56000", [2]float64{389.9, 386.3}},
+	{"60000", [2]float64{405.5, 404.3}},
+	{"64000", [2]float64{405.0, 404.6}},
+}
+
+// Expected values: the speeds above within 0.3 %; m·BPF for m = 1 … 5 stands
+// 14–49 dB above the local median (the data's NOTE), here ρ of every line in
+// both halves.
+func TestTrackMeasuredRotor(t *testing.T) {
+	for _, f := range lcav {
+		for _, hold := range [][2]float64{{250, 500}, {150, 900}} {
+			t.Run(fmt.Sprintf("%s/%g-%g", f.name, hold[0], hold[1]), func(t *testing.T) {
+				x, rate := floatWAV(t, measured(t, "lcav-crazyflie-propeller", "propellers", f.name+".wav"))
+				run := analyse(t, memory{x}, RotorSettings{RateHz: rate, Blades: 2, TrackLoHz: hold[0], TrackHiHz: hold[1]})
+				for h, want := range f.shaft {
+					if !near(run.ShaftHz[h], want, 0.003*want) {
+						t.Errorf("half %d: %.2f rev/s, want %.1f", h+1, run.ShaftHz[h], want)
+					}
+					for _, l := range run.Channels[0].Halves[h].Lines {
+						if db := LevelDB(l.Rho, 1); db < 13 || db > 50 {
+							t.Errorf("half %d, harmonic %d: %.1f dB over the floor", h+1, l.Order, db)
+						}
+						if l.UpperBound || math.Abs(l.PeakHz-l.Hz) > 0.03*l.Hz {
+							t.Errorf("half %d: %+v", h+1, l)
+						}
+					}
+				}
+				for m, e := range run.Channels[0].Emergent {
+					if !e {
+						t.Errorf("harmonic %d does not emerge", m+1)
+					}
+				}
+			})
+		}
+	}
+}
+
+// A search of ±1 % around one nominal speed misses what track finds: around
+// the median over the files, the lines of all files but those near it; around
+// each file's own mean, with the 'peak' amplitude, still levels that are up to
+// several dB short, because the line lies partly outside.
+func TestNominalMissesMeasuredRotor(t *testing.T) {
+	const median = 376
+	missed, total, short := 0, 0, 0.0
+	for _, f := range lcav {
+		x, rate := floatWAV(t, measured(t, "lcav-crazyflie-propeller", "propellers", f.name+".wav"))
+		tracked := analyse(t, memory{x}, RotorSettings{RateHz: rate, Blades: 2, TrackLoHz: 250, TrackHiHz: 500})
+		nominal := RotorSettings{RateHz: rate, Blades: 2, ShaftHz: median, Speed: "nominal", Tolerance: 0.01}
+		fixed := analyse(t, memory{x}, nominal)
+		nominal.ShaftHz = 0.5 * (f.shaft[0] + f.shaft[1])
+		own := analyse(t, memory{x}, nominal)
+		for h := range 2 {
+			for m, l := range tracked.Channels[0].Halves[h].Lines {
+				total++
+				if p := fixed.Channels[0].Halves[h].Lines[m]; p.PeakPower < l.PeakPower/10 {
+					missed++
+				}
+				short = max(short, LevelDB(l.PeakPower/own.Channels[0].Halves[h].Lines[m].PeakPower, 1))
+			}
+		}
+	}
+	t.Logf("±1 %% around %d rev/s misses %d of %d lines by 10 dB and more; around each file's mean the peak is up to %.1f dB short", median, missed, total, short)
+	if missed < total/2 {
+		t.Errorf("only %d of %d lines missed", missed, total)
+	}
+	if short < 1 {
+		t.Errorf("around each file's mean the peak is only %.2f dB short", short)
+	}
+}
+
+// Expected value: 43000's neighbours among the commands, 324 … 348 rev/s
+// (40000 and 44000); four microphones of one motor vote together. The file is
+// NPY, float32 (240000, 4), 48 kHz, C order; its header ends at a newline.
+func TestTrackFourMicrophones(t *testing.T) {
+	b, err := os.ReadFile(measured(t, "lcav-crazyflie-propeller", "propellers_only_4mics", "m1.npy"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	b = b[10+int(binary.LittleEndian.Uint16(b[8:])):]
+	x := make(memory, 4)
+	for i := 0; i+4 <= len(b); i += 4 {
+		x[i/4%4] = append(x[i/4%4], float64(math.Float32frombits(binary.LittleEndian.Uint32(b[i:]))))
+	}
+	run := analyse(t, x, RotorSettings{RateHz: 48000, Blades: 2, TrackLoHz: 250, TrackHiHz: 500})
+	t.Logf("%.2f rev/s", run.ShaftHz)
+	for h, s := range run.ShaftHz {
+		if s < 315 || s > 355 {
+			t.Errorf("half %d: %.2f rev/s", h+1, s)
+		}
+	}
+	for c, ch := range run.Channels {
+		for m, e := range ch.Emergent {
+			if !e && m < 3 {
+				t.Errorf("microphone %d: harmonic %d does not emerge", c+1, m+1)
+			}
+		}
+	}
+}
+
+// Real balance data (../shared/real/cyclone-ojf-force-balance): samples are
+// correlated over 5–17 of them and half-means differ by up to 8 naive standard
+// errors (its NOTE), so the effective number of samples must be well below the
+// number, and block means must flag far fewer segments than naive errors do.
+func TestMeasuredBalance(t *testing.T) {
+	b, err := os.ReadFile(measured(t, "cyclone-ojf-force-balance", "17_11_17__14_50.txt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Row 1 of the calibration matrix of the NOTE: Fx of the six voltages.
+	c := [6]float64{0.10573, -0.04946, -0.03339, 6.31374, -0.04072, -6.35659}
+	var fx []float64
+	for _, line := range strings.Split(string(b), "\n") {
+		f := strings.Fields(line)
+		if len(f) < 13 {
+			continue
+		}
+		v := 0.0
+		for i := range c {
+			x, err := strconv.ParseFloat(f[i+1], 64)
+			if err != nil {
+				t.Fatal(err)
+			}
+			v += c[i] * x
+		}
+		fx = append(fx, v)
+	}
+	const rows = 714 // a segment of 7.1 s
+	var naive, flagged, segments int
+	var ratio float64
+	for at := 0; at+rows <= len(fx); at += rows {
+		x := fx[at : at+rows]
+		r, err := CheckBalance([][]float64{x}, 100, BalanceSettings{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		segments++
+		ratio += r.NEff[0] / rows
+		if slices.ContainsFunc(r.Flags, func(f Flag) bool { return f.Code == "drift" }) {
+			flagged++
+		}
+		if z, _, _, ok := WelchT(x[:rows/2], x[rows/2:]); ok && math.Abs(z) > 1.96 {
+			naive++
+		}
+	}
+	t.Logf("%d segments: naive errors reject %d, block means %d; n_eff/n %.3f on average", segments, naive, flagged, ratio/float64(segments))
+	if segments < 5 || flagged >= naive || ratio/float64(segments) > 0.5 {
+		t.Errorf("%d segments, naive %d, flagged %d, n_eff/n %.3f", segments, naive, flagged, ratio/float64(segments))
+	}
+}
+
+// Over a range of more than an octave one half of 40000.wav looks like half its
+// speed (163.7 rev/s beside 324.0, whose double it nearly is): no answer is
+// better than one of the two.
+func TestTrackedHalvesDisagree(t *testing.T) {
+	x, rate := floatWAV(t, measured(t, "lcav-crazyflie-propeller", "propellers", "40000.wav"))
+	_, err := NewAnalyser().Run(context.Background(), memory{x}, RotorSettings{RateHz: rate, Samples: int64(len(x)), Channels: []int{0}, Blades: 2, TrackLoHz: 20, TrackHiHz: 500})
+	var e *Error
+	if !errors.As(err, &e) || e.Want != "one shaft speed in both halves" {
+		t.Errorf("error %v", err)
+	}
+}

@@ -1,0 +1,186 @@
+package dsp
+
+import (
+	"fmt"
+	"math"
+
+	"doubletake/dsp/kernel"
+
+	"github.com/mjibson/go-dsp/window"
+)
+
+// Welch estimates one-sided power spectra from segments of one length: per
+// segment the mean is removed, the periodic Hann window applied, and the
+// squared magnitude of the transform scaled by 2/(Σw)² (1/(Σw)² at 0 Hz and at
+// the Nyquist frequency), so that a sine of amplitude a on a bin reads a²/2
+// (METHOD §1; scipy.signal.welch with scaling="spectrum").
+//
+// A Welch is reusable and not safe for concurrent use.
+type Welch struct {
+	n              int
+	fft            *FFT
+	window         []float64
+	sum, sumSquare float64 // Σw, Σw²
+	buf            []float64
+	coef           []complex128
+	seg            []float64 // power of one segment
+	lanes          *lanePlan // two segments at a time; nil where the length is none for it
+	hann           *hann
+	pair           []float64 // sum of the squared magnitudes of pairs, n points
+	zeros          []float64 // partner of a segment left over
+	zeros32        []float32
+	kernels        *kernel.Set
+}
+
+// NewWelch returns a plan for segments of segLen samples. It panics if
+// segLen < 2: nothing is left of one sample without its mean.
+func NewWelch(segLen int) *Welch {
+	if segLen < 2 {
+		panic(fmt.Sprintf("dsp: Welch segments of %d samples", segLen))
+	}
+	w := &Welch{
+		n: segLen, fft: NewFFT(segLen),
+		// go-dsp's windows are symmetric; the periodic one is the symmetric one
+		// of a point more without its last.
+		window: window.Hann(segLen + 1)[:segLen],
+		buf:    make([]float64, segLen),
+		coef:   make([]complex128, segLen/2+1),
+		seg:    make([]float64, segLen/2+1),
+	}
+	w.kernels = kernel.Best()
+	if w.lanes = newLanePlan(segLen, w.kernels); w.lanes != nil {
+		w.pair, w.zeros, w.zeros32 = make([]float64, segLen), make([]float64, segLen), make([]float32, segLen)
+		w.hann = w.lanes.hann()
+	}
+	for _, v := range w.window {
+		w.sum += v
+		w.sumSquare += float64(v * v)
+	}
+	return w
+}
+
+// SegLen returns the segments' length in samples.
+func (w *Welch) SegLen() int { return w.n }
+
+// Bins returns the number of frequencies, SegLen/2+1; bin k lies at
+// k·rate/SegLen.
+func (w *Welch) Bins() int { return w.n/2 + 1 }
+
+// SegmentPower computes the power spectrum of one segment, in the square of
+// x's unit, into dst (Bins values; nil allocates) and returns it. It panics
+// unless len(x) is SegLen and len(dst), if given, Bins.
+func (w *Welch) SegmentPower(dst, x []float64) []float64 {
+	if len(x) != w.n {
+		panic(fmt.Sprintf("dsp: Welch segment of %d samples given %d", w.n, len(x)))
+	}
+	dst = w.grow(dst)
+	mean := mean(x)
+	win := w.window[:len(x)]
+	buf := w.buf[:len(x)]
+	for i, v := range x {
+		buf[i] = (v - mean) * win[i]
+	}
+	c := w.fft.Coefficients(w.coef, buf)
+	scale := 2 / (w.sum * w.sum)
+	dst = dst[:len(c)]
+	for k, v := range c {
+		dst[k] = (float64(real(v)*real(v)) + float64(imag(v)*imag(v))) * scale
+	}
+	dst[0] *= 0.5
+	if w.n%2 == 0 {
+		dst[len(dst)-1] *= 0.5
+	}
+	return dst
+}
+
+// Power computes the mean of the power spectra of the first segments
+// contiguous segments of x into dst (nil allocates) and returns it; samples
+// after them are dropped. It panics if x is too short or segments < 1.
+func (w *Welch) Power(dst, x []float64, segments int) []float64 {
+	if segments < 1 || len(x) < segments*w.n {
+		panic(fmt.Sprintf("dsp: %d Welch segments of %d samples from %d samples", segments, w.n, len(x)))
+	}
+	dst = w.grow(dst)
+	if w.lanes != nil {
+		for s := 0; s < segments; s += 2 {
+			a, b := x[s*w.n:(s+1)*w.n], w.zeros
+			meanB := 0.0
+			if s+1 < segments {
+				b = x[(s+1)*w.n : (s+2)*w.n]
+				meanB = w.lanes.k.Sum(b) / float64(w.n)
+			}
+			powers(w.lanes, w.pair, nil, nil, a, b, w.lanes.k.Sum(a)/float64(w.n), meanB, w.hann, s == 0)
+		}
+		w.fold(dst, w.pair, 1/float64(segments))
+		return dst
+	}
+	clear(dst)
+	for s := range segments {
+		w.SegmentPower(w.seg, x[s*w.n:(s+1)*w.n])
+		for k, p := range w.seg {
+			dst[k] += p
+		}
+	}
+	for k := range dst {
+		dst[k] /= float64(segments)
+	}
+	return dst
+}
+
+// fold turns the sum of pairs' squared magnitudes over n points into the sum of
+// their one-sided power spectra, times scale.
+func (w *Welch) fold(dst, sum []float64, scale float64) {
+	scale /= w.sum * w.sum
+	n := w.n
+	dst[0] = sum[0] * scale
+	for k := 1; k < len(dst); k++ {
+		dst[k] = (sum[k] + sum[n-k]) * scale
+	}
+	if n%2 == 0 {
+		dst[n/2] = sum[n/2] * scale
+	}
+}
+
+// DensityFactor is what to multiply a power by to have a power spectral
+// density in unit²/Hz at the sampling rate given: (Σw)²/(rate·Σw²).
+func (w *Welch) DensityFactor(rateHz float64) float64 {
+	return w.sum * w.sum / (rateHz * w.sumSquare)
+}
+
+// ToneFactor is what to multiply a sum of powers over a tone's bins by to have
+// the tone's mean square: (Σw)²/(N·Σw²), 2/3 for the Hann window (METHOD §1:
+// Σ 2P_k/(N·Σw²) of the unscaled powers).
+func (w *Welch) ToneFactor() float64 {
+	return w.sum * w.sum / (float64(w.n) * w.sumSquare)
+}
+
+func (w *Welch) grow(dst []float64) []float64 {
+	if dst == nil {
+		return make([]float64, w.Bins())
+	}
+	if len(dst) != w.Bins() {
+		panic(fmt.Sprintf("dsp: Welch spectrum of %d bins, dst has %d", w.Bins(), len(dst)))
+	}
+	return dst
+}
+
+// mean sums in four lanes: faster, and the error grows with a quarter of the
+// length.
+func mean(x []float64) float64 {
+	var a, b, c, d float64
+	i := 0
+	for ; i+4 <= len(x); i += 4 {
+		v := x[i : i+4 : i+4]
+		a += v[0]
+		b += v[1]
+		c += v[2]
+		d += v[3]
+	}
+	for ; i < len(x); i++ {
+		a += x[i]
+	}
+	return ((a + b) + (c + d)) / float64(len(x))
+}
+
+// finite reports whether v is neither NaN nor infinite.
+func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }

@@ -1,0 +1,208 @@
+package dsp
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+type goldenWelch struct {
+	X         []float64
+	Fs        float64
+	Nseg      int
+	Nperseg   int
+	F0        float64
+	Spectrum  []float64
+	Density   []float64
+	Peaks     []float64 `json:"peaks_power"`
+	Tolerance float64   `json:"tol_rel"`
+	MinBins   int       `json:"tol_bins"`
+}
+
+// Expected values: scipy.signal.welch (testdata/README.md). Agreement is
+// asked to 1e-12 of the largest value: some bins are zero but for rounding.
+func TestWelchGolden(t *testing.T) {
+	var cases map[string]goldenWelch
+	readJSON(t, "welch.json", &cases)
+	if len(cases) != 5 {
+		t.Fatalf("%d cases", len(cases))
+	}
+	for name, g := range cases {
+		t.Run(name, func(t *testing.T) {
+			n := len(g.X) / g.Nseg
+			w := NewWelch(n)
+			if w.SegLen() != g.Nperseg || w.Bins() != len(g.Spectrum) {
+				t.Fatalf("%d points, %d bins; want %d, %d", w.SegLen(), w.Bins(), g.Nperseg, len(g.Spectrum))
+			}
+			p := w.Power(nil, g.X, g.Nseg)
+			compare(t, "spectrum", p, g.Spectrum, 1)
+			compare(t, "density", p, g.Density, w.DensityFactor(g.Fs))
+			lf := lineFinder{binHz: g.Fs / float64(n), tolerance: g.Tolerance, minBins: g.MinBins, segments: g.Nseg, peakOnly: true}
+			top := 0.0
+			for _, v := range g.Spectrum {
+				top = max(top, v)
+			}
+			for m, want := range g.Peaks {
+				hz := float64(m+1) * g.F0
+				if got := lf.measure(p, m+1, hz, g.F0, 1).Power; !near(got, want, 1e-12*top) {
+					t.Errorf("peak %d: %g, want %g", m+1, got, want)
+				}
+			}
+		})
+	}
+}
+
+func compare(t *testing.T, what string, got, want []float64, factor float64) {
+	t.Helper()
+	top := 0.0
+	for _, v := range want {
+		top = max(top, v)
+	}
+	for k, v := range want {
+		if !near(got[k]*factor, v, 1e-12*top) {
+			t.Fatalf("%s, bin %d: %g, want %g within %g", what, k, got[k]*factor, v, 1e-12*top)
+		}
+	}
+}
+
+// Expected values: the Python reference's levels (testdata/README.md), with
+// its settings: peak, 1.5 %, 2 bins, nominal speed.
+func TestRotorFeaturesGolden(t *testing.T) {
+	var g struct {
+		X         [][]float64
+		Fs        float64
+		N         int
+		RPM       float64
+		Y1, Y2    [][]float64
+		Tolerance float64 `json:"tol_rel"`
+		MinBins   int     `json:"tol_bins"`
+	}
+	readJSON(t, "features.json", &g)
+	run := analyse(t, g.X, RotorSettings{
+		RateHz: g.Fs, Blades: g.N, ShaftHz: g.RPM / 60, Speed: "nominal",
+		Amplitude: "peak", Tolerance: g.Tolerance, MinBins: g.MinBins,
+	})
+	for c, ch := range run.Channels {
+		for h, want := range [][]float64{g.Y1[c], g.Y2[c]} {
+			for m, w := range want {
+				power := 20e-6 * 20e-6 * math.Pow(10, w/10)
+				if got := ch.Halves[h].Lines[m].Power; !near(got, power, 1e-9*power) {
+					t.Errorf("channel %d, half %d, harmonic %d: %g, want %g", c, h, m+1, got, power)
+				}
+				if got := LevelDB(ch.Halves[h].Lines[m].Power, 20e-6); !near(got, w, 1e-8) {
+					t.Errorf("channel %d, half %d, harmonic %d: %g dB, want %g", c, h, m+1, got, w)
+				}
+			}
+		}
+	}
+}
+
+// Invariants: a sine of amplitude a on any bin reads a²/2 there, a/2 of that
+// power on either side, and a²/2 again as a tone; density sums to the
+// variance of a signal whose mean is removed (closed forms of the Hann window).
+func TestWelchProperties(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		n := rapid.IntRange(16, 600).Draw(t, "n")
+		k := rapid.IntRange(3, n/2-3).Draw(t, "bin")
+		a := rapid.Float64Range(1e-6, 1e6).Draw(t, "amplitude")
+		phase := rapid.Float64Range(0, 7).Draw(t, "phase")
+		mean := rapid.Float64Range(-10, 10).Draw(t, "mean")
+		x := make([]float64, n)
+		for i := range x {
+			x[i] = a * (mean + math.Cos(2*math.Pi*float64(i*k%n)/float64(n)+phase))
+		}
+		w := NewWelch(n)
+		p := w.SegmentPower(nil, x)
+		if want := a * a / 2; !near(p[k], want, 1e-10*want) || !near(p[k-1], want/4, 1e-10*want) || !near(p[k+1], want/4, 1e-10*want) {
+			t.Fatalf("bins %g %g %g, want %g and a quarter", p[k-1], p[k], p[k+1], want)
+		}
+		if tone := w.ToneFactor() * (p[k-1] + p[k] + p[k+1]); !near(tone, a*a/2, 1e-10*a*a) {
+			t.Fatalf("tone %g, want %g", tone, a*a/2)
+		}
+		if !near(w.ToneFactor(), 2./3, 1e-12) {
+			t.Fatalf("tone factor %g", w.ToneFactor())
+		}
+	})
+}
+
+// Expected value: σ² = 1, the variance of the noise, as density times bandwidth.
+func TestWelchDensity(t *testing.T) {
+	const n, segments, rate = 1000, 200, 8000.
+	w := NewWelch(n)
+	p := w.Power(nil, noise(n*segments+17, 3), segments)
+	var sum float64
+	for _, v := range p {
+		sum += v * w.DensityFactor(rate) * rate / n
+	}
+	if !near(sum, 1, 0.01) { // 200 000 samples: standard error 0.003
+		t.Errorf("variance %g, want 1", sum)
+	}
+}
+
+func TestWelchMisusePanics(t *testing.T) {
+	for name, f := range map[string]func(){
+		"1 sample":      func() { NewWelch(1) },
+		"wrong segment": func() { NewWelch(8).SegmentPower(nil, make([]float64, 9)) },
+		"wrong dst":     func() { NewWelch(8).SegmentPower(make([]float64, 4), make([]float64, 8)) },
+		"too few":       func() { NewWelch(8).Power(nil, make([]float64, 15), 2) },
+		"no segments":   func() { NewWelch(8).Power(nil, make([]float64, 15), 0) },
+		"no channels":   func() { _, _ = NewAnalyser().Run(t.Context(), memory{}, RotorSettings{}) },
+		"ragged balance": func() {
+			_, _ = CheckBalance([][]float64{make([]float64, 99), make([]float64, 98)}, 1, BalanceSettings{})
+		},
+	} {
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Errorf("%s: no panic", name)
+				}
+			}()
+			f()
+		}()
+	}
+}
+
+func ExampleWelch() {
+	// One second of a sine of amplitude 2 on bin 50.
+	x := make([]float64, 1000)
+	for i := range x {
+		x[i] = 2 * math.Sin(2*math.Pi*50*float64(i)/1000)
+	}
+	w := NewWelch(500)
+	p := w.Power(nil, x, 2)
+	fmt.Printf("%.3f at %g Hz, as a tone %.3f\n", p[25], 25*1000./500, w.ToneFactor()*(p[24]+p[25]+p[26]))
+	// Output: 2.000 at 50 Hz, as a tone 2.000
+}
+
+func ExampleFFT() {
+	f := NewFFT(4)
+	fmt.Printf("%.0f\n", f.Coefficients(nil, []float64{1, 0, -1, 0}))
+	// Output: [(0+0i) (2-0i) (0+0i)]
+}
+
+func BenchmarkWelchSegment(b *testing.B) {
+	const n = 51200
+	w, x := NewWelch(n), noise(n, 1)
+	dst := make([]float64, w.Bins())
+	b.SetBytes(8 * n)
+	b.ReportAllocs()
+	for b.Loop() {
+		w.SegmentPower(dst, x)
+	}
+}
+
+// Results must survive encoding: no NaN, no infinity anywhere in a run's
+// numbers, silence between the lines included.
+func TestRunEncodes(t *testing.T) {
+	x := make([]float64, 16*500)
+	for i := range x {
+		x[i] = math.Round(1000*math.Sin(2*math.Pi*float64(i)/25)) / 1000
+	}
+	run := analyse(t, memory{x}, RotorSettings{RateHz: 1000, Blades: 2, Harmonics: 3, ShaftHz: 20, KeepSpectra: true})
+	if _, err := json.Marshal(run); err != nil {
+		t.Error(err)
+	}
+}
