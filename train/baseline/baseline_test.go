@@ -1,0 +1,357 @@
+package baseline
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"math"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"gonum.org/v1/gonum/mat"
+
+	"doubletake/train"
+)
+
+var ctx = context.Background()
+
+type golden struct {
+	X, Y, Noise, Z []float64
+	Fixed          struct {
+		Amplitude float64
+		Length    []float64
+		Nugget    float64
+	}
+	Mean, Variance []float64
+	Log            float64
+	Gradient       []float64
+	Best           float64
+}
+
+func readGolden(t *testing.T) (g golden) {
+	raw, err := os.ReadFile("testdata/gp.json")
+	if err == nil {
+		err = json.Unmarshal(raw, &g)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return g
+}
+
+// Expected values: scikit-learn, testdata/make.py.
+func TestGPAgainstScikitLearn(t *testing.T) {
+	g := readGolden(t)
+	f := g.Fixed
+	d := slices.Clone(g.Noise)
+	for i := range d {
+		d[i] += f.Nugget * f.Nugget
+	}
+	p, err := condition(rbf(f.Amplitude, f.Length), g.X, 2, g.Y, d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ms, vs := p.at(g.X, 2, g.Z)
+	for i := range g.Mean {
+		m, s := ms[i], vs[i]
+		if math.Abs(m-g.Mean[i]) > 1e-9 || math.Abs(s+f.Nugget*f.Nugget-g.Variance[i]) > 1e-9 {
+			t.Errorf("at %v: %v ± %v, want %v ± %v", g.Z[2*i:2*i+2], m, s+f.Nugget*f.Nugget, g.Mean[i], g.Variance[i])
+		}
+	}
+	if got := p.logLikelihood(g.Y); math.Abs(got-g.Log) > 1e-8 {
+		t.Errorf("log marginal likelihood %v, want %v", got, g.Log)
+	}
+	e := newEvidence(g.X, 2, g.Y, g.Noise, true)
+	grad := make([]float64, 4)
+	theta := []float64{math.Log(f.Length[0]), math.Log(f.Length[1]), math.Log(f.Amplitude), math.Log(f.Nugget)}
+	if got := e.value(theta, grad); math.Abs(got-g.Log) > 1e-8 {
+		t.Errorf("evidence %v, want %v", got, g.Log)
+	}
+	// scikit-learn differentiates by log of amplitude² and nugget²: half of ours.
+	for i, want := range []float64{g.Gradient[1], g.Gradient[2], 2 * g.Gradient[0], 2 * g.Gradient[3]} {
+		if math.Abs(grad[i]-want) > 1e-6*math.Max(1, math.Abs(want)) {
+			t.Errorf("gradient %d: %v, want %v", i, grad[i], want)
+		}
+	}
+	h, err := fitHyper(ctx, g.X, 2, g.Y, g.Noise, true, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if h.log < g.Best-0.01 {
+		t.Errorf("marginal likelihood %v, scikit-learn with four restarts reached %v (%+v)", h.log, g.Best, h)
+	}
+}
+
+// A process with the kernel Σ a²·x·x' + b² is Bayesian linear regression with
+// weights N(0, a²) and intercept N(0, b²): posterior mean and variance in closed
+// form from the normal equations (Bishop 2006, eq. 3.53, 3.54, 3.59).
+func TestGPLinearIsBayesianRegression(t *testing.T) {
+	const n, in, a, b = 60, 3, 1.5, 0.8
+	rng := rand.New(rand.NewPCG(2, 3))
+	var x, y, d []float64
+	for range n {
+		q, r := 0.4, make([]float64, in)
+		for j := range r {
+			r[j] = 2 * rng.NormFloat64()
+			q += float64(j-1) * r[j]
+		}
+		x, d = append(x, r...), append(d, 0.05+0.2*rng.Float64())
+		y = append(y, q+math.Sqrt(d[len(d)-1])*rng.NormFloat64())
+	}
+	k := func(u, v []float64) float64 {
+		s := b * b
+		for j := range u {
+			s += a * a * u[j] * v[j]
+		}
+		return s
+	}
+	p, err := condition(k, x, in, y, d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// S⁻¹ = diag(1/a², 1/b²) + ΦᵀD⁻¹Φ, m = S·ΦᵀD⁻¹y.
+	prec, rhs := mat.NewSymDense(in+1, nil), mat.NewVecDense(in+1, nil)
+	phi := func(z []float64) *mat.VecDense { return mat.NewVecDense(in+1, append(slices.Clone(z), 1)) }
+	for i := range n {
+		f := phi(x[i*in : (i+1)*in])
+		prec.SymRankOne(prec, 1/d[i], f)
+		rhs.AddScaledVec(rhs, y[i]/d[i], f)
+	}
+	for j := range in {
+		prec.SetSym(j, j, prec.At(j, j)+1/(a*a))
+	}
+	prec.SetSym(in, in, prec.At(in, in)+1/(b*b))
+	var inv mat.Dense
+	if err := inv.Inverse(prec); err != nil {
+		t.Fatal(err)
+	}
+	var m mat.VecDense
+	m.MulVec(&inv, rhs)
+	for range 20 {
+		z := []float64{3 * rng.NormFloat64(), 3 * rng.NormFloat64(), 3 * rng.NormFloat64()}
+		ms, vs := p.at(x, in, z)
+		mean, variance := ms[0], vs[0]
+		f := phi(z)
+		wm, wv := mat.Dot(f, &m), mat.Inner(f, &inv, f)
+		if math.Abs(mean-wm) > 1e-8 || math.Abs(variance-wv) > 1e-8 {
+			t.Errorf("at %v: %v ± %v, Bayesian regression %v ± %v", z, mean, variance, wm, wv)
+		}
+	}
+}
+
+// toy draws pairs of y = (sin 2x, x/2) with a gap: |x| in [1, 3].
+func toy(n int, seed uint64) train.Triplets {
+	rng := rand.New(rand.NewPCG(seed, 7))
+	d := train.Triplets{N: n, In: 1, Out: 2}
+	for i := range n {
+		x := 1 + 2*rng.Float64()
+		if i%2 == 0 {
+			x = -x
+		}
+		d.X = append(d.X, x)
+		for _, y := range []*[]float64{&d.Y1, &d.Y2} {
+			*y = append(*y, 100+10*math.Sin(2*x)+3*rng.NormFloat64(), x/2+0.3*rng.NormFloat64())
+		}
+	}
+	return d
+}
+
+func settings() Settings {
+	c := train.DefaultConfig()
+	c.Epochs, c.Batch, c.Hidden = 500, 16, []int{32, 32}
+	return Settings{Config: c, Members: 3, Samples: 100, Estimate: train.EstimateOptions{Samples: 2}}
+}
+
+// Every method learns the function in its own units and gives the same numbers
+// twice; those that promise it know that they know less outside of the data
+// than inside.
+func TestMethods(t *testing.T) {
+	data := toy(300, 1)
+	inside, outside := []float64{-2.5, -2, -1.5, 1.3, 1.7, 2.2, 2.7}, []float64{-9, -7, 7, 9}
+	for _, name := range Names() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			m, err := New(name, settings())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if m.Name() != name {
+				t.Errorf("method %s is called %s", name, m.Name())
+			}
+			var runs [2]*Prediction
+			for i := range runs {
+				p, err := m.Fit(ctx, data, 4)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if runs[i], err = p.Predict(ctx, append(slices.Clone(inside), outside...)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			r := runs[0]
+			if !slices.Equal(r.Mu, runs[1].Mu) || !slices.Equal(r.Total, runs[1].Total) || !slices.Equal(r.Epistemic, runs[1].Epistemic) {
+				t.Error("the same data and seed give other numbers")
+			}
+			mean := func(from, to, j int) (s float64) {
+				for i := from; i < to; i++ {
+					s += math.Abs(r.Epistemic[2*i+j]) / float64(to-from)
+				}
+				return s
+			}
+			for j := range 2 {
+				// What the covariance of two answers does far from the data is a
+				// finding, not a promise: it is left out.
+				if in, out := mean(0, len(inside), j), mean(len(inside), r.N, j); out < 2*in && name != "pair" {
+					t.Errorf("outcome %d: v̂ = %v inside, %v outside of the data", j, in, out)
+				}
+			}
+			for i, x := range inside {
+				if d := r.Mu[2*i] - 100 - 10*math.Sin(2*x); math.Abs(d) > 3 {
+					t.Errorf("x = %v: mean %v off", x, d)
+				}
+				// Noise variances 9 and 0.09; what is added for ignorance is a part of them here.
+				for j, want := range []float64{9, 0.09} {
+					if tot := r.Total[2*i+j]; tot < want/2 || tot > 2.5*want {
+						t.Errorf("x = %v: total variance %v of outcome %d, the noise alone has %v", x, tot, j, want)
+					}
+				}
+			}
+			for k, a := range r.Aleatoric() {
+				if math.Abs(a+r.Epistemic[k]-r.Total[k]) > 1e-12*r.Total[k] {
+					t.Fatalf("parts do not add up at %d", k)
+				}
+			}
+		})
+	}
+}
+
+// The pair model's numbers are those of Estimate, in the outcomes' units.
+func TestPairIsEstimate(t *testing.T) {
+	data, s := toy(100, 3), settings()
+	s.Config.Epochs = 20
+	p, err := Pair{s.Config, s.Estimate}.Fit(ctx, data, 5)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, x := p.(PairPredictor).Model, []float64{-2, 0.5, 8}
+	r, err := p.Predict(ctx, x)
+	if err != nil {
+		t.Fatal(err)
+	}
+	mu, v := m.Predict(x)
+	s.Estimate.Seed = derive(5, 0) // the draws for raw move the last digits of C
+	e, err := m.Estimate(ctx, x, s.Estimate)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, std := m.OutputScale()
+	for k := range mu {
+		if c := e.Cov[k] * std[k%2] * std[k%2]; math.Abs(r.Mu[k]-mu[k]) > 1e-9*math.Abs(mu[k]) || math.Abs(r.Total[k]-v[k]) > 1e-9*v[k] || math.Abs(r.Epistemic[k]-c) > 1e-12*math.Abs(c) {
+			t.Errorf("value %d: %v ± %v (C %v), want %v ± %v (C %v)", k, r.Mu[k], r.Total[k], r.Epistemic[k], mu[k], v[k], c)
+		}
+	}
+}
+
+// The ensemble's moments are those of the equal mixture of its members'
+// normals: mean μ̄, variance E[σ² + μ²] − μ̄², computed here member by member.
+func TestEnsembleIsMixture(t *testing.T) {
+	data, s := toy(60, 2), settings()
+	s.Config.Epochs = 5
+	p, err := Ensemble{s.Config, 4}.Fit(ctx, data, 9)
+	if err != nil {
+		t.Fatal(err)
+	}
+	x := []float64{-2, 0, 5}
+	r, err := p.Predict(ctx, x)
+	if err != nil {
+		t.Fatal(err)
+	}
+	mean, square, noise := make([]float64, 6), make([]float64, 6), make([]float64, 6)
+	for k := range 4 {
+		c := s.Config
+		c.Seed = derive(9, k)
+		m, _, err := train.FitSingle(ctx, data, c, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		mu, v := m.Predict(x)
+		for i := range mu {
+			mean[i] += mu[i] / 4
+			square[i] += (v[i] + mu[i]*mu[i]) / 4
+			noise[i] += v[i] / 4
+		}
+	}
+	for i := range mean {
+		want := square[i] - mean[i]*mean[i]
+		if math.Abs(r.Mu[i]-mean[i]) > 1e-9 || math.Abs(r.Total[i]-want) > 1e-6*want || math.Abs(r.Total[i]-r.Epistemic[i]-noise[i]) > 1e-9*want {
+			t.Errorf("value %d: %v ± %v (v̂ %v), mixture %v ± %v", i, r.Mu[i], r.Total[i], r.Epistemic[i], mean[i], want)
+		}
+	}
+}
+
+// Replicates are collapsed: a condition measured 2r times counts with noise/2r,
+// so that r equal rows say what one row with that noise says (closed form of one
+// observation: mean k·y/(k+d), here seen through two far conditions).
+func TestCollapse(t *testing.T) {
+	d := train.Triplets{N: 3, In: 1, Out: 1, X: []float64{1, 2, 1}, Y1: []float64{1, 5, 2}, Y2: []float64{3, 5.5, 6}}
+	c := collapse(d)
+	if c.n != 2 || !slices.Equal(c.x, []float64{1, 2}) || !slices.Equal(c.y, []float64{3, 5.25}) || !slices.Equal(c.count, []float64{4, 2}) {
+		t.Errorf("%+v", c)
+	}
+	// By hand: ½(2² + 0.5² + 4²)/3.
+	if want := (2 + 0.125 + 8) / 3; math.Abs(c.noise[0]-want) > 1e-12 {
+		t.Errorf("noise %v, want %v", c.noise[0], want)
+	}
+}
+
+func TestMethodErrors(t *testing.T) {
+	if _, err := New("forest", Settings{}); err == nil || !strings.Contains(err.Error(), "mc-dropout") {
+		t.Errorf("unknown method: %v", err)
+	}
+	s := settings()
+	s.Config.Dropout = 0
+	constant := toy(50, 1)
+	for i := range constant.N {
+		constant.Y1[2*i+1], constant.Y2[2*i+1] = 4, 4
+	}
+	one := train.Triplets{N: 2, In: 1, Out: 1, X: []float64{1, 1}, Y1: []float64{1, 2}, Y2: []float64{1, 2}}
+	for _, c := range []struct {
+		m    Method
+		d    train.Triplets
+		want string
+	}{
+		{MCDropout{Config: s.Config}, toy(50, 1), "no dropout"},
+		{Ensemble{s.Config, 1}, toy(50, 1), "at least 2 members"},
+		{GP{}, one, "2 distinct conditions"},
+		{GP{MaxRows: 20}, toy(50, 1), "leave gp out"},
+		{GP{}, constant, "outcome column 1 is constant"},
+		{ZigZag{settings().Config}, constant, "outcome column 1 is constant"},
+	} {
+		if _, err := c.m.Fit(ctx, c.d, 1); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v, want %q", c.m.Name(), err, c.want)
+		}
+	}
+	done, stop := context.WithCancel(ctx)
+	stop()
+	for _, name := range Names() {
+		m, err := New(name, settings())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := m.Fit(done, toy(50, 1), 1); !errors.Is(err, context.Canceled) {
+			t.Errorf("%s, cancelled: %v", name, err)
+		}
+	}
+}
+
+func BenchmarkGPFit(b *testing.B) {
+	data := toy(300, 1)
+	for b.Loop() {
+		if _, err := (GP{Nugget: true, Standardise: true}).Fit(ctx, data, 1); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

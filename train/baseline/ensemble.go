@@ -1,0 +1,71 @@
+package baseline
+
+import (
+	"context"
+	"fmt"
+
+	"doubletake/train"
+)
+
+// Ensemble is a Deep Ensemble (Lakshminarayanan, Pritzel & Blundell 2017,
+// without adversarial examples): networks with mean and variance that differ in
+// their initial weights and order of data. Its mean and total variance are
+// those of the uniform mixture, its epistemic variance is the population
+// variance of the members' means.
+type Ensemble struct {
+	Config  train.Config
+	Members int // default 5
+}
+
+// Name returns "ensemble".
+func (Ensemble) Name() string { return "ensemble" }
+
+type ensemblePredictor []*train.Model
+
+// Fit trains the members one after the other.
+func (e Ensemble) Fit(ctx context.Context, data train.Triplets, seed uint64) (Predictor, error) {
+	if e.Members == 0 {
+		e.Members = 5
+	}
+	if e.Members < 2 {
+		return nil, fmt.Errorf("fit ensemble: expected at least 2 members, found %d", e.Members)
+	}
+	var p ensemblePredictor
+	for k := range e.Members {
+		e.Config.Seed = derive(seed, k)
+		m, _, err := train.FitSingle(ctx, data, e.Config, nil)
+		if err != nil {
+			return nil, fmt.Errorf("fit ensemble member %d of %d: %w", k+1, e.Members, err)
+		}
+		p = append(p, m)
+	}
+	return p, nil
+}
+
+// Predict returns the moments of the mixture; safe for concurrent use.
+func (p ensemblePredictor) Predict(ctx context.Context, x []float64) (*Prediction, error) {
+	r := newPrediction(len(x)/p[0].In, p[0].Out)
+	means := make([][]float64, len(p))
+	n := float64(len(p))
+	for i, m := range p {
+		if err := ctx.Err(); err != nil {
+			return nil, fmt.Errorf("predict with ensemble: %w", err)
+		}
+		mu, v := m.Predict(x)
+		means[i] = mu
+		for k := range mu {
+			r.Mu[k] += mu[k] / n
+			r.Total[k] += v[k] / n
+		}
+	}
+	for _, mu := range means {
+		for k := range mu {
+			d := mu[k] - r.Mu[k]
+			r.Epistemic[k] += d * d / n
+		}
+	}
+	for k, v := range r.Epistemic {
+		r.Total[k] += v
+	}
+	return r, nil
+}

@@ -1,0 +1,92 @@
+package train
+
+import (
+	"context"
+	"math"
+	"testing"
+
+	"doubletake/train/kernel"
+)
+
+// The three experiments' shapes (METHOD §2): rows, inputs, outcomes, batch.
+var shapes = []struct {
+	name              string
+	n, in, out, batch int
+}{{"airfoil", 45000, 2, 2, 256}, {"drone", 585, 3, 5, 32}, {"toy", 1000, 1, 1, 32}}
+
+func shapeData(n, in, out int) Triplets {
+	d := Triplets{N: n, In: in, Out: out}
+	p := newStream(1, 99)
+	for range n {
+		s := 0.0
+		for range in {
+			x := normQuantile(uniform(p))
+			d.X = append(d.X, x)
+			s += math.Sin(x)
+		}
+		for range out {
+			d.Y1 = append(d.Y1, s+0.3*normQuantile(uniform(p)))
+			d.Y2 = append(d.Y2, s+0.3*normQuantile(uniform(p)))
+		}
+	}
+	return d
+}
+
+func BenchmarkFit(b *testing.B) {
+	for _, s := range shapes {
+		for _, name := range kernel.Names() {
+			b.Run(s.name+"/"+name, func(b *testing.B) {
+				data := shapeData(s.n, s.in, s.out)
+				cfg := DefaultConfig()
+				cfg.Batch, cfg.Kernels = s.batch, name
+				k, err := kernel.Resolve(name)
+				if err != nil {
+					b.Fatal(err)
+				}
+				t := newTrainer(newLayout(s.in, s.out, 0, cfg.Hidden), k, cfg)
+				t.initialise(1)
+				rows := packRows[float32](data, newScaler(s.in, data.X), newScaler(s.out, data.Y1, data.Y2))
+				b.ReportAllocs()
+				b.ResetTimer()
+				trips := 0
+				idx := make([]int32, s.batch)
+				for i := range b.N {
+					for j := range idx {
+						idx[j] = int32((i*s.batch + j) * 7919 % s.n)
+					}
+					t.gradient(rows, idx, nil)
+					t.step(1e-3)
+					trips += s.batch
+				}
+				b.ReportMetric(float64(trips)/b.Elapsed().Seconds(), "triplets/s")
+			})
+		}
+	}
+}
+
+func BenchmarkEstimate(b *testing.B) {
+	for _, s := range shapes {
+		for _, name := range kernel.Names() {
+			b.Run(s.name+"/"+name, func(b *testing.B) {
+				data := shapeData(585, s.in, s.out)
+				cfg := DefaultConfig()
+				cfg.Epochs, cfg.Kernels = 3, name
+				m, _, err := Fit(context.Background(), data, cfg, nil)
+				if err != nil {
+					b.Fatal(err)
+				}
+				x := data.X[:100*s.in]
+				b.ResetTimer()
+				rows := 0
+				for range b.N {
+					e, err := m.Estimate(context.Background(), x, EstimateOptions{})
+					if err != nil {
+						b.Fatal(err)
+					}
+					rows += e.N * e.Samples
+				}
+				b.ReportMetric(float64(rows)/b.Elapsed().Seconds(), "samples/s")
+			})
+		}
+	}
+}

@@ -1,0 +1,281 @@
+package train
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"doubletake/train/kernel"
+)
+
+// Expected values in this file are those of trainings that were left alone.
+
+func checkpointData() Triplets { return shapeData(70, 2, 2) }
+
+func checkpointConfig() Config {
+	c := DefaultConfig()
+	c.Hidden, c.Epochs, c.Batch, c.Seed = []int{16, 16}, 6, 16, 5
+	return c
+}
+
+// fitWith is FitWith that returns what became of the checkpoint.
+func fitWith(ctx context.Context, data Triplets, cfg Config, o FitOptions) (m *Model, history []Epoch, res Resumption, err error) {
+	o.Resumed = func(r Resumption) { res = r }
+	m, history, err = FitWith(ctx, data, cfg, o)
+	return m, history, res, err
+}
+
+func modelBytes(t *testing.T, m *Model) string {
+	t.Helper()
+	b, err := json.Marshal(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+// every saves a checkpoint before each step.
+func everyStep(t *testing.T, data Triplets, cfg Config) (saved [][]byte, m *Model, history []Epoch) {
+	t.Helper()
+	m, history, res, err := fitWith(context.Background(), data, cfg, FitOptions{
+		Save:  func(b []byte) error { saved = append(saved, b); return nil },
+		Every: 1,
+	})
+	if err != nil || res != (Resumption{}) {
+		t.Fatal(err, res)
+	}
+	return saved, m, history
+}
+
+// A training resumed from any step gives what it gives when left alone, for
+// every kernel set, pairs mode, schedule and feedback.
+func TestResume(t *testing.T) {
+	data := checkpointData()
+	rng := rand.New(rand.NewPCG(3, 4))
+	for _, kernels := range kernel.Names() {
+		for _, pairs := range []string{Symmetrised, Swap, Plain} {
+			for _, other := range []func(*Config){
+				func(*Config) {},
+				func(c *Config) { c.Schedule, c.Dropout, c.WeightDecay = "cosine", 0, 0.1 },
+				func(c *Config) { c.Feedback, c.Batch, c.Hidden = Flag, 200, []int{24} },
+			} {
+				cfg := checkpointConfig()
+				cfg.Kernels, cfg.Pairs = kernels, pairs
+				other(&cfg)
+				want, wantHistory, err := Fit(context.Background(), data, cfg, nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				saved, m, history := everyStep(t, data, cfg)
+				if modelBytes(t, m) != modelBytes(t, want) || !slices.Equal(history, wantHistory) {
+					t.Fatalf("%s, %s: saving changes the training", kernels, pairs)
+				}
+				steps := max(1, data.N/cfg.Batch)
+				if len(saved) < cfg.Epochs*steps-1 { // Every is 1 ns: the first step may be earlier
+					t.Fatalf("%d checkpoints of %d steps", len(saved), cfg.Epochs*steps)
+				}
+				first := cfg.Epochs*steps - len(saved)
+				for range 6 {
+					i := rng.IntN(len(saved))
+					hooked := 0
+					m, history, res, err := fitWith(context.Background(), data, cfg, FitOptions{Resume: saved[i], Hook: func(Epoch) { hooked++ }})
+					if err != nil || res.Ignored != nil {
+						t.Fatal(err, res.Ignored)
+					}
+					if res.Steps != i+first || res.Epochs != (i+first)/steps && res.Epochs != (i+first-1)/steps || hooked != cfg.Epochs-res.Epochs {
+						t.Errorf("checkpoint %d: resumption says %+v, %d epochs were trained", i, res, hooked)
+					}
+					if modelBytes(t, m) != modelBytes(t, want) {
+						t.Errorf("%s, %s, %+v: resumed at step %d, the model differs", kernels, pairs, cfg, res.Steps)
+					}
+					if !slices.Equal(history, wantHistory) {
+						t.Errorf("%s, %s: resumed at step %d, the history is %v, expected %v", kernels, pairs, res.Steps, history, wantHistory)
+					}
+				}
+			}
+		}
+	}
+}
+
+// Interrupted again and again, each time after a few steps, a training still
+// gives the same; what is saved at the end is enough.
+func TestInterruptedAgainAndAgain(t *testing.T) {
+	data, cfg := checkpointData(), checkpointConfig()
+	cfg.Pairs = Swap
+	want, wantHistory, err := Fit(context.Background(), data, cfg, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var last []byte
+	steps, attempts := 0, 0
+	for {
+		attempts++
+		// A context that is done after three more looks at it.
+		ctx := &dyingContext{Context: context.Background(), looks: 3}
+		m, history, res, err := fitWith(ctx, data, cfg, FitOptions{Resume: last, Every: time.Hour, Save: func(b []byte) error { last = b; return nil }})
+		if res.Ignored != nil {
+			t.Fatal(res.Ignored)
+		}
+		if res.Steps != steps {
+			t.Fatalf("attempt %d went on from step %d, expected %d", attempts, res.Steps, steps)
+		}
+		if err == nil {
+			if modelBytes(t, m) != modelBytes(t, want) || !slices.Equal(history, wantHistory) {
+				t.Error("the result differs")
+			}
+			break
+		}
+		if !errors.Is(err, context.Canceled) {
+			t.Fatal(err)
+		}
+		steps += 3
+	}
+	if attempts < 8 {
+		t.Errorf("only %d attempts", attempts)
+	}
+}
+
+type dyingContext struct {
+	context.Context
+	looks int
+}
+
+func (c *dyingContext) Err() error {
+	if c.looks--; c.looks < 0 {
+		return context.Canceled
+	}
+	return nil
+}
+
+// A checkpoint that is damaged, or not of this training, is said to be so and
+// changes nothing.
+func TestUnusableCheckpoints(t *testing.T) {
+	data, cfg := checkpointData(), checkpointConfig()
+	cfg.Kernels = "portable"
+	saved, want, wantHistory := everyStep(t, data, cfg)
+	good := saved[len(saved)/2]
+	other := func(change func(*Triplets, *Config)) []byte {
+		d, c := checkpointData(), cfg
+		change(&d, &c)
+		s, _, _ := everyStep(t, d, c)
+		return s[len(s)/2]
+	}
+	flip := func(i int) []byte {
+		b := bytes.Clone(good)
+		b[i] ^= 4
+		return b
+	}
+	// forge changes a byte and makes the checksum right.
+	forge := func(i int) []byte {
+		b := flip(i)
+		return seal(b[:len(b)-sha256.Size])
+	}
+	arithmetic := len(checkpointMagic) + 4 + 2*sha256.Size
+	type bad struct {
+		name string
+		b    []byte
+		is   error
+		says string
+	}
+	list := []bad{
+		{"nothing in it", []byte{}, ErrCheckpointDamaged, "cut off (0 bytes)"},
+		{"something else", []byte(strings.Repeat("not a checkpoint ", 100)), ErrCheckpointDamaged, "does not begin"},
+		{"cut off", good[:len(good)-1], ErrCheckpointDamaged, "checksum"},
+		{"half", good[:len(good)/2], ErrCheckpointDamaged, "checksum"},
+		{"too long", append(bytes.Clone(good), 0), ErrCheckpointDamaged, "checksum"},
+		{"flipped at the end", flip(len(good) - 1), ErrCheckpointDamaged, "checksum"},
+		{"other layout", forge(len(checkpointMagic)), ErrCheckpointOld, "layout 5, expected 1"},
+		{"other arithmetic", forge(arithmetic), ErrCheckpointOld, "arithmetic"},
+		{"seed", other(func(_ *Triplets, c *Config) { c.Seed++ }), ErrCheckpointForeign, "settings"},
+		{"epochs", other(func(_ *Triplets, c *Config) { c.Epochs++ }), ErrCheckpointForeign, "settings"},
+		{"one number", other(func(d *Triplets, _ *Config) { d.Y2[7] += 1e-3 }), ErrCheckpointForeign, "data"},
+		{"one row less", other(func(d *Triplets, _ *Config) { d.N--; d.X, d.Y1, d.Y2 = d.X[2:], d.Y1[2:], d.Y2[2:] }), ErrCheckpointForeign, "data"},
+	}
+	for _, k := range kernel.Names() {
+		if k != "portable" {
+			list = append(list, bad{k, other(func(_ *Triplets, c *Config) { c.Kernels = k }), ErrCheckpointForeign, `kernels are "` + k + `", here "portable"`})
+		}
+	}
+	rng := rand.New(rand.NewPCG(1, 1))
+	for range 20 {
+		list = append(list, bad{"flipped somewhere", flip(rng.IntN(len(good))), ErrCheckpointDamaged, ""})
+	}
+	for _, c := range list {
+		m, history, res, err := fitWith(context.Background(), data, cfg, FitOptions{Resume: c.b})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !errors.Is(res.Ignored, c.is) || !strings.Contains(res.Ignored.Error(), c.says) {
+			t.Errorf("%s: ignored because %q, expected %q … %s", c.name, res.Ignored, c.is, c.says)
+		}
+		if res.Epochs != 0 || res.Steps != 0 {
+			t.Errorf("%s: resumption says %+v", c.name, res)
+		}
+		if modelBytes(t, m) != modelBytes(t, want) || !slices.Equal(history, wantHistory) {
+			t.Errorf("%s: the result differs", c.name)
+		}
+	}
+}
+
+// seal adds the checksum.
+func seal(body []byte) []byte {
+	sum := sha256.Sum256(body)
+	return append(bytes.Clone(body), sum[:]...)
+}
+
+func TestSaveFails(t *testing.T) {
+	full := errors.New("no space left on device")
+	_, _, _, err := fitWith(context.Background(), checkpointData(), checkpointConfig(), FitOptions{Every: 1, Save: func([]byte) error { return full }})
+	if !errors.Is(err, full) || !strings.Contains(err.Error(), "save checkpoint") {
+		t.Errorf("the error is %v", err)
+	}
+}
+
+// Whatever a checkpoint of the right identity and checksum says, restoring it
+// neither panics nor leaves a training that does.
+func FuzzRestore(f *testing.F) {
+	data, cfg := checkpointData(), checkpointConfig()
+	cfg.Kernels, cfg.Hidden, cfg.Pairs, cfg.Epochs, data.N = "portable", []int{4}, Swap, 2, 6
+	data.X, data.Y1, data.Y2 = data.X[:12], data.Y1[:12], data.Y2[:12]
+	var saved [][]byte
+	if _, _, _, err := fitWith(context.Background(), data, cfg, FitOptions{Every: 1, Save: func(b []byte) error { saved = append(saved, b); return nil }}); err != nil {
+		f.Fatal(err)
+	}
+	head := len(checkpointMagic) + 4 + 3*sha256.Size + 1 + len("portable")
+	for _, b := range saved {
+		f.Add(b[head : len(b)-sha256.Size])
+	}
+	f.Fuzz(func(t *testing.T, tail []byte) {
+		b := seal(append(bytes.Clone(saved[0][:head]), tail...))
+		m, history, res, err := fitWith(context.Background(), data, cfg, FitOptions{Resume: b})
+		if res.Ignored == nil && !slices.ContainsFunc(saved, func(s []byte) bool { return bytes.Equal(s, b) }) {
+			return // forged, but possible: any weights are
+		}
+		want, wantHistory, _ := Fit(context.Background(), data, cfg, nil)
+		if err != nil || modelBytes(t, m) != modelBytes(t, want) || !reflect.DeepEqual(history, wantHistory) {
+			t.Errorf("%v, %v: the result differs", res, err)
+		}
+	})
+}
+
+func BenchmarkCheckpoint(b *testing.B) {
+	data, cfg := shapeData(45000, 2, 2), DefaultConfig()
+	cfg.Batch, cfg.Epochs = 256, 1
+	k, err := kernel.Resolve("")
+	if err != nil {
+		b.Fatal(err)
+	}
+	l := newLayout(2, 2, 0, cfg.Hidden)
+	t, c := newTrainer(l, k, cfg), newCourse(data.N, cfg)
+	for b.Loop() {
+		b.SetBytes(int64(len(identity{}.checkpoint(t, c))))
+	}
+}

@@ -1,0 +1,842 @@
+// Command asm generates the assembly of package kernel: ../kernel_amd64.s and
+// its declarations ../stubs_amd64.go. Run by `go generate` in package kernel.
+//
+// It is a module of its own, so that nothing but the generator needs avo.
+//
+// One description serves both instruction sets: isa holds what differs
+// (register width, masks, sizes of the tiles). Tiles hold their sums in
+// registers over the whole reduction: 6 rows × 64 columns (24 registers) or
+// 12 × 16 with AVX-512's 32 registers, 6 × 16 (12 registers) with AVX2's 16.
+package main
+
+import (
+	"fmt"
+	"math"
+
+	. "github.com/mmcloughlin/avo/build"
+	. "github.com/mmcloughlin/avo/operand"
+	. "github.com/mmcloughlin/avo/reg"
+)
+
+type isa struct {
+	name string // suffix of the functions
+	wide bool   // AVX-512
+	w    int    // float32 per register
+}
+
+func (s isa) bytes() int { return 4 * s.w }
+
+func (s isa) vec() VecVirtual {
+	if s.wide {
+		return ZMM()
+	}
+	return YMM()
+}
+
+func (s isa) vecs(n int) []VecVirtual {
+	v := make([]VecVirtual, n)
+	for i := range v {
+		v[i] = s.vec()
+	}
+	return v
+}
+
+func (s isa) zero(v Op) {
+	if s.wide {
+		VPXORD(v, v, v)
+	} else {
+		VXORPS(v, v, v)
+	}
+}
+
+// and, or on bit patterns.
+func (s isa) and(a, b, dst Op) {
+	if s.wide {
+		VPANDD(a, b, dst)
+	} else {
+		VPAND(a, b, dst)
+	}
+}
+
+func main() {
+	ConstraintExpr("amd64")
+	for _, s := range []isa{{"AVX2", false, 8}, {"AVX512", true, 16}} {
+		panels := []panel{{"16", 6, 2}}
+		if s.wide {
+			panels = []panel{{"64", 6, 4}, {"16", 12, 1}}
+		}
+		for _, p := range panels {
+			s.gemm(p, "dense")
+			s.gemm(p, "relu")
+			s.gemm(p, "back")
+		}
+		if s.wide {
+			s.outer("64", 4, 4, 1, false)
+			s.outer("64", 4, 4, 1, true)
+			s.outer("16", 4, 1, 2, false)
+			s.outer("16", 4, 1, 2, true)
+		} else {
+			s.outer("16", 4, 2, 1, false)
+			s.outer("16", 4, 2, 1, true)
+		}
+		s.adam()
+		s.lossGrad()
+		s.variance()
+		s.sums()
+		if s.wide {
+			bits512()
+		} else {
+			bits256()
+			transpose()
+		}
+	}
+	Generate()
+}
+
+// panel is a tile of rows × (vecs registers of columns).
+type panel struct {
+	name       string
+	rows, vecs int
+}
+
+func param(name string) GPVirtual { return Load(Param(name), GP64()).(GPVirtual) }
+
+// stride loads a row length in elements and turns it into bytes.
+func stride(name string, shift uint64) GPVirtual {
+	r := param(name)
+	SHLQ(U8(shift), r)
+	return r
+}
+
+func (s isa) broadcast(name string) VecVirtual {
+	// Straight from memory: the scalar load has no form for registers 16–31.
+	c, err := Param(name).Resolve()
+	if err != nil {
+		panic(err)
+	}
+	v := s.vec()
+	VBROADCASTSS(c.Addr, v)
+	return v
+}
+
+// bases returns pointers to every third row: with an index register of scale 0,
+// 1 or 2 they reach all rows.
+func bases(first, stride GPVirtual, rows int) []GPVirtual {
+	p := []GPVirtual{first}
+	for r := 3; r < rows; r += 3 {
+		q := GP64()
+		LEAQ(Mem{Base: p[len(p)-1], Index: stride, Scale: 2}, q)
+		ADDQ(stride, q)
+		p = append(p, q)
+	}
+	return p
+}
+
+func row(p []GPVirtual, stride GPVirtual, r, disp int) Mem {
+	m := Mem{Base: p[r/3], Disp: disp}
+	if r%3 > 0 {
+		m.Index, m.Scale = stride, uint8(r%3)
+	}
+	return m
+}
+
+// gemm generates out = epilogue(a·w) over all rows of one panel of columns.
+//
+//	dense  α·acc + b
+//	relu   max(0, α·acc + b) where the keep bit is set
+//	back   α·acc where h > 0
+func (s isa) gemm(p panel, kind string) {
+	args := map[string]string{
+		"dense": "z, a, w, b *float32, rows, k, lda, n int, alpha float32",
+		"relu":  "z, a, w, b *float32, rows, k, lda, n int, alpha float32, keep *uint16, keepStride int",
+		"back":  "z, a, w, h *float32, rows, k, lda, n int, alpha float32",
+	}[kind]
+	TEXT(kind+p.name+s.name, NOSPLIT, "func("+args+")")
+	Pragma("noescape")
+	label := func(l string) string { return fmt.Sprintf("%s%s%s_%s", kind, p.name, s.name, l) }
+	z, a := param("z"), param("a")
+	lda, ldn := stride("lda", 2), stride("n", 2)
+	rows := param("rows")
+	var keep, keepStride, h GPVirtual
+	var bitsOf VecVirtual
+	switch kind {
+	case "relu":
+		keep, keepStride = param("keep"), stride("keepStride", 1)
+	case "back":
+		h = param("h")
+	}
+	Label(label("rows"))
+	acc := s.vecs(p.rows * p.vecs)
+	for _, v := range acc {
+		s.zero(v)
+	}
+	ap := []GPVirtual{GP64()}
+	MOVQ(a, ap[0])
+	ap = append(ap, bases(ap[0], lda, p.rows)[1:]...)
+	w, k := param("w"), param("k")
+	Label(label("k"))
+	wv, x := s.vecs(p.vecs), s.vec()
+	for u := range 4 {
+		for c, v := range wv {
+			VMOVUPS(Mem{Base: w, Disp: c * s.bytes()}, v)
+		}
+		ADDQ(ldn, w)
+		for r := range p.rows {
+			m := row(ap, lda, r, 4*u)
+			if s.wide && p.vecs == 1 {
+				VFMADD231PS_BCST(m, wv[0], acc[r])
+				continue
+			}
+			VBROADCASTSS(m, x)
+			for c := range wv {
+				VFMADD231PS(wv[c], x, acc[r*p.vecs+c])
+			}
+		}
+	}
+	for _, q := range ap {
+		ADDQ(Imm(16), q)
+	}
+	SUBQ(Imm(4), k)
+	JNZ(LabelRef(label("k")))
+
+	alpha := s.broadcast("alpha")
+	if kind != "back" {
+		b := param("b")
+		for c, v := range wv {
+			VMOVUPS(Mem{Base: b, Disp: c * s.bytes()}, v)
+		}
+		for i, v := range acc {
+			VFMADD213PS(wv[i%p.vecs], alpha, v)
+		}
+	}
+	zero := s.vec()
+	if kind != "dense" {
+		s.zero(zero)
+	}
+	if kind == "relu" && !s.wide {
+		bitsOf = s.vec()
+		VMOVDQU(laneBits(), bitsOf)
+	}
+	for r := range p.rows {
+		for c := range wv {
+			v := acc[r*p.vecs+c]
+			switch {
+			case kind == "relu" && s.wide:
+				m := K()
+				KMOVW(Mem{Base: keep, Disp: 2 * c}, m)
+				// The NaN of the second operand (first here) survives.
+				VMAXPS_Z(v, zero, m, v)
+			case kind == "relu":
+				VMAXPS(v, zero, v)
+				m := s.vec()
+				VPBROADCASTB(Mem{Base: keep, Disp: c}, m)
+				VPAND(bitsOf, m, m)
+				VPCMPEQD(bitsOf, m, m)
+				VANDPS(m, v, v)
+			case kind == "back" && s.wide:
+				m := K()
+				VCMPPS(Imm(1), Mem{Base: h, Disp: c * s.bytes()}, zero, m)
+				VMULPS_Z(alpha, v, m, v)
+			case kind == "back":
+				m := s.vec()
+				VCMPPS(Imm(1), Mem{Base: h, Disp: c * s.bytes()}, zero, m)
+				VMULPS(alpha, v, v)
+				VANDPS(m, v, v)
+			}
+			VMOVUPS(v, Mem{Base: z, Disp: c * s.bytes()})
+		}
+		ADDQ(ldn, z)
+		switch kind {
+		case "relu":
+			ADDQ(keepStride, keep)
+		case "back":
+			ADDQ(ldn, h)
+		}
+	}
+	t := GP64()
+	LEAQ(Mem{Base: lda, Index: lda, Scale: 2}, t) // 3·lda
+	for range p.rows / 3 {
+		ADDQ(t, a)
+	}
+	SUBQ(Imm(uint64(p.rows)), rows)
+	JNZ(LabelRef(label("rows")))
+	VZEROUPPER()
+	RET()
+}
+
+var laneBitsMem *Mem
+
+// laneBits holds 1<<i in each byte of lane i, to pick bit i of a byte that is
+// broadcast.
+func laneBits() Mem {
+	if laneBitsMem == nil {
+		m := GLOBL("laneBits", RODATA|NOPTR)
+		for i := range 8 {
+			DATA(4*i, U32(uint32(1<<i)*0x01010101))
+		}
+		laneBitsMem = &m
+	}
+	return *laneBitsMem
+}
+
+// outer generates g += α·aᵀ·d for one panel of columns, kr rows of g at a
+// time; unroll > 1 keeps several partial sums, where few are needed to fill the
+// registers. With sum, the first pass also adds the column sums of d.
+func (s isa) outer(name string, kr, vecs, unroll int, sum bool) {
+	fn := "outer" + name
+	args := "grad, a, d *float32, rows, k, lda, n int, alpha float32"
+	if sum {
+		// One group of kr rows only, with the sums.
+		fn, args = "outerSum"+name, "grad, sum, a, d *float32, rows, lda, n int, alpha float32"
+	}
+	TEXT(fn+s.name, NOSPLIT, "func("+args+")")
+	Pragma("noescape")
+	label := func(l string) string { return fmt.Sprintf("%s%s_%s", fn, s.name, l) }
+	g, a := param("grad"), param("a")
+	lda, ldn := stride("lda", 2), stride("n", 2)
+	var k GPVirtual
+	if !sum {
+		k = param("k")
+	}
+	Label(label("k"))
+	acc := make([][]VecVirtual, unroll)
+	for u := range acc {
+		acc[u] = s.vecs(kr * vecs)
+		for _, v := range acc[u] {
+			s.zero(v)
+		}
+	}
+	var sums []VecVirtual
+	if sum {
+		sums = s.vecs(vecs)
+		for _, v := range sums {
+			s.zero(v)
+		}
+	}
+	ap := GP64()
+	MOVQ(a, ap)
+	d, rows := param("d"), param("rows")
+	Label(label("rows"))
+	dv, x := s.vecs(vecs), s.vec()
+	for u := range unroll {
+		for c, v := range dv {
+			VMOVUPS(Mem{Base: d, Disp: c * s.bytes()}, v)
+			if sum {
+				VADDPS(v, sums[c], sums[c])
+			}
+		}
+		for i := range kr {
+			VBROADCASTSS(Mem{Base: ap, Disp: 4 * i}, x)
+			for c := range dv {
+				VFMADD231PS(dv[c], x, acc[u][i*vecs+c])
+			}
+		}
+		ADDQ(ldn, d)
+		ADDQ(lda, ap)
+	}
+	SUBQ(Imm(uint64(unroll)), rows)
+	JNZ(LabelRef(label("rows")))
+	alpha := s.broadcast("alpha")
+	for i := range kr {
+		for c := range dv {
+			v := acc[0][i*vecs+c]
+			for u := 1; u < unroll; u++ {
+				VADDPS(acc[u][i*vecs+c], v, v)
+			}
+			m := Mem{Base: g, Disp: c * s.bytes()}
+			VFMADD213PS(m, alpha, v)
+			VMOVUPS(v, m)
+		}
+		ADDQ(ldn, g)
+	}
+	if sum {
+		p := param("sum")
+		for c, v := range sums {
+			m := Mem{Base: p, Disp: c * s.bytes()}
+			VADDPS(m, v, v)
+			VMOVUPS(v, m)
+		}
+	} else {
+		ADDQ(Imm(uint64(4*kr)), a)
+		SUBQ(Imm(uint64(kr)), k)
+		JNZ(LabelRef(label("k")))
+	}
+	VZEROUPPER()
+	RET()
+}
+
+// tiny is the portable code's: what is below becomes zero.
+const tiny = 1e-35
+
+// flush zeroes the lanes of x below limit; NaN stays.
+func (s isa) flush(x, absMask, limit VecVirtual) {
+	t := s.vec()
+	s.and(absMask, x, t)
+	if s.wide {
+		k := K()
+		VCMPPS(Imm(5), limit, t, k) // not less than
+		VMOVAPS_Z(x, k, x)
+		return
+	}
+	VCMPPS(Imm(5), limit, t, t)
+	VANDPS(t, x, x)
+}
+
+func (s isa) adam() {
+	TEXT("adam"+s.name, NOSPLIT, "func(w, grad, m, v *float32, n int, c *float32)")
+	Pragma("noescape")
+	w, g, m, v, n, c := param("w"), param("grad"), param("m"), param("v"), param("n"), param("c")
+	// In the order of AdamStep.
+	var k [8]VecVirtual
+	for i := range k {
+		k[i] = s.vec()
+		VBROADCASTSS(Mem{Base: c, Disp: 4 * i}, k[i])
+	}
+	zero := s.vec()
+	s.zero(zero)
+	absM, limit := s.constBits(absBits), s.constant(tiny)
+	i := GP64()
+	XORQ(i, i)
+	l := "adam" + s.name + "_loop"
+	Label(l)
+	at := func(p GPVirtual) Mem { return Mem{Base: p, Index: i, Scale: 4} }
+	gv, mv, vv, wv, den := s.vec(), s.vec(), s.vec(), s.vec(), s.vec()
+	VMOVUPS(at(g), gv)
+	VMULPS(at(m), k[0], mv)
+	VFMADD231PS(gv, k[1], mv)
+	s.flush(mv, absM, limit)
+	VMOVUPS(mv, at(m))
+	VMULPS(gv, gv, gv)
+	VMULPS(at(v), k[2], vv)
+	VFMADD231PS(gv, k[3], vv)
+	s.flush(vv, absM, limit)
+	VMOVUPS(vv, at(v))
+	VMOVUPS(zero, at(g))
+	VSQRTPS(vv, den)
+	VFMADD213PS(k[6], k[5], den) // √v·scale + ε
+	VMULPS(k[4], mv, mv)
+	VDIVPS(den, mv, mv)
+	VMOVUPS(at(w), wv)
+	VFMSUB213PS(mv, k[7], wv) // decay·w − …
+	VMOVUPS(wv, at(w))
+	ADDQ(Imm(uint64(s.w)), i)
+	CMPQ(i, n)
+	JLT(LabelRef(l))
+	VZEROUPPER()
+	RET()
+}
+
+// Constants of the vectorised functions, broadcast from memory.
+var constants = map[uint32]Mem{}
+
+func (s isa) constBits(b uint32) VecVirtual {
+	m, ok := constants[b]
+	if !ok {
+		m = GLOBL(fmt.Sprintf("c%08x", b), RODATA|NOPTR)
+		DATA(0, U32(b))
+		constants[b] = m
+	}
+	v := s.vec()
+	VBROADCASTSS(m, v)
+	return v
+}
+
+func (s isa) constant(x float64) VecVirtual { return s.constBits(math.Float32bits(float32(x))) }
+
+// poly evaluates coefficients from the highest down at x, by fused steps.
+func (s isa) poly(x VecVirtual, c ...float64) VecVirtual {
+	p := s.constant(c[0])
+	for _, k := range c[1:] {
+		VFMADD213PS(s.constant(k), x, p)
+	}
+	return p
+}
+
+const (
+	log2e        = 1.44269504088896341
+	ln2Hi        = 0.693145751953125
+	ln2Lo        = 1.42860682030941723212e-6
+	expMin       = -87.25
+	sqrtHalfBits = 0x3f3504f3
+	absBits      = 0x7fffffff
+)
+
+// exp, log and log1p are the portable exp32, log32 and log1p32.
+func (s isa) exp(x VecVirtual) VecVirtual {
+	VMAXPS(x, s.constant(expMin), x) // keeps NaN
+	n := s.vec()
+	VMULPS(s.constant(log2e), x, n)
+	VCVTPS2DQ(n, n)
+	r, f := s.vec(), s.vec()
+	VCVTDQ2PS(n, f)
+	VMOVAPS(x, r)
+	VFNMADD231PS(s.constant(ln2Hi), f, r)
+	VFNMADD231PS(s.constant(ln2Lo), f, r)
+	p := s.poly(r, 1.0/5040, 1.0/720, 1.0/120, 1.0/24, 1.0/6, 0.5, 1, 1)
+	VPADDD(s.constBits(127), n, n)
+	VPSLLD(Imm(23), n, n)
+	VMULPS(n, p, p)
+	return p
+}
+
+func (s isa) log(x VecVirtual) VecVirtual {
+	b, n, m := s.vec(), s.vec(), s.vec()
+	half := s.constBits(sqrtHalfBits)
+	VPSUBD(half, x, b)
+	VPSRAD(Imm(23), b, n)
+	VCVTDQ2PS(n, n)
+	s.and(s.constBits(0x007fffff), b, m)
+	VPADDD(half, m, m)
+	q, z := s.vec(), s.vec()
+	one := s.constant(1)
+	VADDPS(one, m, q)
+	VSUBPS(one, m, m)
+	VDIVPS(q, m, q) // s
+	VMULPS(q, q, z)
+	p := s.poly(z, 2.0/9, 2.0/7, 2.0/5, 2.0/3)
+	VMULPS(z, p, p)
+	VADDPS(s.constant(2), p, p)
+	VMULPS(q, p, p)
+	VFMADD231PS(s.constant(ln2Lo), n, p)
+	VFMADD231PS(s.constant(ln2Hi), n, p)
+	return p
+}
+
+func (s isa) log1p(x VecVirtual) VecVirtual {
+	q, z := s.vec(), s.vec()
+	VADDPS(s.constant(2), x, q)
+	VDIVPS(q, x, q)
+	VMULPS(q, q, z)
+	p := s.poly(z, 2.0/17, 2.0/15, 2.0/13, 2.0/11, 2.0/9, 2.0/7, 2.0/5, 2.0/3)
+	VMULPS(z, p, p)
+	VADDPS(s.constant(2), p, p)
+	VMULPS(q, p, p)
+	return p
+}
+
+// softplus returns max(r,0) + log1p(e) + 1e-6.
+func (s isa) softplus(r, e VecVirtual) VecVirtual {
+	v := s.log1p(e)
+	VADDPS(s.constant(1e-6), v, v)
+	t := s.vec()
+	zero := s.vec()
+	s.zero(zero)
+	VMAXPS(r, zero, t)
+	VADDPS(t, v, v)
+	return v
+}
+
+func (s isa) variance() {
+	TEXT("variance"+s.name, NOSPLIT, "func(raw *float32, n int)")
+	Pragma("noescape")
+	p, n := param("raw"), param("n")
+	i := GP64()
+	XORQ(i, i)
+	l := "variance" + s.name + "_loop"
+	Label(l)
+	at := Mem{Base: p, Index: i, Scale: 4}
+	r, x, zero := s.vec(), s.vec(), s.vec()
+	s.zero(zero)
+	VMOVUPS(at, r)
+	s.and(s.constBits(absBits), r, x)
+	VSUBPS(x, zero, x)
+	v := s.softplus(r, s.exp(x))
+	VMOVUPS(v, at)
+	ADDQ(Imm(uint64(s.w)), i)
+	CMPQ(i, n)
+	JLT(LabelRef(l))
+	VZEROUPPER()
+	RET()
+}
+
+// sums adds up in float64, half a register of c at a time and two at once.
+func (s isa) sums() {
+	TEXT("sums"+s.name, NOSPLIT, "func(c, w, e *float32, n int, out *float64)")
+	Pragma("noescape")
+	c, w, e, n := param("c"), param("w"), param("e"), param("n")
+	acc := s.vecs(6)
+	for _, v := range acc {
+		s.zero(v)
+	}
+	i := GP64()
+	XORQ(i, i)
+	l := "sums" + s.name + "_loop"
+	Label(l)
+	for u := range 2 {
+		at := func(p GPVirtual) Mem { return Mem{Base: p, Index: i, Scale: 4, Disp: u * s.bytes() / 2} }
+		cv, wv, ev := s.vec(), s.vec(), s.vec()
+		VCVTPS2PD(at(c), cv)
+		VCVTPS2PD(at(w), wv)
+		VCVTPS2PD(at(e), ev)
+		VMULPD(cv, wv, wv)
+		VADDPD(wv, acc[u], acc[u])
+		VFMADD231PD(ev, wv, acc[2+u])
+		VFMADD231PD(cv, wv, acc[4+u])
+	}
+	ADDQ(Imm(uint64(s.w)), i)
+	CMPQ(i, n)
+	JLT(LabelRef(l))
+	out := param("out")
+	for k := range 3 {
+		v := acc[2*k]
+		VADDPD(acc[2*k+1], v, v)
+		y := YMM()
+		if s.wide {
+			VEXTRACTF64X4(Imm(1), v, y)
+			VADDPD(v.AsY(), y, y)
+		} else {
+			VMOVAPD(v, y)
+		}
+		o, t := XMM(), XMM()
+		VEXTRACTF128(Imm(1), y, o)
+		VADDPD(y.AsX(), o, o)
+		VUNPCKHPD(o, o, t)
+		VADDSD(t, o, o)
+		VMOVSD(o, Mem{Base: out, Disp: 8 * k})
+	}
+	VZEROUPPER()
+	RET()
+}
+
+func (s isa) lossGrad() {
+	TEXT("lossGrad"+s.name, NOSPLIT, "func(gmu, graw, mu, raw, t1, t2, c *float32, n int, beta float32) float32")
+	Pragma("noescape")
+	gmu, graw, mu, raw := param("gmu"), param("graw"), param("mu"), param("raw")
+	t1, t2, c, n := param("t1"), param("t2"), param("c"), param("n")
+	sum := s.vec()
+	s.zero(sum)
+	i := GP64()
+	XORQ(i, i)
+	l := "lossGrad" + s.name + "_loop"
+	Label(l)
+	at := func(p GPVirtual) Mem { return Mem{Base: p, Index: i, Scale: 4} }
+	r, x := s.vec(), s.vec()
+	VMOVUPS(at(raw), r)
+	s.and(s.constBits(absBits), r, x)
+	VMULPS(s.constant(-0.5), x, x)
+	h := s.exp(x)
+	e := s.vec()
+	VMULPS(h, h, e)
+	v := s.softplus(r, e)
+	// ∂v/∂raw = 1/(1+e), times h² for negative raw.
+	den, sg, one := s.vec(), s.vec(), s.constant(1)
+	VADDPS(one, e, den)
+	f := s.vec()
+	zero := s.vec()
+	s.zero(zero)
+	if s.wide {
+		k := K()
+		VCMPPS(Imm(1), zero, r, k) // r < 0
+		VBLENDMPS(h, one, k, f)
+	} else {
+		VBLENDVPS(r, h, one, f) // by r's sign; −0 has h = 1
+	}
+	iv := s.vec()
+	VDIVPS(v, one, iv)
+	lv := s.log(v)
+	b := s.broadcast("beta")
+	VMULPS(lv, b, b)
+	sc := s.exp(b)
+	VMULPS(s.constant(0.5), sc, sc)
+	VMULPS(at(c), sc, sc)
+	a, q := s.vec(), s.vec()
+	m := s.vec()
+	VMOVUPS(at(mu), m)
+	VMOVUPS(at(t1), a)
+	VSUBPS(m, a, a)
+	VMOVUPS(at(t2), q)
+	VSUBPS(m, q, q)
+	e2 := s.vec()
+	VMULPS(a, a, e2)
+	VFMADD231PS(q, q, e2)
+	VMULPS(s.constant(0.5), e2, e2)
+	VMULPS(iv, e2, e2)
+	VADDPS(e2, lv, lv)
+	VFMADD231PS(lv, sc, sum)
+	VMULPS(iv, sc, sc) // s/v
+	VADDPS(a, q, a)
+	VMULPS(sc, a, a)
+	VSUBPS(a, zero, a)
+	VMOVUPS(a, at(gmu))
+	one = s.constant(1)
+	VSUBPS(e2, one, sg)
+	VMULPS(sc, sg, sg)
+	VDIVPS(den, sg, sg)
+	VMULPS(f, sg, sg)
+	VMULPS(f, sg, sg)
+	VMOVUPS(sg, at(graw))
+	ADDQ(Imm(uint64(s.w)), i)
+	CMPQ(i, n)
+	JLT(LabelRef(l))
+	// Fold the lanes.
+	y := YMM()
+	if s.wide {
+		VEXTRACTF64X4(Imm(1), sum, y)
+		VADDPS(sum.AsY(), y, y)
+	} else {
+		VMOVAPS(sum, y)
+	}
+	o := XMM()
+	VEXTRACTF128(Imm(1), y, o)
+	VADDPS(y.AsX(), o, o)
+	t := XMM()
+	VMOVHLPS(o, o, t)
+	VADDPS(t, o, o)
+	VMOVSHDUP(o, t)
+	VADDSS(t, o, o)
+	Store(o, ReturnIndex(0))
+	VZEROUPPER()
+	RET()
+}
+
+// bits512 fills 64-byte blocks with Bernoulli bits from eight xoshiro256++
+// lanes: majority(res, u, bit) is res|u for a one bit of the threshold and
+// res&u for a zero bit.
+func bits512() {
+	TEXT("bitsAVX512", NOSPLIT, "func(dst *uint16, blocks int, state *uint64, threshold *uint64)")
+	Pragma("noescape")
+	dst, n, st, th := param("dst"), param("blocks"), param("state"), param("threshold")
+	var s [4]VecVirtual
+	for i := range s {
+		s[i] = ZMM()
+		VMOVDQU64(Mem{Base: st, Disp: 64 * i}, s[i])
+	}
+	var bit [16]VecVirtual
+	for i := range bit {
+		bit[i] = ZMM()
+		VPBROADCASTQ(Mem{Base: th, Disp: 8 * i}, bit[i])
+	}
+	ones := ZMM()
+	VPTERNLOGD(Imm(0xff), ones, ones, ones)
+	Label("bitsAVX512_loop")
+	res, u, t := ZMM(), ZMM(), ZMM()
+	VPXORQ(res, res, res)
+	for i := range bit {
+		VPADDQ(s[3], s[0], u)
+		VPROLQ(Imm(23), u, u)
+		VPADDQ(s[0], u, u)
+		VPTERNLOGQ(Imm(0xE8), bit[i], u, res)
+		VPSLLQ(Imm(17), s[1], t)
+		VPTERNLOGQ(Imm(0x96), s[2], s[0], t) // s2' = s2^s0^t
+		VPXORQ(s[1], s[3], s[3])             // s3^s1
+		VPTERNLOGQ(Imm(0x96), s[2], s[0], s[1])
+		VPXORQ(s[3], s[0], s[0])
+		VPROLQ(Imm(45), s[3], s[3])
+		VMOVDQA64(t, s[2])
+	}
+	VPXORQ(ones, res, res)
+	VMOVDQU64(res, Mem{Base: dst})
+	ADDQ(Imm(64), dst)
+	DECQ(n)
+	JNZ(LabelRef("bitsAVX512_loop"))
+	for i := range s {
+		VMOVDQU64(s[i], Mem{Base: st, Disp: 64 * i})
+	}
+	VZEROUPPER()
+	RET()
+}
+
+// bits256 is bits512 for four of the eight lanes: dst and state point at them.
+func bits256() {
+	TEXT("bitsAVX2", NOSPLIT, "func(dst *uint16, blocks int, state *uint64, threshold *uint64)")
+	Pragma("noescape")
+	dst, n, st, th := param("dst"), param("blocks"), param("state"), param("threshold")
+	var s [4]VecVirtual
+	for i := range s {
+		s[i] = YMM()
+		VMOVDQU(Mem{Base: st, Disp: 64 * i}, s[i])
+	}
+	ones := YMM()
+	VPCMPEQD(ones, ones, ones)
+	Label("bitsAVX2_loop")
+	res, u, t := YMM(), YMM(), YMM()
+	VPXOR(res, res, res)
+	rotate := func(k uint64, v VecVirtual) {
+		VPSLLQ(Imm(k), v, t)
+		VPSRLQ(Imm(64-k), v, v)
+		VPOR(t, v, v)
+	}
+	bit := GP64()
+	MOVQ(th, bit)
+	Label("bitsAVX2_bit")
+	VPADDQ(s[3], s[0], u)
+	rotate(23, u)
+	VPADDQ(s[0], u, u)
+	m := YMM()
+	VPOR(u, res, m)
+	VPAND(u, res, res)
+	b := YMM()
+	VPBROADCASTQ(Mem{Base: bit}, b)
+	VPAND(b, m, m)
+	VPOR(m, res, res)
+	VPSLLQ(Imm(17), s[1], u)
+	VPXOR(s[0], s[2], s[2])
+	VPXOR(s[1], s[3], s[3])
+	VPXOR(s[2], s[1], s[1])
+	VPXOR(s[3], s[0], s[0])
+	VPXOR(u, s[2], s[2])
+	rotate(45, s[3])
+	ADDQ(Imm(8), bit)
+	end := GP64()
+	LEAQ(Mem{Base: th, Disp: 128}, end)
+	CMPQ(bit, end)
+	JLT(LabelRef("bitsAVX2_bit"))
+	VPXOR(ones, res, res)
+	VMOVDQU(res, Mem{Base: dst})
+	ADDQ(Imm(64), dst)
+	DECQ(n)
+	JNZ(LabelRef("bitsAVX2_loop"))
+	for i := range s {
+		VMOVDQU(s[i], Mem{Base: st, Disp: 64 * i})
+	}
+	VZEROUPPER()
+	RET()
+}
+
+// transpose moves blocks of 4 rows × 8 columns.
+func transpose() {
+	TEXT("transposeAVX2", NOSPLIT, "func(dst *float32, ldd int, src *float32, lds, rows, cols int)")
+	Pragma("noescape")
+	dst, src := param("dst"), param("src")
+	ldd, lds := stride("ldd", 2), stride("lds", 2)
+	rows := param("rows")
+	Label("transposeAVX2_rows")
+	s, d, cols := GP64(), GP64(), param("cols")
+	MOVQ(src, s)
+	MOVQ(dst, d)
+	Label("transposeAVX2_cols")
+	a := []VecVirtual{YMM(), YMM(), YMM(), YMM()}
+	p := bases(s, lds, 4)
+	for i := range a {
+		VMOVUPS(row(p, lds, i, 0), a[i])
+	}
+	b := []VecVirtual{YMM(), YMM(), YMM(), YMM()}
+	VUNPCKLPS(a[1], a[0], b[0]) // 00 10 01 11
+	VUNPCKHPS(a[1], a[0], b[1])
+	VUNPCKLPS(a[3], a[2], b[2])
+	VUNPCKHPS(a[3], a[2], b[3])
+	VUNPCKLPD(b[2], b[0], a[0]) // columns 0 | 4
+	VUNPCKHPD(b[2], b[0], a[1]) // 1 | 5
+	VUNPCKLPD(b[3], b[1], a[2])
+	VUNPCKHPD(b[3], b[1], a[3])
+	for i := range a {
+		VMOVUPS(a[i].AsX(), Mem{Base: d})
+		ADDQ(ldd, d)
+		_ = i
+	}
+	for i := range a {
+		VEXTRACTF128(Imm(1), a[i], Mem{Base: d})
+		ADDQ(ldd, d)
+	}
+	ADDQ(Imm(32), s)
+	SUBQ(Imm(8), cols)
+	JNZ(LabelRef("transposeAVX2_cols"))
+	t := GP64()
+	LEAQ(Mem{Base: src, Index: lds, Scale: 4}, t)
+	MOVQ(t, src)
+	ADDQ(Imm(16), dst)
+	SUBQ(Imm(4), rows)
+	JNZ(LabelRef("transposeAVX2_rows"))
+	VZEROUPPER()
+	RET()
+}

@@ -1,0 +1,219 @@
+// Package kernel holds the inner loops of training: dense layers, their
+// gradients, the β-NLL and Adam, for the small networks of METHOD §2.
+//
+// A Set is one implementation of all of them. There are three: "portable" in
+// plain Go, which gives the same bytes on every machine (no fused
+// multiply-add, own exp and log), and "avx2" and "avx512" in assembly for
+// amd64, which use fused multiply-add and therefore differ from it in the last
+// bits. Within one set results do not depend on the machine.
+//
+// # Layout
+//
+// Matrices are row-major. Widths that are written as vectors (the n of every
+// function) are padded to a multiple of Lane columns, reductions (k) to a
+// multiple of KStep, rows to a multiple of RowStep; the caller keeps the
+// padding zero, and zero padding stays zero through every function here. Shape
+// misuse panics.
+package kernel
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+)
+
+// Float is the element type: float32 is what is trained, float64 checks it.
+type Float interface{ ~float32 | ~float64 }
+
+const (
+	Lane    = 16 // columns are padded to a multiple of this
+	KStep   = 4  // reductions are padded to a multiple of this
+	RowStep = 12 // rows are padded to a multiple of this
+
+	// Where columns come in multiples of WideLane, rows in multiples of
+	// WideRowStep will do for Dense, DenseReLU and Back.
+	WideLane    = 64
+	WideRowStep = 6
+)
+
+// PadLane, PadK and PadRows round a size up to the padding of its kind.
+func PadLane(n int) int { return (n + Lane - 1) / Lane * Lane }
+
+// PadK rounds a reduction length up to a multiple of KStep.
+func PadK(k int) int { return (k + KStep - 1) / KStep * KStep }
+
+// PadRows rounds a number of rows up to a multiple of RowStep.
+func PadRows(r int) int { return (r + RowStep - 1) / RowStep * RowStep }
+
+// PadWideRows rounds a number of rows up to a multiple of WideRowStep.
+func PadWideRows(r int) int { return (r + WideRowStep - 1) / WideRowStep * WideRowStep }
+
+// AdamStep are the scalars of one Adam update (METHOD §2; ε outside the root):
+//
+//	m ← β1·m + (1−β1)·g
+//	v ← β2·v + (1−β2)·g²
+//	w ← Decay·w − Rate·m/(√v·RootScale + Eps)
+//
+// with Rate = lr/(1−β1^t), RootScale = 1/√(1−β2^t), Decay = 1−lr·weightDecay.
+// Moments below 1e-35 are taken as zero.
+type AdamStep[T Float] struct {
+	Beta1, OneMinusBeta1 T
+	Beta2, OneMinusBeta2 T
+	Rate, RootScale, Eps T
+	Decay                T
+}
+
+// Set is one implementation of the inner loops. All functions are safe for
+// concurrent use on different data and allocate nothing.
+type Set[T Float] struct {
+	Name string
+
+	// Dense computes z = α·a·w + b: z rows×n, a rows×k with row stride lda,
+	// w k×n, b n.
+	Dense func(z, a []T, lda int, w, b []T, rows, k, n int, alpha T)
+
+	// DenseReLU computes z = keep ∘ max(0, α·a·w + b). keep holds one bit per
+	// element, 16 columns a word (bit c%16 of word c/16), keepStride words a
+	// row; stride 0 uses one row for all.
+	DenseReLU func(z, a []T, lda int, w, b []T, keep []uint16, keepStride int, rows, k, n int, alpha T)
+
+	// Back computes dx = α·dy·wt where h > 0, else 0: dx and h rows×n, dy
+	// rows×k with row stride ldy, wt k×n. h is what DenseReLU returned, so the
+	// condition is ReLU and dropout in one.
+	Back func(dx, dy []T, ldy int, wt, h []T, rows, k, n int, alpha T)
+
+	// Outer adds α·aᵀ·d to g: g k×n, a rows×k with row stride lda, d rows×n;
+	// unless nil, sum (n) is increased by the column sums of d (without α).
+	Outer func(g, sum, a []T, lda int, d []T, rows, k, n int, alpha T)
+
+	// Transpose writes src (rows×cols, row stride lds) to dst (cols×rows, row
+	// stride ldd), leaving the rest of dst alone. rows and cols are multiples
+	// of KStep.
+	Transpose func(dst []T, ldd int, src []T, lds, rows, cols int)
+
+	// LossGrad evaluates, element by element, half the sum of the β-NLL of two
+	// targets with weight c (METHOD §2),
+	//
+	//	v = softplus(raw) + 1e-6
+	//	l = c·v^β·½·(log v + ½(q1²+q2²)/v), q = t − μ
+	//
+	// returns Σl and writes ∂l/∂μ and ∂l/∂raw with v^β held constant (the stop
+	// gradient of the β-NLL). A single target is given twice. Lengths are
+	// equal and a multiple of Lane.
+	LossGrad func(gmu, graw, mu, raw, t1, t2, c []T, beta T) T
+
+	// Adam updates w, m, v from g and sets g to zero. Lengths are equal and a
+	// multiple of Lane.
+	Adam func(w, g, m, v []T, s AdamStep[T])
+
+	// Bits fills dst with independent bits that are zero with probability
+	// drop/65536; len(dst) is a multiple of 32. The bits are the same for
+	// every set.
+	Bits func(dst []uint16, drop uint16, s *Lanes)
+
+	// Variance writes softplus(raw) + 1e-6 in place; the length is a multiple
+	// of Lane.
+	Variance func(raw []T)
+
+	// Sums returns Σw·c, Σw·e·c and Σw·c², added up in float64. Lengths are
+	// equal and a multiple of Lane.
+	Sums func(c, w, e []T) [3]float64
+}
+
+// Lanes is the state of eight interleaved xoshiro256++ generators.
+type Lanes [4][8]uint64
+
+// NewLanes seeds the eight generators from one number by splitmix64.
+func NewLanes(seed uint64) *Lanes {
+	var s Lanes
+	for j := range 8 {
+		for i := range 4 {
+			seed += 0x9E3779B97F4A7C15
+			z := seed
+			z = (z ^ z>>30) * 0xBF58476D1CE4E5B9
+			z = (z ^ z>>27) * 0x94D049BB133111EB
+			s[i][j] = z ^ z>>31
+		}
+	}
+	return &s
+}
+
+// EnvVar names the environment variable that overrides the choice of "auto".
+const EnvVar = "DOUBLETAKE_KERNELS"
+
+// ErrUnavailable is wrapped by Resolve when this CPU lacks the set asked for.
+var ErrUnavailable = errors.New("not available on this CPU")
+
+// Names returns the sets that run on this machine, fastest first.
+func Names() []string {
+	var names []string
+	for _, s := range fast() {
+		names = append(names, s.Name)
+	}
+	return append(names, "portable")
+}
+
+// Resolve returns the set of that name; "auto" and "" take the fastest this
+// machine runs, or what DOUBLETAKE_KERNELS names.
+func Resolve(name string) (*Set[float32], error) {
+	if name == "" || name == "auto" {
+		name = os.Getenv(EnvVar)
+		if name == "" || name == "auto" {
+			name = Names()[0]
+		}
+	}
+	if name == "portable" {
+		return portable32, nil
+	}
+	for _, s := range fast() {
+		if s.Name == name {
+			return s, nil
+		}
+	}
+	if name == "avx2" || name == "avx512" {
+		return nil, fmt.Errorf("choose kernels %q: %w; here: %s", name, ErrUnavailable, strings.Join(Names(), ", "))
+	}
+	return nil, fmt.Errorf("choose kernels %q: expected auto, portable, avx2 or avx512", name)
+}
+
+var portable32 = Portable[float32]()
+
+func need(ok bool, what string) {
+	if !ok {
+		panic("kernel: " + what)
+	}
+}
+
+func checkGemm(z, a, lda, w, rows, k, n int) {
+	need((rows%RowStep == 0 || rows%WideRowStep == 0 && n%WideLane == 0) && k%KStep == 0 && n%Lane == 0 && rows > 0 && k > 0 && n > 0, "size is not padded")
+	need(lda >= k && z >= rows*n && a >= (rows-1)*lda+k && w >= k*n, "slice is too short for its shape")
+}
+
+func checkOuter[T Float](g int, sum []T, a, lda, d, rows, k, n int) {
+	need(rows%RowStep == 0 && k%KStep == 0 && n%Lane == 0 && rows > 0 && k > 0 && n > 0, "size is not padded")
+	need(lda >= k && g >= k*n && a >= (rows-1)*lda+k && d >= rows*n, "slice is too short for its shape")
+	need(sum == nil || len(sum) >= n, "sum is too short")
+}
+
+func checkTranspose(dst, ldd, src, lds, rows, cols int) {
+	need(rows%KStep == 0 && cols%KStep == 0 && rows > 0 && cols > 0, "size is not padded")
+	need(lds >= cols && ldd >= rows && src >= (rows-1)*lds+cols && dst >= (cols-1)*ldd+rows, "slice is too short for its shape")
+}
+
+func checkLoss(n, gmu, graw, raw, t1, t2, c int) {
+	need(n%Lane == 0 && gmu == n && graw == n && raw == n && t1 == n && t2 == n && c == n,
+		"lengths of the loss differ or are not padded")
+}
+
+func checkAdam(w, g, m, v int) {
+	need(w%Lane == 0 && g == w && m == w && v == w, "lengths of Adam differ or are not padded")
+}
+
+func checkVariance(n int) { need(n%Lane == 0, "length of the variances is not padded") }
+
+func checkSums(c, w, e int) {
+	need(c%Lane == 0 && w == c && e == c, "lengths of the sums differ or are not padded")
+}
+
+func checkBits(n int) { need(n%32 == 0, "number of bit words is not a multiple of 32") }

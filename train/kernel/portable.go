@@ -1,0 +1,361 @@
+package kernel
+
+import "math"
+
+// Portable returns the plain Go set. Products are rounded before they are
+// added (explicit conversions forbid fusing), so that every architecture gives
+// the same bytes.
+func Portable[T Float]() *Set[T] {
+	return &Set[T]{
+		Name: "portable", Dense: dense[T], DenseReLU: denseReLU[T], Back: back[T], Outer: outer[T],
+		Transpose: transpose[T], LossGrad: lossGrad[T], Adam: adam[T], Bits: bernoulli, Variance: variance[T], Sums: sums[T],
+	}
+}
+
+// gemm4 computes acc = a·w for 2 rows and 4 columns: eight sums in registers
+// are what sixteen scalar registers hold without spilling.
+func gemm4[T Float](a0, a1, w []T, k, n int) (s00, s01, s02, s03, s10, s11, s12, s13 T) {
+	a0, a1 = a0[:k], a1[:k]
+	for i, x0 := range a0 {
+		x1 := a1[i]
+		r := w[i*n : i*n+4 : i*n+4]
+		s00 += T(x0 * r[0])
+		s10 += T(x1 * r[0])
+		s01 += T(x0 * r[1])
+		s11 += T(x1 * r[1])
+		s02 += T(x0 * r[2])
+		s12 += T(x1 * r[2])
+		s03 += T(x0 * r[3])
+		s13 += T(x1 * r[3])
+	}
+	return
+}
+
+func gemm[T Float](z, a []T, lda int, w []T, rows, k, n int) {
+	for r := 0; r < rows; r += 2 {
+		a0, a1 := a[r*lda:r*lda+k], a[(r+1)*lda:(r+1)*lda+k]
+		z0, z1 := z[r*n:(r+1)*n], z[(r+1)*n:(r+2)*n]
+		for c := 0; c < n; c += 4 {
+			z0[c], z0[c+1], z0[c+2], z0[c+3], z1[c], z1[c+1], z1[c+2], z1[c+3] = gemm4(a0, a1, w[c:], k, n)
+		}
+	}
+}
+
+func dense[T Float](z, a []T, lda int, w, b []T, rows, k, n int, alpha T) {
+	checkGemm(len(z), len(a), lda, len(w), rows, k, n)
+	gemm(z, a, lda, w, rows, k, n)
+	b = b[:n]
+	for r := range rows {
+		zr := z[r*n : (r+1)*n]
+		for c, bc := range b {
+			zr[c] = T(alpha*zr[c]) + bc
+		}
+	}
+}
+
+func denseReLU[T Float](z, a []T, lda int, w, b []T, keep []uint16, keepStride int, rows, k, n int, alpha T) {
+	checkGemm(len(z), len(a), lda, len(w), rows, k, n)
+	need(len(keep) >= (rows-1)*keepStride+n/Lane, "keep is too short")
+	gemm(z, a, lda, w, rows, k, n)
+	b = b[:n]
+	for r := range rows {
+		zr := z[r*n : (r+1)*n]
+		bits := keep[r*keepStride:]
+		for c, bc := range b {
+			v := T(alpha*zr[c]) + bc
+			// NaN stays NaN, as max(0, NaN) does in torch: a diverged
+			// network must not look healthy.
+			if v <= 0 || bits[c>>4]>>(c&15)&1 == 0 {
+				v = 0
+			}
+			zr[c] = v
+		}
+	}
+}
+
+func back[T Float](dx, dy []T, ldy int, wt, h []T, rows, k, n int, alpha T) {
+	checkGemm(len(dx), len(dy), ldy, len(wt), rows, k, n)
+	gemm(dx, dy, ldy, wt, rows, k, n)
+	h = h[:rows*n]
+	for i, x := range h {
+		if x > 0 {
+			dx[i] = T(alpha * dx[i])
+		} else {
+			dx[i] = 0
+		}
+	}
+}
+
+func outer[T Float](g, sum, a []T, lda int, d []T, rows, k, n int, alpha T) {
+	checkOuter(len(g), sum, len(a), lda, len(d), rows, k, n)
+	for i := 0; i < k; i += 2 {
+		for c := 0; c < n; c += 4 {
+			var s00, s01, s02, s03, s10, s11, s12, s13 T
+			for r := range rows {
+				ar := a[r*lda+i : r*lda+i+2 : r*lda+i+2]
+				x0, x1 := ar[0], ar[1]
+				y := d[r*n+c : r*n+c+4 : r*n+c+4]
+				s00 += T(x0 * y[0])
+				s10 += T(x1 * y[0])
+				s01 += T(x0 * y[1])
+				s11 += T(x1 * y[1])
+				s02 += T(x0 * y[2])
+				s12 += T(x1 * y[2])
+				s03 += T(x0 * y[3])
+				s13 += T(x1 * y[3])
+			}
+			g0, g1 := g[i*n+c:i*n+c+4], g[(i+1)*n+c:(i+1)*n+c+4]
+			g0[0] += T(alpha * s00)
+			g0[1] += T(alpha * s01)
+			g0[2] += T(alpha * s02)
+			g0[3] += T(alpha * s03)
+			g1[0] += T(alpha * s10)
+			g1[1] += T(alpha * s11)
+			g1[2] += T(alpha * s12)
+			g1[3] += T(alpha * s13)
+		}
+	}
+	if sum == nil {
+		return
+	}
+	sum = sum[:n]
+	for c := range sum {
+		var s T
+		for r := range rows {
+			s += d[r*n+c]
+		}
+		sum[c] += s
+	}
+}
+
+func transpose[T Float](dst []T, ldd int, src []T, lds, rows, cols int) {
+	checkTranspose(len(dst), ldd, len(src), lds, rows, cols)
+	for r := range rows {
+		s := src[r*lds : r*lds+cols]
+		for c, x := range s {
+			dst[c*ldd+r] = x
+		}
+	}
+}
+
+// varianceFloor is added to softplus(raw), METHOD §2.
+const varianceFloor = 1e-6
+
+func lossGrad[T Float](gmu, graw, mu, raw, t1, t2, c []T, beta T) T {
+	n := len(mu)
+	checkLoss(n, len(gmu), len(graw), len(raw), len(t1), len(t2), len(c))
+	var sum T
+	for i := range mu {
+		r := raw[i]
+		// h = exp(−|r|/2), e = h²: at r = −100 e itself would be subnormal.
+		h := exp(-T(0.5 * abs(r)))
+		e := T(h * h)
+		v := log1p(e) + varianceFloor
+		if r > 0 {
+			v = r + v
+		}
+		iv := 1 / v
+		lv := log(v)
+		s := T(0.5*c[i]) * exp(T(beta*lv))
+		a, b := t1[i]-mu[i], t2[i]-mu[i]
+		e2 := T(T(0.5*(T(a*a)+T(b*b))) * iv)
+		sum += T(s * (lv + e2))
+		siv := T(s * iv)
+		gmu[i] = -T(siv * (a + b))
+		g := T(siv*(1-e2)) / (1 + e) // times sigmoid(r) = 1/(1+e), or e/(1+e) for r < 0
+		if r < 0 {
+			g = T(T(g*h) * h)
+		}
+		graw[i] = g
+	}
+	return sum
+}
+
+func variance[T Float](raw []T) {
+	checkVariance(len(raw))
+	for i, r := range raw {
+		v := log1p(exp(-abs(r))) + varianceFloor
+		if r > 0 {
+			v = r + v
+		}
+		raw[i] = v
+	}
+}
+
+// sums has two partial sums of each: one would wait for every addition.
+func sums[T Float](c, w, e []T) [3]float64 {
+	checkSums(len(c), len(w), len(e))
+	var a, b [3]float64
+	for i := 0; i+2 <= len(c); i += 2 {
+		x, y := float64(c[i]), float64(c[i+1])
+		wx, wy := float64(float64(w[i])*x), float64(float64(w[i+1])*y)
+		a[0] += wx
+		b[0] += wy
+		a[1] += float64(wx * float64(e[i]))
+		b[1] += float64(wy * float64(e[i+1]))
+		a[2] += float64(wx * x)
+		b[2] += float64(wy * y)
+	}
+	return [3]float64{a[0] + b[0], a[1] + b[1], a[2] + b[2]}
+}
+
+// tiny moments become zero. The moments of a unit that died decay into the
+// subnormal numbers and stay there, a hundred times slower to compute with; at
+// 1e-35 they move no weight by anything (√1e-35 is 1e-9 of Adam's ε).
+const tiny = 1e-35
+
+func adam[T Float](w, g, m, v []T, s AdamStep[T]) {
+	checkAdam(len(w), len(g), len(m), len(v))
+	for i, gi := range g {
+		mi := T(s.Beta1*m[i]) + T(s.OneMinusBeta1*gi)
+		vi := T(s.Beta2*v[i]) + T(s.OneMinusBeta2*T(gi*gi))
+		if abs(mi) < tiny {
+			mi = 0
+		}
+		if vi < tiny {
+			vi = 0
+		}
+		m[i], v[i] = mi, vi
+		den := T(T(math.Sqrt(float64(vi)))*s.RootScale) + s.Eps
+		w[i] = T(s.Decay*w[i]) - T(s.Rate*mi)/den
+		g[i] = 0
+	}
+}
+
+// bernoulli compares 16 random bits per element with drop, least significant
+// first: after all of them res is (random < drop).
+func bernoulli(dst []uint16, drop uint16, s *Lanes) {
+	checkBits(len(dst))
+	for ; len(dst) > 0; dst = dst[32:] {
+		for j := range 8 {
+			s0, s1, s2, s3 := s[0][j], s[1][j], s[2][j], s[3][j]
+			var res uint64
+			for b := range 16 {
+				u := s0 + s3
+				u = (u<<23 | u>>41) + s0
+				t := s1 << 17
+				s2 ^= s0
+				s3 ^= s1
+				s1 ^= s2
+				s0 ^= s3
+				s2 ^= t
+				s3 = s3<<45 | s3>>19
+				if drop>>b&1 == 1 {
+					res |= u
+				} else {
+					res &= u
+				}
+			}
+			s[0][j], s[1][j], s[2][j], s[3][j] = s0, s1, s2, s3
+			d := dst[4*j : 4*j+4]
+			d[0], d[1], d[2], d[3] = ^uint16(res), ^uint16(res>>16), ^uint16(res>>32), ^uint16(res>>48)
+		}
+	}
+}
+
+func abs[T Float](x T) T {
+	if x < 0 {
+		return -x
+	}
+	return x
+}
+
+// Coefficients and ranges shared with the assembly.
+const (
+	log2e  = 1.44269504088896341
+	ln2Hi  = 0.693145751953125 // 12 trailing zero bits: n·ln2Hi is exact
+	ln2Lo  = 1.42860682030941723212e-6
+	expMin = -87.25 // below, exp is taken as exp(−87.25) = 1.3e-38, the least normal number
+)
+
+// is32 tells the two element types apart: 2⁻³⁰ is lost beside 1 in float32.
+func is32[T Float]() bool {
+	one, tiny := T(1), T(1.0/(1<<30))
+	return one+tiny == one
+}
+
+func exp[T Float](x T) T {
+	if is32[T]() {
+		return T(exp32(float32(x)))
+	}
+	return T(math.Exp(float64(x)))
+}
+
+func log[T Float](x T) T {
+	if is32[T]() {
+		return T(log32(float32(x)))
+	}
+	return T(math.Log(float64(x)))
+}
+
+func log1p[T Float](x T) T {
+	if is32[T]() {
+		return T(log1p32(float32(x)))
+	}
+	return T(math.Log1p(float64(x)))
+}
+
+// exp32 is eˣ for −87.25 ≤ x ≤ 88 (clamped below) to about 1 ulp: Cody and
+// Waite's reduction, then the Taylor polynomial of degree 7 on |r| ≤ ½ln2.
+func exp32(x float32) float32 {
+	if !(x >= expMin) {
+		if x != x {
+			return x
+		}
+		x = expMin
+	}
+	n := float32(math.RoundToEven(float64(float32(x * log2e))))
+	r := x - float32(n*ln2Hi)
+	r -= float32(n * ln2Lo)
+	p := float32(expC7)
+	p = float32(p*r) + expC6
+	p = float32(p*r) + expC5
+	p = float32(p*r) + expC4
+	p = float32(p*r) + expC3
+	p = float32(p*r) + 0.5
+	p = float32(p*r) + 1
+	p = float32(p*r) + 1
+	return p * math.Float32frombits(uint32(int32(n)+127)<<23)
+}
+
+const (
+	expC3 = 1.0 / 6
+	expC4 = 1.0 / 24
+	expC5 = 1.0 / 120
+	expC6 = 1.0 / 720
+	expC7 = 1.0 / 5040
+)
+
+// log32 is the natural logarithm of a positive normal x: x = m·2ⁿ with
+// √½ ≤ m < √2 and log m = 2·artanh(s), s = (m−1)/(m+1), |s| ≤ 0.172.
+func log32(x float32) float32 {
+	b := math.Float32bits(x) - sqrtHalfBits
+	n := float32(int32(b) >> 23)
+	m := math.Float32frombits(b&0x007fffff + sqrtHalfBits)
+	s := (m - 1) / (m + 1)
+	z := float32(s * s)
+	p := float32(2.0 / 9)
+	p = float32(p*z) + 2.0/7
+	p = float32(p*z) + 2.0/5
+	p = float32(p*z) + 2.0/3
+	lm := float32(s*2) + float32(float32(p*z)*s)
+	return float32(n*ln2Hi) + (lm + float32(n*ln2Lo))
+}
+
+const sqrtHalfBits = 0x3f3504f3
+
+// log1p32 is log(1+x) for 0 ≤ x ≤ 1 with full relative accuracy:
+// 2·artanh(x/(2+x)), whose argument is at most ⅓.
+func log1p32(x float32) float32 {
+	s := x / (2 + x)
+	z := float32(s * s)
+	p := float32(2.0 / 17)
+	p = float32(p*z) + 2.0/15
+	p = float32(p*z) + 2.0/13
+	p = float32(p*z) + 2.0/11
+	p = float32(p*z) + 2.0/9
+	p = float32(p*z) + 2.0/7
+	p = float32(p*z) + 2.0/5
+	p = float32(p*z) + 2.0/3
+	return float32(s*2) + float32(float32(p*z)*s)
+}

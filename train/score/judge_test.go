@@ -1,0 +1,252 @@
+package score
+
+import (
+	"encoding/json"
+	"math"
+	"math/rand/v2"
+	"os"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// Expected values: scipy.stats, numerical integration and simulation with
+// numpy, testdata/make_judge.py.
+func TestJudgeAgainstScipy(t *testing.T) {
+	s, _ := golden(t)
+	raw, err := os.ReadFile("testdata/judge.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var in struct {
+		V, Total []float64
+		Want     map[string]float64
+		Levels   []float64
+		Observed []float64
+		CRPS     [][2]float64
+	}
+	if err := json.Unmarshal(raw, &in); err != nil {
+		t.Fatal(err)
+	}
+	got := Judge(s, in.Total, in.V)
+	for _, name := range ScoreNames() {
+		want, ok := in.Want[name]
+		tol := 1e-9
+		switch name {
+		case "r2":
+			want, ok = Summarise(s).R2, true
+		case "ence_ref": // two simulations: 200 runs here, 4000 there
+			tol = 4 * in.Want["ence_ref_sd"] * math.Sqrt(1.0/enceRuns+1.0/4000)
+		case "ence_ref95": // the quantile's error is about twice the mean's
+			tol = 10 * in.Want["ence_ref_sd"] / math.Sqrt(enceRuns)
+		}
+		if !ok {
+			t.Errorf("scipy has no %s", name)
+		} else if g := got.Get(name); !near(g, want, tol) {
+			t.Errorf("%s = %v, want %v", name, g, want)
+		}
+	}
+	for i, q := range got.Quantiles {
+		if q.Level != in.Levels[i] || !near(q.Observed, in.Observed[i], 1e-12) {
+			t.Errorf("quantile %v, want %v observed %v", q, in.Levels[i], in.Observed[i])
+		}
+	}
+	for _, c := range in.CRPS {
+		if g := CRPSNormal(c[0]); !near(g, c[1], 1e-8) {
+			t.Errorf("CRPS(%v) = %v, want %v", c[0], g, c[1])
+		}
+	}
+	if len(got.Undefined) > 0 {
+		t.Errorf("undefined: %v", got.Undefined)
+	}
+}
+
+// honest returns simulated data that are exactly as the method says; sharp lets the claimed
+// epistemic variance be that multiple of the true one.
+func honest(seed uint64, n int, sharp float64) (s Set, total, v []float64) {
+	rng := rand.New(rand.NewPCG(seed, 9))
+	s = Set{N: n, Out: 1}
+	for range n {
+		c, a := 0.05+rng.Float64(), 0.1+rng.Float64()
+		mu := 3 * rng.NormFloat64()
+		truth := mu + math.Sqrt(c)*rng.NormFloat64()
+		s.Mu = append(s.Mu, mu)
+		s.Y1 = append(s.Y1, truth+math.Sqrt(a)*rng.NormFloat64())
+		s.Y2 = append(s.Y2, truth+math.Sqrt(a)*rng.NormFloat64())
+		total, v = append(total, c+a), append(v, c*sharp)
+	}
+	return s, total, v
+}
+
+// On calibrated data every number has a known expectation; the limits are four
+// standard errors or the reference itself.
+func TestJudgeOnCalibratedData(t *testing.T) {
+	const n = 20000
+	s, total, v := honest(1, n, 1)
+	r := Judge(s, total, v)
+	if d := math.Abs(r.SumERatio - 1); d > 4*r.SumERatioSE || r.SumERatioSE > 0.05 {
+		t.Errorf("Σe/Σv̂ = %v ± %v, want 1", r.SumERatio, r.SumERatioSE)
+	}
+	// y1 and y2 share the error of the mean: at worst n independent values.
+	for _, c := range []struct {
+		name      string
+		got, want float64
+	}{{"coverage68", r.Coverage68, math.Erf(1 / math.Sqrt2)}, {"coverage95", r.Coverage95, 0.95}} {
+		if math.Abs(c.got-c.want) > 4*math.Sqrt(c.want*(1-c.want)/n) {
+			t.Errorf("%s = %v, want %v", c.name, c.got, c.want)
+		}
+	}
+	if r.ENCE > 1.5*r.ENCERef95 {
+		t.Errorf("ENCE %v of calibrated data, reference %v, 95 %% %v", r.ENCE, r.ENCERef, r.ENCERef95)
+	}
+	// E[v² − 2ve] = −E[v²].
+	want := 0.0
+	for _, x := range v {
+		want -= x * x / n
+	}
+	if math.Abs(r.Square-want) > 4*r.SquareSE {
+		t.Errorf("mean(v²−2ve) = %v ± %v, want %v", r.Square, r.SquareSE, want)
+	}
+	// The true variance is the best claim by both scores, and an ENCE of a
+	// total variance halved stands out.
+	for _, sharp := range []float64{0.4, 2.5} {
+		_, _, off := honest(1, n, sharp)
+		if o := Judge(s, total, off); o.QLIKE <= r.QLIKE || o.Square <= r.Square || math.Abs(o.SumERatio*sharp-r.SumERatio) > 1e-9 {
+			t.Errorf("claims %v times too large are not worse: QLIKE %v (%v), square %v (%v)", sharp, o.QLIKE, r.QLIKE, o.Square, r.Square)
+		}
+	}
+	half := make([]float64, n)
+	for i, x := range total {
+		half[i] = x / 2
+	}
+	if o := Judge(s, half, v); o.ENCE < 5*o.ENCERef95 || o.NLL <= r.NLL || o.CRPS <= r.CRPS {
+		t.Errorf("half the variance is not found out: ENCE %v, reference %v", o.ENCE, o.ENCERef95)
+	}
+}
+
+// The reference of ENCE grows like √B/√n: ten bins of so many normal residuals
+// have E|RMSE−RMV|/RMV ≈ √(2/π)/√(2m), m values a bin (χ² of m, large m).
+func TestENCEReferenceClosedForm(t *testing.T) {
+	const n = 5000
+	s, total, _ := honest(3, n, 1)
+	r := Judge(s, total, nil)
+	want := math.Sqrt(2/math.Pi) / math.Sqrt(2*2*n/10)
+	if math.Abs(r.ENCERef/want-1) > 0.05 {
+		t.Errorf("reference %v, closed form %v", r.ENCERef, want)
+	}
+	if r.Reason("sum_e_ratio") == "" || !math.IsNaN(r.SumERatio) || math.IsNaN(r.E) {
+		t.Error("a method without v̂ has a ratio, or no e")
+	}
+}
+
+func TestJudgeUndefined(t *testing.T) {
+	s, total, v := honest(4, 50, 1)
+	for _, c := range []struct {
+		name   string
+		change func(s *Set, total []float64)
+		what   string
+		why    string
+	}{
+		{"training", func(s *Set, _ []float64) { s.Training = true }, "e", "trained on"},
+		{"couples", func(s *Set, _ []float64) { s.Couples = true }, "qlike", "couples"},
+		{"total", func(_ *Set, total []float64) { total[3] = 0 }, "nll", "not positive"},
+		{"one run", func(s *Set, _ []float64) { s.Run = make([]int, s.N) }, "square_se", "one run"},
+		{"flat", func(s *Set, _ []float64) { clear(s.Y1); clear(s.Y2) }, "qlike", "equal"},
+	} {
+		u, tot := s, append([]float64(nil), total...)
+		u.Y1, u.Y2 = append([]float64(nil), s.Y1...), append([]float64(nil), s.Y2...)
+		c.change(&u, tot)
+		r := Judge(u, tot, v)
+		if !math.IsNaN(r.Get(c.what)) || !strings.Contains(r.Reason(c.what), c.why) {
+			t.Errorf("%s: %s = %v because %q", c.name, c.what, r.Get(c.what), r.Reason(c.what))
+		}
+	}
+	if r := Judge(Set{Out: 2}, nil, nil); len(r.Undefined) != len(ScoreNames()) {
+		t.Errorf("no rows: %v", r.Undefined)
+	}
+}
+
+func TestChebyshev(t *testing.T) {
+	if h, ok := Chebyshev(0.2, 0.05); !ok || !near(h, 2, 1e-15) {
+		t.Errorf("√(0.2/0.05) = %v", h)
+	}
+	for _, c := range []float64{0, -1, math.NaN(), math.Inf(1)} {
+		if _, ok := Chebyshev(c, 0.05); ok {
+			t.Errorf("an interval for C = %v", c)
+		}
+	}
+	// The promise: at least 1 − α for any error; here the extreme one, ±√(c/α)
+	// with probability α, else 0, whose variance is c.
+	h, _ := Chebyshev(0.2, 0.05)
+	if miss := 0.05; h < math.Sqrt(0.2/miss)-1e-12 {
+		t.Errorf("the two-point error is not held: %v", h)
+	}
+}
+
+func TestDiagnose(t *testing.T) {
+	fine := Answers{Var: []float64{1, 1, 1}, Cov: []float64{0.2, 0.3, 0.4}, Delta: []float64{0.1, -0.1, 0}, Kappa: []float64{0.02, -0.05, 0}}
+	if f := Diagnose(fine); len(f) > 0 {
+		t.Errorf("flags of a consistent model: %v", f)
+	}
+	bad := Answers{Var: []float64{1, 1}, Cov: []float64{-0.25, 1.5}, Delta: []float64{1, -1}, Kappa: []float64{0.5, -0.3}}
+	var codes []string
+	for _, f := range Diagnose(bad) {
+		codes = append(codes, f.Code)
+		if !(f.Value > f.Limit) || f.Do == "" {
+			t.Errorf("flag %+v", f)
+		}
+	}
+	if got := strings.Join(codes, " "); got != "delta kappa negative-cov cov-above-var" {
+		t.Errorf("flags %s", got)
+	}
+	// By hand: rms δ = 1, mean |C| = 0.875.
+	if f := Diagnose(bad)[0]; !near(f.Value, 1/math.Sqrt(0.875), 1e-12) || !strings.Contains(f.String(), "1.1 of √C") {
+		t.Errorf("delta: %v", f)
+	}
+	if f := Diagnose(bad)[1]; !near(f.Value, 0.4, 1e-12) {
+		t.Errorf("kappa: %v", f)
+	}
+	if f := Diagnose(Answers{}); f != nil {
+		t.Errorf("flags of nothing: %v", f)
+	}
+}
+
+// Scores do not depend on the order of the rows, and scaling all data scales
+// those with a unit and leaves the others.
+func TestJudgeInvariants(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		n := rapid.IntRange(4, 60).Draw(t, "n")
+		s, total, v := honest(rapid.Uint64().Draw(t, "seed"), n, 1)
+		f := rapid.Float64Range(0.01, 100).Draw(t, "factor")
+		a := Judge(s, total, v)
+		o := Set{N: n, Out: 1}
+		var ot, ov []float64
+		for i := n - 1; i >= 0; i-- {
+			o.Y1, o.Y2, o.Mu = append(o.Y1, s.Y1[i]*f), append(o.Y2, s.Y2[i]*f), append(o.Mu, s.Mu[i]*f)
+			ot, ov = append(ot, total[i]*f*f), append(ov, v[i]*f*f)
+		}
+		b := Judge(o, ot, ov)
+		for _, c := range []struct {
+			name       string
+			scale, add float64
+		}{
+			{"r2", 1, 0},
+			{"nll", 1, math.Log(f)},
+			{"crps", f, 0},
+			{"coverage68", 1, 0},
+			{"width95", f, 0},
+			{"ence", 1, 0},
+			{"e", f * f, 0},
+			{"sum_e_ratio", 1, 0},
+			{"square", f * f * f * f, 0},
+			{"qlike", 1, 2 * math.Log(f)},
+			{"floored", 1, 0},
+			{"chebyshev95", f, 0},
+		} {
+			if x, y := a.Get(c.name)*c.scale+c.add, b.Get(c.name); math.Abs(x-y) > 1e-8*math.Max(1e-6, math.Abs(x)) && math.Abs(x-y) > 1e-9 {
+				t.Errorf("%s: %v, reversed and scaled by %v: %v", c.name, x, f, y)
+			}
+		}
+	})
+}

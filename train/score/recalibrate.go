@@ -1,0 +1,188 @@
+package score
+
+import (
+	"errors"
+	"fmt"
+	"math"
+)
+
+// Kinds of recalibration.
+const (
+	Scaled   = "scaled"   // variances times one factor per outcome
+	Isotonic = "isotonic" // variances through a non-decreasing curve per outcome
+)
+
+// Recalibration maps the variances a model claims to those a calibration set
+// found, per outcome, in standardised units². It changes no mean. The
+// calibration set must not have been trained on. It repairs what is wrong in the
+// same way everywhere; it cannot know what the model does outside of the
+// calibration set's conditions.
+type Recalibration struct {
+	Rows     int                    `json:"rows"`
+	Runs     int                    `json:"runs"`
+	Outcomes []OutcomeRecalibration `json:"outcomes"`
+}
+
+// OutcomeRecalibration is the recalibration of one outcome.
+type OutcomeRecalibration struct {
+	TotalFactor float64 `json:"total_factor"` // mean of squared residual over σ²: σ-scaling by maximum likelihood
+	TotalCurve  Curve   `json:"total_curve"`  // isotonic regression of the squared residual on σ²
+
+	CovFactor *float64 `json:"cov_factor"` // Σe/ΣC; nil where undefined or not positive
+	CovWhyNot string   `json:"cov_why_not,omitempty"`
+	CovCurve  Curve    `json:"cov_curve"` // isotonic regression of e on C, not below 0
+}
+
+// Curve is a non-decreasing function through knots, linear between them,
+// constant below the first. Above the last it goes on in proportion to x, so
+// that claims larger than any in the calibration set are not cut down.
+type Curve struct {
+	X []float64 `json:"x"`
+	Y []float64 `json:"y"`
+}
+
+// At evaluates the curve; NaN without knots.
+func (c Curve) At(x float64) float64 {
+	n := len(c.X)
+	switch {
+	case n == 0 || math.IsNaN(x):
+		return math.NaN()
+	case x <= c.X[0]:
+		return c.Y[0]
+	case x >= c.X[n-1]:
+		if c.X[n-1] <= 0 {
+			return c.Y[n-1]
+		}
+		return c.Y[n-1] * x / c.X[n-1]
+	}
+	i := 1
+	for c.X[i] < x {
+		i++
+	}
+	f := (x - c.X[i-1]) / (c.X[i] - c.X[i-1])
+	return c.Y[i-1] + f*(c.Y[i]-c.Y[i-1])
+}
+
+// curveBins bounds the knots of a curve; each rests on ten values or more.
+const curveBins = 20
+
+// isotonic fits a curve: equal-count bins of x, then pool adjacent violators on
+// the bins' means (Barlow et al. 1972). y below lowest is raised to it.
+func isotonic(x, y []float64, lowest float64) Curve {
+	type block struct{ n, x, y float64 }
+	var stack []block
+	for _, rows := range equalCount(x, min(max(len(x)/10, 1), curveBins)) {
+		b := block{n: float64(len(rows))}
+		for _, i := range rows {
+			b.x += x[i]
+			b.y += y[i]
+		}
+		b.x, b.y = b.x/b.n, b.y/b.n
+		for len(stack) > 0 && stack[len(stack)-1].y >= b.y {
+			a := stack[len(stack)-1]
+			stack = stack[:len(stack)-1]
+			n := a.n + b.n
+			b = block{n, (a.n*a.x + b.n*b.x) / n, (a.n*a.y + b.n*b.y) / n}
+		}
+		stack = append(stack, b)
+	}
+	var c Curve
+	for _, b := range stack {
+		c.X, c.Y = append(c.X, b.x), append(c.Y, max(b.y, lowest))
+	}
+	return c
+}
+
+// minCalibration is the number of rows below which nothing is recalibrated.
+const minCalibration = 10
+
+// Recalibrate learns from a calibration set: s.Mu, the claimed total variances
+// and covariances C (N×Out; cov may be nil). Errors: fewer than ten rows,
+// training pairs, a total variance that is not positive. For couples the
+// covariance is left alone. It panics on slices of other lengths.
+func Recalibrate(s Set, total, cov []float64) (*Recalibration, error) {
+	s = s.check()
+	if len(total) != s.N*s.Out || cov != nil && len(cov) != s.N*s.Out {
+		panic(fmt.Sprintf("score: %d and %d variances for %d rows × %d outcomes", len(total), len(cov), s.N, s.Out))
+	}
+	if s.N < minCalibration {
+		return nil, fmt.Errorf("recalibrate: expected at least %d calibration rows, found %d; set more runs aside", minCalibration, s.N)
+	}
+	if s.Training {
+		return nil, errors.New("recalibrate: the model was trained on these pairs")
+	}
+	r := &Recalibration{Rows: s.N}
+	_, r.Runs = dense(s.Run)
+	e := MeasuredError(s)
+	for j := range s.Out {
+		var o OutcomeRecalibration
+		t, q := column(total, s.Out, j), make([]float64, s.N)
+		for i := range q {
+			k := i*s.Out + j
+			a, b := s.Y1[k]-s.Mu[k], s.Y2[k]-s.Mu[k]
+			q[i] = (a*a + b*b) / 2
+			if !(t[i] > 0) || math.IsInf(t[i], 0) {
+				return nil, fmt.Errorf("recalibrate: row %d, outcome column %d: expected a positive variance, found %g", i, j, t[i])
+			}
+			o.TotalFactor += q[i] / t[i] / float64(s.N)
+		}
+		lowest := FloorShare * average(q)
+		o.TotalCurve = isotonic(t, q, lowest)
+		switch {
+		case cov == nil:
+			o.CovWhyNot = "no covariance was computed"
+		case s.Couples:
+			o.CovWhyNot = "couples: y2 is y1, so e holds the noise too"
+		default:
+			c, ej := column(cov, s.Out, j), column(e, s.Out, j)
+			sc, se := 0.0, 0.0
+			for i := range c {
+				sc += c[i]
+				se += ej[i]
+			}
+			if sc > 0 && se > 0 {
+				f := se / sc
+				o.CovFactor = &f
+			} else {
+				o.CovWhyNot = "the sums of e and C are not both positive on the calibration set"
+			}
+			o.CovCurve = isotonic(c, ej, 0)
+		}
+		r.Outcomes = append(r.Outcomes, o)
+	}
+	return r, nil
+}
+
+// Apply returns the recalibrated total variances and covariances (N×Out, of as
+// many outcomes as were calibrated). cov may be nil, and what could not be
+// calibrated stays as it is.
+func (r *Recalibration) Apply(kind string, total, cov []float64) (newTotal, newCov []float64) {
+	d := len(r.Outcomes)
+	if len(total)%d != 0 || kind != Scaled && kind != Isotonic {
+		panic(fmt.Sprintf("score: %q recalibration of %d variances of %d outcomes", kind, len(total), d))
+	}
+	newTotal = make([]float64, len(total))
+	if cov != nil {
+		newCov = make([]float64, len(cov))
+	}
+	for k, t := range total {
+		o := r.Outcomes[k%d]
+		if kind == Scaled {
+			newTotal[k] = t * o.TotalFactor
+		} else {
+			newTotal[k] = o.TotalCurve.At(t)
+		}
+	}
+	for k, c := range cov {
+		o := r.Outcomes[k%d]
+		switch {
+		case kind == Scaled && o.CovFactor != nil:
+			newCov[k] = c * *o.CovFactor
+		case kind == Isotonic && len(o.CovCurve.X) > 0:
+			newCov[k] = o.CovCurve.At(c)
+		default:
+			newCov[k] = c
+		}
+	}
+	return newTotal, newCov
+}

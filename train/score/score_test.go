@@ -1,0 +1,638 @@
+package score
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// golden reads the set computed by testdata/make.py.
+func golden(t testing.TB) (s Set, want struct {
+	Conditions, Runs int
+	All              map[string]float64
+	Outcomes         []map[string]float64
+	R2Factor         map[string]float64 `json:"r2_factor"`
+},
+) {
+	raw, err := os.ReadFile("testdata/score.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var in struct {
+		N, Out         int
+		Y1, Y2, Mu     []float64
+		Var            []float64
+		CovRaw         []float64 `json:"cov_raw"`
+		Cov, Delta     []float64
+		ZigZag         []float64
+		Condition, Run []int
+		OutStd         []float64 `json:"out_std"`
+	}
+	if err := json.Unmarshal(raw, &in); err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(raw, &want); err != nil {
+		t.Fatal(err)
+	}
+	return Set{
+		N: in.N, Out: in.Out, Y1: in.Y1, Y2: in.Y2, Mu: in.Mu, Var: in.Var, CovRaw: in.CovRaw, Cov: in.Cov, Delta: in.Delta, ZigZag: in.ZigZag,
+		Condition: in.Condition, Run: in.Run, OutStd: in.OutStd,
+	}, want
+}
+
+func near(a, b, tol float64) bool { return math.Abs(a-b) <= tol*math.Max(1, math.Abs(b)) }
+
+// Expected values: numpy and scipy, testdata/make.py; differences are rounding.
+func TestSummariseAgainstNumpy(t *testing.T) {
+	s, want := golden(t)
+	got := Summarise(s)
+	if got.Conditions != want.Conditions || got.Runs != want.Runs || got.Rows != s.N {
+		t.Errorf("%d conditions, %d runs, %d rows", got.Conditions, got.Runs, got.Rows)
+	}
+	check := func(what string, m Metrics, want map[string]float64) {
+		if len(want) < 15 {
+			t.Fatalf("%s: only %d numbers to compare", what, len(want))
+		}
+		for _, name := range Names() {
+			w, ok := want[name]
+			if !ok {
+				if name != "calibrated_fraction" {
+					t.Errorf("%s: numpy has no %s", what, name)
+				}
+				continue
+			}
+			if g := m.Get(name); !near(g, w, 1e-12) {
+				t.Errorf("%s: %s = %v, want %v", what, name, g, w)
+			}
+		}
+		if len(m.Undefined) > 0 {
+			t.Errorf("%s: undefined %v", what, m.Undefined)
+		}
+	}
+	check("all", got.Metrics, want.All)
+	for j, o := range got.Outcomes {
+		check(fmt.Sprint("outcome ", j), o.Metrics, want.Outcomes[j])
+		// By hand: a covariance goes with the square of the scale, δ with the scale, R² not at all.
+		u := o.InUnits()
+		if !near(u.E, o.E*s.OutStd[j]*s.OutStd[j], 1e-15) || !near(u.AbsDelta, o.AbsDelta*s.OutStd[j], 1e-15) || u.R2 != o.R2 || u.SumERatio != o.SumERatio {
+			t.Errorf("outcome %d in units: %+v", j, u)
+		}
+	}
+}
+
+// Expected values: scipy's polygamma, testdata/make.py.
+func TestR2FactorAgainstScipy(t *testing.T) {
+	_, want := golden(t)
+	for n := 2; n <= 12; n++ {
+		if w := want.R2Factor[fmt.Sprint(n)]; !near(R2Factor(n), w, 1e-12) {
+			t.Errorf("R2Factor(%d) = %v, want %v", n, R2Factor(n), w)
+		}
+	}
+	// The threshold stands where the comment of FewConditions says.
+	if R2Factor(FewConditions) >= 4 || R2Factor(FewConditions-1) <= 4 {
+		t.Errorf("factor %v at %d conditions, %v below", R2Factor(FewConditions), FewConditions, R2Factor(FewConditions-1))
+	}
+}
+
+// The variance of ln(1−R²) over many sets of seven conditions must be the one
+// R2Factor states, when errors and outcomes are independent normals.
+func TestR2FactorMonteCarlo(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	const n, reps = 7, 20000
+	logs := make([]float64, reps)
+	y, mu := make([]float64, n), make([]float64, n)
+	for r := range logs {
+		for i := range y {
+			y[i] = rng.NormFloat64()
+			mu[i] = y[i] + 0.3*rng.NormFloat64()
+		}
+		logs[r] = math.Log(1 - R2(y, y, mu))
+	}
+	_, sd := MeanStd(logs)
+	// Its standard error is about 1/√(2·20000) = 0.5 %, a little more with these tails; 4 of them.
+	if want := math.Log(R2Factor(n)) / 1.959964; math.Abs(sd/want-1) > 0.03 {
+		t.Errorf("deviation %v, want %v", sd, want)
+	}
+}
+
+func TestR2ClosedForms(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 4))
+	n := 50
+	x, y1, y2 := make([]float64, n), make([]float64, n), make([]float64, n)
+	for i := range x {
+		x[i] = rng.NormFloat64()
+		y1[i], y2[i] = x[i]+rng.NormFloat64(), x[i]+rng.NormFloat64()
+	}
+	// Exact answer, and the answer that is the set's own mean.
+	if got := R2(x, x, x); got != 1 {
+		t.Errorf("exact: %v", got)
+	}
+	m := (average(y1) + average(y2)) / 2
+	constant := make([]float64, n)
+	for i := range constant {
+		constant[i] = m
+	}
+	if got := R2(y1, y2, constant); math.Abs(got) > 1e-14 {
+		t.Errorf("mean: %v", got)
+	}
+	// A least-squares line has R² = the squared correlation.
+	mx := average(x)
+	var sxy, sxx, syy float64
+	for i := range x {
+		for _, y := range []float64{y1[i], y2[i]} {
+			sxy += (x[i] - mx) * (y - m)
+			sxx += (x[i] - mx) * (x[i] - mx)
+			syy += (y - m) * (y - m)
+		}
+	}
+	line := make([]float64, n)
+	for i := range line {
+		line[i] = m + sxy/sxx*(x[i]-mx)
+	}
+	if got, want := R2(y1, y2, line), sxy*sxy/sxx/syy; !near(got, want, 1e-13) {
+		t.Errorf("line: %v, want %v", got, want)
+	}
+	// By hand: y1 = (0, 2), y2 = (1, 3): half squared differences ½, variance 5/4.
+	if got := NoiseCeiling([]float64{0, 2}, []float64{1, 3}); !near(got, 0.6, 1e-15) {
+		t.Errorf("ceiling %v, want 0.6", got)
+	}
+	// The best μ on the pairs themselves, their mean ½(y1+y2), has residuals
+	// ±½(y1−y2): half the noise, so R² = ½(1 + ceiling).
+	half := make([]float64, n)
+	for i := range half {
+		half[i] = (y1[i] + y2[i]) / 2
+	}
+	if got, want := R2(y1, y2, half), (1+NoiseCeiling(y1, y2))/2; !near(got, want, 1e-13) {
+		t.Errorf("pair means %v, want %v", got, want)
+	}
+	if got := R2([]float64{0.1, 0.1, 0.1}, []float64{0.1, 0.1, 0.1}, []float64{1, 2, 3}); !math.IsNaN(got) {
+		t.Errorf("constant outcome: %v", got)
+	}
+}
+
+func TestMeanStd(t *testing.T) {
+	// By hand: 2, 4, 4, 4, 5, 5, 7, 9 has mean 5 and sum of squares 32.
+	if m, s := MeanStd([]float64{2, 4, 4, 4, 5, 5, 7, 9}); m != 5 || !near(s, math.Sqrt(32.0/7), 1e-15) {
+		t.Errorf("%v ± %v", m, s)
+	}
+	if m, s := MeanStd([]float64{3}); m != 3 || !math.IsNaN(s) {
+		t.Errorf("one: %v ± %v", m, s)
+	}
+	if m, s := MeanStd(nil); !math.IsNaN(m) || !math.IsNaN(s) {
+		t.Errorf("none: %v ± %v", m, s)
+	}
+	if m, s := MeanStd([]float64{0.1, 0.1, 0.1}); m != 0.1 || s != 0 {
+		t.Errorf("equal: %v ± %v", m, s)
+	}
+}
+
+func TestClusteredMeanClosedForms(t *testing.T) {
+	v := []float64{1, 4, 2, 8, 5, 7}
+	mean, sd := MeanStd(v)
+	// Clusters of one: s/√n.
+	if m, se := ClusteredMean(v, []int{5, 4, 3, 2, 1, 0}); !near(m, mean, 1e-15) || !near(se, sd/math.Sqrt(6), 1e-14) {
+		t.Errorf("singletons %v ± %v", m, se)
+	}
+	// Equal clusters: the standard error of the three cluster means 2.5, 5, 6.
+	_, sd = MeanStd([]float64{2.5, 5, 6})
+	if _, se := ClusteredMean(v, []int{9, 9, -1, -1, 4, 4}); !near(se, sd/math.Sqrt(3), 1e-14) {
+		t.Errorf("clusters %v", se)
+	}
+	if m, se := ClusteredMean(v, make([]int, 6)); !near(m, mean, 1e-15) || !math.IsNaN(se) {
+		t.Errorf("one cluster %v ± %v", m, se)
+	}
+	if m, se := ClusteredMean(nil, nil); !math.IsNaN(m) || !math.IsNaN(se) {
+		t.Errorf("nothing %v ± %v", m, se)
+	}
+}
+
+// Values with a random effect per cluster, τ² = 1, noise σ² = 1, 13 values in
+// each of 40 clusters: the mean's variance is (τ² + σ²/13)/40. The naive
+// standard error is 2.7 times too small there.
+func TestClusteredMeanMonteCarlo(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 6))
+	const g, size, reps = 40, 13, 2000
+	v, id := make([]float64, g*size), make([]int, g*size)
+	se2, covered := 0.0, 0
+	for range reps {
+		for c := range g {
+			a := rng.NormFloat64()
+			for k := range size {
+				v[c*size+k], id[c*size+k] = a+rng.NormFloat64(), c
+			}
+		}
+		m, se := ClusteredMean(v, id)
+		se2 += se * se / reps
+		if math.Abs(m) < 2.0227*se { // Student's t, 39 degrees of freedom, 95 %
+			covered++
+		}
+	}
+	want := (1 + 1.0/size) / g
+	if math.Abs(se2/want-1) > 4*math.Sqrt(2.0/(g-1)/reps) {
+		t.Errorf("mean squared standard error %v, want %v", se2, want)
+	}
+	if f := float64(covered) / reps; math.Abs(f-0.95) > 4*math.Sqrt(0.95*0.05/reps) {
+		t.Errorf("covers %v of the time", f)
+	}
+}
+
+// calibrated draws a set whose model is off by b with b ~ N(0, C·scale), so
+// that E[e] = C·scale (METHOD §3): a covariance that is calibrated for scale 1.
+func calibrated(rng *rand.Rand, runs, channels int, scale float64) Set {
+	n := runs * channels
+	s := Set{N: n, Out: 1}
+	for r := range runs {
+		c := math.Exp(rng.NormFloat64())
+		b := math.Sqrt(c*scale) * rng.NormFloat64()
+		for range channels {
+			m := rng.NormFloat64()
+			s.Mu = append(s.Mu, m+b)
+			s.Y1 = append(s.Y1, m+0.5*rng.NormFloat64())
+			s.Y2 = append(s.Y2, m+0.5*rng.NormFloat64())
+			s.Cov = append(s.Cov, c)
+			s.Run = append(s.Run, r)
+		}
+	}
+	return s
+}
+
+// Closed form: E[e] = scale·C whatever the noise, so the mean of Σe/ΣC is the
+// scale and its spread over repetitions the standard error.
+func TestSumERatioMonteCarlo(t *testing.T) {
+	for _, scale := range []float64{1, 4} {
+		rng := rand.New(rand.NewPCG(7, uint64(scale)))
+		const reps = 400
+		ratio, se2, agree := make([]float64, reps), 0.0, 0.0
+		for r := range ratio {
+			m := Summarise(calibrated(rng, 400, 5, scale))
+			ratio[r] = m.SumERatio
+			se2 += m.SumERatioSE * m.SumERatioSE / reps
+			agree += m.CalibratedFraction / reps
+		}
+		mean, sd := MeanStd(ratio)
+		if math.Abs(mean-scale) > 4*sd/math.Sqrt(reps) {
+			t.Errorf("scale %v: ratio %v ± %v", scale, mean, sd/math.Sqrt(reps))
+		}
+		// Squared normals with log-normal sizes have heavy tails: 20 %.
+		if q := math.Sqrt(se2) / sd; q < 0.8 || q > 1.2 {
+			t.Errorf("scale %v: standard error %v, spread %v", scale, math.Sqrt(se2), sd)
+		}
+		// 95 % by construction when calibrated, somewhat less because e is
+		// skewed; when e is four times C hardly a bin may agree.
+		if scale == 1 && (agree < 0.85 || agree > 0.99) || scale == 4 && agree > 0.3 {
+			t.Errorf("scale %v: %v of the bins agree", scale, agree)
+		}
+	}
+}
+
+func TestCalibrateCov(t *testing.T) {
+	// By hand. Values of C in threes; no bin may tear them apart.
+	cov := []float64{3, 1, 2, 1, 2, 3, 1, 2, 3, -1, -1, -1}
+	e := []float64{3, 1, 2, 1, 2, 3, 1, 2, 3, 0, 0, 0}
+	id := []int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}
+	c := CalibrateCov(cov, e, id, 6)
+	if len(c.Bins) != 4 {
+		t.Fatalf("%d bins: %+v", len(c.Bins), c.Bins)
+	}
+	for i, want := range []float64{-1, 1, 2, 3} {
+		b := c.Bins[i]
+		if b.N != 3 || b.MinCov != want || b.MaxCov != want || b.MeanCov != want || b.Runs != 3 {
+			t.Errorf("bin %d: %+v", i, b)
+		}
+		if i > 0 && (b.Ratio != 1 || !b.Agrees) || i == 0 && (!math.IsNaN(b.Ratio) || b.Agrees) {
+			t.Errorf("bin %d: %+v", i, b)
+		}
+	}
+	if !near(c.NonPositive, 0.25, 1e-15) || !near(c.Ratio, 18.0/15, 1e-15) || c.Agreeing != 0.75 {
+		t.Errorf("%+v", c)
+	}
+	// Distinct values: equal counts, as they come.
+	cov, e, id = nil, nil, nil
+	for i := range 103 {
+		cov, e, id = append(cov, float64((i*37)%103)), append(e, 1), append(id, i)
+	}
+	c = CalibrateCov(cov, e, id, 0)
+	total := 0
+	for _, b := range c.Bins {
+		total += b.N
+		if b.N < 10 || b.N > 11 {
+			t.Errorf("a bin of %d", b.N)
+		}
+	}
+	if len(c.Bins) != 10 || total != 103 {
+		t.Errorf("%d bins of %d values", len(c.Bins), total)
+	}
+	if c := CalibrateCov([]float64{-1, -2}, []float64{1, 1}, []int{0, 1}, 0); !math.IsNaN(c.Ratio) || c.Undefined == "" {
+		t.Errorf("negative sum: %+v", c)
+	}
+	if c := CalibrateCov(nil, nil, nil, 0); c.Undefined != "no rows" {
+		t.Errorf("nothing: %+v", c)
+	}
+	if c := CalibrateCov([]float64{1, math.NaN()}, []float64{1, 1}, []int{0, 1}, 0); c.Undefined == "" || c.Bins != nil {
+		t.Errorf("NaN: %+v", c)
+	}
+}
+
+// draw makes a set of any shape.
+func draw(t *rapid.T) Set {
+	s := Set{N: rapid.IntRange(4, 40).Draw(t, "n"), Out: rapid.IntRange(1, 3).Draw(t, "out")}
+	k := s.N * s.Out
+	for _, v := range []*[]float64{&s.Y1, &s.Y2, &s.Mu, &s.Var, &s.CovRaw, &s.Cov, &s.Delta, &s.ZigZag} {
+		*v = rapid.SliceOfN(rapid.Float64Range(-3, 3), k, k).Draw(t, "values")
+	}
+	s.Condition = rapid.SliceOfN(rapid.IntRange(0, 5), s.N, s.N).Draw(t, "condition")
+	s.Run = rapid.SliceOfN(rapid.IntRange(0, 7), s.N, s.N).Draw(t, "run")
+	return s
+}
+
+// tolerance for sums in another order: ratios of sums may cancel.
+func same(a, b float64) bool {
+	return math.IsNaN(a) && math.IsNaN(b) || math.Abs(a-b) <= 1e-6*(1+math.Abs(a)+math.Abs(b))
+}
+
+// The order of the rows means nothing.
+func TestPermutationInvariance(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := draw(t)
+		p := s
+		perm := rapid.Permutation(seq(s.N)).Draw(t, "order")
+		for _, v := range []*[]float64{&p.Y1, &p.Y2, &p.Mu, &p.Var, &p.CovRaw, &p.Cov, &p.Delta, &p.ZigZag} {
+			w := make([]float64, len(*v))
+			for i, k := range perm {
+				copy(w[i*s.Out:(i+1)*s.Out], (*v)[k*s.Out:(k+1)*s.Out])
+			}
+			*v = w
+		}
+		p.Condition, p.Run = pick(s.Condition, perm), pick(s.Run, perm)
+		a, b := Summarise(s), Summarise(p)
+		for _, n := range Names() {
+			if n == "calibrated_fraction" || strings.HasPrefix(n, "sum_e_ratio") {
+				continue // may sit on an edge (Σ = 0, |d| = t·se) that rounding decides
+			}
+			if !same(a.Get(n), b.Get(n)) {
+				t.Fatalf("%s: %v, permuted %v", n, a.Get(n), b.Get(n))
+			}
+		}
+	})
+}
+
+func seq(n int) []int {
+	v := make([]int, n)
+	for i := range v {
+		v[i] = i
+	}
+	return v
+}
+
+func pick(v, at []int) []int {
+	w := make([]int, len(at))
+	for i, k := range at {
+		w[i] = v[k]
+	}
+	return w
+}
+
+// R² and the noise ceiling do not change when an outcome and its prediction
+// are shifted and scaled; e and the pair error go with the square of the scale.
+func TestAffineInvariance(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := draw(t)
+		s.Out = 1
+		k := s.N
+		s.Y1, s.Y2, s.Mu, s.Cov, s.Var, s.CovRaw, s.Delta, s.ZigZag = s.Y1[:k], s.Y2[:k], s.Mu[:k], s.Cov[:k], nil, nil, nil, nil
+		a, b := rapid.Float64Range(-50, 50).Draw(t, "shift"), rapid.SampledFrom([]float64{-20, -0.1, 0.01, 3, 700}).Draw(t, "scale")
+		p := s
+		for _, v := range []*[]float64{&p.Y1, &p.Y2, &p.Mu} {
+			w := make([]float64, k)
+			for i, x := range *v {
+				w[i] = a + b*x
+			}
+			*v = w
+		}
+		if pooledVar(s.Y1, s.Y2) < 1e-6 {
+			t.Skip("no variation to speak of")
+		}
+		m, q := Summarise(s), Summarise(p)
+		if !same(m.R2, q.R2) || !same(m.NoiseCeiling, q.NoiseCeiling) {
+			t.Fatalf("R² %v → %v, ceiling %v → %v", m.R2, q.R2, m.NoiseCeiling, q.NoiseCeiling)
+		}
+		if !same(m.E, q.E/b/b) || !same(m.PairMSE, q.PairMSE/b/b) {
+			t.Fatalf("e %v → %v, pair error %v → %v", m.E, q.E, m.PairMSE, q.PairMSE)
+		}
+	})
+}
+
+// METHOD §3: ½[(y1−μ)² + (y2−μ)²] = e + ½(y1−y2)², so the means too; and R²
+// never exceeds what it is made of: with one outcome 1−R² = pair error/variance.
+func TestPairErrorIdentity(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := draw(t)
+		m := Summarise(s)
+		noise := 0.0
+		for k := range s.Y1 {
+			d := s.Y1[k] - s.Y2[k]
+			noise += d * d / 2 / float64(len(s.Y1))
+		}
+		if math.Abs(m.PairMSE-m.E-noise) > 1e-10 {
+			t.Fatalf("%v ≠ %v + %v", m.PairMSE, m.E, noise)
+		}
+		for j, o := range m.Outcomes {
+			v := pooledVar(column(s.Y1, s.Out, j), column(s.Y2, s.Out, j))
+			if !math.IsNaN(o.R2) && !same((1-o.R2)*v, o.PairMSE) {
+				t.Fatalf("outcome %d: R² %v, variance %v, pair error %v", j, o.R2, v, o.PairMSE)
+			}
+		}
+		e := MeasuredError(s)
+		if !same(average(e), m.E) {
+			t.Fatalf("mean of e %v, E %v", average(e), m.E)
+		}
+	})
+}
+
+// Means over inputs weigh a condition once: rows repeated for one condition
+// only change the means over rows.
+func TestConditionsWeighOnce(t *testing.T) {
+	s, want := golden(t)
+	first := s.Condition[0]
+	n := s.N
+	for i := range n {
+		if s.Condition[i] != first {
+			continue
+		}
+		for _, v := range []*[]float64{&s.Y1, &s.Y2, &s.Mu, &s.Var, &s.CovRaw, &s.Cov, &s.Delta, &s.ZigZag} {
+			*v = append(*v, (*v)[i*s.Out:(i+1)*s.Out]...)
+		}
+		s.Condition, s.Run = append(s.Condition, first), append(s.Run, s.Run[i])
+		s.N++
+	}
+	m := Summarise(s)
+	for _, name := range []string{"abs_cov", "abs_cov_centred", "cov_centred", "delta", "mu_delta", "zigzag", "negative_cov", "cov_above_var"} {
+		if !near(m.Get(name), want.All[name], 1e-12) {
+			t.Errorf("%s changed from %v to %v", name, want.All[name], m.Get(name))
+		}
+	}
+	if near(m.E, want.All["e"], 1e-6) {
+		t.Error("the mean of e runs over rows and should have changed")
+	}
+}
+
+func TestUndefined(t *testing.T) {
+	base, _ := golden(t)
+	nan := func(s *Set, v *[]float64) {
+		w := append([]float64(nil), *v...)
+		w[4] = math.NaN()
+		*v = w
+	}
+	for _, c := range []struct {
+		name   string
+		change func(*Set)
+		reason map[string]string // of every number that must be undefined
+	}{
+		{"training", func(s *Set) { s.Training = true }, all("biased on pairs the model was trained on", "e", "e_se", "sum_e_ratio", "sum_e_ratio_se", "calibrated_fraction")},
+		{"couples", func(s *Set) { s.Couples, s.Y2 = true, s.Y1 }, join(
+			all("couples: y2 is y1, their difference says nothing of the noise", "noise_ceiling"),
+			all("couples: y2 is y1, so the product of the residuals holds the noise too", "e", "e_se", "sum_e_ratio", "sum_e_ratio_se", "calibrated_fraction"),
+		)},
+		{"one condition", func(s *Set) { s.Condition = make([]int, s.N) }, all("one condition only", "r2", "noise_ceiling")},
+		{"one run", func(s *Set) { s.Run = make([]int, s.N) }, join(all("one run only", "e_se", "sum_e_ratio_se"), all("no bin holds two runs", "calibrated_fraction"))},
+		{"constant outcome", func(s *Set) { s.Y1 = fill(s.N*s.Out, 0.1); s.Y2 = s.Y1 }, all("all measured values of an outcome are equal", "r2", "noise_ceiling")},
+		{"nothing computed", func(s *Set) { s.Var, s.CovRaw, s.Cov, s.Delta, s.ZigZag = nil, nil, nil, nil, nil }, all("not computed",
+			"abs_cov", "abs_cov_centred", "cov_centred", "delta", "mu_delta", "zigzag", "negative_cov", "cov_above_var", "sum_e_ratio", "sum_e_ratio_se", "calibrated_fraction")},
+		{"negative covariances", func(s *Set) { s.Cov = fill(s.N*s.Out, -1) }, all("the covariances do not sum to a positive value", "sum_e_ratio", "sum_e_ratio_se")},
+		{"NaN covariance", func(s *Set) { nan(s, &s.Cov) }, join(
+			all("a value it is computed from is not finite", "abs_cov_centred", "cov_centred", "negative_cov", "cov_above_var", "sum_e_ratio", "sum_e_ratio_se"),
+			all("no bin holds two runs", "calibrated_fraction"))},
+		{"diverged mean", func(s *Set) { nan(s, &s.Mu) }, join(
+			all("a value it is computed from is not finite", "r2", "pair_mse", "mu_delta", "e", "e_se", "sum_e_ratio", "sum_e_ratio_se"),
+			all("no bin holds two runs", "calibrated_fraction"))},
+		{"empty", func(s *Set) { *s = Set{Out: 1} }, all("no rows", Names()...)},
+	} {
+		s := base
+		c.change(&s)
+		m := Summarise(s)
+		for _, n := range Names() {
+			want, undefined := c.reason[n]
+			if got := m.Reason(n); got != want || undefined != math.IsNaN(m.Get(n)) {
+				t.Errorf("%s: %s = %v, reason %q, want %q", c.name, n, m.Get(n), got, want)
+			}
+		}
+	}
+}
+
+func all(reason string, names ...string) map[string]string {
+	m := map[string]string{}
+	for _, n := range names {
+		m[n] = reason
+	}
+	return m
+}
+
+func join(a, b map[string]string) map[string]string {
+	for k, v := range b {
+		a[k] = v
+	}
+	return a
+}
+
+func fill(n int, v float64) []float64 {
+	s := make([]float64, n)
+	for i := range s {
+		s[i] = v
+	}
+	return s
+}
+
+func TestWarnings(t *testing.T) {
+	s, _ := golden(t)
+	if w := Summarise(s).Warnings; len(w) != 0 {
+		t.Errorf("12 conditions in 20 runs: %q", w)
+	}
+	// The factor for seven conditions is scipy's, testdata/score.json: 5.31.
+	for i := range s.Condition {
+		s.Condition[i] %= 7
+	}
+	want := "seven distinct conditions are too few for R²: sampling alone moves 1 − R² by a factor of 5.3 either way (95 %)"
+	if w := Summarise(s).Warnings; len(w) != 1 || w[0] != want {
+		t.Errorf("%q, want %q", w, want)
+	}
+	for i := range s.Run {
+		s.Run[i] = i % 3
+	}
+	s.Y2 = s.Y1
+	w := Summarise(s).Warnings
+	if len(w) != 3 || !strings.HasPrefix(w[1], "3 runs are few") || !strings.HasSuffix(w[1], "about 50 %") || !strings.HasPrefix(w[2], "y1 and y2 are equal in every pair") {
+		t.Errorf("%q", w)
+	}
+	if R2Warning(1) == "" || R2Warning(10) != "" || R2Warning(0) != "" {
+		t.Error("R2Warning at its edges")
+	}
+}
+
+func TestOverSeeds(t *testing.T) {
+	a, b := Metrics{R2: 0.5}, Metrics{R2: 0.7}
+	// By hand: mean 0.6, deviation 0.2/√2.
+	if s := OverSeeds([]Metrics{a, b}, "r2"); !near(s.Mean, 0.6, 1e-15) || !near(s.Std, 0.2/math.Sqrt2, 1e-15) || s.N != 2 || s.Undefined != "" {
+		t.Errorf("%+v", s)
+	}
+	b.undefine("r2", "one condition only")
+	if s := OverSeeds([]Metrics{a, b}, "r2"); !math.IsNaN(s.Mean) || s.Undefined != "one condition only" {
+		t.Errorf("%+v", s)
+	}
+	if s := OverSeeds(nil, "r2"); !math.IsNaN(s.Mean) || s.Undefined != "no seeds" {
+		t.Errorf("%+v", s)
+	}
+}
+
+func TestPanics(t *testing.T) {
+	ok, _ := golden(t)
+	for name, f := range map[string]func(){
+		"short Y1":   func() { s := ok; s.Y1 = s.Y1[1:]; Summarise(s) },
+		"nil Mu":     func() { s := ok; s.Mu = nil; Summarise(s) },
+		"short Run":  func() { s := ok; s.Run = s.Run[1:]; Summarise(s) },
+		"OutStd":     func() { s := ok; s.OutStd = s.OutStd[1:]; Summarise(s) },
+		"no outcome": func() { Summarise(Set{}) },
+		"R2":         func() { R2([]float64{1}, nil, nil) },
+		"name":       func() { Metrics{}.Get("R2") },
+	} {
+		func() {
+			defer func() {
+				if r := recover(); r == nil || !strings.HasPrefix(fmt.Sprint(r), "score: ") {
+					t.Errorf("%s: recovered %v", name, r)
+				}
+			}()
+			f()
+		}()
+	}
+}
+
+func ExampleSummarise() {
+	s := Set{
+		N: 4, Out: 1,
+		Y1: []float64{0, 1, 2, 3}, Y2: []float64{0.2, 0.8, 2.2, 2.8}, Mu: []float64{0.5, 1.5, 2.5, 3.5},
+		Cov: []float64{0.3, 0.3, 0.3, 0.3}, Condition: []int{0, 0, 1, 1}, Run: []int{0, 1, 2, 3},
+	}
+	m := Summarise(s)
+	fmt.Printf("R² %.3f, e %.3f ± %.3f, Σe/ΣC %.2f\n", m.R2, m.E, m.ESE, m.SumERatio)
+	fmt.Println("E|cov|:", m.Reason("abs_cov"))
+	fmt.Println(m.Warnings[0])
+	// By hand: 1 − 2.16/9.36, e = 0.15, 0.35, 0.15, 0.35, and 1/1.2.
+	//
+	// Output:
+	// R² 0.769, e 0.250 ± 0.058, Σe/ΣC 0.83
+	// E|cov|: not computed
+	// two distinct conditions are too few for R²: sampling alone moves 1 − R² by a factor of 147 either way (95 %)
+}
+
+func BenchmarkSummarise(b *testing.B) {
+	s := calibrated(rand.New(rand.NewPCG(1, 1)), 60, 13, 1)
+	b.ReportAllocs()
+	for b.Loop() {
+		Summarise(s)
+	}
+}

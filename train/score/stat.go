@@ -1,0 +1,289 @@
+package score
+
+import (
+	"fmt"
+	"math"
+
+	"gonum.org/v1/gonum/mathext"
+	"gonum.org/v1/gonum/stat/distuv"
+)
+
+// MeanStd returns the mean and the sample standard deviation (n−1) of v, as
+// over seeds. The deviation of a single value and both of none are NaN.
+func MeanStd(v []float64) (mean, std float64) {
+	if len(v) == 0 {
+		return math.NaN(), math.NaN()
+	}
+	mean = average(v)
+	if len(v) == 1 {
+		return mean, math.NaN()
+	}
+	ss := 0.0
+	for _, x := range v {
+		ss += (x - mean) * (x - mean)
+	}
+	return mean, math.Sqrt(ss / float64(len(v)-1))
+}
+
+// Stat is one number over seeds.
+type Stat struct {
+	Mean, Std float64 // over the seeds; Std is the sample deviation (n−1), NaN for one seed
+	N         int     // seeds
+	Undefined string  // why Mean is NaN
+}
+
+// OverSeeds returns the number of that name (see Metrics) over the seeds of a
+// split. It is undefined as soon as it is in one of them.
+func OverSeeds(seeds []Metrics, name string) Stat {
+	v := make([]float64, len(seeds))
+	s := Stat{N: len(seeds)}
+	for i, m := range seeds {
+		v[i] = m.Get(name)
+		if s.Undefined == "" {
+			s.Undefined = m.Reason(name)
+		}
+	}
+	if len(seeds) == 0 {
+		s.Undefined = "no seeds"
+	}
+	s.Mean, s.Std = MeanStd(v)
+	return s
+}
+
+// R2 returns the coefficient of determination of mu over all y1 and y2 of one
+// outcome, 1 − SS_res/SS_tot with SS_tot about the set's own mean (METHOD §3).
+// It is NaN when the measured values are all equal: there is nothing to
+// explain. All slices have one length, or it panics.
+func R2(y1, y2, mu []float64) float64 {
+	sameLength("R2", len(y1), len(y2), len(mu))
+	res := 0.0
+	for i, m := range mu {
+		a, b := y1[i]-m, y2[i]-m
+		res += a*a + b*b
+	}
+	tot := 2 * float64(len(y1)) * pooledVar(y1, y2)
+	if tot == 0 {
+		return math.NaN()
+	}
+	return 1 - res/tot
+}
+
+// NoiseCeiling returns 1 − mean(½(y1−y2)²)/Var(y), the R² the true mean would
+// reach on these pairs (METHOD §3); Var is the population variance of y1 and
+// y2 together. NaN when the values are all equal. Both slices have one
+// length, or it panics.
+func NoiseCeiling(y1, y2 []float64) float64 {
+	sameLength("NoiseCeiling", len(y1), len(y2), len(y2))
+	noise := 0.0
+	for i := range y1 {
+		d := y1[i] - y2[i]
+		noise += d * d / 2
+	}
+	v := pooledVar(y1, y2)
+	if v == 0 {
+		return math.NaN()
+	}
+	return 1 - noise/float64(len(y1))/v
+}
+
+// pooledVar is the population variance of a and b together.
+func pooledVar(a, b []float64) float64 {
+	mean := (average(a) + average(b)) / 2
+	ss := 0.0
+	for i := range a {
+		ss += (a[i]-mean)*(a[i]-mean) + (b[i]-mean)*(b[i]-mean)
+	}
+	return ss / float64(2*len(a))
+}
+
+// average returns the mean, exactly the value when all are equal: a rounding
+// error there would make a constant outcome look like one that varies.
+func average(v []float64) float64 {
+	if len(v) == 0 {
+		return math.NaN()
+	}
+	sum := 0.0
+	for _, x := range v {
+		sum += x - v[0]
+	}
+	return v[0] + sum/float64(len(v))
+}
+
+// FewConditions is the number of distinct conditions below which an R² is not
+// to be trusted. For independent normal errors and outcomes, (1−R²) scatters
+// like F(n, n−1) about its true value; below ten conditions its 95 % range
+// exceeds a factor of four either way (R2Factor).
+const FewConditions = 10
+
+// FewRuns is the number of runs below which a clustered standard error is
+// itself uncertain by more than a quarter (1/√(2(G−1))).
+const FewRuns = 9
+
+// R2Factor returns the factor by which 1−R² of n distinct conditions may be
+// off either way (95 %) from sampling alone. With independent normal errors
+// and outcomes ln(1−R²) has the variance ψ′(n/2) + ψ′((n−1)/2) of the
+// logarithm of an F(n, n−1) variable. Errors of neighbouring conditions are
+// correlated in practice, so it is a lower bound. +Inf below two conditions.
+func R2Factor(n int) float64 {
+	if n < 2 {
+		return math.Inf(1)
+	}
+	trigamma := func(x float64) float64 { return mathext.Zeta(2, x) }
+	return math.Exp(1.959964 * math.Sqrt(trigamma(float64(n)/2)+trigamma(float64(n-1)/2)))
+}
+
+var numerals = []string{"", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine"}
+
+// R2Warning says in words that n distinct conditions are too few to trust an
+// R²; "" from FewConditions on.
+func R2Warning(n int) string {
+	switch {
+	case n >= FewConditions || n < 1:
+		return ""
+	case n == 1:
+		return "one distinct condition: R² is undefined"
+	}
+	factor, digits := R2Factor(n), 1
+	if factor >= 10 {
+		digits = 0
+	}
+	return fmt.Sprintf("%s distinct conditions are too few for R²: sampling alone moves 1 − R² by a factor of %.*f either way (95 %%)",
+		numerals[n], digits, factor)
+}
+
+// ClusteredMean returns the mean of v and its standard error when values of
+// one cluster may be correlated in any way: with G clusters of sums S_g and
+// sizes n_g, se² = G/(G−1)·Σ(S_g − n_g·mean)²/N². It is s/√N when every value
+// is a cluster of its own. cluster holds any integers, one for each value (or
+// it panics); se is NaN with fewer than two clusters, both are without values.
+func ClusteredMean(v []float64, cluster []int) (mean, se float64) {
+	ones := make([]float64, len(v))
+	for i := range ones {
+		ones[i] = 1
+	}
+	return ClusteredRatio(v, ones, cluster)
+}
+
+// ClusteredRatio returns Σnum/Σden and its standard error clustered as in
+// ClusteredMean, from the linearised residuals num − ratio·den. The ratio is
+// NaN when Σden is 0.
+func ClusteredRatio(num, den []float64, cluster []int) (ratio, se float64) {
+	sameLength("ClusteredRatio", len(num), len(den), len(cluster))
+	var sn, sd float64
+	for i := range num {
+		sn += num[i]
+		sd += den[i]
+	}
+	if sd == 0 {
+		return math.NaN(), math.NaN()
+	}
+	ratio = sn / sd
+	id, g := dense(cluster)
+	if g < 2 {
+		return ratio, math.NaN()
+	}
+	res := make([]float64, g)
+	for i := range num {
+		res[id[i]] += num[i] - ratio*den[i]
+	}
+	ss := 0.0
+	for _, r := range res {
+		ss += r * r
+	}
+	return ratio, math.Sqrt(ss*float64(g)/float64(g-1)) / math.Abs(sd)
+}
+
+// CalibrationBin is one equal-count bin of the covariance C.
+type CalibrationBin struct {
+	N, Runs        int     // values, distinct clusters in it
+	MinCov, MaxCov float64 // range of C
+	MeanCov, MeanE float64
+	SE             float64 // of MeanE, clustered; NaN with one cluster
+	Ratio, RatioSE float64 // Σe/ΣC and its clustered SE; NaN where ΣC ≤ 0
+	Agrees         bool    // mean(e − C) is zero within Student's 95 % range of its clustered SE; false with one cluster
+}
+
+// Calibration compares a covariance with the measured error (METHOD §4).
+type Calibration struct {
+	Ratio, SE   float64 // the headline Σe/ΣC and its clustered standard error
+	Undefined   string  // why Ratio is NaN
+	Bins        []CalibrationBin
+	Agreeing    float64 // fraction of the bins with two clusters or more that agree; NaN when there is none
+	NonPositive float64 // fraction of values with C ≤ 0, for which there is no interval
+}
+
+// CalibrateCov compares C with e (both of one length, as cluster): the ratio
+// of their sums, and their means in equal-count bins of C. Equal values of C
+// are never torn apart, so bins are equal as far as ties allow, and the result
+// does not depend on the order of the rows. bins 0 takes ten, fewer when a bin
+// would hold less than five values.
+func CalibrateCov(cov, e []float64, cluster []int, bins int) Calibration {
+	sameLength("CalibrateCov", len(cov), len(e), len(cluster))
+	n := len(cov)
+	c := Calibration{Ratio: math.NaN(), SE: math.NaN(), Agreeing: math.NaN(), NonPositive: math.NaN()}
+	if n == 0 {
+		c.Undefined = "no rows"
+		return c
+	}
+	var sum float64
+	c.NonPositive = 0
+	for i, v := range cov {
+		if math.IsNaN(v) || math.IsInf(v, 0) || math.IsNaN(e[i]) || math.IsInf(e[i], 0) {
+			c.Undefined, c.NonPositive = "a value it is computed from is not finite", math.NaN()
+			return c
+		}
+		sum += v
+		if v <= 0 {
+			c.NonPositive += 1 / float64(n)
+		}
+	}
+	if sum > 0 {
+		c.Ratio, c.SE = ClusteredRatio(e, cov, cluster)
+	} else {
+		c.Undefined = "the covariances do not sum to a positive value"
+	}
+	if bins <= 0 {
+		bins = min(max(n/5, 1), 10)
+	}
+	agree, judged := 0, 0
+	for _, rows := range equalCount(cov, bins) {
+		bin := calibrationBin(rows, cov, e, cluster)
+		if bin.Runs > 1 {
+			judged++
+			if bin.Agrees {
+				agree++
+			}
+		}
+		c.Bins = append(c.Bins, bin)
+	}
+	if judged > 0 {
+		c.Agreeing = float64(agree) / float64(judged)
+	}
+	return c
+}
+
+func calibrationBin(rows []int, cov, e []float64, cluster []int) CalibrationBin {
+	cs, es, ds, id := make([]float64, len(rows)), make([]float64, len(rows)), make([]float64, len(rows)), make([]int, len(rows))
+	for k, i := range rows {
+		cs[k], es[k], ds[k], id[k] = cov[i], e[i], e[i]-cov[i], cluster[i]
+	}
+	_, runs := dense(id)
+	b := CalibrationBin{N: len(rows), Runs: runs, MinCov: cs[0], MaxCov: cs[len(cs)-1], MeanCov: average(cs)}
+	b.MeanE, b.SE = ClusteredMean(es, id)
+	b.Ratio, b.RatioSE = math.NaN(), math.NaN()
+	if b.MeanCov > 0 {
+		b.Ratio, b.RatioSE = ClusteredRatio(es, cs, id)
+	}
+	if runs > 1 {
+		d, se := ClusteredMean(ds, id)
+		t := distuv.StudentsT{Mu: 0, Sigma: 1, Nu: float64(runs - 1)}.Quantile(0.975)
+		b.Agrees = math.Abs(d) <= t*se
+	}
+	return b
+}
+
+func sameLength(what string, a, b, c int) {
+	if a != b || a != c {
+		panic(fmt.Sprintf("score: %s of slices of %d, %d and %d values", what, a, b, c))
+	}
+}
