@@ -1,0 +1,441 @@
+package report
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/emulation"
+	cdplog "github.com/chromedp/cdproto/log"
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+)
+
+// needChromium returns the path of a Chromium, or skips the test by name;
+// DOUBLETAKE_REQUIRE_CHROMIUM=1 makes its absence a failure.
+func needChromium(t *testing.T) string {
+	t.Helper()
+	for _, n := range []string{"chromium", "chromium-browser", "google-chrome"} {
+		if p, err := exec.LookPath(n); err == nil {
+			return p
+		}
+	}
+	if os.Getenv("DOUBLETAKE_REQUIRE_CHROMIUM") == "1" {
+		t.Fatal("no Chromium is installed (Debian: apt-get install chromium)")
+	}
+	t.Skip("no Chromium is installed (Debian: apt-get install chromium)")
+	return ""
+}
+
+// browser is a tab that remembers what went wrong in it.
+type browser struct {
+	ctx context.Context
+	t   *testing.T
+	url string
+
+	mu       sync.Mutex
+	problems []string
+}
+
+func openBrowser(t *testing.T, path, page string) *browser {
+	t.Helper()
+	opts := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.DisableGPU)
+	ctx, stop := chromedp.NewExecAllocator(context.Background(), opts...)
+	t.Cleanup(stop)
+	ctx, stop2 := chromedp.NewContext(ctx)
+	t.Cleanup(stop2)
+	ctx, stop3 := context.WithTimeout(ctx, 4*time.Minute)
+	t.Cleanup(stop3)
+	b := &browser{ctx: ctx, t: t, url: "file://" + page}
+	chromedp.ListenTarget(ctx, func(ev any) {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		switch e := ev.(type) {
+		case *runtime.EventExceptionThrown:
+			b.problems = append(b.problems, "exception: "+e.ExceptionDetails.Error())
+		case *runtime.EventConsoleAPICalled:
+			if e.Type == runtime.APITypeError || e.Type == runtime.APITypeWarning {
+				var said []string
+				for _, a := range e.Args {
+					said = append(said, string(a.Value))
+				}
+				b.problems = append(b.problems, "console: "+string(e.Type)+" "+strings.Join(said, " "))
+			}
+		case *cdplog.EventEntryAdded:
+			b.problems = append(b.problems, "log: "+e.Entry.Text)
+		case *network.EventRequestWillBeSent:
+			if u := e.Request.URL; !strings.HasPrefix(u, b.url) && !strings.HasPrefix(u, "data:") && !strings.HasPrefix(u, "blob:") {
+				b.problems = append(b.problems, "request: "+u)
+			}
+		}
+	})
+	b.do(network.Enable(), cdplog.Enable(), runtime.Enable())
+	return b
+}
+
+func (b *browser) do(actions ...chromedp.Action) {
+	b.t.Helper()
+	if err := chromedp.Run(b.ctx, actions...); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+func (b *browser) open(width, height int64, hash string) {
+	b.t.Helper()
+	b.do(chromedp.EmulateViewport(width, height), chromedp.Navigate("about:blank"), chromedp.Navigate(b.url+hash), chromedp.WaitReady("body"))
+}
+
+func (b *browser) text(js string) string {
+	b.t.Helper()
+	var s string
+	b.do(chromedp.Evaluate(js, &s))
+	return s
+}
+
+func (b *browser) number(js string) float64 {
+	b.t.Helper()
+	var v float64
+	b.do(chromedp.Evaluate(js, &v))
+	return v
+}
+
+// clean fails when the page said or asked for anything it should not have.
+func (b *browser) clean() {
+	b.t.Helper()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, p := range b.problems {
+		if !strings.Contains(p, "about:blank") {
+			b.t.Error(p)
+		}
+	}
+	b.problems = nil
+}
+
+// shot keeps a picture below $DOUBLETAKE_SCREENSHOTS, for people to look at.
+func (b *browser) shot(name, selector string) {
+	b.t.Helper()
+	dir := os.Getenv("DOUBLETAKE_SCREENSHOTS")
+	if dir == "" {
+		return
+	}
+	var png []byte
+	if selector == "" {
+		b.do(chromedp.FullScreenshot(&png, 100))
+		name += ".png"
+	} else {
+		b.do(chromedp.Screenshot(selector, &png, chromedp.ByQuery))
+		name += ".png"
+	}
+	if err := os.WriteFile(filepath.Join(dir, name), png, 0o644); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+func writePage(t *testing.T, details ...*Detail) string {
+	t.Helper()
+	if p := os.Getenv("DOUBLETAKE_PAGE"); p != "" { // look at a page that was made elsewhere
+		return p
+	}
+	path := filepath.Join(t.TempDir(), "report.html")
+	if err := os.WriteFile(path, Page(details), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// TestPageInChromium opens the page from disk in a real browser. What must hold
+// stands in the project's requirements; there is nothing to compute.
+func TestPageInChromium(t *testing.T) {
+	path := needChromium(t)
+	if testing.Short() {
+		t.Skip("short")
+	}
+	page := writePage(t, campaign(4, 15, 13, 2, 3), airfoilOf("airfoil"))
+	b := openBrowser(t, path, page)
+
+	t.Run("quiet, and nothing leaves the page", func(t *testing.T) {
+		b.t = t
+		// The largest page that is promised: 780 recordings, 5 seeds, 4 splits.
+		big := filepath.Join(t.TempDir(), "report.html")
+		if err := os.WriteFile(big, Page([]*Detail{campaign(4, 15, 13, 4, 5)}), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		defer func(u string) { b.url = u }(b.url)
+		b.url = "file://" + big
+		b.open(1600, 1000, "")
+		if b.number(`document.querySelectorAll("svg.dtf").length`) < 10 {
+			t.Error("figures are missing")
+		}
+		if v := b.number(`performance.timing.domContentLoadedEventEnd - performance.timing.navigationStart`); v > 4000 {
+			t.Errorf("interactive after %.0f ms", v) // a second when nothing else runs; here tests share the machine
+		} else {
+			t.Logf("interactive after %.0f ms", v)
+		}
+		b.clean()
+		b.shot("page-1600", "")
+	})
+
+	t.Run("no overflow", func(t *testing.T) {
+		b.t = t
+		for _, w := range []int64{360, 768, 1600} {
+			b.open(w, 900, "")
+			b.do(chromedp.Evaluate(`for (const d of document.querySelectorAll("details")) d.open = true`, nil))
+			if over := b.number(`document.documentElement.scrollWidth - document.documentElement.clientWidth`); over > 0 {
+				t.Errorf("at %d px the page is %.0f px too wide: %s", w, over, b.text(
+					`[...document.querySelectorAll("body *")].filter(e => e.getBoundingClientRect().right > innerWidth + 1 && !e.closest(".scroll")).slice(0, 5).map(e => e.tagName + "." + e.className + " " + e.id).join(", ")`))
+			}
+			if w == 360 {
+				b.shot("page-360", "")
+			}
+		}
+		b.clean()
+	})
+
+	t.Run("every control changes what is said", func(t *testing.T) {
+		b.t = t
+		b.open(1200, 1000, "")
+		state := func() string {
+			return b.text(`document.getElementById("readout").textContent + "\n" + location.hash`)
+		}
+		change := func(id string) {
+			t.Helper()
+			before := state()
+			pics := b.text(`document.getElementById("views").innerHTML`)
+			b.do(chromedp.Evaluate(fmt.Sprintf(`(() => { const c = document.getElementById(%q);
+				if (c.type === "range") { c.value = String((+c.value + 1) %% (+c.max + 1)); c.dispatchEvent(new Event("input", {bubbles: true})); }
+				else { c.selectedIndex = (c.selectedIndex + 1) %% c.options.length; c.dispatchEvent(new Event("change", {bubbles: true})); } })()`, id), nil))
+			after := state()
+			if before == after {
+				t.Errorf("control %s changes nothing: %s", id, after)
+			}
+			a, z, _ := strings.Cut(before, "\n")
+			a2, z2, _ := strings.Cut(after, "\n")
+			if a == a2 {
+				t.Errorf("control %s leaves the words as they are: %s", id, a)
+			}
+			if z == z2 {
+				t.Errorf("control %s leaves the link as it is: %s", id, z)
+			}
+			if pics == b.text(`document.getElementById("views").innerHTML`) {
+				t.Errorf("control %s leaves the figures as they are", id)
+			}
+		}
+		var ids []string
+		b.do(chromedp.Evaluate(`[...document.querySelectorAll("#controls select, #controls input")].map(e => e.id)`, &ids))
+		if len(ids) != 7 { // experiment, split, seed, outcome, blades, speed, angle
+			t.Errorf("controls %v; want seven", ids)
+		}
+		for i := len(ids) - 1; i >= 0; i-- { // the experiment last: it changes what the others are
+			change(ids[i])
+		}
+		b.clean()
+	})
+
+	t.Run("deep links restore", func(t *testing.T) {
+		b.t = t
+		b.open(1200, 1000, "#explore?experiment=drone&split=3-blades&seed=2&outcome=bpf3_db&at.blades=4&at.rpm=5000&at.theta_deg=30")
+		said := b.text(`document.getElementById("readout").textContent`)
+		for _, want := range []string{"3-blades", "seed 2", "harmonic 3", "4 blades", "5000 1/min", "30 deg", "trained on"} {
+			if !strings.Contains(said, want) {
+				t.Errorf("the link's %q is not in %q", want, said)
+			}
+		}
+		b.shot("explore", "#explore")
+		// What the page writes into the address restores the same view.
+		b.do(chromedp.Evaluate(`(() => { const c = document.getElementById("c-in-0"); c.selectedIndex = 1; c.dispatchEvent(new Event("change", {bubbles: true})); })()`, nil))
+		said = b.text(`document.getElementById("readout").textContent`)
+		hash := b.text(`location.hash`)
+		b.open(1200, 1000, hash)
+		if again := b.text(`document.getElementById("readout").textContent`); again != said {
+			t.Errorf("restored %q, was %q", again, said)
+		}
+		// An address that fits nothing falls back to what there is.
+		b.open(1200, 1000, "#explore?experiment=none&split=%00&seed=99&outcome=x&at.blades=NaN")
+		if again := b.text(`document.getElementById("readout").textContent`); !strings.Contains(again, "drone") {
+			t.Errorf("a broken link shows %q", again)
+		}
+		b.clean()
+	})
+
+	t.Run("numbers are those of the data", func(t *testing.T) {
+		b.t = t
+		d := campaign(4, 15, 13, 2, 3) // the same again
+		// Condition of 4 blades, 5000 1/min, 30 degrees: third blade count,
+		// seventh speed, tenth angle.
+		c := (2*15+6)*13 + 9
+		if d.X[3*c] != 4 || d.X[3*c+1] != 5000 || d.X[3*c+2] != 30 {
+			t.Fatal("the fixture's order changed")
+		}
+		b.open(1200, 1000, "#explore?experiment=drone&split=3-blades&seed=2&outcome=bpf3_db&at.blades=4&at.rpm=5000&at.theta_deg=30")
+		read := func(series, attr string) float64 {
+			return b.number(fmt.Sprintf(`(() => { const m = [...document.querySelectorAll("#views .mark")].find(m => m.dataset.series === %q); const x = m.dataset.x.split(" ").map(Number); return +m.dataset[%q].split(" ")[x.indexOf(30)]; })()`, series, attr))
+		}
+		near := func(what string, got, want float64) {
+			t.Helper()
+			if diff := got - want; diff > 2e-5 || diff < -2e-5 { // the page holds 32-bit floats
+				t.Errorf("%s: %v, want %v", what, got, want)
+			}
+		}
+		near("mean", read("mean μ", "y"), d.Splits[1].Seeds[2].Mu[c*5+2])
+		near("y1", read("measured, trained on", "y"), d.Y1[c*5+2])
+		b.clean()
+	})
+
+	t.Run("hover tells values", func(t *testing.T) {
+		b.t = t
+		b.open(1600, 1000, "")
+		// The first point of the first panel with points, pointed at.
+		b.do(chromedp.Evaluate(`document.querySelector("#x1 figure .panel .mark[data-kind=points] path").scrollIntoView({block: "center"})`, nil), chromedp.Sleep(300*time.Millisecond))
+		b.do(chromedp.Evaluate(`(() => { const p = document.querySelector("#x1 figure .panel .mark[data-kind=points] path");
+			const m = p.getAttribute("d").match(/M([-\d.]+) ([-\d.]+)a([-\d.]+)/), s = p.ownerSVGElement;
+			const q = new DOMPoint(+m[1] + +m[3], +m[2]).matrixTransform(p.getScreenCTM());
+			s.dispatchEvent(new PointerEvent("pointermove", {clientX: q.x, clientY: q.y, bubbles: true})); })()`, nil))
+		tip := b.text(`document.getElementById("tip").hidden ? "" : document.getElementById("tip").textContent`)
+		if !strings.Contains(tip, "θ") || !strings.Contains(tip, "dB") {
+			t.Errorf("the tip says %q", tip)
+		}
+		b.clean()
+	})
+
+	t.Run("accessible (axe-core)", func(t *testing.T) {
+		b.t = t
+		axe, err := os.ReadFile(filepath.Join("testdata", "axe", "node_modules", "axe-core", "axe.min.js"))
+		if err != nil {
+			if os.Getenv("DOUBLETAKE_REQUIRE_CHROMIUM") == "1" {
+				t.Fatal("axe-core is not installed (npm ci in report/testdata/axe)")
+			}
+			t.Skip("axe-core is not installed (npm ci in report/testdata/axe)")
+		}
+		// The check takes its time on every element; a small campaign has one of
+		// each kind.
+		small := filepath.Join(t.TempDir(), "report.html")
+		if err := os.WriteFile(small, Page([]*Detail{campaign(2, 2, 5, 1, 2), airfoilOf("airfoil")}), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		defer func(u string) { b.url = u }(b.url)
+		b.url = "file://" + small
+		for _, scheme := range []string{"light", "dark"} {
+			b.do(emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}))
+			for _, w := range []int64{map[string]int64{"light": 360, "dark": 1600}[scheme]} {
+				b.open(w, 1000, "")
+				b.do(chromedp.Evaluate(`for (const d of document.querySelectorAll("details")) d.open = true`, nil), chromedp.Evaluate(string(axe), nil))
+				var raw string
+				b.do(chromedp.Evaluate(`axe.run(document, {runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]}).then(r => JSON.stringify(r.violations.map(v => ({id: v.id, help: v.help, nodes: v.nodes.slice(0, 3).map(n => n.html.slice(0, 200) + " " + n.failureSummary)}))))`,
+					&raw, func(p *runtime.EvaluateParams) *runtime.EvaluateParams { return p.WithAwaitPromise(true) }))
+				var found []struct {
+					ID, Help string
+					Nodes    []string
+				}
+				if err := json.Unmarshal([]byte(raw), &found); err != nil {
+					t.Fatal(err)
+				}
+				for _, v := range found {
+					t.Errorf("%s, %d px: %s: %s\n  %s", scheme, w, v.ID, v.Help, strings.Join(v.Nodes, "\n  "))
+				}
+			}
+			b.shot("page-"+scheme, "")
+		}
+		b.do(emulation.SetEmulatedMedia())
+		b.mu.Lock()
+		b.problems = nil // axe itself may log
+		b.mu.Unlock()
+	})
+
+	t.Run("scripts off", func(t *testing.T) {
+		b.t = t
+		b.do(emulation.SetScriptExecutionDisabled(true))
+		b.open(1200, 1000, "")
+		var nodes int64
+		b.do(chromedp.Evaluate(`document.querySelectorAll("figure svg.dtf").length`, &nodes))
+		if nodes < 10 {
+			t.Errorf("%d static figures", nodes)
+		}
+		if h := b.number(`document.getElementById("explore").getBoundingClientRect().height`); h != 0 {
+			t.Errorf("controls that do nothing are shown, %v px high", h)
+		}
+		b.do(emulation.SetScriptExecutionDisabled(false))
+		b.clean()
+	})
+
+	t.Run("print", func(t *testing.T) {
+		b.t = t
+		b.do(emulation.SetEmulatedMedia().WithMedia("print").WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: "dark"}}))
+		b.open(800, 1000, "")
+		if c := b.text(`getComputedStyle(document.body).backgroundColor + getComputedStyle(document.querySelector(".dtf .back") || document.body).color`); !strings.HasPrefix(c, "rgb(255, 255, 255)") {
+			t.Errorf("printed from a dark screen the paper is %s", c)
+		}
+		if h := b.number(`document.getElementById("explore").getBoundingClientRect().height`); h != 0 {
+			t.Errorf("controls are printed, %v px high", h)
+		}
+		// On A4 less 15 mm on either side there is room for 680 px.
+		b.do(chromedp.EmulateViewport(680, 1000))
+		if cut := b.text(`[...document.querySelectorAll(".scroll")].filter(s => s.scrollWidth > s.clientWidth + 1 && s.clientWidth > 0).map(s => s.getAttribute("aria-label") + " " + (s.scrollWidth - s.clientWidth)).join("; ")`); cut != "" {
+			t.Errorf("cut off in print: %s", cut)
+		}
+		b.shot("print", "")
+		b.do(emulation.SetEmulatedMedia())
+		b.clean()
+	})
+}
+
+// hostileNames would be markup, script, or turn their neighbours around.
+var hostileNames = []string{
+	`<script>window.hacked = 1</script>`, `"><img src=x onerror="window.hacked=1">`, `</script><script>window.hacked = 1</script>`, `' onmouseover='window.hacked=1`,
+	strings.Repeat("a very long name ", 20)[:300], strings.Repeat("x", 300), "\u202eright to left override", "שלום עולם", `</style><style>*{display:none}`,
+	`]]><svg onload="window.hacked=1">`, `javascript:window.hacked=1`, "&lt;b&gt; & 'quotes' \"double\"", "a\x00b\x1b[31mc",
+}
+
+// TestHostilePage gives every name of an experiment (its own, that of its
+// split, its outcome, its condition, its run, its settings) such a text and
+// looks at what a browser makes of it: text, and nothing else.
+func TestHostilePage(t *testing.T) {
+	path := needChromium(t)
+	if testing.Short() {
+		t.Skip("short")
+	}
+	var all []*Detail
+	for _, n := range hostileNames {
+		all = append(all, airfoilOf(n))
+	}
+	page := filepath.Join(t.TempDir(), "report.html")
+	if err := os.WriteFile(page, Page(all), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	b := openBrowser(t, path, page)
+	b.open(360, 800, "")
+	// Every experiment, chosen and drawn by the scripts too.
+	for i := range hostileNames {
+		b.do(chromedp.Evaluate(fmt.Sprintf(`(() => { const c = document.getElementById("c-experiment"); c.selectedIndex = %d; c.dispatchEvent(new Event("change", {bubbles: true})); })()`, i), nil))
+		if over := b.number(`document.documentElement.scrollWidth - document.documentElement.clientWidth`); over > 0 {
+			t.Errorf("name %d makes the page %v px too wide", i, over)
+		}
+	}
+	if b.text(`String(window.hacked)`) != "undefined" {
+		t.Error("a name was run as a script")
+	}
+	if n := b.number(`document.querySelectorAll("img, iframe, object, embed").length + document.scripts.length - 3`); n != 0 {
+		t.Errorf("%v foreign elements", n)
+	}
+	if n := b.number(`document.querySelectorAll("style").length`); n != 1 {
+		t.Errorf("%v style sheets", n)
+	}
+	for i, name := range hostileNames {
+		h := b.text(fmt.Sprintf(`document.querySelector("#x%d h2").textContent`, i+1))
+		if len([]rune(name)) < 60 && !strings.ContainsAny(name, "\u202e\x00") && !strings.Contains(h, name) {
+			t.Errorf("the title of name %d shows %q", i, h)
+		}
+	}
+	if strings.ContainsAny(b.text(`document.documentElement.outerHTML`), "\u202e\x1b") {
+		t.Error("a control character or direction override is in the page")
+	}
+	b.clean()
+}

@@ -1,0 +1,216 @@
+package report
+
+import "strings"
+
+// Quantity is a condition or an outcome, as figures name it.
+type Quantity struct {
+	Name        string
+	Unit        string // "" when it has none
+	Description string
+}
+
+// Label is the quantity for an axis: its name in words where they are known,
+// with its unit.
+func (q Quantity) Label() string {
+	l := clean(q.Name)
+	if w, ok := words[q.Name]; ok {
+		l = w
+	} else if n := harmonic(q.Name); n != "" {
+		l = "BPF harmonic " + n
+	}
+	if q.Unit != "" {
+		l += " (" + clean(q.Unit) + ")"
+	}
+	return l
+}
+
+// Word is the quantity's name without its unit.
+func (q Quantity) Word() string { return Quantity{Name: q.Name}.Label() }
+
+// difference is the unit of a difference or a deviation: levels relative to
+// anything differ by plain dB.
+func (q Quantity) difference() string {
+	if strings.HasPrefix(q.Unit, "dB") {
+		return "dB"
+	}
+	return clean(q.Unit)
+}
+
+// square is the unit of a variance.
+func (q Quantity) square() string {
+	u := q.difference()
+	switch {
+	case u == "":
+		return ""
+	case strings.ContainsAny(u, " /·"):
+		return "(" + u + ")²"
+	}
+	return u + "²"
+}
+
+// in puts a unit behind a label.
+func in(label, unit string) string {
+	if unit == "" {
+		return label
+	}
+	return label + " (" + unit + ")"
+}
+
+var words = map[string]string{
+	"blades": "blades", "rpm": "shaft speed", "rpm_tracked": "shaft speed, tracked", "theta_deg": "polar angle θ", "phi_deg": "azimuth φ",
+	"alpha_deg": "angle of attack α", "u_inf_m_s": "free-stream speed", "cl": "lift coefficient", "cd": "drag coefficient",
+	"lift_n": "lift", "drag_n": "drag",
+}
+
+// harmonic is m of "bpfM_db" and "bpfM_power", "" for other names.
+func harmonic(name string) string {
+	for _, suffix := range []string{"_db", "_power"} {
+		if n, ok := cutBoth(name, "bpf", suffix); ok && n != "" && allDigits([]rune(n)) {
+			return n
+		}
+	}
+	return ""
+}
+
+func cutBoth(s, prefix, suffix string) (string, bool) {
+	if len(s) < len(prefix)+len(suffix) || s[:len(prefix)] != prefix || s[len(s)-len(suffix):] != suffix {
+		return "", false
+	}
+	return s[len(prefix) : len(s)-len(suffix)], true
+}
+
+// Detail is what an experiment's figures and its part of the page are made of.
+// Matrices are row-major. Rows are triplets, conditions the distinct inputs;
+// where there are too many of them to be shown, both are an even selection, and
+// AllRows and AllConditions say how many there are.
+type Detail struct {
+	Experiment Experiment
+	Inputs     []Quantity // what the network sees
+	Outcomes   []Quantity // what it predicts
+	Runs       []string
+
+	X      []float64 // conditions × inputs
+	Mean   []float64 // conditions × outcomes: mean of all y1 and y2 measured there
+	Cond   []int     // per row
+	Run    []int     // per row
+	Y1, Y2 []float64 // rows × outcomes
+	Bound  []bool    // rows × outcomes: a level is an upper bound; nil where nothing is
+	Level  []float64 // per row: overall level over all frequencies, mean of both halves, NaN where unknown; or nil
+
+	AllRows, AllConditions int
+
+	Drift   []Drift
+	Splits  []SplitDetail
+	Spectra []Spectrum
+	Shown   *SpectrumDetail
+	Series  *Series
+	Quality []Fact
+	Config  []Fact // settings, as they stand in the tables' metadata
+	Digests []Fact // of tables, as the pipeline keys them
+}
+
+// Fact is one line of a table of facts.
+type Fact struct{ Name, Value string }
+
+// Drift is the change of one outcome from first to second value, per run.
+type Drift struct {
+	Outcome  int
+	Run      []float64 // number of the run in order of appearance, from 1
+	Mean, SE []float64 // of y2 − y1 over the run's recordings; SE NaN with one
+}
+
+// SplitDetail is what one train/test rule gave.
+type SplitDetail struct {
+	Name, HeldOut string
+	Test          []bool // per condition
+	Seeds         []SeedDetail
+	Bins          [][]Bin     // per seed: covariance against measured error, all outcomes together, standardised units
+	Coverage      [2]Coverage // of the training pairs, of the test pairs
+	Profiles      []Profile
+	Maps          []Map
+}
+
+// SeedDetail is one trained model's answers at the conditions, in the
+// outcomes' own units (variances in unit²), and its training.
+type SeedDetail struct {
+	Mu, Var, Cov, Delta []float64 // conditions × outcomes
+	Epoch, Loss         []float64
+}
+
+// Bin is a bin of the covariance with the mean measured error in it.
+type Bin struct {
+	N, Runs  int
+	Cov, E   float64
+	SE       float64 // of E, clustered by run; NaN with one run
+	Agreeing bool
+}
+
+// Coverage is how many of the measured values lie within the interval
+// μ ± zσ that should hold a fraction Nominal of them, per seed.
+type Coverage struct {
+	Nominal  []float64
+	Observed [][]float64 // per seed
+}
+
+// Profile is the models' answer along one input with the others fixed.
+type Profile struct {
+	Input        int       // index of the input that varies
+	At           []float64 // the fixed inputs (the varying one's place is not used)
+	HeldOut      bool      // what is fixed belongs to the test part
+	Grid         []float64
+	Mu, Var, Cov [][]float64 // per seed: grid × outcomes
+	Trained      [][2]float64
+}
+
+// Map is the epistemic variance over two inputs, mean over seeds.
+type Map struct {
+	XInput, YInput, Outcome int
+	At                      []float64 // the fixed inputs
+	X, Y                    []float64 // grid
+	Cov                     []float64 // len(Y) × len(X), unit²
+}
+
+// Spectrum is one recording's spectrum, reduced to be looked at: the largest
+// and the mean level of both halves in each of equally wide intervals.
+type Spectrum struct {
+	Row     int // the triplet's row in Detail
+	ShaftHz float64
+	ToHz    float64
+	Peak    []float32 // dB, largest bin of the interval over both halves
+	Line    []float32 // Hz, per harmonic: mean over halves
+}
+
+// SpectrumDetail is one recording's spectrum with all that was read off it.
+type SpectrumDetail struct {
+	Recording string
+	Fixed     string // its conditions in words
+	Unit      string // of the levels
+	BinHz     float64
+	Shaft     [2]float64 // Hz
+	Level     [2][]float64
+	Lines     [2][]SpectrumLine
+	Orders    [2][]SpectrumLine // shaft orders that are no harmonic
+	Third     []ThirdOctave
+}
+
+// SpectrumLine is one line: where it was looked for, found, and what was used.
+type SpectrumLine struct {
+	Order            float64 // multiple of the blade passing (harmonics) or the shaft frequency
+	Hz, Level, Floor float64
+	Search, Band     [2]float64 // Hz
+}
+
+// ThirdOctave is the level of a one-third-octave band.
+type ThirdOctave struct{ Lo, Hi, Centre, Level float64 }
+
+// Series is a stretch of a balance run with the samples drawn from it.
+type Series struct {
+	Run      string
+	Fixed    string
+	Outcomes []Quantity
+	Time     []float64   // s
+	Value    [][]float64 // per outcome
+	First    []int       // indices into Time that belong to y1
+	Second   []int
+	Of       int // samples of the whole run
+}

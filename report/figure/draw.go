@@ -1,0 +1,854 @@
+package figure
+
+import (
+	"bytes"
+	"encoding/csv"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Options say where the SVG will stand.
+type Options struct {
+	Inline bool // in a page with Style: no style inside, label and not title
+	Digits int  // significant digits of the data attributes; 0: as many as read back to the same bits
+}
+
+// drawing collects the bytes of one figure.
+type drawing struct {
+	b bytes.Buffer
+	f *Figure
+	o Options
+}
+
+const (
+	defaultWidth = 720.0
+	gutter       = 14.0
+	heatClasses  = 7
+)
+
+// Draw returns the figure as SVG.
+func Draw(f *Figure, o Options) []byte {
+	d := &drawing{f: f, o: o}
+	w := f.Width
+	if w == 0 {
+		w = defaultWidth
+	}
+	columns := max(1, f.Columns)
+	legend, legendHeight := d.legend(w)
+	cell := (w - gutter*float64(columns-1)) / float64(columns)
+	var boxes []box
+	y := legendHeight
+	// Panels above one another have their vertical axes in one line.
+	left := make([]float64, columns)
+	for i := range f.Panels {
+		if !f.Panels[i].Polar {
+			left[i%columns] = math.Max(left[i%columns], leftMargin(&f.Panels[i]))
+		}
+	}
+	for i := 0; i < len(f.Panels); i += columns {
+		row := 0.0
+		for k := i; k < min(i+columns, len(f.Panels)); k++ {
+			b := layout(&f.Panels[k], cell, left[k-i])
+			b.x, b.y = float64(k-i)*(cell+gutter), y
+			boxes = append(boxes, b)
+			row = math.Max(row, b.height)
+		}
+		y += row + 6
+	}
+	height := math.Max(y, 20)
+	if f.Note != "" {
+		height += 14
+	}
+	fmt.Fprintf(&d.b, `<svg xmlns="http://www.w3.org/2000/svg" class="dtf" id="%s" viewBox="0 0 %s %s"`, Escape(f.ID), px(w), px(height))
+	if o.Inline {
+		fmt.Fprintf(&d.b, ` role="img" aria-label="%s">`, Escape(strings.TrimSpace(f.Title+". "+f.Desc)))
+	} else {
+		fmt.Fprintf(&d.b, ` width="%s" height="%s" role="img" aria-labelledby="%s-t %s-d"><title id="%s-t">%s</title><desc id="%s-d">%s</desc>`,
+			px(w), px(height), Escape(f.ID), Escape(f.ID), Escape(f.ID), Escape(f.Title), Escape(f.ID), Escape(f.Desc))
+		d.b.WriteString("\n<style>\n" + standalone() + "</style>\n")
+		fmt.Fprintf(&d.b, `<rect class="back" width="%s" height="%s"/>`, px(w), px(height))
+	}
+	d.b.WriteString("\n" + legend)
+	for i := range f.Panels {
+		if f.Panels[i].Polar {
+			d.polar(i, boxes[i])
+		} else {
+			d.cartesian(i, boxes[i])
+		}
+	}
+	if f.Note != "" {
+		d.text(4, height-4, "note", "", Shorten(f.Note, int(w/5.4)))
+	}
+	d.b.WriteString("</svg>\n")
+	return d.b.Bytes()
+}
+
+// box is where a panel stands: its corner, its size, and its plotting area.
+type box struct {
+	x, y, width, height      float64
+	left, top, right, bottom float64 // of the plotting area, from the corner
+}
+
+// leftMargin is the room for the labels of the vertical axis.
+func leftMargin(p *Panel) float64 {
+	_, y := p.ranges()
+	labels := 0.0
+	for i, t := range y.ticks(9) {
+		labels = math.Max(labels, textWidth(y.tickText(i, t), 10.5))
+	}
+	if y.Label != "" {
+		labels += 18
+	}
+	return labels + 10
+}
+
+func layout(p *Panel, width, left float64) box {
+	b := box{width: width, top: 8, left: left}
+	if p.Title != "" {
+		b.top += 17
+	}
+	if p.Polar {
+		b.height = b.top + polarHeight(p, width) + 10
+		return b
+	}
+	b.right = width - 8
+	if p.ZLabel != "" {
+		b.right -= 66
+	}
+	h := p.Height
+	if h == 0 {
+		h = 0.62 * (b.right - b.left)
+	}
+	b.bottom = b.top + h
+	b.height = b.bottom + 20
+	if p.X.Label != "" {
+		b.height += 18
+	}
+	return b
+}
+
+func (a *Axis) tickText(i int, v float64) string {
+	if a.Names != nil {
+		for k, t := range a.Ticks {
+			if t == v && k < len(a.Names) {
+				return Shorten(a.Names[k], 24)
+			}
+		}
+		return ""
+	}
+	return Number(v)
+}
+
+// Number writes a tick's number: no trailing zeros, a true minus sign, powers
+// of ten beyond a million and below a ten-thousandth.
+func Number(v float64) string {
+	if v == 0 {
+		return "0"
+	}
+	var s string
+	if a := math.Abs(v); a >= 1e6 || a < 1e-4 {
+		s = strconv.FormatFloat(v, 'e', -1, 64)
+		if m, e, ok := strings.Cut(s, "e"); ok {
+			if len(m) > 6 {
+				m = strconv.FormatFloat(v/math.Pow(10, math.Floor(math.Log10(a))), 'f', 2, 64)
+			}
+			n, _ := strconv.Atoi(e)
+			s = m + "·10" + superscript(n)
+			if m == "1" {
+				s = "10" + superscript(n)
+			}
+		}
+	} else {
+		s = strconv.FormatFloat(v, 'g', 6, 64)
+	}
+	return strings.Replace(s, "-", "−", 1)
+}
+
+func superscript(n int) string {
+	r := strings.NewReplacer("-", "⁻", "0", "⁰", "1", "¹", "2", "²", "3", "³", "4", "⁴", "5", "⁵", "6", "⁶", "7", "⁷", "8", "⁸", "9", "⁹")
+	return r.Replace(strconv.Itoa(n))
+}
+
+// panel opens a panel's group and its clipping area.
+func (d *drawing) panel(i int, b box, attributes string) {
+	fmt.Fprintf(&d.b, `<g class="panel" transform="translate(%s %s)" data-panel="%s"%s>`, px(b.x), px(b.y), Escape(d.f.Panels[i].Title), attributes)
+	d.b.WriteByte('\n')
+}
+
+func (d *drawing) text(x, y float64, class, anchor, s string) {
+	if s == "" {
+		return
+	}
+	fmt.Fprintf(&d.b, `<text x="%s" y="%s"`, px(x), px(y))
+	if class != "" {
+		fmt.Fprintf(&d.b, ` class="%s"`, class)
+	}
+	if anchor != "" {
+		fmt.Fprintf(&d.b, ` text-anchor="%s"`, anchor)
+	}
+	fmt.Fprintf(&d.b, ">%s</text>\n", Escape(s))
+}
+
+func (d *drawing) cartesian(i int, b box) {
+	p := &d.f.Panels[i]
+	x, y := p.ranges()
+	sx, sy := newScale(x, b.left, b.right), newScale(y, b.bottom, b.top)
+	d.panel(i, b, fmt.Sprintf(` data-xscale="%s" data-yscale="%s" data-xlabel="%s" data-ylabel="%s"`, sx, sy, Escape(x.Label), Escape(y.Label)))
+	d.text(b.left, 15, "title", "", Shorten(p.Title, max(8, int((b.width-b.left)/6.6))))
+	clip := fmt.Sprintf("%s-c%d", d.f.ID, i)
+	fmt.Fprintf(&d.b, `<clipPath id="%s"><rect x="%s" y="%s" width="%s" height="%s"/></clipPath>`, Escape(clip), px(b.left), px(b.top), px(b.right-b.left), px(b.bottom-b.top))
+	d.b.WriteByte('\n')
+	// Shading lies below the grid, everything else above it.
+	d.marks(p, clip, true, sx, sy, nil)
+	wide := math.Max(textWidth(Number(round3(x.Min)), 10.5), textWidth(Number(round3(x.Max)), 10.5))
+	nx := max(3, int((b.right-b.left)/math.Max(44, wide+16)))
+	grid, ticks := "", ""
+	for k, t := range x.ticks(nx) {
+		v := px(sx.at(t))
+		grid += "M" + v + " " + px(b.top) + "V" + px(b.bottom)
+		label := x.tickText(k, t)
+		at := math.Min(sx.at(t), b.width-textWidth(label, 10.5)/2) // the last one stays on the paper
+		ticks += fmt.Sprintf(`<text x="%s" y="%s" class="tick" text-anchor="middle">%s</text>`+"\n", px(at), px(b.bottom+15), Escape(label))
+	}
+	for k, t := range y.ticks(max(4, min(9, int((b.bottom-b.top)/26)))) {
+		v := sy.at(t)
+		grid += "M" + px(b.left) + " " + px(v) + "H" + px(b.right)
+		ticks += fmt.Sprintf(`<text x="%s" y="%s" class="tick" text-anchor="end">%s</text>`+"\n", px(b.left-6), px(v+3.6), Escape(y.tickText(k, t)))
+	}
+	if grid != "" && p.ZLabel == "" { // cells show their own grid
+		fmt.Fprintf(&d.b, `<path class="grid" d="%s"/>`+"\n", grid)
+	}
+	d.marks(p, clip, false, sx, sy, nil)
+	fmt.Fprintf(&d.b, `<path class="axis" d="M%s %sV%sH%s"/>`+"\n", px(b.left), px(b.top), px(b.bottom), px(b.right))
+	d.b.WriteString(ticks)
+	d.text((b.left+b.right)/2, b.bottom+33, "", "middle", Shorten(x.Label, max(10, int((b.right-b.left)/5.5))))
+	if y.Label != "" {
+		yc := (b.top + b.bottom) / 2
+		fmt.Fprintf(&d.b, `<text transform="translate(11 %s) rotate(-90)" text-anchor="middle">%s</text>`+"\n", px(yc), Escape(Shorten(y.Label, max(10, int((b.bottom-b.top)/5)))))
+	}
+	if p.ZLabel != "" {
+		d.key(p, b)
+	}
+	d.b.WriteString("</g>\n")
+}
+
+// key draws the scale of the cells' colours.
+func (d *drawing) key(p *Panel, b box) {
+	x, h := b.right+14, (b.bottom-b.top)/heatClasses
+	for k := range heatClasses {
+		fmt.Fprintf(&d.b, `<rect class="h%d" x="%s" y="%s" width="11" height="%s"/>`, k, px(x), px(b.bottom-float64(k+1)*h), px(h))
+	}
+	d.b.WriteByte('\n')
+	for k := 0; k <= heatClasses; k++ {
+		v := p.ZMin + (p.ZMax-p.ZMin)*float64(k)/heatClasses
+		d.text(x+15, b.bottom-float64(k)*h+3.5, "tick", "", Number(round3(v)))
+	}
+	fmt.Fprintf(&d.b, `<text transform="translate(%s %s) rotate(-90)" text-anchor="middle">%s</text>`+"\n", px(b.width-3), px((b.top+b.bottom)/2), Escape(Shorten(p.ZLabel, int((b.bottom-b.top)/5))))
+}
+
+// round3 rounds to three significant digits.
+func round3(v float64) float64 {
+	r, err := strconv.ParseFloat(strconv.FormatFloat(v, 'g', 3, 64), 64)
+	if err != nil {
+		return v
+	}
+	return r
+}
+
+// polarPlace maps angle and radius to pixels.
+type polarPlace struct {
+	cx, cy float64
+	r      scale
+}
+
+func (q polarPlace) at(theta, radius float64, left bool) (float64, float64) {
+	r := math.Max(0, q.r.at(radius))
+	s, c := math.Sincos(math.Mod(theta, 360) * math.Pi / 180)
+	if left {
+		c = -c
+	}
+	return q.cx + r*c, q.cy - r*s
+}
+
+// polarSpan is the largest angle drawn in half panels.
+func polarSpan(p *Panel) (lo, hi float64) {
+	x, _ := p.ranges()
+	return x.Min, x.Max
+}
+
+func polarHeight(p *Panel, width float64) float64 {
+	r := polarRadius(p, width)
+	lo, hi := polarSpan(p)
+	up, down := 1.0, 1.0
+	if p.Dual {
+		up, down = math.Max(0.3, math.Sin(math.Min(90, hi)*math.Pi/180)), math.Max(0.3, -math.Sin(math.Max(-90, lo)*math.Pi/180))
+	}
+	h := r*(up+down) + 34
+	if p.Y.Label != "" {
+		h += 16
+	}
+	return h
+}
+
+func polarRadius(p *Panel, width float64) float64 {
+	if p.Dual {
+		return width/2 - 26
+	}
+	return width/2 - 30
+}
+
+func (d *drawing) polar(i int, b box) {
+	p := &d.f.Panels[i]
+	x, y := p.ranges()
+	radius := polarRadius(p, b.width)
+	lo, hi := x.Min, x.Max
+	up := 1.0
+	if p.Dual {
+		lo, hi = math.Max(-90, lo), math.Min(90, hi)
+		up = math.Max(0.3, math.Sin(hi*math.Pi/180))
+	} else {
+		lo, hi = -180, 180
+	}
+	q := polarPlace{cx: b.width / 2, cy: b.top + 18 + radius*up, r: newScale(y, 0, radius)}
+	d.panel(i, b, fmt.Sprintf(` data-polar="%s %s %s" data-yscale="%s" data-xlabel="%s" data-ylabel="%s"`, px(q.cx), px(q.cy), strconv.FormatBool(p.Dual), q.r, Escape(x.Label), Escape(y.Label)))
+	d.text(b.width/2, 14, "title", "middle", Shorten(p.Title, max(8, int(b.width/6.8))))
+	clip := fmt.Sprintf("%s-c%d", d.f.ID, i)
+	fmt.Fprintf(&d.b, `<clipPath id="%s"><circle cx="%s" cy="%s" r="%s"/></clipPath>`+"\n", Escape(clip), px(q.cx), px(q.cy), px(radius))
+	sides := []bool{false}
+	if p.Dual {
+		sides = []bool{false, true}
+	}
+	grid, ticks := "", ""
+	rt := y.ticks(4)
+	arc := func(r float64, left bool) string {
+		if !p.Dual {
+			return fmt.Sprintf("M%s %sa%s %s 0 1 0 %s 0a%s %s 0 1 0 %s 0", px(q.cx-r), px(q.cy), px(r), px(r), px(2*r), px(r), px(r), px(-2*r))
+		}
+		s0, c0 := math.Sincos(lo * math.Pi / 180)
+		s1, c1 := math.Sincos(hi * math.Pi / 180)
+		sign, sweep := 1.0, 0
+		if left {
+			sign, sweep = -1, 1
+		}
+		large := 0
+		if hi-lo > 180 {
+			large = 1
+		}
+		return fmt.Sprintf("M%s %sA%s %s 0 %d %d %s %s", px(q.cx+sign*r*c0), px(q.cy-r*s0), px(r), px(r), large, sweep, px(q.cx+sign*r*c1), px(q.cy-r*s1))
+	}
+	for _, left := range sides {
+		for _, t := range rt {
+			if r := q.r.at(t); r > 0.5 && r <= radius+0.5 {
+				grid += arc(r, left)
+			}
+		}
+		for _, t := range polarTicks(lo, hi, p.Dual) {
+			ax, ay := q.at(t, y.Min, left)
+			bx, by := q.at(t, y.Max, left)
+			grid += fmt.Sprintf("M%s %sL%s %s", px(ax), px(ay), px(bx), px(by))
+			s, c := math.Sincos(t * math.Pi / 180)
+			anchor := "start"
+			if left {
+				c = -c
+			}
+			switch {
+			case math.Abs(c) < 0.2:
+				anchor = "middle"
+			case c < 0:
+				anchor = "end"
+			}
+			ticks += fmt.Sprintf(`<text x="%s" y="%s" class="tick" text-anchor="%s">%s°</text>`+"\n", px(q.cx+(radius+4)*c), px(q.cy-(radius+5)*s+3.6), anchor, Escape(Number(t)))
+		}
+	}
+	fmt.Fprintf(&d.b, `<path class="grid" d="%s"/>`+"\n", grid)
+	d.marks(p, clip, true, scale{}, scale{}, &q)
+	d.marks(p, clip, false, scale{}, scale{}, &q)
+	d.b.WriteString(ticks)
+	// Radius labels stand on the axis that parts the halves, or at −75°.
+	for _, t := range rt {
+		r := q.r.at(t)
+		if r > radius+0.5 || r < 0 {
+			continue
+		}
+		if p.Dual {
+			d.text(q.cx, q.cy-r*up-2, "tick", "middle", Number(t))
+			continue
+		}
+		d.text(q.cx+r*0.26+2, q.cy+r*0.966, "tick", "", Number(t))
+	}
+	d.text(b.width/2, b.height-4, "note", "middle", Shorten(y.Label, max(8, int(b.width/5.4))))
+	if p.Dual {
+		d.text(q.cx-radius, 14+15, "note", "", p.Sides[0])
+		d.text(q.cx+radius, 14+15, "note", "end", p.Sides[1])
+	}
+	d.b.WriteString("</g>\n")
+}
+
+func polarTicks(lo, hi float64, dual bool) []float64 {
+	var out []float64
+	for t := -180.0; t <= 180; t += 30 {
+		if t >= lo-1e-9 && t <= hi+1e-9 && (dual || t > -180) {
+			out = append(out, t)
+		}
+	}
+	return out
+}
+
+// marks draws the panel's marks; below: those that lie under the grid.
+func (d *drawing) marks(p *Panel, clip string, below bool, sx, sy scale, q *polarPlace) {
+	fmt.Fprintf(&d.b, `<g clip-path="url(#%s)">`+"\n", Escape(clip))
+	for k := range p.Marks {
+		m := &p.Marks[k]
+		if (m.Kind == Span || m.Kind == Cells) != below {
+			continue
+		}
+		d.mark(p, m, sx, sy, q)
+	}
+	d.b.WriteString("</g>\n")
+	for k := range p.Marks { // labels may stand outside
+		if m := &p.Marks[k]; !below && m.Kind == Labels {
+			fmt.Fprintf(&d.b, `<g class="mark" data-series="%s"%s>`, Escape(m.Name), d.data(m))
+			for i := range m.X {
+				if i < len(m.Text) {
+					d.text(sx.at(m.X[i]), math.Max(sy.b+9, sy.at(m.Y[i])-5), "lab "+m.Class, "middle", Shorten(m.Text[i], 24))
+				}
+			}
+			d.b.WriteString("</g>\n")
+		}
+	}
+}
+
+func finite(v ...float64) bool {
+	for _, x := range v {
+		if math.IsNaN(x) || math.IsInf(x, 0) {
+			return false
+		}
+	}
+	return true
+}
+
+// drawable tells whether the numbers have a place on paper.
+func drawable(v ...float64) bool {
+	for _, x := range v {
+		if math.IsNaN(x) || math.Abs(x) > far {
+			return false
+		}
+	}
+	return true
+}
+
+func (d *drawing) mark(p *Panel, m *Mark, sx, sy scale, q *polarPlace) {
+	if m.Kind == Labels {
+		return
+	}
+	at := func(x, y float64) (float64, float64) { return sx.at(x), sy.at(y) }
+	if q != nil {
+		at = func(x, y float64) (float64, float64) { return q.at(x, y, m.Left) }
+	}
+	ok := func(x, y float64) bool {
+		return drawable(x, y) && !(sx.log && x <= 0) && !(sy.log && y <= 0)
+	}
+	fmt.Fprintf(&d.b, `<g class="mark" data-series="%s" data-kind="%s"%s%s>`, Escape(m.Name), kindNames[m.Kind], leftAttribute(m), d.data(m))
+	path := func(class, s string) {
+		if s != "" {
+			fmt.Fprintf(&d.b, `<path class="%s" d="%s"/>`, class, s)
+		}
+	}
+	line := "line " + m.Class
+	if m.Dashed {
+		line += " dashed"
+	}
+	if m.Thin {
+		line += " thin"
+	}
+	switch m.Kind {
+	case Points:
+		outlines := m.points(at, ok)
+		if m.Class == "measured" { // on cells of any colour
+			path("halo", outlines)
+		}
+		path(m.pointClass(), outlines)
+	case Bars:
+		var s strings.Builder
+		for i := range m.X {
+			if ok(m.X[i], m.Lo[i]) && ok(m.X[i], m.Hi[i]) {
+				x, a := at(m.X[i], m.Lo[i])
+				_, b := at(m.X[i], m.Hi[i])
+				fmt.Fprintf(&s, "M%s %sV%sM%s %sh6m-6 0M%s %sh6", px(x), px(a), px(b), px(x-3), px(a), px(x-3), px(b))
+			}
+		}
+		path("bar "+m.Class, s.String())
+		path(m.pointClass(), m.points(at, ok))
+	case Line:
+		path(line, d.polyline(m.X, m.Y, at, ok, q != nil))
+	case Band:
+		var s strings.Builder
+		for i := 0; i < len(m.X); {
+			if !ok(m.X[i], m.Lo[i]) || !drawable(m.Hi[i]) {
+				i++
+				continue
+			}
+			j := i
+			for j < len(m.X) && ok(m.X[j], m.Lo[j]) && drawable(m.Hi[j]) {
+				j++
+			}
+			up := d.polyline(m.X[i:j], m.Hi[i:j], at, ok, q != nil)
+			down := d.polyline(reversed(m.X[i:j]), reversed(m.Lo[i:j]), at, ok, q != nil)
+			s.WriteString(up + "L" + strings.TrimPrefix(down, "M") + "Z")
+			i = j
+		}
+		path("band "+m.Class, s.String())
+	case Span:
+		for i := range m.Lo {
+			a, b := sx.at(m.Lo[i]), sx.at(m.Hi[i])
+			path("band "+m.Class, fmt.Sprintf("M%s %sH%sV%sH%sZ", px(a), px(sy.a), px(b), px(sy.b), px(a)))
+		}
+	case Rule:
+		s := ""
+		for _, v := range m.Y {
+			s += fmt.Sprintf("M%s %sH%s", px(sx.a), px(sy.at(v)), px(sx.b))
+		}
+		for _, v := range m.X {
+			s += fmt.Sprintf("M%s %sV%s", px(sx.at(v)), px(sy.a), px(sy.b))
+		}
+		path(line, s)
+	case Steps:
+		var s strings.Builder
+		for i := range m.Y {
+			if ok(m.Lo[i], m.Y[i]) && ok(m.Hi[i], m.Y[i]) {
+				fmt.Fprintf(&s, "M%s %sH%s", px(sx.at(m.Lo[i])), px(sy.at(m.Y[i])), px(sx.at(m.Hi[i])))
+			}
+		}
+		path(line, s.String())
+	case Cells:
+		by := make([]strings.Builder, heatClasses)
+		var none strings.Builder
+		for i := range m.X {
+			a, b := sx.at(m.X[i]-m.DX/2), sy.at(m.Y[i]+m.DY/2)
+			rect := fmt.Sprintf("M%s %sH%sV%sH%sZ", px(a), px(b), px(sx.at(m.X[i]+m.DX/2)), px(sy.at(m.Y[i]-m.DY/2)), px(a))
+			if !finite(m.Z[i]) {
+				none.WriteString(rect)
+				continue
+			}
+			k := 0
+			if p.ZMax > p.ZMin {
+				k = int(heatClasses * (m.Z[i] - p.ZMin) / (p.ZMax - p.ZMin))
+			}
+			k = max(0, min(heatClasses-1, k))
+			by[k].WriteString(rect)
+		}
+		path("hn", none.String())
+		for k := range by {
+			path(fmt.Sprintf("h%d", k), by[k].String())
+		}
+	}
+	d.b.WriteString("</g>\n")
+}
+
+var kindNames = [...]string{"points", "line", "band", "bars", "span", "rule", "steps", "cells", "labels"}
+
+func leftAttribute(m *Mark) string {
+	if m.Left {
+		return ` data-left="true"`
+	}
+	return ""
+}
+
+func reversed(v []float64) []float64 {
+	out := make([]float64, len(v))
+	for i, x := range v {
+		out[len(v)-1-i] = x
+	}
+	return out
+}
+
+// polyline joins the points; in polar panels a straight piece in angle and
+// radius is a curve on paper.
+func (d *drawing) polyline(xs, ys []float64, at func(x, y float64) (float64, float64), ok func(x, y float64) bool, polar bool) string {
+	var s strings.Builder
+	pen := "M"
+	for i := range xs {
+		if !ok(xs[i], ys[i]) {
+			pen = "M"
+			continue
+		}
+		if polar && pen == "L" {
+			n := int(math.Min(144, math.Ceil(math.Abs(xs[i]-xs[i-1])/2.5)))
+			for k := 1; k < n; k++ {
+				t := float64(k) / float64(n)
+				x, y := at(xs[i-1]+t*(xs[i]-xs[i-1]), ys[i-1]+t*(ys[i]-ys[i-1]))
+				s.WriteString("L" + px(x) + " " + px(y))
+			}
+		}
+		x, y := at(xs[i], ys[i])
+		s.WriteString(pen + px(x) + " " + px(y))
+		pen = "L"
+	}
+	return s.String()
+}
+
+func (m *Mark) pointClass() string {
+	c := m.Class
+	if c == "" {
+		c = "mean"
+	}
+	switch m.Shape {
+	case "ring", "cross":
+		if c == "measured" {
+			return c
+		}
+		return "ring " + c
+	}
+	return "dot " + c
+}
+
+// points are one path of all points' outlines.
+func (m *Mark) points(at func(x, y float64) (float64, float64), ok func(x, y float64) bool) string {
+	r := m.Size
+	if r == 0 {
+		r = 2.4
+	}
+	var s strings.Builder
+	for i := range m.X {
+		if !ok(m.X[i], m.Y[i]) {
+			continue
+		}
+		x, y := at(m.X[i], m.Y[i])
+		s.WriteString(outline(m.Shape, x, y, r))
+	}
+	return s.String()
+}
+
+func outline(shape string, x, y, r float64) string {
+	switch shape {
+	case "square":
+		return fmt.Sprintf("M%s %sh%sv%sh%sz", px(x-r*.9), px(y-r*.9), px(1.8*r), px(1.8*r), px(-1.8*r))
+	case "diamond":
+		return fmt.Sprintf("M%s %sl%s %sl%s %sl%s %sz", px(x-1.3*r), px(y), px(1.3*r), px(-1.3*r), px(1.3*r), px(1.3*r), px(-1.3*r), px(1.3*r))
+	case "cross":
+		return fmt.Sprintf("M%s %sl%s %sm0 %sl%s %s", px(x-r), px(y-r), px(2*r), px(2*r), px(-2*r), px(-2*r), px(2*r))
+	}
+	return fmt.Sprintf("M%s %sa%s %s 0 1 0 %s 0a%s %s 0 1 0 %s 0", px(x-r), px(y), px(r), px(r), px(2*r), px(r), px(r), px(-2*r))
+}
+
+// data writes the mark's numbers as attributes.
+func (d *drawing) data(m *Mark) string {
+	var b strings.Builder
+	list := func(name string, v []float64) {
+		if len(v) == 0 {
+			return
+		}
+		b.WriteString(" data-" + name + `="`)
+		for i, x := range v {
+			if i > 0 {
+				b.WriteByte(' ')
+			}
+			b.WriteString(d.value(x))
+		}
+		b.WriteByte('"')
+	}
+	list("x", m.X)
+	list("y", m.Y)
+	list("lo", m.Lo)
+	list("hi", m.Hi)
+	list("z", m.Z)
+	return b.String()
+}
+
+func (d *drawing) value(v float64) string {
+	if !finite(v) {
+		return "-"
+	}
+	digits := d.o.Digits
+	if digits == 0 {
+		digits = -1
+	}
+	return strconv.FormatFloat(v, 'g', digits, 64)
+}
+
+func (s scale) String() string {
+	kind := "lin"
+	if s.log {
+		kind = "log"
+	}
+	f := func(v float64) string { return strconv.FormatFloat(v, 'g', 9, 64) }
+	return strings.Join([]string{kind, f(s.min), f(s.max), px(s.a), px(s.b)}, " ")
+}
+
+// px writes a coordinate to a tenth of a pixel: at the width of a page, a
+// fiftieth of a millimetre.
+func px(v float64) string {
+	s := strings.TrimSuffix(strconv.FormatFloat(v, 'f', 1, 64), ".0")
+	if s == "-0" {
+		return "0"
+	}
+	return s
+}
+
+// legend lays the entries out in rows, as wide as the figure.
+func (d *drawing) legend(width float64) (svg string, height float64) {
+	type entry struct {
+		m    *Mark
+		name string
+	}
+	var entries []entry
+	seen := map[string]bool{}
+	for i := range d.f.Panels {
+		for k := range d.f.Panels[i].Marks {
+			m := &d.f.Panels[i].Marks[k]
+			if m.Name == "" || m.Quiet || seen[m.Name] {
+				continue
+			}
+			seen[m.Name] = true
+			entries = append(entries, entry{m, Shorten(m.Name, 60)})
+		}
+	}
+	if len(entries) == 0 {
+		return "", 0
+	}
+	var b strings.Builder
+	b.WriteString(`<g class="legend">` + "\n")
+	x, y := 4.0, 12.0
+	for _, e := range entries {
+		w := 30 + textWidth(e.name, 11) + 16
+		if x > 4 && x+w > width {
+			x, y = 4, y+18
+		}
+		b.WriteString(swatch(e.m, x, y))
+		fmt.Fprintf(&b, `<text x="%s" y="%s">%s</text>`+"\n", px(x+28), px(y+4), Escape(e.name))
+		x += w
+	}
+	b.WriteString("</g>\n")
+	return b.String(), y + 14
+}
+
+func swatch(m *Mark, x, y float64) string {
+	dash := ""
+	if m.Dashed {
+		dash = " dashed"
+	}
+	switch m.Kind {
+	case Band, Span:
+		return fmt.Sprintf(`<rect class="band %s" x="%s" y="%s" width="22" height="10"/>`, m.Class, px(x), px(y-5))
+	case Points:
+		return fmt.Sprintf(`<path class="%s" d="%s"/>`, m.pointClass(), outline(m.Shape, x+11, y, math.Max(m.Size, 2.6)))
+	case Bars:
+		return fmt.Sprintf(`<path class="bar %s" d="M%s %sv12m-3 0h6m-6 -12h6"/><path class="%s" d="%s"/>`, m.Class, px(x+11), px(y-6), m.pointClass(), outline(m.Shape, x+11, y, 2.6))
+	case Labels:
+		return ""
+	}
+	return fmt.Sprintf(`<path class="line %s%s" d="M%s %sh22"/>`, m.Class, dash, px(x), px(y))
+}
+
+// textWidth estimates the width of a text in a sans serif of that size; no font
+// is asked, so that the same figure is drawn everywhere.
+func textWidth(s string, size float64) float64 {
+	w := 0.0
+	for _, r := range s {
+		switch {
+		case strings.ContainsRune("iljI.,:;'|!()[] ", r):
+			w += 0.3
+		case strings.ContainsRune("mwMW", r):
+			w += 0.85
+		case unicode.IsUpper(r):
+			w += 0.68
+		case unicode.In(r, unicode.Mn):
+		case r > 0x2e80:
+			w += 1
+		default:
+			w += 0.56
+		}
+	}
+	return w * size
+}
+
+// Shorten cuts the middle out of a text longer than n characters.
+func Shorten(s string, n int) string {
+	if utf8.RuneCountInString(s) <= n || n < 2 {
+		return s
+	}
+	r := []rune(s)
+	tail := (n - 1) / 3
+	return string(r[:n-1-tail]) + "…" + string(r[len(r)-tail:])
+}
+
+// Escape makes a text safe in XML and HTML, as text and as an attribute in
+// double quotes. Characters that XML forbids and those that turn the direction
+// of the text around become "�".
+func Escape(s string) string {
+	var b strings.Builder
+	for _, r := range s {
+		switch {
+		case r == '&':
+			b.WriteString("&amp;")
+		case r == '<':
+			b.WriteString("&lt;")
+		case r == '>':
+			b.WriteString("&gt;")
+		case r == '"':
+			b.WriteString("&#34;")
+		case r == '\'':
+			b.WriteString("&#39;")
+		case r == '\t' || r == '\n' || r == '\r' || r == 0x85 || r == 0x2028 || r == 0x2029:
+			b.WriteByte(' ')
+		case r == 0x200c || r == 0x200d || r == 0x2068 || r == 0x2069: // joiners, isolates
+			b.WriteRune(r)
+		case unicode.IsControl(r) || unicode.In(r, unicode.Cf, unicode.Co, unicode.Cs) || r == utf8.RuneError || r&0xfffe == 0xfffe:
+			b.WriteRune(utf8.RuneError)
+		default:
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}
+
+// CSV returns the numbers behind the figure, one row per point of each mark;
+// numbers read back to the same bits, what is absent is empty.
+func (f *Figure) CSV() []byte {
+	var b bytes.Buffer
+	w := csv.NewWriter(&b)
+	put := func(row ...string) {
+		if err := w.Write(row); err != nil {
+			panic("figure: write to memory: " + err.Error())
+		}
+	}
+	put("panel", "series", "x_quantity", "y_quantity", "x", "y", "lo", "hi", "z", "z_quantity", "text")
+	for i := range f.Panels {
+		p := &f.Panels[i]
+		for k := range p.Marks {
+			m := &p.Marks[k]
+			n := max(len(m.X), len(m.Y), len(m.Lo))
+			get := func(v []float64, i int) string {
+				if i >= len(v) || !finite(v[i]) {
+					return ""
+				}
+				return strconv.FormatFloat(v[i], 'g', -1, 64)
+			}
+			for j := range n {
+				text := ""
+				if j < len(m.Text) {
+					text = m.Text[j]
+				}
+				z := ""
+				if m.Kind == Cells {
+					z = p.ZLabel
+				}
+				put(plain(p.Title), plain(m.Name), plain(p.X.Label), plain(p.Y.Label), get(m.X, j), get(m.Y, j), get(m.Lo, j), get(m.Hi, j), get(m.Z, j), plain(z), plain(text))
+			}
+		}
+	}
+	w.Flush()
+	return b.Bytes()
+}
+
+// plain keeps a text from being taken for a formula by a spreadsheet.
+func plain(s string) string {
+	if s != "" && strings.ContainsRune("=+-@\t\r", rune(s[0])) {
+		return "'" + s
+	}
+	return s
+}

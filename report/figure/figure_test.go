@@ -1,0 +1,325 @@
+package figure
+
+import (
+	"bytes"
+	"encoding/csv"
+	"encoding/xml"
+	"flag"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden figures")
+
+// every is a figure with a mark of each kind, in Cartesian and polar panels.
+func every() *Figure {
+	x := []float64{-60, -30, 0, 30, 60}
+	y := []float64{52, 55.5, 58.25, 54, 50}
+	return &Figure{
+		ID: "every", Title: "Every kind of mark", Desc: "Made for a test.", Note: "Invented data.", Columns: 2,
+		Panels: []Panel{
+			{
+				Title: "Cartesian", X: Axis{Label: "angle (deg)"}, Y: Axis{Label: "level (dB)"},
+				Marks: []Mark{
+					{Kind: Span, Name: "range", Class: "span", Lo: []float64{-30}, Hi: []float64{30}},
+					{Kind: Band, Name: "band", Class: "total", X: x, Lo: []float64{50, 53, math.NaN(), 52, 48}, Hi: []float64{54, 58, math.NaN(), 56, 52}},
+					{Kind: Line, Name: "line", Class: "mean", X: x, Y: y},
+					{Kind: Points, Name: "points", Class: "test", Shape: "diamond", X: x, Y: y},
+					{Kind: Bars, Name: "bars", Class: "epi", X: x, Y: y, Lo: []float64{51, 54, 57, 53, 49}, Hi: []float64{53, 57, 60, 55, 51}},
+					{Kind: Rule, Class: "grey", Y: []float64{55}, Dashed: true},
+					{Kind: Labels, Name: "labels", Quiet: true, Class: "test", X: x[2:3], Y: y[2:3], Text: []string{"top"}},
+				},
+			},
+			{
+				Title: "Cells", X: Axis{Label: "a"}, Y: Axis{Label: "b"}, ZLabel: "z", ZMax: 3,
+				Marks: []Mark{
+					{Kind: Cells, Name: "cells", Quiet: true, X: []float64{1, 2, 1, 2}, Y: []float64{1, 1, 2, 2}, Z: []float64{0, 1.5, math.NaN(), 3}, DX: 1, DY: 1},
+					{Kind: Points, Name: "measured", Class: "measured", Shape: "ring", X: []float64{1}, Y: []float64{2}},
+				},
+			},
+			{
+				Title: "Dual", Polar: true, Dual: true, Sides: [2]string{"left", "right"}, X: Axis{Label: "angle"}, Y: Axis{Label: "level (dB)", Min: 40, Max: 60},
+				Marks: []Mark{
+					{Kind: Band, Name: "band", Class: "total", X: x, Lo: []float64{50, 53, 56, 52, 48}, Hi: []float64{54, 58, 60, 56, 52}},
+					{Kind: Line, Name: "line", Class: "mean", X: x, Y: y},
+					{Kind: Line, Name: "mirrored", Class: "aux", X: x, Y: y, Left: true},
+				},
+			},
+			{
+				Title: "Logarithmic", X: Axis{Label: "f (Hz)", Log: true}, Y: Axis{Label: "p", Log: true},
+				Marks: []Mark{{Kind: Steps, Name: "steps", Class: "floor", X: []float64{10, 100}, Lo: []float64{5, 50}, Hi: []float64{50, 500}, Y: []float64{1e-3, 10}}},
+			},
+		},
+	}
+}
+
+// TestGolden compares figures with files that were rasterised and looked at
+// when they were made.
+func TestGolden(t *testing.T) {
+	for name, got := range map[string][]byte{"every.svg": Draw(every(), Options{}), "every-inline.svg": Draw(every(), Options{Inline: true, Digits: 5}), "every.csv": every().CSV(), "style.css": []byte(Style())} {
+		path := filepath.Join("testdata", name)
+		if *update {
+			if err := os.WriteFile(path, got, 0o644); err != nil {
+				t.Fatal(err)
+			}
+			continue
+		}
+		want, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Equal(got, want) {
+			t.Errorf("%s differs (go test -update, then look at it)", name)
+		}
+	}
+}
+
+// element is what a reader of SVG sees.
+type element struct {
+	XMLName  xml.Name
+	Attrs    []xml.Attr `xml:",any,attr"`
+	Text     string     `xml:",chardata"`
+	Children []element  `xml:",any"`
+}
+
+func (e *element) attr(name string) string {
+	for _, a := range e.Attrs {
+		if a.Name.Local == name {
+			return a.Value
+		}
+	}
+	return ""
+}
+
+func (e *element) walk(f func(*element)) {
+	f(e)
+	for i := range e.Children {
+		e.Children[i].walk(f)
+	}
+}
+
+func parse(t interface{ Fatal(...any) }, svg []byte) *element {
+	e := &element{}
+	d := xml.NewDecoder(bytes.NewReader(svg))
+	d.Strict = true
+	if err := d.Decode(e); err != nil {
+		t.Fatal(err, string(svg))
+	}
+	return e
+}
+
+// TestDataAttributes reads the numbers back from the picture: every one must
+// have the bits it was drawn from. The CSV holds the same.
+func TestDataAttributes(t *testing.T) {
+	f := every()
+	f.Panels[0].Marks[2].Y[1] = 1.0 / 3 // no short decimal
+	f.Panels[0].Marks[2].Y[2] = math.Nextafter(58, 59)
+	got := map[string][]string{}
+	panel := ""
+	parse(t, Draw(f, Options{})).walk(func(e *element) {
+		if strings.HasPrefix(e.attr("class"), "panel") {
+			panel = e.attr("data-panel")
+		}
+		if e.attr("class") == "mark" {
+			for _, q := range []string{"x", "y", "lo", "hi", "z"} {
+				got[panel+"|"+e.attr("data-series")+"|"+q] = strings.Fields(e.attr("data-" + q))
+			}
+		}
+	})
+	rows, err := csv.NewReader(bytes.NewReader(f.CSV())).ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	column := map[string]int{}
+	for i, h := range rows[0] {
+		column[h] = i
+	}
+	table := map[string][]string{}
+	for _, r := range rows[1:] {
+		for _, q := range []string{"x", "y", "lo", "hi", "z"} {
+			k := r[0] + "|" + r[1] + "|" + q
+			table[k] = append(table[k], r[column[q]])
+		}
+	}
+	for _, p := range f.Panels {
+		for _, m := range p.Marks {
+			for q, v := range map[string][]float64{"x": m.X, "y": m.Y, "lo": m.Lo, "hi": m.Hi, "z": m.Z} {
+				key := p.Title + "|" + m.Name + "|" + q
+				if len(got[key]) != len(v) {
+					t.Errorf("%s: %d numbers, drawn from %d", key, len(got[key]), len(v))
+					continue
+				}
+				for i := range v {
+					back, err := strconv.ParseFloat(got[key][i], 64)
+					if math.IsNaN(v[i]) {
+						if got[key][i] != "-" || table[key][i] != "" {
+							t.Errorf("%s[%d]: no number is %q, in the CSV %q", key, i, got[key][i], table[key][i])
+						}
+						continue
+					}
+					if err != nil || back != v[i] {
+						t.Errorf("%s[%d] = %q, drawn from %v", key, i, got[key][i], v[i])
+					}
+					if again, err := strconv.ParseFloat(table[key][i], 64); err != nil || again != v[i] {
+						t.Errorf("CSV %s[%d] = %q, drawn from %v", key, i, table[key][i], v[i])
+					}
+				}
+			}
+		}
+	}
+}
+
+// TestPlaces checks where marks are drawn against positions worked out by hand:
+// a panel of known range, its corners and its middle.
+func TestPlaces(t *testing.T) {
+	f := &Figure{ID: "p", Width: 400, Panels: []Panel{{X: Axis{Min: 0, Max: 10}, Y: Axis{Min: 0, Max: 4, Ticks: []float64{}}, Height: 100, Marks: []Mark{{Kind: Line, Name: "l", Quiet: true, Class: "mean", X: []float64{0, 5, 10}, Y: []float64{0, 2, 4}}}}}}
+	// Without labels the plotting area begins 10 px from the left (no tick is
+	// drawn), ends 8 px from the right, and begins 8 px from the top.
+	want := "M10 108L201 58L392 8"
+	found := ""
+	parse(t, Draw(f, Options{})).walk(func(e *element) {
+		if e.attr("class") == "line mean" {
+			found = e.attr("d")
+		}
+	})
+	if found != want {
+		t.Errorf("drawn at %s, want %s", found, want)
+	}
+	// A dual polar panel 400 wide: its centre is at 200, radius 200 − 26 = 174;
+	// 0° at full radius lies 174 right of the centre, mirrored 174 left of it;
+	// 90° at half radius 87 above it.
+	f.Panels[0] = Panel{Polar: true, Dual: true, X: Axis{Min: -90, Max: 90}, Y: Axis{Min: 0, Max: 1}, Marks: []Mark{
+		{Kind: Line, Name: "r", Quiet: true, Class: "mean", X: []float64{0}, Y: []float64{1}},
+		{Kind: Line, Name: "l", Quiet: true, Class: "aux", X: []float64{0}, Y: []float64{1}, Left: true},
+		{Kind: Line, Name: "u", Quiet: true, Class: "test", X: []float64{90}, Y: []float64{0.5}},
+	}}
+	at := map[string]string{}
+	parse(t, Draw(f, Options{})).walk(func(e *element) {
+		if strings.HasPrefix(e.attr("class"), "line ") {
+			at[e.attr("class")] = e.attr("d")
+		}
+	})
+	// Top margin 8 + 18, radius 174: the centre is at 200, 200.
+	for class, want := range map[string]string{"line mean": "M374 200", "line aux": "M26 200", "line test": "M200 113"} {
+		if at[class] != want {
+			t.Errorf("%s at %q, want %q", class, at[class], want)
+		}
+	}
+}
+
+// TestNice holds for any range: ticks lie inside, ascend in equal steps of 1,
+// 2, 2.5 or 5 times a power of ten, and are no more than asked for and one.
+func TestNice(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		lo := rapid.Float64Range(-1e3, 1e3).Draw(t, "lo")
+		w := math.Pow(10, rapid.Float64Range(-3, 6).Draw(t, "width"))
+		n := rapid.IntRange(2, 12).Draw(t, "n")
+		ticks := Nice(lo, lo+w, n)
+		if len(ticks) == 0 || len(ticks) > n+1 {
+			t.Fatalf("%d ticks between %v and %v, asked for %d", len(ticks), lo, lo+w, n)
+		}
+		for i, v := range ticks {
+			if v < lo-1e-6*w || v > lo+w+1e-6*w {
+				t.Fatalf("%v is outside %v, %v", v, lo, lo+w)
+			}
+			if i > 0 && math.Abs((v-ticks[i-1])-(ticks[1]-ticks[0])) > 1e-6*w {
+				t.Fatalf("steps differ: %v", ticks)
+			}
+		}
+		if len(ticks) > 1 {
+			s := ticks[1] - ticks[0]
+			m := s / math.Pow(10, math.Floor(math.Log10(s)+1e-9))
+			ok := false
+			for _, k := range []float64{1, 2, 2.5, 5, 10} {
+				ok = ok || math.Abs(m-k) < 1e-3
+			}
+			if !ok {
+				t.Fatalf("step %v", s)
+			}
+		}
+	})
+	for _, bad := range [][2]float64{{1, 1}, {2, 1}, {math.NaN(), 1}, {0, math.Inf(1)}} {
+		if v := Nice(bad[0], bad[1], 5); v != nil {
+			t.Errorf("Nice(%v) = %v", bad, v)
+		}
+	}
+}
+
+// TestNumber writes ticks as a reader expects them; the strings were written by
+// hand.
+func TestNumber(t *testing.T) {
+	for v, want := range map[float64]string{0: "0", 1: "1", -2.5: "−2.5", 1000: "1000", 0.001: "0.001", 1e6: "10⁶", 2e6: "2·10⁶", -5e-5: "−5·10⁻⁵", 0.1 + 0.2: "0.3", 123456: "123456"} {
+		if got := Number(v); got != want {
+			t.Errorf("Number(%v) = %q, want %q", v, got, want)
+		}
+	}
+}
+
+// FuzzHostile draws names and numbers of any kind: the SVG stays well-formed,
+// holds no element a name brought along, and shows the name as text.
+func FuzzHostile(f *testing.F) {
+	for _, s := range []string{"<script>alert(1)</script>", `"><x y="`, "a\x00b", "\u202eabc", "]]>", "&amp;", strings.Repeat("x", 300), "שלום"} {
+		f.Add(s, 1.0, 2.0)
+	}
+	f.Add("", math.NaN(), math.Inf(1))
+	f.Add("x", -1e308, 1e308)
+	known := map[string]bool{"svg": true, "g": true, "path": true, "rect": true, "text": true, "title": true, "desc": true, "style": true, "clipPath": true, "circle": true}
+	f.Fuzz(func(t *testing.T, name string, a, b float64) {
+		for _, polar := range []bool{false, true} {
+			for _, log := range []bool{false, true} {
+				fig := &Figure{ID: "x", Title: name, Desc: name, Note: name, Panels: []Panel{{
+					Title: name, Polar: polar, X: Axis{Label: name}, Y: Axis{Label: name, Log: log}, ZLabel: name,
+					Marks: []Mark{
+						{Kind: Points, Name: name, X: []float64{a, b}, Y: []float64{b, a}},
+						{Kind: Band, Name: name + "2", Class: "total", X: []float64{a, b}, Lo: []float64{b, a}, Hi: []float64{a, b}},
+						{Kind: Labels, Name: name, X: []float64{a}, Y: []float64{b}, Text: []string{name}},
+					},
+				}}}
+				svg := Draw(fig, Options{})
+				parse(t, svg).walk(func(e *element) {
+					if !known[e.XMLName.Local] {
+						t.Fatalf("element %s", e.XMLName.Local)
+					}
+					for _, at := range e.Attrs {
+						if strings.HasPrefix(strings.ToLower(at.Name.Local), "on") {
+							t.Fatalf("attribute %s", at.Name.Local)
+						}
+						if at.Name.Local == "d" && strings.ContainsAny(at.Value, "NIn") {
+							t.Fatalf("path %.100s", at.Value)
+						}
+					}
+				})
+				if _, err := csv.NewReader(bytes.NewReader(fig.CSV())).ReadAll(); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+	})
+}
+
+func ExampleDraw() {
+	f := &Figure{ID: "sine", Title: "A sine", Panels: []Panel{{X: Axis{Label: "x (rad)"}, Y: Axis{Label: "sin x"}, Marks: []Mark{
+		{Kind: Line, Class: "mean", X: []float64{0, 1, 2, 3}, Y: []float64{0, 0.84, 0.91, 0.14}},
+	}}}}
+	svg := Draw(f, Options{})
+	fmt.Println(strings.Contains(string(svg), `data-y="0 0.84 0.91 0.14"`))
+	// Output: true
+}
+
+func BenchmarkDraw(b *testing.B) {
+	f := every()
+	for range 5 {
+		f.Panels = append(f.Panels, f.Panels[:2]...)
+	}
+	for b.Loop() {
+		_, _ = io.Discard.Write(Draw(f, Options{}))
+	}
+}

@@ -1,0 +1,110 @@
+package figure
+
+import (
+	"fmt"
+	"strings"
+)
+
+// colour is a role's colour on white and on black. Hues are those of Okabe and
+// Ito's palette or near them, which people with any colour vision tell apart;
+// lines and points have a contrast of 3 : 1 or more, texts of 4.5 : 1.
+type colour struct{ name, light, dark string }
+
+var colours = []colour{
+	{"ink", "#1a1a1a", "#ececec"},
+	{"soft", "#555555", "#b5b5b5"},
+	{"axis", "#767676", "#8c8c8c"},
+	{"grid", "#e2e2e2", "#383838"},
+	{"paper", "#ffffff", "#16181b"},
+	{"mean", "#004f8c", "#7cc0f5"},
+	{"total", "#bcd3e6", "#2d4a63"},
+	{"sigma1", "#8fb4d3", "#41688a"},
+	{"sigma2", "#bcd3e6", "#2d4a63"},
+	{"sigma3", "#deeaf3", "#223442"},
+	{"epi", "#f0c27a", "#7d5312"},
+	{"epiline", "#a35c00", "#f0a63c"},
+	{"train", "#6b6b6b", "#9a9a9a"},
+	{"test", "#c43c00", "#ff8f5e"},
+	{"floor", "#00735c", "#3fc7a3"},
+	{"aux", "#8a3a7c", "#dd94cf"},
+	{"span", "#f3f3f3", "#212427"},
+}
+
+// heat are the classes of cells, from little to much: light to dark, equal
+// steps of lightness, told apart in grey too.
+var heat = []string{"#fff7dc", "#fbdc9b", "#f4b766", "#e28a4b", "#c05b46", "#8e3651", "#531c4c"}
+
+// Style returns the style sheet for figures drawn with Options.Inline: colours
+// on white, on dark screens those on black, and on paper those on white again.
+func Style() string {
+	var b strings.Builder
+	vars := func(get func(colour) string) {
+		for _, c := range colours {
+			fmt.Fprintf(&b, "--f-%s:%s;", c.name, get(c))
+		}
+	}
+	b.WriteString(":root{")
+	vars(func(c colour) string { return c.light })
+	b.WriteString("}\n@media screen and (prefers-color-scheme:dark){:root{")
+	vars(func(c colour) string { return c.dark })
+	b.WriteString("}}\n")
+	b.WriteString(rules(func(name string) string { return "var(--f-" + name + ")" }))
+	return b.String()
+}
+
+// Light returns the style sheet with the colours on white written out, for
+// figures that a page saves as files.
+func Light() string { return standalone() }
+
+// standalone is the style inside a file: colours written out, because not every
+// program that places an SVG knows variables. Files are light: they are made
+// for papers.
+func standalone() string {
+	byName := map[string]string{}
+	for _, c := range colours {
+		byName[c.name] = c.light
+	}
+	return rules(func(name string) string { return byName[name] })
+}
+
+func rules(c func(string) string) string {
+	var b strings.Builder
+	r := func(selector, body string) { fmt.Fprintf(&b, ".dtf %s{%s}\n", selector, body) }
+	b.WriteString(".dtf{font-family:system-ui,-apple-system,\"Segoe UI\",\"Helvetica Neue\",Arial,\"Liberation Sans\",sans-serif;font-size:11px}\n")
+	r("text", "fill:"+c("ink"))
+	r(".tick", "fill:"+c("soft")+";font-size:10.5px")
+	r(".title", "font-size:12px;font-weight:600")
+	r(".note", "fill:"+c("soft")+";font-size:10.5px")
+	r(".grid", "fill:none;stroke:"+c("grid")+";stroke-width:1")
+	r(".axis", "fill:none;stroke:"+c("axis")+";stroke-width:1")
+	r(".back", "fill:"+c("paper"))
+	for _, n := range []string{"total", "sigma1", "sigma2", "sigma3", "epi", "span"} {
+		r(".band."+n, "fill:"+c(n)+";stroke:none")
+	}
+	for _, n := range []string{"mean", "train", "test", "floor", "aux"} {
+		r(".line."+n, "fill:none;stroke:"+c(n)+";stroke-width:1.6;stroke-linejoin:round")
+		r(".dot."+n, "fill:"+c(n)+";stroke:none")
+		r(".ring."+n, "fill:none;stroke:"+c(n)+";stroke-width:1.1")
+		r(".bar."+n, "fill:none;stroke:"+c(n)+";stroke-width:1.2")
+		r(".band."+n, "fill:"+c(n)+";stroke:none;fill-opacity:.22")
+		r(".lab."+n, "fill:"+c(n)+";font-size:10.5px")
+	}
+	r(".line.epi", "fill:none;stroke:"+c("epiline")+";stroke-width:1.6;stroke-linejoin:round")
+	r(".bar.epi", "fill:none;stroke:"+c("epiline")+";stroke-width:1.2")
+	r(".dot.epi", "fill:"+c("epiline")+";stroke:none")
+	r(".ring.epi", "fill:none;stroke:"+c("epiline")+";stroke-width:1.1")
+	r(".lab.epi", "fill:"+c("epiline")+";font-size:10.5px")
+	r(".line.grey", "fill:none;stroke:"+c("axis")+";stroke-width:1.2")
+	r(".dot.grey", "fill:"+c("axis")+";stroke:none")
+	r(".lab.grey", "fill:"+c("soft")+";font-size:10.5px")
+	r(".measured", "fill:none;stroke:#1a1a1a;stroke-width:1.1")
+	r(".legend .measured", "stroke:"+c("ink"))
+	r(".halo", "fill:none;stroke:#ffffff;stroke-width:3")
+	r(".line.thin", "stroke-width:.9")
+	r(".line.dashed", "stroke-dasharray:5 3.5")
+	r(".hn", "fill:#ffffff")
+	for i, h := range heat {
+		r(fmt.Sprintf(".h%d", i), "fill:"+h+";stroke:"+h+";stroke-width:.4")
+	}
+	return b.String()
+}

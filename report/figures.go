@@ -1,0 +1,991 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"doubletake/report/figure"
+)
+
+// FigureFile is one figure as files: a stand-alone SVG and the numbers behind
+// it as CSV.
+type FigureFile struct {
+	File     string // name without extension, safe in any file system
+	SVG, CSV []byte
+}
+
+// plot is a figure and what is said under it.
+type plot struct {
+	file, split string
+	heading     string
+	caption     string
+	fig         *figure.Figure
+	page        bool // also on the page; the others are files only
+}
+
+// Points drawn of one series, beyond which an even selection stands for all:
+// in files, on the page.
+const (
+	filePoints = 1500
+	pagePoints = 110
+)
+
+// Figures returns the experiment's figures as files, in the order of the page.
+func Figures(d *Detail) []FigureFile {
+	var out []FigureFile
+	for _, p := range plots(d, filePoints) {
+		out = append(out, FigureFile{File: p.file, SVG: figure.Draw(p.fig, figure.Options{}), CSV: p.fig.CSV()})
+	}
+	return out
+}
+
+func plots(d *Detail, limit int) []plot {
+	m := &maker{d: d, limit: limit}
+	for i := range d.Splits {
+		m.split(&d.Splits[i])
+	}
+	m.spectrum()
+	m.levels()
+	m.series()
+	m.drift()
+	return m.out
+}
+
+type maker struct {
+	d     *Detail
+	limit int
+	out   []plot
+	used  map[string]bool
+}
+
+// add finishes a figure: names, note, simulated in the title.
+func (m *maker) add(p plot) {
+	name := p.file
+	if p.split != "" {
+		name = p.split + "-" + p.file
+	}
+	p.file = fileName(name)
+	if m.used == nil {
+		m.used = map[string]bool{}
+	}
+	for k, base := 2, p.file; m.used[p.file]; k++ {
+		p.file = base + "-" + strconv.Itoa(k)
+	}
+	m.used[p.file] = true
+	p.fig.ID = "f-" + fileName(m.d.Experiment.Name) + "-" + p.file
+	title := clean(m.d.Experiment.Name) + ": " + p.heading
+	if m.d.Experiment.Data != "" && m.d.Experiment.Data != "measured" {
+		title = strings.ToUpper(m.d.Experiment.Data[:1]) + clean(m.d.Experiment.Data[1:]) + " data, " + title
+		p.heading += " (" + clean(m.d.Experiment.Data) + " data)"
+		p.fig.Note = strings.ToUpper(m.d.Experiment.Data[:1]) + clean(m.d.Experiment.Data[1:]) + " data."
+	}
+	if p.split != "" {
+		title += ", split " + clean(p.split)
+	}
+	p.fig.Title, p.fig.Desc = title, p.caption
+	m.out = append(m.out, p)
+}
+
+// fileName keeps letters, digits, hyphens, dots and underscores of any script's
+// ASCII part; the rest becomes a hyphen. Long names are cut.
+func fileName(s string) string {
+	var b strings.Builder
+	for _, r := range s {
+		if r < unicode.MaxASCII && (unicode.IsLetter(r) || unicode.IsDigit(r) || r == '_') || r == '.' && b.Len() > 0 || r == '=' {
+			b.WriteRune(r)
+		} else if b.Len() > 0 && !strings.HasSuffix(b.String(), "-") {
+			b.WriteByte('-')
+		}
+		if b.Len() >= 80 {
+			break
+		}
+	}
+	out := strings.Trim(b.String(), "-.")
+	if out == "" {
+		return "x"
+	}
+	return strings.ReplaceAll(out, "=", "-")
+}
+
+func (d *Detail) in() int  { return len(d.Inputs) }
+func (d *Detail) dim() int { return len(d.Outcomes) }
+func (d *Detail) conditions() int {
+	if d.in() == 0 {
+		return 0
+	}
+	return len(d.X) / d.in()
+}
+func (d *Detail) x(c, k int) float64 { return d.X[c*d.in()+k] }
+
+// values are the distinct values of input k, ascending.
+func (d *Detail) values(k int) []float64 {
+	var v []float64
+	for c := range d.conditions() {
+		v = append(v, d.x(c, k))
+	}
+	slices.Sort(v)
+	return slices.Compact(v)
+}
+
+// overSeeds is the mean over seeds of one of the models' answers.
+func (s *SplitDetail) overSeeds(get func(SeedDetail) []float64) []float64 {
+	if len(s.Seeds) == 0 {
+		return nil
+	}
+	out := make([]float64, len(get(s.Seeds[0])))
+	for _, seed := range s.Seeds {
+		for i, v := range get(seed) {
+			out[i] += v / float64(len(s.Seeds))
+		}
+	}
+	return out
+}
+
+func root(v float64) float64 {
+	if v <= 0 {
+		return 0
+	}
+	return math.Sqrt(v)
+}
+
+// epistemic is √C, NaN where C ≤ 0: there is no interval then.
+func epistemic(c float64) float64 {
+	if c <= 0 {
+		return math.NaN()
+	}
+	return math.Sqrt(c)
+}
+
+// thin picks at most n of a list of indices, evenly.
+func thin(list []int, n int) []int {
+	if len(list) <= n || n < 1 {
+		return list
+	}
+	out := make([]int, n)
+	for i := range out {
+		out[i] = list[i*len(list)/n]
+	}
+	return out
+}
+
+func (m *maker) split(s *SplitDetail) {
+	if len(s.Seeds) == 0 {
+		return
+	}
+	angle := slices.IndexFunc(m.d.Inputs, func(q Quantity) bool { return q.Name == "theta_deg" || q.Name == "phi_deg" })
+	if angle >= 0 {
+		for k := range m.d.Outcomes {
+			m.directivity(s, angle, k)
+		}
+	}
+	if len(s.Profiles) > 0 {
+		m.profiles(s)
+	}
+	m.maps(s)
+	m.calibration(s)
+	m.parity(s)
+	m.training(s)
+}
+
+// facetInput is the input whose values get a panel each: blades, or the one
+// with the fewest values.
+func (m *maker) facetInput(angle int) int {
+	best, few := -1, 7
+	for k, q := range m.d.Inputs {
+		n := len(m.d.values(k))
+		if k == angle || n < 2 {
+			continue
+		}
+		if q.Name == "blades" && n <= 9 {
+			return k
+		}
+		if n < few {
+			best, few = k, n
+		}
+	}
+	return best
+}
+
+func (m *maker) directivity(s *SplitDetail, angle, outcome int) {
+	d := m.d
+	facet := m.facetInput(angle)
+	at := make([]float64, d.in())
+	var fixed []int
+	for k := range at {
+		v := d.values(k)
+		at[k] = v[len(v)/2]
+		if k != angle && k != facet {
+			fixed = append(fixed, k)
+		}
+	}
+	facets := []float64{0}
+	if facet >= 0 {
+		facets = d.values(facet)
+	}
+	mu := s.overSeeds(func(e SeedDetail) []float64 { return e.Mu })
+	va := s.overSeeds(func(e SeedDetail) []float64 { return e.Var })
+	co := s.overSeeds(func(e SeedDetail) []float64 { return e.Cov })
+	rows := make([][]int, d.conditions())
+	for i, c := range d.Cond {
+		rows[c] = append(rows[c], i)
+	}
+	av := d.values(angle)
+	dual := av[0] >= -90 && av[len(av)-1] <= 90
+	f := &figure.Figure{Columns: 2, Width: 720}
+	if len(facets) == 1 {
+		f.Columns, f.Width = 1, 440
+	}
+	lo, hi := math.Inf(1), math.Inf(-1)
+	none := 0
+	for _, v := range facets {
+		var cs []int
+		for c := range d.conditions() {
+			ok := facet < 0 || d.x(c, facet) == v
+			for _, k := range fixed {
+				ok = ok && d.x(c, k) == at[k]
+			}
+			if ok {
+				cs = append(cs, c)
+			}
+		}
+		if len(cs) == 0 {
+			continue
+		}
+		slices.SortStableFunc(cs, func(a, b int) int { return cmp.Compare(d.x(a, angle), d.x(b, angle)) })
+		p := figure.Panel{
+			Polar: true, Dual: dual, Sides: [2]string{"epistemic", "total"},
+			X: figure.Axis{Label: d.Inputs[angle].Label(), Min: av[0], Max: av[len(av)-1]}, Y: figure.Axis{Label: d.Outcomes[outcome].Label()},
+		}
+		if facet >= 0 {
+			p.Title = number6(v) + " " + d.Inputs[facet].Word()
+			if d.Inputs[facet].Name != "blades" {
+				p.Title = d.Inputs[facet].Word() + " " + number6(v) + " " + d.Inputs[facet].Unit
+			}
+		}
+		held := false
+		total := figure.Mark{Kind: figure.Band, Name: "mean ± 2σ, total", Class: "total"}
+		epi := figure.Mark{Kind: figure.Band, Name: "mean ± 2√C, epistemic", Class: "epi", Left: dual}
+		mean := figure.Mark{Kind: figure.Line, Name: "mean μ", Class: "mean"}
+		train := figure.Mark{Kind: figure.Points, Name: "measured pairs, trained on", Class: "train", Shape: "ring", Size: 2.3}
+		test := figure.Mark{Kind: figure.Points, Name: "measured pairs, held out", Class: "test", Shape: "ring", Size: 2.3}
+		for _, c := range cs {
+			t, k := d.x(c, angle), c*d.dim()+outcome
+			y, sd, e := mu[k], 2*root(va[k]), 2*epistemic(co[k])
+			if co[k] <= 0 {
+				none++
+			}
+			total.X, total.Lo, total.Hi = append(total.X, t), append(total.Lo, y-sd), append(total.Hi, y+sd)
+			epi.X, epi.Lo, epi.Hi = append(epi.X, t), append(epi.Lo, y-e), append(epi.Hi, y+e)
+			mean.X, mean.Y = append(mean.X, t), append(mean.Y, y)
+			pts := &train
+			if s.Test[c] {
+				pts, held = &test, true
+			}
+			for _, i := range thin(rows[c], 8) {
+				j := i*d.dim() + outcome
+				pts.X, pts.Y = append(pts.X, t, t), append(pts.Y, d.Y1[j], d.Y2[j])
+				lo, hi = math.Min(lo, math.Min(d.Y1[j], d.Y2[j])), math.Max(hi, math.Max(d.Y1[j], d.Y2[j]))
+			}
+			lo, hi = math.Min(lo, y-sd), math.Max(hi, y+sd)
+		}
+		if held {
+			p.Title += ", held out"
+		}
+		left := mean
+		left.Left, left.Quiet = true, true
+		p.Marks = []figure.Mark{total, epi}
+		if dual {
+			p.Marks = append(p.Marks, left)
+		}
+		p.Marks = append(p.Marks, mean)
+		for _, pts := range []figure.Mark{train, test} {
+			if len(pts.X) > 0 {
+				p.Marks = append(p.Marks, pts)
+			}
+		}
+		f.Panels = append(f.Panels, p)
+	}
+	if len(f.Panels) == 0 {
+		return
+	}
+	step := 10.0
+	for (hi-lo)/step > 6 {
+		step *= 2
+	}
+	if hi-lo < 15 {
+		step = 5
+	}
+	a, b := math.Floor(lo/step)*step, math.Ceil(hi/step)*step
+	var ticks []float64
+	for v := a; v <= b+step/2; v += step {
+		ticks = append(ticks, v)
+	}
+	for i := range f.Panels {
+		f.Panels[i].Y.Min, f.Panels[i].Y.Max, f.Panels[i].Y.Ticks = a, b, ticks
+	}
+	where := ""
+	if len(fixed) > 0 {
+		where = " at " + place(d.Inputs, at, fixed)
+	}
+	caption := fmt.Sprintf("%s over angle%s. Both values of every measured pair are rings. ", d.Outcomes[outcome].Word(), where)
+	if dual {
+		caption += "Right: mean and the band of two total standard deviations σ that should hold 95 % of the measurements. Left, mirrored: the same mean with its epistemic band, two √C, which says how well the mean itself is known."
+	} else {
+		caption += "Bands: two total standard deviations σ, and two √C (epistemic)."
+	}
+	caption += seedsText(s)
+	if none > 0 {
+		caption += fmt.Sprintf(" At %d of the conditions shown C ≤ 0: the model gives no epistemic band there.", none)
+	}
+	m.add(plot{file: "directivity-" + d.Outcomes[outcome].Name, split: s.Name, heading: "Directivity, " + d.Outcomes[outcome].Word(), caption: caption, fig: f, page: outcome == 0})
+}
+
+func seedsText(s *SplitDetail) string {
+	if len(s.Seeds) < 2 {
+		return ""
+	}
+	return fmt.Sprintf(" Means over %d seeds of μ, σ² and C.", len(s.Seeds))
+}
+
+func number6(v float64) string {
+	return strings.Replace(strconv.FormatFloat(v, 'g', 6, 64), "-", "−", 1)
+}
+
+// place says what some inputs are.
+func place(q []Quantity, at []float64, which []int) string {
+	var s []string
+	for _, k := range which {
+		if q[k].Name == "blades" {
+			s = append(s, number6(at[k])+" blades")
+			continue
+		}
+		t := q[k].Word() + " " + number6(at[k])
+		if q[k].Unit != "" {
+			t += " " + clean(q[k].Unit)
+		}
+		s = append(s, t)
+	}
+	return strings.Join(s, ", ")
+}
+
+func others(n int, but ...int) []int {
+	var out []int
+	for k := range n {
+		if !slices.Contains(but, k) {
+			out = append(out, k)
+		}
+	}
+	return out
+}
+
+// profiles draws outcomes along one input: bands above, covariance below.
+func (m *maker) profiles(s *SplitDetail) {
+	d := m.d
+	for outcome := range d.Outcomes {
+		f := &figure.Figure{Columns: len(s.Profiles), Width: 720}
+		var below, spreads []figure.Panel
+		lo, hi := math.Inf(1), math.Inf(-1)
+		for pi := range s.Profiles {
+			p := &s.Profiles[pi]
+			n, dim := len(p.Grid), d.dim()
+			mu, va, co := make([]float64, n), make([]float64, n), make([]float64, n)
+			for k := range p.Mu {
+				w := 1 / float64(len(p.Mu))
+				for i := range n {
+					mu[i] += w * p.Mu[k][i*dim+outcome]
+					va[i] += w * p.Var[k][i*dim+outcome]
+					co[i] += w * p.Cov[k][i*dim+outcome]
+				}
+			}
+			band := func(name, class string, f func(i int) float64) figure.Mark {
+				b := figure.Mark{Kind: figure.Band, Name: name, Class: class, X: p.Grid}
+				for i := range n {
+					b.Lo, b.Hi = append(b.Lo, mu[i]-f(i)), append(b.Hi, mu[i]+f(i))
+				}
+				return b
+			}
+			span := figure.Mark{Kind: figure.Span, Name: "range trained on", Class: "span"}
+			for _, t := range p.Trained {
+				span.Lo, span.Hi = append(span.Lo, t[0]), append(span.Hi, t[1])
+			}
+			title := place(d.Inputs, p.At, others(d.in(), p.Input))
+			if title != "" && p.HeldOut {
+				title += ", held out"
+			}
+			up := figure.Panel{Title: title, X: figure.Axis{Label: d.Inputs[p.Input].Label(), Min: p.Grid[0], Max: p.Grid[n-1]}, Y: figure.Axis{Label: d.Outcomes[outcome].Label()}, Height: 240}
+			if len(span.Lo) > 0 {
+				up.Marks = append(up.Marks, span)
+			}
+			up.Marks = append(up.Marks,
+				band("μ ± 3σ", "sigma3", func(i int) float64 { return 3 * root(va[i]) }),
+				band("μ ± 2σ", "sigma2", func(i int) float64 { return 2 * root(va[i]) }),
+				band("μ ± σ", "sigma1", func(i int) float64 { return root(va[i]) }),
+				band("μ ± 2√C, epistemic", "epi", func(i int) float64 { return 2 * epistemic(co[i]) }))
+			up.Marks = append(up.Marks, m.measured(s, p, outcome)...)
+			up.Marks = append(up.Marks, figure.Mark{Kind: figure.Line, Name: "mean μ", Class: "mean", X: p.Grid, Y: mu})
+			for _, k := range up.Marks {
+				for _, list := range [][]float64{k.Lo, k.Hi, k.Y} {
+					if k.Kind == figure.Span {
+						continue
+					}
+					for _, v := range list {
+						if !math.IsNaN(v) {
+							lo, hi = math.Min(lo, v), math.Max(hi, v)
+						}
+					}
+				}
+			}
+			f.Panels = append(f.Panels, up)
+			down := figure.Panel{X: up.X, Y: figure.Axis{Label: in("C", d.Outcomes[outcome].square())}, Height: 100}
+			spread := figure.Panel{X: up.X, Y: figure.Axis{Label: in("deviation", d.Outcomes[outcome].difference()), Zero: true}, Height: 110}
+			if len(span.Lo) > 0 {
+				down.Marks = append(down.Marks, span)
+				spread.Marks = append(spread.Marks, span)
+			}
+			deviation := func(name, class string, dashed bool, f func(i int) float64) {
+				mk := figure.Mark{Kind: figure.Line, Name: name, Class: class, Dashed: dashed, X: p.Grid}
+				for i := range n {
+					mk.Y = append(mk.Y, f(i))
+				}
+				spread.Marks = append(spread.Marks, mk)
+			}
+			deviation("σ, total", "mean", false, func(i int) float64 { return root(va[i]) })
+			deviation("√(σ² − C), aleatoric", "floor", true, func(i int) float64 { return epistemic(va[i] - co[i]) })
+			deviation("√C, epistemic", "epi", false, func(i int) float64 { return epistemic(co[i]) })
+			spreads = append(spreads, spread)
+			down.Marks = append(down.Marks, figure.Mark{Kind: figure.Rule, Class: "grey", Y: []float64{0}, Thin: true})
+			for k := range p.Cov {
+				c := make([]float64, n)
+				for i := range n {
+					c[i] = p.Cov[k][i*dim+outcome]
+				}
+				down.Marks = append(down.Marks, figure.Mark{Kind: figure.Line, Name: "C of each seed", Class: "epi", Thin: true, X: p.Grid, Y: c})
+			}
+			down.Marks = append(down.Marks, figure.Mark{Kind: figure.Line, Name: "C, mean over seeds", Class: "aux", X: p.Grid, Y: co})
+			below = append(below, down)
+		}
+		pad := 0.03 * (hi - lo)
+		top, bottom := math.Inf(-1), math.Inf(1)
+		for _, p := range below {
+			for _, k := range p.Marks {
+				for _, v := range k.Y {
+					top, bottom = math.Max(top, v), math.Min(bottom, v)
+				}
+			}
+		}
+		for i := range f.Panels {
+			f.Panels[i].Y.Min, f.Panels[i].Y.Max = lo-pad, hi+pad
+			below[i].Y.Min, below[i].Y.Max = bottom-0.05*(top-bottom), top+0.05*(top-bottom)
+		}
+		most := 0.0
+		for _, p := range spreads {
+			for _, k := range p.Marks {
+				for _, v := range k.Y {
+					if v > most { // NaN is not
+						most = v
+					}
+				}
+			}
+		}
+		for i := range spreads {
+			spreads[i].Y.Max = 1.05 * most
+		}
+		f.Panels = append(append(f.Panels, spreads...), below...)
+		p := s.Profiles[0]
+		caption := fmt.Sprintf("%s along %s. Above: mean, bands of one, two and three total standard deviations σ, the epistemic band 2√C, and single measured values. In the middle: the deviations they consist of. Below: the covariance C of the model's two answers; where it is not positive there is no epistemic band. "+
+			"The curves go 15 %% beyond the measured range.", d.Outcomes[outcome].Word(), d.Inputs[p.Input].Word()) + seedsText(s)
+		if d.AllRows > len(d.Cond) || len(d.Cond) > m.limit {
+			caption += " Of the measured values an even selection is drawn."
+		}
+		if d.Experiment.Couples {
+			caption += " Couples: one draw was used twice, so C estimates the total variance."
+		}
+		m.add(plot{file: "profile-" + d.Outcomes[outcome].Name, split: s.Name, heading: d.Outcomes[outcome].Word() + " along " + d.Inputs[p.Input].Word(), caption: caption, fig: f, page: outcome < 2})
+	}
+}
+
+// measured are the values measured on a profile, y1 and y2.
+func (m *maker) measured(s *SplitDetail, p *Profile, outcome int) []figure.Mark {
+	d := m.d
+	var train, test []int
+	for i, c := range d.Cond {
+		ok := true
+		for k := range d.Inputs {
+			ok = ok && (k == p.Input || d.x(c, k) == p.At[k])
+		}
+		if !ok {
+			continue
+		}
+		if s.Test[c] {
+			test = append(test, i)
+		} else {
+			train = append(train, i)
+		}
+	}
+	var out []figure.Mark
+	for k, list := range [][]int{train, test} {
+		mk := figure.Mark{Kind: figure.Points, Name: "measured, trained on", Class: "train", Size: 1.5}
+		if k == 1 {
+			mk.Name, mk.Class = "measured, held out", "test"
+		}
+		for _, i := range thin(list, 2*m.limit) {
+			j := i*d.dim() + outcome
+			x := d.x(d.Cond[i], p.Input)
+			mk.X, mk.Y = append(mk.X, x, x), append(mk.Y, d.Y1[j], d.Y2[j])
+		}
+		if len(mk.X) > 0 {
+			out = append(out, mk)
+		}
+	}
+	return out
+}
+
+func (m *maker) maps(s *SplitDetail) {
+	d := m.d
+	if len(s.Maps) == 0 {
+		return
+	}
+	f := &figure.Figure{Columns: min(2, len(s.Maps)), Width: 720}
+	blank := 0
+	for i := range s.Maps {
+		g := &s.Maps[i]
+		p := figure.Panel{X: axisOf(d.Inputs[g.XInput], g.X), Y: axisOf(d.Inputs[g.YInput], g.Y), ZLabel: in("√C, "+d.Outcomes[g.Outcome].Word(), d.Outcomes[g.Outcome].difference()), Height: 230}
+		p.Title = place(d.Inputs, g.At, others(d.in(), g.XInput, g.YInput))
+		if p.Title == "" {
+			p.Title = d.Outcomes[g.Outcome].Word()
+		}
+		c := figure.Mark{Kind: figure.Cells, Name: "√C", Quiet: true, DX: stepOf(g.X), DY: stepOf(g.Y)}
+		for k, v := range g.Cov {
+			e := epistemic(v)
+			if math.IsNaN(e) {
+				blank++
+			} else {
+				p.ZMax = math.Max(p.ZMax, e)
+			}
+			c.X, c.Y, c.Z = append(c.X, g.X[k%len(g.X)]), append(c.Y, g.Y[k/len(g.X)]), append(c.Z, e)
+		}
+		train := figure.Mark{Kind: figure.Points, Name: "measured, trained on", Class: "measured", Shape: "ring", Size: 2}
+		test := figure.Mark{Kind: figure.Points, Name: "measured, held out", Class: "measured", Shape: "cross", Size: 2.4}
+		seen := map[[2]float64]bool{}
+		for k := range d.conditions() {
+			here := true
+			for _, j := range others(d.in(), g.XInput, g.YInput) {
+				here = here && d.x(k, j) == g.At[j]
+			}
+			at := [2]float64{d.x(k, g.XInput), d.x(k, g.YInput)}
+			if !here || seen[at] {
+				continue
+			}
+			seen[at] = true
+			mk := &train
+			if s.Test[k] {
+				mk = &test
+			}
+			mk.X, mk.Y = append(mk.X, at[0]), append(mk.Y, at[1])
+		}
+		p.Marks = []figure.Mark{c}
+		for _, mk := range []figure.Mark{train, test} {
+			if len(mk.X) > 0 {
+				p.Marks = append(p.Marks, mk)
+			}
+		}
+		f.Panels = append(f.Panels, p)
+	}
+	caption := "Epistemic standard deviation √C over two conditions, the others as stated; darker is more uncertain. Rings: measured conditions the model was trained on; crosses: held out." + seedsText(s)
+	if blank > 0 {
+		caption += " White cells: C ≤ 0, the model gives no epistemic interval."
+	}
+	m.add(plot{file: "map", split: s.Name, heading: "Where the model does not know", caption: caption, fig: f, page: true})
+}
+
+func axisOf(q Quantity, grid []float64) figure.Axis {
+	a := figure.Axis{Label: q.Label()}
+	if len(grid) <= 9 {
+		a.Ticks = grid
+	}
+	return a
+}
+
+func stepOf(grid []float64) float64 {
+	if len(grid) < 2 {
+		return 1
+	}
+	return grid[1] - grid[0]
+}
+
+// calibration draws coverage, and the covariance against the measured error.
+func (m *maker) calibration(s *SplitDetail) {
+	d := m.d
+	f := &figure.Figure{Columns: 2, Width: 720}
+	p := figure.Panel{Title: "Total: coverage of μ ± zσ", X: figure.Axis{Label: "nominal probability", Min: 0, Max: 1}, Y: figure.Axis{Label: "fraction of measured values inside", Min: 0, Max: 1}, Height: 270}
+	p.Marks = append(p.Marks, figure.Mark{Kind: figure.Line, Name: "perfect", Class: "grey", Dashed: true, X: []float64{0, 1}, Y: []float64{0, 1}})
+	for i, name := range []string{"training pairs", "held-out pairs"} {
+		c := s.Coverage[i]
+		b := figure.Mark{Kind: figure.Bars, Name: name + ", mean and range over seeds", Class: []string{"train", "test"}[i], Shape: []string{"square", ""}[i], X: c.Nominal}
+		for k := range c.Nominal {
+			lo, hi, sum, n := math.Inf(1), math.Inf(-1), 0.0, 0.0
+			for _, o := range c.Observed {
+				if k < len(o) {
+					lo, hi, sum, n = math.Min(lo, o[k]), math.Max(hi, o[k]), sum+o[k], n+1
+				}
+			}
+			if n == 0 {
+				lo, hi, sum, n = math.NaN(), math.NaN(), math.NaN(), 1
+			}
+			b.Y, b.Lo, b.Hi = append(b.Y, sum/n), append(b.Lo, lo), append(b.Hi, hi)
+		}
+		if len(c.Observed) > 0 {
+			p.Marks = append(p.Marks, b)
+		}
+	}
+	f.Panels = append(f.Panels, p)
+	caption := "Left: how many of the measured values lie within μ ± zσ, against the probability of that interval; below the diagonal the model is overconfident."
+	heading := "Calibration"
+	if e, text := m.bins(s); e != nil {
+		f.Panels = append(f.Panels, *e)
+		caption += " " + text
+	} else {
+		f.Columns, f.Width = 1, 400
+	}
+	if d.Experiment.Couples {
+		caption += " Couples: no error can be measured, so C is not compared with it."
+	}
+	m.add(plot{file: "calibration", split: s.Name, heading: heading, caption: caption, fig: f, page: true})
+}
+
+func (m *maker) bins(s *SplitDetail) (*figure.Panel, string) {
+	if len(s.Bins) == 0 {
+		return nil, ""
+	}
+	mark := figure.Mark{Kind: figure.Bars, Name: "bins of C on held-out pairs, one set per seed, ± 2 SE", Class: "epi"}
+	lo, hi := math.Inf(1), 0.0
+	lost, all := 0, 0
+	for _, seed := range s.Bins {
+		for _, b := range seed {
+			all++
+			if b.Cov <= 0 || b.E <= 0 {
+				lost++
+				continue
+			}
+			lo, hi = math.Min(lo, math.Min(b.Cov, b.E)), math.Max(hi, math.Max(b.Cov, b.E))
+		}
+	}
+	if all == 0 {
+		return nil, ""
+	}
+	log := lost <= all/3 && hi > 0
+	if !log {
+		lo, hi = math.Inf(1), math.Inf(-1)
+		for _, seed := range s.Bins {
+			for _, b := range seed {
+				lo, hi = math.Min(lo, math.Min(b.Cov, b.E)), math.Max(hi, math.Max(b.Cov, b.E))
+			}
+		}
+	}
+	a, z := lo-0.05*(hi-lo), hi+0.05*(hi-lo)
+	if log {
+		a, z = lo/1.6, hi*1.6
+	}
+	if !(z > a) {
+		a, z = a-1, z+1
+	}
+	for _, seed := range s.Bins {
+		for _, b := range seed {
+			se := 2 * b.SE
+			if math.IsNaN(se) {
+				se = 0
+			}
+			low := b.E - se
+			if log && low <= 0 {
+				low = a / 10 // the bar leaves the panel
+			}
+			mark.X, mark.Y, mark.Lo, mark.Hi = append(mark.X, b.Cov), append(mark.Y, b.E), append(mark.Lo, low), append(mark.Hi, b.E+se)
+		}
+	}
+	p := &figure.Panel{
+		Title: "Epistemic: C against the measured error", Height: 270,
+		X: figure.Axis{Label: "mean C of the bin (standardised)", Log: log, Min: a, Max: z}, Y: figure.Axis{Label: "mean e of the bin (standardised)", Log: log, Min: a, Max: z},
+		Marks: []figure.Mark{{Kind: figure.Line, Name: "perfect", Class: "grey", Dashed: true, X: []float64{a, z}, Y: []float64{a, z}}, mark},
+	}
+	text := "Right: held-out pairs in bins of equal count by C; e is the product of a pair's two residuals, whose mean is the squared error of μ. Above the diagonal the error is larger than the covariance says."
+	if log && lost > 0 {
+		text += fmt.Sprintf(" %d of %d bins have C or e ≤ 0 and cannot stand on logarithmic axes; the CSV has them.", lost, all)
+	}
+	return p, text
+}
+
+// parity draws predicted against measured means, a panel per outcome.
+func (m *maker) parity(s *SplitDetail) {
+	d := m.d
+	mu := s.overSeeds(func(e SeedDetail) []float64 { return e.Mu })
+	var train, test []int
+	for c := range d.conditions() {
+		if s.Test[c] {
+			test = append(test, c)
+		} else {
+			train = append(train, c)
+		}
+	}
+	f := &figure.Figure{Columns: min(3, d.dim()), Width: 720}
+	if d.dim() == 1 {
+		f.Width = 420
+	}
+	n := min(6, d.dim())
+	for k := range n {
+		p := figure.Panel{Title: d.Outcomes[k].Word(), X: figure.Axis{Label: "predicted μ"}, Y: figure.Axis{Label: "measured mean"}}
+		if d.Outcomes[k].Unit != "" {
+			p.X.Label += " (" + clean(d.Outcomes[k].Unit) + ")"
+			p.Y.Label += " (" + clean(d.Outcomes[k].Unit) + ")"
+		}
+		lo, hi := math.Inf(1), math.Inf(-1)
+		var marks []figure.Mark
+		for i, list := range [][]int{train, test} {
+			mk := figure.Mark{Kind: figure.Points, Name: "trained on", Class: "train", Size: 1.5}
+			if i == 1 {
+				mk = figure.Mark{Kind: figure.Points, Name: "held out", Class: "test", Shape: "ring", Size: 2}
+			}
+			for _, c := range thin(list, m.limit) {
+				x, y := mu[c*d.dim()+k], d.Mean[c*d.dim()+k]
+				mk.X, mk.Y = append(mk.X, x), append(mk.Y, y)
+				lo, hi = math.Min(lo, math.Min(x, y)), math.Max(hi, math.Max(x, y))
+			}
+			if len(mk.X) > 0 {
+				marks = append(marks, mk)
+			}
+		}
+		if !(hi >= lo) {
+			continue
+		}
+		w := math.Max(0.04*(hi-lo), 1e-12+1e-6*math.Abs(hi))
+		lo, hi = lo-w, hi+w
+		p.X.Min, p.X.Max, p.Y.Min, p.Y.Max = lo, hi, lo, hi
+		p.Height = (f.Width-14*float64(f.Columns-1))/float64(f.Columns) - 62
+		p.Marks = append([]figure.Mark{{Kind: figure.Line, Name: "measured = predicted", Class: "grey", Dashed: true, X: []float64{lo, hi}, Y: []float64{lo, hi}}}, marks...)
+		f.Panels = append(f.Panels, p)
+	}
+	caption := "Predicted mean against the mean of all values measured at the condition, one point per condition." + seedsText(s)
+	if shown := min(len(train), m.limit) + min(len(test), m.limit); shown < len(train)+len(test) || d.AllConditions > d.conditions() {
+		caption += fmt.Sprintf(" Drawn are %d of %d conditions, evenly selected.", shown, d.AllConditions)
+	}
+	if n < d.dim() {
+		caption += fmt.Sprintf(" The first %d of %d outcomes.", n, d.dim())
+	}
+	m.add(plot{file: "parity", split: s.Name, heading: "Predicted and measured", caption: caption, fig: f, page: true})
+}
+
+func (m *maker) training(s *SplitDetail) {
+	f := &figure.Figure{Width: 720}
+	p := figure.Panel{X: figure.Axis{Label: "epoch"}, Y: figure.Axis{Label: "mean training loss"}, Height: 170}
+	for k, seed := range s.Seeds {
+		mk := figure.Mark{Kind: figure.Line, Name: "seed " + strconv.Itoa(k), Class: "mean", Thin: true, Quiet: true}
+		every := max(1, len(seed.Loss)/max(1, m.limit))
+		for i, v := range seed.Loss {
+			if i%every != 0 && i != len(seed.Loss)-1 {
+				continue
+			}
+			x := float64(i + 1)
+			if i < len(seed.Epoch) {
+				x = seed.Epoch[i]
+			}
+			mk.X, mk.Y = append(mk.X, x), append(mk.Y, v)
+		}
+		if len(mk.X) > 0 {
+			p.Marks = append(p.Marks, mk)
+		}
+	}
+	if len(p.Marks) == 0 {
+		return
+	}
+	f.Panels = []figure.Panel{p}
+	m.add(plot{file: "training", split: s.Name, heading: "Training", caption: "Mean loss of the training pairs over the epochs, with dropout, one line per seed. It should have levelled out.", fig: f, page: true})
+}
+
+func (m *maker) spectrum() {
+	s := m.d.Shown
+	if s == nil {
+		return
+	}
+	p := figure.Panel{Title: s.Fixed, X: figure.Axis{Label: "frequency (Hz)", Min: 0, Max: s.BinHz * float64(len(s.Level[0])-1)}, Y: figure.Axis{Label: fmt.Sprintf("level per bin of %s Hz (%s)", number6(s.BinHz), clean(s.Unit))}, Height: 300}
+	lo, hi := math.Inf(1), math.Inf(-1)
+	search := figure.Mark{Kind: figure.Span, Name: "searched for a harmonic", Class: "span"}
+	for _, l := range s.Lines[0] {
+		search.Lo, search.Hi = append(search.Lo, l.Search[0]-s.BinHz/2), append(search.Hi, l.Search[1]+s.BinHz/2)
+	}
+	p.Marks = append(p.Marks, search)
+	for h, class := range []string{"grey", "mean"} {
+		mk := figure.Mark{Kind: figure.Line, Name: []string{"first half", "second half"}[h], Class: class, Thin: true}
+		for i, v := range s.Level[h] {
+			if i == 0 {
+				continue // the mean was taken out of every segment
+			}
+			mk.X, mk.Y = append(mk.X, float64(i)*s.BinHz), append(mk.Y, v)
+			lo, hi = math.Min(lo, v), math.Max(hi, v)
+		}
+		p.Marks = append(p.Marks, mk)
+	}
+	floor := figure.Mark{Kind: figure.Steps, Name: "floor", Class: "floor"}
+	for _, l := range s.Lines[1] {
+		w := 8 * s.BinHz
+		floor.Lo, floor.Hi, floor.Y = append(floor.Lo, l.Hz-w), append(floor.Hi, l.Hz+w), append(floor.Y, l.Floor)
+	}
+	used := figure.Mark{Kind: figure.Points, Name: "bins used, second half", Class: "test", Size: 2.2}
+	names := figure.Mark{Kind: figure.Labels, Name: "harmonic", Quiet: true, Class: "test"}
+	for _, l := range s.Lines[1] {
+		top := math.Inf(-1)
+		for i := int(math.Round(l.Band[0] / s.BinHz)); i <= int(math.Round(l.Band[1]/s.BinHz)) && i < len(s.Level[1]); i++ {
+			used.X, used.Y = append(used.X, float64(i)*s.BinHz), append(used.Y, s.Level[1][i])
+			top = math.Max(top, s.Level[1][i])
+		}
+		if !math.IsInf(top, 0) {
+			names.X, names.Y, names.Text = append(names.X, l.Hz), append(names.Y, top), append(names.Text, number6(l.Order)+"×BPF")
+		}
+	}
+	orders := figure.Mark{Kind: figure.Points, Name: "shaft orders that are no harmonic", Class: "aux", Shape: "diamond", Size: 2.2}
+	for _, l := range s.Orders[1] {
+		orders.X, orders.Y = append(orders.X, l.Hz), append(orders.Y, l.Level)
+	}
+	p.Marks = append(p.Marks, floor, used, orders, names)
+	p.Y.Min, p.Y.Max = lo-2, hi+6
+	caption := fmt.Sprintf("Spectrum of one recording (%s), both halves. Shaded: where each harmonic of the blade passing frequency (BPF) was searched; red points: the bins whose power, less the floor, makes its level; green: the floor; diamonds: multiples of the shaft frequency (%s and %s Hz in the halves) that are no harmonic, read in a band of bins.",
+		clean(s.Recording), number6(round4(s.Shaft[0])), number6(round4(s.Shaft[1])))
+	m.add(plot{file: "spectrum", heading: "Spectrum and what was read off it", caption: caption, fig: &figure.Figure{Width: 720, Panels: []figure.Panel{p}}, page: true})
+}
+
+func round4(v float64) float64 { return math.Round(v*1e3) / 1e3 }
+
+// levels draws overall levels and one-third-octave levels, where spectra are.
+func (m *maker) levels() {
+	d := m.d
+	if d.Shown == nil || d.Level == nil {
+		return
+	}
+	f := &figure.Figure{Columns: 2, Width: 720}
+	caption := ""
+	angle := slices.IndexFunc(d.Inputs, func(q Quantity) bool { return q.Name == "theta_deg" || q.Name == "phi_deg" })
+	if angle >= 0 {
+		facet := m.facetInput(angle)
+		p := figure.Panel{Title: "Overall level", X: figure.Axis{Label: d.Inputs[angle].Label()}, Y: figure.Axis{Label: "overall level (" + clean(d.Shown.Unit) + ")"}, Height: 220}
+		at := make([]float64, d.in())
+		for k := range at {
+			v := d.values(k)
+			at[k] = v[len(v)/2]
+		}
+		groups := []float64{0}
+		if facet >= 0 {
+			groups = d.values(facet)
+		}
+		classes := []string{"mean", "test", "floor", "aux", "epi", "train"}
+		shapes := []string{"", "square", "diamond", "ring", "cross", "ring"}
+		for g, v := range groups[:min(len(groups), len(classes))] {
+			mk := figure.Mark{Kind: figure.Points, Class: classes[g], Shape: shapes[g], Size: 2.6, Name: "measured"}
+			if facet >= 0 {
+				mk.Name = number6(v) + " " + d.Inputs[facet].Word()
+			}
+			type pt struct{ x, y float64 }
+			var pts []pt
+			for i, c := range d.Cond {
+				ok := facet < 0 || d.x(c, facet) == v
+				for _, k := range others(d.in(), angle, facet) {
+					ok = ok && d.x(c, k) == at[k]
+				}
+				if ok && !math.IsNaN(d.Level[i]) {
+					pts = append(pts, pt{d.x(c, angle), d.Level[i]})
+				}
+			}
+			slices.SortFunc(pts, func(a, b pt) int { return cmp.Or(cmp.Compare(a.x, b.x), cmp.Compare(a.y, b.y)) })
+			for _, q := range pts {
+				mk.X, mk.Y = append(mk.X, q.x), append(mk.Y, q.y)
+			}
+			if len(mk.X) == 0 {
+				continue
+			}
+			line := mk
+			line.Kind, line.Thin, line.Quiet = figure.Line, true, true
+			p.Marks = append(p.Marks, line, mk)
+		}
+		f.Panels = append(f.Panels, p)
+		caption = "Left: overall level of all bins above 0 Hz, mean of both halves"
+		if o := others(d.in(), angle, facet); len(o) > 0 {
+			caption += ", at " + place(d.Inputs, at, o)
+		}
+		caption += ". "
+	}
+	if n := len(d.Shown.Third); n > 0 {
+		p := figure.Panel{Title: "One-third-octave bands", X: figure.Axis{Label: "frequency (Hz)", Log: true, Min: d.Shown.Third[0].Lo, Max: d.Shown.Third[n-1].Hi}, Y: figure.Axis{Label: "band level (" + clean(d.Shown.Unit) + ")"}, Height: 220}
+		mk := figure.Mark{Kind: figure.Steps, Name: "one-third-octave level", Quiet: true, Class: "mean"}
+		for _, t := range d.Shown.Third {
+			mk.X, mk.Lo, mk.Hi, mk.Y = append(mk.X, t.Centre), append(mk.Lo, t.Lo), append(mk.Hi, t.Hi), append(mk.Y, t.Level)
+		}
+		p.Marks = []figure.Mark{mk}
+		f.Panels = append(f.Panels, p)
+		caption += "One-third-octave levels (bands of base ten after IEC 61260, summed from the spectrum's bins) of the recording at " + d.Shown.Fixed + "."
+	}
+	if len(f.Panels) == 0 {
+		return
+	}
+	f.Columns = len(f.Panels)
+	m.add(plot{file: "levels", heading: "Overall and band levels", caption: caption, fig: f, page: true})
+}
+
+// series draws a stretch of a force record with both sets of samples.
+func (m *maker) series() {
+	s := m.d.Series
+	if s == nil {
+		return
+	}
+	f := &figure.Figure{Width: 720}
+	for k, q := range s.Outcomes {
+		p := figure.Panel{X: figure.Axis{Label: "time (s)"}, Y: figure.Axis{Label: q.Label()}, Height: 130}
+		if k == 0 {
+			p.Title = s.Fixed
+		}
+		p.Marks = append(p.Marks, figure.Mark{Kind: figure.Line, Name: "recorded", Class: "grey", Thin: true, X: s.Time, Y: s.Value[k]})
+		for i, list := range [][]int{s.First, s.Second} {
+			mk := figure.Mark{Kind: figure.Points, Name: "drawn for y1", Class: "mean", Size: 2.8}
+			if i == 1 {
+				mk = figure.Mark{Kind: figure.Points, Name: "drawn for y2", Class: "test", Shape: "diamond", Size: 2.2}
+			}
+			for _, j := range list {
+				mk.X, mk.Y = append(mk.X, s.Time[j]), append(mk.Y, s.Value[k][j])
+			}
+			p.Marks = append(p.Marks, mk)
+		}
+		f.Panels = append(f.Panels, p)
+	}
+	m.add(plot{
+		file: "series", heading: "Force series and the samples drawn from it", page: true, fig: f,
+		caption: fmt.Sprintf("The first %d of %d samples of one run (%s), as coefficients where chord and span are given. Every sample is drawn at most once: for y1, for y2, or not at all.", len(s.Time), s.Of, clean(s.Run)),
+	})
+}
+
+func (m *maker) drift() {
+	d := m.d
+	if len(d.Drift) == 0 {
+		return
+	}
+	f := &figure.Figure{Columns: min(3, len(d.Drift)), Width: 720}
+	lo, hi := 0.0, 0.0
+	for _, dr := range d.Drift[:min(6, len(d.Drift))] {
+		mk := figure.Mark{Kind: figure.Bars, Name: "y2 − y1, mean of a run's recordings ± SE", Class: "mean", Size: 1.6, X: dr.Run, Y: dr.Mean}
+		for i, v := range dr.Mean {
+			se := dr.SE[i]
+			if math.IsNaN(se) {
+				se = 0
+			}
+			mk.Lo, mk.Hi = append(mk.Lo, v-se), append(mk.Hi, v+se)
+			lo, hi = math.Min(lo, v-se), math.Max(hi, v+se)
+		}
+		p := figure.Panel{Title: d.Outcomes[dr.Outcome].Word(), X: figure.Axis{Label: "run, in order of the table"}, Y: figure.Axis{Label: in("change", d.Outcomes[dr.Outcome].difference())}, Height: 140}
+		p.Marks = []figure.Mark{{Kind: figure.Rule, Class: "grey", Y: []float64{0}, Thin: true}, mk}
+		f.Panels = append(f.Panels, p)
+	}
+	for i := range f.Panels {
+		f.Panels[i].Y.Min, f.Panels[i].Y.Max = lo-0.05*(hi-lo), hi+0.05*(hi-lo)
+	}
+	m.add(plot{file: "drift", heading: "Half-to-half drift", caption: "Change of each outcome from the first half of a run to the second: mean over the run's recordings with its standard error. Scatter about zero is noise; a trend, or an offset of many standard errors, is drift and contradicts the assumption that both halves are equal draws.", fig: f, page: true})
+}

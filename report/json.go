@@ -1,0 +1,212 @@
+package report
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math"
+	"strings"
+)
+
+// MetricsJSON returns metrics.json (see CONTRACT): keys in a fixed order,
+// floats in the shortest form that reads back to the same bits, undefined
+// numbers as null with the reason beside them, and a newline at the end. The
+// same experiment gives the same bytes. It fails when two outcomes of a set, or
+// two splits, have one name, or when units do not match the outcomes.
+func (e Experiment) MetricsJSON() ([]byte, error) {
+	if e.OutcomeUnits != nil && len(e.OutcomeUnits) != len(e.Outcomes) {
+		return nil, fmt.Errorf("write metrics of %q: %d units for %d outcomes", e.Name, len(e.OutcomeUnits), len(e.Outcomes))
+	}
+	names := make([]string, 0, len(e.Splits))
+	for _, s := range e.Splits {
+		names = append(names, s.Name)
+	}
+	if d := duplicate(names); d != "" {
+		return nil, fmt.Errorf("write metrics of %q: two splits are named %q", e.Name, d)
+	}
+	for _, s := range e.Splits {
+		for _, set := range []SetMetrics{s.Train, s.Test} {
+			var names []string
+			for _, o := range set.Outcomes {
+				names = append(names, o.Name)
+			}
+			if d := duplicate(names); d != "" {
+				return nil, fmt.Errorf("write metrics of %q, split %q: two outcomes are named %q", e.Name, s.Name, d)
+			}
+		}
+	}
+
+	outcomes := array{}
+	for i, name := range e.Outcomes {
+		unit := ""
+		if e.OutcomeUnits != nil {
+			unit = e.OutcomeUnits[i]
+		}
+		outcomes = append(outcomes, object{{"name", name}, {"unit", unit}})
+	}
+	splits := array{}
+	for _, s := range e.Splits {
+		splits = append(splits, splitJSON(s))
+	}
+	var b bytes.Buffer
+	encode(&b, object{
+		{"experiment", e.Name},
+		{"data", e.Data},
+		{"pairs", e.Pairs},
+		{"construction", e.Construction},
+		{"couples", e.Couples},
+		{"inputs", stringArray(e.Inputs)},
+		{"outcomes", outcomes},
+		{"recordings", e.Recordings},
+		{"runs", e.Runs},
+		{"triplets", e.Triplets},
+		{"config_digest", e.ConfigDigest},
+		{"version", e.Version},
+		{"warnings", stringArray(e.Warnings)},
+		{"skipped", stringArray(e.Skipped)},
+		{"splits", splits},
+	})
+	var out bytes.Buffer
+	if err := json.Indent(&out, b.Bytes(), "", "  "); err != nil {
+		return nil, fmt.Errorf("write metrics of %q: %w", e.Name, err)
+	}
+	out.WriteByte('\n')
+	return out.Bytes(), nil
+}
+
+func splitJSON(s Split) object {
+	diff := object{}
+	reasons := object{}
+	for _, d := range []struct {
+		key         string
+		train, test Value
+	}{{"r2", s.Train.R2, s.Test.R2}, {"abs_cov", s.Train.AbsCov, s.Test.AbsCov}} {
+		pct, why := difference(d.train, d.test)
+		diff = append(diff, member{d.key, pct})
+		if why != "" {
+			reasons = append(reasons, member{d.key, why})
+		}
+	}
+	if len(reasons) > 0 {
+		diff = append(diff, member{"undefined", reasons})
+	}
+	o := object{
+		{"name", s.Name},
+		{"held_out", s.HeldOut},
+		{"seeds", s.Seeds},
+		{"mc_samples", s.MCSamples},
+		{"sampler", s.Sampler},
+		{"cov_method", s.CovMethod},
+		{"kernels", s.Kernels},
+		{"train", setJSON(s.Train)},
+		{"test", setJSON(s.Test)},
+		{"difference_pct", diff},
+	}
+	if s.Reach != "" {
+		o = append(o, member{"reach", s.Reach})
+	}
+	if len(s.Flags) > 0 {
+		o = append(o, member{"diagnostics", stringArray(s.Flags)})
+	}
+	if c := comparisonJSON(s); c != nil {
+		o = append(o, member{"methods", c})
+	}
+	return o
+}
+
+func setJSON(m SetMetrics) object {
+	o := object{{"rows", m.Rows}, {"conditions", m.Conditions}, {"runs", m.Runs}}
+	for _, k := range Keys() {
+		o = append(o, member{k, valueJSON(*m.Field(k))})
+	}
+	outcomes := object{}
+	for _, out := range m.Outcomes {
+		one := object{{"unit", out.Unit}}
+		for _, k := range Keys() {
+			one = append(one, member{k, valueJSON(*out.Field(k))})
+		}
+		outcomes = append(outcomes, member{out.Name, one})
+	}
+	return append(o, member{"outcomes", outcomes}, member{"notes", stringArray(m.Notes)})
+}
+
+func valueJSON(v Value) object {
+	if !v.defined() {
+		return object{{"mean", nil}, {"std", nil}, {"n", v.N}, {"undefined", v.reason()}}
+	}
+	return object{{"mean", v.Mean}, {"std", v.Std}, {"n", v.N}}
+}
+
+// object is a JSON object whose members keep their order.
+type object []member
+
+type member struct {
+	key   string
+	value any
+}
+
+type array []any
+
+func stringArray(s []string) array {
+	a := array{}
+	for _, v := range s {
+		a = append(a, v)
+	}
+	return a
+}
+
+func encode(b *bytes.Buffer, v any) {
+	switch v := v.(type) {
+	case object:
+		b.WriteByte('{')
+		for i, m := range v {
+			if i > 0 {
+				b.WriteByte(',')
+			}
+			encode(b, m.key)
+			b.WriteByte(':')
+			encode(b, m.value)
+		}
+		b.WriteByte('}')
+	case array:
+		b.WriteByte('[')
+		for i, e := range v {
+			if i > 0 {
+				b.WriteByte(',')
+			}
+			encode(b, e)
+		}
+		b.WriteByte(']')
+	case float64:
+		if math.IsNaN(v) || math.IsInf(v, 0) {
+			b.WriteString("null")
+			return
+		}
+		encodeScalar(b, v+0) // +0: no negative zero
+	default:
+		encodeScalar(b, v)
+	}
+}
+
+func encodeScalar(b *bytes.Buffer, v any) {
+	// Strings, finite floats, integers, booleans and nil cannot fail. HTML
+	// characters are escaped, so that the text may stand inside a page.
+	raw, err := json.Marshal(v)
+	if err != nil {
+		panic("report: " + err.Error())
+	}
+	b.Write(raw)
+}
+
+// duplicate returns a name that occurs twice, "" when there is none.
+func duplicate(names []string) string {
+	seen := map[string]bool{}
+	for _, n := range names {
+		n = strings.ToValidUTF8(n, "\ufffd") // as it will be written
+		if seen[n] {
+			return n
+		}
+		seen[n] = true
+	}
+	return ""
+}

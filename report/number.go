@@ -1,0 +1,180 @@
+package report
+
+import (
+	"math"
+	"strconv"
+	"strings"
+)
+
+// number is a mean and its spread, rounded for people.
+type number struct {
+	mean string
+	std  string // "" when there is none to tell
+	exp  int    // both are to be multiplied by 10^exp
+	text string // instead of a number: the dash of an undefined one, a word
+}
+
+// undefinedText stands where a number is undefined; the reason stands below.
+const undefinedText = "–"
+
+// round writes a value times scale the way the spread allows:
+//
+//   - the spread gets two significant digits, the mean goes to the same place;
+//   - without a spread (one seed) the mean gets three significant digits;
+//   - a spread of zero, or one below a millionth of the mean, which is the
+//     rounding of a float32 network and no spread, is "0", and the mean gets four;
+//   - from a million on, and below 1e-4, both are written with a power of ten.
+func round(v Value, scale float64) number {
+	mean, std := v.Mean*scale, v.Std*scale
+	if !v.defined() || math.IsInf(mean, 0) {
+		return number{text: undefinedText}
+	}
+	if v.N == 1 || std < 0 || math.IsInf(std, 0) {
+		std = math.NaN()
+	}
+	if std < 1e-6*math.Abs(mean) {
+		std = 0
+	}
+	var n number
+	size := math.Abs(mean)
+	if std > size {
+		size = std
+	}
+	if size != 0 && (size < 1e-4 || size >= 1e6) {
+		n.exp = exponent(size, 3)
+		mean, std = shift(mean, -n.exp), shift(std, -n.exp)
+	}
+	switch {
+	case math.IsNaN(std):
+		n.mean = fixed(mean, 2-exponent(mean, 3))
+	case std == 0:
+		n.mean, n.std = fixed(mean, 3-exponent(mean, 4)), "0"
+	default:
+		d := 1 - exponent(std, 2)
+		n.mean, n.std = fixed(mean, d), fixed(std, d)
+	}
+	return n
+}
+
+// percent writes a difference in percent with its sign: whole numbers from ten
+// on, one decimal below.
+func percent(pct float64) number {
+	if math.IsNaN(pct) || math.IsInf(pct, 0) {
+		return number{text: undefinedText}
+	}
+	d := 0
+	if math.Abs(pct) < 9.95 {
+		d = 1
+	}
+	var s string
+	if math.Abs(pct) >= 1e6 {
+		s = strconv.FormatFloat(pct, 'e', 1, 64)
+	} else {
+		s = fixed(pct, d)
+	}
+	if pct > 0 {
+		s = "+" + s
+	}
+	return number{text: s + " %"}
+}
+
+// exponent is the decimal exponent of v once rounded to so many digits: 0.0996
+// to two digits is 0.10, so −1.
+func exponent(v float64, digits int) int {
+	if v == 0 {
+		return 0
+	}
+	s := strconv.FormatFloat(v, 'e', digits-1, 64)
+	e, err := strconv.Atoi(s[strings.IndexByte(s, 'e')+1:])
+	if err != nil {
+		panic("report: exponent of " + s)
+	}
+	return e
+}
+
+// shift returns v·10^k, rounded once more than exact at most.
+func shift(v float64, k int) float64 {
+	if k < 0 {
+		return v / math.Pow10(-k)
+	}
+	return v * math.Pow10(k)
+}
+
+// fixed writes v with so many decimals; negative ones round to tens, hundreds….
+// What rounds to zero has no sign.
+func fixed(v float64, decimals int) string {
+	if decimals < 0 {
+		v = shift(math.Round(shift(v, decimals)), -decimals)
+		decimals = 0
+	}
+	s := strconv.FormatFloat(v, 'f', decimals, 64)
+	if strings.Trim(s, "-0.") == "" {
+		s = strings.TrimPrefix(s, "-")
+	}
+	return s
+}
+
+// twoDigits writes a standard error times scale: two significant digits, and
+// no spread of its own.
+func twoDigits(v Value, scale float64) number {
+	if !v.defined() {
+		return number{text: undefinedText}
+	}
+	v.Std = math.NaN()
+	n := round(v, scale)
+	if n.text == "" {
+		m := shift(v.Mean*scale, -n.exp)
+		n.mean = fixed(m, 1-exponent(m, 2))
+	}
+	return n
+}
+
+// plain writes a number on one line: "0.9910 ± 0.0012", "(1.20 ± 0.30)e+08".
+func (n number) plain() string {
+	left, right := n.parts()
+	return left + right
+}
+
+// parts splits plain before " ±", so that a column can be aligned there.
+func (n number) parts() (left, right string) {
+	switch {
+	case n.text != "":
+		return n.text, ""
+	case n.exp != 0 && n.std != "":
+		return "(" + n.mean, " ± " + n.std + ")e" + signed(n.exp)
+	case n.exp != 0:
+		return n.mean + "e" + signed(n.exp), ""
+	case n.std != "":
+		return n.mean, " ± " + n.std
+	}
+	return n.mean, ""
+}
+
+func signed(e int) string {
+	s := strconv.Itoa(e)
+	if e >= 0 {
+		s = "+" + s
+	}
+	return s
+}
+
+// tex writes the number in LaTeX's mathematics.
+func (n number) tex() string {
+	switch {
+	case n.text == undefinedText:
+		return "--"
+	case n.text != "":
+		return texEscape(n.text)
+	}
+	s := n.mean
+	if n.std != "" {
+		s += ` \pm ` + n.std
+	}
+	if n.exp != 0 {
+		if n.std != "" {
+			s = "(" + s + ")"
+		}
+		s += ` \times 10^{` + strconv.Itoa(n.exp) + `}`
+	}
+	return "$" + s + "$"
+}

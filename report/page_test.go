@@ -1,0 +1,219 @@
+package report
+
+import (
+	"bytes"
+	"encoding/csv"
+	"encoding/xml"
+	"io"
+	"math"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// cpu is the processor time this process has used: unlike the clock it does not
+// count what other programs do meanwhile.
+func cpu() time.Duration {
+	var r syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &r); err != nil {
+		return 0
+	}
+	return time.Duration(r.Utime.Nano() + r.Stime.Nano())
+}
+
+// TestPageBounds: the page of 780 recordings, five seeds and four splits is no
+// larger than 3 MB and made within two seconds, figures and all; with more
+// conditions than it can hold it selects, stays as small and says so.
+func TestPageBounds(t *testing.T) {
+	const limit = 3_000_000
+	d := campaign(4, 15, 13, 4, 5)
+	began := cpu()
+	files := Figures(d)
+	page := Page([]*Detail{d})
+	took := cpu() - began
+	t.Logf("%d bytes, %d figures, %v", len(page), len(files), took)
+	if len(page) > limit {
+		t.Errorf("the page has %d bytes, more than %d", len(page), limit)
+	}
+	if took > 2*time.Second {
+		t.Errorf("rendering took %v of processor time", took)
+	}
+	if strings.Contains(string(page), "an even selection was made") {
+		t.Error("a selection is spoken of where everything is shown")
+	}
+	if testing.Short() {
+		return
+	}
+	d = campaign(4, 58, 13, 4, 5)
+	d.AllRows, d.AllConditions = 78_000, 78_000
+	page = Page([]*Detail{d})
+	t.Logf("3016 of 78000 conditions: %d bytes", len(page))
+	if len(page) > limit {
+		t.Errorf("the page of a large campaign has %d bytes, more than %d", len(page), limit)
+	}
+	if !strings.Contains(string(page), "an even selection was made: 3016 of 78000 triplets") || !strings.Contains(string(page), "of 78000 conditions, evenly selected") {
+		t.Error("the page does not say that it selects")
+	}
+}
+
+// TestSameBytes: the same details give the same page and figures.
+func TestSameBytes(t *testing.T) {
+	a, b := Page([]*Detail{campaign(2, 3, 5, 2, 2), airfoilOf("x")}), Page([]*Detail{campaign(2, 3, 5, 2, 2), airfoilOf("x")})
+	if !bytes.Equal(a, b) {
+		t.Error("two pages of the same details differ")
+	}
+	x, y := Figures(campaign(2, 3, 5, 2, 2)), Figures(campaign(2, 3, 5, 2, 2))
+	for i := range x {
+		if x[i].File != y[i].File || !bytes.Equal(x[i].SVG, y[i].SVG) || !bytes.Equal(x[i].CSV, y[i].CSV) {
+			t.Errorf("figure %s differs", x[i].File)
+		}
+	}
+}
+
+// TestFigureFiles: every figure of two experiments is well-formed, has a name
+// no file system minds, says that its data are simulated, and its CSV has as
+// many columns in every line.
+func TestFigureFiles(t *testing.T) {
+	for _, d := range []*Detail{campaign(2, 3, 5, 2, 2), airfoilOf("../../etc/passwd"), airfoilOf(strings.Repeat("é", 300)), airfoilOf("CON.svg ")} {
+		seen := map[string]bool{}
+		for _, f := range Figures(d) {
+			if seen[f.File] || f.File != filepath.Base(f.File) || strings.HasPrefix(f.File, ".") || len(f.File) > 120 || strings.ContainsAny(f.File, `<>:"/\|?* `) {
+				t.Errorf("file name %q", f.File)
+			}
+			seen[f.File] = true
+			dec := xml.NewDecoder(bytes.NewReader(f.SVG))
+			for {
+				if _, err := dec.Token(); err == io.EOF {
+					break
+				} else if err != nil {
+					t.Fatalf("%s: %v", f.File, err)
+				}
+			}
+			if d.Experiment.Data == "simulated" && (!bytes.Contains(f.SVG, []byte("<title id=")) || !bytes.Contains(f.SVG, []byte("Simulated data, "))) {
+				t.Errorf("%s does not say that it is simulated", f.File)
+			}
+			rows, err := csv.NewReader(bytes.NewReader(f.CSV)).ReadAll() // fails when lines differ in length
+			if err != nil || len(rows) < 2 {
+				t.Errorf("%s.csv: %d lines, %v", f.File, len(rows), err)
+			}
+		}
+		if len(seen) < 5 {
+			t.Errorf("%d figures", len(seen))
+		}
+	}
+}
+
+// TestDirectivityNumbers reads the pairs and the mean of a directivity figure
+// from its CSV and compares them with the details it was drawn from.
+func TestDirectivityNumbers(t *testing.T) {
+	d := campaign(4, 15, 13, 2, 3)
+	i := slices.IndexFunc(Figures(d), func(f FigureFile) bool { return f.File == "3-blades-directivity-bpf2_db" })
+	if i < 0 {
+		t.Fatal("no such figure")
+	}
+	rows, err := csv.NewReader(bytes.NewReader(Figures(d)[i].CSV)).ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The figure shows the middle speed, the eighth of fifteen.
+	pairs, means := 0, 0
+	for _, r := range rows[1:] {
+		b := strings.Index("2345", r[0][:1])
+		x, _ := strconv.ParseFloat(r[4], 64)
+		y, _ := strconv.ParseFloat(r[5], 64)
+		c := (b*15+7)*13 + int(math.Round((x+60)/10))
+		switch r[1] {
+		case "measured pairs, trained on", "measured pairs, held out":
+			pairs++
+			if y != d.Y1[c*5+1] && y != d.Y2[c*5+1] {
+				t.Errorf("%v: %v is none of the pair %v, %v", r[:5], y, d.Y1[c*5+1], d.Y2[c*5+1])
+			}
+			if held := r[1] == "measured pairs, held out"; held != (b == 1) {
+				t.Errorf("%v: held out is %v", r[:2], held)
+			}
+		case "mean μ":
+			means++
+			want := 0.0
+			for _, s := range d.Splits[1].Seeds {
+				want += s.Mu[c*5+1] / 3
+			}
+			if y != want {
+				t.Errorf("%v: mean %v, want %v", r[:5], y, want)
+			}
+		}
+	}
+	if pairs != 4*13*2 || means != 2*4*13 { // the mean stands in both halves
+		t.Errorf("%d values of pairs, %d of means", pairs, means)
+	}
+}
+
+// TestHeadline writes the sentences for cases worked out by hand.
+func TestHeadline(t *testing.T) {
+	e := Experiment{Name: "drone"}
+	one := func(train, test, covTrain, covTest, ratio, se float64) Split {
+		return Split{
+			Name: "3", HeldOut: "blades = 3",
+			Train: SetMetrics{R2: val(train, 0.01), AbsCov: val(covTrain, 0.001)},
+			Test:  SetMetrics{R2: val(test, 0.01), AbsCov: val(covTest, 0.001), SumERatio: val(ratio, 0.1), SumERatioSE: val(se, 0.01)},
+		}
+	}
+	for _, c := range []struct {
+		s    Split
+		want string
+	}{
+		{one(0.97, 0.8827, 0.02644, 0.0394, 3.2, 0.4), "Holding out blades = 3 costs 9.0 % of R² (0.970 → 0.883); |cov| rises by 49 %; the measured error is 3.20 times the covariance C (standard error 0.40: overconfident)."},
+		{one(0.9, 0.9, 0.02, 0.01, 1.1, 0.1), "Holding out blades = 3 leaves R² as it is (0.900 → 0.900); |cov| falls by 50 %; the measured error is 1.10 times the covariance C (standard error 0.10: calibrated within its standard error)."},
+		{one(0.9, -6, 0.02, 0.02, 0.5, 0.1), "Holding out blades = 3 costs all of R² (0.900 → −6.000); |cov| stays; the measured error is 0.50 times the covariance C (standard error 0.10: too cautious)."},
+	} {
+		if got := e.Headline(c.s); got != c.want {
+			t.Errorf("got  %s\nwant %s", got, c.want)
+		}
+	}
+	s := one(0.9, 0.9, 0.02, 0.02, 1, 0.1)
+	s.Test.R2, s.Test.SumERatio = undef("one condition only"), undef("one run only")
+	if got, want := e.Headline(s), "Holding out blades = 3 leaves R² undefined (one condition only); |cov| stays."; got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+}
+
+// TestMetricsCSV reads two numbers back, one of them undefined.
+func TestMetricsCSV(t *testing.T) {
+	e := rotor()
+	e.Name = "=1+1"
+	rows, err := csv.NewReader(bytes.NewReader(MetricsCSV([]Experiment{e}))).ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := 0
+	for _, r := range rows[1:] {
+		if r[0] != "'=1+1" {
+			t.Fatalf("name %q could be a formula", r[0])
+		}
+		if r[2] == "2-blades" && r[4] == "train" && r[5] == "all" && r[7] == "r2" {
+			found++
+			if v, _ := strconv.ParseFloat(r[8], 64); v != e.Splits[0].Train.R2.Mean {
+				t.Errorf("R² %q", r[8])
+			}
+		}
+		if r[2] == "2-blades" && r[4] == "train" && r[5] == "all" && r[7] == "e" {
+			found++
+			if r[8] != "" || r[11] != biased {
+				t.Errorf("undefined e: %q, %q", r[8], r[11])
+			}
+		}
+	}
+	if found != 2 {
+		t.Errorf("found %d of two numbers", found)
+	}
+}
+
+func BenchmarkPage(b *testing.B) {
+	d := campaign(4, 15, 13, 4, 5)
+	for b.Loop() {
+		Page([]*Detail{d})
+	}
+}
