@@ -1,0 +1,191 @@
+package config
+
+import (
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+)
+
+// Every testdata/NAME.bad.yml must give the messages of NAME.bad.txt, written
+// by hand from what the file's comment says is wrong with it.
+func TestBadFiles(t *testing.T) {
+	files, _ := filepath.Glob("testdata/*.bad.yml")
+	if len(files) < 5 {
+		t.Fatalf("found %d bad files", len(files))
+	}
+	for _, p := range files {
+		t.Run(filepath.Base(p), func(t *testing.T) {
+			want, err := os.ReadFile(strings.TrimSuffix(p, "yml") + "txt")
+			if err != nil {
+				t.Fatal(err)
+			}
+			b, err := os.ReadFile(p)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, err = Parse("pipeline.yaml", b)
+			if err == nil {
+				t.Fatal("no error")
+			}
+			if got := err.Error() + "\n"; got != string(want) {
+				t.Errorf("got:\n%s\nexpected:\n%s", got, want)
+			}
+		})
+	}
+}
+
+const good = `version: 1
+experiments:
+  drone:
+    ingest:
+      files: [a/*.wav, "007.wav"]
+      conditions: 2023_04_11
+      calibration: {full_scale_v: 10, reading: peak, sensitivity_v_per_pa: 0.05}
+    dsp: {triplets: split-half-spectrum}
+    train:
+      inputs: [blades, rpm]
+      optimizer: {learning_rate: 1e-3, epochs: 10}
+      splits:
+        a: {test: {blades: 2}}
+        b: {test: {blades: [2, 3], rpm: {min: 3000}}}
+        c: {test: {u_inf_m_s: {near: 4.7, within: 0.1}}}
+`
+
+func TestGood(t *testing.T) {
+	f, err := Parse("x/pipeline.yaml", []byte(good))
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := f.Experiments[0]
+	// Text that YAML 1.1 takes for numbers must stay as written (STYLE §3).
+	if e.Ingest.Conditions != "2023_04_11" || e.Ingest.Files[1] != "007.wav" {
+		t.Errorf("text changed: %q %q", e.Ingest.Conditions, e.Ingest.Files)
+	}
+	if e.Train.Optimizer.Batch != 32 || e.DSP.Tolerance != 0.03 || !e.Train.Standardise {
+		t.Error("defaults are missing beside given keys")
+	}
+	for i, want := range []string{"blades = 2", "blades = 2, 3 and rpm ≥ 3000", "u_inf_m_s = 4.7 ± 0.1"} {
+		if got := e.Train.Splits[i].Test.String(); got != want {
+			t.Errorf("rule %d: %s, expected %s", i, got, want)
+		}
+	}
+	if f.Resolve("runs") != filepath.Join("x", "runs") {
+		t.Error("paths do not start at the file's folder")
+	}
+}
+
+func TestRules(t *testing.T) {
+	for _, c := range []struct {
+		hold string
+		v    float64
+		want bool
+	}{
+		{"blades=3", 3, true},
+		{"blades=3", 2, false},
+		{"blades=2,3", 2, true},
+		{"rpm=3000:5000", 3000, true},
+		{"rpm=3000:5000", 5000.5, false},
+		{"u=0.3", 0.1 + 0.2, true}, // a sum that is not 0.3 in binary
+	} {
+		r, err := ParseHold(c.hold)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := r[0].Holds(c.v); got != c.want {
+			t.Errorf("%s holds %g: %v", c.hold, c.v, got)
+		}
+	}
+	for _, bad := range []string{"", "blades", "blades=", "blades=x", "rpm=5:3"} {
+		if _, err := ParseHold(bad); err == nil {
+			t.Errorf("%q was taken", bad)
+		}
+	}
+}
+
+// Which keys exist is part of the slice of configuration: optional sections
+// show up only when they are there.
+func TestFlatten(t *testing.T) {
+	e := defaultExperiment()
+	e.DSP.Track = &Track{RangeHz: []float64{250, 500}}
+	var got []string
+	for _, kv := range Flatten("dsp", e.DSP) {
+		if strings.HasPrefix(kv.Key, "dsp.track") || strings.HasPrefix(kv.Key, "dsp.distance") || kv.Key == "dsp.tolerance" {
+			got = append(got, kv.Key+"="+kv.Value)
+		}
+	}
+	if want := []string{"dsp.tolerance=0.03", "dsp.track.range_hz=[250, 500]"}; !reflect.DeepEqual(got, want) {
+		t.Errorf("got %v, expected %v", got, want)
+	}
+}
+
+func TestNearest(t *testing.T) {
+	keys := keysOf(reflect.TypeFor[DSP]())
+	for in, want := range map[string]string{"segmnts": "segments", "tolerence": "tolerance", "amplitdue": "amplitude", "xyzzy": ""} {
+		if got := Nearest(in, keys); got != want {
+			t.Errorf("nearest to %s: %q, expected %q", in, got, want)
+		}
+	}
+}
+
+// Parsing must end, with a value or Errors, for any input.
+func FuzzParse(f *testing.F) {
+	f.Add([]byte(good))
+	f.Add([]byte("a: &a [*a]"))
+	f.Add([]byte("version: 3.7\nexperiments: {x: {train: {splits: {a: {test: {b: {near: .nan}}}}}}}"))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		if file, err := Parse("f.yaml", b); err == nil {
+			for _, e := range file.Experiments {
+				Flatten("", e)
+			}
+		} else if _, ok := err.(Errors); !ok {
+			t.Fatalf("%T: %v", err, err)
+		}
+	})
+}
+
+// Every key is documented, and the schema knows exactly the keys the decoder takes.
+func TestSchemaAndKeys(t *testing.T) {
+	for _, k := range Keys() {
+		if k.Doc == "" || k.Type == "" {
+			t.Errorf("%s has no documentation", k.Path)
+		}
+	}
+	var walk func(path string, s map[string]any) []string
+	walk = func(path string, s map[string]any) []string {
+		var out []string
+		if one, ok := s["oneOf"].([]any); ok {
+			for _, o := range one {
+				out = append(out, walk(path, o.(map[string]any))...)
+			}
+		}
+		if a, ok := s["additionalProperties"].(map[string]any); ok && a["properties"] != nil {
+			out = append(out, walk(path+".<name>", a)...)
+		}
+		props, _ := s["properties"].(map[string]any)
+		for k, p := range props {
+			if path == "" {
+				out = append(out, k)
+				out = append(out, walk(k, p.(map[string]any))...)
+				continue
+			}
+			out = append(out, path+"."+k)
+			out = append(out, walk(path+"."+k, p.(map[string]any))...)
+		}
+		return out
+	}
+	inSchema := walk("", Schema())
+	inKeys := map[string]bool{}
+	for _, k := range Keys() {
+		inKeys[k.Path] = true
+	}
+	for _, p := range inSchema {
+		if !inKeys[p] {
+			t.Errorf("the schema has %s, the list of keys does not", p)
+		}
+	}
+	if len(inSchema) != len(inKeys) {
+		t.Errorf("the schema has %d keys, the list %d", len(inSchema), len(inKeys))
+	}
+}

@@ -1,0 +1,188 @@
+package config
+
+import (
+	"reflect"
+	"strings"
+)
+
+// Key is one documented key of the file.
+type Key struct {
+	Path    string   // dotted; <name> stands for names of the user's own
+	Type    string   // "text", "number", "whole number", "true or false", "list of …", "mapping", …
+	Doc     string   // one sentence
+	Choices []string // where only these are allowed
+	Default string   // "" when there is none
+}
+
+// Keys lists every key of pipeline.yaml in the order of the types, with its
+// documentation: the one source of reference pages and of the schema.
+func Keys() []Key {
+	f := defaultFile()
+	f.Experiments = []Experiment{defaultExperiment()}
+	var out []Key
+	listKeys("", reflect.ValueOf(f), &out)
+	return out
+}
+
+func listKeys(path string, v reflect.Value, out *[]Key) {
+	for i := range v.NumField() {
+		sf := v.Type().Field(i)
+		key := sf.Tag.Get("key")
+		if key == "" {
+			continue
+		}
+		k := Key{Path: join(path, key), Doc: sf.Tag.Get("doc")}
+		if e := sf.Tag.Get("enum"); e != "" {
+			for _, c := range strings.Split(e, "|") {
+				if c != "" {
+					k.Choices = append(k.Choices, c)
+				}
+			}
+		}
+		field := v.Field(i)
+		k.Type = typeName(field.Type())
+		switch field.Kind() {
+		case reflect.String, reflect.Bool, reflect.Int, reflect.Uint64, reflect.Float64:
+			if !field.IsZero() || field.Kind() == reflect.Bool {
+				k.Default = canonical(field)
+			}
+		case reflect.Slice:
+			if field.Len() > 0 && field.Type().Elem().Kind() != reflect.Struct {
+				s := make([]string, field.Len())
+				for j := range s {
+					s[j] = canonical(field.Index(j))
+				}
+				k.Default = "[" + strings.Join(s, ", ") + "]"
+			}
+		}
+		*out = append(*out, k)
+		inner, below := field, k.Path
+		switch {
+		case field.Kind() == reflect.Pointer:
+			p := reflect.New(field.Type().Elem())
+			if s, ok := p.Interface().(interface{ setDefaults() }); ok {
+				s.setDefaults()
+			}
+			inner = p.Elem()
+		case field.Kind() == reflect.Slice && field.Type().Elem().Kind() == reflect.Struct:
+			below += ".<name>"
+			inner = reflect.New(field.Type().Elem()).Elem()
+			if field.Len() > 0 {
+				inner = field.Index(0)
+			}
+		}
+		if inner.Kind() == reflect.Struct {
+			listKeys(below, inner, out)
+		}
+	}
+}
+
+func typeName(t reflect.Type) string {
+	switch {
+	case t == reflect.TypeFor[Rule]():
+		return "held-out conditions"
+	case t == reflect.TypeFor[[]NamedNumber]():
+		return "names with numbers"
+	case t == reflect.TypeFor[[]NamedString]():
+		return "names with texts"
+	}
+	switch t.Kind() {
+	case reflect.String:
+		return "text"
+	case reflect.Bool:
+		return "true or false"
+	case reflect.Int, reflect.Uint64:
+		return "whole number"
+	case reflect.Float64:
+		return "number"
+	case reflect.Slice:
+		if t.Elem().Kind() == reflect.Struct {
+			return "names with keys"
+		}
+		return "list of " + typeName(t.Elem()) + "s"
+	}
+	return "keys"
+}
+
+// Schema returns the JSON Schema (draft 2020-12) of pipeline.yaml, as plain
+// maps and slices ready for encoding.
+func Schema() map[string]any {
+	f := defaultFile()
+	f.Experiments = []Experiment{defaultExperiment()}
+	s := schemaOf(reflect.ValueOf(f))
+	s["$schema"] = "https://json-schema.org/draft/2020-12/schema"
+	s["title"] = "pipeline.yaml of doubletake"
+	s["required"] = []string{"version", "experiments"}
+	return s
+}
+
+func schemaOf(v reflect.Value) map[string]any {
+	number := map[string]any{"type": "number"}
+	switch t := v.Type(); t {
+	case reflect.TypeFor[Rule]():
+		term := map[string]any{"oneOf": []any{
+			number,
+			map[string]any{"type": "array", "items": number, "minItems": 1},
+			map[string]any{"type": "object", "properties": map[string]any{"min": number, "max": number}, "additionalProperties": false, "minProperties": 1},
+			map[string]any{"type": "object", "properties": map[string]any{"near": number, "within": number}, "required": []string{"near", "within"}, "additionalProperties": false},
+		}}
+		return map[string]any{"type": "object", "additionalProperties": term, "minProperties": 1}
+	case reflect.TypeFor[[]NamedNumber]():
+		return map[string]any{"type": "object", "additionalProperties": number}
+	case reflect.TypeFor[[]NamedString]():
+		return map[string]any{"type": "object", "additionalProperties": map[string]any{"type": []string{"string", "number"}}}
+	}
+	switch v.Kind() {
+	case reflect.String:
+		return map[string]any{"type": []string{"string", "number"}} // plain scalars are taken as they are written
+	case reflect.Bool:
+		return map[string]any{"type": "boolean"}
+	case reflect.Int:
+		return map[string]any{"type": "integer"}
+	case reflect.Uint64:
+		return map[string]any{"type": "integer", "minimum": 0}
+	case reflect.Float64:
+		return number
+	case reflect.Pointer:
+		p := reflect.New(v.Type().Elem())
+		if d, ok := p.Interface().(interface{ setDefaults() }); ok {
+			d.setDefaults()
+		}
+		s := schemaOf(p.Elem())
+		if v.Type().Elem() == reflect.TypeFor[Table]() {
+			return map[string]any{"oneOf": []any{map[string]any{"type": "string"}, s}}
+		}
+		return s
+	case reflect.Slice:
+		elem := reflect.New(v.Type().Elem()).Elem()
+		if v.Len() > 0 {
+			elem = v.Index(0)
+		}
+		if elem.Kind() == reflect.Struct {
+			return map[string]any{"type": "object", "additionalProperties": schemaOf(elem), "minProperties": 1}
+		}
+		one := schemaOf(elem)
+		return map[string]any{"oneOf": []any{one, map[string]any{"type": "array", "items": one}}}
+	}
+	props := map[string]any{}
+	for i := range v.NumField() {
+		sf := v.Type().Field(i)
+		key := sf.Tag.Get("key")
+		if key == "" {
+			continue
+		}
+		p := schemaOf(v.Field(i))
+		if e := sf.Tag.Get("enum"); e != "" {
+			p = map[string]any{"enum": strings.Split(strings.TrimPrefix(e, "|"), "|")}
+		}
+		if f := v.Field(i); !f.IsZero() {
+			switch f.Kind() {
+			case reflect.String, reflect.Int, reflect.Uint64, reflect.Float64, reflect.Bool:
+				p["default"] = f.Interface()
+			}
+		}
+		p["description"] = sf.Tag.Get("doc")
+		props[key] = p
+	}
+	return map[string]any{"type": "object", "properties": props, "additionalProperties": false}
+}

@@ -1,0 +1,458 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Executor is where the tasks of a run are made: in this process (Local), or by
+// worker processes somewhere that sees the work directory. The runner decides
+// what is ready and in which order; the executor decides when and where. It
+// never decides whether a task succeeded: the object in the store does.
+type Executor interface {
+	// Open is called once, with the lock of the work directory held, before the
+	// first task. The session is valid until Close.
+	Open(ctx context.Context, s *Session) error
+	// Limit is how many tasks it takes in hand at a time; 0: as many as are ready.
+	Limit() int
+	// Do returns when the task's result is sealed (nil), when it is sure that it
+	// will not be (an error), or soon after ctx ends. It is called by one
+	// goroutine per task in hand. ErrNotStarted says that nothing was done, and
+	// that this is no failure of the task.
+	Do(ctx context.Context, w *Work) error
+	// Drain is called when a task has failed and the run is to end: what has not
+	// begun need not begin, what has may finish.
+	Drain()
+	// Close is called when no task is in hand.
+	Close() error
+}
+
+// ErrNotStarted is returned by an executor for a task that it never began,
+// because the run ends.
+var ErrNotStarted = errors.New("not started")
+
+// Session tells an executor of the run it works for.
+type Session struct {
+	Dir     string            // the work directory
+	Current map[string]string // keys of the plan's tasks as they are now, "" where not known yet
+	Tasks   int               // how many are to be made, at most
+}
+
+// Cache returns a path below the cache folder of the work directory.
+func (s *Session) Cache(elem ...string) string {
+	return filepath.Join(append([]string{s.Dir, ".cache"}, elem...)...)
+}
+
+// Sealed reports whether the result of that key is in the store.
+func (s *Session) Sealed(key string) bool {
+	_, err := os.Stat(s.Cache("objects", key[:2], key, "manifest.json"))
+	return err == nil
+}
+
+// Work is one task that is ready: what it takes is there, its result is not.
+type Work struct {
+	Task   *Task
+	Key    string  // of the result that is wanted
+	Expect float64 // seconds it is expected to take
+
+	st      *Status
+	of      map[string]*Status
+	r       *runner
+	rec     *record
+	started bool
+}
+
+// Make makes the result in this process.
+func (w *Work) Make(ctx context.Context) error {
+	w.Started()
+	m := w.r.maker()
+	m.tell = w.Note
+	rec, err := m.make(ctx, w.Task, w.st, func(task string) string { return w.of[task].rec.Key })
+	w.rec = rec
+	return err
+}
+
+// Started tells the run's observer that the task is being made; only the first
+// call counts.
+func (w *Work) Started() {
+	w.r.mu.Lock()
+	defer w.r.mu.Unlock()
+	if !w.started {
+		w.started = true
+		w.r.observe(Event{Kind: "start", Task: w.Task})
+	}
+}
+
+// Note tells the run's observer something about the task.
+func (w *Work) Note(text string) {
+	w.r.mu.Lock()
+	defer w.r.mu.Unlock()
+	w.r.observe(Event{Kind: "note", Task: w.Task, Note: text})
+}
+
+// Sealed reports whether the result is in the store.
+func (w *Work) Sealed() bool { return sealed(w.r.s, w.Key) }
+
+// Clear moves away an object of that key that is damaged, or to be made again
+// by force, so that a worker's result can take its place. Of others it keeps
+// its hands: another task of the same content may just have made it.
+func (w *Work) Clear() error {
+	if w.st.State != UpToDate && !slices.ContainsFunc(w.st.Reasons, func(r Reason) bool { return r.Kind == "damaged" }) {
+		return nil
+	}
+	s := w.r.s
+	if _, err := os.Lstat(s.object(w.Key)); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	dir, err := s.scratch()
+	if err == nil {
+		err = errors.Join(os.Rename(s.object(w.Key), filepath.Join(dir, "old")), os.RemoveAll(dir))
+	}
+	if err != nil {
+		return fmt.Errorf("clear old result: %w", err)
+	}
+	return nil
+}
+
+// Progress is when the task last wrote into its scratch folder (a checkpoint);
+// the zero time if never.
+func (w *Work) Progress() time.Time {
+	var last time.Time
+	list, _ := os.ReadDir(w.r.s.cache("scratch", w.Key))
+	for _, e := range list {
+		if fi, err := e.Info(); err == nil && fi.ModTime().After(last) {
+			last = fi.ModTime()
+		}
+	}
+	return last
+}
+
+// Spec is what a worker process is told of a task: enough to make it without
+// looking at anything but what the task takes.
+type Spec struct {
+	Task    string   `json:"task"`
+	Key     string   `json:"key"`
+	Inputs  []input  `json:"inputs,omitempty"`  // outputs of other tasks, as the driver found them
+	Objects []string `json:"objects,omitempty"` // keys of the objects these are in
+}
+
+// Spec returns what a worker process is told of the task.
+func (w *Work) Spec() Spec {
+	s := Spec{Task: w.Task.ID, Key: w.Key, Inputs: w.st.inputs[len(w.Task.Files):]}
+	for _, d := range w.Task.Deps {
+		s.Objects = append(s.Objects, w.of[d.Task].rec.Key)
+	}
+	return s
+}
+
+func sealed(s *store, key string) bool {
+	_, err := os.Stat(filepath.Join(s.object(key), "manifest.json"))
+	return err == nil
+}
+
+// Refresh reads the folder in which the object of a key appears. Network file
+// systems remember for a while that a name was not there; reading its folder
+// makes them ask again.
+func (w *Work) Refresh() { _, _ = os.ReadDir(filepath.Dir(w.r.s.object(w.Key))) }
+
+// Local makes tasks in this process, Jobs at a time.
+type Local struct{ Jobs int }
+
+// Open does nothing.
+func (l Local) Open(context.Context, *Session) error { return nil }
+
+// Limit is Jobs, at least 1.
+func (l Local) Limit() int { return max(l.Jobs, 1) }
+
+// Do makes the task.
+func (l Local) Do(ctx context.Context, w *Work) error { return w.Make(ctx) }
+
+// Drain does nothing: nothing waits here.
+func (l Local) Drain() {}
+
+// Close does nothing.
+func (l Local) Close() error { return nil }
+
+// adopt reads what a worker process sealed. Its manifest is believed, because
+// it was written a moment ago by this same program; sizes are checked.
+func (s *store) adopt(t *Task, key string) (*record, error) {
+	dir := s.object(key)
+	b, err := os.ReadFile(filepath.Join(dir, "manifest.json"))
+	var m manifest
+	if err == nil {
+		err = decodeManifest(b, &m)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read result: %w", err)
+	}
+	r := &record{Key: key, Version: m.Version, Inputs: m.Inputs, Outputs: m.Outputs, Seconds: m.Seconds}
+	for _, o := range m.Outputs {
+		fi, err := os.Stat(filepath.Join(dir, o.Name))
+		if err != nil {
+			return nil, fmt.Errorf("read result: %w", err)
+		}
+		if fi.Size() != o.Size {
+			return nil, fmt.Errorf("read result: %s has %d bytes, expected %d", o.Name, fi.Size(), o.Size)
+		}
+		r.Stamps = append(r.Stamps, stampOf(fi))
+	}
+	s.remember(t, r)
+	return r, nil
+}
+
+// maker makes results, for a run or for a worker.
+type maker struct {
+	s        *store
+	program  string
+	annotate []KV
+	tell     func(string)
+	worker   bool // of several processes: an object that is there stays, mine is dropped
+}
+
+func (r *runner) maker() maker {
+	return maker{s: r.s, program: r.o.Program, annotate: r.o.Annotate}
+}
+
+// make runs the task and seals its result. object gives the key of the object
+// that a task it depends on left.
+func (m maker) make(ctx context.Context, t *Task, st *Status, object func(task string) string) (*record, error) {
+	dir, err := m.folder(st.key)
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir) // gone already when the result was sealed
+	j := &Job{Dir: dir, scratch: m.s.cache("scratch", st.key), digests: map[string]string{}, inputs: map[Dep]string{}, made: map[string]string{}, tell: m.tell}
+	for _, in := range st.inputs {
+		j.made[in.Name] = in.Digest
+	}
+	for _, d := range t.Deps {
+		j.inputs[d] = filepath.Join(m.s.object(object(d.Task)), d.Output)
+	}
+	began := time.Now()
+	if err := t.Run(ctx, j); err != nil {
+		return nil, err
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	for i, f := range t.Files {
+		fi, err := os.Stat(f.Open)
+		if err != nil || stampOf(fi) != st.stamps[i] {
+			return nil, &FileError{f.Path, errors.New("it changed while it was read; run again when it is complete")}
+		}
+	}
+	host, _ := os.Hostname()
+	if n := os.Getenv("SLURMD_NODENAME"); n != "" && m.worker {
+		host = n
+	}
+	rec, err := m.s.seal(t, st.key, dir, manifest{
+		Task: t.ID, Stage: t.Stage, Version: t.Version, Program: m.program, Host: host,
+		Start: began.UTC().Format(time.RFC3339), Seconds: time.Since(began).Seconds(),
+		Config: append(slices.Clone(t.Config), t.Local...), Inputs: st.inputs, Annotate: append(slices.Clone(m.annotate), j.notes...),
+	}, j.digests, m.worker)
+	if err != nil {
+		return nil, err
+	}
+	os.RemoveAll(j.scratch)
+	return rec, nil
+}
+
+// folder makes a fresh folder for a task's outputs. Those of workers lie where
+// a driver that starts clears nothing away.
+func (m maker) folder(key string) (string, error) {
+	if !m.worker {
+		return m.s.scratch()
+	}
+	at := m.s.cache("work")
+	if err := os.MkdirAll(at, 0o755); err != nil {
+		return "", &WorkdirError{m.s.dir, err}
+	}
+	dir, err := os.MkdirTemp(at, key+"-")
+	if err == nil {
+		err = os.Chmod(dir, 0o755)
+	}
+	if err != nil {
+		return "", &WorkdirError{m.s.dir, err}
+	}
+	return dir, nil
+}
+
+// Worker makes single tasks of a plan, without the lock of the work directory,
+// beside others that do the same. The first to seal a result wins.
+type Worker struct {
+	Plan     *Plan
+	Program  string
+	Annotate []KV
+	Note     func(task, note string) // may be nil
+}
+
+// SpecError says that a worker cannot make a task as its driver planned it.
+type SpecError struct{ Task, Text string }
+
+func (e *SpecError) Error() string { return e.Task + ": " + e.Text }
+
+func (k *Worker) find(id string) (*Task, error) {
+	i := slices.IndexFunc(k.Plan.Tasks, func(t *Task) bool { return t.ID == id })
+	if i < 0 {
+		return nil, &SpecError{id, "no such task in the plan; pipeline tasks lists them"}
+	}
+	return k.Plan.Tasks[i], nil
+}
+
+func (k *Worker) maker(s *store, id string) maker {
+	m := maker{s: s, program: k.Program, annotate: k.Annotate, worker: true, tell: func(string) {}}
+	if k.Note != nil {
+		m.tell = func(n string) { k.Note(id, n) }
+	}
+	return m
+}
+
+// Make makes one task as a driver planned it. It hashes the task's raw files
+// and takes the rest from the specification, so that it reads nothing that the
+// task does not; if that gives another key than the driver's, what is seen here
+// differs from what the driver saw, and the task is refused. ran is false when
+// the result was there already.
+func (k *Worker) Make(ctx context.Context, spec Spec) (ran bool, err error) {
+	t, err := k.find(spec.Task)
+	if err != nil {
+		return false, err
+	}
+	s := &store{dir: k.Plan.Dir, ix: index{map[string][]KV{}, map[string]*record{}, map[string]fileRecord{}}}
+	if sealed(s, spec.Key) {
+		os.RemoveAll(s.cache("scratch", spec.Key))
+		return false, nil
+	}
+	if len(spec.Objects) != len(t.Deps) || len(spec.Inputs) != len(t.Deps) {
+		return false, &SpecError{t.ID, "the plan here has other inputs for it than the driver's; was the configuration changed since? start the run again"}
+	}
+	st := &Status{Task: t}
+	object := map[string]string{}
+	for _, f := range t.Files {
+		sum, stamp, err := s.hash(f)
+		if err != nil {
+			return false, err
+		}
+		st.inputs = append(st.inputs, input{f.Path, sum})
+		st.stamps = append(st.stamps, stamp)
+	}
+	for i, d := range t.Deps {
+		object[d.Task] = spec.Objects[i]
+	}
+	st.inputs = append(st.inputs, spec.Inputs...)
+	if st.key = t.key(st.inputs); st.key != spec.Key {
+		return false, &SpecError{t.ID, "its key here is not the driver's: the configuration, a raw file or the numeric kernels differ between the two, or were changed since; start the run again"}
+	}
+	rec, err := k.maker(s, t.ID).make(ctx, t, st, func(task string) string { return object[task] })
+	if err != nil && sealed(s, spec.Key) {
+		err = nil // another copy was first, and took the scratch folder with it
+	}
+	return rec != nil, err
+}
+
+// MakeOne makes one task that no driver planned: it looks for itself whether
+// what the task depends on is up to date (and returns a *NotReadyError if not),
+// and publishes the result. What it learned is left for others to know.
+func (k *Worker) MakeOne(ctx context.Context, id string) (ran bool, err error) {
+	if err := k.Plan.Check(); err != nil {
+		return false, err
+	}
+	t, err := k.find(id)
+	if err != nil {
+		return false, err
+	}
+	s := openStore(k.Plan.Dir)
+	needed := map[string]bool{id: true}
+	for _, u := range slices.Backward(k.Plan.Tasks) {
+		if needed[u.ID] {
+			for _, d := range u.Deps {
+				needed[d.Task] = true
+			}
+		}
+	}
+	of := map[string]*Status{}
+	for _, u := range k.Plan.Tasks {
+		if !needed[u.ID] {
+			continue
+		}
+		st, err := s.assess(u, of)
+		if err != nil {
+			return false, err
+		}
+		of[u.ID] = st
+	}
+	var lacks []*Status
+	for _, d := range t.Deps {
+		if st := of[d.Task]; st.State != UpToDate && !slices.Contains(lacks, st) {
+			lacks = append(lacks, st)
+		}
+	}
+	if len(lacks) > 0 {
+		return false, &NotReadyError{Stage: t.Stage, Needs: lacks[0], Others: len(lacks) - 1}
+	}
+	st := of[id]
+	if st.rec == nil {
+		rec, err := k.maker(s, id).make(ctx, t, st, func(task string) string { return of[task].rec.Key })
+		if err != nil && !sealed(s, st.key) {
+			return false, err
+		}
+		ran = rec != nil
+		if st.rec, err = s.adopt(t, st.key); err != nil {
+			return ran, err
+		}
+	}
+	if err := s.publish(t, st.rec); err != nil {
+		return ran, err
+	}
+	return ran, s.leave(t)
+}
+
+// leave writes what is known of one task and its raw files as an index of its
+// own, beside the one that only the holder of the lock may write.
+func (s *store) leave(t *Task) error {
+	s.mu.Lock()
+	r := s.ix.Tasks[t.ID]
+	one := index{map[string][]KV{r.Config: s.ix.Configs[r.Config]}, map[string]*record{t.ID: r}, map[string]fileRecord{}}
+	for _, f := range t.Files {
+		if x, ok := s.ix.Files[f.Path]; ok {
+			one.Files[f.Path] = x
+		}
+	}
+	s.mu.Unlock()
+	if err := os.MkdirAll(s.cache("learned"), 0o755); err != nil {
+		return &WorkdirError{s.dir, err}
+	}
+	return WriteFile(s.cache("learned", configDigest([]KV{{Key: t.ID}})), one.encode())
+}
+
+// learn takes up what workers left.
+func (s *store) learn() {
+	list, _ := os.ReadDir(s.cache("learned"))
+	for _, e := range list {
+		if strings.HasPrefix(e.Name(), ".") {
+			continue
+		}
+		path := s.cache("learned", e.Name())
+		b, err := os.ReadFile(path)
+		var one index
+		if err != nil || one.decode(b) != nil {
+			continue
+		}
+		for k, v := range one.Configs {
+			s.ix.Configs[k] = v
+		}
+		for k, v := range one.Tasks {
+			s.ix.Tasks[k] = v
+		}
+		for k, v := range one.Files {
+			s.ix.Files[k] = v
+		}
+		s.learned, s.dirty = append(s.learned, path), true
+	}
+}

@@ -1,0 +1,118 @@
+package engine
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sort"
+	"time"
+)
+
+// Garbage is one object that no task of the plan refers to.
+type Garbage struct {
+	Key   string    `json:"key"`
+	Task  string    `json:"task"` // that made it, "" where its manifest cannot be read
+	Bytes int64     `json:"bytes"`
+	Made  time.Time `json:"made"`
+	path  string
+}
+
+// abandoned is how long a worker's folder must lie unchanged to be taken for
+// what a killed worker left.
+const abandoned = 7 * 24 * time.Hour
+
+// Collect lists what can go from the cache, oldest first: objects that are no
+// task's result now, scratch of tasks that will not go on, and leftovers of
+// interrupted runs. Results of tasks that are up to date are kept, and so are
+// the last results of stale ones (they are what a partial run still shows).
+// With remove it deletes them; it holds the lock of the work directory then.
+func Collect(p *Plan, remove bool) ([]Garbage, error) {
+	if remove {
+		unlock, err := lock(p.Dir)
+		if err != nil {
+			return nil, err
+		}
+		defer unlock()
+	}
+	s := openStore(p.Dir)
+	list, _, err := s.assessAll(p)
+	if err != nil {
+		return nil, err
+	}
+	keep := map[string]bool{}
+	planned := map[string]bool{}
+	for _, st := range list {
+		planned[st.Task.ID] = true
+		if st.key != "" {
+			keep[st.key] = true // also scratch of a task about to run
+		}
+		if r := s.ix.Tasks[st.Task.ID]; r != nil {
+			keep[r.Key] = true
+		}
+	}
+	var out []Garbage
+	for _, kind := range []string{"objects/*", "scratch", "work"} {
+		dirs, err := filepath.Glob(filepath.Join(s.cache(), filepath.FromSlash(kind), "*"))
+		if err != nil {
+			return nil, fmt.Errorf("list cache: %w", err)
+		}
+		for _, d := range dirs {
+			key := filepath.Base(d)
+			if keep[key] {
+				continue
+			}
+			if kind == "work" {
+				// A worker may be at it, whether or not its driver runs; of a dead one
+				// nothing changes any more.
+				if fi, err := os.Stat(d); err != nil || time.Since(fi.ModTime()) < abandoned {
+					continue
+				}
+			}
+			g := Garbage{Key: key, path: d}
+			var m manifest
+			if b, err := os.ReadFile(filepath.Join(d, "manifest.json")); err == nil && decodeManifest(b, &m) == nil {
+				g.Task = m.Task
+			}
+			err := filepath.WalkDir(d, func(_ string, e fs.DirEntry, err error) error {
+				if err != nil || e.IsDir() {
+					return err
+				}
+				fi, err := e.Info()
+				if err == nil {
+					g.Bytes += fi.Size()
+					if fi.ModTime().After(g.Made) {
+						g.Made = fi.ModTime()
+					}
+				}
+				return err
+			})
+			if err != nil {
+				return nil, fmt.Errorf("measure cache: %w", err)
+			}
+			out = append(out, g)
+		}
+	}
+	sort.Slice(out, func(i, j int) bool {
+		if !out[i].Made.Equal(out[j].Made) {
+			return out[i].Made.Before(out[j].Made)
+		}
+		return out[i].Key < out[j].Key
+	})
+	if !remove {
+		return out, nil
+	}
+	os.RemoveAll(s.cache("tmp"))
+	for _, g := range out {
+		if err := os.RemoveAll(g.path); err != nil {
+			return nil, fmt.Errorf("clear cache: %w", err)
+		}
+	}
+	for id := range s.ix.Tasks {
+		if !planned[id] {
+			delete(s.ix.Tasks, id)
+			s.dirty = true
+		}
+	}
+	return out, s.save(true)
+}

@@ -1,0 +1,49 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// LockedError says that another process holds the work directory.
+type LockedError struct{ Dir, Holder string }
+
+func (e *LockedError) Error() string {
+	return fmt.Sprintf("lock %s: another run is at work there (%s); wait for it, or stop it", e.Dir, e.Holder)
+}
+
+// lock takes the work directory for this process. The kernel frees it when the
+// process ends, however it ends.
+func lock(dir string) (unlock func(), err error) {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, &WorkdirError{dir, err}
+	}
+	f, err := os.OpenFile(filepath.Join(dir, ".lock"), os.O_RDWR|os.O_CREATE, 0o644)
+	if err != nil {
+		return nil, &WorkdirError{dir, err}
+	}
+	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		defer f.Close()
+		if errors.Is(err, syscall.EWOULDBLOCK) {
+			b, _ := io.ReadAll(io.LimitReader(f, 200))
+			return nil, &LockedError{dir, strings.TrimSpace(string(b))}
+		}
+		return nil, &WorkdirError{dir, fmt.Errorf("lock: %w", err)}
+	}
+	host, _ := os.Hostname()
+	line := fmt.Sprintf("process %d on %s since %s\n", os.Getpid(), host, time.Now().Format(time.DateTime))
+	if err := f.Truncate(0); err == nil {
+		_, err = f.WriteAt([]byte(line), 0)
+		if err != nil {
+			f.Close()
+			return nil, &WorkdirError{dir, err}
+		}
+	}
+	return func() { f.Close() }, nil
+}

@@ -1,0 +1,300 @@
+package engine
+
+import (
+	"fmt"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+)
+
+// State of a task.
+type State string
+
+// States a task can be in.
+const (
+	UpToDate State = "up to date"
+	Missing  State = "missing" // never made
+	Stale    State = "stale"   // made from something else than what is there now
+)
+
+// Reason is one cause for a task to be stale.
+type Reason struct {
+	Kind string `json:"kind"` // "key", "file", "input", "upstream", "version", "damaged", "forced", "new"
+	Name string `json:"name"`
+	Old  string `json:"old,omitempty"`
+	New  string `json:"new,omitempty"`
+}
+
+func (r Reason) String() string {
+	switch r.Kind {
+	case "upstream":
+		return r.Name + " must run first"
+	case "damaged":
+		return "its result is damaged: " + r.Name
+	case "forced":
+		return "forced"
+	case "new":
+		return "no result yet"
+	case "version":
+		return fmt.Sprintf("the program's %s stage changed: version %s → %s", r.Name, r.Old, r.New)
+	case "file", "input":
+		switch {
+		case r.Old == "":
+			return r.Name + " is new"
+		case r.New == "":
+			return r.Name + " is gone"
+		}
+		return fmt.Sprintf("%s changed: %.8s → %.8s", r.Name, r.Old, r.New)
+	}
+	none := func(s string) string {
+		if s == "" {
+			return "none"
+		}
+		return s
+	}
+	return fmt.Sprintf("%s: %s → %s", r.Name, none(r.Old), none(r.New))
+}
+
+// Status is the planner's word on one task.
+type Status struct {
+	Task    *Task
+	State   State
+	Reasons []Reason
+	key     string
+	inputs  []input
+	stamps  []stamp // of the raw files, as they were hashed
+	rec     *record // the result, when up to date
+}
+
+// Because joins the reasons; many upstream tasks are counted, not listed.
+func (s *Status) Because() string {
+	var out []string
+	upstream, first := 0, ""
+	for _, r := range s.Reasons {
+		if r.Kind == "upstream" {
+			if upstream++; upstream == 1 {
+				first = r.Name
+			}
+			continue
+		}
+		out = append(out, r.String())
+	}
+	switch {
+	case upstream == 1:
+		out = append(out, first+" must run first")
+	case upstream > 1:
+		out = append(out, fmt.Sprintf("%s and %d more must run first", first, upstream-1))
+	}
+	return strings.Join(out, "; ")
+}
+
+// Selection says which tasks a run is about; the zero value means all.
+type Selection struct {
+	Stages      []string // only these
+	From, To    string   // only from, up to this stage
+	Experiments []string
+	Splits      []string
+	Force       bool // run them though they are up to date
+}
+
+// Plan is an ordered list of tasks, each after what it depends on.
+type Plan struct {
+	Dir    string   // work directory
+	Stages []string // stage names in order
+	Tasks  []*Task
+}
+
+// Check reports the first fault of the plan itself: an ID that stands twice, a
+// dependency that is not there or comes later. Such a fault is the program's.
+func (p *Plan) Check() error {
+	seen := map[string]bool{}
+	for _, t := range p.Tasks {
+		if seen[t.ID] {
+			return fmt.Errorf("plan: task %s stands twice", t.ID)
+		}
+		for _, d := range t.Deps {
+			if !seen[d.Task] {
+				return fmt.Errorf("plan: task %s needs %s, which does not come before it", t.ID, d.Task)
+			}
+		}
+		seen[t.ID] = true
+	}
+	return nil
+}
+
+// Selects reports whether the selection is about t.
+func (p *Plan) Selects(s Selection, t *Task) bool {
+	at := slices.Index(p.Stages, t.Stage)
+	switch {
+	case len(s.Stages) > 0 && !slices.Contains(s.Stages, t.Stage),
+		s.From != "" && at < slices.Index(p.Stages, s.From),
+		s.To != "" && at > slices.Index(p.Stages, s.To),
+		len(s.Experiments) > 0 && !slices.Contains(s.Experiments, t.Experiment),
+		len(s.Splits) > 0 && t.Split != "" && !slices.Contains(s.Splits, t.Split):
+		return false
+	}
+	return true
+}
+
+// assess says what is to be done about t, given the status of its dependencies.
+func (s *store) assess(t *Task, of map[string]*Status) (*Status, error) {
+	st := &Status{Task: t}
+	for _, f := range t.Files {
+		sum, stamp, err := s.hash(f)
+		if err != nil {
+			return nil, err
+		}
+		st.inputs = append(st.inputs, input{f.Path, sum})
+		st.stamps = append(st.stamps, stamp)
+	}
+	for _, d := range t.Deps {
+		up := of[d.Task]
+		if up.rec == nil {
+			if n := len(st.Reasons); n == 0 || st.Reasons[n-1].Name != d.Task {
+				st.Reasons = append(st.Reasons, Reason{Kind: "upstream", Name: d.Task})
+			}
+			continue
+		}
+		i := slices.IndexFunc(up.rec.Outputs, func(o output) bool { return o.Name == d.Output })
+		if i < 0 {
+			return nil, fmt.Errorf("plan: task %s has no output %s, which %s needs", d.Task, d.Output, t.ID)
+		}
+		st.inputs = append(st.inputs, input{d.Task + " → " + d.Output, up.rec.Outputs[i].digest()})
+	}
+	s.mu.Lock()
+	old := s.ix.Tasks[t.ID]
+	var oldConfig []KV
+	if old != nil {
+		oldConfig = s.ix.Configs[old.Config]
+	}
+	s.mu.Unlock()
+	if len(st.Reasons) > 0 {
+		st.State = Missing
+		if old != nil {
+			st.State = Stale
+			st.Reasons = append(configReasons(append(slices.Clone(oldConfig), old.Local...), append(slices.Clone(t.Config), t.Local...)), st.Reasons...)
+		}
+		return st, nil
+	}
+	st.key = t.key(st.inputs)
+	rec, damage := s.lookup(t, st.key)
+	if rec != nil {
+		st.State, st.rec = UpToDate, rec
+		return st, nil
+	}
+	st.State = Stale
+	switch {
+	case damage != "":
+		st.Reasons = []Reason{{Kind: "damaged", Name: damage}}
+	case old == nil:
+		st.State, st.Reasons = Missing, []Reason{{Kind: "new"}}
+	default:
+		if old.Version != t.Version {
+			st.Reasons = append(st.Reasons, Reason{"version", t.Stage, fmt.Sprint(old.Version), fmt.Sprint(t.Version)})
+		}
+		st.Reasons = append(st.Reasons, configReasons(append(slices.Clone(oldConfig), old.Local...), append(slices.Clone(t.Config), t.Local...))...)
+		kind := func(n string) string {
+			if slices.ContainsFunc(t.Files, func(f File) bool { return f.Path == n }) {
+				return "file"
+			}
+			return "input"
+		}
+		a, b := map[string]string{}, map[string]string{}
+		for _, in := range old.Inputs {
+			a[in.Name] = in.Digest
+		}
+		for _, in := range st.inputs {
+			b[in.Name] = in.Digest
+			if a[in.Name] != in.Digest {
+				st.Reasons = append(st.Reasons, Reason{kind(in.Name), in.Name, a[in.Name], in.Digest})
+			}
+		}
+		for _, in := range old.Inputs {
+			if _, ok := b[in.Name]; !ok {
+				st.Reasons = append(st.Reasons, Reason{kind(in.Name), in.Name, in.Digest, ""})
+			}
+		}
+		if len(st.Reasons) == 0 {
+			st.Reasons = []Reason{{Kind: "damaged", Name: "it is gone from the cache"}}
+		}
+	}
+	return st, nil
+}
+
+func configReasons(old, now []KV) []Reason {
+	var out []Reason
+	a := map[string]string{}
+	for _, kv := range old {
+		a[kv.Key] = kv.Value
+	}
+	b := map[string]bool{}
+	for _, kv := range now {
+		b[kv.Key] = true
+		if v, ok := a[kv.Key]; !ok || v != kv.Value {
+			out = append(out, Reason{"key", kv.Key, v, kv.Value})
+		}
+	}
+	for _, kv := range old {
+		if !b[kv.Key] {
+			out = append(out, Reason{"key", kv.Key, kv.Value, ""})
+		}
+	}
+	return out
+}
+
+// Assess says of every task of the plan whether it is up to date, missing or
+// stale, and why. It changes nothing below the work directory but the index of
+// what it learned, and that only if it can.
+func Assess(p *Plan) ([]*Status, error) {
+	if err := p.Check(); err != nil {
+		return nil, err
+	}
+	s := openStore(p.Dir)
+	list, _, err := s.assessAll(p)
+	if err != nil {
+		return nil, err
+	}
+	return list, nil
+}
+
+// hashAll hashes the plan's raw files that changed, as many at a time as there
+// are processors: of a large campaign this takes seconds. Errors are left to
+// assess, which meets them again in the plan's order.
+func (s *store) hashAll(p *Plan) {
+	var files []File
+	seen := map[string]bool{}
+	for _, t := range p.Tasks {
+		for _, f := range t.Files {
+			if !seen[f.Path] {
+				seen[f.Path] = true
+				files = append(files, f)
+			}
+		}
+	}
+	var next atomic.Int64
+	var wg sync.WaitGroup
+	for range min(runtime.GOMAXPROCS(0), len(files)) {
+		wg.Go(func() {
+			for i := next.Add(1) - 1; i < int64(len(files)); i = next.Add(1) - 1 {
+				_, _, _ = s.hash(files[i])
+			}
+		})
+	}
+	wg.Wait()
+}
+
+func (s *store) assessAll(p *Plan) ([]*Status, map[string]*Status, error) {
+	s.hashAll(p)
+	of := make(map[string]*Status, len(p.Tasks))
+	list := make([]*Status, len(p.Tasks))
+	for i, t := range p.Tasks {
+		st, err := s.assess(t, of)
+		if err != nil {
+			return nil, nil, err
+		}
+		of[t.ID], list[i] = st, st
+	}
+	return list, of, nil
+}

@@ -1,0 +1,467 @@
+package engine
+
+import (
+	"container/heap"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+)
+
+// Event tells an observer what happens to a task.
+type Event struct {
+	Kind    string  // "plan", "start", "note", "done", "failed"
+	Task    *Task   // nil for "plan"
+	Todo    []*Task // of "plan": what is to be made, unless it turns out to be there
+	Seconds float64
+	Err     error
+	Note    string // what the task said, see Job.Note
+}
+
+// Options say how a run goes about it.
+type Options struct {
+	Selection
+	Jobs      int         // tasks at a time; at least 1
+	Executor  Executor    // where tasks are made; nil: in this process, Jobs at a time
+	KeepGoing bool        // after a failure, go on with what does not depend on it
+	Program   string      // version of the program, recorded with each result
+	Annotate  []KV        // further facts recorded with each result (numeric kernels)
+	Observe   func(Event) // called by one goroutine at a time; may be nil
+}
+
+// StageSummary is what became of one stage's tasks.
+type StageSummary struct {
+	Stage   string  `json:"stage"`
+	Tasks   int     `json:"tasks"`
+	Ran     int     `json:"ran"`
+	Cached  int     `json:"up_to_date"`
+	Failed  int     `json:"failed"`
+	Seconds float64 `json:"task_seconds"` // summed over tasks
+	Wall    float64 `json:"wall_seconds"` // from the first start to the last end of the stage
+}
+
+// Result is the summary of a run.
+type Result struct {
+	Stages         []StageSummary `json:"stages"`
+	Ran            int            `json:"ran"`
+	Cached         int            `json:"up_to_date"`
+	Wall           float64        `json:"wall_seconds"`
+	Slowest        string         `json:"slowest_task,omitempty"`
+	SlowestSeconds float64        `json:"slowest_seconds,omitempty"`
+
+	output func(task, name string) (string, bool)
+}
+
+// Output returns the path of a task's output, if the task is up to date now.
+func (r *Result) Output(task, name string) (path string, ok bool) { return r.output(task, name) }
+
+// TaskError says which task failed.
+type TaskError struct {
+	Task *Task
+	Err  error
+}
+
+func (e *TaskError) Error() string { return fmt.Sprintf("%s: %v", e.Task.ID, e.Err) }
+func (e *TaskError) Unwrap() error { return e.Err }
+
+// NotReadyError says that a partial run lacks something from before it.
+type NotReadyError struct {
+	Stage  string  // what was asked for
+	Needs  *Status // the first thing it lacks
+	Others int     // how many more
+}
+
+func (e *NotReadyError) Error() string {
+	more := ""
+	if e.Others > 0 {
+		more = fmt.Sprintf(" (and %d more)", e.Others)
+	}
+	return fmt.Sprintf("stage %s needs %s%s, which is %s: %s", e.Stage, e.Needs.Task.ID, more, e.Needs.State, e.Needs.Because())
+}
+
+// ErrFailed is wrapped by the error of a run in which tasks failed.
+var ErrFailed = errors.New("a task failed")
+
+type runner struct {
+	s           *store
+	p           *Plan
+	o           Options
+	mu          sync.Mutex
+	cond        *sync.Cond
+	of          map[string]*Status
+	level       map[*Task]float64
+	wait        map[*Task]int
+	users       map[string][]*Task
+	ready       *queue
+	busy        int
+	ex          Executor
+	expect      map[string]float64 // seconds per unit of weight, by stage
+	gate        chan struct{}      // tasks looked at by this process at a time: each may block a thread
+	failed      []error
+	stop        bool
+	stats       map[string]*StageSummary
+	first, last map[string]time.Time
+	res         *Result
+}
+
+// Run makes the selected tasks of the plan that are not up to date. It holds
+// the work directory's lock. Results that are already there are not made again
+// (unless forced), whatever order they come about in.
+func Run(ctx context.Context, p *Plan, o Options) (*Result, error) {
+	if err := p.Check(); err != nil {
+		return nil, err
+	}
+	start := time.Now()
+	unlock, err := lock(p.Dir)
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+	s := openStore(p.Dir)
+	list, of, err := s.assessAll(p)
+	if err != nil {
+		return nil, err
+	}
+	r := &runner{
+		s: s, p: p, o: o, of: of, level: map[*Task]float64{}, wait: map[*Task]int{}, users: map[string][]*Task{},
+		stats: map[string]*StageSummary{}, first: map[string]time.Time{}, last: map[string]time.Time{}, res: &Result{},
+	}
+	r.cond = sync.NewCond(&r.mu)
+	if r.ex = o.Executor; r.ex == nil {
+		r.ex = Local{o.Jobs}
+	}
+	r.gate = make(chan struct{}, max(64, o.Jobs))
+	r.res.output = func(task, name string) (string, bool) {
+		st := r.of[task]
+		if st == nil || st.rec == nil {
+			return "", false
+		}
+		return filepath.Join(s.object(st.rec.Key), name), true
+	}
+	todo, err := r.choose(list)
+	if err != nil {
+		return nil, err
+	}
+	var unable error // of the executor, not of a task
+	if len(todo) > 0 {
+		if err := s.prepare(); err != nil {
+			return nil, err
+		}
+		r.observe(Event{Kind: "plan", Todo: todo})
+		if err := r.run(ctx, todo); err != nil {
+			unable = err
+		}
+	}
+	if err := s.save(true); err != nil && len(todo) > 0 {
+		r.failed = append(r.failed, err)
+	}
+	os.Remove(s.cache("tmp")) // if they are empty; not sooner: another task may be about to use them
+	os.Remove(s.cache("scratch"))
+	for _, st := range p.Stages {
+		if x := r.stats[st]; x != nil {
+			x.Wall = r.last[st].Sub(r.first[st]).Seconds()
+			r.res.Stages = append(r.res.Stages, *x)
+			r.res.Ran += x.Ran
+			r.res.Cached += x.Cached
+		}
+	}
+	r.res.Wall = time.Since(start).Seconds()
+	if err := ctx.Err(); err != nil {
+		return r.res, err
+	}
+	if unable != nil && len(r.failed) == 0 {
+		return r.res, unable
+	}
+	if len(r.failed) > 0 {
+		// In the plan's order, whichever came first.
+		at := func(err error) int {
+			var te *TaskError
+			if errors.As(err, &te) {
+				return slices.Index(p.Tasks, te.Task)
+			}
+			return len(p.Tasks)
+		}
+		slices.SortStableFunc(r.failed, func(a, b error) int { return at(a) - at(b) })
+		return r.res, fmt.Errorf("%w: %w", ErrFailed, errors.Join(r.failed...))
+	}
+	return r.res, nil
+}
+
+// choose picks the selected tasks that must run and publishes the others'
+// results. A selected task that takes something not up to date from a task
+// outside the selection is refused.
+func (r *runner) choose(list []*Status) ([]*Task, error) {
+	selected := map[string]bool{}
+	rerun := map[string]bool{}
+	var todo []*Task
+	var lacks []*Status
+	var lackStage string
+	for _, st := range list {
+		t := st.Task
+		if !r.p.Selects(r.o.Selection, t) {
+			continue
+		}
+		selected[t.ID] = true
+		for _, d := range t.Deps {
+			if !selected[d.Task] && r.of[d.Task].State != UpToDate {
+				if !slices.Contains(lacks, r.of[d.Task]) {
+					lacks = append(lacks, r.of[d.Task])
+				}
+				lackStage = t.Stage
+			}
+		}
+		sum := r.stage(t.Stage)
+		sum.Tasks++
+		again := st.State != UpToDate || r.o.Force
+		for _, d := range t.Deps {
+			again = again || rerun[d.Task] // may turn out unchanged; then the key finds the result
+		}
+		if !again {
+			sum.Cached++
+			if err := r.s.publish(t, st.rec); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		if r.o.Force {
+			st.Reasons = append(st.Reasons, Reason{Kind: "forced"})
+		}
+		rerun[t.ID] = true
+		todo = append(todo, t)
+	}
+	if len(lacks) > 0 {
+		return nil, &NotReadyError{Stage: lackStage, Needs: lacks[0], Others: len(lacks) - 1}
+	}
+	for _, t := range todo {
+		for _, d := range t.Deps {
+			if rerun[d.Task] {
+				if !slices.Contains(r.users[d.Task], t) {
+					r.wait[t]++
+					r.users[d.Task] = append(r.users[d.Task], t)
+				}
+			}
+		}
+	}
+	for _, t := range slices.Backward(todo) {
+		for _, u := range r.users[t.ID] {
+			r.level[t] = max(r.level[t], r.level[u])
+		}
+		r.level[t] += t.Weight
+	}
+	return todo, nil
+}
+
+func (r *runner) stage(name string) *StageSummary {
+	x := r.stats[name]
+	if x == nil {
+		x = &StageSummary{Stage: name}
+		r.stats[name] = x
+		r.first[name] = time.Now()
+		r.last[name] = r.first[name]
+	}
+	return x
+}
+
+// queue holds the ready tasks; the one with the most work behind it goes first.
+type queue struct {
+	tasks []*Task
+	less  func(a, b *Task) bool
+}
+
+func (q *queue) Len() int           { return len(q.tasks) }
+func (q *queue) Less(i, j int) bool { return q.less(q.tasks[i], q.tasks[j]) }
+func (q *queue) Swap(i, j int)      { q.tasks[i], q.tasks[j] = q.tasks[j], q.tasks[i] }
+func (q *queue) Push(x any)         { q.tasks = append(q.tasks, x.(*Task)) }
+func (q *queue) Pop() any {
+	t := q.tasks[len(q.tasks)-1]
+	q.tasks = q.tasks[:len(q.tasks)-1]
+	return t
+}
+
+// run hands the tasks of todo to the executor as they become ready, as many at
+// a time as it takes.
+func (r *runner) run(ctx context.Context, todo []*Task) error {
+	order := map[*Task]int{}
+	r.ready = &queue{less: func(a, b *Task) bool {
+		if r.level[a] != r.level[b] {
+			return r.level[a] > r.level[b]
+		}
+		return order[a] < order[b]
+	}}
+	for i, t := range todo {
+		order[t] = i
+	}
+	for _, t := range todo {
+		if r.wait[t] == 0 {
+			heap.Push(r.ready, t)
+		}
+	}
+	session := &Session{Dir: r.p.Dir, Current: map[string]string{}, Tasks: len(todo)}
+	for id, st := range r.of {
+		session.Current[id] = st.key
+	}
+	if err := r.ex.Open(ctx, session); err != nil {
+		return fmt.Errorf("open executor: %w", err)
+	}
+	r.expect = r.speeds()
+	wake := context.AfterFunc(ctx, func() { r.mu.Lock(); r.stop = true; r.mu.Unlock(); r.cond.Broadcast() })
+	defer wake()
+	started := map[string]bool{}
+	drained := false
+	limit := r.ex.Limit()
+	r.mu.Lock()
+	for {
+		for !r.stop && r.ready.Len() > 0 && (limit <= 0 || r.busy < limit) {
+			t := heap.Pop(r.ready).(*Task)
+			r.busy++
+			if !started[t.Stage] {
+				started[t.Stage] = true
+				r.first[t.Stage] = time.Now()
+			}
+			go func() {
+				began := time.Now()
+				ran, secs, err := r.do(ctx, t)
+				if secs == 0 {
+					secs = time.Since(began).Seconds()
+				}
+				r.mu.Lock()
+				defer r.mu.Unlock()
+				r.busy--
+				r.finish(ctx, t, ran, secs, err)
+				r.cond.Broadcast()
+			}()
+		}
+		if r.busy == 0 && (r.stop || r.ready.Len() == 0) {
+			break
+		}
+		if r.stop && !drained {
+			drained = true
+			r.mu.Unlock()
+			r.ex.Drain()
+			r.mu.Lock()
+			continue
+		}
+		r.cond.Wait()
+	}
+	r.mu.Unlock()
+	if err := r.ex.Close(); err != nil {
+		return fmt.Errorf("close executor: %w", err)
+	}
+	return nil
+}
+
+// speeds says by stage how many seconds a unit of Task.Weight took in earlier
+// runs: the median over what the index remembers.
+func (r *runner) speeds() map[string]float64 {
+	ratios := map[string][]float64{}
+	for _, t := range r.p.Tasks {
+		if rec := r.s.ix.Tasks[t.ID]; rec != nil && rec.Seconds > 0 && t.Weight > 0 {
+			ratios[t.Stage] = append(ratios[t.Stage], rec.Seconds/t.Weight)
+		}
+	}
+	out := map[string]float64{}
+	for s, x := range ratios {
+		slices.Sort(x)
+		out[s] = x[len(x)/2]
+	}
+	return out
+}
+
+// expected is how many seconds a task may take: as long as last time, else by
+// its weight.
+func (r *runner) expected(t *Task) float64 {
+	r.s.mu.Lock()
+	rec := r.s.ix.Tasks[t.ID]
+	r.s.mu.Unlock()
+	if rec != nil && rec.Seconds > 0 {
+		return rec.Seconds
+	}
+	if x := r.expect[t.Stage]; x > 0 {
+		return t.Weight * x
+	}
+	return t.Weight
+}
+
+// finish books the end of a task; the mutex is held.
+func (r *runner) finish(ctx context.Context, t *Task, ran bool, secs float64, err error) {
+	sum := r.stage(t.Stage)
+	r.last[t.Stage] = time.Now()
+	if errors.Is(err, ErrNotStarted) {
+		return
+	}
+	sum.Seconds += secs
+	if err != nil {
+		if ctx.Err() == nil {
+			sum.Failed++
+			r.failed = append(r.failed, &TaskError{t, err})
+			r.observe(Event{Kind: "failed", Task: t, Seconds: secs, Err: err})
+			r.stop = r.stop || !r.o.KeepGoing
+		}
+		return // what depends on it is never ready
+	}
+	if ran {
+		sum.Ran++
+		if secs > r.res.SlowestSeconds {
+			r.res.Slowest, r.res.SlowestSeconds = t.ID, secs
+		}
+	} else {
+		sum.Cached++
+	}
+	r.observe(Event{Kind: "done", Task: t, Seconds: secs})
+	for _, u := range r.users[t.ID] {
+		if r.wait[u]--; r.wait[u] == 0 {
+			heap.Push(r.ready, u)
+		}
+	}
+}
+
+func (r *runner) observe(e Event) {
+	if r.o.Observe != nil {
+		r.o.Observe(e)
+	}
+}
+
+// do has one task's result made, unless it turns out to be there: what came
+// before may have given the same as last time. secs is how long the making
+// took where another process knows it, else 0.
+func (r *runner) do(ctx context.Context, t *Task) (ran bool, secs float64, err error) {
+	r.mu.Lock()
+	of := make(map[string]*Status, len(t.Deps))
+	for _, d := range t.Deps {
+		of[d.Task] = r.of[d.Task]
+	}
+	r.mu.Unlock()
+	r.gate <- struct{}{}
+	st, err := r.s.assess(t, of)
+	<-r.gate
+	if err != nil {
+		return false, 0, err
+	}
+	if st.rec == nil || r.o.Force {
+		w := &Work{Task: t, Key: st.key, Expect: r.expected(t), st: st, of: of, r: r}
+		if err := r.ex.Do(ctx, w); err != nil {
+			return true, 0, err
+		}
+		r.gate <- struct{}{}
+		defer func() { <-r.gate }()
+		if st.rec = w.rec; st.rec == nil { // made by another process
+			w.Started()
+			if st.rec, err = r.s.adopt(t, st.key); err != nil {
+				return true, 0, err
+			}
+			secs = st.rec.Seconds
+		}
+		st.State, ran = UpToDate, true
+	}
+	r.mu.Lock()
+	r.of[t.ID] = st
+	r.mu.Unlock()
+	if err := r.s.publish(t, st.rec); err != nil {
+		return ran, secs, err
+	}
+	return ran, secs, r.s.save(false)
+}

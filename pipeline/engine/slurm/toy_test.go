@@ -1,0 +1,359 @@
+package slurm
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"doubletake/pipeline/engine"
+	"doubletake/pipeline/engine/slurm/slurmtest"
+)
+
+// The tests' own work: a plan of toy tasks in a file. The test binary is driver
+// and worker too, so that what runs on the cluster is this code.
+type toy struct {
+	Work  string // work directory
+	Notes string // folder where tasks note that they start
+	Salt  string // setting of every task: another one makes other keys
+	Fact  string // what the nodes say
+	Tasks []toyTask
+	// of the driver
+	Retries int
+	Options Options
+}
+
+type toyTask struct {
+	ID, Stage string
+	Needs     []string
+	Millis    int
+	Weight    float64
+	Mode      string // "", "fail", "data", "die", "die-once", "epochs N"
+}
+
+// errData stands for bad data: exit status 3, no use to try again.
+var errData = errors.New("bad data")
+
+func (y *toy) plan() *engine.Plan {
+	p := &engine.Plan{Dir: y.Work, Stages: []string{"make", "join"}}
+	for _, t := range y.Tasks {
+		et := &engine.Task{ID: t.ID, Stage: t.Stage, Version: 1, Weight: t.Weight, Local: []engine.KV{{Key: "id", Value: t.ID}, {Key: "salt", Value: y.Salt}, {Key: "mode", Value: t.Mode}}}
+		for _, n := range t.Needs {
+			et.Deps = append(et.Deps, engine.Dep{Task: n, Output: "out"})
+		}
+		et.Publish = []engine.Link{{Output: "out", Path: "published/" + strings.ReplaceAll(t.ID, "/", "_")}}
+		et.Run = func(ctx context.Context, j *engine.Job) error { return y.make(ctx, t, j) }
+		p.Tasks = append(p.Tasks, et)
+	}
+	return p
+}
+
+// note appends a line to a task's notes: one write, so that copies on several
+// nodes do not tear it.
+func (y *toy) note(id, line string) error {
+	f, err := os.OpenFile(filepath.Join(y.Notes, strings.ReplaceAll(id, "/", "_")), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString(line + "\n")
+	return errors.Join(err, f.Close())
+}
+
+func (y *toy) notes(id, word string) []string {
+	b, _ := os.ReadFile(filepath.Join(y.Notes, strings.ReplaceAll(id, "/", "_")))
+	var out []string
+	for _, l := range strings.Split(string(b), "\n") {
+		if strings.HasPrefix(l, word) {
+			out = append(out, l)
+		}
+	}
+	return out
+}
+
+func (y *toy) make(ctx context.Context, t toyTask, j *engine.Job) error {
+	err := y.note(t.ID, fmt.Sprintf("start %s %d %d", os.Getenv("SLURMD_NODENAME"), os.Getpid(), time.Now().UnixMilli()))
+	if err != nil {
+		return err
+	}
+	var out strings.Builder
+	fmt.Fprintf(&out, "%q %s\n", t.ID, y.Salt)
+	for _, n := range t.Needs {
+		b, err := os.ReadFile(j.Input(n, "out"))
+		if err != nil {
+			return err
+		}
+		out.Write(b)
+	}
+	switch mode, arg, _ := strings.Cut(t.Mode, " "); mode {
+	case "fail":
+		return errors.New("this toy always fails")
+	case "data":
+		return errData
+	case "die":
+		return syscall.Kill(os.Getpid(), syscall.SIGKILL)
+	case "die-once":
+		if len(y.notes(t.ID, "start")) == 1 {
+			return syscall.Kill(os.Getpid(), syscall.SIGKILL)
+		}
+	case "epochs":
+		n, _ := strconv.Atoi(arg)
+		dir, err := j.Scratch()
+		if err != nil {
+			return err
+		}
+		at := filepath.Join(dir, "checkpoint")
+		b, _ := os.ReadFile(at)
+		from, _ := strconv.Atoi(string(b))
+		for k := from; k < n; k++ {
+			time.Sleep(time.Second)
+			if err := errors.Join(y.note(t.ID, fmt.Sprintf("epoch %d", k)), engine.WriteFile(at, []byte(strconv.Itoa(k+1)))); err != nil {
+				return err
+			}
+		}
+		fmt.Fprintf(&out, "%d epochs\n", n)
+	}
+	select {
+	case <-time.After(time.Duration(t.Millis) * time.Millisecond):
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	return os.WriteFile(j.Output("out"), []byte(out.String()), 0o644)
+}
+
+func readToy(path string) (*toy, error) {
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	var y toy
+	return &y, json.Unmarshal(b, &y)
+}
+
+func (y *toy) write(t testing.TB, dir string) string {
+	t.Helper()
+	b, err := json.Marshal(y)
+	path := filepath.Join(dir, "toy.json")
+	if err = errors.Join(err, os.MkdirAll(y.Notes, 0o755), os.WriteFile(path, b, 0o644)); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func explainToy(err error) (int, string) {
+	if errors.Is(err, errData) {
+		return 3, err.Error()
+	}
+	return 1, err.Error()
+}
+
+// execToy is the worker: exec --plan P --index N, as the job script calls it.
+func execToy(args []string) int {
+	b, _, err := ReadBatch(args[1])
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 2
+	}
+	n, _ := strconv.Atoi(args[3])
+	load := func(config string) (*engine.Worker, []engine.KV, error) {
+		y, err := readToy(config)
+		if err != nil {
+			return nil, nil, err
+		}
+		return &engine.Worker{Plan: y.plan(), Program: "toy"}, []engine.KV{{Key: "fact", Value: y.Fact}}, nil
+	}
+	code, err := Work(context.Background(), filepath.Dir(args[1]), b, n, load, explainToy, os.Stderr)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+	}
+	return code
+}
+
+// options are quick ones for a quick cluster.
+func (y *toy) options(file string) Options {
+	o := y.Options
+	o.Binary, o.Config, o.Dir, o.Retries = must(os.Executable()), filepath.Base(file), filepath.Dir(file), y.Retries
+	o.Query, o.Settle, o.Grace, o.Linger = 500*time.Millisecond, time.Second, 2*time.Second, 2*time.Second
+	if o.Facts == nil {
+		o.Facts = []engine.KV{{Key: "fact", Value: y.Fact}}
+	}
+	return o
+}
+
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
+// driveToy is a driver in a process of its own, to be killed.
+func driveToy(file string) int {
+	y := must(readToy(file))
+	_, err := engine.Run(context.Background(), y.plan(), engine.Options{Executor: New(y.options(file)), Program: "toy"})
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return 0
+}
+
+var (
+	cluster_ *slurmtest.Cluster
+	why      error
+)
+
+func TestMain(m *testing.M) {
+	if len(os.Args) > 1 {
+		switch os.Args[1] {
+		case "exec":
+			os.Exit(execToy(os.Args[2:]))
+		case "drive":
+			os.Exit(driveToy(os.Args[2]))
+		}
+	}
+	code := m.Run()
+	cluster_.Down()
+	os.Exit(code)
+}
+
+// real returns the cluster, idle; it is started for the first test that asks.
+func real(t *testing.T) *slurmtest.Cluster {
+	t.Helper()
+	if testing.Short() || os.Getenv("DOUBLETAKE_REQUIRE_SLURM") != "1" {
+		t.Skip("a real cluster takes minutes: DOUBLETAKE_REQUIRE_SLURM=1")
+	}
+	if cluster_ == nil && why == nil {
+		cluster_, why = slurmtest.Up()
+	}
+	slurmtest.Required(t, cluster_, why)
+	cluster_.Ready(t)
+	return cluster_
+}
+
+// newToy makes n independent tasks and one that joins them, in a folder of its
+// own.
+func newToy(t *testing.T, n, millis int) (*toy, string) {
+	t.Helper()
+	dir := t.TempDir()
+	y := &toy{Work: filepath.Join(dir, "work"), Notes: filepath.Join(dir, "notes"), Fact: "same", Retries: 2}
+	var ids []string
+	for i := range n {
+		id := fmt.Sprintf("make/%03d", i)
+		ids = append(ids, id)
+		y.Tasks = append(y.Tasks, toyTask{ID: id, Stage: "make", Millis: millis, Weight: float64(millis) / 1000})
+	}
+	y.Tasks = append(y.Tasks, toyTask{ID: "join", Stage: "join", Needs: ids, Weight: 0.01})
+	return y, dir
+}
+
+// run runs the plan on the cluster in this process.
+func (y *toy) run(ctx context.Context, t *testing.T, dir string, keep bool) (*engine.Result, *Executor, []string, error) {
+	t.Helper()
+	o := y.options(y.write(t, dir))
+	said := make(chan string, 10000)
+	o.Say = func(s string) { said <- s }
+	x := New(o)
+	res, err := engine.Run(ctx, y.plan(), engine.Options{Executor: x, KeepGoing: keep, Program: "toy", Observe: func(e engine.Event) {
+		if e.Kind == "note" {
+			said <- e.Task.ID + ": " + e.Note
+		}
+	}})
+	close(said)
+	var all []string
+	for s := range said {
+		all = append(all, s)
+	}
+	return res, x, all, err
+}
+
+// check compares every output with what it must be, and looks for leftovers.
+func (y *toy) check(t *testing.T) {
+	t.Helper()
+	for _, task := range y.Tasks {
+		name := filepath.Join("published", strings.ReplaceAll(task.ID, "/", "_"))
+		got, err := os.ReadFile(filepath.Join(y.Work, name))
+		if err != nil {
+			t.Errorf("%s: %v", task.ID, err)
+			continue
+		}
+		if want := y.want(task.ID); string(got) != want {
+			t.Errorf("%s: got %q, expected %q", task.ID, got, want)
+		}
+	}
+	// Nothing torn lies about, and nothing of a dead copy.
+	for _, d := range []string{"tmp", "work"} {
+		if left, _ := os.ReadDir(filepath.Join(y.Work, ".cache", d)); len(left) > 0 {
+			t.Errorf("%d folders are left in .cache/%s", len(left), d)
+		}
+	}
+}
+
+// want says by a plain recursion what a task's output is.
+func (y *toy) want(id string) string {
+	i := slices.IndexFunc(y.Tasks, func(t toyTask) bool { return t.ID == id })
+	t := y.Tasks[i]
+	s := fmt.Sprintf("%q %s\n", id, y.Salt)
+	for _, n := range t.Needs {
+		s += y.want(n)
+	}
+	if n, ok := strings.CutPrefix(t.Mode, "epochs "); ok {
+		s += n + " epochs\n"
+	}
+	return s
+}
+
+// starts says how often each task was begun.
+func (y *toy) starts() map[string]int {
+	m := map[string]int{}
+	for _, t := range y.Tasks {
+		m[t.ID] = len(y.notes(t.ID, "start"))
+	}
+	return m
+}
+
+func (y *toy) once(t *testing.T) {
+	t.Helper()
+	for _, task := range y.Tasks {
+		if n := len(y.notes(task.ID, "start")); n != 1 {
+			t.Errorf("%s was begun %d times: %q", task.ID, n, y.notes(task.ID, "start"))
+		}
+	}
+}
+
+// until waits for a condition, and ends the test when it does not come.
+func until(t *testing.T, seconds int, what string, ok func() bool) {
+	t.Helper()
+	for end := time.Now().Add(time.Duration(seconds) * time.Second); !ok(); time.Sleep(50 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("%s: not within %d s", what, seconds)
+		}
+	}
+}
+
+func (y *toy) begun() int {
+	n := 0
+	for _, k := range y.starts() {
+		n += min(k, 1)
+	}
+	return n
+}
+
+// driver starts a driver as a process.
+func (y *toy) driver(t *testing.T, dir string) *exec.Cmd {
+	t.Helper()
+	c := exec.Command(must(os.Executable()), "drive", y.write(t, dir))
+	c.Stderr = os.Stderr
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	return c
+}

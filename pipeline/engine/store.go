@@ -1,0 +1,397 @@
+package engine
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sort"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// WorkdirError says why the work directory cannot be used.
+type WorkdirError struct {
+	Dir string
+	Err error
+}
+
+func (e *WorkdirError) Error() string {
+	return fmt.Sprintf("use workdir %s: %v (name another with the key workdir, or make this one writable)", e.Dir, e.Err)
+}
+
+func (e *WorkdirError) Unwrap() error { return e.Err }
+
+// FileError says that a raw file cannot be read.
+type FileError struct {
+	Path string
+	Err  error
+}
+
+func (e *FileError) Error() string { return fmt.Sprintf("read %s: %v", e.Path, e.Err) }
+func (e *FileError) Unwrap() error { return e.Err }
+
+// stamp is what tells an unchanged file without reading it.
+type stamp struct {
+	Size  int64
+	MTime int64 // ns since 1970
+	Inode uint64
+}
+
+func stampOf(fi fs.FileInfo) stamp {
+	s := stamp{Size: fi.Size(), MTime: fi.ModTime().UnixNano()}
+	if st, ok := fi.Sys().(*syscall.Stat_t); ok {
+		s.Inode = st.Ino
+	}
+	return s
+}
+
+// record is what the index knows of a task: its last key, what that was made
+// of, and the outputs as they were when the object was sealed.
+type record struct {
+	Key     string
+	Version int
+	Config  string // digest of the shared slice, in index.Configs
+	Local   []KV
+	Inputs  []input
+	Outputs []output
+	Stamps  []stamp // of the outputs
+	Seconds float64
+}
+
+// fileRecord is one entry of the stat cache.
+type fileRecord struct {
+	stamp
+	SHA256 string
+}
+
+type index struct {
+	Configs map[string][]KV // shared slices of configuration, by digest
+	Tasks   map[string]*record
+	Files   map[string]fileRecord // stat cache, by path
+}
+
+// store is the cache below the work directory.
+type store struct {
+	dir   string // the work directory
+	mu    sync.Mutex
+	ix    index
+	dirty bool
+	saved time.Time
+	seq   int
+
+	learned []string // files of what workers left, to be removed when the index says it
+}
+
+func (s *store) cache(elem ...string) string {
+	return filepath.Join(append([]string{s.dir, ".cache"}, elem...)...)
+}
+
+func (s *store) object(key string) string { return s.cache("objects", key[:2], key) }
+
+// openStore reads the index; a missing or damaged one is empty, because the
+// objects speak for themselves. It writes nothing.
+func openStore(dir string) *store {
+	s := &store{dir: dir, saved: time.Now()}
+	b, err := os.ReadFile(s.cache("index"))
+	if err != nil || s.ix.decode(b) != nil {
+		s.ix = index{map[string][]KV{}, map[string]*record{}, map[string]fileRecord{}}
+	}
+	s.learn()
+	return s
+}
+
+// prepare makes the folders and clears what an interrupted run left behind;
+// the lock must be held.
+func (s *store) prepare() error {
+	os.RemoveAll(s.cache("tmp"))
+	for _, d := range []string{s.cache("objects"), s.cache("tmp")} {
+		if err := os.MkdirAll(d, 0o755); err != nil {
+			return &WorkdirError{s.dir, err}
+		}
+	}
+	return nil
+}
+
+// save writes the index if it changed; not more often than every few seconds unless now.
+func (s *store) save(now bool) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.dirty || !now && time.Since(s.saved) < 5*time.Second {
+		return nil
+	}
+	used := map[string]bool{}
+	for _, r := range s.ix.Tasks {
+		used[r.Config] = true
+	}
+	for k := range s.ix.Configs {
+		if !used[k] {
+			delete(s.ix.Configs, k)
+		}
+	}
+	if err := WriteFile(s.cache("index"), s.ix.encode()); err != nil {
+		return fmt.Errorf("save index: %w", err)
+	}
+	s.dirty, s.saved = false, time.Now()
+	for _, p := range s.learned {
+		os.Remove(p)
+	}
+	s.learned = nil
+	os.Remove(s.cache("learned")) // if it is empty
+	return nil
+}
+
+// racy is how close to now a file's change may lie before its stamp can no
+// longer tell a later change of equal size: the clock of file systems ticks in
+// steps of some milliseconds.
+const racy = 50 * time.Millisecond
+
+// hash returns the content hash of a raw file; unchanged files are not read again.
+func (s *store) hash(f File) (string, stamp, error) {
+	fi, err := os.Stat(f.Open)
+	if err != nil {
+		return "", stamp{}, &FileError{f.Path, err}
+	}
+	if fi.IsDir() {
+		return "", stamp{}, &FileError{f.Path, errors.New("it is a folder, expected a file")}
+	}
+	st := stampOf(fi)
+	s.mu.Lock()
+	r, ok := s.ix.Files[f.Path]
+	s.mu.Unlock()
+	if ok && r.stamp == st {
+		return r.SHA256, st, nil
+	}
+	sum, n, err := hashFile(f.Open)
+	if err != nil {
+		return "", stamp{}, &FileError{f.Path, err}
+	}
+	if fi, err = os.Stat(f.Open); err != nil || stampOf(fi) != st || n != st.Size {
+		return "", stamp{}, &FileError{f.Path, errors.New("it changes while it is read; run again when it is complete")}
+	}
+	if time.Since(fi.ModTime()) > racy {
+		s.mu.Lock()
+		s.ix.Files[f.Path] = fileRecord{st, sum}
+		s.dirty = true
+		s.mu.Unlock()
+	}
+	return sum, st, nil
+}
+
+// lookup returns the record of the object of that key if it is there and
+// whole. The index's record of the task is used when it speaks of that key;
+// otherwise the object's manifest is read and its outputs are hashed. damage
+// names what is wrong with an object that is there but not whole.
+func (s *store) lookup(t *Task, key string) (r *record, damage string) {
+	s.mu.Lock()
+	old := s.ix.Tasks[t.ID]
+	s.mu.Unlock()
+	dir := s.object(key)
+	if old != nil && old.Key == key {
+		ok := true
+		for i, o := range old.Outputs {
+			fi, err := os.Stat(filepath.Join(dir, o.Name))
+			if err != nil || i >= len(old.Stamps) || fi.Size() != old.Stamps[i].Size || fi.ModTime().UnixNano() != old.Stamps[i].MTime {
+				ok = false
+				break
+			}
+		}
+		if ok {
+			return old, ""
+		}
+	}
+	b, err := os.ReadFile(filepath.Join(dir, "manifest.json"))
+	if errors.Is(err, fs.ErrNotExist) {
+		if _, err := os.Stat(dir); err == nil {
+			return nil, "manifest.json is missing"
+		}
+		return nil, ""
+	}
+	var m manifest
+	if err == nil {
+		err = decodeManifest(b, &m)
+	}
+	if err != nil {
+		return nil, "manifest.json cannot be read"
+	}
+	r = &record{Key: key, Version: m.Version, Inputs: m.Inputs, Outputs: m.Outputs, Seconds: m.Seconds}
+	for _, o := range m.Outputs {
+		p := filepath.Join(dir, o.Name)
+		sum, n, err := hashFile(p)
+		switch {
+		case err != nil:
+			return nil, o.Name + " is missing"
+		case n != o.Size:
+			return nil, fmt.Sprintf("%s has %d bytes, expected %d", o.Name, n, o.Size)
+		case sum != o.SHA256:
+			return nil, o.Name + " was changed"
+		}
+		fi, err := os.Stat(p)
+		if err != nil {
+			return nil, o.Name + " is missing"
+		}
+		r.Stamps = append(r.Stamps, stampOf(fi))
+	}
+	s.remember(t, r)
+	return r, ""
+}
+
+func configDigest(kvs []KV) string {
+	h := sha256.New()
+	for _, kv := range kvs {
+		fmt.Fprintf(h, "%d:%s%d:%s", len(kv.Key), kv.Key, len(kv.Value), kv.Value)
+	}
+	return hex.EncodeToString(h.Sum(nil))[:16]
+}
+
+func (s *store) remember(t *Task, r *record) {
+	r.Config, r.Local = configDigest(t.Config), t.Local
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.ix.Configs[r.Config] = t.Config
+	s.ix.Tasks[t.ID] = r
+	s.dirty = true
+}
+
+// scratch makes a fresh folder for a task's outputs.
+func (s *store) scratch() (string, error) {
+	s.mu.Lock()
+	s.seq++
+	dir := s.cache("tmp", fmt.Sprintf("%d-%d", os.Getpid(), s.seq))
+	s.mu.Unlock()
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		return "", &WorkdirError{s.dir, err}
+	}
+	return dir, nil
+}
+
+// seal makes the scratch folder the object of that key: hashes and syncs its
+// files, writes the manifest, renames the folder, syncs its parent. An object
+// that is already there (a forced run, or a damaged one) is moved away first,
+// unless keep: then it was made by another process meanwhile and stays, and the
+// record is nil.
+func (s *store) seal(t *Task, key, dir string, m manifest, digests map[string]string, keep bool) (*record, error) {
+	r := &record{Key: key, Version: m.Version, Inputs: m.Inputs, Seconds: m.Seconds}
+	var names []string
+	err := filepath.WalkDir(dir, func(p string, d fs.DirEntry, err error) error {
+		if err == nil && !d.IsDir() {
+			n, _ := filepath.Rel(dir, p)
+			names = append(names, filepath.ToSlash(n))
+		}
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("seal result: %w", err)
+	}
+	sort.Strings(names)
+	for _, n := range names {
+		p := filepath.Join(dir, n)
+		sum, size, err := hashFile(p)
+		if err == nil {
+			err = errors.Join(os.Chmod(p, 0o444), syncFile(p))
+		}
+		if err != nil {
+			return nil, fmt.Errorf("seal result: %w", err)
+		}
+		fi, err := os.Stat(p)
+		if err != nil {
+			return nil, fmt.Errorf("seal result: %w", err)
+		}
+		r.Outputs = append(r.Outputs, output{Name: n, Size: size, SHA256: sum, Digest: digests[n]})
+		r.Stamps = append(r.Stamps, stampOf(fi))
+	}
+	m.Outputs = r.Outputs
+	b, err := json.MarshalIndent(m, "", "  ")
+	if err != nil {
+		return nil, fmt.Errorf("seal result: %w", err)
+	}
+	if err := WriteFile(filepath.Join(dir, "manifest.json"), append(b, '\n')); err != nil {
+		return nil, fmt.Errorf("seal result: %w", err)
+	}
+	to := s.object(key)
+	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
+		return nil, fmt.Errorf("seal result: %w", err)
+	}
+	if err := os.Rename(dir, to); err != nil {
+		if !errors.Is(err, syscall.ENOTEMPTY) && !errors.Is(err, syscall.EEXIST) {
+			return nil, fmt.Errorf("seal result: %w", err)
+		}
+		if keep && sealed(s, key) {
+			return nil, nil
+		}
+		away := dir + "-old"
+		if err := errors.Join(os.Rename(to, away), os.Rename(dir, to)); err != nil {
+			return nil, fmt.Errorf("seal result: %w", err)
+		}
+		os.RemoveAll(away)
+	}
+	if err := syncDir(filepath.Dir(to)); err != nil {
+		return nil, fmt.Errorf("seal result: %w", err)
+	}
+	s.remember(t, r)
+	return r, nil
+}
+
+// links lists what the task publishes of a result, folders written out.
+func (t *Task) links(r *record) []Link {
+	var out []Link
+	for _, l := range t.Publish {
+		if !strings.HasSuffix(l.Output, "/") {
+			out = append(out, l)
+			continue
+		}
+		for _, o := range r.Outputs {
+			if name, ok := strings.CutPrefix(o.Name, l.Output); ok {
+				out = append(out, Link{o.Name, filepath.Join(l.Path, filepath.FromSlash(name))})
+			}
+		}
+	}
+	return out
+}
+
+// publish makes the outputs appear under their readable names, as further
+// names of the object's (read-only) files, or as copies where the file system
+// knows no links. What is already right is left alone.
+func (s *store) publish(t *Task, r *record) error {
+	for _, l := range t.links(r) {
+		from, to := filepath.Join(s.object(r.Key), l.Output), filepath.Join(s.dir, l.Path)
+		a, err := os.Stat(from)
+		if err != nil {
+			return fmt.Errorf("publish %s: %w", l.Path, err)
+		}
+		if b, err := os.Stat(to); err == nil {
+			if os.SameFile(a, b) || a.Size() == b.Size() && a.ModTime().Equal(b.ModTime()) {
+				continue
+			}
+		}
+		if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
+			return fmt.Errorf("publish %s: %w", l.Path, err)
+		}
+		// Workers on several machines may publish the same at a time.
+		host, _ := os.Hostname()
+		tmp := filepath.Join(filepath.Dir(to), fmt.Sprintf(".tmp-%s-%d-%s", host, os.Getpid(), filepath.Base(to)))
+		os.Remove(tmp)
+		if err := os.Link(from, tmp); err != nil {
+			b, err := os.ReadFile(from)
+			if err == nil {
+				err = os.WriteFile(tmp, b, 0o644)
+			}
+			if err == nil {
+				err = os.Chtimes(tmp, a.ModTime(), a.ModTime())
+			}
+			if err != nil {
+				return fmt.Errorf("publish %s: %w", l.Path, err)
+			}
+		}
+		if err := os.Rename(tmp, to); err != nil {
+			return fmt.Errorf("publish %s: %w", l.Path, err)
+		}
+	}
+	return nil
+}

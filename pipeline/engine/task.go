@@ -1,0 +1,222 @@
+// Package engine plans and runs tasks: it knows which are up to date, which are
+// stale and why, runs the others in parallel, and keeps their results so that
+// nothing is done twice and nothing half done is ever seen.
+//
+// A task's key is the SHA-256 of its stage's version, the slice of
+// configuration it reads, the content hashes of its raw files and the digests
+// of what it takes from other tasks. Its result is an object: a directory
+// .cache/objects/<key> with the task's outputs and a manifest, written aside,
+// synced and renamed, so that it is there whole or not at all. The index
+// (.cache/index) only remembers what the objects say, and what each task's
+// last key was made of, to be fast and to explain; lost, it is made again.
+//
+// The engine knows nothing of microphones, networks, configuration files or
+// tables, and imports nothing of the project.
+package engine
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+)
+
+// KV is one setting: its dotted key and canonical value.
+type KV struct{ Key, Value string }
+
+// Task is one unit of caching and of parallelism.
+type Task struct {
+	ID         string  // unique, stable over runs: "drone/dsp/n2_rpm2000.wav"
+	Stage      string  // "ingest", "dsp", "train", "report", …
+	Experiment string  // "" for tasks over all experiments
+	Split      string  // "" unless the task belongs to one
+	Version    int     // of the stage's code; a change reruns the task
+	Config     []KV    // slice of the configuration the task reads; shared slices are kept once
+	Local      []KV    // settings of this task alone: its rows of the conditions, its seed
+	Files      []File  // raw files it reads
+	Deps       []Dep   // what it takes from other tasks
+	Weight     float64 // expected cost, any unit: heavy tasks are started first within a stage
+	Publish    []Link  // outputs that also appear under a readable name
+	Run        func(ctx context.Context, j *Job) error
+}
+
+// File is a raw file: Path as people know it, Open where it is.
+type File struct{ Path, Open string }
+
+// Dep names an output of another task.
+type Dep struct{ Task, Output string }
+
+// Link publishes an output at a path below the work directory; an Output that
+// ends in "/" stands for all outputs below that folder, which are published
+// below Path.
+type Link struct{ Output, Path string }
+
+// Job is what a running task is given.
+type Job struct {
+	Dir     string // empty folder for its outputs
+	digests map[string]string
+	inputs  map[Dep]string
+	scratch string            // folder that Scratch makes
+	made    map[string]string // digests of raw files by path, of inputs by "task → output"
+	notes   []KV
+	tell    func(note string)
+}
+
+// Note records a fact about how the result came about (not about what it is)
+// in its manifest, and tells the run's observer: "checkpoint", "went on at
+// epoch 312 of 500".
+func (j *Job) Note(key, value string) {
+	j.notes = append(j.notes, KV{key, value})
+	j.tell(key + ": " + value)
+}
+
+// Scratch returns a folder that outlives an interrupted run: what a task keeps
+// there (a training checkpoint) is found again when the same task, made from
+// the same things, runs again. It goes when the task's result is sealed.
+func (j *Job) Scratch() (string, error) {
+	if err := os.MkdirAll(j.scratch, 0o755); err != nil {
+		return "", fmt.Errorf("make scratch folder: %w", err)
+	}
+	return j.scratch, nil
+}
+
+// FileDigest returns the SHA-256 of a raw file of the task, as hex.
+func (j *Job) FileDigest(path string) string { return j.made[path] }
+
+// InputDigest returns the digest of an output of another task.
+func (j *Job) InputDigest(task, output string) string { return j.made[task+" → "+output] }
+
+// Input returns the path of an output of another task, which must be among Deps.
+func (j *Job) Input(task, output string) string {
+	p, ok := j.inputs[Dep{task, output}]
+	if !ok {
+		panic("engine: " + task + " " + output + " is not among the task's dependencies")
+	}
+	return p
+}
+
+// Output returns the path an output is to be written to.
+func (j *Job) Output(name string) string { return filepath.Join(j.Dir, name) }
+
+// SetDigest gives the digest that tasks which take this output are keyed with,
+// where it is not that of the file's bytes: a table whose metadata may change
+// while its values do not.
+func (j *Job) SetDigest(output, digest string) { j.digests[output] = digest }
+
+// output is one file of an object.
+type output struct {
+	Name   string `json:"name"`
+	Size   int64  `json:"size"`
+	SHA256 string `json:"sha256"`
+	Digest string `json:"digest,omitempty"` // "" where it is the SHA-256
+}
+
+func (o output) digest() string {
+	if o.Digest != "" {
+		return o.Digest
+	}
+	return o.SHA256
+}
+
+// input is one thing a key was made of, kept to explain a change.
+type input struct {
+	Name   string `json:"name"` // path of a raw file, or "task → output"
+	Digest string `json:"digest"`
+}
+
+// manifest describes an object; it lies beside the outputs.
+type manifest struct {
+	Task     string   `json:"task"`
+	Stage    string   `json:"stage"`
+	Version  int      `json:"stage_version"`
+	Program  string   `json:"program"` // version of the program: recorded, never keyed
+	Host     string   `json:"host"`
+	Start    string   `json:"start"`
+	Seconds  float64  `json:"seconds"`
+	Config   []KV     `json:"config"`
+	Inputs   []input  `json:"inputs"`
+	Outputs  []output `json:"outputs"`
+	Annotate []KV     `json:"annotate,omitempty"`
+}
+
+// key computes the task's key from the digests of its inputs.
+func (t *Task) key(inputs []input) string {
+	b := make([]byte, 0, 4096)
+	num := func(n int) { b = append(strconv.AppendInt(b, int64(n), 10), ':') }
+	put := func(s string) { num(len(s)); b = append(b, s...) }
+	put("doubletake object 1")
+	put(t.Stage)
+	num(t.Version)
+	for _, list := range [][]KV{t.Config, t.Local} {
+		num(len(list))
+		for _, kv := range list {
+			put(kv.Key)
+			put(kv.Value)
+		}
+	}
+	num(len(inputs))
+	for _, in := range inputs {
+		put(in.Name)
+		put(in.Digest)
+	}
+	sum := sha256.Sum256(b)
+	return hex.EncodeToString(sum[:])
+}
+
+func decodeManifest(b []byte, m *manifest) error { return json.Unmarshal(b, m) }
+
+func hashFile(path string) (sum string, size int64, err error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return "", 0, err
+	}
+	defer f.Close()
+	h := sha256.New()
+	n, err := io.CopyBuffer(h, struct{ io.Reader }{f}, make([]byte, 1<<18))
+	if err != nil {
+		return "", 0, err
+	}
+	return hex.EncodeToString(h.Sum(nil)), n, nil
+}
+
+// syncDir makes the names in a folder durable.
+func syncDir(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}
+
+func syncFile(path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Sync(), f.Close())
+}
+
+// WriteFile writes a small file whole or not at all: aside, synced, renamed.
+func WriteFile(path string, b []byte) error {
+	dir := filepath.Dir(path)
+	f, err := os.CreateTemp(dir, ".tmp-*")
+	if err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	_, err = f.Write(b)
+	err = errors.Join(err, f.Chmod(0o644), f.Sync(), f.Close())
+	if err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		os.Remove(f.Name())
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	return syncDir(dir)
+}

@@ -1,0 +1,321 @@
+package pipeline
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"doubletake/dsp"
+	"doubletake/ingest"
+	"doubletake/pipeline/stages"
+	"doubletake/pipeline/table"
+)
+
+// JSONNumber is a number that JSON has no word for when it is not finite: null.
+type JSONNumber float64
+
+// MarshalJSON implements json.Marshaler.
+func (n JSONNumber) MarshalJSON() ([]byte, error) {
+	if v := float64(n); math.IsNaN(v) || math.IsInf(v, 0) {
+		return []byte("null"), nil
+	}
+	return json.Marshal(float64(n))
+}
+
+// Inspection is what Inspect found in a file. Exactly one of Recording, Table
+// and Model is set.
+type Inspection struct {
+	Path      string              `json:"path"`
+	Kind      string              `json:"kind"` // "recording", "table", "model"
+	Bytes     int64               `json:"bytes"`
+	Recording *InspectedRecording `json:"recording,omitempty"`
+	Table     *InspectedTable     `json:"table,omitempty"`
+	Model     *stages.Card        `json:"model,omitempty"`
+	Warnings  []string            `json:"warnings,omitempty"`
+}
+
+// InspectedRecording is a raw file.
+type InspectedRecording struct {
+	Format     string             `json:"format"`
+	Encoding   string             `json:"encoding"`
+	Attributes []ingest.Attribute `json:"attributes,omitempty"`
+	Channels   []InspectedChannel `json:"channels"`
+	Unread     []ingest.Unread    `json:"unread,omitempty"`
+}
+
+// InspectedChannel is a channel with its statistics, in the file's own unit.
+type InspectedChannel struct {
+	Name       string             `json:"name"`
+	Unit       string             `json:"unit"`
+	RateHz     float64            `json:"rate_hz"` // 0: the file does not state it
+	Samples    int64              `json:"samples"`
+	DurationS  float64            `json:"duration_s"` // 0: not known
+	Clock      bool               `json:"clock,omitempty"`
+	Attributes []ingest.Attribute `json:"attributes,omitempty"`
+	Min        JSONNumber         `json:"min"`
+	Max        JSONNumber         `json:"max"`
+	DC         JSONNumber         `json:"mean"`
+	RMS        JSONNumber         `json:"rms"`
+	Std        JSONNumber         `json:"std"`
+	Clipped    int64              `json:"clipped"`
+	Constant   int64              `json:"longest_constant"`
+	NaN        int64              `json:"not_finite"`
+	FirstNaN   int64              `json:"first_not_finite"` // −1: none
+	First      []JSONNumber       `json:"first"`            // the first samples
+	Spectrum   *InspectedSpectrum `json:"spectrum,omitempty"`
+}
+
+// InspectedSpectrum is the mean power spectrum of segments spread over a channel:
+// Welch's, Hann window, a sine on a bin reads its mean square.
+type InspectedSpectrum struct {
+	BinHz    float64      `json:"bin_hz"`
+	Segments int          `json:"segments"`
+	Power    []JSONNumber `json:"power"` // from 0 Hz on, unit²
+	Peaks    []Peak       `json:"peaks"` // the strongest local maxima, strongest first
+}
+
+// Peak is a line of a spectrum.
+type Peak struct {
+	Hz      float64 `json:"hz"`
+	Power   float64 `json:"power"`
+	AboveDB float64 `json:"above_floor_db"` // above the median of the spectrum around it
+}
+
+// InspectedTable is an Arrow file.
+type InspectedTable struct {
+	Rows     int               `json:"rows"`
+	Columns  []InspectedColumn `json:"columns"`
+	Metadata []table.KV        `json:"metadata"`
+}
+
+// InspectedColumn is a column of a table.
+type InspectedColumn struct {
+	Name        string     `json:"name"`
+	Type        string     `json:"type"`
+	Unit        string     `json:"unit,omitempty"`
+	Description string     `json:"description,omitempty"`
+	Missing     int        `json:"missing"`
+	Distinct    int        `json:"distinct"`
+	Min         JSONNumber `json:"min"`
+	Max         JSONNumber `json:"max"`
+	Mean        JSONNumber `json:"mean"`
+	First       []string   `json:"first"` // the first values
+}
+
+// previewRows is how many values Inspect shows as they are.
+const previewRows = 5
+
+// Inspect says what is in a recording, a table (.arrow) or a model
+// (model.json, or its folder), without a configuration. o guides files that do
+// not explain themselves. Faults of the file are *ingest.DataError.
+func Inspect(ctx context.Context, path string, o ingest.Options) (*Inspection, error) {
+	st, err := os.Stat(path)
+	if err == nil && (st.IsDir() || strings.EqualFold(filepath.Ext(path), ".json")) {
+		m, err := OpenModels(path)
+		if err != nil {
+			return nil, err
+		}
+		card := m.Card
+		card.Conditions = nil        // many, and listed in the card itself
+		for i := range card.Inputs { // of a model without card the limits are not known
+			if math.IsInf(card.Inputs[i].Min, 0) || math.IsInf(card.Inputs[i].Max, 0) {
+				card.Inputs[i].Min, card.Inputs[i].Max = 0, 0
+			}
+		}
+		return &Inspection{Path: path, Kind: "model", Bytes: st.Size(), Model: &card, Warnings: m.Warnings}, nil
+	}
+	if err == nil && o.Format == "" && hasMagic(path, "ARROW1") {
+		t, err := table.Read(path)
+		if err != nil {
+			return nil, &ingest.DataError{Path: path, Want: "an Arrow table of this program", Err: err}
+		}
+		return &Inspection{Path: path, Kind: "table", Bytes: st.Size(), Table: inspectTable(t)}, nil
+	}
+	r, err := ingest.Open(path, o) // it explains what cannot be opened, too
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	rec, warnings, err := inspectRecording(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	in := &Inspection{Path: path, Kind: "recording", Bytes: st.Size(), Recording: rec}
+	for _, w := range warnings {
+		in.Warnings = append(in.Warnings, w.Text)
+	}
+	return in, nil
+}
+
+func hasMagic(path, magic string) bool {
+	f, err := os.Open(path)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	b := make([]byte, len(magic))
+	n, _ := io.ReadFull(f, b)
+	return string(b[:n]) == magic
+}
+
+func inspectRecording(ctx context.Context, r ingest.Reader) (*InspectedRecording, []ingest.Warning, error) {
+	info := r.Info()
+	stats, warns, err := ingest.Describe(ctx, r)
+	if err != nil {
+		return nil, nil, err
+	}
+	out := &InspectedRecording{Format: info.Format, Encoding: info.Encoding, Attributes: info.Attributes, Unread: info.Unread}
+	for i, c := range info.Channels {
+		s := stats[i]
+		ch := InspectedChannel{
+			Name: c.Name, Unit: c.Unit, RateHz: c.RateHz, Samples: c.Samples, Clock: c.IsTime(), Attributes: c.Attributes,
+			Min: JSONNumber(s.Min), Max: JSONNumber(s.Max), DC: JSONNumber(s.Mean), RMS: JSONNumber(s.RMS), Std: JSONNumber(s.Std),
+			Clipped: s.Clipped, Constant: s.Constant, NaN: s.NaN, FirstNaN: s.FirstNaN,
+		}
+		if c.RateHz > 0 {
+			ch.DurationS = float64(c.Samples) / c.RateHz
+		}
+		head := make([]float64, min(c.Samples, previewRows))
+		if _, err := r.Read([]int{i}, 0, [][]float64{head}); err == nil || errors.Is(err, io.EOF) {
+			for _, v := range head {
+				ch.First = append(ch.First, JSONNumber(v))
+			}
+		}
+		out.Channels = append(out.Channels, ch)
+	}
+	// Spectra of the first channels only: a file may have thousands.
+	const most = 64
+	for i, n := 0, 0; i < len(out.Channels) && n < most; i++ {
+		c := &out.Channels[i]
+		if c.Clock || c.RateHz <= 0 || c.NaN > 0 || c.Min == c.Max {
+			continue
+		}
+		if err := ctx.Err(); err != nil {
+			return nil, nil, err
+		}
+		if c.Spectrum, err = spectrum(r, i, c.Samples, c.RateHz); err != nil {
+			return nil, nil, err
+		}
+		n++
+	}
+	return out, append(info.Warnings, warns...), nil
+}
+
+// spectrum is Welch's over at most 64 segments spread evenly over the channel,
+// of a length that leaves about 16 of them side by side, 64 to 4096 samples.
+func spectrum(r ingest.Reader, channel int, samples int64, rate float64) (*InspectedSpectrum, error) {
+	n := 4096
+	for n > 64 && int64(16*n) > samples {
+		n /= 2
+	}
+	segments := int(min(64, samples/int64(n)))
+	if segments < 1 {
+		return nil, nil
+	}
+	w := dsp.NewWelch(n)
+	mean, one, x := make([]float64, w.Bins()), make([]float64, w.Bins()), make([]float64, n)
+	for g := range segments {
+		at := int64(0)
+		if segments > 1 {
+			at = int64(g) * (samples - int64(n)) / int64(segments-1)
+		}
+		if got, err := r.Read([]int{channel}, at, [][]float64{x}); got < n {
+			return nil, fmt.Errorf("read %s: %w", r.Info().Path, err)
+		}
+		w.SegmentPower(one, x)
+		for k, p := range one {
+			mean[k] += p / float64(segments)
+		}
+	}
+	s := &InspectedSpectrum{BinHz: rate / float64(n), Segments: segments}
+	for _, p := range mean {
+		s.Power = append(s.Power, JSONNumber(p))
+	}
+	s.Peaks = peaks(mean, s.BinHz)
+	return s, nil
+}
+
+// peaks lists the five strongest local maxima that stand 10 dB above the median
+// of the bins around them.
+func peaks(p []float64, bin float64) []Peak {
+	out := []Peak{}
+	for k := 2; k+2 < len(p); k++ {
+		if p[k] < p[k-1] || p[k] <= p[k+1] || p[k] < p[k-2] || p[k] < p[k+2] {
+			continue
+		}
+		around := slices.Clone(p[max(1, k-24):min(len(p), k+25)])
+		slices.Sort(around)
+		if floor := around[len(around)/2]; p[k] > 10*floor && floor > 0 {
+			out = append(out, Peak{Hz: float64(k) * bin, Power: p[k], AboveDB: 10 * math.Log10(p[k]/floor)})
+		}
+	}
+	slices.SortStableFunc(out, func(a, b Peak) int {
+		switch {
+		case a.Power > b.Power:
+			return -1
+		case a.Power < b.Power:
+			return 1
+		}
+		return 0
+	})
+	return out[:min(5, len(out))]
+}
+
+func inspectTable(t *table.Table) *InspectedTable {
+	out := &InspectedTable{Rows: t.Rows(), Metadata: t.Meta}
+	for i := range t.Columns {
+		c := &t.Columns[i]
+		ic := InspectedColumn{Name: c.Name, Unit: c.Unit, Description: c.Description, Min: JSONNumber(math.NaN()), Max: JSONNumber(math.NaN()), Mean: JSONNumber(math.NaN())}
+		var text func(int) string
+		switch {
+		case c.Strings != nil:
+			ic.Type, text = "utf8", func(i int) string { return c.Strings[i] }
+		case c.Bools != nil:
+			ic.Type, text = "bool", func(i int) string { return fmt.Sprint(c.Bools[i]) }
+		case c.Lists != nil:
+			ic.Type, text = "list of float32", func(i int) string { return fmt.Sprintf("%d values", len(c.Lists[i])) }
+		case c.Ints != nil:
+			ic.Type, text = "int64", func(i int) string { return fmt.Sprint(c.Ints[i]) }
+		default:
+			ic.Type, text = "float64", func(i int) string { return fmt.Sprintf("%.6g", c.Floats[i]) }
+		}
+		numbers := c.Floats
+		for _, v := range c.Ints {
+			numbers = append(numbers, float64(v))
+		}
+		lo, hi, sum, n := math.Inf(1), math.Inf(-1), 0.0, 0
+		for _, v := range numbers {
+			if math.IsNaN(v) {
+				ic.Missing++
+				continue
+			}
+			lo, hi, sum, n = min(lo, v), max(hi, v), sum+v, n+1
+		}
+		if n > 0 {
+			ic.Min, ic.Max, ic.Mean = JSONNumber(lo), JSONNumber(hi), JSONNumber(sum/float64(n))
+		}
+		seen := map[string]bool{}
+		for k := range c.Len() {
+			s := text(k)
+			if k < previewRows {
+				ic.First = append(ic.First, s)
+			}
+			if ic.Type == "float64" {
+				s = fmt.Sprint(c.Floats[k])
+			}
+			if ic.Type != "list of float32" {
+				seen[s] = true
+			}
+		}
+		ic.Distinct = len(seen)
+		out.Columns = append(out.Columns, ic)
+	}
+	return out
+}

@@ -1,0 +1,101 @@
+package pipeline_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"doubletake/ingest"
+	"doubletake/pipeline"
+	"doubletake/pipeline/table"
+)
+
+// A sine of amplitude 0.5 that fills a bin reads its mean square 0.125 there
+// (METHOD §1), its mean is the offset, its rms √(0.125 + offset²); a NaN is
+// counted, not an error, and takes the channel's spectrum away.
+func TestInspectText(t *testing.T) {
+	var b strings.Builder
+	b.WriteString("t (s),mic (Pa),bad\n")
+	const rate, n = 1024, 16384
+	for i := range n {
+		bad := "1"
+		if i == 7 || i == 9 {
+			bad = "nan"
+		}
+		fmt.Fprintf(&b, "%.17g,%.17g,%s\n", float64(i)/rate, 0.25+0.5*math.Sin(2*math.Pi*128*float64(i)/rate), bad)
+	}
+	path := filepath.Join(t.TempDir(), "run.csv")
+	if err := os.WriteFile(path, []byte(b.String()), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	in, err := pipeline.Inspect(context.Background(), path, ingest.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if in.Kind != "recording" || len(in.Recording.Channels) != 3 {
+		t.Fatalf("%+v", in)
+	}
+	mic, bad := in.Recording.Channels[1], in.Recording.Channels[2]
+	near := func(what string, got, want float64) {
+		t.Helper()
+		if math.Abs(got-want) > 1e-9 {
+			t.Errorf("%s: %v, want %v", what, got, want)
+		}
+	}
+	near("mean", float64(mic.DC), 0.25)
+	near("rms", float64(mic.RMS), math.Sqrt(0.125+0.0625))
+	near("duration", mic.DurationS, 16)
+	if mic.Unit != "Pa" || mic.RateHz != rate || !in.Recording.Channels[0].Clock || in.Recording.Channels[0].Spectrum != nil {
+		t.Errorf("%+v", in.Recording.Channels)
+	}
+	if mic.Spectrum == nil || mic.Spectrum.BinHz != 1 || len(mic.Spectrum.Peaks) == 0 || mic.Spectrum.Peaks[0].Hz != 128 {
+		t.Fatalf("%+v", mic.Spectrum.Peaks)
+	}
+	near("power", mic.Spectrum.Peaks[0].Power, 0.125)
+	if bad.NaN != 2 || bad.FirstNaN != 7 || bad.Spectrum != nil || float64(bad.DC) != 1 {
+		t.Errorf("%+v", bad)
+	}
+	if w := strings.Join(in.Warnings, "\n"); !strings.Contains(w, "channel bad: 2 values no finite numbers, the first is sample 7") {
+		t.Errorf("warnings:\n%s", w)
+	}
+	if _, err := json.Marshal(in); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestInspectTable(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "t.arrow")
+	tab := &table.Table{
+		Columns: []table.Column{
+			{Name: "run", Strings: []string{"a", "b", "a"}}, {Name: "rpm", Unit: "1/min", Floats: []float64{3, math.NaN(), 5}}, {Name: "n", Ints: []int64{1, 2, 3}},
+		},
+		Meta: []table.KV{{Key: "program", Value: "x"}},
+	}
+	if _, err := tab.WriteFile(path); err != nil {
+		t.Fatal(err)
+	}
+	in, err := pipeline.Inspect(context.Background(), path, ingest.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := in.Table.Columns
+	if in.Kind != "table" || in.Table.Rows != 3 || c[0].Distinct != 2 || c[1].Missing != 1 || c[1].Mean != 4 || c[1].Unit != "1/min" || c[2].Max != 3 {
+		t.Errorf("%+v", in.Table)
+	}
+	if b, err := json.Marshal(in); err != nil || !strings.Contains(string(b), `"min":null`) {
+		t.Errorf("%s, %v", b, err)
+	}
+	if err := os.WriteFile(path, []byte("ARROW1\x00\x00nothing"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	_, err = pipeline.Inspect(context.Background(), path, ingest.Options{})
+	if !errors.As(err, new(*ingest.DataError)) {
+		t.Errorf("a broken table: %v", err)
+	}
+}

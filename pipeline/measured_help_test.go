@@ -1,0 +1,163 @@
+package pipeline_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"strconv"
+	"testing"
+
+	"doubletake/pipeline"
+	"doubletake/pipeline/engine"
+	"doubletake/pipeline/table"
+	"doubletake/report"
+)
+
+// measuredData returns the path of a folder of measured data, or skips by name.
+func measuredData(t testing.TB, parts ...string) string {
+	t.Helper()
+	return elsewhere(t, "DOUBLETAKE_REAL", "real", "measured data", parts...)
+}
+
+// referenceData returns the path of a file of the reference's data, or skips by name.
+func referenceData(t testing.TB, parts ...string) string {
+	t.Helper()
+	return elsewhere(t, "DOUBLETAKE_REFERENCE", "reference", "reference data", parts...)
+}
+
+func elsewhere(t testing.TB, env, folder, what string, parts ...string) string {
+	t.Helper()
+	root := os.Getenv(env)
+	if root == "" {
+		root = filepath.Join("..", "..", "shared", folder)
+	}
+	path, err := filepath.Abs(filepath.Join(append([]string{root}, parts...)...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
+		t.Skipf("%s %s is not here (%s says where)", what, filepath.Join(parts...), env)
+	}
+	return path
+}
+
+// example copies an example's files into a folder of the test, with a link
+// `data` to the measurements, as examples/README.md asks of its reader.
+func example(t testing.TB, name, data string) string {
+	t.Helper()
+	dir := t.TempDir()
+	from := filepath.Join("..", "examples", name)
+	for _, f := range []string{"pipeline.yaml", "conditions.csv"} {
+		b, err := os.ReadFile(filepath.Join(from, f))
+		if errors.Is(err, os.ErrNotExist) && f != "pipeline.yaml" {
+			continue
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, f), b, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Symlink(data, filepath.Join(dir, "data")); err != nil {
+		t.Skipf("no symbolic links here: %v", err)
+	}
+	return dir
+}
+
+// runIn runs the pipeline.yaml of a folder and returns its reports. Any error,
+// which the command would turn into an exit status other than 0, fails the test.
+func runIn(t testing.TB, dir string, experiments ...string) map[string]report.Experiment {
+	t.Helper()
+	p, err := pipeline.Load(filepath.Join(dir, "pipeline.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	sel := engine.Selection{Experiments: experiments}
+	res, err := p.Run(context.Background(), engine.Options{Selection: sel, Jobs: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	list, err := p.Reports(res, sel)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := map[string]report.Experiment{}
+	for _, e := range list {
+		out[e.Name] = e
+	}
+	return out
+}
+
+// metrics is what a reader of metrics.json finds, after CONTRACT; null numbers
+// stay nil.
+type metrics struct {
+	Experiment string   `json:"experiment"`
+	Data       string   `json:"data"`
+	Pairs      string   `json:"pairs"`
+	Warnings   []string `json:"warnings"`
+	Splits     []struct {
+		Name    string     `json:"name"`
+		HeldOut string     `json:"held_out"`
+		Seeds   int        `json:"seeds"`
+		Train   setMetrics `json:"train"`
+		Test    setMetrics `json:"test"`
+	} `json:"splits"`
+}
+
+type setMetrics struct {
+	R2     number `json:"r2"`
+	AbsCov number `json:"abs_cov"`
+	E      number `json:"e"`
+}
+
+type number struct {
+	Mean *float64 `json:"mean"`
+	Std  *float64 `json:"std"`
+}
+
+func readMetrics(t testing.TB, dir, experiment string) metrics {
+	t.Helper()
+	b, err := os.ReadFile(filepath.Join(dir, "runs", experiment, "report", "metrics.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var m metrics
+	if err := json.Unmarshal(b, &m); err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+func readTable(t testing.TB, parts ...string) *table.Table {
+	t.Helper()
+	tab, err := table.Read(filepath.Join(parts...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tab
+}
+
+func column(t testing.TB, tab *table.Table, name string) []float64 {
+	t.Helper()
+	v, err := tab.Floats(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+// number6 writes a number as the balance's files do.
+func number6(v float64) string { return strconv.FormatFloat(v, 'f', 6, 64) }
+
+// tryIn runs the pipeline.yaml of a folder for its error.
+func tryIn(dir string) error {
+	p, err := pipeline.Load(filepath.Join(dir, "pipeline.yaml"))
+	if err != nil {
+		return err
+	}
+	_, err = p.Run(context.Background(), engine.Options{Jobs: 2})
+	return err
+}

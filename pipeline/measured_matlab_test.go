@@ -1,0 +1,63 @@
+package pipeline_test
+
+import (
+	"errors"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"doubletake/ingest"
+)
+
+// A MATLAB level 5 recording of a throttle step, cut in seconds. Expected from the
+// data's notes: BPF 183 Hz in the step, 105 to 106 Hz at the base; the rate is not
+// in the file: without the configuration's word the run stops and says so.
+func TestCrissclMotor(t *testing.T) {
+	dir := example(t, "crisscl-motor", measuredData(t, "crisscl-motor-9450-propeller"))
+	e := runIn(t, dir)["motor"]
+	if e.Runs != 2 || e.Triplets != 2 {
+		t.Errorf("%d runs, %d triplets", e.Runs, e.Triplets)
+	}
+	tab := readTable(t, dir, "runs", "motor", "triplets.arrow")
+	rpm := column(t, tab, "rpm_tracked")
+	for i, esc := range column(t, tab, "esc_us") {
+		want := map[float64]float64{1200: 105.5, 1400: 183.5}[esc] // Hz
+		if bpf := rpm[i] / 30; math.Abs(bpf-want) > 1 {
+			t.Errorf("at %g µs: BPF %.1f Hz, want %g", esc, bpf, want)
+		}
+	}
+	path := filepath.Join(dir, "pipeline.yaml")
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(strings.Replace(string(b), "rate_hz: 44100", "", 1)), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	var d *ingest.DataError
+	if err := tryIn(dir); !errors.As(err, &d) || !strings.Contains(err.Error(), "states no sampling rate") {
+		t.Errorf("without a rate: %v", err)
+	}
+}
+
+// Processed spectra are refused by name, with the axis that gave them away, rate
+// or no rate.
+func TestTUDelftSpectra(t *testing.T) {
+	dir := example(t, "tudelft-spectra", measuredData(t, "tudelft-ae4115-6blade-spectra"))
+	path := filepath.Join(dir, "pipeline.yaml")
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, rate := range []string{"", "      rate_hz: 51200\n"} {
+		if err := os.WriteFile(path, []byte(strings.Replace(string(b), "      channels:", rate+"      channels:", 1)), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		var d *ingest.DataError
+		if err := tryIn(dir); !errors.As(err, &d) || !strings.Contains(err.Error(), "a spectrum over f_jprop{1} (4097 frequencies in steps of 6.25 Hz)") {
+			t.Errorf("%q: %v", rate, err)
+		}
+	}
+}

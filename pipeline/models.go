@@ -1,0 +1,346 @@
+package pipeline
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"doubletake/ingest"
+	"doubletake/pipeline/config"
+	"doubletake/pipeline/stages"
+	"doubletake/train"
+	"doubletake/train/score"
+)
+
+// Models are the trained networks of one split, one per seed, that predict
+// together.
+type Models struct {
+	Card     stages.Card // of the first: names, units, where it was trained
+	Paths    []string    // of the model.json files
+	Warnings []string    // what limits the trust in them, in words
+
+	nets        []*train.Model
+	estimates   []stages.Estimate      // how each one's covariance was sampled in training
+	calibration []*score.Recalibration // one per network, or nil
+}
+
+// OpenModels reads a model.json, a folder seed-k that holds one, or a split's
+// folder with several of them, which then predict together. A file that is
+// missing, damaged or of another split is an *ingest.DataError.
+func OpenModels(path string) (*Models, error) {
+	files, err := modelFiles(path)
+	if err != nil {
+		return nil, err
+	}
+	m := &Models{Paths: files}
+	for i, f := range files {
+		net := new(train.Model)
+		b, err := os.ReadFile(f)
+		if err == nil {
+			err = json.Unmarshal(b, net)
+		}
+		if err != nil {
+			return nil, &ingest.DataError{Path: f, Want: "a trained model", Found: "none", Err: err}
+		}
+		card, err := readCard(filepath.Join(filepath.Dir(f), "card.json"), net)
+		if errors.Is(err, fs.ErrNotExist) {
+			card = namelessCard(net)
+			m.Warnings = append(m.Warnings, f+" has no card.json beside it: inputs and outcomes have no names, and where it was trained is unknown")
+		} else if err != nil {
+			return nil, err
+		}
+		if i == 0 {
+			m.Card = card
+		} else if !slices.EqualFunc(card.Inputs, m.Card.Inputs, func(a, b stages.Input) bool { return a.Name == b.Name }) || !slices.Equal(card.Outcomes, m.Card.Outcomes) || card.HeldOut != m.Card.HeldOut {
+			return nil, &ingest.DataError{Path: f, Want: "a model of the same inputs, outcomes and held-out set as " + files[0], Found: "another", Hint: "name one split's folder, or one model.json"}
+		}
+		m.nets, m.estimates = append(m.nets, net), append(m.estimates, card.Estimate)
+		r, err := readCalibration(filepath.Join(filepath.Dir(f), stages.CalibrationJSON), net)
+		if err != nil {
+			return nil, err
+		}
+		if r != nil {
+			m.calibration = append(m.calibration, r)
+		}
+	}
+	if len(m.calibration) != len(m.nets) {
+		m.calibration = nil
+	}
+	if m.Card.Data == "simulated" {
+		m.Warnings = append(m.Warnings, "the model was trained on simulated data")
+	}
+	if m.Card.Couples {
+		m.Warnings = append(m.Warnings, "the model was trained on couples (y2 = y1): its covariance estimates the total variance, not the epistemic part")
+	}
+	return m, nil
+}
+
+func modelFiles(path string) ([]string, error) {
+	fi, err := os.Stat(path)
+	if err != nil {
+		return nil, &ingest.DataError{Path: path, Want: "a model.json, or a folder with models", Found: "nothing", Hint: "pipeline run writes runs/EXPERIMENT/splits/SPLIT/seed-K/model.json"}
+	}
+	if !fi.IsDir() {
+		return []string{path}, nil
+	}
+	if one := filepath.Join(path, "model.json"); isFile(one) {
+		return []string{one}, nil
+	}
+	found, err := filepath.Glob(filepath.Join(globEscape(path), "seed-*", "model.json"))
+	if err != nil {
+		return nil, fmt.Errorf("list models: %w", err)
+	}
+	if len(found) == 0 {
+		hint := "pipeline run trains some"
+		for _, pattern := range []string{"*/seed-*/model.json", "splits/*/seed-*/model.json"} {
+			if more, _ := filepath.Glob(filepath.Join(globEscape(path), pattern)); len(more) > 0 {
+				hint = "name one split: " + filepath.Dir(filepath.Dir(more[0]))
+			}
+		}
+		return nil, &ingest.DataError{Path: path, Want: "model.json, or seed-*/model.json", Found: "none in the folder", Hint: hint}
+	}
+	number := func(f string) int {
+		n, err := strconv.Atoi(strings.TrimPrefix(filepath.Base(filepath.Dir(f)), "seed-"))
+		if err != nil {
+			return math.MaxInt
+		}
+		return n
+	}
+	slices.SortFunc(found, func(a, b string) int { return cmp.Or(cmp.Compare(number(a), number(b)), strings.Compare(a, b)) })
+	return found, nil
+}
+
+func isFile(path string) bool {
+	fi, err := os.Stat(path)
+	return err == nil && fi.Mode().IsRegular()
+}
+
+// globEscape makes a path mean itself in a pattern.
+func globEscape(path string) string {
+	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(path)
+}
+
+func readCard(path string, net *train.Model) (stages.Card, error) {
+	var c stages.Card
+	b, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return c, err
+	}
+	if err == nil {
+		err = json.Unmarshal(b, &c)
+	}
+	if err != nil {
+		return c, &ingest.DataError{Path: path, Want: "a model's card", Found: "none", Err: err}
+	}
+	if c.Format != stages.CardFormat || c.Version != stages.CardVersion {
+		return c, &ingest.DataError{Path: path, Want: fmt.Sprintf("format %s version %d", stages.CardFormat, stages.CardVersion), Found: fmt.Sprintf("%q version %d", c.Format, c.Version)}
+	}
+	if len(c.Inputs) != net.In || len(c.Outcomes) != net.Out {
+		return c, &ingest.DataError{
+			Path: path, Want: fmt.Sprintf("%d inputs and %d outcomes, as the model beside it has", net.In, net.Out),
+			Found: fmt.Sprintf("%d and %d", len(c.Inputs), len(c.Outcomes)), Hint: "card and model are not of one training",
+		}
+	}
+	return c, nil
+}
+
+// namelessCard names by position what has no card.
+func namelessCard(net *train.Model) stages.Card {
+	var c stages.Card
+	for i := range net.In {
+		c.Inputs = append(c.Inputs, stages.Input{Name: "x" + strconv.Itoa(i+1), Min: math.Inf(-1), Max: math.Inf(1)})
+	}
+	for i := range net.Out {
+		c.Outcomes = append(c.Outcomes, stages.Outcome{Name: "y" + strconv.Itoa(i+1)})
+	}
+	return c
+}
+
+func readCalibration(path string, net *train.Model) (*score.Recalibration, error) {
+	b, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	r := new(score.Recalibration)
+	if err == nil {
+		err = json.Unmarshal(b, r)
+	}
+	if err == nil && len(r.Outcomes) != net.Out {
+		err = fmt.Errorf("it has %d outcomes, the model %d", len(r.Outcomes), net.Out)
+	}
+	if err != nil {
+		return nil, &ingest.DataError{Path: path, Want: "the model's calibration", Found: "none", Err: err}
+	}
+	return r, nil
+}
+
+// InputNames returns the names of the inputs in the order of rows x.
+func (m *Models) InputNames() []string {
+	out := make([]string, len(m.Card.Inputs))
+	for i, in := range m.Card.Inputs {
+		out[i] = in.Name
+	}
+	return out
+}
+
+// Calibrated reports whether every model has a calibration beside it.
+func (m *Models) Calibrated() bool { return m.calibration != nil }
+
+// Predictions are what the models say together at N conditions: N×Out each,
+// row-major, in the outcomes' own units, variances and covariances in unit².
+type Predictions struct {
+	N, Out int
+	Seeds  int
+	Mu     []float64 // mean of the models' means
+	Total  []float64 // variance of one measurement: mean σ² plus Spread, the variance of the equal mixture
+	Cov    []float64 // C, mean over the models
+	Raw    []float64 // the paper's C + μδ, mean over the models
+	Delta  []float64 // δ, mean over the models
+	ZigZag []float64 // |m(μ) − μ|, mean over the models
+	Spread []float64 // sample variance of the models' means (n−1); NaN for one model
+}
+
+// Predict evaluates the models at conditions x (row-major, inputs in the order
+// of InputNames, own units). recalibrate is "", score.Scaled or score.Isotonic:
+// with it σ² and C are those of the calibration beside the models, an error
+// where there is none.
+func (m *Models) Predict(ctx context.Context, x []float64, recalibrate string) (*Predictions, error) {
+	d := len(m.Card.Outcomes)
+	if recalibrate != "" && m.calibration == nil {
+		return nil, &ingest.DataError{Path: m.Paths[0], Want: stages.CalibrationJSON + " beside the model", Found: "none", Hint: "set train.calibration in the configuration and run again"}
+	}
+	r := &Predictions{N: len(x) / len(m.Card.Inputs), Out: d, Seeds: len(m.nets)}
+	for _, v := range []*[]float64{&r.Mu, &r.Total, &r.Cov, &r.Raw, &r.Delta, &r.ZigZag, &r.Spread} {
+		*v = make([]float64, r.N*d)
+	}
+	n := float64(len(m.nets))
+	means := make([][]float64, len(m.nets))
+	for i, net := range m.nets {
+		s := m.estimates[i]
+		o := train.EstimateOptions{Samples: s.Samples, Sampler: s.Sampler, Seed: s.Seed}
+		e, err := net.Estimate(ctx, x, o)
+		if err != nil {
+			return nil, fmt.Errorf("predict: %w", err)
+		}
+		variance, cov := e.Var, e.Cov
+		if recalibrate != "" {
+			variance, cov = m.calibration[i].Apply(recalibrate, variance, cov)
+		}
+		mean, std := net.OutputScale()
+		means[i] = make([]float64, len(r.Mu))
+		for k := range r.Mu {
+			s := std[k%d]
+			s2 := s * s // as the training stage rounds
+			means[i][k] = e.Mu[k]*s + mean[k%d]
+			r.Mu[k] += means[i][k] / n
+			r.Total[k] += variance[k] * s2 / n
+			r.Cov[k] += cov[k] * s2 / n
+			r.Raw[k] += e.CovRaw[k] * s2 / n
+			r.Delta[k] += e.Delta[k] * s / n
+			r.ZigZag[k] += e.ZigZag[k] * s / n
+		}
+	}
+	for k := range r.Spread {
+		ss := 0.0
+		for _, mu := range means {
+			ss += (mu[k] - r.Mu[k]) * (mu[k] - r.Mu[k])
+		}
+		r.Total[k] += ss / n
+		r.Spread[k] = ss / (n - 1) // 0/0: one model has none
+	}
+	return r, nil
+}
+
+// Outside says in words which inputs of a condition lie outside of what the
+// models were trained on; nil when none does.
+func (m *Models) Outside(x []float64) []string {
+	var out []string
+	for i, in := range m.Card.Inputs {
+		// Numbers that went through text may be off by a rounding.
+		tol := 1e-9 * math.Max(math.Abs(in.Min), math.Abs(in.Max))
+		switch {
+		case x[i] < in.Min-tol:
+			out = append(out, fmt.Sprintf("%s %g is below %g, the lowest trained on", in.Name, x[i], in.Min))
+		case x[i] > in.Max+tol:
+			out = append(out, fmt.Sprintf("%s %g is above %g, the highest trained on", in.Name, x[i], in.Max))
+		}
+	}
+	return out
+}
+
+// ParseAt reads conditions from the command line: "blades=3,rpm=5000", several
+// joined by ";". Every input must stand once. The result is row-major in the
+// order of InputNames.
+func (m *Models) ParseAt(s string) ([]float64, error) {
+	var x []float64
+	names := m.InputNames()
+	for _, part := range strings.Split(s, ";") {
+		row, seen := make([]float64, len(names)), make([]bool, len(names))
+		for _, term := range strings.Split(part, ",") {
+			name, value, ok := strings.Cut(term, "=")
+			name = strings.TrimSpace(name)
+			if !ok || name == "" {
+				return nil, fmt.Errorf("expected input=value, found %q", term)
+			}
+			i, err := m.input(name)
+			if err != nil {
+				return nil, err
+			}
+			if seen[i] {
+				return nil, fmt.Errorf("%s stands twice", name)
+			}
+			if row[i], err = number(value); err != nil {
+				return nil, fmt.Errorf("%s: %w", name, err)
+			}
+			seen[i] = true
+		}
+		for i, ok := range seen {
+			if !ok {
+				return nil, fmt.Errorf("%s is missing; the model's inputs are %s", names[i], strings.Join(names, ", "))
+			}
+		}
+		x = append(x, row...)
+	}
+	return x, nil
+}
+
+func (m *Models) input(name string) (int, error) {
+	names := m.InputNames()
+	if i := slices.Index(names, name); i >= 0 {
+		return i, nil
+	}
+	hint := ""
+	if n := config.Nearest(name, names); n != "" {
+		hint = fmt.Sprintf("; did you mean %q?", n)
+	}
+	return 0, fmt.Errorf("%q is no input of the model, whose inputs are %s%s", name, strings.Join(names, ", "), hint)
+}
+
+func number(s string) (float64, error) {
+	v, err := strconv.ParseFloat(strings.TrimSpace(s), 64)
+	if err != nil || math.IsNaN(v) || math.IsInf(v, 0) {
+		return 0, fmt.Errorf("expected a number, found %q", s)
+	}
+	return v, nil
+}
+
+// NewModels puts networks trained elsewhere together as OpenModels does with
+// files. The card's inputs and outcomes must be those of every network, or it
+// panics.
+func NewModels(card stages.Card, nets ...*train.Model) *Models {
+	for _, n := range nets {
+		if n.In != len(card.Inputs) || n.Out != len(card.Outcomes) {
+			panic(fmt.Sprintf("pipeline: a network of %d inputs and %d outcomes with a card of %d and %d", n.In, n.Out, len(card.Inputs), len(card.Outcomes)))
+		}
+	}
+	return &Models{Card: card, nets: nets, estimates: make([]stages.Estimate, len(nets))}
+}

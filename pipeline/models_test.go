@@ -1,0 +1,381 @@
+package pipeline
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"doubletake/ingest"
+	"doubletake/pipeline/engine"
+	"doubletake/pipeline/stages"
+	"doubletake/pipeline/table"
+	"doubletake/train/score"
+)
+
+// trainedSplit is the folder of a split with three small networks, made once by
+// the program itself from a table with two inputs and two outcomes; the inputs'
+// product grid lacks b = 3, which is held out.
+var trainedSplit = sync.OnceValues(func() (string, error) {
+	dir, err := os.MkdirTemp("", "models")
+	if err != nil {
+		return "", err
+	}
+	var b strings.Builder
+	b.WriteString("run,a,b,lift_1,drag_1,lift_2,drag_2\n")
+	for i, noise := 0, 0.37; i < 60; i++ {
+		x, z := float64(i%12)/4, float64(i/12)
+		b.WriteString(fmt.Sprintf("r%d,%g,%g", i, x, z))
+		for range 2 {
+			for _, y := range []float64{math.Sin(x) + z, 100 + 20*x*z} {
+				noise = math.Mod(noise*7.13+0.11, 1)
+				fmt.Fprintf(&b, ",%g", y+0.2*(noise-0.5))
+			}
+		}
+		b.WriteString("\n")
+	}
+	cfg := `version: 1
+experiments:
+  wing:
+    ingest: {table: {file: pairs.csv, inputs: [a, b], run: run, units: {a: deg, lift: N}}}
+    train:
+      inputs: [a, b]
+      model: {hidden: [12, 12]}
+      optimizer: {epochs: 30}
+      seeds: 3
+      calibration: 0.25
+      estimate: {samples: 50}
+      splits: {b3: {test: {b: 3}}}
+`
+	err = errors.Join(os.WriteFile(filepath.Join(dir, "pairs.csv"), []byte(b.String()), 0o644), os.WriteFile(filepath.Join(dir, "p.yaml"), []byte(cfg), 0o644))
+	if err != nil {
+		return "", err
+	}
+	p, err := Load(filepath.Join(dir, "p.yaml"))
+	if err == nil {
+		_, err = p.Run(context.Background(), engine.Options{Jobs: 2})
+	}
+	return filepath.Join(dir, "runs/wing/splits/b3"), err
+})
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if dir, err := trainedSplit(); err == nil {
+		os.RemoveAll(strings.Split(dir, "/runs/")[0])
+	}
+	os.Exit(code)
+}
+
+func split(t *testing.T) string {
+	dir, err := trainedSplit()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+func seedTable(t *testing.T, k int) *table.Table {
+	tab, err := table.Read(filepath.Join(split(t), fmt.Sprintf("seed-%d", k), "predictions.arrow"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tab
+}
+
+func floats(t *testing.T, tab *table.Table, name string) []float64 {
+	v, err := tab.Floats(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+// Expected values: the predictions the training stage wrote at the measured
+// conditions. One model must say the same there bit for bit; several together
+// say the mean, and their mixture's variance, computed here from the tables.
+func TestPredictAgreesWithTraining(t *testing.T) {
+	dir := split(t)
+	tabs := []*table.Table{seedTable(t, 0), seedTable(t, 1), seedTable(t, 2)}
+	a, b := floats(t, tabs[0], "a"), floats(t, tabs[0], "b")
+	var x []float64
+	for i := range a {
+		x = append(x, a[i], b[i])
+	}
+	one, err := OpenModels(filepath.Join(dir, "seed-0", "model.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c := one.Card; c.Experiment != "wing" || c.HeldOut != "b = 3" || c.Inputs[0].Unit != "deg" || c.Outcomes[1].Name != "drag" || c.Outcomes[0].Unit != "N" || c.Data != "measured" || c.Inputs[1].Max != 4 {
+		t.Errorf("card %+v", c)
+	}
+	p, err := one.Predict(context.Background(), x, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := OpenModels(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	q, err := all.Predict(context.Background(), x, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if q.Seeds != 3 || p.Seeds != 1 || !math.IsNaN(p.Spread[0]) {
+		t.Errorf("%d and %d seeds, spread of one %v", q.Seeds, p.Seeds, p.Spread[0])
+	}
+	for j, name := range []string{"lift", "drag"} {
+		column := func(k int, suffix string) []float64 { return floats(t, tabs[k], name+suffix) }
+		for _, c := range []struct {
+			suffix   string
+			one, all []float64
+		}{
+			{"_mu", p.Mu, q.Mu},
+			{"_cov", p.Cov, q.Cov},
+			{"_delta", p.Delta, q.Delta},
+			{"_zigzag", p.ZigZag, q.ZigZag},
+			{"_cov_raw", p.Raw, q.Raw},
+			{"_var", p.Total, nil},
+		} {
+			w := [][]float64{column(0, c.suffix), column(1, c.suffix), column(2, c.suffix)}
+			for i := range a {
+				if got := c.one[2*i+j]; got != w[0][i] {
+					t.Fatalf("%s%s at %v: %v, training wrote %v", name, c.suffix, x[2*i:2*i+2], got, w[0][i])
+				}
+				if mean := (w[0][i] + w[1][i] + w[2][i]) / 3; c.all != nil && math.Abs(c.all[2*i+j]-mean) > 1e-12*math.Max(1, math.Abs(mean)) {
+					t.Fatalf("%s%s of three at %v: %v, mean %v", name, c.suffix, x[2*i:2*i+2], c.all[2*i+j], mean)
+				}
+			}
+		}
+		for i := range a {
+			m, v, s := 0.0, 0.0, 0.0
+			for k := range 3 {
+				m += column(k, "_mu")[i] / 3
+				v += column(k, "_var")[i] / 3
+			}
+			for k := range 3 {
+				d := column(k, "_mu")[i] - m
+				s += d * d / 2
+			}
+			if k := 2*i + j; math.Abs(q.Spread[k]-s) > 1e-9*s || math.Abs(q.Total[k]-v-s*2/3) > 1e-9*q.Total[k] {
+				t.Fatalf("%s at %v: spread %v, total %v; want %v and %v", name, x[2*i:2*i+2], q.Spread[k], q.Total[k], s, v+s*2/3)
+			}
+		}
+	}
+}
+
+// With a calibration, variances are those claimed times the factor in the file.
+func TestPredictCalibrated(t *testing.T) {
+	dir := filepath.Join(split(t), "seed-1")
+	m, err := OpenModels(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var c score.Recalibration
+	raw, err := os.ReadFile(filepath.Join(dir, stages.CalibrationJSON))
+	if err == nil {
+		err = json.Unmarshal(raw, &c)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	// A quarter of the 48 training runs, one row each, none of them trained on.
+	if c.Runs != 12 || c.Rows != 12 || m.Card.Triplets != 36 {
+		t.Errorf("%d runs and %d rows set aside, trained on %d", c.Runs, c.Rows, m.Card.Triplets)
+	}
+	set := seedTable(t, 1).Column("set").Strings
+	if n := len(slices.DeleteFunc(slices.Clone(set), func(s string) bool { return s != "calibration" })); n != 12 {
+		t.Errorf("%d rows are called calibration", n)
+	}
+	x := []float64{1, 3, 2.5, 0}
+	p, err1 := m.Predict(context.Background(), x, "")
+	q, err2 := m.Predict(context.Background(), x, score.Scaled)
+	if err := errors.Join(err1, err2); err != nil {
+		t.Fatal(err)
+	}
+	for k := range p.Mu {
+		want := p.Total[k] * c.Outcomes[k%2].TotalFactor
+		if q.Mu[k] != p.Mu[k] || math.Abs(q.Total[k]-want) > 1e-12*want {
+			t.Errorf("value %d: %v ± %v, want %v ± %v", k, q.Mu[k], q.Total[k], p.Mu[k], want)
+		}
+	}
+}
+
+func TestOpenModelsErrors(t *testing.T) {
+	dir := split(t)
+	bad := t.TempDir()
+	write := func(name, body string) string {
+		p := filepath.Join(bad, name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(p), 0o755), os.WriteFile(p, []byte(body), 0o644)); err != nil {
+			t.Fatal(err)
+		}
+		return p
+	}
+	model, err := os.ReadFile(filepath.Join(dir, "seed-0", "model.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	card, err := os.ReadFile(filepath.Join(dir, "seed-0", "card.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	write("other/seed-0/model.json", string(model))
+	write("other/seed-0/card.json", string(card))
+	write("other/seed-1/model.json", string(model))
+	write("other/seed-1/card.json", strings.Replace(string(card), "b = 3", "b = 2", 1))
+	write("short/model.json", string(model))
+	write("short/card.json", `{"format":"doubletake-card","version":1,"inputs":[{"name":"a"}]}`)
+	for _, c := range []struct{ path, want string }{
+		{filepath.Join(bad, "none"), "pipeline run writes"},
+		{bad, "name one split"},
+		{t.TempDir(), "pipeline run trains some"},
+		{filepath.Dir(filepath.Dir(dir)), "name one split: " + dir},
+		{write("text/model.json", "hello"), "trained model"},
+		{filepath.Join(bad, "other"), "same inputs"},
+		{filepath.Join(bad, "short"), "2 inputs and 2 outcomes"},
+	} {
+		_, err := OpenModels(c.path)
+		var data *ingest.DataError
+		if !errors.As(err, &data) || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v, want %q", c.path, err, c.want)
+		}
+	}
+	nameless, err := OpenModels(write("bare/model.json", string(model)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(nameless.Warnings) == 0 || !slices.Equal(nameless.InputNames(), []string{"x1", "x2"}) || nameless.Outside([]float64{1e9, -5}) != nil {
+		t.Errorf("a model without a card: %v, %v", nameless.InputNames(), nameless.Warnings)
+	}
+	if _, err := nameless.Predict(context.Background(), []float64{1, 2}, score.Scaled); err == nil {
+		t.Error("a calibration that is not there was applied")
+	}
+}
+
+func TestParseAtAndGrid(t *testing.T) {
+	m, err := OpenModels(split(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	x, err := m.ParseAt(" b=3, a=1.5 ; a=-1e2,b=0")
+	if err != nil || !slices.Equal(x, []float64{1.5, 3, -100, 0}) {
+		t.Errorf("conditions %v, %v", x, err)
+	}
+	for _, c := range [][2]string{
+		{"a=1", "b is missing"},
+		{"a=1,b=2,c=3", `"c" is no input`},
+		{"a=1,a=2,b=1", "stands twice"},
+		{"a=one,b=2", "expected a number"},
+		{"a=NaN,b=2", "expected a number"},
+		{"", "expected input=value"},
+	} {
+		if _, err := m.ParseAt(c[0]); err == nil || !strings.Contains(err.Error(), c[1]) {
+			t.Errorf("%q: %v, want %q", c[0], err, c[1])
+		}
+	}
+	axes, err := m.ParseGrid("b=2:5:1,a=0:1:0.1")
+	if err != nil || len(axes) != 2 || axes[0].Input != 1 || !slices.Equal(axes[0].Values, []float64{2, 3, 4, 5}) || len(axes[1].Values) != 11 {
+		t.Errorf("grid %+v, %v", axes, err)
+	}
+	for _, c := range [][2]string{
+		{"b=5:2:1", "from ≤ to"},
+		{"b=1:2:0", "step above zero"},
+		{"b=1:2", "from:to:step"},
+		{"b=0:1:1e-9", "more than"},
+		{"b=1,b=2", "twice"},
+		{"z=1", "is no input"},
+		{"a=0:1000:1,b=0:1000:0.5", "more than"},
+	} {
+		if _, err := m.ParseGrid(c[0]); err == nil || !strings.Contains(err.Error(), c[1]) {
+			t.Errorf("%q: %v, want %q", c[0], err, c[1])
+		}
+	}
+}
+
+// The ranking against Predict: a candidate's expected error is the mean over
+// outcomes, and over the trained values of what is not in the grid, of C⁺ and
+// the seeds' variance in units of the outcomes' variance.
+func TestSuggest(t *testing.T) {
+	m, err := OpenModels(split(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	axes, err := m.ParseGrid("b=0:6:1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	list, err := m.Suggest(context.Background(), axes, ByBoth)
+	if err != nil || len(list) != 7 {
+		t.Fatalf("%d suggestions, %v", len(list), err)
+	}
+	_, std := m.nets[0].OutputScale()
+	for i, s := range list {
+		if i > 0 && s.Epistemic > list[i-1].Epistemic {
+			t.Errorf("rank %d comes before a smaller one", i)
+		}
+		var x []float64
+		for _, a := range m.Card.Inputs[0].Values {
+			x = append(x, a, s.At[0])
+		}
+		p, err := m.Predict(context.Background(), x, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := 0.0
+		for k := range p.Mu {
+			want += (max(p.Cov[k], 0) + p.Spread[k]) / (std[k%2] * std[k%2]) / float64(len(p.Mu))
+		}
+		if math.Abs(s.Epistemic-want) > 1e-6*want {
+			t.Errorf("b = %v: expected error %v, want %v", s.At[0], s.Epistemic, want)
+		}
+		if b := s.At[0]; s.Measured != (b <= 4 && b != 3) || (len(s.Outside) > 0) != (b > 4) {
+			t.Errorf("b = %v: measured %v, outside %v", b, s.Measured, s.Outside)
+		}
+		longer, there := strings.Contains(s.Advice, "long"), strings.Contains(s.Advice, "ignorance")
+		if longer == there || there != (s.Share >= 0.5) {
+			t.Errorf("b = %v: share %v, advice %q", s.At[0], s.Share, s.Advice)
+		}
+	}
+	one, err := OpenModels(filepath.Join(split(t), "seed-0"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := one.Suggest(context.Background(), axes, BySpread); err == nil || !strings.Contains(err.Error(), "several seeds") {
+		t.Errorf("the spread of one model: %v", err)
+	}
+	if _, err := m.Suggest(context.Background(), axes, "luck"); err == nil {
+		t.Error("ranked by luck")
+	}
+}
+
+// Whatever the text, ParseAt and ParseGrid return whole rows or an error.
+func FuzzParse(f *testing.F) {
+	for _, s := range []string{"a=1,b=2", "b=0:4:1", "a=1:2:0.25,b=3", "a=1,b=2;a=0,b=0", "=", "a=1e308:1e309:1", "a=:,;"} {
+		f.Add(s)
+	}
+	dir, err := trainedSplit()
+	if err != nil {
+		f.Fatal(err)
+	}
+	m, err := OpenModels(filepath.Join(dir, "seed-0"))
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		if x, err := m.ParseAt(s); err == nil && (len(x) == 0 || len(x)%2 != 0) {
+			t.Errorf("%q: %v", s, x)
+		}
+		axes, err := m.ParseGrid(s)
+		for _, a := range axes {
+			if err == nil && (len(a.Values) == 0 || len(a.Values) > maxGrid) {
+				t.Errorf("%q: %d values", s, len(a.Values))
+			}
+		}
+	})
+}

@@ -1,0 +1,259 @@
+package pipeline_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/xml"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"doubletake/pipeline"
+	"doubletake/pipeline/engine"
+	"doubletake/pipeline/table"
+)
+
+// smallRotor is a rotor campaign that is made, trained and drawn in a second.
+const smallRotor = `version: 1
+workdir: runs
+kernels: portable
+experiments:
+  drone:
+    ingest: {simulate: {campaign: rotor, seed: 3, blades: [2, 3, 4], rpm: [4000, 5000], theta_deg: [-30, 0, 30], duration_s: 2}}
+    dsp: {triplets: split-half-spectrum, harmonics: 2}
+    train:
+      inputs: [blades, rpm, theta_deg]
+      model: {hidden: [8]}
+      optimizer: {epochs: 4}
+      seeds: 2
+      splits: {3-blades: {test: {blades: 3}}}
+`
+
+// mark is one series as a reader of the SVG finds it.
+type mark struct {
+	panel, series, left string
+	num                 map[string][]float64
+}
+
+func marks(t *testing.T, path string) []mark {
+	t.Helper()
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []mark
+	panel := ""
+	d := xml.NewDecoder(bytes.NewReader(raw))
+	for {
+		tok, err := d.Token()
+		if err == io.EOF {
+			return out
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		e, ok := tok.(xml.StartElement)
+		if !ok {
+			continue
+		}
+		at := map[string]string{}
+		for _, a := range e.Attr {
+			at[a.Name.Local] = a.Value
+		}
+		switch at["class"] {
+		case "panel":
+			panel = at["data-panel"]
+		case "mark":
+			m := mark{panel: panel, series: at["data-series"], left: at["data-left"], num: map[string][]float64{}}
+			for _, q := range []string{"x", "y", "lo", "hi"} {
+				for _, s := range strings.Fields(at["data-"+q]) {
+					v, err := strconv.ParseFloat(s, 64)
+					if err != nil {
+						v = math.NaN()
+					}
+					m.num[q] = append(m.num[q], v)
+				}
+			}
+			out = append(out, m)
+		}
+	}
+}
+
+// TestFiguresAreTheTables runs a small campaign and reads the numbers of its
+// directivity back from the SVG: they must be those of predictions.arrow, which
+// is read on its own here. It runs it again elsewhere with two tasks at a time:
+// page and figures must be the same bytes.
+func TestFiguresAreTheTables(t *testing.T) {
+	run := func(jobs int) string {
+		dir := t.TempDir()
+		path := filepath.Join(dir, "pipeline.yaml")
+		if err := os.WriteFile(path, []byte(smallRotor), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		p, err := pipeline.Load(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := p.Run(context.Background(), engine.Options{Jobs: jobs}); err != nil {
+			t.Fatal(err)
+		}
+		return filepath.Join(dir, "runs")
+	}
+	a, b := run(1), run(2)
+	files, err := filepath.Glob(filepath.Join(a, "drone/report/figures/*"))
+	if err != nil || len(files) < 10 {
+		t.Fatalf("%d files of figures, %v", len(files), err)
+	}
+	for _, f := range append(files, filepath.Join(a, "report.html"), filepath.Join(a, "report.md")) {
+		rel, _ := filepath.Rel(a, f)
+		x, err1 := os.ReadFile(f)
+		y, err2 := os.ReadFile(filepath.Join(b, rel))
+		if err1 != nil || err2 != nil || !bytes.Equal(x, y) {
+			t.Errorf("%s differs between one task at a time and two: %v, %v", rel, err1, err2)
+		}
+	}
+
+	var pred []*table.Table
+	for _, seed := range []string{"seed-0", "seed-1"} {
+		p, err := table.Read(filepath.Join(a, "drone/splits/3-blades", seed, "predictions.arrow"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		pred = append(pred, p)
+	}
+	col := func(p *table.Table, name string) []float64 {
+		v, err := p.Floats(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v
+	}
+	// The row of a condition; every condition is measured once.
+	row := func(blades, theta float64) int {
+		for i := range pred[0].Rows() {
+			// Of two speeds the figure shows the upper one, the middle of the list.
+			if col(pred[0], "blades")[i] == blades && col(pred[0], "rpm")[i] == 5000 && col(pred[0], "theta_deg")[i] == theta {
+				return i
+			}
+		}
+		t.Fatalf("no row for %v blades at %v°", blades, theta)
+		return -1
+	}
+	near := func(a, b float64) bool { return math.Abs(a-b) <= 1e-12*math.Abs(b) } // sums in another order
+	values := 0
+	for _, m := range marks(t, filepath.Join(a, "drone/report/figures/3-blades-directivity-bpf2_db.svg")) {
+		blades, err := strconv.ParseFloat(m.panel[:1], 64)
+		if err != nil {
+			t.Fatalf("panel %q", m.panel)
+		}
+		for i, theta := range m.num["x"] {
+			r := row(blades, theta)
+			mu := (col(pred[0], "bpf2_db_mu")[r] + col(pred[1], "bpf2_db_mu")[r]) / 2
+			sd := math.Sqrt((col(pred[0], "bpf2_db_var")[r] + col(pred[1], "bpf2_db_var")[r]) / 2)
+			c := (col(pred[0], "bpf2_db_cov")[r] + col(pred[1], "bpf2_db_cov")[r]) / 2
+			values++
+			switch m.series {
+			case "mean μ":
+				if !near(m.num["y"][i], mu) {
+					t.Errorf("%v° %s: mean %v, table %v", theta, m.panel, m.num["y"][i], mu)
+				}
+			case "mean ± 2σ, total":
+				if !near(m.num["lo"][i], mu-2*sd) || !near(m.num["hi"][i], mu+2*sd) {
+					t.Errorf("%v° %s: band %v to %v, table %v ± 2·%v", theta, m.panel, m.num["lo"][i], m.num["hi"][i], mu, sd)
+				}
+			case "mean ± 2√C, epistemic":
+				if c <= 0 {
+					if !math.IsNaN(m.num["lo"][i]) {
+						t.Errorf("%v° %s: a band though C is %v", theta, m.panel, c)
+					}
+				} else if !near(m.num["hi"][i], mu+2*math.Sqrt(c)) || m.left != "true" {
+					t.Errorf("%v° %s: epistemic band to %v (left %q), table %v", theta, m.panel, m.num["hi"][i], m.left, mu+2*math.Sqrt(c))
+				}
+			case "measured pairs, trained on", "measured pairs, held out":
+				if y := m.num["y"][i]; y != col(pred[0], "bpf2_db_1")[r] && y != col(pred[0], "bpf2_db_2")[r] {
+					t.Errorf("%v° %s: measured %v, not in the table", theta, m.panel, y)
+				}
+				if set := pred[0].Column("set").Strings[r]; (set == "test") != (m.series == "measured pairs, held out") {
+					t.Errorf("%v° %s: %s, in the table %s", theta, m.panel, m.series, set)
+				}
+			default:
+				t.Errorf("unknown series %q", m.series)
+			}
+		}
+	}
+	// Three panels of three angles: two bands, the mean twice, three pairs.
+	if values != 3*(3*4+6) {
+		t.Errorf("%d values compared", values)
+	}
+}
+
+// TestSeriesFigure: the samples marked in the force series are those of the
+// triplets. Its CSV is read here, and every value marked for y1 must be a y1 of
+// that run in triplets.arrow, at a time that is a whole number of samples.
+func TestSeriesFigure(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "pipeline.yaml")
+	const cfg = `version: 1
+workdir: runs
+experiments:
+  airfoil:
+    ingest: {simulate: {campaign: airfoil, seed: 1, alpha_deg: [0, 4, 8], u_inf_m_s: [5, 9], duration_s: 2}}
+    dsp: {triplets: random-samples, samples: 100, chord_m: 0.1, span_m: 0.25, density_kg_m3: 1.2}
+    train: {inputs: [alpha_deg, u_inf_m_s], model: {hidden: [4]}, optimizer: {epochs: 1}, seeds: 1, splits: {slow: {test: {alpha_deg: 8}}}}
+`
+	if err := os.WriteFile(path, []byte(cfg), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	p, err := pipeline.Load(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.Run(context.Background(), engine.Options{Jobs: 2}); err != nil {
+		t.Fatal(err)
+	}
+	trip, err := table.Read(filepath.Join(dir, "runs/airfoil/triplets.arrow"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	in := func(column string, v float64) bool {
+		c, err := trip.Floats(column)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, w := range c {
+			if w == v {
+				return true
+			}
+		}
+		return false
+	}
+	seen := map[string]int{}
+	for _, m := range marks(t, filepath.Join(dir, "runs/airfoil/report/figures/series.svg")) {
+		column := map[string]string{"drawn for y1": "_1", "drawn for y2": "_2"}[m.series]
+		if column == "" {
+			continue
+		}
+		name := "cl" // the first panel is titled with the conditions, the second has no title
+		if m.panel == "" {
+			name = "cd"
+		}
+		for i, v := range m.num["y"] {
+			seen[m.series]++
+			if !in(name+column, v) {
+				t.Errorf("%s %s: %v is not in %s", m.panel, m.series, v, name+column)
+			}
+			if n := m.num["x"][i] * 1000; math.Abs(n-math.Round(n)) > 1e-9 {
+				t.Errorf("sample at %v s", m.num["x"][i])
+			}
+		}
+	}
+	// 200 of 2000 samples are drawn, so about 20 of each kind of 400, for two
+	// outcomes.
+	if seen["drawn for y1"] < 20 || seen["drawn for y2"] < 20 {
+		t.Errorf("%v", seen)
+	}
+}

@@ -1,0 +1,928 @@
+// Package scaffold looks at a folder of measurements and writes a commented
+// pipeline.yaml that fits what it found: formats, channels, rates, conditions
+// in the names. What it cannot know it leaves as a comment that says what to
+// fill in. It reads headers, never samples.
+package scaffold
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"sort"
+	"strconv"
+	"strings"
+
+	"doubletake/ingest"
+	"doubletake/pipeline/config"
+)
+
+// Result is a configuration and what was noticed while making it.
+type Result struct {
+	YAML       string
+	Conditions string   // text of a table conditions.csv the configuration needs beside it; "": none
+	Notes      []string // for people: what was found, what remains to be filled in
+}
+
+// maxDepth bounds how far below the folder recordings are looked for.
+const maxDepth = 4
+
+// maxOpened bounds how many headers are read.
+const maxOpened = 2000
+
+// kinds are the file endings of recordings, most telling first. Content decides
+// what a file is in the end (ingest.Open); the ending, what is worth opening.
+var kinds = []struct {
+	format string
+	ends   []string
+}{
+	{"wav", []string{".wav", ".bwf", ".rf64"}},
+	{"tdms", []string{".tdms"}},
+	{"hdf5", []string{".h5", ".hdf5", ".he5"}},
+	{"mat", []string{".mat"}},
+	{"npz", []string{".npz"}},
+	{"npy", []string{".npy"}},
+	{"text", []string{".csv", ".txt", ".dat", ".tsv"}},
+}
+
+// Look makes a configuration for the recordings below dir. Paths in it are
+// relative to dir, where the file belongs. A folder without files it knows
+// gives a template for microphones, with a note that says so.
+func Look(dir string) (*Result, error) {
+	found, err := list(dir)
+	if err != nil {
+		return nil, err
+	}
+	r := &Result{}
+	var conditions string
+	groups := map[string][]string{}
+	for _, f := range found {
+		ext := strings.ToLower(filepath.Ext(f))
+		if ext == ".csv" && isConditions(filepath.Join(dir, f)) {
+			if conditions != "" {
+				r.note("another table of conditions, %s, is not used", f)
+				continue
+			}
+			conditions = f
+			continue
+		}
+		for _, k := range kinds {
+			if slices.Contains(k.ends, ext) && !note(f) {
+				groups[k.format] = append(groups[k.format], f)
+			}
+		}
+	}
+	format := ""
+	for _, k := range kinds { // the most numerous; of equals the first
+		if len(groups[k.format]) > len(groups[format]) {
+			format = k.format
+		}
+	}
+	if format == "" {
+		r.note("no recordings (WAV, TDMS, HDF5, MAT, NPZ, NPY, text) were found below %s: this is a template to fill in", dir)
+		r.YAML = render(plan{name: "experiment", files: []string{"data/*.wav"}, spectra: true, format: "wav", todo: true})
+		return r, nil
+	}
+	for _, k := range kinds {
+		if n := len(groups[k.format]); k.format != format && n > 0 {
+			r.note("%s not used: an experiment reads one kind of file", count(n, k.format+" file"))
+		}
+	}
+	files := groups[format]
+	p := plan{name: "experiment", format: format, conditions: conditions}
+	if base := filepath.Base(absolute(dir)); regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_-]*$`).MatchString(base) {
+		p.name = base
+	}
+	p.files = globs(files)
+	p.simulated = !slices.ContainsFunc(files, func(f string) bool { return !strings.HasPrefix(path.Base(f), "simulated_") })
+	var rows []map[string]float64
+	if conditions != "" {
+		files, rows = p.fromTable(dir, files, r)
+	} else {
+		files, rows = p.fromNames(files, r)
+	}
+	p.look(dir, files, rows, r)
+	p.holdOut(rows)
+	p.knowSpeed(r)
+	// The globs may take more than the recordings: the table of conditions itself, a README.
+	if all, _, err := ingest.Find(p.files, nil, dir); err == nil {
+		for _, f := range all {
+			if !slices.Contains(files, f) && !slices.Contains(p.exclude, f) {
+				p.exclude = append(p.exclude, f)
+			}
+		}
+	}
+	if len(p.exclude) > 0 {
+		r.note("left out (exclude): %s", strings.Join(p.exclude, ", "))
+	}
+	r.YAML = render(p)
+	if _, err := config.Parse("pipeline.yaml", []byte(r.YAML)); err != nil {
+		return nil, fmt.Errorf("write a configuration for %s: it would not be valid: %w", dir, err)
+	}
+	return r, nil
+}
+
+func count(n int, what string) string {
+	if n == 1 {
+		return "1 " + what + " is"
+	}
+	return fmt.Sprintf("%d %ss are", n, what)
+}
+
+func (r *Result) note(format string, args ...any) {
+	r.Notes = append(r.Notes, fmt.Sprintf(format, args...))
+}
+
+// fromTable takes the conditions from the table that lies there, and leaves out
+// the files it does not speak of.
+func (p *plan) fromTable(dir string, files []string, r *Result) (used []string, rows []map[string]float64) {
+	c, err := ingest.ReadConditions(filepath.Join(dir, p.conditions))
+	if err != nil {
+		r.note("the table of conditions does not fit yet: %v", err)
+		return files, nil
+	}
+	p.inputs = slices.Clone(c.Names)
+	for _, row := range c.Rows {
+		m := map[string]float64{}
+		for i, n := range c.Names {
+			m[n] = row.Values[i]
+		}
+		rows = append(rows, m)
+		p.intervals = p.intervals || row.Row1 > 0 || row.Row0 > 0 || row.Timed
+		if n := row.Row1 - row.Row0; !row.Timed && row.Row1 > 0 && (p.shortest == 0 || n < p.shortest) {
+			p.shortest = n
+		}
+	}
+	for _, f := range files {
+		if slices.ContainsFunc(c.Rows, func(row ingest.ConditionRow) bool {
+			one := &ingest.Conditions{Path: c.Path, Names: c.Names, Rows: []ingest.ConditionRow{row}}
+			_, err := one.ForFiles([]string{f})
+			return err == nil
+		}) {
+			used = append(used, f)
+		}
+	}
+	if n := len(files) - len(used); n > 0 && len(used) > 0 {
+		r.note("%s left out: no row of %s speaks of it", count(n, "file"), p.conditions)
+	}
+	if len(used) == 0 {
+		used = files
+	}
+	if _, err := c.ForFiles(used); err != nil {
+		r.note("the table of conditions does not fit yet: %v", err)
+	}
+	return used, rows
+}
+
+// fromNames takes the conditions from the file names: by a pattern where all
+// names are built alike, else by a table that is written beside the
+// configuration, where people can correct it.
+func (p *plan) fromNames(files []string, r *Result) (used []string, rows []map[string]float64) {
+	n := naming(files)
+	switch {
+	case n.text == "":
+		var b strings.Builder
+		b.WriteString("file\n")
+		for _, f := range files {
+			b.WriteString(cell(f) + "\n")
+		}
+		p.conditions, r.Conditions = "conditions.csv", b.String()
+		r.note("the file names tell no conditions: conditions.csv lists the files; add a column per condition")
+		return files, nil
+	case len(n.odd) == 0:
+		p.pattern, p.inputs = n.text, n.names
+		for _, f := range files {
+			rows = append(rows, n.values[f])
+		}
+		p.doubt(r, "rename the field, or give the values in a table of conditions")
+		return files, rows
+	}
+	variants := n.variants(files)
+	for _, f := range files {
+		if _, ok := n.values[f]; ok {
+			used = append(used, f)
+			rows = append(rows, n.values[f])
+		}
+	}
+	p.exclude = n.odd
+	if len(variants) == 0 {
+		p.pattern, p.inputs = n.text, n.names
+		r.note("%s not named like the others and left out", count(len(n.odd), "file"))
+		p.doubt(r, "rename the field, or give the values in a table of conditions")
+		return used, rows
+	}
+	// Names of several makes: one pattern cannot hold them all.
+	p.conditions = "conditions.csv"
+	p.inputs = append(slices.Clone(n.names), "variant")
+	var b strings.Builder
+	b.WriteString("file," + strings.Join(p.inputs, ",") + "\n")
+	for i, f := range used {
+		b.WriteString(cell(f))
+		for _, name := range p.inputs {
+			b.WriteString("," + strconv.FormatFloat(rows[i][name], 'g', -1, 64))
+		}
+		b.WriteString("\n")
+	}
+	r.Conditions = b.String()
+	r.note("the names are built in %d ways: conditions.csv holds what they say; its column variant is 0 for names like %s", len(variants)+1, n.text)
+	for i, v := range variants {
+		r.note("variant %d: names like %s; rename the column after what that means, or take it out", i+1, v)
+	}
+	p.doubt(r, "correct conditions.csv")
+	return used, rows
+}
+
+// doubt tells of conditions whose unit the names do not state.
+func (p *plan) doubt(r *Result, what string) {
+	for _, name := range p.inputs {
+		switch name {
+		case "speed":
+			r.note("speed in the names counts settings; it is no speed in m/s (u_inf_m_s): %s", what)
+		case "condition":
+			r.note("a number in the names stands without a word and is called condition: %s", what)
+		}
+	}
+}
+
+// cell writes a file name as a CSV cell.
+func cell(f string) string {
+	if strings.ContainsAny(f, ",\"\n\r;") {
+		return `"` + strings.ReplaceAll(f, `"`, `""`) + `"`
+	}
+	return f
+}
+
+func absolute(dir string) string {
+	if a, err := filepath.Abs(dir); err == nil {
+		return a
+	}
+	return dir
+}
+
+// note reports whether a file is prose rather than a recording.
+func note(f string) bool {
+	base := strings.ToLower(filepath.Base(f))
+	return strings.HasPrefix(base, "readme") || strings.HasPrefix(base, "license") || strings.HasPrefix(base, "licence")
+}
+
+func list(dir string) ([]string, error) {
+	var out []string
+	err := filepath.WalkDir(dir, func(p string, d fs.DirEntry, err error) error {
+		if err != nil {
+			if p == dir {
+				return err
+			}
+			return nil // an unreadable corner is not the user's question
+		}
+		rel, _ := filepath.Rel(dir, p)
+		if d.IsDir() {
+			if p != dir && (strings.HasPrefix(d.Name(), ".") || d.Name() == "runs" || strings.Count(rel, string(filepath.Separator)) >= maxDepth) {
+				return fs.SkipDir
+			}
+			return nil
+		}
+		if !strings.HasPrefix(d.Name(), ".") {
+			out = append(out, filepath.ToSlash(rel))
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("look into %s: %w", dir, err)
+	}
+	sort.Strings(out)
+	return out, nil
+}
+
+// isConditions reports whether a CSV file is a table of conditions: its header
+// has a column file.
+func isConditions(path string) bool {
+	_, err := ingest.ReadConditions(path)
+	var data *ingest.DataError
+	if errors.As(err, &data) {
+		return strings.Contains(strings.ToLower(filepath.Base(path)), "condition")
+	}
+	return err == nil
+}
+
+// globs covers the files with one pattern per folder and ending; sibling
+// folders whose names differ only in a number share one.
+func globs(files []string) []string {
+	seen := map[string]bool{}
+	var out []string
+	for _, f := range files {
+		dir, base := filepath.Split(f)
+		g := numbers.ReplaceAllString(dir, "*") + "*" + filepath.Ext(base)
+		if !seen[g] {
+			seen[g] = true
+			out = append(out, g)
+		}
+	}
+	// Speed*/*.txt takes what Speed*R/*.txt does: a star stands for a star and more.
+	return slices.DeleteFunc(slices.Clone(out), func(g string) bool {
+		return slices.ContainsFunc(out, func(h string) bool {
+			covers, err := path.Match(h, g)
+			return g != h && covers && err == nil
+		})
+	})
+}
+
+var numbers = regexp.MustCompile(`[+-]?[0-9]+(?:\.[0-9]+)?`)
+
+// cut splits a name into numbers and what stands between them.
+func cut(s string) (texts, nums []string) {
+	at := 0
+	for _, m := range numbers.FindAllStringIndex(s, -1) {
+		lo := m[0]
+		// A hyphen after a word is a separator, not a sign: run-5, but a-5 is a negative angle.
+		if s[lo] == '-' && lo > 1 && letter(s[lo-1]) && letter(s[lo-2]) {
+			lo++
+		}
+		texts, nums = append(texts, s[at:lo]), append(nums, s[lo:m[1]])
+		at = m[1]
+	}
+	return append(texts, s[at:]), nums
+}
+
+// names is how files are named: what varies in them, and the files that are not
+// named like the most.
+type names struct {
+	text   string   // the pattern with {field}s; "": nothing varies
+	names  []string // the fields
+	odd    []string
+	values map[string]map[string]float64 // by file
+
+	elements int // of the path the pattern covers
+	vary     []int
+	before   []string // the text before each field
+	numbers  int      // in each name
+}
+
+// naming finds what varies in the names.
+func naming(files []string) *names {
+	deepest := 0
+	for _, f := range files {
+		deepest = max(deepest, strings.Count(f, "/")+1)
+	}
+	for elements := 1; elements <= deepest; elements++ { // take folders in until the names differ
+		bySkeleton := map[string][]int{}
+		best := ""
+		tails := make([]string, len(files))
+		for i, f := range files {
+			tails[i] = tail(f, elements)
+			texts, _ := cut(tails[i])
+			k := strings.Join(texts, "\x00")
+			bySkeleton[k] = append(bySkeleton[k], i)
+			if n := len(bySkeleton[k]) - len(bySkeleton[best]); n > 0 || n == 0 && k < best {
+				best = k
+			}
+		}
+		texts, first := cut(tails[bySkeleton[best][0]])
+		varies := make([]bool, len(first))
+		distinct := map[string]bool{}
+		member := map[int]bool{}
+		found := make([][]float64, len(first))
+		for _, i := range bySkeleton[best] {
+			member[i] = true
+			distinct[tails[i]] = true
+			_, nums := cut(tails[i])
+			for k := range nums {
+				varies[k] = varies[k] || nums[k] != first[k]
+				v, _ := strconv.ParseFloat(nums[k], 64)
+				found[k] = append(found[k], v)
+			}
+		}
+		if len(distinct) < len(bySkeleton[best]) {
+			continue // equal names in several folders
+		}
+		n := &names{elements: elements, numbers: len(first), values: map[string]map[string]float64{}}
+		var b strings.Builder
+		for k, number := range first {
+			b.WriteString(texts[k])
+			if !varies[k] {
+				b.WriteString(number)
+				continue
+			}
+			name := fieldName(texts[k], n.names, found[k])
+			n.names, n.vary, n.before = append(n.names, name), append(n.vary, k), append(n.before, texts[k])
+			b.WriteString("{" + name + "}")
+		}
+		b.WriteString(texts[len(first)])
+		if len(n.names) == 0 {
+			return &names{}
+		}
+		n.text = b.String()
+		for i, f := range files {
+			if !member[i] {
+				n.odd = append(n.odd, f)
+				continue
+			}
+			n.take(f, tails[i], 0)
+		}
+		return n
+	}
+	return &names{}
+}
+
+func tail(f string, elements int) string {
+	e := strings.Split(f, "/")
+	return strings.Join(e[max(len(e)-elements, 0):], "/")
+}
+
+func (n *names) take(f, t string, variant float64) {
+	_, nums := cut(t)
+	m := map[string]float64{"variant": variant}
+	for i, k := range n.vary {
+		m[n.names[i]], _ = strconv.ParseFloat(nums[k], 64)
+	}
+	n.values[f] = m
+}
+
+// variants takes in odd files whose names hold the same fields with another
+// text around them (Speed1R/angle5.txt beside Speed1/angle5.txt), and returns an
+// example of each such way of naming; n.odd keeps the others.
+func (n *names) variants(files []string) (examples []string) {
+	number := map[string]float64{}
+	var left []string
+	for _, f := range n.odd {
+		t := tail(f, n.elements)
+		texts, nums := cut(t)
+		same := len(nums) == n.numbers && !slices.Contains(n.names, "variant")
+		for i, k := range n.vary {
+			same = same && fieldName(texts[k], n.names[:i], nil) == fieldName(n.before[i], n.names[:i], nil)
+		}
+		if !same {
+			left = append(left, f)
+			continue
+		}
+		key := strings.Join(texts, "\x00")
+		if number[key] == 0 {
+			number[key] = float64(len(number) + 1)
+			examples = append(examples, t)
+		}
+		n.take(f, t, number[key])
+	}
+	n.odd = left
+	return examples
+}
+
+// holdOut chooses what to hold out: values of the first condition with at least
+// three, from their middle, so that training still sees every input vary. Many
+// values (angles that were read, not set) give a range. Conditions that do not
+// vary are no inputs.
+func (p *plan) holdOut(rows []map[string]float64) {
+	distinct := map[string][]float64{}
+	for _, name := range slices.Clone(p.inputs) {
+		var v []float64
+		for _, row := range rows {
+			if x, ok := row[name]; ok {
+				v = append(v, x)
+			}
+		}
+		slices.Sort(v)
+		distinct[name] = slices.Compact(v)
+		if len(distinct[name]) < 2 {
+			p.inputs = slices.DeleteFunc(p.inputs, func(s string) bool { return s == name })
+		}
+	}
+	leaves := func(name string, low, high float64) bool { // something to learn from
+		first, varies := map[string]float64{}, map[string]bool{}
+		for _, row := range rows {
+			if x := row[name]; x >= low && x <= high {
+				continue
+			}
+			for _, in := range p.inputs {
+				if v, ok := first[in]; ok && v != row[in] {
+					varies[in] = true
+				} else if !ok {
+					first[in] = row[in]
+				}
+			}
+		}
+		return len(varies) == len(p.inputs)
+	}
+	for _, name := range p.inputs {
+		v := distinct[name]
+		n := len(v)
+		if n < 3 {
+			continue
+		}
+		if n > 12 {
+			low, high := v[n*2/5], v[n*3/5]
+			if leaves(name, low, high) {
+				p.held = fmt.Sprintf("%s: {min: %s, max: %s}", name, number(low), number(high))
+				return
+			}
+			continue
+		}
+		runs := map[float64]int{}
+		for _, row := range rows {
+			runs[row[name]]++
+		}
+		inner := slices.Clone(v[1 : n-1])
+		slices.SortStableFunc(inner, func(a, b float64) int { // most runs, then nearest the middle, then the greater
+			if d := runs[b] - runs[a]; d != 0 {
+				return d
+			}
+			away := func(x float64) int { return max(slices.Index(v, x)-n/2, n/2-slices.Index(v, x)) }
+			if d := away(a) - away(b); d != 0 {
+				return d
+			}
+			return slices.Index(v, b) - slices.Index(v, a)
+		})
+		if n >= 5 && runs[inner[0]] < 2 { // a single condition has no R²: two neighbours
+			low, high := v[n/2-1], v[n/2]
+			if leaves(name, low, high) {
+				p.held = fmt.Sprintf("%s: [%s, %s]", name, number(low), number(high))
+				return
+			}
+		}
+		for _, x := range inner {
+			if leaves(name, x, x) {
+				p.held = name + ": " + number(x)
+				return
+			}
+		}
+	}
+}
+
+func number(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
+
+func letter(c byte) bool { return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' }
+
+var words = regexp.MustCompile(`[A-Za-z]+`)
+
+// standard are the names conditions have in this program, by the words people use.
+var standard = map[string]string{
+	"a": "alpha_deg", "alpha": "alpha_deg", "aoa": "alpha_deg", "angle": "alpha_deg",
+	"u": "u_inf_m_s", "v": "u_inf_m_s", "speed": "u_inf_m_s", "vel": "u_inf_m_s", "uinf": "u_inf_m_s",
+	"n": "blades", "b": "blades", "blades": "blades", "rpm": "rpm", "theta": "theta_deg", "phi": "phi_deg",
+}
+
+// fieldName names a condition after the word before its number. What the values
+// cannot be, it is not called: blades are whole, from 1 to 12; a speed of 1, 2, 3
+// is the number of a setting.
+func fieldName(before string, taken []string, values []float64) string {
+	name := "condition"
+	if w := words.FindAllString(before, -1); len(w) > 0 {
+		name = strings.ToLower(w[len(w)-1])
+	}
+	whole, high := len(values) > 0, 0.0
+	for _, v := range values {
+		whole, high = whole && v == math.Trunc(v) && v > 0, max(high, v)
+	}
+	switch std := standard[name]; {
+	case std == "blades" && name != "blades" && !(whole && high <= 12):
+	case std == "u_inf_m_s" && whole && high < 10:
+		name = "speed"
+	case std != "":
+		name = std
+	}
+	if name == "file" || name == "channel" {
+		name += "_number" // the other meanings of these words in a table of conditions
+	}
+	for i := 2; slices.Contains(taken, name); i++ {
+		name = strings.TrimRight(name, "_0123456789") + "_" + strconv.Itoa(i)
+	}
+	return name
+}
+
+// plan is what the configuration will say.
+type plan struct {
+	name       string
+	files      []string
+	format     string
+	spectra    bool
+	conditions string
+	pattern    string
+	inputs     []string
+	columns    []config.NamedString
+	rateHz     float64 // of the first file
+	rateKnown  bool
+	channels   []string
+	units      []string
+	needSpeed  bool
+	needBlades bool
+	samples    int64
+	todo       bool
+	exclude    []string
+	held       string // "blades: 3"
+	attributes []config.NamedString
+	simulated  bool  // every file is named so, as `pipeline simulate` does
+	intervals  bool  // the table cuts the files
+	shortest   int64 // samples of the shortest run, as far as headers and table tell; 0: unknown
+	some       bool  // not all channels are used
+	pascal     bool
+	stated     string // unit of the first channel
+	total      int
+	first      string
+}
+
+// look opens the files and reads their headers.
+func (p *plan) look(dir string, files []string, rows []map[string]float64, r *Result) {
+	p.spectra = p.format != "text"
+	p.total, p.first = len(files), files[0]
+	var first ingest.Info
+	numeric := map[string]int{} // attributes that are numbers, by their full name
+	var names []string
+	opened := 0
+	for i, f := range files[:min(len(files), maxOpened)] {
+		info, err := header(filepath.Join(dir, f))
+		if err != nil {
+			if i == 0 {
+				r.note("the first recording cannot be read: %v", err)
+				return
+			}
+			r.note("%v", err)
+			continue
+		}
+		if i == 0 {
+			first = info
+		}
+		opened++
+		for _, a := range info.Attributes {
+			if _, err := ingest.AttributeNumber(info, a.Name); err == nil {
+				if numeric[a.Name] == 0 {
+					names = append(names, a.Name)
+				}
+				numeric[a.Name]++
+			}
+		}
+		for _, c := range info.Channels {
+			if !c.IsTime() && !p.intervals && c.Samples > 1 && (p.shortest == 0 || c.Samples < p.shortest) {
+				p.shortest = c.Samples
+			}
+		}
+	}
+	p.choose(first, r)
+	switch p.format {
+	case "mat", "hdf5", "npz", "tdms":
+	default:
+		return
+	}
+	for _, a := range names { // conditions the files state themselves
+		base := strings.ToLower(a[strings.LastIndexAny(a, "/.@")+1:])
+		name := standard[base]
+		for _, n := range []string{"blades", "rpm", "theta_deg", "phi_deg", "alpha_deg", "u_inf_m_s"} {
+			if base == n {
+				name = n
+			}
+		}
+		if name == "" || len(base) == 1 || numeric[a] != opened || slices.Contains(p.inputs, name) {
+			continue
+		}
+		p.attributes = append(p.attributes, config.NamedString{Name: name, Value: a})
+		p.inputs = append(p.inputs, name)
+		for i, f := range files {
+			if i >= len(rows) || len(rows) != len(files) {
+				break
+			}
+			if info, err := header(filepath.Join(dir, f)); err == nil {
+				if v, err := ingest.AttributeNumber(info, a); err == nil {
+					rows[i][name] = v
+				}
+			}
+		}
+	}
+}
+
+func header(path string) (ingest.Info, error) {
+	rd, err := ingest.Open(path, ingest.Options{})
+	if err != nil {
+		return ingest.Info{}, err
+	}
+	defer rd.Close()
+	return rd.Info(), nil
+}
+
+// roleOf tells lift and drag by the names people give them.
+func roleOf(channel string) string {
+	switch strings.ToLower(channel) {
+	case "lift", "l", "fz", "lift_n":
+		return "lift"
+	case "drag", "d", "fx", "drag_n":
+		return "drag"
+	}
+	return ""
+}
+
+// choose decides from the first file what the channels are: microphones, or a
+// balance. Sound is sampled in kHz; forces have names, or stand in text.
+func (p *plan) choose(info ingest.Info, r *Result) {
+	type shape struct {
+		rate    float64
+		samples int64
+	}
+	shapes := map[shape]int{}
+	var most shape
+	var all []ingest.Channel
+	for _, c := range info.Channels {
+		if c.IsTime() || c.Samples < 2 {
+			continue
+		}
+		all = append(all, c)
+		s := shape{c.RateHz, c.Samples}
+		if shapes[s]++; shapes[s] > shapes[most] {
+			most = s
+		}
+	}
+	if len(all) == 0 {
+		r.note("%s holds no channel of samples; pipeline inspect shows what is in it", info.Path)
+		return
+	}
+	forces := false
+	pascal := true
+	for _, c := range all {
+		if (shape{c.RateHz, c.Samples}) != most {
+			continue
+		}
+		p.channels, p.units = append(p.channels, c.Name), append(p.units, c.Unit)
+		forces = forces || roleOf(c.Name) != ""
+		pascal = pascal && c.Unit == "Pa"
+	}
+	p.some = len(p.channels) < len(all)
+	p.pascal = pascal
+	p.stated = p.units[0]
+	p.samples, p.rateHz, p.rateKnown = most.samples, most.rate, most.rate > 0
+	p.spectra = !forces && (p.format != "text" && (!p.rateKnown || p.rateHz >= 2000) || p.format == "text" && p.rateHz >= 5000)
+	channels := "1 channel"
+	if n := len(p.channels); n > 1 {
+		channels = fmt.Sprintf("%d channels", n)
+	}
+	files := "1 " + p.format + " file"
+	if p.total > 1 {
+		files = fmt.Sprintf("%d %s files", p.total, p.format)
+	}
+	what := fmt.Sprintf("%s; the first, %s: %s, %s of %d samples", files, p.first, info.Encoding, channels, p.samples)
+	if p.rateKnown {
+		what += fmt.Sprintf(" at %g Hz", p.rateHz)
+	}
+	r.note("%s", what)
+	if p.some {
+		r.note("of %d channels those of one rate and length are used; choose others under channels", len(all))
+	}
+	if p.spectra {
+		return
+	}
+	for i, c := range p.channels {
+		role := roleOf(c)
+		if role == "" {
+			continue
+		}
+		if p.units[i] == "N" {
+			role += "_n"
+		}
+		p.columns = append(p.columns, config.NamedString{Name: role, Value: c})
+	}
+	if len(p.columns) > 0 {
+		return
+	}
+	for _, c := range p.channels {
+		name := strings.Trim(strings.ToLower(notWord.ReplaceAllString(c, "_")), "_")
+		if name == "" || name[0] >= '0' && name[0] <= '9' {
+			name = "column_" + name
+		}
+		for i := 2; slices.ContainsFunc(p.columns, func(n config.NamedString) bool { return n.Name == name }); i++ {
+			name += "_" + strconv.Itoa(i)
+		}
+		p.columns = append(p.columns, config.NamedString{Name: name, Value: c})
+	}
+	r.note("no column is called lift or drag: all are outcomes; keep under columns what was measured, and take out a clock or what was set")
+}
+
+var notWord = regexp.MustCompile(`[^A-Za-z0-9]+`)
+
+// knowSpeed notes what a rotor's analysis needs and the names do not tell.
+func (p *plan) knowSpeed(r *Result) {
+	if !p.spectra {
+		return
+	}
+	if !slices.Contains(p.inputs, "rpm") {
+		p.needSpeed = true
+		r.note("no condition rpm was found: the shaft speed is looked for in the sound; set the range under track, narrower than a factor of 2, or halves and doubles of the speed are mistaken for it")
+	}
+	if !slices.Contains(p.inputs, "blades") {
+		p.needBlades = true
+		r.note("no condition blades was found: the number of blades is taken to be 2; correct it under constants")
+	}
+	if !p.rateKnown && !p.todo {
+		r.note("the files do not state their sampling rate: correct rate_hz")
+	}
+}
+
+func quote(s string) string { return strconv.Quote(s) }
+
+// render writes the plan as commented YAML.
+func render(p plan) string {
+	var b strings.Builder
+	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
+	line("# Written by `pipeline init`. `pipeline check` validates it, `pipeline run` runs it,")
+	line("# `pipeline schema` and docs/ say what every key means.")
+	line("version: 1")
+	line("workdir: runs # everything the program writes")
+	line("")
+	line("experiments:")
+	line("  %s:", p.name)
+	line("    ingest:")
+	q := make([]string, len(p.files))
+	for i, f := range p.files {
+		q[i] = quote(f)
+	}
+	line("      files: [%s]", strings.Join(q, ", "))
+	if p.simulated {
+		line("      data: simulated # as the file names say")
+	}
+	if len(p.exclude) > 0 {
+		x := make([]string, len(p.exclude))
+		for i, f := range p.exclude {
+			x[i] = quote(f)
+		}
+		line("      exclude: [%s] # no recordings of this kind", strings.Join(x, ", "))
+	}
+	switch {
+	case p.conditions != "":
+		line("      conditions: %s # columns file[,channel][,row0,row1] and one per condition", quote(p.conditions))
+	case p.pattern != "":
+		line("      pattern: %s # conditions from the names; rename the fields as you like", quote(p.pattern))
+	default:
+		line("      # conditions: conditions.csv # columns file[,channel][,row0,row1] and one per condition")
+	}
+	if len(p.attributes) > 0 {
+		var c []string
+		for _, e := range p.attributes {
+			c = append(c, e.Name+": "+quote(e.Value))
+		}
+		line("      attributes: {%s} # conditions the files state themselves", strings.Join(c, ", "))
+	}
+	if p.some {
+		var c []string
+		for _, n := range p.channels {
+			c = append(c, quote(n))
+		}
+		line("      channels: [%s]", strings.Join(c, ", "))
+	}
+	if p.needBlades || p.todo {
+		line("      constants: {blades: 2} # conditions that are the same everywhere: correct it")
+	}
+	if p.spectra {
+		if !p.rateKnown && !p.todo {
+			line("      rate_hz: 48000 # the files do not state it: correct it")
+		}
+		switch {
+		case p.pascal:
+			line("      calibration: {unit: Pa} # as the files state")
+		case p.stated != "" && p.stated != "full-scale":
+			line("      # calibration: {sensitivity_v_per_pa: 0.05} # the files state %s; for levels in dB re 20 µPa say how many V a Pa gives", p.stated)
+		default:
+			line("      calibration: {unit: full-scale} # levels in dBFS; for Pa state the chain:")
+		}
+		if p.stated == "" || p.stated == "full-scale" {
+			line("      # calibration: {full_scale_v: 10, reading: peak, sensitivity_v_per_pa: 0.05}")
+		}
+		line("    dsp:")
+		line("      triplets: split-half-spectrum # the two halves of a recording are the two outcomes")
+		if p.needSpeed || p.todo {
+			line("      track: {range_hz: [20, 500]} # where the shaft speed (rev/s) is looked for: narrow it to less than a factor of 2; a condition rpm is better")
+		}
+		line("      harmonics: 5 # of the blade passing frequency")
+	} else {
+		var c []string
+		newtons := true
+		for _, e := range p.columns {
+			c = append(c, e.Name+": "+quote(e.Value))
+			newtons = newtons && strings.HasSuffix(e.Name, "_n")
+		}
+		line("      columns: {%s} # outcome: column", strings.Join(c, ", "))
+		line("    dsp:")
+		line("      triplets: random-samples # random samples of a run, in two independent sets")
+		n := int64(250)
+		if p.shortest > 0 {
+			n = max(min(n, p.shortest/2), 1)
+		}
+		line("      samples: %d # triplets per run; takes twice as many samples", n)
+		if newtons && len(p.columns) > 0 {
+			line("      # chord_m: 0.10 # with span and density forces become coefficients")
+			line("      # span_m: 0.25")
+			line("      # density_kg_m3: 1.204")
+		}
+	}
+	inputs := slices.Clone(p.inputs)
+	if p.spectra && p.needSpeed {
+		inputs = append(inputs, "rpm_tracked")
+	}
+	if len(p.inputs) == 0 || p.held == "" {
+		line("    # train: # when there are conditions with three or more values each")
+		line("    #   inputs: [%s]", strings.Join(inputs, ", "))
+		line("    #   splits: {held-out: {test: {CONDITION: VALUE}}}")
+		return b.String()
+	}
+	line("    train:")
+	line("      inputs: [%s] # what the network sees", strings.Join(inputs, ", "))
+	line("      seeds: 5")
+	line("      splits: # what is held out: a value, a list, {min, max} or {near, within}")
+	line("        held-out: {test: {%s}}", p.held)
+	return b.String()
+}

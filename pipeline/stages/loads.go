@@ -1,0 +1,292 @@
+package stages
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"doubletake/dsp"
+	"doubletake/ingest"
+	"doubletake/pipeline/config"
+	"doubletake/pipeline/engine"
+)
+
+// component splits the name of a load from the sign in front of it.
+func component(value string) (name string, sign float64) {
+	if n, ok := strings.CutPrefix(value, "-"); ok {
+		return n, -1
+	}
+	return strings.TrimPrefix(value, "+"), 1
+}
+
+// balanceColumns lists the columns a balance's run is read from: those of the
+// outcomes; of a balance of voltages the voltages, then the angle's and the
+// flow's columns, then columns of outcomes that are no loads.
+func (b *builder) balanceColumns(in *config.Ingest) []string {
+	var out []string
+	add := func(name string) {
+		if !slices.Contains(out, name) {
+			out = append(out, name)
+		}
+	}
+	bal := in.Balance
+	if bal == nil {
+		for _, c := range in.Columns {
+			out = append(out, c.Value)
+		}
+		return out
+	}
+	for _, v := range bal.Voltages {
+		add(v)
+	}
+	if b.angleColumn(bal) {
+		add(bal.Angle)
+	}
+	if bal.Flow != nil {
+		add(bal.Flow.Column)
+	}
+	for _, c := range in.Columns {
+		if n, _ := component(c.Value); !slices.Contains(bal.Components, n) {
+			add(c.Value)
+		}
+	}
+	return out
+}
+
+// angleColumn reports whether the balance's angle is a column of the files and
+// not a condition.
+func (b *builder) angleColumn(bal *config.Balance) bool {
+	return bal.Angle != "" && !slices.Contains(b.conditions, bal.Angle)
+}
+
+// airKnown reports whether conditions or a sensor give what the dynamic pressure
+// needs of the air.
+func (b *builder) airKnown(in *config.Ingest) bool {
+	has := func(n string) bool { return slices.Contains(b.conditions, n) }
+	return has("q_pa") || has("density_kg_m3") || has("pressure_pa") && has("temperature_c") ||
+		in.Balance != nil && in.Balance.Flow != nil && in.Balance.Flow.Quantity == "q_pa"
+}
+
+// needsTare makes the recording without wind an input of a task, and returns
+// where it is to be opened.
+func (b *builder) needsTare(src *source, t *engine.Task) string {
+	if src.in.Balance == nil || src.in.Balance.Tare == nil {
+		return ""
+	}
+	p := src.in.Balance.Tare.File
+	f := engine.File{Path: filepath.ToSlash(p), Open: b.f.Resolve(p)}
+	t.Files = append(t.Files, f)
+	return f.Open
+}
+
+// measured is what the columns of a run hold after the balance's matrix and tare.
+type measured struct {
+	series [][]float64 // per entry of columns
+	units  []string    // what the file or the matrix says of them
+	angle  []float64   // of the arm, deg: per sample, or one; nil: not stated here
+	flow   []float64   // the sensor's, per sample; nil: none
+}
+
+// loads computes them from the columns read, in the order of balanceColumns.
+func (f *fileTables) loads(res *fileResult, rec ingest.Recording, chans [][]float64) (*measured, error) {
+	in := &f.src.in
+	unitOf := func(i int) string { return res.Info.Channels[rec.Channels[i]].Unit }
+	m := &measured{}
+	bal := in.Balance
+	if bal == nil {
+		for i := range in.Columns {
+			m.series, m.units = append(m.series, chans[i]), append(m.units, unitOf(i))
+		}
+		return m, nil
+	}
+	columns := f.src.grouping.Channels
+	at := func(name string) []float64 { return chans[slices.Index(columns, name)] }
+	matrix, err := dsp.NewLoadMatrix(bal.Matrix, len(bal.Voltages), bal.Terms)
+	if err != nil {
+		return nil, err
+	}
+	loads := matrix.Loads(chans[:len(bal.Voltages)])
+	if bal.Angle != "" {
+		if f.b.angleColumn(bal) {
+			m.angle = degrees(at(bal.Angle), bal.AngleUnit)
+		} else {
+			m.angle = []float64{rec.Conditions[bal.Angle]}
+		}
+	}
+	if bal.Tare != nil {
+		p, err := f.polar(matrix)
+		if err != nil {
+			return nil, err
+		}
+		angle := m.angle
+		if bal.Tare.Interpolation == "mean" {
+			angle = []float64{0}
+		}
+		if err := p.Subtract(loads, angle, bal.ToleranceDeg); err != nil {
+			return nil, err
+		}
+	}
+	for _, c := range in.Columns {
+		name, sign := component(c.Value)
+		k := slices.Index(bal.Components, name)
+		if k < 0 {
+			i := slices.Index(columns, c.Value)
+			m.series, m.units = append(m.series, chans[i]), append(m.units, unitOf(i))
+			continue
+		}
+		s := slices.Clone(loads[k])
+		if sign < 0 {
+			for i := range s {
+				s[i] = -s[i]
+			}
+		}
+		unit := "N"
+		if strings.HasPrefix(strings.ToUpper(name), "M") {
+			unit = "N·m"
+		}
+		m.series, m.units = append(m.series, s), append(m.units, unit)
+	}
+	if w := bal.Flow; w != nil {
+		for _, v := range at(w.Column) {
+			x := v - w.Zero
+			if w.Law == "square-root" {
+				x = math.Sqrt(max(0, x)) // noise about zero has no root
+			}
+			m.flow = append(m.flow, x/w.DivideBy)
+		}
+		if w.Per == "run" {
+			sum := 0.0
+			for _, v := range m.flow {
+				sum += v
+			}
+			m.flow = []float64{sum / float64(len(m.flow))}
+		}
+	}
+	return m, nil
+}
+
+func degrees(x []float64, unit string) []float64 {
+	if unit != "rad" {
+		return x
+	}
+	out := make([]float64, len(x))
+	for i, v := range x {
+		out[i] = v * 180 / math.Pi
+	}
+	return out
+}
+
+// polar reads the recording without wind, once per file of the campaign.
+func (f *fileTables) polar(matrix *dsp.LoadMatrix) (*dsp.Polar, error) {
+	if f.gravity != nil {
+		return f.gravity, nil
+	}
+	bal := f.src.in.Balance
+	t := bal.Tare
+	r, err := ingest.Open(f.tare, f.src.options)
+	if err != nil {
+		return nil, named(err, f.tare, t.File)
+	}
+	defer r.Close()
+	info := r.Info()
+	columns := slices.Clone(bal.Voltages)
+	if t.Interpolation != "mean" {
+		if !f.b.angleColumn(bal) {
+			return nil, &ingest.DataError{Path: t.File, Want: "an angle for each sample, in a column", Found: fmt.Sprintf("balance.angle: %s, which is a condition", bal.Angle), Hint: "name the angle's column, or use interpolation: mean"}
+		}
+		columns = append(columns, bal.Angle)
+	}
+	var chans []int
+	for _, c := range columns {
+		k, err := ingest.FindChannel(info, c)
+		if err != nil {
+			return nil, named(err, f.tare, t.File)
+		}
+		chans = append(chans, k)
+	}
+	row1 := int64(t.Row1)
+	n := info.Channels[chans[0]].Samples
+	if row1 == 0 {
+		row1 = n
+	}
+	if row1 > n || int64(t.Row0) >= row1 {
+		return nil, &ingest.DataError{Path: t.File, Place: "tare", Want: fmt.Sprintf("rows within the %d of the file", n), Found: fmt.Sprintf("%d to %d", t.Row0, row1)}
+	}
+	data := make([][]float64, len(chans))
+	for i := range data {
+		data[i] = make([]float64, row1-int64(t.Row0))
+	}
+	if got, err := r.Read(chans, int64(t.Row0), data); got < len(data[0]) || err != nil && !errors.Is(err, io.EOF) {
+		return nil, named(err, f.tare, t.File)
+	}
+	for i, x := range data {
+		for k, v := range x {
+			if v-v != 0 {
+				return nil, &ingest.DataError{Path: t.File, Place: fmt.Sprintf("column %s, row %d", columns[i], t.Row0+k), Want: "a finite number", Found: fmt.Sprint(v)}
+			}
+		}
+	}
+	var angle []float64
+	if t.Interpolation != "mean" {
+		angle = degrees(data[len(data)-1], bal.AngleUnit)
+	}
+	p, err := dsp.NewPolar(t.Interpolation, angle, matrix.Loads(data[:len(bal.Voltages)]))
+	var de *dsp.Error
+	if errors.As(err, &de) {
+		return nil, &ingest.DataError{Path: t.File, Place: de.Place, Want: de.Want, Found: de.Found, Hint: de.Hint}
+	}
+	f.gravity = p
+	return p, err
+}
+
+// dynamicPressure is q in Pa of a run, one value or one per sample: measured by
+// the flow's sensor, else the condition q_pa, else ½ρU², ρ of the run's own
+// conditions before the configuration's; with the walls' blockage.
+func (f *fileTables) dynamicPressure(res *fileResult, rec ingest.Recording, in *measured, need func(string) (float64, error)) ([]float64, error) {
+	d := f.b.e.DSP
+	c := rec.Conditions
+	rho := d.DensityKgM3
+	if rho == 0 && d.PressurePa > 0 {
+		rho = dsp.AirDensity(d.PressurePa, d.TemperatureC)
+	}
+	p, hasP := c["pressure_pa"]
+	t, hasT := c["temperature_c"]
+	if own, ok := c["density_kg_m3"]; ok {
+		rho = own
+	} else if hasP && hasT {
+		rho = dsp.AirDensity(p, t)
+	}
+	bal := f.src.in.Balance
+	var q []float64
+	switch {
+	case in.flow != nil && bal.Flow.Quantity == "q_pa":
+		q = slices.Clone(in.flow)
+	case in.flow != nil:
+		for _, u := range in.flow {
+			q = append(q, dsp.DynamicPressure(rho, u))
+		}
+	default:
+		v, ok := c["q_pa"]
+		if !ok {
+			u, err := need("u_inf_m_s")
+			if err != nil {
+				return nil, err
+			}
+			v = dsp.DynamicPressure(rho, u)
+		}
+		q = []float64{v}
+	}
+	for i := range q {
+		if bal != nil {
+			q[i] *= dsp.Blockage(bal.BlockageValue())
+		}
+		if !(q[i] > 0) {
+			return nil, &ingest.DataError{Path: res.Path, Place: rec.ID, Want: "a dynamic pressure above zero", Found: fmt.Sprintf("%g Pa", q[i])}
+		}
+	}
+	return q, nil
+}

@@ -1,0 +1,37 @@
+package stages
+
+import (
+	"fmt"
+
+	"doubletake/ingest"
+)
+
+// A stretch of equal samples is told from constantSamples on, if it also lasts
+// constantS where the rate is known: a gate, a connection that dropped out, a
+// logger that repeated its last value. Shorter ones are a quantised signal.
+const (
+	constantSamples = 100
+	constantS       = 0.05
+)
+
+// dropouts tells recordings that stand still for a while.
+func dropouts(info ingest.Info, run runResult) []ingest.Warning {
+	var out []ingest.Warning
+	i := 0
+	for _, rec := range run.Run.Recordings {
+		for _, c := range rec.Channels {
+			s, ch := run.Stats[i], info.Channels[c]
+			i++
+			if s.Constant < constantSamples || s.Constant >= s.Samples || ch.RateHz > 0 && float64(s.Constant) < constantS*ch.RateHz {
+				continue
+			}
+			what := fmt.Sprintf("%d samples", s.Constant)
+			if ch.RateHz > 0 {
+				what += fmt.Sprintf(" (%.3g s)", float64(s.Constant)/ch.RateHz)
+			}
+			out = append(out, ingest.Warning{Path: info.Path, Code: "constant-stretch", Text: fmt.Sprintf(
+				"%s: channel %s stands still for %s of %d: a dropout, a noise gate or a stopped logger", run.Run.ID, ch.Name, what, s.Samples)})
+		}
+	}
+	return out
+}

@@ -1,0 +1,221 @@
+package pipeline
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"sort"
+	"strings"
+)
+
+// Axis is one input of a grid of candidate conditions.
+type Axis struct {
+	Input  int // its number among InputNames
+	Values []float64
+}
+
+// maxGrid bounds the candidates, and the evaluations, of one suggestion.
+const maxGrid = 1_000_000
+
+// ParseGrid reads "blades=2:5:1,rpm=2000:9000:500": an input with a value, or
+// from:to:step (to included where a step meets it). Every input may stand once.
+func (m *Models) ParseGrid(s string) ([]Axis, error) {
+	var axes []Axis
+	points := 1
+	for _, term := range strings.Split(s, ",") {
+		name, spec, ok := strings.Cut(term, "=")
+		name = strings.TrimSpace(name)
+		if !ok || name == "" {
+			return nil, fmt.Errorf("expected input=value or input=from:to:step, found %q", term)
+		}
+		i, err := m.input(name)
+		if err != nil {
+			return nil, err
+		}
+		if slices.ContainsFunc(axes, func(a Axis) bool { return a.Input == i }) {
+			return nil, fmt.Errorf("%s stands twice", name)
+		}
+		a := Axis{Input: i}
+		parts := strings.Split(spec, ":")
+		v := make([]float64, len(parts))
+		for k, p := range parts {
+			if v[k], err = number(p); err != nil {
+				return nil, fmt.Errorf("%s: %w", name, err)
+			}
+		}
+		switch {
+		case len(v) == 1:
+			a.Values = v
+		case len(v) == 3 && v[2] > 0 && v[0] <= v[1]:
+			n := math.Floor((v[1]-v[0])/v[2]*(1+1e-12) + 1e-9)
+			if n >= maxGrid {
+				return nil, fmt.Errorf("%s=%s has more than %d values", name, spec, maxGrid)
+			}
+			for k := range int(n) + 1 {
+				a.Values = append(a.Values, v[0]+float64(k)*v[2])
+			}
+		default:
+			return nil, fmt.Errorf("%s: expected a value or from:to:step with from ≤ to and a step above zero, found %q", name, spec)
+		}
+		if points *= len(a.Values); points > maxGrid {
+			return nil, fmt.Errorf("the grid has more than %d points", maxGrid)
+		}
+		axes = append(axes, a)
+	}
+	return axes, nil
+}
+
+// Measures by which candidates are ranked.
+const (
+	ByBoth   = "both"   // covariance and spread, the default
+	ByCov    = "cov"    // the positive part of C alone
+	BySpread = "spread" // the disagreement of the seeds alone
+)
+
+// Suggestion is one candidate condition. Variances are in units of the
+// outcomes' training variance, means over the outcomes.
+type Suggestion struct {
+	At        []float64 // values of the grid's axes
+	Epistemic float64   // expected squared error of the mean
+	Aleatoric float64   // noise of one measurement
+	Share     float64   // Epistemic/(Epistemic + Aleatoric)
+	Measured  bool      // the models were trained on it
+	Outside   []string  // inputs outside of the training range, in words
+	Advice    string    // what to do, in words
+}
+
+// Suggest ranks the grid's points by the expected error of the models' mean,
+// largest first, and says for each whether to measure longer (noise dominates)
+// or to measure there at all (ignorance dominates). Inputs that are not in the
+// grid are averaged over the values they were trained on: a run of a rotor has
+// all its microphones.
+func (m *Models) Suggest(ctx context.Context, axes []Axis, by string) ([]Suggestion, error) {
+	if by == "" {
+		by = ByBoth
+	}
+	switch {
+	case by != ByBoth && by != ByCov && by != BySpread:
+		return nil, fmt.Errorf("rank by: expected %s, %s or %s, found %q", ByBoth, ByCov, BySpread, by)
+	case by == BySpread && len(m.nets) < 2:
+		return nil, fmt.Errorf("rank by %s: expected models of several seeds, found one; name the split's folder", by)
+	}
+	d := len(m.Card.Inputs)
+	averaged := [][]float64{make([]float64, d)}
+	for i, in := range m.Card.Inputs {
+		if slices.ContainsFunc(axes, func(a Axis) bool { return a.Input == i }) {
+			continue
+		}
+		if len(in.Values) == 0 {
+			return nil, fmt.Errorf("%s is not in the grid, and the model's card does not list its values: add it to the grid", in.Name)
+		}
+		var next [][]float64
+		for _, row := range averaged {
+			for _, v := range in.Values {
+				r := slices.Clone(row)
+				r[i] = v
+				next = append(next, r)
+			}
+		}
+		averaged = next
+	}
+	points := [][]float64{nil}
+	for _, a := range axes {
+		var next [][]float64
+		for _, p := range points {
+			for _, v := range a.Values {
+				next = append(next, append(slices.Clone(p), v))
+			}
+		}
+		points = next
+	}
+	if len(points)*len(averaged) > maxGrid {
+		return nil, fmt.Errorf("the grid has %d points, each averaged over %d others: more than %d together", len(points), len(averaged), maxGrid)
+	}
+	measured := m.measured(axes)
+	_, std := m.nets[0].OutputScale()
+	out := make([]Suggestion, len(points))
+	x := make([]float64, 0, len(averaged)*d)
+	for i, p := range points {
+		x = x[:0]
+		for _, row := range averaged {
+			for k, a := range axes {
+				row[a.Input] = p[k]
+			}
+			x = append(x, row...)
+		}
+		r, err := m.quick(ctx, x)
+		if err != nil {
+			return nil, err
+		}
+		s := Suggestion{At: p, Outside: m.Outside(x[:d])}
+		for k := range r.Mu {
+			w := 1 / (std[k%r.Out] * std[k%r.Out] * float64(len(r.Mu)))
+			cov, spread := max(r.Cov[k], 0), r.Spread[k]
+			if math.IsNaN(spread) {
+				spread = 0
+			}
+			switch by {
+			case ByCov:
+				s.Epistemic += w * cov
+			case BySpread:
+				s.Epistemic += w * spread
+			default:
+				s.Epistemic += w * (cov + spread)
+			}
+			n := float64(r.Seeds)
+			s.Aleatoric += w * max(r.Total[k]-spread*(n-1)/n-cov, 0)
+		}
+		if t := s.Epistemic + s.Aleatoric; t > 0 {
+			s.Share = s.Epistemic / t
+		}
+		s.Measured = slices.ContainsFunc(measured, func(q []float64) bool { return sameCondition(p, q) })
+		s.Advice = s.advice()
+		out[i] = s
+	}
+	sort.SliceStable(out, func(a, b int) bool { return out[a].Epistemic > out[b].Epistemic })
+	return out, nil
+}
+
+// quick is Predict without the sampled raw covariance, which no suggestion needs.
+func (m *Models) quick(ctx context.Context, x []float64) (*Predictions, error) {
+	q := *m
+	q.estimates = slices.Clone(m.estimates)
+	for i := range q.estimates {
+		q.estimates[i].Samples = 2
+	}
+	return q.Predict(ctx, x, "")
+}
+
+// measured returns the training conditions seen along the grid's axes.
+func (m *Models) measured(axes []Axis) [][]float64 {
+	var out [][]float64
+	for _, c := range m.Card.Conditions {
+		p := make([]float64, len(axes))
+		for k, a := range axes {
+			p[k] = c[a.Input]
+		}
+		if !slices.ContainsFunc(out, func(q []float64) bool { return sameCondition(p, q) }) {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+func sameCondition(a, b []float64) bool {
+	return slices.EqualFunc(a, b, func(x, y float64) bool {
+		return math.Abs(x-y) <= 1e-9*math.Max(math.Abs(x), math.Abs(y))
+	})
+}
+
+func (s Suggestion) advice() string {
+	switch {
+	case s.Share < 0.5 && s.Measured:
+		return fmt.Sprintf("measure longer here: noise is %.0f %% of the uncertainty", 100*(1-s.Share))
+	case s.Share < 0.5:
+		return fmt.Sprintf("measure there, and long: noise is %.0f %% of the uncertainty", 100*(1-s.Share))
+	case s.Measured:
+		return fmt.Sprintf("repeat the run: measured, and yet ignorance is %.0f %% of the uncertainty", 100*s.Share)
+	}
+	return fmt.Sprintf("measure a new condition there: ignorance is %.0f %% of the uncertainty", 100*s.Share)
+}

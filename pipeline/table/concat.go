@@ -1,0 +1,117 @@
+package table
+
+import (
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/apache/arrow/go/v17/arrow"
+	"github.com/apache/arrow/go/v17/arrow/array"
+	"github.com/apache/arrow/go/v17/arrow/ipc"
+)
+
+// Concat writes the rows of the Arrow files parts, in their order, to path
+// (created or truncated; the caller makes it atomic) and returns their number.
+// Columns are the first part's with rows; the others' must be the same in
+// name, unit, type and order. Parts without rows are left out. meta becomes the
+// schema metadata.
+//
+// One record batch is held at a time, and each becomes a batch of the result:
+// memory does not grow with the number of parts, and readers can stream.
+func Concat(path string, meta []KV, parts []string) (rows int, err error) {
+	f, err := os.Create(path)
+	if err != nil {
+		return 0, fmt.Errorf("create table: %w", err)
+	}
+	c := &concat{file: f, meta: meta}
+	for _, p := range parts {
+		if err = c.add(p); err != nil {
+			break
+		}
+	}
+	if err == nil && c.out == nil {
+		// No rows at all: a table of no columns, as Table.Write has it.
+		c.schema = (&Table{Meta: meta}).schema()
+		err = c.open()
+	}
+	if c.out != nil {
+		err = errors.Join(err, c.out.Close())
+	}
+	if err := errors.Join(err, f.Close()); err != nil {
+		return 0, fmt.Errorf("join tables to %s: %w", path, err)
+	}
+	return c.rows, nil
+}
+
+type concat struct {
+	file   *os.File
+	meta   []KV
+	schema *arrow.Schema
+	out    *ipc.FileWriter
+	rows   int
+}
+
+func (c *concat) open() (err error) {
+	c.out, err = ipc.NewFileWriter(c.file, ipc.WithSchema(c.schema))
+	return err
+}
+
+func (c *concat) add(path string) (err error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	defer func() { // the library panics on some damaged files
+		if p := recover(); p != nil {
+			err = fmt.Errorf("read table %s: damaged Arrow file (%v)", path, p)
+		}
+	}()
+	r, err := ipc.NewFileReader(f)
+	if err != nil {
+		return fmt.Errorf("read table %s: not an Arrow IPC file: %w", path, err)
+	}
+	defer r.Close()
+	for i := range r.NumRecords() {
+		rec, err := r.RecordAt(i)
+		if err != nil {
+			return fmt.Errorf("read table %s: batch %d: %w", path, i, err)
+		}
+		if rec.NumRows() > 0 {
+			err = c.write(path, rec)
+		}
+		rec.Release()
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *concat) write(path string, rec arrow.Record) error {
+	fields := rec.Schema().Fields()
+	if c.schema == nil {
+		keys, vals := make([]string, len(c.meta)), make([]string, len(c.meta))
+		for i, kv := range c.meta {
+			keys[i], vals[i] = kv.Key, kv.Value
+		}
+		md := arrow.NewMetadata(keys, vals)
+		c.schema = arrow.NewSchema(fields, &md)
+		if err := c.open(); err != nil {
+			return err
+		}
+	}
+	want := c.schema.Fields()
+	if len(fields) != len(want) {
+		return fmt.Errorf("%s: expected %d columns, found %d", path, len(want), len(fields))
+	}
+	for i := range want {
+		if !fields[i].Equal(want[i]) {
+			return fmt.Errorf("%s: expected column %s, found %s", path, want[i], fields[i])
+		}
+	}
+	one := array.NewRecord(c.schema, rec.Columns(), rec.NumRows())
+	defer one.Release()
+	c.rows += int(rec.NumRows())
+	return c.out.Write(one)
+}

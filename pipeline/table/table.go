@@ -1,0 +1,398 @@
+// Package table reads and writes the pipeline's tables as Arrow IPC files
+// (random-access format, uncompressed: Arrow JS reads nothing else). It is the
+// only importer of Arrow, so that a move to another Arrow version is this
+// package's work alone.
+//
+// A table is columns of plain Go slices. Missing numbers are NaN here and null
+// in the file. Schema metadata carries provenance; every field carries its
+// unit and description. A table's digest covers names, types, units and values
+// but not the schema metadata, so that a new program version alone never makes
+// anything downstream stale.
+package table
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+
+	"github.com/apache/arrow/go/v17/arrow"
+	"github.com/apache/arrow/go/v17/arrow/array"
+	"github.com/apache/arrow/go/v17/arrow/ipc"
+	"github.com/apache/arrow/go/v17/arrow/memory"
+)
+
+// KV is one entry of metadata; order is kept.
+type KV struct{ Key, Value string }
+
+// Column is one named column. Exactly one of the value slices is set.
+type Column struct {
+	Name        string
+	Unit        string // "" when the quantity has none
+	Description string
+
+	Strings []string
+	Floats  []float64 // NaN is written as null
+	Ints    []int64
+	Bools   []bool
+	Lists   [][]float32 // lists of float32, one per row: spectra
+}
+
+// Len returns the number of rows.
+func (c *Column) Len() int {
+	return max(len(c.Strings), len(c.Floats), len(c.Ints), len(c.Bools), len(c.Lists))
+}
+
+func (c *Column) dataType() arrow.DataType {
+	switch {
+	case c.Strings != nil:
+		return arrow.BinaryTypes.String
+	case c.Ints != nil:
+		return arrow.PrimitiveTypes.Int64
+	case c.Bools != nil:
+		return arrow.FixedWidthTypes.Boolean
+	case c.Lists != nil:
+		return arrow.ListOfNonNullable(arrow.PrimitiveTypes.Float32)
+	default:
+		return arrow.PrimitiveTypes.Float64
+	}
+}
+
+// Table is an ordered set of columns of equal length.
+type Table struct {
+	Columns []Column
+	Meta    []KV
+}
+
+// Rows returns the number of rows.
+func (t *Table) Rows() int {
+	if len(t.Columns) == 0 {
+		return 0
+	}
+	return t.Columns[0].Len()
+}
+
+// Column returns the column of that name, or nil.
+func (t *Table) Column(name string) *Column {
+	for i := range t.Columns {
+		if t.Columns[i].Name == name {
+			return &t.Columns[i]
+		}
+	}
+	return nil
+}
+
+// Get returns the metadata value of key, or "".
+func (t *Table) Get(key string) string {
+	for _, kv := range t.Meta {
+		if kv.Key == key {
+			return kv.Value
+		}
+	}
+	return ""
+}
+
+// Floats returns the values of a float64 column; an absent column or another
+// type is an error that names it.
+func (t *Table) Floats(name string) ([]float64, error) {
+	c := t.Column(name)
+	if c == nil {
+		return nil, fmt.Errorf("column %q is not in the table", name)
+	}
+	if c.Floats == nil && t.Rows() > 0 {
+		return nil, fmt.Errorf("column %q is not float64", name)
+	}
+	return c.Floats, nil
+}
+
+// batchRows bounds the rows of one record batch, so that readers can stream.
+const batchRows = 1 << 16
+
+func (t *Table) schema() *arrow.Schema {
+	fields := make([]arrow.Field, len(t.Columns))
+	for i := range t.Columns {
+		c := &t.Columns[i]
+		keys, vals := []string{}, []string{}
+		if c.Unit != "" {
+			keys, vals = append(keys, "unit"), append(vals, c.Unit)
+		}
+		if c.Description != "" {
+			keys, vals = append(keys, "description"), append(vals, c.Description)
+		}
+		fields[i] = arrow.Field{Name: c.Name, Type: c.dataType(), Nullable: c.Floats != nil, Metadata: arrow.NewMetadata(keys, vals)}
+	}
+	keys, vals := make([]string, len(t.Meta)), make([]string, len(t.Meta))
+	for i, kv := range t.Meta {
+		keys[i], vals[i] = kv.Key, kv.Value
+	}
+	md := arrow.NewMetadata(keys, vals)
+	return arrow.NewSchema(fields, &md)
+}
+
+// Write writes the table as an Arrow IPC file and returns the digest of its
+// contents (without the schema metadata). Columns of unequal length panic.
+func (t *Table) Write(w io.WriteSeeker) (digest string, err error) {
+	n := t.Rows()
+	for i := range t.Columns {
+		if c := &t.Columns[i]; c.Len() != n {
+			panic(fmt.Sprintf("table: column %q has %d rows, the table %d", c.Name, c.Len(), n))
+		}
+	}
+	schema := t.schema()
+	fw, err := ipc.NewFileWriter(w, ipc.WithSchema(schema))
+	if err != nil {
+		return "", fmt.Errorf("write arrow schema: %w", err)
+	}
+	b := array.NewRecordBuilder(memory.DefaultAllocator, schema)
+	defer b.Release()
+	for lo := 0; lo < n || lo == 0; lo += batchRows {
+		hi := min(lo+batchRows, n)
+		for i := range t.Columns {
+			t.Columns[i].appendTo(b.Field(i), lo, hi)
+		}
+		rec := b.NewRecord()
+		err := fw.Write(rec)
+		rec.Release()
+		if err != nil {
+			return "", errors.Join(fmt.Errorf("write arrow batch: %w", err), fw.Close())
+		}
+	}
+	if err := fw.Close(); err != nil {
+		return "", fmt.Errorf("write arrow footer: %w", err)
+	}
+	return t.Digest(), nil
+}
+
+func (c *Column) appendTo(b array.Builder, lo, hi int) {
+	switch b := b.(type) {
+	case *array.StringBuilder:
+		b.AppendValues(c.Strings[lo:hi], nil)
+	case *array.Int64Builder:
+		b.AppendValues(c.Ints[lo:hi], nil)
+	case *array.BooleanBuilder:
+		b.AppendValues(c.Bools[lo:hi], nil)
+	case *array.Float64Builder:
+		b.Reserve(hi - lo)
+		for _, v := range c.Floats[lo:hi] {
+			if v != v {
+				b.UnsafeAppendBoolToBitmap(false)
+			} else {
+				b.UnsafeAppend(v)
+			}
+		}
+	case *array.ListBuilder:
+		vb := b.ValueBuilder().(*array.Float32Builder)
+		total := 0
+		for _, l := range c.Lists[lo:hi] {
+			total += len(l)
+		}
+		b.Reserve(hi - lo)
+		vb.Reserve(total)
+		for _, l := range c.Lists[lo:hi] {
+			b.Append(true)
+			vb.AppendValues(l, nil)
+		}
+	default:
+		panic(fmt.Sprintf("table: no builder for column %q", c.Name))
+	}
+}
+
+// Digest returns the SHA-256, as hex, of names, units, types and values.
+func (t *Table) Digest() string {
+	h := sha256.New()
+	var buf []byte
+	flush := func(limit int) {
+		if len(buf) > limit {
+			h.Write(buf)
+			buf = buf[:0]
+		}
+	}
+	str := func(s string) {
+		buf = binary.LittleEndian.AppendUint64(buf, uint64(len(s)))
+		buf = append(buf, s...)
+		flush(1 << 15)
+	}
+	for i := range t.Columns {
+		c := &t.Columns[i]
+		str(c.Name)
+		str(c.Unit)
+		str(c.dataType().String())
+		str(fmt.Sprint(c.Len()))
+		for _, s := range c.Strings {
+			str(s)
+		}
+		for _, v := range c.Floats {
+			if v != v {
+				v = math.NaN() // one bit pattern for all
+			}
+			buf = binary.LittleEndian.AppendUint64(buf, math.Float64bits(v))
+			flush(1 << 15)
+		}
+		for _, v := range c.Ints {
+			buf = binary.LittleEndian.AppendUint64(buf, uint64(v))
+			flush(1 << 15)
+		}
+		for _, v := range c.Bools {
+			if v {
+				buf = append(buf, 1)
+			} else {
+				buf = append(buf, 0)
+			}
+			flush(1 << 15)
+		}
+		for _, l := range c.Lists {
+			buf = binary.LittleEndian.AppendUint64(buf, uint64(len(l)))
+			for _, v := range l {
+				buf = binary.LittleEndian.AppendUint32(buf, math.Float32bits(v))
+				flush(1 << 15)
+			}
+		}
+	}
+	h.Write(buf)
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// WriteFile writes the table to path (created or truncated; the caller makes
+// it atomic) and returns the digest of its contents.
+func (t *Table) WriteFile(path string) (digest string, err error) {
+	f, err := os.Create(path)
+	if err != nil {
+		return "", fmt.Errorf("create table: %w", err)
+	}
+	digest, err = t.Write(f)
+	if err := errors.Join(err, f.Close()); err != nil {
+		return "", fmt.Errorf("write table %s: %w", path, err)
+	}
+	return digest, nil
+}
+
+// Read reads a whole Arrow IPC file whose columns are of the types Write knows.
+func Read(path string) (t *Table, err error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("open table: %w", err)
+	}
+	defer f.Close()
+	// The library panics on some damaged files; a reader of user files may not.
+	defer func() {
+		if p := recover(); p != nil {
+			t, err = nil, fmt.Errorf("read table %s: damaged Arrow file (%v)", path, p)
+		}
+	}()
+	r, err := ipc.NewFileReader(f)
+	if err != nil {
+		return nil, fmt.Errorf("read table %s: not an Arrow IPC file: %w", path, err)
+	}
+	defer r.Close()
+	t = &Table{}
+	md := r.Schema().Metadata()
+	for i := range md.Len() {
+		t.Meta = append(t.Meta, KV{md.Keys()[i], md.Values()[i]})
+	}
+	for _, fd := range r.Schema().Fields() {
+		c := Column{Name: fd.Name}
+		if i := fd.Metadata.FindKey("unit"); i >= 0 {
+			c.Unit = fd.Metadata.Values()[i]
+		}
+		if i := fd.Metadata.FindKey("description"); i >= 0 {
+			c.Description = fd.Metadata.Values()[i]
+		}
+		switch fd.Type.ID() {
+		case arrow.STRING:
+			c.Strings = []string{}
+		case arrow.INT64:
+			c.Ints = []int64{}
+		case arrow.BOOL:
+			c.Bools = []bool{}
+		case arrow.FLOAT64:
+			c.Floats = []float64{}
+		case arrow.LIST:
+			c.Lists = [][]float32{}
+		default:
+			return nil, fmt.Errorf("read table %s: column %q has type %s, expected utf8, float64, int64, bool or list<float32>", path, fd.Name, fd.Type)
+		}
+		t.Columns = append(t.Columns, c)
+	}
+	for i := range r.NumRecords() {
+		rec, err := r.RecordAt(i)
+		if err != nil {
+			return nil, fmt.Errorf("read table %s: batch %d: %w", path, i, err)
+		}
+		for j := range t.Columns {
+			if err := t.Columns[j].take(rec.Column(j)); err != nil {
+				rec.Release()
+				return nil, fmt.Errorf("read table %s: %w", path, err)
+			}
+		}
+		rec.Release()
+	}
+	return t, nil
+}
+
+func (c *Column) take(a arrow.Array) error {
+	switch a := a.(type) {
+	case *array.String:
+		for i := range a.Len() {
+			c.Strings = append(c.Strings, string([]byte(a.Value(i))))
+		}
+	case *array.Int64:
+		c.Ints = append(c.Ints, a.Int64Values()...)
+	case *array.Boolean:
+		for i := range a.Len() {
+			c.Bools = append(c.Bools, a.Value(i))
+		}
+	case *array.Float64:
+		n := len(c.Floats)
+		c.Floats = append(c.Floats, a.Float64Values()...)
+		if a.NullN() > 0 {
+			for i := range a.Len() {
+				if a.IsNull(i) {
+					c.Floats[n+i] = math.NaN()
+				}
+			}
+		}
+	case *array.List:
+		v, ok := a.ListValues().(*array.Float32)
+		if !ok {
+			return fmt.Errorf("column %q is a list of %s, expected float32", c.Name, a.ListValues().DataType())
+		}
+		for i := range a.Len() {
+			lo, hi := a.ValueOffsets(i)
+			c.Lists = append(c.Lists, append([]float32(nil), v.Float32Values()[lo:hi]...))
+		}
+	default:
+		return fmt.Errorf("column %q has type %s", c.Name, a.DataType())
+	}
+	return nil
+}
+
+// Append adds the rows of u, whose columns must be those of t in name, order
+// and type; an empty t takes u's columns. It returns an error that names the
+// first difference.
+func (t *Table) Append(u *Table) error {
+	if len(t.Columns) == 0 {
+		t.Columns = make([]Column, len(u.Columns))
+		for i, c := range u.Columns {
+			t.Columns[i] = Column{Name: c.Name, Unit: c.Unit, Description: c.Description}
+		}
+	}
+	if len(t.Columns) != len(u.Columns) {
+		return fmt.Errorf("append table: expected %d columns, found %d", len(t.Columns), len(u.Columns))
+	}
+	for i := range t.Columns {
+		a, b := &t.Columns[i], &u.Columns[i]
+		if a.Name != b.Name || a.Unit != b.Unit {
+			return fmt.Errorf("append table: expected column %q [%s], found %q [%s]", a.Name, a.Unit, b.Name, b.Unit)
+		}
+		a.Strings = append(a.Strings, b.Strings...)
+		a.Floats = append(a.Floats, b.Floats...)
+		a.Ints = append(a.Ints, b.Ints...)
+		a.Bools = append(a.Bools, b.Bools...)
+		a.Lists = append(a.Lists, b.Lists...)
+	}
+	return nil
+}

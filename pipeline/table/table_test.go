@@ -1,0 +1,137 @@
+package table
+
+import (
+	"math"
+	"os"
+	"path/filepath"
+	"reflect"
+	"testing"
+)
+
+func sample() *Table {
+	return &Table{
+		Meta: []KV{{"program", "doubletake"}, {"config_digest", "abc"}},
+		Columns: []Column{
+			{Name: "run", Description: "acquisition", Strings: []string{"a", "ä\x00b", ""}},
+			{Name: "rpm", Unit: "1/min", Floats: []float64{1, math.NaN(), math.Inf(-1)}},
+			{Name: "seed", Ints: []int64{1, -2, math.MaxInt64}},
+			{Name: "emergent", Bools: []bool{true, false, true}},
+			{Name: "power", Unit: "Pa²", Lists: [][]float32{{1, 2}, {}, {3}}},
+		},
+	}
+}
+
+func TestRoundTrip(t *testing.T) {
+	p := filepath.Join(t.TempDir(), "t.arrow")
+	in := sample()
+	digest, err := in.WriteFile(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := Read(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !math.IsNaN(out.Columns[1].Floats[1]) {
+		t.Errorf("a missing number came back as %v, expected NaN", out.Columns[1].Floats[1])
+	}
+	in.Columns[1].Floats[1], out.Columns[1].Floats[1] = 0, 0
+	out.Columns[4].Lists[1] = []float32{}
+	if !reflect.DeepEqual(in, out) {
+		t.Errorf("round trip changed the table:\n%+v\n%+v", in, out)
+	}
+	if digest != sample().Digest() {
+		t.Error("the digest of the same table differs")
+	}
+}
+
+// The digest must see every value and unit, and must not see provenance.
+func TestDigest(t *testing.T) {
+	base := sample().Digest()
+	m := sample()
+	m.Meta[0].Value = "other version"
+	if m.Digest() != base {
+		t.Error("metadata changed the digest")
+	}
+	for name, change := range map[string]func(*Table){
+		"string": func(t *Table) { t.Columns[0].Strings[0] = "b" },
+		"float":  func(t *Table) { t.Columns[1].Floats[0] = 2 },
+		"int":    func(t *Table) { t.Columns[2].Ints[0] = 2 },
+		"bool":   func(t *Table) { t.Columns[3].Bools[0] = false },
+		"list":   func(t *Table) { t.Columns[4].Lists[0][0] = 9 },
+		"unit":   func(t *Table) { t.Columns[1].Unit = "Hz" },
+		"name":   func(t *Table) { t.Columns[1].Name = "rps" },
+	} {
+		u := sample()
+		change(u)
+		if u.Digest() == base {
+			t.Errorf("%s: the digest did not change", name)
+		}
+	}
+}
+
+func TestBatchesAndEmpty(t *testing.T) {
+	p := filepath.Join(t.TempDir(), "t.arrow")
+	n := batchRows + 17
+	v := make([]float64, n)
+	for i := range v {
+		v[i] = float64(i)
+	}
+	in := &Table{Columns: []Column{{Name: "x", Floats: v}}}
+	if _, err := in.WriteFile(p); err != nil {
+		t.Fatal(err)
+	}
+	out, err := Read(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !reflect.DeepEqual(out.Columns[0].Floats, v) {
+		t.Error("values over two batches differ")
+	}
+	empty := &Table{Columns: []Column{{Name: "x", Floats: []float64{}}, {Name: "s", Strings: []string{}}}}
+	if _, err := empty.WriteFile(p); err != nil {
+		t.Fatal(err)
+	}
+	if out, err = Read(p); err != nil || out.Rows() != 0 || len(out.Columns) != 2 {
+		t.Errorf("empty table: %v, %+v", err, out)
+	}
+}
+
+// Truncating an Arrow file anywhere must give an error, never a panic or a short table.
+func TestDamaged(t *testing.T) {
+	dir := t.TempDir()
+	p := filepath.Join(dir, "t.arrow")
+	if _, err := sample().WriteFile(p); err != nil {
+		t.Fatal(err)
+	}
+	b, err := os.ReadFile(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	q := filepath.Join(dir, "cut.arrow")
+	for n := 0; n < len(b); n += 7 {
+		if err := os.WriteFile(q, b[:n], 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Read(q); err == nil {
+			t.Fatalf("cut to %d of %d bytes: no error", n, len(b))
+		}
+	}
+}
+
+func TestAppend(t *testing.T) {
+	var all Table
+	for range 2 {
+		if err := all.Append(sample()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if all.Rows() != 6 || all.Columns[2].Ints[3] != 1 {
+		t.Errorf("append: %d rows", all.Rows())
+	}
+	u := sample()
+	u.Columns[1].Unit = "Hz"
+	if err := all.Append(u); err == nil {
+		t.Error("a column of another unit was appended")
+	}
+}

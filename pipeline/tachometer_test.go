@@ -1,0 +1,99 @@
+package pipeline_test
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// writeNPY writes columns as an (N, C) array of float64.
+func writeNPY(t *testing.T, path string, columns ...[]float64) {
+	t.Helper()
+	head := fmt.Sprintf("{'descr': '<f8', 'fortran_order': True, 'shape': (%d, %d), }", len(columns[0]), len(columns))
+	head += strings.Repeat(" ", 63-(10+len(head))%64) + "\n"
+	b := []byte("\x93NUMPY\x01\x00")
+	b = binary.LittleEndian.AppendUint16(b, uint16(len(head)))
+	b = append(b, head...)
+	for _, c := range columns {
+		for _, v := range c {
+			b = binary.LittleEndian.AppendUint64(b, math.Float64bits(v))
+		}
+	}
+	if err := os.WriteFile(path, b, 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A rotor of three blades whose speed drifts by 3 % in closed form (angle
+// 2π(80 t + 0.15 t²)), two pulses per revolution, a line of amplitude 0.5 Pa and
+// one of 0.05 Pa at the second harmonic in noise. Expected: rpm_measured =
+// 60·(80 + 0.3·4) = 4872; the levels 20 lg(a/√2/20 µPa) in both halves by the
+// synchronous average, which is no spectrum and does not smear; a condition of
+// 80 "rpm", which are rev/s, is told.
+func TestTachometerChannel(t *testing.T) {
+	const rate, n = 6400.0, 8 * 6400
+	rng := rand.New(rand.NewPCG(3, 4))
+	tacho, mic := make([]float64, n), make([]float64, n)
+	for i := range n {
+		s := float64(i) / rate
+		rev := 80*s + 0.15*s*s
+		tacho[i] = 5 / (1 + math.Exp(-30*math.Sin(2*math.Pi*2*rev)))
+		mic[i] = 0.5*math.Cos(2*math.Pi*3*rev) + 0.05*math.Sin(2*math.Pi*6*rev) + 0.01*rng.NormFloat64()
+	}
+	dir := t.TempDir()
+	writeNPY(t, filepath.Join(dir, "run.npy"), tacho, mic)
+	const yaml = `version: 1
+experiments:
+  rotor:
+    ingest:
+      files: run.npy
+      constants: {blades: 3, %s: 80}
+      rate_hz: 6400
+      calibration: {unit: Pa}
+      tachometer: {channel: 1, pulses_per_rev: 2}
+    dsp: {triplets: split-half-spectrum, harmonics: 2, amplitude: synchronous}
+`
+	for _, name := range []string{"rps", "rpm"} {
+		if err := os.WriteFile(filepath.Join(dir, "pipeline.yaml"), []byte(fmt.Sprintf(yaml, name)), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		e := runIn(t, dir)["rotor"]
+		tab := readTable(t, dir, "runs", "rotor", "triplets.arrow")
+		if tab.Rows() != 1 {
+			t.Fatalf("%d triplets: the tachometer is no microphone", tab.Rows())
+		}
+		if got := column(t, tab, "rpm_measured")[0]; math.Abs(got-4872) > 1 {
+			t.Errorf("%g rev/min, want 4872", got)
+		}
+		for m, a := range []float64{0.5, 0.05} {
+			for h := 1; h <= 2; h++ {
+				got := column(t, tab, fmt.Sprintf("bpf%d_db_%d", m+1, h))[0]
+				if want := 20 * math.Log10(a/math.Sqrt2/20e-6); math.Abs(got-want) > 0.05 {
+					t.Errorf("harmonic %d, half %d: %.3f dB, want %.3f", m+1, h, got, want)
+				}
+			}
+		}
+		said := strings.Contains(strings.Join(e.Warnings, "\n"), "is the speed in rev/s")
+		if said != (name == "rpm") {
+			t.Errorf("%s: warnings\n%s", name, strings.Join(e.Warnings, "\n"))
+		}
+	}
+	for _, c := range []struct{ old, new, want string }{
+		{"      tachometer: {channel: 1, pulses_per_rev: 2}\n", "", "synchronous averages over the shaft's angle; expected ingest.tachometer"},
+		{"channel: 1,", "channel: 3,", `expected a channel "3"`},
+		{"amplitude: synchronous", "track: {range_hz: [60, 100]}", "leave one of them out"},
+		{"{blades: 3, rps: 80}", "{blades: 3, rps: 80, rpm: 4800}", "is a condition twice"},
+	} {
+		if err := os.WriteFile(filepath.Join(dir, "pipeline.yaml"), []byte(strings.Replace(fmt.Sprintf(yaml, "rps"), c.old, c.new, 1)), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if err := tryIn(dir); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v", c.new, err)
+		}
+	}
+}
