@@ -1,0 +1,145 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"doubletake/pipeline/stages"
+)
+
+// The program under test is this binary: see TestMain.
+func init() {
+	if d, err := time.ParseDuration(os.Getenv("TEST_CHECKPOINT_EVERY")); err == nil {
+		stages.CheckpointEvery = d
+	}
+}
+
+const checkpointYAML = `version: 1
+kernels: portable
+experiments:
+  toy:
+    ingest: {simulate: {campaign: toy, seed: 3, triplets: 300}}
+    train:
+      inputs: [x]
+      standardise: false
+      model: {hidden: [16]}
+      loss: {pairs: swap}
+      optimizer: {epochs: 1500, schedule: cosine}
+      estimate: {samples: 100}
+      seeds: 1
+      splits: {gap: {test: {x: {min: 2, max: 4}}}}
+`
+
+// A training that is killed, or interrupted, goes on where its last checkpoint
+// was taken and gives the same bytes; one whose checkpoint is damaged says so
+// and starts again. Expected values: the run that was left alone.
+func TestTrainingResumes(t *testing.T) {
+	if testing.Short() {
+		t.Skip("kills real runs; not with -short")
+	}
+	whole := project(t, checkpointYAML)
+	cmd, lines, _ := start(t, whole, "run", "--progress", "none")
+	for range lines {
+	}
+	if err := cmd.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	want := resultHashes(t, whole)
+
+	for _, c := range []struct {
+		name  string
+		stop  os.Signal
+		every string
+		spoil bool
+		note  string
+	}{
+		{"killed", syscall.SIGKILL, "10ms", false, `^checkpoint: went on after (\d+) of 1500 epochs$`},
+		// No checkpoint but that of the interrupt.
+		{"interrupted", os.Interrupt, "1h", false, `^checkpoint: went on after (\d+) of 1500 epochs$`},
+		{"damaged", syscall.SIGKILL, "10ms", true, `^checkpoint: not used, trained from the start: checkpoint is damaged: its checksum differs()$`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			dir := project(t, checkpointYAML)
+			checkpoint := func() string {
+				m, _ := filepath.Glob(filepath.Join(dir, "runs", ".cache", "scratch", "*", "checkpoint"))
+				return strings.Join(m, "")
+			}
+			t.Setenv("TEST_CHECKPOINT_EVERY", c.every)
+			cmd, lines, _ := start(t, dir, "run", "--progress", "json")
+			for l := range lines {
+				if kind, stage := event(l); kind == "start" && stage == "train" {
+					break
+				}
+			}
+			deadline := time.Now().Add(20 * time.Second)
+			for c.every != "1h" && checkpoint() == "" && time.Now().Before(deadline) {
+				time.Sleep(time.Millisecond)
+			}
+			time.Sleep(50 * time.Millisecond)
+			if err := cmd.Process.Signal(c.stop); err != nil {
+				t.Fatal(err)
+			}
+			for range lines {
+			}
+			if err := cmd.Wait(); err == nil {
+				t.Fatal("the run was over before it could be stopped")
+			}
+			path := checkpoint()
+			if path == "" {
+				t.Fatal("no checkpoint was left")
+			}
+			if c.spoil {
+				b, err := os.ReadFile(path)
+				if err != nil {
+					t.Fatal(err)
+				}
+				b[len(b)/2] ^= 1
+				if err := os.WriteFile(path, b, 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			note := ""
+			cmd, lines, _ = start(t, dir, "run", "--progress", "json")
+			for l := range lines {
+				var e struct{ Event, Task, Note string }
+				if json.Unmarshal([]byte(l), &e) == nil && e.Event == "note" {
+					note += e.Note
+					if e.Task != "toy/train/gap/seed-0" {
+						t.Errorf("a note of %s: %s", e.Task, e.Note)
+					}
+				}
+			}
+			if err := cmd.Wait(); err != nil {
+				t.Fatal(err)
+			}
+			m := regexp.MustCompile(c.note).FindStringSubmatch(note)
+			epochs := 0
+			if m != nil && m[1] != "" {
+				fmt.Sscan(m[1], &epochs)
+			}
+			if m == nil || !c.spoil && (epochs < 1 || epochs >= 1500) {
+				t.Errorf("the note is %q, expected %s", note, c.note)
+			}
+			t.Log(note)
+			if got := resultHashes(t, dir); got != want {
+				t.Errorf("results differ:\n%s\nexpected:\n%s", got, want)
+			}
+			if _, err := os.Stat(filepath.Join(dir, "runs", ".cache", "scratch")); err == nil {
+				t.Error("the scratch folder stays after success")
+			}
+			// What was said stands beside the result too.
+			out, err := exec.Command("grep", "-rlF", strings.TrimPrefix(note, "checkpoint: "), filepath.Join(dir, "runs", ".cache", "objects"), "--include=manifest.json").Output()
+			if err != nil || strings.Count(string(out), "\n") != 1 {
+				t.Errorf("manifests with the note: %q, %v", out, err)
+			}
+		})
+	}
+}

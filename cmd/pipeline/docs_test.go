@@ -1,0 +1,442 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"io/fs"
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"unicode"
+
+	"doubletake/pipeline/config"
+)
+
+// What the documents say is what the program does: their commands are run,
+// their configurations parsed, their links followed, their numbers compared.
+
+// repository is the root, seen from this package.
+const repository = "../.."
+
+// documents lists the Markdown files, relative to the root.
+func documents(t *testing.T) []string {
+	t.Helper()
+	var out []string
+	err := filepath.WalkDir(repository, func(p string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		rel, err := filepath.Rel(repository, p)
+		if err != nil {
+			return err
+		}
+		if d.IsDir() {
+			if n := d.Name(); rel != "." && (strings.HasPrefix(n, ".") || n == "runs" || n == "bin" || n == "node_modules" || n == "data") {
+				return fs.SkipDir
+			}
+			return nil
+		}
+		if strings.HasSuffix(d.Name(), ".md") {
+			out = append(out, filepath.ToSlash(rel))
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, must := range []string{"README.md", "docs/how-to.md", "docs/tutorial-rotor.md"} {
+		if !slices.Contains(out, must) {
+			t.Fatalf("%s is not among the documents %q", must, out)
+		}
+	}
+	return out
+}
+
+func document(t *testing.T, name string) string {
+	t.Helper()
+	b, err := os.ReadFile(filepath.Join(repository, name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+type codeBlock struct {
+	line int // of its first line
+	text string
+}
+
+// codeBlocks are the fenced blocks of a language.
+func codeBlocks(text, language string) (out []codeBlock) {
+	open, fence := false, ""
+	var b strings.Builder
+	at := 0
+	for i, l := range strings.Split(text, "\n") {
+		switch {
+		case !open && strings.HasPrefix(l, "```"):
+			open, fence, at = true, strings.TrimPrefix(l, "```"), i+2
+			b.Reset()
+		case open && strings.HasPrefix(l, "```"):
+			if open = false; fence == language {
+				out = append(out, codeBlock{at, b.String()})
+			}
+		case open:
+			b.WriteString(l + "\n")
+		}
+	}
+	return out
+}
+
+var (
+	link    = regexp.MustCompile(`\[[^\]\n]*\]\(([^)\s]+)\)`)
+	inTicks = regexp.MustCompile("`((?:docs|examples|cmd|pipeline|ingest|dsp|train|\\.ci)/[A-Za-z0-9_./-]+)`")
+)
+
+// Every relative link leads to a file, and its fragment to a heading there.
+// Paths of the repository in `backticks` of the documents for people exist too.
+func TestDocumentLinks(t *testing.T) {
+	links := 0
+	for _, doc := range documents(t) {
+		text := document(t, doc)
+		for _, m := range link.FindAllStringSubmatch(text, -1) {
+			to := m[1]
+			if strings.Contains(to, "://") || strings.HasPrefix(to, "mailto:") {
+				continue
+			}
+			links++
+			file, fragment, _ := strings.Cut(to, "#")
+			target := doc
+			if file != "" {
+				target = filepath.Join(filepath.Dir(doc), file)
+			}
+			if _, err := os.Stat(filepath.Join(repository, target)); err != nil {
+				if target == "docs/performance.md" { // being written; train/bench/README.md announces it
+					t.Logf("%s: %s is not there yet", doc, target)
+					continue
+				}
+				t.Errorf("%s: the link %s leads nowhere", doc, to)
+				continue
+			}
+			if fragment != "" && !slices.Contains(anchors(document(t, target)), fragment) {
+				t.Errorf("%s: %s has no heading #%s, only %q", doc, target, fragment, anchors(document(t, target)))
+			}
+		}
+		if strings.Contains(doc, "/") && !strings.HasPrefix(doc, "docs/") {
+			continue
+		}
+		for _, m := range inTicks.FindAllStringSubmatch(text, -1) {
+			if _, err := os.Stat(filepath.Join(repository, m[1])); err != nil {
+				t.Errorf("%s: there is no %s", doc, m[1])
+			}
+		}
+	}
+	if links < 10 {
+		t.Errorf("only %d relative links were found", links)
+	}
+}
+
+// anchors are the headings as GitHub names them: lower case, blanks to hyphens,
+// all else that is no letter, digit, hyphen or underscore left out.
+func anchors(text string) (out []string) {
+	fenced := false
+	for _, l := range strings.Split(text, "\n") {
+		if strings.HasPrefix(l, "```") {
+			fenced = !fenced
+		}
+		if fenced || !strings.HasPrefix(l, "#") {
+			continue
+		}
+		out = append(out, strings.Map(func(r rune) rune {
+			switch {
+			case r == ' ':
+				return '-'
+			case unicode.IsLetter(r), unicode.IsDigit(r), r == '-', r == '_':
+				return unicode.ToLower(r)
+			}
+			return -1
+		}, strings.TrimSpace(strings.TrimLeft(l, "#"))))
+	}
+	return out
+}
+
+// Every YAML block is a valid configuration, or the part of one experiment's
+// section, which is put into the smallest configuration there is.
+func TestDocumentConfigurations(t *testing.T) {
+	n := 0
+	for _, doc := range documents(t) {
+		for _, b := range codeBlocks(document(t, doc), "yaml") {
+			n++
+			if strings.HasPrefix(b.text, "executor:") { // a key beside the experiments
+				b.text = "version: 1\nexperiments: {part: {ingest: {table: pairs.csv}}}\n" + b.text
+			}
+			if !strings.Contains(b.text, "version:") {
+				b.text = "version: 1\nexperiments:\n  part:\n    " + strings.ReplaceAll(strings.TrimSpace(b.text), "\n", "\n    ") + "\n"
+				if strings.Contains(b.text, "train:") && !strings.Contains(b.text, "inputs:") { // the last key
+					b.text += "      inputs: [x]\n      splits: {one: {test: {x: 1}}}\n"
+				}
+				if !strings.Contains(b.text, "ingest:") {
+					b.text += "    ingest: {table: pairs.csv}\n"
+				}
+			}
+			if _, err := config.Parse(fmt.Sprintf("%s (block at line %d)", doc, b.line), []byte(b.text)); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	if n < 2 {
+		t.Errorf("only %d YAML blocks were found", n)
+	}
+}
+
+// measuredData is where the measured recordings lie, "" where they are not.
+func measuredData(t *testing.T) string {
+	t.Helper()
+	dir := os.Getenv("DOUBLETAKE_REAL")
+	if dir == "" {
+		dir = filepath.Join(repository, "..", "shared", "real")
+	}
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(dir); err != nil {
+		if os.Getenv("DOUBLETAKE_REQUIRE_REAL") != "" {
+			t.Fatalf("DOUBLETAKE_REQUIRE_REAL is set, but there are no measured data in %s", dir)
+		}
+		return ""
+	}
+	return dir
+}
+
+// Every command of an sh block is run, in order, in an empty folder of the
+// document's own; a command that is not expected to work would fail here. What
+// takes long is replaced by the same with less, as told below.
+func TestDocumentCommands(t *testing.T) {
+	root, err := filepath.Abs(repository)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ran := 0
+	for _, doc := range documents(t) {
+		if strings.Contains(doc, "/") && !strings.HasPrefix(doc, "docs/") && !strings.HasPrefix(doc, "examples/") {
+			continue // notes of a package speak to those who have its tools
+		}
+		blocks := codeBlocks(document(t, doc), "sh")
+		if len(blocks) == 0 {
+			continue
+		}
+		t.Run(doc, func(t *testing.T) {
+			dir := t.TempDir()
+			for _, b := range blocks {
+				for i, l := range strings.Split(strings.TrimSpace(b.text), "\n") {
+					l, _, _ = strings.Cut(l, "  #")
+					l = strings.TrimSpace(l)
+					if l == "" || strings.HasPrefix(l, "#") {
+						continue
+					}
+					command := substitute(t, l, root)
+					c := exec.Command("sh", "-c", command)
+					c.Dir = dir
+					c.Env = append(os.Environ(), "ROOT="+root)
+					if out, err := c.CombinedOutput(); err != nil {
+						t.Fatalf("%s:%d: %s\n(run as %s)\n%v\n%s", doc, b.line+i, l, command, err, out)
+					}
+					ran++
+				}
+			}
+		})
+	}
+	if ran < 10 {
+		t.Errorf("only %d commands were run", ran)
+	}
+}
+
+var benchmark = regexp.MustCompile(`^((?:[A-Z_]+=\S+ )*)go (test|run) (.*)$`)
+
+// substitute gives what is run in a command's place.
+func substitute(t *testing.T, l, root string) string {
+	t.Helper()
+	less := func(file string) string { // one small network in the place of five
+		return ` && sed -i 's/seeds: 5/seeds: 1\n      optimizer: {epochs: 3}\n      estimate: {samples: 20}/' ` + file
+	}
+	switch l {
+	case "go run ./cmd/pipeline run pipeline.yaml":
+		// The configuration of the root is read whole; TestReadmeSample runs it.
+		return `mkdir -p root && cp "$ROOT/pipeline.yaml" root && pipeline run root/pipeline.yaml --dry-run`
+	case "go test ./...":
+		return `cd "$ROOT" && go list ./... >/dev/null`
+	case "go build -o bin/pipeline ./cmd/pipeline":
+		return `d=$PWD && cd "$ROOT" && go build -o "$d/bin/pipeline" ./cmd/pipeline`
+	case "bin/pipeline init FOLDER": // any folder: a simulated one
+		return `bin/pipeline simulate airfoil FOLDER --duration-s 1 && ` + l + less("FOLDER/pipeline.yaml")
+	case "pipeline init rotor":
+		return l + less("rotor/pipeline.yaml")
+	case "git clone https://github.com/PrincetonUniversity/MAE224-Spring2021":
+		data := measuredData(t)
+		if data == "" {
+			t.Skip("the balance files of Princeton MAE224 are not here: commands that need them are not run")
+		}
+		return `mkdir -p MAE224-Spring2021/Lab4/MATLAB_Scripts/expdata && cp -r "` + data + `/princeton-mae224-lift-drag" "MAE224-Spring2021/Lab4/MATLAB_Scripts/expdata/force data"`
+	case "pipeline init wing":
+		return l + less("wing/pipeline.yaml")
+	}
+	// Benchmarks and longer comparisons: the package is there.
+	if m := benchmark.FindStringSubmatch(l); m != nil {
+		for _, w := range strings.Fields(m[3]) {
+			if strings.HasPrefix(w, "./") {
+				return `cd "$ROOT" && go list ` + w
+			}
+		}
+	}
+	return l
+}
+
+// The sample of the README is what the default configuration prints: the lines
+// of the drone's table, verbatim where the kernels are those that made it, else
+// R² within twice the spread over seeds that is printed beside it.
+func TestReadmeSample(t *testing.T) {
+	if testing.Short() {
+		t.Skip("runs the drone of the default configuration")
+	}
+	var sample string
+	for _, b := range codeBlocks(document(t, "README.md"), "") {
+		if strings.HasPrefix(b.text, "drone: simulated data") {
+			sample = b.text
+		}
+	}
+	if sample == "" {
+		t.Fatal("README.md has no sample that begins with drone: simulated data")
+	}
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "pipeline.yaml"), []byte(document(t, "pipeline.yaml")), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	c := exec.Command("pipeline", "run", "pipeline.yaml", "--experiment", "drone", "--progress", "none")
+	c.Dir = dir
+	var stderr bytes.Buffer
+	c.Stderr = &stderr
+	out, err := c.Output()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, &stderr)
+	}
+	got := string(out)
+	same := strings.Contains(got, "kernels avx512") // those of the sample
+	lines := strings.Split(got, "\n")
+	number := regexp.MustCompile(`(\d+\.\d+) ± (\d+\.\d+)`)
+	compared := 0
+	for _, want := range strings.Split(strings.TrimSpace(sample), "\n") {
+		if same {
+			if compared++; !slices.Contains(lines, want) {
+				t.Errorf("the default run does not print %q any more; it prints\n%s", want, got[:min(len(got), 1500)])
+				return
+			}
+			continue
+		}
+		name, _, _ := strings.Cut(want, " ")
+		if !strings.HasSuffix(name, "-blades") {
+			continue
+		}
+		i := slices.IndexFunc(lines, func(l string) bool { return strings.HasPrefix(l, name+" ") })
+		if i < 0 {
+			t.Errorf("no line begins with %s", name)
+			continue
+		}
+		w, g := number.FindAllStringSubmatch(want, 2), number.FindAllStringSubmatch(lines[i], 2)
+		if len(w) != 2 || len(g) != 2 {
+			t.Errorf("%q and %q do not hold R² of train and test", want, lines[i])
+			continue
+		}
+		for k := range w {
+			a, _ := strconv.ParseFloat(w[k][1], 64)
+			b, _ := strconv.ParseFloat(g[k][1], 64)
+			sd, _ := strconv.ParseFloat(w[k][2], 64)
+			if compared++; math.Abs(a-b) > 2*sd {
+				t.Errorf("%s: R² %g, the README says %g ± %g", name, b, a, sd)
+			}
+		}
+	}
+	if compared < 4 {
+		t.Errorf("only %d lines or numbers were compared", compared)
+	}
+}
+
+// docs/licences.md lists go.mod's modules, neither more nor fewer, says which
+// are in the program as `go list -deps` does, and names the licence that the
+// LICENSE file in the module cache holds, told by a sentence of its own.
+func TestLicences(t *testing.T) {
+	sentences := []struct{ licence, text string }{
+		{"Apache-2.0", "Apache License"},
+		{"MPL-2.0", "Mozilla Public License Version 2.0"},
+		{"MIT", "Permission is hereby granted, free of charge, to any person"},
+		{"ISC", "Permission to use, copy, modify, and distribute this software for any purpose with or without fee"},
+		{"BSD-3-Clause", "endorse or promote products"},
+		{"BSD-2-Clause", "Redistributions in binary form must reproduce"},
+	}
+	require := regexp.MustCompile(`(?m)^\s*(?:require )?(\S+\.\S+) (v\S+)`)
+	want := map[string]string{}
+	for _, m := range require.FindAllStringSubmatch(document(t, "go.mod"), -1) {
+		want[m[1]] = m[2]
+	}
+	list := func(args ...string) string {
+		c := exec.Command("go", append([]string{"list"}, args...)...)
+		c.Dir = repository
+		out, err := c.Output()
+		if err != nil {
+			t.Fatalf("go list %q: %v", args, err)
+		}
+		return string(out)
+	}
+	inProgram := strings.Fields(list("-deps", "-f", "{{with .Module}}{{.Path}}{{end}}", "./cmd/pipeline"))
+	dirs := map[string]string{}
+	for _, l := range strings.Split(list("-m", "-f", "{{.Path}}\t{{.Dir}}", "all"), "\n") {
+		if p, d, ok := strings.Cut(l, "\t"); ok {
+			dirs[p] = d
+		}
+	}
+	row := regexp.MustCompile(`(?m)^\| (\S+\.\S+) \| (v\S+) \| ([^|]+) \| (yes|no) \|$`)
+	seen, read := map[string]bool{}, 0
+	for _, m := range row.FindAllStringSubmatch(document(t, "docs/licences.md"), -1) {
+		path, version, licence := m[1], m[2], m[3]
+		seen[path] = true
+		if want[path] != version {
+			t.Errorf("%s %s is listed, go.mod has %q", path, version, want[path])
+		}
+		if (m[4] == "yes") != slices.Contains(inProgram, path) {
+			t.Errorf("%s: in the program is said to be %s", path, m[4])
+		}
+		var text string
+		for _, name := range []string{"LICENSE", "LICENSE.txt", "LICENSE.md"} {
+			if b, err := os.ReadFile(filepath.Join(dirs[path], name)); dirs[path] != "" && err == nil {
+				text = strings.Join(strings.Fields(strings.ReplaceAll(string(b), ">", "")), " ")
+			}
+		}
+		if text == "" {
+			continue // not in the module cache: nothing here needs it
+		}
+		read++
+		found := "none that is known"
+		for _, s := range sentences {
+			if strings.Contains(text, s.text) {
+				found = s.licence
+				break
+			}
+		}
+		if !strings.Contains(licence, found) {
+			t.Errorf("%s: %s is listed, its LICENSE is %s", path, licence, found)
+		}
+	}
+	for path := range want {
+		if !seen[path] {
+			t.Errorf("%s is missing in docs/licences.md", path)
+		}
+	}
+	if read < 10 {
+		t.Errorf("only %d LICENSE files were read", read)
+	}
+}

@@ -1,0 +1,247 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/urfave/cli/v2"
+
+	"doubletake/ingest"
+	"doubletake/pipeline"
+)
+
+func newInspectCommand(stdout io.Writer) *cli.Command {
+	return &cli.Command{
+		Name: "inspect", Usage: "what is in a recording, a table or a model", ArgsUsage: "FILE",
+		Description: "FILE is a recording (WAV, NPY, NPZ, MAT, HDF5, TDMS, delimited text), a table of this program (.arrow), or a model.json or its folder.\n\n" +
+			"Example: pipeline inspect data/run_12.h5 --channel /Table1/Ds02-TACHO\n\n" +
+			"Exit status: 0 success, 2 usage error, 3 input data error, 130 interrupted.",
+		Flags: []cli.Flag{
+			&cli.StringFlag{Name: "channel", Usage: "the channel whose spectrum is drawn, by name or number from 1; the first that has one"},
+			&cli.Float64Flag{Name: "rate", Usage: "sampling rate in Hz where the file does not state it"},
+			&cli.StringFlag{Name: "format", Usage: "format of the file, where its content does not tell"},
+			&cli.StringFlag{Name: "truncated", Usage: "use: look into a file that is cut short"},
+			&cli.BoolFlag{Name: "json", Usage: "as one JSON document"},
+		},
+		Action: func(c *cli.Context) error {
+			if c.NArg() != 1 {
+				return usage("pipeline inspect takes one FILE, found %q", c.Args().Slice())
+			}
+			o := ingest.Options{RateHz: c.Float64("rate"), Format: c.String("format"), Truncated: c.String("truncated")}
+			if err := o.Check(); err != nil {
+				return usage("%v", err)
+			}
+			in, err := pipeline.Inspect(c.Context, c.Args().First(), o)
+			if err != nil {
+				return err
+			}
+			draw := -1
+			if rec := in.Recording; rec != nil && c.String("channel") != "" {
+				var info ingest.Info
+				info.Path = in.Path
+				for _, ch := range rec.Channels {
+					info.Channels = append(info.Channels, ingest.Channel{Name: ch.Name})
+				}
+				if draw, err = ingest.FindChannel(info, c.String("channel")); err != nil {
+					return err
+				}
+			}
+			if c.Bool("json") {
+				return printJSON(stdout, in)
+			}
+			printInspection(stdout, in, draw)
+			return nil
+		},
+	}
+}
+
+// most bounds how many channels, attributes or columns a terminal is shown.
+const most = 40
+
+func printInspection(w io.Writer, in *pipeline.Inspection, draw int) {
+	fmt.Fprintf(w, "%s: %s, %d bytes\n", in.Path, in.Kind, in.Bytes)
+	switch {
+	case in.Recording != nil:
+		printRecording(w, in.Recording, draw)
+	case in.Table != nil:
+		printTable(w, in.Table)
+	case in.Model != nil:
+		printModel(w, in)
+	}
+	for _, s := range in.Warnings {
+		fmt.Fprintln(w, "warning:", s)
+	}
+}
+
+func num(n pipeline.JSONNumber) string {
+	if math.IsNaN(float64(n)) {
+		return "–"
+	}
+	return strconv.FormatFloat(float64(n), 'g', 5, 64)
+}
+
+func printRecording(w io.Writer, r *pipeline.InspectedRecording, draw int) {
+	fmt.Fprintf(w, "%s, %s\n", r.Format, r.Encoding)
+	for i, a := range r.Attributes {
+		if i == most {
+			fmt.Fprintf(w, "  … and %d more attributes (--json lists them)\n", len(r.Attributes)-most)
+			break
+		}
+		fmt.Fprintf(w, "  %s: %s\n", a.Name, strings.ReplaceAll(a.Value, "\n", "; "))
+	}
+	fmt.Fprintln(w)
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "#\tchannel\tunit\trate Hz\tsamples\tduration s\tmin\tmax\tmean (DC)\trms\tclipped\tconstant\tnot finite")
+	for i, c := range r.Channels {
+		if i == most {
+			break
+		}
+		orDash := func(v float64) string {
+			if v == 0 {
+				return "–"
+			}
+			return strconv.FormatFloat(v, 'g', 8, 64)
+		}
+		unit := c.Unit
+		if unit == "" {
+			unit = "–"
+		}
+		name := c.Name
+		if c.Clock {
+			name += " (time)"
+		}
+		fmt.Fprintf(t, "%d\t%s\t%s\t%s\t%d\t%s\t%s\t%s\t%s\t%s\t%d\t%d\t%d\n", i+1, name, unit, orDash(c.RateHz), c.Samples, orDash(c.DurationS),
+			num(c.Min), num(c.Max), num(c.DC), num(c.RMS), c.Clipped, c.Constant, c.NaN)
+	}
+	t.Flush()
+	if n := len(r.Channels) - most; n > 0 {
+		fmt.Fprintf(w, "… and %d more channels (--json lists them)\n", n)
+	}
+	for i, u := range r.Unread {
+		if i == most {
+			fmt.Fprintf(w, "… and %d more\n", len(r.Unread)-most)
+			break
+		}
+		fmt.Fprintf(w, "not read: %s: %s\n", u.Name, u.Reason)
+	}
+	if draw < 0 {
+		for i, c := range r.Channels {
+			if c.Spectrum != nil {
+				draw = i
+				break
+			}
+		}
+	}
+	switch {
+	case draw < 0 || r.Channels[draw].Spectrum == nil:
+		printRows(w, r)
+	default:
+		drawSpectrum(w, r.Channels[draw])
+	}
+}
+
+// printRows previews the first samples.
+func printRows(w io.Writer, r *pipeline.InspectedRecording) {
+	fmt.Fprintln(w, "\nfirst samples:")
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	for i, c := range r.Channels {
+		if i == most {
+			break
+		}
+		fmt.Fprintf(t, "  %s", c.Name)
+		for _, v := range c.First {
+			fmt.Fprintf(t, "\t%s", num(v))
+		}
+		fmt.Fprintln(t)
+	}
+	t.Flush()
+}
+
+// drawSpectrum draws levels over a linear frequency axis: each column is the
+// strongest bin of its share.
+func drawSpectrum(w io.Writer, c pipeline.InspectedChannel) {
+	const width, height = 72, 12
+	s := c.Spectrum
+	bins := len(s.Power) - 1 // without 0 Hz
+	cols := min(width, bins)
+	level := make([]float64, cols)
+	top, bottom := math.Inf(-1), math.Inf(1)
+	for i := range level {
+		p := 0.0
+		for k := 1 + i*bins/cols; k < 1+(i+1)*bins/cols; k++ {
+			p = max(p, float64(s.Power[k]))
+		}
+		level[i] = 10 * math.Log10(p)
+		if p > 0 {
+			top, bottom = max(top, level[i]), min(bottom, level[i])
+		}
+	}
+	if math.IsInf(top, 0) {
+		return
+	}
+	bottom = max(bottom, top-96)
+	step := max(1, math.Ceil((top-bottom)/height))
+	top = math.Ceil(top)
+	unit := c.Unit
+	if unit == "" {
+		unit = "unit"
+	}
+	fmt.Fprintf(w, "\nspectrum of %s: dB re 1 %s rms, %d segments of %.4g Hz\n", c.Name, unit, s.Segments, s.BinHz)
+	blocks := []rune(" ▁▂▃▄▅▆▇█")
+	for row := range height {
+		lo := top - step*float64(row+1)
+		var b strings.Builder
+		for _, l := range level {
+			f := (l - lo) / step
+			b.WriteRune(blocks[int(math.Round(8*max(0, min(1, f))))])
+		}
+		fmt.Fprintf(w, "%6.0f │%s\n", top-step*float64(row), strings.TrimRight(b.String(), " "))
+	}
+	end := strconv.FormatFloat(s.BinHz*float64(bins), 'g', 6, 64) + " Hz"
+	fmt.Fprintf(w, "       └%s\n        0%s%s\n", strings.Repeat("─", cols), strings.Repeat(" ", max(1, cols-1-len(end))), end)
+	for _, p := range s.Peaks {
+		fmt.Fprintf(w, "line at %.6g Hz: %.1f dB, %.0f dB above what is around it\n", p.Hz, 10*math.Log10(p.Power), p.AboveDB)
+	}
+}
+
+func printTable(w io.Writer, t *pipeline.InspectedTable) {
+	fmt.Fprintf(w, "%d rows, %d columns\n", t.Rows, len(t.Columns))
+	for _, kv := range t.Metadata {
+		if !strings.HasPrefix(kv.Key, "config:") {
+			fmt.Fprintf(w, "  %s: %s\n", kv.Key, kv.Value)
+		}
+	}
+	fmt.Fprintln(w)
+	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(tw, "column\ttype\tunit\tmissing\tdistinct\tmin\tmax\tmean\tfirst values")
+	for _, c := range t.Columns {
+		first := strings.Join(c.First[:min(3, len(c.First))], ", ")
+		if r := []rune(first); len(r) > 60 {
+			first = string(r[:59]) + "…"
+		}
+		unit := c.Unit
+		if unit == "" {
+			unit = "–"
+		}
+		fmt.Fprintf(tw, "%s\t%s\t%s\t%d\t%d\t%s\t%s\t%s\t%s\n", c.Name, c.Type, unit, c.Missing, c.Distinct, num(c.Min), num(c.Max), num(c.Mean), first)
+	}
+	tw.Flush()
+}
+
+func printModel(w io.Writer, in *pipeline.Inspection) {
+	m := in.Model
+	fmt.Fprintf(w, "experiment %s, split %s, seed %d: held out %s; %s data, %s pairs, %d training triplets\n\n", m.Experiment, m.Split, m.Seed, m.HeldOut, m.Data, m.Pairs, m.Triplets)
+	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(tw, "\tname\tunit\ttrained from\tto")
+	for _, i := range m.Inputs {
+		fmt.Fprintf(tw, "input\t%s\t%s\t%g\t%g\n", i.Name, i.Unit, i.Min, i.Max)
+	}
+	for _, o := range m.Outcomes {
+		fmt.Fprintf(tw, "outcome\t%s\t%s\t\t\n", o.Name, o.Unit)
+	}
+	tw.Flush()
+}

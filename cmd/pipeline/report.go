@@ -1,0 +1,193 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"doubletake/pipeline"
+	"doubletake/pipeline/config"
+	"doubletake/pipeline/engine"
+	"doubletake/report"
+)
+
+// formats are what report can write to standard output.
+var formats = []string{"html", "md", "tex", "json", "csv"}
+
+// values collects a flag's values as they are, commas included.
+type values []string
+
+func (v *values) Set(s string) error { *v = append(*v, s); return nil }
+func (v *values) String() string     { return strings.Join(*v, " ") }
+
+func newReportCommand(stdout, stderr io.Writer) *cli.Command {
+	return &cli.Command{
+		Name: "report", Usage: "render the report; with --held-out also train what it lacks", ArgsUsage: "[FILE]",
+		Description: "Example: pipeline report pipeline.yaml --held-out blades=3\n\n" +
+			"--held-out takes a value (blades=3), a list held out together (blades=2,3), a range (rpm=3000:5000), or every value in turn (blades=each); " +
+			"it may be given several times. Each split is stored under that name.\n\n" +
+			"--format writes the report to standard output instead of tables for a terminal: html, the page; md, Markdown; tex, LaTeX tables for booktabs; json, the metrics; csv, the metrics one a line. " +
+			"The page always lies in the work directory as report.html.\n\n" +
+			"Exit status: 0 success, 1 a stage failed, 2 usage or configuration error, 3 input data error, 130 interrupted.",
+		Flags: []cli.Flag{
+			&cli.StringSliceFlag{Name: "experiment", Usage: "only this experiment (repeatable)"},
+			&cli.GenericFlag{Name: "held-out", Value: &values{}, Usage: "hold this out, e.g. blades=3 or blades=each (repeatable)"},
+			&cli.StringFlag{Name: "format", Usage: "html, md, tex, json or csv on standard output"},
+			&cli.IntFlag{Name: "jobs", Usage: "tasks at a time (0: one per processor)"},
+			&cli.StringFlag{Name: "progress", Value: "auto", Usage: "auto, plain, json or none; goes to standard error"},
+			&cli.BoolFlag{Name: "json", Usage: "results as one JSON document"},
+		},
+		Action: func(c *cli.Context) error {
+			file, err := fileArgument(c)
+			if err != nil {
+				return err
+			}
+			o := runOptions{file: file, sel: engine.Selection{Experiments: c.StringSlice("experiment")}, jobs: c.Int("jobs"), json: c.Bool("json"), progress: c.String("progress")}
+			return runReport(c.Context, o, c.Generic("held-out").(*values), c.String("format"), stdout, stderr)
+		},
+	}
+}
+
+// heldOut makes the splits of --held-out.
+func heldOut(list []string) ([]config.Split, error) {
+	var out []config.Split
+	for _, h := range list {
+		name := strings.ReplaceAll(h, " ", "")
+		if name == "" || strings.ContainsAny(name, "/\\") || strings.HasPrefix(name, ".") {
+			return nil, usage("--held-out %q cannot name a folder", h)
+		}
+		if condition, ok := strings.CutSuffix(name, "=each"); ok && condition != "" && !strings.ContainsAny(condition, "=;&") {
+			out = append(out, config.Split{Name: name, Each: []string{condition}})
+			continue
+		}
+		rule, err := config.ParseHold(h)
+		if err != nil {
+			return nil, usage("--held-out: %v", err)
+		}
+		out = append(out, config.Split{Name: name, Test: rule})
+	}
+	return out, nil
+}
+
+func runReport(ctx context.Context, o runOptions, held *values, format string, stdout, stderr io.Writer) error {
+	if format != "" && !slices.Contains(formats, format) {
+		return usage("--format %q is unknown, expected one of %s", format, strings.Join(formats, ", "))
+	}
+	if format != "" && o.json {
+		return usage("--json and --format exclude each other")
+	}
+	extra, err := heldOut(*held)
+	if err != nil {
+		return err
+	}
+	plain, err := pipeline.Load(o.file)
+	if err != nil {
+		return err
+	}
+	p := plain
+	if len(extra) == 0 {
+		o.sel.Stages = []string{"report"} // renders only; refuses when something is missing
+	} else {
+		if p, err = pipeline.Load(o.file, extra...); err != nil {
+			return err
+		}
+		if len(o.sel.Experiments) == 0 {
+			// Only experiments that have the condition are concerned.
+			o.sel.Experiments = concerned(plain, p)
+		}
+	}
+	res, err := perform(ctx, p, o, stderr)
+	if err != nil {
+		return fmt.Errorf("report: %w", err)
+	}
+	if len(o.sel.Experiments) > 0 {
+		// The page is about all experiments; it is made anew if the others have
+		// results.
+		_, err := p.Run(ctx, engine.Options{Selection: engine.Selection{Stages: []string{"report"}}, Jobs: max(1, o.jobs)})
+		var lacks *engine.NotReadyError
+		switch {
+		case errors.As(err, &lacks):
+			fmt.Fprintf(stderr, "report.html and report.md are as they were: %s lacks results\n", lacks.Needs.Task.ID)
+		case err != nil:
+			return fmt.Errorf("report: %w", err)
+		}
+	}
+	if format == "" {
+		return show(p, res, o, stdout)
+	}
+	return write(p, res, o, format, stdout)
+}
+
+// concerned lists the experiments that have splits in p and not in plain.
+func concerned(plain, p *pipeline.Project) []string {
+	splits := func(p *pipeline.Project) []string {
+		var out []string
+		for _, t := range p.Plan.Tasks {
+			if t.Split != "" {
+				out = append(out, t.Experiment+"\x00"+t.Split)
+			}
+		}
+		return out
+	}
+	before := splits(plain)
+	var fresh, all []string
+	for _, s := range splits(p) {
+		e, _, _ := strings.Cut(s, "\x00")
+		if !slices.Contains(all, e) {
+			all = append(all, e)
+		}
+		if !slices.Contains(before, s) && !slices.Contains(fresh, e) {
+			fresh = append(fresh, e)
+		}
+	}
+	if len(fresh) == 0 { // the configuration holds these splits already
+		return all
+	}
+	return fresh
+}
+
+// write writes the chosen experiments in one format.
+func write(p *pipeline.Project, res *engine.Result, o runOptions, format string, stdout io.Writer) error {
+	reports, err := p.Reports(res, o.sel)
+	if err != nil {
+		return err
+	}
+	var b []byte
+	switch format {
+	case "html":
+		details, err := p.Details(res, o.sel)
+		if err != nil {
+			return err
+		}
+		b = report.Page(details)
+	case "md":
+		b = report.RunMarkdown(reports)
+	case "tex":
+		for i, e := range reports {
+			if i > 0 {
+				b = append(b, '\n')
+			}
+			b = append(b, report.LaTeX(e)...)
+		}
+	case "csv":
+		b = report.MetricsCSV(reports)
+	case "json":
+		docs := make([]json.RawMessage, len(reports))
+		for i, e := range reports {
+			if docs[i], err = e.MetricsJSON(); err != nil {
+				return err
+			}
+		}
+		return printJSON(stdout, map[string]any{"experiments": docs})
+	}
+	if _, err := stdout.Write(b); err != nil {
+		return fmt.Errorf("write report: %w", err)
+	}
+	return nil
+}

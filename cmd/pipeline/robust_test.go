@@ -1,0 +1,209 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"flag"
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+var kills = flag.Int("kills", 20, "how often TestKilled kills a run")
+
+// smallRun is a real run of all stages in well under a second.
+const smallRun = `version: 1
+kernels: portable
+experiments:
+  rotor:
+    ingest: {simulate: {campaign: rotor, seed: 3, duration_s: 1, blades: [2, 3, 4], rpm: [4000, 6000, 8000], theta_deg: [-30, 0, 30]}}
+    dsp: {triplets: split-half-spectrum}
+    train:
+      inputs: [blades, rpm, theta_deg]
+      model: {hidden: [16]}
+      optimizer: {epochs: 40, batch: 8}
+      estimate: {samples: 100}
+      seeds: 2
+      splits: {2-blades: {test: {blades: 2}}, fast: {test: {rpm: 8000}}}
+  toy:
+    ingest: {simulate: {campaign: toy, seed: 3, triplets: 200}}
+    train:
+      inputs: [x]
+      standardise: false
+      model: {hidden: [16]}
+      optimizer: {epochs: 40}
+      seeds: 2
+      splits: {gap: {test: {x: {min: 2, max: 4}}}}
+`
+
+var builtBinary = sync.OnceValues(func() (string, error) {
+	dir, err := os.MkdirTemp("", "pipeline-bin")
+	if err != nil {
+		return "", err
+	}
+	bin := filepath.Join(dir, "pipeline")
+	out, err := exec.Command("go", "build", "-o", bin, ".").CombinedOutput()
+	if err != nil {
+		return "", fmt.Errorf("%w\n%s", err, out)
+	}
+	return bin, nil
+})
+
+// project writes a configuration into a fresh folder.
+func project(t *testing.T, yaml string) string {
+	t.Helper()
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "pipeline.yaml"), []byte(yaml), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+func command(t *testing.T, dir string, args ...string) *exec.Cmd {
+	t.Helper()
+	bin, err := builtBinary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := exec.Command(bin, args...)
+	c.Dir = dir
+	return c
+}
+
+// resultHashes hashes every result below runs, but for the cache and the lock.
+func resultHashes(t *testing.T, dir string) string {
+	t.Helper()
+	var b strings.Builder
+	root := filepath.Join(dir, "runs")
+	err := filepath.WalkDir(root, func(p string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		rel, _ := filepath.Rel(root, p)
+		if d.IsDir() {
+			if rel == ".cache" {
+				return fs.SkipDir
+			}
+			return nil
+		}
+		if rel == ".lock" {
+			return nil
+		}
+		data, err := os.ReadFile(p)
+		if err != nil {
+			return err
+		}
+		sum := sha256.Sum256(data)
+		fmt.Fprintf(&b, "%s %s\n", hex.EncodeToString(sum[:8]), rel)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+// A run killed at any instant leaves nothing to repair: the next one finishes
+// and gives the bytes of a run that was left alone. `-kills 200` for the long form.
+func TestKilled(t *testing.T) {
+	if testing.Short() {
+		t.Skip("kills real runs; not with -short")
+	}
+	whole := project(t, smallRun)
+	events := runUntil(t, whole, -1, 0) // left alone
+	want := resultHashes(t, whole)
+	rng := rand.New(rand.NewPCG(1, 2))
+	for i := range *kills {
+		dir := project(t, smallRun)
+		left := events
+		for range 2 { // killed, started again, killed again
+			at := rng.IntN(left)
+			// The kill falls up to 5 ms after the event: within the next tasks, or while a result is sealed.
+			left = max(left-runUntil(t, dir, at, time.Duration(rng.IntN(5000))*time.Microsecond), 1)
+		}
+		if out, err := command(t, dir, "run", "--progress", "none").CombinedOutput(); err != nil {
+			t.Fatalf("kill %d: the next run failed: %v\n%s", i, err, out)
+		}
+		if got := resultHashes(t, dir); got != want {
+			t.Fatalf("kill %d: results differ:\n%s\nexpected:\n%s", i, got, want)
+		}
+		if tmp, _ := filepath.Glob(filepath.Join(dir, "runs", ".cache", "tmp", "*")); len(tmp) > 0 {
+			t.Errorf("kill %d: leftovers stay: %v", i, tmp)
+		}
+	}
+	t.Logf("%d runs of %d events each killed twice: every next run finished with the same bytes", *kills, events)
+}
+
+// runUntil starts a run in dir, kills it a moment after its event number at (from
+// 0; negative: never), and returns how many events it reported.
+func runUntil(t *testing.T, dir string, at int, delay time.Duration) (events int) {
+	t.Helper()
+	c := command(t, dir, "run", "--progress", "json")
+	stderr, err := c.StderrPipe()
+	if err == nil {
+		err = c.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := bufio.NewScanner(stderr)
+	for lines.Scan() {
+		if events == at {
+			time.Sleep(delay)
+			c.Process.Kill()
+		}
+		events++
+	}
+	if err := c.Wait(); err != nil && at < 0 {
+		t.Fatal(err)
+	}
+	return events
+}
+
+// A full disk stops the run with a clear message, loses nothing that was
+// finished, and the next run goes on when there is room.
+func TestDiskFull(t *testing.T) {
+	dir := project(t, strings.Replace(smallRun, "version: 1", "version: 1\nworkdir: disk/runs", 1))
+	disk := filepath.Join(dir, "disk")
+	if err := os.Mkdir(disk, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Mount("tmpfs", disk, "tmpfs", 0, "size=600k"); err != nil {
+		t.Skipf("no small file system can be mounted here: %v", err)
+	}
+	defer syscall.Unmount(disk, syscall.MNT_DETACH)
+	c := command(t, dir, "run", "--progress", "none")
+	var stderr bytes.Buffer
+	c.Stderr = &stderr
+	err := c.Run()
+	if code := c.ProcessState.ExitCode(); err == nil || code != 1 {
+		t.Fatalf("exit %d on a full disk: %s", code, stderr.String())
+	}
+	if !strings.Contains(stderr.String(), "no space left on device") {
+		t.Errorf("the message does not say what is wrong: %s", stderr.String())
+	}
+	if err := syscall.Mount("tmpfs", disk, "tmpfs", syscall.MS_REMOUNT, "size=64m"); err != nil {
+		t.Fatal(err)
+	}
+	out, err := command(t, dir, "run", "--progress", "plain").CombinedOutput()
+	if err != nil {
+		t.Fatalf("with room again: %v\n%s", err, out)
+	}
+	whole := project(t, smallRun)
+	if out, err := command(t, whole, "run", "--progress", "none").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	if got, want := resultHashes(t, disk), resultHashes(t, whole); got != want {
+		t.Errorf("results differ after a full disk:\n%s\nexpected:\n%s", got, want)
+	}
+}

@@ -1,0 +1,51 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// The example of docs/scale.md: Snakemake drives every task of a small project,
+// two at a time; afterwards a run finds nothing to do.
+func TestSnakemake(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts Snakemake")
+	}
+	if _, err := exec.LookPath("snakemake"); err != nil {
+		t.Skip("snakemake is not installed")
+	}
+	dir := t.TempDir()
+	bin := filepath.Join(dir, "pipeline")
+	if out, err := exec.Command("go", "build", "-o", bin, ".").CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	snakefile, err := filepath.Abs("../../docs/Snakefile")
+	if err != nil {
+		t.Fatal(err)
+	}
+	yaml := "version: 1\nexperiments:\n  toy:\n    ingest: {simulate: {campaign: toy, triplets: 60, gamma: 1}}\n" +
+		"    train: {inputs: [x], optimizer: {epochs: 2}, seeds: 2, splits: {out: {test: {x: {min: 3}}}}}\n"
+	if err := os.WriteFile(filepath.Join(dir, "pipeline.yaml"), []byte(yaml), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	run := func(name string, args ...string) string {
+		cmd := exec.Command(name, args...)
+		cmd.Dir = dir
+		cmd.Env = append(os.Environ(), "HOME="+dir, "XDG_CACHE_HOME="+dir)
+		out, err := cmd.CombinedOutput()
+		if err != nil {
+			t.Fatalf("%s %v: %v: %s", name, args, err, out)
+		}
+		return string(out)
+	}
+	run("snakemake", "--snakefile", snakefile, "-j2", "--config", "pipeline="+bin)
+	if _, err := os.Stat(filepath.Join(dir, "runs", "toy", "report", "metrics.json")); err != nil {
+		t.Error(err)
+	}
+	if out := run(bin, "run", "--progress", "plain"); !strings.Contains(out, "everything is up to date") {
+		t.Errorf("a run has still to do: %s", out)
+	}
+}

@@ -1,0 +1,112 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"doubletake/pipeline"
+	"doubletake/pipeline/engine"
+)
+
+func newTasksCommand(stdout io.Writer) *cli.Command {
+	return &cli.Command{
+		Name: "tasks", Usage: "list the tasks, for programs that drive them one by one", ArgsUsage: "[FILE]",
+		Description: "One task a line, each after the tasks it needs: index, task, stage, experiment, split, state, weight (expected cost, about seconds), " +
+			"needs (indices of other tasks) and outputs (paths that pipeline exec publishes). Lists are separated by commas in tsv; " +
+			"tabs, line ends, commas inside a list and backslashes are written \\t, \\n, \\r, \\c and \\\\. " +
+			"The index of a task is its place in the whole plan, whatever is selected.\n\n" +
+			"Example: pipeline tasks pipeline.yaml --format tsv, then pipeline exec --plan pipeline.yaml --index 0\n\n" +
+			"Exit status: 0 success, 2 usage or configuration error, 3 input data error.",
+		Flags: append(selectionFlags(), &cli.StringFlag{Name: "format", Value: "tsv", Usage: "tsv or json"}),
+		Action: func(c *cli.Context) error {
+			file, err := fileArgument(c)
+			if err != nil {
+				return err
+			}
+			return runTasks(file, selection(c), c.String("format"), stdout)
+		},
+	}
+}
+
+// listedTask is one task as pipeline tasks tells it.
+type listedTask struct {
+	Index      int          `json:"index"`
+	Task       string       `json:"task"`
+	Stage      string       `json:"stage"`
+	Experiment string       `json:"experiment"`
+	Split      string       `json:"split"`
+	State      engine.State `json:"state"`
+	Weight     float64      `json:"weight"`
+	Needs      []int        `json:"needs"`
+	Outputs    []string     `json:"outputs"`
+}
+
+func runTasks(file string, sel engine.Selection, format string, stdout io.Writer) error {
+	if format != "tsv" && format != "json" {
+		return usage("--format %q is unknown, expected tsv or json", format)
+	}
+	p, err := pipeline.Load(file)
+	if err != nil {
+		return err
+	}
+	if err := p.Check(sel); err != nil {
+		return err
+	}
+	all, err := p.Status()
+	if err != nil {
+		return err
+	}
+	at := map[string]int{}
+	list := []listedTask{}
+	for i, st := range all {
+		t := st.Task
+		at[t.ID] = i
+		if !p.Plan.Selects(sel, t) {
+			continue
+		}
+		l := listedTask{i, t.ID, t.Stage, t.Experiment, t.Split, st.State, t.Weight, []int{}, []string{}}
+		seen := map[int]bool{}
+		for _, d := range t.Deps {
+			if n := at[d.Task]; !seen[n] {
+				seen[n] = true
+				l.Needs = append(l.Needs, n)
+			}
+		}
+		for _, o := range t.Publish {
+			l.Outputs = append(l.Outputs, filepath.Join(p.Plan.Dir, o.Path))
+		}
+		list = append(list, l)
+	}
+	if format == "json" {
+		return printJSON(stdout, map[string]any{"tasks": list})
+	}
+	if _, err := fmt.Fprintln(stdout, "index\ttask\tstage\texperiment\tsplit\tstate\tweight\tneeds\toutputs"); err != nil {
+		return err
+	}
+	for _, l := range list {
+		needs := make([]string, len(l.Needs))
+		for i, n := range l.Needs {
+			needs[i] = strconv.Itoa(n)
+		}
+		outputs := make([]string, len(l.Outputs))
+		for i, o := range l.Outputs {
+			outputs[i] = strings.ReplaceAll(tsv(o), ",", `\c`)
+		}
+		_, err := fmt.Fprintf(stdout, "%d\t%s\t%s\t%s\t%s\t%s\t%g\t%s\t%s\n", l.Index, tsv(l.Task), l.Stage, tsv(l.Experiment), tsv(l.Split), l.State, l.Weight,
+			strings.Join(needs, ","), strings.Join(outputs, ","))
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// tsv writes a text so that it stays one cell.
+func tsv(s string) string {
+	return strings.NewReplacer(`\`, `\\`, "\t", `\t`, "\n", `\n`, "\r", `\r`).Replace(s)
+}

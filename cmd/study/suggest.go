@@ -1,0 +1,298 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"sync"
+
+	"doubletake/pipeline"
+	"doubletake/pipeline/stages"
+	"doubletake/pipeline/table"
+	"doubletake/report"
+	"doubletake/train"
+	"doubletake/train/score"
+)
+
+// campaign is one experiment of choosing what to measure next. Its budget was
+// fixed before it was first run.
+type campaign struct {
+	experiment string
+	inputs     []string
+	outcomes   []string
+	chosen     []string // the inputs a run is chosen by; the others come with it
+	perRun     int      // triplets used of a run, 0: all
+	start      int      // runs measured at first, at random
+	rounds     int
+	each       int // runs added in a round
+	test       int // runs held out to judge, at random
+	repeats    int
+	seeds      int // networks trained together
+	epochs     int
+}
+
+var campaigns = []campaign{
+	{"drone", []string{"blades", "rpm", "theta_deg"}, []string{"bpf1_db", "bpf2_db", "bpf3_db", "bpf4_db", "bpf5_db"}, []string{"blades", "rpm"}, 0, 8, 2, 4, 20, 24, 3, 200},
+	{"airfoil", []string{"alpha_deg", "u_inf_m_s"}, []string{"cl", "cd"}, []string{"alpha_deg", "u_inf_m_s"}, 8, 12, 2, 6, 80, 24, 3, 200},
+}
+
+// strategies to choose by; the first is what the others are held against.
+var strategies = []string{"random", pipeline.ByBoth, pipeline.ByCov, pipeline.BySpread}
+
+// pool are the runs of a campaign.
+type pool struct {
+	c    campaign
+	data train.Triplets
+	std  []float64     // of the outcomes over the whole campaign
+	at   [][]float64   // per run, what it is chosen by
+	rows map[int][]int // per run
+}
+
+func readPool(dir string, c campaign) (*pool, error) {
+	t, err := table.Read(filepath.Join(dir, c.experiment, "triplets.arrow"))
+	if err != nil {
+		return nil, err
+	}
+	n := t.Rows()
+	p := &pool{c: c, rows: map[int][]int{}, data: train.Triplets{N: n, In: len(c.inputs), Out: len(c.outcomes)}}
+	columns := func(names []string, suffix string) ([]float64, error) {
+		out := make([]float64, n*len(names))
+		for k, name := range names {
+			v, err := t.Floats(name + suffix)
+			if err != nil {
+				return nil, fmt.Errorf("read triplets of %s: %w", c.experiment, err)
+			}
+			for i := range v {
+				out[i*len(names)+k] = v[i]
+			}
+		}
+		return out, nil
+	}
+	if p.data.X, err = columns(c.inputs, ""); err != nil {
+		return nil, err
+	}
+	if p.data.Y1, err = columns(c.outcomes, "_1"); err != nil {
+		return nil, err
+	}
+	if p.data.Y2, err = columns(c.outcomes, "_2"); err != nil {
+		return nil, err
+	}
+	number := map[string]int{}
+	for i, r := range t.Column("run").Strings {
+		k, ok := number[r]
+		if !ok {
+			k = len(number)
+			number[r] = k
+			var at []float64
+			for j, in := range c.inputs {
+				if slices.Contains(c.chosen, in) {
+					at = append(at, p.data.X[i*len(c.inputs)+j])
+				}
+			}
+			p.at = append(p.at, at)
+		}
+		if c.perRun == 0 || len(p.rows[k]) < c.perRun {
+			p.rows[k] = append(p.rows[k], i)
+		}
+	}
+	for j := range c.outcomes {
+		var v []float64
+		for i := range n {
+			v = append(v, p.data.Y1[i*len(c.outcomes)+j], p.data.Y2[i*len(c.outcomes)+j])
+		}
+		_, std := score.MeanStd(v)
+		p.std = append(p.std, std)
+	}
+	return p, nil
+}
+
+// take returns the triplets of some runs.
+func (p *pool) take(runs []int) train.Triplets {
+	d := train.Triplets{In: p.data.In, Out: p.data.Out}
+	for _, r := range runs {
+		for _, i := range p.rows[r] {
+			d.N++
+			d.X = append(d.X, p.data.X[i*d.In:(i+1)*d.In]...)
+			d.Y1 = append(d.Y1, p.data.Y1[i*d.Out:(i+1)*d.Out]...)
+			d.Y2 = append(d.Y2, p.data.Y2[i*d.Out:(i+1)*d.Out]...)
+		}
+	}
+	return d
+}
+
+// fit trains the networks on some runs.
+func (p *pool) fit(ctx context.Context, runs []int, seed uint64) (*pipeline.Models, []*train.Model, error) {
+	card := stages.Card{Experiment: p.c.experiment, Data: "simulated"}
+	d := p.take(runs)
+	for j, in := range p.c.inputs {
+		c := stages.Input{Name: in, Min: math.Inf(1), Max: math.Inf(-1)}
+		for i := range d.N {
+			v := d.X[i*d.In+j]
+			c.Min, c.Max, c.Values = min(c.Min, v), max(c.Max, v), append(c.Values, v)
+		}
+		slices.Sort(c.Values)
+		c.Values = slices.Compact(c.Values)
+		card.Inputs = append(card.Inputs, c)
+	}
+	for _, o := range p.c.outcomes {
+		card.Outcomes = append(card.Outcomes, stages.Outcome{Name: o})
+	}
+	var nets []*train.Model
+	for k := range p.c.seeds {
+		cfg := train.DefaultConfig()
+		cfg.Epochs, cfg.Seed = p.c.epochs, seed*1000+uint64(k)
+		m, _, err := train.Fit(ctx, d, cfg, nil)
+		if err != nil {
+			return nil, nil, fmt.Errorf("train on %d runs of %s: %w", len(runs), p.c.experiment, err)
+		}
+		nets = append(nets, m)
+	}
+	return pipeline.NewModels(card, nets...), nets, nil
+}
+
+// heldOut is the mean measured error e of the networks' common mean on some
+// runs, in units of the outcomes' variance.
+func (p *pool) heldOut(nets []*train.Model, runs []int) float64 {
+	d := p.take(runs)
+	mu := make([]float64, d.N*d.Out)
+	for _, m := range nets {
+		one, _ := m.Predict(d.X)
+		for k, v := range one {
+			mu[k] += v / float64(len(nets))
+		}
+	}
+	sum := 0.0
+	for k := range mu {
+		s := p.std[k%d.Out]
+		sum += (d.Y1[k] - mu[k]) * (d.Y2[k] - mu[k]) / (s * s)
+	}
+	return sum / float64(len(mu))
+}
+
+// axes is the grid of the values the candidates have.
+func (p *pool) axes() []pipeline.Axis {
+	var out []pipeline.Axis
+	for k, name := range p.c.chosen {
+		a := pipeline.Axis{Input: slices.Index(p.c.inputs, name)}
+		for _, at := range p.at {
+			a.Values = append(a.Values, at[k])
+		}
+		slices.Sort(a.Values)
+		a.Values = slices.Compact(a.Values)
+		out = append(out, a)
+	}
+	return out
+}
+
+// trial is one repeat: the held-out error each strategy ends with, and that of
+// the start.
+func (p *pool) trial(ctx context.Context, repeat int) (end []float64, first float64, err error) {
+	c := p.c
+	rng := rand.New(rand.NewPCG(uint64(repeat), 0x73756767657374))
+	order := rng.Perm(len(p.at))
+	test, start, rest := order[:c.test], order[c.test:c.test+c.start], order[c.test+c.start:]
+	models, nets, err := p.fit(ctx, start, uint64(repeat+1))
+	if err != nil {
+		return nil, 0, err
+	}
+	first = p.heldOut(nets, test)
+	luck := rng.Perm(len(rest))
+	for _, strategy := range strategies {
+		runs, left, m, n := slices.Clone(start), slices.Clone(rest), models, nets
+		for round := range c.rounds {
+			var next []int
+			if strategy == "random" {
+				for _, k := range luck[round*c.each : (round+1)*c.each] {
+					next = append(next, rest[k])
+				}
+			} else {
+				list, err := m.Suggest(ctx, p.axes(), strategy)
+				if err != nil {
+					return nil, 0, err
+				}
+				for _, s := range list {
+					for _, r := range left {
+						if slices.Equal(p.at[r], s.At) && len(next) < c.each {
+							next = append(next, r)
+						}
+					}
+				}
+			}
+			left = slices.DeleteFunc(left, func(r int) bool { return slices.Contains(next, r) })
+			runs = append(runs, next...)
+			if m, n, err = p.fit(ctx, runs, uint64(repeat+1)); err != nil {
+				return nil, 0, err
+			}
+		}
+		end = append(end, p.heldOut(n, test))
+	}
+	return end, first, nil
+}
+
+func (d *document) suggest(ctx context.Context) error {
+	d.say("## Measuring next where the model expects to be wrong\n\n")
+	d.say("Each repeat draws runs to start with and runs to judge by, at random. Then runs are added in rounds: those that `suggest` ranks first, by C⁺ and the seeds' spread together (`both`), by C⁺ alone or by the spread alone; " +
+		"or as many at random. The networks are retrained on what was measured, and judged by the measured error e of their common mean on the runs to judge by, in units of the outcomes' variance. " +
+		"The first in rank are taken as they stand: that neighbours tell much the same is not allowed for. Budget and number of repeats were fixed beforehand. Repeats draw from one simulated campaign; the differences are paired, a negative one is in favour of `suggest`, ± is the standard error over repeats.\n\n")
+	for _, c := range campaigns {
+		p, err := readPool(d.dir, c)
+		if err != nil {
+			return err
+		}
+		ends, firsts := make([][]float64, c.repeats), make([]float64, c.repeats)
+		errs := make([]error, c.repeats)
+		var wg sync.WaitGroup
+		slots := make(chan struct{}, runtime.NumCPU())
+		for r := range c.repeats {
+			wg.Add(1)
+			slots <- struct{}{}
+			go func() {
+				defer func() { <-slots; wg.Done() }()
+				ends[r], firsts[r], errs[r] = p.trial(ctx, r)
+			}()
+		}
+		wg.Wait()
+		for _, err := range errs {
+			if err != nil {
+				return err
+			}
+		}
+		d.say("### %s: %d runs to start with, %d rounds of %d, %d to judge by, %d repeats, %d networks\n\n", c.experiment, c.start, c.rounds, c.each, c.test, c.repeats, c.seeds)
+		mean, std := score.MeanStd(firsts)
+		cell := func(mean, std float64) string {
+			return report.Cell(report.Value{Mean: mean, Std: std / math.Sqrt(float64(c.repeats)), N: c.repeats}, 1)
+		}
+		rows := [][]string{{"start", cell(mean, std), "", "", ""}}
+		for k, s := range strategies {
+			v, diff := make([]float64, c.repeats), make([]float64, c.repeats)
+			wins := 0
+			for r := range v {
+				v[r], diff[r] = ends[r][k], ends[r][k]-ends[r][0]
+				if diff[r] < 0 {
+					wins++
+				}
+			}
+			mean, std := score.MeanStd(v)
+			row := []string{s, cell(mean, std), "", "", ""}
+			if k > 0 {
+				dm, ds := score.MeanStd(diff)
+				se := ds / math.Sqrt(float64(c.repeats))
+				word := "no difference can be told"
+				switch {
+				case dm < -2*se:
+					word = "better than random"
+				case dm > 2*se:
+					word = "worse than random"
+				}
+				row[2], row[3], row[4] = cell(dm, ds), fmt.Sprintf("%d of %d", wins, c.repeats), word
+			}
+			rows = append(rows, row)
+		}
+		d.rows([]string{"chosen by", "held-out error ± SE", "difference to random ± SE", "better in", "verdict (2 SE)"}, rows)
+	}
+	return nil
+}
