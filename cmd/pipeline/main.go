@@ -141,6 +141,7 @@ func newApp(stdout, stderr io.Writer) *cli.App {
 			newRunCommand(stdout, stderr), newStatusCommand(stdout), newCheckCommand(stdout, stderr), newReportCommand(stdout, stderr),
 			newSimulateCommand(stdout, stderr), newPredictCommand(stdout, stderr), newSuggestCommand(stdout, stderr), newInspectCommand(stdout), newInitCommand(stdout, stderr), newDiffCommand(stdout), newGCCommand(stdout), newSchemaCommand(stdout), newVersionCommand(stdout),
 			newTasksCommand(stdout), newExecCommand(stdout, stderr), newCancelCommand(stdout),
+			newCompletionCommand(stdout), newManCommand(stdout),
 		},
 		CommandNotFound: func(*cli.Context, string) {},
 		OnUsageError:    func(_ *cli.Context, err error, _ bool) error { return usage("%v", err) },

@@ -27,6 +27,7 @@ func TestReferencePages(t *testing.T) {
 		"commands.md":      commandsPage(),
 		"configuration.md": configurationPage(),
 		"tables.md":        tablesPage(t),
+		"pipeline.1":       manPage(newApp(io.Discard, io.Discard)),
 	} {
 		path := filepath.Join("..", "..", "docs", "reference", name)
 		if *update {
@@ -90,8 +91,6 @@ func commandsPage() string {
 	}
 	return b.String()
 }
-
-func sentence(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
 
 func cell(s string) string { return strings.ReplaceAll(s, "|", "\\|") }
 
