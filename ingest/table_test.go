@@ -118,7 +118,7 @@ func TestReadTableRefused(t *testing.T) {
 }
 
 // TestReadTableLarge reads as many rows as the largest known table has, and
-// not in seconds: the bound is ten times what it takes on a slow machine.
+// not in minutes: the bound is a hundred times what it takes on an idle machine.
 func TestReadTableLarge(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("alpha_deg,U,y1_0,y1_1,y2_0,y2_1\n")
@@ -133,7 +133,7 @@ func TestReadTableLarge(t *testing.T) {
 	if err != nil || p.N != n {
 		t.Fatal(err)
 	}
-	if d := time.Since(start); d > time.Second {
+	if d := time.Since(start); d > 10*time.Second {
 		t.Errorf("%v for %d rows", d, n)
 	}
 	distinct := map[string]bool{}

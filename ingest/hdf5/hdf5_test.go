@@ -238,7 +238,7 @@ func TestHostile(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want %q", c.name, err, c.want)
 		}
-		if d := time.Since(begin); d > 5*time.Second {
+		if d := time.Since(begin); d > 30*time.Second {
 			t.Errorf("%s took %v", c.name, d)
 		}
 	}
