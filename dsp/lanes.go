@@ -31,7 +31,13 @@ type lanePlan struct {
 	far    []float64 // w_n^(base·k1): per block of j2, per k1 as near
 	mid    []float64 // between the steps: per block of k1, per j2, a vector of eight k1
 	a, b   []float64 // of one small transform
+	tmp    []float64 // of one group of a pair of stages
 }
+
+const (
+	largestGroup = 25 // vectors in a group of a pair of stages
+	loadVectors  = 64 // vectors loaded at a time: they stay in the first-level cache
+)
 
 // smallPlan is a Stockham transform over lanes.
 type smallPlan struct {
@@ -39,10 +45,15 @@ type smallPlan struct {
 	stages []laneStage
 }
 
+// laneStage is one stage of radix first or, where second is not 0, two at once
+// (kernel.Set.Pair), of radix first and second.
 type laneStage struct {
-	radix, q, s int
-	twiddle     []float64
+	first, second, q, s int
+	twiddle             []float64 // each of the q groups has as many
 }
+
+// radix is the number of vectors in a group.
+func (st *laneStage) radix() int { return st.first * max(st.second, 1) }
 
 // minSide is the fewest points of a small transform: a block of lanes.
 const minSide = kernel.Lanes
@@ -78,7 +89,7 @@ func newLanePlan(n int, k *kernel.Set) *lanePlan {
 	if !ok {
 		return nil
 	}
-	p := &lanePlan{k: k, n: n, n1: n1, n2: n2, first: newSmallPlan(n1), second: newSmallPlan(n2)}
+	p := &lanePlan{k: k, n: n, n1: n1, n2: n2, first: newSmallPlan(n1, k), second: newSmallPlan(n2, k)}
 	blocks1, blocks2 := p.blocks(n1), p.blocks(n2)
 	p.near = make([]float64, blocks1*kernel.Lanes*kernel.Vec)
 	p.far = make([]float64, blocks2*blocks1*kernel.Lanes*2)
@@ -99,8 +110,9 @@ func newLanePlan(n int, k *kernel.Set) *lanePlan {
 	// of another page waits for it.
 	const aside = 256
 	size := max(n1, n2) * kernel.Vec
-	both := make([]float64, 2*size+aside)
-	p.a, p.b = both[:size:size], both[size+aside:]
+	both := make([]float64, 2*size+aside+largestGroup*kernel.Vec)
+	p.a, p.b = both[:size:size], both[size+aside:2*size+aside]
+	p.tmp = both[2*size+aside:]
 	return p
 }
 
@@ -110,52 +122,134 @@ func (p *lanePlan) blocks(n int) int { return (n + kernel.Lanes - 1) / kernel.La
 // start is where block b of n begins: the last one ends at n.
 func (p *lanePlan) start(b, n int) int { return min(b*kernel.Lanes, n-kernel.Lanes) }
 
-func newSmallPlan(n int) smallPlan {
+// newSmallPlan takes stages two at a time where the set can, the first alone if
+// their number is odd.
+func newSmallPlan(n int, k *kernel.Set) smallPlan {
 	p := smallPlan{n: n}
-	for l, s := n, 1; l > 1; {
-		st := laneStage{s: s, radix: 5}
+	var radices []int
+	for l := n; l > 1; {
+		r := 5
 		switch {
 		case l%4 == 0:
-			st.radix = 4
+			r = 4
 		case l%2 == 0:
-			st.radix = 2
+			r = 2
 		case l%3 == 0:
-			st.radix = 3
+			r = 3
 		}
-		st.q = l / st.radix
-		if st.q > 1 {
-			for j := range st.q {
-				for k := 1; k < st.radix; k++ {
-					w := unit(j*k, l)
-					st.twiddle = append(st.twiddle, real(w), imag(w))
+		radices = append(radices, r)
+		l /= r
+	}
+	for l, s, i := n, 1, 0; i < len(radices); i++ {
+		st := laneStage{first: radices[i], s: s}
+		if (len(radices)-i)%2 == 0 && k.Pair[st.first][radices[i+1]] != nil {
+			i++
+			st.second = radices[i]
+		}
+		st.q = l / st.radix()
+		for j := range st.q {
+			if st.second > 0 {
+				for b := range st.second {
+					st.factors(st.first, j+b*st.q, l)
 				}
+			}
+			switch {
+			case st.q == 1: // the last stage has none
+			case st.second > 0:
+				st.factors(st.second, j, l/st.first)
+			default:
+				st.factors(st.first, j, l)
 			}
 		}
 		p.stages = append(p.stages, st)
-		l, s = st.q, s*st.radix
+		l, s = st.q, s*st.radix()
 	}
 	return p
 }
 
-// transform transforms x, using a and b, and returns the one that holds the
-// result. x may be a but not b.
-func (p *smallPlan) transform(k *kernel.Set, x, a, b []float64) []float64 {
-	for i := range p.stages {
-		st := &p.stages[i]
-		if st.q > 1 {
-			k.Radix[st.radix](b, x, st.twiddle, st.q, st.s)
-		} else {
-			k.Last[st.radix](b, x, st.s)
+// factors appends the twiddles of butterfly j of a stage over l points.
+func (st *laneStage) factors(radix, j, l int) {
+	for k := 1; k < radix; k++ {
+		w := unit(j*k, l)
+		st.twiddle = append(st.twiddle, real(w), imag(w))
+	}
+}
+
+// transform transforms x from stage number from on and returns where the result
+// is: p.a or p.b. x may be one of them.
+func (p *lanePlan) transform(small *smallPlan, from int, x []float64) []float64 {
+	y, other := p.b, p.a
+	if &x[0] == &p.b[0] {
+		y, other = p.a, p.b
+	}
+	for i := from; i < len(small.stages); i++ {
+		st := &small.stages[i]
+		switch {
+		case st.second > 0 && st.q > 1:
+			p.k.Pair[st.first][st.second](y, x, st.twiddle, p.tmp, st.q, st.s)
+		case st.second > 0:
+			if &x[0] == &other[0] { // ours to overwrite
+				y = x
+			}
+			p.k.LastPair[st.first][st.second](y, x, st.twiddle, p.tmp, st.s)
+		case st.q > 1:
+			p.k.Radix[st.first](y, x, st.twiddle, st.q, st.s)
+		default:
+			p.k.Last[st.first](y, x, st.s)
 		}
-		x, a, b = b, b, a
+		x, y, other = y, other, y
 	}
 	return x
 }
 
-// columns transforms the columns of a block, whose n1 vectors were loaded, and
-// puts them between the steps, turned.
-func (p *lanePlan) columns(block int, loaded []float64) {
-	y := p.first.transform(p.k, loaded, loaded, p.b)
+// samples is what is transformed: complex numbers as pairs, or two real sequences
+// under a window, float64 or float32.
+type samples struct {
+	complex      []float64
+	x, y         []float64
+	x32, y32     []float32
+	meanX, meanY float64
+	window       *hann
+}
+
+// load fills dst with the lanes of a block from row on: groups of rows, the first
+// rows of groups jump apart.
+func (p *lanePlan) load(dst []float64, s *samples, block, row, rows, jump, groups int) {
+	at := p.start(block, p.n2) + row*p.n2
+	if s.complex != nil {
+		p.k.LoadComplex(dst, s.complex[2*at:], p.n2, rows, jump, groups)
+		return
+	}
+	turns, lanes := s.window.rows[2*row:], s.window.lanes[block*kernel.Vec:]
+	if s.x32 != nil {
+		p.k.LoadPair32(dst, s.x32[at:], s.y32[at:], turns, lanes, s.meanX, s.meanY, p.n2, rows, jump, groups)
+		return
+	}
+	p.k.LoadPair(dst, s.x[at:], s.y[at:], turns, lanes, s.meanX, s.meanY, p.n2, rows, jump, groups)
+}
+
+// columns transforms the columns of a block and puts them between the steps,
+// turned. The first stage takes its groups as they are loaded, a few at a time.
+func (p *lanePlan) columns(block int, s *samples) {
+	st := &p.first.stages[0]
+	r, q := st.radix(), st.q
+	var y []float64
+	if q == 1 {
+		p.load(p.a, s, block, 0, p.n1, p.n1, 1)
+		y = p.transform(&p.first, 0, p.a)
+	} else {
+		per := len(st.twiddle) / q
+		for j, step := 0, max(1, loadVectors/r); j < q; j += step {
+			some := min(step, q-j)
+			p.load(p.a, s, block, j, some, q, r)
+			if y, tw := p.b[j*r*kernel.Vec:], st.twiddle[j*per:]; st.second > 0 {
+				p.k.Pair[st.first][st.second](y, p.a, tw, p.tmp, some, 1)
+			} else {
+				p.k.Radix[st.first](y, p.a, tw, some, 1)
+			}
+		}
+		y = p.transform(&p.first, 1, p.b)
+	}
 	width := p.blocks(p.n1) * kernel.Lanes
 	n2 := p.n2
 	base := p.start(block, n2)
@@ -173,15 +267,15 @@ func (p *lanePlan) columns(block int, loaded []float64) {
 // k1. The vectors are valid until the next call.
 func (p *lanePlan) rows(block int) []float64 {
 	x := p.mid[block*p.n2*kernel.Vec : (block+1)*p.n2*kernel.Vec]
-	return p.second.transform(p.k, x, p.a, p.b)
+	return p.transform(&p.second, 0, x)
 }
 
 // complex transforms src, n complex numbers as pairs, into dst, which may be
 // src.
 func (p *lanePlan) complex(dst, src []float64) {
+	s := samples{complex: src}
 	for b := range p.blocks(p.n2) {
-		p.k.LoadComplex(p.a, src[2*p.start(b, p.n2):], p.n2, p.n1)
-		p.columns(b, p.a)
+		p.columns(b, &s)
 	}
 	for b := range p.blocks(p.n1) {
 		p.k.StoreComplex(dst[2*p.start(b, p.n1):], p.rows(b), p.n1, p.n2)
@@ -223,15 +317,15 @@ type float interface{ float32 | float64 }
 // For two real sequences |Z_k|² + |Z_(n−k)|² = 2(|X_k|² + |Y_k|²): where only
 // the sum of their powers is wanted, nothing need be untangled.
 func powers[T float](p *lanePlan, sum, low, high []float64, x, y []T, meanX, meanY float64, window *hann, fresh bool) {
+	s := samples{meanX: meanX, meanY: meanY, window: window}
+	switch x := any(x).(type) {
+	case []float64:
+		s.x, s.y = x, any(y).([]float64)
+	case []float32:
+		s.x32, s.y32 = x, any(y).([]float32)
+	}
 	for b := range p.blocks(p.n2) {
-		at := p.start(b, p.n2)
-		switch x := any(x).(type) {
-		case []float64:
-			p.k.LoadPair(p.a, x[at:], any(y).([]float64)[at:], window.rows, window.lanes[b*kernel.Vec:], meanX, meanY, p.n2, p.n1)
-		case []float32:
-			p.k.LoadPair32(p.a, x[at:], any(y).([]float32)[at:], window.rows, window.lanes[b*kernel.Vec:], meanX, meanY, p.n2, p.n1)
-		}
-		p.columns(b, p.a)
+		p.columns(b, &s)
 	}
 	lowRows := len(low) / (2 * p.n1)
 	for b := range p.blocks(p.n1) {

@@ -40,6 +40,16 @@ type Set struct {
 	// Last is Radix for q = 1, where all twiddles are 1.
 	Last [6]func(y, x []float64, s int)
 
+	// Pair holds, by two radices that follow each other, both their stages at
+	// once: Radix[a] of q·b butterflies, then Radix[b] of q, with the same bits,
+	// but what passes between them stays in tmp, a·b vectors. tw holds for each
+	// of the q groups the (a−1)·b twiddles of the first stage, of its
+	// butterflies j, j+q, j+2q …, then the b−1 of the second. LastPair is Pair
+	// for q = 1, where the second stage has none; y may be x. Nil where there is
+	// no such function: two stages do the same.
+	Pair     [6][6]func(y, x, tw, tmp []float64, q, s int)
+	LastPair [6][6]func(y, x, tw, tmp []float64, s int)
+
 	// Twist multiplies groups of eight vectors by twiddles and transposes
 	// them: row k of x, times far[k] and lane by lane near[k], becomes lane
 	// k%8 of the eight vectors that start at y[k/8·stride].
@@ -47,16 +57,18 @@ type Set struct {
 
 	// LoadPair fills vectors from two real sequences under a Hann window: row r
 	// has (a−meanA)·w as real and (b−meanB)·w as imaginary part, lanes at
-	// r·stride … r·stride+7. The window w = ½ − ½cos(φ_r + ψ_l) is made from
+	// r·stride … r·stride+7. Rows come in groups, of rows each, the first rows of
+	// groups jump apart. The window w = ½ − ½cos(φ_r + ψ_l) is made from
 	// row, ½cos φ and ½sin φ as a pair per row, and lane, a vector of cos ψ and
 	// sin ψ: a table of the whole window would crowd the samples out of the
 	// cache. LoadPair32 takes float32 samples.
-	LoadPair   func(dst, a, b, row, lane []float64, meanA, meanB float64, stride, rows int)
-	LoadPair32 func(dst []float64, a, b []float32, row, lane []float64, meanA, meanB float64, stride, rows int)
+	LoadPair   func(dst, a, b, row, lane []float64, meanA, meanB float64, stride, rows, jump, groups int)
+	LoadPair32 func(dst []float64, a, b []float32, row, lane []float64, meanA, meanB float64, stride, rows, jump, groups int)
 
 	// LoadComplex fills vectors from complex numbers (pairs), rows stride
-	// numbers apart; StoreComplex is its inverse.
-	LoadComplex  func(dst, src []float64, stride, rows int)
+	// numbers apart, in groups as LoadPair has them; StoreComplex is the inverse
+	// for one group.
+	LoadComplex  func(dst, src []float64, stride, rows, jump, groups int)
 	StoreComplex func(dst, src []float64, stride, rows int)
 
 	// SetPower writes the squared magnitudes of row r of x to
@@ -103,9 +115,23 @@ func checkTwist(y, x, near, far, stride, groups int) {
 	need(groups > 0 && stride >= 0 && y >= (groups-1)*stride+Lanes*Vec && x >= groups*Lanes*Vec && near >= groups*Lanes*Vec && far >= 2*groups*Lanes)
 }
 
-func checkPair(dst, a, b, row, lane, stride, rows int) {
-	n := (rows-1)*stride + Lanes
-	need(rows > 0 && stride >= 0 && dst >= rows*Vec && a >= n && b >= n && row >= 2*rows && lane >= Vec)
+func checkStages(y, x, tw, tmp, a, b, q, s int) {
+	need(q > 0 && s > 0 && y >= a*b*q*s*Vec && x >= a*b*q*s*Vec && tw >= 2*(a*b-1)*q && tmp >= a*b*Vec)
+}
+
+func checkLastStages(y, x, tw, tmp, a, b, s int) {
+	need(s > 0 && y >= a*b*s*Vec && x >= a*b*s*Vec && tw >= 2*(a-1)*b && tmp >= a*b*Vec)
+}
+
+func checkPair(dst, a, b, row, lane, stride, rows, jump, groups int) {
+	last := (groups-1)*jump + rows - 1
+	n := last*stride + Lanes
+	need(rows > 0 && groups > 0 && jump >= 0 && stride >= 0 && dst >= rows*groups*Vec && a >= n && b >= n && row >= 2*(last+1) && lane >= Vec)
+}
+
+func checkLoad(vectors, numbers, stride, rows, jump, groups int) {
+	last := (groups-1)*jump + rows - 1
+	need(rows > 0 && groups > 0 && jump >= 0 && stride >= 0 && vectors >= rows*groups*Vec && numbers >= 2*(last*stride+Lanes))
 }
 
 func checkComplex(vectors, numbers, stride, rows int) {

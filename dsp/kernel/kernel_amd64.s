@@ -1014,6 +1014,8595 @@ last5AVX2_k:
 	VZEROUPPER
 	RET
 
+// func pair44AVX2(y *float64, x *float64, tw *float64, tmp *float64, q int, s int)
+// Requires: AVX
+TEXT ·pair44AVX2(SB), NOSPLIT, $0-48
+	MOVQ   y+0(FP), AX
+	MOVQ   x+8(FP), CX
+	MOVQ   tw+16(FP), DX
+	MOVQ   tmp+24(FP), BX
+	MOVQ   s+40(FP), SI
+	SHLQ   $0x07, SI
+	MOVQ   q+32(FP), R8
+	MOVQ   R8, DI
+	IMULQ  SI, DI
+	IMUL3Q $0x00000004, DI, R9
+	IMUL3Q $0x00000004, SI, R10
+
+pair44AVX2_j:
+	MOVQ SI, R11
+
+pair44AVX2_k:
+	MOVQ         CX, R12
+	LEAQ         (R12)(R9*2), R13
+	VMOVUPD      (R12), Y0
+	VMOVUPD      64(R12), Y1
+	VMOVUPD      (R12)(R9*1), Y2
+	VMOVUPD      64(R12)(R9*1), Y3
+	VMOVUPD      (R12)(R9*2), Y4
+	VMOVUPD      64(R12)(R9*2), Y5
+	VMOVUPD      (R13)(R9*1), Y6
+	VMOVUPD      64(R13)(R9*1), Y7
+	VADDPD       Y4, Y0, Y8
+	VADDPD       Y5, Y1, Y9
+	VSUBPD       Y4, Y0, Y0
+	VSUBPD       Y5, Y1, Y1
+	VADDPD       Y6, Y2, Y4
+	VADDPD       Y7, Y3, Y5
+	VSUBPD       Y7, Y3, Y3
+	VSUBPD       Y2, Y6, Y2
+	VADDPD       Y4, Y8, Y6
+	VADDPD       Y5, Y9, Y7
+	VMOVUPD      Y6, (BX)
+	VMOVUPD      Y7, 64(BX)
+	VADDPD       Y3, Y0, Y6
+	VADDPD       Y2, Y1, Y7
+	VBROADCASTSD (DX), Y10
+	VBROADCASTSD 8(DX), Y11
+	VMULPD       Y10, Y6, Y12
+	VMULPD       Y11, Y7, Y13
+	VSUBPD       Y13, Y12, Y12
+	VMULPD       Y11, Y6, Y6
+	VMULPD       Y10, Y7, Y7
+	VADDPD       Y7, Y6, Y6
+	VMOVUPD      Y12, 128(BX)
+	VMOVUPD      Y6, 192(BX)
+	VSUBPD       Y4, Y8, Y4
+	VSUBPD       Y5, Y9, Y5
+	VBROADCASTSD 16(DX), Y6
+	VBROADCASTSD 24(DX), Y7
+	VMULPD       Y6, Y4, Y8
+	VMULPD       Y7, Y5, Y9
+	VSUBPD       Y9, Y8, Y8
+	VMULPD       Y7, Y4, Y4
+	VMULPD       Y6, Y5, Y5
+	VADDPD       Y5, Y4, Y4
+	VMOVUPD      Y8, 256(BX)
+	VMOVUPD      Y4, 320(BX)
+	VSUBPD       Y3, Y0, Y0
+	VSUBPD       Y2, Y1, Y1
+	VBROADCASTSD 32(DX), Y2
+	VBROADCASTSD 40(DX), Y3
+	VMULPD       Y2, Y0, Y4
+	VMULPD       Y3, Y1, Y5
+	VSUBPD       Y5, Y4, Y4
+	VMULPD       Y3, Y0, Y0
+	VMULPD       Y2, Y1, Y1
+	VADDPD       Y1, Y0, Y0
+	VMOVUPD      Y4, 384(BX)
+	VMOVUPD      Y0, 448(BX)
+	ADDQ         DI, R12
+	LEAQ         (R12)(R9*2), R13
+	VMOVUPD      (R12), Y0
+	VMOVUPD      64(R12), Y1
+	VMOVUPD      (R12)(R9*1), Y2
+	VMOVUPD      64(R12)(R9*1), Y3
+	VMOVUPD      (R12)(R9*2), Y4
+	VMOVUPD      64(R12)(R9*2), Y5
+	VMOVUPD      (R13)(R9*1), Y6
+	VMOVUPD      64(R13)(R9*1), Y7
+	VADDPD       Y4, Y0, Y8
+	VADDPD       Y5, Y1, Y9
+	VSUBPD       Y4, Y0, Y0
+	VSUBPD       Y5, Y1, Y1
+	VADDPD       Y6, Y2, Y4
+	VADDPD       Y7, Y3, Y5
+	VSUBPD       Y7, Y3, Y3
+	VSUBPD       Y2, Y6, Y2
+	VADDPD       Y4, Y8, Y6
+	VADDPD       Y5, Y9, Y7
+	VMOVUPD      Y6, 512(BX)
+	VMOVUPD      Y7, 576(BX)
+	VADDPD       Y3, Y0, Y6
+	VADDPD       Y2, Y1, Y7
+	VBROADCASTSD 48(DX), Y10
+	VBROADCASTSD 56(DX), Y11
+	VMULPD       Y10, Y6, Y12
+	VMULPD       Y11, Y7, Y13
+	VSUBPD       Y13, Y12, Y12
+	VMULPD       Y11, Y6, Y6
+	VMULPD       Y10, Y7, Y7
+	VADDPD       Y7, Y6, Y6
+	VMOVUPD      Y12, 640(BX)
+	VMOVUPD      Y6, 704(BX)
+	VSUBPD       Y4, Y8, Y4
+	VSUBPD       Y5, Y9, Y5
+	VBROADCASTSD 64(DX), Y6
+	VBROADCASTSD 72(DX), Y7
+	VMULPD       Y6, Y4, Y8
+	VMULPD       Y7, Y5, Y9
+	VSUBPD       Y9, Y8, Y8
+	VMULPD       Y7, Y4, Y4
+	VMULPD       Y6, Y5, Y5
+	VADDPD       Y5, Y4, Y4
+	VMOVUPD      Y8, 768(BX)
+	VMOVUPD      Y4, 832(BX)
+	VSUBPD       Y3, Y0, Y0
+	VSUBPD       Y2, Y1, Y1
+	VBROADCASTSD 80(DX), Y2
+	VBROADCASTSD 88(DX), Y3
+	VMULPD       Y2, Y0, Y4
+	VMULPD       Y3, Y1, Y5
+	VSUBPD       Y5, Y4, Y4
+	VMULPD       Y3, Y0, Y0
+	VMULPD       Y2, Y1, Y1
+	VADDPD       Y1, Y0, Y0
+	VMOVUPD      Y4, 896(BX)
+	VMOVUPD      Y0, 960(BX)
+	ADDQ         DI, R12
+	LEAQ         (R12)(R9*2), R13
+	VMOVUPD      (R12), Y0
+	VMOVUPD      64(R12), Y1
+	VMOVUPD      (R12)(R9*1), Y2
+	VMOVUPD      64(R12)(R9*1), Y3
+	VMOVUPD      (R12)(R9*2), Y4
+	VMOVUPD      64(R12)(R9*2), Y5
+	VMOVUPD      (R13)(R9*1), Y6
+	VMOVUPD      64(R13)(R9*1), Y7
+	VADDPD       Y4, Y0, Y8
+	VADDPD       Y5, Y1, Y9
+	VSUBPD       Y4, Y0, Y0
+	VSUBPD       Y5, Y1, Y1
+	VADDPD       Y6, Y2, Y4
+	VADDPD       Y7, Y3, Y5
+	VSUBPD       Y7, Y3, Y3
+	VSUBPD       Y2, Y6, Y2
+	VADDPD       Y4, Y8, Y6
+	VADDPD       Y5, Y9, Y7
+	VMOVUPD      Y6, 1024(BX)
+	VMOVUPD      Y7, 1088(BX)
+	VADDPD       Y3, Y0, Y6
+	VADDPD       Y2, Y1, Y7
+	VBROADCASTSD 96(DX), Y10
+	VBROADCASTSD 104(DX), Y11
+	VMULPD       Y10, Y6, Y12
+	VMULPD       Y11, Y7, Y13
+	VSUBPD       Y13, Y12, Y12
+	VMULPD       Y11, Y6, Y6
+	VMULPD       Y10, Y7, Y7
+	VADDPD       Y7, Y6, Y6
+	VMOVUPD      Y12, 1152(BX)
+	VMOVUPD      Y6, 1216(BX)
+	VSUBPD       Y4, Y8, Y4
+	VSUBPD       Y5, Y9, Y5
+	VBROADCASTSD 112(DX), Y6
+	VBROADCASTSD 120(DX), Y7
+	VMULPD       Y6, Y4, Y8
+	VMULPD       Y7, Y5, Y9
+	VSUBPD       Y9, Y8, Y8
+	VMULPD       Y7, Y4, Y4
+	VMULPD       Y6, Y5, Y5
+	VADDPD       Y5, Y4, Y4
+	VMOVUPD      Y8, 1280(BX)
+	VMOVUPD      Y4, 1344(BX)
+	VSUBPD       Y3, Y0, Y0
+	VSUBPD       Y2, Y1, Y1
+	VBROADCASTSD 128(DX), Y2
+	VBROADCASTSD 136(DX), Y3
+	VMULPD       Y2, Y0, Y4
+	VMULPD       Y3, Y1, Y5
+	VSUBPD       Y5, Y4, Y4
+	VMULPD       Y3, Y0, Y0
+	VMULPD       Y2, Y1, Y1
+	VADDPD       Y1, Y0, Y0
+	VMOVUPD      Y4, 1408(BX)
+	VMOVUPD      Y0, 1472(BX)
+	ADDQ         DI, R12
+	LEAQ         (R12)(R9*2), R13
+	VMOVUPD      (R12), Y0
+	VMOVUPD      64(R12), Y1
+	VMOVUPD      (R12)(R9*1), Y2
+	VMOVUPD      64(R12)(R9*1), Y3
+	VMOVUPD      (R12)(R9*2), Y4
+	VMOVUPD      64(R12)(R9*2), Y5
+	VMOVUPD      (R13)(R9*1), Y6
+	VMOVUPD      64(R13)(R9*1), Y7
+	VADDPD       Y4, Y0, Y8
+	VADDPD       Y5, Y1, Y9
+	VSUBPD       Y4, Y0, Y0
+	VSUBPD       Y5, Y1, Y1
+	VADDPD       Y6, Y2, Y4
+	VADDPD       Y7, Y3, Y5
+	VSUBPD       Y7, Y3, Y3
+	VSUBPD       Y2, Y6, Y2
+	VADDPD       Y4, Y8, Y6
+	VADDPD       Y5, Y9, Y7
+	VMOVUPD      Y6, 1536(BX)
+	VMOVUPD      Y7, 1600(BX)
+	VADDPD       Y3, Y0, Y6
+	VADDPD       Y2, Y1, Y7
+	VBROADCASTSD 144(DX), Y10
+	VBROADCASTSD 152(DX), Y11
+	VMULPD       Y10, Y6, Y12
+	VMULPD       Y11, Y7, Y13
+	VSUBPD       Y13, Y12, Y12
+	VMULPD       Y11, Y6, Y6
+	VMULPD       Y10, Y7, Y7
+	VADDPD       Y7, Y6, Y6
+	VMOVUPD      Y12, 1664(BX)
+	VMOVUPD      Y6, 1728(BX)
+	VSUBPD       Y4, Y8, Y4
+	VSUBPD       Y5, Y9, Y5
+	VBROADCASTSD 160(DX), Y6
+	VBROADCASTSD 168(DX), Y7
+	VMULPD       Y6, Y4, Y8
+	VMULPD       Y7, Y5, Y9
+	VSUBPD       Y9, Y8, Y8
+	VMULPD       Y7, Y4, Y4
+	VMULPD       Y6, Y5, Y5
+	VADDPD       Y5, Y4, Y4
+	VMOVUPD      Y8, 1792(BX)
+	VMOVUPD      Y4, 1856(BX)
+	VSUBPD       Y3, Y0, Y0
+	VSUBPD       Y2, Y1, Y1
+	VBROADCASTSD 176(DX), Y2
+	VBROADCASTSD 184(DX), Y3
+	VMULPD       Y2, Y0, Y4
+	VMULPD       Y3, Y1, Y5
+	VSUBPD       Y5, Y4, Y4
+	VMULPD       Y3, Y0, Y0
+	VMULPD       Y2, Y1, Y1
+	VADDPD       Y1, Y0, Y0
+	VMOVUPD      Y4, 1920(BX)
+	VMOVUPD      Y0, 1984(BX)
+	MOVQ         AX, R12
+	LEAQ         (R12)(R10*2), R13
+	VMOVUPD      (BX), Y0
+	VMOVUPD      64(BX), Y1
+	VMOVUPD      512(BX), Y2
+	VMOVUPD      576(BX), Y3
+	VMOVUPD      1024(BX), Y4
+	VMOVUPD      1088(BX), Y5
+	VMOVUPD      1536(BX), Y6
+	VMOVUPD      1600(BX), Y7
+	VADDPD       Y4, Y0, Y8
+	VADDPD       Y5, Y1, Y9
+	VSUBPD       Y4, Y0, Y0
+	VSUBPD       Y5, Y1, Y1
+	VADDPD       Y6, Y2, Y4
+	VADDPD       Y7, Y3, Y5
+	VSUBPD       Y7, Y3, Y3
+	VSUBPD       Y2, Y6, Y2
+	VADDPD       Y4, Y8, Y6
+	VADDPD       Y5, Y9, Y7
+	VMOVUPD      Y6, (R12)
+	VMOVUPD      Y7, 64(R12)
+	VADDPD       Y3, Y0, Y6
+	VADDPD       Y2, Y1, Y7
+	VBROADCASTSD 192(DX), Y10
+	VBROADCASTSD 200(DX), Y11
+	VMULPD       Y10, Y6, Y12
+	VMULPD       Y11, Y7, Y13
+	VSUBPD       Y13, Y12, Y12
+	VMULPD       Y11, Y6, Y6
+	VMULPD       Y10, Y7, Y7
+	VADDPD       Y7, Y6, Y6
+	VMOVUPD      Y12, (R12)(R10*1)
+	VMOVUPD      Y6, 64(R12)(R10*1)
+	VSUBPD       Y4, Y8, Y4
+	VSUBPD       Y5, Y9, Y5
+	VBROADCASTSD 208(DX), Y6
+	VBROADCASTSD 216(DX), Y7
+	VMULPD       Y6, Y4, Y8
+	VMULPD       Y7, Y5, Y9
+	VSUBPD       Y9, Y8, Y8
+	VMULPD       Y7, Y4, Y4
+	VMULPD       Y6, Y5, Y5
+	VADDPD       Y5, Y4, Y4
+	VMOVUPD      Y8, (R12)(R10*2)
+	VMOVUPD      Y4, 64(R12)(R10*2)
+	VSUBPD       Y3, Y0, Y0
+	VSUBPD       Y2, Y1, Y1
+	VBROADCASTSD 224(DX), Y2
+	VBROADCASTSD 232(DX), Y3
+	VMULPD       Y2, Y0, Y4
+	VMULPD       Y3, Y1, Y5
+	VSUBPD       Y5, Y4, Y4
+	VMULPD       Y3, Y0, Y0
+	VMULPD       Y2, Y1, Y1
+	VADDPD       Y1, Y0, Y0
+	VMOVUPD      Y4, (R13)(R10*1)
+	VMOVUPD      Y0, 64(R13)(R10*1)
+	ADDQ         SI, R12
+	LEAQ         (R12)(R10*2), R13
+	VMOVUPD      128(BX), Y0
+	VMOVUPD      192(BX), Y1
+	VMOVUPD      640(BX), Y2
+	VMOVUPD      704(BX), Y3
+	VMOVUPD      1152(BX), Y4
+	VMOVUPD      1216(BX), Y5
+	VMOVUPD      1664(BX), Y6
+	VMOVUPD      1728(BX), Y7
+	VADDPD       Y4, Y0, Y8
+	VADDPD       Y5, Y1, Y9
+	VSUBPD       Y4, Y0, Y0
+	VSUBPD       Y5, Y1, Y1
+	VADDPD       Y6, Y2, Y4
+	VADDPD       Y7, Y3, Y5
+	VSUBPD       Y7, Y3, Y3
+	VSUBPD       Y2, Y6, Y2
+	VADDPD       Y4, Y8, Y6
+	VADDPD       Y5, Y9, Y7
+	VMOVUPD      Y6, (R12)
+	VMOVUPD      Y7, 64(R12)
+	VADDPD       Y3, Y0, Y6
+	VADDPD       Y2, Y1, Y7
+	VBROADCASTSD 192(DX), Y10
+	VBROADCASTSD 200(DX), Y11
+	VMULPD       Y10, Y6, Y12
+	VMULPD       Y11, Y7, Y13
+	VSUBPD       Y13, Y12, Y12
+	VMULPD       Y11, Y6, Y6
+	VMULPD       Y10, Y7, Y7
+	VADDPD       Y7, Y6, Y6
+	VMOVUPD      Y12, (R12)(R10*1)
+	VMOVUPD      Y6, 64(R12)(R10*1)
+	VSUBPD       Y4, Y8, Y4
+	VSUBPD       Y5, Y9, Y5
+	VBROADCASTSD 208(DX), Y6
+	VBROADCASTSD 216(DX), Y7
+	VMULPD       Y6, Y4, Y8
+	VMULPD       Y7, Y5, Y9
+	VSUBPD       Y9, Y8, Y8
+	VMULPD       Y7, Y4, Y4
+	VMULPD       Y6, Y5, Y5
+	VADDPD       Y5, Y4, Y4
+	VMOVUPD      Y8, (R12)(R10*2)
+	VMOVUPD      Y4, 64(R12)(R10*2)
+	VSUBPD       Y3, Y0, Y0
+	VSUBPD       Y2, Y1, Y1
+	VBROADCASTSD 224(DX), Y2
+	VBROADCASTSD 232(DX), Y3
+	VMULPD       Y2, Y0, Y4
+	VMULPD       Y3, Y1, Y5
+	VSUBPD       Y5, Y4, Y4
+	VMULPD       Y3, Y0, Y0
+	VMULPD       Y2, Y1, Y1
+	VADDPD       Y1, Y0, Y0
+	VMOVUPD      Y4, (R13)(R10*1)
+	VMOVUPD      Y0, 64(R13)(R10*1)
+	ADDQ         SI, R12
+	LEAQ         (R12)(R10*2), R13
+	VMOVUPD      256(BX), Y0
+	VMOVUPD      320(BX), Y1
+	VMOVUPD      768(BX), Y2
+	VMOVUPD      832(BX), Y3
+	VMOVUPD      1280(BX), Y4
+	VMOVUPD      1344(BX), Y5
+	VMOVUPD      1792(BX), Y6
+	VMOVUPD      1856(BX), Y7
+	VADDPD       Y4, Y0, Y8
+	VADDPD       Y5, Y1, Y9
+	VSUBPD       Y4, Y0, Y0
+	VSUBPD       Y5, Y1, Y1
+	VADDPD       Y6, Y2, Y4
+	VADDPD       Y7, Y3, Y5
+	VSUBPD       Y7, Y3, Y3
+	VSUBPD       Y2, Y6, Y2
+	VADDPD       Y4, Y8, Y6
+	VADDPD       Y5, Y9, Y7
+	VMOVUPD      Y6, (R12)
+	VMOVUPD      Y7, 64(R12)
+	VADDPD       Y3, Y0, Y6
+	VADDPD       Y2, Y1, Y7
+	VBROADCASTSD 192(DX), Y10
+	VBROADCASTSD 200(DX), Y11
+	VMULPD       Y10, Y6, Y12
+	VMULPD       Y11, Y7, Y13
+	VSUBPD       Y13, Y12, Y12
+	VMULPD       Y11, Y6, Y6
+	VMULPD       Y10, Y7, Y7
+	VADDPD       Y7, Y6, Y6
+	VMOVUPD      Y12, (R12)(R10*1)
+	VMOVUPD      Y6, 64(R12)(R10*1)
+	VSUBPD       Y4, Y8, Y4
+	VSUBPD       Y5, Y9, Y5
+	VBROADCASTSD 208(DX), Y6
+	VBROADCASTSD 216(DX), Y7
+	VMULPD       Y6, Y4, Y8
+	VMULPD       Y7, Y5, Y9
+	VSUBPD       Y9, Y8, Y8
+	VMULPD       Y7, Y4, Y4
+	VMULPD       Y6, Y5, Y5
+	VADDPD       Y5, Y4, Y4
+	VMOVUPD      Y8, (R12)(R10*2)
+	VMOVUPD      Y4, 64(R12)(R10*2)
+	VSUBPD       Y3, Y0, Y0
+	VSUBPD       Y2, Y1, Y1
+	VBROADCASTSD 224(DX), Y2
+	VBROADCASTSD 232(DX), Y3
+	VMULPD       Y2, Y0, Y4
+	VMULPD       Y3, Y1, Y5
+	VSUBPD       Y5, Y4, Y4
+	VMULPD       Y3, Y0, Y0
+	VMULPD       Y2, Y1, Y1
+	VADDPD       Y1, Y0, Y0
+	VMOVUPD      Y4, (R13)(R10*1)
+	VMOVUPD      Y0, 64(R13)(R10*1)
+	ADDQ         SI, R12
+	LEAQ         (R12)(R10*2), R13
+	VMOVUPD      384(BX), Y0
+	VMOVUPD      448(BX), Y1
+	VMOVUPD      896(BX), Y2
+	VMOVUPD      960(BX), Y3
+	VMOVUPD      1408(BX), Y4
+	VMOVUPD      1472(BX), Y5
+	VMOVUPD      1920(BX), Y6
+	VMOVUPD      1984(BX), Y7
+	VADDPD       Y4, Y0, Y8
+	VADDPD       Y5, Y1, Y9
+	VSUBPD       Y4, Y0, Y0
+	VSUBPD       Y5, Y1, Y1
+	VADDPD       Y6, Y2, Y4
+	VADDPD       Y7, Y3, Y5
+	VSUBPD       Y7, Y3, Y3
+	VSUBPD       Y2, Y6, Y2
+	VADDPD       Y4, Y8, Y6
+	VADDPD       Y5, Y9, Y7
+	VMOVUPD      Y6, (R12)
+	VMOVUPD      Y7, 64(R12)
+	VADDPD       Y3, Y0, Y6
+	VADDPD       Y2, Y1, Y7
+	VBROADCASTSD 192(DX), Y10
+	VBROADCASTSD 200(DX), Y11
+	VMULPD       Y10, Y6, Y12
+	VMULPD       Y11, Y7, Y13
+	VSUBPD       Y13, Y12, Y12
+	VMULPD       Y11, Y6, Y6
+	VMULPD       Y10, Y7, Y7
+	VADDPD       Y7, Y6, Y6
+	VMOVUPD      Y12, (R12)(R10*1)
+	VMOVUPD      Y6, 64(R12)(R10*1)
+	VSUBPD       Y4, Y8, Y4
+	VSUBPD       Y5, Y9, Y5
+	VBROADCASTSD 208(DX), Y6
+	VBROADCASTSD 216(DX), Y7
+	VMULPD       Y6, Y4, Y8
+	VMULPD       Y7, Y5, Y9
+	VSUBPD       Y9, Y8, Y8
+	VMULPD       Y7, Y4, Y4
+	VMULPD       Y6, Y5, Y5
+	VADDPD       Y5, Y4, Y4
+	VMOVUPD      Y8, (R12)(R10*2)
+	VMOVUPD      Y4, 64(R12)(R10*2)
+	VSUBPD       Y3, Y0, Y0
+	VSUBPD       Y2, Y1, Y1
+	VBROADCASTSD 224(DX), Y2
+	VBROADCASTSD 232(DX), Y3
+	VMULPD       Y2, Y0, Y4
+	VMULPD       Y3, Y1, Y5
+	VSUBPD       Y5, Y4, Y4
+	VMULPD       Y3, Y0, Y0
+	VMULPD       Y2, Y1, Y1
+	VADDPD       Y1, Y0, Y0
+	VMOVUPD      Y4, (R13)(R10*1)
+	VMOVUPD      Y0, 64(R13)(R10*1)
+	ADDQ         $0x20, CX
+	ADDQ         $0x20, AX
+	SUBQ         $0x40, R11
+	TESTQ        $0x00000040, R11
+	JNZ          pair44AVX2_k
+	ADDQ         $0x40, CX
+	ADDQ         $0x40, AX
+	TESTQ        R11, R11
+	JNZ          pair44AVX2_k
+	IMUL3Q       $0x0000000f, SI, R11
+	ADDQ         R11, AX
+	ADDQ         $0x000000f0, DX
+	DECQ         R8
+	JNZ          pair44AVX2_j
+	VZEROUPPER
+	RET
+
+// func lastPair44AVX2(y *float64, x *float64, tw *float64, tmp *float64, s int)
+// Requires: AVX
+TEXT ·lastPair44AVX2(SB), NOSPLIT, $0-40
+	MOVQ   y+0(FP), AX
+	MOVQ   x+8(FP), CX
+	MOVQ   tw+16(FP), DX
+	MOVQ   tmp+24(FP), BX
+	MOVQ   s+32(FP), SI
+	SHLQ   $0x07, SI
+	MOVQ   SI, DI
+	IMUL3Q $0x00000004, DI, R8
+	IMUL3Q $0x00000004, SI, R9
+	MOVQ   SI, R10
+
+lastPair44AVX2_k:
+	MOVQ         CX, R11
+	LEAQ         (R11)(R8*2), R12
+	VMOVUPD      (R11), Y0
+	VMOVUPD      64(R11), Y1
+	VMOVUPD      (R11)(R8*1), Y2
+	VMOVUPD      64(R11)(R8*1), Y3
+	VMOVUPD      (R11)(R8*2), Y4
+	VMOVUPD      64(R11)(R8*2), Y5
+	VMOVUPD      (R12)(R8*1), Y6
+	VMOVUPD      64(R12)(R8*1), Y7
+	VADDPD       Y4, Y0, Y8
+	VADDPD       Y5, Y1, Y9
+	VSUBPD       Y4, Y0, Y0
+	VSUBPD       Y5, Y1, Y1
+	VADDPD       Y6, Y2, Y4
+	VADDPD       Y7, Y3, Y5
+	VSUBPD       Y7, Y3, Y3
+	VSUBPD       Y2, Y6, Y2
+	VADDPD       Y4, Y8, Y6
+	VADDPD       Y5, Y9, Y7
+	VMOVUPD      Y6, (BX)
+	VMOVUPD      Y7, 64(BX)
+	VADDPD       Y3, Y0, Y6
+	VADDPD       Y2, Y1, Y7
+	VBROADCASTSD (DX), Y10
+	VBROADCASTSD 8(DX), Y11
+	VMULPD       Y10, Y6, Y12
+	VMULPD       Y11, Y7, Y13
+	VSUBPD       Y13, Y12, Y12
+	VMULPD       Y11, Y6, Y6
+	VMULPD       Y10, Y7, Y7
+	VADDPD       Y7, Y6, Y6
+	VMOVUPD      Y12, 128(BX)
+	VMOVUPD      Y6, 192(BX)
+	VSUBPD       Y4, Y8, Y4
+	VSUBPD       Y5, Y9, Y5
+	VBROADCASTSD 16(DX), Y6
+	VBROADCASTSD 24(DX), Y7
+	VMULPD       Y6, Y4, Y8
+	VMULPD       Y7, Y5, Y9
+	VSUBPD       Y9, Y8, Y8
+	VMULPD       Y7, Y4, Y4
+	VMULPD       Y6, Y5, Y5
+	VADDPD       Y5, Y4, Y4
+	VMOVUPD      Y8, 256(BX)
+	VMOVUPD      Y4, 320(BX)
+	VSUBPD       Y3, Y0, Y0
+	VSUBPD       Y2, Y1, Y1
+	VBROADCASTSD 32(DX), Y2
+	VBROADCASTSD 40(DX), Y3
+	VMULPD       Y2, Y0, Y4
+	VMULPD       Y3, Y1, Y5
+	VSUBPD       Y5, Y4, Y4
+	VMULPD       Y3, Y0, Y0
+	VMULPD       Y2, Y1, Y1
+	VADDPD       Y1, Y0, Y0
+	VMOVUPD      Y4, 384(BX)
+	VMOVUPD      Y0, 448(BX)
+	ADDQ         DI, R11
+	LEAQ         (R11)(R8*2), R12
+	VMOVUPD      (R11), Y0
+	VMOVUPD      64(R11), Y1
+	VMOVUPD      (R11)(R8*1), Y2
+	VMOVUPD      64(R11)(R8*1), Y3
+	VMOVUPD      (R11)(R8*2), Y4
+	VMOVUPD      64(R11)(R8*2), Y5
+	VMOVUPD      (R12)(R8*1), Y6
+	VMOVUPD      64(R12)(R8*1), Y7
+	VADDPD       Y4, Y0, Y8
+	VADDPD       Y5, Y1, Y9
+	VSUBPD       Y4, Y0, Y0
+	VSUBPD       Y5, Y1, Y1
+	VADDPD       Y6, Y2, Y4
+	VADDPD       Y7, Y3, Y5
+	VSUBPD       Y7, Y3, Y3
+	VSUBPD       Y2, Y6, Y2
+	VADDPD       Y4, Y8, Y6
+	VADDPD       Y5, Y9, Y7
+	VMOVUPD      Y6, 512(BX)
+	VMOVUPD      Y7, 576(BX)
+	VADDPD       Y3, Y0, Y6
+	VADDPD       Y2, Y1, Y7
+	VBROADCASTSD 48(DX), Y10
+	VBROADCASTSD 56(DX), Y11
+	VMULPD       Y10, Y6, Y12
+	VMULPD       Y11, Y7, Y13
+	VSUBPD       Y13, Y12, Y12
+	VMULPD       Y11, Y6, Y6
+	VMULPD       Y10, Y7, Y7
+	VADDPD       Y7, Y6, Y6
+	VMOVUPD      Y12, 640(BX)
+	VMOVUPD      Y6, 704(BX)
+	VSUBPD       Y4, Y8, Y4
+	VSUBPD       Y5, Y9, Y5
+	VBROADCASTSD 64(DX), Y6
+	VBROADCASTSD 72(DX), Y7
+	VMULPD       Y6, Y4, Y8
+	VMULPD       Y7, Y5, Y9
+	VSUBPD       Y9, Y8, Y8
+	VMULPD       Y7, Y4, Y4
+	VMULPD       Y6, Y5, Y5
+	VADDPD       Y5, Y4, Y4
+	VMOVUPD      Y8, 768(BX)
+	VMOVUPD      Y4, 832(BX)
+	VSUBPD       Y3, Y0, Y0
+	VSUBPD       Y2, Y1, Y1
+	VBROADCASTSD 80(DX), Y2
+	VBROADCASTSD 88(DX), Y3
+	VMULPD       Y2, Y0, Y4
+	VMULPD       Y3, Y1, Y5
+	VSUBPD       Y5, Y4, Y4
+	VMULPD       Y3, Y0, Y0
+	VMULPD       Y2, Y1, Y1
+	VADDPD       Y1, Y0, Y0
+	VMOVUPD      Y4, 896(BX)
+	VMOVUPD      Y0, 960(BX)
+	ADDQ         DI, R11
+	LEAQ         (R11)(R8*2), R12
+	VMOVUPD      (R11), Y0
+	VMOVUPD      64(R11), Y1
+	VMOVUPD      (R11)(R8*1), Y2
+	VMOVUPD      64(R11)(R8*1), Y3
+	VMOVUPD      (R11)(R8*2), Y4
+	VMOVUPD      64(R11)(R8*2), Y5
+	VMOVUPD      (R12)(R8*1), Y6
+	VMOVUPD      64(R12)(R8*1), Y7
+	VADDPD       Y4, Y0, Y8
+	VADDPD       Y5, Y1, Y9
+	VSUBPD       Y4, Y0, Y0
+	VSUBPD       Y5, Y1, Y1
+	VADDPD       Y6, Y2, Y4
+	VADDPD       Y7, Y3, Y5
+	VSUBPD       Y7, Y3, Y3
+	VSUBPD       Y2, Y6, Y2
+	VADDPD       Y4, Y8, Y6
+	VADDPD       Y5, Y9, Y7
+	VMOVUPD      Y6, 1024(BX)
+	VMOVUPD      Y7, 1088(BX)
+	VADDPD       Y3, Y0, Y6
+	VADDPD       Y2, Y1, Y7
+	VBROADCASTSD 96(DX), Y10
+	VBROADCASTSD 104(DX), Y11
+	VMULPD       Y10, Y6, Y12
+	VMULPD       Y11, Y7, Y13
+	VSUBPD       Y13, Y12, Y12
+	VMULPD       Y11, Y6, Y6
+	VMULPD       Y10, Y7, Y7
+	VADDPD       Y7, Y6, Y6
+	VMOVUPD      Y12, 1152(BX)
+	VMOVUPD      Y6, 1216(BX)
+	VSUBPD       Y4, Y8, Y4
+	VSUBPD       Y5, Y9, Y5
+	VBROADCASTSD 112(DX), Y6
+	VBROADCASTSD 120(DX), Y7
+	VMULPD       Y6, Y4, Y8
+	VMULPD       Y7, Y5, Y9
+	VSUBPD       Y9, Y8, Y8
+	VMULPD       Y7, Y4, Y4
+	VMULPD       Y6, Y5, Y5
+	VADDPD       Y5, Y4, Y4
+	VMOVUPD      Y8, 1280(BX)
+	VMOVUPD      Y4, 1344(BX)
+	VSUBPD       Y3, Y0, Y0
+	VSUBPD       Y2, Y1, Y1
+	VBROADCASTSD 128(DX), Y2
+	VBROADCASTSD 136(DX), Y3
+	VMULPD       Y2, Y0, Y4
+	VMULPD       Y3, Y1, Y5
+	VSUBPD       Y5, Y4, Y4
+	VMULPD       Y3, Y0, Y0
+	VMULPD       Y2, Y1, Y1
+	VADDPD       Y1, Y0, Y0
+	VMOVUPD      Y4, 1408(BX)
+	VMOVUPD      Y0, 1472(BX)
+	ADDQ         DI, R11
+	LEAQ         (R11)(R8*2), R12
+	VMOVUPD      (R11), Y0
+	VMOVUPD      64(R11), Y1
+	VMOVUPD      (R11)(R8*1), Y2
+	VMOVUPD      64(R11)(R8*1), Y3
+	VMOVUPD      (R11)(R8*2), Y4
+	VMOVUPD      64(R11)(R8*2), Y5
+	VMOVUPD      (R12)(R8*1), Y6
+	VMOVUPD      64(R12)(R8*1), Y7
+	VADDPD       Y4, Y0, Y8
+	VADDPD       Y5, Y1, Y9
+	VSUBPD       Y4, Y0, Y0
+	VSUBPD       Y5, Y1, Y1
+	VADDPD       Y6, Y2, Y4
+	VADDPD       Y7, Y3, Y5
+	VSUBPD       Y7, Y3, Y3
+	VSUBPD       Y2, Y6, Y2
+	VADDPD       Y4, Y8, Y6
+	VADDPD       Y5, Y9, Y7
+	VMOVUPD      Y6, 1536(BX)
+	VMOVUPD      Y7, 1600(BX)
+	VADDPD       Y3, Y0, Y6
+	VADDPD       Y2, Y1, Y7
+	VBROADCASTSD 144(DX), Y10
+	VBROADCASTSD 152(DX), Y11
+	VMULPD       Y10, Y6, Y12
+	VMULPD       Y11, Y7, Y13
+	VSUBPD       Y13, Y12, Y12
+	VMULPD       Y11, Y6, Y6
+	VMULPD       Y10, Y7, Y7
+	VADDPD       Y7, Y6, Y6
+	VMOVUPD      Y12, 1664(BX)
+	VMOVUPD      Y6, 1728(BX)
+	VSUBPD       Y4, Y8, Y4
+	VSUBPD       Y5, Y9, Y5
+	VBROADCASTSD 160(DX), Y6
+	VBROADCASTSD 168(DX), Y7
+	VMULPD       Y6, Y4, Y8
+	VMULPD       Y7, Y5, Y9
+	VSUBPD       Y9, Y8, Y8
+	VMULPD       Y7, Y4, Y4
+	VMULPD       Y6, Y5, Y5
+	VADDPD       Y5, Y4, Y4
+	VMOVUPD      Y8, 1792(BX)
+	VMOVUPD      Y4, 1856(BX)
+	VSUBPD       Y3, Y0, Y0
+	VSUBPD       Y2, Y1, Y1
+	VBROADCASTSD 176(DX), Y2
+	VBROADCASTSD 184(DX), Y3
+	VMULPD       Y2, Y0, Y4
+	VMULPD       Y3, Y1, Y5
+	VSUBPD       Y5, Y4, Y4
+	VMULPD       Y3, Y0, Y0
+	VMULPD       Y2, Y1, Y1
+	VADDPD       Y1, Y0, Y0
+	VMOVUPD      Y4, 1920(BX)
+	VMOVUPD      Y0, 1984(BX)
+	MOVQ         AX, R11
+	LEAQ         (R11)(R9*2), R12
+	VMOVUPD      (BX), Y0
+	VMOVUPD      64(BX), Y1
+	VMOVUPD      512(BX), Y2
+	VMOVUPD      576(BX), Y3
+	VMOVUPD      1024(BX), Y4
+	VMOVUPD      1088(BX), Y5
+	VMOVUPD      1536(BX), Y6
+	VMOVUPD      1600(BX), Y7
+	VADDPD       Y4, Y0, Y8
+	VADDPD       Y5, Y1, Y9
+	VSUBPD       Y4, Y0, Y0
+	VSUBPD       Y5, Y1, Y1
+	VADDPD       Y6, Y2, Y4
+	VADDPD       Y7, Y3, Y5
+	VSUBPD       Y7, Y3, Y3
+	VSUBPD       Y2, Y6, Y2
+	VADDPD       Y4, Y8, Y6
+	VADDPD       Y5, Y9, Y7
+	VMOVUPD      Y6, (R11)
+	VMOVUPD      Y7, 64(R11)
+	VADDPD       Y3, Y0, Y6
+	VADDPD       Y2, Y1, Y7
+	VMOVUPD      Y6, (R11)(R9*1)
+	VMOVUPD      Y7, 64(R11)(R9*1)
+	VSUBPD       Y4, Y8, Y4
+	VSUBPD       Y5, Y9, Y5
+	VMOVUPD      Y4, (R11)(R9*2)
+	VMOVUPD      Y5, 64(R11)(R9*2)
+	VSUBPD       Y3, Y0, Y0
+	VSUBPD       Y2, Y1, Y1
+	VMOVUPD      Y0, (R12)(R9*1)
+	VMOVUPD      Y1, 64(R12)(R9*1)
+	ADDQ         SI, R11
+	LEAQ         (R11)(R9*2), R12
+	VMOVUPD      128(BX), Y0
+	VMOVUPD      192(BX), Y1
+	VMOVUPD      640(BX), Y2
+	VMOVUPD      704(BX), Y3
+	VMOVUPD      1152(BX), Y4
+	VMOVUPD      1216(BX), Y5
+	VMOVUPD      1664(BX), Y6
+	VMOVUPD      1728(BX), Y7
+	VADDPD       Y4, Y0, Y8
+	VADDPD       Y5, Y1, Y9
+	VSUBPD       Y4, Y0, Y0
+	VSUBPD       Y5, Y1, Y1
+	VADDPD       Y6, Y2, Y4
+	VADDPD       Y7, Y3, Y5
+	VSUBPD       Y7, Y3, Y3
+	VSUBPD       Y2, Y6, Y2
+	VADDPD       Y4, Y8, Y6
+	VADDPD       Y5, Y9, Y7
+	VMOVUPD      Y6, (R11)
+	VMOVUPD      Y7, 64(R11)
+	VADDPD       Y3, Y0, Y6
+	VADDPD       Y2, Y1, Y7
+	VMOVUPD      Y6, (R11)(R9*1)
+	VMOVUPD      Y7, 64(R11)(R9*1)
+	VSUBPD       Y4, Y8, Y4
+	VSUBPD       Y5, Y9, Y5
+	VMOVUPD      Y4, (R11)(R9*2)
+	VMOVUPD      Y5, 64(R11)(R9*2)
+	VSUBPD       Y3, Y0, Y0
+	VSUBPD       Y2, Y1, Y1
+	VMOVUPD      Y0, (R12)(R9*1)
+	VMOVUPD      Y1, 64(R12)(R9*1)
+	ADDQ         SI, R11
+	LEAQ         (R11)(R9*2), R12
+	VMOVUPD      256(BX), Y0
+	VMOVUPD      320(BX), Y1
+	VMOVUPD      768(BX), Y2
+	VMOVUPD      832(BX), Y3
+	VMOVUPD      1280(BX), Y4
+	VMOVUPD      1344(BX), Y5
+	VMOVUPD      1792(BX), Y6
+	VMOVUPD      1856(BX), Y7
+	VADDPD       Y4, Y0, Y8
+	VADDPD       Y5, Y1, Y9
+	VSUBPD       Y4, Y0, Y0
+	VSUBPD       Y5, Y1, Y1
+	VADDPD       Y6, Y2, Y4
+	VADDPD       Y7, Y3, Y5
+	VSUBPD       Y7, Y3, Y3
+	VSUBPD       Y2, Y6, Y2
+	VADDPD       Y4, Y8, Y6
+	VADDPD       Y5, Y9, Y7
+	VMOVUPD      Y6, (R11)
+	VMOVUPD      Y7, 64(R11)
+	VADDPD       Y3, Y0, Y6
+	VADDPD       Y2, Y1, Y7
+	VMOVUPD      Y6, (R11)(R9*1)
+	VMOVUPD      Y7, 64(R11)(R9*1)
+	VSUBPD       Y4, Y8, Y4
+	VSUBPD       Y5, Y9, Y5
+	VMOVUPD      Y4, (R11)(R9*2)
+	VMOVUPD      Y5, 64(R11)(R9*2)
+	VSUBPD       Y3, Y0, Y0
+	VSUBPD       Y2, Y1, Y1
+	VMOVUPD      Y0, (R12)(R9*1)
+	VMOVUPD      Y1, 64(R12)(R9*1)
+	ADDQ         SI, R11
+	LEAQ         (R11)(R9*2), R12
+	VMOVUPD      384(BX), Y0
+	VMOVUPD      448(BX), Y1
+	VMOVUPD      896(BX), Y2
+	VMOVUPD      960(BX), Y3
+	VMOVUPD      1408(BX), Y4
+	VMOVUPD      1472(BX), Y5
+	VMOVUPD      1920(BX), Y6
+	VMOVUPD      1984(BX), Y7
+	VADDPD       Y4, Y0, Y8
+	VADDPD       Y5, Y1, Y9
+	VSUBPD       Y4, Y0, Y0
+	VSUBPD       Y5, Y1, Y1
+	VADDPD       Y6, Y2, Y4
+	VADDPD       Y7, Y3, Y5
+	VSUBPD       Y7, Y3, Y3
+	VSUBPD       Y2, Y6, Y2
+	VADDPD       Y4, Y8, Y6
+	VADDPD       Y5, Y9, Y7
+	VMOVUPD      Y6, (R11)
+	VMOVUPD      Y7, 64(R11)
+	VADDPD       Y3, Y0, Y6
+	VADDPD       Y2, Y1, Y7
+	VMOVUPD      Y6, (R11)(R9*1)
+	VMOVUPD      Y7, 64(R11)(R9*1)
+	VSUBPD       Y4, Y8, Y4
+	VSUBPD       Y5, Y9, Y5
+	VMOVUPD      Y4, (R11)(R9*2)
+	VMOVUPD      Y5, 64(R11)(R9*2)
+	VSUBPD       Y3, Y0, Y0
+	VSUBPD       Y2, Y1, Y1
+	VMOVUPD      Y0, (R12)(R9*1)
+	VMOVUPD      Y1, 64(R12)(R9*1)
+	ADDQ         $0x20, CX
+	ADDQ         $0x20, AX
+	SUBQ         $0x40, R10
+	TESTQ        $0x00000040, R10
+	JNZ          lastPair44AVX2_k
+	ADDQ         $0x40, CX
+	ADDQ         $0x40, AX
+	TESTQ        R10, R10
+	JNZ          lastPair44AVX2_k
+	VZEROUPPER
+	RET
+
+// func pair42AVX2(y *float64, x *float64, tw *float64, tmp *float64, q int, s int)
+// Requires: AVX
+TEXT ·pair42AVX2(SB), NOSPLIT, $0-48
+	MOVQ   y+0(FP), AX
+	MOVQ   x+8(FP), CX
+	MOVQ   tw+16(FP), DX
+	MOVQ   tmp+24(FP), BX
+	MOVQ   s+40(FP), SI
+	SHLQ   $0x07, SI
+	MOVQ   q+32(FP), R8
+	MOVQ   R8, DI
+	IMULQ  SI, DI
+	IMUL3Q $0x00000002, DI, R9
+	IMUL3Q $0x00000004, SI, R10
+
+pair42AVX2_j:
+	MOVQ SI, R11
+
+pair42AVX2_k:
+	MOVQ         CX, R12
+	LEAQ         (R12)(R9*2), R13
+	VMOVUPD      (R12), Y0
+	VMOVUPD      64(R12), Y1
+	VMOVUPD      (R12)(R9*1), Y2
+	VMOVUPD      64(R12)(R9*1), Y3
+	VMOVUPD      (R12)(R9*2), Y4
+	VMOVUPD      64(R12)(R9*2), Y5
+	VMOVUPD      (R13)(R9*1), Y6
+	VMOVUPD      64(R13)(R9*1), Y7
+	VADDPD       Y4, Y0, Y8
+	VADDPD       Y5, Y1, Y9
+	VSUBPD       Y4, Y0, Y0
+	VSUBPD       Y5, Y1, Y1
+	VADDPD       Y6, Y2, Y4
+	VADDPD       Y7, Y3, Y5
+	VSUBPD       Y7, Y3, Y3
+	VSUBPD       Y2, Y6, Y2
+	VADDPD       Y4, Y8, Y6
+	VADDPD       Y5, Y9, Y7
+	VMOVUPD      Y6, (BX)
+	VMOVUPD      Y7, 64(BX)
+	VADDPD       Y3, Y0, Y6
+	VADDPD       Y2, Y1, Y7
+	VBROADCASTSD (DX), Y10
+	VBROADCASTSD 8(DX), Y11
+	VMULPD       Y10, Y6, Y12
+	VMULPD       Y11, Y7, Y13
+	VSUBPD       Y13, Y12, Y12
+	VMULPD       Y11, Y6, Y6
+	VMULPD       Y10, Y7, Y7
+	VADDPD       Y7, Y6, Y6
+	VMOVUPD      Y12, 128(BX)
+	VMOVUPD      Y6, 192(BX)
+	VSUBPD       Y4, Y8, Y4
+	VSUBPD       Y5, Y9, Y5
+	VBROADCASTSD 16(DX), Y6
+	VBROADCASTSD 24(DX), Y7
+	VMULPD       Y6, Y4, Y8
+	VMULPD       Y7, Y5, Y9
+	VSUBPD       Y9, Y8, Y8
+	VMULPD       Y7, Y4, Y4
+	VMULPD       Y6, Y5, Y5
+	VADDPD       Y5, Y4, Y4
+	VMOVUPD      Y8, 256(BX)
+	VMOVUPD      Y4, 320(BX)
+	VSUBPD       Y3, Y0, Y0
+	VSUBPD       Y2, Y1, Y1
+	VBROADCASTSD 32(DX), Y2
+	VBROADCASTSD 40(DX), Y3
+	VMULPD       Y2, Y0, Y4
+	VMULPD       Y3, Y1, Y5
+	VSUBPD       Y5, Y4, Y4
+	VMULPD       Y3, Y0, Y0
+	VMULPD       Y2, Y1, Y1
+	VADDPD       Y1, Y0, Y0
+	VMOVUPD      Y4, 384(BX)
+	VMOVUPD      Y0, 448(BX)
+	ADDQ         DI, R12
+	LEAQ         (R12)(R9*2), R13
+	VMOVUPD      (R12), Y0
+	VMOVUPD      64(R12), Y1
+	VMOVUPD      (R12)(R9*1), Y2
+	VMOVUPD      64(R12)(R9*1), Y3
+	VMOVUPD      (R12)(R9*2), Y4
+	VMOVUPD      64(R12)(R9*2), Y5
+	VMOVUPD      (R13)(R9*1), Y6
+	VMOVUPD      64(R13)(R9*1), Y7
+	VADDPD       Y4, Y0, Y8
+	VADDPD       Y5, Y1, Y9
+	VSUBPD       Y4, Y0, Y0
+	VSUBPD       Y5, Y1, Y1
+	VADDPD       Y6, Y2, Y4
+	VADDPD       Y7, Y3, Y5
+	VSUBPD       Y7, Y3, Y3
+	VSUBPD       Y2, Y6, Y2
+	VADDPD       Y4, Y8, Y6
+	VADDPD       Y5, Y9, Y7
+	VMOVUPD      Y6, 512(BX)
+	VMOVUPD      Y7, 576(BX)
+	VADDPD       Y3, Y0, Y6
+	VADDPD       Y2, Y1, Y7
+	VBROADCASTSD 48(DX), Y10
+	VBROADCASTSD 56(DX), Y11
+	VMULPD       Y10, Y6, Y12
+	VMULPD       Y11, Y7, Y13
+	VSUBPD       Y13, Y12, Y12
+	VMULPD       Y11, Y6, Y6
+	VMULPD       Y10, Y7, Y7
+	VADDPD       Y7, Y6, Y6
+	VMOVUPD      Y12, 640(BX)
+	VMOVUPD      Y6, 704(BX)
+	VSUBPD       Y4, Y8, Y4
+	VSUBPD       Y5, Y9, Y5
+	VBROADCASTSD 64(DX), Y6
+	VBROADCASTSD 72(DX), Y7
+	VMULPD       Y6, Y4, Y8
+	VMULPD       Y7, Y5, Y9
+	VSUBPD       Y9, Y8, Y8
+	VMULPD       Y7, Y4, Y4
+	VMULPD       Y6, Y5, Y5
+	VADDPD       Y5, Y4, Y4
+	VMOVUPD      Y8, 768(BX)
+	VMOVUPD      Y4, 832(BX)
+	VSUBPD       Y3, Y0, Y0
+	VSUBPD       Y2, Y1, Y1
+	VBROADCASTSD 80(DX), Y2
+	VBROADCASTSD 88(DX), Y3
+	VMULPD       Y2, Y0, Y4
+	VMULPD       Y3, Y1, Y5
+	VSUBPD       Y5, Y4, Y4
+	VMULPD       Y3, Y0, Y0
+	VMULPD       Y2, Y1, Y1
+	VADDPD       Y1, Y0, Y0
+	VMOVUPD      Y4, 896(BX)
+	VMOVUPD      Y0, 960(BX)
+	MOVQ         AX, R12
+	VMOVUPD      (BX), Y0
+	VMOVUPD      64(BX), Y1
+	VMOVUPD      512(BX), Y2
+	VMOVUPD      576(BX), Y3
+	VADDPD       Y2, Y0, Y4
+	VADDPD       Y3, Y1, Y5
+	VMOVUPD      Y4, (R12)
+	VMOVUPD      Y5, 64(R12)
+	VSUBPD       Y2, Y0, Y0
+	VSUBPD       Y3, Y1, Y1
+	VBROADCASTSD 96(DX), Y2
+	VBROADCASTSD 104(DX), Y3
+	VMULPD       Y2, Y0, Y4
+	VMULPD       Y3, Y1, Y5
+	VSUBPD       Y5, Y4, Y4
+	VMULPD       Y3, Y0, Y0
+	VMULPD       Y2, Y1, Y1
+	VADDPD       Y1, Y0, Y0
+	VMOVUPD      Y4, (R12)(R10*1)
+	VMOVUPD      Y0, 64(R12)(R10*1)
+	ADDQ         SI, R12
+	VMOVUPD      128(BX), Y0
+	VMOVUPD      192(BX), Y1
+	VMOVUPD      640(BX), Y2
+	VMOVUPD      704(BX), Y3
+	VADDPD       Y2, Y0, Y4
+	VADDPD       Y3, Y1, Y5
+	VMOVUPD      Y4, (R12)
+	VMOVUPD      Y5, 64(R12)
+	VSUBPD       Y2, Y0, Y0
+	VSUBPD       Y3, Y1, Y1
+	VBROADCASTSD 96(DX), Y2
+	VBROADCASTSD 104(DX), Y3
+	VMULPD       Y2, Y0, Y4
+	VMULPD       Y3, Y1, Y5
+	VSUBPD       Y5, Y4, Y4
+	VMULPD       Y3, Y0, Y0
+	VMULPD       Y2, Y1, Y1
+	VADDPD       Y1, Y0, Y0
+	VMOVUPD      Y4, (R12)(R10*1)
+	VMOVUPD      Y0, 64(R12)(R10*1)
+	ADDQ         SI, R12
+	VMOVUPD      256(BX), Y0
+	VMOVUPD      320(BX), Y1
+	VMOVUPD      768(BX), Y2
+	VMOVUPD      832(BX), Y3
+	VADDPD       Y2, Y0, Y4
+	VADDPD       Y3, Y1, Y5
+	VMOVUPD      Y4, (R12)
+	VMOVUPD      Y5, 64(R12)
+	VSUBPD       Y2, Y0, Y0
+	VSUBPD       Y3, Y1, Y1
+	VBROADCASTSD 96(DX), Y2
+	VBROADCASTSD 104(DX), Y3
+	VMULPD       Y2, Y0, Y4
+	VMULPD       Y3, Y1, Y5
+	VSUBPD       Y5, Y4, Y4
+	VMULPD       Y3, Y0, Y0
+	VMULPD       Y2, Y1, Y1
+	VADDPD       Y1, Y0, Y0
+	VMOVUPD      Y4, (R12)(R10*1)
+	VMOVUPD      Y0, 64(R12)(R10*1)
+	ADDQ         SI, R12
+	VMOVUPD      384(BX), Y0
+	VMOVUPD      448(BX), Y1
+	VMOVUPD      896(BX), Y2
+	VMOVUPD      960(BX), Y3
+	VADDPD       Y2, Y0, Y4
+	VADDPD       Y3, Y1, Y5
+	VMOVUPD      Y4, (R12)
+	VMOVUPD      Y5, 64(R12)
+	VSUBPD       Y2, Y0, Y0
+	VSUBPD       Y3, Y1, Y1
+	VBROADCASTSD 96(DX), Y2
+	VBROADCASTSD 104(DX), Y3
+	VMULPD       Y2, Y0, Y4
+	VMULPD       Y3, Y1, Y5
+	VSUBPD       Y5, Y4, Y4
+	VMULPD       Y3, Y0, Y0
+	VMULPD       Y2, Y1, Y1
+	VADDPD       Y1, Y0, Y0
+	VMOVUPD      Y4, (R12)(R10*1)
+	VMOVUPD      Y0, 64(R12)(R10*1)
+	ADDQ         $0x20, CX
+	ADDQ         $0x20, AX
+	SUBQ         $0x40, R11
+	TESTQ        $0x00000040, R11
+	JNZ          pair42AVX2_k
+	ADDQ         $0x40, CX
+	ADDQ         $0x40, AX
+	TESTQ        R11, R11
+	JNZ          pair42AVX2_k
+	IMUL3Q       $0x00000007, SI, R11
+	ADDQ         R11, AX
+	ADDQ         $0x00000070, DX
+	DECQ         R8
+	JNZ          pair42AVX2_j
+	VZEROUPPER
+	RET
+
+// func lastPair42AVX2(y *float64, x *float64, tw *float64, tmp *float64, s int)
+// Requires: AVX
+TEXT ·lastPair42AVX2(SB), NOSPLIT, $0-40
+	MOVQ   y+0(FP), AX
+	MOVQ   x+8(FP), CX
+	MOVQ   tw+16(FP), DX
+	MOVQ   tmp+24(FP), BX
+	MOVQ   s+32(FP), SI
+	SHLQ   $0x07, SI
+	MOVQ   SI, DI
+	IMUL3Q $0x00000002, DI, R8
+	IMUL3Q $0x00000004, SI, R9
+	MOVQ   SI, R10
+
+lastPair42AVX2_k:
+	MOVQ         CX, R11
+	LEAQ         (R11)(R8*2), R12
+	VMOVUPD      (R11), Y0
+	VMOVUPD      64(R11), Y1
+	VMOVUPD      (R11)(R8*1), Y2
+	VMOVUPD      64(R11)(R8*1), Y3
+	VMOVUPD      (R11)(R8*2), Y4
+	VMOVUPD      64(R11)(R8*2), Y5
+	VMOVUPD      (R12)(R8*1), Y6
+	VMOVUPD      64(R12)(R8*1), Y7
+	VADDPD       Y4, Y0, Y8
+	VADDPD       Y5, Y1, Y9
+	VSUBPD       Y4, Y0, Y0
+	VSUBPD       Y5, Y1, Y1
+	VADDPD       Y6, Y2, Y4
+	VADDPD       Y7, Y3, Y5
+	VSUBPD       Y7, Y3, Y3
+	VSUBPD       Y2, Y6, Y2
+	VADDPD       Y4, Y8, Y6
+	VADDPD       Y5, Y9, Y7
+	VMOVUPD      Y6, (BX)
+	VMOVUPD      Y7, 64(BX)
+	VADDPD       Y3, Y0, Y6
+	VADDPD       Y2, Y1, Y7
+	VBROADCASTSD (DX), Y10
+	VBROADCASTSD 8(DX), Y11
+	VMULPD       Y10, Y6, Y12
+	VMULPD       Y11, Y7, Y13
+	VSUBPD       Y13, Y12, Y12
+	VMULPD       Y11, Y6, Y6
+	VMULPD       Y10, Y7, Y7
+	VADDPD       Y7, Y6, Y6
+	VMOVUPD      Y12, 128(BX)
+	VMOVUPD      Y6, 192(BX)
+	VSUBPD       Y4, Y8, Y4
+	VSUBPD       Y5, Y9, Y5
+	VBROADCASTSD 16(DX), Y6
+	VBROADCASTSD 24(DX), Y7
+	VMULPD       Y6, Y4, Y8
+	VMULPD       Y7, Y5, Y9
+	VSUBPD       Y9, Y8, Y8
+	VMULPD       Y7, Y4, Y4
+	VMULPD       Y6, Y5, Y5
+	VADDPD       Y5, Y4, Y4
+	VMOVUPD      Y8, 256(BX)
+	VMOVUPD      Y4, 320(BX)
+	VSUBPD       Y3, Y0, Y0
+	VSUBPD       Y2, Y1, Y1
+	VBROADCASTSD 32(DX), Y2
+	VBROADCASTSD 40(DX), Y3
+	VMULPD       Y2, Y0, Y4
+	VMULPD       Y3, Y1, Y5
+	VSUBPD       Y5, Y4, Y4
+	VMULPD       Y3, Y0, Y0
+	VMULPD       Y2, Y1, Y1
+	VADDPD       Y1, Y0, Y0
+	VMOVUPD      Y4, 384(BX)
+	VMOVUPD      Y0, 448(BX)
+	ADDQ         DI, R11
+	LEAQ         (R11)(R8*2), R12
+	VMOVUPD      (R11), Y0
+	VMOVUPD      64(R11), Y1
+	VMOVUPD      (R11)(R8*1), Y2
+	VMOVUPD      64(R11)(R8*1), Y3
+	VMOVUPD      (R11)(R8*2), Y4
+	VMOVUPD      64(R11)(R8*2), Y5
+	VMOVUPD      (R12)(R8*1), Y6
+	VMOVUPD      64(R12)(R8*1), Y7
+	VADDPD       Y4, Y0, Y8
+	VADDPD       Y5, Y1, Y9
+	VSUBPD       Y4, Y0, Y0
+	VSUBPD       Y5, Y1, Y1
+	VADDPD       Y6, Y2, Y4
+	VADDPD       Y7, Y3, Y5
+	VSUBPD       Y7, Y3, Y3
+	VSUBPD       Y2, Y6, Y2
+	VADDPD       Y4, Y8, Y6
+	VADDPD       Y5, Y9, Y7
+	VMOVUPD      Y6, 512(BX)
+	VMOVUPD      Y7, 576(BX)
+	VADDPD       Y3, Y0, Y6
+	VADDPD       Y2, Y1, Y7
+	VBROADCASTSD 48(DX), Y10
+	VBROADCASTSD 56(DX), Y11
+	VMULPD       Y10, Y6, Y12
+	VMULPD       Y11, Y7, Y13
+	VSUBPD       Y13, Y12, Y12
+	VMULPD       Y11, Y6, Y6
+	VMULPD       Y10, Y7, Y7
+	VADDPD       Y7, Y6, Y6
+	VMOVUPD      Y12, 640(BX)
+	VMOVUPD      Y6, 704(BX)
+	VSUBPD       Y4, Y8, Y4
+	VSUBPD       Y5, Y9, Y5
+	VBROADCASTSD 64(DX), Y6
+	VBROADCASTSD 72(DX), Y7
+	VMULPD       Y6, Y4, Y8
+	VMULPD       Y7, Y5, Y9
+	VSUBPD       Y9, Y8, Y8
+	VMULPD       Y7, Y4, Y4
+	VMULPD       Y6, Y5, Y5
+	VADDPD       Y5, Y4, Y4
+	VMOVUPD      Y8, 768(BX)
+	VMOVUPD      Y4, 832(BX)
+	VSUBPD       Y3, Y0, Y0
+	VSUBPD       Y2, Y1, Y1
+	VBROADCASTSD 80(DX), Y2
+	VBROADCASTSD 88(DX), Y3
+	VMULPD       Y2, Y0, Y4
+	VMULPD       Y3, Y1, Y5
+	VSUBPD       Y5, Y4, Y4
+	VMULPD       Y3, Y0, Y0
+	VMULPD       Y2, Y1, Y1
+	VADDPD       Y1, Y0, Y0
+	VMOVUPD      Y4, 896(BX)
+	VMOVUPD      Y0, 960(BX)
+	MOVQ         AX, R11
+	VMOVUPD      (BX), Y0
+	VMOVUPD      64(BX), Y1
+	VMOVUPD      512(BX), Y2
+	VMOVUPD      576(BX), Y3
+	VADDPD       Y2, Y0, Y4
+	VADDPD       Y3, Y1, Y5
+	VMOVUPD      Y4, (R11)
+	VMOVUPD      Y5, 64(R11)
+	VSUBPD       Y2, Y0, Y0
+	VSUBPD       Y3, Y1, Y1
+	VMOVUPD      Y0, (R11)(R9*1)
+	VMOVUPD      Y1, 64(R11)(R9*1)
+	ADDQ         SI, R11
+	VMOVUPD      128(BX), Y0
+	VMOVUPD      192(BX), Y1
+	VMOVUPD      640(BX), Y2
+	VMOVUPD      704(BX), Y3
+	VADDPD       Y2, Y0, Y4
+	VADDPD       Y3, Y1, Y5
+	VMOVUPD      Y4, (R11)
+	VMOVUPD      Y5, 64(R11)
+	VSUBPD       Y2, Y0, Y0
+	VSUBPD       Y3, Y1, Y1
+	VMOVUPD      Y0, (R11)(R9*1)
+	VMOVUPD      Y1, 64(R11)(R9*1)
+	ADDQ         SI, R11
+	VMOVUPD      256(BX), Y0
+	VMOVUPD      320(BX), Y1
+	VMOVUPD      768(BX), Y2
+	VMOVUPD      832(BX), Y3
+	VADDPD       Y2, Y0, Y4
+	VADDPD       Y3, Y1, Y5
+	VMOVUPD      Y4, (R11)
+	VMOVUPD      Y5, 64(R11)
+	VSUBPD       Y2, Y0, Y0
+	VSUBPD       Y3, Y1, Y1
+	VMOVUPD      Y0, (R11)(R9*1)
+	VMOVUPD      Y1, 64(R11)(R9*1)
+	ADDQ         SI, R11
+	VMOVUPD      384(BX), Y0
+	VMOVUPD      448(BX), Y1
+	VMOVUPD      896(BX), Y2
+	VMOVUPD      960(BX), Y3
+	VADDPD       Y2, Y0, Y4
+	VADDPD       Y3, Y1, Y5
+	VMOVUPD      Y4, (R11)
+	VMOVUPD      Y5, 64(R11)
+	VSUBPD       Y2, Y0, Y0
+	VSUBPD       Y3, Y1, Y1
+	VMOVUPD      Y0, (R11)(R9*1)
+	VMOVUPD      Y1, 64(R11)(R9*1)
+	ADDQ         $0x20, CX
+	ADDQ         $0x20, AX
+	SUBQ         $0x40, R10
+	TESTQ        $0x00000040, R10
+	JNZ          lastPair42AVX2_k
+	ADDQ         $0x40, CX
+	ADDQ         $0x40, AX
+	TESTQ        R10, R10
+	JNZ          lastPair42AVX2_k
+	VZEROUPPER
+	RET
+
+// func pair43AVX2(y *float64, x *float64, tw *float64, tmp *float64, q int, s int)
+// Requires: AVX
+TEXT ·pair43AVX2(SB), NOSPLIT, $0-48
+	MOVQ   y+0(FP), AX
+	MOVQ   x+8(FP), CX
+	MOVQ   tw+16(FP), DX
+	MOVQ   tmp+24(FP), BX
+	MOVQ   s+40(FP), SI
+	SHLQ   $0x07, SI
+	MOVQ   q+32(FP), R8
+	MOVQ   R8, DI
+	IMULQ  SI, DI
+	IMUL3Q $0x00000003, DI, R9
+	IMUL3Q $0x00000004, SI, R10
+
+pair43AVX2_j:
+	MOVQ SI, R11
+
+pair43AVX2_k:
+	MOVQ         CX, R12
+	LEAQ         (R12)(R9*2), R13
+	VMOVUPD      (R12), Y0
+	VMOVUPD      64(R12), Y1
+	VMOVUPD      (R12)(R9*1), Y2
+	VMOVUPD      64(R12)(R9*1), Y3
+	VMOVUPD      (R12)(R9*2), Y4
+	VMOVUPD      64(R12)(R9*2), Y5
+	VMOVUPD      (R13)(R9*1), Y6
+	VMOVUPD      64(R13)(R9*1), Y7
+	VADDPD       Y4, Y0, Y8
+	VADDPD       Y5, Y1, Y9
+	VSUBPD       Y4, Y0, Y0
+	VSUBPD       Y5, Y1, Y1
+	VADDPD       Y6, Y2, Y4
+	VADDPD       Y7, Y3, Y5
+	VSUBPD       Y7, Y3, Y3
+	VSUBPD       Y2, Y6, Y2
+	VADDPD       Y4, Y8, Y6
+	VADDPD       Y5, Y9, Y7
+	VMOVUPD      Y6, (BX)
+	VMOVUPD      Y7, 64(BX)
+	VADDPD       Y3, Y0, Y6
+	VADDPD       Y2, Y1, Y7
+	VBROADCASTSD (DX), Y10
+	VBROADCASTSD 8(DX), Y11
+	VMULPD       Y10, Y6, Y12
+	VMULPD       Y11, Y7, Y13
+	VSUBPD       Y13, Y12, Y12
+	VMULPD       Y11, Y6, Y6
+	VMULPD       Y10, Y7, Y7
+	VADDPD       Y7, Y6, Y6
+	VMOVUPD      Y12, 128(BX)
+	VMOVUPD      Y6, 192(BX)
+	VSUBPD       Y4, Y8, Y4
+	VSUBPD       Y5, Y9, Y5
+	VBROADCASTSD 16(DX), Y6
+	VBROADCASTSD 24(DX), Y7
+	VMULPD       Y6, Y4, Y8
+	VMULPD       Y7, Y5, Y9
+	VSUBPD       Y9, Y8, Y8
+	VMULPD       Y7, Y4, Y4
+	VMULPD       Y6, Y5, Y5
+	VADDPD       Y5, Y4, Y4
+	VMOVUPD      Y8, 256(BX)
+	VMOVUPD      Y4, 320(BX)
+	VSUBPD       Y3, Y0, Y0
+	VSUBPD       Y2, Y1, Y1
+	VBROADCASTSD 32(DX), Y2
+	VBROADCASTSD 40(DX), Y3
+	VMULPD       Y2, Y0, Y4
+	VMULPD       Y3, Y1, Y5
+	VSUBPD       Y5, Y4, Y4
+	VMULPD       Y3, Y0, Y0
+	VMULPD       Y2, Y1, Y1
+	VADDPD       Y1, Y0, Y0
+	VMOVUPD      Y4, 384(BX)
+	VMOVUPD      Y0, 448(BX)
+	ADDQ         DI, R12
+	LEAQ         (R12)(R9*2), R13
+	VMOVUPD      (R12), Y0
+	VMOVUPD      64(R12), Y1
+	VMOVUPD      (R12)(R9*1), Y2
+	VMOVUPD      64(R12)(R9*1), Y3
+	VMOVUPD      (R12)(R9*2), Y4
+	VMOVUPD      64(R12)(R9*2), Y5
+	VMOVUPD      (R13)(R9*1), Y6
+	VMOVUPD      64(R13)(R9*1), Y7
+	VADDPD       Y4, Y0, Y8
+	VADDPD       Y5, Y1, Y9
+	VSUBPD       Y4, Y0, Y0
+	VSUBPD       Y5, Y1, Y1
+	VADDPD       Y6, Y2, Y4
+	VADDPD       Y7, Y3, Y5
+	VSUBPD       Y7, Y3, Y3
+	VSUBPD       Y2, Y6, Y2
+	VADDPD       Y4, Y8, Y6
+	VADDPD       Y5, Y9, Y7
+	VMOVUPD      Y6, 512(BX)
+	VMOVUPD      Y7, 576(BX)
+	VADDPD       Y3, Y0, Y6
+	VADDPD       Y2, Y1, Y7
+	VBROADCASTSD 48(DX), Y10
+	VBROADCASTSD 56(DX), Y11
+	VMULPD       Y10, Y6, Y12
+	VMULPD       Y11, Y7, Y13
+	VSUBPD       Y13, Y12, Y12
+	VMULPD       Y11, Y6, Y6
+	VMULPD       Y10, Y7, Y7
+	VADDPD       Y7, Y6, Y6
+	VMOVUPD      Y12, 640(BX)
+	VMOVUPD      Y6, 704(BX)
+	VSUBPD       Y4, Y8, Y4
+	VSUBPD       Y5, Y9, Y5
+	VBROADCASTSD 64(DX), Y6
+	VBROADCASTSD 72(DX), Y7
+	VMULPD       Y6, Y4, Y8
+	VMULPD       Y7, Y5, Y9
+	VSUBPD       Y9, Y8, Y8
+	VMULPD       Y7, Y4, Y4
+	VMULPD       Y6, Y5, Y5
+	VADDPD       Y5, Y4, Y4
+	VMOVUPD      Y8, 768(BX)
+	VMOVUPD      Y4, 832(BX)
+	VSUBPD       Y3, Y0, Y0
+	VSUBPD       Y2, Y1, Y1
+	VBROADCASTSD 80(DX), Y2
+	VBROADCASTSD 88(DX), Y3
+	VMULPD       Y2, Y0, Y4
+	VMULPD       Y3, Y1, Y5
+	VSUBPD       Y5, Y4, Y4
+	VMULPD       Y3, Y0, Y0
+	VMULPD       Y2, Y1, Y1
+	VADDPD       Y1, Y0, Y0
+	VMOVUPD      Y4, 896(BX)
+	VMOVUPD      Y0, 960(BX)
+	ADDQ         DI, R12
+	LEAQ         (R12)(R9*2), R13
+	VMOVUPD      (R12), Y0
+	VMOVUPD      64(R12), Y1
+	VMOVUPD      (R12)(R9*1), Y2
+	VMOVUPD      64(R12)(R9*1), Y3
+	VMOVUPD      (R12)(R9*2), Y4
+	VMOVUPD      64(R12)(R9*2), Y5
+	VMOVUPD      (R13)(R9*1), Y6
+	VMOVUPD      64(R13)(R9*1), Y7
+	VADDPD       Y4, Y0, Y8
+	VADDPD       Y5, Y1, Y9
+	VSUBPD       Y4, Y0, Y0
+	VSUBPD       Y5, Y1, Y1
+	VADDPD       Y6, Y2, Y4
+	VADDPD       Y7, Y3, Y5
+	VSUBPD       Y7, Y3, Y3
+	VSUBPD       Y2, Y6, Y2
+	VADDPD       Y4, Y8, Y6
+	VADDPD       Y5, Y9, Y7
+	VMOVUPD      Y6, 1024(BX)
+	VMOVUPD      Y7, 1088(BX)
+	VADDPD       Y3, Y0, Y6
+	VADDPD       Y2, Y1, Y7
+	VBROADCASTSD 96(DX), Y10
+	VBROADCASTSD 104(DX), Y11
+	VMULPD       Y10, Y6, Y12
+	VMULPD       Y11, Y7, Y13
+	VSUBPD       Y13, Y12, Y12
+	VMULPD       Y11, Y6, Y6
+	VMULPD       Y10, Y7, Y7
+	VADDPD       Y7, Y6, Y6
+	VMOVUPD      Y12, 1152(BX)
+	VMOVUPD      Y6, 1216(BX)
+	VSUBPD       Y4, Y8, Y4
+	VSUBPD       Y5, Y9, Y5
+	VBROADCASTSD 112(DX), Y6
+	VBROADCASTSD 120(DX), Y7
+	VMULPD       Y6, Y4, Y8
+	VMULPD       Y7, Y5, Y9
+	VSUBPD       Y9, Y8, Y8
+	VMULPD       Y7, Y4, Y4
+	VMULPD       Y6, Y5, Y5
+	VADDPD       Y5, Y4, Y4
+	VMOVUPD      Y8, 1280(BX)
+	VMOVUPD      Y4, 1344(BX)
+	VSUBPD       Y3, Y0, Y0
+	VSUBPD       Y2, Y1, Y1
+	VBROADCASTSD 128(DX), Y2
+	VBROADCASTSD 136(DX), Y3
+	VMULPD       Y2, Y0, Y4
+	VMULPD       Y3, Y1, Y5
+	VSUBPD       Y5, Y4, Y4
+	VMULPD       Y3, Y0, Y0
+	VMULPD       Y2, Y1, Y1
+	VADDPD       Y1, Y0, Y0
+	VMOVUPD      Y4, 1408(BX)
+	VMOVUPD      Y0, 1472(BX)
+	MOVQ         AX, R12
+	VMOVUPD      (BX), Y0
+	VMOVUPD      64(BX), Y1
+	VMOVUPD      512(BX), Y2
+	VMOVUPD      576(BX), Y3
+	VMOVUPD      1024(BX), Y4
+	VMOVUPD      1088(BX), Y5
+	VADDPD       Y4, Y2, Y6
+	VADDPD       Y5, Y3, Y7
+	VSUBPD       Y5, Y3, Y3
+	VSUBPD       Y2, Y4, Y2
+	VBROADCASTSD c3febb67ae8584caa<>+0(SB), Y4
+	VMULPD       Y4, Y3, Y3
+	VBROADCASTSD c3febb67ae8584caa<>+0(SB), Y4
+	VMULPD       Y4, Y2, Y2
+	VADDPD       Y6, Y0, Y4
+	VADDPD       Y7, Y1, Y5
+	VMOVUPD      Y4, (R12)
+	VMOVUPD      Y5, 64(R12)
+	VBROADCASTSD c3fe0000000000000<>+0(SB), Y4
+	VMULPD       Y4, Y6, Y4
+	VSUBPD       Y4, Y0, Y0
+	VBROADCASTSD c3fe0000000000000<>+0(SB), Y4
+	VMULPD       Y4, Y7, Y4
+	VSUBPD       Y4, Y1, Y1
+	VADDPD       Y3, Y0, Y4
+	VADDPD       Y2, Y1, Y5
+	VBROADCASTSD 144(DX), Y6
+	VBROADCASTSD 152(DX), Y7
+	VMULPD       Y6, Y4, Y8
+	VMULPD       Y7, Y5, Y9
+	VSUBPD       Y9, Y8, Y8
+	VMULPD       Y7, Y4, Y4
+	VMULPD       Y6, Y5, Y5
+	VADDPD       Y5, Y4, Y4
+	VMOVUPD      Y8, (R12)(R10*1)
+	VMOVUPD      Y4, 64(R12)(R10*1)
+	VSUBPD       Y3, Y0, Y0
+	VSUBPD       Y2, Y1, Y1
+	VBROADCASTSD 160(DX), Y2
+	VBROADCASTSD 168(DX), Y3
+	VMULPD       Y2, Y0, Y4
+	VMULPD       Y3, Y1, Y5
+	VSUBPD       Y5, Y4, Y4
+	VMULPD       Y3, Y0, Y0
+	VMULPD       Y2, Y1, Y1
+	VADDPD       Y1, Y0, Y0
+	VMOVUPD      Y4, (R12)(R10*2)
+	VMOVUPD      Y0, 64(R12)(R10*2)
+	ADDQ         SI, R12
+	VMOVUPD      128(BX), Y0
+	VMOVUPD      192(BX), Y1
+	VMOVUPD      640(BX), Y2
+	VMOVUPD      704(BX), Y3
+	VMOVUPD      1152(BX), Y4
+	VMOVUPD      1216(BX), Y5
+	VADDPD       Y4, Y2, Y6
+	VADDPD       Y5, Y3, Y7
+	VSUBPD       Y5, Y3, Y3
+	VSUBPD       Y2, Y4, Y2
+	VBROADCASTSD c3febb67ae8584caa<>+0(SB), Y4
+	VMULPD       Y4, Y3, Y3
+	VBROADCASTSD c3febb67ae8584caa<>+0(SB), Y4
+	VMULPD       Y4, Y2, Y2
+	VADDPD       Y6, Y0, Y4
+	VADDPD       Y7, Y1, Y5
+	VMOVUPD      Y4, (R12)
+	VMOVUPD      Y5, 64(R12)
+	VBROADCASTSD c3fe0000000000000<>+0(SB), Y4
+	VMULPD       Y4, Y6, Y4
+	VSUBPD       Y4, Y0, Y0
+	VBROADCASTSD c3fe0000000000000<>+0(SB), Y4
+	VMULPD       Y4, Y7, Y4
+	VSUBPD       Y4, Y1, Y1
+	VADDPD       Y3, Y0, Y4
+	VADDPD       Y2, Y1, Y5
+	VBROADCASTSD 144(DX), Y6
+	VBROADCASTSD 152(DX), Y7
+	VMULPD       Y6, Y4, Y8
+	VMULPD       Y7, Y5, Y9
+	VSUBPD       Y9, Y8, Y8
+	VMULPD       Y7, Y4, Y4
+	VMULPD       Y6, Y5, Y5
+	VADDPD       Y5, Y4, Y4
+	VMOVUPD      Y8, (R12)(R10*1)
+	VMOVUPD      Y4, 64(R12)(R10*1)
+	VSUBPD       Y3, Y0, Y0
+	VSUBPD       Y2, Y1, Y1
+	VBROADCASTSD 160(DX), Y2
+	VBROADCASTSD 168(DX), Y3
+	VMULPD       Y2, Y0, Y4
+	VMULPD       Y3, Y1, Y5
+	VSUBPD       Y5, Y4, Y4
+	VMULPD       Y3, Y0, Y0
+	VMULPD       Y2, Y1, Y1
+	VADDPD       Y1, Y0, Y0
+	VMOVUPD      Y4, (R12)(R10*2)
+	VMOVUPD      Y0, 64(R12)(R10*2)
+	ADDQ         SI, R12
+	VMOVUPD      256(BX), Y0
+	VMOVUPD      320(BX), Y1
+	VMOVUPD      768(BX), Y2
+	VMOVUPD      832(BX), Y3
+	VMOVUPD      1280(BX), Y4
+	VMOVUPD      1344(BX), Y5
+	VADDPD       Y4, Y2, Y6
+	VADDPD       Y5, Y3, Y7
+	VSUBPD       Y5, Y3, Y3
+	VSUBPD       Y2, Y4, Y2
+	VBROADCASTSD c3febb67ae8584caa<>+0(SB), Y4
+	VMULPD       Y4, Y3, Y3
+	VBROADCASTSD c3febb67ae8584caa<>+0(SB), Y4
+	VMULPD       Y4, Y2, Y2
+	VADDPD       Y6, Y0, Y4
+	VADDPD       Y7, Y1, Y5
+	VMOVUPD      Y4, (R12)
+	VMOVUPD      Y5, 64(R12)
+	VBROADCASTSD c3fe0000000000000<>+0(SB), Y4
+	VMULPD       Y4, Y6, Y4
+	VSUBPD       Y4, Y0, Y0
+	VBROADCASTSD c3fe0000000000000<>+0(SB), Y4
+	VMULPD       Y4, Y7, Y4
+	VSUBPD       Y4, Y1, Y1
+	VADDPD       Y3, Y0, Y4
+	VADDPD       Y2, Y1, Y5
+	VBROADCASTSD 144(DX), Y6
+	VBROADCASTSD 152(DX), Y7
+	VMULPD       Y6, Y4, Y8
+	VMULPD       Y7, Y5, Y9
+	VSUBPD       Y9, Y8, Y8
+	VMULPD       Y7, Y4, Y4
+	VMULPD       Y6, Y5, Y5
+	VADDPD       Y5, Y4, Y4
+	VMOVUPD      Y8, (R12)(R10*1)
+	VMOVUPD      Y4, 64(R12)(R10*1)
+	VSUBPD       Y3, Y0, Y0
+	VSUBPD       Y2, Y1, Y1
+	VBROADCASTSD 160(DX), Y2
+	VBROADCASTSD 168(DX), Y3
+	VMULPD       Y2, Y0, Y4
+	VMULPD       Y3, Y1, Y5
+	VSUBPD       Y5, Y4, Y4
+	VMULPD       Y3, Y0, Y0
+	VMULPD       Y2, Y1, Y1
+	VADDPD       Y1, Y0, Y0
+	VMOVUPD      Y4, (R12)(R10*2)
+	VMOVUPD      Y0, 64(R12)(R10*2)
+	ADDQ         SI, R12
+	VMOVUPD      384(BX), Y0
+	VMOVUPD      448(BX), Y1
+	VMOVUPD      896(BX), Y2
+	VMOVUPD      960(BX), Y3
+	VMOVUPD      1408(BX), Y4
+	VMOVUPD      1472(BX), Y5
+	VADDPD       Y4, Y2, Y6
+	VADDPD       Y5, Y3, Y7
+	VSUBPD       Y5, Y3, Y3
+	VSUBPD       Y2, Y4, Y2
+	VBROADCASTSD c3febb67ae8584caa<>+0(SB), Y4
+	VMULPD       Y4, Y3, Y3
+	VBROADCASTSD c3febb67ae8584caa<>+0(SB), Y4
+	VMULPD       Y4, Y2, Y2
+	VADDPD       Y6, Y0, Y4
+	VADDPD       Y7, Y1, Y5
+	VMOVUPD      Y4, (R12)
+	VMOVUPD      Y5, 64(R12)
+	VBROADCASTSD c3fe0000000000000<>+0(SB), Y4
+	VMULPD       Y4, Y6, Y4
+	VSUBPD       Y4, Y0, Y0
+	VBROADCASTSD c3fe0000000000000<>+0(SB), Y4
+	VMULPD       Y4, Y7, Y4
+	VSUBPD       Y4, Y1, Y1
+	VADDPD       Y3, Y0, Y4
+	VADDPD       Y2, Y1, Y5
+	VBROADCASTSD 144(DX), Y6
+	VBROADCASTSD 152(DX), Y7
+	VMULPD       Y6, Y4, Y8
+	VMULPD       Y7, Y5, Y9
+	VSUBPD       Y9, Y8, Y8
+	VMULPD       Y7, Y4, Y4
+	VMULPD       Y6, Y5, Y5
+	VADDPD       Y5, Y4, Y4
+	VMOVUPD      Y8, (R12)(R10*1)
+	VMOVUPD      Y4, 64(R12)(R10*1)
+	VSUBPD       Y3, Y0, Y0
+	VSUBPD       Y2, Y1, Y1
+	VBROADCASTSD 160(DX), Y2
+	VBROADCASTSD 168(DX), Y3
+	VMULPD       Y2, Y0, Y4
+	VMULPD       Y3, Y1, Y5
+	VSUBPD       Y5, Y4, Y4
+	VMULPD       Y3, Y0, Y0
+	VMULPD       Y2, Y1, Y1
+	VADDPD       Y1, Y0, Y0
+	VMOVUPD      Y4, (R12)(R10*2)
+	VMOVUPD      Y0, 64(R12)(R10*2)
+	ADDQ         $0x20, CX
+	ADDQ         $0x20, AX
+	SUBQ         $0x40, R11
+	TESTQ        $0x00000040, R11
+	JNZ          pair43AVX2_k
+	ADDQ         $0x40, CX
+	ADDQ         $0x40, AX
+	TESTQ        R11, R11
+	JNZ          pair43AVX2_k
+	IMUL3Q       $0x0000000b, SI, R11
+	ADDQ         R11, AX
+	ADDQ         $0x000000b0, DX
+	DECQ         R8
+	JNZ          pair43AVX2_j
+	VZEROUPPER
+	RET
+
+// func lastPair43AVX2(y *float64, x *float64, tw *float64, tmp *float64, s int)
+// Requires: AVX
+TEXT ·lastPair43AVX2(SB), NOSPLIT, $0-40
+	MOVQ   y+0(FP), AX
+	MOVQ   x+8(FP), CX
+	MOVQ   tw+16(FP), DX
+	MOVQ   tmp+24(FP), BX
+	MOVQ   s+32(FP), SI
+	SHLQ   $0x07, SI
+	MOVQ   SI, DI
+	IMUL3Q $0x00000003, DI, R8
+	IMUL3Q $0x00000004, SI, R9
+	MOVQ   SI, R10
+
+lastPair43AVX2_k:
+	MOVQ         CX, R11
+	LEAQ         (R11)(R8*2), R12
+	VMOVUPD      (R11), Y0
+	VMOVUPD      64(R11), Y1
+	VMOVUPD      (R11)(R8*1), Y2
+	VMOVUPD      64(R11)(R8*1), Y3
+	VMOVUPD      (R11)(R8*2), Y4
+	VMOVUPD      64(R11)(R8*2), Y5
+	VMOVUPD      (R12)(R8*1), Y6
+	VMOVUPD      64(R12)(R8*1), Y7
+	VADDPD       Y4, Y0, Y8
+	VADDPD       Y5, Y1, Y9
+	VSUBPD       Y4, Y0, Y0
+	VSUBPD       Y5, Y1, Y1
+	VADDPD       Y6, Y2, Y4
+	VADDPD       Y7, Y3, Y5
+	VSUBPD       Y7, Y3, Y3
+	VSUBPD       Y2, Y6, Y2
+	VADDPD       Y4, Y8, Y6
+	VADDPD       Y5, Y9, Y7
+	VMOVUPD      Y6, (BX)
+	VMOVUPD      Y7, 64(BX)
+	VADDPD       Y3, Y0, Y6
+	VADDPD       Y2, Y1, Y7
+	VBROADCASTSD (DX), Y10
+	VBROADCASTSD 8(DX), Y11
+	VMULPD       Y10, Y6, Y12
+	VMULPD       Y11, Y7, Y13
+	VSUBPD       Y13, Y12, Y12
+	VMULPD       Y11, Y6, Y6
+	VMULPD       Y10, Y7, Y7
+	VADDPD       Y7, Y6, Y6
+	VMOVUPD      Y12, 128(BX)
+	VMOVUPD      Y6, 192(BX)
+	VSUBPD       Y4, Y8, Y4
+	VSUBPD       Y5, Y9, Y5
+	VBROADCASTSD 16(DX), Y6
+	VBROADCASTSD 24(DX), Y7
+	VMULPD       Y6, Y4, Y8
+	VMULPD       Y7, Y5, Y9
+	VSUBPD       Y9, Y8, Y8
+	VMULPD       Y7, Y4, Y4
+	VMULPD       Y6, Y5, Y5
+	VADDPD       Y5, Y4, Y4
+	VMOVUPD      Y8, 256(BX)
+	VMOVUPD      Y4, 320(BX)
+	VSUBPD       Y3, Y0, Y0
+	VSUBPD       Y2, Y1, Y1
+	VBROADCASTSD 32(DX), Y2
+	VBROADCASTSD 40(DX), Y3
+	VMULPD       Y2, Y0, Y4
+	VMULPD       Y3, Y1, Y5
+	VSUBPD       Y5, Y4, Y4
+	VMULPD       Y3, Y0, Y0
+	VMULPD       Y2, Y1, Y1
+	VADDPD       Y1, Y0, Y0
+	VMOVUPD      Y4, 384(BX)
+	VMOVUPD      Y0, 448(BX)
+	ADDQ         DI, R11
+	LEAQ         (R11)(R8*2), R12
+	VMOVUPD      (R11), Y0
+	VMOVUPD      64(R11), Y1
+	VMOVUPD      (R11)(R8*1), Y2
+	VMOVUPD      64(R11)(R8*1), Y3
+	VMOVUPD      (R11)(R8*2), Y4
+	VMOVUPD      64(R11)(R8*2), Y5
+	VMOVUPD      (R12)(R8*1), Y6
+	VMOVUPD      64(R12)(R8*1), Y7
+	VADDPD       Y4, Y0, Y8
+	VADDPD       Y5, Y1, Y9
+	VSUBPD       Y4, Y0, Y0
+	VSUBPD       Y5, Y1, Y1
+	VADDPD       Y6, Y2, Y4
+	VADDPD       Y7, Y3, Y5
+	VSUBPD       Y7, Y3, Y3
+	VSUBPD       Y2, Y6, Y2
+	VADDPD       Y4, Y8, Y6
+	VADDPD       Y5, Y9, Y7
+	VMOVUPD      Y6, 512(BX)
+	VMOVUPD      Y7, 576(BX)
+	VADDPD       Y3, Y0, Y6
+	VADDPD       Y2, Y1, Y7
+	VBROADCASTSD 48(DX), Y10
+	VBROADCASTSD 56(DX), Y11
+	VMULPD       Y10, Y6, Y12
+	VMULPD       Y11, Y7, Y13
+	VSUBPD       Y13, Y12, Y12
+	VMULPD       Y11, Y6, Y6
+	VMULPD       Y10, Y7, Y7
+	VADDPD       Y7, Y6, Y6
+	VMOVUPD      Y12, 640(BX)
+	VMOVUPD      Y6, 704(BX)
+	VSUBPD       Y4, Y8, Y4
+	VSUBPD       Y5, Y9, Y5
+	VBROADCASTSD 64(DX), Y6
+	VBROADCASTSD 72(DX), Y7
+	VMULPD       Y6, Y4, Y8
+	VMULPD       Y7, Y5, Y9
+	VSUBPD       Y9, Y8, Y8
+	VMULPD       Y7, Y4, Y4
+	VMULPD       Y6, Y5, Y5
+	VADDPD       Y5, Y4, Y4
+	VMOVUPD      Y8, 768(BX)
+	VMOVUPD      Y4, 832(BX)
+	VSUBPD       Y3, Y0, Y0
+	VSUBPD       Y2, Y1, Y1
+	VBROADCASTSD 80(DX), Y2
+	VBROADCASTSD 88(DX), Y3
+	VMULPD       Y2, Y0, Y4
+	VMULPD       Y3, Y1, Y5
+	VSUBPD       Y5, Y4, Y4
+	VMULPD       Y3, Y0, Y0
+	VMULPD       Y2, Y1, Y1
+	VADDPD       Y1, Y0, Y0
+	VMOVUPD      Y4, 896(BX)
+	VMOVUPD      Y0, 960(BX)
+	ADDQ         DI, R11
+	LEAQ         (R11)(R8*2), R12
+	VMOVUPD      (R11), Y0
+	VMOVUPD      64(R11), Y1
+	VMOVUPD      (R11)(R8*1), Y2
+	VMOVUPD      64(R11)(R8*1), Y3
+	VMOVUPD      (R11)(R8*2), Y4
+	VMOVUPD      64(R11)(R8*2), Y5
+	VMOVUPD      (R12)(R8*1), Y6
+	VMOVUPD      64(R12)(R8*1), Y7
+	VADDPD       Y4, Y0, Y8
+	VADDPD       Y5, Y1, Y9
+	VSUBPD       Y4, Y0, Y0
+	VSUBPD       Y5, Y1, Y1
+	VADDPD       Y6, Y2, Y4
+	VADDPD       Y7, Y3, Y5
+	VSUBPD       Y7, Y3, Y3
+	VSUBPD       Y2, Y6, Y2
+	VADDPD       Y4, Y8, Y6
+	VADDPD       Y5, Y9, Y7
+	VMOVUPD      Y6, 1024(BX)
+	VMOVUPD      Y7, 1088(BX)
+	VADDPD       Y3, Y0, Y6
+	VADDPD       Y2, Y1, Y7
+	VBROADCASTSD 96(DX), Y10
+	VBROADCASTSD 104(DX), Y11
+	VMULPD       Y10, Y6, Y12
+	VMULPD       Y11, Y7, Y13
+	VSUBPD       Y13, Y12, Y12
+	VMULPD       Y11, Y6, Y6
+	VMULPD       Y10, Y7, Y7
+	VADDPD       Y7, Y6, Y6
+	VMOVUPD      Y12, 1152(BX)
+	VMOVUPD      Y6, 1216(BX)
+	VSUBPD       Y4, Y8, Y4
+	VSUBPD       Y5, Y9, Y5
+	VBROADCASTSD 112(DX), Y6
+	VBROADCASTSD 120(DX), Y7
+	VMULPD       Y6, Y4, Y8
+	VMULPD       Y7, Y5, Y9
+	VSUBPD       Y9, Y8, Y8
+	VMULPD       Y7, Y4, Y4
+	VMULPD       Y6, Y5, Y5
+	VADDPD       Y5, Y4, Y4
+	VMOVUPD      Y8, 1280(BX)
+	VMOVUPD      Y4, 1344(BX)
+	VSUBPD       Y3, Y0, Y0
+	VSUBPD       Y2, Y1, Y1
+	VBROADCASTSD 128(DX), Y2
+	VBROADCASTSD 136(DX), Y3
+	VMULPD       Y2, Y0, Y4
+	VMULPD       Y3, Y1, Y5
+	VSUBPD       Y5, Y4, Y4
+	VMULPD       Y3, Y0, Y0
+	VMULPD       Y2, Y1, Y1
+	VADDPD       Y1, Y0, Y0
+	VMOVUPD      Y4, 1408(BX)
+	VMOVUPD      Y0, 1472(BX)
+	MOVQ         AX, R11
+	VMOVUPD      (BX), Y0
+	VMOVUPD      64(BX), Y1
+	VMOVUPD      512(BX), Y2
+	VMOVUPD      576(BX), Y3
+	VMOVUPD      1024(BX), Y4
+	VMOVUPD      1088(BX), Y5
+	VADDPD       Y4, Y2, Y6
+	VADDPD       Y5, Y3, Y7
+	VSUBPD       Y5, Y3, Y3
+	VSUBPD       Y2, Y4, Y2
+	VBROADCASTSD c3febb67ae8584caa<>+0(SB), Y4
+	VMULPD       Y4, Y3, Y3
+	VBROADCASTSD c3febb67ae8584caa<>+0(SB), Y4
+	VMULPD       Y4, Y2, Y2
+	VADDPD       Y6, Y0, Y4
+	VADDPD       Y7, Y1, Y5
+	VMOVUPD      Y4, (R11)
+	VMOVUPD      Y5, 64(R11)
+	VBROADCASTSD c3fe0000000000000<>+0(SB), Y4
+	VMULPD       Y4, Y6, Y4
+	VSUBPD       Y4, Y0, Y0
+	VBROADCASTSD c3fe0000000000000<>+0(SB), Y4
+	VMULPD       Y4, Y7, Y4
+	VSUBPD       Y4, Y1, Y1
+	VADDPD       Y3, Y0, Y4
+	VADDPD       Y2, Y1, Y5
+	VMOVUPD      Y4, (R11)(R9*1)
+	VMOVUPD      Y5, 64(R11)(R9*1)
+	VSUBPD       Y3, Y0, Y0
+	VSUBPD       Y2, Y1, Y1
+	VMOVUPD      Y0, (R11)(R9*2)
+	VMOVUPD      Y1, 64(R11)(R9*2)
+	ADDQ         SI, R11
+	VMOVUPD      128(BX), Y0
+	VMOVUPD      192(BX), Y1
+	VMOVUPD      640(BX), Y2
+	VMOVUPD      704(BX), Y3
+	VMOVUPD      1152(BX), Y4
+	VMOVUPD      1216(BX), Y5
+	VADDPD       Y4, Y2, Y6
+	VADDPD       Y5, Y3, Y7
+	VSUBPD       Y5, Y3, Y3
+	VSUBPD       Y2, Y4, Y2
+	VBROADCASTSD c3febb67ae8584caa<>+0(SB), Y4
+	VMULPD       Y4, Y3, Y3
+	VBROADCASTSD c3febb67ae8584caa<>+0(SB), Y4
+	VMULPD       Y4, Y2, Y2
+	VADDPD       Y6, Y0, Y4
+	VADDPD       Y7, Y1, Y5
+	VMOVUPD      Y4, (R11)
+	VMOVUPD      Y5, 64(R11)
+	VBROADCASTSD c3fe0000000000000<>+0(SB), Y4
+	VMULPD       Y4, Y6, Y4
+	VSUBPD       Y4, Y0, Y0
+	VBROADCASTSD c3fe0000000000000<>+0(SB), Y4
+	VMULPD       Y4, Y7, Y4
+	VSUBPD       Y4, Y1, Y1
+	VADDPD       Y3, Y0, Y4
+	VADDPD       Y2, Y1, Y5
+	VMOVUPD      Y4, (R11)(R9*1)
+	VMOVUPD      Y5, 64(R11)(R9*1)
+	VSUBPD       Y3, Y0, Y0
+	VSUBPD       Y2, Y1, Y1
+	VMOVUPD      Y0, (R11)(R9*2)
+	VMOVUPD      Y1, 64(R11)(R9*2)
+	ADDQ         SI, R11
+	VMOVUPD      256(BX), Y0
+	VMOVUPD      320(BX), Y1
+	VMOVUPD      768(BX), Y2
+	VMOVUPD      832(BX), Y3
+	VMOVUPD      1280(BX), Y4
+	VMOVUPD      1344(BX), Y5
+	VADDPD       Y4, Y2, Y6
+	VADDPD       Y5, Y3, Y7
+	VSUBPD       Y5, Y3, Y3
+	VSUBPD       Y2, Y4, Y2
+	VBROADCASTSD c3febb67ae8584caa<>+0(SB), Y4
+	VMULPD       Y4, Y3, Y3
+	VBROADCASTSD c3febb67ae8584caa<>+0(SB), Y4
+	VMULPD       Y4, Y2, Y2
+	VADDPD       Y6, Y0, Y4
+	VADDPD       Y7, Y1, Y5
+	VMOVUPD      Y4, (R11)
+	VMOVUPD      Y5, 64(R11)
+	VBROADCASTSD c3fe0000000000000<>+0(SB), Y4
+	VMULPD       Y4, Y6, Y4
+	VSUBPD       Y4, Y0, Y0
+	VBROADCASTSD c3fe0000000000000<>+0(SB), Y4
+	VMULPD       Y4, Y7, Y4
+	VSUBPD       Y4, Y1, Y1
+	VADDPD       Y3, Y0, Y4
+	VADDPD       Y2, Y1, Y5
+	VMOVUPD      Y4, (R11)(R9*1)
+	VMOVUPD      Y5, 64(R11)(R9*1)
+	VSUBPD       Y3, Y0, Y0
+	VSUBPD       Y2, Y1, Y1
+	VMOVUPD      Y0, (R11)(R9*2)
+	VMOVUPD      Y1, 64(R11)(R9*2)
+	ADDQ         SI, R11
+	VMOVUPD      384(BX), Y0
+	VMOVUPD      448(BX), Y1
+	VMOVUPD      896(BX), Y2
+	VMOVUPD      960(BX), Y3
+	VMOVUPD      1408(BX), Y4
+	VMOVUPD      1472(BX), Y5
+	VADDPD       Y4, Y2, Y6
+	VADDPD       Y5, Y3, Y7
+	VSUBPD       Y5, Y3, Y3
+	VSUBPD       Y2, Y4, Y2
+	VBROADCASTSD c3febb67ae8584caa<>+0(SB), Y4
+	VMULPD       Y4, Y3, Y3
+	VBROADCASTSD c3febb67ae8584caa<>+0(SB), Y4
+	VMULPD       Y4, Y2, Y2
+	VADDPD       Y6, Y0, Y4
+	VADDPD       Y7, Y1, Y5
+	VMOVUPD      Y4, (R11)
+	VMOVUPD      Y5, 64(R11)
+	VBROADCASTSD c3fe0000000000000<>+0(SB), Y4
+	VMULPD       Y4, Y6, Y4
+	VSUBPD       Y4, Y0, Y0
+	VBROADCASTSD c3fe0000000000000<>+0(SB), Y4
+	VMULPD       Y4, Y7, Y4
+	VSUBPD       Y4, Y1, Y1
+	VADDPD       Y3, Y0, Y4
+	VADDPD       Y2, Y1, Y5
+	VMOVUPD      Y4, (R11)(R9*1)
+	VMOVUPD      Y5, 64(R11)(R9*1)
+	VSUBPD       Y3, Y0, Y0
+	VSUBPD       Y2, Y1, Y1
+	VMOVUPD      Y0, (R11)(R9*2)
+	VMOVUPD      Y1, 64(R11)(R9*2)
+	ADDQ         $0x20, CX
+	ADDQ         $0x20, AX
+	SUBQ         $0x40, R10
+	TESTQ        $0x00000040, R10
+	JNZ          lastPair43AVX2_k
+	ADDQ         $0x40, CX
+	ADDQ         $0x40, AX
+	TESTQ        R10, R10
+	JNZ          lastPair43AVX2_k
+	VZEROUPPER
+	RET
+
+// func pair45AVX2(y *float64, x *float64, tw *float64, tmp *float64, q int, s int)
+// Requires: AVX
+TEXT ·pair45AVX2(SB), NOSPLIT, $0-48
+	MOVQ   y+0(FP), AX
+	MOVQ   x+8(FP), CX
+	MOVQ   tw+16(FP), DX
+	MOVQ   tmp+24(FP), BX
+	MOVQ   s+40(FP), SI
+	SHLQ   $0x07, SI
+	MOVQ   q+32(FP), R8
+	MOVQ   R8, DI
+	IMULQ  SI, DI
+	IMUL3Q $0x00000005, DI, R9
+	IMUL3Q $0x00000004, SI, R10
+
+pair45AVX2_j:
+	MOVQ SI, R11
+
+pair45AVX2_k:
+	MOVQ         CX, R12
+	LEAQ         (R12)(R9*2), R13
+	VMOVUPD      (R12), Y0
+	VMOVUPD      64(R12), Y1
+	VMOVUPD      (R12)(R9*1), Y2
+	VMOVUPD      64(R12)(R9*1), Y3
+	VMOVUPD      (R12)(R9*2), Y4
+	VMOVUPD      64(R12)(R9*2), Y5
+	VMOVUPD      (R13)(R9*1), Y6
+	VMOVUPD      64(R13)(R9*1), Y7
+	VADDPD       Y4, Y0, Y8
+	VADDPD       Y5, Y1, Y9
+	VSUBPD       Y4, Y0, Y0
+	VSUBPD       Y5, Y1, Y1
+	VADDPD       Y6, Y2, Y4
+	VADDPD       Y7, Y3, Y5
+	VSUBPD       Y7, Y3, Y3
+	VSUBPD       Y2, Y6, Y2
+	VADDPD       Y4, Y8, Y6
+	VADDPD       Y5, Y9, Y7
+	VMOVUPD      Y6, (BX)
+	VMOVUPD      Y7, 64(BX)
+	VADDPD       Y3, Y0, Y6
+	VADDPD       Y2, Y1, Y7
+	VBROADCASTSD (DX), Y10
+	VBROADCASTSD 8(DX), Y11
+	VMULPD       Y10, Y6, Y12
+	VMULPD       Y11, Y7, Y13
+	VSUBPD       Y13, Y12, Y12
+	VMULPD       Y11, Y6, Y6
+	VMULPD       Y10, Y7, Y7
+	VADDPD       Y7, Y6, Y6
+	VMOVUPD      Y12, 128(BX)
+	VMOVUPD      Y6, 192(BX)
+	VSUBPD       Y4, Y8, Y4
+	VSUBPD       Y5, Y9, Y5
+	VBROADCASTSD 16(DX), Y6
+	VBROADCASTSD 24(DX), Y7
+	VMULPD       Y6, Y4, Y8
+	VMULPD       Y7, Y5, Y9
+	VSUBPD       Y9, Y8, Y8
+	VMULPD       Y7, Y4, Y4
+	VMULPD       Y6, Y5, Y5
+	VADDPD       Y5, Y4, Y4
+	VMOVUPD      Y8, 256(BX)
+	VMOVUPD      Y4, 320(BX)
+	VSUBPD       Y3, Y0, Y0
+	VSUBPD       Y2, Y1, Y1
+	VBROADCASTSD 32(DX), Y2
+	VBROADCASTSD 40(DX), Y3
+	VMULPD       Y2, Y0, Y4
+	VMULPD       Y3, Y1, Y5
+	VSUBPD       Y5, Y4, Y4
+	VMULPD       Y3, Y0, Y0
+	VMULPD       Y2, Y1, Y1
+	VADDPD       Y1, Y0, Y0
+	VMOVUPD      Y4, 384(BX)
+	VMOVUPD      Y0, 448(BX)
+	ADDQ         DI, R12
+	LEAQ         (R12)(R9*2), R13
+	VMOVUPD      (R12), Y0
+	VMOVUPD      64(R12), Y1
+	VMOVUPD      (R12)(R9*1), Y2
+	VMOVUPD      64(R12)(R9*1), Y3
+	VMOVUPD      (R12)(R9*2), Y4
+	VMOVUPD      64(R12)(R9*2), Y5
+	VMOVUPD      (R13)(R9*1), Y6
+	VMOVUPD      64(R13)(R9*1), Y7
+	VADDPD       Y4, Y0, Y8
+	VADDPD       Y5, Y1, Y9
+	VSUBPD       Y4, Y0, Y0
+	VSUBPD       Y5, Y1, Y1
+	VADDPD       Y6, Y2, Y4
+	VADDPD       Y7, Y3, Y5
+	VSUBPD       Y7, Y3, Y3
+	VSUBPD       Y2, Y6, Y2
+	VADDPD       Y4, Y8, Y6
+	VADDPD       Y5, Y9, Y7
+	VMOVUPD      Y6, 512(BX)
+	VMOVUPD      Y7, 576(BX)
+	VADDPD       Y3, Y0, Y6
+	VADDPD       Y2, Y1, Y7
+	VBROADCASTSD 48(DX), Y10
+	VBROADCASTSD 56(DX), Y11
+	VMULPD       Y10, Y6, Y12
+	VMULPD       Y11, Y7, Y13
+	VSUBPD       Y13, Y12, Y12
+	VMULPD       Y11, Y6, Y6
+	VMULPD       Y10, Y7, Y7
+	VADDPD       Y7, Y6, Y6
+	VMOVUPD      Y12, 640(BX)
+	VMOVUPD      Y6, 704(BX)
+	VSUBPD       Y4, Y8, Y4
+	VSUBPD       Y5, Y9, Y5
+	VBROADCASTSD 64(DX), Y6
+	VBROADCASTSD 72(DX), Y7
+	VMULPD       Y6, Y4, Y8
+	VMULPD       Y7, Y5, Y9
+	VSUBPD       Y9, Y8, Y8
+	VMULPD       Y7, Y4, Y4
+	VMULPD       Y6, Y5, Y5
+	VADDPD       Y5, Y4, Y4
+	VMOVUPD      Y8, 768(BX)
+	VMOVUPD      Y4, 832(BX)
+	VSUBPD       Y3, Y0, Y0
+	VSUBPD       Y2, Y1, Y1
+	VBROADCASTSD 80(DX), Y2
+	VBROADCASTSD 88(DX), Y3
+	VMULPD       Y2, Y0, Y4
+	VMULPD       Y3, Y1, Y5
+	VSUBPD       Y5, Y4, Y4
+	VMULPD       Y3, Y0, Y0
+	VMULPD       Y2, Y1, Y1
+	VADDPD       Y1, Y0, Y0
+	VMOVUPD      Y4, 896(BX)
+	VMOVUPD      Y0, 960(BX)
+	ADDQ         DI, R12
+	LEAQ         (R12)(R9*2), R13
+	VMOVUPD      (R12), Y0
+	VMOVUPD      64(R12), Y1
+	VMOVUPD      (R12)(R9*1), Y2
+	VMOVUPD      64(R12)(R9*1), Y3
+	VMOVUPD      (R12)(R9*2), Y4
+	VMOVUPD      64(R12)(R9*2), Y5
+	VMOVUPD      (R13)(R9*1), Y6
+	VMOVUPD      64(R13)(R9*1), Y7
+	VADDPD       Y4, Y0, Y8
+	VADDPD       Y5, Y1, Y9
+	VSUBPD       Y4, Y0, Y0
+	VSUBPD       Y5, Y1, Y1
+	VADDPD       Y6, Y2, Y4
+	VADDPD       Y7, Y3, Y5
+	VSUBPD       Y7, Y3, Y3
+	VSUBPD       Y2, Y6, Y2
+	VADDPD       Y4, Y8, Y6
+	VADDPD       Y5, Y9, Y7
+	VMOVUPD      Y6, 1024(BX)
+	VMOVUPD      Y7, 1088(BX)
+	VADDPD       Y3, Y0, Y6
+	VADDPD       Y2, Y1, Y7
+	VBROADCASTSD 96(DX), Y10
+	VBROADCASTSD 104(DX), Y11
+	VMULPD       Y10, Y6, Y12
+	VMULPD       Y11, Y7, Y13
+	VSUBPD       Y13, Y12, Y12
+	VMULPD       Y11, Y6, Y6
+	VMULPD       Y10, Y7, Y7
+	VADDPD       Y7, Y6, Y6
+	VMOVUPD      Y12, 1152(BX)
+	VMOVUPD      Y6, 1216(BX)
+	VSUBPD       Y4, Y8, Y4
+	VSUBPD       Y5, Y9, Y5
+	VBROADCASTSD 112(DX), Y6
+	VBROADCASTSD 120(DX), Y7
+	VMULPD       Y6, Y4, Y8
+	VMULPD       Y7, Y5, Y9
+	VSUBPD       Y9, Y8, Y8
+	VMULPD       Y7, Y4, Y4
+	VMULPD       Y6, Y5, Y5
+	VADDPD       Y5, Y4, Y4
+	VMOVUPD      Y8, 1280(BX)
+	VMOVUPD      Y4, 1344(BX)
+	VSUBPD       Y3, Y0, Y0
+	VSUBPD       Y2, Y1, Y1
+	VBROADCASTSD 128(DX), Y2
+	VBROADCASTSD 136(DX), Y3
+	VMULPD       Y2, Y0, Y4
+	VMULPD       Y3, Y1, Y5
+	VSUBPD       Y5, Y4, Y4
+	VMULPD       Y3, Y0, Y0
+	VMULPD       Y2, Y1, Y1
+	VADDPD       Y1, Y0, Y0
+	VMOVUPD      Y4, 1408(BX)
+	VMOVUPD      Y0, 1472(BX)
+	ADDQ         DI, R12
+	LEAQ         (R12)(R9*2), R13
+	VMOVUPD      (R12), Y0
+	VMOVUPD      64(R12), Y1
+	VMOVUPD      (R12)(R9*1), Y2
+	VMOVUPD      64(R12)(R9*1), Y3
+	VMOVUPD      (R12)(R9*2), Y4
+	VMOVUPD      64(R12)(R9*2), Y5
+	VMOVUPD      (R13)(R9*1), Y6
+	VMOVUPD      64(R13)(R9*1), Y7
+	VADDPD       Y4, Y0, Y8
+	VADDPD       Y5, Y1, Y9
+	VSUBPD       Y4, Y0, Y0
+	VSUBPD       Y5, Y1, Y1
+	VADDPD       Y6, Y2, Y4
+	VADDPD       Y7, Y3, Y5
+	VSUBPD       Y7, Y3, Y3
+	VSUBPD       Y2, Y6, Y2
+	VADDPD       Y4, Y8, Y6
+	VADDPD       Y5, Y9, Y7
+	VMOVUPD      Y6, 1536(BX)
+	VMOVUPD      Y7, 1600(BX)
+	VADDPD       Y3, Y0, Y6
+	VADDPD       Y2, Y1, Y7
+	VBROADCASTSD 144(DX), Y10
+	VBROADCASTSD 152(DX), Y11
+	VMULPD       Y10, Y6, Y12
+	VMULPD       Y11, Y7, Y13
+	VSUBPD       Y13, Y12, Y12
+	VMULPD       Y11, Y6, Y6
+	VMULPD       Y10, Y7, Y7
+	VADDPD       Y7, Y6, Y6
+	VMOVUPD      Y12, 1664(BX)
+	VMOVUPD      Y6, 1728(BX)
+	VSUBPD       Y4, Y8, Y4
+	VSUBPD       Y5, Y9, Y5
+	VBROADCASTSD 160(DX), Y6
+	VBROADCASTSD 168(DX), Y7
+	VMULPD       Y6, Y4, Y8
+	VMULPD       Y7, Y5, Y9
+	VSUBPD       Y9, Y8, Y8
+	VMULPD       Y7, Y4, Y4
+	VMULPD       Y6, Y5, Y5
+	VADDPD       Y5, Y4, Y4
+	VMOVUPD      Y8, 1792(BX)
+	VMOVUPD      Y4, 1856(BX)
+	VSUBPD       Y3, Y0, Y0
+	VSUBPD       Y2, Y1, Y1
+	VBROADCASTSD 176(DX), Y2
+	VBROADCASTSD 184(DX), Y3
+	VMULPD       Y2, Y0, Y4
+	VMULPD       Y3, Y1, Y5
+	VSUBPD       Y5, Y4, Y4
+	VMULPD       Y3, Y0, Y0
+	VMULPD       Y2, Y1, Y1
+	VADDPD       Y1, Y0, Y0
+	VMOVUPD      Y4, 1920(BX)
+	VMOVUPD      Y0, 1984(BX)
+	ADDQ         DI, R12
+	LEAQ         (R12)(R9*2), R13
+	VMOVUPD      (R12), Y0
+	VMOVUPD      64(R12), Y1
+	VMOVUPD      (R12)(R9*1), Y2
+	VMOVUPD      64(R12)(R9*1), Y3
+	VMOVUPD      (R12)(R9*2), Y4
+	VMOVUPD      64(R12)(R9*2), Y5
+	VMOVUPD      (R13)(R9*1), Y6
+	VMOVUPD      64(R13)(R9*1), Y7
+	VADDPD       Y4, Y0, Y8
+	VADDPD       Y5, Y1, Y9
+	VSUBPD       Y4, Y0, Y0
+	VSUBPD       Y5, Y1, Y1
+	VADDPD       Y6, Y2, Y4
+	VADDPD       Y7, Y3, Y5
+	VSUBPD       Y7, Y3, Y3
+	VSUBPD       Y2, Y6, Y2
+	VADDPD       Y4, Y8, Y6
+	VADDPD       Y5, Y9, Y7
+	VMOVUPD      Y6, 2048(BX)
+	VMOVUPD      Y7, 2112(BX)
+	VADDPD       Y3, Y0, Y6
+	VADDPD       Y2, Y1, Y7
+	VBROADCASTSD 192(DX), Y10
+	VBROADCASTSD 200(DX), Y11
+	VMULPD       Y10, Y6, Y12
+	VMULPD       Y11, Y7, Y13
+	VSUBPD       Y13, Y12, Y12
+	VMULPD       Y11, Y6, Y6
+	VMULPD       Y10, Y7, Y7
+	VADDPD       Y7, Y6, Y6
+	VMOVUPD      Y12, 2176(BX)
+	VMOVUPD      Y6, 2240(BX)
+	VSUBPD       Y4, Y8, Y4
+	VSUBPD       Y5, Y9, Y5
+	VBROADCASTSD 208(DX), Y6
+	VBROADCASTSD 216(DX), Y7
+	VMULPD       Y6, Y4, Y8
+	VMULPD       Y7, Y5, Y9
+	VSUBPD       Y9, Y8, Y8
+	VMULPD       Y7, Y4, Y4
+	VMULPD       Y6, Y5, Y5
+	VADDPD       Y5, Y4, Y4
+	VMOVUPD      Y8, 2304(BX)
+	VMOVUPD      Y4, 2368(BX)
+	VSUBPD       Y3, Y0, Y0
+	VSUBPD       Y2, Y1, Y1
+	VBROADCASTSD 224(DX), Y2
+	VBROADCASTSD 232(DX), Y3
+	VMULPD       Y2, Y0, Y4
+	VMULPD       Y3, Y1, Y5
+	VSUBPD       Y5, Y4, Y4
+	VMULPD       Y3, Y0, Y0
+	VMULPD       Y2, Y1, Y1
+	VADDPD       Y1, Y0, Y0
+	VMOVUPD      Y4, 2432(BX)
+	VMOVUPD      Y0, 2496(BX)
+	MOVQ         AX, R12
+	LEAQ         (R12)(R10*2), R13
+	VMOVUPD      (BX), Y0
+	VMOVUPD      64(BX), Y1
+	VMOVUPD      512(BX), Y2
+	VMOVUPD      576(BX), Y3
+	VMOVUPD      1024(BX), Y4
+	VMOVUPD      1088(BX), Y5
+	VMOVUPD      1536(BX), Y6
+	VMOVUPD      1600(BX), Y7
+	VMOVUPD      2048(BX), Y8
+	VMOVUPD      2112(BX), Y9
+	VADDPD       Y8, Y2, Y10
+	VADDPD       Y9, Y3, Y11
+	VSUBPD       Y9, Y3, Y3
+	VSUBPD       Y2, Y8, Y2
+	VADDPD       Y6, Y4, Y8
+	VADDPD       Y7, Y5, Y9
+	VSUBPD       Y7, Y5, Y5
+	VSUBPD       Y4, Y6, Y4
+	VADDPD       Y10, Y0, Y6
+	VADDPD       Y11, Y1, Y7
+	VADDPD       Y8, Y6, Y6
+	VADDPD       Y9, Y7, Y7
+	VMOVUPD      Y6, (R12)
+	VMOVUPD      Y7, 64(R12)
+	VBROADCASTSD c3fd3c6ef372fe950<>+0(SB), Y6
+	VMULPD       Y6, Y10, Y6
+	VADDPD       Y6, Y0, Y6
+	VBROADCASTSD c3fe9e3779b97f4a8<>+0(SB), Y7
+	VMULPD       Y7, Y8, Y7
+	VSUBPD       Y7, Y6, Y6
+	VBROADCASTSD c3fe9e3779b97f4a8<>+0(SB), Y7
+	VMULPD       Y7, Y10, Y7
+	VSUBPD       Y7, Y0, Y0
+	VBROADCASTSD c3fd3c6ef372fe950<>+0(SB), Y7
+	VMULPD       Y7, Y8, Y7
+	VADDPD       Y7, Y0, Y0
+	VBROADCASTSD c3fee6f0e134454ff<>+0(SB), Y7
+	VMULPD       Y7, Y3, Y7
+	VBROADCASTSD c3fe2cf2304755a5e<>+0(SB), Y8
+	VMULPD       Y8, Y5, Y8
+	VADDPD       Y8, Y7, Y7
+	VBROADCASTSD c3fe2cf2304755a5e<>+0(SB), Y8
+	VMULPD       Y8, Y3, Y3
+	VBROADCASTSD c3fee6f0e134454ff<>+0(SB), Y8
+	VMULPD       Y8, Y5, Y5
+	VSUBPD       Y5, Y3, Y3
+	VBROADCASTSD c3fd3c6ef372fe950<>+0(SB), Y5
+	VMULPD       Y5, Y11, Y5
+	VADDPD       Y5, Y1, Y5
+	VBROADCASTSD c3fe9e3779b97f4a8<>+0(SB), Y8
+	VMULPD       Y8, Y9, Y8
+	VSUBPD       Y8, Y5, Y5
+	VBROADCASTSD c3fe9e3779b97f4a8<>+0(SB), Y8
+	VMULPD       Y8, Y11, Y8
+	VSUBPD       Y8, Y1, Y1
+	VBROADCASTSD c3fd3c6ef372fe950<>+0(SB), Y8
+	VMULPD       Y8, Y9, Y8
+	VADDPD       Y8, Y1, Y1
+	VBROADCASTSD c3fee6f0e134454ff<>+0(SB), Y8
+	VMULPD       Y8, Y2, Y8
+	VBROADCASTSD c3fe2cf2304755a5e<>+0(SB), Y9
+	VMULPD       Y9, Y4, Y9
+	VADDPD       Y9, Y8, Y8
+	VBROADCASTSD c3fe2cf2304755a5e<>+0(SB), Y9
+	VMULPD       Y9, Y2, Y2
+	VBROADCASTSD c3fee6f0e134454ff<>+0(SB), Y9
+	VMULPD       Y9, Y4, Y4
+	VSUBPD       Y4, Y2, Y2
+	VADDPD       Y7, Y6, Y4
+	VADDPD       Y8, Y5, Y9
+	VBROADCASTSD 240(DX), Y10
+	VBROADCASTSD 248(DX), Y11
+	VMULPD       Y10, Y4, Y12
+	VMULPD       Y11, Y9, Y13
+	VSUBPD       Y13, Y12, Y12
+	VMULPD       Y11, Y4, Y4
+	VMULPD       Y10, Y9, Y9
+	VADDPD       Y9, Y4, Y4
+	VMOVUPD      Y12, (R12)(R10*1)
+	VMOVUPD      Y4, 64(R12)(R10*1)
+	VSUBPD       Y7, Y6, Y4
+	VSUBPD       Y8, Y5, Y5
+	VBROADCASTSD 288(DX), Y6
+	VBROADCASTSD 296(DX), Y7
+	VMULPD       Y6, Y4, Y8
+	VMULPD       Y7, Y5, Y9
+	VSUBPD       Y9, Y8, Y8
+	VMULPD       Y7, Y4, Y4
+	VMULPD       Y6, Y5, Y5
+	VADDPD       Y5, Y4, Y4
+	VMOVUPD      Y8, (R13)(R10*2)
+	VMOVUPD      Y4, 64(R13)(R10*2)
+	VADDPD       Y3, Y0, Y4
+	VADDPD       Y2, Y1, Y5
+	VBROADCASTSD 256(DX), Y6
+	VBROADCASTSD 264(DX), Y7
+	VMULPD       Y6, Y4, Y8
+	VMULPD       Y7, Y5, Y9
+	VSUBPD       Y9, Y8, Y8
+	VMULPD       Y7, Y4, Y4
+	VMULPD       Y6, Y5, Y5
+	VADDPD       Y5, Y4, Y4
+	VMOVUPD      Y8, (R12)(R10*2)
+	VMOVUPD      Y4, 64(R12)(R10*2)
+	VSUBPD       Y3, Y0, Y0
+	VSUBPD       Y2, Y1, Y1
+	VBROADCASTSD 272(DX), Y2
+	VBROADCASTSD 280(DX), Y3
+	VMULPD       Y2, Y0, Y4
+	VMULPD       Y3, Y1, Y5
+	VSUBPD       Y5, Y4, Y4
+	VMULPD       Y3, Y0, Y0
+	VMULPD       Y2, Y1, Y1
+	VADDPD       Y1, Y0, Y0
+	VMOVUPD      Y4, (R13)(R10*1)
+	VMOVUPD      Y0, 64(R13)(R10*1)
+	ADDQ         SI, R12
+	LEAQ         (R12)(R10*2), R13
+	VMOVUPD      128(BX), Y0
+	VMOVUPD      192(BX), Y1
+	VMOVUPD      640(BX), Y2
+	VMOVUPD      704(BX), Y3
+	VMOVUPD      1152(BX), Y4
+	VMOVUPD      1216(BX), Y5
+	VMOVUPD      1664(BX), Y6
+	VMOVUPD      1728(BX), Y7
+	VMOVUPD      2176(BX), Y8
+	VMOVUPD      2240(BX), Y9
+	VADDPD       Y8, Y2, Y10
+	VADDPD       Y9, Y3, Y11
+	VSUBPD       Y9, Y3, Y3
+	VSUBPD       Y2, Y8, Y2
+	VADDPD       Y6, Y4, Y8
+	VADDPD       Y7, Y5, Y9
+	VSUBPD       Y7, Y5, Y5
+	VSUBPD       Y4, Y6, Y4
+	VADDPD       Y10, Y0, Y6
+	VADDPD       Y11, Y1, Y7
+	VADDPD       Y8, Y6, Y6
+	VADDPD       Y9, Y7, Y7
+	VMOVUPD      Y6, (R12)
+	VMOVUPD      Y7, 64(R12)
+	VBROADCASTSD c3fd3c6ef372fe950<>+0(SB), Y6
+	VMULPD       Y6, Y10, Y6
+	VADDPD       Y6, Y0, Y6
+	VBROADCASTSD c3fe9e3779b97f4a8<>+0(SB), Y7
+	VMULPD       Y7, Y8, Y7
+	VSUBPD       Y7, Y6, Y6
+	VBROADCASTSD c3fe9e3779b97f4a8<>+0(SB), Y7
+	VMULPD       Y7, Y10, Y7
+	VSUBPD       Y7, Y0, Y0
+	VBROADCASTSD c3fd3c6ef372fe950<>+0(SB), Y7
+	VMULPD       Y7, Y8, Y7
+	VADDPD       Y7, Y0, Y0
+	VBROADCASTSD c3fee6f0e134454ff<>+0(SB), Y7
+	VMULPD       Y7, Y3, Y7
+	VBROADCASTSD c3fe2cf2304755a5e<>+0(SB), Y8
+	VMULPD       Y8, Y5, Y8
+	VADDPD       Y8, Y7, Y7
+	VBROADCASTSD c3fe2cf2304755a5e<>+0(SB), Y8
+	VMULPD       Y8, Y3, Y3
+	VBROADCASTSD c3fee6f0e134454ff<>+0(SB), Y8
+	VMULPD       Y8, Y5, Y5
+	VSUBPD       Y5, Y3, Y3
+	VBROADCASTSD c3fd3c6ef372fe950<>+0(SB), Y5
+	VMULPD       Y5, Y11, Y5
+	VADDPD       Y5, Y1, Y5
+	VBROADCASTSD c3fe9e3779b97f4a8<>+0(SB), Y8
+	VMULPD       Y8, Y9, Y8
+	VSUBPD       Y8, Y5, Y5
+	VBROADCASTSD c3fe9e3779b97f4a8<>+0(SB), Y8
+	VMULPD       Y8, Y11, Y8
+	VSUBPD       Y8, Y1, Y1
+	VBROADCASTSD c3fd3c6ef372fe950<>+0(SB), Y8
+	VMULPD       Y8, Y9, Y8
+	VADDPD       Y8, Y1, Y1
+	VBROADCASTSD c3fee6f0e134454ff<>+0(SB), Y8
+	VMULPD       Y8, Y2, Y8
+	VBROADCASTSD c3fe2cf2304755a5e<>+0(SB), Y9
+	VMULPD       Y9, Y4, Y9
+	VADDPD       Y9, Y8, Y8
+	VBROADCASTSD c3fe2cf2304755a5e<>+0(SB), Y9
+	VMULPD       Y9, Y2, Y2
+	VBROADCASTSD c3fee6f0e134454ff<>+0(SB), Y9
+	VMULPD       Y9, Y4, Y4
+	VSUBPD       Y4, Y2, Y2
+	VADDPD       Y7, Y6, Y4
+	VADDPD       Y8, Y5, Y9
+	VBROADCASTSD 240(DX), Y10
+	VBROADCASTSD 248(DX), Y11
+	VMULPD       Y10, Y4, Y12
+	VMULPD       Y11, Y9, Y13
+	VSUBPD       Y13, Y12, Y12
+	VMULPD       Y11, Y4, Y4
+	VMULPD       Y10, Y9, Y9
+	VADDPD       Y9, Y4, Y4
+	VMOVUPD      Y12, (R12)(R10*1)
+	VMOVUPD      Y4, 64(R12)(R10*1)
+	VSUBPD       Y7, Y6, Y4
+	VSUBPD       Y8, Y5, Y5
+	VBROADCASTSD 288(DX), Y6
+	VBROADCASTSD 296(DX), Y7
+	VMULPD       Y6, Y4, Y8
+	VMULPD       Y7, Y5, Y9
+	VSUBPD       Y9, Y8, Y8
+	VMULPD       Y7, Y4, Y4
+	VMULPD       Y6, Y5, Y5
+	VADDPD       Y5, Y4, Y4
+	VMOVUPD      Y8, (R13)(R10*2)
+	VMOVUPD      Y4, 64(R13)(R10*2)
+	VADDPD       Y3, Y0, Y4
+	VADDPD       Y2, Y1, Y5
+	VBROADCASTSD 256(DX), Y6
+	VBROADCASTSD 264(DX), Y7
+	VMULPD       Y6, Y4, Y8
+	VMULPD       Y7, Y5, Y9
+	VSUBPD       Y9, Y8, Y8
+	VMULPD       Y7, Y4, Y4
+	VMULPD       Y6, Y5, Y5
+	VADDPD       Y5, Y4, Y4
+	VMOVUPD      Y8, (R12)(R10*2)
+	VMOVUPD      Y4, 64(R12)(R10*2)
+	VSUBPD       Y3, Y0, Y0
+	VSUBPD       Y2, Y1, Y1
+	VBROADCASTSD 272(DX), Y2
+	VBROADCASTSD 280(DX), Y3
+	VMULPD       Y2, Y0, Y4
+	VMULPD       Y3, Y1, Y5
+	VSUBPD       Y5, Y4, Y4
+	VMULPD       Y3, Y0, Y0
+	VMULPD       Y2, Y1, Y1
+	VADDPD       Y1, Y0, Y0
+	VMOVUPD      Y4, (R13)(R10*1)
+	VMOVUPD      Y0, 64(R13)(R10*1)
+	ADDQ         SI, R12
+	LEAQ         (R12)(R10*2), R13
+	VMOVUPD      256(BX), Y0
+	VMOVUPD      320(BX), Y1
+	VMOVUPD      768(BX), Y2
+	VMOVUPD      832(BX), Y3
+	VMOVUPD      1280(BX), Y4
+	VMOVUPD      1344(BX), Y5
+	VMOVUPD      1792(BX), Y6
+	VMOVUPD      1856(BX), Y7
+	VMOVUPD      2304(BX), Y8
+	VMOVUPD      2368(BX), Y9
+	VADDPD       Y8, Y2, Y10
+	VADDPD       Y9, Y3, Y11
+	VSUBPD       Y9, Y3, Y3
+	VSUBPD       Y2, Y8, Y2
+	VADDPD       Y6, Y4, Y8
+	VADDPD       Y7, Y5, Y9
+	VSUBPD       Y7, Y5, Y5
+	VSUBPD       Y4, Y6, Y4
+	VADDPD       Y10, Y0, Y6
+	VADDPD       Y11, Y1, Y7
+	VADDPD       Y8, Y6, Y6
+	VADDPD       Y9, Y7, Y7
+	VMOVUPD      Y6, (R12)
+	VMOVUPD      Y7, 64(R12)
+	VBROADCASTSD c3fd3c6ef372fe950<>+0(SB), Y6
+	VMULPD       Y6, Y10, Y6
+	VADDPD       Y6, Y0, Y6
+	VBROADCASTSD c3fe9e3779b97f4a8<>+0(SB), Y7
+	VMULPD       Y7, Y8, Y7
+	VSUBPD       Y7, Y6, Y6
+	VBROADCASTSD c3fe9e3779b97f4a8<>+0(SB), Y7
+	VMULPD       Y7, Y10, Y7
+	VSUBPD       Y7, Y0, Y0
+	VBROADCASTSD c3fd3c6ef372fe950<>+0(SB), Y7
+	VMULPD       Y7, Y8, Y7
+	VADDPD       Y7, Y0, Y0
+	VBROADCASTSD c3fee6f0e134454ff<>+0(SB), Y7
+	VMULPD       Y7, Y3, Y7
+	VBROADCASTSD c3fe2cf2304755a5e<>+0(SB), Y8
+	VMULPD       Y8, Y5, Y8
+	VADDPD       Y8, Y7, Y7
+	VBROADCASTSD c3fe2cf2304755a5e<>+0(SB), Y8
+	VMULPD       Y8, Y3, Y3
+	VBROADCASTSD c3fee6f0e134454ff<>+0(SB), Y8
+	VMULPD       Y8, Y5, Y5
+	VSUBPD       Y5, Y3, Y3
+	VBROADCASTSD c3fd3c6ef372fe950<>+0(SB), Y5
+	VMULPD       Y5, Y11, Y5
+	VADDPD       Y5, Y1, Y5
+	VBROADCASTSD c3fe9e3779b97f4a8<>+0(SB), Y8
+	VMULPD       Y8, Y9, Y8
+	VSUBPD       Y8, Y5, Y5
+	VBROADCASTSD c3fe9e3779b97f4a8<>+0(SB), Y8
+	VMULPD       Y8, Y11, Y8
+	VSUBPD       Y8, Y1, Y1
+	VBROADCASTSD c3fd3c6ef372fe950<>+0(SB), Y8
+	VMULPD       Y8, Y9, Y8
+	VADDPD       Y8, Y1, Y1
+	VBROADCASTSD c3fee6f0e134454ff<>+0(SB), Y8
+	VMULPD       Y8, Y2, Y8
+	VBROADCASTSD c3fe2cf2304755a5e<>+0(SB), Y9
+	VMULPD       Y9, Y4, Y9
+	VADDPD       Y9, Y8, Y8
+	VBROADCASTSD c3fe2cf2304755a5e<>+0(SB), Y9
+	VMULPD       Y9, Y2, Y2
+	VBROADCASTSD c3fee6f0e134454ff<>+0(SB), Y9
+	VMULPD       Y9, Y4, Y4
+	VSUBPD       Y4, Y2, Y2
+	VADDPD       Y7, Y6, Y4
+	VADDPD       Y8, Y5, Y9
+	VBROADCASTSD 240(DX), Y10
+	VBROADCASTSD 248(DX), Y11
+	VMULPD       Y10, Y4, Y12
+	VMULPD       Y11, Y9, Y13
+	VSUBPD       Y13, Y12, Y12
+	VMULPD       Y11, Y4, Y4
+	VMULPD       Y10, Y9, Y9
+	VADDPD       Y9, Y4, Y4
+	VMOVUPD      Y12, (R12)(R10*1)
+	VMOVUPD      Y4, 64(R12)(R10*1)
+	VSUBPD       Y7, Y6, Y4
+	VSUBPD       Y8, Y5, Y5
+	VBROADCASTSD 288(DX), Y6
+	VBROADCASTSD 296(DX), Y7
+	VMULPD       Y6, Y4, Y8
+	VMULPD       Y7, Y5, Y9
+	VSUBPD       Y9, Y8, Y8
+	VMULPD       Y7, Y4, Y4
+	VMULPD       Y6, Y5, Y5
+	VADDPD       Y5, Y4, Y4
+	VMOVUPD      Y8, (R13)(R10*2)
+	VMOVUPD      Y4, 64(R13)(R10*2)
+	VADDPD       Y3, Y0, Y4
+	VADDPD       Y2, Y1, Y5
+	VBROADCASTSD 256(DX), Y6
+	VBROADCASTSD 264(DX), Y7
+	VMULPD       Y6, Y4, Y8
+	VMULPD       Y7, Y5, Y9
+	VSUBPD       Y9, Y8, Y8
+	VMULPD       Y7, Y4, Y4
+	VMULPD       Y6, Y5, Y5
+	VADDPD       Y5, Y4, Y4
+	VMOVUPD      Y8, (R12)(R10*2)
+	VMOVUPD      Y4, 64(R12)(R10*2)
+	VSUBPD       Y3, Y0, Y0
+	VSUBPD       Y2, Y1, Y1
+	VBROADCASTSD 272(DX), Y2
+	VBROADCASTSD 280(DX), Y3
+	VMULPD       Y2, Y0, Y4
+	VMULPD       Y3, Y1, Y5
+	VSUBPD       Y5, Y4, Y4
+	VMULPD       Y3, Y0, Y0
+	VMULPD       Y2, Y1, Y1
+	VADDPD       Y1, Y0, Y0
+	VMOVUPD      Y4, (R13)(R10*1)
+	VMOVUPD      Y0, 64(R13)(R10*1)
+	ADDQ         SI, R12
+	LEAQ         (R12)(R10*2), R13
+	VMOVUPD      384(BX), Y0
+	VMOVUPD      448(BX), Y1
+	VMOVUPD      896(BX), Y2
+	VMOVUPD      960(BX), Y3
+	VMOVUPD      1408(BX), Y4
+	VMOVUPD      1472(BX), Y5
+	VMOVUPD      1920(BX), Y6
+	VMOVUPD      1984(BX), Y7
+	VMOVUPD      2432(BX), Y8
+	VMOVUPD      2496(BX), Y9
+	VADDPD       Y8, Y2, Y10
+	VADDPD       Y9, Y3, Y11
+	VSUBPD       Y9, Y3, Y3
+	VSUBPD       Y2, Y8, Y2
+	VADDPD       Y6, Y4, Y8
+	VADDPD       Y7, Y5, Y9
+	VSUBPD       Y7, Y5, Y5
+	VSUBPD       Y4, Y6, Y4
+	VADDPD       Y10, Y0, Y6
+	VADDPD       Y11, Y1, Y7
+	VADDPD       Y8, Y6, Y6
+	VADDPD       Y9, Y7, Y7
+	VMOVUPD      Y6, (R12)
+	VMOVUPD      Y7, 64(R12)
+	VBROADCASTSD c3fd3c6ef372fe950<>+0(SB), Y6
+	VMULPD       Y6, Y10, Y6
+	VADDPD       Y6, Y0, Y6
+	VBROADCASTSD c3fe9e3779b97f4a8<>+0(SB), Y7
+	VMULPD       Y7, Y8, Y7
+	VSUBPD       Y7, Y6, Y6
+	VBROADCASTSD c3fe9e3779b97f4a8<>+0(SB), Y7
+	VMULPD       Y7, Y10, Y7
+	VSUBPD       Y7, Y0, Y0
+	VBROADCASTSD c3fd3c6ef372fe950<>+0(SB), Y7
+	VMULPD       Y7, Y8, Y7
+	VADDPD       Y7, Y0, Y0
+	VBROADCASTSD c3fee6f0e134454ff<>+0(SB), Y7
+	VMULPD       Y7, Y3, Y7
+	VBROADCASTSD c3fe2cf2304755a5e<>+0(SB), Y8
+	VMULPD       Y8, Y5, Y8
+	VADDPD       Y8, Y7, Y7
+	VBROADCASTSD c3fe2cf2304755a5e<>+0(SB), Y8
+	VMULPD       Y8, Y3, Y3
+	VBROADCASTSD c3fee6f0e134454ff<>+0(SB), Y8
+	VMULPD       Y8, Y5, Y5
+	VSUBPD       Y5, Y3, Y3
+	VBROADCASTSD c3fd3c6ef372fe950<>+0(SB), Y5
+	VMULPD       Y5, Y11, Y5
+	VADDPD       Y5, Y1, Y5
+	VBROADCASTSD c3fe9e3779b97f4a8<>+0(SB), Y8
+	VMULPD       Y8, Y9, Y8
+	VSUBPD       Y8, Y5, Y5
+	VBROADCASTSD c3fe9e3779b97f4a8<>+0(SB), Y8
+	VMULPD       Y8, Y11, Y8
+	VSUBPD       Y8, Y1, Y1
+	VBROADCASTSD c3fd3c6ef372fe950<>+0(SB), Y8
+	VMULPD       Y8, Y9, Y8
+	VADDPD       Y8, Y1, Y1
+	VBROADCASTSD c3fee6f0e134454ff<>+0(SB), Y8
+	VMULPD       Y8, Y2, Y8
+	VBROADCASTSD c3fe2cf2304755a5e<>+0(SB), Y9
+	VMULPD       Y9, Y4, Y9
+	VADDPD       Y9, Y8, Y8
+	VBROADCASTSD c3fe2cf2304755a5e<>+0(SB), Y9
+	VMULPD       Y9, Y2, Y2
+	VBROADCASTSD c3fee6f0e134454ff<>+0(SB), Y9
+	VMULPD       Y9, Y4, Y4
+	VSUBPD       Y4, Y2, Y2
+	VADDPD       Y7, Y6, Y4
+	VADDPD       Y8, Y5, Y9
+	VBROADCASTSD 240(DX), Y10
+	VBROADCASTSD 248(DX), Y11
+	VMULPD       Y10, Y4, Y12
+	VMULPD       Y11, Y9, Y13
+	VSUBPD       Y13, Y12, Y12
+	VMULPD       Y11, Y4, Y4
+	VMULPD       Y10, Y9, Y9
+	VADDPD       Y9, Y4, Y4
+	VMOVUPD      Y12, (R12)(R10*1)
+	VMOVUPD      Y4, 64(R12)(R10*1)
+	VSUBPD       Y7, Y6, Y4
+	VSUBPD       Y8, Y5, Y5
+	VBROADCASTSD 288(DX), Y6
+	VBROADCASTSD 296(DX), Y7
+	VMULPD       Y6, Y4, Y8
+	VMULPD       Y7, Y5, Y9
+	VSUBPD       Y9, Y8, Y8
+	VMULPD       Y7, Y4, Y4
+	VMULPD       Y6, Y5, Y5
+	VADDPD       Y5, Y4, Y4
+	VMOVUPD      Y8, (R13)(R10*2)
+	VMOVUPD      Y4, 64(R13)(R10*2)
+	VADDPD       Y3, Y0, Y4
+	VADDPD       Y2, Y1, Y5
+	VBROADCASTSD 256(DX), Y6
+	VBROADCASTSD 264(DX), Y7
+	VMULPD       Y6, Y4, Y8
+	VMULPD       Y7, Y5, Y9
+	VSUBPD       Y9, Y8, Y8
+	VMULPD       Y7, Y4, Y4
+	VMULPD       Y6, Y5, Y5
+	VADDPD       Y5, Y4, Y4
+	VMOVUPD      Y8, (R12)(R10*2)
+	VMOVUPD      Y4, 64(R12)(R10*2)
+	VSUBPD       Y3, Y0, Y0
+	VSUBPD       Y2, Y1, Y1
+	VBROADCASTSD 272(DX), Y2
+	VBROADCASTSD 280(DX), Y3
+	VMULPD       Y2, Y0, Y4
+	VMULPD       Y3, Y1, Y5
+	VSUBPD       Y5, Y4, Y4
+	VMULPD       Y3, Y0, Y0
+	VMULPD       Y2, Y1, Y1
+	VADDPD       Y1, Y0, Y0
+	VMOVUPD      Y4, (R13)(R10*1)
+	VMOVUPD      Y0, 64(R13)(R10*1)
+	ADDQ         $0x20, CX
+	ADDQ         $0x20, AX
+	SUBQ         $0x40, R11
+	TESTQ        $0x00000040, R11
+	JNZ          pair45AVX2_k
+	ADDQ         $0x40, CX
+	ADDQ         $0x40, AX
+	TESTQ        R11, R11
+	JNZ          pair45AVX2_k
+	IMUL3Q       $0x00000013, SI, R11
+	ADDQ         R11, AX
+	ADDQ         $0x00000130, DX
+	DECQ         R8
+	JNZ          pair45AVX2_j
+	VZEROUPPER
+	RET
+
+// func lastPair45AVX2(y *float64, x *float64, tw *float64, tmp *float64, s int)
+// Requires: AVX
+TEXT ·lastPair45AVX2(SB), NOSPLIT, $0-40
+	MOVQ   y+0(FP), AX
+	MOVQ   x+8(FP), CX
+	MOVQ   tw+16(FP), DX
+	MOVQ   tmp+24(FP), BX
+	MOVQ   s+32(FP), SI
+	SHLQ   $0x07, SI
+	MOVQ   SI, DI
+	IMUL3Q $0x00000005, DI, R8
+	IMUL3Q $0x00000004, SI, R9
+	MOVQ   SI, R10
+
+lastPair45AVX2_k:
+	MOVQ         CX, R11
+	LEAQ         (R11)(R8*2), R12
+	VMOVUPD      (R11), Y0
+	VMOVUPD      64(R11), Y1
+	VMOVUPD      (R11)(R8*1), Y2
+	VMOVUPD      64(R11)(R8*1), Y3
+	VMOVUPD      (R11)(R8*2), Y4
+	VMOVUPD      64(R11)(R8*2), Y5
+	VMOVUPD      (R12)(R8*1), Y6
+	VMOVUPD      64(R12)(R8*1), Y7
+	VADDPD       Y4, Y0, Y8
+	VADDPD       Y5, Y1, Y9
+	VSUBPD       Y4, Y0, Y0
+	VSUBPD       Y5, Y1, Y1
+	VADDPD       Y6, Y2, Y4
+	VADDPD       Y7, Y3, Y5
+	VSUBPD       Y7, Y3, Y3
+	VSUBPD       Y2, Y6, Y2
+	VADDPD       Y4, Y8, Y6
+	VADDPD       Y5, Y9, Y7
+	VMOVUPD      Y6, (BX)
+	VMOVUPD      Y7, 64(BX)
+	VADDPD       Y3, Y0, Y6
+	VADDPD       Y2, Y1, Y7
+	VBROADCASTSD (DX), Y10
+	VBROADCASTSD 8(DX), Y11
+	VMULPD       Y10, Y6, Y12
+	VMULPD       Y11, Y7, Y13
+	VSUBPD       Y13, Y12, Y12
+	VMULPD       Y11, Y6, Y6
+	VMULPD       Y10, Y7, Y7
+	VADDPD       Y7, Y6, Y6
+	VMOVUPD      Y12, 128(BX)
+	VMOVUPD      Y6, 192(BX)
+	VSUBPD       Y4, Y8, Y4
+	VSUBPD       Y5, Y9, Y5
+	VBROADCASTSD 16(DX), Y6
+	VBROADCASTSD 24(DX), Y7
+	VMULPD       Y6, Y4, Y8
+	VMULPD       Y7, Y5, Y9
+	VSUBPD       Y9, Y8, Y8
+	VMULPD       Y7, Y4, Y4
+	VMULPD       Y6, Y5, Y5
+	VADDPD       Y5, Y4, Y4
+	VMOVUPD      Y8, 256(BX)
+	VMOVUPD      Y4, 320(BX)
+	VSUBPD       Y3, Y0, Y0
+	VSUBPD       Y2, Y1, Y1
+	VBROADCASTSD 32(DX), Y2
+	VBROADCASTSD 40(DX), Y3
+	VMULPD       Y2, Y0, Y4
+	VMULPD       Y3, Y1, Y5
+	VSUBPD       Y5, Y4, Y4
+	VMULPD       Y3, Y0, Y0
+	VMULPD       Y2, Y1, Y1
+	VADDPD       Y1, Y0, Y0
+	VMOVUPD      Y4, 384(BX)
+	VMOVUPD      Y0, 448(BX)
+	ADDQ         DI, R11
+	LEAQ         (R11)(R8*2), R12
+	VMOVUPD      (R11), Y0
+	VMOVUPD      64(R11), Y1
+	VMOVUPD      (R11)(R8*1), Y2
+	VMOVUPD      64(R11)(R8*1), Y3
+	VMOVUPD      (R11)(R8*2), Y4
+	VMOVUPD      64(R11)(R8*2), Y5
+	VMOVUPD      (R12)(R8*1), Y6
+	VMOVUPD      64(R12)(R8*1), Y7
+	VADDPD       Y4, Y0, Y8
+	VADDPD       Y5, Y1, Y9
+	VSUBPD       Y4, Y0, Y0
+	VSUBPD       Y5, Y1, Y1
+	VADDPD       Y6, Y2, Y4
+	VADDPD       Y7, Y3, Y5
+	VSUBPD       Y7, Y3, Y3
+	VSUBPD       Y2, Y6, Y2
+	VADDPD       Y4, Y8, Y6
+	VADDPD       Y5, Y9, Y7
+	VMOVUPD      Y6, 512(BX)
+	VMOVUPD      Y7, 576(BX)
+	VADDPD       Y3, Y0, Y6
+	VADDPD       Y2, Y1, Y7
+	VBROADCASTSD 48(DX), Y10
+	VBROADCASTSD 56(DX), Y11
+	VMULPD       Y10, Y6, Y12
+	VMULPD       Y11, Y7, Y13
+	VSUBPD       Y13, Y12, Y12
+	VMULPD       Y11, Y6, Y6
+	VMULPD       Y10, Y7, Y7
+	VADDPD       Y7, Y6, Y6
+	VMOVUPD      Y12, 640(BX)
+	VMOVUPD      Y6, 704(BX)
+	VSUBPD       Y4, Y8, Y4
+	VSUBPD       Y5, Y9, Y5
+	VBROADCASTSD 64(DX), Y6
+	VBROADCASTSD 72(DX), Y7
+	VMULPD       Y6, Y4, Y8
+	VMULPD       Y7, Y5, Y9
+	VSUBPD       Y9, Y8, Y8
+	VMULPD       Y7, Y4, Y4
+	VMULPD       Y6, Y5, Y5
+	VADDPD       Y5, Y4, Y4
+	VMOVUPD      Y8, 768(BX)
+	VMOVUPD      Y4, 832(BX)
+	VSUBPD       Y3, Y0, Y0
+	VSUBPD       Y2, Y1, Y1
+	VBROADCASTSD 80(DX), Y2
+	VBROADCASTSD 88(DX), Y3
+	VMULPD       Y2, Y0, Y4
+	VMULPD       Y3, Y1, Y5
+	VSUBPD       Y5, Y4, Y4
+	VMULPD       Y3, Y0, Y0
+	VMULPD       Y2, Y1, Y1
+	VADDPD       Y1, Y0, Y0
+	VMOVUPD      Y4, 896(BX)
+	VMOVUPD      Y0, 960(BX)
+	ADDQ         DI, R11
+	LEAQ         (R11)(R8*2), R12
+	VMOVUPD      (R11), Y0
+	VMOVUPD      64(R11), Y1
+	VMOVUPD      (R11)(R8*1), Y2
+	VMOVUPD      64(R11)(R8*1), Y3
+	VMOVUPD      (R11)(R8*2), Y4
+	VMOVUPD      64(R11)(R8*2), Y5
+	VMOVUPD      (R12)(R8*1), Y6
+	VMOVUPD      64(R12)(R8*1), Y7
+	VADDPD       Y4, Y0, Y8
+	VADDPD       Y5, Y1, Y9
+	VSUBPD       Y4, Y0, Y0
+	VSUBPD       Y5, Y1, Y1
+	VADDPD       Y6, Y2, Y4
+	VADDPD       Y7, Y3, Y5
+	VSUBPD       Y7, Y3, Y3
+	VSUBPD       Y2, Y6, Y2
+	VADDPD       Y4, Y8, Y6
+	VADDPD       Y5, Y9, Y7
+	VMOVUPD      Y6, 1024(BX)
+	VMOVUPD      Y7, 1088(BX)
+	VADDPD       Y3, Y0, Y6
+	VADDPD       Y2, Y1, Y7
+	VBROADCASTSD 96(DX), Y10
+	VBROADCASTSD 104(DX), Y11
+	VMULPD       Y10, Y6, Y12
+	VMULPD       Y11, Y7, Y13
+	VSUBPD       Y13, Y12, Y12
+	VMULPD       Y11, Y6, Y6
+	VMULPD       Y10, Y7, Y7
+	VADDPD       Y7, Y6, Y6
+	VMOVUPD      Y12, 1152(BX)
+	VMOVUPD      Y6, 1216(BX)
+	VSUBPD       Y4, Y8, Y4
+	VSUBPD       Y5, Y9, Y5
+	VBROADCASTSD 112(DX), Y6
+	VBROADCASTSD 120(DX), Y7
+	VMULPD       Y6, Y4, Y8
+	VMULPD       Y7, Y5, Y9
+	VSUBPD       Y9, Y8, Y8
+	VMULPD       Y7, Y4, Y4
+	VMULPD       Y6, Y5, Y5
+	VADDPD       Y5, Y4, Y4
+	VMOVUPD      Y8, 1280(BX)
+	VMOVUPD      Y4, 1344(BX)
+	VSUBPD       Y3, Y0, Y0
+	VSUBPD       Y2, Y1, Y1
+	VBROADCASTSD 128(DX), Y2
+	VBROADCASTSD 136(DX), Y3
+	VMULPD       Y2, Y0, Y4
+	VMULPD       Y3, Y1, Y5
+	VSUBPD       Y5, Y4, Y4
+	VMULPD       Y3, Y0, Y0
+	VMULPD       Y2, Y1, Y1
+	VADDPD       Y1, Y0, Y0
+	VMOVUPD      Y4, 1408(BX)
+	VMOVUPD      Y0, 1472(BX)
+	ADDQ         DI, R11
+	LEAQ         (R11)(R8*2), R12
+	VMOVUPD      (R11), Y0
+	VMOVUPD      64(R11), Y1
+	VMOVUPD      (R11)(R8*1), Y2
+	VMOVUPD      64(R11)(R8*1), Y3
+	VMOVUPD      (R11)(R8*2), Y4
+	VMOVUPD      64(R11)(R8*2), Y5
+	VMOVUPD      (R12)(R8*1), Y6
+	VMOVUPD      64(R12)(R8*1), Y7
+	VADDPD       Y4, Y0, Y8
+	VADDPD       Y5, Y1, Y9
+	VSUBPD       Y4, Y0, Y0
+	VSUBPD       Y5, Y1, Y1
+	VADDPD       Y6, Y2, Y4
+	VADDPD       Y7, Y3, Y5
+	VSUBPD       Y7, Y3, Y3
+	VSUBPD       Y2, Y6, Y2
+	VADDPD       Y4, Y8, Y6
+	VADDPD       Y5, Y9, Y7
+	VMOVUPD      Y6, 1536(BX)
+	VMOVUPD      Y7, 1600(BX)
+	VADDPD       Y3, Y0, Y6
+	VADDPD       Y2, Y1, Y7
+	VBROADCASTSD 144(DX), Y10
+	VBROADCASTSD 152(DX), Y11
+	VMULPD       Y10, Y6, Y12
+	VMULPD       Y11, Y7, Y13
+	VSUBPD       Y13, Y12, Y12
+	VMULPD       Y11, Y6, Y6
+	VMULPD       Y10, Y7, Y7
+	VADDPD       Y7, Y6, Y6
+	VMOVUPD      Y12, 1664(BX)
+	VMOVUPD      Y6, 1728(BX)
+	VSUBPD       Y4, Y8, Y4
+	VSUBPD       Y5, Y9, Y5
+	VBROADCASTSD 160(DX), Y6
+	VBROADCASTSD 168(DX), Y7
+	VMULPD       Y6, Y4, Y8
+	VMULPD       Y7, Y5, Y9
+	VSUBPD       Y9, Y8, Y8
+	VMULPD       Y7, Y4, Y4
+	VMULPD       Y6, Y5, Y5
+	VADDPD       Y5, Y4, Y4
+	VMOVUPD      Y8, 1792(BX)
+	VMOVUPD      Y4, 1856(BX)
+	VSUBPD       Y3, Y0, Y0
+	VSUBPD       Y2, Y1, Y1
+	VBROADCASTSD 176(DX), Y2
+	VBROADCASTSD 184(DX), Y3
+	VMULPD       Y2, Y0, Y4
+	VMULPD       Y3, Y1, Y5
+	VSUBPD       Y5, Y4, Y4
+	VMULPD       Y3, Y0, Y0
+	VMULPD       Y2, Y1, Y1
+	VADDPD       Y1, Y0, Y0
+	VMOVUPD      Y4, 1920(BX)
+	VMOVUPD      Y0, 1984(BX)
+	ADDQ         DI, R11
+	LEAQ         (R11)(R8*2), R12
+	VMOVUPD      (R11), Y0
+	VMOVUPD      64(R11), Y1
+	VMOVUPD      (R11)(R8*1), Y2
+	VMOVUPD      64(R11)(R8*1), Y3
+	VMOVUPD      (R11)(R8*2), Y4
+	VMOVUPD      64(R11)(R8*2), Y5
+	VMOVUPD      (R12)(R8*1), Y6
+	VMOVUPD      64(R12)(R8*1), Y7
+	VADDPD       Y4, Y0, Y8
+	VADDPD       Y5, Y1, Y9
+	VSUBPD       Y4, Y0, Y0
+	VSUBPD       Y5, Y1, Y1
+	VADDPD       Y6, Y2, Y4
+	VADDPD       Y7, Y3, Y5
+	VSUBPD       Y7, Y3, Y3
+	VSUBPD       Y2, Y6, Y2
+	VADDPD       Y4, Y8, Y6
+	VADDPD       Y5, Y9, Y7
+	VMOVUPD      Y6, 2048(BX)
+	VMOVUPD      Y7, 2112(BX)
+	VADDPD       Y3, Y0, Y6
+	VADDPD       Y2, Y1, Y7
+	VBROADCASTSD 192(DX), Y10
+	VBROADCASTSD 200(DX), Y11
+	VMULPD       Y10, Y6, Y12
+	VMULPD       Y11, Y7, Y13
+	VSUBPD       Y13, Y12, Y12
+	VMULPD       Y11, Y6, Y6
+	VMULPD       Y10, Y7, Y7
+	VADDPD       Y7, Y6, Y6
+	VMOVUPD      Y12, 2176(BX)
+	VMOVUPD      Y6, 2240(BX)
+	VSUBPD       Y4, Y8, Y4
+	VSUBPD       Y5, Y9, Y5
+	VBROADCASTSD 208(DX), Y6
+	VBROADCASTSD 216(DX), Y7
+	VMULPD       Y6, Y4, Y8
+	VMULPD       Y7, Y5, Y9
+	VSUBPD       Y9, Y8, Y8
+	VMULPD       Y7, Y4, Y4
+	VMULPD       Y6, Y5, Y5
+	VADDPD       Y5, Y4, Y4
+	VMOVUPD      Y8, 2304(BX)
+	VMOVUPD      Y4, 2368(BX)
+	VSUBPD       Y3, Y0, Y0
+	VSUBPD       Y2, Y1, Y1
+	VBROADCASTSD 224(DX), Y2
+	VBROADCASTSD 232(DX), Y3
+	VMULPD       Y2, Y0, Y4
+	VMULPD       Y3, Y1, Y5
+	VSUBPD       Y5, Y4, Y4
+	VMULPD       Y3, Y0, Y0
+	VMULPD       Y2, Y1, Y1
+	VADDPD       Y1, Y0, Y0
+	VMOVUPD      Y4, 2432(BX)
+	VMOVUPD      Y0, 2496(BX)
+	MOVQ         AX, R11
+	LEAQ         (R11)(R9*2), R12
+	VMOVUPD      (BX), Y0
+	VMOVUPD      64(BX), Y1
+	VMOVUPD      512(BX), Y2
+	VMOVUPD      576(BX), Y3
+	VMOVUPD      1024(BX), Y4
+	VMOVUPD      1088(BX), Y5
+	VMOVUPD      1536(BX), Y6
+	VMOVUPD      1600(BX), Y7
+	VMOVUPD      2048(BX), Y8
+	VMOVUPD      2112(BX), Y9
+	VADDPD       Y8, Y2, Y10
+	VADDPD       Y9, Y3, Y11
+	VSUBPD       Y9, Y3, Y3
+	VSUBPD       Y2, Y8, Y2
+	VADDPD       Y6, Y4, Y8
+	VADDPD       Y7, Y5, Y9
+	VSUBPD       Y7, Y5, Y5
+	VSUBPD       Y4, Y6, Y4
+	VADDPD       Y10, Y0, Y6
+	VADDPD       Y11, Y1, Y7
+	VADDPD       Y8, Y6, Y6
+	VADDPD       Y9, Y7, Y7
+	VMOVUPD      Y6, (R11)
+	VMOVUPD      Y7, 64(R11)
+	VBROADCASTSD c3fd3c6ef372fe950<>+0(SB), Y6
+	VMULPD       Y6, Y10, Y6
+	VADDPD       Y6, Y0, Y6
+	VBROADCASTSD c3fe9e3779b97f4a8<>+0(SB), Y7
+	VMULPD       Y7, Y8, Y7
+	VSUBPD       Y7, Y6, Y6
+	VBROADCASTSD c3fe9e3779b97f4a8<>+0(SB), Y7
+	VMULPD       Y7, Y10, Y7
+	VSUBPD       Y7, Y0, Y0
+	VBROADCASTSD c3fd3c6ef372fe950<>+0(SB), Y7
+	VMULPD       Y7, Y8, Y7
+	VADDPD       Y7, Y0, Y0
+	VBROADCASTSD c3fee6f0e134454ff<>+0(SB), Y7
+	VMULPD       Y7, Y3, Y7
+	VBROADCASTSD c3fe2cf2304755a5e<>+0(SB), Y8
+	VMULPD       Y8, Y5, Y8
+	VADDPD       Y8, Y7, Y7
+	VBROADCASTSD c3fe2cf2304755a5e<>+0(SB), Y8
+	VMULPD       Y8, Y3, Y3
+	VBROADCASTSD c3fee6f0e134454ff<>+0(SB), Y8
+	VMULPD       Y8, Y5, Y5
+	VSUBPD       Y5, Y3, Y3
+	VBROADCASTSD c3fd3c6ef372fe950<>+0(SB), Y5
+	VMULPD       Y5, Y11, Y5
+	VADDPD       Y5, Y1, Y5
+	VBROADCASTSD c3fe9e3779b97f4a8<>+0(SB), Y8
+	VMULPD       Y8, Y9, Y8
+	VSUBPD       Y8, Y5, Y5
+	VBROADCASTSD c3fe9e3779b97f4a8<>+0(SB), Y8
+	VMULPD       Y8, Y11, Y8
+	VSUBPD       Y8, Y1, Y1
+	VBROADCASTSD c3fd3c6ef372fe950<>+0(SB), Y8
+	VMULPD       Y8, Y9, Y8
+	VADDPD       Y8, Y1, Y1
+	VBROADCASTSD c3fee6f0e134454ff<>+0(SB), Y8
+	VMULPD       Y8, Y2, Y8
+	VBROADCASTSD c3fe2cf2304755a5e<>+0(SB), Y9
+	VMULPD       Y9, Y4, Y9
+	VADDPD       Y9, Y8, Y8
+	VBROADCASTSD c3fe2cf2304755a5e<>+0(SB), Y9
+	VMULPD       Y9, Y2, Y2
+	VBROADCASTSD c3fee6f0e134454ff<>+0(SB), Y9
+	VMULPD       Y9, Y4, Y4
+	VSUBPD       Y4, Y2, Y2
+	VADDPD       Y7, Y6, Y4
+	VADDPD       Y8, Y5, Y9
+	VMOVUPD      Y4, (R11)(R9*1)
+	VMOVUPD      Y9, 64(R11)(R9*1)
+	VSUBPD       Y7, Y6, Y4
+	VSUBPD       Y8, Y5, Y5
+	VMOVUPD      Y4, (R12)(R9*2)
+	VMOVUPD      Y5, 64(R12)(R9*2)
+	VADDPD       Y3, Y0, Y4
+	VADDPD       Y2, Y1, Y5
+	VMOVUPD      Y4, (R11)(R9*2)
+	VMOVUPD      Y5, 64(R11)(R9*2)
+	VSUBPD       Y3, Y0, Y0
+	VSUBPD       Y2, Y1, Y1
+	VMOVUPD      Y0, (R12)(R9*1)
+	VMOVUPD      Y1, 64(R12)(R9*1)
+	ADDQ         SI, R11
+	LEAQ         (R11)(R9*2), R12
+	VMOVUPD      128(BX), Y0
+	VMOVUPD      192(BX), Y1
+	VMOVUPD      640(BX), Y2
+	VMOVUPD      704(BX), Y3
+	VMOVUPD      1152(BX), Y4
+	VMOVUPD      1216(BX), Y5
+	VMOVUPD      1664(BX), Y6
+	VMOVUPD      1728(BX), Y7
+	VMOVUPD      2176(BX), Y8
+	VMOVUPD      2240(BX), Y9
+	VADDPD       Y8, Y2, Y10
+	VADDPD       Y9, Y3, Y11
+	VSUBPD       Y9, Y3, Y3
+	VSUBPD       Y2, Y8, Y2
+	VADDPD       Y6, Y4, Y8
+	VADDPD       Y7, Y5, Y9
+	VSUBPD       Y7, Y5, Y5
+	VSUBPD       Y4, Y6, Y4
+	VADDPD       Y10, Y0, Y6
+	VADDPD       Y11, Y1, Y7
+	VADDPD       Y8, Y6, Y6
+	VADDPD       Y9, Y7, Y7
+	VMOVUPD      Y6, (R11)
+	VMOVUPD      Y7, 64(R11)
+	VBROADCASTSD c3fd3c6ef372fe950<>+0(SB), Y6
+	VMULPD       Y6, Y10, Y6
+	VADDPD       Y6, Y0, Y6
+	VBROADCASTSD c3fe9e3779b97f4a8<>+0(SB), Y7
+	VMULPD       Y7, Y8, Y7
+	VSUBPD       Y7, Y6, Y6
+	VBROADCASTSD c3fe9e3779b97f4a8<>+0(SB), Y7
+	VMULPD       Y7, Y10, Y7
+	VSUBPD       Y7, Y0, Y0
+	VBROADCASTSD c3fd3c6ef372fe950<>+0(SB), Y7
+	VMULPD       Y7, Y8, Y7
+	VADDPD       Y7, Y0, Y0
+	VBROADCASTSD c3fee6f0e134454ff<>+0(SB), Y7
+	VMULPD       Y7, Y3, Y7
+	VBROADCASTSD c3fe2cf2304755a5e<>+0(SB), Y8
+	VMULPD       Y8, Y5, Y8
+	VADDPD       Y8, Y7, Y7
+	VBROADCASTSD c3fe2cf2304755a5e<>+0(SB), Y8
+	VMULPD       Y8, Y3, Y3
+	VBROADCASTSD c3fee6f0e134454ff<>+0(SB), Y8
+	VMULPD       Y8, Y5, Y5
+	VSUBPD       Y5, Y3, Y3
+	VBROADCASTSD c3fd3c6ef372fe950<>+0(SB), Y5
+	VMULPD       Y5, Y11, Y5
+	VADDPD       Y5, Y1, Y5
+	VBROADCASTSD c3fe9e3779b97f4a8<>+0(SB), Y8
+	VMULPD       Y8, Y9, Y8
+	VSUBPD       Y8, Y5, Y5
+	VBROADCASTSD c3fe9e3779b97f4a8<>+0(SB), Y8
+	VMULPD       Y8, Y11, Y8
+	VSUBPD       Y8, Y1, Y1
+	VBROADCASTSD c3fd3c6ef372fe950<>+0(SB), Y8
+	VMULPD       Y8, Y9, Y8
+	VADDPD       Y8, Y1, Y1
+	VBROADCASTSD c3fee6f0e134454ff<>+0(SB), Y8
+	VMULPD       Y8, Y2, Y8
+	VBROADCASTSD c3fe2cf2304755a5e<>+0(SB), Y9
+	VMULPD       Y9, Y4, Y9
+	VADDPD       Y9, Y8, Y8
+	VBROADCASTSD c3fe2cf2304755a5e<>+0(SB), Y9
+	VMULPD       Y9, Y2, Y2
+	VBROADCASTSD c3fee6f0e134454ff<>+0(SB), Y9
+	VMULPD       Y9, Y4, Y4
+	VSUBPD       Y4, Y2, Y2
+	VADDPD       Y7, Y6, Y4
+	VADDPD       Y8, Y5, Y9
+	VMOVUPD      Y4, (R11)(R9*1)
+	VMOVUPD      Y9, 64(R11)(R9*1)
+	VSUBPD       Y7, Y6, Y4
+	VSUBPD       Y8, Y5, Y5
+	VMOVUPD      Y4, (R12)(R9*2)
+	VMOVUPD      Y5, 64(R12)(R9*2)
+	VADDPD       Y3, Y0, Y4
+	VADDPD       Y2, Y1, Y5
+	VMOVUPD      Y4, (R11)(R9*2)
+	VMOVUPD      Y5, 64(R11)(R9*2)
+	VSUBPD       Y3, Y0, Y0
+	VSUBPD       Y2, Y1, Y1
+	VMOVUPD      Y0, (R12)(R9*1)
+	VMOVUPD      Y1, 64(R12)(R9*1)
+	ADDQ         SI, R11
+	LEAQ         (R11)(R9*2), R12
+	VMOVUPD      256(BX), Y0
+	VMOVUPD      320(BX), Y1
+	VMOVUPD      768(BX), Y2
+	VMOVUPD      832(BX), Y3
+	VMOVUPD      1280(BX), Y4
+	VMOVUPD      1344(BX), Y5
+	VMOVUPD      1792(BX), Y6
+	VMOVUPD      1856(BX), Y7
+	VMOVUPD      2304(BX), Y8
+	VMOVUPD      2368(BX), Y9
+	VADDPD       Y8, Y2, Y10
+	VADDPD       Y9, Y3, Y11
+	VSUBPD       Y9, Y3, Y3
+	VSUBPD       Y2, Y8, Y2
+	VADDPD       Y6, Y4, Y8
+	VADDPD       Y7, Y5, Y9
+	VSUBPD       Y7, Y5, Y5
+	VSUBPD       Y4, Y6, Y4
+	VADDPD       Y10, Y0, Y6
+	VADDPD       Y11, Y1, Y7
+	VADDPD       Y8, Y6, Y6
+	VADDPD       Y9, Y7, Y7
+	VMOVUPD      Y6, (R11)
+	VMOVUPD      Y7, 64(R11)
+	VBROADCASTSD c3fd3c6ef372fe950<>+0(SB), Y6
+	VMULPD       Y6, Y10, Y6
+	VADDPD       Y6, Y0, Y6
+	VBROADCASTSD c3fe9e3779b97f4a8<>+0(SB), Y7
+	VMULPD       Y7, Y8, Y7
+	VSUBPD       Y7, Y6, Y6
+	VBROADCASTSD c3fe9e3779b97f4a8<>+0(SB), Y7
+	VMULPD       Y7, Y10, Y7
+	VSUBPD       Y7, Y0, Y0
+	VBROADCASTSD c3fd3c6ef372fe950<>+0(SB), Y7
+	VMULPD       Y7, Y8, Y7
+	VADDPD       Y7, Y0, Y0
+	VBROADCASTSD c3fee6f0e134454ff<>+0(SB), Y7
+	VMULPD       Y7, Y3, Y7
+	VBROADCASTSD c3fe2cf2304755a5e<>+0(SB), Y8
+	VMULPD       Y8, Y5, Y8
+	VADDPD       Y8, Y7, Y7
+	VBROADCASTSD c3fe2cf2304755a5e<>+0(SB), Y8
+	VMULPD       Y8, Y3, Y3
+	VBROADCASTSD c3fee6f0e134454ff<>+0(SB), Y8
+	VMULPD       Y8, Y5, Y5
+	VSUBPD       Y5, Y3, Y3
+	VBROADCASTSD c3fd3c6ef372fe950<>+0(SB), Y5
+	VMULPD       Y5, Y11, Y5
+	VADDPD       Y5, Y1, Y5
+	VBROADCASTSD c3fe9e3779b97f4a8<>+0(SB), Y8
+	VMULPD       Y8, Y9, Y8
+	VSUBPD       Y8, Y5, Y5
+	VBROADCASTSD c3fe9e3779b97f4a8<>+0(SB), Y8
+	VMULPD       Y8, Y11, Y8
+	VSUBPD       Y8, Y1, Y1
+	VBROADCASTSD c3fd3c6ef372fe950<>+0(SB), Y8
+	VMULPD       Y8, Y9, Y8
+	VADDPD       Y8, Y1, Y1
+	VBROADCASTSD c3fee6f0e134454ff<>+0(SB), Y8
+	VMULPD       Y8, Y2, Y8
+	VBROADCASTSD c3fe2cf2304755a5e<>+0(SB), Y9
+	VMULPD       Y9, Y4, Y9
+	VADDPD       Y9, Y8, Y8
+	VBROADCASTSD c3fe2cf2304755a5e<>+0(SB), Y9
+	VMULPD       Y9, Y2, Y2
+	VBROADCASTSD c3fee6f0e134454ff<>+0(SB), Y9
+	VMULPD       Y9, Y4, Y4
+	VSUBPD       Y4, Y2, Y2
+	VADDPD       Y7, Y6, Y4
+	VADDPD       Y8, Y5, Y9
+	VMOVUPD      Y4, (R11)(R9*1)
+	VMOVUPD      Y9, 64(R11)(R9*1)
+	VSUBPD       Y7, Y6, Y4
+	VSUBPD       Y8, Y5, Y5
+	VMOVUPD      Y4, (R12)(R9*2)
+	VMOVUPD      Y5, 64(R12)(R9*2)
+	VADDPD       Y3, Y0, Y4
+	VADDPD       Y2, Y1, Y5
+	VMOVUPD      Y4, (R11)(R9*2)
+	VMOVUPD      Y5, 64(R11)(R9*2)
+	VSUBPD       Y3, Y0, Y0
+	VSUBPD       Y2, Y1, Y1
+	VMOVUPD      Y0, (R12)(R9*1)
+	VMOVUPD      Y1, 64(R12)(R9*1)
+	ADDQ         SI, R11
+	LEAQ         (R11)(R9*2), R12
+	VMOVUPD      384(BX), Y0
+	VMOVUPD      448(BX), Y1
+	VMOVUPD      896(BX), Y2
+	VMOVUPD      960(BX), Y3
+	VMOVUPD      1408(BX), Y4
+	VMOVUPD      1472(BX), Y5
+	VMOVUPD      1920(BX), Y6
+	VMOVUPD      1984(BX), Y7
+	VMOVUPD      2432(BX), Y8
+	VMOVUPD      2496(BX), Y9
+	VADDPD       Y8, Y2, Y10
+	VADDPD       Y9, Y3, Y11
+	VSUBPD       Y9, Y3, Y3
+	VSUBPD       Y2, Y8, Y2
+	VADDPD       Y6, Y4, Y8
+	VADDPD       Y7, Y5, Y9
+	VSUBPD       Y7, Y5, Y5
+	VSUBPD       Y4, Y6, Y4
+	VADDPD       Y10, Y0, Y6
+	VADDPD       Y11, Y1, Y7
+	VADDPD       Y8, Y6, Y6
+	VADDPD       Y9, Y7, Y7
+	VMOVUPD      Y6, (R11)
+	VMOVUPD      Y7, 64(R11)
+	VBROADCASTSD c3fd3c6ef372fe950<>+0(SB), Y6
+	VMULPD       Y6, Y10, Y6
+	VADDPD       Y6, Y0, Y6
+	VBROADCASTSD c3fe9e3779b97f4a8<>+0(SB), Y7
+	VMULPD       Y7, Y8, Y7
+	VSUBPD       Y7, Y6, Y6
+	VBROADCASTSD c3fe9e3779b97f4a8<>+0(SB), Y7
+	VMULPD       Y7, Y10, Y7
+	VSUBPD       Y7, Y0, Y0
+	VBROADCASTSD c3fd3c6ef372fe950<>+0(SB), Y7
+	VMULPD       Y7, Y8, Y7
+	VADDPD       Y7, Y0, Y0
+	VBROADCASTSD c3fee6f0e134454ff<>+0(SB), Y7
+	VMULPD       Y7, Y3, Y7
+	VBROADCASTSD c3fe2cf2304755a5e<>+0(SB), Y8
+	VMULPD       Y8, Y5, Y8
+	VADDPD       Y8, Y7, Y7
+	VBROADCASTSD c3fe2cf2304755a5e<>+0(SB), Y8
+	VMULPD       Y8, Y3, Y3
+	VBROADCASTSD c3fee6f0e134454ff<>+0(SB), Y8
+	VMULPD       Y8, Y5, Y5
+	VSUBPD       Y5, Y3, Y3
+	VBROADCASTSD c3fd3c6ef372fe950<>+0(SB), Y5
+	VMULPD       Y5, Y11, Y5
+	VADDPD       Y5, Y1, Y5
+	VBROADCASTSD c3fe9e3779b97f4a8<>+0(SB), Y8
+	VMULPD       Y8, Y9, Y8
+	VSUBPD       Y8, Y5, Y5
+	VBROADCASTSD c3fe9e3779b97f4a8<>+0(SB), Y8
+	VMULPD       Y8, Y11, Y8
+	VSUBPD       Y8, Y1, Y1
+	VBROADCASTSD c3fd3c6ef372fe950<>+0(SB), Y8
+	VMULPD       Y8, Y9, Y8
+	VADDPD       Y8, Y1, Y1
+	VBROADCASTSD c3fee6f0e134454ff<>+0(SB), Y8
+	VMULPD       Y8, Y2, Y8
+	VBROADCASTSD c3fe2cf2304755a5e<>+0(SB), Y9
+	VMULPD       Y9, Y4, Y9
+	VADDPD       Y9, Y8, Y8
+	VBROADCASTSD c3fe2cf2304755a5e<>+0(SB), Y9
+	VMULPD       Y9, Y2, Y2
+	VBROADCASTSD c3fee6f0e134454ff<>+0(SB), Y9
+	VMULPD       Y9, Y4, Y4
+	VSUBPD       Y4, Y2, Y2
+	VADDPD       Y7, Y6, Y4
+	VADDPD       Y8, Y5, Y9
+	VMOVUPD      Y4, (R11)(R9*1)
+	VMOVUPD      Y9, 64(R11)(R9*1)
+	VSUBPD       Y7, Y6, Y4
+	VSUBPD       Y8, Y5, Y5
+	VMOVUPD      Y4, (R12)(R9*2)
+	VMOVUPD      Y5, 64(R12)(R9*2)
+	VADDPD       Y3, Y0, Y4
+	VADDPD       Y2, Y1, Y5
+	VMOVUPD      Y4, (R11)(R9*2)
+	VMOVUPD      Y5, 64(R11)(R9*2)
+	VSUBPD       Y3, Y0, Y0
+	VSUBPD       Y2, Y1, Y1
+	VMOVUPD      Y0, (R12)(R9*1)
+	VMOVUPD      Y1, 64(R12)(R9*1)
+	ADDQ         $0x20, CX
+	ADDQ         $0x20, AX
+	SUBQ         $0x40, R10
+	TESTQ        $0x00000040, R10
+	JNZ          lastPair45AVX2_k
+	ADDQ         $0x40, CX
+	ADDQ         $0x40, AX
+	TESTQ        R10, R10
+	JNZ          lastPair45AVX2_k
+	VZEROUPPER
+	RET
+
+// func pair23AVX2(y *float64, x *float64, tw *float64, tmp *float64, q int, s int)
+// Requires: AVX
+TEXT ·pair23AVX2(SB), NOSPLIT, $0-48
+	MOVQ   y+0(FP), AX
+	MOVQ   x+8(FP), CX
+	MOVQ   tw+16(FP), DX
+	MOVQ   tmp+24(FP), BX
+	MOVQ   s+40(FP), SI
+	SHLQ   $0x07, SI
+	MOVQ   q+32(FP), R8
+	MOVQ   R8, DI
+	IMULQ  SI, DI
+	IMUL3Q $0x00000003, DI, R9
+	IMUL3Q $0x00000002, SI, R10
+
+pair23AVX2_j:
+	MOVQ SI, R11
+
+pair23AVX2_k:
+	MOVQ         CX, R12
+	VMOVUPD      (R12), Y0
+	VMOVUPD      64(R12), Y1
+	VMOVUPD      (R12)(R9*1), Y2
+	VMOVUPD      64(R12)(R9*1), Y3
+	VADDPD       Y2, Y0, Y4
+	VADDPD       Y3, Y1, Y5
+	VMOVUPD      Y4, (BX)
+	VMOVUPD      Y5, 64(BX)
+	VSUBPD       Y2, Y0, Y0
+	VSUBPD       Y3, Y1, Y1
+	VBROADCASTSD (DX), Y2
+	VBROADCASTSD 8(DX), Y3
+	VMULPD       Y2, Y0, Y4
+	VMULPD       Y3, Y1, Y5
+	VSUBPD       Y5, Y4, Y4
+	VMULPD       Y3, Y0, Y0
+	VMULPD       Y2, Y1, Y1
+	VADDPD       Y1, Y0, Y0
+	VMOVUPD      Y4, 128(BX)
+	VMOVUPD      Y0, 192(BX)
+	ADDQ         DI, R12
+	VMOVUPD      (R12), Y0
+	VMOVUPD      64(R12), Y1
+	VMOVUPD      (R12)(R9*1), Y2
+	VMOVUPD      64(R12)(R9*1), Y3
+	VADDPD       Y2, Y0, Y4
+	VADDPD       Y3, Y1, Y5
+	VMOVUPD      Y4, 256(BX)
+	VMOVUPD      Y5, 320(BX)
+	VSUBPD       Y2, Y0, Y0
+	VSUBPD       Y3, Y1, Y1
+	VBROADCASTSD 16(DX), Y2
+	VBROADCASTSD 24(DX), Y3
+	VMULPD       Y2, Y0, Y4
+	VMULPD       Y3, Y1, Y5
+	VSUBPD       Y5, Y4, Y4
+	VMULPD       Y3, Y0, Y0
+	VMULPD       Y2, Y1, Y1
+	VADDPD       Y1, Y0, Y0
+	VMOVUPD      Y4, 384(BX)
+	VMOVUPD      Y0, 448(BX)
+	ADDQ         DI, R12
+	VMOVUPD      (R12), Y0
+	VMOVUPD      64(R12), Y1
+	VMOVUPD      (R12)(R9*1), Y2
+	VMOVUPD      64(R12)(R9*1), Y3
+	VADDPD       Y2, Y0, Y4
+	VADDPD       Y3, Y1, Y5
+	VMOVUPD      Y4, 512(BX)
+	VMOVUPD      Y5, 576(BX)
+	VSUBPD       Y2, Y0, Y0
+	VSUBPD       Y3, Y1, Y1
+	VBROADCASTSD 32(DX), Y2
+	VBROADCASTSD 40(DX), Y3
+	VMULPD       Y2, Y0, Y4
+	VMULPD       Y3, Y1, Y5
+	VSUBPD       Y5, Y4, Y4
+	VMULPD       Y3, Y0, Y0
+	VMULPD       Y2, Y1, Y1
+	VADDPD       Y1, Y0, Y0
+	VMOVUPD      Y4, 640(BX)
+	VMOVUPD      Y0, 704(BX)
+	MOVQ         AX, R12
+	VMOVUPD      (BX), Y0
+	VMOVUPD      64(BX), Y1
+	VMOVUPD      256(BX), Y2
+	VMOVUPD      320(BX), Y3
+	VMOVUPD      512(BX), Y4
+	VMOVUPD      576(BX), Y5
+	VADDPD       Y4, Y2, Y6
+	VADDPD       Y5, Y3, Y7
+	VSUBPD       Y5, Y3, Y3
+	VSUBPD       Y2, Y4, Y2
+	VBROADCASTSD c3febb67ae8584caa<>+0(SB), Y4
+	VMULPD       Y4, Y3, Y3
+	VBROADCASTSD c3febb67ae8584caa<>+0(SB), Y4
+	VMULPD       Y4, Y2, Y2
+	VADDPD       Y6, Y0, Y4
+	VADDPD       Y7, Y1, Y5
+	VMOVUPD      Y4, (R12)
+	VMOVUPD      Y5, 64(R12)
+	VBROADCASTSD c3fe0000000000000<>+0(SB), Y4
+	VMULPD       Y4, Y6, Y4
+	VSUBPD       Y4, Y0, Y0
+	VBROADCASTSD c3fe0000000000000<>+0(SB), Y4
+	VMULPD       Y4, Y7, Y4
+	VSUBPD       Y4, Y1, Y1
+	VADDPD       Y3, Y0, Y4
+	VADDPD       Y2, Y1, Y5
+	VBROADCASTSD 48(DX), Y6
+	VBROADCASTSD 56(DX), Y7
+	VMULPD       Y6, Y4, Y8
+	VMULPD       Y7, Y5, Y9
+	VSUBPD       Y9, Y8, Y8
+	VMULPD       Y7, Y4, Y4
+	VMULPD       Y6, Y5, Y5
+	VADDPD       Y5, Y4, Y4
+	VMOVUPD      Y8, (R12)(R10*1)
+	VMOVUPD      Y4, 64(R12)(R10*1)
+	VSUBPD       Y3, Y0, Y0
+	VSUBPD       Y2, Y1, Y1
+	VBROADCASTSD 64(DX), Y2
+	VBROADCASTSD 72(DX), Y3
+	VMULPD       Y2, Y0, Y4
+	VMULPD       Y3, Y1, Y5
+	VSUBPD       Y5, Y4, Y4
+	VMULPD       Y3, Y0, Y0
+	VMULPD       Y2, Y1, Y1
+	VADDPD       Y1, Y0, Y0
+	VMOVUPD      Y4, (R12)(R10*2)
+	VMOVUPD      Y0, 64(R12)(R10*2)
+	ADDQ         SI, R12
+	VMOVUPD      128(BX), Y0
+	VMOVUPD      192(BX), Y1
+	VMOVUPD      384(BX), Y2
+	VMOVUPD      448(BX), Y3
+	VMOVUPD      640(BX), Y4
+	VMOVUPD      704(BX), Y5
+	VADDPD       Y4, Y2, Y6
+	VADDPD       Y5, Y3, Y7
+	VSUBPD       Y5, Y3, Y3
+	VSUBPD       Y2, Y4, Y2
+	VBROADCASTSD c3febb67ae8584caa<>+0(SB), Y4
+	VMULPD       Y4, Y3, Y3
+	VBROADCASTSD c3febb67ae8584caa<>+0(SB), Y4
+	VMULPD       Y4, Y2, Y2
+	VADDPD       Y6, Y0, Y4
+	VADDPD       Y7, Y1, Y5
+	VMOVUPD      Y4, (R12)
+	VMOVUPD      Y5, 64(R12)
+	VBROADCASTSD c3fe0000000000000<>+0(SB), Y4
+	VMULPD       Y4, Y6, Y4
+	VSUBPD       Y4, Y0, Y0
+	VBROADCASTSD c3fe0000000000000<>+0(SB), Y4
+	VMULPD       Y4, Y7, Y4
+	VSUBPD       Y4, Y1, Y1
+	VADDPD       Y3, Y0, Y4
+	VADDPD       Y2, Y1, Y5
+	VBROADCASTSD 48(DX), Y6
+	VBROADCASTSD 56(DX), Y7
+	VMULPD       Y6, Y4, Y8
+	VMULPD       Y7, Y5, Y9
+	VSUBPD       Y9, Y8, Y8
+	VMULPD       Y7, Y4, Y4
+	VMULPD       Y6, Y5, Y5
+	VADDPD       Y5, Y4, Y4
+	VMOVUPD      Y8, (R12)(R10*1)
+	VMOVUPD      Y4, 64(R12)(R10*1)
+	VSUBPD       Y3, Y0, Y0
+	VSUBPD       Y2, Y1, Y1
+	VBROADCASTSD 64(DX), Y2
+	VBROADCASTSD 72(DX), Y3
+	VMULPD       Y2, Y0, Y4
+	VMULPD       Y3, Y1, Y5
+	VSUBPD       Y5, Y4, Y4
+	VMULPD       Y3, Y0, Y0
+	VMULPD       Y2, Y1, Y1
+	VADDPD       Y1, Y0, Y0
+	VMOVUPD      Y4, (R12)(R10*2)
+	VMOVUPD      Y0, 64(R12)(R10*2)
+	ADDQ         $0x20, CX
+	ADDQ         $0x20, AX
+	SUBQ         $0x40, R11
+	TESTQ        $0x00000040, R11
+	JNZ          pair23AVX2_k
+	ADDQ         $0x40, CX
+	ADDQ         $0x40, AX
+	TESTQ        R11, R11
+	JNZ          pair23AVX2_k
+	IMUL3Q       $0x00000005, SI, R11
+	ADDQ         R11, AX
+	ADDQ         $0x00000050, DX
+	DECQ         R8
+	JNZ          pair23AVX2_j
+	VZEROUPPER
+	RET
+
+// func lastPair23AVX2(y *float64, x *float64, tw *float64, tmp *float64, s int)
+// Requires: AVX
+TEXT ·lastPair23AVX2(SB), NOSPLIT, $0-40
+	MOVQ   y+0(FP), AX
+	MOVQ   x+8(FP), CX
+	MOVQ   tw+16(FP), DX
+	MOVQ   tmp+24(FP), BX
+	MOVQ   s+32(FP), SI
+	SHLQ   $0x07, SI
+	MOVQ   SI, DI
+	IMUL3Q $0x00000003, DI, R8
+	IMUL3Q $0x00000002, SI, R9
+	MOVQ   SI, R10
+
+lastPair23AVX2_k:
+	MOVQ         CX, R11
+	VMOVUPD      (R11), Y0
+	VMOVUPD      64(R11), Y1
+	VMOVUPD      (R11)(R8*1), Y2
+	VMOVUPD      64(R11)(R8*1), Y3
+	VADDPD       Y2, Y0, Y4
+	VADDPD       Y3, Y1, Y5
+	VMOVUPD      Y4, (BX)
+	VMOVUPD      Y5, 64(BX)
+	VSUBPD       Y2, Y0, Y0
+	VSUBPD       Y3, Y1, Y1
+	VBROADCASTSD (DX), Y2
+	VBROADCASTSD 8(DX), Y3
+	VMULPD       Y2, Y0, Y4
+	VMULPD       Y3, Y1, Y5
+	VSUBPD       Y5, Y4, Y4
+	VMULPD       Y3, Y0, Y0
+	VMULPD       Y2, Y1, Y1
+	VADDPD       Y1, Y0, Y0
+	VMOVUPD      Y4, 128(BX)
+	VMOVUPD      Y0, 192(BX)
+	ADDQ         DI, R11
+	VMOVUPD      (R11), Y0
+	VMOVUPD      64(R11), Y1
+	VMOVUPD      (R11)(R8*1), Y2
+	VMOVUPD      64(R11)(R8*1), Y3
+	VADDPD       Y2, Y0, Y4
+	VADDPD       Y3, Y1, Y5
+	VMOVUPD      Y4, 256(BX)
+	VMOVUPD      Y5, 320(BX)
+	VSUBPD       Y2, Y0, Y0
+	VSUBPD       Y3, Y1, Y1
+	VBROADCASTSD 16(DX), Y2
+	VBROADCASTSD 24(DX), Y3
+	VMULPD       Y2, Y0, Y4
+	VMULPD       Y3, Y1, Y5
+	VSUBPD       Y5, Y4, Y4
+	VMULPD       Y3, Y0, Y0
+	VMULPD       Y2, Y1, Y1
+	VADDPD       Y1, Y0, Y0
+	VMOVUPD      Y4, 384(BX)
+	VMOVUPD      Y0, 448(BX)
+	ADDQ         DI, R11
+	VMOVUPD      (R11), Y0
+	VMOVUPD      64(R11), Y1
+	VMOVUPD      (R11)(R8*1), Y2
+	VMOVUPD      64(R11)(R8*1), Y3
+	VADDPD       Y2, Y0, Y4
+	VADDPD       Y3, Y1, Y5
+	VMOVUPD      Y4, 512(BX)
+	VMOVUPD      Y5, 576(BX)
+	VSUBPD       Y2, Y0, Y0
+	VSUBPD       Y3, Y1, Y1
+	VBROADCASTSD 32(DX), Y2
+	VBROADCASTSD 40(DX), Y3
+	VMULPD       Y2, Y0, Y4
+	VMULPD       Y3, Y1, Y5
+	VSUBPD       Y5, Y4, Y4
+	VMULPD       Y3, Y0, Y0
+	VMULPD       Y2, Y1, Y1
+	VADDPD       Y1, Y0, Y0
+	VMOVUPD      Y4, 640(BX)
+	VMOVUPD      Y0, 704(BX)
+	MOVQ         AX, R11
+	VMOVUPD      (BX), Y0
+	VMOVUPD      64(BX), Y1
+	VMOVUPD      256(BX), Y2
+	VMOVUPD      320(BX), Y3
+	VMOVUPD      512(BX), Y4
+	VMOVUPD      576(BX), Y5
+	VADDPD       Y4, Y2, Y6
+	VADDPD       Y5, Y3, Y7
+	VSUBPD       Y5, Y3, Y3
+	VSUBPD       Y2, Y4, Y2
+	VBROADCASTSD c3febb67ae8584caa<>+0(SB), Y4
+	VMULPD       Y4, Y3, Y3
+	VBROADCASTSD c3febb67ae8584caa<>+0(SB), Y4
+	VMULPD       Y4, Y2, Y2
+	VADDPD       Y6, Y0, Y4
+	VADDPD       Y7, Y1, Y5
+	VMOVUPD      Y4, (R11)
+	VMOVUPD      Y5, 64(R11)
+	VBROADCASTSD c3fe0000000000000<>+0(SB), Y4
+	VMULPD       Y4, Y6, Y4
+	VSUBPD       Y4, Y0, Y0
+	VBROADCASTSD c3fe0000000000000<>+0(SB), Y4
+	VMULPD       Y4, Y7, Y4
+	VSUBPD       Y4, Y1, Y1
+	VADDPD       Y3, Y0, Y4
+	VADDPD       Y2, Y1, Y5
+	VMOVUPD      Y4, (R11)(R9*1)
+	VMOVUPD      Y5, 64(R11)(R9*1)
+	VSUBPD       Y3, Y0, Y0
+	VSUBPD       Y2, Y1, Y1
+	VMOVUPD      Y0, (R11)(R9*2)
+	VMOVUPD      Y1, 64(R11)(R9*2)
+	ADDQ         SI, R11
+	VMOVUPD      128(BX), Y0
+	VMOVUPD      192(BX), Y1
+	VMOVUPD      384(BX), Y2
+	VMOVUPD      448(BX), Y3
+	VMOVUPD      640(BX), Y4
+	VMOVUPD      704(BX), Y5
+	VADDPD       Y4, Y2, Y6
+	VADDPD       Y5, Y3, Y7
+	VSUBPD       Y5, Y3, Y3
+	VSUBPD       Y2, Y4, Y2
+	VBROADCASTSD c3febb67ae8584caa<>+0(SB), Y4
+	VMULPD       Y4, Y3, Y3
+	VBROADCASTSD c3febb67ae8584caa<>+0(SB), Y4
+	VMULPD       Y4, Y2, Y2
+	VADDPD       Y6, Y0, Y4
+	VADDPD       Y7, Y1, Y5
+	VMOVUPD      Y4, (R11)
+	VMOVUPD      Y5, 64(R11)
+	VBROADCASTSD c3fe0000000000000<>+0(SB), Y4
+	VMULPD       Y4, Y6, Y4
+	VSUBPD       Y4, Y0, Y0
+	VBROADCASTSD c3fe0000000000000<>+0(SB), Y4
+	VMULPD       Y4, Y7, Y4
+	VSUBPD       Y4, Y1, Y1
+	VADDPD       Y3, Y0, Y4
+	VADDPD       Y2, Y1, Y5
+	VMOVUPD      Y4, (R11)(R9*1)
+	VMOVUPD      Y5, 64(R11)(R9*1)
+	VSUBPD       Y3, Y0, Y0
+	VSUBPD       Y2, Y1, Y1
+	VMOVUPD      Y0, (R11)(R9*2)
+	VMOVUPD      Y1, 64(R11)(R9*2)
+	ADDQ         $0x20, CX
+	ADDQ         $0x20, AX
+	SUBQ         $0x40, R10
+	TESTQ        $0x00000040, R10
+	JNZ          lastPair23AVX2_k
+	ADDQ         $0x40, CX
+	ADDQ         $0x40, AX
+	TESTQ        R10, R10
+	JNZ          lastPair23AVX2_k
+	VZEROUPPER
+	RET
+
+// func pair25AVX2(y *float64, x *float64, tw *float64, tmp *float64, q int, s int)
+// Requires: AVX
+TEXT ·pair25AVX2(SB), NOSPLIT, $0-48
+	MOVQ   y+0(FP), AX
+	MOVQ   x+8(FP), CX
+	MOVQ   tw+16(FP), DX
+	MOVQ   tmp+24(FP), BX
+	MOVQ   s+40(FP), SI
+	SHLQ   $0x07, SI
+	MOVQ   q+32(FP), R8
+	MOVQ   R8, DI
+	IMULQ  SI, DI
+	IMUL3Q $0x00000005, DI, R9
+	IMUL3Q $0x00000002, SI, R10
+
+pair25AVX2_j:
+	MOVQ SI, R11
+
+pair25AVX2_k:
+	MOVQ         CX, R12
+	VMOVUPD      (R12), Y0
+	VMOVUPD      64(R12), Y1
+	VMOVUPD      (R12)(R9*1), Y2
+	VMOVUPD      64(R12)(R9*1), Y3
+	VADDPD       Y2, Y0, Y4
+	VADDPD       Y3, Y1, Y5
+	VMOVUPD      Y4, (BX)
+	VMOVUPD      Y5, 64(BX)
+	VSUBPD       Y2, Y0, Y0
+	VSUBPD       Y3, Y1, Y1
+	VBROADCASTSD (DX), Y2
+	VBROADCASTSD 8(DX), Y3
+	VMULPD       Y2, Y0, Y4
+	VMULPD       Y3, Y1, Y5
+	VSUBPD       Y5, Y4, Y4
+	VMULPD       Y3, Y0, Y0
+	VMULPD       Y2, Y1, Y1
+	VADDPD       Y1, Y0, Y0
+	VMOVUPD      Y4, 128(BX)
+	VMOVUPD      Y0, 192(BX)
+	ADDQ         DI, R12
+	VMOVUPD      (R12), Y0
+	VMOVUPD      64(R12), Y1
+	VMOVUPD      (R12)(R9*1), Y2
+	VMOVUPD      64(R12)(R9*1), Y3
+	VADDPD       Y2, Y0, Y4
+	VADDPD       Y3, Y1, Y5
+	VMOVUPD      Y4, 256(BX)
+	VMOVUPD      Y5, 320(BX)
+	VSUBPD       Y2, Y0, Y0
+	VSUBPD       Y3, Y1, Y1
+	VBROADCASTSD 16(DX), Y2
+	VBROADCASTSD 24(DX), Y3
+	VMULPD       Y2, Y0, Y4
+	VMULPD       Y3, Y1, Y5
+	VSUBPD       Y5, Y4, Y4
+	VMULPD       Y3, Y0, Y0
+	VMULPD       Y2, Y1, Y1
+	VADDPD       Y1, Y0, Y0
+	VMOVUPD      Y4, 384(BX)
+	VMOVUPD      Y0, 448(BX)
+	ADDQ         DI, R12
+	VMOVUPD      (R12), Y0
+	VMOVUPD      64(R12), Y1
+	VMOVUPD      (R12)(R9*1), Y2
+	VMOVUPD      64(R12)(R9*1), Y3
+	VADDPD       Y2, Y0, Y4
+	VADDPD       Y3, Y1, Y5
+	VMOVUPD      Y4, 512(BX)
+	VMOVUPD      Y5, 576(BX)
+	VSUBPD       Y2, Y0, Y0
+	VSUBPD       Y3, Y1, Y1
+	VBROADCASTSD 32(DX), Y2
+	VBROADCASTSD 40(DX), Y3
+	VMULPD       Y2, Y0, Y4
+	VMULPD       Y3, Y1, Y5
+	VSUBPD       Y5, Y4, Y4
+	VMULPD       Y3, Y0, Y0
+	VMULPD       Y2, Y1, Y1
+	VADDPD       Y1, Y0, Y0
+	VMOVUPD      Y4, 640(BX)
+	VMOVUPD      Y0, 704(BX)
+	ADDQ         DI, R12
+	VMOVUPD      (R12), Y0
+	VMOVUPD      64(R12), Y1
+	VMOVUPD      (R12)(R9*1), Y2
+	VMOVUPD      64(R12)(R9*1), Y3
+	VADDPD       Y2, Y0, Y4
+	VADDPD       Y3, Y1, Y5
+	VMOVUPD      Y4, 768(BX)
+	VMOVUPD      Y5, 832(BX)
+	VSUBPD       Y2, Y0, Y0
+	VSUBPD       Y3, Y1, Y1
+	VBROADCASTSD 48(DX), Y2
+	VBROADCASTSD 56(DX), Y3
+	VMULPD       Y2, Y0, Y4
+	VMULPD       Y3, Y1, Y5
+	VSUBPD       Y5, Y4, Y4
+	VMULPD       Y3, Y0, Y0
+	VMULPD       Y2, Y1, Y1
+	VADDPD       Y1, Y0, Y0
+	VMOVUPD      Y4, 896(BX)
+	VMOVUPD      Y0, 960(BX)
+	ADDQ         DI, R12
+	VMOVUPD      (R12), Y0
+	VMOVUPD      64(R12), Y1
+	VMOVUPD      (R12)(R9*1), Y2
+	VMOVUPD      64(R12)(R9*1), Y3
+	VADDPD       Y2, Y0, Y4
+	VADDPD       Y3, Y1, Y5
+	VMOVUPD      Y4, 1024(BX)
+	VMOVUPD      Y5, 1088(BX)
+	VSUBPD       Y2, Y0, Y0
+	VSUBPD       Y3, Y1, Y1
+	VBROADCASTSD 64(DX), Y2
+	VBROADCASTSD 72(DX), Y3
+	VMULPD       Y2, Y0, Y4
+	VMULPD       Y3, Y1, Y5
+	VSUBPD       Y5, Y4, Y4
+	VMULPD       Y3, Y0, Y0
+	VMULPD       Y2, Y1, Y1
+	VADDPD       Y1, Y0, Y0
+	VMOVUPD      Y4, 1152(BX)
+	VMOVUPD      Y0, 1216(BX)
+	MOVQ         AX, R12
+	LEAQ         (R12)(R10*2), R13
+	VMOVUPD      (BX), Y0
+	VMOVUPD      64(BX), Y1
+	VMOVUPD      256(BX), Y2
+	VMOVUPD      320(BX), Y3
+	VMOVUPD      512(BX), Y4
+	VMOVUPD      576(BX), Y5
+	VMOVUPD      768(BX), Y6
+	VMOVUPD      832(BX), Y7
+	VMOVUPD      1024(BX), Y8
+	VMOVUPD      1088(BX), Y9
+	VADDPD       Y8, Y2, Y10
+	VADDPD       Y9, Y3, Y11
+	VSUBPD       Y9, Y3, Y3
+	VSUBPD       Y2, Y8, Y2
+	VADDPD       Y6, Y4, Y8
+	VADDPD       Y7, Y5, Y9
+	VSUBPD       Y7, Y5, Y5
+	VSUBPD       Y4, Y6, Y4
+	VADDPD       Y10, Y0, Y6
+	VADDPD       Y11, Y1, Y7
+	VADDPD       Y8, Y6, Y6
+	VADDPD       Y9, Y7, Y7
+	VMOVUPD      Y6, (R12)
+	VMOVUPD      Y7, 64(R12)
+	VBROADCASTSD c3fd3c6ef372fe950<>+0(SB), Y6
+	VMULPD       Y6, Y10, Y6
+	VADDPD       Y6, Y0, Y6
+	VBROADCASTSD c3fe9e3779b97f4a8<>+0(SB), Y7
+	VMULPD       Y7, Y8, Y7
+	VSUBPD       Y7, Y6, Y6
+	VBROADCASTSD c3fe9e3779b97f4a8<>+0(SB), Y7
+	VMULPD       Y7, Y10, Y7
+	VSUBPD       Y7, Y0, Y0
+	VBROADCASTSD c3fd3c6ef372fe950<>+0(SB), Y7
+	VMULPD       Y7, Y8, Y7
+	VADDPD       Y7, Y0, Y0
+	VBROADCASTSD c3fee6f0e134454ff<>+0(SB), Y7
+	VMULPD       Y7, Y3, Y7
+	VBROADCASTSD c3fe2cf2304755a5e<>+0(SB), Y8
+	VMULPD       Y8, Y5, Y8
+	VADDPD       Y8, Y7, Y7
+	VBROADCASTSD c3fe2cf2304755a5e<>+0(SB), Y8
+	VMULPD       Y8, Y3, Y3
+	VBROADCASTSD c3fee6f0e134454ff<>+0(SB), Y8
+	VMULPD       Y8, Y5, Y5
+	VSUBPD       Y5, Y3, Y3
+	VBROADCASTSD c3fd3c6ef372fe950<>+0(SB), Y5
+	VMULPD       Y5, Y11, Y5
+	VADDPD       Y5, Y1, Y5
+	VBROADCASTSD c3fe9e3779b97f4a8<>+0(SB), Y8
+	VMULPD       Y8, Y9, Y8
+	VSUBPD       Y8, Y5, Y5
+	VBROADCASTSD c3fe9e3779b97f4a8<>+0(SB), Y8
+	VMULPD       Y8, Y11, Y8
+	VSUBPD       Y8, Y1, Y1
+	VBROADCASTSD c3fd3c6ef372fe950<>+0(SB), Y8
+	VMULPD       Y8, Y9, Y8
+	VADDPD       Y8, Y1, Y1
+	VBROADCASTSD c3fee6f0e134454ff<>+0(SB), Y8
+	VMULPD       Y8, Y2, Y8
+	VBROADCASTSD c3fe2cf2304755a5e<>+0(SB), Y9
+	VMULPD       Y9, Y4, Y9
+	VADDPD       Y9, Y8, Y8
+	VBROADCASTSD c3fe2cf2304755a5e<>+0(SB), Y9
+	VMULPD       Y9, Y2, Y2
+	VBROADCASTSD c3fee6f0e134454ff<>+0(SB), Y9
+	VMULPD       Y9, Y4, Y4
+	VSUBPD       Y4, Y2, Y2
+	VADDPD       Y7, Y6, Y4
+	VADDPD       Y8, Y5, Y9
+	VBROADCASTSD 80(DX), Y10
+	VBROADCASTSD 88(DX), Y11
+	VMULPD       Y10, Y4, Y12
+	VMULPD       Y11, Y9, Y13
+	VSUBPD       Y13, Y12, Y12
+	VMULPD       Y11, Y4, Y4
+	VMULPD       Y10, Y9, Y9
+	VADDPD       Y9, Y4, Y4
+	VMOVUPD      Y12, (R12)(R10*1)
+	VMOVUPD      Y4, 64(R12)(R10*1)
+	VSUBPD       Y7, Y6, Y4
+	VSUBPD       Y8, Y5, Y5
+	VBROADCASTSD 128(DX), Y6
+	VBROADCASTSD 136(DX), Y7
+	VMULPD       Y6, Y4, Y8
+	VMULPD       Y7, Y5, Y9
+	VSUBPD       Y9, Y8, Y8
+	VMULPD       Y7, Y4, Y4
+	VMULPD       Y6, Y5, Y5
+	VADDPD       Y5, Y4, Y4
+	VMOVUPD      Y8, (R13)(R10*2)
+	VMOVUPD      Y4, 64(R13)(R10*2)
+	VADDPD       Y3, Y0, Y4
+	VADDPD       Y2, Y1, Y5
+	VBROADCASTSD 96(DX), Y6
+	VBROADCASTSD 104(DX), Y7
+	VMULPD       Y6, Y4, Y8
+	VMULPD       Y7, Y5, Y9
+	VSUBPD       Y9, Y8, Y8
+	VMULPD       Y7, Y4, Y4
+	VMULPD       Y6, Y5, Y5
+	VADDPD       Y5, Y4, Y4
+	VMOVUPD      Y8, (R12)(R10*2)
+	VMOVUPD      Y4, 64(R12)(R10*2)
+	VSUBPD       Y3, Y0, Y0
+	VSUBPD       Y2, Y1, Y1
+	VBROADCASTSD 112(DX), Y2
+	VBROADCASTSD 120(DX), Y3
+	VMULPD       Y2, Y0, Y4
+	VMULPD       Y3, Y1, Y5
+	VSUBPD       Y5, Y4, Y4
+	VMULPD       Y3, Y0, Y0
+	VMULPD       Y2, Y1, Y1
+	VADDPD       Y1, Y0, Y0
+	VMOVUPD      Y4, (R13)(R10*1)
+	VMOVUPD      Y0, 64(R13)(R10*1)
+	ADDQ         SI, R12
+	LEAQ         (R12)(R10*2), R13
+	VMOVUPD      128(BX), Y0
+	VMOVUPD      192(BX), Y1
+	VMOVUPD      384(BX), Y2
+	VMOVUPD      448(BX), Y3
+	VMOVUPD      640(BX), Y4
+	VMOVUPD      704(BX), Y5
+	VMOVUPD      896(BX), Y6
+	VMOVUPD      960(BX), Y7
+	VMOVUPD      1152(BX), Y8
+	VMOVUPD      1216(BX), Y9
+	VADDPD       Y8, Y2, Y10
+	VADDPD       Y9, Y3, Y11
+	VSUBPD       Y9, Y3, Y3
+	VSUBPD       Y2, Y8, Y2
+	VADDPD       Y6, Y4, Y8
+	VADDPD       Y7, Y5, Y9
+	VSUBPD       Y7, Y5, Y5
+	VSUBPD       Y4, Y6, Y4
+	VADDPD       Y10, Y0, Y6
+	VADDPD       Y11, Y1, Y7
+	VADDPD       Y8, Y6, Y6
+	VADDPD       Y9, Y7, Y7
+	VMOVUPD      Y6, (R12)
+	VMOVUPD      Y7, 64(R12)
+	VBROADCASTSD c3fd3c6ef372fe950<>+0(SB), Y6
+	VMULPD       Y6, Y10, Y6
+	VADDPD       Y6, Y0, Y6
+	VBROADCASTSD c3fe9e3779b97f4a8<>+0(SB), Y7
+	VMULPD       Y7, Y8, Y7
+	VSUBPD       Y7, Y6, Y6
+	VBROADCASTSD c3fe9e3779b97f4a8<>+0(SB), Y7
+	VMULPD       Y7, Y10, Y7
+	VSUBPD       Y7, Y0, Y0
+	VBROADCASTSD c3fd3c6ef372fe950<>+0(SB), Y7
+	VMULPD       Y7, Y8, Y7
+	VADDPD       Y7, Y0, Y0
+	VBROADCASTSD c3fee6f0e134454ff<>+0(SB), Y7
+	VMULPD       Y7, Y3, Y7
+	VBROADCASTSD c3fe2cf2304755a5e<>+0(SB), Y8
+	VMULPD       Y8, Y5, Y8
+	VADDPD       Y8, Y7, Y7
+	VBROADCASTSD c3fe2cf2304755a5e<>+0(SB), Y8
+	VMULPD       Y8, Y3, Y3
+	VBROADCASTSD c3fee6f0e134454ff<>+0(SB), Y8
+	VMULPD       Y8, Y5, Y5
+	VSUBPD       Y5, Y3, Y3
+	VBROADCASTSD c3fd3c6ef372fe950<>+0(SB), Y5
+	VMULPD       Y5, Y11, Y5
+	VADDPD       Y5, Y1, Y5
+	VBROADCASTSD c3fe9e3779b97f4a8<>+0(SB), Y8
+	VMULPD       Y8, Y9, Y8
+	VSUBPD       Y8, Y5, Y5
+	VBROADCASTSD c3fe9e3779b97f4a8<>+0(SB), Y8
+	VMULPD       Y8, Y11, Y8
+	VSUBPD       Y8, Y1, Y1
+	VBROADCASTSD c3fd3c6ef372fe950<>+0(SB), Y8
+	VMULPD       Y8, Y9, Y8
+	VADDPD       Y8, Y1, Y1
+	VBROADCASTSD c3fee6f0e134454ff<>+0(SB), Y8
+	VMULPD       Y8, Y2, Y8
+	VBROADCASTSD c3fe2cf2304755a5e<>+0(SB), Y9
+	VMULPD       Y9, Y4, Y9
+	VADDPD       Y9, Y8, Y8
+	VBROADCASTSD c3fe2cf2304755a5e<>+0(SB), Y9
+	VMULPD       Y9, Y2, Y2
+	VBROADCASTSD c3fee6f0e134454ff<>+0(SB), Y9
+	VMULPD       Y9, Y4, Y4
+	VSUBPD       Y4, Y2, Y2
+	VADDPD       Y7, Y6, Y4
+	VADDPD       Y8, Y5, Y9
+	VBROADCASTSD 80(DX), Y10
+	VBROADCASTSD 88(DX), Y11
+	VMULPD       Y10, Y4, Y12
+	VMULPD       Y11, Y9, Y13
+	VSUBPD       Y13, Y12, Y12
+	VMULPD       Y11, Y4, Y4
+	VMULPD       Y10, Y9, Y9
+	VADDPD       Y9, Y4, Y4
+	VMOVUPD      Y12, (R12)(R10*1)
+	VMOVUPD      Y4, 64(R12)(R10*1)
+	VSUBPD       Y7, Y6, Y4
+	VSUBPD       Y8, Y5, Y5
+	VBROADCASTSD 128(DX), Y6
+	VBROADCASTSD 136(DX), Y7
+	VMULPD       Y6, Y4, Y8
+	VMULPD       Y7, Y5, Y9
+	VSUBPD       Y9, Y8, Y8
+	VMULPD       Y7, Y4, Y4
+	VMULPD       Y6, Y5, Y5
+	VADDPD       Y5, Y4, Y4
+	VMOVUPD      Y8, (R13)(R10*2)
+	VMOVUPD      Y4, 64(R13)(R10*2)
+	VADDPD       Y3, Y0, Y4
+	VADDPD       Y2, Y1, Y5
+	VBROADCASTSD 96(DX), Y6
+	VBROADCASTSD 104(DX), Y7
+	VMULPD       Y6, Y4, Y8
+	VMULPD       Y7, Y5, Y9
+	VSUBPD       Y9, Y8, Y8
+	VMULPD       Y7, Y4, Y4
+	VMULPD       Y6, Y5, Y5
+	VADDPD       Y5, Y4, Y4
+	VMOVUPD      Y8, (R12)(R10*2)
+	VMOVUPD      Y4, 64(R12)(R10*2)
+	VSUBPD       Y3, Y0, Y0
+	VSUBPD       Y2, Y1, Y1
+	VBROADCASTSD 112(DX), Y2
+	VBROADCASTSD 120(DX), Y3
+	VMULPD       Y2, Y0, Y4
+	VMULPD       Y3, Y1, Y5
+	VSUBPD       Y5, Y4, Y4
+	VMULPD       Y3, Y0, Y0
+	VMULPD       Y2, Y1, Y1
+	VADDPD       Y1, Y0, Y0
+	VMOVUPD      Y4, (R13)(R10*1)
+	VMOVUPD      Y0, 64(R13)(R10*1)
+	ADDQ         $0x20, CX
+	ADDQ         $0x20, AX
+	SUBQ         $0x40, R11
+	TESTQ        $0x00000040, R11
+	JNZ          pair25AVX2_k
+	ADDQ         $0x40, CX
+	ADDQ         $0x40, AX
+	TESTQ        R11, R11
+	JNZ          pair25AVX2_k
+	IMUL3Q       $0x00000009, SI, R11
+	ADDQ         R11, AX
+	ADDQ         $0x00000090, DX
+	DECQ         R8
+	JNZ          pair25AVX2_j
+	VZEROUPPER
+	RET
+
+// func lastPair25AVX2(y *float64, x *float64, tw *float64, tmp *float64, s int)
+// Requires: AVX
+TEXT ·lastPair25AVX2(SB), NOSPLIT, $0-40
+	MOVQ   y+0(FP), AX
+	MOVQ   x+8(FP), CX
+	MOVQ   tw+16(FP), DX
+	MOVQ   tmp+24(FP), BX
+	MOVQ   s+32(FP), SI
+	SHLQ   $0x07, SI
+	MOVQ   SI, DI
+	IMUL3Q $0x00000005, DI, R8
+	IMUL3Q $0x00000002, SI, R9
+	MOVQ   SI, R10
+
+lastPair25AVX2_k:
+	MOVQ         CX, R11
+	VMOVUPD      (R11), Y0
+	VMOVUPD      64(R11), Y1
+	VMOVUPD      (R11)(R8*1), Y2
+	VMOVUPD      64(R11)(R8*1), Y3
+	VADDPD       Y2, Y0, Y4
+	VADDPD       Y3, Y1, Y5
+	VMOVUPD      Y4, (BX)
+	VMOVUPD      Y5, 64(BX)
+	VSUBPD       Y2, Y0, Y0
+	VSUBPD       Y3, Y1, Y1
+	VBROADCASTSD (DX), Y2
+	VBROADCASTSD 8(DX), Y3
+	VMULPD       Y2, Y0, Y4
+	VMULPD       Y3, Y1, Y5
+	VSUBPD       Y5, Y4, Y4
+	VMULPD       Y3, Y0, Y0
+	VMULPD       Y2, Y1, Y1
+	VADDPD       Y1, Y0, Y0
+	VMOVUPD      Y4, 128(BX)
+	VMOVUPD      Y0, 192(BX)
+	ADDQ         DI, R11
+	VMOVUPD      (R11), Y0
+	VMOVUPD      64(R11), Y1
+	VMOVUPD      (R11)(R8*1), Y2
+	VMOVUPD      64(R11)(R8*1), Y3
+	VADDPD       Y2, Y0, Y4
+	VADDPD       Y3, Y1, Y5
+	VMOVUPD      Y4, 256(BX)
+	VMOVUPD      Y5, 320(BX)
+	VSUBPD       Y2, Y0, Y0
+	VSUBPD       Y3, Y1, Y1
+	VBROADCASTSD 16(DX), Y2
+	VBROADCASTSD 24(DX), Y3
+	VMULPD       Y2, Y0, Y4
+	VMULPD       Y3, Y1, Y5
+	VSUBPD       Y5, Y4, Y4
+	VMULPD       Y3, Y0, Y0
+	VMULPD       Y2, Y1, Y1
+	VADDPD       Y1, Y0, Y0
+	VMOVUPD      Y4, 384(BX)
+	VMOVUPD      Y0, 448(BX)
+	ADDQ         DI, R11
+	VMOVUPD      (R11), Y0
+	VMOVUPD      64(R11), Y1
+	VMOVUPD      (R11)(R8*1), Y2
+	VMOVUPD      64(R11)(R8*1), Y3
+	VADDPD       Y2, Y0, Y4
+	VADDPD       Y3, Y1, Y5
+	VMOVUPD      Y4, 512(BX)
+	VMOVUPD      Y5, 576(BX)
+	VSUBPD       Y2, Y0, Y0
+	VSUBPD       Y3, Y1, Y1
+	VBROADCASTSD 32(DX), Y2
+	VBROADCASTSD 40(DX), Y3
+	VMULPD       Y2, Y0, Y4
+	VMULPD       Y3, Y1, Y5
+	VSUBPD       Y5, Y4, Y4
+	VMULPD       Y3, Y0, Y0
+	VMULPD       Y2, Y1, Y1
+	VADDPD       Y1, Y0, Y0
+	VMOVUPD      Y4, 640(BX)
+	VMOVUPD      Y0, 704(BX)
+	ADDQ         DI, R11
+	VMOVUPD      (R11), Y0
+	VMOVUPD      64(R11), Y1
+	VMOVUPD      (R11)(R8*1), Y2
+	VMOVUPD      64(R11)(R8*1), Y3
+	VADDPD       Y2, Y0, Y4
+	VADDPD       Y3, Y1, Y5
+	VMOVUPD      Y4, 768(BX)
+	VMOVUPD      Y5, 832(BX)
+	VSUBPD       Y2, Y0, Y0
+	VSUBPD       Y3, Y1, Y1
+	VBROADCASTSD 48(DX), Y2
+	VBROADCASTSD 56(DX), Y3
+	VMULPD       Y2, Y0, Y4
+	VMULPD       Y3, Y1, Y5
+	VSUBPD       Y5, Y4, Y4
+	VMULPD       Y3, Y0, Y0
+	VMULPD       Y2, Y1, Y1
+	VADDPD       Y1, Y0, Y0
+	VMOVUPD      Y4, 896(BX)
+	VMOVUPD      Y0, 960(BX)
+	ADDQ         DI, R11
+	VMOVUPD      (R11), Y0
+	VMOVUPD      64(R11), Y1
+	VMOVUPD      (R11)(R8*1), Y2
+	VMOVUPD      64(R11)(R8*1), Y3
+	VADDPD       Y2, Y0, Y4
+	VADDPD       Y3, Y1, Y5
+	VMOVUPD      Y4, 1024(BX)
+	VMOVUPD      Y5, 1088(BX)
+	VSUBPD       Y2, Y0, Y0
+	VSUBPD       Y3, Y1, Y1
+	VBROADCASTSD 64(DX), Y2
+	VBROADCASTSD 72(DX), Y3
+	VMULPD       Y2, Y0, Y4
+	VMULPD       Y3, Y1, Y5
+	VSUBPD       Y5, Y4, Y4
+	VMULPD       Y3, Y0, Y0
+	VMULPD       Y2, Y1, Y1
+	VADDPD       Y1, Y0, Y0
+	VMOVUPD      Y4, 1152(BX)
+	VMOVUPD      Y0, 1216(BX)
+	MOVQ         AX, R11
+	LEAQ         (R11)(R9*2), R12
+	VMOVUPD      (BX), Y0
+	VMOVUPD      64(BX), Y1
+	VMOVUPD      256(BX), Y2
+	VMOVUPD      320(BX), Y3
+	VMOVUPD      512(BX), Y4
+	VMOVUPD      576(BX), Y5
+	VMOVUPD      768(BX), Y6
+	VMOVUPD      832(BX), Y7
+	VMOVUPD      1024(BX), Y8
+	VMOVUPD      1088(BX), Y9
+	VADDPD       Y8, Y2, Y10
+	VADDPD       Y9, Y3, Y11
+	VSUBPD       Y9, Y3, Y3
+	VSUBPD       Y2, Y8, Y2
+	VADDPD       Y6, Y4, Y8
+	VADDPD       Y7, Y5, Y9
+	VSUBPD       Y7, Y5, Y5
+	VSUBPD       Y4, Y6, Y4
+	VADDPD       Y10, Y0, Y6
+	VADDPD       Y11, Y1, Y7
+	VADDPD       Y8, Y6, Y6
+	VADDPD       Y9, Y7, Y7
+	VMOVUPD      Y6, (R11)
+	VMOVUPD      Y7, 64(R11)
+	VBROADCASTSD c3fd3c6ef372fe950<>+0(SB), Y6
+	VMULPD       Y6, Y10, Y6
+	VADDPD       Y6, Y0, Y6
+	VBROADCASTSD c3fe9e3779b97f4a8<>+0(SB), Y7
+	VMULPD       Y7, Y8, Y7
+	VSUBPD       Y7, Y6, Y6
+	VBROADCASTSD c3fe9e3779b97f4a8<>+0(SB), Y7
+	VMULPD       Y7, Y10, Y7
+	VSUBPD       Y7, Y0, Y0
+	VBROADCASTSD c3fd3c6ef372fe950<>+0(SB), Y7
+	VMULPD       Y7, Y8, Y7
+	VADDPD       Y7, Y0, Y0
+	VBROADCASTSD c3fee6f0e134454ff<>+0(SB), Y7
+	VMULPD       Y7, Y3, Y7
+	VBROADCASTSD c3fe2cf2304755a5e<>+0(SB), Y8
+	VMULPD       Y8, Y5, Y8
+	VADDPD       Y8, Y7, Y7
+	VBROADCASTSD c3fe2cf2304755a5e<>+0(SB), Y8
+	VMULPD       Y8, Y3, Y3
+	VBROADCASTSD c3fee6f0e134454ff<>+0(SB), Y8
+	VMULPD       Y8, Y5, Y5
+	VSUBPD       Y5, Y3, Y3
+	VBROADCASTSD c3fd3c6ef372fe950<>+0(SB), Y5
+	VMULPD       Y5, Y11, Y5
+	VADDPD       Y5, Y1, Y5
+	VBROADCASTSD c3fe9e3779b97f4a8<>+0(SB), Y8
+	VMULPD       Y8, Y9, Y8
+	VSUBPD       Y8, Y5, Y5
+	VBROADCASTSD c3fe9e3779b97f4a8<>+0(SB), Y8
+	VMULPD       Y8, Y11, Y8
+	VSUBPD       Y8, Y1, Y1
+	VBROADCASTSD c3fd3c6ef372fe950<>+0(SB), Y8
+	VMULPD       Y8, Y9, Y8
+	VADDPD       Y8, Y1, Y1
+	VBROADCASTSD c3fee6f0e134454ff<>+0(SB), Y8
+	VMULPD       Y8, Y2, Y8
+	VBROADCASTSD c3fe2cf2304755a5e<>+0(SB), Y9
+	VMULPD       Y9, Y4, Y9
+	VADDPD       Y9, Y8, Y8
+	VBROADCASTSD c3fe2cf2304755a5e<>+0(SB), Y9
+	VMULPD       Y9, Y2, Y2
+	VBROADCASTSD c3fee6f0e134454ff<>+0(SB), Y9
+	VMULPD       Y9, Y4, Y4
+	VSUBPD       Y4, Y2, Y2
+	VADDPD       Y7, Y6, Y4
+	VADDPD       Y8, Y5, Y9
+	VMOVUPD      Y4, (R11)(R9*1)
+	VMOVUPD      Y9, 64(R11)(R9*1)
+	VSUBPD       Y7, Y6, Y4
+	VSUBPD       Y8, Y5, Y5
+	VMOVUPD      Y4, (R12)(R9*2)
+	VMOVUPD      Y5, 64(R12)(R9*2)
+	VADDPD       Y3, Y0, Y4
+	VADDPD       Y2, Y1, Y5
+	VMOVUPD      Y4, (R11)(R9*2)
+	VMOVUPD      Y5, 64(R11)(R9*2)
+	VSUBPD       Y3, Y0, Y0
+	VSUBPD       Y2, Y1, Y1
+	VMOVUPD      Y0, (R12)(R9*1)
+	VMOVUPD      Y1, 64(R12)(R9*1)
+	ADDQ         SI, R11
+	LEAQ         (R11)(R9*2), R12
+	VMOVUPD      128(BX), Y0
+	VMOVUPD      192(BX), Y1
+	VMOVUPD      384(BX), Y2
+	VMOVUPD      448(BX), Y3
+	VMOVUPD      640(BX), Y4
+	VMOVUPD      704(BX), Y5
+	VMOVUPD      896(BX), Y6
+	VMOVUPD      960(BX), Y7
+	VMOVUPD      1152(BX), Y8
+	VMOVUPD      1216(BX), Y9
+	VADDPD       Y8, Y2, Y10
+	VADDPD       Y9, Y3, Y11
+	VSUBPD       Y9, Y3, Y3
+	VSUBPD       Y2, Y8, Y2
+	VADDPD       Y6, Y4, Y8
+	VADDPD       Y7, Y5, Y9
+	VSUBPD       Y7, Y5, Y5
+	VSUBPD       Y4, Y6, Y4
+	VADDPD       Y10, Y0, Y6
+	VADDPD       Y11, Y1, Y7
+	VADDPD       Y8, Y6, Y6
+	VADDPD       Y9, Y7, Y7
+	VMOVUPD      Y6, (R11)
+	VMOVUPD      Y7, 64(R11)
+	VBROADCASTSD c3fd3c6ef372fe950<>+0(SB), Y6
+	VMULPD       Y6, Y10, Y6
+	VADDPD       Y6, Y0, Y6
+	VBROADCASTSD c3fe9e3779b97f4a8<>+0(SB), Y7
+	VMULPD       Y7, Y8, Y7
+	VSUBPD       Y7, Y6, Y6
+	VBROADCASTSD c3fe9e3779b97f4a8<>+0(SB), Y7
+	VMULPD       Y7, Y10, Y7
+	VSUBPD       Y7, Y0, Y0
+	VBROADCASTSD c3fd3c6ef372fe950<>+0(SB), Y7
+	VMULPD       Y7, Y8, Y7
+	VADDPD       Y7, Y0, Y0
+	VBROADCASTSD c3fee6f0e134454ff<>+0(SB), Y7
+	VMULPD       Y7, Y3, Y7
+	VBROADCASTSD c3fe2cf2304755a5e<>+0(SB), Y8
+	VMULPD       Y8, Y5, Y8
+	VADDPD       Y8, Y7, Y7
+	VBROADCASTSD c3fe2cf2304755a5e<>+0(SB), Y8
+	VMULPD       Y8, Y3, Y3
+	VBROADCASTSD c3fee6f0e134454ff<>+0(SB), Y8
+	VMULPD       Y8, Y5, Y5
+	VSUBPD       Y5, Y3, Y3
+	VBROADCASTSD c3fd3c6ef372fe950<>+0(SB), Y5
+	VMULPD       Y5, Y11, Y5
+	VADDPD       Y5, Y1, Y5
+	VBROADCASTSD c3fe9e3779b97f4a8<>+0(SB), Y8
+	VMULPD       Y8, Y9, Y8
+	VSUBPD       Y8, Y5, Y5
+	VBROADCASTSD c3fe9e3779b97f4a8<>+0(SB), Y8
+	VMULPD       Y8, Y11, Y8
+	VSUBPD       Y8, Y1, Y1
+	VBROADCASTSD c3fd3c6ef372fe950<>+0(SB), Y8
+	VMULPD       Y8, Y9, Y8
+	VADDPD       Y8, Y1, Y1
+	VBROADCASTSD c3fee6f0e134454ff<>+0(SB), Y8
+	VMULPD       Y8, Y2, Y8
+	VBROADCASTSD c3fe2cf2304755a5e<>+0(SB), Y9
+	VMULPD       Y9, Y4, Y9
+	VADDPD       Y9, Y8, Y8
+	VBROADCASTSD c3fe2cf2304755a5e<>+0(SB), Y9
+	VMULPD       Y9, Y2, Y2
+	VBROADCASTSD c3fee6f0e134454ff<>+0(SB), Y9
+	VMULPD       Y9, Y4, Y4
+	VSUBPD       Y4, Y2, Y2
+	VADDPD       Y7, Y6, Y4
+	VADDPD       Y8, Y5, Y9
+	VMOVUPD      Y4, (R11)(R9*1)
+	VMOVUPD      Y9, 64(R11)(R9*1)
+	VSUBPD       Y7, Y6, Y4
+	VSUBPD       Y8, Y5, Y5
+	VMOVUPD      Y4, (R12)(R9*2)
+	VMOVUPD      Y5, 64(R12)(R9*2)
+	VADDPD       Y3, Y0, Y4
+	VADDPD       Y2, Y1, Y5
+	VMOVUPD      Y4, (R11)(R9*2)
+	VMOVUPD      Y5, 64(R11)(R9*2)
+	VSUBPD       Y3, Y0, Y0
+	VSUBPD       Y2, Y1, Y1
+	VMOVUPD      Y0, (R12)(R9*1)
+	VMOVUPD      Y1, 64(R12)(R9*1)
+	ADDQ         $0x20, CX
+	ADDQ         $0x20, AX
+	SUBQ         $0x40, R10
+	TESTQ        $0x00000040, R10
+	JNZ          lastPair25AVX2_k
+	ADDQ         $0x40, CX
+	ADDQ         $0x40, AX
+	TESTQ        R10, R10
+	JNZ          lastPair25AVX2_k
+	VZEROUPPER
+	RET
+
+// func pair33AVX2(y *float64, x *float64, tw *float64, tmp *float64, q int, s int)
+// Requires: AVX
+TEXT ·pair33AVX2(SB), NOSPLIT, $0-48
+	MOVQ   y+0(FP), AX
+	MOVQ   x+8(FP), CX
+	MOVQ   tw+16(FP), DX
+	MOVQ   tmp+24(FP), BX
+	MOVQ   s+40(FP), SI
+	SHLQ   $0x07, SI
+	MOVQ   q+32(FP), R8
+	MOVQ   R8, DI
+	IMULQ  SI, DI
+	IMUL3Q $0x00000003, DI, R9
+	IMUL3Q $0x00000003, SI, R10
+
+pair33AVX2_j:
+	MOVQ SI, R11
+
+pair33AVX2_k:
+	MOVQ         CX, R12
+	VMOVUPD      (R12), Y0
+	VMOVUPD      64(R12), Y1
+	VMOVUPD      (R12)(R9*1), Y2
+	VMOVUPD      64(R12)(R9*1), Y3
+	VMOVUPD      (R12)(R9*2), Y4
+	VMOVUPD      64(R12)(R9*2), Y5
+	VADDPD       Y4, Y2, Y6
+	VADDPD       Y5, Y3, Y7
+	VSUBPD       Y5, Y3, Y3
+	VSUBPD       Y2, Y4, Y2
+	VBROADCASTSD c3febb67ae8584caa<>+0(SB), Y4
+	VMULPD       Y4, Y3, Y3
+	VBROADCASTSD c3febb67ae8584caa<>+0(SB), Y4
+	VMULPD       Y4, Y2, Y2
+	VADDPD       Y6, Y0, Y4
+	VADDPD       Y7, Y1, Y5
+	VMOVUPD      Y4, (BX)
+	VMOVUPD      Y5, 64(BX)
+	VBROADCASTSD c3fe0000000000000<>+0(SB), Y4
+	VMULPD       Y4, Y6, Y4
+	VSUBPD       Y4, Y0, Y0
+	VBROADCASTSD c3fe0000000000000<>+0(SB), Y4
+	VMULPD       Y4, Y7, Y4
+	VSUBPD       Y4, Y1, Y1
+	VADDPD       Y3, Y0, Y4
+	VADDPD       Y2, Y1, Y5
+	VBROADCASTSD (DX), Y6
+	VBROADCASTSD 8(DX), Y7
+	VMULPD       Y6, Y4, Y8
+	VMULPD       Y7, Y5, Y9
+	VSUBPD       Y9, Y8, Y8
+	VMULPD       Y7, Y4, Y4
+	VMULPD       Y6, Y5, Y5
+	VADDPD       Y5, Y4, Y4
+	VMOVUPD      Y8, 128(BX)
+	VMOVUPD      Y4, 192(BX)
+	VSUBPD       Y3, Y0, Y0
+	VSUBPD       Y2, Y1, Y1
+	VBROADCASTSD 16(DX), Y2
+	VBROADCASTSD 24(DX), Y3
+	VMULPD       Y2, Y0, Y4
+	VMULPD       Y3, Y1, Y5
+	VSUBPD       Y5, Y4, Y4
+	VMULPD       Y3, Y0, Y0
+	VMULPD       Y2, Y1, Y1
+	VADDPD       Y1, Y0, Y0
+	VMOVUPD      Y4, 256(BX)
+	VMOVUPD      Y0, 320(BX)
+	ADDQ         DI, R12
+	VMOVUPD      (R12), Y0
+	VMOVUPD      64(R12), Y1
+	VMOVUPD      (R12)(R9*1), Y2
+	VMOVUPD      64(R12)(R9*1), Y3
+	VMOVUPD      (R12)(R9*2), Y4
+	VMOVUPD      64(R12)(R9*2), Y5
+	VADDPD       Y4, Y2, Y6
+	VADDPD       Y5, Y3, Y7
+	VSUBPD       Y5, Y3, Y3
+	VSUBPD       Y2, Y4, Y2
+	VBROADCASTSD c3febb67ae8584caa<>+0(SB), Y4
+	VMULPD       Y4, Y3, Y3
+	VBROADCASTSD c3febb67ae8584caa<>+0(SB), Y4
+	VMULPD       Y4, Y2, Y2
+	VADDPD       Y6, Y0, Y4
+	VADDPD       Y7, Y1, Y5
+	VMOVUPD      Y4, 384(BX)
+	VMOVUPD      Y5, 448(BX)
+	VBROADCASTSD c3fe0000000000000<>+0(SB), Y4
+	VMULPD       Y4, Y6, Y4
+	VSUBPD       Y4, Y0, Y0
+	VBROADCASTSD c3fe0000000000000<>+0(SB), Y4
+	VMULPD       Y4, Y7, Y4
+	VSUBPD       Y4, Y1, Y1
+	VADDPD       Y3, Y0, Y4
+	VADDPD       Y2, Y1, Y5
+	VBROADCASTSD 32(DX), Y6
+	VBROADCASTSD 40(DX), Y7
+	VMULPD       Y6, Y4, Y8
+	VMULPD       Y7, Y5, Y9
+	VSUBPD       Y9, Y8, Y8
+	VMULPD       Y7, Y4, Y4
+	VMULPD       Y6, Y5, Y5
+	VADDPD       Y5, Y4, Y4
+	VMOVUPD      Y8, 512(BX)
+	VMOVUPD      Y4, 576(BX)
+	VSUBPD       Y3, Y0, Y0
+	VSUBPD       Y2, Y1, Y1
+	VBROADCASTSD 48(DX), Y2
+	VBROADCASTSD 56(DX), Y3
+	VMULPD       Y2, Y0, Y4
+	VMULPD       Y3, Y1, Y5
+	VSUBPD       Y5, Y4, Y4
+	VMULPD       Y3, Y0, Y0
+	VMULPD       Y2, Y1, Y1
+	VADDPD       Y1, Y0, Y0
+	VMOVUPD      Y4, 640(BX)
+	VMOVUPD      Y0, 704(BX)
+	ADDQ         DI, R12
+	VMOVUPD      (R12), Y0
+	VMOVUPD      64(R12), Y1
+	VMOVUPD      (R12)(R9*1), Y2
+	VMOVUPD      64(R12)(R9*1), Y3
+	VMOVUPD      (R12)(R9*2), Y4
+	VMOVUPD      64(R12)(R9*2), Y5
+	VADDPD       Y4, Y2, Y6
+	VADDPD       Y5, Y3, Y7
+	VSUBPD       Y5, Y3, Y3
+	VSUBPD       Y2, Y4, Y2
+	VBROADCASTSD c3febb67ae8584caa<>+0(SB), Y4
+	VMULPD       Y4, Y3, Y3
+	VBROADCASTSD c3febb67ae8584caa<>+0(SB), Y4
+	VMULPD       Y4, Y2, Y2
+	VADDPD       Y6, Y0, Y4
+	VADDPD       Y7, Y1, Y5
+	VMOVUPD      Y4, 768(BX)
+	VMOVUPD      Y5, 832(BX)
+	VBROADCASTSD c3fe0000000000000<>+0(SB), Y4
+	VMULPD       Y4, Y6, Y4
+	VSUBPD       Y4, Y0, Y0
+	VBROADCASTSD c3fe0000000000000<>+0(SB), Y4
+	VMULPD       Y4, Y7, Y4
+	VSUBPD       Y4, Y1, Y1
+	VADDPD       Y3, Y0, Y4
+	VADDPD       Y2, Y1, Y5
+	VBROADCASTSD 64(DX), Y6
+	VBROADCASTSD 72(DX), Y7
+	VMULPD       Y6, Y4, Y8
+	VMULPD       Y7, Y5, Y9
+	VSUBPD       Y9, Y8, Y8
+	VMULPD       Y7, Y4, Y4
+	VMULPD       Y6, Y5, Y5
+	VADDPD       Y5, Y4, Y4
+	VMOVUPD      Y8, 896(BX)
+	VMOVUPD      Y4, 960(BX)
+	VSUBPD       Y3, Y0, Y0
+	VSUBPD       Y2, Y1, Y1
+	VBROADCASTSD 80(DX), Y2
+	VBROADCASTSD 88(DX), Y3
+	VMULPD       Y2, Y0, Y4
+	VMULPD       Y3, Y1, Y5
+	VSUBPD       Y5, Y4, Y4
+	VMULPD       Y3, Y0, Y0
+	VMULPD       Y2, Y1, Y1
+	VADDPD       Y1, Y0, Y0
+	VMOVUPD      Y4, 1024(BX)
+	VMOVUPD      Y0, 1088(BX)
+	MOVQ         AX, R12
+	VMOVUPD      (BX), Y0
+	VMOVUPD      64(BX), Y1
+	VMOVUPD      384(BX), Y2
+	VMOVUPD      448(BX), Y3
+	VMOVUPD      768(BX), Y4
+	VMOVUPD      832(BX), Y5
+	VADDPD       Y4, Y2, Y6
+	VADDPD       Y5, Y3, Y7
+	VSUBPD       Y5, Y3, Y3
+	VSUBPD       Y2, Y4, Y2
+	VBROADCASTSD c3febb67ae8584caa<>+0(SB), Y4
+	VMULPD       Y4, Y3, Y3
+	VBROADCASTSD c3febb67ae8584caa<>+0(SB), Y4
+	VMULPD       Y4, Y2, Y2
+	VADDPD       Y6, Y0, Y4
+	VADDPD       Y7, Y1, Y5
+	VMOVUPD      Y4, (R12)
+	VMOVUPD      Y5, 64(R12)
+	VBROADCASTSD c3fe0000000000000<>+0(SB), Y4
+	VMULPD       Y4, Y6, Y4
+	VSUBPD       Y4, Y0, Y0
+	VBROADCASTSD c3fe0000000000000<>+0(SB), Y4
+	VMULPD       Y4, Y7, Y4
+	VSUBPD       Y4, Y1, Y1
+	VADDPD       Y3, Y0, Y4
+	VADDPD       Y2, Y1, Y5
+	VBROADCASTSD 96(DX), Y6
+	VBROADCASTSD 104(DX), Y7
+	VMULPD       Y6, Y4, Y8
+	VMULPD       Y7, Y5, Y9
+	VSUBPD       Y9, Y8, Y8
+	VMULPD       Y7, Y4, Y4
+	VMULPD       Y6, Y5, Y5
+	VADDPD       Y5, Y4, Y4
+	VMOVUPD      Y8, (R12)(R10*1)
+	VMOVUPD      Y4, 64(R12)(R10*1)
+	VSUBPD       Y3, Y0, Y0
+	VSUBPD       Y2, Y1, Y1
+	VBROADCASTSD 112(DX), Y2
+	VBROADCASTSD 120(DX), Y3
+	VMULPD       Y2, Y0, Y4
+	VMULPD       Y3, Y1, Y5
+	VSUBPD       Y5, Y4, Y4
+	VMULPD       Y3, Y0, Y0
+	VMULPD       Y2, Y1, Y1
+	VADDPD       Y1, Y0, Y0
+	VMOVUPD      Y4, (R12)(R10*2)
+	VMOVUPD      Y0, 64(R12)(R10*2)
+	ADDQ         SI, R12
+	VMOVUPD      128(BX), Y0
+	VMOVUPD      192(BX), Y1
+	VMOVUPD      512(BX), Y2
+	VMOVUPD      576(BX), Y3
+	VMOVUPD      896(BX), Y4
+	VMOVUPD      960(BX), Y5
+	VADDPD       Y4, Y2, Y6
+	VADDPD       Y5, Y3, Y7
+	VSUBPD       Y5, Y3, Y3
+	VSUBPD       Y2, Y4, Y2
+	VBROADCASTSD c3febb67ae8584caa<>+0(SB), Y4
+	VMULPD       Y4, Y3, Y3
+	VBROADCASTSD c3febb67ae8584caa<>+0(SB), Y4
+	VMULPD       Y4, Y2, Y2
+	VADDPD       Y6, Y0, Y4
+	VADDPD       Y7, Y1, Y5
+	VMOVUPD      Y4, (R12)
+	VMOVUPD      Y5, 64(R12)
+	VBROADCASTSD c3fe0000000000000<>+0(SB), Y4
+	VMULPD       Y4, Y6, Y4
+	VSUBPD       Y4, Y0, Y0
+	VBROADCASTSD c3fe0000000000000<>+0(SB), Y4
+	VMULPD       Y4, Y7, Y4
+	VSUBPD       Y4, Y1, Y1
+	VADDPD       Y3, Y0, Y4
+	VADDPD       Y2, Y1, Y5
+	VBROADCASTSD 96(DX), Y6
+	VBROADCASTSD 104(DX), Y7
+	VMULPD       Y6, Y4, Y8
+	VMULPD       Y7, Y5, Y9
+	VSUBPD       Y9, Y8, Y8
+	VMULPD       Y7, Y4, Y4
+	VMULPD       Y6, Y5, Y5
+	VADDPD       Y5, Y4, Y4
+	VMOVUPD      Y8, (R12)(R10*1)
+	VMOVUPD      Y4, 64(R12)(R10*1)
+	VSUBPD       Y3, Y0, Y0
+	VSUBPD       Y2, Y1, Y1
+	VBROADCASTSD 112(DX), Y2
+	VBROADCASTSD 120(DX), Y3
+	VMULPD       Y2, Y0, Y4
+	VMULPD       Y3, Y1, Y5
+	VSUBPD       Y5, Y4, Y4
+	VMULPD       Y3, Y0, Y0
+	VMULPD       Y2, Y1, Y1
+	VADDPD       Y1, Y0, Y0
+	VMOVUPD      Y4, (R12)(R10*2)
+	VMOVUPD      Y0, 64(R12)(R10*2)
+	ADDQ         SI, R12
+	VMOVUPD      256(BX), Y0
+	VMOVUPD      320(BX), Y1
+	VMOVUPD      640(BX), Y2
+	VMOVUPD      704(BX), Y3
+	VMOVUPD      1024(BX), Y4
+	VMOVUPD      1088(BX), Y5
+	VADDPD       Y4, Y2, Y6
+	VADDPD       Y5, Y3, Y7
+	VSUBPD       Y5, Y3, Y3
+	VSUBPD       Y2, Y4, Y2
+	VBROADCASTSD c3febb67ae8584caa<>+0(SB), Y4
+	VMULPD       Y4, Y3, Y3
+	VBROADCASTSD c3febb67ae8584caa<>+0(SB), Y4
+	VMULPD       Y4, Y2, Y2
+	VADDPD       Y6, Y0, Y4
+	VADDPD       Y7, Y1, Y5
+	VMOVUPD      Y4, (R12)
+	VMOVUPD      Y5, 64(R12)
+	VBROADCASTSD c3fe0000000000000<>+0(SB), Y4
+	VMULPD       Y4, Y6, Y4
+	VSUBPD       Y4, Y0, Y0
+	VBROADCASTSD c3fe0000000000000<>+0(SB), Y4
+	VMULPD       Y4, Y7, Y4
+	VSUBPD       Y4, Y1, Y1
+	VADDPD       Y3, Y0, Y4
+	VADDPD       Y2, Y1, Y5
+	VBROADCASTSD 96(DX), Y6
+	VBROADCASTSD 104(DX), Y7
+	VMULPD       Y6, Y4, Y8
+	VMULPD       Y7, Y5, Y9
+	VSUBPD       Y9, Y8, Y8
+	VMULPD       Y7, Y4, Y4
+	VMULPD       Y6, Y5, Y5
+	VADDPD       Y5, Y4, Y4
+	VMOVUPD      Y8, (R12)(R10*1)
+	VMOVUPD      Y4, 64(R12)(R10*1)
+	VSUBPD       Y3, Y0, Y0
+	VSUBPD       Y2, Y1, Y1
+	VBROADCASTSD 112(DX), Y2
+	VBROADCASTSD 120(DX), Y3
+	VMULPD       Y2, Y0, Y4
+	VMULPD       Y3, Y1, Y5
+	VSUBPD       Y5, Y4, Y4
+	VMULPD       Y3, Y0, Y0
+	VMULPD       Y2, Y1, Y1
+	VADDPD       Y1, Y0, Y0
+	VMOVUPD      Y4, (R12)(R10*2)
+	VMOVUPD      Y0, 64(R12)(R10*2)
+	ADDQ         $0x20, CX
+	ADDQ         $0x20, AX
+	SUBQ         $0x40, R11
+	TESTQ        $0x00000040, R11
+	JNZ          pair33AVX2_k
+	ADDQ         $0x40, CX
+	ADDQ         $0x40, AX
+	TESTQ        R11, R11
+	JNZ          pair33AVX2_k
+	IMUL3Q       $0x00000008, SI, R11
+	ADDQ         R11, AX
+	ADDQ         $0x00000080, DX
+	DECQ         R8
+	JNZ          pair33AVX2_j
+	VZEROUPPER
+	RET
+
+// func lastPair33AVX2(y *float64, x *float64, tw *float64, tmp *float64, s int)
+// Requires: AVX
+TEXT ·lastPair33AVX2(SB), NOSPLIT, $0-40
+	MOVQ   y+0(FP), AX
+	MOVQ   x+8(FP), CX
+	MOVQ   tw+16(FP), DX
+	MOVQ   tmp+24(FP), BX
+	MOVQ   s+32(FP), SI
+	SHLQ   $0x07, SI
+	MOVQ   SI, DI
+	IMUL3Q $0x00000003, DI, R8
+	IMUL3Q $0x00000003, SI, R9
+	MOVQ   SI, R10
+
+lastPair33AVX2_k:
+	MOVQ         CX, R11
+	VMOVUPD      (R11), Y0
+	VMOVUPD      64(R11), Y1
+	VMOVUPD      (R11)(R8*1), Y2
+	VMOVUPD      64(R11)(R8*1), Y3
+	VMOVUPD      (R11)(R8*2), Y4
+	VMOVUPD      64(R11)(R8*2), Y5
+	VADDPD       Y4, Y2, Y6
+	VADDPD       Y5, Y3, Y7
+	VSUBPD       Y5, Y3, Y3
+	VSUBPD       Y2, Y4, Y2
+	VBROADCASTSD c3febb67ae8584caa<>+0(SB), Y4
+	VMULPD       Y4, Y3, Y3
+	VBROADCASTSD c3febb67ae8584caa<>+0(SB), Y4
+	VMULPD       Y4, Y2, Y2
+	VADDPD       Y6, Y0, Y4
+	VADDPD       Y7, Y1, Y5
+	VMOVUPD      Y4, (BX)
+	VMOVUPD      Y5, 64(BX)
+	VBROADCASTSD c3fe0000000000000<>+0(SB), Y4
+	VMULPD       Y4, Y6, Y4
+	VSUBPD       Y4, Y0, Y0
+	VBROADCASTSD c3fe0000000000000<>+0(SB), Y4
+	VMULPD       Y4, Y7, Y4
+	VSUBPD       Y4, Y1, Y1
+	VADDPD       Y3, Y0, Y4
+	VADDPD       Y2, Y1, Y5
+	VBROADCASTSD (DX), Y6
+	VBROADCASTSD 8(DX), Y7
+	VMULPD       Y6, Y4, Y8
+	VMULPD       Y7, Y5, Y9
+	VSUBPD       Y9, Y8, Y8
+	VMULPD       Y7, Y4, Y4
+	VMULPD       Y6, Y5, Y5
+	VADDPD       Y5, Y4, Y4
+	VMOVUPD      Y8, 128(BX)
+	VMOVUPD      Y4, 192(BX)
+	VSUBPD       Y3, Y0, Y0
+	VSUBPD       Y2, Y1, Y1
+	VBROADCASTSD 16(DX), Y2
+	VBROADCASTSD 24(DX), Y3
+	VMULPD       Y2, Y0, Y4
+	VMULPD       Y3, Y1, Y5
+	VSUBPD       Y5, Y4, Y4
+	VMULPD       Y3, Y0, Y0
+	VMULPD       Y2, Y1, Y1
+	VADDPD       Y1, Y0, Y0
+	VMOVUPD      Y4, 256(BX)
+	VMOVUPD      Y0, 320(BX)
+	ADDQ         DI, R11
+	VMOVUPD      (R11), Y0
+	VMOVUPD      64(R11), Y1
+	VMOVUPD      (R11)(R8*1), Y2
+	VMOVUPD      64(R11)(R8*1), Y3
+	VMOVUPD      (R11)(R8*2), Y4
+	VMOVUPD      64(R11)(R8*2), Y5
+	VADDPD       Y4, Y2, Y6
+	VADDPD       Y5, Y3, Y7
+	VSUBPD       Y5, Y3, Y3
+	VSUBPD       Y2, Y4, Y2
+	VBROADCASTSD c3febb67ae8584caa<>+0(SB), Y4
+	VMULPD       Y4, Y3, Y3
+	VBROADCASTSD c3febb67ae8584caa<>+0(SB), Y4
+	VMULPD       Y4, Y2, Y2
+	VADDPD       Y6, Y0, Y4
+	VADDPD       Y7, Y1, Y5
+	VMOVUPD      Y4, 384(BX)
+	VMOVUPD      Y5, 448(BX)
+	VBROADCASTSD c3fe0000000000000<>+0(SB), Y4
+	VMULPD       Y4, Y6, Y4
+	VSUBPD       Y4, Y0, Y0
+	VBROADCASTSD c3fe0000000000000<>+0(SB), Y4
+	VMULPD       Y4, Y7, Y4
+	VSUBPD       Y4, Y1, Y1
+	VADDPD       Y3, Y0, Y4
+	VADDPD       Y2, Y1, Y5
+	VBROADCASTSD 32(DX), Y6
+	VBROADCASTSD 40(DX), Y7
+	VMULPD       Y6, Y4, Y8
+	VMULPD       Y7, Y5, Y9
+	VSUBPD       Y9, Y8, Y8
+	VMULPD       Y7, Y4, Y4
+	VMULPD       Y6, Y5, Y5
+	VADDPD       Y5, Y4, Y4
+	VMOVUPD      Y8, 512(BX)
+	VMOVUPD      Y4, 576(BX)
+	VSUBPD       Y3, Y0, Y0
+	VSUBPD       Y2, Y1, Y1
+	VBROADCASTSD 48(DX), Y2
+	VBROADCASTSD 56(DX), Y3
+	VMULPD       Y2, Y0, Y4
+	VMULPD       Y3, Y1, Y5
+	VSUBPD       Y5, Y4, Y4
+	VMULPD       Y3, Y0, Y0
+	VMULPD       Y2, Y1, Y1
+	VADDPD       Y1, Y0, Y0
+	VMOVUPD      Y4, 640(BX)
+	VMOVUPD      Y0, 704(BX)
+	ADDQ         DI, R11
+	VMOVUPD      (R11), Y0
+	VMOVUPD      64(R11), Y1
+	VMOVUPD      (R11)(R8*1), Y2
+	VMOVUPD      64(R11)(R8*1), Y3
+	VMOVUPD      (R11)(R8*2), Y4
+	VMOVUPD      64(R11)(R8*2), Y5
+	VADDPD       Y4, Y2, Y6
+	VADDPD       Y5, Y3, Y7
+	VSUBPD       Y5, Y3, Y3
+	VSUBPD       Y2, Y4, Y2
+	VBROADCASTSD c3febb67ae8584caa<>+0(SB), Y4
+	VMULPD       Y4, Y3, Y3
+	VBROADCASTSD c3febb67ae8584caa<>+0(SB), Y4
+	VMULPD       Y4, Y2, Y2
+	VADDPD       Y6, Y0, Y4
+	VADDPD       Y7, Y1, Y5
+	VMOVUPD      Y4, 768(BX)
+	VMOVUPD      Y5, 832(BX)
+	VBROADCASTSD c3fe0000000000000<>+0(SB), Y4
+	VMULPD       Y4, Y6, Y4
+	VSUBPD       Y4, Y0, Y0
+	VBROADCASTSD c3fe0000000000000<>+0(SB), Y4
+	VMULPD       Y4, Y7, Y4
+	VSUBPD       Y4, Y1, Y1
+	VADDPD       Y3, Y0, Y4
+	VADDPD       Y2, Y1, Y5
+	VBROADCASTSD 64(DX), Y6
+	VBROADCASTSD 72(DX), Y7
+	VMULPD       Y6, Y4, Y8
+	VMULPD       Y7, Y5, Y9
+	VSUBPD       Y9, Y8, Y8
+	VMULPD       Y7, Y4, Y4
+	VMULPD       Y6, Y5, Y5
+	VADDPD       Y5, Y4, Y4
+	VMOVUPD      Y8, 896(BX)
+	VMOVUPD      Y4, 960(BX)
+	VSUBPD       Y3, Y0, Y0
+	VSUBPD       Y2, Y1, Y1
+	VBROADCASTSD 80(DX), Y2
+	VBROADCASTSD 88(DX), Y3
+	VMULPD       Y2, Y0, Y4
+	VMULPD       Y3, Y1, Y5
+	VSUBPD       Y5, Y4, Y4
+	VMULPD       Y3, Y0, Y0
+	VMULPD       Y2, Y1, Y1
+	VADDPD       Y1, Y0, Y0
+	VMOVUPD      Y4, 1024(BX)
+	VMOVUPD      Y0, 1088(BX)
+	MOVQ         AX, R11
+	VMOVUPD      (BX), Y0
+	VMOVUPD      64(BX), Y1
+	VMOVUPD      384(BX), Y2
+	VMOVUPD      448(BX), Y3
+	VMOVUPD      768(BX), Y4
+	VMOVUPD      832(BX), Y5
+	VADDPD       Y4, Y2, Y6
+	VADDPD       Y5, Y3, Y7
+	VSUBPD       Y5, Y3, Y3
+	VSUBPD       Y2, Y4, Y2
+	VBROADCASTSD c3febb67ae8584caa<>+0(SB), Y4
+	VMULPD       Y4, Y3, Y3
+	VBROADCASTSD c3febb67ae8584caa<>+0(SB), Y4
+	VMULPD       Y4, Y2, Y2
+	VADDPD       Y6, Y0, Y4
+	VADDPD       Y7, Y1, Y5
+	VMOVUPD      Y4, (R11)
+	VMOVUPD      Y5, 64(R11)
+	VBROADCASTSD c3fe0000000000000<>+0(SB), Y4
+	VMULPD       Y4, Y6, Y4
+	VSUBPD       Y4, Y0, Y0
+	VBROADCASTSD c3fe0000000000000<>+0(SB), Y4
+	VMULPD       Y4, Y7, Y4
+	VSUBPD       Y4, Y1, Y1
+	VADDPD       Y3, Y0, Y4
+	VADDPD       Y2, Y1, Y5
+	VMOVUPD      Y4, (R11)(R9*1)
+	VMOVUPD      Y5, 64(R11)(R9*1)
+	VSUBPD       Y3, Y0, Y0
+	VSUBPD       Y2, Y1, Y1
+	VMOVUPD      Y0, (R11)(R9*2)
+	VMOVUPD      Y1, 64(R11)(R9*2)
+	ADDQ         SI, R11
+	VMOVUPD      128(BX), Y0
+	VMOVUPD      192(BX), Y1
+	VMOVUPD      512(BX), Y2
+	VMOVUPD      576(BX), Y3
+	VMOVUPD      896(BX), Y4
+	VMOVUPD      960(BX), Y5
+	VADDPD       Y4, Y2, Y6
+	VADDPD       Y5, Y3, Y7
+	VSUBPD       Y5, Y3, Y3
+	VSUBPD       Y2, Y4, Y2
+	VBROADCASTSD c3febb67ae8584caa<>+0(SB), Y4
+	VMULPD       Y4, Y3, Y3
+	VBROADCASTSD c3febb67ae8584caa<>+0(SB), Y4
+	VMULPD       Y4, Y2, Y2
+	VADDPD       Y6, Y0, Y4
+	VADDPD       Y7, Y1, Y5
+	VMOVUPD      Y4, (R11)
+	VMOVUPD      Y5, 64(R11)
+	VBROADCASTSD c3fe0000000000000<>+0(SB), Y4
+	VMULPD       Y4, Y6, Y4
+	VSUBPD       Y4, Y0, Y0
+	VBROADCASTSD c3fe0000000000000<>+0(SB), Y4
+	VMULPD       Y4, Y7, Y4
+	VSUBPD       Y4, Y1, Y1
+	VADDPD       Y3, Y0, Y4
+	VADDPD       Y2, Y1, Y5
+	VMOVUPD      Y4, (R11)(R9*1)
+	VMOVUPD      Y5, 64(R11)(R9*1)
+	VSUBPD       Y3, Y0, Y0
+	VSUBPD       Y2, Y1, Y1
+	VMOVUPD      Y0, (R11)(R9*2)
+	VMOVUPD      Y1, 64(R11)(R9*2)
+	ADDQ         SI, R11
+	VMOVUPD      256(BX), Y0
+	VMOVUPD      320(BX), Y1
+	VMOVUPD      640(BX), Y2
+	VMOVUPD      704(BX), Y3
+	VMOVUPD      1024(BX), Y4
+	VMOVUPD      1088(BX), Y5
+	VADDPD       Y4, Y2, Y6
+	VADDPD       Y5, Y3, Y7
+	VSUBPD       Y5, Y3, Y3
+	VSUBPD       Y2, Y4, Y2
+	VBROADCASTSD c3febb67ae8584caa<>+0(SB), Y4
+	VMULPD       Y4, Y3, Y3
+	VBROADCASTSD c3febb67ae8584caa<>+0(SB), Y4
+	VMULPD       Y4, Y2, Y2
+	VADDPD       Y6, Y0, Y4
+	VADDPD       Y7, Y1, Y5
+	VMOVUPD      Y4, (R11)
+	VMOVUPD      Y5, 64(R11)
+	VBROADCASTSD c3fe0000000000000<>+0(SB), Y4
+	VMULPD       Y4, Y6, Y4
+	VSUBPD       Y4, Y0, Y0
+	VBROADCASTSD c3fe0000000000000<>+0(SB), Y4
+	VMULPD       Y4, Y7, Y4
+	VSUBPD       Y4, Y1, Y1
+	VADDPD       Y3, Y0, Y4
+	VADDPD       Y2, Y1, Y5
+	VMOVUPD      Y4, (R11)(R9*1)
+	VMOVUPD      Y5, 64(R11)(R9*1)
+	VSUBPD       Y3, Y0, Y0
+	VSUBPD       Y2, Y1, Y1
+	VMOVUPD      Y0, (R11)(R9*2)
+	VMOVUPD      Y1, 64(R11)(R9*2)
+	ADDQ         $0x20, CX
+	ADDQ         $0x20, AX
+	SUBQ         $0x40, R10
+	TESTQ        $0x00000040, R10
+	JNZ          lastPair33AVX2_k
+	ADDQ         $0x40, CX
+	ADDQ         $0x40, AX
+	TESTQ        R10, R10
+	JNZ          lastPair33AVX2_k
+	VZEROUPPER
+	RET
+
+// func pair35AVX2(y *float64, x *float64, tw *float64, tmp *float64, q int, s int)
+// Requires: AVX
+TEXT ·pair35AVX2(SB), NOSPLIT, $0-48
+	MOVQ   y+0(FP), AX
+	MOVQ   x+8(FP), CX
+	MOVQ   tw+16(FP), DX
+	MOVQ   tmp+24(FP), BX
+	MOVQ   s+40(FP), SI
+	SHLQ   $0x07, SI
+	MOVQ   q+32(FP), R8
+	MOVQ   R8, DI
+	IMULQ  SI, DI
+	IMUL3Q $0x00000005, DI, R9
+	IMUL3Q $0x00000003, SI, R10
+
+pair35AVX2_j:
+	MOVQ SI, R11
+
+pair35AVX2_k:
+	MOVQ         CX, R12
+	VMOVUPD      (R12), Y0
+	VMOVUPD      64(R12), Y1
+	VMOVUPD      (R12)(R9*1), Y2
+	VMOVUPD      64(R12)(R9*1), Y3
+	VMOVUPD      (R12)(R9*2), Y4
+	VMOVUPD      64(R12)(R9*2), Y5
+	VADDPD       Y4, Y2, Y6
+	VADDPD       Y5, Y3, Y7
+	VSUBPD       Y5, Y3, Y3
+	VSUBPD       Y2, Y4, Y2
+	VBROADCASTSD c3febb67ae8584caa<>+0(SB), Y4
+	VMULPD       Y4, Y3, Y3
+	VBROADCASTSD c3febb67ae8584caa<>+0(SB), Y4
+	VMULPD       Y4, Y2, Y2
+	VADDPD       Y6, Y0, Y4
+	VADDPD       Y7, Y1, Y5
+	VMOVUPD      Y4, (BX)
+	VMOVUPD      Y5, 64(BX)
+	VBROADCASTSD c3fe0000000000000<>+0(SB), Y4
+	VMULPD       Y4, Y6, Y4
+	VSUBPD       Y4, Y0, Y0
+	VBROADCASTSD c3fe0000000000000<>+0(SB), Y4
+	VMULPD       Y4, Y7, Y4
+	VSUBPD       Y4, Y1, Y1
+	VADDPD       Y3, Y0, Y4
+	VADDPD       Y2, Y1, Y5
+	VBROADCASTSD (DX), Y6
+	VBROADCASTSD 8(DX), Y7
+	VMULPD       Y6, Y4, Y8
+	VMULPD       Y7, Y5, Y9
+	VSUBPD       Y9, Y8, Y8
+	VMULPD       Y7, Y4, Y4
+	VMULPD       Y6, Y5, Y5
+	VADDPD       Y5, Y4, Y4
+	VMOVUPD      Y8, 128(BX)
+	VMOVUPD      Y4, 192(BX)
+	VSUBPD       Y3, Y0, Y0
+	VSUBPD       Y2, Y1, Y1
+	VBROADCASTSD 16(DX), Y2
+	VBROADCASTSD 24(DX), Y3
+	VMULPD       Y2, Y0, Y4
+	VMULPD       Y3, Y1, Y5
+	VSUBPD       Y5, Y4, Y4
+	VMULPD       Y3, Y0, Y0
+	VMULPD       Y2, Y1, Y1
+	VADDPD       Y1, Y0, Y0
+	VMOVUPD      Y4, 256(BX)
+	VMOVUPD      Y0, 320(BX)
+	ADDQ         DI, R12
+	VMOVUPD      (R12), Y0
+	VMOVUPD      64(R12), Y1
+	VMOVUPD      (R12)(R9*1), Y2
+	VMOVUPD      64(R12)(R9*1), Y3
+	VMOVUPD      (R12)(R9*2), Y4
+	VMOVUPD      64(R12)(R9*2), Y5
+	VADDPD       Y4, Y2, Y6
+	VADDPD       Y5, Y3, Y7
+	VSUBPD       Y5, Y3, Y3
+	VSUBPD       Y2, Y4, Y2
+	VBROADCASTSD c3febb67ae8584caa<>+0(SB), Y4
+	VMULPD       Y4, Y3, Y3
+	VBROADCASTSD c3febb67ae8584caa<>+0(SB), Y4
+	VMULPD       Y4, Y2, Y2
+	VADDPD       Y6, Y0, Y4
+	VADDPD       Y7, Y1, Y5
+	VMOVUPD      Y4, 384(BX)
+	VMOVUPD      Y5, 448(BX)
+	VBROADCASTSD c3fe0000000000000<>+0(SB), Y4
+	VMULPD       Y4, Y6, Y4
+	VSUBPD       Y4, Y0, Y0
+	VBROADCASTSD c3fe0000000000000<>+0(SB), Y4
+	VMULPD       Y4, Y7, Y4
+	VSUBPD       Y4, Y1, Y1
+	VADDPD       Y3, Y0, Y4
+	VADDPD       Y2, Y1, Y5
+	VBROADCASTSD 32(DX), Y6
+	VBROADCASTSD 40(DX), Y7
+	VMULPD       Y6, Y4, Y8
+	VMULPD       Y7, Y5, Y9
+	VSUBPD       Y9, Y8, Y8
+	VMULPD       Y7, Y4, Y4
+	VMULPD       Y6, Y5, Y5
+	VADDPD       Y5, Y4, Y4
+	VMOVUPD      Y8, 512(BX)
+	VMOVUPD      Y4, 576(BX)
+	VSUBPD       Y3, Y0, Y0
+	VSUBPD       Y2, Y1, Y1
+	VBROADCASTSD 48(DX), Y2
+	VBROADCASTSD 56(DX), Y3
+	VMULPD       Y2, Y0, Y4
+	VMULPD       Y3, Y1, Y5
+	VSUBPD       Y5, Y4, Y4
+	VMULPD       Y3, Y0, Y0
+	VMULPD       Y2, Y1, Y1
+	VADDPD       Y1, Y0, Y0
+	VMOVUPD      Y4, 640(BX)
+	VMOVUPD      Y0, 704(BX)
+	ADDQ         DI, R12
+	VMOVUPD      (R12), Y0
+	VMOVUPD      64(R12), Y1
+	VMOVUPD      (R12)(R9*1), Y2
+	VMOVUPD      64(R12)(R9*1), Y3
+	VMOVUPD      (R12)(R9*2), Y4
+	VMOVUPD      64(R12)(R9*2), Y5
+	VADDPD       Y4, Y2, Y6
+	VADDPD       Y5, Y3, Y7
+	VSUBPD       Y5, Y3, Y3
+	VSUBPD       Y2, Y4, Y2
+	VBROADCASTSD c3febb67ae8584caa<>+0(SB), Y4
+	VMULPD       Y4, Y3, Y3
+	VBROADCASTSD c3febb67ae8584caa<>+0(SB), Y4
+	VMULPD       Y4, Y2, Y2
+	VADDPD       Y6, Y0, Y4
+	VADDPD       Y7, Y1, Y5
+	VMOVUPD      Y4, 768(BX)
+	VMOVUPD      Y5, 832(BX)
+	VBROADCASTSD c3fe0000000000000<>+0(SB), Y4
+	VMULPD       Y4, Y6, Y4
+	VSUBPD       Y4, Y0, Y0
+	VBROADCASTSD c3fe0000000000000<>+0(SB), Y4
+	VMULPD       Y4, Y7, Y4
+	VSUBPD       Y4, Y1, Y1
+	VADDPD       Y3, Y0, Y4
+	VADDPD       Y2, Y1, Y5
+	VBROADCASTSD 64(DX), Y6
+	VBROADCASTSD 72(DX), Y7
+	VMULPD       Y6, Y4, Y8
+	VMULPD       Y7, Y5, Y9
+	VSUBPD       Y9, Y8, Y8
+	VMULPD       Y7, Y4, Y4
+	VMULPD       Y6, Y5, Y5
+	VADDPD       Y5, Y4, Y4
+	VMOVUPD      Y8, 896(BX)
+	VMOVUPD      Y4, 960(BX)
+	VSUBPD       Y3, Y0, Y0
+	VSUBPD       Y2, Y1, Y1
+	VBROADCASTSD 80(DX), Y2
+	VBROADCASTSD 88(DX), Y3
+	VMULPD       Y2, Y0, Y4
+	VMULPD       Y3, Y1, Y5
+	VSUBPD       Y5, Y4, Y4
+	VMULPD       Y3, Y0, Y0
+	VMULPD       Y2, Y1, Y1
+	VADDPD       Y1, Y0, Y0
+	VMOVUPD      Y4, 1024(BX)
+	VMOVUPD      Y0, 1088(BX)
+	ADDQ         DI, R12
+	VMOVUPD      (R12), Y0
+	VMOVUPD      64(R12), Y1
+	VMOVUPD      (R12)(R9*1), Y2
+	VMOVUPD      64(R12)(R9*1), Y3
+	VMOVUPD      (R12)(R9*2), Y4
+	VMOVUPD      64(R12)(R9*2), Y5
+	VADDPD       Y4, Y2, Y6
+	VADDPD       Y5, Y3, Y7
+	VSUBPD       Y5, Y3, Y3
+	VSUBPD       Y2, Y4, Y2
+	VBROADCASTSD c3febb67ae8584caa<>+0(SB), Y4
+	VMULPD       Y4, Y3, Y3
+	VBROADCASTSD c3febb67ae8584caa<>+0(SB), Y4
+	VMULPD       Y4, Y2, Y2
+	VADDPD       Y6, Y0, Y4
+	VADDPD       Y7, Y1, Y5
+	VMOVUPD      Y4, 1152(BX)
+	VMOVUPD      Y5, 1216(BX)
+	VBROADCASTSD c3fe0000000000000<>+0(SB), Y4
+	VMULPD       Y4, Y6, Y4
+	VSUBPD       Y4, Y0, Y0
+	VBROADCASTSD c3fe0000000000000<>+0(SB), Y4
+	VMULPD       Y4, Y7, Y4
+	VSUBPD       Y4, Y1, Y1
+	VADDPD       Y3, Y0, Y4
+	VADDPD       Y2, Y1, Y5
+	VBROADCASTSD 96(DX), Y6
+	VBROADCASTSD 104(DX), Y7
+	VMULPD       Y6, Y4, Y8
+	VMULPD       Y7, Y5, Y9
+	VSUBPD       Y9, Y8, Y8
+	VMULPD       Y7, Y4, Y4
+	VMULPD       Y6, Y5, Y5
+	VADDPD       Y5, Y4, Y4
+	VMOVUPD      Y8, 1280(BX)
+	VMOVUPD      Y4, 1344(BX)
+	VSUBPD       Y3, Y0, Y0
+	VSUBPD       Y2, Y1, Y1
+	VBROADCASTSD 112(DX), Y2
+	VBROADCASTSD 120(DX), Y3
+	VMULPD       Y2, Y0, Y4
+	VMULPD       Y3, Y1, Y5
+	VSUBPD       Y5, Y4, Y4
+	VMULPD       Y3, Y0, Y0
+	VMULPD       Y2, Y1, Y1
+	VADDPD       Y1, Y0, Y0
+	VMOVUPD      Y4, 1408(BX)
+	VMOVUPD      Y0, 1472(BX)
+	ADDQ         DI, R12
+	VMOVUPD      (R12), Y0
+	VMOVUPD      64(R12), Y1
+	VMOVUPD      (R12)(R9*1), Y2
+	VMOVUPD      64(R12)(R9*1), Y3
+	VMOVUPD      (R12)(R9*2), Y4
+	VMOVUPD      64(R12)(R9*2), Y5
+	VADDPD       Y4, Y2, Y6
+	VADDPD       Y5, Y3, Y7
+	VSUBPD       Y5, Y3, Y3
+	VSUBPD       Y2, Y4, Y2
+	VBROADCASTSD c3febb67ae8584caa<>+0(SB), Y4
+	VMULPD       Y4, Y3, Y3
+	VBROADCASTSD c3febb67ae8584caa<>+0(SB), Y4
+	VMULPD       Y4, Y2, Y2
+	VADDPD       Y6, Y0, Y4
+	VADDPD       Y7, Y1, Y5
+	VMOVUPD      Y4, 1536(BX)
+	VMOVUPD      Y5, 1600(BX)
+	VBROADCASTSD c3fe0000000000000<>+0(SB), Y4
+	VMULPD       Y4, Y6, Y4
+	VSUBPD       Y4, Y0, Y0
+	VBROADCASTSD c3fe0000000000000<>+0(SB), Y4
+	VMULPD       Y4, Y7, Y4
+	VSUBPD       Y4, Y1, Y1
+	VADDPD       Y3, Y0, Y4
+	VADDPD       Y2, Y1, Y5
+	VBROADCASTSD 128(DX), Y6
+	VBROADCASTSD 136(DX), Y7
+	VMULPD       Y6, Y4, Y8
+	VMULPD       Y7, Y5, Y9
+	VSUBPD       Y9, Y8, Y8
+	VMULPD       Y7, Y4, Y4
+	VMULPD       Y6, Y5, Y5
+	VADDPD       Y5, Y4, Y4
+	VMOVUPD      Y8, 1664(BX)
+	VMOVUPD      Y4, 1728(BX)
+	VSUBPD       Y3, Y0, Y0
+	VSUBPD       Y2, Y1, Y1
+	VBROADCASTSD 144(DX), Y2
+	VBROADCASTSD 152(DX), Y3
+	VMULPD       Y2, Y0, Y4
+	VMULPD       Y3, Y1, Y5
+	VSUBPD       Y5, Y4, Y4
+	VMULPD       Y3, Y0, Y0
+	VMULPD       Y2, Y1, Y1
+	VADDPD       Y1, Y0, Y0
+	VMOVUPD      Y4, 1792(BX)
+	VMOVUPD      Y0, 1856(BX)
+	MOVQ         AX, R12
+	LEAQ         (R12)(R10*2), R13
+	VMOVUPD      (BX), Y0
+	VMOVUPD      64(BX), Y1
+	VMOVUPD      384(BX), Y2
+	VMOVUPD      448(BX), Y3
+	VMOVUPD      768(BX), Y4
+	VMOVUPD      832(BX), Y5
+	VMOVUPD      1152(BX), Y6
+	VMOVUPD      1216(BX), Y7
+	VMOVUPD      1536(BX), Y8
+	VMOVUPD      1600(BX), Y9
+	VADDPD       Y8, Y2, Y10
+	VADDPD       Y9, Y3, Y11
+	VSUBPD       Y9, Y3, Y3
+	VSUBPD       Y2, Y8, Y2
+	VADDPD       Y6, Y4, Y8
+	VADDPD       Y7, Y5, Y9
+	VSUBPD       Y7, Y5, Y5
+	VSUBPD       Y4, Y6, Y4
+	VADDPD       Y10, Y0, Y6
+	VADDPD       Y11, Y1, Y7
+	VADDPD       Y8, Y6, Y6
+	VADDPD       Y9, Y7, Y7
+	VMOVUPD      Y6, (R12)
+	VMOVUPD      Y7, 64(R12)
+	VBROADCASTSD c3fd3c6ef372fe950<>+0(SB), Y6
+	VMULPD       Y6, Y10, Y6
+	VADDPD       Y6, Y0, Y6
+	VBROADCASTSD c3fe9e3779b97f4a8<>+0(SB), Y7
+	VMULPD       Y7, Y8, Y7
+	VSUBPD       Y7, Y6, Y6
+	VBROADCASTSD c3fe9e3779b97f4a8<>+0(SB), Y7
+	VMULPD       Y7, Y10, Y7
+	VSUBPD       Y7, Y0, Y0
+	VBROADCASTSD c3fd3c6ef372fe950<>+0(SB), Y7
+	VMULPD       Y7, Y8, Y7
+	VADDPD       Y7, Y0, Y0
+	VBROADCASTSD c3fee6f0e134454ff<>+0(SB), Y7
+	VMULPD       Y7, Y3, Y7
+	VBROADCASTSD c3fe2cf2304755a5e<>+0(SB), Y8
+	VMULPD       Y8, Y5, Y8
+	VADDPD       Y8, Y7, Y7
+	VBROADCASTSD c3fe2cf2304755a5e<>+0(SB), Y8
+	VMULPD       Y8, Y3, Y3
+	VBROADCASTSD c3fee6f0e134454ff<>+0(SB), Y8
+	VMULPD       Y8, Y5, Y5
+	VSUBPD       Y5, Y3, Y3
+	VBROADCASTSD c3fd3c6ef372fe950<>+0(SB), Y5
+	VMULPD       Y5, Y11, Y5
+	VADDPD       Y5, Y1, Y5
+	VBROADCASTSD c3fe9e3779b97f4a8<>+0(SB), Y8
+	VMULPD       Y8, Y9, Y8
+	VSUBPD       Y8, Y5, Y5
+	VBROADCASTSD c3fe9e3779b97f4a8<>+0(SB), Y8
+	VMULPD       Y8, Y11, Y8
+	VSUBPD       Y8, Y1, Y1
+	VBROADCASTSD c3fd3c6ef372fe950<>+0(SB), Y8
+	VMULPD       Y8, Y9, Y8
+	VADDPD       Y8, Y1, Y1
+	VBROADCASTSD c3fee6f0e134454ff<>+0(SB), Y8
+	VMULPD       Y8, Y2, Y8
+	VBROADCASTSD c3fe2cf2304755a5e<>+0(SB), Y9
+	VMULPD       Y9, Y4, Y9
+	VADDPD       Y9, Y8, Y8
+	VBROADCASTSD c3fe2cf2304755a5e<>+0(SB), Y9
+	VMULPD       Y9, Y2, Y2
+	VBROADCASTSD c3fee6f0e134454ff<>+0(SB), Y9
+	VMULPD       Y9, Y4, Y4
+	VSUBPD       Y4, Y2, Y2
+	VADDPD       Y7, Y6, Y4
+	VADDPD       Y8, Y5, Y9
+	VBROADCASTSD 160(DX), Y10
+	VBROADCASTSD 168(DX), Y11
+	VMULPD       Y10, Y4, Y12
+	VMULPD       Y11, Y9, Y13
+	VSUBPD       Y13, Y12, Y12
+	VMULPD       Y11, Y4, Y4
+	VMULPD       Y10, Y9, Y9
+	VADDPD       Y9, Y4, Y4
+	VMOVUPD      Y12, (R12)(R10*1)
+	VMOVUPD      Y4, 64(R12)(R10*1)
+	VSUBPD       Y7, Y6, Y4
+	VSUBPD       Y8, Y5, Y5
+	VBROADCASTSD 208(DX), Y6
+	VBROADCASTSD 216(DX), Y7
+	VMULPD       Y6, Y4, Y8
+	VMULPD       Y7, Y5, Y9
+	VSUBPD       Y9, Y8, Y8
+	VMULPD       Y7, Y4, Y4
+	VMULPD       Y6, Y5, Y5
+	VADDPD       Y5, Y4, Y4
+	VMOVUPD      Y8, (R13)(R10*2)
+	VMOVUPD      Y4, 64(R13)(R10*2)
+	VADDPD       Y3, Y0, Y4
+	VADDPD       Y2, Y1, Y5
+	VBROADCASTSD 176(DX), Y6
+	VBROADCASTSD 184(DX), Y7
+	VMULPD       Y6, Y4, Y8
+	VMULPD       Y7, Y5, Y9
+	VSUBPD       Y9, Y8, Y8
+	VMULPD       Y7, Y4, Y4
+	VMULPD       Y6, Y5, Y5
+	VADDPD       Y5, Y4, Y4
+	VMOVUPD      Y8, (R12)(R10*2)
+	VMOVUPD      Y4, 64(R12)(R10*2)
+	VSUBPD       Y3, Y0, Y0
+	VSUBPD       Y2, Y1, Y1
+	VBROADCASTSD 192(DX), Y2
+	VBROADCASTSD 200(DX), Y3
+	VMULPD       Y2, Y0, Y4
+	VMULPD       Y3, Y1, Y5
+	VSUBPD       Y5, Y4, Y4
+	VMULPD       Y3, Y0, Y0
+	VMULPD       Y2, Y1, Y1
+	VADDPD       Y1, Y0, Y0
+	VMOVUPD      Y4, (R13)(R10*1)
+	VMOVUPD      Y0, 64(R13)(R10*1)
+	ADDQ         SI, R12
+	LEAQ         (R12)(R10*2), R13
+	VMOVUPD      128(BX), Y0
+	VMOVUPD      192(BX), Y1
+	VMOVUPD      512(BX), Y2
+	VMOVUPD      576(BX), Y3
+	VMOVUPD      896(BX), Y4
+	VMOVUPD      960(BX), Y5
+	VMOVUPD      1280(BX), Y6
+	VMOVUPD      1344(BX), Y7
+	VMOVUPD      1664(BX), Y8
+	VMOVUPD      1728(BX), Y9
+	VADDPD       Y8, Y2, Y10
+	VADDPD       Y9, Y3, Y11
+	VSUBPD       Y9, Y3, Y3
+	VSUBPD       Y2, Y8, Y2
+	VADDPD       Y6, Y4, Y8
+	VADDPD       Y7, Y5, Y9
+	VSUBPD       Y7, Y5, Y5
+	VSUBPD       Y4, Y6, Y4
+	VADDPD       Y10, Y0, Y6
+	VADDPD       Y11, Y1, Y7
+	VADDPD       Y8, Y6, Y6
+	VADDPD       Y9, Y7, Y7
+	VMOVUPD      Y6, (R12)
+	VMOVUPD      Y7, 64(R12)
+	VBROADCASTSD c3fd3c6ef372fe950<>+0(SB), Y6
+	VMULPD       Y6, Y10, Y6
+	VADDPD       Y6, Y0, Y6
+	VBROADCASTSD c3fe9e3779b97f4a8<>+0(SB), Y7
+	VMULPD       Y7, Y8, Y7
+	VSUBPD       Y7, Y6, Y6
+	VBROADCASTSD c3fe9e3779b97f4a8<>+0(SB), Y7
+	VMULPD       Y7, Y10, Y7
+	VSUBPD       Y7, Y0, Y0
+	VBROADCASTSD c3fd3c6ef372fe950<>+0(SB), Y7
+	VMULPD       Y7, Y8, Y7
+	VADDPD       Y7, Y0, Y0
+	VBROADCASTSD c3fee6f0e134454ff<>+0(SB), Y7
+	VMULPD       Y7, Y3, Y7
+	VBROADCASTSD c3fe2cf2304755a5e<>+0(SB), Y8
+	VMULPD       Y8, Y5, Y8
+	VADDPD       Y8, Y7, Y7
+	VBROADCASTSD c3fe2cf2304755a5e<>+0(SB), Y8
+	VMULPD       Y8, Y3, Y3
+	VBROADCASTSD c3fee6f0e134454ff<>+0(SB), Y8
+	VMULPD       Y8, Y5, Y5
+	VSUBPD       Y5, Y3, Y3
+	VBROADCASTSD c3fd3c6ef372fe950<>+0(SB), Y5
+	VMULPD       Y5, Y11, Y5
+	VADDPD       Y5, Y1, Y5
+	VBROADCASTSD c3fe9e3779b97f4a8<>+0(SB), Y8
+	VMULPD       Y8, Y9, Y8
+	VSUBPD       Y8, Y5, Y5
+	VBROADCASTSD c3fe9e3779b97f4a8<>+0(SB), Y8
+	VMULPD       Y8, Y11, Y8
+	VSUBPD       Y8, Y1, Y1
+	VBROADCASTSD c3fd3c6ef372fe950<>+0(SB), Y8
+	VMULPD       Y8, Y9, Y8
+	VADDPD       Y8, Y1, Y1
+	VBROADCASTSD c3fee6f0e134454ff<>+0(SB), Y8
+	VMULPD       Y8, Y2, Y8
+	VBROADCASTSD c3fe2cf2304755a5e<>+0(SB), Y9
+	VMULPD       Y9, Y4, Y9
+	VADDPD       Y9, Y8, Y8
+	VBROADCASTSD c3fe2cf2304755a5e<>+0(SB), Y9
+	VMULPD       Y9, Y2, Y2
+	VBROADCASTSD c3fee6f0e134454ff<>+0(SB), Y9
+	VMULPD       Y9, Y4, Y4
+	VSUBPD       Y4, Y2, Y2
+	VADDPD       Y7, Y6, Y4
+	VADDPD       Y8, Y5, Y9
+	VBROADCASTSD 160(DX), Y10
+	VBROADCASTSD 168(DX), Y11
+	VMULPD       Y10, Y4, Y12
+	VMULPD       Y11, Y9, Y13
+	VSUBPD       Y13, Y12, Y12
+	VMULPD       Y11, Y4, Y4
+	VMULPD       Y10, Y9, Y9
+	VADDPD       Y9, Y4, Y4
+	VMOVUPD      Y12, (R12)(R10*1)
+	VMOVUPD      Y4, 64(R12)(R10*1)
+	VSUBPD       Y7, Y6, Y4
+	VSUBPD       Y8, Y5, Y5
+	VBROADCASTSD 208(DX), Y6
+	VBROADCASTSD 216(DX), Y7
+	VMULPD       Y6, Y4, Y8
+	VMULPD       Y7, Y5, Y9
+	VSUBPD       Y9, Y8, Y8
+	VMULPD       Y7, Y4, Y4
+	VMULPD       Y6, Y5, Y5
+	VADDPD       Y5, Y4, Y4
+	VMOVUPD      Y8, (R13)(R10*2)
+	VMOVUPD      Y4, 64(R13)(R10*2)
+	VADDPD       Y3, Y0, Y4
+	VADDPD       Y2, Y1, Y5
+	VBROADCASTSD 176(DX), Y6
+	VBROADCASTSD 184(DX), Y7
+	VMULPD       Y6, Y4, Y8
+	VMULPD       Y7, Y5, Y9
+	VSUBPD       Y9, Y8, Y8
+	VMULPD       Y7, Y4, Y4
+	VMULPD       Y6, Y5, Y5
+	VADDPD       Y5, Y4, Y4
+	VMOVUPD      Y8, (R12)(R10*2)
+	VMOVUPD      Y4, 64(R12)(R10*2)
+	VSUBPD       Y3, Y0, Y0
+	VSUBPD       Y2, Y1, Y1
+	VBROADCASTSD 192(DX), Y2
+	VBROADCASTSD 200(DX), Y3
+	VMULPD       Y2, Y0, Y4
+	VMULPD       Y3, Y1, Y5
+	VSUBPD       Y5, Y4, Y4
+	VMULPD       Y3, Y0, Y0
+	VMULPD       Y2, Y1, Y1
+	VADDPD       Y1, Y0, Y0
+	VMOVUPD      Y4, (R13)(R10*1)
+	VMOVUPD      Y0, 64(R13)(R10*1)
+	ADDQ         SI, R12
+	LEAQ         (R12)(R10*2), R13
+	VMOVUPD      256(BX), Y0
+	VMOVUPD      320(BX), Y1
+	VMOVUPD      640(BX), Y2
+	VMOVUPD      704(BX), Y3
+	VMOVUPD      1024(BX), Y4
+	VMOVUPD      1088(BX), Y5
+	VMOVUPD      1408(BX), Y6
+	VMOVUPD      1472(BX), Y7
+	VMOVUPD      1792(BX), Y8
+	VMOVUPD      1856(BX), Y9
+	VADDPD       Y8, Y2, Y10
+	VADDPD       Y9, Y3, Y11
+	VSUBPD       Y9, Y3, Y3
+	VSUBPD       Y2, Y8, Y2
+	VADDPD       Y6, Y4, Y8
+	VADDPD       Y7, Y5, Y9
+	VSUBPD       Y7, Y5, Y5
+	VSUBPD       Y4, Y6, Y4
+	VADDPD       Y10, Y0, Y6
+	VADDPD       Y11, Y1, Y7
+	VADDPD       Y8, Y6, Y6
+	VADDPD       Y9, Y7, Y7
+	VMOVUPD      Y6, (R12)
+	VMOVUPD      Y7, 64(R12)
+	VBROADCASTSD c3fd3c6ef372fe950<>+0(SB), Y6
+	VMULPD       Y6, Y10, Y6
+	VADDPD       Y6, Y0, Y6
+	VBROADCASTSD c3fe9e3779b97f4a8<>+0(SB), Y7
+	VMULPD       Y7, Y8, Y7
+	VSUBPD       Y7, Y6, Y6
+	VBROADCASTSD c3fe9e3779b97f4a8<>+0(SB), Y7
+	VMULPD       Y7, Y10, Y7
+	VSUBPD       Y7, Y0, Y0
+	VBROADCASTSD c3fd3c6ef372fe950<>+0(SB), Y7
+	VMULPD       Y7, Y8, Y7
+	VADDPD       Y7, Y0, Y0
+	VBROADCASTSD c3fee6f0e134454ff<>+0(SB), Y7
+	VMULPD       Y7, Y3, Y7
+	VBROADCASTSD c3fe2cf2304755a5e<>+0(SB), Y8
+	VMULPD       Y8, Y5, Y8
+	VADDPD       Y8, Y7, Y7
+	VBROADCASTSD c3fe2cf2304755a5e<>+0(SB), Y8
+	VMULPD       Y8, Y3, Y3
+	VBROADCASTSD c3fee6f0e134454ff<>+0(SB), Y8
+	VMULPD       Y8, Y5, Y5
+	VSUBPD       Y5, Y3, Y3
+	VBROADCASTSD c3fd3c6ef372fe950<>+0(SB), Y5
+	VMULPD       Y5, Y11, Y5
+	VADDPD       Y5, Y1, Y5
+	VBROADCASTSD c3fe9e3779b97f4a8<>+0(SB), Y8
+	VMULPD       Y8, Y9, Y8
+	VSUBPD       Y8, Y5, Y5
+	VBROADCASTSD c3fe9e3779b97f4a8<>+0(SB), Y8
+	VMULPD       Y8, Y11, Y8
+	VSUBPD       Y8, Y1, Y1
+	VBROADCASTSD c3fd3c6ef372fe950<>+0(SB), Y8
+	VMULPD       Y8, Y9, Y8
+	VADDPD       Y8, Y1, Y1
+	VBROADCASTSD c3fee6f0e134454ff<>+0(SB), Y8
+	VMULPD       Y8, Y2, Y8
+	VBROADCASTSD c3fe2cf2304755a5e<>+0(SB), Y9
+	VMULPD       Y9, Y4, Y9
+	VADDPD       Y9, Y8, Y8
+	VBROADCASTSD c3fe2cf2304755a5e<>+0(SB), Y9
+	VMULPD       Y9, Y2, Y2
+	VBROADCASTSD c3fee6f0e134454ff<>+0(SB), Y9
+	VMULPD       Y9, Y4, Y4
+	VSUBPD       Y4, Y2, Y2
+	VADDPD       Y7, Y6, Y4
+	VADDPD       Y8, Y5, Y9
+	VBROADCASTSD 160(DX), Y10
+	VBROADCASTSD 168(DX), Y11
+	VMULPD       Y10, Y4, Y12
+	VMULPD       Y11, Y9, Y13
+	VSUBPD       Y13, Y12, Y12
+	VMULPD       Y11, Y4, Y4
+	VMULPD       Y10, Y9, Y9
+	VADDPD       Y9, Y4, Y4
+	VMOVUPD      Y12, (R12)(R10*1)
+	VMOVUPD      Y4, 64(R12)(R10*1)
+	VSUBPD       Y7, Y6, Y4
+	VSUBPD       Y8, Y5, Y5
+	VBROADCASTSD 208(DX), Y6
+	VBROADCASTSD 216(DX), Y7
+	VMULPD       Y6, Y4, Y8
+	VMULPD       Y7, Y5, Y9
+	VSUBPD       Y9, Y8, Y8
+	VMULPD       Y7, Y4, Y4
+	VMULPD       Y6, Y5, Y5
+	VADDPD       Y5, Y4, Y4
+	VMOVUPD      Y8, (R13)(R10*2)
+	VMOVUPD      Y4, 64(R13)(R10*2)
+	VADDPD       Y3, Y0, Y4
+	VADDPD       Y2, Y1, Y5
+	VBROADCASTSD 176(DX), Y6
+	VBROADCASTSD 184(DX), Y7
+	VMULPD       Y6, Y4, Y8
+	VMULPD       Y7, Y5, Y9
+	VSUBPD       Y9, Y8, Y8
+	VMULPD       Y7, Y4, Y4
+	VMULPD       Y6, Y5, Y5
+	VADDPD       Y5, Y4, Y4
+	VMOVUPD      Y8, (R12)(R10*2)
+	VMOVUPD      Y4, 64(R12)(R10*2)
+	VSUBPD       Y3, Y0, Y0
+	VSUBPD       Y2, Y1, Y1
+	VBROADCASTSD 192(DX), Y2
+	VBROADCASTSD 200(DX), Y3
+	VMULPD       Y2, Y0, Y4
+	VMULPD       Y3, Y1, Y5
+	VSUBPD       Y5, Y4, Y4
+	VMULPD       Y3, Y0, Y0
+	VMULPD       Y2, Y1, Y1
+	VADDPD       Y1, Y0, Y0
+	VMOVUPD      Y4, (R13)(R10*1)
+	VMOVUPD      Y0, 64(R13)(R10*1)
+	ADDQ         $0x20, CX
+	ADDQ         $0x20, AX
+	SUBQ         $0x40, R11
+	TESTQ        $0x00000040, R11
+	JNZ          pair35AVX2_k
+	ADDQ         $0x40, CX
+	ADDQ         $0x40, AX
+	TESTQ        R11, R11
+	JNZ          pair35AVX2_k
+	IMUL3Q       $0x0000000e, SI, R11
+	ADDQ         R11, AX
+	ADDQ         $0x000000e0, DX
+	DECQ         R8
+	JNZ          pair35AVX2_j
+	VZEROUPPER
+	RET
+
+// func lastPair35AVX2(y *float64, x *float64, tw *float64, tmp *float64, s int)
+// Requires: AVX
+TEXT ·lastPair35AVX2(SB), NOSPLIT, $0-40
+	MOVQ   y+0(FP), AX
+	MOVQ   x+8(FP), CX
+	MOVQ   tw+16(FP), DX
+	MOVQ   tmp+24(FP), BX
+	MOVQ   s+32(FP), SI
+	SHLQ   $0x07, SI
+	MOVQ   SI, DI
+	IMUL3Q $0x00000005, DI, R8
+	IMUL3Q $0x00000003, SI, R9
+	MOVQ   SI, R10
+
+lastPair35AVX2_k:
+	MOVQ         CX, R11
+	VMOVUPD      (R11), Y0
+	VMOVUPD      64(R11), Y1
+	VMOVUPD      (R11)(R8*1), Y2
+	VMOVUPD      64(R11)(R8*1), Y3
+	VMOVUPD      (R11)(R8*2), Y4
+	VMOVUPD      64(R11)(R8*2), Y5
+	VADDPD       Y4, Y2, Y6
+	VADDPD       Y5, Y3, Y7
+	VSUBPD       Y5, Y3, Y3
+	VSUBPD       Y2, Y4, Y2
+	VBROADCASTSD c3febb67ae8584caa<>+0(SB), Y4
+	VMULPD       Y4, Y3, Y3
+	VBROADCASTSD c3febb67ae8584caa<>+0(SB), Y4
+	VMULPD       Y4, Y2, Y2
+	VADDPD       Y6, Y0, Y4
+	VADDPD       Y7, Y1, Y5
+	VMOVUPD      Y4, (BX)
+	VMOVUPD      Y5, 64(BX)
+	VBROADCASTSD c3fe0000000000000<>+0(SB), Y4
+	VMULPD       Y4, Y6, Y4
+	VSUBPD       Y4, Y0, Y0
+	VBROADCASTSD c3fe0000000000000<>+0(SB), Y4
+	VMULPD       Y4, Y7, Y4
+	VSUBPD       Y4, Y1, Y1
+	VADDPD       Y3, Y0, Y4
+	VADDPD       Y2, Y1, Y5
+	VBROADCASTSD (DX), Y6
+	VBROADCASTSD 8(DX), Y7
+	VMULPD       Y6, Y4, Y8
+	VMULPD       Y7, Y5, Y9
+	VSUBPD       Y9, Y8, Y8
+	VMULPD       Y7, Y4, Y4
+	VMULPD       Y6, Y5, Y5
+	VADDPD       Y5, Y4, Y4
+	VMOVUPD      Y8, 128(BX)
+	VMOVUPD      Y4, 192(BX)
+	VSUBPD       Y3, Y0, Y0
+	VSUBPD       Y2, Y1, Y1
+	VBROADCASTSD 16(DX), Y2
+	VBROADCASTSD 24(DX), Y3
+	VMULPD       Y2, Y0, Y4
+	VMULPD       Y3, Y1, Y5
+	VSUBPD       Y5, Y4, Y4
+	VMULPD       Y3, Y0, Y0
+	VMULPD       Y2, Y1, Y1
+	VADDPD       Y1, Y0, Y0
+	VMOVUPD      Y4, 256(BX)
+	VMOVUPD      Y0, 320(BX)
+	ADDQ         DI, R11
+	VMOVUPD      (R11), Y0
+	VMOVUPD      64(R11), Y1
+	VMOVUPD      (R11)(R8*1), Y2
+	VMOVUPD      64(R11)(R8*1), Y3
+	VMOVUPD      (R11)(R8*2), Y4
+	VMOVUPD      64(R11)(R8*2), Y5
+	VADDPD       Y4, Y2, Y6
+	VADDPD       Y5, Y3, Y7
+	VSUBPD       Y5, Y3, Y3
+	VSUBPD       Y2, Y4, Y2
+	VBROADCASTSD c3febb67ae8584caa<>+0(SB), Y4
+	VMULPD       Y4, Y3, Y3
+	VBROADCASTSD c3febb67ae8584caa<>+0(SB), Y4
+	VMULPD       Y4, Y2, Y2
+	VADDPD       Y6, Y0, Y4
+	VADDPD       Y7, Y1, Y5
+	VMOVUPD      Y4, 384(BX)
+	VMOVUPD      Y5, 448(BX)
+	VBROADCASTSD c3fe0000000000000<>+0(SB), Y4
+	VMULPD       Y4, Y6, Y4
+	VSUBPD       Y4, Y0, Y0
+	VBROADCASTSD c3fe0000000000000<>+0(SB), Y4
+	VMULPD       Y4, Y7, Y4
+	VSUBPD       Y4, Y1, Y1
+	VADDPD       Y3, Y0, Y4
+	VADDPD       Y2, Y1, Y5
+	VBROADCASTSD 32(DX), Y6
+	VBROADCASTSD 40(DX), Y7
+	VMULPD       Y6, Y4, Y8
+	VMULPD       Y7, Y5, Y9
+	VSUBPD       Y9, Y8, Y8
+	VMULPD       Y7, Y4, Y4
+	VMULPD       Y6, Y5, Y5
+	VADDPD       Y5, Y4, Y4
+	VMOVUPD      Y8, 512(BX)
+	VMOVUPD      Y4, 576(BX)
+	VSUBPD       Y3, Y0, Y0
+	VSUBPD       Y2, Y1, Y1
+	VBROADCASTSD 48(DX), Y2
+	VBROADCASTSD 56(DX), Y3
+	VMULPD       Y2, Y0, Y4
+	VMULPD       Y3, Y1, Y5
+	VSUBPD       Y5, Y4, Y4
+	VMULPD       Y3, Y0, Y0
+	VMULPD       Y2, Y1, Y1
+	VADDPD       Y1, Y0, Y0
+	VMOVUPD      Y4, 640(BX)
+	VMOVUPD      Y0, 704(BX)
+	ADDQ         DI, R11
+	VMOVUPD      (R11), Y0
+	VMOVUPD      64(R11), Y1
+	VMOVUPD      (R11)(R8*1), Y2
+	VMOVUPD      64(R11)(R8*1), Y3
+	VMOVUPD      (R11)(R8*2), Y4
+	VMOVUPD      64(R11)(R8*2), Y5
+	VADDPD       Y4, Y2, Y6
+	VADDPD       Y5, Y3, Y7
+	VSUBPD       Y5, Y3, Y3
+	VSUBPD       Y2, Y4, Y2
+	VBROADCASTSD c3febb67ae8584caa<>+0(SB), Y4
+	VMULPD       Y4, Y3, Y3
+	VBROADCASTSD c3febb67ae8584caa<>+0(SB), Y4
+	VMULPD       Y4, Y2, Y2
+	VADDPD       Y6, Y0, Y4
+	VADDPD       Y7, Y1, Y5
+	VMOVUPD      Y4, 768(BX)
+	VMOVUPD      Y5, 832(BX)
+	VBROADCASTSD c3fe0000000000000<>+0(SB), Y4
+	VMULPD       Y4, Y6, Y4
+	VSUBPD       Y4, Y0, Y0
+	VBROADCASTSD c3fe0000000000000<>+0(SB), Y4
+	VMULPD       Y4, Y7, Y4
+	VSUBPD       Y4, Y1, Y1
+	VADDPD       Y3, Y0, Y4
+	VADDPD       Y2, Y1, Y5
+	VBROADCASTSD 64(DX), Y6
+	VBROADCASTSD 72(DX), Y7
+	VMULPD       Y6, Y4, Y8
+	VMULPD       Y7, Y5, Y9
+	VSUBPD       Y9, Y8, Y8
+	VMULPD       Y7, Y4, Y4
+	VMULPD       Y6, Y5, Y5
+	VADDPD       Y5, Y4, Y4
+	VMOVUPD      Y8, 896(BX)
+	VMOVUPD      Y4, 960(BX)
+	VSUBPD       Y3, Y0, Y0
+	VSUBPD       Y2, Y1, Y1
+	VBROADCASTSD 80(DX), Y2
+	VBROADCASTSD 88(DX), Y3
+	VMULPD       Y2, Y0, Y4
+	VMULPD       Y3, Y1, Y5
+	VSUBPD       Y5, Y4, Y4
+	VMULPD       Y3, Y0, Y0
+	VMULPD       Y2, Y1, Y1
+	VADDPD       Y1, Y0, Y0
+	VMOVUPD      Y4, 1024(BX)
+	VMOVUPD      Y0, 1088(BX)
+	ADDQ         DI, R11
+	VMOVUPD      (R11), Y0
+	VMOVUPD      64(R11), Y1
+	VMOVUPD      (R11)(R8*1), Y2
+	VMOVUPD      64(R11)(R8*1), Y3
+	VMOVUPD      (R11)(R8*2), Y4
+	VMOVUPD      64(R11)(R8*2), Y5
+	VADDPD       Y4, Y2, Y6
+	VADDPD       Y5, Y3, Y7
+	VSUBPD       Y5, Y3, Y3
+	VSUBPD       Y2, Y4, Y2
+	VBROADCASTSD c3febb67ae8584caa<>+0(SB), Y4
+	VMULPD       Y4, Y3, Y3
+	VBROADCASTSD c3febb67ae8584caa<>+0(SB), Y4
+	VMULPD       Y4, Y2, Y2
+	VADDPD       Y6, Y0, Y4
+	VADDPD       Y7, Y1, Y5
+	VMOVUPD      Y4, 1152(BX)
+	VMOVUPD      Y5, 1216(BX)
+	VBROADCASTSD c3fe0000000000000<>+0(SB), Y4
+	VMULPD       Y4, Y6, Y4
+	VSUBPD       Y4, Y0, Y0
+	VBROADCASTSD c3fe0000000000000<>+0(SB), Y4
+	VMULPD       Y4, Y7, Y4
+	VSUBPD       Y4, Y1, Y1
+	VADDPD       Y3, Y0, Y4
+	VADDPD       Y2, Y1, Y5
+	VBROADCASTSD 96(DX), Y6
+	VBROADCASTSD 104(DX), Y7
+	VMULPD       Y6, Y4, Y8
+	VMULPD       Y7, Y5, Y9
+	VSUBPD       Y9, Y8, Y8
+	VMULPD       Y7, Y4, Y4
+	VMULPD       Y6, Y5, Y5
+	VADDPD       Y5, Y4, Y4
+	VMOVUPD      Y8, 1280(BX)
+	VMOVUPD      Y4, 1344(BX)
+	VSUBPD       Y3, Y0, Y0
+	VSUBPD       Y2, Y1, Y1
+	VBROADCASTSD 112(DX), Y2
+	VBROADCASTSD 120(DX), Y3
+	VMULPD       Y2, Y0, Y4
+	VMULPD       Y3, Y1, Y5
+	VSUBPD       Y5, Y4, Y4
+	VMULPD       Y3, Y0, Y0
+	VMULPD       Y2, Y1, Y1
+	VADDPD       Y1, Y0, Y0
+	VMOVUPD      Y4, 1408(BX)
+	VMOVUPD      Y0, 1472(BX)
+	ADDQ         DI, R11
+	VMOVUPD      (R11), Y0
+	VMOVUPD      64(R11), Y1
+	VMOVUPD      (R11)(R8*1), Y2
+	VMOVUPD      64(R11)(R8*1), Y3
+	VMOVUPD      (R11)(R8*2), Y4
+	VMOVUPD      64(R11)(R8*2), Y5
+	VADDPD       Y4, Y2, Y6
+	VADDPD       Y5, Y3, Y7
+	VSUBPD       Y5, Y3, Y3
+	VSUBPD       Y2, Y4, Y2
+	VBROADCASTSD c3febb67ae8584caa<>+0(SB), Y4
+	VMULPD       Y4, Y3, Y3
+	VBROADCASTSD c3febb67ae8584caa<>+0(SB), Y4
+	VMULPD       Y4, Y2, Y2
+	VADDPD       Y6, Y0, Y4
+	VADDPD       Y7, Y1, Y5
+	VMOVUPD      Y4, 1536(BX)
+	VMOVUPD      Y5, 1600(BX)
+	VBROADCASTSD c3fe0000000000000<>+0(SB), Y4
+	VMULPD       Y4, Y6, Y4
+	VSUBPD       Y4, Y0, Y0
+	VBROADCASTSD c3fe0000000000000<>+0(SB), Y4
+	VMULPD       Y4, Y7, Y4
+	VSUBPD       Y4, Y1, Y1
+	VADDPD       Y3, Y0, Y4
+	VADDPD       Y2, Y1, Y5
+	VBROADCASTSD 128(DX), Y6
+	VBROADCASTSD 136(DX), Y7
+	VMULPD       Y6, Y4, Y8
+	VMULPD       Y7, Y5, Y9
+	VSUBPD       Y9, Y8, Y8
+	VMULPD       Y7, Y4, Y4
+	VMULPD       Y6, Y5, Y5
+	VADDPD       Y5, Y4, Y4
+	VMOVUPD      Y8, 1664(BX)
+	VMOVUPD      Y4, 1728(BX)
+	VSUBPD       Y3, Y0, Y0
+	VSUBPD       Y2, Y1, Y1
+	VBROADCASTSD 144(DX), Y2
+	VBROADCASTSD 152(DX), Y3
+	VMULPD       Y2, Y0, Y4
+	VMULPD       Y3, Y1, Y5
+	VSUBPD       Y5, Y4, Y4
+	VMULPD       Y3, Y0, Y0
+	VMULPD       Y2, Y1, Y1
+	VADDPD       Y1, Y0, Y0
+	VMOVUPD      Y4, 1792(BX)
+	VMOVUPD      Y0, 1856(BX)
+	MOVQ         AX, R11
+	LEAQ         (R11)(R9*2), R12
+	VMOVUPD      (BX), Y0
+	VMOVUPD      64(BX), Y1
+	VMOVUPD      384(BX), Y2
+	VMOVUPD      448(BX), Y3
+	VMOVUPD      768(BX), Y4
+	VMOVUPD      832(BX), Y5
+	VMOVUPD      1152(BX), Y6
+	VMOVUPD      1216(BX), Y7
+	VMOVUPD      1536(BX), Y8
+	VMOVUPD      1600(BX), Y9
+	VADDPD       Y8, Y2, Y10
+	VADDPD       Y9, Y3, Y11
+	VSUBPD       Y9, Y3, Y3
+	VSUBPD       Y2, Y8, Y2
+	VADDPD       Y6, Y4, Y8
+	VADDPD       Y7, Y5, Y9
+	VSUBPD       Y7, Y5, Y5
+	VSUBPD       Y4, Y6, Y4
+	VADDPD       Y10, Y0, Y6
+	VADDPD       Y11, Y1, Y7
+	VADDPD       Y8, Y6, Y6
+	VADDPD       Y9, Y7, Y7
+	VMOVUPD      Y6, (R11)
+	VMOVUPD      Y7, 64(R11)
+	VBROADCASTSD c3fd3c6ef372fe950<>+0(SB), Y6
+	VMULPD       Y6, Y10, Y6
+	VADDPD       Y6, Y0, Y6
+	VBROADCASTSD c3fe9e3779b97f4a8<>+0(SB), Y7
+	VMULPD       Y7, Y8, Y7
+	VSUBPD       Y7, Y6, Y6
+	VBROADCASTSD c3fe9e3779b97f4a8<>+0(SB), Y7
+	VMULPD       Y7, Y10, Y7
+	VSUBPD       Y7, Y0, Y0
+	VBROADCASTSD c3fd3c6ef372fe950<>+0(SB), Y7
+	VMULPD       Y7, Y8, Y7
+	VADDPD       Y7, Y0, Y0
+	VBROADCASTSD c3fee6f0e134454ff<>+0(SB), Y7
+	VMULPD       Y7, Y3, Y7
+	VBROADCASTSD c3fe2cf2304755a5e<>+0(SB), Y8
+	VMULPD       Y8, Y5, Y8
+	VADDPD       Y8, Y7, Y7
+	VBROADCASTSD c3fe2cf2304755a5e<>+0(SB), Y8
+	VMULPD       Y8, Y3, Y3
+	VBROADCASTSD c3fee6f0e134454ff<>+0(SB), Y8
+	VMULPD       Y8, Y5, Y5
+	VSUBPD       Y5, Y3, Y3
+	VBROADCASTSD c3fd3c6ef372fe950<>+0(SB), Y5
+	VMULPD       Y5, Y11, Y5
+	VADDPD       Y5, Y1, Y5
+	VBROADCASTSD c3fe9e3779b97f4a8<>+0(SB), Y8
+	VMULPD       Y8, Y9, Y8
+	VSUBPD       Y8, Y5, Y5
+	VBROADCASTSD c3fe9e3779b97f4a8<>+0(SB), Y8
+	VMULPD       Y8, Y11, Y8
+	VSUBPD       Y8, Y1, Y1
+	VBROADCASTSD c3fd3c6ef372fe950<>+0(SB), Y8
+	VMULPD       Y8, Y9, Y8
+	VADDPD       Y8, Y1, Y1
+	VBROADCASTSD c3fee6f0e134454ff<>+0(SB), Y8
+	VMULPD       Y8, Y2, Y8
+	VBROADCASTSD c3fe2cf2304755a5e<>+0(SB), Y9
+	VMULPD       Y9, Y4, Y9
+	VADDPD       Y9, Y8, Y8
+	VBROADCASTSD c3fe2cf2304755a5e<>+0(SB), Y9
+	VMULPD       Y9, Y2, Y2
+	VBROADCASTSD c3fee6f0e134454ff<>+0(SB), Y9
+	VMULPD       Y9, Y4, Y4
+	VSUBPD       Y4, Y2, Y2
+	VADDPD       Y7, Y6, Y4
+	VADDPD       Y8, Y5, Y9
+	VMOVUPD      Y4, (R11)(R9*1)
+	VMOVUPD      Y9, 64(R11)(R9*1)
+	VSUBPD       Y7, Y6, Y4
+	VSUBPD       Y8, Y5, Y5
+	VMOVUPD      Y4, (R12)(R9*2)
+	VMOVUPD      Y5, 64(R12)(R9*2)
+	VADDPD       Y3, Y0, Y4
+	VADDPD       Y2, Y1, Y5
+	VMOVUPD      Y4, (R11)(R9*2)
+	VMOVUPD      Y5, 64(R11)(R9*2)
+	VSUBPD       Y3, Y0, Y0
+	VSUBPD       Y2, Y1, Y1
+	VMOVUPD      Y0, (R12)(R9*1)
+	VMOVUPD      Y1, 64(R12)(R9*1)
+	ADDQ         SI, R11
+	LEAQ         (R11)(R9*2), R12
+	VMOVUPD      128(BX), Y0
+	VMOVUPD      192(BX), Y1
+	VMOVUPD      512(BX), Y2
+	VMOVUPD      576(BX), Y3
+	VMOVUPD      896(BX), Y4
+	VMOVUPD      960(BX), Y5
+	VMOVUPD      1280(BX), Y6
+	VMOVUPD      1344(BX), Y7
+	VMOVUPD      1664(BX), Y8
+	VMOVUPD      1728(BX), Y9
+	VADDPD       Y8, Y2, Y10
+	VADDPD       Y9, Y3, Y11
+	VSUBPD       Y9, Y3, Y3
+	VSUBPD       Y2, Y8, Y2
+	VADDPD       Y6, Y4, Y8
+	VADDPD       Y7, Y5, Y9
+	VSUBPD       Y7, Y5, Y5
+	VSUBPD       Y4, Y6, Y4
+	VADDPD       Y10, Y0, Y6
+	VADDPD       Y11, Y1, Y7
+	VADDPD       Y8, Y6, Y6
+	VADDPD       Y9, Y7, Y7
+	VMOVUPD      Y6, (R11)
+	VMOVUPD      Y7, 64(R11)
+	VBROADCASTSD c3fd3c6ef372fe950<>+0(SB), Y6
+	VMULPD       Y6, Y10, Y6
+	VADDPD       Y6, Y0, Y6
+	VBROADCASTSD c3fe9e3779b97f4a8<>+0(SB), Y7
+	VMULPD       Y7, Y8, Y7
+	VSUBPD       Y7, Y6, Y6
+	VBROADCASTSD c3fe9e3779b97f4a8<>+0(SB), Y7
+	VMULPD       Y7, Y10, Y7
+	VSUBPD       Y7, Y0, Y0
+	VBROADCASTSD c3fd3c6ef372fe950<>+0(SB), Y7
+	VMULPD       Y7, Y8, Y7
+	VADDPD       Y7, Y0, Y0
+	VBROADCASTSD c3fee6f0e134454ff<>+0(SB), Y7
+	VMULPD       Y7, Y3, Y7
+	VBROADCASTSD c3fe2cf2304755a5e<>+0(SB), Y8
+	VMULPD       Y8, Y5, Y8
+	VADDPD       Y8, Y7, Y7
+	VBROADCASTSD c3fe2cf2304755a5e<>+0(SB), Y8
+	VMULPD       Y8, Y3, Y3
+	VBROADCASTSD c3fee6f0e134454ff<>+0(SB), Y8
+	VMULPD       Y8, Y5, Y5
+	VSUBPD       Y5, Y3, Y3
+	VBROADCASTSD c3fd3c6ef372fe950<>+0(SB), Y5
+	VMULPD       Y5, Y11, Y5
+	VADDPD       Y5, Y1, Y5
+	VBROADCASTSD c3fe9e3779b97f4a8<>+0(SB), Y8
+	VMULPD       Y8, Y9, Y8
+	VSUBPD       Y8, Y5, Y5
+	VBROADCASTSD c3fe9e3779b97f4a8<>+0(SB), Y8
+	VMULPD       Y8, Y11, Y8
+	VSUBPD       Y8, Y1, Y1
+	VBROADCASTSD c3fd3c6ef372fe950<>+0(SB), Y8
+	VMULPD       Y8, Y9, Y8
+	VADDPD       Y8, Y1, Y1
+	VBROADCASTSD c3fee6f0e134454ff<>+0(SB), Y8
+	VMULPD       Y8, Y2, Y8
+	VBROADCASTSD c3fe2cf2304755a5e<>+0(SB), Y9
+	VMULPD       Y9, Y4, Y9
+	VADDPD       Y9, Y8, Y8
+	VBROADCASTSD c3fe2cf2304755a5e<>+0(SB), Y9
+	VMULPD       Y9, Y2, Y2
+	VBROADCASTSD c3fee6f0e134454ff<>+0(SB), Y9
+	VMULPD       Y9, Y4, Y4
+	VSUBPD       Y4, Y2, Y2
+	VADDPD       Y7, Y6, Y4
+	VADDPD       Y8, Y5, Y9
+	VMOVUPD      Y4, (R11)(R9*1)
+	VMOVUPD      Y9, 64(R11)(R9*1)
+	VSUBPD       Y7, Y6, Y4
+	VSUBPD       Y8, Y5, Y5
+	VMOVUPD      Y4, (R12)(R9*2)
+	VMOVUPD      Y5, 64(R12)(R9*2)
+	VADDPD       Y3, Y0, Y4
+	VADDPD       Y2, Y1, Y5
+	VMOVUPD      Y4, (R11)(R9*2)
+	VMOVUPD      Y5, 64(R11)(R9*2)
+	VSUBPD       Y3, Y0, Y0
+	VSUBPD       Y2, Y1, Y1
+	VMOVUPD      Y0, (R12)(R9*1)
+	VMOVUPD      Y1, 64(R12)(R9*1)
+	ADDQ         SI, R11
+	LEAQ         (R11)(R9*2), R12
+	VMOVUPD      256(BX), Y0
+	VMOVUPD      320(BX), Y1
+	VMOVUPD      640(BX), Y2
+	VMOVUPD      704(BX), Y3
+	VMOVUPD      1024(BX), Y4
+	VMOVUPD      1088(BX), Y5
+	VMOVUPD      1408(BX), Y6
+	VMOVUPD      1472(BX), Y7
+	VMOVUPD      1792(BX), Y8
+	VMOVUPD      1856(BX), Y9
+	VADDPD       Y8, Y2, Y10
+	VADDPD       Y9, Y3, Y11
+	VSUBPD       Y9, Y3, Y3
+	VSUBPD       Y2, Y8, Y2
+	VADDPD       Y6, Y4, Y8
+	VADDPD       Y7, Y5, Y9
+	VSUBPD       Y7, Y5, Y5
+	VSUBPD       Y4, Y6, Y4
+	VADDPD       Y10, Y0, Y6
+	VADDPD       Y11, Y1, Y7
+	VADDPD       Y8, Y6, Y6
+	VADDPD       Y9, Y7, Y7
+	VMOVUPD      Y6, (R11)
+	VMOVUPD      Y7, 64(R11)
+	VBROADCASTSD c3fd3c6ef372fe950<>+0(SB), Y6
+	VMULPD       Y6, Y10, Y6
+	VADDPD       Y6, Y0, Y6
+	VBROADCASTSD c3fe9e3779b97f4a8<>+0(SB), Y7
+	VMULPD       Y7, Y8, Y7
+	VSUBPD       Y7, Y6, Y6
+	VBROADCASTSD c3fe9e3779b97f4a8<>+0(SB), Y7
+	VMULPD       Y7, Y10, Y7
+	VSUBPD       Y7, Y0, Y0
+	VBROADCASTSD c3fd3c6ef372fe950<>+0(SB), Y7
+	VMULPD       Y7, Y8, Y7
+	VADDPD       Y7, Y0, Y0
+	VBROADCASTSD c3fee6f0e134454ff<>+0(SB), Y7
+	VMULPD       Y7, Y3, Y7
+	VBROADCASTSD c3fe2cf2304755a5e<>+0(SB), Y8
+	VMULPD       Y8, Y5, Y8
+	VADDPD       Y8, Y7, Y7
+	VBROADCASTSD c3fe2cf2304755a5e<>+0(SB), Y8
+	VMULPD       Y8, Y3, Y3
+	VBROADCASTSD c3fee6f0e134454ff<>+0(SB), Y8
+	VMULPD       Y8, Y5, Y5
+	VSUBPD       Y5, Y3, Y3
+	VBROADCASTSD c3fd3c6ef372fe950<>+0(SB), Y5
+	VMULPD       Y5, Y11, Y5
+	VADDPD       Y5, Y1, Y5
+	VBROADCASTSD c3fe9e3779b97f4a8<>+0(SB), Y8
+	VMULPD       Y8, Y9, Y8
+	VSUBPD       Y8, Y5, Y5
+	VBROADCASTSD c3fe9e3779b97f4a8<>+0(SB), Y8
+	VMULPD       Y8, Y11, Y8
+	VSUBPD       Y8, Y1, Y1
+	VBROADCASTSD c3fd3c6ef372fe950<>+0(SB), Y8
+	VMULPD       Y8, Y9, Y8
+	VADDPD       Y8, Y1, Y1
+	VBROADCASTSD c3fee6f0e134454ff<>+0(SB), Y8
+	VMULPD       Y8, Y2, Y8
+	VBROADCASTSD c3fe2cf2304755a5e<>+0(SB), Y9
+	VMULPD       Y9, Y4, Y9
+	VADDPD       Y9, Y8, Y8
+	VBROADCASTSD c3fe2cf2304755a5e<>+0(SB), Y9
+	VMULPD       Y9, Y2, Y2
+	VBROADCASTSD c3fee6f0e134454ff<>+0(SB), Y9
+	VMULPD       Y9, Y4, Y4
+	VSUBPD       Y4, Y2, Y2
+	VADDPD       Y7, Y6, Y4
+	VADDPD       Y8, Y5, Y9
+	VMOVUPD      Y4, (R11)(R9*1)
+	VMOVUPD      Y9, 64(R11)(R9*1)
+	VSUBPD       Y7, Y6, Y4
+	VSUBPD       Y8, Y5, Y5
+	VMOVUPD      Y4, (R12)(R9*2)
+	VMOVUPD      Y5, 64(R12)(R9*2)
+	VADDPD       Y3, Y0, Y4
+	VADDPD       Y2, Y1, Y5
+	VMOVUPD      Y4, (R11)(R9*2)
+	VMOVUPD      Y5, 64(R11)(R9*2)
+	VSUBPD       Y3, Y0, Y0
+	VSUBPD       Y2, Y1, Y1
+	VMOVUPD      Y0, (R12)(R9*1)
+	VMOVUPD      Y1, 64(R12)(R9*1)
+	ADDQ         $0x20, CX
+	ADDQ         $0x20, AX
+	SUBQ         $0x40, R10
+	TESTQ        $0x00000040, R10
+	JNZ          lastPair35AVX2_k
+	ADDQ         $0x40, CX
+	ADDQ         $0x40, AX
+	TESTQ        R10, R10
+	JNZ          lastPair35AVX2_k
+	VZEROUPPER
+	RET
+
+// func pair55AVX2(y *float64, x *float64, tw *float64, tmp *float64, q int, s int)
+// Requires: AVX
+TEXT ·pair55AVX2(SB), NOSPLIT, $0-48
+	MOVQ   y+0(FP), AX
+	MOVQ   x+8(FP), CX
+	MOVQ   tw+16(FP), DX
+	MOVQ   tmp+24(FP), BX
+	MOVQ   s+40(FP), SI
+	SHLQ   $0x07, SI
+	MOVQ   q+32(FP), R8
+	MOVQ   R8, DI
+	IMULQ  SI, DI
+	IMUL3Q $0x00000005, DI, R9
+	IMUL3Q $0x00000005, SI, R10
+
+pair55AVX2_j:
+	MOVQ SI, R11
+
+pair55AVX2_k:
+	MOVQ         CX, R12
+	LEAQ         (R12)(R9*2), R13
+	VMOVUPD      (R12), Y0
+	VMOVUPD      64(R12), Y1
+	VMOVUPD      (R12)(R9*1), Y2
+	VMOVUPD      64(R12)(R9*1), Y3
+	VMOVUPD      (R12)(R9*2), Y4
+	VMOVUPD      64(R12)(R9*2), Y5
+	VMOVUPD      (R13)(R9*1), Y6
+	VMOVUPD      64(R13)(R9*1), Y7
+	VMOVUPD      (R13)(R9*2), Y8
+	VMOVUPD      64(R13)(R9*2), Y9
+	VADDPD       Y8, Y2, Y10
+	VADDPD       Y9, Y3, Y11
+	VSUBPD       Y9, Y3, Y3
+	VSUBPD       Y2, Y8, Y2
+	VADDPD       Y6, Y4, Y8
+	VADDPD       Y7, Y5, Y9
+	VSUBPD       Y7, Y5, Y5
+	VSUBPD       Y4, Y6, Y4
+	VADDPD       Y10, Y0, Y6
+	VADDPD       Y11, Y1, Y7
+	VADDPD       Y8, Y6, Y6
+	VADDPD       Y9, Y7, Y7
+	VMOVUPD      Y6, (BX)
+	VMOVUPD      Y7, 64(BX)
+	VBROADCASTSD c3fd3c6ef372fe950<>+0(SB), Y6
+	VMULPD       Y6, Y10, Y6
+	VADDPD       Y6, Y0, Y6
+	VBROADCASTSD c3fe9e3779b97f4a8<>+0(SB), Y7
+	VMULPD       Y7, Y8, Y7
+	VSUBPD       Y7, Y6, Y6
+	VBROADCASTSD c3fe9e3779b97f4a8<>+0(SB), Y7
+	VMULPD       Y7, Y10, Y7
+	VSUBPD       Y7, Y0, Y0
+	VBROADCASTSD c3fd3c6ef372fe950<>+0(SB), Y7
+	VMULPD       Y7, Y8, Y7
+	VADDPD       Y7, Y0, Y0
+	VBROADCASTSD c3fee6f0e134454ff<>+0(SB), Y7
+	VMULPD       Y7, Y3, Y7
+	VBROADCASTSD c3fe2cf2304755a5e<>+0(SB), Y8
+	VMULPD       Y8, Y5, Y8
+	VADDPD       Y8, Y7, Y7
+	VBROADCASTSD c3fe2cf2304755a5e<>+0(SB), Y8
+	VMULPD       Y8, Y3, Y3
+	VBROADCASTSD c3fee6f0e134454ff<>+0(SB), Y8
+	VMULPD       Y8, Y5, Y5
+	VSUBPD       Y5, Y3, Y3
+	VBROADCASTSD c3fd3c6ef372fe950<>+0(SB), Y5
+	VMULPD       Y5, Y11, Y5
+	VADDPD       Y5, Y1, Y5
+	VBROADCASTSD c3fe9e3779b97f4a8<>+0(SB), Y8
+	VMULPD       Y8, Y9, Y8
+	VSUBPD       Y8, Y5, Y5
+	VBROADCASTSD c3fe9e3779b97f4a8<>+0(SB), Y8
+	VMULPD       Y8, Y11, Y8
+	VSUBPD       Y8, Y1, Y1
+	VBROADCASTSD c3fd3c6ef372fe950<>+0(SB), Y8
+	VMULPD       Y8, Y9, Y8
+	VADDPD       Y8, Y1, Y1
+	VBROADCASTSD c3fee6f0e134454ff<>+0(SB), Y8
+	VMULPD       Y8, Y2, Y8
+	VBROADCASTSD c3fe2cf2304755a5e<>+0(SB), Y9
+	VMULPD       Y9, Y4, Y9
+	VADDPD       Y9, Y8, Y8
+	VBROADCASTSD c3fe2cf2304755a5e<>+0(SB), Y9
+	VMULPD       Y9, Y2, Y2
+	VBROADCASTSD c3fee6f0e134454ff<>+0(SB), Y9
+	VMULPD       Y9, Y4, Y4
+	VSUBPD       Y4, Y2, Y2
+	VADDPD       Y7, Y6, Y4
+	VADDPD       Y8, Y5, Y9
+	VBROADCASTSD (DX), Y10
+	VBROADCASTSD 8(DX), Y11
+	VMULPD       Y10, Y4, Y12
+	VMULPD       Y11, Y9, Y13
+	VSUBPD       Y13, Y12, Y12
+	VMULPD       Y11, Y4, Y4
+	VMULPD       Y10, Y9, Y9
+	VADDPD       Y9, Y4, Y4
+	VMOVUPD      Y12, 128(BX)
+	VMOVUPD      Y4, 192(BX)
+	VSUBPD       Y7, Y6, Y4
+	VSUBPD       Y8, Y5, Y5
+	VBROADCASTSD 48(DX), Y6
+	VBROADCASTSD 56(DX), Y7
+	VMULPD       Y6, Y4, Y8
+	VMULPD       Y7, Y5, Y9
+	VSUBPD       Y9, Y8, Y8
+	VMULPD       Y7, Y4, Y4
+	VMULPD       Y6, Y5, Y5
+	VADDPD       Y5, Y4, Y4
+	VMOVUPD      Y8, 512(BX)
+	VMOVUPD      Y4, 576(BX)
+	VADDPD       Y3, Y0, Y4
+	VADDPD       Y2, Y1, Y5
+	VBROADCASTSD 16(DX), Y6
+	VBROADCASTSD 24(DX), Y7
+	VMULPD       Y6, Y4, Y8
+	VMULPD       Y7, Y5, Y9
+	VSUBPD       Y9, Y8, Y8
+	VMULPD       Y7, Y4, Y4
+	VMULPD       Y6, Y5, Y5
+	VADDPD       Y5, Y4, Y4
+	VMOVUPD      Y8, 256(BX)
+	VMOVUPD      Y4, 320(BX)
+	VSUBPD       Y3, Y0, Y0
+	VSUBPD       Y2, Y1, Y1
+	VBROADCASTSD 32(DX), Y2
+	VBROADCASTSD 40(DX), Y3
+	VMULPD       Y2, Y0, Y4
+	VMULPD       Y3, Y1, Y5
+	VSUBPD       Y5, Y4, Y4
+	VMULPD       Y3, Y0, Y0
+	VMULPD       Y2, Y1, Y1
+	VADDPD       Y1, Y0, Y0
+	VMOVUPD      Y4, 384(BX)
+	VMOVUPD      Y0, 448(BX)
+	ADDQ         DI, R12
+	LEAQ         (R12)(R9*2), R13
+	VMOVUPD      (R12), Y0
+	VMOVUPD      64(R12), Y1
+	VMOVUPD      (R12)(R9*1), Y2
+	VMOVUPD      64(R12)(R9*1), Y3
+	VMOVUPD      (R12)(R9*2), Y4
+	VMOVUPD      64(R12)(R9*2), Y5
+	VMOVUPD      (R13)(R9*1), Y6
+	VMOVUPD      64(R13)(R9*1), Y7
+	VMOVUPD      (R13)(R9*2), Y8
+	VMOVUPD      64(R13)(R9*2), Y9
+	VADDPD       Y8, Y2, Y10
+	VADDPD       Y9, Y3, Y11
+	VSUBPD       Y9, Y3, Y3
+	VSUBPD       Y2, Y8, Y2
+	VADDPD       Y6, Y4, Y8
+	VADDPD       Y7, Y5, Y9
+	VSUBPD       Y7, Y5, Y5
+	VSUBPD       Y4, Y6, Y4
+	VADDPD       Y10, Y0, Y6
+	VADDPD       Y11, Y1, Y7
+	VADDPD       Y8, Y6, Y6
+	VADDPD       Y9, Y7, Y7
+	VMOVUPD      Y6, 640(BX)
+	VMOVUPD      Y7, 704(BX)
+	VBROADCASTSD c3fd3c6ef372fe950<>+0(SB), Y6
+	VMULPD       Y6, Y10, Y6
+	VADDPD       Y6, Y0, Y6
+	VBROADCASTSD c3fe9e3779b97f4a8<>+0(SB), Y7
+	VMULPD       Y7, Y8, Y7
+	VSUBPD       Y7, Y6, Y6
+	VBROADCASTSD c3fe9e3779b97f4a8<>+0(SB), Y7
+	VMULPD       Y7, Y10, Y7
+	VSUBPD       Y7, Y0, Y0
+	VBROADCASTSD c3fd3c6ef372fe950<>+0(SB), Y7
+	VMULPD       Y7, Y8, Y7
+	VADDPD       Y7, Y0, Y0
+	VBROADCASTSD c3fee6f0e134454ff<>+0(SB), Y7
+	VMULPD       Y7, Y3, Y7
+	VBROADCASTSD c3fe2cf2304755a5e<>+0(SB), Y8
+	VMULPD       Y8, Y5, Y8
+	VADDPD       Y8, Y7, Y7
+	VBROADCASTSD c3fe2cf2304755a5e<>+0(SB), Y8
+	VMULPD       Y8, Y3, Y3
+	VBROADCASTSD c3fee6f0e134454ff<>+0(SB), Y8
+	VMULPD       Y8, Y5, Y5
+	VSUBPD       Y5, Y3, Y3
+	VBROADCASTSD c3fd3c6ef372fe950<>+0(SB), Y5
+	VMULPD       Y5, Y11, Y5
+	VADDPD       Y5, Y1, Y5
+	VBROADCASTSD c3fe9e3779b97f4a8<>+0(SB), Y8
+	VMULPD       Y8, Y9, Y8
+	VSUBPD       Y8, Y5, Y5
+	VBROADCASTSD c3fe9e3779b97f4a8<>+0(SB), Y8
+	VMULPD       Y8, Y11, Y8
+	VSUBPD       Y8, Y1, Y1
+	VBROADCASTSD c3fd3c6ef372fe950<>+0(SB), Y8
+	VMULPD       Y8, Y9, Y8
+	VADDPD       Y8, Y1, Y1
+	VBROADCASTSD c3fee6f0e134454ff<>+0(SB), Y8
+	VMULPD       Y8, Y2, Y8
+	VBROADCASTSD c3fe2cf2304755a5e<>+0(SB), Y9
+	VMULPD       Y9, Y4, Y9
+	VADDPD       Y9, Y8, Y8
+	VBROADCASTSD c3fe2cf2304755a5e<>+0(SB), Y9
+	VMULPD       Y9, Y2, Y2
+	VBROADCASTSD c3fee6f0e134454ff<>+0(SB), Y9
+	VMULPD       Y9, Y4, Y4
+	VSUBPD       Y4, Y2, Y2
+	VADDPD       Y7, Y6, Y4
+	VADDPD       Y8, Y5, Y9
+	VBROADCASTSD 64(DX), Y10
+	VBROADCASTSD 72(DX), Y11
+	VMULPD       Y10, Y4, Y12
+	VMULPD       Y11, Y9, Y13
+	VSUBPD       Y13, Y12, Y12
+	VMULPD       Y11, Y4, Y4
+	VMULPD       Y10, Y9, Y9
+	VADDPD       Y9, Y4, Y4
+	VMOVUPD      Y12, 768(BX)
+	VMOVUPD      Y4, 832(BX)
+	VSUBPD       Y7, Y6, Y4
+	VSUBPD       Y8, Y5, Y5
+	VBROADCASTSD 112(DX), Y6
+	VBROADCASTSD 120(DX), Y7
+	VMULPD       Y6, Y4, Y8
+	VMULPD       Y7, Y5, Y9
+	VSUBPD       Y9, Y8, Y8
+	VMULPD       Y7, Y4, Y4
+	VMULPD       Y6, Y5, Y5
+	VADDPD       Y5, Y4, Y4
+	VMOVUPD      Y8, 1152(BX)
+	VMOVUPD      Y4, 1216(BX)
+	VADDPD       Y3, Y0, Y4
+	VADDPD       Y2, Y1, Y5
+	VBROADCASTSD 80(DX), Y6
+	VBROADCASTSD 88(DX), Y7
+	VMULPD       Y6, Y4, Y8
+	VMULPD       Y7, Y5, Y9
+	VSUBPD       Y9, Y8, Y8
+	VMULPD       Y7, Y4, Y4
+	VMULPD       Y6, Y5, Y5
+	VADDPD       Y5, Y4, Y4
+	VMOVUPD      Y8, 896(BX)
+	VMOVUPD      Y4, 960(BX)
+	VSUBPD       Y3, Y0, Y0
+	VSUBPD       Y2, Y1, Y1
+	VBROADCASTSD 96(DX), Y2
+	VBROADCASTSD 104(DX), Y3
+	VMULPD       Y2, Y0, Y4
+	VMULPD       Y3, Y1, Y5
+	VSUBPD       Y5, Y4, Y4
+	VMULPD       Y3, Y0, Y0
+	VMULPD       Y2, Y1, Y1
+	VADDPD       Y1, Y0, Y0
+	VMOVUPD      Y4, 1024(BX)
+	VMOVUPD      Y0, 1088(BX)
+	ADDQ         DI, R12
+	LEAQ         (R12)(R9*2), R13
+	VMOVUPD      (R12), Y0
+	VMOVUPD      64(R12), Y1
+	VMOVUPD      (R12)(R9*1), Y2
+	VMOVUPD      64(R12)(R9*1), Y3
+	VMOVUPD      (R12)(R9*2), Y4
+	VMOVUPD      64(R12)(R9*2), Y5
+	VMOVUPD      (R13)(R9*1), Y6
+	VMOVUPD      64(R13)(R9*1), Y7
+	VMOVUPD      (R13)(R9*2), Y8
+	VMOVUPD      64(R13)(R9*2), Y9
+	VADDPD       Y8, Y2, Y10
+	VADDPD       Y9, Y3, Y11
+	VSUBPD       Y9, Y3, Y3
+	VSUBPD       Y2, Y8, Y2
+	VADDPD       Y6, Y4, Y8
+	VADDPD       Y7, Y5, Y9
+	VSUBPD       Y7, Y5, Y5
+	VSUBPD       Y4, Y6, Y4
+	VADDPD       Y10, Y0, Y6
+	VADDPD       Y11, Y1, Y7
+	VADDPD       Y8, Y6, Y6
+	VADDPD       Y9, Y7, Y7
+	VMOVUPD      Y6, 1280(BX)
+	VMOVUPD      Y7, 1344(BX)
+	VBROADCASTSD c3fd3c6ef372fe950<>+0(SB), Y6
+	VMULPD       Y6, Y10, Y6
+	VADDPD       Y6, Y0, Y6
+	VBROADCASTSD c3fe9e3779b97f4a8<>+0(SB), Y7
+	VMULPD       Y7, Y8, Y7
+	VSUBPD       Y7, Y6, Y6
+	VBROADCASTSD c3fe9e3779b97f4a8<>+0(SB), Y7
+	VMULPD       Y7, Y10, Y7
+	VSUBPD       Y7, Y0, Y0
+	VBROADCASTSD c3fd3c6ef372fe950<>+0(SB), Y7
+	VMULPD       Y7, Y8, Y7
+	VADDPD       Y7, Y0, Y0
+	VBROADCASTSD c3fee6f0e134454ff<>+0(SB), Y7
+	VMULPD       Y7, Y3, Y7
+	VBROADCASTSD c3fe2cf2304755a5e<>+0(SB), Y8
+	VMULPD       Y8, Y5, Y8
+	VADDPD       Y8, Y7, Y7
+	VBROADCASTSD c3fe2cf2304755a5e<>+0(SB), Y8
+	VMULPD       Y8, Y3, Y3
+	VBROADCASTSD c3fee6f0e134454ff<>+0(SB), Y8
+	VMULPD       Y8, Y5, Y5
+	VSUBPD       Y5, Y3, Y3
+	VBROADCASTSD c3fd3c6ef372fe950<>+0(SB), Y5
+	VMULPD       Y5, Y11, Y5
+	VADDPD       Y5, Y1, Y5
+	VBROADCASTSD c3fe9e3779b97f4a8<>+0(SB), Y8
+	VMULPD       Y8, Y9, Y8
+	VSUBPD       Y8, Y5, Y5
+	VBROADCASTSD c3fe9e3779b97f4a8<>+0(SB), Y8
+	VMULPD       Y8, Y11, Y8
+	VSUBPD       Y8, Y1, Y1
+	VBROADCASTSD c3fd3c6ef372fe950<>+0(SB), Y8
+	VMULPD       Y8, Y9, Y8
+	VADDPD       Y8, Y1, Y1
+	VBROADCASTSD c3fee6f0e134454ff<>+0(SB), Y8
+	VMULPD       Y8, Y2, Y8
+	VBROADCASTSD c3fe2cf2304755a5e<>+0(SB), Y9
+	VMULPD       Y9, Y4, Y9
+	VADDPD       Y9, Y8, Y8
+	VBROADCASTSD c3fe2cf2304755a5e<>+0(SB), Y9
+	VMULPD       Y9, Y2, Y2
+	VBROADCASTSD c3fee6f0e134454ff<>+0(SB), Y9
+	VMULPD       Y9, Y4, Y4
+	VSUBPD       Y4, Y2, Y2
+	VADDPD       Y7, Y6, Y4
+	VADDPD       Y8, Y5, Y9
+	VBROADCASTSD 128(DX), Y10
+	VBROADCASTSD 136(DX), Y11
+	VMULPD       Y10, Y4, Y12
+	VMULPD       Y11, Y9, Y13
+	VSUBPD       Y13, Y12, Y12
+	VMULPD       Y11, Y4, Y4
+	VMULPD       Y10, Y9, Y9
+	VADDPD       Y9, Y4, Y4
+	VMOVUPD      Y12, 1408(BX)
+	VMOVUPD      Y4, 1472(BX)
+	VSUBPD       Y7, Y6, Y4
+	VSUBPD       Y8, Y5, Y5
+	VBROADCASTSD 176(DX), Y6
+	VBROADCASTSD 184(DX), Y7
+	VMULPD       Y6, Y4, Y8
+	VMULPD       Y7, Y5, Y9
+	VSUBPD       Y9, Y8, Y8
+	VMULPD       Y7, Y4, Y4
+	VMULPD       Y6, Y5, Y5
+	VADDPD       Y5, Y4, Y4
+	VMOVUPD      Y8, 1792(BX)
+	VMOVUPD      Y4, 1856(BX)
+	VADDPD       Y3, Y0, Y4
+	VADDPD       Y2, Y1, Y5
+	VBROADCASTSD 144(DX), Y6
+	VBROADCASTSD 152(DX), Y7
+	VMULPD       Y6, Y4, Y8
+	VMULPD       Y7, Y5, Y9
+	VSUBPD       Y9, Y8, Y8
+	VMULPD       Y7, Y4, Y4
+	VMULPD       Y6, Y5, Y5
+	VADDPD       Y5, Y4, Y4
+	VMOVUPD      Y8, 1536(BX)
+	VMOVUPD      Y4, 1600(BX)
+	VSUBPD       Y3, Y0, Y0
+	VSUBPD       Y2, Y1, Y1
+	VBROADCASTSD 160(DX), Y2
+	VBROADCASTSD 168(DX), Y3
+	VMULPD       Y2, Y0, Y4
+	VMULPD       Y3, Y1, Y5
+	VSUBPD       Y5, Y4, Y4
+	VMULPD       Y3, Y0, Y0
+	VMULPD       Y2, Y1, Y1
+	VADDPD       Y1, Y0, Y0
+	VMOVUPD      Y4, 1664(BX)
+	VMOVUPD      Y0, 1728(BX)
+	ADDQ         DI, R12
+	LEAQ         (R12)(R9*2), R13
+	VMOVUPD      (R12), Y0
+	VMOVUPD      64(R12), Y1
+	VMOVUPD      (R12)(R9*1), Y2
+	VMOVUPD      64(R12)(R9*1), Y3
+	VMOVUPD      (R12)(R9*2), Y4
+	VMOVUPD      64(R12)(R9*2), Y5
+	VMOVUPD      (R13)(R9*1), Y6
+	VMOVUPD      64(R13)(R9*1), Y7
+	VMOVUPD      (R13)(R9*2), Y8
+	VMOVUPD      64(R13)(R9*2), Y9
+	VADDPD       Y8, Y2, Y10
+	VADDPD       Y9, Y3, Y11
+	VSUBPD       Y9, Y3, Y3
+	VSUBPD       Y2, Y8, Y2
+	VADDPD       Y6, Y4, Y8
+	VADDPD       Y7, Y5, Y9
+	VSUBPD       Y7, Y5, Y5
+	VSUBPD       Y4, Y6, Y4
+	VADDPD       Y10, Y0, Y6
+	VADDPD       Y11, Y1, Y7
+	VADDPD       Y8, Y6, Y6
+	VADDPD       Y9, Y7, Y7
+	VMOVUPD      Y6, 1920(BX)
+	VMOVUPD      Y7, 1984(BX)
+	VBROADCASTSD c3fd3c6ef372fe950<>+0(SB), Y6
+	VMULPD       Y6, Y10, Y6
+	VADDPD       Y6, Y0, Y6
+	VBROADCASTSD c3fe9e3779b97f4a8<>+0(SB), Y7
+	VMULPD       Y7, Y8, Y7
+	VSUBPD       Y7, Y6, Y6
+	VBROADCASTSD c3fe9e3779b97f4a8<>+0(SB), Y7
+	VMULPD       Y7, Y10, Y7
+	VSUBPD       Y7, Y0, Y0
+	VBROADCASTSD c3fd3c6ef372fe950<>+0(SB), Y7
+	VMULPD       Y7, Y8, Y7
+	VADDPD       Y7, Y0, Y0
+	VBROADCASTSD c3fee6f0e134454ff<>+0(SB), Y7
+	VMULPD       Y7, Y3, Y7
+	VBROADCASTSD c3fe2cf2304755a5e<>+0(SB), Y8
+	VMULPD       Y8, Y5, Y8
+	VADDPD       Y8, Y7, Y7
+	VBROADCASTSD c3fe2cf2304755a5e<>+0(SB), Y8
+	VMULPD       Y8, Y3, Y3
+	VBROADCASTSD c3fee6f0e134454ff<>+0(SB), Y8
+	VMULPD       Y8, Y5, Y5
+	VSUBPD       Y5, Y3, Y3
+	VBROADCASTSD c3fd3c6ef372fe950<>+0(SB), Y5
+	VMULPD       Y5, Y11, Y5
+	VADDPD       Y5, Y1, Y5
+	VBROADCASTSD c3fe9e3779b97f4a8<>+0(SB), Y8
+	VMULPD       Y8, Y9, Y8
+	VSUBPD       Y8, Y5, Y5
+	VBROADCASTSD c3fe9e3779b97f4a8<>+0(SB), Y8
+	VMULPD       Y8, Y11, Y8
+	VSUBPD       Y8, Y1, Y1
+	VBROADCASTSD c3fd3c6ef372fe950<>+0(SB), Y8
+	VMULPD       Y8, Y9, Y8
+	VADDPD       Y8, Y1, Y1
+	VBROADCASTSD c3fee6f0e134454ff<>+0(SB), Y8
+	VMULPD       Y8, Y2, Y8
+	VBROADCASTSD c3fe2cf2304755a5e<>+0(SB), Y9
+	VMULPD       Y9, Y4, Y9
+	VADDPD       Y9, Y8, Y8
+	VBROADCASTSD c3fe2cf2304755a5e<>+0(SB), Y9
+	VMULPD       Y9, Y2, Y2
+	VBROADCASTSD c3fee6f0e134454ff<>+0(SB), Y9
+	VMULPD       Y9, Y4, Y4
+	VSUBPD       Y4, Y2, Y2
+	VADDPD       Y7, Y6, Y4
+	VADDPD       Y8, Y5, Y9
+	VBROADCASTSD 192(DX), Y10
+	VBROADCASTSD 200(DX), Y11
+	VMULPD       Y10, Y4, Y12
+	VMULPD       Y11, Y9, Y13
+	VSUBPD       Y13, Y12, Y12
+	VMULPD       Y11, Y4, Y4
+	VMULPD       Y10, Y9, Y9
+	VADDPD       Y9, Y4, Y4
+	VMOVUPD      Y12, 2048(BX)
+	VMOVUPD      Y4, 2112(BX)
+	VSUBPD       Y7, Y6, Y4
+	VSUBPD       Y8, Y5, Y5
+	VBROADCASTSD 240(DX), Y6
+	VBROADCASTSD 248(DX), Y7
+	VMULPD       Y6, Y4, Y8
+	VMULPD       Y7, Y5, Y9
+	VSUBPD       Y9, Y8, Y8
+	VMULPD       Y7, Y4, Y4
+	VMULPD       Y6, Y5, Y5
+	VADDPD       Y5, Y4, Y4
+	VMOVUPD      Y8, 2432(BX)
+	VMOVUPD      Y4, 2496(BX)
+	VADDPD       Y3, Y0, Y4
+	VADDPD       Y2, Y1, Y5
+	VBROADCASTSD 208(DX), Y6
+	VBROADCASTSD 216(DX), Y7
+	VMULPD       Y6, Y4, Y8
+	VMULPD       Y7, Y5, Y9
+	VSUBPD       Y9, Y8, Y8
+	VMULPD       Y7, Y4, Y4
+	VMULPD       Y6, Y5, Y5
+	VADDPD       Y5, Y4, Y4
+	VMOVUPD      Y8, 2176(BX)
+	VMOVUPD      Y4, 2240(BX)
+	VSUBPD       Y3, Y0, Y0
+	VSUBPD       Y2, Y1, Y1
+	VBROADCASTSD 224(DX), Y2
+	VBROADCASTSD 232(DX), Y3
+	VMULPD       Y2, Y0, Y4
+	VMULPD       Y3, Y1, Y5
+	VSUBPD       Y5, Y4, Y4
+	VMULPD       Y3, Y0, Y0
+	VMULPD       Y2, Y1, Y1
+	VADDPD       Y1, Y0, Y0
+	VMOVUPD      Y4, 2304(BX)
+	VMOVUPD      Y0, 2368(BX)
+	ADDQ         DI, R12
+	LEAQ         (R12)(R9*2), R13
+	VMOVUPD      (R12), Y0
+	VMOVUPD      64(R12), Y1
+	VMOVUPD      (R12)(R9*1), Y2
+	VMOVUPD      64(R12)(R9*1), Y3
+	VMOVUPD      (R12)(R9*2), Y4
+	VMOVUPD      64(R12)(R9*2), Y5
+	VMOVUPD      (R13)(R9*1), Y6
+	VMOVUPD      64(R13)(R9*1), Y7
+	VMOVUPD      (R13)(R9*2), Y8
+	VMOVUPD      64(R13)(R9*2), Y9
+	VADDPD       Y8, Y2, Y10
+	VADDPD       Y9, Y3, Y11
+	VSUBPD       Y9, Y3, Y3
+	VSUBPD       Y2, Y8, Y2
+	VADDPD       Y6, Y4, Y8
+	VADDPD       Y7, Y5, Y9
+	VSUBPD       Y7, Y5, Y5
+	VSUBPD       Y4, Y6, Y4
+	VADDPD       Y10, Y0, Y6
+	VADDPD       Y11, Y1, Y7
+	VADDPD       Y8, Y6, Y6
+	VADDPD       Y9, Y7, Y7
+	VMOVUPD      Y6, 2560(BX)
+	VMOVUPD      Y7, 2624(BX)
+	VBROADCASTSD c3fd3c6ef372fe950<>+0(SB), Y6
+	VMULPD       Y6, Y10, Y6
+	VADDPD       Y6, Y0, Y6
+	VBROADCASTSD c3fe9e3779b97f4a8<>+0(SB), Y7
+	VMULPD       Y7, Y8, Y7
+	VSUBPD       Y7, Y6, Y6
+	VBROADCASTSD c3fe9e3779b97f4a8<>+0(SB), Y7
+	VMULPD       Y7, Y10, Y7
+	VSUBPD       Y7, Y0, Y0
+	VBROADCASTSD c3fd3c6ef372fe950<>+0(SB), Y7
+	VMULPD       Y7, Y8, Y7
+	VADDPD       Y7, Y0, Y0
+	VBROADCASTSD c3fee6f0e134454ff<>+0(SB), Y7
+	VMULPD       Y7, Y3, Y7
+	VBROADCASTSD c3fe2cf2304755a5e<>+0(SB), Y8
+	VMULPD       Y8, Y5, Y8
+	VADDPD       Y8, Y7, Y7
+	VBROADCASTSD c3fe2cf2304755a5e<>+0(SB), Y8
+	VMULPD       Y8, Y3, Y3
+	VBROADCASTSD c3fee6f0e134454ff<>+0(SB), Y8
+	VMULPD       Y8, Y5, Y5
+	VSUBPD       Y5, Y3, Y3
+	VBROADCASTSD c3fd3c6ef372fe950<>+0(SB), Y5
+	VMULPD       Y5, Y11, Y5
+	VADDPD       Y5, Y1, Y5
+	VBROADCASTSD c3fe9e3779b97f4a8<>+0(SB), Y8
+	VMULPD       Y8, Y9, Y8
+	VSUBPD       Y8, Y5, Y5
+	VBROADCASTSD c3fe9e3779b97f4a8<>+0(SB), Y8
+	VMULPD       Y8, Y11, Y8
+	VSUBPD       Y8, Y1, Y1
+	VBROADCASTSD c3fd3c6ef372fe950<>+0(SB), Y8
+	VMULPD       Y8, Y9, Y8
+	VADDPD       Y8, Y1, Y1
+	VBROADCASTSD c3fee6f0e134454ff<>+0(SB), Y8
+	VMULPD       Y8, Y2, Y8
+	VBROADCASTSD c3fe2cf2304755a5e<>+0(SB), Y9
+	VMULPD       Y9, Y4, Y9
+	VADDPD       Y9, Y8, Y8
+	VBROADCASTSD c3fe2cf2304755a5e<>+0(SB), Y9
+	VMULPD       Y9, Y2, Y2
+	VBROADCASTSD c3fee6f0e134454ff<>+0(SB), Y9
+	VMULPD       Y9, Y4, Y4
+	VSUBPD       Y4, Y2, Y2
+	VADDPD       Y7, Y6, Y4
+	VADDPD       Y8, Y5, Y9
+	VBROADCASTSD 256(DX), Y10
+	VBROADCASTSD 264(DX), Y11
+	VMULPD       Y10, Y4, Y12
+	VMULPD       Y11, Y9, Y13
+	VSUBPD       Y13, Y12, Y12
+	VMULPD       Y11, Y4, Y4
+	VMULPD       Y10, Y9, Y9
+	VADDPD       Y9, Y4, Y4
+	VMOVUPD      Y12, 2688(BX)
+	VMOVUPD      Y4, 2752(BX)
+	VSUBPD       Y7, Y6, Y4
+	VSUBPD       Y8, Y5, Y5
+	VBROADCASTSD 304(DX), Y6
+	VBROADCASTSD 312(DX), Y7
+	VMULPD       Y6, Y4, Y8
+	VMULPD       Y7, Y5, Y9
+	VSUBPD       Y9, Y8, Y8
+	VMULPD       Y7, Y4, Y4
+	VMULPD       Y6, Y5, Y5
+	VADDPD       Y5, Y4, Y4
+	VMOVUPD      Y8, 3072(BX)
+	VMOVUPD      Y4, 3136(BX)
+	VADDPD       Y3, Y0, Y4
+	VADDPD       Y2, Y1, Y5
+	VBROADCASTSD 272(DX), Y6
+	VBROADCASTSD 280(DX), Y7
+	VMULPD       Y6, Y4, Y8
+	VMULPD       Y7, Y5, Y9
+	VSUBPD       Y9, Y8, Y8
+	VMULPD       Y7, Y4, Y4
+	VMULPD       Y6, Y5, Y5
+	VADDPD       Y5, Y4, Y4
+	VMOVUPD      Y8, 2816(BX)
+	VMOVUPD      Y4, 2880(BX)
+	VSUBPD       Y3, Y0, Y0
+	VSUBPD       Y2, Y1, Y1
+	VBROADCASTSD 288(DX), Y2
+	VBROADCASTSD 296(DX), Y3
+	VMULPD       Y2, Y0, Y4
+	VMULPD       Y3, Y1, Y5
+	VSUBPD       Y5, Y4, Y4
+	VMULPD       Y3, Y0, Y0
+	VMULPD       Y2, Y1, Y1
+	VADDPD       Y1, Y0, Y0
+	VMOVUPD      Y4, 2944(BX)
+	VMOVUPD      Y0, 3008(BX)
+	MOVQ         AX, R12
+	LEAQ         (R12)(R10*2), R13
+	VMOVUPD      (BX), Y0
+	VMOVUPD      64(BX), Y1
+	VMOVUPD      640(BX), Y2
+	VMOVUPD      704(BX), Y3
+	VMOVUPD      1280(BX), Y4
+	VMOVUPD      1344(BX), Y5
+	VMOVUPD      1920(BX), Y6
+	VMOVUPD      1984(BX), Y7
+	VMOVUPD      2560(BX), Y8
+	VMOVUPD      2624(BX), Y9
+	VADDPD       Y8, Y2, Y10
+	VADDPD       Y9, Y3, Y11
+	VSUBPD       Y9, Y3, Y3
+	VSUBPD       Y2, Y8, Y2
+	VADDPD       Y6, Y4, Y8
+	VADDPD       Y7, Y5, Y9
+	VSUBPD       Y7, Y5, Y5
+	VSUBPD       Y4, Y6, Y4
+	VADDPD       Y10, Y0, Y6
+	VADDPD       Y11, Y1, Y7
+	VADDPD       Y8, Y6, Y6
+	VADDPD       Y9, Y7, Y7
+	VMOVUPD      Y6, (R12)
+	VMOVUPD      Y7, 64(R12)
+	VBROADCASTSD c3fd3c6ef372fe950<>+0(SB), Y6
+	VMULPD       Y6, Y10, Y6
+	VADDPD       Y6, Y0, Y6
+	VBROADCASTSD c3fe9e3779b97f4a8<>+0(SB), Y7
+	VMULPD       Y7, Y8, Y7
+	VSUBPD       Y7, Y6, Y6
+	VBROADCASTSD c3fe9e3779b97f4a8<>+0(SB), Y7
+	VMULPD       Y7, Y10, Y7
+	VSUBPD       Y7, Y0, Y0
+	VBROADCASTSD c3fd3c6ef372fe950<>+0(SB), Y7
+	VMULPD       Y7, Y8, Y7
+	VADDPD       Y7, Y0, Y0
+	VBROADCASTSD c3fee6f0e134454ff<>+0(SB), Y7
+	VMULPD       Y7, Y3, Y7
+	VBROADCASTSD c3fe2cf2304755a5e<>+0(SB), Y8
+	VMULPD       Y8, Y5, Y8
+	VADDPD       Y8, Y7, Y7
+	VBROADCASTSD c3fe2cf2304755a5e<>+0(SB), Y8
+	VMULPD       Y8, Y3, Y3
+	VBROADCASTSD c3fee6f0e134454ff<>+0(SB), Y8
+	VMULPD       Y8, Y5, Y5
+	VSUBPD       Y5, Y3, Y3
+	VBROADCASTSD c3fd3c6ef372fe950<>+0(SB), Y5
+	VMULPD       Y5, Y11, Y5
+	VADDPD       Y5, Y1, Y5
+	VBROADCASTSD c3fe9e3779b97f4a8<>+0(SB), Y8
+	VMULPD       Y8, Y9, Y8
+	VSUBPD       Y8, Y5, Y5
+	VBROADCASTSD c3fe9e3779b97f4a8<>+0(SB), Y8
+	VMULPD       Y8, Y11, Y8
+	VSUBPD       Y8, Y1, Y1
+	VBROADCASTSD c3fd3c6ef372fe950<>+0(SB), Y8
+	VMULPD       Y8, Y9, Y8
+	VADDPD       Y8, Y1, Y1
+	VBROADCASTSD c3fee6f0e134454ff<>+0(SB), Y8
+	VMULPD       Y8, Y2, Y8
+	VBROADCASTSD c3fe2cf2304755a5e<>+0(SB), Y9
+	VMULPD       Y9, Y4, Y9
+	VADDPD       Y9, Y8, Y8
+	VBROADCASTSD c3fe2cf2304755a5e<>+0(SB), Y9
+	VMULPD       Y9, Y2, Y2
+	VBROADCASTSD c3fee6f0e134454ff<>+0(SB), Y9
+	VMULPD       Y9, Y4, Y4
+	VSUBPD       Y4, Y2, Y2
+	VADDPD       Y7, Y6, Y4
+	VADDPD       Y8, Y5, Y9
+	VBROADCASTSD 320(DX), Y10
+	VBROADCASTSD 328(DX), Y11
+	VMULPD       Y10, Y4, Y12
+	VMULPD       Y11, Y9, Y13
+	VSUBPD       Y13, Y12, Y12
+	VMULPD       Y11, Y4, Y4
+	VMULPD       Y10, Y9, Y9
+	VADDPD       Y9, Y4, Y4
+	VMOVUPD      Y12, (R12)(R10*1)
+	VMOVUPD      Y4, 64(R12)(R10*1)
+	VSUBPD       Y7, Y6, Y4
+	VSUBPD       Y8, Y5, Y5
+	VBROADCASTSD 368(DX), Y6
+	VBROADCASTSD 376(DX), Y7
+	VMULPD       Y6, Y4, Y8
+	VMULPD       Y7, Y5, Y9
+	VSUBPD       Y9, Y8, Y8
+	VMULPD       Y7, Y4, Y4
+	VMULPD       Y6, Y5, Y5
+	VADDPD       Y5, Y4, Y4
+	VMOVUPD      Y8, (R13)(R10*2)
+	VMOVUPD      Y4, 64(R13)(R10*2)
+	VADDPD       Y3, Y0, Y4
+	VADDPD       Y2, Y1, Y5
+	VBROADCASTSD 336(DX), Y6
+	VBROADCASTSD 344(DX), Y7
+	VMULPD       Y6, Y4, Y8
+	VMULPD       Y7, Y5, Y9
+	VSUBPD       Y9, Y8, Y8
+	VMULPD       Y7, Y4, Y4
+	VMULPD       Y6, Y5, Y5
+	VADDPD       Y5, Y4, Y4
+	VMOVUPD      Y8, (R12)(R10*2)
+	VMOVUPD      Y4, 64(R12)(R10*2)
+	VSUBPD       Y3, Y0, Y0
+	VSUBPD       Y2, Y1, Y1
+	VBROADCASTSD 352(DX), Y2
+	VBROADCASTSD 360(DX), Y3
+	VMULPD       Y2, Y0, Y4
+	VMULPD       Y3, Y1, Y5
+	VSUBPD       Y5, Y4, Y4
+	VMULPD       Y3, Y0, Y0
+	VMULPD       Y2, Y1, Y1
+	VADDPD       Y1, Y0, Y0
+	VMOVUPD      Y4, (R13)(R10*1)
+	VMOVUPD      Y0, 64(R13)(R10*1)
+	ADDQ         SI, R12
+	LEAQ         (R12)(R10*2), R13
+	VMOVUPD      128(BX), Y0
+	VMOVUPD      192(BX), Y1
+	VMOVUPD      768(BX), Y2
+	VMOVUPD      832(BX), Y3
+	VMOVUPD      1408(BX), Y4
+	VMOVUPD      1472(BX), Y5
+	VMOVUPD      2048(BX), Y6
+	VMOVUPD      2112(BX), Y7
+	VMOVUPD      2688(BX), Y8
+	VMOVUPD      2752(BX), Y9
+	VADDPD       Y8, Y2, Y10
+	VADDPD       Y9, Y3, Y11
+	VSUBPD       Y9, Y3, Y3
+	VSUBPD       Y2, Y8, Y2
+	VADDPD       Y6, Y4, Y8
+	VADDPD       Y7, Y5, Y9
+	VSUBPD       Y7, Y5, Y5
+	VSUBPD       Y4, Y6, Y4
+	VADDPD       Y10, Y0, Y6
+	VADDPD       Y11, Y1, Y7
+	VADDPD       Y8, Y6, Y6
+	VADDPD       Y9, Y7, Y7
+	VMOVUPD      Y6, (R12)
+	VMOVUPD      Y7, 64(R12)
+	VBROADCASTSD c3fd3c6ef372fe950<>+0(SB), Y6
+	VMULPD       Y6, Y10, Y6
+	VADDPD       Y6, Y0, Y6
+	VBROADCASTSD c3fe9e3779b97f4a8<>+0(SB), Y7
+	VMULPD       Y7, Y8, Y7
+	VSUBPD       Y7, Y6, Y6
+	VBROADCASTSD c3fe9e3779b97f4a8<>+0(SB), Y7
+	VMULPD       Y7, Y10, Y7
+	VSUBPD       Y7, Y0, Y0
+	VBROADCASTSD c3fd3c6ef372fe950<>+0(SB), Y7
+	VMULPD       Y7, Y8, Y7
+	VADDPD       Y7, Y0, Y0
+	VBROADCASTSD c3fee6f0e134454ff<>+0(SB), Y7
+	VMULPD       Y7, Y3, Y7
+	VBROADCASTSD c3fe2cf2304755a5e<>+0(SB), Y8
+	VMULPD       Y8, Y5, Y8
+	VADDPD       Y8, Y7, Y7
+	VBROADCASTSD c3fe2cf2304755a5e<>+0(SB), Y8
+	VMULPD       Y8, Y3, Y3
+	VBROADCASTSD c3fee6f0e134454ff<>+0(SB), Y8
+	VMULPD       Y8, Y5, Y5
+	VSUBPD       Y5, Y3, Y3
+	VBROADCASTSD c3fd3c6ef372fe950<>+0(SB), Y5
+	VMULPD       Y5, Y11, Y5
+	VADDPD       Y5, Y1, Y5
+	VBROADCASTSD c3fe9e3779b97f4a8<>+0(SB), Y8
+	VMULPD       Y8, Y9, Y8
+	VSUBPD       Y8, Y5, Y5
+	VBROADCASTSD c3fe9e3779b97f4a8<>+0(SB), Y8
+	VMULPD       Y8, Y11, Y8
+	VSUBPD       Y8, Y1, Y1
+	VBROADCASTSD c3fd3c6ef372fe950<>+0(SB), Y8
+	VMULPD       Y8, Y9, Y8
+	VADDPD       Y8, Y1, Y1
+	VBROADCASTSD c3fee6f0e134454ff<>+0(SB), Y8
+	VMULPD       Y8, Y2, Y8
+	VBROADCASTSD c3fe2cf2304755a5e<>+0(SB), Y9
+	VMULPD       Y9, Y4, Y9
+	VADDPD       Y9, Y8, Y8
+	VBROADCASTSD c3fe2cf2304755a5e<>+0(SB), Y9
+	VMULPD       Y9, Y2, Y2
+	VBROADCASTSD c3fee6f0e134454ff<>+0(SB), Y9
+	VMULPD       Y9, Y4, Y4
+	VSUBPD       Y4, Y2, Y2
+	VADDPD       Y7, Y6, Y4
+	VADDPD       Y8, Y5, Y9
+	VBROADCASTSD 320(DX), Y10
+	VBROADCASTSD 328(DX), Y11
+	VMULPD       Y10, Y4, Y12
+	VMULPD       Y11, Y9, Y13
+	VSUBPD       Y13, Y12, Y12
+	VMULPD       Y11, Y4, Y4
+	VMULPD       Y10, Y9, Y9
+	VADDPD       Y9, Y4, Y4
+	VMOVUPD      Y12, (R12)(R10*1)
+	VMOVUPD      Y4, 64(R12)(R10*1)
+	VSUBPD       Y7, Y6, Y4
+	VSUBPD       Y8, Y5, Y5
+	VBROADCASTSD 368(DX), Y6
+	VBROADCASTSD 376(DX), Y7
+	VMULPD       Y6, Y4, Y8
+	VMULPD       Y7, Y5, Y9
+	VSUBPD       Y9, Y8, Y8
+	VMULPD       Y7, Y4, Y4
+	VMULPD       Y6, Y5, Y5
+	VADDPD       Y5, Y4, Y4
+	VMOVUPD      Y8, (R13)(R10*2)
+	VMOVUPD      Y4, 64(R13)(R10*2)
+	VADDPD       Y3, Y0, Y4
+	VADDPD       Y2, Y1, Y5
+	VBROADCASTSD 336(DX), Y6
+	VBROADCASTSD 344(DX), Y7
+	VMULPD       Y6, Y4, Y8
+	VMULPD       Y7, Y5, Y9
+	VSUBPD       Y9, Y8, Y8
+	VMULPD       Y7, Y4, Y4
+	VMULPD       Y6, Y5, Y5
+	VADDPD       Y5, Y4, Y4
+	VMOVUPD      Y8, (R12)(R10*2)
+	VMOVUPD      Y4, 64(R12)(R10*2)
+	VSUBPD       Y3, Y0, Y0
+	VSUBPD       Y2, Y1, Y1
+	VBROADCASTSD 352(DX), Y2
+	VBROADCASTSD 360(DX), Y3
+	VMULPD       Y2, Y0, Y4
+	VMULPD       Y3, Y1, Y5
+	VSUBPD       Y5, Y4, Y4
+	VMULPD       Y3, Y0, Y0
+	VMULPD       Y2, Y1, Y1
+	VADDPD       Y1, Y0, Y0
+	VMOVUPD      Y4, (R13)(R10*1)
+	VMOVUPD      Y0, 64(R13)(R10*1)
+	ADDQ         SI, R12
+	LEAQ         (R12)(R10*2), R13
+	VMOVUPD      256(BX), Y0
+	VMOVUPD      320(BX), Y1
+	VMOVUPD      896(BX), Y2
+	VMOVUPD      960(BX), Y3
+	VMOVUPD      1536(BX), Y4
+	VMOVUPD      1600(BX), Y5
+	VMOVUPD      2176(BX), Y6
+	VMOVUPD      2240(BX), Y7
+	VMOVUPD      2816(BX), Y8
+	VMOVUPD      2880(BX), Y9
+	VADDPD       Y8, Y2, Y10
+	VADDPD       Y9, Y3, Y11
+	VSUBPD       Y9, Y3, Y3
+	VSUBPD       Y2, Y8, Y2
+	VADDPD       Y6, Y4, Y8
+	VADDPD       Y7, Y5, Y9
+	VSUBPD       Y7, Y5, Y5
+	VSUBPD       Y4, Y6, Y4
+	VADDPD       Y10, Y0, Y6
+	VADDPD       Y11, Y1, Y7
+	VADDPD       Y8, Y6, Y6
+	VADDPD       Y9, Y7, Y7
+	VMOVUPD      Y6, (R12)
+	VMOVUPD      Y7, 64(R12)
+	VBROADCASTSD c3fd3c6ef372fe950<>+0(SB), Y6
+	VMULPD       Y6, Y10, Y6
+	VADDPD       Y6, Y0, Y6
+	VBROADCASTSD c3fe9e3779b97f4a8<>+0(SB), Y7
+	VMULPD       Y7, Y8, Y7
+	VSUBPD       Y7, Y6, Y6
+	VBROADCASTSD c3fe9e3779b97f4a8<>+0(SB), Y7
+	VMULPD       Y7, Y10, Y7
+	VSUBPD       Y7, Y0, Y0
+	VBROADCASTSD c3fd3c6ef372fe950<>+0(SB), Y7
+	VMULPD       Y7, Y8, Y7
+	VADDPD       Y7, Y0, Y0
+	VBROADCASTSD c3fee6f0e134454ff<>+0(SB), Y7
+	VMULPD       Y7, Y3, Y7
+	VBROADCASTSD c3fe2cf2304755a5e<>+0(SB), Y8
+	VMULPD       Y8, Y5, Y8
+	VADDPD       Y8, Y7, Y7
+	VBROADCASTSD c3fe2cf2304755a5e<>+0(SB), Y8
+	VMULPD       Y8, Y3, Y3
+	VBROADCASTSD c3fee6f0e134454ff<>+0(SB), Y8
+	VMULPD       Y8, Y5, Y5
+	VSUBPD       Y5, Y3, Y3
+	VBROADCASTSD c3fd3c6ef372fe950<>+0(SB), Y5
+	VMULPD       Y5, Y11, Y5
+	VADDPD       Y5, Y1, Y5
+	VBROADCASTSD c3fe9e3779b97f4a8<>+0(SB), Y8
+	VMULPD       Y8, Y9, Y8
+	VSUBPD       Y8, Y5, Y5
+	VBROADCASTSD c3fe9e3779b97f4a8<>+0(SB), Y8
+	VMULPD       Y8, Y11, Y8
+	VSUBPD       Y8, Y1, Y1
+	VBROADCASTSD c3fd3c6ef372fe950<>+0(SB), Y8
+	VMULPD       Y8, Y9, Y8
+	VADDPD       Y8, Y1, Y1
+	VBROADCASTSD c3fee6f0e134454ff<>+0(SB), Y8
+	VMULPD       Y8, Y2, Y8
+	VBROADCASTSD c3fe2cf2304755a5e<>+0(SB), Y9
+	VMULPD       Y9, Y4, Y9
+	VADDPD       Y9, Y8, Y8
+	VBROADCASTSD c3fe2cf2304755a5e<>+0(SB), Y9
+	VMULPD       Y9, Y2, Y2
+	VBROADCASTSD c3fee6f0e134454ff<>+0(SB), Y9
+	VMULPD       Y9, Y4, Y4
+	VSUBPD       Y4, Y2, Y2
+	VADDPD       Y7, Y6, Y4
+	VADDPD       Y8, Y5, Y9
+	VBROADCASTSD 320(DX), Y10
+	VBROADCASTSD 328(DX), Y11
+	VMULPD       Y10, Y4, Y12
+	VMULPD       Y11, Y9, Y13
+	VSUBPD       Y13, Y12, Y12
+	VMULPD       Y11, Y4, Y4
+	VMULPD       Y10, Y9, Y9
+	VADDPD       Y9, Y4, Y4
+	VMOVUPD      Y12, (R12)(R10*1)
+	VMOVUPD      Y4, 64(R12)(R10*1)
+	VSUBPD       Y7, Y6, Y4
+	VSUBPD       Y8, Y5, Y5
+	VBROADCASTSD 368(DX), Y6
+	VBROADCASTSD 376(DX), Y7
+	VMULPD       Y6, Y4, Y8
+	VMULPD       Y7, Y5, Y9
+	VSUBPD       Y9, Y8, Y8
+	VMULPD       Y7, Y4, Y4
+	VMULPD       Y6, Y5, Y5
+	VADDPD       Y5, Y4, Y4
+	VMOVUPD      Y8, (R13)(R10*2)
+	VMOVUPD      Y4, 64(R13)(R10*2)
+	VADDPD       Y3, Y0, Y4
+	VADDPD       Y2, Y1, Y5
+	VBROADCASTSD 336(DX), Y6
+	VBROADCASTSD 344(DX), Y7
+	VMULPD       Y6, Y4, Y8
+	VMULPD       Y7, Y5, Y9
+	VSUBPD       Y9, Y8, Y8
+	VMULPD       Y7, Y4, Y4
+	VMULPD       Y6, Y5, Y5
+	VADDPD       Y5, Y4, Y4
+	VMOVUPD      Y8, (R12)(R10*2)
+	VMOVUPD      Y4, 64(R12)(R10*2)
+	VSUBPD       Y3, Y0, Y0
+	VSUBPD       Y2, Y1, Y1
+	VBROADCASTSD 352(DX), Y2
+	VBROADCASTSD 360(DX), Y3
+	VMULPD       Y2, Y0, Y4
+	VMULPD       Y3, Y1, Y5
+	VSUBPD       Y5, Y4, Y4
+	VMULPD       Y3, Y0, Y0
+	VMULPD       Y2, Y1, Y1
+	VADDPD       Y1, Y0, Y0
+	VMOVUPD      Y4, (R13)(R10*1)
+	VMOVUPD      Y0, 64(R13)(R10*1)
+	ADDQ         SI, R12
+	LEAQ         (R12)(R10*2), R13
+	VMOVUPD      384(BX), Y0
+	VMOVUPD      448(BX), Y1
+	VMOVUPD      1024(BX), Y2
+	VMOVUPD      1088(BX), Y3
+	VMOVUPD      1664(BX), Y4
+	VMOVUPD      1728(BX), Y5
+	VMOVUPD      2304(BX), Y6
+	VMOVUPD      2368(BX), Y7
+	VMOVUPD      2944(BX), Y8
+	VMOVUPD      3008(BX), Y9
+	VADDPD       Y8, Y2, Y10
+	VADDPD       Y9, Y3, Y11
+	VSUBPD       Y9, Y3, Y3
+	VSUBPD       Y2, Y8, Y2
+	VADDPD       Y6, Y4, Y8
+	VADDPD       Y7, Y5, Y9
+	VSUBPD       Y7, Y5, Y5
+	VSUBPD       Y4, Y6, Y4
+	VADDPD       Y10, Y0, Y6
+	VADDPD       Y11, Y1, Y7
+	VADDPD       Y8, Y6, Y6
+	VADDPD       Y9, Y7, Y7
+	VMOVUPD      Y6, (R12)
+	VMOVUPD      Y7, 64(R12)
+	VBROADCASTSD c3fd3c6ef372fe950<>+0(SB), Y6
+	VMULPD       Y6, Y10, Y6
+	VADDPD       Y6, Y0, Y6
+	VBROADCASTSD c3fe9e3779b97f4a8<>+0(SB), Y7
+	VMULPD       Y7, Y8, Y7
+	VSUBPD       Y7, Y6, Y6
+	VBROADCASTSD c3fe9e3779b97f4a8<>+0(SB), Y7
+	VMULPD       Y7, Y10, Y7
+	VSUBPD       Y7, Y0, Y0
+	VBROADCASTSD c3fd3c6ef372fe950<>+0(SB), Y7
+	VMULPD       Y7, Y8, Y7
+	VADDPD       Y7, Y0, Y0
+	VBROADCASTSD c3fee6f0e134454ff<>+0(SB), Y7
+	VMULPD       Y7, Y3, Y7
+	VBROADCASTSD c3fe2cf2304755a5e<>+0(SB), Y8
+	VMULPD       Y8, Y5, Y8
+	VADDPD       Y8, Y7, Y7
+	VBROADCASTSD c3fe2cf2304755a5e<>+0(SB), Y8
+	VMULPD       Y8, Y3, Y3
+	VBROADCASTSD c3fee6f0e134454ff<>+0(SB), Y8
+	VMULPD       Y8, Y5, Y5
+	VSUBPD       Y5, Y3, Y3
+	VBROADCASTSD c3fd3c6ef372fe950<>+0(SB), Y5
+	VMULPD       Y5, Y11, Y5
+	VADDPD       Y5, Y1, Y5
+	VBROADCASTSD c3fe9e3779b97f4a8<>+0(SB), Y8
+	VMULPD       Y8, Y9, Y8
+	VSUBPD       Y8, Y5, Y5
+	VBROADCASTSD c3fe9e3779b97f4a8<>+0(SB), Y8
+	VMULPD       Y8, Y11, Y8
+	VSUBPD       Y8, Y1, Y1
+	VBROADCASTSD c3fd3c6ef372fe950<>+0(SB), Y8
+	VMULPD       Y8, Y9, Y8
+	VADDPD       Y8, Y1, Y1
+	VBROADCASTSD c3fee6f0e134454ff<>+0(SB), Y8
+	VMULPD       Y8, Y2, Y8
+	VBROADCASTSD c3fe2cf2304755a5e<>+0(SB), Y9
+	VMULPD       Y9, Y4, Y9
+	VADDPD       Y9, Y8, Y8
+	VBROADCASTSD c3fe2cf2304755a5e<>+0(SB), Y9
+	VMULPD       Y9, Y2, Y2
+	VBROADCASTSD c3fee6f0e134454ff<>+0(SB), Y9
+	VMULPD       Y9, Y4, Y4
+	VSUBPD       Y4, Y2, Y2
+	VADDPD       Y7, Y6, Y4
+	VADDPD       Y8, Y5, Y9
+	VBROADCASTSD 320(DX), Y10
+	VBROADCASTSD 328(DX), Y11
+	VMULPD       Y10, Y4, Y12
+	VMULPD       Y11, Y9, Y13
+	VSUBPD       Y13, Y12, Y12
+	VMULPD       Y11, Y4, Y4
+	VMULPD       Y10, Y9, Y9
+	VADDPD       Y9, Y4, Y4
+	VMOVUPD      Y12, (R12)(R10*1)
+	VMOVUPD      Y4, 64(R12)(R10*1)
+	VSUBPD       Y7, Y6, Y4
+	VSUBPD       Y8, Y5, Y5
+	VBROADCASTSD 368(DX), Y6
+	VBROADCASTSD 376(DX), Y7
+	VMULPD       Y6, Y4, Y8
+	VMULPD       Y7, Y5, Y9
+	VSUBPD       Y9, Y8, Y8
+	VMULPD       Y7, Y4, Y4
+	VMULPD       Y6, Y5, Y5
+	VADDPD       Y5, Y4, Y4
+	VMOVUPD      Y8, (R13)(R10*2)
+	VMOVUPD      Y4, 64(R13)(R10*2)
+	VADDPD       Y3, Y0, Y4
+	VADDPD       Y2, Y1, Y5
+	VBROADCASTSD 336(DX), Y6
+	VBROADCASTSD 344(DX), Y7
+	VMULPD       Y6, Y4, Y8
+	VMULPD       Y7, Y5, Y9
+	VSUBPD       Y9, Y8, Y8
+	VMULPD       Y7, Y4, Y4
+	VMULPD       Y6, Y5, Y5
+	VADDPD       Y5, Y4, Y4
+	VMOVUPD      Y8, (R12)(R10*2)
+	VMOVUPD      Y4, 64(R12)(R10*2)
+	VSUBPD       Y3, Y0, Y0
+	VSUBPD       Y2, Y1, Y1
+	VBROADCASTSD 352(DX), Y2
+	VBROADCASTSD 360(DX), Y3
+	VMULPD       Y2, Y0, Y4
+	VMULPD       Y3, Y1, Y5
+	VSUBPD       Y5, Y4, Y4
+	VMULPD       Y3, Y0, Y0
+	VMULPD       Y2, Y1, Y1
+	VADDPD       Y1, Y0, Y0
+	VMOVUPD      Y4, (R13)(R10*1)
+	VMOVUPD      Y0, 64(R13)(R10*1)
+	ADDQ         SI, R12
+	LEAQ         (R12)(R10*2), R13
+	VMOVUPD      512(BX), Y0
+	VMOVUPD      576(BX), Y1
+	VMOVUPD      1152(BX), Y2
+	VMOVUPD      1216(BX), Y3
+	VMOVUPD      1792(BX), Y4
+	VMOVUPD      1856(BX), Y5
+	VMOVUPD      2432(BX), Y6
+	VMOVUPD      2496(BX), Y7
+	VMOVUPD      3072(BX), Y8
+	VMOVUPD      3136(BX), Y9
+	VADDPD       Y8, Y2, Y10
+	VADDPD       Y9, Y3, Y11
+	VSUBPD       Y9, Y3, Y3
+	VSUBPD       Y2, Y8, Y2
+	VADDPD       Y6, Y4, Y8
+	VADDPD       Y7, Y5, Y9
+	VSUBPD       Y7, Y5, Y5
+	VSUBPD       Y4, Y6, Y4
+	VADDPD       Y10, Y0, Y6
+	VADDPD       Y11, Y1, Y7
+	VADDPD       Y8, Y6, Y6
+	VADDPD       Y9, Y7, Y7
+	VMOVUPD      Y6, (R12)
+	VMOVUPD      Y7, 64(R12)
+	VBROADCASTSD c3fd3c6ef372fe950<>+0(SB), Y6
+	VMULPD       Y6, Y10, Y6
+	VADDPD       Y6, Y0, Y6
+	VBROADCASTSD c3fe9e3779b97f4a8<>+0(SB), Y7
+	VMULPD       Y7, Y8, Y7
+	VSUBPD       Y7, Y6, Y6
+	VBROADCASTSD c3fe9e3779b97f4a8<>+0(SB), Y7
+	VMULPD       Y7, Y10, Y7
+	VSUBPD       Y7, Y0, Y0
+	VBROADCASTSD c3fd3c6ef372fe950<>+0(SB), Y7
+	VMULPD       Y7, Y8, Y7
+	VADDPD       Y7, Y0, Y0
+	VBROADCASTSD c3fee6f0e134454ff<>+0(SB), Y7
+	VMULPD       Y7, Y3, Y7
+	VBROADCASTSD c3fe2cf2304755a5e<>+0(SB), Y8
+	VMULPD       Y8, Y5, Y8
+	VADDPD       Y8, Y7, Y7
+	VBROADCASTSD c3fe2cf2304755a5e<>+0(SB), Y8
+	VMULPD       Y8, Y3, Y3
+	VBROADCASTSD c3fee6f0e134454ff<>+0(SB), Y8
+	VMULPD       Y8, Y5, Y5
+	VSUBPD       Y5, Y3, Y3
+	VBROADCASTSD c3fd3c6ef372fe950<>+0(SB), Y5
+	VMULPD       Y5, Y11, Y5
+	VADDPD       Y5, Y1, Y5
+	VBROADCASTSD c3fe9e3779b97f4a8<>+0(SB), Y8
+	VMULPD       Y8, Y9, Y8
+	VSUBPD       Y8, Y5, Y5
+	VBROADCASTSD c3fe9e3779b97f4a8<>+0(SB), Y8
+	VMULPD       Y8, Y11, Y8
+	VSUBPD       Y8, Y1, Y1
+	VBROADCASTSD c3fd3c6ef372fe950<>+0(SB), Y8
+	VMULPD       Y8, Y9, Y8
+	VADDPD       Y8, Y1, Y1
+	VBROADCASTSD c3fee6f0e134454ff<>+0(SB), Y8
+	VMULPD       Y8, Y2, Y8
+	VBROADCASTSD c3fe2cf2304755a5e<>+0(SB), Y9
+	VMULPD       Y9, Y4, Y9
+	VADDPD       Y9, Y8, Y8
+	VBROADCASTSD c3fe2cf2304755a5e<>+0(SB), Y9
+	VMULPD       Y9, Y2, Y2
+	VBROADCASTSD c3fee6f0e134454ff<>+0(SB), Y9
+	VMULPD       Y9, Y4, Y4
+	VSUBPD       Y4, Y2, Y2
+	VADDPD       Y7, Y6, Y4
+	VADDPD       Y8, Y5, Y9
+	VBROADCASTSD 320(DX), Y10
+	VBROADCASTSD 328(DX), Y11
+	VMULPD       Y10, Y4, Y12
+	VMULPD       Y11, Y9, Y13
+	VSUBPD       Y13, Y12, Y12
+	VMULPD       Y11, Y4, Y4
+	VMULPD       Y10, Y9, Y9
+	VADDPD       Y9, Y4, Y4
+	VMOVUPD      Y12, (R12)(R10*1)
+	VMOVUPD      Y4, 64(R12)(R10*1)
+	VSUBPD       Y7, Y6, Y4
+	VSUBPD       Y8, Y5, Y5
+	VBROADCASTSD 368(DX), Y6
+	VBROADCASTSD 376(DX), Y7
+	VMULPD       Y6, Y4, Y8
+	VMULPD       Y7, Y5, Y9
+	VSUBPD       Y9, Y8, Y8
+	VMULPD       Y7, Y4, Y4
+	VMULPD       Y6, Y5, Y5
+	VADDPD       Y5, Y4, Y4
+	VMOVUPD      Y8, (R13)(R10*2)
+	VMOVUPD      Y4, 64(R13)(R10*2)
+	VADDPD       Y3, Y0, Y4
+	VADDPD       Y2, Y1, Y5
+	VBROADCASTSD 336(DX), Y6
+	VBROADCASTSD 344(DX), Y7
+	VMULPD       Y6, Y4, Y8
+	VMULPD       Y7, Y5, Y9
+	VSUBPD       Y9, Y8, Y8
+	VMULPD       Y7, Y4, Y4
+	VMULPD       Y6, Y5, Y5
+	VADDPD       Y5, Y4, Y4
+	VMOVUPD      Y8, (R12)(R10*2)
+	VMOVUPD      Y4, 64(R12)(R10*2)
+	VSUBPD       Y3, Y0, Y0
+	VSUBPD       Y2, Y1, Y1
+	VBROADCASTSD 352(DX), Y2
+	VBROADCASTSD 360(DX), Y3
+	VMULPD       Y2, Y0, Y4
+	VMULPD       Y3, Y1, Y5
+	VSUBPD       Y5, Y4, Y4
+	VMULPD       Y3, Y0, Y0
+	VMULPD       Y2, Y1, Y1
+	VADDPD       Y1, Y0, Y0
+	VMOVUPD      Y4, (R13)(R10*1)
+	VMOVUPD      Y0, 64(R13)(R10*1)
+	ADDQ         $0x20, CX
+	ADDQ         $0x20, AX
+	SUBQ         $0x40, R11
+	TESTQ        $0x00000040, R11
+	JNZ          pair55AVX2_k
+	ADDQ         $0x40, CX
+	ADDQ         $0x40, AX
+	TESTQ        R11, R11
+	JNZ          pair55AVX2_k
+	IMUL3Q       $0x00000018, SI, R11
+	ADDQ         R11, AX
+	ADDQ         $0x00000180, DX
+	DECQ         R8
+	JNZ          pair55AVX2_j
+	VZEROUPPER
+	RET
+
+// func lastPair55AVX2(y *float64, x *float64, tw *float64, tmp *float64, s int)
+// Requires: AVX
+TEXT ·lastPair55AVX2(SB), NOSPLIT, $0-40
+	MOVQ   y+0(FP), AX
+	MOVQ   x+8(FP), CX
+	MOVQ   tw+16(FP), DX
+	MOVQ   tmp+24(FP), BX
+	MOVQ   s+32(FP), SI
+	SHLQ   $0x07, SI
+	MOVQ   SI, DI
+	IMUL3Q $0x00000005, DI, R8
+	IMUL3Q $0x00000005, SI, R9
+	MOVQ   SI, R10
+
+lastPair55AVX2_k:
+	MOVQ         CX, R11
+	LEAQ         (R11)(R8*2), R12
+	VMOVUPD      (R11), Y0
+	VMOVUPD      64(R11), Y1
+	VMOVUPD      (R11)(R8*1), Y2
+	VMOVUPD      64(R11)(R8*1), Y3
+	VMOVUPD      (R11)(R8*2), Y4
+	VMOVUPD      64(R11)(R8*2), Y5
+	VMOVUPD      (R12)(R8*1), Y6
+	VMOVUPD      64(R12)(R8*1), Y7
+	VMOVUPD      (R12)(R8*2), Y8
+	VMOVUPD      64(R12)(R8*2), Y9
+	VADDPD       Y8, Y2, Y10
+	VADDPD       Y9, Y3, Y11
+	VSUBPD       Y9, Y3, Y3
+	VSUBPD       Y2, Y8, Y2
+	VADDPD       Y6, Y4, Y8
+	VADDPD       Y7, Y5, Y9
+	VSUBPD       Y7, Y5, Y5
+	VSUBPD       Y4, Y6, Y4
+	VADDPD       Y10, Y0, Y6
+	VADDPD       Y11, Y1, Y7
+	VADDPD       Y8, Y6, Y6
+	VADDPD       Y9, Y7, Y7
+	VMOVUPD      Y6, (BX)
+	VMOVUPD      Y7, 64(BX)
+	VBROADCASTSD c3fd3c6ef372fe950<>+0(SB), Y6
+	VMULPD       Y6, Y10, Y6
+	VADDPD       Y6, Y0, Y6
+	VBROADCASTSD c3fe9e3779b97f4a8<>+0(SB), Y7
+	VMULPD       Y7, Y8, Y7
+	VSUBPD       Y7, Y6, Y6
+	VBROADCASTSD c3fe9e3779b97f4a8<>+0(SB), Y7
+	VMULPD       Y7, Y10, Y7
+	VSUBPD       Y7, Y0, Y0
+	VBROADCASTSD c3fd3c6ef372fe950<>+0(SB), Y7
+	VMULPD       Y7, Y8, Y7
+	VADDPD       Y7, Y0, Y0
+	VBROADCASTSD c3fee6f0e134454ff<>+0(SB), Y7
+	VMULPD       Y7, Y3, Y7
+	VBROADCASTSD c3fe2cf2304755a5e<>+0(SB), Y8
+	VMULPD       Y8, Y5, Y8
+	VADDPD       Y8, Y7, Y7
+	VBROADCASTSD c3fe2cf2304755a5e<>+0(SB), Y8
+	VMULPD       Y8, Y3, Y3
+	VBROADCASTSD c3fee6f0e134454ff<>+0(SB), Y8
+	VMULPD       Y8, Y5, Y5
+	VSUBPD       Y5, Y3, Y3
+	VBROADCASTSD c3fd3c6ef372fe950<>+0(SB), Y5
+	VMULPD       Y5, Y11, Y5
+	VADDPD       Y5, Y1, Y5
+	VBROADCASTSD c3fe9e3779b97f4a8<>+0(SB), Y8
+	VMULPD       Y8, Y9, Y8
+	VSUBPD       Y8, Y5, Y5
+	VBROADCASTSD c3fe9e3779b97f4a8<>+0(SB), Y8
+	VMULPD       Y8, Y11, Y8
+	VSUBPD       Y8, Y1, Y1
+	VBROADCASTSD c3fd3c6ef372fe950<>+0(SB), Y8
+	VMULPD       Y8, Y9, Y8
+	VADDPD       Y8, Y1, Y1
+	VBROADCASTSD c3fee6f0e134454ff<>+0(SB), Y8
+	VMULPD       Y8, Y2, Y8
+	VBROADCASTSD c3fe2cf2304755a5e<>+0(SB), Y9
+	VMULPD       Y9, Y4, Y9
+	VADDPD       Y9, Y8, Y8
+	VBROADCASTSD c3fe2cf2304755a5e<>+0(SB), Y9
+	VMULPD       Y9, Y2, Y2
+	VBROADCASTSD c3fee6f0e134454ff<>+0(SB), Y9
+	VMULPD       Y9, Y4, Y4
+	VSUBPD       Y4, Y2, Y2
+	VADDPD       Y7, Y6, Y4
+	VADDPD       Y8, Y5, Y9
+	VBROADCASTSD (DX), Y10
+	VBROADCASTSD 8(DX), Y11
+	VMULPD       Y10, Y4, Y12
+	VMULPD       Y11, Y9, Y13
+	VSUBPD       Y13, Y12, Y12
+	VMULPD       Y11, Y4, Y4
+	VMULPD       Y10, Y9, Y9
+	VADDPD       Y9, Y4, Y4
+	VMOVUPD      Y12, 128(BX)
+	VMOVUPD      Y4, 192(BX)
+	VSUBPD       Y7, Y6, Y4
+	VSUBPD       Y8, Y5, Y5
+	VBROADCASTSD 48(DX), Y6
+	VBROADCASTSD 56(DX), Y7
+	VMULPD       Y6, Y4, Y8
+	VMULPD       Y7, Y5, Y9
+	VSUBPD       Y9, Y8, Y8
+	VMULPD       Y7, Y4, Y4
+	VMULPD       Y6, Y5, Y5
+	VADDPD       Y5, Y4, Y4
+	VMOVUPD      Y8, 512(BX)
+	VMOVUPD      Y4, 576(BX)
+	VADDPD       Y3, Y0, Y4
+	VADDPD       Y2, Y1, Y5
+	VBROADCASTSD 16(DX), Y6
+	VBROADCASTSD 24(DX), Y7
+	VMULPD       Y6, Y4, Y8
+	VMULPD       Y7, Y5, Y9
+	VSUBPD       Y9, Y8, Y8
+	VMULPD       Y7, Y4, Y4
+	VMULPD       Y6, Y5, Y5
+	VADDPD       Y5, Y4, Y4
+	VMOVUPD      Y8, 256(BX)
+	VMOVUPD      Y4, 320(BX)
+	VSUBPD       Y3, Y0, Y0
+	VSUBPD       Y2, Y1, Y1
+	VBROADCASTSD 32(DX), Y2
+	VBROADCASTSD 40(DX), Y3
+	VMULPD       Y2, Y0, Y4
+	VMULPD       Y3, Y1, Y5
+	VSUBPD       Y5, Y4, Y4
+	VMULPD       Y3, Y0, Y0
+	VMULPD       Y2, Y1, Y1
+	VADDPD       Y1, Y0, Y0
+	VMOVUPD      Y4, 384(BX)
+	VMOVUPD      Y0, 448(BX)
+	ADDQ         DI, R11
+	LEAQ         (R11)(R8*2), R12
+	VMOVUPD      (R11), Y0
+	VMOVUPD      64(R11), Y1
+	VMOVUPD      (R11)(R8*1), Y2
+	VMOVUPD      64(R11)(R8*1), Y3
+	VMOVUPD      (R11)(R8*2), Y4
+	VMOVUPD      64(R11)(R8*2), Y5
+	VMOVUPD      (R12)(R8*1), Y6
+	VMOVUPD      64(R12)(R8*1), Y7
+	VMOVUPD      (R12)(R8*2), Y8
+	VMOVUPD      64(R12)(R8*2), Y9
+	VADDPD       Y8, Y2, Y10
+	VADDPD       Y9, Y3, Y11
+	VSUBPD       Y9, Y3, Y3
+	VSUBPD       Y2, Y8, Y2
+	VADDPD       Y6, Y4, Y8
+	VADDPD       Y7, Y5, Y9
+	VSUBPD       Y7, Y5, Y5
+	VSUBPD       Y4, Y6, Y4
+	VADDPD       Y10, Y0, Y6
+	VADDPD       Y11, Y1, Y7
+	VADDPD       Y8, Y6, Y6
+	VADDPD       Y9, Y7, Y7
+	VMOVUPD      Y6, 640(BX)
+	VMOVUPD      Y7, 704(BX)
+	VBROADCASTSD c3fd3c6ef372fe950<>+0(SB), Y6
+	VMULPD       Y6, Y10, Y6
+	VADDPD       Y6, Y0, Y6
+	VBROADCASTSD c3fe9e3779b97f4a8<>+0(SB), Y7
+	VMULPD       Y7, Y8, Y7
+	VSUBPD       Y7, Y6, Y6
+	VBROADCASTSD c3fe9e3779b97f4a8<>+0(SB), Y7
+	VMULPD       Y7, Y10, Y7
+	VSUBPD       Y7, Y0, Y0
+	VBROADCASTSD c3fd3c6ef372fe950<>+0(SB), Y7
+	VMULPD       Y7, Y8, Y7
+	VADDPD       Y7, Y0, Y0
+	VBROADCASTSD c3fee6f0e134454ff<>+0(SB), Y7
+	VMULPD       Y7, Y3, Y7
+	VBROADCASTSD c3fe2cf2304755a5e<>+0(SB), Y8
+	VMULPD       Y8, Y5, Y8
+	VADDPD       Y8, Y7, Y7
+	VBROADCASTSD c3fe2cf2304755a5e<>+0(SB), Y8
+	VMULPD       Y8, Y3, Y3
+	VBROADCASTSD c3fee6f0e134454ff<>+0(SB), Y8
+	VMULPD       Y8, Y5, Y5
+	VSUBPD       Y5, Y3, Y3
+	VBROADCASTSD c3fd3c6ef372fe950<>+0(SB), Y5
+	VMULPD       Y5, Y11, Y5
+	VADDPD       Y5, Y1, Y5
+	VBROADCASTSD c3fe9e3779b97f4a8<>+0(SB), Y8
+	VMULPD       Y8, Y9, Y8
+	VSUBPD       Y8, Y5, Y5
+	VBROADCASTSD c3fe9e3779b97f4a8<>+0(SB), Y8
+	VMULPD       Y8, Y11, Y8
+	VSUBPD       Y8, Y1, Y1
+	VBROADCASTSD c3fd3c6ef372fe950<>+0(SB), Y8
+	VMULPD       Y8, Y9, Y8
+	VADDPD       Y8, Y1, Y1
+	VBROADCASTSD c3fee6f0e134454ff<>+0(SB), Y8
+	VMULPD       Y8, Y2, Y8
+	VBROADCASTSD c3fe2cf2304755a5e<>+0(SB), Y9
+	VMULPD       Y9, Y4, Y9
+	VADDPD       Y9, Y8, Y8
+	VBROADCASTSD c3fe2cf2304755a5e<>+0(SB), Y9
+	VMULPD       Y9, Y2, Y2
+	VBROADCASTSD c3fee6f0e134454ff<>+0(SB), Y9
+	VMULPD       Y9, Y4, Y4
+	VSUBPD       Y4, Y2, Y2
+	VADDPD       Y7, Y6, Y4
+	VADDPD       Y8, Y5, Y9
+	VBROADCASTSD 64(DX), Y10
+	VBROADCASTSD 72(DX), Y11
+	VMULPD       Y10, Y4, Y12
+	VMULPD       Y11, Y9, Y13
+	VSUBPD       Y13, Y12, Y12
+	VMULPD       Y11, Y4, Y4
+	VMULPD       Y10, Y9, Y9
+	VADDPD       Y9, Y4, Y4
+	VMOVUPD      Y12, 768(BX)
+	VMOVUPD      Y4, 832(BX)
+	VSUBPD       Y7, Y6, Y4
+	VSUBPD       Y8, Y5, Y5
+	VBROADCASTSD 112(DX), Y6
+	VBROADCASTSD 120(DX), Y7
+	VMULPD       Y6, Y4, Y8
+	VMULPD       Y7, Y5, Y9
+	VSUBPD       Y9, Y8, Y8
+	VMULPD       Y7, Y4, Y4
+	VMULPD       Y6, Y5, Y5
+	VADDPD       Y5, Y4, Y4
+	VMOVUPD      Y8, 1152(BX)
+	VMOVUPD      Y4, 1216(BX)
+	VADDPD       Y3, Y0, Y4
+	VADDPD       Y2, Y1, Y5
+	VBROADCASTSD 80(DX), Y6
+	VBROADCASTSD 88(DX), Y7
+	VMULPD       Y6, Y4, Y8
+	VMULPD       Y7, Y5, Y9
+	VSUBPD       Y9, Y8, Y8
+	VMULPD       Y7, Y4, Y4
+	VMULPD       Y6, Y5, Y5
+	VADDPD       Y5, Y4, Y4
+	VMOVUPD      Y8, 896(BX)
+	VMOVUPD      Y4, 960(BX)
+	VSUBPD       Y3, Y0, Y0
+	VSUBPD       Y2, Y1, Y1
+	VBROADCASTSD 96(DX), Y2
+	VBROADCASTSD 104(DX), Y3
+	VMULPD       Y2, Y0, Y4
+	VMULPD       Y3, Y1, Y5
+	VSUBPD       Y5, Y4, Y4
+	VMULPD       Y3, Y0, Y0
+	VMULPD       Y2, Y1, Y1
+	VADDPD       Y1, Y0, Y0
+	VMOVUPD      Y4, 1024(BX)
+	VMOVUPD      Y0, 1088(BX)
+	ADDQ         DI, R11
+	LEAQ         (R11)(R8*2), R12
+	VMOVUPD      (R11), Y0
+	VMOVUPD      64(R11), Y1
+	VMOVUPD      (R11)(R8*1), Y2
+	VMOVUPD      64(R11)(R8*1), Y3
+	VMOVUPD      (R11)(R8*2), Y4
+	VMOVUPD      64(R11)(R8*2), Y5
+	VMOVUPD      (R12)(R8*1), Y6
+	VMOVUPD      64(R12)(R8*1), Y7
+	VMOVUPD      (R12)(R8*2), Y8
+	VMOVUPD      64(R12)(R8*2), Y9
+	VADDPD       Y8, Y2, Y10
+	VADDPD       Y9, Y3, Y11
+	VSUBPD       Y9, Y3, Y3
+	VSUBPD       Y2, Y8, Y2
+	VADDPD       Y6, Y4, Y8
+	VADDPD       Y7, Y5, Y9
+	VSUBPD       Y7, Y5, Y5
+	VSUBPD       Y4, Y6, Y4
+	VADDPD       Y10, Y0, Y6
+	VADDPD       Y11, Y1, Y7
+	VADDPD       Y8, Y6, Y6
+	VADDPD       Y9, Y7, Y7
+	VMOVUPD      Y6, 1280(BX)
+	VMOVUPD      Y7, 1344(BX)
+	VBROADCASTSD c3fd3c6ef372fe950<>+0(SB), Y6
+	VMULPD       Y6, Y10, Y6
+	VADDPD       Y6, Y0, Y6
+	VBROADCASTSD c3fe9e3779b97f4a8<>+0(SB), Y7
+	VMULPD       Y7, Y8, Y7
+	VSUBPD       Y7, Y6, Y6
+	VBROADCASTSD c3fe9e3779b97f4a8<>+0(SB), Y7
+	VMULPD       Y7, Y10, Y7
+	VSUBPD       Y7, Y0, Y0
+	VBROADCASTSD c3fd3c6ef372fe950<>+0(SB), Y7
+	VMULPD       Y7, Y8, Y7
+	VADDPD       Y7, Y0, Y0
+	VBROADCASTSD c3fee6f0e134454ff<>+0(SB), Y7
+	VMULPD       Y7, Y3, Y7
+	VBROADCASTSD c3fe2cf2304755a5e<>+0(SB), Y8
+	VMULPD       Y8, Y5, Y8
+	VADDPD       Y8, Y7, Y7
+	VBROADCASTSD c3fe2cf2304755a5e<>+0(SB), Y8
+	VMULPD       Y8, Y3, Y3
+	VBROADCASTSD c3fee6f0e134454ff<>+0(SB), Y8
+	VMULPD       Y8, Y5, Y5
+	VSUBPD       Y5, Y3, Y3
+	VBROADCASTSD c3fd3c6ef372fe950<>+0(SB), Y5
+	VMULPD       Y5, Y11, Y5
+	VADDPD       Y5, Y1, Y5
+	VBROADCASTSD c3fe9e3779b97f4a8<>+0(SB), Y8
+	VMULPD       Y8, Y9, Y8
+	VSUBPD       Y8, Y5, Y5
+	VBROADCASTSD c3fe9e3779b97f4a8<>+0(SB), Y8
+	VMULPD       Y8, Y11, Y8
+	VSUBPD       Y8, Y1, Y1
+	VBROADCASTSD c3fd3c6ef372fe950<>+0(SB), Y8
+	VMULPD       Y8, Y9, Y8
+	VADDPD       Y8, Y1, Y1
+	VBROADCASTSD c3fee6f0e134454ff<>+0(SB), Y8
+	VMULPD       Y8, Y2, Y8
+	VBROADCASTSD c3fe2cf2304755a5e<>+0(SB), Y9
+	VMULPD       Y9, Y4, Y9
+	VADDPD       Y9, Y8, Y8
+	VBROADCASTSD c3fe2cf2304755a5e<>+0(SB), Y9
+	VMULPD       Y9, Y2, Y2
+	VBROADCASTSD c3fee6f0e134454ff<>+0(SB), Y9
+	VMULPD       Y9, Y4, Y4
+	VSUBPD       Y4, Y2, Y2
+	VADDPD       Y7, Y6, Y4
+	VADDPD       Y8, Y5, Y9
+	VBROADCASTSD 128(DX), Y10
+	VBROADCASTSD 136(DX), Y11
+	VMULPD       Y10, Y4, Y12
+	VMULPD       Y11, Y9, Y13
+	VSUBPD       Y13, Y12, Y12
+	VMULPD       Y11, Y4, Y4
+	VMULPD       Y10, Y9, Y9
+	VADDPD       Y9, Y4, Y4
+	VMOVUPD      Y12, 1408(BX)
+	VMOVUPD      Y4, 1472(BX)
+	VSUBPD       Y7, Y6, Y4
+	VSUBPD       Y8, Y5, Y5
+	VBROADCASTSD 176(DX), Y6
+	VBROADCASTSD 184(DX), Y7
+	VMULPD       Y6, Y4, Y8
+	VMULPD       Y7, Y5, Y9
+	VSUBPD       Y9, Y8, Y8
+	VMULPD       Y7, Y4, Y4
+	VMULPD       Y6, Y5, Y5
+	VADDPD       Y5, Y4, Y4
+	VMOVUPD      Y8, 1792(BX)
+	VMOVUPD      Y4, 1856(BX)
+	VADDPD       Y3, Y0, Y4
+	VADDPD       Y2, Y1, Y5
+	VBROADCASTSD 144(DX), Y6
+	VBROADCASTSD 152(DX), Y7
+	VMULPD       Y6, Y4, Y8
+	VMULPD       Y7, Y5, Y9
+	VSUBPD       Y9, Y8, Y8
+	VMULPD       Y7, Y4, Y4
+	VMULPD       Y6, Y5, Y5
+	VADDPD       Y5, Y4, Y4
+	VMOVUPD      Y8, 1536(BX)
+	VMOVUPD      Y4, 1600(BX)
+	VSUBPD       Y3, Y0, Y0
+	VSUBPD       Y2, Y1, Y1
+	VBROADCASTSD 160(DX), Y2
+	VBROADCASTSD 168(DX), Y3
+	VMULPD       Y2, Y0, Y4
+	VMULPD       Y3, Y1, Y5
+	VSUBPD       Y5, Y4, Y4
+	VMULPD       Y3, Y0, Y0
+	VMULPD       Y2, Y1, Y1
+	VADDPD       Y1, Y0, Y0
+	VMOVUPD      Y4, 1664(BX)
+	VMOVUPD      Y0, 1728(BX)
+	ADDQ         DI, R11
+	LEAQ         (R11)(R8*2), R12
+	VMOVUPD      (R11), Y0
+	VMOVUPD      64(R11), Y1
+	VMOVUPD      (R11)(R8*1), Y2
+	VMOVUPD      64(R11)(R8*1), Y3
+	VMOVUPD      (R11)(R8*2), Y4
+	VMOVUPD      64(R11)(R8*2), Y5
+	VMOVUPD      (R12)(R8*1), Y6
+	VMOVUPD      64(R12)(R8*1), Y7
+	VMOVUPD      (R12)(R8*2), Y8
+	VMOVUPD      64(R12)(R8*2), Y9
+	VADDPD       Y8, Y2, Y10
+	VADDPD       Y9, Y3, Y11
+	VSUBPD       Y9, Y3, Y3
+	VSUBPD       Y2, Y8, Y2
+	VADDPD       Y6, Y4, Y8
+	VADDPD       Y7, Y5, Y9
+	VSUBPD       Y7, Y5, Y5
+	VSUBPD       Y4, Y6, Y4
+	VADDPD       Y10, Y0, Y6
+	VADDPD       Y11, Y1, Y7
+	VADDPD       Y8, Y6, Y6
+	VADDPD       Y9, Y7, Y7
+	VMOVUPD      Y6, 1920(BX)
+	VMOVUPD      Y7, 1984(BX)
+	VBROADCASTSD c3fd3c6ef372fe950<>+0(SB), Y6
+	VMULPD       Y6, Y10, Y6
+	VADDPD       Y6, Y0, Y6
+	VBROADCASTSD c3fe9e3779b97f4a8<>+0(SB), Y7
+	VMULPD       Y7, Y8, Y7
+	VSUBPD       Y7, Y6, Y6
+	VBROADCASTSD c3fe9e3779b97f4a8<>+0(SB), Y7
+	VMULPD       Y7, Y10, Y7
+	VSUBPD       Y7, Y0, Y0
+	VBROADCASTSD c3fd3c6ef372fe950<>+0(SB), Y7
+	VMULPD       Y7, Y8, Y7
+	VADDPD       Y7, Y0, Y0
+	VBROADCASTSD c3fee6f0e134454ff<>+0(SB), Y7
+	VMULPD       Y7, Y3, Y7
+	VBROADCASTSD c3fe2cf2304755a5e<>+0(SB), Y8
+	VMULPD       Y8, Y5, Y8
+	VADDPD       Y8, Y7, Y7
+	VBROADCASTSD c3fe2cf2304755a5e<>+0(SB), Y8
+	VMULPD       Y8, Y3, Y3
+	VBROADCASTSD c3fee6f0e134454ff<>+0(SB), Y8
+	VMULPD       Y8, Y5, Y5
+	VSUBPD       Y5, Y3, Y3
+	VBROADCASTSD c3fd3c6ef372fe950<>+0(SB), Y5
+	VMULPD       Y5, Y11, Y5
+	VADDPD       Y5, Y1, Y5
+	VBROADCASTSD c3fe9e3779b97f4a8<>+0(SB), Y8
+	VMULPD       Y8, Y9, Y8
+	VSUBPD       Y8, Y5, Y5
+	VBROADCASTSD c3fe9e3779b97f4a8<>+0(SB), Y8
+	VMULPD       Y8, Y11, Y8
+	VSUBPD       Y8, Y1, Y1
+	VBROADCASTSD c3fd3c6ef372fe950<>+0(SB), Y8
+	VMULPD       Y8, Y9, Y8
+	VADDPD       Y8, Y1, Y1
+	VBROADCASTSD c3fee6f0e134454ff<>+0(SB), Y8
+	VMULPD       Y8, Y2, Y8
+	VBROADCASTSD c3fe2cf2304755a5e<>+0(SB), Y9
+	VMULPD       Y9, Y4, Y9
+	VADDPD       Y9, Y8, Y8
+	VBROADCASTSD c3fe2cf2304755a5e<>+0(SB), Y9
+	VMULPD       Y9, Y2, Y2
+	VBROADCASTSD c3fee6f0e134454ff<>+0(SB), Y9
+	VMULPD       Y9, Y4, Y4
+	VSUBPD       Y4, Y2, Y2
+	VADDPD       Y7, Y6, Y4
+	VADDPD       Y8, Y5, Y9
+	VBROADCASTSD 192(DX), Y10
+	VBROADCASTSD 200(DX), Y11
+	VMULPD       Y10, Y4, Y12
+	VMULPD       Y11, Y9, Y13
+	VSUBPD       Y13, Y12, Y12
+	VMULPD       Y11, Y4, Y4
+	VMULPD       Y10, Y9, Y9
+	VADDPD       Y9, Y4, Y4
+	VMOVUPD      Y12, 2048(BX)
+	VMOVUPD      Y4, 2112(BX)
+	VSUBPD       Y7, Y6, Y4
+	VSUBPD       Y8, Y5, Y5
+	VBROADCASTSD 240(DX), Y6
+	VBROADCASTSD 248(DX), Y7
+	VMULPD       Y6, Y4, Y8
+	VMULPD       Y7, Y5, Y9
+	VSUBPD       Y9, Y8, Y8
+	VMULPD       Y7, Y4, Y4
+	VMULPD       Y6, Y5, Y5
+	VADDPD       Y5, Y4, Y4
+	VMOVUPD      Y8, 2432(BX)
+	VMOVUPD      Y4, 2496(BX)
+	VADDPD       Y3, Y0, Y4
+	VADDPD       Y2, Y1, Y5
+	VBROADCASTSD 208(DX), Y6
+	VBROADCASTSD 216(DX), Y7
+	VMULPD       Y6, Y4, Y8
+	VMULPD       Y7, Y5, Y9
+	VSUBPD       Y9, Y8, Y8
+	VMULPD       Y7, Y4, Y4
+	VMULPD       Y6, Y5, Y5
+	VADDPD       Y5, Y4, Y4
+	VMOVUPD      Y8, 2176(BX)
+	VMOVUPD      Y4, 2240(BX)
+	VSUBPD       Y3, Y0, Y0
+	VSUBPD       Y2, Y1, Y1
+	VBROADCASTSD 224(DX), Y2
+	VBROADCASTSD 232(DX), Y3
+	VMULPD       Y2, Y0, Y4
+	VMULPD       Y3, Y1, Y5
+	VSUBPD       Y5, Y4, Y4
+	VMULPD       Y3, Y0, Y0
+	VMULPD       Y2, Y1, Y1
+	VADDPD       Y1, Y0, Y0
+	VMOVUPD      Y4, 2304(BX)
+	VMOVUPD      Y0, 2368(BX)
+	ADDQ         DI, R11
+	LEAQ         (R11)(R8*2), R12
+	VMOVUPD      (R11), Y0
+	VMOVUPD      64(R11), Y1
+	VMOVUPD      (R11)(R8*1), Y2
+	VMOVUPD      64(R11)(R8*1), Y3
+	VMOVUPD      (R11)(R8*2), Y4
+	VMOVUPD      64(R11)(R8*2), Y5
+	VMOVUPD      (R12)(R8*1), Y6
+	VMOVUPD      64(R12)(R8*1), Y7
+	VMOVUPD      (R12)(R8*2), Y8
+	VMOVUPD      64(R12)(R8*2), Y9
+	VADDPD       Y8, Y2, Y10
+	VADDPD       Y9, Y3, Y11
+	VSUBPD       Y9, Y3, Y3
+	VSUBPD       Y2, Y8, Y2
+	VADDPD       Y6, Y4, Y8
+	VADDPD       Y7, Y5, Y9
+	VSUBPD       Y7, Y5, Y5
+	VSUBPD       Y4, Y6, Y4
+	VADDPD       Y10, Y0, Y6
+	VADDPD       Y11, Y1, Y7
+	VADDPD       Y8, Y6, Y6
+	VADDPD       Y9, Y7, Y7
+	VMOVUPD      Y6, 2560(BX)
+	VMOVUPD      Y7, 2624(BX)
+	VBROADCASTSD c3fd3c6ef372fe950<>+0(SB), Y6
+	VMULPD       Y6, Y10, Y6
+	VADDPD       Y6, Y0, Y6
+	VBROADCASTSD c3fe9e3779b97f4a8<>+0(SB), Y7
+	VMULPD       Y7, Y8, Y7
+	VSUBPD       Y7, Y6, Y6
+	VBROADCASTSD c3fe9e3779b97f4a8<>+0(SB), Y7
+	VMULPD       Y7, Y10, Y7
+	VSUBPD       Y7, Y0, Y0
+	VBROADCASTSD c3fd3c6ef372fe950<>+0(SB), Y7
+	VMULPD       Y7, Y8, Y7
+	VADDPD       Y7, Y0, Y0
+	VBROADCASTSD c3fee6f0e134454ff<>+0(SB), Y7
+	VMULPD       Y7, Y3, Y7
+	VBROADCASTSD c3fe2cf2304755a5e<>+0(SB), Y8
+	VMULPD       Y8, Y5, Y8
+	VADDPD       Y8, Y7, Y7
+	VBROADCASTSD c3fe2cf2304755a5e<>+0(SB), Y8
+	VMULPD       Y8, Y3, Y3
+	VBROADCASTSD c3fee6f0e134454ff<>+0(SB), Y8
+	VMULPD       Y8, Y5, Y5
+	VSUBPD       Y5, Y3, Y3
+	VBROADCASTSD c3fd3c6ef372fe950<>+0(SB), Y5
+	VMULPD       Y5, Y11, Y5
+	VADDPD       Y5, Y1, Y5
+	VBROADCASTSD c3fe9e3779b97f4a8<>+0(SB), Y8
+	VMULPD       Y8, Y9, Y8
+	VSUBPD       Y8, Y5, Y5
+	VBROADCASTSD c3fe9e3779b97f4a8<>+0(SB), Y8
+	VMULPD       Y8, Y11, Y8
+	VSUBPD       Y8, Y1, Y1
+	VBROADCASTSD c3fd3c6ef372fe950<>+0(SB), Y8
+	VMULPD       Y8, Y9, Y8
+	VADDPD       Y8, Y1, Y1
+	VBROADCASTSD c3fee6f0e134454ff<>+0(SB), Y8
+	VMULPD       Y8, Y2, Y8
+	VBROADCASTSD c3fe2cf2304755a5e<>+0(SB), Y9
+	VMULPD       Y9, Y4, Y9
+	VADDPD       Y9, Y8, Y8
+	VBROADCASTSD c3fe2cf2304755a5e<>+0(SB), Y9
+	VMULPD       Y9, Y2, Y2
+	VBROADCASTSD c3fee6f0e134454ff<>+0(SB), Y9
+	VMULPD       Y9, Y4, Y4
+	VSUBPD       Y4, Y2, Y2
+	VADDPD       Y7, Y6, Y4
+	VADDPD       Y8, Y5, Y9
+	VBROADCASTSD 256(DX), Y10
+	VBROADCASTSD 264(DX), Y11
+	VMULPD       Y10, Y4, Y12
+	VMULPD       Y11, Y9, Y13
+	VSUBPD       Y13, Y12, Y12
+	VMULPD       Y11, Y4, Y4
+	VMULPD       Y10, Y9, Y9
+	VADDPD       Y9, Y4, Y4
+	VMOVUPD      Y12, 2688(BX)
+	VMOVUPD      Y4, 2752(BX)
+	VSUBPD       Y7, Y6, Y4
+	VSUBPD       Y8, Y5, Y5
+	VBROADCASTSD 304(DX), Y6
+	VBROADCASTSD 312(DX), Y7
+	VMULPD       Y6, Y4, Y8
+	VMULPD       Y7, Y5, Y9
+	VSUBPD       Y9, Y8, Y8
+	VMULPD       Y7, Y4, Y4
+	VMULPD       Y6, Y5, Y5
+	VADDPD       Y5, Y4, Y4
+	VMOVUPD      Y8, 3072(BX)
+	VMOVUPD      Y4, 3136(BX)
+	VADDPD       Y3, Y0, Y4
+	VADDPD       Y2, Y1, Y5
+	VBROADCASTSD 272(DX), Y6
+	VBROADCASTSD 280(DX), Y7
+	VMULPD       Y6, Y4, Y8
+	VMULPD       Y7, Y5, Y9
+	VSUBPD       Y9, Y8, Y8
+	VMULPD       Y7, Y4, Y4
+	VMULPD       Y6, Y5, Y5
+	VADDPD       Y5, Y4, Y4
+	VMOVUPD      Y8, 2816(BX)
+	VMOVUPD      Y4, 2880(BX)
+	VSUBPD       Y3, Y0, Y0
+	VSUBPD       Y2, Y1, Y1
+	VBROADCASTSD 288(DX), Y2
+	VBROADCASTSD 296(DX), Y3
+	VMULPD       Y2, Y0, Y4
+	VMULPD       Y3, Y1, Y5
+	VSUBPD       Y5, Y4, Y4
+	VMULPD       Y3, Y0, Y0
+	VMULPD       Y2, Y1, Y1
+	VADDPD       Y1, Y0, Y0
+	VMOVUPD      Y4, 2944(BX)
+	VMOVUPD      Y0, 3008(BX)
+	MOVQ         AX, R11
+	LEAQ         (R11)(R9*2), R12
+	VMOVUPD      (BX), Y0
+	VMOVUPD      64(BX), Y1
+	VMOVUPD      640(BX), Y2
+	VMOVUPD      704(BX), Y3
+	VMOVUPD      1280(BX), Y4
+	VMOVUPD      1344(BX), Y5
+	VMOVUPD      1920(BX), Y6
+	VMOVUPD      1984(BX), Y7
+	VMOVUPD      2560(BX), Y8
+	VMOVUPD      2624(BX), Y9
+	VADDPD       Y8, Y2, Y10
+	VADDPD       Y9, Y3, Y11
+	VSUBPD       Y9, Y3, Y3
+	VSUBPD       Y2, Y8, Y2
+	VADDPD       Y6, Y4, Y8
+	VADDPD       Y7, Y5, Y9
+	VSUBPD       Y7, Y5, Y5
+	VSUBPD       Y4, Y6, Y4
+	VADDPD       Y10, Y0, Y6
+	VADDPD       Y11, Y1, Y7
+	VADDPD       Y8, Y6, Y6
+	VADDPD       Y9, Y7, Y7
+	VMOVUPD      Y6, (R11)
+	VMOVUPD      Y7, 64(R11)
+	VBROADCASTSD c3fd3c6ef372fe950<>+0(SB), Y6
+	VMULPD       Y6, Y10, Y6
+	VADDPD       Y6, Y0, Y6
+	VBROADCASTSD c3fe9e3779b97f4a8<>+0(SB), Y7
+	VMULPD       Y7, Y8, Y7
+	VSUBPD       Y7, Y6, Y6
+	VBROADCASTSD c3fe9e3779b97f4a8<>+0(SB), Y7
+	VMULPD       Y7, Y10, Y7
+	VSUBPD       Y7, Y0, Y0
+	VBROADCASTSD c3fd3c6ef372fe950<>+0(SB), Y7
+	VMULPD       Y7, Y8, Y7
+	VADDPD       Y7, Y0, Y0
+	VBROADCASTSD c3fee6f0e134454ff<>+0(SB), Y7
+	VMULPD       Y7, Y3, Y7
+	VBROADCASTSD c3fe2cf2304755a5e<>+0(SB), Y8
+	VMULPD       Y8, Y5, Y8
+	VADDPD       Y8, Y7, Y7
+	VBROADCASTSD c3fe2cf2304755a5e<>+0(SB), Y8
+	VMULPD       Y8, Y3, Y3
+	VBROADCASTSD c3fee6f0e134454ff<>+0(SB), Y8
+	VMULPD       Y8, Y5, Y5
+	VSUBPD       Y5, Y3, Y3
+	VBROADCASTSD c3fd3c6ef372fe950<>+0(SB), Y5
+	VMULPD       Y5, Y11, Y5
+	VADDPD       Y5, Y1, Y5
+	VBROADCASTSD c3fe9e3779b97f4a8<>+0(SB), Y8
+	VMULPD       Y8, Y9, Y8
+	VSUBPD       Y8, Y5, Y5
+	VBROADCASTSD c3fe9e3779b97f4a8<>+0(SB), Y8
+	VMULPD       Y8, Y11, Y8
+	VSUBPD       Y8, Y1, Y1
+	VBROADCASTSD c3fd3c6ef372fe950<>+0(SB), Y8
+	VMULPD       Y8, Y9, Y8
+	VADDPD       Y8, Y1, Y1
+	VBROADCASTSD c3fee6f0e134454ff<>+0(SB), Y8
+	VMULPD       Y8, Y2, Y8
+	VBROADCASTSD c3fe2cf2304755a5e<>+0(SB), Y9
+	VMULPD       Y9, Y4, Y9
+	VADDPD       Y9, Y8, Y8
+	VBROADCASTSD c3fe2cf2304755a5e<>+0(SB), Y9
+	VMULPD       Y9, Y2, Y2
+	VBROADCASTSD c3fee6f0e134454ff<>+0(SB), Y9
+	VMULPD       Y9, Y4, Y4
+	VSUBPD       Y4, Y2, Y2
+	VADDPD       Y7, Y6, Y4
+	VADDPD       Y8, Y5, Y9
+	VMOVUPD      Y4, (R11)(R9*1)
+	VMOVUPD      Y9, 64(R11)(R9*1)
+	VSUBPD       Y7, Y6, Y4
+	VSUBPD       Y8, Y5, Y5
+	VMOVUPD      Y4, (R12)(R9*2)
+	VMOVUPD      Y5, 64(R12)(R9*2)
+	VADDPD       Y3, Y0, Y4
+	VADDPD       Y2, Y1, Y5
+	VMOVUPD      Y4, (R11)(R9*2)
+	VMOVUPD      Y5, 64(R11)(R9*2)
+	VSUBPD       Y3, Y0, Y0
+	VSUBPD       Y2, Y1, Y1
+	VMOVUPD      Y0, (R12)(R9*1)
+	VMOVUPD      Y1, 64(R12)(R9*1)
+	ADDQ         SI, R11
+	LEAQ         (R11)(R9*2), R12
+	VMOVUPD      128(BX), Y0
+	VMOVUPD      192(BX), Y1
+	VMOVUPD      768(BX), Y2
+	VMOVUPD      832(BX), Y3
+	VMOVUPD      1408(BX), Y4
+	VMOVUPD      1472(BX), Y5
+	VMOVUPD      2048(BX), Y6
+	VMOVUPD      2112(BX), Y7
+	VMOVUPD      2688(BX), Y8
+	VMOVUPD      2752(BX), Y9
+	VADDPD       Y8, Y2, Y10
+	VADDPD       Y9, Y3, Y11
+	VSUBPD       Y9, Y3, Y3
+	VSUBPD       Y2, Y8, Y2
+	VADDPD       Y6, Y4, Y8
+	VADDPD       Y7, Y5, Y9
+	VSUBPD       Y7, Y5, Y5
+	VSUBPD       Y4, Y6, Y4
+	VADDPD       Y10, Y0, Y6
+	VADDPD       Y11, Y1, Y7
+	VADDPD       Y8, Y6, Y6
+	VADDPD       Y9, Y7, Y7
+	VMOVUPD      Y6, (R11)
+	VMOVUPD      Y7, 64(R11)
+	VBROADCASTSD c3fd3c6ef372fe950<>+0(SB), Y6
+	VMULPD       Y6, Y10, Y6
+	VADDPD       Y6, Y0, Y6
+	VBROADCASTSD c3fe9e3779b97f4a8<>+0(SB), Y7
+	VMULPD       Y7, Y8, Y7
+	VSUBPD       Y7, Y6, Y6
+	VBROADCASTSD c3fe9e3779b97f4a8<>+0(SB), Y7
+	VMULPD       Y7, Y10, Y7
+	VSUBPD       Y7, Y0, Y0
+	VBROADCASTSD c3fd3c6ef372fe950<>+0(SB), Y7
+	VMULPD       Y7, Y8, Y7
+	VADDPD       Y7, Y0, Y0
+	VBROADCASTSD c3fee6f0e134454ff<>+0(SB), Y7
+	VMULPD       Y7, Y3, Y7
+	VBROADCASTSD c3fe2cf2304755a5e<>+0(SB), Y8
+	VMULPD       Y8, Y5, Y8
+	VADDPD       Y8, Y7, Y7
+	VBROADCASTSD c3fe2cf2304755a5e<>+0(SB), Y8
+	VMULPD       Y8, Y3, Y3
+	VBROADCASTSD c3fee6f0e134454ff<>+0(SB), Y8
+	VMULPD       Y8, Y5, Y5
+	VSUBPD       Y5, Y3, Y3
+	VBROADCASTSD c3fd3c6ef372fe950<>+0(SB), Y5
+	VMULPD       Y5, Y11, Y5
+	VADDPD       Y5, Y1, Y5
+	VBROADCASTSD c3fe9e3779b97f4a8<>+0(SB), Y8
+	VMULPD       Y8, Y9, Y8
+	VSUBPD       Y8, Y5, Y5
+	VBROADCASTSD c3fe9e3779b97f4a8<>+0(SB), Y8
+	VMULPD       Y8, Y11, Y8
+	VSUBPD       Y8, Y1, Y1
+	VBROADCASTSD c3fd3c6ef372fe950<>+0(SB), Y8
+	VMULPD       Y8, Y9, Y8
+	VADDPD       Y8, Y1, Y1
+	VBROADCASTSD c3fee6f0e134454ff<>+0(SB), Y8
+	VMULPD       Y8, Y2, Y8
+	VBROADCASTSD c3fe2cf2304755a5e<>+0(SB), Y9
+	VMULPD       Y9, Y4, Y9
+	VADDPD       Y9, Y8, Y8
+	VBROADCASTSD c3fe2cf2304755a5e<>+0(SB), Y9
+	VMULPD       Y9, Y2, Y2
+	VBROADCASTSD c3fee6f0e134454ff<>+0(SB), Y9
+	VMULPD       Y9, Y4, Y4
+	VSUBPD       Y4, Y2, Y2
+	VADDPD       Y7, Y6, Y4
+	VADDPD       Y8, Y5, Y9
+	VMOVUPD      Y4, (R11)(R9*1)
+	VMOVUPD      Y9, 64(R11)(R9*1)
+	VSUBPD       Y7, Y6, Y4
+	VSUBPD       Y8, Y5, Y5
+	VMOVUPD      Y4, (R12)(R9*2)
+	VMOVUPD      Y5, 64(R12)(R9*2)
+	VADDPD       Y3, Y0, Y4
+	VADDPD       Y2, Y1, Y5
+	VMOVUPD      Y4, (R11)(R9*2)
+	VMOVUPD      Y5, 64(R11)(R9*2)
+	VSUBPD       Y3, Y0, Y0
+	VSUBPD       Y2, Y1, Y1
+	VMOVUPD      Y0, (R12)(R9*1)
+	VMOVUPD      Y1, 64(R12)(R9*1)
+	ADDQ         SI, R11
+	LEAQ         (R11)(R9*2), R12
+	VMOVUPD      256(BX), Y0
+	VMOVUPD      320(BX), Y1
+	VMOVUPD      896(BX), Y2
+	VMOVUPD      960(BX), Y3
+	VMOVUPD      1536(BX), Y4
+	VMOVUPD      1600(BX), Y5
+	VMOVUPD      2176(BX), Y6
+	VMOVUPD      2240(BX), Y7
+	VMOVUPD      2816(BX), Y8
+	VMOVUPD      2880(BX), Y9
+	VADDPD       Y8, Y2, Y10
+	VADDPD       Y9, Y3, Y11
+	VSUBPD       Y9, Y3, Y3
+	VSUBPD       Y2, Y8, Y2
+	VADDPD       Y6, Y4, Y8
+	VADDPD       Y7, Y5, Y9
+	VSUBPD       Y7, Y5, Y5
+	VSUBPD       Y4, Y6, Y4
+	VADDPD       Y10, Y0, Y6
+	VADDPD       Y11, Y1, Y7
+	VADDPD       Y8, Y6, Y6
+	VADDPD       Y9, Y7, Y7
+	VMOVUPD      Y6, (R11)
+	VMOVUPD      Y7, 64(R11)
+	VBROADCASTSD c3fd3c6ef372fe950<>+0(SB), Y6
+	VMULPD       Y6, Y10, Y6
+	VADDPD       Y6, Y0, Y6
+	VBROADCASTSD c3fe9e3779b97f4a8<>+0(SB), Y7
+	VMULPD       Y7, Y8, Y7
+	VSUBPD       Y7, Y6, Y6
+	VBROADCASTSD c3fe9e3779b97f4a8<>+0(SB), Y7
+	VMULPD       Y7, Y10, Y7
+	VSUBPD       Y7, Y0, Y0
+	VBROADCASTSD c3fd3c6ef372fe950<>+0(SB), Y7
+	VMULPD       Y7, Y8, Y7
+	VADDPD       Y7, Y0, Y0
+	VBROADCASTSD c3fee6f0e134454ff<>+0(SB), Y7
+	VMULPD       Y7, Y3, Y7
+	VBROADCASTSD c3fe2cf2304755a5e<>+0(SB), Y8
+	VMULPD       Y8, Y5, Y8
+	VADDPD       Y8, Y7, Y7
+	VBROADCASTSD c3fe2cf2304755a5e<>+0(SB), Y8
+	VMULPD       Y8, Y3, Y3
+	VBROADCASTSD c3fee6f0e134454ff<>+0(SB), Y8
+	VMULPD       Y8, Y5, Y5
+	VSUBPD       Y5, Y3, Y3
+	VBROADCASTSD c3fd3c6ef372fe950<>+0(SB), Y5
+	VMULPD       Y5, Y11, Y5
+	VADDPD       Y5, Y1, Y5
+	VBROADCASTSD c3fe9e3779b97f4a8<>+0(SB), Y8
+	VMULPD       Y8, Y9, Y8
+	VSUBPD       Y8, Y5, Y5
+	VBROADCASTSD c3fe9e3779b97f4a8<>+0(SB), Y8
+	VMULPD       Y8, Y11, Y8
+	VSUBPD       Y8, Y1, Y1
+	VBROADCASTSD c3fd3c6ef372fe950<>+0(SB), Y8
+	VMULPD       Y8, Y9, Y8
+	VADDPD       Y8, Y1, Y1
+	VBROADCASTSD c3fee6f0e134454ff<>+0(SB), Y8
+	VMULPD       Y8, Y2, Y8
+	VBROADCASTSD c3fe2cf2304755a5e<>+0(SB), Y9
+	VMULPD       Y9, Y4, Y9
+	VADDPD       Y9, Y8, Y8
+	VBROADCASTSD c3fe2cf2304755a5e<>+0(SB), Y9
+	VMULPD       Y9, Y2, Y2
+	VBROADCASTSD c3fee6f0e134454ff<>+0(SB), Y9
+	VMULPD       Y9, Y4, Y4
+	VSUBPD       Y4, Y2, Y2
+	VADDPD       Y7, Y6, Y4
+	VADDPD       Y8, Y5, Y9
+	VMOVUPD      Y4, (R11)(R9*1)
+	VMOVUPD      Y9, 64(R11)(R9*1)
+	VSUBPD       Y7, Y6, Y4
+	VSUBPD       Y8, Y5, Y5
+	VMOVUPD      Y4, (R12)(R9*2)
+	VMOVUPD      Y5, 64(R12)(R9*2)
+	VADDPD       Y3, Y0, Y4
+	VADDPD       Y2, Y1, Y5
+	VMOVUPD      Y4, (R11)(R9*2)
+	VMOVUPD      Y5, 64(R11)(R9*2)
+	VSUBPD       Y3, Y0, Y0
+	VSUBPD       Y2, Y1, Y1
+	VMOVUPD      Y0, (R12)(R9*1)
+	VMOVUPD      Y1, 64(R12)(R9*1)
+	ADDQ         SI, R11
+	LEAQ         (R11)(R9*2), R12
+	VMOVUPD      384(BX), Y0
+	VMOVUPD      448(BX), Y1
+	VMOVUPD      1024(BX), Y2
+	VMOVUPD      1088(BX), Y3
+	VMOVUPD      1664(BX), Y4
+	VMOVUPD      1728(BX), Y5
+	VMOVUPD      2304(BX), Y6
+	VMOVUPD      2368(BX), Y7
+	VMOVUPD      2944(BX), Y8
+	VMOVUPD      3008(BX), Y9
+	VADDPD       Y8, Y2, Y10
+	VADDPD       Y9, Y3, Y11
+	VSUBPD       Y9, Y3, Y3
+	VSUBPD       Y2, Y8, Y2
+	VADDPD       Y6, Y4, Y8
+	VADDPD       Y7, Y5, Y9
+	VSUBPD       Y7, Y5, Y5
+	VSUBPD       Y4, Y6, Y4
+	VADDPD       Y10, Y0, Y6
+	VADDPD       Y11, Y1, Y7
+	VADDPD       Y8, Y6, Y6
+	VADDPD       Y9, Y7, Y7
+	VMOVUPD      Y6, (R11)
+	VMOVUPD      Y7, 64(R11)
+	VBROADCASTSD c3fd3c6ef372fe950<>+0(SB), Y6
+	VMULPD       Y6, Y10, Y6
+	VADDPD       Y6, Y0, Y6
+	VBROADCASTSD c3fe9e3779b97f4a8<>+0(SB), Y7
+	VMULPD       Y7, Y8, Y7
+	VSUBPD       Y7, Y6, Y6
+	VBROADCASTSD c3fe9e3779b97f4a8<>+0(SB), Y7
+	VMULPD       Y7, Y10, Y7
+	VSUBPD       Y7, Y0, Y0
+	VBROADCASTSD c3fd3c6ef372fe950<>+0(SB), Y7
+	VMULPD       Y7, Y8, Y7
+	VADDPD       Y7, Y0, Y0
+	VBROADCASTSD c3fee6f0e134454ff<>+0(SB), Y7
+	VMULPD       Y7, Y3, Y7
+	VBROADCASTSD c3fe2cf2304755a5e<>+0(SB), Y8
+	VMULPD       Y8, Y5, Y8
+	VADDPD       Y8, Y7, Y7
+	VBROADCASTSD c3fe2cf2304755a5e<>+0(SB), Y8
+	VMULPD       Y8, Y3, Y3
+	VBROADCASTSD c3fee6f0e134454ff<>+0(SB), Y8
+	VMULPD       Y8, Y5, Y5
+	VSUBPD       Y5, Y3, Y3
+	VBROADCASTSD c3fd3c6ef372fe950<>+0(SB), Y5
+	VMULPD       Y5, Y11, Y5
+	VADDPD       Y5, Y1, Y5
+	VBROADCASTSD c3fe9e3779b97f4a8<>+0(SB), Y8
+	VMULPD       Y8, Y9, Y8
+	VSUBPD       Y8, Y5, Y5
+	VBROADCASTSD c3fe9e3779b97f4a8<>+0(SB), Y8
+	VMULPD       Y8, Y11, Y8
+	VSUBPD       Y8, Y1, Y1
+	VBROADCASTSD c3fd3c6ef372fe950<>+0(SB), Y8
+	VMULPD       Y8, Y9, Y8
+	VADDPD       Y8, Y1, Y1
+	VBROADCASTSD c3fee6f0e134454ff<>+0(SB), Y8
+	VMULPD       Y8, Y2, Y8
+	VBROADCASTSD c3fe2cf2304755a5e<>+0(SB), Y9
+	VMULPD       Y9, Y4, Y9
+	VADDPD       Y9, Y8, Y8
+	VBROADCASTSD c3fe2cf2304755a5e<>+0(SB), Y9
+	VMULPD       Y9, Y2, Y2
+	VBROADCASTSD c3fee6f0e134454ff<>+0(SB), Y9
+	VMULPD       Y9, Y4, Y4
+	VSUBPD       Y4, Y2, Y2
+	VADDPD       Y7, Y6, Y4
+	VADDPD       Y8, Y5, Y9
+	VMOVUPD      Y4, (R11)(R9*1)
+	VMOVUPD      Y9, 64(R11)(R9*1)
+	VSUBPD       Y7, Y6, Y4
+	VSUBPD       Y8, Y5, Y5
+	VMOVUPD      Y4, (R12)(R9*2)
+	VMOVUPD      Y5, 64(R12)(R9*2)
+	VADDPD       Y3, Y0, Y4
+	VADDPD       Y2, Y1, Y5
+	VMOVUPD      Y4, (R11)(R9*2)
+	VMOVUPD      Y5, 64(R11)(R9*2)
+	VSUBPD       Y3, Y0, Y0
+	VSUBPD       Y2, Y1, Y1
+	VMOVUPD      Y0, (R12)(R9*1)
+	VMOVUPD      Y1, 64(R12)(R9*1)
+	ADDQ         SI, R11
+	LEAQ         (R11)(R9*2), R12
+	VMOVUPD      512(BX), Y0
+	VMOVUPD      576(BX), Y1
+	VMOVUPD      1152(BX), Y2
+	VMOVUPD      1216(BX), Y3
+	VMOVUPD      1792(BX), Y4
+	VMOVUPD      1856(BX), Y5
+	VMOVUPD      2432(BX), Y6
+	VMOVUPD      2496(BX), Y7
+	VMOVUPD      3072(BX), Y8
+	VMOVUPD      3136(BX), Y9
+	VADDPD       Y8, Y2, Y10
+	VADDPD       Y9, Y3, Y11
+	VSUBPD       Y9, Y3, Y3
+	VSUBPD       Y2, Y8, Y2
+	VADDPD       Y6, Y4, Y8
+	VADDPD       Y7, Y5, Y9
+	VSUBPD       Y7, Y5, Y5
+	VSUBPD       Y4, Y6, Y4
+	VADDPD       Y10, Y0, Y6
+	VADDPD       Y11, Y1, Y7
+	VADDPD       Y8, Y6, Y6
+	VADDPD       Y9, Y7, Y7
+	VMOVUPD      Y6, (R11)
+	VMOVUPD      Y7, 64(R11)
+	VBROADCASTSD c3fd3c6ef372fe950<>+0(SB), Y6
+	VMULPD       Y6, Y10, Y6
+	VADDPD       Y6, Y0, Y6
+	VBROADCASTSD c3fe9e3779b97f4a8<>+0(SB), Y7
+	VMULPD       Y7, Y8, Y7
+	VSUBPD       Y7, Y6, Y6
+	VBROADCASTSD c3fe9e3779b97f4a8<>+0(SB), Y7
+	VMULPD       Y7, Y10, Y7
+	VSUBPD       Y7, Y0, Y0
+	VBROADCASTSD c3fd3c6ef372fe950<>+0(SB), Y7
+	VMULPD       Y7, Y8, Y7
+	VADDPD       Y7, Y0, Y0
+	VBROADCASTSD c3fee6f0e134454ff<>+0(SB), Y7
+	VMULPD       Y7, Y3, Y7
+	VBROADCASTSD c3fe2cf2304755a5e<>+0(SB), Y8
+	VMULPD       Y8, Y5, Y8
+	VADDPD       Y8, Y7, Y7
+	VBROADCASTSD c3fe2cf2304755a5e<>+0(SB), Y8
+	VMULPD       Y8, Y3, Y3
+	VBROADCASTSD c3fee6f0e134454ff<>+0(SB), Y8
+	VMULPD       Y8, Y5, Y5
+	VSUBPD       Y5, Y3, Y3
+	VBROADCASTSD c3fd3c6ef372fe950<>+0(SB), Y5
+	VMULPD       Y5, Y11, Y5
+	VADDPD       Y5, Y1, Y5
+	VBROADCASTSD c3fe9e3779b97f4a8<>+0(SB), Y8
+	VMULPD       Y8, Y9, Y8
+	VSUBPD       Y8, Y5, Y5
+	VBROADCASTSD c3fe9e3779b97f4a8<>+0(SB), Y8
+	VMULPD       Y8, Y11, Y8
+	VSUBPD       Y8, Y1, Y1
+	VBROADCASTSD c3fd3c6ef372fe950<>+0(SB), Y8
+	VMULPD       Y8, Y9, Y8
+	VADDPD       Y8, Y1, Y1
+	VBROADCASTSD c3fee6f0e134454ff<>+0(SB), Y8
+	VMULPD       Y8, Y2, Y8
+	VBROADCASTSD c3fe2cf2304755a5e<>+0(SB), Y9
+	VMULPD       Y9, Y4, Y9
+	VADDPD       Y9, Y8, Y8
+	VBROADCASTSD c3fe2cf2304755a5e<>+0(SB), Y9
+	VMULPD       Y9, Y2, Y2
+	VBROADCASTSD c3fee6f0e134454ff<>+0(SB), Y9
+	VMULPD       Y9, Y4, Y4
+	VSUBPD       Y4, Y2, Y2
+	VADDPD       Y7, Y6, Y4
+	VADDPD       Y8, Y5, Y9
+	VMOVUPD      Y4, (R11)(R9*1)
+	VMOVUPD      Y9, 64(R11)(R9*1)
+	VSUBPD       Y7, Y6, Y4
+	VSUBPD       Y8, Y5, Y5
+	VMOVUPD      Y4, (R12)(R9*2)
+	VMOVUPD      Y5, 64(R12)(R9*2)
+	VADDPD       Y3, Y0, Y4
+	VADDPD       Y2, Y1, Y5
+	VMOVUPD      Y4, (R11)(R9*2)
+	VMOVUPD      Y5, 64(R11)(R9*2)
+	VSUBPD       Y3, Y0, Y0
+	VSUBPD       Y2, Y1, Y1
+	VMOVUPD      Y0, (R12)(R9*1)
+	VMOVUPD      Y1, 64(R12)(R9*1)
+	ADDQ         $0x20, CX
+	ADDQ         $0x20, AX
+	SUBQ         $0x40, R10
+	TESTQ        $0x00000040, R10
+	JNZ          lastPair55AVX2_k
+	ADDQ         $0x40, CX
+	ADDQ         $0x40, AX
+	TESTQ        R10, R10
+	JNZ          lastPair55AVX2_k
+	VZEROUPPER
+	RET
+
 // func twistAVX2(y *float64, x *float64, near *float64, far *float64, stride int, groups int)
 // Requires: AVX
 TEXT ·twistAVX2(SB), NOSPLIT, $0-48
@@ -1419,9 +10008,9 @@ twistAVX2_g:
 	VZEROUPPER
 	RET
 
-// func loadPair64AVX2(dst *float64, a *float64, b *float64, row *float64, lane *float64, meanA float64, meanB float64, stride int, rows int)
+// func loadPair64AVX2(dst *float64, a *float64, b *float64, row *float64, lane *float64, meanA float64, meanB float64, stride int, rows int, jump int, groups int)
 // Requires: AVX
-TEXT ·loadPair64AVX2(SB), NOSPLIT, $0-72
+TEXT ·loadPair64AVX2(SB), NOSPLIT, $0-88
 	MOVQ         dst+0(FP), AX
 	MOVQ         a+8(FP), CX
 	MOVQ         b+16(FP), DX
@@ -1431,12 +10020,22 @@ TEXT ·loadPair64AVX2(SB), NOSPLIT, $0-72
 	VBROADCASTSD meanB+48(FP), Y1
 	MOVQ         stride+56(FP), DI
 	MOVQ         rows+64(FP), R8
+	MOVQ         jump+72(FP), R9
+	MOVQ         groups+80(FP), R10
 	SHLQ         $0x03, DI
+	MOVQ         R9, R11
+	SUBQ         R8, R11
+	MOVQ         R11, R9
+	IMULQ        DI, R9
+	SHLQ         $0x04, R11
 	VBROADCASTSD c3fe0000000000000<>+0(SB), Y2
 	VMOVUPD      (SI), Y3
 	VMOVUPD      64(SI), Y4
 	VMOVUPD      32(SI), Y5
 	VMOVUPD      96(SI), Y6
+
+loadPair64AVX2_g:
+	MOVQ R8, SI
 
 loadPair64AVX2_r:
 	VBROADCASTSD (BX), Y7
@@ -1469,14 +10068,19 @@ loadPair64AVX2_r:
 	ADDQ         DI, CX
 	ADDQ         DI, DX
 	ADDQ         $0x10, BX
-	DECQ         R8
+	DECQ         SI
 	JNZ          loadPair64AVX2_r
+	ADDQ         R9, CX
+	ADDQ         R9, DX
+	ADDQ         R11, BX
+	DECQ         R10
+	JNZ          loadPair64AVX2_g
 	VZEROUPPER
 	RET
 
-// func loadPair32AVX2(dst *float64, a *float32, b *float32, row *float64, lane *float64, meanA float64, meanB float64, stride int, rows int)
+// func loadPair32AVX2(dst *float64, a *float32, b *float32, row *float64, lane *float64, meanA float64, meanB float64, stride int, rows int, jump int, groups int)
 // Requires: AVX
-TEXT ·loadPair32AVX2(SB), NOSPLIT, $0-72
+TEXT ·loadPair32AVX2(SB), NOSPLIT, $0-88
 	MOVQ         dst+0(FP), AX
 	MOVQ         a+8(FP), CX
 	MOVQ         b+16(FP), DX
@@ -1486,12 +10090,22 @@ TEXT ·loadPair32AVX2(SB), NOSPLIT, $0-72
 	VBROADCASTSD meanB+48(FP), Y1
 	MOVQ         stride+56(FP), DI
 	MOVQ         rows+64(FP), R8
+	MOVQ         jump+72(FP), R9
+	MOVQ         groups+80(FP), R10
 	SHLQ         $0x02, DI
+	MOVQ         R9, R11
+	SUBQ         R8, R11
+	MOVQ         R11, R9
+	IMULQ        DI, R9
+	SHLQ         $0x04, R11
 	VBROADCASTSD c3fe0000000000000<>+0(SB), Y2
 	VMOVUPD      (SI), Y3
 	VMOVUPD      64(SI), Y4
 	VMOVUPD      32(SI), Y5
 	VMOVUPD      96(SI), Y6
+
+loadPair32AVX2_g:
+	MOVQ R8, SI
 
 loadPair32AVX2_r:
 	VBROADCASTSD (BX), Y7
@@ -1524,19 +10138,31 @@ loadPair32AVX2_r:
 	ADDQ         DI, CX
 	ADDQ         DI, DX
 	ADDQ         $0x10, BX
-	DECQ         R8
+	DECQ         SI
 	JNZ          loadPair32AVX2_r
+	ADDQ         R9, CX
+	ADDQ         R9, DX
+	ADDQ         R11, BX
+	DECQ         R10
+	JNZ          loadPair32AVX2_g
 	VZEROUPPER
 	RET
 
-// func loadComplexAVX2(dst *float64, src *float64, stride int, rows int)
+// func loadComplexAVX2(dst *float64, src *float64, stride int, rows int, jump int, groups int)
 // Requires: AVX, AVX2
-TEXT ·loadComplexAVX2(SB), NOSPLIT, $0-32
-	MOVQ dst+0(FP), AX
-	MOVQ src+8(FP), CX
-	MOVQ stride+16(FP), DX
-	MOVQ rows+24(FP), BX
-	SHLQ $0x04, DX
+TEXT ·loadComplexAVX2(SB), NOSPLIT, $0-48
+	MOVQ  dst+0(FP), AX
+	MOVQ  src+8(FP), CX
+	MOVQ  stride+16(FP), DX
+	MOVQ  rows+24(FP), BX
+	MOVQ  jump+32(FP), SI
+	MOVQ  groups+40(FP), DI
+	SHLQ  $0x04, DX
+	SUBQ  BX, SI
+	IMULQ DX, SI
+
+loadComplexAVX2_g:
+	MOVQ BX, R8
 
 loadComplexAVX2_r:
 	VMOVUPD   (CX), Y0
@@ -1557,8 +10183,11 @@ loadComplexAVX2_r:
 	VMOVUPD   Y0, 96(AX)
 	ADDQ      $0x00000080, AX
 	ADDQ      DX, CX
-	DECQ      BX
+	DECQ      R8
 	JNZ       loadComplexAVX2_r
+	ADDQ      SI, CX
+	DECQ      DI
+	JNZ       loadComplexAVX2_g
 	VZEROUPPER
 	RET
 
@@ -2303,6 +10932,7809 @@ last5AVX512_k:
 	VZEROUPPER
 	RET
 
+// func pair44AVX512(y *float64, x *float64, tw *float64, tmp *float64, q int, s int)
+// Requires: AVX, AVX512F
+TEXT ·pair44AVX512(SB), NOSPLIT, $0-48
+	MOVQ   y+0(FP), AX
+	MOVQ   x+8(FP), CX
+	MOVQ   tw+16(FP), DX
+	MOVQ   tmp+24(FP), BX
+	MOVQ   s+40(FP), SI
+	SHLQ   $0x07, SI
+	MOVQ   q+32(FP), R8
+	MOVQ   R8, DI
+	IMULQ  SI, DI
+	IMUL3Q $0x00000004, DI, R9
+	IMUL3Q $0x00000004, SI, R10
+
+pair44AVX512_j:
+	MOVQ SI, R11
+
+pair44AVX512_k:
+	MOVQ         CX, R12
+	LEAQ         (R12)(R9*2), R13
+	VMOVUPD      (R12), Z0
+	VMOVUPD      64(R12), Z1
+	VMOVUPD      (R12)(R9*1), Z2
+	VMOVUPD      64(R12)(R9*1), Z3
+	VMOVUPD      (R12)(R9*2), Z4
+	VMOVUPD      64(R12)(R9*2), Z5
+	VMOVUPD      (R13)(R9*1), Z6
+	VMOVUPD      64(R13)(R9*1), Z7
+	VADDPD       Z4, Z0, Z8
+	VADDPD       Z5, Z1, Z9
+	VSUBPD       Z4, Z0, Z0
+	VSUBPD       Z5, Z1, Z1
+	VADDPD       Z6, Z2, Z4
+	VADDPD       Z7, Z3, Z5
+	VSUBPD       Z7, Z3, Z3
+	VSUBPD       Z2, Z6, Z2
+	VADDPD       Z4, Z8, Z6
+	VADDPD       Z5, Z9, Z7
+	VMOVUPD      Z6, (BX)
+	VMOVUPD      Z7, 64(BX)
+	VADDPD       Z3, Z0, Z6
+	VADDPD       Z2, Z1, Z7
+	VBROADCASTSD (DX), Z10
+	VBROADCASTSD 8(DX), Z11
+	VMULPD       Z10, Z6, Z12
+	VMULPD       Z11, Z7, Z13
+	VSUBPD       Z13, Z12, Z12
+	VMULPD       Z11, Z6, Z6
+	VMULPD       Z10, Z7, Z7
+	VADDPD       Z7, Z6, Z6
+	VMOVUPD      Z12, 128(BX)
+	VMOVUPD      Z6, 192(BX)
+	VSUBPD       Z4, Z8, Z4
+	VSUBPD       Z5, Z9, Z5
+	VBROADCASTSD 16(DX), Z6
+	VBROADCASTSD 24(DX), Z7
+	VMULPD       Z6, Z4, Z8
+	VMULPD       Z7, Z5, Z9
+	VSUBPD       Z9, Z8, Z8
+	VMULPD       Z7, Z4, Z4
+	VMULPD       Z6, Z5, Z5
+	VADDPD       Z5, Z4, Z4
+	VMOVUPD      Z8, 256(BX)
+	VMOVUPD      Z4, 320(BX)
+	VSUBPD       Z3, Z0, Z0
+	VSUBPD       Z2, Z1, Z1
+	VBROADCASTSD 32(DX), Z2
+	VBROADCASTSD 40(DX), Z3
+	VMULPD       Z2, Z0, Z4
+	VMULPD       Z3, Z1, Z5
+	VSUBPD       Z5, Z4, Z4
+	VMULPD       Z3, Z0, Z0
+	VMULPD       Z2, Z1, Z1
+	VADDPD       Z1, Z0, Z0
+	VMOVUPD      Z4, 384(BX)
+	VMOVUPD      Z0, 448(BX)
+	ADDQ         DI, R12
+	LEAQ         (R12)(R9*2), R13
+	VMOVUPD      (R12), Z0
+	VMOVUPD      64(R12), Z1
+	VMOVUPD      (R12)(R9*1), Z2
+	VMOVUPD      64(R12)(R9*1), Z3
+	VMOVUPD      (R12)(R9*2), Z4
+	VMOVUPD      64(R12)(R9*2), Z5
+	VMOVUPD      (R13)(R9*1), Z6
+	VMOVUPD      64(R13)(R9*1), Z7
+	VADDPD       Z4, Z0, Z8
+	VADDPD       Z5, Z1, Z9
+	VSUBPD       Z4, Z0, Z0
+	VSUBPD       Z5, Z1, Z1
+	VADDPD       Z6, Z2, Z4
+	VADDPD       Z7, Z3, Z5
+	VSUBPD       Z7, Z3, Z3
+	VSUBPD       Z2, Z6, Z2
+	VADDPD       Z4, Z8, Z6
+	VADDPD       Z5, Z9, Z7
+	VMOVUPD      Z6, 512(BX)
+	VMOVUPD      Z7, 576(BX)
+	VADDPD       Z3, Z0, Z6
+	VADDPD       Z2, Z1, Z7
+	VBROADCASTSD 48(DX), Z10
+	VBROADCASTSD 56(DX), Z11
+	VMULPD       Z10, Z6, Z12
+	VMULPD       Z11, Z7, Z13
+	VSUBPD       Z13, Z12, Z12
+	VMULPD       Z11, Z6, Z6
+	VMULPD       Z10, Z7, Z7
+	VADDPD       Z7, Z6, Z6
+	VMOVUPD      Z12, 640(BX)
+	VMOVUPD      Z6, 704(BX)
+	VSUBPD       Z4, Z8, Z4
+	VSUBPD       Z5, Z9, Z5
+	VBROADCASTSD 64(DX), Z6
+	VBROADCASTSD 72(DX), Z7
+	VMULPD       Z6, Z4, Z8
+	VMULPD       Z7, Z5, Z9
+	VSUBPD       Z9, Z8, Z8
+	VMULPD       Z7, Z4, Z4
+	VMULPD       Z6, Z5, Z5
+	VADDPD       Z5, Z4, Z4
+	VMOVUPD      Z8, 768(BX)
+	VMOVUPD      Z4, 832(BX)
+	VSUBPD       Z3, Z0, Z0
+	VSUBPD       Z2, Z1, Z1
+	VBROADCASTSD 80(DX), Z2
+	VBROADCASTSD 88(DX), Z3
+	VMULPD       Z2, Z0, Z4
+	VMULPD       Z3, Z1, Z5
+	VSUBPD       Z5, Z4, Z4
+	VMULPD       Z3, Z0, Z0
+	VMULPD       Z2, Z1, Z1
+	VADDPD       Z1, Z0, Z0
+	VMOVUPD      Z4, 896(BX)
+	VMOVUPD      Z0, 960(BX)
+	ADDQ         DI, R12
+	LEAQ         (R12)(R9*2), R13
+	VMOVUPD      (R12), Z0
+	VMOVUPD      64(R12), Z1
+	VMOVUPD      (R12)(R9*1), Z2
+	VMOVUPD      64(R12)(R9*1), Z3
+	VMOVUPD      (R12)(R9*2), Z4
+	VMOVUPD      64(R12)(R9*2), Z5
+	VMOVUPD      (R13)(R9*1), Z6
+	VMOVUPD      64(R13)(R9*1), Z7
+	VADDPD       Z4, Z0, Z8
+	VADDPD       Z5, Z1, Z9
+	VSUBPD       Z4, Z0, Z0
+	VSUBPD       Z5, Z1, Z1
+	VADDPD       Z6, Z2, Z4
+	VADDPD       Z7, Z3, Z5
+	VSUBPD       Z7, Z3, Z3
+	VSUBPD       Z2, Z6, Z2
+	VADDPD       Z4, Z8, Z6
+	VADDPD       Z5, Z9, Z7
+	VMOVUPD      Z6, 1024(BX)
+	VMOVUPD      Z7, 1088(BX)
+	VADDPD       Z3, Z0, Z6
+	VADDPD       Z2, Z1, Z7
+	VBROADCASTSD 96(DX), Z10
+	VBROADCASTSD 104(DX), Z11
+	VMULPD       Z10, Z6, Z12
+	VMULPD       Z11, Z7, Z13
+	VSUBPD       Z13, Z12, Z12
+	VMULPD       Z11, Z6, Z6
+	VMULPD       Z10, Z7, Z7
+	VADDPD       Z7, Z6, Z6
+	VMOVUPD      Z12, 1152(BX)
+	VMOVUPD      Z6, 1216(BX)
+	VSUBPD       Z4, Z8, Z4
+	VSUBPD       Z5, Z9, Z5
+	VBROADCASTSD 112(DX), Z6
+	VBROADCASTSD 120(DX), Z7
+	VMULPD       Z6, Z4, Z8
+	VMULPD       Z7, Z5, Z9
+	VSUBPD       Z9, Z8, Z8
+	VMULPD       Z7, Z4, Z4
+	VMULPD       Z6, Z5, Z5
+	VADDPD       Z5, Z4, Z4
+	VMOVUPD      Z8, 1280(BX)
+	VMOVUPD      Z4, 1344(BX)
+	VSUBPD       Z3, Z0, Z0
+	VSUBPD       Z2, Z1, Z1
+	VBROADCASTSD 128(DX), Z2
+	VBROADCASTSD 136(DX), Z3
+	VMULPD       Z2, Z0, Z4
+	VMULPD       Z3, Z1, Z5
+	VSUBPD       Z5, Z4, Z4
+	VMULPD       Z3, Z0, Z0
+	VMULPD       Z2, Z1, Z1
+	VADDPD       Z1, Z0, Z0
+	VMOVUPD      Z4, 1408(BX)
+	VMOVUPD      Z0, 1472(BX)
+	ADDQ         DI, R12
+	LEAQ         (R12)(R9*2), R13
+	VMOVUPD      (R12), Z0
+	VMOVUPD      64(R12), Z1
+	VMOVUPD      (R12)(R9*1), Z2
+	VMOVUPD      64(R12)(R9*1), Z3
+	VMOVUPD      (R12)(R9*2), Z4
+	VMOVUPD      64(R12)(R9*2), Z5
+	VMOVUPD      (R13)(R9*1), Z6
+	VMOVUPD      64(R13)(R9*1), Z7
+	VADDPD       Z4, Z0, Z8
+	VADDPD       Z5, Z1, Z9
+	VSUBPD       Z4, Z0, Z0
+	VSUBPD       Z5, Z1, Z1
+	VADDPD       Z6, Z2, Z4
+	VADDPD       Z7, Z3, Z5
+	VSUBPD       Z7, Z3, Z3
+	VSUBPD       Z2, Z6, Z2
+	VADDPD       Z4, Z8, Z6
+	VADDPD       Z5, Z9, Z7
+	VMOVUPD      Z6, 1536(BX)
+	VMOVUPD      Z7, 1600(BX)
+	VADDPD       Z3, Z0, Z6
+	VADDPD       Z2, Z1, Z7
+	VBROADCASTSD 144(DX), Z10
+	VBROADCASTSD 152(DX), Z11
+	VMULPD       Z10, Z6, Z12
+	VMULPD       Z11, Z7, Z13
+	VSUBPD       Z13, Z12, Z12
+	VMULPD       Z11, Z6, Z6
+	VMULPD       Z10, Z7, Z7
+	VADDPD       Z7, Z6, Z6
+	VMOVUPD      Z12, 1664(BX)
+	VMOVUPD      Z6, 1728(BX)
+	VSUBPD       Z4, Z8, Z4
+	VSUBPD       Z5, Z9, Z5
+	VBROADCASTSD 160(DX), Z6
+	VBROADCASTSD 168(DX), Z7
+	VMULPD       Z6, Z4, Z8
+	VMULPD       Z7, Z5, Z9
+	VSUBPD       Z9, Z8, Z8
+	VMULPD       Z7, Z4, Z4
+	VMULPD       Z6, Z5, Z5
+	VADDPD       Z5, Z4, Z4
+	VMOVUPD      Z8, 1792(BX)
+	VMOVUPD      Z4, 1856(BX)
+	VSUBPD       Z3, Z0, Z0
+	VSUBPD       Z2, Z1, Z1
+	VBROADCASTSD 176(DX), Z2
+	VBROADCASTSD 184(DX), Z3
+	VMULPD       Z2, Z0, Z4
+	VMULPD       Z3, Z1, Z5
+	VSUBPD       Z5, Z4, Z4
+	VMULPD       Z3, Z0, Z0
+	VMULPD       Z2, Z1, Z1
+	VADDPD       Z1, Z0, Z0
+	VMOVUPD      Z4, 1920(BX)
+	VMOVUPD      Z0, 1984(BX)
+	MOVQ         AX, R12
+	LEAQ         (R12)(R10*2), R13
+	VMOVUPD      (BX), Z0
+	VMOVUPD      64(BX), Z1
+	VMOVUPD      512(BX), Z2
+	VMOVUPD      576(BX), Z3
+	VMOVUPD      1024(BX), Z4
+	VMOVUPD      1088(BX), Z5
+	VMOVUPD      1536(BX), Z6
+	VMOVUPD      1600(BX), Z7
+	VADDPD       Z4, Z0, Z8
+	VADDPD       Z5, Z1, Z9
+	VSUBPD       Z4, Z0, Z0
+	VSUBPD       Z5, Z1, Z1
+	VADDPD       Z6, Z2, Z4
+	VADDPD       Z7, Z3, Z5
+	VSUBPD       Z7, Z3, Z3
+	VSUBPD       Z2, Z6, Z2
+	VADDPD       Z4, Z8, Z6
+	VADDPD       Z5, Z9, Z7
+	VMOVUPD      Z6, (R12)
+	VMOVUPD      Z7, 64(R12)
+	VADDPD       Z3, Z0, Z6
+	VADDPD       Z2, Z1, Z7
+	VBROADCASTSD 192(DX), Z10
+	VBROADCASTSD 200(DX), Z11
+	VMULPD       Z10, Z6, Z12
+	VMULPD       Z11, Z7, Z13
+	VSUBPD       Z13, Z12, Z12
+	VMULPD       Z11, Z6, Z6
+	VMULPD       Z10, Z7, Z7
+	VADDPD       Z7, Z6, Z6
+	VMOVUPD      Z12, (R12)(R10*1)
+	VMOVUPD      Z6, 64(R12)(R10*1)
+	VSUBPD       Z4, Z8, Z4
+	VSUBPD       Z5, Z9, Z5
+	VBROADCASTSD 208(DX), Z6
+	VBROADCASTSD 216(DX), Z7
+	VMULPD       Z6, Z4, Z8
+	VMULPD       Z7, Z5, Z9
+	VSUBPD       Z9, Z8, Z8
+	VMULPD       Z7, Z4, Z4
+	VMULPD       Z6, Z5, Z5
+	VADDPD       Z5, Z4, Z4
+	VMOVUPD      Z8, (R12)(R10*2)
+	VMOVUPD      Z4, 64(R12)(R10*2)
+	VSUBPD       Z3, Z0, Z0
+	VSUBPD       Z2, Z1, Z1
+	VBROADCASTSD 224(DX), Z2
+	VBROADCASTSD 232(DX), Z3
+	VMULPD       Z2, Z0, Z4
+	VMULPD       Z3, Z1, Z5
+	VSUBPD       Z5, Z4, Z4
+	VMULPD       Z3, Z0, Z0
+	VMULPD       Z2, Z1, Z1
+	VADDPD       Z1, Z0, Z0
+	VMOVUPD      Z4, (R13)(R10*1)
+	VMOVUPD      Z0, 64(R13)(R10*1)
+	ADDQ         SI, R12
+	LEAQ         (R12)(R10*2), R13
+	VMOVUPD      128(BX), Z0
+	VMOVUPD      192(BX), Z1
+	VMOVUPD      640(BX), Z2
+	VMOVUPD      704(BX), Z3
+	VMOVUPD      1152(BX), Z4
+	VMOVUPD      1216(BX), Z5
+	VMOVUPD      1664(BX), Z6
+	VMOVUPD      1728(BX), Z7
+	VADDPD       Z4, Z0, Z8
+	VADDPD       Z5, Z1, Z9
+	VSUBPD       Z4, Z0, Z0
+	VSUBPD       Z5, Z1, Z1
+	VADDPD       Z6, Z2, Z4
+	VADDPD       Z7, Z3, Z5
+	VSUBPD       Z7, Z3, Z3
+	VSUBPD       Z2, Z6, Z2
+	VADDPD       Z4, Z8, Z6
+	VADDPD       Z5, Z9, Z7
+	VMOVUPD      Z6, (R12)
+	VMOVUPD      Z7, 64(R12)
+	VADDPD       Z3, Z0, Z6
+	VADDPD       Z2, Z1, Z7
+	VBROADCASTSD 192(DX), Z10
+	VBROADCASTSD 200(DX), Z11
+	VMULPD       Z10, Z6, Z12
+	VMULPD       Z11, Z7, Z13
+	VSUBPD       Z13, Z12, Z12
+	VMULPD       Z11, Z6, Z6
+	VMULPD       Z10, Z7, Z7
+	VADDPD       Z7, Z6, Z6
+	VMOVUPD      Z12, (R12)(R10*1)
+	VMOVUPD      Z6, 64(R12)(R10*1)
+	VSUBPD       Z4, Z8, Z4
+	VSUBPD       Z5, Z9, Z5
+	VBROADCASTSD 208(DX), Z6
+	VBROADCASTSD 216(DX), Z7
+	VMULPD       Z6, Z4, Z8
+	VMULPD       Z7, Z5, Z9
+	VSUBPD       Z9, Z8, Z8
+	VMULPD       Z7, Z4, Z4
+	VMULPD       Z6, Z5, Z5
+	VADDPD       Z5, Z4, Z4
+	VMOVUPD      Z8, (R12)(R10*2)
+	VMOVUPD      Z4, 64(R12)(R10*2)
+	VSUBPD       Z3, Z0, Z0
+	VSUBPD       Z2, Z1, Z1
+	VBROADCASTSD 224(DX), Z2
+	VBROADCASTSD 232(DX), Z3
+	VMULPD       Z2, Z0, Z4
+	VMULPD       Z3, Z1, Z5
+	VSUBPD       Z5, Z4, Z4
+	VMULPD       Z3, Z0, Z0
+	VMULPD       Z2, Z1, Z1
+	VADDPD       Z1, Z0, Z0
+	VMOVUPD      Z4, (R13)(R10*1)
+	VMOVUPD      Z0, 64(R13)(R10*1)
+	ADDQ         SI, R12
+	LEAQ         (R12)(R10*2), R13
+	VMOVUPD      256(BX), Z0
+	VMOVUPD      320(BX), Z1
+	VMOVUPD      768(BX), Z2
+	VMOVUPD      832(BX), Z3
+	VMOVUPD      1280(BX), Z4
+	VMOVUPD      1344(BX), Z5
+	VMOVUPD      1792(BX), Z6
+	VMOVUPD      1856(BX), Z7
+	VADDPD       Z4, Z0, Z8
+	VADDPD       Z5, Z1, Z9
+	VSUBPD       Z4, Z0, Z0
+	VSUBPD       Z5, Z1, Z1
+	VADDPD       Z6, Z2, Z4
+	VADDPD       Z7, Z3, Z5
+	VSUBPD       Z7, Z3, Z3
+	VSUBPD       Z2, Z6, Z2
+	VADDPD       Z4, Z8, Z6
+	VADDPD       Z5, Z9, Z7
+	VMOVUPD      Z6, (R12)
+	VMOVUPD      Z7, 64(R12)
+	VADDPD       Z3, Z0, Z6
+	VADDPD       Z2, Z1, Z7
+	VBROADCASTSD 192(DX), Z10
+	VBROADCASTSD 200(DX), Z11
+	VMULPD       Z10, Z6, Z12
+	VMULPD       Z11, Z7, Z13
+	VSUBPD       Z13, Z12, Z12
+	VMULPD       Z11, Z6, Z6
+	VMULPD       Z10, Z7, Z7
+	VADDPD       Z7, Z6, Z6
+	VMOVUPD      Z12, (R12)(R10*1)
+	VMOVUPD      Z6, 64(R12)(R10*1)
+	VSUBPD       Z4, Z8, Z4
+	VSUBPD       Z5, Z9, Z5
+	VBROADCASTSD 208(DX), Z6
+	VBROADCASTSD 216(DX), Z7
+	VMULPD       Z6, Z4, Z8
+	VMULPD       Z7, Z5, Z9
+	VSUBPD       Z9, Z8, Z8
+	VMULPD       Z7, Z4, Z4
+	VMULPD       Z6, Z5, Z5
+	VADDPD       Z5, Z4, Z4
+	VMOVUPD      Z8, (R12)(R10*2)
+	VMOVUPD      Z4, 64(R12)(R10*2)
+	VSUBPD       Z3, Z0, Z0
+	VSUBPD       Z2, Z1, Z1
+	VBROADCASTSD 224(DX), Z2
+	VBROADCASTSD 232(DX), Z3
+	VMULPD       Z2, Z0, Z4
+	VMULPD       Z3, Z1, Z5
+	VSUBPD       Z5, Z4, Z4
+	VMULPD       Z3, Z0, Z0
+	VMULPD       Z2, Z1, Z1
+	VADDPD       Z1, Z0, Z0
+	VMOVUPD      Z4, (R13)(R10*1)
+	VMOVUPD      Z0, 64(R13)(R10*1)
+	ADDQ         SI, R12
+	LEAQ         (R12)(R10*2), R13
+	VMOVUPD      384(BX), Z0
+	VMOVUPD      448(BX), Z1
+	VMOVUPD      896(BX), Z2
+	VMOVUPD      960(BX), Z3
+	VMOVUPD      1408(BX), Z4
+	VMOVUPD      1472(BX), Z5
+	VMOVUPD      1920(BX), Z6
+	VMOVUPD      1984(BX), Z7
+	VADDPD       Z4, Z0, Z8
+	VADDPD       Z5, Z1, Z9
+	VSUBPD       Z4, Z0, Z0
+	VSUBPD       Z5, Z1, Z1
+	VADDPD       Z6, Z2, Z4
+	VADDPD       Z7, Z3, Z5
+	VSUBPD       Z7, Z3, Z3
+	VSUBPD       Z2, Z6, Z2
+	VADDPD       Z4, Z8, Z6
+	VADDPD       Z5, Z9, Z7
+	VMOVUPD      Z6, (R12)
+	VMOVUPD      Z7, 64(R12)
+	VADDPD       Z3, Z0, Z6
+	VADDPD       Z2, Z1, Z7
+	VBROADCASTSD 192(DX), Z10
+	VBROADCASTSD 200(DX), Z11
+	VMULPD       Z10, Z6, Z12
+	VMULPD       Z11, Z7, Z13
+	VSUBPD       Z13, Z12, Z12
+	VMULPD       Z11, Z6, Z6
+	VMULPD       Z10, Z7, Z7
+	VADDPD       Z7, Z6, Z6
+	VMOVUPD      Z12, (R12)(R10*1)
+	VMOVUPD      Z6, 64(R12)(R10*1)
+	VSUBPD       Z4, Z8, Z4
+	VSUBPD       Z5, Z9, Z5
+	VBROADCASTSD 208(DX), Z6
+	VBROADCASTSD 216(DX), Z7
+	VMULPD       Z6, Z4, Z8
+	VMULPD       Z7, Z5, Z9
+	VSUBPD       Z9, Z8, Z8
+	VMULPD       Z7, Z4, Z4
+	VMULPD       Z6, Z5, Z5
+	VADDPD       Z5, Z4, Z4
+	VMOVUPD      Z8, (R12)(R10*2)
+	VMOVUPD      Z4, 64(R12)(R10*2)
+	VSUBPD       Z3, Z0, Z0
+	VSUBPD       Z2, Z1, Z1
+	VBROADCASTSD 224(DX), Z2
+	VBROADCASTSD 232(DX), Z3
+	VMULPD       Z2, Z0, Z4
+	VMULPD       Z3, Z1, Z5
+	VSUBPD       Z5, Z4, Z4
+	VMULPD       Z3, Z0, Z0
+	VMULPD       Z2, Z1, Z1
+	VADDPD       Z1, Z0, Z0
+	VMOVUPD      Z4, (R13)(R10*1)
+	VMOVUPD      Z0, 64(R13)(R10*1)
+	ADDQ         $0x00000080, CX
+	ADDQ         $0x00000080, AX
+	SUBQ         $0x00000080, R11
+	JNZ          pair44AVX512_k
+	IMUL3Q       $0x0000000f, SI, R11
+	ADDQ         R11, AX
+	ADDQ         $0x000000f0, DX
+	DECQ         R8
+	JNZ          pair44AVX512_j
+	VZEROUPPER
+	RET
+
+// func lastPair44AVX512(y *float64, x *float64, tw *float64, tmp *float64, s int)
+// Requires: AVX, AVX512F
+TEXT ·lastPair44AVX512(SB), NOSPLIT, $0-40
+	MOVQ   y+0(FP), AX
+	MOVQ   x+8(FP), CX
+	MOVQ   tw+16(FP), DX
+	MOVQ   tmp+24(FP), BX
+	MOVQ   s+32(FP), SI
+	SHLQ   $0x07, SI
+	MOVQ   SI, DI
+	IMUL3Q $0x00000004, DI, R8
+	IMUL3Q $0x00000004, SI, R9
+	MOVQ   SI, R10
+
+lastPair44AVX512_k:
+	MOVQ         CX, R11
+	LEAQ         (R11)(R8*2), R12
+	VMOVUPD      (R11), Z0
+	VMOVUPD      64(R11), Z1
+	VMOVUPD      (R11)(R8*1), Z2
+	VMOVUPD      64(R11)(R8*1), Z3
+	VMOVUPD      (R11)(R8*2), Z4
+	VMOVUPD      64(R11)(R8*2), Z5
+	VMOVUPD      (R12)(R8*1), Z6
+	VMOVUPD      64(R12)(R8*1), Z7
+	VADDPD       Z4, Z0, Z8
+	VADDPD       Z5, Z1, Z9
+	VSUBPD       Z4, Z0, Z0
+	VSUBPD       Z5, Z1, Z1
+	VADDPD       Z6, Z2, Z4
+	VADDPD       Z7, Z3, Z5
+	VSUBPD       Z7, Z3, Z3
+	VSUBPD       Z2, Z6, Z2
+	VADDPD       Z4, Z8, Z6
+	VADDPD       Z5, Z9, Z7
+	VMOVUPD      Z6, (BX)
+	VMOVUPD      Z7, 64(BX)
+	VADDPD       Z3, Z0, Z6
+	VADDPD       Z2, Z1, Z7
+	VBROADCASTSD (DX), Z10
+	VBROADCASTSD 8(DX), Z11
+	VMULPD       Z10, Z6, Z12
+	VMULPD       Z11, Z7, Z13
+	VSUBPD       Z13, Z12, Z12
+	VMULPD       Z11, Z6, Z6
+	VMULPD       Z10, Z7, Z7
+	VADDPD       Z7, Z6, Z6
+	VMOVUPD      Z12, 128(BX)
+	VMOVUPD      Z6, 192(BX)
+	VSUBPD       Z4, Z8, Z4
+	VSUBPD       Z5, Z9, Z5
+	VBROADCASTSD 16(DX), Z6
+	VBROADCASTSD 24(DX), Z7
+	VMULPD       Z6, Z4, Z8
+	VMULPD       Z7, Z5, Z9
+	VSUBPD       Z9, Z8, Z8
+	VMULPD       Z7, Z4, Z4
+	VMULPD       Z6, Z5, Z5
+	VADDPD       Z5, Z4, Z4
+	VMOVUPD      Z8, 256(BX)
+	VMOVUPD      Z4, 320(BX)
+	VSUBPD       Z3, Z0, Z0
+	VSUBPD       Z2, Z1, Z1
+	VBROADCASTSD 32(DX), Z2
+	VBROADCASTSD 40(DX), Z3
+	VMULPD       Z2, Z0, Z4
+	VMULPD       Z3, Z1, Z5
+	VSUBPD       Z5, Z4, Z4
+	VMULPD       Z3, Z0, Z0
+	VMULPD       Z2, Z1, Z1
+	VADDPD       Z1, Z0, Z0
+	VMOVUPD      Z4, 384(BX)
+	VMOVUPD      Z0, 448(BX)
+	ADDQ         DI, R11
+	LEAQ         (R11)(R8*2), R12
+	VMOVUPD      (R11), Z0
+	VMOVUPD      64(R11), Z1
+	VMOVUPD      (R11)(R8*1), Z2
+	VMOVUPD      64(R11)(R8*1), Z3
+	VMOVUPD      (R11)(R8*2), Z4
+	VMOVUPD      64(R11)(R8*2), Z5
+	VMOVUPD      (R12)(R8*1), Z6
+	VMOVUPD      64(R12)(R8*1), Z7
+	VADDPD       Z4, Z0, Z8
+	VADDPD       Z5, Z1, Z9
+	VSUBPD       Z4, Z0, Z0
+	VSUBPD       Z5, Z1, Z1
+	VADDPD       Z6, Z2, Z4
+	VADDPD       Z7, Z3, Z5
+	VSUBPD       Z7, Z3, Z3
+	VSUBPD       Z2, Z6, Z2
+	VADDPD       Z4, Z8, Z6
+	VADDPD       Z5, Z9, Z7
+	VMOVUPD      Z6, 512(BX)
+	VMOVUPD      Z7, 576(BX)
+	VADDPD       Z3, Z0, Z6
+	VADDPD       Z2, Z1, Z7
+	VBROADCASTSD 48(DX), Z10
+	VBROADCASTSD 56(DX), Z11
+	VMULPD       Z10, Z6, Z12
+	VMULPD       Z11, Z7, Z13
+	VSUBPD       Z13, Z12, Z12
+	VMULPD       Z11, Z6, Z6
+	VMULPD       Z10, Z7, Z7
+	VADDPD       Z7, Z6, Z6
+	VMOVUPD      Z12, 640(BX)
+	VMOVUPD      Z6, 704(BX)
+	VSUBPD       Z4, Z8, Z4
+	VSUBPD       Z5, Z9, Z5
+	VBROADCASTSD 64(DX), Z6
+	VBROADCASTSD 72(DX), Z7
+	VMULPD       Z6, Z4, Z8
+	VMULPD       Z7, Z5, Z9
+	VSUBPD       Z9, Z8, Z8
+	VMULPD       Z7, Z4, Z4
+	VMULPD       Z6, Z5, Z5
+	VADDPD       Z5, Z4, Z4
+	VMOVUPD      Z8, 768(BX)
+	VMOVUPD      Z4, 832(BX)
+	VSUBPD       Z3, Z0, Z0
+	VSUBPD       Z2, Z1, Z1
+	VBROADCASTSD 80(DX), Z2
+	VBROADCASTSD 88(DX), Z3
+	VMULPD       Z2, Z0, Z4
+	VMULPD       Z3, Z1, Z5
+	VSUBPD       Z5, Z4, Z4
+	VMULPD       Z3, Z0, Z0
+	VMULPD       Z2, Z1, Z1
+	VADDPD       Z1, Z0, Z0
+	VMOVUPD      Z4, 896(BX)
+	VMOVUPD      Z0, 960(BX)
+	ADDQ         DI, R11
+	LEAQ         (R11)(R8*2), R12
+	VMOVUPD      (R11), Z0
+	VMOVUPD      64(R11), Z1
+	VMOVUPD      (R11)(R8*1), Z2
+	VMOVUPD      64(R11)(R8*1), Z3
+	VMOVUPD      (R11)(R8*2), Z4
+	VMOVUPD      64(R11)(R8*2), Z5
+	VMOVUPD      (R12)(R8*1), Z6
+	VMOVUPD      64(R12)(R8*1), Z7
+	VADDPD       Z4, Z0, Z8
+	VADDPD       Z5, Z1, Z9
+	VSUBPD       Z4, Z0, Z0
+	VSUBPD       Z5, Z1, Z1
+	VADDPD       Z6, Z2, Z4
+	VADDPD       Z7, Z3, Z5
+	VSUBPD       Z7, Z3, Z3
+	VSUBPD       Z2, Z6, Z2
+	VADDPD       Z4, Z8, Z6
+	VADDPD       Z5, Z9, Z7
+	VMOVUPD      Z6, 1024(BX)
+	VMOVUPD      Z7, 1088(BX)
+	VADDPD       Z3, Z0, Z6
+	VADDPD       Z2, Z1, Z7
+	VBROADCASTSD 96(DX), Z10
+	VBROADCASTSD 104(DX), Z11
+	VMULPD       Z10, Z6, Z12
+	VMULPD       Z11, Z7, Z13
+	VSUBPD       Z13, Z12, Z12
+	VMULPD       Z11, Z6, Z6
+	VMULPD       Z10, Z7, Z7
+	VADDPD       Z7, Z6, Z6
+	VMOVUPD      Z12, 1152(BX)
+	VMOVUPD      Z6, 1216(BX)
+	VSUBPD       Z4, Z8, Z4
+	VSUBPD       Z5, Z9, Z5
+	VBROADCASTSD 112(DX), Z6
+	VBROADCASTSD 120(DX), Z7
+	VMULPD       Z6, Z4, Z8
+	VMULPD       Z7, Z5, Z9
+	VSUBPD       Z9, Z8, Z8
+	VMULPD       Z7, Z4, Z4
+	VMULPD       Z6, Z5, Z5
+	VADDPD       Z5, Z4, Z4
+	VMOVUPD      Z8, 1280(BX)
+	VMOVUPD      Z4, 1344(BX)
+	VSUBPD       Z3, Z0, Z0
+	VSUBPD       Z2, Z1, Z1
+	VBROADCASTSD 128(DX), Z2
+	VBROADCASTSD 136(DX), Z3
+	VMULPD       Z2, Z0, Z4
+	VMULPD       Z3, Z1, Z5
+	VSUBPD       Z5, Z4, Z4
+	VMULPD       Z3, Z0, Z0
+	VMULPD       Z2, Z1, Z1
+	VADDPD       Z1, Z0, Z0
+	VMOVUPD      Z4, 1408(BX)
+	VMOVUPD      Z0, 1472(BX)
+	ADDQ         DI, R11
+	LEAQ         (R11)(R8*2), R12
+	VMOVUPD      (R11), Z0
+	VMOVUPD      64(R11), Z1
+	VMOVUPD      (R11)(R8*1), Z2
+	VMOVUPD      64(R11)(R8*1), Z3
+	VMOVUPD      (R11)(R8*2), Z4
+	VMOVUPD      64(R11)(R8*2), Z5
+	VMOVUPD      (R12)(R8*1), Z6
+	VMOVUPD      64(R12)(R8*1), Z7
+	VADDPD       Z4, Z0, Z8
+	VADDPD       Z5, Z1, Z9
+	VSUBPD       Z4, Z0, Z0
+	VSUBPD       Z5, Z1, Z1
+	VADDPD       Z6, Z2, Z4
+	VADDPD       Z7, Z3, Z5
+	VSUBPD       Z7, Z3, Z3
+	VSUBPD       Z2, Z6, Z2
+	VADDPD       Z4, Z8, Z6
+	VADDPD       Z5, Z9, Z7
+	VMOVUPD      Z6, 1536(BX)
+	VMOVUPD      Z7, 1600(BX)
+	VADDPD       Z3, Z0, Z6
+	VADDPD       Z2, Z1, Z7
+	VBROADCASTSD 144(DX), Z10
+	VBROADCASTSD 152(DX), Z11
+	VMULPD       Z10, Z6, Z12
+	VMULPD       Z11, Z7, Z13
+	VSUBPD       Z13, Z12, Z12
+	VMULPD       Z11, Z6, Z6
+	VMULPD       Z10, Z7, Z7
+	VADDPD       Z7, Z6, Z6
+	VMOVUPD      Z12, 1664(BX)
+	VMOVUPD      Z6, 1728(BX)
+	VSUBPD       Z4, Z8, Z4
+	VSUBPD       Z5, Z9, Z5
+	VBROADCASTSD 160(DX), Z6
+	VBROADCASTSD 168(DX), Z7
+	VMULPD       Z6, Z4, Z8
+	VMULPD       Z7, Z5, Z9
+	VSUBPD       Z9, Z8, Z8
+	VMULPD       Z7, Z4, Z4
+	VMULPD       Z6, Z5, Z5
+	VADDPD       Z5, Z4, Z4
+	VMOVUPD      Z8, 1792(BX)
+	VMOVUPD      Z4, 1856(BX)
+	VSUBPD       Z3, Z0, Z0
+	VSUBPD       Z2, Z1, Z1
+	VBROADCASTSD 176(DX), Z2
+	VBROADCASTSD 184(DX), Z3
+	VMULPD       Z2, Z0, Z4
+	VMULPD       Z3, Z1, Z5
+	VSUBPD       Z5, Z4, Z4
+	VMULPD       Z3, Z0, Z0
+	VMULPD       Z2, Z1, Z1
+	VADDPD       Z1, Z0, Z0
+	VMOVUPD      Z4, 1920(BX)
+	VMOVUPD      Z0, 1984(BX)
+	MOVQ         AX, R11
+	LEAQ         (R11)(R9*2), R12
+	VMOVUPD      (BX), Z0
+	VMOVUPD      64(BX), Z1
+	VMOVUPD      512(BX), Z2
+	VMOVUPD      576(BX), Z3
+	VMOVUPD      1024(BX), Z4
+	VMOVUPD      1088(BX), Z5
+	VMOVUPD      1536(BX), Z6
+	VMOVUPD      1600(BX), Z7
+	VADDPD       Z4, Z0, Z8
+	VADDPD       Z5, Z1, Z9
+	VSUBPD       Z4, Z0, Z0
+	VSUBPD       Z5, Z1, Z1
+	VADDPD       Z6, Z2, Z4
+	VADDPD       Z7, Z3, Z5
+	VSUBPD       Z7, Z3, Z3
+	VSUBPD       Z2, Z6, Z2
+	VADDPD       Z4, Z8, Z6
+	VADDPD       Z5, Z9, Z7
+	VMOVUPD      Z6, (R11)
+	VMOVUPD      Z7, 64(R11)
+	VADDPD       Z3, Z0, Z6
+	VADDPD       Z2, Z1, Z7
+	VMOVUPD      Z6, (R11)(R9*1)
+	VMOVUPD      Z7, 64(R11)(R9*1)
+	VSUBPD       Z4, Z8, Z4
+	VSUBPD       Z5, Z9, Z5
+	VMOVUPD      Z4, (R11)(R9*2)
+	VMOVUPD      Z5, 64(R11)(R9*2)
+	VSUBPD       Z3, Z0, Z0
+	VSUBPD       Z2, Z1, Z1
+	VMOVUPD      Z0, (R12)(R9*1)
+	VMOVUPD      Z1, 64(R12)(R9*1)
+	ADDQ         SI, R11
+	LEAQ         (R11)(R9*2), R12
+	VMOVUPD      128(BX), Z0
+	VMOVUPD      192(BX), Z1
+	VMOVUPD      640(BX), Z2
+	VMOVUPD      704(BX), Z3
+	VMOVUPD      1152(BX), Z4
+	VMOVUPD      1216(BX), Z5
+	VMOVUPD      1664(BX), Z6
+	VMOVUPD      1728(BX), Z7
+	VADDPD       Z4, Z0, Z8
+	VADDPD       Z5, Z1, Z9
+	VSUBPD       Z4, Z0, Z0
+	VSUBPD       Z5, Z1, Z1
+	VADDPD       Z6, Z2, Z4
+	VADDPD       Z7, Z3, Z5
+	VSUBPD       Z7, Z3, Z3
+	VSUBPD       Z2, Z6, Z2
+	VADDPD       Z4, Z8, Z6
+	VADDPD       Z5, Z9, Z7
+	VMOVUPD      Z6, (R11)
+	VMOVUPD      Z7, 64(R11)
+	VADDPD       Z3, Z0, Z6
+	VADDPD       Z2, Z1, Z7
+	VMOVUPD      Z6, (R11)(R9*1)
+	VMOVUPD      Z7, 64(R11)(R9*1)
+	VSUBPD       Z4, Z8, Z4
+	VSUBPD       Z5, Z9, Z5
+	VMOVUPD      Z4, (R11)(R9*2)
+	VMOVUPD      Z5, 64(R11)(R9*2)
+	VSUBPD       Z3, Z0, Z0
+	VSUBPD       Z2, Z1, Z1
+	VMOVUPD      Z0, (R12)(R9*1)
+	VMOVUPD      Z1, 64(R12)(R9*1)
+	ADDQ         SI, R11
+	LEAQ         (R11)(R9*2), R12
+	VMOVUPD      256(BX), Z0
+	VMOVUPD      320(BX), Z1
+	VMOVUPD      768(BX), Z2
+	VMOVUPD      832(BX), Z3
+	VMOVUPD      1280(BX), Z4
+	VMOVUPD      1344(BX), Z5
+	VMOVUPD      1792(BX), Z6
+	VMOVUPD      1856(BX), Z7
+	VADDPD       Z4, Z0, Z8
+	VADDPD       Z5, Z1, Z9
+	VSUBPD       Z4, Z0, Z0
+	VSUBPD       Z5, Z1, Z1
+	VADDPD       Z6, Z2, Z4
+	VADDPD       Z7, Z3, Z5
+	VSUBPD       Z7, Z3, Z3
+	VSUBPD       Z2, Z6, Z2
+	VADDPD       Z4, Z8, Z6
+	VADDPD       Z5, Z9, Z7
+	VMOVUPD      Z6, (R11)
+	VMOVUPD      Z7, 64(R11)
+	VADDPD       Z3, Z0, Z6
+	VADDPD       Z2, Z1, Z7
+	VMOVUPD      Z6, (R11)(R9*1)
+	VMOVUPD      Z7, 64(R11)(R9*1)
+	VSUBPD       Z4, Z8, Z4
+	VSUBPD       Z5, Z9, Z5
+	VMOVUPD      Z4, (R11)(R9*2)
+	VMOVUPD      Z5, 64(R11)(R9*2)
+	VSUBPD       Z3, Z0, Z0
+	VSUBPD       Z2, Z1, Z1
+	VMOVUPD      Z0, (R12)(R9*1)
+	VMOVUPD      Z1, 64(R12)(R9*1)
+	ADDQ         SI, R11
+	LEAQ         (R11)(R9*2), R12
+	VMOVUPD      384(BX), Z0
+	VMOVUPD      448(BX), Z1
+	VMOVUPD      896(BX), Z2
+	VMOVUPD      960(BX), Z3
+	VMOVUPD      1408(BX), Z4
+	VMOVUPD      1472(BX), Z5
+	VMOVUPD      1920(BX), Z6
+	VMOVUPD      1984(BX), Z7
+	VADDPD       Z4, Z0, Z8
+	VADDPD       Z5, Z1, Z9
+	VSUBPD       Z4, Z0, Z0
+	VSUBPD       Z5, Z1, Z1
+	VADDPD       Z6, Z2, Z4
+	VADDPD       Z7, Z3, Z5
+	VSUBPD       Z7, Z3, Z3
+	VSUBPD       Z2, Z6, Z2
+	VADDPD       Z4, Z8, Z6
+	VADDPD       Z5, Z9, Z7
+	VMOVUPD      Z6, (R11)
+	VMOVUPD      Z7, 64(R11)
+	VADDPD       Z3, Z0, Z6
+	VADDPD       Z2, Z1, Z7
+	VMOVUPD      Z6, (R11)(R9*1)
+	VMOVUPD      Z7, 64(R11)(R9*1)
+	VSUBPD       Z4, Z8, Z4
+	VSUBPD       Z5, Z9, Z5
+	VMOVUPD      Z4, (R11)(R9*2)
+	VMOVUPD      Z5, 64(R11)(R9*2)
+	VSUBPD       Z3, Z0, Z0
+	VSUBPD       Z2, Z1, Z1
+	VMOVUPD      Z0, (R12)(R9*1)
+	VMOVUPD      Z1, 64(R12)(R9*1)
+	ADDQ         $0x00000080, CX
+	ADDQ         $0x00000080, AX
+	SUBQ         $0x00000080, R10
+	JNZ          lastPair44AVX512_k
+	VZEROUPPER
+	RET
+
+// func pair42AVX512(y *float64, x *float64, tw *float64, tmp *float64, q int, s int)
+// Requires: AVX, AVX512F
+TEXT ·pair42AVX512(SB), NOSPLIT, $0-48
+	MOVQ   y+0(FP), AX
+	MOVQ   x+8(FP), CX
+	MOVQ   tw+16(FP), DX
+	MOVQ   tmp+24(FP), BX
+	MOVQ   s+40(FP), SI
+	SHLQ   $0x07, SI
+	MOVQ   q+32(FP), R8
+	MOVQ   R8, DI
+	IMULQ  SI, DI
+	IMUL3Q $0x00000002, DI, R9
+	IMUL3Q $0x00000004, SI, R10
+
+pair42AVX512_j:
+	MOVQ SI, R11
+
+pair42AVX512_k:
+	MOVQ         CX, R12
+	LEAQ         (R12)(R9*2), R13
+	VMOVUPD      (R12), Z0
+	VMOVUPD      64(R12), Z1
+	VMOVUPD      (R12)(R9*1), Z2
+	VMOVUPD      64(R12)(R9*1), Z3
+	VMOVUPD      (R12)(R9*2), Z4
+	VMOVUPD      64(R12)(R9*2), Z5
+	VMOVUPD      (R13)(R9*1), Z6
+	VMOVUPD      64(R13)(R9*1), Z7
+	VADDPD       Z4, Z0, Z8
+	VADDPD       Z5, Z1, Z9
+	VSUBPD       Z4, Z0, Z0
+	VSUBPD       Z5, Z1, Z1
+	VADDPD       Z6, Z2, Z4
+	VADDPD       Z7, Z3, Z5
+	VSUBPD       Z7, Z3, Z3
+	VSUBPD       Z2, Z6, Z2
+	VADDPD       Z4, Z8, Z6
+	VADDPD       Z5, Z9, Z7
+	VMOVUPD      Z6, (BX)
+	VMOVUPD      Z7, 64(BX)
+	VADDPD       Z3, Z0, Z6
+	VADDPD       Z2, Z1, Z7
+	VBROADCASTSD (DX), Z10
+	VBROADCASTSD 8(DX), Z11
+	VMULPD       Z10, Z6, Z12
+	VMULPD       Z11, Z7, Z13
+	VSUBPD       Z13, Z12, Z12
+	VMULPD       Z11, Z6, Z6
+	VMULPD       Z10, Z7, Z7
+	VADDPD       Z7, Z6, Z6
+	VMOVUPD      Z12, 128(BX)
+	VMOVUPD      Z6, 192(BX)
+	VSUBPD       Z4, Z8, Z4
+	VSUBPD       Z5, Z9, Z5
+	VBROADCASTSD 16(DX), Z6
+	VBROADCASTSD 24(DX), Z7
+	VMULPD       Z6, Z4, Z8
+	VMULPD       Z7, Z5, Z9
+	VSUBPD       Z9, Z8, Z8
+	VMULPD       Z7, Z4, Z4
+	VMULPD       Z6, Z5, Z5
+	VADDPD       Z5, Z4, Z4
+	VMOVUPD      Z8, 256(BX)
+	VMOVUPD      Z4, 320(BX)
+	VSUBPD       Z3, Z0, Z0
+	VSUBPD       Z2, Z1, Z1
+	VBROADCASTSD 32(DX), Z2
+	VBROADCASTSD 40(DX), Z3
+	VMULPD       Z2, Z0, Z4
+	VMULPD       Z3, Z1, Z5
+	VSUBPD       Z5, Z4, Z4
+	VMULPD       Z3, Z0, Z0
+	VMULPD       Z2, Z1, Z1
+	VADDPD       Z1, Z0, Z0
+	VMOVUPD      Z4, 384(BX)
+	VMOVUPD      Z0, 448(BX)
+	ADDQ         DI, R12
+	LEAQ         (R12)(R9*2), R13
+	VMOVUPD      (R12), Z0
+	VMOVUPD      64(R12), Z1
+	VMOVUPD      (R12)(R9*1), Z2
+	VMOVUPD      64(R12)(R9*1), Z3
+	VMOVUPD      (R12)(R9*2), Z4
+	VMOVUPD      64(R12)(R9*2), Z5
+	VMOVUPD      (R13)(R9*1), Z6
+	VMOVUPD      64(R13)(R9*1), Z7
+	VADDPD       Z4, Z0, Z8
+	VADDPD       Z5, Z1, Z9
+	VSUBPD       Z4, Z0, Z0
+	VSUBPD       Z5, Z1, Z1
+	VADDPD       Z6, Z2, Z4
+	VADDPD       Z7, Z3, Z5
+	VSUBPD       Z7, Z3, Z3
+	VSUBPD       Z2, Z6, Z2
+	VADDPD       Z4, Z8, Z6
+	VADDPD       Z5, Z9, Z7
+	VMOVUPD      Z6, 512(BX)
+	VMOVUPD      Z7, 576(BX)
+	VADDPD       Z3, Z0, Z6
+	VADDPD       Z2, Z1, Z7
+	VBROADCASTSD 48(DX), Z10
+	VBROADCASTSD 56(DX), Z11
+	VMULPD       Z10, Z6, Z12
+	VMULPD       Z11, Z7, Z13
+	VSUBPD       Z13, Z12, Z12
+	VMULPD       Z11, Z6, Z6
+	VMULPD       Z10, Z7, Z7
+	VADDPD       Z7, Z6, Z6
+	VMOVUPD      Z12, 640(BX)
+	VMOVUPD      Z6, 704(BX)
+	VSUBPD       Z4, Z8, Z4
+	VSUBPD       Z5, Z9, Z5
+	VBROADCASTSD 64(DX), Z6
+	VBROADCASTSD 72(DX), Z7
+	VMULPD       Z6, Z4, Z8
+	VMULPD       Z7, Z5, Z9
+	VSUBPD       Z9, Z8, Z8
+	VMULPD       Z7, Z4, Z4
+	VMULPD       Z6, Z5, Z5
+	VADDPD       Z5, Z4, Z4
+	VMOVUPD      Z8, 768(BX)
+	VMOVUPD      Z4, 832(BX)
+	VSUBPD       Z3, Z0, Z0
+	VSUBPD       Z2, Z1, Z1
+	VBROADCASTSD 80(DX), Z2
+	VBROADCASTSD 88(DX), Z3
+	VMULPD       Z2, Z0, Z4
+	VMULPD       Z3, Z1, Z5
+	VSUBPD       Z5, Z4, Z4
+	VMULPD       Z3, Z0, Z0
+	VMULPD       Z2, Z1, Z1
+	VADDPD       Z1, Z0, Z0
+	VMOVUPD      Z4, 896(BX)
+	VMOVUPD      Z0, 960(BX)
+	MOVQ         AX, R12
+	VMOVUPD      (BX), Z0
+	VMOVUPD      64(BX), Z1
+	VMOVUPD      512(BX), Z2
+	VMOVUPD      576(BX), Z3
+	VADDPD       Z2, Z0, Z4
+	VADDPD       Z3, Z1, Z5
+	VMOVUPD      Z4, (R12)
+	VMOVUPD      Z5, 64(R12)
+	VSUBPD       Z2, Z0, Z0
+	VSUBPD       Z3, Z1, Z1
+	VBROADCASTSD 96(DX), Z2
+	VBROADCASTSD 104(DX), Z3
+	VMULPD       Z2, Z0, Z4
+	VMULPD       Z3, Z1, Z5
+	VSUBPD       Z5, Z4, Z4
+	VMULPD       Z3, Z0, Z0
+	VMULPD       Z2, Z1, Z1
+	VADDPD       Z1, Z0, Z0
+	VMOVUPD      Z4, (R12)(R10*1)
+	VMOVUPD      Z0, 64(R12)(R10*1)
+	ADDQ         SI, R12
+	VMOVUPD      128(BX), Z0
+	VMOVUPD      192(BX), Z1
+	VMOVUPD      640(BX), Z2
+	VMOVUPD      704(BX), Z3
+	VADDPD       Z2, Z0, Z4
+	VADDPD       Z3, Z1, Z5
+	VMOVUPD      Z4, (R12)
+	VMOVUPD      Z5, 64(R12)
+	VSUBPD       Z2, Z0, Z0
+	VSUBPD       Z3, Z1, Z1
+	VBROADCASTSD 96(DX), Z2
+	VBROADCASTSD 104(DX), Z3
+	VMULPD       Z2, Z0, Z4
+	VMULPD       Z3, Z1, Z5
+	VSUBPD       Z5, Z4, Z4
+	VMULPD       Z3, Z0, Z0
+	VMULPD       Z2, Z1, Z1
+	VADDPD       Z1, Z0, Z0
+	VMOVUPD      Z4, (R12)(R10*1)
+	VMOVUPD      Z0, 64(R12)(R10*1)
+	ADDQ         SI, R12
+	VMOVUPD      256(BX), Z0
+	VMOVUPD      320(BX), Z1
+	VMOVUPD      768(BX), Z2
+	VMOVUPD      832(BX), Z3
+	VADDPD       Z2, Z0, Z4
+	VADDPD       Z3, Z1, Z5
+	VMOVUPD      Z4, (R12)
+	VMOVUPD      Z5, 64(R12)
+	VSUBPD       Z2, Z0, Z0
+	VSUBPD       Z3, Z1, Z1
+	VBROADCASTSD 96(DX), Z2
+	VBROADCASTSD 104(DX), Z3
+	VMULPD       Z2, Z0, Z4
+	VMULPD       Z3, Z1, Z5
+	VSUBPD       Z5, Z4, Z4
+	VMULPD       Z3, Z0, Z0
+	VMULPD       Z2, Z1, Z1
+	VADDPD       Z1, Z0, Z0
+	VMOVUPD      Z4, (R12)(R10*1)
+	VMOVUPD      Z0, 64(R12)(R10*1)
+	ADDQ         SI, R12
+	VMOVUPD      384(BX), Z0
+	VMOVUPD      448(BX), Z1
+	VMOVUPD      896(BX), Z2
+	VMOVUPD      960(BX), Z3
+	VADDPD       Z2, Z0, Z4
+	VADDPD       Z3, Z1, Z5
+	VMOVUPD      Z4, (R12)
+	VMOVUPD      Z5, 64(R12)
+	VSUBPD       Z2, Z0, Z0
+	VSUBPD       Z3, Z1, Z1
+	VBROADCASTSD 96(DX), Z2
+	VBROADCASTSD 104(DX), Z3
+	VMULPD       Z2, Z0, Z4
+	VMULPD       Z3, Z1, Z5
+	VSUBPD       Z5, Z4, Z4
+	VMULPD       Z3, Z0, Z0
+	VMULPD       Z2, Z1, Z1
+	VADDPD       Z1, Z0, Z0
+	VMOVUPD      Z4, (R12)(R10*1)
+	VMOVUPD      Z0, 64(R12)(R10*1)
+	ADDQ         $0x00000080, CX
+	ADDQ         $0x00000080, AX
+	SUBQ         $0x00000080, R11
+	JNZ          pair42AVX512_k
+	IMUL3Q       $0x00000007, SI, R11
+	ADDQ         R11, AX
+	ADDQ         $0x00000070, DX
+	DECQ         R8
+	JNZ          pair42AVX512_j
+	VZEROUPPER
+	RET
+
+// func lastPair42AVX512(y *float64, x *float64, tw *float64, tmp *float64, s int)
+// Requires: AVX, AVX512F
+TEXT ·lastPair42AVX512(SB), NOSPLIT, $0-40
+	MOVQ   y+0(FP), AX
+	MOVQ   x+8(FP), CX
+	MOVQ   tw+16(FP), DX
+	MOVQ   tmp+24(FP), BX
+	MOVQ   s+32(FP), SI
+	SHLQ   $0x07, SI
+	MOVQ   SI, DI
+	IMUL3Q $0x00000002, DI, R8
+	IMUL3Q $0x00000004, SI, R9
+	MOVQ   SI, R10
+
+lastPair42AVX512_k:
+	MOVQ         CX, R11
+	LEAQ         (R11)(R8*2), R12
+	VMOVUPD      (R11), Z0
+	VMOVUPD      64(R11), Z1
+	VMOVUPD      (R11)(R8*1), Z2
+	VMOVUPD      64(R11)(R8*1), Z3
+	VMOVUPD      (R11)(R8*2), Z4
+	VMOVUPD      64(R11)(R8*2), Z5
+	VMOVUPD      (R12)(R8*1), Z6
+	VMOVUPD      64(R12)(R8*1), Z7
+	VADDPD       Z4, Z0, Z8
+	VADDPD       Z5, Z1, Z9
+	VSUBPD       Z4, Z0, Z0
+	VSUBPD       Z5, Z1, Z1
+	VADDPD       Z6, Z2, Z4
+	VADDPD       Z7, Z3, Z5
+	VSUBPD       Z7, Z3, Z3
+	VSUBPD       Z2, Z6, Z2
+	VADDPD       Z4, Z8, Z6
+	VADDPD       Z5, Z9, Z7
+	VMOVUPD      Z6, (BX)
+	VMOVUPD      Z7, 64(BX)
+	VADDPD       Z3, Z0, Z6
+	VADDPD       Z2, Z1, Z7
+	VBROADCASTSD (DX), Z10
+	VBROADCASTSD 8(DX), Z11
+	VMULPD       Z10, Z6, Z12
+	VMULPD       Z11, Z7, Z13
+	VSUBPD       Z13, Z12, Z12
+	VMULPD       Z11, Z6, Z6
+	VMULPD       Z10, Z7, Z7
+	VADDPD       Z7, Z6, Z6
+	VMOVUPD      Z12, 128(BX)
+	VMOVUPD      Z6, 192(BX)
+	VSUBPD       Z4, Z8, Z4
+	VSUBPD       Z5, Z9, Z5
+	VBROADCASTSD 16(DX), Z6
+	VBROADCASTSD 24(DX), Z7
+	VMULPD       Z6, Z4, Z8
+	VMULPD       Z7, Z5, Z9
+	VSUBPD       Z9, Z8, Z8
+	VMULPD       Z7, Z4, Z4
+	VMULPD       Z6, Z5, Z5
+	VADDPD       Z5, Z4, Z4
+	VMOVUPD      Z8, 256(BX)
+	VMOVUPD      Z4, 320(BX)
+	VSUBPD       Z3, Z0, Z0
+	VSUBPD       Z2, Z1, Z1
+	VBROADCASTSD 32(DX), Z2
+	VBROADCASTSD 40(DX), Z3
+	VMULPD       Z2, Z0, Z4
+	VMULPD       Z3, Z1, Z5
+	VSUBPD       Z5, Z4, Z4
+	VMULPD       Z3, Z0, Z0
+	VMULPD       Z2, Z1, Z1
+	VADDPD       Z1, Z0, Z0
+	VMOVUPD      Z4, 384(BX)
+	VMOVUPD      Z0, 448(BX)
+	ADDQ         DI, R11
+	LEAQ         (R11)(R8*2), R12
+	VMOVUPD      (R11), Z0
+	VMOVUPD      64(R11), Z1
+	VMOVUPD      (R11)(R8*1), Z2
+	VMOVUPD      64(R11)(R8*1), Z3
+	VMOVUPD      (R11)(R8*2), Z4
+	VMOVUPD      64(R11)(R8*2), Z5
+	VMOVUPD      (R12)(R8*1), Z6
+	VMOVUPD      64(R12)(R8*1), Z7
+	VADDPD       Z4, Z0, Z8
+	VADDPD       Z5, Z1, Z9
+	VSUBPD       Z4, Z0, Z0
+	VSUBPD       Z5, Z1, Z1
+	VADDPD       Z6, Z2, Z4
+	VADDPD       Z7, Z3, Z5
+	VSUBPD       Z7, Z3, Z3
+	VSUBPD       Z2, Z6, Z2
+	VADDPD       Z4, Z8, Z6
+	VADDPD       Z5, Z9, Z7
+	VMOVUPD      Z6, 512(BX)
+	VMOVUPD      Z7, 576(BX)
+	VADDPD       Z3, Z0, Z6
+	VADDPD       Z2, Z1, Z7
+	VBROADCASTSD 48(DX), Z10
+	VBROADCASTSD 56(DX), Z11
+	VMULPD       Z10, Z6, Z12
+	VMULPD       Z11, Z7, Z13
+	VSUBPD       Z13, Z12, Z12
+	VMULPD       Z11, Z6, Z6
+	VMULPD       Z10, Z7, Z7
+	VADDPD       Z7, Z6, Z6
+	VMOVUPD      Z12, 640(BX)
+	VMOVUPD      Z6, 704(BX)
+	VSUBPD       Z4, Z8, Z4
+	VSUBPD       Z5, Z9, Z5
+	VBROADCASTSD 64(DX), Z6
+	VBROADCASTSD 72(DX), Z7
+	VMULPD       Z6, Z4, Z8
+	VMULPD       Z7, Z5, Z9
+	VSUBPD       Z9, Z8, Z8
+	VMULPD       Z7, Z4, Z4
+	VMULPD       Z6, Z5, Z5
+	VADDPD       Z5, Z4, Z4
+	VMOVUPD      Z8, 768(BX)
+	VMOVUPD      Z4, 832(BX)
+	VSUBPD       Z3, Z0, Z0
+	VSUBPD       Z2, Z1, Z1
+	VBROADCASTSD 80(DX), Z2
+	VBROADCASTSD 88(DX), Z3
+	VMULPD       Z2, Z0, Z4
+	VMULPD       Z3, Z1, Z5
+	VSUBPD       Z5, Z4, Z4
+	VMULPD       Z3, Z0, Z0
+	VMULPD       Z2, Z1, Z1
+	VADDPD       Z1, Z0, Z0
+	VMOVUPD      Z4, 896(BX)
+	VMOVUPD      Z0, 960(BX)
+	MOVQ         AX, R11
+	VMOVUPD      (BX), Z0
+	VMOVUPD      64(BX), Z1
+	VMOVUPD      512(BX), Z2
+	VMOVUPD      576(BX), Z3
+	VADDPD       Z2, Z0, Z4
+	VADDPD       Z3, Z1, Z5
+	VMOVUPD      Z4, (R11)
+	VMOVUPD      Z5, 64(R11)
+	VSUBPD       Z2, Z0, Z0
+	VSUBPD       Z3, Z1, Z1
+	VMOVUPD      Z0, (R11)(R9*1)
+	VMOVUPD      Z1, 64(R11)(R9*1)
+	ADDQ         SI, R11
+	VMOVUPD      128(BX), Z0
+	VMOVUPD      192(BX), Z1
+	VMOVUPD      640(BX), Z2
+	VMOVUPD      704(BX), Z3
+	VADDPD       Z2, Z0, Z4
+	VADDPD       Z3, Z1, Z5
+	VMOVUPD      Z4, (R11)
+	VMOVUPD      Z5, 64(R11)
+	VSUBPD       Z2, Z0, Z0
+	VSUBPD       Z3, Z1, Z1
+	VMOVUPD      Z0, (R11)(R9*1)
+	VMOVUPD      Z1, 64(R11)(R9*1)
+	ADDQ         SI, R11
+	VMOVUPD      256(BX), Z0
+	VMOVUPD      320(BX), Z1
+	VMOVUPD      768(BX), Z2
+	VMOVUPD      832(BX), Z3
+	VADDPD       Z2, Z0, Z4
+	VADDPD       Z3, Z1, Z5
+	VMOVUPD      Z4, (R11)
+	VMOVUPD      Z5, 64(R11)
+	VSUBPD       Z2, Z0, Z0
+	VSUBPD       Z3, Z1, Z1
+	VMOVUPD      Z0, (R11)(R9*1)
+	VMOVUPD      Z1, 64(R11)(R9*1)
+	ADDQ         SI, R11
+	VMOVUPD      384(BX), Z0
+	VMOVUPD      448(BX), Z1
+	VMOVUPD      896(BX), Z2
+	VMOVUPD      960(BX), Z3
+	VADDPD       Z2, Z0, Z4
+	VADDPD       Z3, Z1, Z5
+	VMOVUPD      Z4, (R11)
+	VMOVUPD      Z5, 64(R11)
+	VSUBPD       Z2, Z0, Z0
+	VSUBPD       Z3, Z1, Z1
+	VMOVUPD      Z0, (R11)(R9*1)
+	VMOVUPD      Z1, 64(R11)(R9*1)
+	ADDQ         $0x00000080, CX
+	ADDQ         $0x00000080, AX
+	SUBQ         $0x00000080, R10
+	JNZ          lastPair42AVX512_k
+	VZEROUPPER
+	RET
+
+// func pair43AVX512(y *float64, x *float64, tw *float64, tmp *float64, q int, s int)
+// Requires: AVX, AVX512F
+TEXT ·pair43AVX512(SB), NOSPLIT, $0-48
+	MOVQ         y+0(FP), AX
+	MOVQ         x+8(FP), CX
+	MOVQ         tw+16(FP), DX
+	MOVQ         tmp+24(FP), BX
+	MOVQ         s+40(FP), SI
+	SHLQ         $0x07, SI
+	MOVQ         q+32(FP), R8
+	MOVQ         R8, DI
+	IMULQ        SI, DI
+	IMUL3Q       $0x00000003, DI, R9
+	IMUL3Q       $0x00000004, SI, R10
+	VBROADCASTSD c3febb67ae8584caa<>+0(SB), Z0
+	VBROADCASTSD c3fe0000000000000<>+0(SB), Z1
+
+pair43AVX512_j:
+	MOVQ SI, R11
+
+pair43AVX512_k:
+	MOVQ         CX, R12
+	LEAQ         (R12)(R9*2), R13
+	VMOVUPD      (R12), Z2
+	VMOVUPD      64(R12), Z3
+	VMOVUPD      (R12)(R9*1), Z4
+	VMOVUPD      64(R12)(R9*1), Z5
+	VMOVUPD      (R12)(R9*2), Z6
+	VMOVUPD      64(R12)(R9*2), Z7
+	VMOVUPD      (R13)(R9*1), Z8
+	VMOVUPD      64(R13)(R9*1), Z9
+	VADDPD       Z6, Z2, Z10
+	VADDPD       Z7, Z3, Z11
+	VSUBPD       Z6, Z2, Z2
+	VSUBPD       Z7, Z3, Z3
+	VADDPD       Z8, Z4, Z6
+	VADDPD       Z9, Z5, Z7
+	VSUBPD       Z9, Z5, Z5
+	VSUBPD       Z4, Z8, Z4
+	VADDPD       Z6, Z10, Z8
+	VADDPD       Z7, Z11, Z9
+	VMOVUPD      Z8, (BX)
+	VMOVUPD      Z9, 64(BX)
+	VADDPD       Z5, Z2, Z8
+	VADDPD       Z4, Z3, Z9
+	VBROADCASTSD (DX), Z12
+	VBROADCASTSD 8(DX), Z13
+	VMULPD       Z12, Z8, Z14
+	VMULPD       Z13, Z9, Z15
+	VSUBPD       Z15, Z14, Z14
+	VMULPD       Z13, Z8, Z8
+	VMULPD       Z12, Z9, Z9
+	VADDPD       Z9, Z8, Z8
+	VMOVUPD      Z14, 128(BX)
+	VMOVUPD      Z8, 192(BX)
+	VSUBPD       Z6, Z10, Z6
+	VSUBPD       Z7, Z11, Z7
+	VBROADCASTSD 16(DX), Z8
+	VBROADCASTSD 24(DX), Z9
+	VMULPD       Z8, Z6, Z10
+	VMULPD       Z9, Z7, Z11
+	VSUBPD       Z11, Z10, Z10
+	VMULPD       Z9, Z6, Z6
+	VMULPD       Z8, Z7, Z7
+	VADDPD       Z7, Z6, Z6
+	VMOVUPD      Z10, 256(BX)
+	VMOVUPD      Z6, 320(BX)
+	VSUBPD       Z5, Z2, Z2
+	VSUBPD       Z4, Z3, Z3
+	VBROADCASTSD 32(DX), Z4
+	VBROADCASTSD 40(DX), Z5
+	VMULPD       Z4, Z2, Z6
+	VMULPD       Z5, Z3, Z7
+	VSUBPD       Z7, Z6, Z6
+	VMULPD       Z5, Z2, Z2
+	VMULPD       Z4, Z3, Z3
+	VADDPD       Z3, Z2, Z2
+	VMOVUPD      Z6, 384(BX)
+	VMOVUPD      Z2, 448(BX)
+	ADDQ         DI, R12
+	LEAQ         (R12)(R9*2), R13
+	VMOVUPD      (R12), Z2
+	VMOVUPD      64(R12), Z3
+	VMOVUPD      (R12)(R9*1), Z4
+	VMOVUPD      64(R12)(R9*1), Z5
+	VMOVUPD      (R12)(R9*2), Z6
+	VMOVUPD      64(R12)(R9*2), Z7
+	VMOVUPD      (R13)(R9*1), Z8
+	VMOVUPD      64(R13)(R9*1), Z9
+	VADDPD       Z6, Z2, Z10
+	VADDPD       Z7, Z3, Z11
+	VSUBPD       Z6, Z2, Z2
+	VSUBPD       Z7, Z3, Z3
+	VADDPD       Z8, Z4, Z6
+	VADDPD       Z9, Z5, Z7
+	VSUBPD       Z9, Z5, Z5
+	VSUBPD       Z4, Z8, Z4
+	VADDPD       Z6, Z10, Z8
+	VADDPD       Z7, Z11, Z9
+	VMOVUPD      Z8, 512(BX)
+	VMOVUPD      Z9, 576(BX)
+	VADDPD       Z5, Z2, Z8
+	VADDPD       Z4, Z3, Z9
+	VBROADCASTSD 48(DX), Z12
+	VBROADCASTSD 56(DX), Z13
+	VMULPD       Z12, Z8, Z14
+	VMULPD       Z13, Z9, Z15
+	VSUBPD       Z15, Z14, Z14
+	VMULPD       Z13, Z8, Z8
+	VMULPD       Z12, Z9, Z9
+	VADDPD       Z9, Z8, Z8
+	VMOVUPD      Z14, 640(BX)
+	VMOVUPD      Z8, 704(BX)
+	VSUBPD       Z6, Z10, Z6
+	VSUBPD       Z7, Z11, Z7
+	VBROADCASTSD 64(DX), Z8
+	VBROADCASTSD 72(DX), Z9
+	VMULPD       Z8, Z6, Z10
+	VMULPD       Z9, Z7, Z11
+	VSUBPD       Z11, Z10, Z10
+	VMULPD       Z9, Z6, Z6
+	VMULPD       Z8, Z7, Z7
+	VADDPD       Z7, Z6, Z6
+	VMOVUPD      Z10, 768(BX)
+	VMOVUPD      Z6, 832(BX)
+	VSUBPD       Z5, Z2, Z2
+	VSUBPD       Z4, Z3, Z3
+	VBROADCASTSD 80(DX), Z4
+	VBROADCASTSD 88(DX), Z5
+	VMULPD       Z4, Z2, Z6
+	VMULPD       Z5, Z3, Z7
+	VSUBPD       Z7, Z6, Z6
+	VMULPD       Z5, Z2, Z2
+	VMULPD       Z4, Z3, Z3
+	VADDPD       Z3, Z2, Z2
+	VMOVUPD      Z6, 896(BX)
+	VMOVUPD      Z2, 960(BX)
+	ADDQ         DI, R12
+	LEAQ         (R12)(R9*2), R13
+	VMOVUPD      (R12), Z2
+	VMOVUPD      64(R12), Z3
+	VMOVUPD      (R12)(R9*1), Z4
+	VMOVUPD      64(R12)(R9*1), Z5
+	VMOVUPD      (R12)(R9*2), Z6
+	VMOVUPD      64(R12)(R9*2), Z7
+	VMOVUPD      (R13)(R9*1), Z8
+	VMOVUPD      64(R13)(R9*1), Z9
+	VADDPD       Z6, Z2, Z10
+	VADDPD       Z7, Z3, Z11
+	VSUBPD       Z6, Z2, Z2
+	VSUBPD       Z7, Z3, Z3
+	VADDPD       Z8, Z4, Z6
+	VADDPD       Z9, Z5, Z7
+	VSUBPD       Z9, Z5, Z5
+	VSUBPD       Z4, Z8, Z4
+	VADDPD       Z6, Z10, Z8
+	VADDPD       Z7, Z11, Z9
+	VMOVUPD      Z8, 1024(BX)
+	VMOVUPD      Z9, 1088(BX)
+	VADDPD       Z5, Z2, Z8
+	VADDPD       Z4, Z3, Z9
+	VBROADCASTSD 96(DX), Z12
+	VBROADCASTSD 104(DX), Z13
+	VMULPD       Z12, Z8, Z14
+	VMULPD       Z13, Z9, Z15
+	VSUBPD       Z15, Z14, Z14
+	VMULPD       Z13, Z8, Z8
+	VMULPD       Z12, Z9, Z9
+	VADDPD       Z9, Z8, Z8
+	VMOVUPD      Z14, 1152(BX)
+	VMOVUPD      Z8, 1216(BX)
+	VSUBPD       Z6, Z10, Z6
+	VSUBPD       Z7, Z11, Z7
+	VBROADCASTSD 112(DX), Z8
+	VBROADCASTSD 120(DX), Z9
+	VMULPD       Z8, Z6, Z10
+	VMULPD       Z9, Z7, Z11
+	VSUBPD       Z11, Z10, Z10
+	VMULPD       Z9, Z6, Z6
+	VMULPD       Z8, Z7, Z7
+	VADDPD       Z7, Z6, Z6
+	VMOVUPD      Z10, 1280(BX)
+	VMOVUPD      Z6, 1344(BX)
+	VSUBPD       Z5, Z2, Z2
+	VSUBPD       Z4, Z3, Z3
+	VBROADCASTSD 128(DX), Z4
+	VBROADCASTSD 136(DX), Z5
+	VMULPD       Z4, Z2, Z6
+	VMULPD       Z5, Z3, Z7
+	VSUBPD       Z7, Z6, Z6
+	VMULPD       Z5, Z2, Z2
+	VMULPD       Z4, Z3, Z3
+	VADDPD       Z3, Z2, Z2
+	VMOVUPD      Z6, 1408(BX)
+	VMOVUPD      Z2, 1472(BX)
+	MOVQ         AX, R12
+	VMOVUPD      (BX), Z2
+	VMOVUPD      64(BX), Z3
+	VMOVUPD      512(BX), Z4
+	VMOVUPD      576(BX), Z5
+	VMOVUPD      1024(BX), Z6
+	VMOVUPD      1088(BX), Z7
+	VADDPD       Z6, Z4, Z8
+	VADDPD       Z7, Z5, Z9
+	VSUBPD       Z7, Z5, Z5
+	VSUBPD       Z4, Z6, Z4
+	VMULPD       Z0, Z5, Z5
+	VMULPD       Z0, Z4, Z4
+	VADDPD       Z8, Z2, Z6
+	VADDPD       Z9, Z3, Z7
+	VMOVUPD      Z6, (R12)
+	VMOVUPD      Z7, 64(R12)
+	VMULPD       Z1, Z8, Z6
+	VSUBPD       Z6, Z2, Z2
+	VMULPD       Z1, Z9, Z6
+	VSUBPD       Z6, Z3, Z3
+	VADDPD       Z5, Z2, Z6
+	VADDPD       Z4, Z3, Z7
+	VBROADCASTSD 144(DX), Z8
+	VBROADCASTSD 152(DX), Z9
+	VMULPD       Z8, Z6, Z10
+	VMULPD       Z9, Z7, Z11
+	VSUBPD       Z11, Z10, Z10
+	VMULPD       Z9, Z6, Z6
+	VMULPD       Z8, Z7, Z7
+	VADDPD       Z7, Z6, Z6
+	VMOVUPD      Z10, (R12)(R10*1)
+	VMOVUPD      Z6, 64(R12)(R10*1)
+	VSUBPD       Z5, Z2, Z2
+	VSUBPD       Z4, Z3, Z3
+	VBROADCASTSD 160(DX), Z4
+	VBROADCASTSD 168(DX), Z5
+	VMULPD       Z4, Z2, Z6
+	VMULPD       Z5, Z3, Z7
+	VSUBPD       Z7, Z6, Z6
+	VMULPD       Z5, Z2, Z2
+	VMULPD       Z4, Z3, Z3
+	VADDPD       Z3, Z2, Z2
+	VMOVUPD      Z6, (R12)(R10*2)
+	VMOVUPD      Z2, 64(R12)(R10*2)
+	ADDQ         SI, R12
+	VMOVUPD      128(BX), Z2
+	VMOVUPD      192(BX), Z3
+	VMOVUPD      640(BX), Z4
+	VMOVUPD      704(BX), Z5
+	VMOVUPD      1152(BX), Z6
+	VMOVUPD      1216(BX), Z7
+	VADDPD       Z6, Z4, Z8
+	VADDPD       Z7, Z5, Z9
+	VSUBPD       Z7, Z5, Z5
+	VSUBPD       Z4, Z6, Z4
+	VMULPD       Z0, Z5, Z5
+	VMULPD       Z0, Z4, Z4
+	VADDPD       Z8, Z2, Z6
+	VADDPD       Z9, Z3, Z7
+	VMOVUPD      Z6, (R12)
+	VMOVUPD      Z7, 64(R12)
+	VMULPD       Z1, Z8, Z6
+	VSUBPD       Z6, Z2, Z2
+	VMULPD       Z1, Z9, Z6
+	VSUBPD       Z6, Z3, Z3
+	VADDPD       Z5, Z2, Z6
+	VADDPD       Z4, Z3, Z7
+	VBROADCASTSD 144(DX), Z8
+	VBROADCASTSD 152(DX), Z9
+	VMULPD       Z8, Z6, Z10
+	VMULPD       Z9, Z7, Z11
+	VSUBPD       Z11, Z10, Z10
+	VMULPD       Z9, Z6, Z6
+	VMULPD       Z8, Z7, Z7
+	VADDPD       Z7, Z6, Z6
+	VMOVUPD      Z10, (R12)(R10*1)
+	VMOVUPD      Z6, 64(R12)(R10*1)
+	VSUBPD       Z5, Z2, Z2
+	VSUBPD       Z4, Z3, Z3
+	VBROADCASTSD 160(DX), Z4
+	VBROADCASTSD 168(DX), Z5
+	VMULPD       Z4, Z2, Z6
+	VMULPD       Z5, Z3, Z7
+	VSUBPD       Z7, Z6, Z6
+	VMULPD       Z5, Z2, Z2
+	VMULPD       Z4, Z3, Z3
+	VADDPD       Z3, Z2, Z2
+	VMOVUPD      Z6, (R12)(R10*2)
+	VMOVUPD      Z2, 64(R12)(R10*2)
+	ADDQ         SI, R12
+	VMOVUPD      256(BX), Z2
+	VMOVUPD      320(BX), Z3
+	VMOVUPD      768(BX), Z4
+	VMOVUPD      832(BX), Z5
+	VMOVUPD      1280(BX), Z6
+	VMOVUPD      1344(BX), Z7
+	VADDPD       Z6, Z4, Z8
+	VADDPD       Z7, Z5, Z9
+	VSUBPD       Z7, Z5, Z5
+	VSUBPD       Z4, Z6, Z4
+	VMULPD       Z0, Z5, Z5
+	VMULPD       Z0, Z4, Z4
+	VADDPD       Z8, Z2, Z6
+	VADDPD       Z9, Z3, Z7
+	VMOVUPD      Z6, (R12)
+	VMOVUPD      Z7, 64(R12)
+	VMULPD       Z1, Z8, Z6
+	VSUBPD       Z6, Z2, Z2
+	VMULPD       Z1, Z9, Z6
+	VSUBPD       Z6, Z3, Z3
+	VADDPD       Z5, Z2, Z6
+	VADDPD       Z4, Z3, Z7
+	VBROADCASTSD 144(DX), Z8
+	VBROADCASTSD 152(DX), Z9
+	VMULPD       Z8, Z6, Z10
+	VMULPD       Z9, Z7, Z11
+	VSUBPD       Z11, Z10, Z10
+	VMULPD       Z9, Z6, Z6
+	VMULPD       Z8, Z7, Z7
+	VADDPD       Z7, Z6, Z6
+	VMOVUPD      Z10, (R12)(R10*1)
+	VMOVUPD      Z6, 64(R12)(R10*1)
+	VSUBPD       Z5, Z2, Z2
+	VSUBPD       Z4, Z3, Z3
+	VBROADCASTSD 160(DX), Z4
+	VBROADCASTSD 168(DX), Z5
+	VMULPD       Z4, Z2, Z6
+	VMULPD       Z5, Z3, Z7
+	VSUBPD       Z7, Z6, Z6
+	VMULPD       Z5, Z2, Z2
+	VMULPD       Z4, Z3, Z3
+	VADDPD       Z3, Z2, Z2
+	VMOVUPD      Z6, (R12)(R10*2)
+	VMOVUPD      Z2, 64(R12)(R10*2)
+	ADDQ         SI, R12
+	VMOVUPD      384(BX), Z2
+	VMOVUPD      448(BX), Z3
+	VMOVUPD      896(BX), Z4
+	VMOVUPD      960(BX), Z5
+	VMOVUPD      1408(BX), Z6
+	VMOVUPD      1472(BX), Z7
+	VADDPD       Z6, Z4, Z8
+	VADDPD       Z7, Z5, Z9
+	VSUBPD       Z7, Z5, Z5
+	VSUBPD       Z4, Z6, Z4
+	VMULPD       Z0, Z5, Z5
+	VMULPD       Z0, Z4, Z4
+	VADDPD       Z8, Z2, Z6
+	VADDPD       Z9, Z3, Z7
+	VMOVUPD      Z6, (R12)
+	VMOVUPD      Z7, 64(R12)
+	VMULPD       Z1, Z8, Z6
+	VSUBPD       Z6, Z2, Z2
+	VMULPD       Z1, Z9, Z6
+	VSUBPD       Z6, Z3, Z3
+	VADDPD       Z5, Z2, Z6
+	VADDPD       Z4, Z3, Z7
+	VBROADCASTSD 144(DX), Z8
+	VBROADCASTSD 152(DX), Z9
+	VMULPD       Z8, Z6, Z10
+	VMULPD       Z9, Z7, Z11
+	VSUBPD       Z11, Z10, Z10
+	VMULPD       Z9, Z6, Z6
+	VMULPD       Z8, Z7, Z7
+	VADDPD       Z7, Z6, Z6
+	VMOVUPD      Z10, (R12)(R10*1)
+	VMOVUPD      Z6, 64(R12)(R10*1)
+	VSUBPD       Z5, Z2, Z2
+	VSUBPD       Z4, Z3, Z3
+	VBROADCASTSD 160(DX), Z4
+	VBROADCASTSD 168(DX), Z5
+	VMULPD       Z4, Z2, Z6
+	VMULPD       Z5, Z3, Z7
+	VSUBPD       Z7, Z6, Z6
+	VMULPD       Z5, Z2, Z2
+	VMULPD       Z4, Z3, Z3
+	VADDPD       Z3, Z2, Z2
+	VMOVUPD      Z6, (R12)(R10*2)
+	VMOVUPD      Z2, 64(R12)(R10*2)
+	ADDQ         $0x00000080, CX
+	ADDQ         $0x00000080, AX
+	SUBQ         $0x00000080, R11
+	JNZ          pair43AVX512_k
+	IMUL3Q       $0x0000000b, SI, R11
+	ADDQ         R11, AX
+	ADDQ         $0x000000b0, DX
+	DECQ         R8
+	JNZ          pair43AVX512_j
+	VZEROUPPER
+	RET
+
+// func lastPair43AVX512(y *float64, x *float64, tw *float64, tmp *float64, s int)
+// Requires: AVX, AVX512F
+TEXT ·lastPair43AVX512(SB), NOSPLIT, $0-40
+	MOVQ         y+0(FP), AX
+	MOVQ         x+8(FP), CX
+	MOVQ         tw+16(FP), DX
+	MOVQ         tmp+24(FP), BX
+	MOVQ         s+32(FP), SI
+	SHLQ         $0x07, SI
+	MOVQ         SI, DI
+	IMUL3Q       $0x00000003, DI, R8
+	IMUL3Q       $0x00000004, SI, R9
+	VBROADCASTSD c3febb67ae8584caa<>+0(SB), Z0
+	VBROADCASTSD c3fe0000000000000<>+0(SB), Z1
+	MOVQ         SI, R10
+
+lastPair43AVX512_k:
+	MOVQ         CX, R11
+	LEAQ         (R11)(R8*2), R12
+	VMOVUPD      (R11), Z2
+	VMOVUPD      64(R11), Z3
+	VMOVUPD      (R11)(R8*1), Z4
+	VMOVUPD      64(R11)(R8*1), Z5
+	VMOVUPD      (R11)(R8*2), Z6
+	VMOVUPD      64(R11)(R8*2), Z7
+	VMOVUPD      (R12)(R8*1), Z8
+	VMOVUPD      64(R12)(R8*1), Z9
+	VADDPD       Z6, Z2, Z10
+	VADDPD       Z7, Z3, Z11
+	VSUBPD       Z6, Z2, Z2
+	VSUBPD       Z7, Z3, Z3
+	VADDPD       Z8, Z4, Z6
+	VADDPD       Z9, Z5, Z7
+	VSUBPD       Z9, Z5, Z5
+	VSUBPD       Z4, Z8, Z4
+	VADDPD       Z6, Z10, Z8
+	VADDPD       Z7, Z11, Z9
+	VMOVUPD      Z8, (BX)
+	VMOVUPD      Z9, 64(BX)
+	VADDPD       Z5, Z2, Z8
+	VADDPD       Z4, Z3, Z9
+	VBROADCASTSD (DX), Z12
+	VBROADCASTSD 8(DX), Z13
+	VMULPD       Z12, Z8, Z14
+	VMULPD       Z13, Z9, Z15
+	VSUBPD       Z15, Z14, Z14
+	VMULPD       Z13, Z8, Z8
+	VMULPD       Z12, Z9, Z9
+	VADDPD       Z9, Z8, Z8
+	VMOVUPD      Z14, 128(BX)
+	VMOVUPD      Z8, 192(BX)
+	VSUBPD       Z6, Z10, Z6
+	VSUBPD       Z7, Z11, Z7
+	VBROADCASTSD 16(DX), Z8
+	VBROADCASTSD 24(DX), Z9
+	VMULPD       Z8, Z6, Z10
+	VMULPD       Z9, Z7, Z11
+	VSUBPD       Z11, Z10, Z10
+	VMULPD       Z9, Z6, Z6
+	VMULPD       Z8, Z7, Z7
+	VADDPD       Z7, Z6, Z6
+	VMOVUPD      Z10, 256(BX)
+	VMOVUPD      Z6, 320(BX)
+	VSUBPD       Z5, Z2, Z2
+	VSUBPD       Z4, Z3, Z3
+	VBROADCASTSD 32(DX), Z4
+	VBROADCASTSD 40(DX), Z5
+	VMULPD       Z4, Z2, Z6
+	VMULPD       Z5, Z3, Z7
+	VSUBPD       Z7, Z6, Z6
+	VMULPD       Z5, Z2, Z2
+	VMULPD       Z4, Z3, Z3
+	VADDPD       Z3, Z2, Z2
+	VMOVUPD      Z6, 384(BX)
+	VMOVUPD      Z2, 448(BX)
+	ADDQ         DI, R11
+	LEAQ         (R11)(R8*2), R12
+	VMOVUPD      (R11), Z2
+	VMOVUPD      64(R11), Z3
+	VMOVUPD      (R11)(R8*1), Z4
+	VMOVUPD      64(R11)(R8*1), Z5
+	VMOVUPD      (R11)(R8*2), Z6
+	VMOVUPD      64(R11)(R8*2), Z7
+	VMOVUPD      (R12)(R8*1), Z8
+	VMOVUPD      64(R12)(R8*1), Z9
+	VADDPD       Z6, Z2, Z10
+	VADDPD       Z7, Z3, Z11
+	VSUBPD       Z6, Z2, Z2
+	VSUBPD       Z7, Z3, Z3
+	VADDPD       Z8, Z4, Z6
+	VADDPD       Z9, Z5, Z7
+	VSUBPD       Z9, Z5, Z5
+	VSUBPD       Z4, Z8, Z4
+	VADDPD       Z6, Z10, Z8
+	VADDPD       Z7, Z11, Z9
+	VMOVUPD      Z8, 512(BX)
+	VMOVUPD      Z9, 576(BX)
+	VADDPD       Z5, Z2, Z8
+	VADDPD       Z4, Z3, Z9
+	VBROADCASTSD 48(DX), Z12
+	VBROADCASTSD 56(DX), Z13
+	VMULPD       Z12, Z8, Z14
+	VMULPD       Z13, Z9, Z15
+	VSUBPD       Z15, Z14, Z14
+	VMULPD       Z13, Z8, Z8
+	VMULPD       Z12, Z9, Z9
+	VADDPD       Z9, Z8, Z8
+	VMOVUPD      Z14, 640(BX)
+	VMOVUPD      Z8, 704(BX)
+	VSUBPD       Z6, Z10, Z6
+	VSUBPD       Z7, Z11, Z7
+	VBROADCASTSD 64(DX), Z8
+	VBROADCASTSD 72(DX), Z9
+	VMULPD       Z8, Z6, Z10
+	VMULPD       Z9, Z7, Z11
+	VSUBPD       Z11, Z10, Z10
+	VMULPD       Z9, Z6, Z6
+	VMULPD       Z8, Z7, Z7
+	VADDPD       Z7, Z6, Z6
+	VMOVUPD      Z10, 768(BX)
+	VMOVUPD      Z6, 832(BX)
+	VSUBPD       Z5, Z2, Z2
+	VSUBPD       Z4, Z3, Z3
+	VBROADCASTSD 80(DX), Z4
+	VBROADCASTSD 88(DX), Z5
+	VMULPD       Z4, Z2, Z6
+	VMULPD       Z5, Z3, Z7
+	VSUBPD       Z7, Z6, Z6
+	VMULPD       Z5, Z2, Z2
+	VMULPD       Z4, Z3, Z3
+	VADDPD       Z3, Z2, Z2
+	VMOVUPD      Z6, 896(BX)
+	VMOVUPD      Z2, 960(BX)
+	ADDQ         DI, R11
+	LEAQ         (R11)(R8*2), R12
+	VMOVUPD      (R11), Z2
+	VMOVUPD      64(R11), Z3
+	VMOVUPD      (R11)(R8*1), Z4
+	VMOVUPD      64(R11)(R8*1), Z5
+	VMOVUPD      (R11)(R8*2), Z6
+	VMOVUPD      64(R11)(R8*2), Z7
+	VMOVUPD      (R12)(R8*1), Z8
+	VMOVUPD      64(R12)(R8*1), Z9
+	VADDPD       Z6, Z2, Z10
+	VADDPD       Z7, Z3, Z11
+	VSUBPD       Z6, Z2, Z2
+	VSUBPD       Z7, Z3, Z3
+	VADDPD       Z8, Z4, Z6
+	VADDPD       Z9, Z5, Z7
+	VSUBPD       Z9, Z5, Z5
+	VSUBPD       Z4, Z8, Z4
+	VADDPD       Z6, Z10, Z8
+	VADDPD       Z7, Z11, Z9
+	VMOVUPD      Z8, 1024(BX)
+	VMOVUPD      Z9, 1088(BX)
+	VADDPD       Z5, Z2, Z8
+	VADDPD       Z4, Z3, Z9
+	VBROADCASTSD 96(DX), Z12
+	VBROADCASTSD 104(DX), Z13
+	VMULPD       Z12, Z8, Z14
+	VMULPD       Z13, Z9, Z15
+	VSUBPD       Z15, Z14, Z14
+	VMULPD       Z13, Z8, Z8
+	VMULPD       Z12, Z9, Z9
+	VADDPD       Z9, Z8, Z8
+	VMOVUPD      Z14, 1152(BX)
+	VMOVUPD      Z8, 1216(BX)
+	VSUBPD       Z6, Z10, Z6
+	VSUBPD       Z7, Z11, Z7
+	VBROADCASTSD 112(DX), Z8
+	VBROADCASTSD 120(DX), Z9
+	VMULPD       Z8, Z6, Z10
+	VMULPD       Z9, Z7, Z11
+	VSUBPD       Z11, Z10, Z10
+	VMULPD       Z9, Z6, Z6
+	VMULPD       Z8, Z7, Z7
+	VADDPD       Z7, Z6, Z6
+	VMOVUPD      Z10, 1280(BX)
+	VMOVUPD      Z6, 1344(BX)
+	VSUBPD       Z5, Z2, Z2
+	VSUBPD       Z4, Z3, Z3
+	VBROADCASTSD 128(DX), Z4
+	VBROADCASTSD 136(DX), Z5
+	VMULPD       Z4, Z2, Z6
+	VMULPD       Z5, Z3, Z7
+	VSUBPD       Z7, Z6, Z6
+	VMULPD       Z5, Z2, Z2
+	VMULPD       Z4, Z3, Z3
+	VADDPD       Z3, Z2, Z2
+	VMOVUPD      Z6, 1408(BX)
+	VMOVUPD      Z2, 1472(BX)
+	MOVQ         AX, R11
+	VMOVUPD      (BX), Z2
+	VMOVUPD      64(BX), Z3
+	VMOVUPD      512(BX), Z4
+	VMOVUPD      576(BX), Z5
+	VMOVUPD      1024(BX), Z6
+	VMOVUPD      1088(BX), Z7
+	VADDPD       Z6, Z4, Z8
+	VADDPD       Z7, Z5, Z9
+	VSUBPD       Z7, Z5, Z5
+	VSUBPD       Z4, Z6, Z4
+	VMULPD       Z0, Z5, Z5
+	VMULPD       Z0, Z4, Z4
+	VADDPD       Z8, Z2, Z6
+	VADDPD       Z9, Z3, Z7
+	VMOVUPD      Z6, (R11)
+	VMOVUPD      Z7, 64(R11)
+	VMULPD       Z1, Z8, Z6
+	VSUBPD       Z6, Z2, Z2
+	VMULPD       Z1, Z9, Z6
+	VSUBPD       Z6, Z3, Z3
+	VADDPD       Z5, Z2, Z6
+	VADDPD       Z4, Z3, Z7
+	VMOVUPD      Z6, (R11)(R9*1)
+	VMOVUPD      Z7, 64(R11)(R9*1)
+	VSUBPD       Z5, Z2, Z2
+	VSUBPD       Z4, Z3, Z3
+	VMOVUPD      Z2, (R11)(R9*2)
+	VMOVUPD      Z3, 64(R11)(R9*2)
+	ADDQ         SI, R11
+	VMOVUPD      128(BX), Z2
+	VMOVUPD      192(BX), Z3
+	VMOVUPD      640(BX), Z4
+	VMOVUPD      704(BX), Z5
+	VMOVUPD      1152(BX), Z6
+	VMOVUPD      1216(BX), Z7
+	VADDPD       Z6, Z4, Z8
+	VADDPD       Z7, Z5, Z9
+	VSUBPD       Z7, Z5, Z5
+	VSUBPD       Z4, Z6, Z4
+	VMULPD       Z0, Z5, Z5
+	VMULPD       Z0, Z4, Z4
+	VADDPD       Z8, Z2, Z6
+	VADDPD       Z9, Z3, Z7
+	VMOVUPD      Z6, (R11)
+	VMOVUPD      Z7, 64(R11)
+	VMULPD       Z1, Z8, Z6
+	VSUBPD       Z6, Z2, Z2
+	VMULPD       Z1, Z9, Z6
+	VSUBPD       Z6, Z3, Z3
+	VADDPD       Z5, Z2, Z6
+	VADDPD       Z4, Z3, Z7
+	VMOVUPD      Z6, (R11)(R9*1)
+	VMOVUPD      Z7, 64(R11)(R9*1)
+	VSUBPD       Z5, Z2, Z2
+	VSUBPD       Z4, Z3, Z3
+	VMOVUPD      Z2, (R11)(R9*2)
+	VMOVUPD      Z3, 64(R11)(R9*2)
+	ADDQ         SI, R11
+	VMOVUPD      256(BX), Z2
+	VMOVUPD      320(BX), Z3
+	VMOVUPD      768(BX), Z4
+	VMOVUPD      832(BX), Z5
+	VMOVUPD      1280(BX), Z6
+	VMOVUPD      1344(BX), Z7
+	VADDPD       Z6, Z4, Z8
+	VADDPD       Z7, Z5, Z9
+	VSUBPD       Z7, Z5, Z5
+	VSUBPD       Z4, Z6, Z4
+	VMULPD       Z0, Z5, Z5
+	VMULPD       Z0, Z4, Z4
+	VADDPD       Z8, Z2, Z6
+	VADDPD       Z9, Z3, Z7
+	VMOVUPD      Z6, (R11)
+	VMOVUPD      Z7, 64(R11)
+	VMULPD       Z1, Z8, Z6
+	VSUBPD       Z6, Z2, Z2
+	VMULPD       Z1, Z9, Z6
+	VSUBPD       Z6, Z3, Z3
+	VADDPD       Z5, Z2, Z6
+	VADDPD       Z4, Z3, Z7
+	VMOVUPD      Z6, (R11)(R9*1)
+	VMOVUPD      Z7, 64(R11)(R9*1)
+	VSUBPD       Z5, Z2, Z2
+	VSUBPD       Z4, Z3, Z3
+	VMOVUPD      Z2, (R11)(R9*2)
+	VMOVUPD      Z3, 64(R11)(R9*2)
+	ADDQ         SI, R11
+	VMOVUPD      384(BX), Z2
+	VMOVUPD      448(BX), Z3
+	VMOVUPD      896(BX), Z4
+	VMOVUPD      960(BX), Z5
+	VMOVUPD      1408(BX), Z6
+	VMOVUPD      1472(BX), Z7
+	VADDPD       Z6, Z4, Z8
+	VADDPD       Z7, Z5, Z9
+	VSUBPD       Z7, Z5, Z5
+	VSUBPD       Z4, Z6, Z4
+	VMULPD       Z0, Z5, Z5
+	VMULPD       Z0, Z4, Z4
+	VADDPD       Z8, Z2, Z6
+	VADDPD       Z9, Z3, Z7
+	VMOVUPD      Z6, (R11)
+	VMOVUPD      Z7, 64(R11)
+	VMULPD       Z1, Z8, Z6
+	VSUBPD       Z6, Z2, Z2
+	VMULPD       Z1, Z9, Z6
+	VSUBPD       Z6, Z3, Z3
+	VADDPD       Z5, Z2, Z6
+	VADDPD       Z4, Z3, Z7
+	VMOVUPD      Z6, (R11)(R9*1)
+	VMOVUPD      Z7, 64(R11)(R9*1)
+	VSUBPD       Z5, Z2, Z2
+	VSUBPD       Z4, Z3, Z3
+	VMOVUPD      Z2, (R11)(R9*2)
+	VMOVUPD      Z3, 64(R11)(R9*2)
+	ADDQ         $0x00000080, CX
+	ADDQ         $0x00000080, AX
+	SUBQ         $0x00000080, R10
+	JNZ          lastPair43AVX512_k
+	VZEROUPPER
+	RET
+
+// func pair45AVX512(y *float64, x *float64, tw *float64, tmp *float64, q int, s int)
+// Requires: AVX, AVX512F
+TEXT ·pair45AVX512(SB), NOSPLIT, $0-48
+	MOVQ         y+0(FP), AX
+	MOVQ         x+8(FP), CX
+	MOVQ         tw+16(FP), DX
+	MOVQ         tmp+24(FP), BX
+	MOVQ         s+40(FP), SI
+	SHLQ         $0x07, SI
+	MOVQ         q+32(FP), R8
+	MOVQ         R8, DI
+	IMULQ        SI, DI
+	IMUL3Q       $0x00000005, DI, R9
+	IMUL3Q       $0x00000004, SI, R10
+	VBROADCASTSD c3fd3c6ef372fe950<>+0(SB), Z0
+	VBROADCASTSD c3fe9e3779b97f4a8<>+0(SB), Z1
+	VBROADCASTSD c3fee6f0e134454ff<>+0(SB), Z2
+	VBROADCASTSD c3fe2cf2304755a5e<>+0(SB), Z3
+
+pair45AVX512_j:
+	MOVQ SI, R11
+
+pair45AVX512_k:
+	MOVQ         CX, R12
+	LEAQ         (R12)(R9*2), R13
+	VMOVUPD      (R12), Z4
+	VMOVUPD      64(R12), Z5
+	VMOVUPD      (R12)(R9*1), Z6
+	VMOVUPD      64(R12)(R9*1), Z7
+	VMOVUPD      (R12)(R9*2), Z8
+	VMOVUPD      64(R12)(R9*2), Z9
+	VMOVUPD      (R13)(R9*1), Z10
+	VMOVUPD      64(R13)(R9*1), Z11
+	VADDPD       Z8, Z4, Z12
+	VADDPD       Z9, Z5, Z13
+	VSUBPD       Z8, Z4, Z4
+	VSUBPD       Z9, Z5, Z5
+	VADDPD       Z10, Z6, Z8
+	VADDPD       Z11, Z7, Z9
+	VSUBPD       Z11, Z7, Z7
+	VSUBPD       Z6, Z10, Z6
+	VADDPD       Z8, Z12, Z10
+	VADDPD       Z9, Z13, Z11
+	VMOVUPD      Z10, (BX)
+	VMOVUPD      Z11, 64(BX)
+	VADDPD       Z7, Z4, Z10
+	VADDPD       Z6, Z5, Z11
+	VBROADCASTSD (DX), Z14
+	VBROADCASTSD 8(DX), Z15
+	VMULPD       Z14, Z10, Z16
+	VMULPD       Z15, Z11, Z17
+	VSUBPD       Z17, Z16, Z16
+	VMULPD       Z15, Z10, Z10
+	VMULPD       Z14, Z11, Z11
+	VADDPD       Z11, Z10, Z10
+	VMOVUPD      Z16, 128(BX)
+	VMOVUPD      Z10, 192(BX)
+	VSUBPD       Z8, Z12, Z8
+	VSUBPD       Z9, Z13, Z9
+	VBROADCASTSD 16(DX), Z10
+	VBROADCASTSD 24(DX), Z11
+	VMULPD       Z10, Z8, Z12
+	VMULPD       Z11, Z9, Z13
+	VSUBPD       Z13, Z12, Z12
+	VMULPD       Z11, Z8, Z8
+	VMULPD       Z10, Z9, Z9
+	VADDPD       Z9, Z8, Z8
+	VMOVUPD      Z12, 256(BX)
+	VMOVUPD      Z8, 320(BX)
+	VSUBPD       Z7, Z4, Z4
+	VSUBPD       Z6, Z5, Z5
+	VBROADCASTSD 32(DX), Z6
+	VBROADCASTSD 40(DX), Z7
+	VMULPD       Z6, Z4, Z8
+	VMULPD       Z7, Z5, Z9
+	VSUBPD       Z9, Z8, Z8
+	VMULPD       Z7, Z4, Z4
+	VMULPD       Z6, Z5, Z5
+	VADDPD       Z5, Z4, Z4
+	VMOVUPD      Z8, 384(BX)
+	VMOVUPD      Z4, 448(BX)
+	ADDQ         DI, R12
+	LEAQ         (R12)(R9*2), R13
+	VMOVUPD      (R12), Z4
+	VMOVUPD      64(R12), Z5
+	VMOVUPD      (R12)(R9*1), Z6
+	VMOVUPD      64(R12)(R9*1), Z7
+	VMOVUPD      (R12)(R9*2), Z8
+	VMOVUPD      64(R12)(R9*2), Z9
+	VMOVUPD      (R13)(R9*1), Z10
+	VMOVUPD      64(R13)(R9*1), Z11
+	VADDPD       Z8, Z4, Z12
+	VADDPD       Z9, Z5, Z13
+	VSUBPD       Z8, Z4, Z4
+	VSUBPD       Z9, Z5, Z5
+	VADDPD       Z10, Z6, Z8
+	VADDPD       Z11, Z7, Z9
+	VSUBPD       Z11, Z7, Z7
+	VSUBPD       Z6, Z10, Z6
+	VADDPD       Z8, Z12, Z10
+	VADDPD       Z9, Z13, Z11
+	VMOVUPD      Z10, 512(BX)
+	VMOVUPD      Z11, 576(BX)
+	VADDPD       Z7, Z4, Z10
+	VADDPD       Z6, Z5, Z11
+	VBROADCASTSD 48(DX), Z14
+	VBROADCASTSD 56(DX), Z15
+	VMULPD       Z14, Z10, Z16
+	VMULPD       Z15, Z11, Z17
+	VSUBPD       Z17, Z16, Z16
+	VMULPD       Z15, Z10, Z10
+	VMULPD       Z14, Z11, Z11
+	VADDPD       Z11, Z10, Z10
+	VMOVUPD      Z16, 640(BX)
+	VMOVUPD      Z10, 704(BX)
+	VSUBPD       Z8, Z12, Z8
+	VSUBPD       Z9, Z13, Z9
+	VBROADCASTSD 64(DX), Z10
+	VBROADCASTSD 72(DX), Z11
+	VMULPD       Z10, Z8, Z12
+	VMULPD       Z11, Z9, Z13
+	VSUBPD       Z13, Z12, Z12
+	VMULPD       Z11, Z8, Z8
+	VMULPD       Z10, Z9, Z9
+	VADDPD       Z9, Z8, Z8
+	VMOVUPD      Z12, 768(BX)
+	VMOVUPD      Z8, 832(BX)
+	VSUBPD       Z7, Z4, Z4
+	VSUBPD       Z6, Z5, Z5
+	VBROADCASTSD 80(DX), Z6
+	VBROADCASTSD 88(DX), Z7
+	VMULPD       Z6, Z4, Z8
+	VMULPD       Z7, Z5, Z9
+	VSUBPD       Z9, Z8, Z8
+	VMULPD       Z7, Z4, Z4
+	VMULPD       Z6, Z5, Z5
+	VADDPD       Z5, Z4, Z4
+	VMOVUPD      Z8, 896(BX)
+	VMOVUPD      Z4, 960(BX)
+	ADDQ         DI, R12
+	LEAQ         (R12)(R9*2), R13
+	VMOVUPD      (R12), Z4
+	VMOVUPD      64(R12), Z5
+	VMOVUPD      (R12)(R9*1), Z6
+	VMOVUPD      64(R12)(R9*1), Z7
+	VMOVUPD      (R12)(R9*2), Z8
+	VMOVUPD      64(R12)(R9*2), Z9
+	VMOVUPD      (R13)(R9*1), Z10
+	VMOVUPD      64(R13)(R9*1), Z11
+	VADDPD       Z8, Z4, Z12
+	VADDPD       Z9, Z5, Z13
+	VSUBPD       Z8, Z4, Z4
+	VSUBPD       Z9, Z5, Z5
+	VADDPD       Z10, Z6, Z8
+	VADDPD       Z11, Z7, Z9
+	VSUBPD       Z11, Z7, Z7
+	VSUBPD       Z6, Z10, Z6
+	VADDPD       Z8, Z12, Z10
+	VADDPD       Z9, Z13, Z11
+	VMOVUPD      Z10, 1024(BX)
+	VMOVUPD      Z11, 1088(BX)
+	VADDPD       Z7, Z4, Z10
+	VADDPD       Z6, Z5, Z11
+	VBROADCASTSD 96(DX), Z14
+	VBROADCASTSD 104(DX), Z15
+	VMULPD       Z14, Z10, Z16
+	VMULPD       Z15, Z11, Z17
+	VSUBPD       Z17, Z16, Z16
+	VMULPD       Z15, Z10, Z10
+	VMULPD       Z14, Z11, Z11
+	VADDPD       Z11, Z10, Z10
+	VMOVUPD      Z16, 1152(BX)
+	VMOVUPD      Z10, 1216(BX)
+	VSUBPD       Z8, Z12, Z8
+	VSUBPD       Z9, Z13, Z9
+	VBROADCASTSD 112(DX), Z10
+	VBROADCASTSD 120(DX), Z11
+	VMULPD       Z10, Z8, Z12
+	VMULPD       Z11, Z9, Z13
+	VSUBPD       Z13, Z12, Z12
+	VMULPD       Z11, Z8, Z8
+	VMULPD       Z10, Z9, Z9
+	VADDPD       Z9, Z8, Z8
+	VMOVUPD      Z12, 1280(BX)
+	VMOVUPD      Z8, 1344(BX)
+	VSUBPD       Z7, Z4, Z4
+	VSUBPD       Z6, Z5, Z5
+	VBROADCASTSD 128(DX), Z6
+	VBROADCASTSD 136(DX), Z7
+	VMULPD       Z6, Z4, Z8
+	VMULPD       Z7, Z5, Z9
+	VSUBPD       Z9, Z8, Z8
+	VMULPD       Z7, Z4, Z4
+	VMULPD       Z6, Z5, Z5
+	VADDPD       Z5, Z4, Z4
+	VMOVUPD      Z8, 1408(BX)
+	VMOVUPD      Z4, 1472(BX)
+	ADDQ         DI, R12
+	LEAQ         (R12)(R9*2), R13
+	VMOVUPD      (R12), Z4
+	VMOVUPD      64(R12), Z5
+	VMOVUPD      (R12)(R9*1), Z6
+	VMOVUPD      64(R12)(R9*1), Z7
+	VMOVUPD      (R12)(R9*2), Z8
+	VMOVUPD      64(R12)(R9*2), Z9
+	VMOVUPD      (R13)(R9*1), Z10
+	VMOVUPD      64(R13)(R9*1), Z11
+	VADDPD       Z8, Z4, Z12
+	VADDPD       Z9, Z5, Z13
+	VSUBPD       Z8, Z4, Z4
+	VSUBPD       Z9, Z5, Z5
+	VADDPD       Z10, Z6, Z8
+	VADDPD       Z11, Z7, Z9
+	VSUBPD       Z11, Z7, Z7
+	VSUBPD       Z6, Z10, Z6
+	VADDPD       Z8, Z12, Z10
+	VADDPD       Z9, Z13, Z11
+	VMOVUPD      Z10, 1536(BX)
+	VMOVUPD      Z11, 1600(BX)
+	VADDPD       Z7, Z4, Z10
+	VADDPD       Z6, Z5, Z11
+	VBROADCASTSD 144(DX), Z14
+	VBROADCASTSD 152(DX), Z15
+	VMULPD       Z14, Z10, Z16
+	VMULPD       Z15, Z11, Z17
+	VSUBPD       Z17, Z16, Z16
+	VMULPD       Z15, Z10, Z10
+	VMULPD       Z14, Z11, Z11
+	VADDPD       Z11, Z10, Z10
+	VMOVUPD      Z16, 1664(BX)
+	VMOVUPD      Z10, 1728(BX)
+	VSUBPD       Z8, Z12, Z8
+	VSUBPD       Z9, Z13, Z9
+	VBROADCASTSD 160(DX), Z10
+	VBROADCASTSD 168(DX), Z11
+	VMULPD       Z10, Z8, Z12
+	VMULPD       Z11, Z9, Z13
+	VSUBPD       Z13, Z12, Z12
+	VMULPD       Z11, Z8, Z8
+	VMULPD       Z10, Z9, Z9
+	VADDPD       Z9, Z8, Z8
+	VMOVUPD      Z12, 1792(BX)
+	VMOVUPD      Z8, 1856(BX)
+	VSUBPD       Z7, Z4, Z4
+	VSUBPD       Z6, Z5, Z5
+	VBROADCASTSD 176(DX), Z6
+	VBROADCASTSD 184(DX), Z7
+	VMULPD       Z6, Z4, Z8
+	VMULPD       Z7, Z5, Z9
+	VSUBPD       Z9, Z8, Z8
+	VMULPD       Z7, Z4, Z4
+	VMULPD       Z6, Z5, Z5
+	VADDPD       Z5, Z4, Z4
+	VMOVUPD      Z8, 1920(BX)
+	VMOVUPD      Z4, 1984(BX)
+	ADDQ         DI, R12
+	LEAQ         (R12)(R9*2), R13
+	VMOVUPD      (R12), Z4
+	VMOVUPD      64(R12), Z5
+	VMOVUPD      (R12)(R9*1), Z6
+	VMOVUPD      64(R12)(R9*1), Z7
+	VMOVUPD      (R12)(R9*2), Z8
+	VMOVUPD      64(R12)(R9*2), Z9
+	VMOVUPD      (R13)(R9*1), Z10
+	VMOVUPD      64(R13)(R9*1), Z11
+	VADDPD       Z8, Z4, Z12
+	VADDPD       Z9, Z5, Z13
+	VSUBPD       Z8, Z4, Z4
+	VSUBPD       Z9, Z5, Z5
+	VADDPD       Z10, Z6, Z8
+	VADDPD       Z11, Z7, Z9
+	VSUBPD       Z11, Z7, Z7
+	VSUBPD       Z6, Z10, Z6
+	VADDPD       Z8, Z12, Z10
+	VADDPD       Z9, Z13, Z11
+	VMOVUPD      Z10, 2048(BX)
+	VMOVUPD      Z11, 2112(BX)
+	VADDPD       Z7, Z4, Z10
+	VADDPD       Z6, Z5, Z11
+	VBROADCASTSD 192(DX), Z14
+	VBROADCASTSD 200(DX), Z15
+	VMULPD       Z14, Z10, Z16
+	VMULPD       Z15, Z11, Z17
+	VSUBPD       Z17, Z16, Z16
+	VMULPD       Z15, Z10, Z10
+	VMULPD       Z14, Z11, Z11
+	VADDPD       Z11, Z10, Z10
+	VMOVUPD      Z16, 2176(BX)
+	VMOVUPD      Z10, 2240(BX)
+	VSUBPD       Z8, Z12, Z8
+	VSUBPD       Z9, Z13, Z9
+	VBROADCASTSD 208(DX), Z10
+	VBROADCASTSD 216(DX), Z11
+	VMULPD       Z10, Z8, Z12
+	VMULPD       Z11, Z9, Z13
+	VSUBPD       Z13, Z12, Z12
+	VMULPD       Z11, Z8, Z8
+	VMULPD       Z10, Z9, Z9
+	VADDPD       Z9, Z8, Z8
+	VMOVUPD      Z12, 2304(BX)
+	VMOVUPD      Z8, 2368(BX)
+	VSUBPD       Z7, Z4, Z4
+	VSUBPD       Z6, Z5, Z5
+	VBROADCASTSD 224(DX), Z6
+	VBROADCASTSD 232(DX), Z7
+	VMULPD       Z6, Z4, Z8
+	VMULPD       Z7, Z5, Z9
+	VSUBPD       Z9, Z8, Z8
+	VMULPD       Z7, Z4, Z4
+	VMULPD       Z6, Z5, Z5
+	VADDPD       Z5, Z4, Z4
+	VMOVUPD      Z8, 2432(BX)
+	VMOVUPD      Z4, 2496(BX)
+	MOVQ         AX, R12
+	LEAQ         (R12)(R10*2), R13
+	VMOVUPD      (BX), Z4
+	VMOVUPD      64(BX), Z5
+	VMOVUPD      512(BX), Z6
+	VMOVUPD      576(BX), Z7
+	VMOVUPD      1024(BX), Z8
+	VMOVUPD      1088(BX), Z9
+	VMOVUPD      1536(BX), Z10
+	VMOVUPD      1600(BX), Z11
+	VMOVUPD      2048(BX), Z12
+	VMOVUPD      2112(BX), Z13
+	VADDPD       Z12, Z6, Z14
+	VADDPD       Z13, Z7, Z15
+	VSUBPD       Z13, Z7, Z7
+	VSUBPD       Z6, Z12, Z6
+	VADDPD       Z10, Z8, Z12
+	VADDPD       Z11, Z9, Z13
+	VSUBPD       Z11, Z9, Z9
+	VSUBPD       Z8, Z10, Z8
+	VADDPD       Z14, Z4, Z10
+	VADDPD       Z15, Z5, Z11
+	VADDPD       Z12, Z10, Z10
+	VADDPD       Z13, Z11, Z11
+	VMOVUPD      Z10, (R12)
+	VMOVUPD      Z11, 64(R12)
+	VMULPD       Z0, Z14, Z10
+	VADDPD       Z10, Z4, Z10
+	VMULPD       Z1, Z12, Z11
+	VSUBPD       Z11, Z10, Z10
+	VMULPD       Z1, Z14, Z11
+	VSUBPD       Z11, Z4, Z4
+	VMULPD       Z0, Z12, Z11
+	VADDPD       Z11, Z4, Z4
+	VMULPD       Z2, Z7, Z11
+	VMULPD       Z3, Z9, Z12
+	VADDPD       Z12, Z11, Z11
+	VMULPD       Z3, Z7, Z7
+	VMULPD       Z2, Z9, Z9
+	VSUBPD       Z9, Z7, Z7
+	VMULPD       Z0, Z15, Z9
+	VADDPD       Z9, Z5, Z9
+	VMULPD       Z1, Z13, Z12
+	VSUBPD       Z12, Z9, Z9
+	VMULPD       Z1, Z15, Z12
+	VSUBPD       Z12, Z5, Z5
+	VMULPD       Z0, Z13, Z12
+	VADDPD       Z12, Z5, Z5
+	VMULPD       Z2, Z6, Z12
+	VMULPD       Z3, Z8, Z13
+	VADDPD       Z13, Z12, Z12
+	VMULPD       Z3, Z6, Z6
+	VMULPD       Z2, Z8, Z8
+	VSUBPD       Z8, Z6, Z6
+	VADDPD       Z11, Z10, Z8
+	VADDPD       Z12, Z9, Z13
+	VBROADCASTSD 240(DX), Z14
+	VBROADCASTSD 248(DX), Z15
+	VMULPD       Z14, Z8, Z16
+	VMULPD       Z15, Z13, Z17
+	VSUBPD       Z17, Z16, Z16
+	VMULPD       Z15, Z8, Z8
+	VMULPD       Z14, Z13, Z13
+	VADDPD       Z13, Z8, Z8
+	VMOVUPD      Z16, (R12)(R10*1)
+	VMOVUPD      Z8, 64(R12)(R10*1)
+	VSUBPD       Z11, Z10, Z8
+	VSUBPD       Z12, Z9, Z9
+	VBROADCASTSD 288(DX), Z10
+	VBROADCASTSD 296(DX), Z11
+	VMULPD       Z10, Z8, Z12
+	VMULPD       Z11, Z9, Z13
+	VSUBPD       Z13, Z12, Z12
+	VMULPD       Z11, Z8, Z8
+	VMULPD       Z10, Z9, Z9
+	VADDPD       Z9, Z8, Z8
+	VMOVUPD      Z12, (R13)(R10*2)
+	VMOVUPD      Z8, 64(R13)(R10*2)
+	VADDPD       Z7, Z4, Z8
+	VADDPD       Z6, Z5, Z9
+	VBROADCASTSD 256(DX), Z10
+	VBROADCASTSD 264(DX), Z11
+	VMULPD       Z10, Z8, Z12
+	VMULPD       Z11, Z9, Z13
+	VSUBPD       Z13, Z12, Z12
+	VMULPD       Z11, Z8, Z8
+	VMULPD       Z10, Z9, Z9
+	VADDPD       Z9, Z8, Z8
+	VMOVUPD      Z12, (R12)(R10*2)
+	VMOVUPD      Z8, 64(R12)(R10*2)
+	VSUBPD       Z7, Z4, Z4
+	VSUBPD       Z6, Z5, Z5
+	VBROADCASTSD 272(DX), Z6
+	VBROADCASTSD 280(DX), Z7
+	VMULPD       Z6, Z4, Z8
+	VMULPD       Z7, Z5, Z9
+	VSUBPD       Z9, Z8, Z8
+	VMULPD       Z7, Z4, Z4
+	VMULPD       Z6, Z5, Z5
+	VADDPD       Z5, Z4, Z4
+	VMOVUPD      Z8, (R13)(R10*1)
+	VMOVUPD      Z4, 64(R13)(R10*1)
+	ADDQ         SI, R12
+	LEAQ         (R12)(R10*2), R13
+	VMOVUPD      128(BX), Z4
+	VMOVUPD      192(BX), Z5
+	VMOVUPD      640(BX), Z6
+	VMOVUPD      704(BX), Z7
+	VMOVUPD      1152(BX), Z8
+	VMOVUPD      1216(BX), Z9
+	VMOVUPD      1664(BX), Z10
+	VMOVUPD      1728(BX), Z11
+	VMOVUPD      2176(BX), Z12
+	VMOVUPD      2240(BX), Z13
+	VADDPD       Z12, Z6, Z14
+	VADDPD       Z13, Z7, Z15
+	VSUBPD       Z13, Z7, Z7
+	VSUBPD       Z6, Z12, Z6
+	VADDPD       Z10, Z8, Z12
+	VADDPD       Z11, Z9, Z13
+	VSUBPD       Z11, Z9, Z9
+	VSUBPD       Z8, Z10, Z8
+	VADDPD       Z14, Z4, Z10
+	VADDPD       Z15, Z5, Z11
+	VADDPD       Z12, Z10, Z10
+	VADDPD       Z13, Z11, Z11
+	VMOVUPD      Z10, (R12)
+	VMOVUPD      Z11, 64(R12)
+	VMULPD       Z0, Z14, Z10
+	VADDPD       Z10, Z4, Z10
+	VMULPD       Z1, Z12, Z11
+	VSUBPD       Z11, Z10, Z10
+	VMULPD       Z1, Z14, Z11
+	VSUBPD       Z11, Z4, Z4
+	VMULPD       Z0, Z12, Z11
+	VADDPD       Z11, Z4, Z4
+	VMULPD       Z2, Z7, Z11
+	VMULPD       Z3, Z9, Z12
+	VADDPD       Z12, Z11, Z11
+	VMULPD       Z3, Z7, Z7
+	VMULPD       Z2, Z9, Z9
+	VSUBPD       Z9, Z7, Z7
+	VMULPD       Z0, Z15, Z9
+	VADDPD       Z9, Z5, Z9
+	VMULPD       Z1, Z13, Z12
+	VSUBPD       Z12, Z9, Z9
+	VMULPD       Z1, Z15, Z12
+	VSUBPD       Z12, Z5, Z5
+	VMULPD       Z0, Z13, Z12
+	VADDPD       Z12, Z5, Z5
+	VMULPD       Z2, Z6, Z12
+	VMULPD       Z3, Z8, Z13
+	VADDPD       Z13, Z12, Z12
+	VMULPD       Z3, Z6, Z6
+	VMULPD       Z2, Z8, Z8
+	VSUBPD       Z8, Z6, Z6
+	VADDPD       Z11, Z10, Z8
+	VADDPD       Z12, Z9, Z13
+	VBROADCASTSD 240(DX), Z14
+	VBROADCASTSD 248(DX), Z15
+	VMULPD       Z14, Z8, Z16
+	VMULPD       Z15, Z13, Z17
+	VSUBPD       Z17, Z16, Z16
+	VMULPD       Z15, Z8, Z8
+	VMULPD       Z14, Z13, Z13
+	VADDPD       Z13, Z8, Z8
+	VMOVUPD      Z16, (R12)(R10*1)
+	VMOVUPD      Z8, 64(R12)(R10*1)
+	VSUBPD       Z11, Z10, Z8
+	VSUBPD       Z12, Z9, Z9
+	VBROADCASTSD 288(DX), Z10
+	VBROADCASTSD 296(DX), Z11
+	VMULPD       Z10, Z8, Z12
+	VMULPD       Z11, Z9, Z13
+	VSUBPD       Z13, Z12, Z12
+	VMULPD       Z11, Z8, Z8
+	VMULPD       Z10, Z9, Z9
+	VADDPD       Z9, Z8, Z8
+	VMOVUPD      Z12, (R13)(R10*2)
+	VMOVUPD      Z8, 64(R13)(R10*2)
+	VADDPD       Z7, Z4, Z8
+	VADDPD       Z6, Z5, Z9
+	VBROADCASTSD 256(DX), Z10
+	VBROADCASTSD 264(DX), Z11
+	VMULPD       Z10, Z8, Z12
+	VMULPD       Z11, Z9, Z13
+	VSUBPD       Z13, Z12, Z12
+	VMULPD       Z11, Z8, Z8
+	VMULPD       Z10, Z9, Z9
+	VADDPD       Z9, Z8, Z8
+	VMOVUPD      Z12, (R12)(R10*2)
+	VMOVUPD      Z8, 64(R12)(R10*2)
+	VSUBPD       Z7, Z4, Z4
+	VSUBPD       Z6, Z5, Z5
+	VBROADCASTSD 272(DX), Z6
+	VBROADCASTSD 280(DX), Z7
+	VMULPD       Z6, Z4, Z8
+	VMULPD       Z7, Z5, Z9
+	VSUBPD       Z9, Z8, Z8
+	VMULPD       Z7, Z4, Z4
+	VMULPD       Z6, Z5, Z5
+	VADDPD       Z5, Z4, Z4
+	VMOVUPD      Z8, (R13)(R10*1)
+	VMOVUPD      Z4, 64(R13)(R10*1)
+	ADDQ         SI, R12
+	LEAQ         (R12)(R10*2), R13
+	VMOVUPD      256(BX), Z4
+	VMOVUPD      320(BX), Z5
+	VMOVUPD      768(BX), Z6
+	VMOVUPD      832(BX), Z7
+	VMOVUPD      1280(BX), Z8
+	VMOVUPD      1344(BX), Z9
+	VMOVUPD      1792(BX), Z10
+	VMOVUPD      1856(BX), Z11
+	VMOVUPD      2304(BX), Z12
+	VMOVUPD      2368(BX), Z13
+	VADDPD       Z12, Z6, Z14
+	VADDPD       Z13, Z7, Z15
+	VSUBPD       Z13, Z7, Z7
+	VSUBPD       Z6, Z12, Z6
+	VADDPD       Z10, Z8, Z12
+	VADDPD       Z11, Z9, Z13
+	VSUBPD       Z11, Z9, Z9
+	VSUBPD       Z8, Z10, Z8
+	VADDPD       Z14, Z4, Z10
+	VADDPD       Z15, Z5, Z11
+	VADDPD       Z12, Z10, Z10
+	VADDPD       Z13, Z11, Z11
+	VMOVUPD      Z10, (R12)
+	VMOVUPD      Z11, 64(R12)
+	VMULPD       Z0, Z14, Z10
+	VADDPD       Z10, Z4, Z10
+	VMULPD       Z1, Z12, Z11
+	VSUBPD       Z11, Z10, Z10
+	VMULPD       Z1, Z14, Z11
+	VSUBPD       Z11, Z4, Z4
+	VMULPD       Z0, Z12, Z11
+	VADDPD       Z11, Z4, Z4
+	VMULPD       Z2, Z7, Z11
+	VMULPD       Z3, Z9, Z12
+	VADDPD       Z12, Z11, Z11
+	VMULPD       Z3, Z7, Z7
+	VMULPD       Z2, Z9, Z9
+	VSUBPD       Z9, Z7, Z7
+	VMULPD       Z0, Z15, Z9
+	VADDPD       Z9, Z5, Z9
+	VMULPD       Z1, Z13, Z12
+	VSUBPD       Z12, Z9, Z9
+	VMULPD       Z1, Z15, Z12
+	VSUBPD       Z12, Z5, Z5
+	VMULPD       Z0, Z13, Z12
+	VADDPD       Z12, Z5, Z5
+	VMULPD       Z2, Z6, Z12
+	VMULPD       Z3, Z8, Z13
+	VADDPD       Z13, Z12, Z12
+	VMULPD       Z3, Z6, Z6
+	VMULPD       Z2, Z8, Z8
+	VSUBPD       Z8, Z6, Z6
+	VADDPD       Z11, Z10, Z8
+	VADDPD       Z12, Z9, Z13
+	VBROADCASTSD 240(DX), Z14
+	VBROADCASTSD 248(DX), Z15
+	VMULPD       Z14, Z8, Z16
+	VMULPD       Z15, Z13, Z17
+	VSUBPD       Z17, Z16, Z16
+	VMULPD       Z15, Z8, Z8
+	VMULPD       Z14, Z13, Z13
+	VADDPD       Z13, Z8, Z8
+	VMOVUPD      Z16, (R12)(R10*1)
+	VMOVUPD      Z8, 64(R12)(R10*1)
+	VSUBPD       Z11, Z10, Z8
+	VSUBPD       Z12, Z9, Z9
+	VBROADCASTSD 288(DX), Z10
+	VBROADCASTSD 296(DX), Z11
+	VMULPD       Z10, Z8, Z12
+	VMULPD       Z11, Z9, Z13
+	VSUBPD       Z13, Z12, Z12
+	VMULPD       Z11, Z8, Z8
+	VMULPD       Z10, Z9, Z9
+	VADDPD       Z9, Z8, Z8
+	VMOVUPD      Z12, (R13)(R10*2)
+	VMOVUPD      Z8, 64(R13)(R10*2)
+	VADDPD       Z7, Z4, Z8
+	VADDPD       Z6, Z5, Z9
+	VBROADCASTSD 256(DX), Z10
+	VBROADCASTSD 264(DX), Z11
+	VMULPD       Z10, Z8, Z12
+	VMULPD       Z11, Z9, Z13
+	VSUBPD       Z13, Z12, Z12
+	VMULPD       Z11, Z8, Z8
+	VMULPD       Z10, Z9, Z9
+	VADDPD       Z9, Z8, Z8
+	VMOVUPD      Z12, (R12)(R10*2)
+	VMOVUPD      Z8, 64(R12)(R10*2)
+	VSUBPD       Z7, Z4, Z4
+	VSUBPD       Z6, Z5, Z5
+	VBROADCASTSD 272(DX), Z6
+	VBROADCASTSD 280(DX), Z7
+	VMULPD       Z6, Z4, Z8
+	VMULPD       Z7, Z5, Z9
+	VSUBPD       Z9, Z8, Z8
+	VMULPD       Z7, Z4, Z4
+	VMULPD       Z6, Z5, Z5
+	VADDPD       Z5, Z4, Z4
+	VMOVUPD      Z8, (R13)(R10*1)
+	VMOVUPD      Z4, 64(R13)(R10*1)
+	ADDQ         SI, R12
+	LEAQ         (R12)(R10*2), R13
+	VMOVUPD      384(BX), Z4
+	VMOVUPD      448(BX), Z5
+	VMOVUPD      896(BX), Z6
+	VMOVUPD      960(BX), Z7
+	VMOVUPD      1408(BX), Z8
+	VMOVUPD      1472(BX), Z9
+	VMOVUPD      1920(BX), Z10
+	VMOVUPD      1984(BX), Z11
+	VMOVUPD      2432(BX), Z12
+	VMOVUPD      2496(BX), Z13
+	VADDPD       Z12, Z6, Z14
+	VADDPD       Z13, Z7, Z15
+	VSUBPD       Z13, Z7, Z7
+	VSUBPD       Z6, Z12, Z6
+	VADDPD       Z10, Z8, Z12
+	VADDPD       Z11, Z9, Z13
+	VSUBPD       Z11, Z9, Z9
+	VSUBPD       Z8, Z10, Z8
+	VADDPD       Z14, Z4, Z10
+	VADDPD       Z15, Z5, Z11
+	VADDPD       Z12, Z10, Z10
+	VADDPD       Z13, Z11, Z11
+	VMOVUPD      Z10, (R12)
+	VMOVUPD      Z11, 64(R12)
+	VMULPD       Z0, Z14, Z10
+	VADDPD       Z10, Z4, Z10
+	VMULPD       Z1, Z12, Z11
+	VSUBPD       Z11, Z10, Z10
+	VMULPD       Z1, Z14, Z11
+	VSUBPD       Z11, Z4, Z4
+	VMULPD       Z0, Z12, Z11
+	VADDPD       Z11, Z4, Z4
+	VMULPD       Z2, Z7, Z11
+	VMULPD       Z3, Z9, Z12
+	VADDPD       Z12, Z11, Z11
+	VMULPD       Z3, Z7, Z7
+	VMULPD       Z2, Z9, Z9
+	VSUBPD       Z9, Z7, Z7
+	VMULPD       Z0, Z15, Z9
+	VADDPD       Z9, Z5, Z9
+	VMULPD       Z1, Z13, Z12
+	VSUBPD       Z12, Z9, Z9
+	VMULPD       Z1, Z15, Z12
+	VSUBPD       Z12, Z5, Z5
+	VMULPD       Z0, Z13, Z12
+	VADDPD       Z12, Z5, Z5
+	VMULPD       Z2, Z6, Z12
+	VMULPD       Z3, Z8, Z13
+	VADDPD       Z13, Z12, Z12
+	VMULPD       Z3, Z6, Z6
+	VMULPD       Z2, Z8, Z8
+	VSUBPD       Z8, Z6, Z6
+	VADDPD       Z11, Z10, Z8
+	VADDPD       Z12, Z9, Z13
+	VBROADCASTSD 240(DX), Z14
+	VBROADCASTSD 248(DX), Z15
+	VMULPD       Z14, Z8, Z16
+	VMULPD       Z15, Z13, Z17
+	VSUBPD       Z17, Z16, Z16
+	VMULPD       Z15, Z8, Z8
+	VMULPD       Z14, Z13, Z13
+	VADDPD       Z13, Z8, Z8
+	VMOVUPD      Z16, (R12)(R10*1)
+	VMOVUPD      Z8, 64(R12)(R10*1)
+	VSUBPD       Z11, Z10, Z8
+	VSUBPD       Z12, Z9, Z9
+	VBROADCASTSD 288(DX), Z10
+	VBROADCASTSD 296(DX), Z11
+	VMULPD       Z10, Z8, Z12
+	VMULPD       Z11, Z9, Z13
+	VSUBPD       Z13, Z12, Z12
+	VMULPD       Z11, Z8, Z8
+	VMULPD       Z10, Z9, Z9
+	VADDPD       Z9, Z8, Z8
+	VMOVUPD      Z12, (R13)(R10*2)
+	VMOVUPD      Z8, 64(R13)(R10*2)
+	VADDPD       Z7, Z4, Z8
+	VADDPD       Z6, Z5, Z9
+	VBROADCASTSD 256(DX), Z10
+	VBROADCASTSD 264(DX), Z11
+	VMULPD       Z10, Z8, Z12
+	VMULPD       Z11, Z9, Z13
+	VSUBPD       Z13, Z12, Z12
+	VMULPD       Z11, Z8, Z8
+	VMULPD       Z10, Z9, Z9
+	VADDPD       Z9, Z8, Z8
+	VMOVUPD      Z12, (R12)(R10*2)
+	VMOVUPD      Z8, 64(R12)(R10*2)
+	VSUBPD       Z7, Z4, Z4
+	VSUBPD       Z6, Z5, Z5
+	VBROADCASTSD 272(DX), Z6
+	VBROADCASTSD 280(DX), Z7
+	VMULPD       Z6, Z4, Z8
+	VMULPD       Z7, Z5, Z9
+	VSUBPD       Z9, Z8, Z8
+	VMULPD       Z7, Z4, Z4
+	VMULPD       Z6, Z5, Z5
+	VADDPD       Z5, Z4, Z4
+	VMOVUPD      Z8, (R13)(R10*1)
+	VMOVUPD      Z4, 64(R13)(R10*1)
+	ADDQ         $0x00000080, CX
+	ADDQ         $0x00000080, AX
+	SUBQ         $0x00000080, R11
+	JNZ          pair45AVX512_k
+	IMUL3Q       $0x00000013, SI, R11
+	ADDQ         R11, AX
+	ADDQ         $0x00000130, DX
+	DECQ         R8
+	JNZ          pair45AVX512_j
+	VZEROUPPER
+	RET
+
+// func lastPair45AVX512(y *float64, x *float64, tw *float64, tmp *float64, s int)
+// Requires: AVX, AVX512F
+TEXT ·lastPair45AVX512(SB), NOSPLIT, $0-40
+	MOVQ         y+0(FP), AX
+	MOVQ         x+8(FP), CX
+	MOVQ         tw+16(FP), DX
+	MOVQ         tmp+24(FP), BX
+	MOVQ         s+32(FP), SI
+	SHLQ         $0x07, SI
+	MOVQ         SI, DI
+	IMUL3Q       $0x00000005, DI, R8
+	IMUL3Q       $0x00000004, SI, R9
+	VBROADCASTSD c3fd3c6ef372fe950<>+0(SB), Z0
+	VBROADCASTSD c3fe9e3779b97f4a8<>+0(SB), Z1
+	VBROADCASTSD c3fee6f0e134454ff<>+0(SB), Z2
+	VBROADCASTSD c3fe2cf2304755a5e<>+0(SB), Z3
+	MOVQ         SI, R10
+
+lastPair45AVX512_k:
+	MOVQ         CX, R11
+	LEAQ         (R11)(R8*2), R12
+	VMOVUPD      (R11), Z4
+	VMOVUPD      64(R11), Z5
+	VMOVUPD      (R11)(R8*1), Z6
+	VMOVUPD      64(R11)(R8*1), Z7
+	VMOVUPD      (R11)(R8*2), Z8
+	VMOVUPD      64(R11)(R8*2), Z9
+	VMOVUPD      (R12)(R8*1), Z10
+	VMOVUPD      64(R12)(R8*1), Z11
+	VADDPD       Z8, Z4, Z12
+	VADDPD       Z9, Z5, Z13
+	VSUBPD       Z8, Z4, Z4
+	VSUBPD       Z9, Z5, Z5
+	VADDPD       Z10, Z6, Z8
+	VADDPD       Z11, Z7, Z9
+	VSUBPD       Z11, Z7, Z7
+	VSUBPD       Z6, Z10, Z6
+	VADDPD       Z8, Z12, Z10
+	VADDPD       Z9, Z13, Z11
+	VMOVUPD      Z10, (BX)
+	VMOVUPD      Z11, 64(BX)
+	VADDPD       Z7, Z4, Z10
+	VADDPD       Z6, Z5, Z11
+	VBROADCASTSD (DX), Z14
+	VBROADCASTSD 8(DX), Z15
+	VMULPD       Z14, Z10, Z16
+	VMULPD       Z15, Z11, Z17
+	VSUBPD       Z17, Z16, Z16
+	VMULPD       Z15, Z10, Z10
+	VMULPD       Z14, Z11, Z11
+	VADDPD       Z11, Z10, Z10
+	VMOVUPD      Z16, 128(BX)
+	VMOVUPD      Z10, 192(BX)
+	VSUBPD       Z8, Z12, Z8
+	VSUBPD       Z9, Z13, Z9
+	VBROADCASTSD 16(DX), Z10
+	VBROADCASTSD 24(DX), Z11
+	VMULPD       Z10, Z8, Z12
+	VMULPD       Z11, Z9, Z13
+	VSUBPD       Z13, Z12, Z12
+	VMULPD       Z11, Z8, Z8
+	VMULPD       Z10, Z9, Z9
+	VADDPD       Z9, Z8, Z8
+	VMOVUPD      Z12, 256(BX)
+	VMOVUPD      Z8, 320(BX)
+	VSUBPD       Z7, Z4, Z4
+	VSUBPD       Z6, Z5, Z5
+	VBROADCASTSD 32(DX), Z6
+	VBROADCASTSD 40(DX), Z7
+	VMULPD       Z6, Z4, Z8
+	VMULPD       Z7, Z5, Z9
+	VSUBPD       Z9, Z8, Z8
+	VMULPD       Z7, Z4, Z4
+	VMULPD       Z6, Z5, Z5
+	VADDPD       Z5, Z4, Z4
+	VMOVUPD      Z8, 384(BX)
+	VMOVUPD      Z4, 448(BX)
+	ADDQ         DI, R11
+	LEAQ         (R11)(R8*2), R12
+	VMOVUPD      (R11), Z4
+	VMOVUPD      64(R11), Z5
+	VMOVUPD      (R11)(R8*1), Z6
+	VMOVUPD      64(R11)(R8*1), Z7
+	VMOVUPD      (R11)(R8*2), Z8
+	VMOVUPD      64(R11)(R8*2), Z9
+	VMOVUPD      (R12)(R8*1), Z10
+	VMOVUPD      64(R12)(R8*1), Z11
+	VADDPD       Z8, Z4, Z12
+	VADDPD       Z9, Z5, Z13
+	VSUBPD       Z8, Z4, Z4
+	VSUBPD       Z9, Z5, Z5
+	VADDPD       Z10, Z6, Z8
+	VADDPD       Z11, Z7, Z9
+	VSUBPD       Z11, Z7, Z7
+	VSUBPD       Z6, Z10, Z6
+	VADDPD       Z8, Z12, Z10
+	VADDPD       Z9, Z13, Z11
+	VMOVUPD      Z10, 512(BX)
+	VMOVUPD      Z11, 576(BX)
+	VADDPD       Z7, Z4, Z10
+	VADDPD       Z6, Z5, Z11
+	VBROADCASTSD 48(DX), Z14
+	VBROADCASTSD 56(DX), Z15
+	VMULPD       Z14, Z10, Z16
+	VMULPD       Z15, Z11, Z17
+	VSUBPD       Z17, Z16, Z16
+	VMULPD       Z15, Z10, Z10
+	VMULPD       Z14, Z11, Z11
+	VADDPD       Z11, Z10, Z10
+	VMOVUPD      Z16, 640(BX)
+	VMOVUPD      Z10, 704(BX)
+	VSUBPD       Z8, Z12, Z8
+	VSUBPD       Z9, Z13, Z9
+	VBROADCASTSD 64(DX), Z10
+	VBROADCASTSD 72(DX), Z11
+	VMULPD       Z10, Z8, Z12
+	VMULPD       Z11, Z9, Z13
+	VSUBPD       Z13, Z12, Z12
+	VMULPD       Z11, Z8, Z8
+	VMULPD       Z10, Z9, Z9
+	VADDPD       Z9, Z8, Z8
+	VMOVUPD      Z12, 768(BX)
+	VMOVUPD      Z8, 832(BX)
+	VSUBPD       Z7, Z4, Z4
+	VSUBPD       Z6, Z5, Z5
+	VBROADCASTSD 80(DX), Z6
+	VBROADCASTSD 88(DX), Z7
+	VMULPD       Z6, Z4, Z8
+	VMULPD       Z7, Z5, Z9
+	VSUBPD       Z9, Z8, Z8
+	VMULPD       Z7, Z4, Z4
+	VMULPD       Z6, Z5, Z5
+	VADDPD       Z5, Z4, Z4
+	VMOVUPD      Z8, 896(BX)
+	VMOVUPD      Z4, 960(BX)
+	ADDQ         DI, R11
+	LEAQ         (R11)(R8*2), R12
+	VMOVUPD      (R11), Z4
+	VMOVUPD      64(R11), Z5
+	VMOVUPD      (R11)(R8*1), Z6
+	VMOVUPD      64(R11)(R8*1), Z7
+	VMOVUPD      (R11)(R8*2), Z8
+	VMOVUPD      64(R11)(R8*2), Z9
+	VMOVUPD      (R12)(R8*1), Z10
+	VMOVUPD      64(R12)(R8*1), Z11
+	VADDPD       Z8, Z4, Z12
+	VADDPD       Z9, Z5, Z13
+	VSUBPD       Z8, Z4, Z4
+	VSUBPD       Z9, Z5, Z5
+	VADDPD       Z10, Z6, Z8
+	VADDPD       Z11, Z7, Z9
+	VSUBPD       Z11, Z7, Z7
+	VSUBPD       Z6, Z10, Z6
+	VADDPD       Z8, Z12, Z10
+	VADDPD       Z9, Z13, Z11
+	VMOVUPD      Z10, 1024(BX)
+	VMOVUPD      Z11, 1088(BX)
+	VADDPD       Z7, Z4, Z10
+	VADDPD       Z6, Z5, Z11
+	VBROADCASTSD 96(DX), Z14
+	VBROADCASTSD 104(DX), Z15
+	VMULPD       Z14, Z10, Z16
+	VMULPD       Z15, Z11, Z17
+	VSUBPD       Z17, Z16, Z16
+	VMULPD       Z15, Z10, Z10
+	VMULPD       Z14, Z11, Z11
+	VADDPD       Z11, Z10, Z10
+	VMOVUPD      Z16, 1152(BX)
+	VMOVUPD      Z10, 1216(BX)
+	VSUBPD       Z8, Z12, Z8
+	VSUBPD       Z9, Z13, Z9
+	VBROADCASTSD 112(DX), Z10
+	VBROADCASTSD 120(DX), Z11
+	VMULPD       Z10, Z8, Z12
+	VMULPD       Z11, Z9, Z13
+	VSUBPD       Z13, Z12, Z12
+	VMULPD       Z11, Z8, Z8
+	VMULPD       Z10, Z9, Z9
+	VADDPD       Z9, Z8, Z8
+	VMOVUPD      Z12, 1280(BX)
+	VMOVUPD      Z8, 1344(BX)
+	VSUBPD       Z7, Z4, Z4
+	VSUBPD       Z6, Z5, Z5
+	VBROADCASTSD 128(DX), Z6
+	VBROADCASTSD 136(DX), Z7
+	VMULPD       Z6, Z4, Z8
+	VMULPD       Z7, Z5, Z9
+	VSUBPD       Z9, Z8, Z8
+	VMULPD       Z7, Z4, Z4
+	VMULPD       Z6, Z5, Z5
+	VADDPD       Z5, Z4, Z4
+	VMOVUPD      Z8, 1408(BX)
+	VMOVUPD      Z4, 1472(BX)
+	ADDQ         DI, R11
+	LEAQ         (R11)(R8*2), R12
+	VMOVUPD      (R11), Z4
+	VMOVUPD      64(R11), Z5
+	VMOVUPD      (R11)(R8*1), Z6
+	VMOVUPD      64(R11)(R8*1), Z7
+	VMOVUPD      (R11)(R8*2), Z8
+	VMOVUPD      64(R11)(R8*2), Z9
+	VMOVUPD      (R12)(R8*1), Z10
+	VMOVUPD      64(R12)(R8*1), Z11
+	VADDPD       Z8, Z4, Z12
+	VADDPD       Z9, Z5, Z13
+	VSUBPD       Z8, Z4, Z4
+	VSUBPD       Z9, Z5, Z5
+	VADDPD       Z10, Z6, Z8
+	VADDPD       Z11, Z7, Z9
+	VSUBPD       Z11, Z7, Z7
+	VSUBPD       Z6, Z10, Z6
+	VADDPD       Z8, Z12, Z10
+	VADDPD       Z9, Z13, Z11
+	VMOVUPD      Z10, 1536(BX)
+	VMOVUPD      Z11, 1600(BX)
+	VADDPD       Z7, Z4, Z10
+	VADDPD       Z6, Z5, Z11
+	VBROADCASTSD 144(DX), Z14
+	VBROADCASTSD 152(DX), Z15
+	VMULPD       Z14, Z10, Z16
+	VMULPD       Z15, Z11, Z17
+	VSUBPD       Z17, Z16, Z16
+	VMULPD       Z15, Z10, Z10
+	VMULPD       Z14, Z11, Z11
+	VADDPD       Z11, Z10, Z10
+	VMOVUPD      Z16, 1664(BX)
+	VMOVUPD      Z10, 1728(BX)
+	VSUBPD       Z8, Z12, Z8
+	VSUBPD       Z9, Z13, Z9
+	VBROADCASTSD 160(DX), Z10
+	VBROADCASTSD 168(DX), Z11
+	VMULPD       Z10, Z8, Z12
+	VMULPD       Z11, Z9, Z13
+	VSUBPD       Z13, Z12, Z12
+	VMULPD       Z11, Z8, Z8
+	VMULPD       Z10, Z9, Z9
+	VADDPD       Z9, Z8, Z8
+	VMOVUPD      Z12, 1792(BX)
+	VMOVUPD      Z8, 1856(BX)
+	VSUBPD       Z7, Z4, Z4
+	VSUBPD       Z6, Z5, Z5
+	VBROADCASTSD 176(DX), Z6
+	VBROADCASTSD 184(DX), Z7
+	VMULPD       Z6, Z4, Z8
+	VMULPD       Z7, Z5, Z9
+	VSUBPD       Z9, Z8, Z8
+	VMULPD       Z7, Z4, Z4
+	VMULPD       Z6, Z5, Z5
+	VADDPD       Z5, Z4, Z4
+	VMOVUPD      Z8, 1920(BX)
+	VMOVUPD      Z4, 1984(BX)
+	ADDQ         DI, R11
+	LEAQ         (R11)(R8*2), R12
+	VMOVUPD      (R11), Z4
+	VMOVUPD      64(R11), Z5
+	VMOVUPD      (R11)(R8*1), Z6
+	VMOVUPD      64(R11)(R8*1), Z7
+	VMOVUPD      (R11)(R8*2), Z8
+	VMOVUPD      64(R11)(R8*2), Z9
+	VMOVUPD      (R12)(R8*1), Z10
+	VMOVUPD      64(R12)(R8*1), Z11
+	VADDPD       Z8, Z4, Z12
+	VADDPD       Z9, Z5, Z13
+	VSUBPD       Z8, Z4, Z4
+	VSUBPD       Z9, Z5, Z5
+	VADDPD       Z10, Z6, Z8
+	VADDPD       Z11, Z7, Z9
+	VSUBPD       Z11, Z7, Z7
+	VSUBPD       Z6, Z10, Z6
+	VADDPD       Z8, Z12, Z10
+	VADDPD       Z9, Z13, Z11
+	VMOVUPD      Z10, 2048(BX)
+	VMOVUPD      Z11, 2112(BX)
+	VADDPD       Z7, Z4, Z10
+	VADDPD       Z6, Z5, Z11
+	VBROADCASTSD 192(DX), Z14
+	VBROADCASTSD 200(DX), Z15
+	VMULPD       Z14, Z10, Z16
+	VMULPD       Z15, Z11, Z17
+	VSUBPD       Z17, Z16, Z16
+	VMULPD       Z15, Z10, Z10
+	VMULPD       Z14, Z11, Z11
+	VADDPD       Z11, Z10, Z10
+	VMOVUPD      Z16, 2176(BX)
+	VMOVUPD      Z10, 2240(BX)
+	VSUBPD       Z8, Z12, Z8
+	VSUBPD       Z9, Z13, Z9
+	VBROADCASTSD 208(DX), Z10
+	VBROADCASTSD 216(DX), Z11
+	VMULPD       Z10, Z8, Z12
+	VMULPD       Z11, Z9, Z13
+	VSUBPD       Z13, Z12, Z12
+	VMULPD       Z11, Z8, Z8
+	VMULPD       Z10, Z9, Z9
+	VADDPD       Z9, Z8, Z8
+	VMOVUPD      Z12, 2304(BX)
+	VMOVUPD      Z8, 2368(BX)
+	VSUBPD       Z7, Z4, Z4
+	VSUBPD       Z6, Z5, Z5
+	VBROADCASTSD 224(DX), Z6
+	VBROADCASTSD 232(DX), Z7
+	VMULPD       Z6, Z4, Z8
+	VMULPD       Z7, Z5, Z9
+	VSUBPD       Z9, Z8, Z8
+	VMULPD       Z7, Z4, Z4
+	VMULPD       Z6, Z5, Z5
+	VADDPD       Z5, Z4, Z4
+	VMOVUPD      Z8, 2432(BX)
+	VMOVUPD      Z4, 2496(BX)
+	MOVQ         AX, R11
+	LEAQ         (R11)(R9*2), R12
+	VMOVUPD      (BX), Z4
+	VMOVUPD      64(BX), Z5
+	VMOVUPD      512(BX), Z6
+	VMOVUPD      576(BX), Z7
+	VMOVUPD      1024(BX), Z8
+	VMOVUPD      1088(BX), Z9
+	VMOVUPD      1536(BX), Z10
+	VMOVUPD      1600(BX), Z11
+	VMOVUPD      2048(BX), Z12
+	VMOVUPD      2112(BX), Z13
+	VADDPD       Z12, Z6, Z14
+	VADDPD       Z13, Z7, Z15
+	VSUBPD       Z13, Z7, Z7
+	VSUBPD       Z6, Z12, Z6
+	VADDPD       Z10, Z8, Z12
+	VADDPD       Z11, Z9, Z13
+	VSUBPD       Z11, Z9, Z9
+	VSUBPD       Z8, Z10, Z8
+	VADDPD       Z14, Z4, Z10
+	VADDPD       Z15, Z5, Z11
+	VADDPD       Z12, Z10, Z10
+	VADDPD       Z13, Z11, Z11
+	VMOVUPD      Z10, (R11)
+	VMOVUPD      Z11, 64(R11)
+	VMULPD       Z0, Z14, Z10
+	VADDPD       Z10, Z4, Z10
+	VMULPD       Z1, Z12, Z11
+	VSUBPD       Z11, Z10, Z10
+	VMULPD       Z1, Z14, Z11
+	VSUBPD       Z11, Z4, Z4
+	VMULPD       Z0, Z12, Z11
+	VADDPD       Z11, Z4, Z4
+	VMULPD       Z2, Z7, Z11
+	VMULPD       Z3, Z9, Z12
+	VADDPD       Z12, Z11, Z11
+	VMULPD       Z3, Z7, Z7
+	VMULPD       Z2, Z9, Z9
+	VSUBPD       Z9, Z7, Z7
+	VMULPD       Z0, Z15, Z9
+	VADDPD       Z9, Z5, Z9
+	VMULPD       Z1, Z13, Z12
+	VSUBPD       Z12, Z9, Z9
+	VMULPD       Z1, Z15, Z12
+	VSUBPD       Z12, Z5, Z5
+	VMULPD       Z0, Z13, Z12
+	VADDPD       Z12, Z5, Z5
+	VMULPD       Z2, Z6, Z12
+	VMULPD       Z3, Z8, Z13
+	VADDPD       Z13, Z12, Z12
+	VMULPD       Z3, Z6, Z6
+	VMULPD       Z2, Z8, Z8
+	VSUBPD       Z8, Z6, Z6
+	VADDPD       Z11, Z10, Z8
+	VADDPD       Z12, Z9, Z13
+	VMOVUPD      Z8, (R11)(R9*1)
+	VMOVUPD      Z13, 64(R11)(R9*1)
+	VSUBPD       Z11, Z10, Z8
+	VSUBPD       Z12, Z9, Z9
+	VMOVUPD      Z8, (R12)(R9*2)
+	VMOVUPD      Z9, 64(R12)(R9*2)
+	VADDPD       Z7, Z4, Z8
+	VADDPD       Z6, Z5, Z9
+	VMOVUPD      Z8, (R11)(R9*2)
+	VMOVUPD      Z9, 64(R11)(R9*2)
+	VSUBPD       Z7, Z4, Z4
+	VSUBPD       Z6, Z5, Z5
+	VMOVUPD      Z4, (R12)(R9*1)
+	VMOVUPD      Z5, 64(R12)(R9*1)
+	ADDQ         SI, R11
+	LEAQ         (R11)(R9*2), R12
+	VMOVUPD      128(BX), Z4
+	VMOVUPD      192(BX), Z5
+	VMOVUPD      640(BX), Z6
+	VMOVUPD      704(BX), Z7
+	VMOVUPD      1152(BX), Z8
+	VMOVUPD      1216(BX), Z9
+	VMOVUPD      1664(BX), Z10
+	VMOVUPD      1728(BX), Z11
+	VMOVUPD      2176(BX), Z12
+	VMOVUPD      2240(BX), Z13
+	VADDPD       Z12, Z6, Z14
+	VADDPD       Z13, Z7, Z15
+	VSUBPD       Z13, Z7, Z7
+	VSUBPD       Z6, Z12, Z6
+	VADDPD       Z10, Z8, Z12
+	VADDPD       Z11, Z9, Z13
+	VSUBPD       Z11, Z9, Z9
+	VSUBPD       Z8, Z10, Z8
+	VADDPD       Z14, Z4, Z10
+	VADDPD       Z15, Z5, Z11
+	VADDPD       Z12, Z10, Z10
+	VADDPD       Z13, Z11, Z11
+	VMOVUPD      Z10, (R11)
+	VMOVUPD      Z11, 64(R11)
+	VMULPD       Z0, Z14, Z10
+	VADDPD       Z10, Z4, Z10
+	VMULPD       Z1, Z12, Z11
+	VSUBPD       Z11, Z10, Z10
+	VMULPD       Z1, Z14, Z11
+	VSUBPD       Z11, Z4, Z4
+	VMULPD       Z0, Z12, Z11
+	VADDPD       Z11, Z4, Z4
+	VMULPD       Z2, Z7, Z11
+	VMULPD       Z3, Z9, Z12
+	VADDPD       Z12, Z11, Z11
+	VMULPD       Z3, Z7, Z7
+	VMULPD       Z2, Z9, Z9
+	VSUBPD       Z9, Z7, Z7
+	VMULPD       Z0, Z15, Z9
+	VADDPD       Z9, Z5, Z9
+	VMULPD       Z1, Z13, Z12
+	VSUBPD       Z12, Z9, Z9
+	VMULPD       Z1, Z15, Z12
+	VSUBPD       Z12, Z5, Z5
+	VMULPD       Z0, Z13, Z12
+	VADDPD       Z12, Z5, Z5
+	VMULPD       Z2, Z6, Z12
+	VMULPD       Z3, Z8, Z13
+	VADDPD       Z13, Z12, Z12
+	VMULPD       Z3, Z6, Z6
+	VMULPD       Z2, Z8, Z8
+	VSUBPD       Z8, Z6, Z6
+	VADDPD       Z11, Z10, Z8
+	VADDPD       Z12, Z9, Z13
+	VMOVUPD      Z8, (R11)(R9*1)
+	VMOVUPD      Z13, 64(R11)(R9*1)
+	VSUBPD       Z11, Z10, Z8
+	VSUBPD       Z12, Z9, Z9
+	VMOVUPD      Z8, (R12)(R9*2)
+	VMOVUPD      Z9, 64(R12)(R9*2)
+	VADDPD       Z7, Z4, Z8
+	VADDPD       Z6, Z5, Z9
+	VMOVUPD      Z8, (R11)(R9*2)
+	VMOVUPD      Z9, 64(R11)(R9*2)
+	VSUBPD       Z7, Z4, Z4
+	VSUBPD       Z6, Z5, Z5
+	VMOVUPD      Z4, (R12)(R9*1)
+	VMOVUPD      Z5, 64(R12)(R9*1)
+	ADDQ         SI, R11
+	LEAQ         (R11)(R9*2), R12
+	VMOVUPD      256(BX), Z4
+	VMOVUPD      320(BX), Z5
+	VMOVUPD      768(BX), Z6
+	VMOVUPD      832(BX), Z7
+	VMOVUPD      1280(BX), Z8
+	VMOVUPD      1344(BX), Z9
+	VMOVUPD      1792(BX), Z10
+	VMOVUPD      1856(BX), Z11
+	VMOVUPD      2304(BX), Z12
+	VMOVUPD      2368(BX), Z13
+	VADDPD       Z12, Z6, Z14
+	VADDPD       Z13, Z7, Z15
+	VSUBPD       Z13, Z7, Z7
+	VSUBPD       Z6, Z12, Z6
+	VADDPD       Z10, Z8, Z12
+	VADDPD       Z11, Z9, Z13
+	VSUBPD       Z11, Z9, Z9
+	VSUBPD       Z8, Z10, Z8
+	VADDPD       Z14, Z4, Z10
+	VADDPD       Z15, Z5, Z11
+	VADDPD       Z12, Z10, Z10
+	VADDPD       Z13, Z11, Z11
+	VMOVUPD      Z10, (R11)
+	VMOVUPD      Z11, 64(R11)
+	VMULPD       Z0, Z14, Z10
+	VADDPD       Z10, Z4, Z10
+	VMULPD       Z1, Z12, Z11
+	VSUBPD       Z11, Z10, Z10
+	VMULPD       Z1, Z14, Z11
+	VSUBPD       Z11, Z4, Z4
+	VMULPD       Z0, Z12, Z11
+	VADDPD       Z11, Z4, Z4
+	VMULPD       Z2, Z7, Z11
+	VMULPD       Z3, Z9, Z12
+	VADDPD       Z12, Z11, Z11
+	VMULPD       Z3, Z7, Z7
+	VMULPD       Z2, Z9, Z9
+	VSUBPD       Z9, Z7, Z7
+	VMULPD       Z0, Z15, Z9
+	VADDPD       Z9, Z5, Z9
+	VMULPD       Z1, Z13, Z12
+	VSUBPD       Z12, Z9, Z9
+	VMULPD       Z1, Z15, Z12
+	VSUBPD       Z12, Z5, Z5
+	VMULPD       Z0, Z13, Z12
+	VADDPD       Z12, Z5, Z5
+	VMULPD       Z2, Z6, Z12
+	VMULPD       Z3, Z8, Z13
+	VADDPD       Z13, Z12, Z12
+	VMULPD       Z3, Z6, Z6
+	VMULPD       Z2, Z8, Z8
+	VSUBPD       Z8, Z6, Z6
+	VADDPD       Z11, Z10, Z8
+	VADDPD       Z12, Z9, Z13
+	VMOVUPD      Z8, (R11)(R9*1)
+	VMOVUPD      Z13, 64(R11)(R9*1)
+	VSUBPD       Z11, Z10, Z8
+	VSUBPD       Z12, Z9, Z9
+	VMOVUPD      Z8, (R12)(R9*2)
+	VMOVUPD      Z9, 64(R12)(R9*2)
+	VADDPD       Z7, Z4, Z8
+	VADDPD       Z6, Z5, Z9
+	VMOVUPD      Z8, (R11)(R9*2)
+	VMOVUPD      Z9, 64(R11)(R9*2)
+	VSUBPD       Z7, Z4, Z4
+	VSUBPD       Z6, Z5, Z5
+	VMOVUPD      Z4, (R12)(R9*1)
+	VMOVUPD      Z5, 64(R12)(R9*1)
+	ADDQ         SI, R11
+	LEAQ         (R11)(R9*2), R12
+	VMOVUPD      384(BX), Z4
+	VMOVUPD      448(BX), Z5
+	VMOVUPD      896(BX), Z6
+	VMOVUPD      960(BX), Z7
+	VMOVUPD      1408(BX), Z8
+	VMOVUPD      1472(BX), Z9
+	VMOVUPD      1920(BX), Z10
+	VMOVUPD      1984(BX), Z11
+	VMOVUPD      2432(BX), Z12
+	VMOVUPD      2496(BX), Z13
+	VADDPD       Z12, Z6, Z14
+	VADDPD       Z13, Z7, Z15
+	VSUBPD       Z13, Z7, Z7
+	VSUBPD       Z6, Z12, Z6
+	VADDPD       Z10, Z8, Z12
+	VADDPD       Z11, Z9, Z13
+	VSUBPD       Z11, Z9, Z9
+	VSUBPD       Z8, Z10, Z8
+	VADDPD       Z14, Z4, Z10
+	VADDPD       Z15, Z5, Z11
+	VADDPD       Z12, Z10, Z10
+	VADDPD       Z13, Z11, Z11
+	VMOVUPD      Z10, (R11)
+	VMOVUPD      Z11, 64(R11)
+	VMULPD       Z0, Z14, Z10
+	VADDPD       Z10, Z4, Z10
+	VMULPD       Z1, Z12, Z11
+	VSUBPD       Z11, Z10, Z10
+	VMULPD       Z1, Z14, Z11
+	VSUBPD       Z11, Z4, Z4
+	VMULPD       Z0, Z12, Z11
+	VADDPD       Z11, Z4, Z4
+	VMULPD       Z2, Z7, Z11
+	VMULPD       Z3, Z9, Z12
+	VADDPD       Z12, Z11, Z11
+	VMULPD       Z3, Z7, Z7
+	VMULPD       Z2, Z9, Z9
+	VSUBPD       Z9, Z7, Z7
+	VMULPD       Z0, Z15, Z9
+	VADDPD       Z9, Z5, Z9
+	VMULPD       Z1, Z13, Z12
+	VSUBPD       Z12, Z9, Z9
+	VMULPD       Z1, Z15, Z12
+	VSUBPD       Z12, Z5, Z5
+	VMULPD       Z0, Z13, Z12
+	VADDPD       Z12, Z5, Z5
+	VMULPD       Z2, Z6, Z12
+	VMULPD       Z3, Z8, Z13
+	VADDPD       Z13, Z12, Z12
+	VMULPD       Z3, Z6, Z6
+	VMULPD       Z2, Z8, Z8
+	VSUBPD       Z8, Z6, Z6
+	VADDPD       Z11, Z10, Z8
+	VADDPD       Z12, Z9, Z13
+	VMOVUPD      Z8, (R11)(R9*1)
+	VMOVUPD      Z13, 64(R11)(R9*1)
+	VSUBPD       Z11, Z10, Z8
+	VSUBPD       Z12, Z9, Z9
+	VMOVUPD      Z8, (R12)(R9*2)
+	VMOVUPD      Z9, 64(R12)(R9*2)
+	VADDPD       Z7, Z4, Z8
+	VADDPD       Z6, Z5, Z9
+	VMOVUPD      Z8, (R11)(R9*2)
+	VMOVUPD      Z9, 64(R11)(R9*2)
+	VSUBPD       Z7, Z4, Z4
+	VSUBPD       Z6, Z5, Z5
+	VMOVUPD      Z4, (R12)(R9*1)
+	VMOVUPD      Z5, 64(R12)(R9*1)
+	ADDQ         $0x00000080, CX
+	ADDQ         $0x00000080, AX
+	SUBQ         $0x00000080, R10
+	JNZ          lastPair45AVX512_k
+	VZEROUPPER
+	RET
+
+// func pair23AVX512(y *float64, x *float64, tw *float64, tmp *float64, q int, s int)
+// Requires: AVX, AVX512F
+TEXT ·pair23AVX512(SB), NOSPLIT, $0-48
+	MOVQ         y+0(FP), AX
+	MOVQ         x+8(FP), CX
+	MOVQ         tw+16(FP), DX
+	MOVQ         tmp+24(FP), BX
+	MOVQ         s+40(FP), SI
+	SHLQ         $0x07, SI
+	MOVQ         q+32(FP), R8
+	MOVQ         R8, DI
+	IMULQ        SI, DI
+	IMUL3Q       $0x00000003, DI, R9
+	IMUL3Q       $0x00000002, SI, R10
+	VBROADCASTSD c3febb67ae8584caa<>+0(SB), Z0
+	VBROADCASTSD c3fe0000000000000<>+0(SB), Z1
+
+pair23AVX512_j:
+	MOVQ SI, R11
+
+pair23AVX512_k:
+	MOVQ         CX, R12
+	VMOVUPD      (R12), Z2
+	VMOVUPD      64(R12), Z3
+	VMOVUPD      (R12)(R9*1), Z4
+	VMOVUPD      64(R12)(R9*1), Z5
+	VADDPD       Z4, Z2, Z6
+	VADDPD       Z5, Z3, Z7
+	VMOVUPD      Z6, (BX)
+	VMOVUPD      Z7, 64(BX)
+	VSUBPD       Z4, Z2, Z2
+	VSUBPD       Z5, Z3, Z3
+	VBROADCASTSD (DX), Z4
+	VBROADCASTSD 8(DX), Z5
+	VMULPD       Z4, Z2, Z6
+	VMULPD       Z5, Z3, Z7
+	VSUBPD       Z7, Z6, Z6
+	VMULPD       Z5, Z2, Z2
+	VMULPD       Z4, Z3, Z3
+	VADDPD       Z3, Z2, Z2
+	VMOVUPD      Z6, 128(BX)
+	VMOVUPD      Z2, 192(BX)
+	ADDQ         DI, R12
+	VMOVUPD      (R12), Z2
+	VMOVUPD      64(R12), Z3
+	VMOVUPD      (R12)(R9*1), Z4
+	VMOVUPD      64(R12)(R9*1), Z5
+	VADDPD       Z4, Z2, Z6
+	VADDPD       Z5, Z3, Z7
+	VMOVUPD      Z6, 256(BX)
+	VMOVUPD      Z7, 320(BX)
+	VSUBPD       Z4, Z2, Z2
+	VSUBPD       Z5, Z3, Z3
+	VBROADCASTSD 16(DX), Z4
+	VBROADCASTSD 24(DX), Z5
+	VMULPD       Z4, Z2, Z6
+	VMULPD       Z5, Z3, Z7
+	VSUBPD       Z7, Z6, Z6
+	VMULPD       Z5, Z2, Z2
+	VMULPD       Z4, Z3, Z3
+	VADDPD       Z3, Z2, Z2
+	VMOVUPD      Z6, 384(BX)
+	VMOVUPD      Z2, 448(BX)
+	ADDQ         DI, R12
+	VMOVUPD      (R12), Z2
+	VMOVUPD      64(R12), Z3
+	VMOVUPD      (R12)(R9*1), Z4
+	VMOVUPD      64(R12)(R9*1), Z5
+	VADDPD       Z4, Z2, Z6
+	VADDPD       Z5, Z3, Z7
+	VMOVUPD      Z6, 512(BX)
+	VMOVUPD      Z7, 576(BX)
+	VSUBPD       Z4, Z2, Z2
+	VSUBPD       Z5, Z3, Z3
+	VBROADCASTSD 32(DX), Z4
+	VBROADCASTSD 40(DX), Z5
+	VMULPD       Z4, Z2, Z6
+	VMULPD       Z5, Z3, Z7
+	VSUBPD       Z7, Z6, Z6
+	VMULPD       Z5, Z2, Z2
+	VMULPD       Z4, Z3, Z3
+	VADDPD       Z3, Z2, Z2
+	VMOVUPD      Z6, 640(BX)
+	VMOVUPD      Z2, 704(BX)
+	MOVQ         AX, R12
+	VMOVUPD      (BX), Z2
+	VMOVUPD      64(BX), Z3
+	VMOVUPD      256(BX), Z4
+	VMOVUPD      320(BX), Z5
+	VMOVUPD      512(BX), Z6
+	VMOVUPD      576(BX), Z7
+	VADDPD       Z6, Z4, Z8
+	VADDPD       Z7, Z5, Z9
+	VSUBPD       Z7, Z5, Z5
+	VSUBPD       Z4, Z6, Z4
+	VMULPD       Z0, Z5, Z5
+	VMULPD       Z0, Z4, Z4
+	VADDPD       Z8, Z2, Z6
+	VADDPD       Z9, Z3, Z7
+	VMOVUPD      Z6, (R12)
+	VMOVUPD      Z7, 64(R12)
+	VMULPD       Z1, Z8, Z6
+	VSUBPD       Z6, Z2, Z2
+	VMULPD       Z1, Z9, Z6
+	VSUBPD       Z6, Z3, Z3
+	VADDPD       Z5, Z2, Z6
+	VADDPD       Z4, Z3, Z7
+	VBROADCASTSD 48(DX), Z8
+	VBROADCASTSD 56(DX), Z9
+	VMULPD       Z8, Z6, Z10
+	VMULPD       Z9, Z7, Z11
+	VSUBPD       Z11, Z10, Z10
+	VMULPD       Z9, Z6, Z6
+	VMULPD       Z8, Z7, Z7
+	VADDPD       Z7, Z6, Z6
+	VMOVUPD      Z10, (R12)(R10*1)
+	VMOVUPD      Z6, 64(R12)(R10*1)
+	VSUBPD       Z5, Z2, Z2
+	VSUBPD       Z4, Z3, Z3
+	VBROADCASTSD 64(DX), Z4
+	VBROADCASTSD 72(DX), Z5
+	VMULPD       Z4, Z2, Z6
+	VMULPD       Z5, Z3, Z7
+	VSUBPD       Z7, Z6, Z6
+	VMULPD       Z5, Z2, Z2
+	VMULPD       Z4, Z3, Z3
+	VADDPD       Z3, Z2, Z2
+	VMOVUPD      Z6, (R12)(R10*2)
+	VMOVUPD      Z2, 64(R12)(R10*2)
+	ADDQ         SI, R12
+	VMOVUPD      128(BX), Z2
+	VMOVUPD      192(BX), Z3
+	VMOVUPD      384(BX), Z4
+	VMOVUPD      448(BX), Z5
+	VMOVUPD      640(BX), Z6
+	VMOVUPD      704(BX), Z7
+	VADDPD       Z6, Z4, Z8
+	VADDPD       Z7, Z5, Z9
+	VSUBPD       Z7, Z5, Z5
+	VSUBPD       Z4, Z6, Z4
+	VMULPD       Z0, Z5, Z5
+	VMULPD       Z0, Z4, Z4
+	VADDPD       Z8, Z2, Z6
+	VADDPD       Z9, Z3, Z7
+	VMOVUPD      Z6, (R12)
+	VMOVUPD      Z7, 64(R12)
+	VMULPD       Z1, Z8, Z6
+	VSUBPD       Z6, Z2, Z2
+	VMULPD       Z1, Z9, Z6
+	VSUBPD       Z6, Z3, Z3
+	VADDPD       Z5, Z2, Z6
+	VADDPD       Z4, Z3, Z7
+	VBROADCASTSD 48(DX), Z8
+	VBROADCASTSD 56(DX), Z9
+	VMULPD       Z8, Z6, Z10
+	VMULPD       Z9, Z7, Z11
+	VSUBPD       Z11, Z10, Z10
+	VMULPD       Z9, Z6, Z6
+	VMULPD       Z8, Z7, Z7
+	VADDPD       Z7, Z6, Z6
+	VMOVUPD      Z10, (R12)(R10*1)
+	VMOVUPD      Z6, 64(R12)(R10*1)
+	VSUBPD       Z5, Z2, Z2
+	VSUBPD       Z4, Z3, Z3
+	VBROADCASTSD 64(DX), Z4
+	VBROADCASTSD 72(DX), Z5
+	VMULPD       Z4, Z2, Z6
+	VMULPD       Z5, Z3, Z7
+	VSUBPD       Z7, Z6, Z6
+	VMULPD       Z5, Z2, Z2
+	VMULPD       Z4, Z3, Z3
+	VADDPD       Z3, Z2, Z2
+	VMOVUPD      Z6, (R12)(R10*2)
+	VMOVUPD      Z2, 64(R12)(R10*2)
+	ADDQ         $0x00000080, CX
+	ADDQ         $0x00000080, AX
+	SUBQ         $0x00000080, R11
+	JNZ          pair23AVX512_k
+	IMUL3Q       $0x00000005, SI, R11
+	ADDQ         R11, AX
+	ADDQ         $0x00000050, DX
+	DECQ         R8
+	JNZ          pair23AVX512_j
+	VZEROUPPER
+	RET
+
+// func lastPair23AVX512(y *float64, x *float64, tw *float64, tmp *float64, s int)
+// Requires: AVX, AVX512F
+TEXT ·lastPair23AVX512(SB), NOSPLIT, $0-40
+	MOVQ         y+0(FP), AX
+	MOVQ         x+8(FP), CX
+	MOVQ         tw+16(FP), DX
+	MOVQ         tmp+24(FP), BX
+	MOVQ         s+32(FP), SI
+	SHLQ         $0x07, SI
+	MOVQ         SI, DI
+	IMUL3Q       $0x00000003, DI, R8
+	IMUL3Q       $0x00000002, SI, R9
+	VBROADCASTSD c3febb67ae8584caa<>+0(SB), Z0
+	VBROADCASTSD c3fe0000000000000<>+0(SB), Z1
+	MOVQ         SI, R10
+
+lastPair23AVX512_k:
+	MOVQ         CX, R11
+	VMOVUPD      (R11), Z2
+	VMOVUPD      64(R11), Z3
+	VMOVUPD      (R11)(R8*1), Z4
+	VMOVUPD      64(R11)(R8*1), Z5
+	VADDPD       Z4, Z2, Z6
+	VADDPD       Z5, Z3, Z7
+	VMOVUPD      Z6, (BX)
+	VMOVUPD      Z7, 64(BX)
+	VSUBPD       Z4, Z2, Z2
+	VSUBPD       Z5, Z3, Z3
+	VBROADCASTSD (DX), Z4
+	VBROADCASTSD 8(DX), Z5
+	VMULPD       Z4, Z2, Z6
+	VMULPD       Z5, Z3, Z7
+	VSUBPD       Z7, Z6, Z6
+	VMULPD       Z5, Z2, Z2
+	VMULPD       Z4, Z3, Z3
+	VADDPD       Z3, Z2, Z2
+	VMOVUPD      Z6, 128(BX)
+	VMOVUPD      Z2, 192(BX)
+	ADDQ         DI, R11
+	VMOVUPD      (R11), Z2
+	VMOVUPD      64(R11), Z3
+	VMOVUPD      (R11)(R8*1), Z4
+	VMOVUPD      64(R11)(R8*1), Z5
+	VADDPD       Z4, Z2, Z6
+	VADDPD       Z5, Z3, Z7
+	VMOVUPD      Z6, 256(BX)
+	VMOVUPD      Z7, 320(BX)
+	VSUBPD       Z4, Z2, Z2
+	VSUBPD       Z5, Z3, Z3
+	VBROADCASTSD 16(DX), Z4
+	VBROADCASTSD 24(DX), Z5
+	VMULPD       Z4, Z2, Z6
+	VMULPD       Z5, Z3, Z7
+	VSUBPD       Z7, Z6, Z6
+	VMULPD       Z5, Z2, Z2
+	VMULPD       Z4, Z3, Z3
+	VADDPD       Z3, Z2, Z2
+	VMOVUPD      Z6, 384(BX)
+	VMOVUPD      Z2, 448(BX)
+	ADDQ         DI, R11
+	VMOVUPD      (R11), Z2
+	VMOVUPD      64(R11), Z3
+	VMOVUPD      (R11)(R8*1), Z4
+	VMOVUPD      64(R11)(R8*1), Z5
+	VADDPD       Z4, Z2, Z6
+	VADDPD       Z5, Z3, Z7
+	VMOVUPD      Z6, 512(BX)
+	VMOVUPD      Z7, 576(BX)
+	VSUBPD       Z4, Z2, Z2
+	VSUBPD       Z5, Z3, Z3
+	VBROADCASTSD 32(DX), Z4
+	VBROADCASTSD 40(DX), Z5
+	VMULPD       Z4, Z2, Z6
+	VMULPD       Z5, Z3, Z7
+	VSUBPD       Z7, Z6, Z6
+	VMULPD       Z5, Z2, Z2
+	VMULPD       Z4, Z3, Z3
+	VADDPD       Z3, Z2, Z2
+	VMOVUPD      Z6, 640(BX)
+	VMOVUPD      Z2, 704(BX)
+	MOVQ         AX, R11
+	VMOVUPD      (BX), Z2
+	VMOVUPD      64(BX), Z3
+	VMOVUPD      256(BX), Z4
+	VMOVUPD      320(BX), Z5
+	VMOVUPD      512(BX), Z6
+	VMOVUPD      576(BX), Z7
+	VADDPD       Z6, Z4, Z8
+	VADDPD       Z7, Z5, Z9
+	VSUBPD       Z7, Z5, Z5
+	VSUBPD       Z4, Z6, Z4
+	VMULPD       Z0, Z5, Z5
+	VMULPD       Z0, Z4, Z4
+	VADDPD       Z8, Z2, Z6
+	VADDPD       Z9, Z3, Z7
+	VMOVUPD      Z6, (R11)
+	VMOVUPD      Z7, 64(R11)
+	VMULPD       Z1, Z8, Z6
+	VSUBPD       Z6, Z2, Z2
+	VMULPD       Z1, Z9, Z6
+	VSUBPD       Z6, Z3, Z3
+	VADDPD       Z5, Z2, Z6
+	VADDPD       Z4, Z3, Z7
+	VMOVUPD      Z6, (R11)(R9*1)
+	VMOVUPD      Z7, 64(R11)(R9*1)
+	VSUBPD       Z5, Z2, Z2
+	VSUBPD       Z4, Z3, Z3
+	VMOVUPD      Z2, (R11)(R9*2)
+	VMOVUPD      Z3, 64(R11)(R9*2)
+	ADDQ         SI, R11
+	VMOVUPD      128(BX), Z2
+	VMOVUPD      192(BX), Z3
+	VMOVUPD      384(BX), Z4
+	VMOVUPD      448(BX), Z5
+	VMOVUPD      640(BX), Z6
+	VMOVUPD      704(BX), Z7
+	VADDPD       Z6, Z4, Z8
+	VADDPD       Z7, Z5, Z9
+	VSUBPD       Z7, Z5, Z5
+	VSUBPD       Z4, Z6, Z4
+	VMULPD       Z0, Z5, Z5
+	VMULPD       Z0, Z4, Z4
+	VADDPD       Z8, Z2, Z6
+	VADDPD       Z9, Z3, Z7
+	VMOVUPD      Z6, (R11)
+	VMOVUPD      Z7, 64(R11)
+	VMULPD       Z1, Z8, Z6
+	VSUBPD       Z6, Z2, Z2
+	VMULPD       Z1, Z9, Z6
+	VSUBPD       Z6, Z3, Z3
+	VADDPD       Z5, Z2, Z6
+	VADDPD       Z4, Z3, Z7
+	VMOVUPD      Z6, (R11)(R9*1)
+	VMOVUPD      Z7, 64(R11)(R9*1)
+	VSUBPD       Z5, Z2, Z2
+	VSUBPD       Z4, Z3, Z3
+	VMOVUPD      Z2, (R11)(R9*2)
+	VMOVUPD      Z3, 64(R11)(R9*2)
+	ADDQ         $0x00000080, CX
+	ADDQ         $0x00000080, AX
+	SUBQ         $0x00000080, R10
+	JNZ          lastPair23AVX512_k
+	VZEROUPPER
+	RET
+
+// func pair25AVX512(y *float64, x *float64, tw *float64, tmp *float64, q int, s int)
+// Requires: AVX, AVX512F
+TEXT ·pair25AVX512(SB), NOSPLIT, $0-48
+	MOVQ         y+0(FP), AX
+	MOVQ         x+8(FP), CX
+	MOVQ         tw+16(FP), DX
+	MOVQ         tmp+24(FP), BX
+	MOVQ         s+40(FP), SI
+	SHLQ         $0x07, SI
+	MOVQ         q+32(FP), R8
+	MOVQ         R8, DI
+	IMULQ        SI, DI
+	IMUL3Q       $0x00000005, DI, R9
+	IMUL3Q       $0x00000002, SI, R10
+	VBROADCASTSD c3fd3c6ef372fe950<>+0(SB), Z0
+	VBROADCASTSD c3fe9e3779b97f4a8<>+0(SB), Z1
+	VBROADCASTSD c3fee6f0e134454ff<>+0(SB), Z2
+	VBROADCASTSD c3fe2cf2304755a5e<>+0(SB), Z3
+
+pair25AVX512_j:
+	MOVQ SI, R11
+
+pair25AVX512_k:
+	MOVQ         CX, R12
+	VMOVUPD      (R12), Z4
+	VMOVUPD      64(R12), Z5
+	VMOVUPD      (R12)(R9*1), Z6
+	VMOVUPD      64(R12)(R9*1), Z7
+	VADDPD       Z6, Z4, Z8
+	VADDPD       Z7, Z5, Z9
+	VMOVUPD      Z8, (BX)
+	VMOVUPD      Z9, 64(BX)
+	VSUBPD       Z6, Z4, Z4
+	VSUBPD       Z7, Z5, Z5
+	VBROADCASTSD (DX), Z6
+	VBROADCASTSD 8(DX), Z7
+	VMULPD       Z6, Z4, Z8
+	VMULPD       Z7, Z5, Z9
+	VSUBPD       Z9, Z8, Z8
+	VMULPD       Z7, Z4, Z4
+	VMULPD       Z6, Z5, Z5
+	VADDPD       Z5, Z4, Z4
+	VMOVUPD      Z8, 128(BX)
+	VMOVUPD      Z4, 192(BX)
+	ADDQ         DI, R12
+	VMOVUPD      (R12), Z4
+	VMOVUPD      64(R12), Z5
+	VMOVUPD      (R12)(R9*1), Z6
+	VMOVUPD      64(R12)(R9*1), Z7
+	VADDPD       Z6, Z4, Z8
+	VADDPD       Z7, Z5, Z9
+	VMOVUPD      Z8, 256(BX)
+	VMOVUPD      Z9, 320(BX)
+	VSUBPD       Z6, Z4, Z4
+	VSUBPD       Z7, Z5, Z5
+	VBROADCASTSD 16(DX), Z6
+	VBROADCASTSD 24(DX), Z7
+	VMULPD       Z6, Z4, Z8
+	VMULPD       Z7, Z5, Z9
+	VSUBPD       Z9, Z8, Z8
+	VMULPD       Z7, Z4, Z4
+	VMULPD       Z6, Z5, Z5
+	VADDPD       Z5, Z4, Z4
+	VMOVUPD      Z8, 384(BX)
+	VMOVUPD      Z4, 448(BX)
+	ADDQ         DI, R12
+	VMOVUPD      (R12), Z4
+	VMOVUPD      64(R12), Z5
+	VMOVUPD      (R12)(R9*1), Z6
+	VMOVUPD      64(R12)(R9*1), Z7
+	VADDPD       Z6, Z4, Z8
+	VADDPD       Z7, Z5, Z9
+	VMOVUPD      Z8, 512(BX)
+	VMOVUPD      Z9, 576(BX)
+	VSUBPD       Z6, Z4, Z4
+	VSUBPD       Z7, Z5, Z5
+	VBROADCASTSD 32(DX), Z6
+	VBROADCASTSD 40(DX), Z7
+	VMULPD       Z6, Z4, Z8
+	VMULPD       Z7, Z5, Z9
+	VSUBPD       Z9, Z8, Z8
+	VMULPD       Z7, Z4, Z4
+	VMULPD       Z6, Z5, Z5
+	VADDPD       Z5, Z4, Z4
+	VMOVUPD      Z8, 640(BX)
+	VMOVUPD      Z4, 704(BX)
+	ADDQ         DI, R12
+	VMOVUPD      (R12), Z4
+	VMOVUPD      64(R12), Z5
+	VMOVUPD      (R12)(R9*1), Z6
+	VMOVUPD      64(R12)(R9*1), Z7
+	VADDPD       Z6, Z4, Z8
+	VADDPD       Z7, Z5, Z9
+	VMOVUPD      Z8, 768(BX)
+	VMOVUPD      Z9, 832(BX)
+	VSUBPD       Z6, Z4, Z4
+	VSUBPD       Z7, Z5, Z5
+	VBROADCASTSD 48(DX), Z6
+	VBROADCASTSD 56(DX), Z7
+	VMULPD       Z6, Z4, Z8
+	VMULPD       Z7, Z5, Z9
+	VSUBPD       Z9, Z8, Z8
+	VMULPD       Z7, Z4, Z4
+	VMULPD       Z6, Z5, Z5
+	VADDPD       Z5, Z4, Z4
+	VMOVUPD      Z8, 896(BX)
+	VMOVUPD      Z4, 960(BX)
+	ADDQ         DI, R12
+	VMOVUPD      (R12), Z4
+	VMOVUPD      64(R12), Z5
+	VMOVUPD      (R12)(R9*1), Z6
+	VMOVUPD      64(R12)(R9*1), Z7
+	VADDPD       Z6, Z4, Z8
+	VADDPD       Z7, Z5, Z9
+	VMOVUPD      Z8, 1024(BX)
+	VMOVUPD      Z9, 1088(BX)
+	VSUBPD       Z6, Z4, Z4
+	VSUBPD       Z7, Z5, Z5
+	VBROADCASTSD 64(DX), Z6
+	VBROADCASTSD 72(DX), Z7
+	VMULPD       Z6, Z4, Z8
+	VMULPD       Z7, Z5, Z9
+	VSUBPD       Z9, Z8, Z8
+	VMULPD       Z7, Z4, Z4
+	VMULPD       Z6, Z5, Z5
+	VADDPD       Z5, Z4, Z4
+	VMOVUPD      Z8, 1152(BX)
+	VMOVUPD      Z4, 1216(BX)
+	MOVQ         AX, R12
+	LEAQ         (R12)(R10*2), R13
+	VMOVUPD      (BX), Z4
+	VMOVUPD      64(BX), Z5
+	VMOVUPD      256(BX), Z6
+	VMOVUPD      320(BX), Z7
+	VMOVUPD      512(BX), Z8
+	VMOVUPD      576(BX), Z9
+	VMOVUPD      768(BX), Z10
+	VMOVUPD      832(BX), Z11
+	VMOVUPD      1024(BX), Z12
+	VMOVUPD      1088(BX), Z13
+	VADDPD       Z12, Z6, Z14
+	VADDPD       Z13, Z7, Z15
+	VSUBPD       Z13, Z7, Z7
+	VSUBPD       Z6, Z12, Z6
+	VADDPD       Z10, Z8, Z12
+	VADDPD       Z11, Z9, Z13
+	VSUBPD       Z11, Z9, Z9
+	VSUBPD       Z8, Z10, Z8
+	VADDPD       Z14, Z4, Z10
+	VADDPD       Z15, Z5, Z11
+	VADDPD       Z12, Z10, Z10
+	VADDPD       Z13, Z11, Z11
+	VMOVUPD      Z10, (R12)
+	VMOVUPD      Z11, 64(R12)
+	VMULPD       Z0, Z14, Z10
+	VADDPD       Z10, Z4, Z10
+	VMULPD       Z1, Z12, Z11
+	VSUBPD       Z11, Z10, Z10
+	VMULPD       Z1, Z14, Z11
+	VSUBPD       Z11, Z4, Z4
+	VMULPD       Z0, Z12, Z11
+	VADDPD       Z11, Z4, Z4
+	VMULPD       Z2, Z7, Z11
+	VMULPD       Z3, Z9, Z12
+	VADDPD       Z12, Z11, Z11
+	VMULPD       Z3, Z7, Z7
+	VMULPD       Z2, Z9, Z9
+	VSUBPD       Z9, Z7, Z7
+	VMULPD       Z0, Z15, Z9
+	VADDPD       Z9, Z5, Z9
+	VMULPD       Z1, Z13, Z12
+	VSUBPD       Z12, Z9, Z9
+	VMULPD       Z1, Z15, Z12
+	VSUBPD       Z12, Z5, Z5
+	VMULPD       Z0, Z13, Z12
+	VADDPD       Z12, Z5, Z5
+	VMULPD       Z2, Z6, Z12
+	VMULPD       Z3, Z8, Z13
+	VADDPD       Z13, Z12, Z12
+	VMULPD       Z3, Z6, Z6
+	VMULPD       Z2, Z8, Z8
+	VSUBPD       Z8, Z6, Z6
+	VADDPD       Z11, Z10, Z8
+	VADDPD       Z12, Z9, Z13
+	VBROADCASTSD 80(DX), Z14
+	VBROADCASTSD 88(DX), Z15
+	VMULPD       Z14, Z8, Z16
+	VMULPD       Z15, Z13, Z17
+	VSUBPD       Z17, Z16, Z16
+	VMULPD       Z15, Z8, Z8
+	VMULPD       Z14, Z13, Z13
+	VADDPD       Z13, Z8, Z8
+	VMOVUPD      Z16, (R12)(R10*1)
+	VMOVUPD      Z8, 64(R12)(R10*1)
+	VSUBPD       Z11, Z10, Z8
+	VSUBPD       Z12, Z9, Z9
+	VBROADCASTSD 128(DX), Z10
+	VBROADCASTSD 136(DX), Z11
+	VMULPD       Z10, Z8, Z12
+	VMULPD       Z11, Z9, Z13
+	VSUBPD       Z13, Z12, Z12
+	VMULPD       Z11, Z8, Z8
+	VMULPD       Z10, Z9, Z9
+	VADDPD       Z9, Z8, Z8
+	VMOVUPD      Z12, (R13)(R10*2)
+	VMOVUPD      Z8, 64(R13)(R10*2)
+	VADDPD       Z7, Z4, Z8
+	VADDPD       Z6, Z5, Z9
+	VBROADCASTSD 96(DX), Z10
+	VBROADCASTSD 104(DX), Z11
+	VMULPD       Z10, Z8, Z12
+	VMULPD       Z11, Z9, Z13
+	VSUBPD       Z13, Z12, Z12
+	VMULPD       Z11, Z8, Z8
+	VMULPD       Z10, Z9, Z9
+	VADDPD       Z9, Z8, Z8
+	VMOVUPD      Z12, (R12)(R10*2)
+	VMOVUPD      Z8, 64(R12)(R10*2)
+	VSUBPD       Z7, Z4, Z4
+	VSUBPD       Z6, Z5, Z5
+	VBROADCASTSD 112(DX), Z6
+	VBROADCASTSD 120(DX), Z7
+	VMULPD       Z6, Z4, Z8
+	VMULPD       Z7, Z5, Z9
+	VSUBPD       Z9, Z8, Z8
+	VMULPD       Z7, Z4, Z4
+	VMULPD       Z6, Z5, Z5
+	VADDPD       Z5, Z4, Z4
+	VMOVUPD      Z8, (R13)(R10*1)
+	VMOVUPD      Z4, 64(R13)(R10*1)
+	ADDQ         SI, R12
+	LEAQ         (R12)(R10*2), R13
+	VMOVUPD      128(BX), Z4
+	VMOVUPD      192(BX), Z5
+	VMOVUPD      384(BX), Z6
+	VMOVUPD      448(BX), Z7
+	VMOVUPD      640(BX), Z8
+	VMOVUPD      704(BX), Z9
+	VMOVUPD      896(BX), Z10
+	VMOVUPD      960(BX), Z11
+	VMOVUPD      1152(BX), Z12
+	VMOVUPD      1216(BX), Z13
+	VADDPD       Z12, Z6, Z14
+	VADDPD       Z13, Z7, Z15
+	VSUBPD       Z13, Z7, Z7
+	VSUBPD       Z6, Z12, Z6
+	VADDPD       Z10, Z8, Z12
+	VADDPD       Z11, Z9, Z13
+	VSUBPD       Z11, Z9, Z9
+	VSUBPD       Z8, Z10, Z8
+	VADDPD       Z14, Z4, Z10
+	VADDPD       Z15, Z5, Z11
+	VADDPD       Z12, Z10, Z10
+	VADDPD       Z13, Z11, Z11
+	VMOVUPD      Z10, (R12)
+	VMOVUPD      Z11, 64(R12)
+	VMULPD       Z0, Z14, Z10
+	VADDPD       Z10, Z4, Z10
+	VMULPD       Z1, Z12, Z11
+	VSUBPD       Z11, Z10, Z10
+	VMULPD       Z1, Z14, Z11
+	VSUBPD       Z11, Z4, Z4
+	VMULPD       Z0, Z12, Z11
+	VADDPD       Z11, Z4, Z4
+	VMULPD       Z2, Z7, Z11
+	VMULPD       Z3, Z9, Z12
+	VADDPD       Z12, Z11, Z11
+	VMULPD       Z3, Z7, Z7
+	VMULPD       Z2, Z9, Z9
+	VSUBPD       Z9, Z7, Z7
+	VMULPD       Z0, Z15, Z9
+	VADDPD       Z9, Z5, Z9
+	VMULPD       Z1, Z13, Z12
+	VSUBPD       Z12, Z9, Z9
+	VMULPD       Z1, Z15, Z12
+	VSUBPD       Z12, Z5, Z5
+	VMULPD       Z0, Z13, Z12
+	VADDPD       Z12, Z5, Z5
+	VMULPD       Z2, Z6, Z12
+	VMULPD       Z3, Z8, Z13
+	VADDPD       Z13, Z12, Z12
+	VMULPD       Z3, Z6, Z6
+	VMULPD       Z2, Z8, Z8
+	VSUBPD       Z8, Z6, Z6
+	VADDPD       Z11, Z10, Z8
+	VADDPD       Z12, Z9, Z13
+	VBROADCASTSD 80(DX), Z14
+	VBROADCASTSD 88(DX), Z15
+	VMULPD       Z14, Z8, Z16
+	VMULPD       Z15, Z13, Z17
+	VSUBPD       Z17, Z16, Z16
+	VMULPD       Z15, Z8, Z8
+	VMULPD       Z14, Z13, Z13
+	VADDPD       Z13, Z8, Z8
+	VMOVUPD      Z16, (R12)(R10*1)
+	VMOVUPD      Z8, 64(R12)(R10*1)
+	VSUBPD       Z11, Z10, Z8
+	VSUBPD       Z12, Z9, Z9
+	VBROADCASTSD 128(DX), Z10
+	VBROADCASTSD 136(DX), Z11
+	VMULPD       Z10, Z8, Z12
+	VMULPD       Z11, Z9, Z13
+	VSUBPD       Z13, Z12, Z12
+	VMULPD       Z11, Z8, Z8
+	VMULPD       Z10, Z9, Z9
+	VADDPD       Z9, Z8, Z8
+	VMOVUPD      Z12, (R13)(R10*2)
+	VMOVUPD      Z8, 64(R13)(R10*2)
+	VADDPD       Z7, Z4, Z8
+	VADDPD       Z6, Z5, Z9
+	VBROADCASTSD 96(DX), Z10
+	VBROADCASTSD 104(DX), Z11
+	VMULPD       Z10, Z8, Z12
+	VMULPD       Z11, Z9, Z13
+	VSUBPD       Z13, Z12, Z12
+	VMULPD       Z11, Z8, Z8
+	VMULPD       Z10, Z9, Z9
+	VADDPD       Z9, Z8, Z8
+	VMOVUPD      Z12, (R12)(R10*2)
+	VMOVUPD      Z8, 64(R12)(R10*2)
+	VSUBPD       Z7, Z4, Z4
+	VSUBPD       Z6, Z5, Z5
+	VBROADCASTSD 112(DX), Z6
+	VBROADCASTSD 120(DX), Z7
+	VMULPD       Z6, Z4, Z8
+	VMULPD       Z7, Z5, Z9
+	VSUBPD       Z9, Z8, Z8
+	VMULPD       Z7, Z4, Z4
+	VMULPD       Z6, Z5, Z5
+	VADDPD       Z5, Z4, Z4
+	VMOVUPD      Z8, (R13)(R10*1)
+	VMOVUPD      Z4, 64(R13)(R10*1)
+	ADDQ         $0x00000080, CX
+	ADDQ         $0x00000080, AX
+	SUBQ         $0x00000080, R11
+	JNZ          pair25AVX512_k
+	IMUL3Q       $0x00000009, SI, R11
+	ADDQ         R11, AX
+	ADDQ         $0x00000090, DX
+	DECQ         R8
+	JNZ          pair25AVX512_j
+	VZEROUPPER
+	RET
+
+// func lastPair25AVX512(y *float64, x *float64, tw *float64, tmp *float64, s int)
+// Requires: AVX, AVX512F
+TEXT ·lastPair25AVX512(SB), NOSPLIT, $0-40
+	MOVQ         y+0(FP), AX
+	MOVQ         x+8(FP), CX
+	MOVQ         tw+16(FP), DX
+	MOVQ         tmp+24(FP), BX
+	MOVQ         s+32(FP), SI
+	SHLQ         $0x07, SI
+	MOVQ         SI, DI
+	IMUL3Q       $0x00000005, DI, R8
+	IMUL3Q       $0x00000002, SI, R9
+	VBROADCASTSD c3fd3c6ef372fe950<>+0(SB), Z0
+	VBROADCASTSD c3fe9e3779b97f4a8<>+0(SB), Z1
+	VBROADCASTSD c3fee6f0e134454ff<>+0(SB), Z2
+	VBROADCASTSD c3fe2cf2304755a5e<>+0(SB), Z3
+	MOVQ         SI, R10
+
+lastPair25AVX512_k:
+	MOVQ         CX, R11
+	VMOVUPD      (R11), Z4
+	VMOVUPD      64(R11), Z5
+	VMOVUPD      (R11)(R8*1), Z6
+	VMOVUPD      64(R11)(R8*1), Z7
+	VADDPD       Z6, Z4, Z8
+	VADDPD       Z7, Z5, Z9
+	VMOVUPD      Z8, (BX)
+	VMOVUPD      Z9, 64(BX)
+	VSUBPD       Z6, Z4, Z4
+	VSUBPD       Z7, Z5, Z5
+	VBROADCASTSD (DX), Z6
+	VBROADCASTSD 8(DX), Z7
+	VMULPD       Z6, Z4, Z8
+	VMULPD       Z7, Z5, Z9
+	VSUBPD       Z9, Z8, Z8
+	VMULPD       Z7, Z4, Z4
+	VMULPD       Z6, Z5, Z5
+	VADDPD       Z5, Z4, Z4
+	VMOVUPD      Z8, 128(BX)
+	VMOVUPD      Z4, 192(BX)
+	ADDQ         DI, R11
+	VMOVUPD      (R11), Z4
+	VMOVUPD      64(R11), Z5
+	VMOVUPD      (R11)(R8*1), Z6
+	VMOVUPD      64(R11)(R8*1), Z7
+	VADDPD       Z6, Z4, Z8
+	VADDPD       Z7, Z5, Z9
+	VMOVUPD      Z8, 256(BX)
+	VMOVUPD      Z9, 320(BX)
+	VSUBPD       Z6, Z4, Z4
+	VSUBPD       Z7, Z5, Z5
+	VBROADCASTSD 16(DX), Z6
+	VBROADCASTSD 24(DX), Z7
+	VMULPD       Z6, Z4, Z8
+	VMULPD       Z7, Z5, Z9
+	VSUBPD       Z9, Z8, Z8
+	VMULPD       Z7, Z4, Z4
+	VMULPD       Z6, Z5, Z5
+	VADDPD       Z5, Z4, Z4
+	VMOVUPD      Z8, 384(BX)
+	VMOVUPD      Z4, 448(BX)
+	ADDQ         DI, R11
+	VMOVUPD      (R11), Z4
+	VMOVUPD      64(R11), Z5
+	VMOVUPD      (R11)(R8*1), Z6
+	VMOVUPD      64(R11)(R8*1), Z7
+	VADDPD       Z6, Z4, Z8
+	VADDPD       Z7, Z5, Z9
+	VMOVUPD      Z8, 512(BX)
+	VMOVUPD      Z9, 576(BX)
+	VSUBPD       Z6, Z4, Z4
+	VSUBPD       Z7, Z5, Z5
+	VBROADCASTSD 32(DX), Z6
+	VBROADCASTSD 40(DX), Z7
+	VMULPD       Z6, Z4, Z8
+	VMULPD       Z7, Z5, Z9
+	VSUBPD       Z9, Z8, Z8
+	VMULPD       Z7, Z4, Z4
+	VMULPD       Z6, Z5, Z5
+	VADDPD       Z5, Z4, Z4
+	VMOVUPD      Z8, 640(BX)
+	VMOVUPD      Z4, 704(BX)
+	ADDQ         DI, R11
+	VMOVUPD      (R11), Z4
+	VMOVUPD      64(R11), Z5
+	VMOVUPD      (R11)(R8*1), Z6
+	VMOVUPD      64(R11)(R8*1), Z7
+	VADDPD       Z6, Z4, Z8
+	VADDPD       Z7, Z5, Z9
+	VMOVUPD      Z8, 768(BX)
+	VMOVUPD      Z9, 832(BX)
+	VSUBPD       Z6, Z4, Z4
+	VSUBPD       Z7, Z5, Z5
+	VBROADCASTSD 48(DX), Z6
+	VBROADCASTSD 56(DX), Z7
+	VMULPD       Z6, Z4, Z8
+	VMULPD       Z7, Z5, Z9
+	VSUBPD       Z9, Z8, Z8
+	VMULPD       Z7, Z4, Z4
+	VMULPD       Z6, Z5, Z5
+	VADDPD       Z5, Z4, Z4
+	VMOVUPD      Z8, 896(BX)
+	VMOVUPD      Z4, 960(BX)
+	ADDQ         DI, R11
+	VMOVUPD      (R11), Z4
+	VMOVUPD      64(R11), Z5
+	VMOVUPD      (R11)(R8*1), Z6
+	VMOVUPD      64(R11)(R8*1), Z7
+	VADDPD       Z6, Z4, Z8
+	VADDPD       Z7, Z5, Z9
+	VMOVUPD      Z8, 1024(BX)
+	VMOVUPD      Z9, 1088(BX)
+	VSUBPD       Z6, Z4, Z4
+	VSUBPD       Z7, Z5, Z5
+	VBROADCASTSD 64(DX), Z6
+	VBROADCASTSD 72(DX), Z7
+	VMULPD       Z6, Z4, Z8
+	VMULPD       Z7, Z5, Z9
+	VSUBPD       Z9, Z8, Z8
+	VMULPD       Z7, Z4, Z4
+	VMULPD       Z6, Z5, Z5
+	VADDPD       Z5, Z4, Z4
+	VMOVUPD      Z8, 1152(BX)
+	VMOVUPD      Z4, 1216(BX)
+	MOVQ         AX, R11
+	LEAQ         (R11)(R9*2), R12
+	VMOVUPD      (BX), Z4
+	VMOVUPD      64(BX), Z5
+	VMOVUPD      256(BX), Z6
+	VMOVUPD      320(BX), Z7
+	VMOVUPD      512(BX), Z8
+	VMOVUPD      576(BX), Z9
+	VMOVUPD      768(BX), Z10
+	VMOVUPD      832(BX), Z11
+	VMOVUPD      1024(BX), Z12
+	VMOVUPD      1088(BX), Z13
+	VADDPD       Z12, Z6, Z14
+	VADDPD       Z13, Z7, Z15
+	VSUBPD       Z13, Z7, Z7
+	VSUBPD       Z6, Z12, Z6
+	VADDPD       Z10, Z8, Z12
+	VADDPD       Z11, Z9, Z13
+	VSUBPD       Z11, Z9, Z9
+	VSUBPD       Z8, Z10, Z8
+	VADDPD       Z14, Z4, Z10
+	VADDPD       Z15, Z5, Z11
+	VADDPD       Z12, Z10, Z10
+	VADDPD       Z13, Z11, Z11
+	VMOVUPD      Z10, (R11)
+	VMOVUPD      Z11, 64(R11)
+	VMULPD       Z0, Z14, Z10
+	VADDPD       Z10, Z4, Z10
+	VMULPD       Z1, Z12, Z11
+	VSUBPD       Z11, Z10, Z10
+	VMULPD       Z1, Z14, Z11
+	VSUBPD       Z11, Z4, Z4
+	VMULPD       Z0, Z12, Z11
+	VADDPD       Z11, Z4, Z4
+	VMULPD       Z2, Z7, Z11
+	VMULPD       Z3, Z9, Z12
+	VADDPD       Z12, Z11, Z11
+	VMULPD       Z3, Z7, Z7
+	VMULPD       Z2, Z9, Z9
+	VSUBPD       Z9, Z7, Z7
+	VMULPD       Z0, Z15, Z9
+	VADDPD       Z9, Z5, Z9
+	VMULPD       Z1, Z13, Z12
+	VSUBPD       Z12, Z9, Z9
+	VMULPD       Z1, Z15, Z12
+	VSUBPD       Z12, Z5, Z5
+	VMULPD       Z0, Z13, Z12
+	VADDPD       Z12, Z5, Z5
+	VMULPD       Z2, Z6, Z12
+	VMULPD       Z3, Z8, Z13
+	VADDPD       Z13, Z12, Z12
+	VMULPD       Z3, Z6, Z6
+	VMULPD       Z2, Z8, Z8
+	VSUBPD       Z8, Z6, Z6
+	VADDPD       Z11, Z10, Z8
+	VADDPD       Z12, Z9, Z13
+	VMOVUPD      Z8, (R11)(R9*1)
+	VMOVUPD      Z13, 64(R11)(R9*1)
+	VSUBPD       Z11, Z10, Z8
+	VSUBPD       Z12, Z9, Z9
+	VMOVUPD      Z8, (R12)(R9*2)
+	VMOVUPD      Z9, 64(R12)(R9*2)
+	VADDPD       Z7, Z4, Z8
+	VADDPD       Z6, Z5, Z9
+	VMOVUPD      Z8, (R11)(R9*2)
+	VMOVUPD      Z9, 64(R11)(R9*2)
+	VSUBPD       Z7, Z4, Z4
+	VSUBPD       Z6, Z5, Z5
+	VMOVUPD      Z4, (R12)(R9*1)
+	VMOVUPD      Z5, 64(R12)(R9*1)
+	ADDQ         SI, R11
+	LEAQ         (R11)(R9*2), R12
+	VMOVUPD      128(BX), Z4
+	VMOVUPD      192(BX), Z5
+	VMOVUPD      384(BX), Z6
+	VMOVUPD      448(BX), Z7
+	VMOVUPD      640(BX), Z8
+	VMOVUPD      704(BX), Z9
+	VMOVUPD      896(BX), Z10
+	VMOVUPD      960(BX), Z11
+	VMOVUPD      1152(BX), Z12
+	VMOVUPD      1216(BX), Z13
+	VADDPD       Z12, Z6, Z14
+	VADDPD       Z13, Z7, Z15
+	VSUBPD       Z13, Z7, Z7
+	VSUBPD       Z6, Z12, Z6
+	VADDPD       Z10, Z8, Z12
+	VADDPD       Z11, Z9, Z13
+	VSUBPD       Z11, Z9, Z9
+	VSUBPD       Z8, Z10, Z8
+	VADDPD       Z14, Z4, Z10
+	VADDPD       Z15, Z5, Z11
+	VADDPD       Z12, Z10, Z10
+	VADDPD       Z13, Z11, Z11
+	VMOVUPD      Z10, (R11)
+	VMOVUPD      Z11, 64(R11)
+	VMULPD       Z0, Z14, Z10
+	VADDPD       Z10, Z4, Z10
+	VMULPD       Z1, Z12, Z11
+	VSUBPD       Z11, Z10, Z10
+	VMULPD       Z1, Z14, Z11
+	VSUBPD       Z11, Z4, Z4
+	VMULPD       Z0, Z12, Z11
+	VADDPD       Z11, Z4, Z4
+	VMULPD       Z2, Z7, Z11
+	VMULPD       Z3, Z9, Z12
+	VADDPD       Z12, Z11, Z11
+	VMULPD       Z3, Z7, Z7
+	VMULPD       Z2, Z9, Z9
+	VSUBPD       Z9, Z7, Z7
+	VMULPD       Z0, Z15, Z9
+	VADDPD       Z9, Z5, Z9
+	VMULPD       Z1, Z13, Z12
+	VSUBPD       Z12, Z9, Z9
+	VMULPD       Z1, Z15, Z12
+	VSUBPD       Z12, Z5, Z5
+	VMULPD       Z0, Z13, Z12
+	VADDPD       Z12, Z5, Z5
+	VMULPD       Z2, Z6, Z12
+	VMULPD       Z3, Z8, Z13
+	VADDPD       Z13, Z12, Z12
+	VMULPD       Z3, Z6, Z6
+	VMULPD       Z2, Z8, Z8
+	VSUBPD       Z8, Z6, Z6
+	VADDPD       Z11, Z10, Z8
+	VADDPD       Z12, Z9, Z13
+	VMOVUPD      Z8, (R11)(R9*1)
+	VMOVUPD      Z13, 64(R11)(R9*1)
+	VSUBPD       Z11, Z10, Z8
+	VSUBPD       Z12, Z9, Z9
+	VMOVUPD      Z8, (R12)(R9*2)
+	VMOVUPD      Z9, 64(R12)(R9*2)
+	VADDPD       Z7, Z4, Z8
+	VADDPD       Z6, Z5, Z9
+	VMOVUPD      Z8, (R11)(R9*2)
+	VMOVUPD      Z9, 64(R11)(R9*2)
+	VSUBPD       Z7, Z4, Z4
+	VSUBPD       Z6, Z5, Z5
+	VMOVUPD      Z4, (R12)(R9*1)
+	VMOVUPD      Z5, 64(R12)(R9*1)
+	ADDQ         $0x00000080, CX
+	ADDQ         $0x00000080, AX
+	SUBQ         $0x00000080, R10
+	JNZ          lastPair25AVX512_k
+	VZEROUPPER
+	RET
+
+// func pair33AVX512(y *float64, x *float64, tw *float64, tmp *float64, q int, s int)
+// Requires: AVX, AVX512F
+TEXT ·pair33AVX512(SB), NOSPLIT, $0-48
+	MOVQ         y+0(FP), AX
+	MOVQ         x+8(FP), CX
+	MOVQ         tw+16(FP), DX
+	MOVQ         tmp+24(FP), BX
+	MOVQ         s+40(FP), SI
+	SHLQ         $0x07, SI
+	MOVQ         q+32(FP), R8
+	MOVQ         R8, DI
+	IMULQ        SI, DI
+	IMUL3Q       $0x00000003, DI, R9
+	IMUL3Q       $0x00000003, SI, R10
+	VBROADCASTSD c3febb67ae8584caa<>+0(SB), Z0
+	VBROADCASTSD c3fe0000000000000<>+0(SB), Z1
+
+pair33AVX512_j:
+	MOVQ SI, R11
+
+pair33AVX512_k:
+	MOVQ         CX, R12
+	VMOVUPD      (R12), Z2
+	VMOVUPD      64(R12), Z3
+	VMOVUPD      (R12)(R9*1), Z4
+	VMOVUPD      64(R12)(R9*1), Z5
+	VMOVUPD      (R12)(R9*2), Z6
+	VMOVUPD      64(R12)(R9*2), Z7
+	VADDPD       Z6, Z4, Z8
+	VADDPD       Z7, Z5, Z9
+	VSUBPD       Z7, Z5, Z5
+	VSUBPD       Z4, Z6, Z4
+	VMULPD       Z0, Z5, Z5
+	VMULPD       Z0, Z4, Z4
+	VADDPD       Z8, Z2, Z6
+	VADDPD       Z9, Z3, Z7
+	VMOVUPD      Z6, (BX)
+	VMOVUPD      Z7, 64(BX)
+	VMULPD       Z1, Z8, Z6
+	VSUBPD       Z6, Z2, Z2
+	VMULPD       Z1, Z9, Z6
+	VSUBPD       Z6, Z3, Z3
+	VADDPD       Z5, Z2, Z6
+	VADDPD       Z4, Z3, Z7
+	VBROADCASTSD (DX), Z8
+	VBROADCASTSD 8(DX), Z9
+	VMULPD       Z8, Z6, Z10
+	VMULPD       Z9, Z7, Z11
+	VSUBPD       Z11, Z10, Z10
+	VMULPD       Z9, Z6, Z6
+	VMULPD       Z8, Z7, Z7
+	VADDPD       Z7, Z6, Z6
+	VMOVUPD      Z10, 128(BX)
+	VMOVUPD      Z6, 192(BX)
+	VSUBPD       Z5, Z2, Z2
+	VSUBPD       Z4, Z3, Z3
+	VBROADCASTSD 16(DX), Z4
+	VBROADCASTSD 24(DX), Z5
+	VMULPD       Z4, Z2, Z6
+	VMULPD       Z5, Z3, Z7
+	VSUBPD       Z7, Z6, Z6
+	VMULPD       Z5, Z2, Z2
+	VMULPD       Z4, Z3, Z3
+	VADDPD       Z3, Z2, Z2
+	VMOVUPD      Z6, 256(BX)
+	VMOVUPD      Z2, 320(BX)
+	ADDQ         DI, R12
+	VMOVUPD      (R12), Z2
+	VMOVUPD      64(R12), Z3
+	VMOVUPD      (R12)(R9*1), Z4
+	VMOVUPD      64(R12)(R9*1), Z5
+	VMOVUPD      (R12)(R9*2), Z6
+	VMOVUPD      64(R12)(R9*2), Z7
+	VADDPD       Z6, Z4, Z8
+	VADDPD       Z7, Z5, Z9
+	VSUBPD       Z7, Z5, Z5
+	VSUBPD       Z4, Z6, Z4
+	VMULPD       Z0, Z5, Z5
+	VMULPD       Z0, Z4, Z4
+	VADDPD       Z8, Z2, Z6
+	VADDPD       Z9, Z3, Z7
+	VMOVUPD      Z6, 384(BX)
+	VMOVUPD      Z7, 448(BX)
+	VMULPD       Z1, Z8, Z6
+	VSUBPD       Z6, Z2, Z2
+	VMULPD       Z1, Z9, Z6
+	VSUBPD       Z6, Z3, Z3
+	VADDPD       Z5, Z2, Z6
+	VADDPD       Z4, Z3, Z7
+	VBROADCASTSD 32(DX), Z8
+	VBROADCASTSD 40(DX), Z9
+	VMULPD       Z8, Z6, Z10
+	VMULPD       Z9, Z7, Z11
+	VSUBPD       Z11, Z10, Z10
+	VMULPD       Z9, Z6, Z6
+	VMULPD       Z8, Z7, Z7
+	VADDPD       Z7, Z6, Z6
+	VMOVUPD      Z10, 512(BX)
+	VMOVUPD      Z6, 576(BX)
+	VSUBPD       Z5, Z2, Z2
+	VSUBPD       Z4, Z3, Z3
+	VBROADCASTSD 48(DX), Z4
+	VBROADCASTSD 56(DX), Z5
+	VMULPD       Z4, Z2, Z6
+	VMULPD       Z5, Z3, Z7
+	VSUBPD       Z7, Z6, Z6
+	VMULPD       Z5, Z2, Z2
+	VMULPD       Z4, Z3, Z3
+	VADDPD       Z3, Z2, Z2
+	VMOVUPD      Z6, 640(BX)
+	VMOVUPD      Z2, 704(BX)
+	ADDQ         DI, R12
+	VMOVUPD      (R12), Z2
+	VMOVUPD      64(R12), Z3
+	VMOVUPD      (R12)(R9*1), Z4
+	VMOVUPD      64(R12)(R9*1), Z5
+	VMOVUPD      (R12)(R9*2), Z6
+	VMOVUPD      64(R12)(R9*2), Z7
+	VADDPD       Z6, Z4, Z8
+	VADDPD       Z7, Z5, Z9
+	VSUBPD       Z7, Z5, Z5
+	VSUBPD       Z4, Z6, Z4
+	VMULPD       Z0, Z5, Z5
+	VMULPD       Z0, Z4, Z4
+	VADDPD       Z8, Z2, Z6
+	VADDPD       Z9, Z3, Z7
+	VMOVUPD      Z6, 768(BX)
+	VMOVUPD      Z7, 832(BX)
+	VMULPD       Z1, Z8, Z6
+	VSUBPD       Z6, Z2, Z2
+	VMULPD       Z1, Z9, Z6
+	VSUBPD       Z6, Z3, Z3
+	VADDPD       Z5, Z2, Z6
+	VADDPD       Z4, Z3, Z7
+	VBROADCASTSD 64(DX), Z8
+	VBROADCASTSD 72(DX), Z9
+	VMULPD       Z8, Z6, Z10
+	VMULPD       Z9, Z7, Z11
+	VSUBPD       Z11, Z10, Z10
+	VMULPD       Z9, Z6, Z6
+	VMULPD       Z8, Z7, Z7
+	VADDPD       Z7, Z6, Z6
+	VMOVUPD      Z10, 896(BX)
+	VMOVUPD      Z6, 960(BX)
+	VSUBPD       Z5, Z2, Z2
+	VSUBPD       Z4, Z3, Z3
+	VBROADCASTSD 80(DX), Z4
+	VBROADCASTSD 88(DX), Z5
+	VMULPD       Z4, Z2, Z6
+	VMULPD       Z5, Z3, Z7
+	VSUBPD       Z7, Z6, Z6
+	VMULPD       Z5, Z2, Z2
+	VMULPD       Z4, Z3, Z3
+	VADDPD       Z3, Z2, Z2
+	VMOVUPD      Z6, 1024(BX)
+	VMOVUPD      Z2, 1088(BX)
+	MOVQ         AX, R12
+	VMOVUPD      (BX), Z2
+	VMOVUPD      64(BX), Z3
+	VMOVUPD      384(BX), Z4
+	VMOVUPD      448(BX), Z5
+	VMOVUPD      768(BX), Z6
+	VMOVUPD      832(BX), Z7
+	VADDPD       Z6, Z4, Z8
+	VADDPD       Z7, Z5, Z9
+	VSUBPD       Z7, Z5, Z5
+	VSUBPD       Z4, Z6, Z4
+	VMULPD       Z0, Z5, Z5
+	VMULPD       Z0, Z4, Z4
+	VADDPD       Z8, Z2, Z6
+	VADDPD       Z9, Z3, Z7
+	VMOVUPD      Z6, (R12)
+	VMOVUPD      Z7, 64(R12)
+	VMULPD       Z1, Z8, Z6
+	VSUBPD       Z6, Z2, Z2
+	VMULPD       Z1, Z9, Z6
+	VSUBPD       Z6, Z3, Z3
+	VADDPD       Z5, Z2, Z6
+	VADDPD       Z4, Z3, Z7
+	VBROADCASTSD 96(DX), Z8
+	VBROADCASTSD 104(DX), Z9
+	VMULPD       Z8, Z6, Z10
+	VMULPD       Z9, Z7, Z11
+	VSUBPD       Z11, Z10, Z10
+	VMULPD       Z9, Z6, Z6
+	VMULPD       Z8, Z7, Z7
+	VADDPD       Z7, Z6, Z6
+	VMOVUPD      Z10, (R12)(R10*1)
+	VMOVUPD      Z6, 64(R12)(R10*1)
+	VSUBPD       Z5, Z2, Z2
+	VSUBPD       Z4, Z3, Z3
+	VBROADCASTSD 112(DX), Z4
+	VBROADCASTSD 120(DX), Z5
+	VMULPD       Z4, Z2, Z6
+	VMULPD       Z5, Z3, Z7
+	VSUBPD       Z7, Z6, Z6
+	VMULPD       Z5, Z2, Z2
+	VMULPD       Z4, Z3, Z3
+	VADDPD       Z3, Z2, Z2
+	VMOVUPD      Z6, (R12)(R10*2)
+	VMOVUPD      Z2, 64(R12)(R10*2)
+	ADDQ         SI, R12
+	VMOVUPD      128(BX), Z2
+	VMOVUPD      192(BX), Z3
+	VMOVUPD      512(BX), Z4
+	VMOVUPD      576(BX), Z5
+	VMOVUPD      896(BX), Z6
+	VMOVUPD      960(BX), Z7
+	VADDPD       Z6, Z4, Z8
+	VADDPD       Z7, Z5, Z9
+	VSUBPD       Z7, Z5, Z5
+	VSUBPD       Z4, Z6, Z4
+	VMULPD       Z0, Z5, Z5
+	VMULPD       Z0, Z4, Z4
+	VADDPD       Z8, Z2, Z6
+	VADDPD       Z9, Z3, Z7
+	VMOVUPD      Z6, (R12)
+	VMOVUPD      Z7, 64(R12)
+	VMULPD       Z1, Z8, Z6
+	VSUBPD       Z6, Z2, Z2
+	VMULPD       Z1, Z9, Z6
+	VSUBPD       Z6, Z3, Z3
+	VADDPD       Z5, Z2, Z6
+	VADDPD       Z4, Z3, Z7
+	VBROADCASTSD 96(DX), Z8
+	VBROADCASTSD 104(DX), Z9
+	VMULPD       Z8, Z6, Z10
+	VMULPD       Z9, Z7, Z11
+	VSUBPD       Z11, Z10, Z10
+	VMULPD       Z9, Z6, Z6
+	VMULPD       Z8, Z7, Z7
+	VADDPD       Z7, Z6, Z6
+	VMOVUPD      Z10, (R12)(R10*1)
+	VMOVUPD      Z6, 64(R12)(R10*1)
+	VSUBPD       Z5, Z2, Z2
+	VSUBPD       Z4, Z3, Z3
+	VBROADCASTSD 112(DX), Z4
+	VBROADCASTSD 120(DX), Z5
+	VMULPD       Z4, Z2, Z6
+	VMULPD       Z5, Z3, Z7
+	VSUBPD       Z7, Z6, Z6
+	VMULPD       Z5, Z2, Z2
+	VMULPD       Z4, Z3, Z3
+	VADDPD       Z3, Z2, Z2
+	VMOVUPD      Z6, (R12)(R10*2)
+	VMOVUPD      Z2, 64(R12)(R10*2)
+	ADDQ         SI, R12
+	VMOVUPD      256(BX), Z2
+	VMOVUPD      320(BX), Z3
+	VMOVUPD      640(BX), Z4
+	VMOVUPD      704(BX), Z5
+	VMOVUPD      1024(BX), Z6
+	VMOVUPD      1088(BX), Z7
+	VADDPD       Z6, Z4, Z8
+	VADDPD       Z7, Z5, Z9
+	VSUBPD       Z7, Z5, Z5
+	VSUBPD       Z4, Z6, Z4
+	VMULPD       Z0, Z5, Z5
+	VMULPD       Z0, Z4, Z4
+	VADDPD       Z8, Z2, Z6
+	VADDPD       Z9, Z3, Z7
+	VMOVUPD      Z6, (R12)
+	VMOVUPD      Z7, 64(R12)
+	VMULPD       Z1, Z8, Z6
+	VSUBPD       Z6, Z2, Z2
+	VMULPD       Z1, Z9, Z6
+	VSUBPD       Z6, Z3, Z3
+	VADDPD       Z5, Z2, Z6
+	VADDPD       Z4, Z3, Z7
+	VBROADCASTSD 96(DX), Z8
+	VBROADCASTSD 104(DX), Z9
+	VMULPD       Z8, Z6, Z10
+	VMULPD       Z9, Z7, Z11
+	VSUBPD       Z11, Z10, Z10
+	VMULPD       Z9, Z6, Z6
+	VMULPD       Z8, Z7, Z7
+	VADDPD       Z7, Z6, Z6
+	VMOVUPD      Z10, (R12)(R10*1)
+	VMOVUPD      Z6, 64(R12)(R10*1)
+	VSUBPD       Z5, Z2, Z2
+	VSUBPD       Z4, Z3, Z3
+	VBROADCASTSD 112(DX), Z4
+	VBROADCASTSD 120(DX), Z5
+	VMULPD       Z4, Z2, Z6
+	VMULPD       Z5, Z3, Z7
+	VSUBPD       Z7, Z6, Z6
+	VMULPD       Z5, Z2, Z2
+	VMULPD       Z4, Z3, Z3
+	VADDPD       Z3, Z2, Z2
+	VMOVUPD      Z6, (R12)(R10*2)
+	VMOVUPD      Z2, 64(R12)(R10*2)
+	ADDQ         $0x00000080, CX
+	ADDQ         $0x00000080, AX
+	SUBQ         $0x00000080, R11
+	JNZ          pair33AVX512_k
+	IMUL3Q       $0x00000008, SI, R11
+	ADDQ         R11, AX
+	ADDQ         $0x00000080, DX
+	DECQ         R8
+	JNZ          pair33AVX512_j
+	VZEROUPPER
+	RET
+
+// func lastPair33AVX512(y *float64, x *float64, tw *float64, tmp *float64, s int)
+// Requires: AVX, AVX512F
+TEXT ·lastPair33AVX512(SB), NOSPLIT, $0-40
+	MOVQ         y+0(FP), AX
+	MOVQ         x+8(FP), CX
+	MOVQ         tw+16(FP), DX
+	MOVQ         tmp+24(FP), BX
+	MOVQ         s+32(FP), SI
+	SHLQ         $0x07, SI
+	MOVQ         SI, DI
+	IMUL3Q       $0x00000003, DI, R8
+	IMUL3Q       $0x00000003, SI, R9
+	VBROADCASTSD c3febb67ae8584caa<>+0(SB), Z0
+	VBROADCASTSD c3fe0000000000000<>+0(SB), Z1
+	MOVQ         SI, R10
+
+lastPair33AVX512_k:
+	MOVQ         CX, R11
+	VMOVUPD      (R11), Z2
+	VMOVUPD      64(R11), Z3
+	VMOVUPD      (R11)(R8*1), Z4
+	VMOVUPD      64(R11)(R8*1), Z5
+	VMOVUPD      (R11)(R8*2), Z6
+	VMOVUPD      64(R11)(R8*2), Z7
+	VADDPD       Z6, Z4, Z8
+	VADDPD       Z7, Z5, Z9
+	VSUBPD       Z7, Z5, Z5
+	VSUBPD       Z4, Z6, Z4
+	VMULPD       Z0, Z5, Z5
+	VMULPD       Z0, Z4, Z4
+	VADDPD       Z8, Z2, Z6
+	VADDPD       Z9, Z3, Z7
+	VMOVUPD      Z6, (BX)
+	VMOVUPD      Z7, 64(BX)
+	VMULPD       Z1, Z8, Z6
+	VSUBPD       Z6, Z2, Z2
+	VMULPD       Z1, Z9, Z6
+	VSUBPD       Z6, Z3, Z3
+	VADDPD       Z5, Z2, Z6
+	VADDPD       Z4, Z3, Z7
+	VBROADCASTSD (DX), Z8
+	VBROADCASTSD 8(DX), Z9
+	VMULPD       Z8, Z6, Z10
+	VMULPD       Z9, Z7, Z11
+	VSUBPD       Z11, Z10, Z10
+	VMULPD       Z9, Z6, Z6
+	VMULPD       Z8, Z7, Z7
+	VADDPD       Z7, Z6, Z6
+	VMOVUPD      Z10, 128(BX)
+	VMOVUPD      Z6, 192(BX)
+	VSUBPD       Z5, Z2, Z2
+	VSUBPD       Z4, Z3, Z3
+	VBROADCASTSD 16(DX), Z4
+	VBROADCASTSD 24(DX), Z5
+	VMULPD       Z4, Z2, Z6
+	VMULPD       Z5, Z3, Z7
+	VSUBPD       Z7, Z6, Z6
+	VMULPD       Z5, Z2, Z2
+	VMULPD       Z4, Z3, Z3
+	VADDPD       Z3, Z2, Z2
+	VMOVUPD      Z6, 256(BX)
+	VMOVUPD      Z2, 320(BX)
+	ADDQ         DI, R11
+	VMOVUPD      (R11), Z2
+	VMOVUPD      64(R11), Z3
+	VMOVUPD      (R11)(R8*1), Z4
+	VMOVUPD      64(R11)(R8*1), Z5
+	VMOVUPD      (R11)(R8*2), Z6
+	VMOVUPD      64(R11)(R8*2), Z7
+	VADDPD       Z6, Z4, Z8
+	VADDPD       Z7, Z5, Z9
+	VSUBPD       Z7, Z5, Z5
+	VSUBPD       Z4, Z6, Z4
+	VMULPD       Z0, Z5, Z5
+	VMULPD       Z0, Z4, Z4
+	VADDPD       Z8, Z2, Z6
+	VADDPD       Z9, Z3, Z7
+	VMOVUPD      Z6, 384(BX)
+	VMOVUPD      Z7, 448(BX)
+	VMULPD       Z1, Z8, Z6
+	VSUBPD       Z6, Z2, Z2
+	VMULPD       Z1, Z9, Z6
+	VSUBPD       Z6, Z3, Z3
+	VADDPD       Z5, Z2, Z6
+	VADDPD       Z4, Z3, Z7
+	VBROADCASTSD 32(DX), Z8
+	VBROADCASTSD 40(DX), Z9
+	VMULPD       Z8, Z6, Z10
+	VMULPD       Z9, Z7, Z11
+	VSUBPD       Z11, Z10, Z10
+	VMULPD       Z9, Z6, Z6
+	VMULPD       Z8, Z7, Z7
+	VADDPD       Z7, Z6, Z6
+	VMOVUPD      Z10, 512(BX)
+	VMOVUPD      Z6, 576(BX)
+	VSUBPD       Z5, Z2, Z2
+	VSUBPD       Z4, Z3, Z3
+	VBROADCASTSD 48(DX), Z4
+	VBROADCASTSD 56(DX), Z5
+	VMULPD       Z4, Z2, Z6
+	VMULPD       Z5, Z3, Z7
+	VSUBPD       Z7, Z6, Z6
+	VMULPD       Z5, Z2, Z2
+	VMULPD       Z4, Z3, Z3
+	VADDPD       Z3, Z2, Z2
+	VMOVUPD      Z6, 640(BX)
+	VMOVUPD      Z2, 704(BX)
+	ADDQ         DI, R11
+	VMOVUPD      (R11), Z2
+	VMOVUPD      64(R11), Z3
+	VMOVUPD      (R11)(R8*1), Z4
+	VMOVUPD      64(R11)(R8*1), Z5
+	VMOVUPD      (R11)(R8*2), Z6
+	VMOVUPD      64(R11)(R8*2), Z7
+	VADDPD       Z6, Z4, Z8
+	VADDPD       Z7, Z5, Z9
+	VSUBPD       Z7, Z5, Z5
+	VSUBPD       Z4, Z6, Z4
+	VMULPD       Z0, Z5, Z5
+	VMULPD       Z0, Z4, Z4
+	VADDPD       Z8, Z2, Z6
+	VADDPD       Z9, Z3, Z7
+	VMOVUPD      Z6, 768(BX)
+	VMOVUPD      Z7, 832(BX)
+	VMULPD       Z1, Z8, Z6
+	VSUBPD       Z6, Z2, Z2
+	VMULPD       Z1, Z9, Z6
+	VSUBPD       Z6, Z3, Z3
+	VADDPD       Z5, Z2, Z6
+	VADDPD       Z4, Z3, Z7
+	VBROADCASTSD 64(DX), Z8
+	VBROADCASTSD 72(DX), Z9
+	VMULPD       Z8, Z6, Z10
+	VMULPD       Z9, Z7, Z11
+	VSUBPD       Z11, Z10, Z10
+	VMULPD       Z9, Z6, Z6
+	VMULPD       Z8, Z7, Z7
+	VADDPD       Z7, Z6, Z6
+	VMOVUPD      Z10, 896(BX)
+	VMOVUPD      Z6, 960(BX)
+	VSUBPD       Z5, Z2, Z2
+	VSUBPD       Z4, Z3, Z3
+	VBROADCASTSD 80(DX), Z4
+	VBROADCASTSD 88(DX), Z5
+	VMULPD       Z4, Z2, Z6
+	VMULPD       Z5, Z3, Z7
+	VSUBPD       Z7, Z6, Z6
+	VMULPD       Z5, Z2, Z2
+	VMULPD       Z4, Z3, Z3
+	VADDPD       Z3, Z2, Z2
+	VMOVUPD      Z6, 1024(BX)
+	VMOVUPD      Z2, 1088(BX)
+	MOVQ         AX, R11
+	VMOVUPD      (BX), Z2
+	VMOVUPD      64(BX), Z3
+	VMOVUPD      384(BX), Z4
+	VMOVUPD      448(BX), Z5
+	VMOVUPD      768(BX), Z6
+	VMOVUPD      832(BX), Z7
+	VADDPD       Z6, Z4, Z8
+	VADDPD       Z7, Z5, Z9
+	VSUBPD       Z7, Z5, Z5
+	VSUBPD       Z4, Z6, Z4
+	VMULPD       Z0, Z5, Z5
+	VMULPD       Z0, Z4, Z4
+	VADDPD       Z8, Z2, Z6
+	VADDPD       Z9, Z3, Z7
+	VMOVUPD      Z6, (R11)
+	VMOVUPD      Z7, 64(R11)
+	VMULPD       Z1, Z8, Z6
+	VSUBPD       Z6, Z2, Z2
+	VMULPD       Z1, Z9, Z6
+	VSUBPD       Z6, Z3, Z3
+	VADDPD       Z5, Z2, Z6
+	VADDPD       Z4, Z3, Z7
+	VMOVUPD      Z6, (R11)(R9*1)
+	VMOVUPD      Z7, 64(R11)(R9*1)
+	VSUBPD       Z5, Z2, Z2
+	VSUBPD       Z4, Z3, Z3
+	VMOVUPD      Z2, (R11)(R9*2)
+	VMOVUPD      Z3, 64(R11)(R9*2)
+	ADDQ         SI, R11
+	VMOVUPD      128(BX), Z2
+	VMOVUPD      192(BX), Z3
+	VMOVUPD      512(BX), Z4
+	VMOVUPD      576(BX), Z5
+	VMOVUPD      896(BX), Z6
+	VMOVUPD      960(BX), Z7
+	VADDPD       Z6, Z4, Z8
+	VADDPD       Z7, Z5, Z9
+	VSUBPD       Z7, Z5, Z5
+	VSUBPD       Z4, Z6, Z4
+	VMULPD       Z0, Z5, Z5
+	VMULPD       Z0, Z4, Z4
+	VADDPD       Z8, Z2, Z6
+	VADDPD       Z9, Z3, Z7
+	VMOVUPD      Z6, (R11)
+	VMOVUPD      Z7, 64(R11)
+	VMULPD       Z1, Z8, Z6
+	VSUBPD       Z6, Z2, Z2
+	VMULPD       Z1, Z9, Z6
+	VSUBPD       Z6, Z3, Z3
+	VADDPD       Z5, Z2, Z6
+	VADDPD       Z4, Z3, Z7
+	VMOVUPD      Z6, (R11)(R9*1)
+	VMOVUPD      Z7, 64(R11)(R9*1)
+	VSUBPD       Z5, Z2, Z2
+	VSUBPD       Z4, Z3, Z3
+	VMOVUPD      Z2, (R11)(R9*2)
+	VMOVUPD      Z3, 64(R11)(R9*2)
+	ADDQ         SI, R11
+	VMOVUPD      256(BX), Z2
+	VMOVUPD      320(BX), Z3
+	VMOVUPD      640(BX), Z4
+	VMOVUPD      704(BX), Z5
+	VMOVUPD      1024(BX), Z6
+	VMOVUPD      1088(BX), Z7
+	VADDPD       Z6, Z4, Z8
+	VADDPD       Z7, Z5, Z9
+	VSUBPD       Z7, Z5, Z5
+	VSUBPD       Z4, Z6, Z4
+	VMULPD       Z0, Z5, Z5
+	VMULPD       Z0, Z4, Z4
+	VADDPD       Z8, Z2, Z6
+	VADDPD       Z9, Z3, Z7
+	VMOVUPD      Z6, (R11)
+	VMOVUPD      Z7, 64(R11)
+	VMULPD       Z1, Z8, Z6
+	VSUBPD       Z6, Z2, Z2
+	VMULPD       Z1, Z9, Z6
+	VSUBPD       Z6, Z3, Z3
+	VADDPD       Z5, Z2, Z6
+	VADDPD       Z4, Z3, Z7
+	VMOVUPD      Z6, (R11)(R9*1)
+	VMOVUPD      Z7, 64(R11)(R9*1)
+	VSUBPD       Z5, Z2, Z2
+	VSUBPD       Z4, Z3, Z3
+	VMOVUPD      Z2, (R11)(R9*2)
+	VMOVUPD      Z3, 64(R11)(R9*2)
+	ADDQ         $0x00000080, CX
+	ADDQ         $0x00000080, AX
+	SUBQ         $0x00000080, R10
+	JNZ          lastPair33AVX512_k
+	VZEROUPPER
+	RET
+
+// func pair35AVX512(y *float64, x *float64, tw *float64, tmp *float64, q int, s int)
+// Requires: AVX, AVX512F
+TEXT ·pair35AVX512(SB), NOSPLIT, $0-48
+	MOVQ         y+0(FP), AX
+	MOVQ         x+8(FP), CX
+	MOVQ         tw+16(FP), DX
+	MOVQ         tmp+24(FP), BX
+	MOVQ         s+40(FP), SI
+	SHLQ         $0x07, SI
+	MOVQ         q+32(FP), R8
+	MOVQ         R8, DI
+	IMULQ        SI, DI
+	IMUL3Q       $0x00000005, DI, R9
+	IMUL3Q       $0x00000003, SI, R10
+	VBROADCASTSD c3febb67ae8584caa<>+0(SB), Z0
+	VBROADCASTSD c3fe0000000000000<>+0(SB), Z1
+	VBROADCASTSD c3fd3c6ef372fe950<>+0(SB), Z2
+	VBROADCASTSD c3fe9e3779b97f4a8<>+0(SB), Z3
+	VBROADCASTSD c3fee6f0e134454ff<>+0(SB), Z4
+	VBROADCASTSD c3fe2cf2304755a5e<>+0(SB), Z5
+
+pair35AVX512_j:
+	MOVQ SI, R11
+
+pair35AVX512_k:
+	MOVQ         CX, R12
+	VMOVUPD      (R12), Z6
+	VMOVUPD      64(R12), Z7
+	VMOVUPD      (R12)(R9*1), Z8
+	VMOVUPD      64(R12)(R9*1), Z9
+	VMOVUPD      (R12)(R9*2), Z10
+	VMOVUPD      64(R12)(R9*2), Z11
+	VADDPD       Z10, Z8, Z12
+	VADDPD       Z11, Z9, Z13
+	VSUBPD       Z11, Z9, Z9
+	VSUBPD       Z8, Z10, Z8
+	VMULPD       Z0, Z9, Z9
+	VMULPD       Z0, Z8, Z8
+	VADDPD       Z12, Z6, Z10
+	VADDPD       Z13, Z7, Z11
+	VMOVUPD      Z10, (BX)
+	VMOVUPD      Z11, 64(BX)
+	VMULPD       Z1, Z12, Z10
+	VSUBPD       Z10, Z6, Z6
+	VMULPD       Z1, Z13, Z10
+	VSUBPD       Z10, Z7, Z7
+	VADDPD       Z9, Z6, Z10
+	VADDPD       Z8, Z7, Z11
+	VBROADCASTSD (DX), Z12
+	VBROADCASTSD 8(DX), Z13
+	VMULPD       Z12, Z10, Z14
+	VMULPD       Z13, Z11, Z15
+	VSUBPD       Z15, Z14, Z14
+	VMULPD       Z13, Z10, Z10
+	VMULPD       Z12, Z11, Z11
+	VADDPD       Z11, Z10, Z10
+	VMOVUPD      Z14, 128(BX)
+	VMOVUPD      Z10, 192(BX)
+	VSUBPD       Z9, Z6, Z6
+	VSUBPD       Z8, Z7, Z7
+	VBROADCASTSD 16(DX), Z8
+	VBROADCASTSD 24(DX), Z9
+	VMULPD       Z8, Z6, Z10
+	VMULPD       Z9, Z7, Z11
+	VSUBPD       Z11, Z10, Z10
+	VMULPD       Z9, Z6, Z6
+	VMULPD       Z8, Z7, Z7
+	VADDPD       Z7, Z6, Z6
+	VMOVUPD      Z10, 256(BX)
+	VMOVUPD      Z6, 320(BX)
+	ADDQ         DI, R12
+	VMOVUPD      (R12), Z6
+	VMOVUPD      64(R12), Z7
+	VMOVUPD      (R12)(R9*1), Z8
+	VMOVUPD      64(R12)(R9*1), Z9
+	VMOVUPD      (R12)(R9*2), Z10
+	VMOVUPD      64(R12)(R9*2), Z11
+	VADDPD       Z10, Z8, Z12
+	VADDPD       Z11, Z9, Z13
+	VSUBPD       Z11, Z9, Z9
+	VSUBPD       Z8, Z10, Z8
+	VMULPD       Z0, Z9, Z9
+	VMULPD       Z0, Z8, Z8
+	VADDPD       Z12, Z6, Z10
+	VADDPD       Z13, Z7, Z11
+	VMOVUPD      Z10, 384(BX)
+	VMOVUPD      Z11, 448(BX)
+	VMULPD       Z1, Z12, Z10
+	VSUBPD       Z10, Z6, Z6
+	VMULPD       Z1, Z13, Z10
+	VSUBPD       Z10, Z7, Z7
+	VADDPD       Z9, Z6, Z10
+	VADDPD       Z8, Z7, Z11
+	VBROADCASTSD 32(DX), Z12
+	VBROADCASTSD 40(DX), Z13
+	VMULPD       Z12, Z10, Z14
+	VMULPD       Z13, Z11, Z15
+	VSUBPD       Z15, Z14, Z14
+	VMULPD       Z13, Z10, Z10
+	VMULPD       Z12, Z11, Z11
+	VADDPD       Z11, Z10, Z10
+	VMOVUPD      Z14, 512(BX)
+	VMOVUPD      Z10, 576(BX)
+	VSUBPD       Z9, Z6, Z6
+	VSUBPD       Z8, Z7, Z7
+	VBROADCASTSD 48(DX), Z8
+	VBROADCASTSD 56(DX), Z9
+	VMULPD       Z8, Z6, Z10
+	VMULPD       Z9, Z7, Z11
+	VSUBPD       Z11, Z10, Z10
+	VMULPD       Z9, Z6, Z6
+	VMULPD       Z8, Z7, Z7
+	VADDPD       Z7, Z6, Z6
+	VMOVUPD      Z10, 640(BX)
+	VMOVUPD      Z6, 704(BX)
+	ADDQ         DI, R12
+	VMOVUPD      (R12), Z6
+	VMOVUPD      64(R12), Z7
+	VMOVUPD      (R12)(R9*1), Z8
+	VMOVUPD      64(R12)(R9*1), Z9
+	VMOVUPD      (R12)(R9*2), Z10
+	VMOVUPD      64(R12)(R9*2), Z11
+	VADDPD       Z10, Z8, Z12
+	VADDPD       Z11, Z9, Z13
+	VSUBPD       Z11, Z9, Z9
+	VSUBPD       Z8, Z10, Z8
+	VMULPD       Z0, Z9, Z9
+	VMULPD       Z0, Z8, Z8
+	VADDPD       Z12, Z6, Z10
+	VADDPD       Z13, Z7, Z11
+	VMOVUPD      Z10, 768(BX)
+	VMOVUPD      Z11, 832(BX)
+	VMULPD       Z1, Z12, Z10
+	VSUBPD       Z10, Z6, Z6
+	VMULPD       Z1, Z13, Z10
+	VSUBPD       Z10, Z7, Z7
+	VADDPD       Z9, Z6, Z10
+	VADDPD       Z8, Z7, Z11
+	VBROADCASTSD 64(DX), Z12
+	VBROADCASTSD 72(DX), Z13
+	VMULPD       Z12, Z10, Z14
+	VMULPD       Z13, Z11, Z15
+	VSUBPD       Z15, Z14, Z14
+	VMULPD       Z13, Z10, Z10
+	VMULPD       Z12, Z11, Z11
+	VADDPD       Z11, Z10, Z10
+	VMOVUPD      Z14, 896(BX)
+	VMOVUPD      Z10, 960(BX)
+	VSUBPD       Z9, Z6, Z6
+	VSUBPD       Z8, Z7, Z7
+	VBROADCASTSD 80(DX), Z8
+	VBROADCASTSD 88(DX), Z9
+	VMULPD       Z8, Z6, Z10
+	VMULPD       Z9, Z7, Z11
+	VSUBPD       Z11, Z10, Z10
+	VMULPD       Z9, Z6, Z6
+	VMULPD       Z8, Z7, Z7
+	VADDPD       Z7, Z6, Z6
+	VMOVUPD      Z10, 1024(BX)
+	VMOVUPD      Z6, 1088(BX)
+	ADDQ         DI, R12
+	VMOVUPD      (R12), Z6
+	VMOVUPD      64(R12), Z7
+	VMOVUPD      (R12)(R9*1), Z8
+	VMOVUPD      64(R12)(R9*1), Z9
+	VMOVUPD      (R12)(R9*2), Z10
+	VMOVUPD      64(R12)(R9*2), Z11
+	VADDPD       Z10, Z8, Z12
+	VADDPD       Z11, Z9, Z13
+	VSUBPD       Z11, Z9, Z9
+	VSUBPD       Z8, Z10, Z8
+	VMULPD       Z0, Z9, Z9
+	VMULPD       Z0, Z8, Z8
+	VADDPD       Z12, Z6, Z10
+	VADDPD       Z13, Z7, Z11
+	VMOVUPD      Z10, 1152(BX)
+	VMOVUPD      Z11, 1216(BX)
+	VMULPD       Z1, Z12, Z10
+	VSUBPD       Z10, Z6, Z6
+	VMULPD       Z1, Z13, Z10
+	VSUBPD       Z10, Z7, Z7
+	VADDPD       Z9, Z6, Z10
+	VADDPD       Z8, Z7, Z11
+	VBROADCASTSD 96(DX), Z12
+	VBROADCASTSD 104(DX), Z13
+	VMULPD       Z12, Z10, Z14
+	VMULPD       Z13, Z11, Z15
+	VSUBPD       Z15, Z14, Z14
+	VMULPD       Z13, Z10, Z10
+	VMULPD       Z12, Z11, Z11
+	VADDPD       Z11, Z10, Z10
+	VMOVUPD      Z14, 1280(BX)
+	VMOVUPD      Z10, 1344(BX)
+	VSUBPD       Z9, Z6, Z6
+	VSUBPD       Z8, Z7, Z7
+	VBROADCASTSD 112(DX), Z8
+	VBROADCASTSD 120(DX), Z9
+	VMULPD       Z8, Z6, Z10
+	VMULPD       Z9, Z7, Z11
+	VSUBPD       Z11, Z10, Z10
+	VMULPD       Z9, Z6, Z6
+	VMULPD       Z8, Z7, Z7
+	VADDPD       Z7, Z6, Z6
+	VMOVUPD      Z10, 1408(BX)
+	VMOVUPD      Z6, 1472(BX)
+	ADDQ         DI, R12
+	VMOVUPD      (R12), Z6
+	VMOVUPD      64(R12), Z7
+	VMOVUPD      (R12)(R9*1), Z8
+	VMOVUPD      64(R12)(R9*1), Z9
+	VMOVUPD      (R12)(R9*2), Z10
+	VMOVUPD      64(R12)(R9*2), Z11
+	VADDPD       Z10, Z8, Z12
+	VADDPD       Z11, Z9, Z13
+	VSUBPD       Z11, Z9, Z9
+	VSUBPD       Z8, Z10, Z8
+	VMULPD       Z0, Z9, Z9
+	VMULPD       Z0, Z8, Z8
+	VADDPD       Z12, Z6, Z10
+	VADDPD       Z13, Z7, Z11
+	VMOVUPD      Z10, 1536(BX)
+	VMOVUPD      Z11, 1600(BX)
+	VMULPD       Z1, Z12, Z10
+	VSUBPD       Z10, Z6, Z6
+	VMULPD       Z1, Z13, Z10
+	VSUBPD       Z10, Z7, Z7
+	VADDPD       Z9, Z6, Z10
+	VADDPD       Z8, Z7, Z11
+	VBROADCASTSD 128(DX), Z12
+	VBROADCASTSD 136(DX), Z13
+	VMULPD       Z12, Z10, Z14
+	VMULPD       Z13, Z11, Z15
+	VSUBPD       Z15, Z14, Z14
+	VMULPD       Z13, Z10, Z10
+	VMULPD       Z12, Z11, Z11
+	VADDPD       Z11, Z10, Z10
+	VMOVUPD      Z14, 1664(BX)
+	VMOVUPD      Z10, 1728(BX)
+	VSUBPD       Z9, Z6, Z6
+	VSUBPD       Z8, Z7, Z7
+	VBROADCASTSD 144(DX), Z8
+	VBROADCASTSD 152(DX), Z9
+	VMULPD       Z8, Z6, Z10
+	VMULPD       Z9, Z7, Z11
+	VSUBPD       Z11, Z10, Z10
+	VMULPD       Z9, Z6, Z6
+	VMULPD       Z8, Z7, Z7
+	VADDPD       Z7, Z6, Z6
+	VMOVUPD      Z10, 1792(BX)
+	VMOVUPD      Z6, 1856(BX)
+	MOVQ         AX, R12
+	LEAQ         (R12)(R10*2), R13
+	VMOVUPD      (BX), Z6
+	VMOVUPD      64(BX), Z7
+	VMOVUPD      384(BX), Z8
+	VMOVUPD      448(BX), Z9
+	VMOVUPD      768(BX), Z10
+	VMOVUPD      832(BX), Z11
+	VMOVUPD      1152(BX), Z12
+	VMOVUPD      1216(BX), Z13
+	VMOVUPD      1536(BX), Z14
+	VMOVUPD      1600(BX), Z15
+	VADDPD       Z14, Z8, Z16
+	VADDPD       Z15, Z9, Z17
+	VSUBPD       Z15, Z9, Z9
+	VSUBPD       Z8, Z14, Z8
+	VADDPD       Z12, Z10, Z14
+	VADDPD       Z13, Z11, Z15
+	VSUBPD       Z13, Z11, Z11
+	VSUBPD       Z10, Z12, Z10
+	VADDPD       Z16, Z6, Z12
+	VADDPD       Z17, Z7, Z13
+	VADDPD       Z14, Z12, Z12
+	VADDPD       Z15, Z13, Z13
+	VMOVUPD      Z12, (R12)
+	VMOVUPD      Z13, 64(R12)
+	VMULPD       Z2, Z16, Z12
+	VADDPD       Z12, Z6, Z12
+	VMULPD       Z3, Z14, Z13
+	VSUBPD       Z13, Z12, Z12
+	VMULPD       Z3, Z16, Z13
+	VSUBPD       Z13, Z6, Z6
+	VMULPD       Z2, Z14, Z13
+	VADDPD       Z13, Z6, Z6
+	VMULPD       Z4, Z9, Z13
+	VMULPD       Z5, Z11, Z14
+	VADDPD       Z14, Z13, Z13
+	VMULPD       Z5, Z9, Z9
+	VMULPD       Z4, Z11, Z11
+	VSUBPD       Z11, Z9, Z9
+	VMULPD       Z2, Z17, Z11
+	VADDPD       Z11, Z7, Z11
+	VMULPD       Z3, Z15, Z14
+	VSUBPD       Z14, Z11, Z11
+	VMULPD       Z3, Z17, Z14
+	VSUBPD       Z14, Z7, Z7
+	VMULPD       Z2, Z15, Z14
+	VADDPD       Z14, Z7, Z7
+	VMULPD       Z4, Z8, Z14
+	VMULPD       Z5, Z10, Z15
+	VADDPD       Z15, Z14, Z14
+	VMULPD       Z5, Z8, Z8
+	VMULPD       Z4, Z10, Z10
+	VSUBPD       Z10, Z8, Z8
+	VADDPD       Z13, Z12, Z10
+	VADDPD       Z14, Z11, Z15
+	VBROADCASTSD 160(DX), Z16
+	VBROADCASTSD 168(DX), Z17
+	VMULPD       Z16, Z10, Z18
+	VMULPD       Z17, Z15, Z19
+	VSUBPD       Z19, Z18, Z18
+	VMULPD       Z17, Z10, Z10
+	VMULPD       Z16, Z15, Z15
+	VADDPD       Z15, Z10, Z10
+	VMOVUPD      Z18, (R12)(R10*1)
+	VMOVUPD      Z10, 64(R12)(R10*1)
+	VSUBPD       Z13, Z12, Z10
+	VSUBPD       Z14, Z11, Z11
+	VBROADCASTSD 208(DX), Z12
+	VBROADCASTSD 216(DX), Z13
+	VMULPD       Z12, Z10, Z14
+	VMULPD       Z13, Z11, Z15
+	VSUBPD       Z15, Z14, Z14
+	VMULPD       Z13, Z10, Z10
+	VMULPD       Z12, Z11, Z11
+	VADDPD       Z11, Z10, Z10
+	VMOVUPD      Z14, (R13)(R10*2)
+	VMOVUPD      Z10, 64(R13)(R10*2)
+	VADDPD       Z9, Z6, Z10
+	VADDPD       Z8, Z7, Z11
+	VBROADCASTSD 176(DX), Z12
+	VBROADCASTSD 184(DX), Z13
+	VMULPD       Z12, Z10, Z14
+	VMULPD       Z13, Z11, Z15
+	VSUBPD       Z15, Z14, Z14
+	VMULPD       Z13, Z10, Z10
+	VMULPD       Z12, Z11, Z11
+	VADDPD       Z11, Z10, Z10
+	VMOVUPD      Z14, (R12)(R10*2)
+	VMOVUPD      Z10, 64(R12)(R10*2)
+	VSUBPD       Z9, Z6, Z6
+	VSUBPD       Z8, Z7, Z7
+	VBROADCASTSD 192(DX), Z8
+	VBROADCASTSD 200(DX), Z9
+	VMULPD       Z8, Z6, Z10
+	VMULPD       Z9, Z7, Z11
+	VSUBPD       Z11, Z10, Z10
+	VMULPD       Z9, Z6, Z6
+	VMULPD       Z8, Z7, Z7
+	VADDPD       Z7, Z6, Z6
+	VMOVUPD      Z10, (R13)(R10*1)
+	VMOVUPD      Z6, 64(R13)(R10*1)
+	ADDQ         SI, R12
+	LEAQ         (R12)(R10*2), R13
+	VMOVUPD      128(BX), Z6
+	VMOVUPD      192(BX), Z7
+	VMOVUPD      512(BX), Z8
+	VMOVUPD      576(BX), Z9
+	VMOVUPD      896(BX), Z10
+	VMOVUPD      960(BX), Z11
+	VMOVUPD      1280(BX), Z12
+	VMOVUPD      1344(BX), Z13
+	VMOVUPD      1664(BX), Z14
+	VMOVUPD      1728(BX), Z15
+	VADDPD       Z14, Z8, Z16
+	VADDPD       Z15, Z9, Z17
+	VSUBPD       Z15, Z9, Z9
+	VSUBPD       Z8, Z14, Z8
+	VADDPD       Z12, Z10, Z14
+	VADDPD       Z13, Z11, Z15
+	VSUBPD       Z13, Z11, Z11
+	VSUBPD       Z10, Z12, Z10
+	VADDPD       Z16, Z6, Z12
+	VADDPD       Z17, Z7, Z13
+	VADDPD       Z14, Z12, Z12
+	VADDPD       Z15, Z13, Z13
+	VMOVUPD      Z12, (R12)
+	VMOVUPD      Z13, 64(R12)
+	VMULPD       Z2, Z16, Z12
+	VADDPD       Z12, Z6, Z12
+	VMULPD       Z3, Z14, Z13
+	VSUBPD       Z13, Z12, Z12
+	VMULPD       Z3, Z16, Z13
+	VSUBPD       Z13, Z6, Z6
+	VMULPD       Z2, Z14, Z13
+	VADDPD       Z13, Z6, Z6
+	VMULPD       Z4, Z9, Z13
+	VMULPD       Z5, Z11, Z14
+	VADDPD       Z14, Z13, Z13
+	VMULPD       Z5, Z9, Z9
+	VMULPD       Z4, Z11, Z11
+	VSUBPD       Z11, Z9, Z9
+	VMULPD       Z2, Z17, Z11
+	VADDPD       Z11, Z7, Z11
+	VMULPD       Z3, Z15, Z14
+	VSUBPD       Z14, Z11, Z11
+	VMULPD       Z3, Z17, Z14
+	VSUBPD       Z14, Z7, Z7
+	VMULPD       Z2, Z15, Z14
+	VADDPD       Z14, Z7, Z7
+	VMULPD       Z4, Z8, Z14
+	VMULPD       Z5, Z10, Z15
+	VADDPD       Z15, Z14, Z14
+	VMULPD       Z5, Z8, Z8
+	VMULPD       Z4, Z10, Z10
+	VSUBPD       Z10, Z8, Z8
+	VADDPD       Z13, Z12, Z10
+	VADDPD       Z14, Z11, Z15
+	VBROADCASTSD 160(DX), Z16
+	VBROADCASTSD 168(DX), Z17
+	VMULPD       Z16, Z10, Z18
+	VMULPD       Z17, Z15, Z19
+	VSUBPD       Z19, Z18, Z18
+	VMULPD       Z17, Z10, Z10
+	VMULPD       Z16, Z15, Z15
+	VADDPD       Z15, Z10, Z10
+	VMOVUPD      Z18, (R12)(R10*1)
+	VMOVUPD      Z10, 64(R12)(R10*1)
+	VSUBPD       Z13, Z12, Z10
+	VSUBPD       Z14, Z11, Z11
+	VBROADCASTSD 208(DX), Z12
+	VBROADCASTSD 216(DX), Z13
+	VMULPD       Z12, Z10, Z14
+	VMULPD       Z13, Z11, Z15
+	VSUBPD       Z15, Z14, Z14
+	VMULPD       Z13, Z10, Z10
+	VMULPD       Z12, Z11, Z11
+	VADDPD       Z11, Z10, Z10
+	VMOVUPD      Z14, (R13)(R10*2)
+	VMOVUPD      Z10, 64(R13)(R10*2)
+	VADDPD       Z9, Z6, Z10
+	VADDPD       Z8, Z7, Z11
+	VBROADCASTSD 176(DX), Z12
+	VBROADCASTSD 184(DX), Z13
+	VMULPD       Z12, Z10, Z14
+	VMULPD       Z13, Z11, Z15
+	VSUBPD       Z15, Z14, Z14
+	VMULPD       Z13, Z10, Z10
+	VMULPD       Z12, Z11, Z11
+	VADDPD       Z11, Z10, Z10
+	VMOVUPD      Z14, (R12)(R10*2)
+	VMOVUPD      Z10, 64(R12)(R10*2)
+	VSUBPD       Z9, Z6, Z6
+	VSUBPD       Z8, Z7, Z7
+	VBROADCASTSD 192(DX), Z8
+	VBROADCASTSD 200(DX), Z9
+	VMULPD       Z8, Z6, Z10
+	VMULPD       Z9, Z7, Z11
+	VSUBPD       Z11, Z10, Z10
+	VMULPD       Z9, Z6, Z6
+	VMULPD       Z8, Z7, Z7
+	VADDPD       Z7, Z6, Z6
+	VMOVUPD      Z10, (R13)(R10*1)
+	VMOVUPD      Z6, 64(R13)(R10*1)
+	ADDQ         SI, R12
+	LEAQ         (R12)(R10*2), R13
+	VMOVUPD      256(BX), Z6
+	VMOVUPD      320(BX), Z7
+	VMOVUPD      640(BX), Z8
+	VMOVUPD      704(BX), Z9
+	VMOVUPD      1024(BX), Z10
+	VMOVUPD      1088(BX), Z11
+	VMOVUPD      1408(BX), Z12
+	VMOVUPD      1472(BX), Z13
+	VMOVUPD      1792(BX), Z14
+	VMOVUPD      1856(BX), Z15
+	VADDPD       Z14, Z8, Z16
+	VADDPD       Z15, Z9, Z17
+	VSUBPD       Z15, Z9, Z9
+	VSUBPD       Z8, Z14, Z8
+	VADDPD       Z12, Z10, Z14
+	VADDPD       Z13, Z11, Z15
+	VSUBPD       Z13, Z11, Z11
+	VSUBPD       Z10, Z12, Z10
+	VADDPD       Z16, Z6, Z12
+	VADDPD       Z17, Z7, Z13
+	VADDPD       Z14, Z12, Z12
+	VADDPD       Z15, Z13, Z13
+	VMOVUPD      Z12, (R12)
+	VMOVUPD      Z13, 64(R12)
+	VMULPD       Z2, Z16, Z12
+	VADDPD       Z12, Z6, Z12
+	VMULPD       Z3, Z14, Z13
+	VSUBPD       Z13, Z12, Z12
+	VMULPD       Z3, Z16, Z13
+	VSUBPD       Z13, Z6, Z6
+	VMULPD       Z2, Z14, Z13
+	VADDPD       Z13, Z6, Z6
+	VMULPD       Z4, Z9, Z13
+	VMULPD       Z5, Z11, Z14
+	VADDPD       Z14, Z13, Z13
+	VMULPD       Z5, Z9, Z9
+	VMULPD       Z4, Z11, Z11
+	VSUBPD       Z11, Z9, Z9
+	VMULPD       Z2, Z17, Z11
+	VADDPD       Z11, Z7, Z11
+	VMULPD       Z3, Z15, Z14
+	VSUBPD       Z14, Z11, Z11
+	VMULPD       Z3, Z17, Z14
+	VSUBPD       Z14, Z7, Z7
+	VMULPD       Z2, Z15, Z14
+	VADDPD       Z14, Z7, Z7
+	VMULPD       Z4, Z8, Z14
+	VMULPD       Z5, Z10, Z15
+	VADDPD       Z15, Z14, Z14
+	VMULPD       Z5, Z8, Z8
+	VMULPD       Z4, Z10, Z10
+	VSUBPD       Z10, Z8, Z8
+	VADDPD       Z13, Z12, Z10
+	VADDPD       Z14, Z11, Z15
+	VBROADCASTSD 160(DX), Z16
+	VBROADCASTSD 168(DX), Z17
+	VMULPD       Z16, Z10, Z18
+	VMULPD       Z17, Z15, Z19
+	VSUBPD       Z19, Z18, Z18
+	VMULPD       Z17, Z10, Z10
+	VMULPD       Z16, Z15, Z15
+	VADDPD       Z15, Z10, Z10
+	VMOVUPD      Z18, (R12)(R10*1)
+	VMOVUPD      Z10, 64(R12)(R10*1)
+	VSUBPD       Z13, Z12, Z10
+	VSUBPD       Z14, Z11, Z11
+	VBROADCASTSD 208(DX), Z12
+	VBROADCASTSD 216(DX), Z13
+	VMULPD       Z12, Z10, Z14
+	VMULPD       Z13, Z11, Z15
+	VSUBPD       Z15, Z14, Z14
+	VMULPD       Z13, Z10, Z10
+	VMULPD       Z12, Z11, Z11
+	VADDPD       Z11, Z10, Z10
+	VMOVUPD      Z14, (R13)(R10*2)
+	VMOVUPD      Z10, 64(R13)(R10*2)
+	VADDPD       Z9, Z6, Z10
+	VADDPD       Z8, Z7, Z11
+	VBROADCASTSD 176(DX), Z12
+	VBROADCASTSD 184(DX), Z13
+	VMULPD       Z12, Z10, Z14
+	VMULPD       Z13, Z11, Z15
+	VSUBPD       Z15, Z14, Z14
+	VMULPD       Z13, Z10, Z10
+	VMULPD       Z12, Z11, Z11
+	VADDPD       Z11, Z10, Z10
+	VMOVUPD      Z14, (R12)(R10*2)
+	VMOVUPD      Z10, 64(R12)(R10*2)
+	VSUBPD       Z9, Z6, Z6
+	VSUBPD       Z8, Z7, Z7
+	VBROADCASTSD 192(DX), Z8
+	VBROADCASTSD 200(DX), Z9
+	VMULPD       Z8, Z6, Z10
+	VMULPD       Z9, Z7, Z11
+	VSUBPD       Z11, Z10, Z10
+	VMULPD       Z9, Z6, Z6
+	VMULPD       Z8, Z7, Z7
+	VADDPD       Z7, Z6, Z6
+	VMOVUPD      Z10, (R13)(R10*1)
+	VMOVUPD      Z6, 64(R13)(R10*1)
+	ADDQ         $0x00000080, CX
+	ADDQ         $0x00000080, AX
+	SUBQ         $0x00000080, R11
+	JNZ          pair35AVX512_k
+	IMUL3Q       $0x0000000e, SI, R11
+	ADDQ         R11, AX
+	ADDQ         $0x000000e0, DX
+	DECQ         R8
+	JNZ          pair35AVX512_j
+	VZEROUPPER
+	RET
+
+// func lastPair35AVX512(y *float64, x *float64, tw *float64, tmp *float64, s int)
+// Requires: AVX, AVX512F
+TEXT ·lastPair35AVX512(SB), NOSPLIT, $0-40
+	MOVQ         y+0(FP), AX
+	MOVQ         x+8(FP), CX
+	MOVQ         tw+16(FP), DX
+	MOVQ         tmp+24(FP), BX
+	MOVQ         s+32(FP), SI
+	SHLQ         $0x07, SI
+	MOVQ         SI, DI
+	IMUL3Q       $0x00000005, DI, R8
+	IMUL3Q       $0x00000003, SI, R9
+	VBROADCASTSD c3febb67ae8584caa<>+0(SB), Z0
+	VBROADCASTSD c3fe0000000000000<>+0(SB), Z1
+	VBROADCASTSD c3fd3c6ef372fe950<>+0(SB), Z2
+	VBROADCASTSD c3fe9e3779b97f4a8<>+0(SB), Z3
+	VBROADCASTSD c3fee6f0e134454ff<>+0(SB), Z4
+	VBROADCASTSD c3fe2cf2304755a5e<>+0(SB), Z5
+	MOVQ         SI, R10
+
+lastPair35AVX512_k:
+	MOVQ         CX, R11
+	VMOVUPD      (R11), Z6
+	VMOVUPD      64(R11), Z7
+	VMOVUPD      (R11)(R8*1), Z8
+	VMOVUPD      64(R11)(R8*1), Z9
+	VMOVUPD      (R11)(R8*2), Z10
+	VMOVUPD      64(R11)(R8*2), Z11
+	VADDPD       Z10, Z8, Z12
+	VADDPD       Z11, Z9, Z13
+	VSUBPD       Z11, Z9, Z9
+	VSUBPD       Z8, Z10, Z8
+	VMULPD       Z0, Z9, Z9
+	VMULPD       Z0, Z8, Z8
+	VADDPD       Z12, Z6, Z10
+	VADDPD       Z13, Z7, Z11
+	VMOVUPD      Z10, (BX)
+	VMOVUPD      Z11, 64(BX)
+	VMULPD       Z1, Z12, Z10
+	VSUBPD       Z10, Z6, Z6
+	VMULPD       Z1, Z13, Z10
+	VSUBPD       Z10, Z7, Z7
+	VADDPD       Z9, Z6, Z10
+	VADDPD       Z8, Z7, Z11
+	VBROADCASTSD (DX), Z12
+	VBROADCASTSD 8(DX), Z13
+	VMULPD       Z12, Z10, Z14
+	VMULPD       Z13, Z11, Z15
+	VSUBPD       Z15, Z14, Z14
+	VMULPD       Z13, Z10, Z10
+	VMULPD       Z12, Z11, Z11
+	VADDPD       Z11, Z10, Z10
+	VMOVUPD      Z14, 128(BX)
+	VMOVUPD      Z10, 192(BX)
+	VSUBPD       Z9, Z6, Z6
+	VSUBPD       Z8, Z7, Z7
+	VBROADCASTSD 16(DX), Z8
+	VBROADCASTSD 24(DX), Z9
+	VMULPD       Z8, Z6, Z10
+	VMULPD       Z9, Z7, Z11
+	VSUBPD       Z11, Z10, Z10
+	VMULPD       Z9, Z6, Z6
+	VMULPD       Z8, Z7, Z7
+	VADDPD       Z7, Z6, Z6
+	VMOVUPD      Z10, 256(BX)
+	VMOVUPD      Z6, 320(BX)
+	ADDQ         DI, R11
+	VMOVUPD      (R11), Z6
+	VMOVUPD      64(R11), Z7
+	VMOVUPD      (R11)(R8*1), Z8
+	VMOVUPD      64(R11)(R8*1), Z9
+	VMOVUPD      (R11)(R8*2), Z10
+	VMOVUPD      64(R11)(R8*2), Z11
+	VADDPD       Z10, Z8, Z12
+	VADDPD       Z11, Z9, Z13
+	VSUBPD       Z11, Z9, Z9
+	VSUBPD       Z8, Z10, Z8
+	VMULPD       Z0, Z9, Z9
+	VMULPD       Z0, Z8, Z8
+	VADDPD       Z12, Z6, Z10
+	VADDPD       Z13, Z7, Z11
+	VMOVUPD      Z10, 384(BX)
+	VMOVUPD      Z11, 448(BX)
+	VMULPD       Z1, Z12, Z10
+	VSUBPD       Z10, Z6, Z6
+	VMULPD       Z1, Z13, Z10
+	VSUBPD       Z10, Z7, Z7
+	VADDPD       Z9, Z6, Z10
+	VADDPD       Z8, Z7, Z11
+	VBROADCASTSD 32(DX), Z12
+	VBROADCASTSD 40(DX), Z13
+	VMULPD       Z12, Z10, Z14
+	VMULPD       Z13, Z11, Z15
+	VSUBPD       Z15, Z14, Z14
+	VMULPD       Z13, Z10, Z10
+	VMULPD       Z12, Z11, Z11
+	VADDPD       Z11, Z10, Z10
+	VMOVUPD      Z14, 512(BX)
+	VMOVUPD      Z10, 576(BX)
+	VSUBPD       Z9, Z6, Z6
+	VSUBPD       Z8, Z7, Z7
+	VBROADCASTSD 48(DX), Z8
+	VBROADCASTSD 56(DX), Z9
+	VMULPD       Z8, Z6, Z10
+	VMULPD       Z9, Z7, Z11
+	VSUBPD       Z11, Z10, Z10
+	VMULPD       Z9, Z6, Z6
+	VMULPD       Z8, Z7, Z7
+	VADDPD       Z7, Z6, Z6
+	VMOVUPD      Z10, 640(BX)
+	VMOVUPD      Z6, 704(BX)
+	ADDQ         DI, R11
+	VMOVUPD      (R11), Z6
+	VMOVUPD      64(R11), Z7
+	VMOVUPD      (R11)(R8*1), Z8
+	VMOVUPD      64(R11)(R8*1), Z9
+	VMOVUPD      (R11)(R8*2), Z10
+	VMOVUPD      64(R11)(R8*2), Z11
+	VADDPD       Z10, Z8, Z12
+	VADDPD       Z11, Z9, Z13
+	VSUBPD       Z11, Z9, Z9
+	VSUBPD       Z8, Z10, Z8
+	VMULPD       Z0, Z9, Z9
+	VMULPD       Z0, Z8, Z8
+	VADDPD       Z12, Z6, Z10
+	VADDPD       Z13, Z7, Z11
+	VMOVUPD      Z10, 768(BX)
+	VMOVUPD      Z11, 832(BX)
+	VMULPD       Z1, Z12, Z10
+	VSUBPD       Z10, Z6, Z6
+	VMULPD       Z1, Z13, Z10
+	VSUBPD       Z10, Z7, Z7
+	VADDPD       Z9, Z6, Z10
+	VADDPD       Z8, Z7, Z11
+	VBROADCASTSD 64(DX), Z12
+	VBROADCASTSD 72(DX), Z13
+	VMULPD       Z12, Z10, Z14
+	VMULPD       Z13, Z11, Z15
+	VSUBPD       Z15, Z14, Z14
+	VMULPD       Z13, Z10, Z10
+	VMULPD       Z12, Z11, Z11
+	VADDPD       Z11, Z10, Z10
+	VMOVUPD      Z14, 896(BX)
+	VMOVUPD      Z10, 960(BX)
+	VSUBPD       Z9, Z6, Z6
+	VSUBPD       Z8, Z7, Z7
+	VBROADCASTSD 80(DX), Z8
+	VBROADCASTSD 88(DX), Z9
+	VMULPD       Z8, Z6, Z10
+	VMULPD       Z9, Z7, Z11
+	VSUBPD       Z11, Z10, Z10
+	VMULPD       Z9, Z6, Z6
+	VMULPD       Z8, Z7, Z7
+	VADDPD       Z7, Z6, Z6
+	VMOVUPD      Z10, 1024(BX)
+	VMOVUPD      Z6, 1088(BX)
+	ADDQ         DI, R11
+	VMOVUPD      (R11), Z6
+	VMOVUPD      64(R11), Z7
+	VMOVUPD      (R11)(R8*1), Z8
+	VMOVUPD      64(R11)(R8*1), Z9
+	VMOVUPD      (R11)(R8*2), Z10
+	VMOVUPD      64(R11)(R8*2), Z11
+	VADDPD       Z10, Z8, Z12
+	VADDPD       Z11, Z9, Z13
+	VSUBPD       Z11, Z9, Z9
+	VSUBPD       Z8, Z10, Z8
+	VMULPD       Z0, Z9, Z9
+	VMULPD       Z0, Z8, Z8
+	VADDPD       Z12, Z6, Z10
+	VADDPD       Z13, Z7, Z11
+	VMOVUPD      Z10, 1152(BX)
+	VMOVUPD      Z11, 1216(BX)
+	VMULPD       Z1, Z12, Z10
+	VSUBPD       Z10, Z6, Z6
+	VMULPD       Z1, Z13, Z10
+	VSUBPD       Z10, Z7, Z7
+	VADDPD       Z9, Z6, Z10
+	VADDPD       Z8, Z7, Z11
+	VBROADCASTSD 96(DX), Z12
+	VBROADCASTSD 104(DX), Z13
+	VMULPD       Z12, Z10, Z14
+	VMULPD       Z13, Z11, Z15
+	VSUBPD       Z15, Z14, Z14
+	VMULPD       Z13, Z10, Z10
+	VMULPD       Z12, Z11, Z11
+	VADDPD       Z11, Z10, Z10
+	VMOVUPD      Z14, 1280(BX)
+	VMOVUPD      Z10, 1344(BX)
+	VSUBPD       Z9, Z6, Z6
+	VSUBPD       Z8, Z7, Z7
+	VBROADCASTSD 112(DX), Z8
+	VBROADCASTSD 120(DX), Z9
+	VMULPD       Z8, Z6, Z10
+	VMULPD       Z9, Z7, Z11
+	VSUBPD       Z11, Z10, Z10
+	VMULPD       Z9, Z6, Z6
+	VMULPD       Z8, Z7, Z7
+	VADDPD       Z7, Z6, Z6
+	VMOVUPD      Z10, 1408(BX)
+	VMOVUPD      Z6, 1472(BX)
+	ADDQ         DI, R11
+	VMOVUPD      (R11), Z6
+	VMOVUPD      64(R11), Z7
+	VMOVUPD      (R11)(R8*1), Z8
+	VMOVUPD      64(R11)(R8*1), Z9
+	VMOVUPD      (R11)(R8*2), Z10
+	VMOVUPD      64(R11)(R8*2), Z11
+	VADDPD       Z10, Z8, Z12
+	VADDPD       Z11, Z9, Z13
+	VSUBPD       Z11, Z9, Z9
+	VSUBPD       Z8, Z10, Z8
+	VMULPD       Z0, Z9, Z9
+	VMULPD       Z0, Z8, Z8
+	VADDPD       Z12, Z6, Z10
+	VADDPD       Z13, Z7, Z11
+	VMOVUPD      Z10, 1536(BX)
+	VMOVUPD      Z11, 1600(BX)
+	VMULPD       Z1, Z12, Z10
+	VSUBPD       Z10, Z6, Z6
+	VMULPD       Z1, Z13, Z10
+	VSUBPD       Z10, Z7, Z7
+	VADDPD       Z9, Z6, Z10
+	VADDPD       Z8, Z7, Z11
+	VBROADCASTSD 128(DX), Z12
+	VBROADCASTSD 136(DX), Z13
+	VMULPD       Z12, Z10, Z14
+	VMULPD       Z13, Z11, Z15
+	VSUBPD       Z15, Z14, Z14
+	VMULPD       Z13, Z10, Z10
+	VMULPD       Z12, Z11, Z11
+	VADDPD       Z11, Z10, Z10
+	VMOVUPD      Z14, 1664(BX)
+	VMOVUPD      Z10, 1728(BX)
+	VSUBPD       Z9, Z6, Z6
+	VSUBPD       Z8, Z7, Z7
+	VBROADCASTSD 144(DX), Z8
+	VBROADCASTSD 152(DX), Z9
+	VMULPD       Z8, Z6, Z10
+	VMULPD       Z9, Z7, Z11
+	VSUBPD       Z11, Z10, Z10
+	VMULPD       Z9, Z6, Z6
+	VMULPD       Z8, Z7, Z7
+	VADDPD       Z7, Z6, Z6
+	VMOVUPD      Z10, 1792(BX)
+	VMOVUPD      Z6, 1856(BX)
+	MOVQ         AX, R11
+	LEAQ         (R11)(R9*2), R12
+	VMOVUPD      (BX), Z6
+	VMOVUPD      64(BX), Z7
+	VMOVUPD      384(BX), Z8
+	VMOVUPD      448(BX), Z9
+	VMOVUPD      768(BX), Z10
+	VMOVUPD      832(BX), Z11
+	VMOVUPD      1152(BX), Z12
+	VMOVUPD      1216(BX), Z13
+	VMOVUPD      1536(BX), Z14
+	VMOVUPD      1600(BX), Z15
+	VADDPD       Z14, Z8, Z16
+	VADDPD       Z15, Z9, Z17
+	VSUBPD       Z15, Z9, Z9
+	VSUBPD       Z8, Z14, Z8
+	VADDPD       Z12, Z10, Z14
+	VADDPD       Z13, Z11, Z15
+	VSUBPD       Z13, Z11, Z11
+	VSUBPD       Z10, Z12, Z10
+	VADDPD       Z16, Z6, Z12
+	VADDPD       Z17, Z7, Z13
+	VADDPD       Z14, Z12, Z12
+	VADDPD       Z15, Z13, Z13
+	VMOVUPD      Z12, (R11)
+	VMOVUPD      Z13, 64(R11)
+	VMULPD       Z2, Z16, Z12
+	VADDPD       Z12, Z6, Z12
+	VMULPD       Z3, Z14, Z13
+	VSUBPD       Z13, Z12, Z12
+	VMULPD       Z3, Z16, Z13
+	VSUBPD       Z13, Z6, Z6
+	VMULPD       Z2, Z14, Z13
+	VADDPD       Z13, Z6, Z6
+	VMULPD       Z4, Z9, Z13
+	VMULPD       Z5, Z11, Z14
+	VADDPD       Z14, Z13, Z13
+	VMULPD       Z5, Z9, Z9
+	VMULPD       Z4, Z11, Z11
+	VSUBPD       Z11, Z9, Z9
+	VMULPD       Z2, Z17, Z11
+	VADDPD       Z11, Z7, Z11
+	VMULPD       Z3, Z15, Z14
+	VSUBPD       Z14, Z11, Z11
+	VMULPD       Z3, Z17, Z14
+	VSUBPD       Z14, Z7, Z7
+	VMULPD       Z2, Z15, Z14
+	VADDPD       Z14, Z7, Z7
+	VMULPD       Z4, Z8, Z14
+	VMULPD       Z5, Z10, Z15
+	VADDPD       Z15, Z14, Z14
+	VMULPD       Z5, Z8, Z8
+	VMULPD       Z4, Z10, Z10
+	VSUBPD       Z10, Z8, Z8
+	VADDPD       Z13, Z12, Z10
+	VADDPD       Z14, Z11, Z15
+	VMOVUPD      Z10, (R11)(R9*1)
+	VMOVUPD      Z15, 64(R11)(R9*1)
+	VSUBPD       Z13, Z12, Z10
+	VSUBPD       Z14, Z11, Z11
+	VMOVUPD      Z10, (R12)(R9*2)
+	VMOVUPD      Z11, 64(R12)(R9*2)
+	VADDPD       Z9, Z6, Z10
+	VADDPD       Z8, Z7, Z11
+	VMOVUPD      Z10, (R11)(R9*2)
+	VMOVUPD      Z11, 64(R11)(R9*2)
+	VSUBPD       Z9, Z6, Z6
+	VSUBPD       Z8, Z7, Z7
+	VMOVUPD      Z6, (R12)(R9*1)
+	VMOVUPD      Z7, 64(R12)(R9*1)
+	ADDQ         SI, R11
+	LEAQ         (R11)(R9*2), R12
+	VMOVUPD      128(BX), Z6
+	VMOVUPD      192(BX), Z7
+	VMOVUPD      512(BX), Z8
+	VMOVUPD      576(BX), Z9
+	VMOVUPD      896(BX), Z10
+	VMOVUPD      960(BX), Z11
+	VMOVUPD      1280(BX), Z12
+	VMOVUPD      1344(BX), Z13
+	VMOVUPD      1664(BX), Z14
+	VMOVUPD      1728(BX), Z15
+	VADDPD       Z14, Z8, Z16
+	VADDPD       Z15, Z9, Z17
+	VSUBPD       Z15, Z9, Z9
+	VSUBPD       Z8, Z14, Z8
+	VADDPD       Z12, Z10, Z14
+	VADDPD       Z13, Z11, Z15
+	VSUBPD       Z13, Z11, Z11
+	VSUBPD       Z10, Z12, Z10
+	VADDPD       Z16, Z6, Z12
+	VADDPD       Z17, Z7, Z13
+	VADDPD       Z14, Z12, Z12
+	VADDPD       Z15, Z13, Z13
+	VMOVUPD      Z12, (R11)
+	VMOVUPD      Z13, 64(R11)
+	VMULPD       Z2, Z16, Z12
+	VADDPD       Z12, Z6, Z12
+	VMULPD       Z3, Z14, Z13
+	VSUBPD       Z13, Z12, Z12
+	VMULPD       Z3, Z16, Z13
+	VSUBPD       Z13, Z6, Z6
+	VMULPD       Z2, Z14, Z13
+	VADDPD       Z13, Z6, Z6
+	VMULPD       Z4, Z9, Z13
+	VMULPD       Z5, Z11, Z14
+	VADDPD       Z14, Z13, Z13
+	VMULPD       Z5, Z9, Z9
+	VMULPD       Z4, Z11, Z11
+	VSUBPD       Z11, Z9, Z9
+	VMULPD       Z2, Z17, Z11
+	VADDPD       Z11, Z7, Z11
+	VMULPD       Z3, Z15, Z14
+	VSUBPD       Z14, Z11, Z11
+	VMULPD       Z3, Z17, Z14
+	VSUBPD       Z14, Z7, Z7
+	VMULPD       Z2, Z15, Z14
+	VADDPD       Z14, Z7, Z7
+	VMULPD       Z4, Z8, Z14
+	VMULPD       Z5, Z10, Z15
+	VADDPD       Z15, Z14, Z14
+	VMULPD       Z5, Z8, Z8
+	VMULPD       Z4, Z10, Z10
+	VSUBPD       Z10, Z8, Z8
+	VADDPD       Z13, Z12, Z10
+	VADDPD       Z14, Z11, Z15
+	VMOVUPD      Z10, (R11)(R9*1)
+	VMOVUPD      Z15, 64(R11)(R9*1)
+	VSUBPD       Z13, Z12, Z10
+	VSUBPD       Z14, Z11, Z11
+	VMOVUPD      Z10, (R12)(R9*2)
+	VMOVUPD      Z11, 64(R12)(R9*2)
+	VADDPD       Z9, Z6, Z10
+	VADDPD       Z8, Z7, Z11
+	VMOVUPD      Z10, (R11)(R9*2)
+	VMOVUPD      Z11, 64(R11)(R9*2)
+	VSUBPD       Z9, Z6, Z6
+	VSUBPD       Z8, Z7, Z7
+	VMOVUPD      Z6, (R12)(R9*1)
+	VMOVUPD      Z7, 64(R12)(R9*1)
+	ADDQ         SI, R11
+	LEAQ         (R11)(R9*2), R12
+	VMOVUPD      256(BX), Z6
+	VMOVUPD      320(BX), Z7
+	VMOVUPD      640(BX), Z8
+	VMOVUPD      704(BX), Z9
+	VMOVUPD      1024(BX), Z10
+	VMOVUPD      1088(BX), Z11
+	VMOVUPD      1408(BX), Z12
+	VMOVUPD      1472(BX), Z13
+	VMOVUPD      1792(BX), Z14
+	VMOVUPD      1856(BX), Z15
+	VADDPD       Z14, Z8, Z16
+	VADDPD       Z15, Z9, Z17
+	VSUBPD       Z15, Z9, Z9
+	VSUBPD       Z8, Z14, Z8
+	VADDPD       Z12, Z10, Z14
+	VADDPD       Z13, Z11, Z15
+	VSUBPD       Z13, Z11, Z11
+	VSUBPD       Z10, Z12, Z10
+	VADDPD       Z16, Z6, Z12
+	VADDPD       Z17, Z7, Z13
+	VADDPD       Z14, Z12, Z12
+	VADDPD       Z15, Z13, Z13
+	VMOVUPD      Z12, (R11)
+	VMOVUPD      Z13, 64(R11)
+	VMULPD       Z2, Z16, Z12
+	VADDPD       Z12, Z6, Z12
+	VMULPD       Z3, Z14, Z13
+	VSUBPD       Z13, Z12, Z12
+	VMULPD       Z3, Z16, Z13
+	VSUBPD       Z13, Z6, Z6
+	VMULPD       Z2, Z14, Z13
+	VADDPD       Z13, Z6, Z6
+	VMULPD       Z4, Z9, Z13
+	VMULPD       Z5, Z11, Z14
+	VADDPD       Z14, Z13, Z13
+	VMULPD       Z5, Z9, Z9
+	VMULPD       Z4, Z11, Z11
+	VSUBPD       Z11, Z9, Z9
+	VMULPD       Z2, Z17, Z11
+	VADDPD       Z11, Z7, Z11
+	VMULPD       Z3, Z15, Z14
+	VSUBPD       Z14, Z11, Z11
+	VMULPD       Z3, Z17, Z14
+	VSUBPD       Z14, Z7, Z7
+	VMULPD       Z2, Z15, Z14
+	VADDPD       Z14, Z7, Z7
+	VMULPD       Z4, Z8, Z14
+	VMULPD       Z5, Z10, Z15
+	VADDPD       Z15, Z14, Z14
+	VMULPD       Z5, Z8, Z8
+	VMULPD       Z4, Z10, Z10
+	VSUBPD       Z10, Z8, Z8
+	VADDPD       Z13, Z12, Z10
+	VADDPD       Z14, Z11, Z15
+	VMOVUPD      Z10, (R11)(R9*1)
+	VMOVUPD      Z15, 64(R11)(R9*1)
+	VSUBPD       Z13, Z12, Z10
+	VSUBPD       Z14, Z11, Z11
+	VMOVUPD      Z10, (R12)(R9*2)
+	VMOVUPD      Z11, 64(R12)(R9*2)
+	VADDPD       Z9, Z6, Z10
+	VADDPD       Z8, Z7, Z11
+	VMOVUPD      Z10, (R11)(R9*2)
+	VMOVUPD      Z11, 64(R11)(R9*2)
+	VSUBPD       Z9, Z6, Z6
+	VSUBPD       Z8, Z7, Z7
+	VMOVUPD      Z6, (R12)(R9*1)
+	VMOVUPD      Z7, 64(R12)(R9*1)
+	ADDQ         $0x00000080, CX
+	ADDQ         $0x00000080, AX
+	SUBQ         $0x00000080, R10
+	JNZ          lastPair35AVX512_k
+	VZEROUPPER
+	RET
+
+// func pair55AVX512(y *float64, x *float64, tw *float64, tmp *float64, q int, s int)
+// Requires: AVX, AVX512F
+TEXT ·pair55AVX512(SB), NOSPLIT, $0-48
+	MOVQ         y+0(FP), AX
+	MOVQ         x+8(FP), CX
+	MOVQ         tw+16(FP), DX
+	MOVQ         tmp+24(FP), BX
+	MOVQ         s+40(FP), SI
+	SHLQ         $0x07, SI
+	MOVQ         q+32(FP), R8
+	MOVQ         R8, DI
+	IMULQ        SI, DI
+	IMUL3Q       $0x00000005, DI, R9
+	IMUL3Q       $0x00000005, SI, R10
+	VBROADCASTSD c3fd3c6ef372fe950<>+0(SB), Z0
+	VBROADCASTSD c3fe9e3779b97f4a8<>+0(SB), Z1
+	VBROADCASTSD c3fee6f0e134454ff<>+0(SB), Z2
+	VBROADCASTSD c3fe2cf2304755a5e<>+0(SB), Z3
+
+pair55AVX512_j:
+	MOVQ SI, R11
+
+pair55AVX512_k:
+	MOVQ         CX, R12
+	LEAQ         (R12)(R9*2), R13
+	VMOVUPD      (R12), Z4
+	VMOVUPD      64(R12), Z5
+	VMOVUPD      (R12)(R9*1), Z6
+	VMOVUPD      64(R12)(R9*1), Z7
+	VMOVUPD      (R12)(R9*2), Z8
+	VMOVUPD      64(R12)(R9*2), Z9
+	VMOVUPD      (R13)(R9*1), Z10
+	VMOVUPD      64(R13)(R9*1), Z11
+	VMOVUPD      (R13)(R9*2), Z12
+	VMOVUPD      64(R13)(R9*2), Z13
+	VADDPD       Z12, Z6, Z14
+	VADDPD       Z13, Z7, Z15
+	VSUBPD       Z13, Z7, Z7
+	VSUBPD       Z6, Z12, Z6
+	VADDPD       Z10, Z8, Z12
+	VADDPD       Z11, Z9, Z13
+	VSUBPD       Z11, Z9, Z9
+	VSUBPD       Z8, Z10, Z8
+	VADDPD       Z14, Z4, Z10
+	VADDPD       Z15, Z5, Z11
+	VADDPD       Z12, Z10, Z10
+	VADDPD       Z13, Z11, Z11
+	VMOVUPD      Z10, (BX)
+	VMOVUPD      Z11, 64(BX)
+	VMULPD       Z0, Z14, Z10
+	VADDPD       Z10, Z4, Z10
+	VMULPD       Z1, Z12, Z11
+	VSUBPD       Z11, Z10, Z10
+	VMULPD       Z1, Z14, Z11
+	VSUBPD       Z11, Z4, Z4
+	VMULPD       Z0, Z12, Z11
+	VADDPD       Z11, Z4, Z4
+	VMULPD       Z2, Z7, Z11
+	VMULPD       Z3, Z9, Z12
+	VADDPD       Z12, Z11, Z11
+	VMULPD       Z3, Z7, Z7
+	VMULPD       Z2, Z9, Z9
+	VSUBPD       Z9, Z7, Z7
+	VMULPD       Z0, Z15, Z9
+	VADDPD       Z9, Z5, Z9
+	VMULPD       Z1, Z13, Z12
+	VSUBPD       Z12, Z9, Z9
+	VMULPD       Z1, Z15, Z12
+	VSUBPD       Z12, Z5, Z5
+	VMULPD       Z0, Z13, Z12
+	VADDPD       Z12, Z5, Z5
+	VMULPD       Z2, Z6, Z12
+	VMULPD       Z3, Z8, Z13
+	VADDPD       Z13, Z12, Z12
+	VMULPD       Z3, Z6, Z6
+	VMULPD       Z2, Z8, Z8
+	VSUBPD       Z8, Z6, Z6
+	VADDPD       Z11, Z10, Z8
+	VADDPD       Z12, Z9, Z13
+	VBROADCASTSD (DX), Z14
+	VBROADCASTSD 8(DX), Z15
+	VMULPD       Z14, Z8, Z16
+	VMULPD       Z15, Z13, Z17
+	VSUBPD       Z17, Z16, Z16
+	VMULPD       Z15, Z8, Z8
+	VMULPD       Z14, Z13, Z13
+	VADDPD       Z13, Z8, Z8
+	VMOVUPD      Z16, 128(BX)
+	VMOVUPD      Z8, 192(BX)
+	VSUBPD       Z11, Z10, Z8
+	VSUBPD       Z12, Z9, Z9
+	VBROADCASTSD 48(DX), Z10
+	VBROADCASTSD 56(DX), Z11
+	VMULPD       Z10, Z8, Z12
+	VMULPD       Z11, Z9, Z13
+	VSUBPD       Z13, Z12, Z12
+	VMULPD       Z11, Z8, Z8
+	VMULPD       Z10, Z9, Z9
+	VADDPD       Z9, Z8, Z8
+	VMOVUPD      Z12, 512(BX)
+	VMOVUPD      Z8, 576(BX)
+	VADDPD       Z7, Z4, Z8
+	VADDPD       Z6, Z5, Z9
+	VBROADCASTSD 16(DX), Z10
+	VBROADCASTSD 24(DX), Z11
+	VMULPD       Z10, Z8, Z12
+	VMULPD       Z11, Z9, Z13
+	VSUBPD       Z13, Z12, Z12
+	VMULPD       Z11, Z8, Z8
+	VMULPD       Z10, Z9, Z9
+	VADDPD       Z9, Z8, Z8
+	VMOVUPD      Z12, 256(BX)
+	VMOVUPD      Z8, 320(BX)
+	VSUBPD       Z7, Z4, Z4
+	VSUBPD       Z6, Z5, Z5
+	VBROADCASTSD 32(DX), Z6
+	VBROADCASTSD 40(DX), Z7
+	VMULPD       Z6, Z4, Z8
+	VMULPD       Z7, Z5, Z9
+	VSUBPD       Z9, Z8, Z8
+	VMULPD       Z7, Z4, Z4
+	VMULPD       Z6, Z5, Z5
+	VADDPD       Z5, Z4, Z4
+	VMOVUPD      Z8, 384(BX)
+	VMOVUPD      Z4, 448(BX)
+	ADDQ         DI, R12
+	LEAQ         (R12)(R9*2), R13
+	VMOVUPD      (R12), Z4
+	VMOVUPD      64(R12), Z5
+	VMOVUPD      (R12)(R9*1), Z6
+	VMOVUPD      64(R12)(R9*1), Z7
+	VMOVUPD      (R12)(R9*2), Z8
+	VMOVUPD      64(R12)(R9*2), Z9
+	VMOVUPD      (R13)(R9*1), Z10
+	VMOVUPD      64(R13)(R9*1), Z11
+	VMOVUPD      (R13)(R9*2), Z12
+	VMOVUPD      64(R13)(R9*2), Z13
+	VADDPD       Z12, Z6, Z14
+	VADDPD       Z13, Z7, Z15
+	VSUBPD       Z13, Z7, Z7
+	VSUBPD       Z6, Z12, Z6
+	VADDPD       Z10, Z8, Z12
+	VADDPD       Z11, Z9, Z13
+	VSUBPD       Z11, Z9, Z9
+	VSUBPD       Z8, Z10, Z8
+	VADDPD       Z14, Z4, Z10
+	VADDPD       Z15, Z5, Z11
+	VADDPD       Z12, Z10, Z10
+	VADDPD       Z13, Z11, Z11
+	VMOVUPD      Z10, 640(BX)
+	VMOVUPD      Z11, 704(BX)
+	VMULPD       Z0, Z14, Z10
+	VADDPD       Z10, Z4, Z10
+	VMULPD       Z1, Z12, Z11
+	VSUBPD       Z11, Z10, Z10
+	VMULPD       Z1, Z14, Z11
+	VSUBPD       Z11, Z4, Z4
+	VMULPD       Z0, Z12, Z11
+	VADDPD       Z11, Z4, Z4
+	VMULPD       Z2, Z7, Z11
+	VMULPD       Z3, Z9, Z12
+	VADDPD       Z12, Z11, Z11
+	VMULPD       Z3, Z7, Z7
+	VMULPD       Z2, Z9, Z9
+	VSUBPD       Z9, Z7, Z7
+	VMULPD       Z0, Z15, Z9
+	VADDPD       Z9, Z5, Z9
+	VMULPD       Z1, Z13, Z12
+	VSUBPD       Z12, Z9, Z9
+	VMULPD       Z1, Z15, Z12
+	VSUBPD       Z12, Z5, Z5
+	VMULPD       Z0, Z13, Z12
+	VADDPD       Z12, Z5, Z5
+	VMULPD       Z2, Z6, Z12
+	VMULPD       Z3, Z8, Z13
+	VADDPD       Z13, Z12, Z12
+	VMULPD       Z3, Z6, Z6
+	VMULPD       Z2, Z8, Z8
+	VSUBPD       Z8, Z6, Z6
+	VADDPD       Z11, Z10, Z8
+	VADDPD       Z12, Z9, Z13
+	VBROADCASTSD 64(DX), Z14
+	VBROADCASTSD 72(DX), Z15
+	VMULPD       Z14, Z8, Z16
+	VMULPD       Z15, Z13, Z17
+	VSUBPD       Z17, Z16, Z16
+	VMULPD       Z15, Z8, Z8
+	VMULPD       Z14, Z13, Z13
+	VADDPD       Z13, Z8, Z8
+	VMOVUPD      Z16, 768(BX)
+	VMOVUPD      Z8, 832(BX)
+	VSUBPD       Z11, Z10, Z8
+	VSUBPD       Z12, Z9, Z9
+	VBROADCASTSD 112(DX), Z10
+	VBROADCASTSD 120(DX), Z11
+	VMULPD       Z10, Z8, Z12
+	VMULPD       Z11, Z9, Z13
+	VSUBPD       Z13, Z12, Z12
+	VMULPD       Z11, Z8, Z8
+	VMULPD       Z10, Z9, Z9
+	VADDPD       Z9, Z8, Z8
+	VMOVUPD      Z12, 1152(BX)
+	VMOVUPD      Z8, 1216(BX)
+	VADDPD       Z7, Z4, Z8
+	VADDPD       Z6, Z5, Z9
+	VBROADCASTSD 80(DX), Z10
+	VBROADCASTSD 88(DX), Z11
+	VMULPD       Z10, Z8, Z12
+	VMULPD       Z11, Z9, Z13
+	VSUBPD       Z13, Z12, Z12
+	VMULPD       Z11, Z8, Z8
+	VMULPD       Z10, Z9, Z9
+	VADDPD       Z9, Z8, Z8
+	VMOVUPD      Z12, 896(BX)
+	VMOVUPD      Z8, 960(BX)
+	VSUBPD       Z7, Z4, Z4
+	VSUBPD       Z6, Z5, Z5
+	VBROADCASTSD 96(DX), Z6
+	VBROADCASTSD 104(DX), Z7
+	VMULPD       Z6, Z4, Z8
+	VMULPD       Z7, Z5, Z9
+	VSUBPD       Z9, Z8, Z8
+	VMULPD       Z7, Z4, Z4
+	VMULPD       Z6, Z5, Z5
+	VADDPD       Z5, Z4, Z4
+	VMOVUPD      Z8, 1024(BX)
+	VMOVUPD      Z4, 1088(BX)
+	ADDQ         DI, R12
+	LEAQ         (R12)(R9*2), R13
+	VMOVUPD      (R12), Z4
+	VMOVUPD      64(R12), Z5
+	VMOVUPD      (R12)(R9*1), Z6
+	VMOVUPD      64(R12)(R9*1), Z7
+	VMOVUPD      (R12)(R9*2), Z8
+	VMOVUPD      64(R12)(R9*2), Z9
+	VMOVUPD      (R13)(R9*1), Z10
+	VMOVUPD      64(R13)(R9*1), Z11
+	VMOVUPD      (R13)(R9*2), Z12
+	VMOVUPD      64(R13)(R9*2), Z13
+	VADDPD       Z12, Z6, Z14
+	VADDPD       Z13, Z7, Z15
+	VSUBPD       Z13, Z7, Z7
+	VSUBPD       Z6, Z12, Z6
+	VADDPD       Z10, Z8, Z12
+	VADDPD       Z11, Z9, Z13
+	VSUBPD       Z11, Z9, Z9
+	VSUBPD       Z8, Z10, Z8
+	VADDPD       Z14, Z4, Z10
+	VADDPD       Z15, Z5, Z11
+	VADDPD       Z12, Z10, Z10
+	VADDPD       Z13, Z11, Z11
+	VMOVUPD      Z10, 1280(BX)
+	VMOVUPD      Z11, 1344(BX)
+	VMULPD       Z0, Z14, Z10
+	VADDPD       Z10, Z4, Z10
+	VMULPD       Z1, Z12, Z11
+	VSUBPD       Z11, Z10, Z10
+	VMULPD       Z1, Z14, Z11
+	VSUBPD       Z11, Z4, Z4
+	VMULPD       Z0, Z12, Z11
+	VADDPD       Z11, Z4, Z4
+	VMULPD       Z2, Z7, Z11
+	VMULPD       Z3, Z9, Z12
+	VADDPD       Z12, Z11, Z11
+	VMULPD       Z3, Z7, Z7
+	VMULPD       Z2, Z9, Z9
+	VSUBPD       Z9, Z7, Z7
+	VMULPD       Z0, Z15, Z9
+	VADDPD       Z9, Z5, Z9
+	VMULPD       Z1, Z13, Z12
+	VSUBPD       Z12, Z9, Z9
+	VMULPD       Z1, Z15, Z12
+	VSUBPD       Z12, Z5, Z5
+	VMULPD       Z0, Z13, Z12
+	VADDPD       Z12, Z5, Z5
+	VMULPD       Z2, Z6, Z12
+	VMULPD       Z3, Z8, Z13
+	VADDPD       Z13, Z12, Z12
+	VMULPD       Z3, Z6, Z6
+	VMULPD       Z2, Z8, Z8
+	VSUBPD       Z8, Z6, Z6
+	VADDPD       Z11, Z10, Z8
+	VADDPD       Z12, Z9, Z13
+	VBROADCASTSD 128(DX), Z14
+	VBROADCASTSD 136(DX), Z15
+	VMULPD       Z14, Z8, Z16
+	VMULPD       Z15, Z13, Z17
+	VSUBPD       Z17, Z16, Z16
+	VMULPD       Z15, Z8, Z8
+	VMULPD       Z14, Z13, Z13
+	VADDPD       Z13, Z8, Z8
+	VMOVUPD      Z16, 1408(BX)
+	VMOVUPD      Z8, 1472(BX)
+	VSUBPD       Z11, Z10, Z8
+	VSUBPD       Z12, Z9, Z9
+	VBROADCASTSD 176(DX), Z10
+	VBROADCASTSD 184(DX), Z11
+	VMULPD       Z10, Z8, Z12
+	VMULPD       Z11, Z9, Z13
+	VSUBPD       Z13, Z12, Z12
+	VMULPD       Z11, Z8, Z8
+	VMULPD       Z10, Z9, Z9
+	VADDPD       Z9, Z8, Z8
+	VMOVUPD      Z12, 1792(BX)
+	VMOVUPD      Z8, 1856(BX)
+	VADDPD       Z7, Z4, Z8
+	VADDPD       Z6, Z5, Z9
+	VBROADCASTSD 144(DX), Z10
+	VBROADCASTSD 152(DX), Z11
+	VMULPD       Z10, Z8, Z12
+	VMULPD       Z11, Z9, Z13
+	VSUBPD       Z13, Z12, Z12
+	VMULPD       Z11, Z8, Z8
+	VMULPD       Z10, Z9, Z9
+	VADDPD       Z9, Z8, Z8
+	VMOVUPD      Z12, 1536(BX)
+	VMOVUPD      Z8, 1600(BX)
+	VSUBPD       Z7, Z4, Z4
+	VSUBPD       Z6, Z5, Z5
+	VBROADCASTSD 160(DX), Z6
+	VBROADCASTSD 168(DX), Z7
+	VMULPD       Z6, Z4, Z8
+	VMULPD       Z7, Z5, Z9
+	VSUBPD       Z9, Z8, Z8
+	VMULPD       Z7, Z4, Z4
+	VMULPD       Z6, Z5, Z5
+	VADDPD       Z5, Z4, Z4
+	VMOVUPD      Z8, 1664(BX)
+	VMOVUPD      Z4, 1728(BX)
+	ADDQ         DI, R12
+	LEAQ         (R12)(R9*2), R13
+	VMOVUPD      (R12), Z4
+	VMOVUPD      64(R12), Z5
+	VMOVUPD      (R12)(R9*1), Z6
+	VMOVUPD      64(R12)(R9*1), Z7
+	VMOVUPD      (R12)(R9*2), Z8
+	VMOVUPD      64(R12)(R9*2), Z9
+	VMOVUPD      (R13)(R9*1), Z10
+	VMOVUPD      64(R13)(R9*1), Z11
+	VMOVUPD      (R13)(R9*2), Z12
+	VMOVUPD      64(R13)(R9*2), Z13
+	VADDPD       Z12, Z6, Z14
+	VADDPD       Z13, Z7, Z15
+	VSUBPD       Z13, Z7, Z7
+	VSUBPD       Z6, Z12, Z6
+	VADDPD       Z10, Z8, Z12
+	VADDPD       Z11, Z9, Z13
+	VSUBPD       Z11, Z9, Z9
+	VSUBPD       Z8, Z10, Z8
+	VADDPD       Z14, Z4, Z10
+	VADDPD       Z15, Z5, Z11
+	VADDPD       Z12, Z10, Z10
+	VADDPD       Z13, Z11, Z11
+	VMOVUPD      Z10, 1920(BX)
+	VMOVUPD      Z11, 1984(BX)
+	VMULPD       Z0, Z14, Z10
+	VADDPD       Z10, Z4, Z10
+	VMULPD       Z1, Z12, Z11
+	VSUBPD       Z11, Z10, Z10
+	VMULPD       Z1, Z14, Z11
+	VSUBPD       Z11, Z4, Z4
+	VMULPD       Z0, Z12, Z11
+	VADDPD       Z11, Z4, Z4
+	VMULPD       Z2, Z7, Z11
+	VMULPD       Z3, Z9, Z12
+	VADDPD       Z12, Z11, Z11
+	VMULPD       Z3, Z7, Z7
+	VMULPD       Z2, Z9, Z9
+	VSUBPD       Z9, Z7, Z7
+	VMULPD       Z0, Z15, Z9
+	VADDPD       Z9, Z5, Z9
+	VMULPD       Z1, Z13, Z12
+	VSUBPD       Z12, Z9, Z9
+	VMULPD       Z1, Z15, Z12
+	VSUBPD       Z12, Z5, Z5
+	VMULPD       Z0, Z13, Z12
+	VADDPD       Z12, Z5, Z5
+	VMULPD       Z2, Z6, Z12
+	VMULPD       Z3, Z8, Z13
+	VADDPD       Z13, Z12, Z12
+	VMULPD       Z3, Z6, Z6
+	VMULPD       Z2, Z8, Z8
+	VSUBPD       Z8, Z6, Z6
+	VADDPD       Z11, Z10, Z8
+	VADDPD       Z12, Z9, Z13
+	VBROADCASTSD 192(DX), Z14
+	VBROADCASTSD 200(DX), Z15
+	VMULPD       Z14, Z8, Z16
+	VMULPD       Z15, Z13, Z17
+	VSUBPD       Z17, Z16, Z16
+	VMULPD       Z15, Z8, Z8
+	VMULPD       Z14, Z13, Z13
+	VADDPD       Z13, Z8, Z8
+	VMOVUPD      Z16, 2048(BX)
+	VMOVUPD      Z8, 2112(BX)
+	VSUBPD       Z11, Z10, Z8
+	VSUBPD       Z12, Z9, Z9
+	VBROADCASTSD 240(DX), Z10
+	VBROADCASTSD 248(DX), Z11
+	VMULPD       Z10, Z8, Z12
+	VMULPD       Z11, Z9, Z13
+	VSUBPD       Z13, Z12, Z12
+	VMULPD       Z11, Z8, Z8
+	VMULPD       Z10, Z9, Z9
+	VADDPD       Z9, Z8, Z8
+	VMOVUPD      Z12, 2432(BX)
+	VMOVUPD      Z8, 2496(BX)
+	VADDPD       Z7, Z4, Z8
+	VADDPD       Z6, Z5, Z9
+	VBROADCASTSD 208(DX), Z10
+	VBROADCASTSD 216(DX), Z11
+	VMULPD       Z10, Z8, Z12
+	VMULPD       Z11, Z9, Z13
+	VSUBPD       Z13, Z12, Z12
+	VMULPD       Z11, Z8, Z8
+	VMULPD       Z10, Z9, Z9
+	VADDPD       Z9, Z8, Z8
+	VMOVUPD      Z12, 2176(BX)
+	VMOVUPD      Z8, 2240(BX)
+	VSUBPD       Z7, Z4, Z4
+	VSUBPD       Z6, Z5, Z5
+	VBROADCASTSD 224(DX), Z6
+	VBROADCASTSD 232(DX), Z7
+	VMULPD       Z6, Z4, Z8
+	VMULPD       Z7, Z5, Z9
+	VSUBPD       Z9, Z8, Z8
+	VMULPD       Z7, Z4, Z4
+	VMULPD       Z6, Z5, Z5
+	VADDPD       Z5, Z4, Z4
+	VMOVUPD      Z8, 2304(BX)
+	VMOVUPD      Z4, 2368(BX)
+	ADDQ         DI, R12
+	LEAQ         (R12)(R9*2), R13
+	VMOVUPD      (R12), Z4
+	VMOVUPD      64(R12), Z5
+	VMOVUPD      (R12)(R9*1), Z6
+	VMOVUPD      64(R12)(R9*1), Z7
+	VMOVUPD      (R12)(R9*2), Z8
+	VMOVUPD      64(R12)(R9*2), Z9
+	VMOVUPD      (R13)(R9*1), Z10
+	VMOVUPD      64(R13)(R9*1), Z11
+	VMOVUPD      (R13)(R9*2), Z12
+	VMOVUPD      64(R13)(R9*2), Z13
+	VADDPD       Z12, Z6, Z14
+	VADDPD       Z13, Z7, Z15
+	VSUBPD       Z13, Z7, Z7
+	VSUBPD       Z6, Z12, Z6
+	VADDPD       Z10, Z8, Z12
+	VADDPD       Z11, Z9, Z13
+	VSUBPD       Z11, Z9, Z9
+	VSUBPD       Z8, Z10, Z8
+	VADDPD       Z14, Z4, Z10
+	VADDPD       Z15, Z5, Z11
+	VADDPD       Z12, Z10, Z10
+	VADDPD       Z13, Z11, Z11
+	VMOVUPD      Z10, 2560(BX)
+	VMOVUPD      Z11, 2624(BX)
+	VMULPD       Z0, Z14, Z10
+	VADDPD       Z10, Z4, Z10
+	VMULPD       Z1, Z12, Z11
+	VSUBPD       Z11, Z10, Z10
+	VMULPD       Z1, Z14, Z11
+	VSUBPD       Z11, Z4, Z4
+	VMULPD       Z0, Z12, Z11
+	VADDPD       Z11, Z4, Z4
+	VMULPD       Z2, Z7, Z11
+	VMULPD       Z3, Z9, Z12
+	VADDPD       Z12, Z11, Z11
+	VMULPD       Z3, Z7, Z7
+	VMULPD       Z2, Z9, Z9
+	VSUBPD       Z9, Z7, Z7
+	VMULPD       Z0, Z15, Z9
+	VADDPD       Z9, Z5, Z9
+	VMULPD       Z1, Z13, Z12
+	VSUBPD       Z12, Z9, Z9
+	VMULPD       Z1, Z15, Z12
+	VSUBPD       Z12, Z5, Z5
+	VMULPD       Z0, Z13, Z12
+	VADDPD       Z12, Z5, Z5
+	VMULPD       Z2, Z6, Z12
+	VMULPD       Z3, Z8, Z13
+	VADDPD       Z13, Z12, Z12
+	VMULPD       Z3, Z6, Z6
+	VMULPD       Z2, Z8, Z8
+	VSUBPD       Z8, Z6, Z6
+	VADDPD       Z11, Z10, Z8
+	VADDPD       Z12, Z9, Z13
+	VBROADCASTSD 256(DX), Z14
+	VBROADCASTSD 264(DX), Z15
+	VMULPD       Z14, Z8, Z16
+	VMULPD       Z15, Z13, Z17
+	VSUBPD       Z17, Z16, Z16
+	VMULPD       Z15, Z8, Z8
+	VMULPD       Z14, Z13, Z13
+	VADDPD       Z13, Z8, Z8
+	VMOVUPD      Z16, 2688(BX)
+	VMOVUPD      Z8, 2752(BX)
+	VSUBPD       Z11, Z10, Z8
+	VSUBPD       Z12, Z9, Z9
+	VBROADCASTSD 304(DX), Z10
+	VBROADCASTSD 312(DX), Z11
+	VMULPD       Z10, Z8, Z12
+	VMULPD       Z11, Z9, Z13
+	VSUBPD       Z13, Z12, Z12
+	VMULPD       Z11, Z8, Z8
+	VMULPD       Z10, Z9, Z9
+	VADDPD       Z9, Z8, Z8
+	VMOVUPD      Z12, 3072(BX)
+	VMOVUPD      Z8, 3136(BX)
+	VADDPD       Z7, Z4, Z8
+	VADDPD       Z6, Z5, Z9
+	VBROADCASTSD 272(DX), Z10
+	VBROADCASTSD 280(DX), Z11
+	VMULPD       Z10, Z8, Z12
+	VMULPD       Z11, Z9, Z13
+	VSUBPD       Z13, Z12, Z12
+	VMULPD       Z11, Z8, Z8
+	VMULPD       Z10, Z9, Z9
+	VADDPD       Z9, Z8, Z8
+	VMOVUPD      Z12, 2816(BX)
+	VMOVUPD      Z8, 2880(BX)
+	VSUBPD       Z7, Z4, Z4
+	VSUBPD       Z6, Z5, Z5
+	VBROADCASTSD 288(DX), Z6
+	VBROADCASTSD 296(DX), Z7
+	VMULPD       Z6, Z4, Z8
+	VMULPD       Z7, Z5, Z9
+	VSUBPD       Z9, Z8, Z8
+	VMULPD       Z7, Z4, Z4
+	VMULPD       Z6, Z5, Z5
+	VADDPD       Z5, Z4, Z4
+	VMOVUPD      Z8, 2944(BX)
+	VMOVUPD      Z4, 3008(BX)
+	MOVQ         AX, R12
+	LEAQ         (R12)(R10*2), R13
+	VMOVUPD      (BX), Z4
+	VMOVUPD      64(BX), Z5
+	VMOVUPD      640(BX), Z6
+	VMOVUPD      704(BX), Z7
+	VMOVUPD      1280(BX), Z8
+	VMOVUPD      1344(BX), Z9
+	VMOVUPD      1920(BX), Z10
+	VMOVUPD      1984(BX), Z11
+	VMOVUPD      2560(BX), Z12
+	VMOVUPD      2624(BX), Z13
+	VADDPD       Z12, Z6, Z14
+	VADDPD       Z13, Z7, Z15
+	VSUBPD       Z13, Z7, Z7
+	VSUBPD       Z6, Z12, Z6
+	VADDPD       Z10, Z8, Z12
+	VADDPD       Z11, Z9, Z13
+	VSUBPD       Z11, Z9, Z9
+	VSUBPD       Z8, Z10, Z8
+	VADDPD       Z14, Z4, Z10
+	VADDPD       Z15, Z5, Z11
+	VADDPD       Z12, Z10, Z10
+	VADDPD       Z13, Z11, Z11
+	VMOVUPD      Z10, (R12)
+	VMOVUPD      Z11, 64(R12)
+	VMULPD       Z0, Z14, Z10
+	VADDPD       Z10, Z4, Z10
+	VMULPD       Z1, Z12, Z11
+	VSUBPD       Z11, Z10, Z10
+	VMULPD       Z1, Z14, Z11
+	VSUBPD       Z11, Z4, Z4
+	VMULPD       Z0, Z12, Z11
+	VADDPD       Z11, Z4, Z4
+	VMULPD       Z2, Z7, Z11
+	VMULPD       Z3, Z9, Z12
+	VADDPD       Z12, Z11, Z11
+	VMULPD       Z3, Z7, Z7
+	VMULPD       Z2, Z9, Z9
+	VSUBPD       Z9, Z7, Z7
+	VMULPD       Z0, Z15, Z9
+	VADDPD       Z9, Z5, Z9
+	VMULPD       Z1, Z13, Z12
+	VSUBPD       Z12, Z9, Z9
+	VMULPD       Z1, Z15, Z12
+	VSUBPD       Z12, Z5, Z5
+	VMULPD       Z0, Z13, Z12
+	VADDPD       Z12, Z5, Z5
+	VMULPD       Z2, Z6, Z12
+	VMULPD       Z3, Z8, Z13
+	VADDPD       Z13, Z12, Z12
+	VMULPD       Z3, Z6, Z6
+	VMULPD       Z2, Z8, Z8
+	VSUBPD       Z8, Z6, Z6
+	VADDPD       Z11, Z10, Z8
+	VADDPD       Z12, Z9, Z13
+	VBROADCASTSD 320(DX), Z14
+	VBROADCASTSD 328(DX), Z15
+	VMULPD       Z14, Z8, Z16
+	VMULPD       Z15, Z13, Z17
+	VSUBPD       Z17, Z16, Z16
+	VMULPD       Z15, Z8, Z8
+	VMULPD       Z14, Z13, Z13
+	VADDPD       Z13, Z8, Z8
+	VMOVUPD      Z16, (R12)(R10*1)
+	VMOVUPD      Z8, 64(R12)(R10*1)
+	VSUBPD       Z11, Z10, Z8
+	VSUBPD       Z12, Z9, Z9
+	VBROADCASTSD 368(DX), Z10
+	VBROADCASTSD 376(DX), Z11
+	VMULPD       Z10, Z8, Z12
+	VMULPD       Z11, Z9, Z13
+	VSUBPD       Z13, Z12, Z12
+	VMULPD       Z11, Z8, Z8
+	VMULPD       Z10, Z9, Z9
+	VADDPD       Z9, Z8, Z8
+	VMOVUPD      Z12, (R13)(R10*2)
+	VMOVUPD      Z8, 64(R13)(R10*2)
+	VADDPD       Z7, Z4, Z8
+	VADDPD       Z6, Z5, Z9
+	VBROADCASTSD 336(DX), Z10
+	VBROADCASTSD 344(DX), Z11
+	VMULPD       Z10, Z8, Z12
+	VMULPD       Z11, Z9, Z13
+	VSUBPD       Z13, Z12, Z12
+	VMULPD       Z11, Z8, Z8
+	VMULPD       Z10, Z9, Z9
+	VADDPD       Z9, Z8, Z8
+	VMOVUPD      Z12, (R12)(R10*2)
+	VMOVUPD      Z8, 64(R12)(R10*2)
+	VSUBPD       Z7, Z4, Z4
+	VSUBPD       Z6, Z5, Z5
+	VBROADCASTSD 352(DX), Z6
+	VBROADCASTSD 360(DX), Z7
+	VMULPD       Z6, Z4, Z8
+	VMULPD       Z7, Z5, Z9
+	VSUBPD       Z9, Z8, Z8
+	VMULPD       Z7, Z4, Z4
+	VMULPD       Z6, Z5, Z5
+	VADDPD       Z5, Z4, Z4
+	VMOVUPD      Z8, (R13)(R10*1)
+	VMOVUPD      Z4, 64(R13)(R10*1)
+	ADDQ         SI, R12
+	LEAQ         (R12)(R10*2), R13
+	VMOVUPD      128(BX), Z4
+	VMOVUPD      192(BX), Z5
+	VMOVUPD      768(BX), Z6
+	VMOVUPD      832(BX), Z7
+	VMOVUPD      1408(BX), Z8
+	VMOVUPD      1472(BX), Z9
+	VMOVUPD      2048(BX), Z10
+	VMOVUPD      2112(BX), Z11
+	VMOVUPD      2688(BX), Z12
+	VMOVUPD      2752(BX), Z13
+	VADDPD       Z12, Z6, Z14
+	VADDPD       Z13, Z7, Z15
+	VSUBPD       Z13, Z7, Z7
+	VSUBPD       Z6, Z12, Z6
+	VADDPD       Z10, Z8, Z12
+	VADDPD       Z11, Z9, Z13
+	VSUBPD       Z11, Z9, Z9
+	VSUBPD       Z8, Z10, Z8
+	VADDPD       Z14, Z4, Z10
+	VADDPD       Z15, Z5, Z11
+	VADDPD       Z12, Z10, Z10
+	VADDPD       Z13, Z11, Z11
+	VMOVUPD      Z10, (R12)
+	VMOVUPD      Z11, 64(R12)
+	VMULPD       Z0, Z14, Z10
+	VADDPD       Z10, Z4, Z10
+	VMULPD       Z1, Z12, Z11
+	VSUBPD       Z11, Z10, Z10
+	VMULPD       Z1, Z14, Z11
+	VSUBPD       Z11, Z4, Z4
+	VMULPD       Z0, Z12, Z11
+	VADDPD       Z11, Z4, Z4
+	VMULPD       Z2, Z7, Z11
+	VMULPD       Z3, Z9, Z12
+	VADDPD       Z12, Z11, Z11
+	VMULPD       Z3, Z7, Z7
+	VMULPD       Z2, Z9, Z9
+	VSUBPD       Z9, Z7, Z7
+	VMULPD       Z0, Z15, Z9
+	VADDPD       Z9, Z5, Z9
+	VMULPD       Z1, Z13, Z12
+	VSUBPD       Z12, Z9, Z9
+	VMULPD       Z1, Z15, Z12
+	VSUBPD       Z12, Z5, Z5
+	VMULPD       Z0, Z13, Z12
+	VADDPD       Z12, Z5, Z5
+	VMULPD       Z2, Z6, Z12
+	VMULPD       Z3, Z8, Z13
+	VADDPD       Z13, Z12, Z12
+	VMULPD       Z3, Z6, Z6
+	VMULPD       Z2, Z8, Z8
+	VSUBPD       Z8, Z6, Z6
+	VADDPD       Z11, Z10, Z8
+	VADDPD       Z12, Z9, Z13
+	VBROADCASTSD 320(DX), Z14
+	VBROADCASTSD 328(DX), Z15
+	VMULPD       Z14, Z8, Z16
+	VMULPD       Z15, Z13, Z17
+	VSUBPD       Z17, Z16, Z16
+	VMULPD       Z15, Z8, Z8
+	VMULPD       Z14, Z13, Z13
+	VADDPD       Z13, Z8, Z8
+	VMOVUPD      Z16, (R12)(R10*1)
+	VMOVUPD      Z8, 64(R12)(R10*1)
+	VSUBPD       Z11, Z10, Z8
+	VSUBPD       Z12, Z9, Z9
+	VBROADCASTSD 368(DX), Z10
+	VBROADCASTSD 376(DX), Z11
+	VMULPD       Z10, Z8, Z12
+	VMULPD       Z11, Z9, Z13
+	VSUBPD       Z13, Z12, Z12
+	VMULPD       Z11, Z8, Z8
+	VMULPD       Z10, Z9, Z9
+	VADDPD       Z9, Z8, Z8
+	VMOVUPD      Z12, (R13)(R10*2)
+	VMOVUPD      Z8, 64(R13)(R10*2)
+	VADDPD       Z7, Z4, Z8
+	VADDPD       Z6, Z5, Z9
+	VBROADCASTSD 336(DX), Z10
+	VBROADCASTSD 344(DX), Z11
+	VMULPD       Z10, Z8, Z12
+	VMULPD       Z11, Z9, Z13
+	VSUBPD       Z13, Z12, Z12
+	VMULPD       Z11, Z8, Z8
+	VMULPD       Z10, Z9, Z9
+	VADDPD       Z9, Z8, Z8
+	VMOVUPD      Z12, (R12)(R10*2)
+	VMOVUPD      Z8, 64(R12)(R10*2)
+	VSUBPD       Z7, Z4, Z4
+	VSUBPD       Z6, Z5, Z5
+	VBROADCASTSD 352(DX), Z6
+	VBROADCASTSD 360(DX), Z7
+	VMULPD       Z6, Z4, Z8
+	VMULPD       Z7, Z5, Z9
+	VSUBPD       Z9, Z8, Z8
+	VMULPD       Z7, Z4, Z4
+	VMULPD       Z6, Z5, Z5
+	VADDPD       Z5, Z4, Z4
+	VMOVUPD      Z8, (R13)(R10*1)
+	VMOVUPD      Z4, 64(R13)(R10*1)
+	ADDQ         SI, R12
+	LEAQ         (R12)(R10*2), R13
+	VMOVUPD      256(BX), Z4
+	VMOVUPD      320(BX), Z5
+	VMOVUPD      896(BX), Z6
+	VMOVUPD      960(BX), Z7
+	VMOVUPD      1536(BX), Z8
+	VMOVUPD      1600(BX), Z9
+	VMOVUPD      2176(BX), Z10
+	VMOVUPD      2240(BX), Z11
+	VMOVUPD      2816(BX), Z12
+	VMOVUPD      2880(BX), Z13
+	VADDPD       Z12, Z6, Z14
+	VADDPD       Z13, Z7, Z15
+	VSUBPD       Z13, Z7, Z7
+	VSUBPD       Z6, Z12, Z6
+	VADDPD       Z10, Z8, Z12
+	VADDPD       Z11, Z9, Z13
+	VSUBPD       Z11, Z9, Z9
+	VSUBPD       Z8, Z10, Z8
+	VADDPD       Z14, Z4, Z10
+	VADDPD       Z15, Z5, Z11
+	VADDPD       Z12, Z10, Z10
+	VADDPD       Z13, Z11, Z11
+	VMOVUPD      Z10, (R12)
+	VMOVUPD      Z11, 64(R12)
+	VMULPD       Z0, Z14, Z10
+	VADDPD       Z10, Z4, Z10
+	VMULPD       Z1, Z12, Z11
+	VSUBPD       Z11, Z10, Z10
+	VMULPD       Z1, Z14, Z11
+	VSUBPD       Z11, Z4, Z4
+	VMULPD       Z0, Z12, Z11
+	VADDPD       Z11, Z4, Z4
+	VMULPD       Z2, Z7, Z11
+	VMULPD       Z3, Z9, Z12
+	VADDPD       Z12, Z11, Z11
+	VMULPD       Z3, Z7, Z7
+	VMULPD       Z2, Z9, Z9
+	VSUBPD       Z9, Z7, Z7
+	VMULPD       Z0, Z15, Z9
+	VADDPD       Z9, Z5, Z9
+	VMULPD       Z1, Z13, Z12
+	VSUBPD       Z12, Z9, Z9
+	VMULPD       Z1, Z15, Z12
+	VSUBPD       Z12, Z5, Z5
+	VMULPD       Z0, Z13, Z12
+	VADDPD       Z12, Z5, Z5
+	VMULPD       Z2, Z6, Z12
+	VMULPD       Z3, Z8, Z13
+	VADDPD       Z13, Z12, Z12
+	VMULPD       Z3, Z6, Z6
+	VMULPD       Z2, Z8, Z8
+	VSUBPD       Z8, Z6, Z6
+	VADDPD       Z11, Z10, Z8
+	VADDPD       Z12, Z9, Z13
+	VBROADCASTSD 320(DX), Z14
+	VBROADCASTSD 328(DX), Z15
+	VMULPD       Z14, Z8, Z16
+	VMULPD       Z15, Z13, Z17
+	VSUBPD       Z17, Z16, Z16
+	VMULPD       Z15, Z8, Z8
+	VMULPD       Z14, Z13, Z13
+	VADDPD       Z13, Z8, Z8
+	VMOVUPD      Z16, (R12)(R10*1)
+	VMOVUPD      Z8, 64(R12)(R10*1)
+	VSUBPD       Z11, Z10, Z8
+	VSUBPD       Z12, Z9, Z9
+	VBROADCASTSD 368(DX), Z10
+	VBROADCASTSD 376(DX), Z11
+	VMULPD       Z10, Z8, Z12
+	VMULPD       Z11, Z9, Z13
+	VSUBPD       Z13, Z12, Z12
+	VMULPD       Z11, Z8, Z8
+	VMULPD       Z10, Z9, Z9
+	VADDPD       Z9, Z8, Z8
+	VMOVUPD      Z12, (R13)(R10*2)
+	VMOVUPD      Z8, 64(R13)(R10*2)
+	VADDPD       Z7, Z4, Z8
+	VADDPD       Z6, Z5, Z9
+	VBROADCASTSD 336(DX), Z10
+	VBROADCASTSD 344(DX), Z11
+	VMULPD       Z10, Z8, Z12
+	VMULPD       Z11, Z9, Z13
+	VSUBPD       Z13, Z12, Z12
+	VMULPD       Z11, Z8, Z8
+	VMULPD       Z10, Z9, Z9
+	VADDPD       Z9, Z8, Z8
+	VMOVUPD      Z12, (R12)(R10*2)
+	VMOVUPD      Z8, 64(R12)(R10*2)
+	VSUBPD       Z7, Z4, Z4
+	VSUBPD       Z6, Z5, Z5
+	VBROADCASTSD 352(DX), Z6
+	VBROADCASTSD 360(DX), Z7
+	VMULPD       Z6, Z4, Z8
+	VMULPD       Z7, Z5, Z9
+	VSUBPD       Z9, Z8, Z8
+	VMULPD       Z7, Z4, Z4
+	VMULPD       Z6, Z5, Z5
+	VADDPD       Z5, Z4, Z4
+	VMOVUPD      Z8, (R13)(R10*1)
+	VMOVUPD      Z4, 64(R13)(R10*1)
+	ADDQ         SI, R12
+	LEAQ         (R12)(R10*2), R13
+	VMOVUPD      384(BX), Z4
+	VMOVUPD      448(BX), Z5
+	VMOVUPD      1024(BX), Z6
+	VMOVUPD      1088(BX), Z7
+	VMOVUPD      1664(BX), Z8
+	VMOVUPD      1728(BX), Z9
+	VMOVUPD      2304(BX), Z10
+	VMOVUPD      2368(BX), Z11
+	VMOVUPD      2944(BX), Z12
+	VMOVUPD      3008(BX), Z13
+	VADDPD       Z12, Z6, Z14
+	VADDPD       Z13, Z7, Z15
+	VSUBPD       Z13, Z7, Z7
+	VSUBPD       Z6, Z12, Z6
+	VADDPD       Z10, Z8, Z12
+	VADDPD       Z11, Z9, Z13
+	VSUBPD       Z11, Z9, Z9
+	VSUBPD       Z8, Z10, Z8
+	VADDPD       Z14, Z4, Z10
+	VADDPD       Z15, Z5, Z11
+	VADDPD       Z12, Z10, Z10
+	VADDPD       Z13, Z11, Z11
+	VMOVUPD      Z10, (R12)
+	VMOVUPD      Z11, 64(R12)
+	VMULPD       Z0, Z14, Z10
+	VADDPD       Z10, Z4, Z10
+	VMULPD       Z1, Z12, Z11
+	VSUBPD       Z11, Z10, Z10
+	VMULPD       Z1, Z14, Z11
+	VSUBPD       Z11, Z4, Z4
+	VMULPD       Z0, Z12, Z11
+	VADDPD       Z11, Z4, Z4
+	VMULPD       Z2, Z7, Z11
+	VMULPD       Z3, Z9, Z12
+	VADDPD       Z12, Z11, Z11
+	VMULPD       Z3, Z7, Z7
+	VMULPD       Z2, Z9, Z9
+	VSUBPD       Z9, Z7, Z7
+	VMULPD       Z0, Z15, Z9
+	VADDPD       Z9, Z5, Z9
+	VMULPD       Z1, Z13, Z12
+	VSUBPD       Z12, Z9, Z9
+	VMULPD       Z1, Z15, Z12
+	VSUBPD       Z12, Z5, Z5
+	VMULPD       Z0, Z13, Z12
+	VADDPD       Z12, Z5, Z5
+	VMULPD       Z2, Z6, Z12
+	VMULPD       Z3, Z8, Z13
+	VADDPD       Z13, Z12, Z12
+	VMULPD       Z3, Z6, Z6
+	VMULPD       Z2, Z8, Z8
+	VSUBPD       Z8, Z6, Z6
+	VADDPD       Z11, Z10, Z8
+	VADDPD       Z12, Z9, Z13
+	VBROADCASTSD 320(DX), Z14
+	VBROADCASTSD 328(DX), Z15
+	VMULPD       Z14, Z8, Z16
+	VMULPD       Z15, Z13, Z17
+	VSUBPD       Z17, Z16, Z16
+	VMULPD       Z15, Z8, Z8
+	VMULPD       Z14, Z13, Z13
+	VADDPD       Z13, Z8, Z8
+	VMOVUPD      Z16, (R12)(R10*1)
+	VMOVUPD      Z8, 64(R12)(R10*1)
+	VSUBPD       Z11, Z10, Z8
+	VSUBPD       Z12, Z9, Z9
+	VBROADCASTSD 368(DX), Z10
+	VBROADCASTSD 376(DX), Z11
+	VMULPD       Z10, Z8, Z12
+	VMULPD       Z11, Z9, Z13
+	VSUBPD       Z13, Z12, Z12
+	VMULPD       Z11, Z8, Z8
+	VMULPD       Z10, Z9, Z9
+	VADDPD       Z9, Z8, Z8
+	VMOVUPD      Z12, (R13)(R10*2)
+	VMOVUPD      Z8, 64(R13)(R10*2)
+	VADDPD       Z7, Z4, Z8
+	VADDPD       Z6, Z5, Z9
+	VBROADCASTSD 336(DX), Z10
+	VBROADCASTSD 344(DX), Z11
+	VMULPD       Z10, Z8, Z12
+	VMULPD       Z11, Z9, Z13
+	VSUBPD       Z13, Z12, Z12
+	VMULPD       Z11, Z8, Z8
+	VMULPD       Z10, Z9, Z9
+	VADDPD       Z9, Z8, Z8
+	VMOVUPD      Z12, (R12)(R10*2)
+	VMOVUPD      Z8, 64(R12)(R10*2)
+	VSUBPD       Z7, Z4, Z4
+	VSUBPD       Z6, Z5, Z5
+	VBROADCASTSD 352(DX), Z6
+	VBROADCASTSD 360(DX), Z7
+	VMULPD       Z6, Z4, Z8
+	VMULPD       Z7, Z5, Z9
+	VSUBPD       Z9, Z8, Z8
+	VMULPD       Z7, Z4, Z4
+	VMULPD       Z6, Z5, Z5
+	VADDPD       Z5, Z4, Z4
+	VMOVUPD      Z8, (R13)(R10*1)
+	VMOVUPD      Z4, 64(R13)(R10*1)
+	ADDQ         SI, R12
+	LEAQ         (R12)(R10*2), R13
+	VMOVUPD      512(BX), Z4
+	VMOVUPD      576(BX), Z5
+	VMOVUPD      1152(BX), Z6
+	VMOVUPD      1216(BX), Z7
+	VMOVUPD      1792(BX), Z8
+	VMOVUPD      1856(BX), Z9
+	VMOVUPD      2432(BX), Z10
+	VMOVUPD      2496(BX), Z11
+	VMOVUPD      3072(BX), Z12
+	VMOVUPD      3136(BX), Z13
+	VADDPD       Z12, Z6, Z14
+	VADDPD       Z13, Z7, Z15
+	VSUBPD       Z13, Z7, Z7
+	VSUBPD       Z6, Z12, Z6
+	VADDPD       Z10, Z8, Z12
+	VADDPD       Z11, Z9, Z13
+	VSUBPD       Z11, Z9, Z9
+	VSUBPD       Z8, Z10, Z8
+	VADDPD       Z14, Z4, Z10
+	VADDPD       Z15, Z5, Z11
+	VADDPD       Z12, Z10, Z10
+	VADDPD       Z13, Z11, Z11
+	VMOVUPD      Z10, (R12)
+	VMOVUPD      Z11, 64(R12)
+	VMULPD       Z0, Z14, Z10
+	VADDPD       Z10, Z4, Z10
+	VMULPD       Z1, Z12, Z11
+	VSUBPD       Z11, Z10, Z10
+	VMULPD       Z1, Z14, Z11
+	VSUBPD       Z11, Z4, Z4
+	VMULPD       Z0, Z12, Z11
+	VADDPD       Z11, Z4, Z4
+	VMULPD       Z2, Z7, Z11
+	VMULPD       Z3, Z9, Z12
+	VADDPD       Z12, Z11, Z11
+	VMULPD       Z3, Z7, Z7
+	VMULPD       Z2, Z9, Z9
+	VSUBPD       Z9, Z7, Z7
+	VMULPD       Z0, Z15, Z9
+	VADDPD       Z9, Z5, Z9
+	VMULPD       Z1, Z13, Z12
+	VSUBPD       Z12, Z9, Z9
+	VMULPD       Z1, Z15, Z12
+	VSUBPD       Z12, Z5, Z5
+	VMULPD       Z0, Z13, Z12
+	VADDPD       Z12, Z5, Z5
+	VMULPD       Z2, Z6, Z12
+	VMULPD       Z3, Z8, Z13
+	VADDPD       Z13, Z12, Z12
+	VMULPD       Z3, Z6, Z6
+	VMULPD       Z2, Z8, Z8
+	VSUBPD       Z8, Z6, Z6
+	VADDPD       Z11, Z10, Z8
+	VADDPD       Z12, Z9, Z13
+	VBROADCASTSD 320(DX), Z14
+	VBROADCASTSD 328(DX), Z15
+	VMULPD       Z14, Z8, Z16
+	VMULPD       Z15, Z13, Z17
+	VSUBPD       Z17, Z16, Z16
+	VMULPD       Z15, Z8, Z8
+	VMULPD       Z14, Z13, Z13
+	VADDPD       Z13, Z8, Z8
+	VMOVUPD      Z16, (R12)(R10*1)
+	VMOVUPD      Z8, 64(R12)(R10*1)
+	VSUBPD       Z11, Z10, Z8
+	VSUBPD       Z12, Z9, Z9
+	VBROADCASTSD 368(DX), Z10
+	VBROADCASTSD 376(DX), Z11
+	VMULPD       Z10, Z8, Z12
+	VMULPD       Z11, Z9, Z13
+	VSUBPD       Z13, Z12, Z12
+	VMULPD       Z11, Z8, Z8
+	VMULPD       Z10, Z9, Z9
+	VADDPD       Z9, Z8, Z8
+	VMOVUPD      Z12, (R13)(R10*2)
+	VMOVUPD      Z8, 64(R13)(R10*2)
+	VADDPD       Z7, Z4, Z8
+	VADDPD       Z6, Z5, Z9
+	VBROADCASTSD 336(DX), Z10
+	VBROADCASTSD 344(DX), Z11
+	VMULPD       Z10, Z8, Z12
+	VMULPD       Z11, Z9, Z13
+	VSUBPD       Z13, Z12, Z12
+	VMULPD       Z11, Z8, Z8
+	VMULPD       Z10, Z9, Z9
+	VADDPD       Z9, Z8, Z8
+	VMOVUPD      Z12, (R12)(R10*2)
+	VMOVUPD      Z8, 64(R12)(R10*2)
+	VSUBPD       Z7, Z4, Z4
+	VSUBPD       Z6, Z5, Z5
+	VBROADCASTSD 352(DX), Z6
+	VBROADCASTSD 360(DX), Z7
+	VMULPD       Z6, Z4, Z8
+	VMULPD       Z7, Z5, Z9
+	VSUBPD       Z9, Z8, Z8
+	VMULPD       Z7, Z4, Z4
+	VMULPD       Z6, Z5, Z5
+	VADDPD       Z5, Z4, Z4
+	VMOVUPD      Z8, (R13)(R10*1)
+	VMOVUPD      Z4, 64(R13)(R10*1)
+	ADDQ         $0x00000080, CX
+	ADDQ         $0x00000080, AX
+	SUBQ         $0x00000080, R11
+	JNZ          pair55AVX512_k
+	IMUL3Q       $0x00000018, SI, R11
+	ADDQ         R11, AX
+	ADDQ         $0x00000180, DX
+	DECQ         R8
+	JNZ          pair55AVX512_j
+	VZEROUPPER
+	RET
+
+// func lastPair55AVX512(y *float64, x *float64, tw *float64, tmp *float64, s int)
+// Requires: AVX, AVX512F
+TEXT ·lastPair55AVX512(SB), NOSPLIT, $0-40
+	MOVQ         y+0(FP), AX
+	MOVQ         x+8(FP), CX
+	MOVQ         tw+16(FP), DX
+	MOVQ         tmp+24(FP), BX
+	MOVQ         s+32(FP), SI
+	SHLQ         $0x07, SI
+	MOVQ         SI, DI
+	IMUL3Q       $0x00000005, DI, R8
+	IMUL3Q       $0x00000005, SI, R9
+	VBROADCASTSD c3fd3c6ef372fe950<>+0(SB), Z0
+	VBROADCASTSD c3fe9e3779b97f4a8<>+0(SB), Z1
+	VBROADCASTSD c3fee6f0e134454ff<>+0(SB), Z2
+	VBROADCASTSD c3fe2cf2304755a5e<>+0(SB), Z3
+	MOVQ         SI, R10
+
+lastPair55AVX512_k:
+	MOVQ         CX, R11
+	LEAQ         (R11)(R8*2), R12
+	VMOVUPD      (R11), Z4
+	VMOVUPD      64(R11), Z5
+	VMOVUPD      (R11)(R8*1), Z6
+	VMOVUPD      64(R11)(R8*1), Z7
+	VMOVUPD      (R11)(R8*2), Z8
+	VMOVUPD      64(R11)(R8*2), Z9
+	VMOVUPD      (R12)(R8*1), Z10
+	VMOVUPD      64(R12)(R8*1), Z11
+	VMOVUPD      (R12)(R8*2), Z12
+	VMOVUPD      64(R12)(R8*2), Z13
+	VADDPD       Z12, Z6, Z14
+	VADDPD       Z13, Z7, Z15
+	VSUBPD       Z13, Z7, Z7
+	VSUBPD       Z6, Z12, Z6
+	VADDPD       Z10, Z8, Z12
+	VADDPD       Z11, Z9, Z13
+	VSUBPD       Z11, Z9, Z9
+	VSUBPD       Z8, Z10, Z8
+	VADDPD       Z14, Z4, Z10
+	VADDPD       Z15, Z5, Z11
+	VADDPD       Z12, Z10, Z10
+	VADDPD       Z13, Z11, Z11
+	VMOVUPD      Z10, (BX)
+	VMOVUPD      Z11, 64(BX)
+	VMULPD       Z0, Z14, Z10
+	VADDPD       Z10, Z4, Z10
+	VMULPD       Z1, Z12, Z11
+	VSUBPD       Z11, Z10, Z10
+	VMULPD       Z1, Z14, Z11
+	VSUBPD       Z11, Z4, Z4
+	VMULPD       Z0, Z12, Z11
+	VADDPD       Z11, Z4, Z4
+	VMULPD       Z2, Z7, Z11
+	VMULPD       Z3, Z9, Z12
+	VADDPD       Z12, Z11, Z11
+	VMULPD       Z3, Z7, Z7
+	VMULPD       Z2, Z9, Z9
+	VSUBPD       Z9, Z7, Z7
+	VMULPD       Z0, Z15, Z9
+	VADDPD       Z9, Z5, Z9
+	VMULPD       Z1, Z13, Z12
+	VSUBPD       Z12, Z9, Z9
+	VMULPD       Z1, Z15, Z12
+	VSUBPD       Z12, Z5, Z5
+	VMULPD       Z0, Z13, Z12
+	VADDPD       Z12, Z5, Z5
+	VMULPD       Z2, Z6, Z12
+	VMULPD       Z3, Z8, Z13
+	VADDPD       Z13, Z12, Z12
+	VMULPD       Z3, Z6, Z6
+	VMULPD       Z2, Z8, Z8
+	VSUBPD       Z8, Z6, Z6
+	VADDPD       Z11, Z10, Z8
+	VADDPD       Z12, Z9, Z13
+	VBROADCASTSD (DX), Z14
+	VBROADCASTSD 8(DX), Z15
+	VMULPD       Z14, Z8, Z16
+	VMULPD       Z15, Z13, Z17
+	VSUBPD       Z17, Z16, Z16
+	VMULPD       Z15, Z8, Z8
+	VMULPD       Z14, Z13, Z13
+	VADDPD       Z13, Z8, Z8
+	VMOVUPD      Z16, 128(BX)
+	VMOVUPD      Z8, 192(BX)
+	VSUBPD       Z11, Z10, Z8
+	VSUBPD       Z12, Z9, Z9
+	VBROADCASTSD 48(DX), Z10
+	VBROADCASTSD 56(DX), Z11
+	VMULPD       Z10, Z8, Z12
+	VMULPD       Z11, Z9, Z13
+	VSUBPD       Z13, Z12, Z12
+	VMULPD       Z11, Z8, Z8
+	VMULPD       Z10, Z9, Z9
+	VADDPD       Z9, Z8, Z8
+	VMOVUPD      Z12, 512(BX)
+	VMOVUPD      Z8, 576(BX)
+	VADDPD       Z7, Z4, Z8
+	VADDPD       Z6, Z5, Z9
+	VBROADCASTSD 16(DX), Z10
+	VBROADCASTSD 24(DX), Z11
+	VMULPD       Z10, Z8, Z12
+	VMULPD       Z11, Z9, Z13
+	VSUBPD       Z13, Z12, Z12
+	VMULPD       Z11, Z8, Z8
+	VMULPD       Z10, Z9, Z9
+	VADDPD       Z9, Z8, Z8
+	VMOVUPD      Z12, 256(BX)
+	VMOVUPD      Z8, 320(BX)
+	VSUBPD       Z7, Z4, Z4
+	VSUBPD       Z6, Z5, Z5
+	VBROADCASTSD 32(DX), Z6
+	VBROADCASTSD 40(DX), Z7
+	VMULPD       Z6, Z4, Z8
+	VMULPD       Z7, Z5, Z9
+	VSUBPD       Z9, Z8, Z8
+	VMULPD       Z7, Z4, Z4
+	VMULPD       Z6, Z5, Z5
+	VADDPD       Z5, Z4, Z4
+	VMOVUPD      Z8, 384(BX)
+	VMOVUPD      Z4, 448(BX)
+	ADDQ         DI, R11
+	LEAQ         (R11)(R8*2), R12
+	VMOVUPD      (R11), Z4
+	VMOVUPD      64(R11), Z5
+	VMOVUPD      (R11)(R8*1), Z6
+	VMOVUPD      64(R11)(R8*1), Z7
+	VMOVUPD      (R11)(R8*2), Z8
+	VMOVUPD      64(R11)(R8*2), Z9
+	VMOVUPD      (R12)(R8*1), Z10
+	VMOVUPD      64(R12)(R8*1), Z11
+	VMOVUPD      (R12)(R8*2), Z12
+	VMOVUPD      64(R12)(R8*2), Z13
+	VADDPD       Z12, Z6, Z14
+	VADDPD       Z13, Z7, Z15
+	VSUBPD       Z13, Z7, Z7
+	VSUBPD       Z6, Z12, Z6
+	VADDPD       Z10, Z8, Z12
+	VADDPD       Z11, Z9, Z13
+	VSUBPD       Z11, Z9, Z9
+	VSUBPD       Z8, Z10, Z8
+	VADDPD       Z14, Z4, Z10
+	VADDPD       Z15, Z5, Z11
+	VADDPD       Z12, Z10, Z10
+	VADDPD       Z13, Z11, Z11
+	VMOVUPD      Z10, 640(BX)
+	VMOVUPD      Z11, 704(BX)
+	VMULPD       Z0, Z14, Z10
+	VADDPD       Z10, Z4, Z10
+	VMULPD       Z1, Z12, Z11
+	VSUBPD       Z11, Z10, Z10
+	VMULPD       Z1, Z14, Z11
+	VSUBPD       Z11, Z4, Z4
+	VMULPD       Z0, Z12, Z11
+	VADDPD       Z11, Z4, Z4
+	VMULPD       Z2, Z7, Z11
+	VMULPD       Z3, Z9, Z12
+	VADDPD       Z12, Z11, Z11
+	VMULPD       Z3, Z7, Z7
+	VMULPD       Z2, Z9, Z9
+	VSUBPD       Z9, Z7, Z7
+	VMULPD       Z0, Z15, Z9
+	VADDPD       Z9, Z5, Z9
+	VMULPD       Z1, Z13, Z12
+	VSUBPD       Z12, Z9, Z9
+	VMULPD       Z1, Z15, Z12
+	VSUBPD       Z12, Z5, Z5
+	VMULPD       Z0, Z13, Z12
+	VADDPD       Z12, Z5, Z5
+	VMULPD       Z2, Z6, Z12
+	VMULPD       Z3, Z8, Z13
+	VADDPD       Z13, Z12, Z12
+	VMULPD       Z3, Z6, Z6
+	VMULPD       Z2, Z8, Z8
+	VSUBPD       Z8, Z6, Z6
+	VADDPD       Z11, Z10, Z8
+	VADDPD       Z12, Z9, Z13
+	VBROADCASTSD 64(DX), Z14
+	VBROADCASTSD 72(DX), Z15
+	VMULPD       Z14, Z8, Z16
+	VMULPD       Z15, Z13, Z17
+	VSUBPD       Z17, Z16, Z16
+	VMULPD       Z15, Z8, Z8
+	VMULPD       Z14, Z13, Z13
+	VADDPD       Z13, Z8, Z8
+	VMOVUPD      Z16, 768(BX)
+	VMOVUPD      Z8, 832(BX)
+	VSUBPD       Z11, Z10, Z8
+	VSUBPD       Z12, Z9, Z9
+	VBROADCASTSD 112(DX), Z10
+	VBROADCASTSD 120(DX), Z11
+	VMULPD       Z10, Z8, Z12
+	VMULPD       Z11, Z9, Z13
+	VSUBPD       Z13, Z12, Z12
+	VMULPD       Z11, Z8, Z8
+	VMULPD       Z10, Z9, Z9
+	VADDPD       Z9, Z8, Z8
+	VMOVUPD      Z12, 1152(BX)
+	VMOVUPD      Z8, 1216(BX)
+	VADDPD       Z7, Z4, Z8
+	VADDPD       Z6, Z5, Z9
+	VBROADCASTSD 80(DX), Z10
+	VBROADCASTSD 88(DX), Z11
+	VMULPD       Z10, Z8, Z12
+	VMULPD       Z11, Z9, Z13
+	VSUBPD       Z13, Z12, Z12
+	VMULPD       Z11, Z8, Z8
+	VMULPD       Z10, Z9, Z9
+	VADDPD       Z9, Z8, Z8
+	VMOVUPD      Z12, 896(BX)
+	VMOVUPD      Z8, 960(BX)
+	VSUBPD       Z7, Z4, Z4
+	VSUBPD       Z6, Z5, Z5
+	VBROADCASTSD 96(DX), Z6
+	VBROADCASTSD 104(DX), Z7
+	VMULPD       Z6, Z4, Z8
+	VMULPD       Z7, Z5, Z9
+	VSUBPD       Z9, Z8, Z8
+	VMULPD       Z7, Z4, Z4
+	VMULPD       Z6, Z5, Z5
+	VADDPD       Z5, Z4, Z4
+	VMOVUPD      Z8, 1024(BX)
+	VMOVUPD      Z4, 1088(BX)
+	ADDQ         DI, R11
+	LEAQ         (R11)(R8*2), R12
+	VMOVUPD      (R11), Z4
+	VMOVUPD      64(R11), Z5
+	VMOVUPD      (R11)(R8*1), Z6
+	VMOVUPD      64(R11)(R8*1), Z7
+	VMOVUPD      (R11)(R8*2), Z8
+	VMOVUPD      64(R11)(R8*2), Z9
+	VMOVUPD      (R12)(R8*1), Z10
+	VMOVUPD      64(R12)(R8*1), Z11
+	VMOVUPD      (R12)(R8*2), Z12
+	VMOVUPD      64(R12)(R8*2), Z13
+	VADDPD       Z12, Z6, Z14
+	VADDPD       Z13, Z7, Z15
+	VSUBPD       Z13, Z7, Z7
+	VSUBPD       Z6, Z12, Z6
+	VADDPD       Z10, Z8, Z12
+	VADDPD       Z11, Z9, Z13
+	VSUBPD       Z11, Z9, Z9
+	VSUBPD       Z8, Z10, Z8
+	VADDPD       Z14, Z4, Z10
+	VADDPD       Z15, Z5, Z11
+	VADDPD       Z12, Z10, Z10
+	VADDPD       Z13, Z11, Z11
+	VMOVUPD      Z10, 1280(BX)
+	VMOVUPD      Z11, 1344(BX)
+	VMULPD       Z0, Z14, Z10
+	VADDPD       Z10, Z4, Z10
+	VMULPD       Z1, Z12, Z11
+	VSUBPD       Z11, Z10, Z10
+	VMULPD       Z1, Z14, Z11
+	VSUBPD       Z11, Z4, Z4
+	VMULPD       Z0, Z12, Z11
+	VADDPD       Z11, Z4, Z4
+	VMULPD       Z2, Z7, Z11
+	VMULPD       Z3, Z9, Z12
+	VADDPD       Z12, Z11, Z11
+	VMULPD       Z3, Z7, Z7
+	VMULPD       Z2, Z9, Z9
+	VSUBPD       Z9, Z7, Z7
+	VMULPD       Z0, Z15, Z9
+	VADDPD       Z9, Z5, Z9
+	VMULPD       Z1, Z13, Z12
+	VSUBPD       Z12, Z9, Z9
+	VMULPD       Z1, Z15, Z12
+	VSUBPD       Z12, Z5, Z5
+	VMULPD       Z0, Z13, Z12
+	VADDPD       Z12, Z5, Z5
+	VMULPD       Z2, Z6, Z12
+	VMULPD       Z3, Z8, Z13
+	VADDPD       Z13, Z12, Z12
+	VMULPD       Z3, Z6, Z6
+	VMULPD       Z2, Z8, Z8
+	VSUBPD       Z8, Z6, Z6
+	VADDPD       Z11, Z10, Z8
+	VADDPD       Z12, Z9, Z13
+	VBROADCASTSD 128(DX), Z14
+	VBROADCASTSD 136(DX), Z15
+	VMULPD       Z14, Z8, Z16
+	VMULPD       Z15, Z13, Z17
+	VSUBPD       Z17, Z16, Z16
+	VMULPD       Z15, Z8, Z8
+	VMULPD       Z14, Z13, Z13
+	VADDPD       Z13, Z8, Z8
+	VMOVUPD      Z16, 1408(BX)
+	VMOVUPD      Z8, 1472(BX)
+	VSUBPD       Z11, Z10, Z8
+	VSUBPD       Z12, Z9, Z9
+	VBROADCASTSD 176(DX), Z10
+	VBROADCASTSD 184(DX), Z11
+	VMULPD       Z10, Z8, Z12
+	VMULPD       Z11, Z9, Z13
+	VSUBPD       Z13, Z12, Z12
+	VMULPD       Z11, Z8, Z8
+	VMULPD       Z10, Z9, Z9
+	VADDPD       Z9, Z8, Z8
+	VMOVUPD      Z12, 1792(BX)
+	VMOVUPD      Z8, 1856(BX)
+	VADDPD       Z7, Z4, Z8
+	VADDPD       Z6, Z5, Z9
+	VBROADCASTSD 144(DX), Z10
+	VBROADCASTSD 152(DX), Z11
+	VMULPD       Z10, Z8, Z12
+	VMULPD       Z11, Z9, Z13
+	VSUBPD       Z13, Z12, Z12
+	VMULPD       Z11, Z8, Z8
+	VMULPD       Z10, Z9, Z9
+	VADDPD       Z9, Z8, Z8
+	VMOVUPD      Z12, 1536(BX)
+	VMOVUPD      Z8, 1600(BX)
+	VSUBPD       Z7, Z4, Z4
+	VSUBPD       Z6, Z5, Z5
+	VBROADCASTSD 160(DX), Z6
+	VBROADCASTSD 168(DX), Z7
+	VMULPD       Z6, Z4, Z8
+	VMULPD       Z7, Z5, Z9
+	VSUBPD       Z9, Z8, Z8
+	VMULPD       Z7, Z4, Z4
+	VMULPD       Z6, Z5, Z5
+	VADDPD       Z5, Z4, Z4
+	VMOVUPD      Z8, 1664(BX)
+	VMOVUPD      Z4, 1728(BX)
+	ADDQ         DI, R11
+	LEAQ         (R11)(R8*2), R12
+	VMOVUPD      (R11), Z4
+	VMOVUPD      64(R11), Z5
+	VMOVUPD      (R11)(R8*1), Z6
+	VMOVUPD      64(R11)(R8*1), Z7
+	VMOVUPD      (R11)(R8*2), Z8
+	VMOVUPD      64(R11)(R8*2), Z9
+	VMOVUPD      (R12)(R8*1), Z10
+	VMOVUPD      64(R12)(R8*1), Z11
+	VMOVUPD      (R12)(R8*2), Z12
+	VMOVUPD      64(R12)(R8*2), Z13
+	VADDPD       Z12, Z6, Z14
+	VADDPD       Z13, Z7, Z15
+	VSUBPD       Z13, Z7, Z7
+	VSUBPD       Z6, Z12, Z6
+	VADDPD       Z10, Z8, Z12
+	VADDPD       Z11, Z9, Z13
+	VSUBPD       Z11, Z9, Z9
+	VSUBPD       Z8, Z10, Z8
+	VADDPD       Z14, Z4, Z10
+	VADDPD       Z15, Z5, Z11
+	VADDPD       Z12, Z10, Z10
+	VADDPD       Z13, Z11, Z11
+	VMOVUPD      Z10, 1920(BX)
+	VMOVUPD      Z11, 1984(BX)
+	VMULPD       Z0, Z14, Z10
+	VADDPD       Z10, Z4, Z10
+	VMULPD       Z1, Z12, Z11
+	VSUBPD       Z11, Z10, Z10
+	VMULPD       Z1, Z14, Z11
+	VSUBPD       Z11, Z4, Z4
+	VMULPD       Z0, Z12, Z11
+	VADDPD       Z11, Z4, Z4
+	VMULPD       Z2, Z7, Z11
+	VMULPD       Z3, Z9, Z12
+	VADDPD       Z12, Z11, Z11
+	VMULPD       Z3, Z7, Z7
+	VMULPD       Z2, Z9, Z9
+	VSUBPD       Z9, Z7, Z7
+	VMULPD       Z0, Z15, Z9
+	VADDPD       Z9, Z5, Z9
+	VMULPD       Z1, Z13, Z12
+	VSUBPD       Z12, Z9, Z9
+	VMULPD       Z1, Z15, Z12
+	VSUBPD       Z12, Z5, Z5
+	VMULPD       Z0, Z13, Z12
+	VADDPD       Z12, Z5, Z5
+	VMULPD       Z2, Z6, Z12
+	VMULPD       Z3, Z8, Z13
+	VADDPD       Z13, Z12, Z12
+	VMULPD       Z3, Z6, Z6
+	VMULPD       Z2, Z8, Z8
+	VSUBPD       Z8, Z6, Z6
+	VADDPD       Z11, Z10, Z8
+	VADDPD       Z12, Z9, Z13
+	VBROADCASTSD 192(DX), Z14
+	VBROADCASTSD 200(DX), Z15
+	VMULPD       Z14, Z8, Z16
+	VMULPD       Z15, Z13, Z17
+	VSUBPD       Z17, Z16, Z16
+	VMULPD       Z15, Z8, Z8
+	VMULPD       Z14, Z13, Z13
+	VADDPD       Z13, Z8, Z8
+	VMOVUPD      Z16, 2048(BX)
+	VMOVUPD      Z8, 2112(BX)
+	VSUBPD       Z11, Z10, Z8
+	VSUBPD       Z12, Z9, Z9
+	VBROADCASTSD 240(DX), Z10
+	VBROADCASTSD 248(DX), Z11
+	VMULPD       Z10, Z8, Z12
+	VMULPD       Z11, Z9, Z13
+	VSUBPD       Z13, Z12, Z12
+	VMULPD       Z11, Z8, Z8
+	VMULPD       Z10, Z9, Z9
+	VADDPD       Z9, Z8, Z8
+	VMOVUPD      Z12, 2432(BX)
+	VMOVUPD      Z8, 2496(BX)
+	VADDPD       Z7, Z4, Z8
+	VADDPD       Z6, Z5, Z9
+	VBROADCASTSD 208(DX), Z10
+	VBROADCASTSD 216(DX), Z11
+	VMULPD       Z10, Z8, Z12
+	VMULPD       Z11, Z9, Z13
+	VSUBPD       Z13, Z12, Z12
+	VMULPD       Z11, Z8, Z8
+	VMULPD       Z10, Z9, Z9
+	VADDPD       Z9, Z8, Z8
+	VMOVUPD      Z12, 2176(BX)
+	VMOVUPD      Z8, 2240(BX)
+	VSUBPD       Z7, Z4, Z4
+	VSUBPD       Z6, Z5, Z5
+	VBROADCASTSD 224(DX), Z6
+	VBROADCASTSD 232(DX), Z7
+	VMULPD       Z6, Z4, Z8
+	VMULPD       Z7, Z5, Z9
+	VSUBPD       Z9, Z8, Z8
+	VMULPD       Z7, Z4, Z4
+	VMULPD       Z6, Z5, Z5
+	VADDPD       Z5, Z4, Z4
+	VMOVUPD      Z8, 2304(BX)
+	VMOVUPD      Z4, 2368(BX)
+	ADDQ         DI, R11
+	LEAQ         (R11)(R8*2), R12
+	VMOVUPD      (R11), Z4
+	VMOVUPD      64(R11), Z5
+	VMOVUPD      (R11)(R8*1), Z6
+	VMOVUPD      64(R11)(R8*1), Z7
+	VMOVUPD      (R11)(R8*2), Z8
+	VMOVUPD      64(R11)(R8*2), Z9
+	VMOVUPD      (R12)(R8*1), Z10
+	VMOVUPD      64(R12)(R8*1), Z11
+	VMOVUPD      (R12)(R8*2), Z12
+	VMOVUPD      64(R12)(R8*2), Z13
+	VADDPD       Z12, Z6, Z14
+	VADDPD       Z13, Z7, Z15
+	VSUBPD       Z13, Z7, Z7
+	VSUBPD       Z6, Z12, Z6
+	VADDPD       Z10, Z8, Z12
+	VADDPD       Z11, Z9, Z13
+	VSUBPD       Z11, Z9, Z9
+	VSUBPD       Z8, Z10, Z8
+	VADDPD       Z14, Z4, Z10
+	VADDPD       Z15, Z5, Z11
+	VADDPD       Z12, Z10, Z10
+	VADDPD       Z13, Z11, Z11
+	VMOVUPD      Z10, 2560(BX)
+	VMOVUPD      Z11, 2624(BX)
+	VMULPD       Z0, Z14, Z10
+	VADDPD       Z10, Z4, Z10
+	VMULPD       Z1, Z12, Z11
+	VSUBPD       Z11, Z10, Z10
+	VMULPD       Z1, Z14, Z11
+	VSUBPD       Z11, Z4, Z4
+	VMULPD       Z0, Z12, Z11
+	VADDPD       Z11, Z4, Z4
+	VMULPD       Z2, Z7, Z11
+	VMULPD       Z3, Z9, Z12
+	VADDPD       Z12, Z11, Z11
+	VMULPD       Z3, Z7, Z7
+	VMULPD       Z2, Z9, Z9
+	VSUBPD       Z9, Z7, Z7
+	VMULPD       Z0, Z15, Z9
+	VADDPD       Z9, Z5, Z9
+	VMULPD       Z1, Z13, Z12
+	VSUBPD       Z12, Z9, Z9
+	VMULPD       Z1, Z15, Z12
+	VSUBPD       Z12, Z5, Z5
+	VMULPD       Z0, Z13, Z12
+	VADDPD       Z12, Z5, Z5
+	VMULPD       Z2, Z6, Z12
+	VMULPD       Z3, Z8, Z13
+	VADDPD       Z13, Z12, Z12
+	VMULPD       Z3, Z6, Z6
+	VMULPD       Z2, Z8, Z8
+	VSUBPD       Z8, Z6, Z6
+	VADDPD       Z11, Z10, Z8
+	VADDPD       Z12, Z9, Z13
+	VBROADCASTSD 256(DX), Z14
+	VBROADCASTSD 264(DX), Z15
+	VMULPD       Z14, Z8, Z16
+	VMULPD       Z15, Z13, Z17
+	VSUBPD       Z17, Z16, Z16
+	VMULPD       Z15, Z8, Z8
+	VMULPD       Z14, Z13, Z13
+	VADDPD       Z13, Z8, Z8
+	VMOVUPD      Z16, 2688(BX)
+	VMOVUPD      Z8, 2752(BX)
+	VSUBPD       Z11, Z10, Z8
+	VSUBPD       Z12, Z9, Z9
+	VBROADCASTSD 304(DX), Z10
+	VBROADCASTSD 312(DX), Z11
+	VMULPD       Z10, Z8, Z12
+	VMULPD       Z11, Z9, Z13
+	VSUBPD       Z13, Z12, Z12
+	VMULPD       Z11, Z8, Z8
+	VMULPD       Z10, Z9, Z9
+	VADDPD       Z9, Z8, Z8
+	VMOVUPD      Z12, 3072(BX)
+	VMOVUPD      Z8, 3136(BX)
+	VADDPD       Z7, Z4, Z8
+	VADDPD       Z6, Z5, Z9
+	VBROADCASTSD 272(DX), Z10
+	VBROADCASTSD 280(DX), Z11
+	VMULPD       Z10, Z8, Z12
+	VMULPD       Z11, Z9, Z13
+	VSUBPD       Z13, Z12, Z12
+	VMULPD       Z11, Z8, Z8
+	VMULPD       Z10, Z9, Z9
+	VADDPD       Z9, Z8, Z8
+	VMOVUPD      Z12, 2816(BX)
+	VMOVUPD      Z8, 2880(BX)
+	VSUBPD       Z7, Z4, Z4
+	VSUBPD       Z6, Z5, Z5
+	VBROADCASTSD 288(DX), Z6
+	VBROADCASTSD 296(DX), Z7
+	VMULPD       Z6, Z4, Z8
+	VMULPD       Z7, Z5, Z9
+	VSUBPD       Z9, Z8, Z8
+	VMULPD       Z7, Z4, Z4
+	VMULPD       Z6, Z5, Z5
+	VADDPD       Z5, Z4, Z4
+	VMOVUPD      Z8, 2944(BX)
+	VMOVUPD      Z4, 3008(BX)
+	MOVQ         AX, R11
+	LEAQ         (R11)(R9*2), R12
+	VMOVUPD      (BX), Z4
+	VMOVUPD      64(BX), Z5
+	VMOVUPD      640(BX), Z6
+	VMOVUPD      704(BX), Z7
+	VMOVUPD      1280(BX), Z8
+	VMOVUPD      1344(BX), Z9
+	VMOVUPD      1920(BX), Z10
+	VMOVUPD      1984(BX), Z11
+	VMOVUPD      2560(BX), Z12
+	VMOVUPD      2624(BX), Z13
+	VADDPD       Z12, Z6, Z14
+	VADDPD       Z13, Z7, Z15
+	VSUBPD       Z13, Z7, Z7
+	VSUBPD       Z6, Z12, Z6
+	VADDPD       Z10, Z8, Z12
+	VADDPD       Z11, Z9, Z13
+	VSUBPD       Z11, Z9, Z9
+	VSUBPD       Z8, Z10, Z8
+	VADDPD       Z14, Z4, Z10
+	VADDPD       Z15, Z5, Z11
+	VADDPD       Z12, Z10, Z10
+	VADDPD       Z13, Z11, Z11
+	VMOVUPD      Z10, (R11)
+	VMOVUPD      Z11, 64(R11)
+	VMULPD       Z0, Z14, Z10
+	VADDPD       Z10, Z4, Z10
+	VMULPD       Z1, Z12, Z11
+	VSUBPD       Z11, Z10, Z10
+	VMULPD       Z1, Z14, Z11
+	VSUBPD       Z11, Z4, Z4
+	VMULPD       Z0, Z12, Z11
+	VADDPD       Z11, Z4, Z4
+	VMULPD       Z2, Z7, Z11
+	VMULPD       Z3, Z9, Z12
+	VADDPD       Z12, Z11, Z11
+	VMULPD       Z3, Z7, Z7
+	VMULPD       Z2, Z9, Z9
+	VSUBPD       Z9, Z7, Z7
+	VMULPD       Z0, Z15, Z9
+	VADDPD       Z9, Z5, Z9
+	VMULPD       Z1, Z13, Z12
+	VSUBPD       Z12, Z9, Z9
+	VMULPD       Z1, Z15, Z12
+	VSUBPD       Z12, Z5, Z5
+	VMULPD       Z0, Z13, Z12
+	VADDPD       Z12, Z5, Z5
+	VMULPD       Z2, Z6, Z12
+	VMULPD       Z3, Z8, Z13
+	VADDPD       Z13, Z12, Z12
+	VMULPD       Z3, Z6, Z6
+	VMULPD       Z2, Z8, Z8
+	VSUBPD       Z8, Z6, Z6
+	VADDPD       Z11, Z10, Z8
+	VADDPD       Z12, Z9, Z13
+	VMOVUPD      Z8, (R11)(R9*1)
+	VMOVUPD      Z13, 64(R11)(R9*1)
+	VSUBPD       Z11, Z10, Z8
+	VSUBPD       Z12, Z9, Z9
+	VMOVUPD      Z8, (R12)(R9*2)
+	VMOVUPD      Z9, 64(R12)(R9*2)
+	VADDPD       Z7, Z4, Z8
+	VADDPD       Z6, Z5, Z9
+	VMOVUPD      Z8, (R11)(R9*2)
+	VMOVUPD      Z9, 64(R11)(R9*2)
+	VSUBPD       Z7, Z4, Z4
+	VSUBPD       Z6, Z5, Z5
+	VMOVUPD      Z4, (R12)(R9*1)
+	VMOVUPD      Z5, 64(R12)(R9*1)
+	ADDQ         SI, R11
+	LEAQ         (R11)(R9*2), R12
+	VMOVUPD      128(BX), Z4
+	VMOVUPD      192(BX), Z5
+	VMOVUPD      768(BX), Z6
+	VMOVUPD      832(BX), Z7
+	VMOVUPD      1408(BX), Z8
+	VMOVUPD      1472(BX), Z9
+	VMOVUPD      2048(BX), Z10
+	VMOVUPD      2112(BX), Z11
+	VMOVUPD      2688(BX), Z12
+	VMOVUPD      2752(BX), Z13
+	VADDPD       Z12, Z6, Z14
+	VADDPD       Z13, Z7, Z15
+	VSUBPD       Z13, Z7, Z7
+	VSUBPD       Z6, Z12, Z6
+	VADDPD       Z10, Z8, Z12
+	VADDPD       Z11, Z9, Z13
+	VSUBPD       Z11, Z9, Z9
+	VSUBPD       Z8, Z10, Z8
+	VADDPD       Z14, Z4, Z10
+	VADDPD       Z15, Z5, Z11
+	VADDPD       Z12, Z10, Z10
+	VADDPD       Z13, Z11, Z11
+	VMOVUPD      Z10, (R11)
+	VMOVUPD      Z11, 64(R11)
+	VMULPD       Z0, Z14, Z10
+	VADDPD       Z10, Z4, Z10
+	VMULPD       Z1, Z12, Z11
+	VSUBPD       Z11, Z10, Z10
+	VMULPD       Z1, Z14, Z11
+	VSUBPD       Z11, Z4, Z4
+	VMULPD       Z0, Z12, Z11
+	VADDPD       Z11, Z4, Z4
+	VMULPD       Z2, Z7, Z11
+	VMULPD       Z3, Z9, Z12
+	VADDPD       Z12, Z11, Z11
+	VMULPD       Z3, Z7, Z7
+	VMULPD       Z2, Z9, Z9
+	VSUBPD       Z9, Z7, Z7
+	VMULPD       Z0, Z15, Z9
+	VADDPD       Z9, Z5, Z9
+	VMULPD       Z1, Z13, Z12
+	VSUBPD       Z12, Z9, Z9
+	VMULPD       Z1, Z15, Z12
+	VSUBPD       Z12, Z5, Z5
+	VMULPD       Z0, Z13, Z12
+	VADDPD       Z12, Z5, Z5
+	VMULPD       Z2, Z6, Z12
+	VMULPD       Z3, Z8, Z13
+	VADDPD       Z13, Z12, Z12
+	VMULPD       Z3, Z6, Z6
+	VMULPD       Z2, Z8, Z8
+	VSUBPD       Z8, Z6, Z6
+	VADDPD       Z11, Z10, Z8
+	VADDPD       Z12, Z9, Z13
+	VMOVUPD      Z8, (R11)(R9*1)
+	VMOVUPD      Z13, 64(R11)(R9*1)
+	VSUBPD       Z11, Z10, Z8
+	VSUBPD       Z12, Z9, Z9
+	VMOVUPD      Z8, (R12)(R9*2)
+	VMOVUPD      Z9, 64(R12)(R9*2)
+	VADDPD       Z7, Z4, Z8
+	VADDPD       Z6, Z5, Z9
+	VMOVUPD      Z8, (R11)(R9*2)
+	VMOVUPD      Z9, 64(R11)(R9*2)
+	VSUBPD       Z7, Z4, Z4
+	VSUBPD       Z6, Z5, Z5
+	VMOVUPD      Z4, (R12)(R9*1)
+	VMOVUPD      Z5, 64(R12)(R9*1)
+	ADDQ         SI, R11
+	LEAQ         (R11)(R9*2), R12
+	VMOVUPD      256(BX), Z4
+	VMOVUPD      320(BX), Z5
+	VMOVUPD      896(BX), Z6
+	VMOVUPD      960(BX), Z7
+	VMOVUPD      1536(BX), Z8
+	VMOVUPD      1600(BX), Z9
+	VMOVUPD      2176(BX), Z10
+	VMOVUPD      2240(BX), Z11
+	VMOVUPD      2816(BX), Z12
+	VMOVUPD      2880(BX), Z13
+	VADDPD       Z12, Z6, Z14
+	VADDPD       Z13, Z7, Z15
+	VSUBPD       Z13, Z7, Z7
+	VSUBPD       Z6, Z12, Z6
+	VADDPD       Z10, Z8, Z12
+	VADDPD       Z11, Z9, Z13
+	VSUBPD       Z11, Z9, Z9
+	VSUBPD       Z8, Z10, Z8
+	VADDPD       Z14, Z4, Z10
+	VADDPD       Z15, Z5, Z11
+	VADDPD       Z12, Z10, Z10
+	VADDPD       Z13, Z11, Z11
+	VMOVUPD      Z10, (R11)
+	VMOVUPD      Z11, 64(R11)
+	VMULPD       Z0, Z14, Z10
+	VADDPD       Z10, Z4, Z10
+	VMULPD       Z1, Z12, Z11
+	VSUBPD       Z11, Z10, Z10
+	VMULPD       Z1, Z14, Z11
+	VSUBPD       Z11, Z4, Z4
+	VMULPD       Z0, Z12, Z11
+	VADDPD       Z11, Z4, Z4
+	VMULPD       Z2, Z7, Z11
+	VMULPD       Z3, Z9, Z12
+	VADDPD       Z12, Z11, Z11
+	VMULPD       Z3, Z7, Z7
+	VMULPD       Z2, Z9, Z9
+	VSUBPD       Z9, Z7, Z7
+	VMULPD       Z0, Z15, Z9
+	VADDPD       Z9, Z5, Z9
+	VMULPD       Z1, Z13, Z12
+	VSUBPD       Z12, Z9, Z9
+	VMULPD       Z1, Z15, Z12
+	VSUBPD       Z12, Z5, Z5
+	VMULPD       Z0, Z13, Z12
+	VADDPD       Z12, Z5, Z5
+	VMULPD       Z2, Z6, Z12
+	VMULPD       Z3, Z8, Z13
+	VADDPD       Z13, Z12, Z12
+	VMULPD       Z3, Z6, Z6
+	VMULPD       Z2, Z8, Z8
+	VSUBPD       Z8, Z6, Z6
+	VADDPD       Z11, Z10, Z8
+	VADDPD       Z12, Z9, Z13
+	VMOVUPD      Z8, (R11)(R9*1)
+	VMOVUPD      Z13, 64(R11)(R9*1)
+	VSUBPD       Z11, Z10, Z8
+	VSUBPD       Z12, Z9, Z9
+	VMOVUPD      Z8, (R12)(R9*2)
+	VMOVUPD      Z9, 64(R12)(R9*2)
+	VADDPD       Z7, Z4, Z8
+	VADDPD       Z6, Z5, Z9
+	VMOVUPD      Z8, (R11)(R9*2)
+	VMOVUPD      Z9, 64(R11)(R9*2)
+	VSUBPD       Z7, Z4, Z4
+	VSUBPD       Z6, Z5, Z5
+	VMOVUPD      Z4, (R12)(R9*1)
+	VMOVUPD      Z5, 64(R12)(R9*1)
+	ADDQ         SI, R11
+	LEAQ         (R11)(R9*2), R12
+	VMOVUPD      384(BX), Z4
+	VMOVUPD      448(BX), Z5
+	VMOVUPD      1024(BX), Z6
+	VMOVUPD      1088(BX), Z7
+	VMOVUPD      1664(BX), Z8
+	VMOVUPD      1728(BX), Z9
+	VMOVUPD      2304(BX), Z10
+	VMOVUPD      2368(BX), Z11
+	VMOVUPD      2944(BX), Z12
+	VMOVUPD      3008(BX), Z13
+	VADDPD       Z12, Z6, Z14
+	VADDPD       Z13, Z7, Z15
+	VSUBPD       Z13, Z7, Z7
+	VSUBPD       Z6, Z12, Z6
+	VADDPD       Z10, Z8, Z12
+	VADDPD       Z11, Z9, Z13
+	VSUBPD       Z11, Z9, Z9
+	VSUBPD       Z8, Z10, Z8
+	VADDPD       Z14, Z4, Z10
+	VADDPD       Z15, Z5, Z11
+	VADDPD       Z12, Z10, Z10
+	VADDPD       Z13, Z11, Z11
+	VMOVUPD      Z10, (R11)
+	VMOVUPD      Z11, 64(R11)
+	VMULPD       Z0, Z14, Z10
+	VADDPD       Z10, Z4, Z10
+	VMULPD       Z1, Z12, Z11
+	VSUBPD       Z11, Z10, Z10
+	VMULPD       Z1, Z14, Z11
+	VSUBPD       Z11, Z4, Z4
+	VMULPD       Z0, Z12, Z11
+	VADDPD       Z11, Z4, Z4
+	VMULPD       Z2, Z7, Z11
+	VMULPD       Z3, Z9, Z12
+	VADDPD       Z12, Z11, Z11
+	VMULPD       Z3, Z7, Z7
+	VMULPD       Z2, Z9, Z9
+	VSUBPD       Z9, Z7, Z7
+	VMULPD       Z0, Z15, Z9
+	VADDPD       Z9, Z5, Z9
+	VMULPD       Z1, Z13, Z12
+	VSUBPD       Z12, Z9, Z9
+	VMULPD       Z1, Z15, Z12
+	VSUBPD       Z12, Z5, Z5
+	VMULPD       Z0, Z13, Z12
+	VADDPD       Z12, Z5, Z5
+	VMULPD       Z2, Z6, Z12
+	VMULPD       Z3, Z8, Z13
+	VADDPD       Z13, Z12, Z12
+	VMULPD       Z3, Z6, Z6
+	VMULPD       Z2, Z8, Z8
+	VSUBPD       Z8, Z6, Z6
+	VADDPD       Z11, Z10, Z8
+	VADDPD       Z12, Z9, Z13
+	VMOVUPD      Z8, (R11)(R9*1)
+	VMOVUPD      Z13, 64(R11)(R9*1)
+	VSUBPD       Z11, Z10, Z8
+	VSUBPD       Z12, Z9, Z9
+	VMOVUPD      Z8, (R12)(R9*2)
+	VMOVUPD      Z9, 64(R12)(R9*2)
+	VADDPD       Z7, Z4, Z8
+	VADDPD       Z6, Z5, Z9
+	VMOVUPD      Z8, (R11)(R9*2)
+	VMOVUPD      Z9, 64(R11)(R9*2)
+	VSUBPD       Z7, Z4, Z4
+	VSUBPD       Z6, Z5, Z5
+	VMOVUPD      Z4, (R12)(R9*1)
+	VMOVUPD      Z5, 64(R12)(R9*1)
+	ADDQ         SI, R11
+	LEAQ         (R11)(R9*2), R12
+	VMOVUPD      512(BX), Z4
+	VMOVUPD      576(BX), Z5
+	VMOVUPD      1152(BX), Z6
+	VMOVUPD      1216(BX), Z7
+	VMOVUPD      1792(BX), Z8
+	VMOVUPD      1856(BX), Z9
+	VMOVUPD      2432(BX), Z10
+	VMOVUPD      2496(BX), Z11
+	VMOVUPD      3072(BX), Z12
+	VMOVUPD      3136(BX), Z13
+	VADDPD       Z12, Z6, Z14
+	VADDPD       Z13, Z7, Z15
+	VSUBPD       Z13, Z7, Z7
+	VSUBPD       Z6, Z12, Z6
+	VADDPD       Z10, Z8, Z12
+	VADDPD       Z11, Z9, Z13
+	VSUBPD       Z11, Z9, Z9
+	VSUBPD       Z8, Z10, Z8
+	VADDPD       Z14, Z4, Z10
+	VADDPD       Z15, Z5, Z11
+	VADDPD       Z12, Z10, Z10
+	VADDPD       Z13, Z11, Z11
+	VMOVUPD      Z10, (R11)
+	VMOVUPD      Z11, 64(R11)
+	VMULPD       Z0, Z14, Z10
+	VADDPD       Z10, Z4, Z10
+	VMULPD       Z1, Z12, Z11
+	VSUBPD       Z11, Z10, Z10
+	VMULPD       Z1, Z14, Z11
+	VSUBPD       Z11, Z4, Z4
+	VMULPD       Z0, Z12, Z11
+	VADDPD       Z11, Z4, Z4
+	VMULPD       Z2, Z7, Z11
+	VMULPD       Z3, Z9, Z12
+	VADDPD       Z12, Z11, Z11
+	VMULPD       Z3, Z7, Z7
+	VMULPD       Z2, Z9, Z9
+	VSUBPD       Z9, Z7, Z7
+	VMULPD       Z0, Z15, Z9
+	VADDPD       Z9, Z5, Z9
+	VMULPD       Z1, Z13, Z12
+	VSUBPD       Z12, Z9, Z9
+	VMULPD       Z1, Z15, Z12
+	VSUBPD       Z12, Z5, Z5
+	VMULPD       Z0, Z13, Z12
+	VADDPD       Z12, Z5, Z5
+	VMULPD       Z2, Z6, Z12
+	VMULPD       Z3, Z8, Z13
+	VADDPD       Z13, Z12, Z12
+	VMULPD       Z3, Z6, Z6
+	VMULPD       Z2, Z8, Z8
+	VSUBPD       Z8, Z6, Z6
+	VADDPD       Z11, Z10, Z8
+	VADDPD       Z12, Z9, Z13
+	VMOVUPD      Z8, (R11)(R9*1)
+	VMOVUPD      Z13, 64(R11)(R9*1)
+	VSUBPD       Z11, Z10, Z8
+	VSUBPD       Z12, Z9, Z9
+	VMOVUPD      Z8, (R12)(R9*2)
+	VMOVUPD      Z9, 64(R12)(R9*2)
+	VADDPD       Z7, Z4, Z8
+	VADDPD       Z6, Z5, Z9
+	VMOVUPD      Z8, (R11)(R9*2)
+	VMOVUPD      Z9, 64(R11)(R9*2)
+	VSUBPD       Z7, Z4, Z4
+	VSUBPD       Z6, Z5, Z5
+	VMOVUPD      Z4, (R12)(R9*1)
+	VMOVUPD      Z5, 64(R12)(R9*1)
+	ADDQ         $0x00000080, CX
+	ADDQ         $0x00000080, AX
+	SUBQ         $0x00000080, R10
+	JNZ          lastPair55AVX512_k
+	VZEROUPPER
+	RET
+
 // func twistAVX512(y *float64, x *float64, near *float64, far *float64, stride int, groups int)
 // Requires: AVX, AVX512F
 TEXT ·twistAVX512(SB), NOSPLIT, $0-48
@@ -2532,9 +18964,9 @@ twistAVX512_g:
 	VZEROUPPER
 	RET
 
-// func loadPair64AVX512(dst *float64, a *float64, b *float64, row *float64, lane *float64, meanA float64, meanB float64, stride int, rows int)
+// func loadPair64AVX512(dst *float64, a *float64, b *float64, row *float64, lane *float64, meanA float64, meanB float64, stride int, rows int, jump int, groups int)
 // Requires: AVX, AVX512F
-TEXT ·loadPair64AVX512(SB), NOSPLIT, $0-72
+TEXT ·loadPair64AVX512(SB), NOSPLIT, $0-88
 	MOVQ         dst+0(FP), AX
 	MOVQ         a+8(FP), CX
 	MOVQ         b+16(FP), DX
@@ -2544,10 +18976,20 @@ TEXT ·loadPair64AVX512(SB), NOSPLIT, $0-72
 	VBROADCASTSD meanB+48(FP), Z1
 	MOVQ         stride+56(FP), DI
 	MOVQ         rows+64(FP), R8
+	MOVQ         jump+72(FP), R9
+	MOVQ         groups+80(FP), R10
 	SHLQ         $0x03, DI
+	MOVQ         R9, R11
+	SUBQ         R8, R11
+	MOVQ         R11, R9
+	IMULQ        DI, R9
+	SHLQ         $0x04, R11
 	VBROADCASTSD c3fe0000000000000<>+0(SB), Z2
 	VMOVUPD      (SI), Z3
 	VMOVUPD      64(SI), Z4
+
+loadPair64AVX512_g:
+	MOVQ R8, SI
 
 loadPair64AVX512_r:
 	VBROADCASTSD (BX), Z5
@@ -2568,14 +19010,19 @@ loadPair64AVX512_r:
 	ADDQ         DI, CX
 	ADDQ         DI, DX
 	ADDQ         $0x10, BX
-	DECQ         R8
+	DECQ         SI
 	JNZ          loadPair64AVX512_r
+	ADDQ         R9, CX
+	ADDQ         R9, DX
+	ADDQ         R11, BX
+	DECQ         R10
+	JNZ          loadPair64AVX512_g
 	VZEROUPPER
 	RET
 
-// func loadPair32AVX512(dst *float64, a *float32, b *float32, row *float64, lane *float64, meanA float64, meanB float64, stride int, rows int)
+// func loadPair32AVX512(dst *float64, a *float32, b *float32, row *float64, lane *float64, meanA float64, meanB float64, stride int, rows int, jump int, groups int)
 // Requires: AVX, AVX512F
-TEXT ·loadPair32AVX512(SB), NOSPLIT, $0-72
+TEXT ·loadPair32AVX512(SB), NOSPLIT, $0-88
 	MOVQ         dst+0(FP), AX
 	MOVQ         a+8(FP), CX
 	MOVQ         b+16(FP), DX
@@ -2585,10 +19032,20 @@ TEXT ·loadPair32AVX512(SB), NOSPLIT, $0-72
 	VBROADCASTSD meanB+48(FP), Z1
 	MOVQ         stride+56(FP), DI
 	MOVQ         rows+64(FP), R8
+	MOVQ         jump+72(FP), R9
+	MOVQ         groups+80(FP), R10
 	SHLQ         $0x02, DI
+	MOVQ         R9, R11
+	SUBQ         R8, R11
+	MOVQ         R11, R9
+	IMULQ        DI, R9
+	SHLQ         $0x04, R11
 	VBROADCASTSD c3fe0000000000000<>+0(SB), Z2
 	VMOVUPD      (SI), Z3
 	VMOVUPD      64(SI), Z4
+
+loadPair32AVX512_g:
+	MOVQ R8, SI
 
 loadPair32AVX512_r:
 	VBROADCASTSD (BX), Z5
@@ -2609,21 +19066,33 @@ loadPair32AVX512_r:
 	ADDQ         DI, CX
 	ADDQ         DI, DX
 	ADDQ         $0x10, BX
-	DECQ         R8
+	DECQ         SI
 	JNZ          loadPair32AVX512_r
+	ADDQ         R9, CX
+	ADDQ         R9, DX
+	ADDQ         R11, BX
+	DECQ         R10
+	JNZ          loadPair32AVX512_g
 	VZEROUPPER
 	RET
 
-// func loadComplexAVX512(dst *float64, src *float64, stride int, rows int)
+// func loadComplexAVX512(dst *float64, src *float64, stride int, rows int, jump int, groups int)
 // Requires: AVX, AVX512F
-TEXT ·loadComplexAVX512(SB), NOSPLIT, $0-32
+TEXT ·loadComplexAVX512(SB), NOSPLIT, $0-48
 	MOVQ      dst+0(FP), AX
 	MOVQ      src+8(FP), CX
 	MOVQ      stride+16(FP), DX
 	MOVQ      rows+24(FP), BX
+	MOVQ      jump+32(FP), SI
+	MOVQ      groups+40(FP), DI
 	SHLQ      $0x04, DX
+	SUBQ      BX, SI
+	IMULQ     DX, SI
 	VMOVDQU64 even8<>+0(SB), Z0
 	VMOVDQU64 odd8<>+0(SB), Z1
+
+loadComplexAVX512_g:
+	MOVQ BX, R8
 
 loadComplexAVX512_r:
 	VMOVUPD   (CX), Z2
@@ -2636,8 +19105,11 @@ loadComplexAVX512_r:
 	VMOVUPD   Z5, 64(AX)
 	ADDQ      $0x00000080, AX
 	ADDQ      DX, CX
-	DECQ      BX
+	DECQ      R8
 	JNZ       loadComplexAVX512_r
+	ADDQ      SI, CX
+	DECQ      DI
+	JNZ       loadComplexAVX512_g
 	VZEROUPPER
 	RET
 

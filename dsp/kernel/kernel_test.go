@@ -52,6 +52,13 @@ func TestSetsAgree(t *testing.T) {
 					}
 				}
 			}
+			for a := 2; a <= 5; a++ {
+				for b := 2; b <= 5; b++ {
+					if set.Pair[a][b] != nil {
+						checkStagePair(t, set, a, b)
+					}
+				}
+			}
 			for groups := 1; groups <= 3; groups++ {
 				const stride = 9 * Vec
 				x, near, far := numbers(groups*8*Vec, 1), numbers(groups*8*Vec, 2), numbers(groups*16, 3)
@@ -69,15 +76,15 @@ func TestSetsAgree(t *testing.T) {
 					a32[i], b32[i] = float32(a[i]), float32(b[i])
 				}
 				got, want := make([]float64, rows*Vec+1), make([]float64, rows*Vec+1)
-				set.LoadPair(got, a, b, turn, lane, 0.25, -3, stride, rows)
-				Portable.LoadPair(want, a, b, turn, lane, 0.25, -3, stride, rows)
+				set.LoadPair(got, a, b, turn, lane, 0.25, -3, stride, rows, rows, 1)
+				Portable.LoadPair(want, a, b, turn, lane, 0.25, -3, stride, rows, rows, 1)
 				same(t, "load of a pair", got, want)
-				set.LoadPair32(got, a32, b32, turn, lane, 0.25, -3, stride, rows)
-				Portable.LoadPair32(want, a32, b32, turn, lane, 0.25, -3, stride, rows)
+				set.LoadPair32(got, a32, b32, turn, lane, 0.25, -3, stride, rows, rows, 1)
+				Portable.LoadPair32(want, a32, b32, turn, lane, 0.25, -3, stride, rows, rows, 1)
 				same(t, "load of a float32 pair", got, want)
 				src := numbers(2*n, 4)
-				set.LoadComplex(got, src, stride, rows)
-				Portable.LoadComplex(want, src, stride, rows)
+				set.LoadComplex(got, src, stride, rows, rows, 1)
+				Portable.LoadComplex(want, src, stride, rows, rows, 1)
 				same(t, "load of complex numbers", got, want)
 				gotC, wantC := make([]float64, 2*n+1), make([]float64, 2*n+1)
 				set.StoreComplex(gotC, want, stride, rows)
@@ -91,6 +98,25 @@ func TestSetsAgree(t *testing.T) {
 				Portable.SetPower(want2, want, stride, rows)
 				same(t, "power alone", got, want2)
 			}
+			// Three groups of two rows, the groups four rows apart.
+			const stride, rows, jump, groups = 9, 2, 4, 3
+			n := (jump*(groups-1)+rows-1)*stride + Lanes
+			a, b, turn, lane := numbers(n, 1), numbers(n, 2), numbers(2*(jump*(groups-1)+rows), 3), numbers(Vec, 6)
+			got, want := make([]float64, rows*groups*Vec+1), make([]float64, rows*groups*Vec+1)
+			set.LoadPair(got, a, b, turn, lane, 0.25, -3, stride, rows, jump, groups)
+			Portable.LoadPair(want, a, b, turn, lane, 0.25, -3, stride, rows, jump, groups)
+			same(t, "load of groups of a pair", got, want)
+			a32, b32 := make([]float32, n), make([]float32, n)
+			for i := range a {
+				a32[i], b32[i] = float32(a[i]), float32(b[i])
+			}
+			set.LoadPair32(got, a32, b32, turn, lane, 0.25, -3, stride, rows, jump, groups)
+			Portable.LoadPair32(want, a32, b32, turn, lane, 0.25, -3, stride, rows, jump, groups)
+			same(t, "load of groups of a float32 pair", got, want)
+			src := numbers(2*n, 4)
+			set.LoadComplex(got, src, stride, rows, jump, groups)
+			Portable.LoadComplex(want, src, stride, rows, jump, groups)
+			same(t, "load of groups of complex numbers", got, want)
 			for _, n := range []int{0, 1, 31, 32, 33, 64, 1000, 1024} {
 				x := numbers(n, 1)
 				x32 := make([]float32, n)
@@ -105,6 +131,44 @@ func TestSetsAgree(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// checkStagePair compares two stages at once with the portable set's two stages
+// one after the other, to the bit.
+func checkStagePair(t *testing.T, set *Set, a, b int) {
+	t.Helper()
+	for _, q := range []int{1, 2, 3, 7} {
+		for _, s := range []int{1, 2, 3, 8} {
+			n := a * b * q * s * Vec
+			x, tmp := numbers(n, uint64(n)), make([]float64, a*b*Vec)
+			first, second := numbers(2*(a-1)*b*q, 5), numbers(2*(b-1)*q, 6)
+			between, want := make([]float64, n), make([]float64, n+1)
+			Portable.Radix[a](between, x, first, b*q, s)
+			var tw []float64 // by group
+			for j := range q {
+				for i := range b {
+					tw = append(tw, first[2*(a-1)*(j+i*q):2*(a-1)*(j+i*q+1)]...)
+				}
+				if q > 1 {
+					tw = append(tw, second[2*(b-1)*j:2*(b-1)*(j+1)]...)
+				}
+			}
+			got := make([]float64, n+1)
+			what := fmt.Sprintf("radix %d and %d, q %d, s %d", a, b, q, s)
+			if q > 1 {
+				Portable.Radix[b](want, between, second, q, s*a)
+				set.Pair[a][b](got, x, tw, tmp, q, s)
+				same(t, what, got, want)
+				continue
+			}
+			Portable.Last[b](want, between, s*a)
+			set.LastPair[a][b](got, x, tw, tmp, s)
+			same(t, what, got, want)
+			copy(got, x)
+			set.LastPair[a][b](got, got, tw, tmp, s)
+			same(t, what+" in place", got, want)
+		}
 	}
 }
 
@@ -126,11 +190,17 @@ func TestSum(t *testing.T) {
 func TestMisusePanics(t *testing.T) {
 	for _, set := range Sets() {
 		for name, f := range map[string]func(){
-			"short x":     func() { set.Radix[4](make([]float64, 64), make([]float64, 63), make([]float64, 6), 1, 1) },
-			"short last":  func() { set.Last[5](make([]float64, 79), make([]float64, 80), 1) },
+			"short x":    func() { set.Radix[4](make([]float64, 64), make([]float64, 63), make([]float64, 6), 1, 1) },
+			"short last": func() { set.Last[5](make([]float64, 79), make([]float64, 80), 1) },
+			"short tmp": func() {
+				if set.Pair[4][4] == nil {
+					panic("no pairs")
+				}
+				set.LastPair[4][4](make([]float64, 256), make([]float64, 256), make([]float64, 24), make([]float64, 255), 1)
+			},
 			"short power": func() { set.AddPower(make([]float64, 17), make([]float64, 32), 10, 2) },
 			"short pair": func() {
-				set.LoadPair(make([]float64, 16), make([]float64, 8), make([]float64, 7), make([]float64, 2), make([]float64, 16), 0, 0, 1, 1)
+				set.LoadPair(make([]float64, 16), make([]float64, 8), make([]float64, 7), make([]float64, 2), make([]float64, 16), 0, 0, 1, 1, 1, 1)
 			},
 		} {
 			func() {

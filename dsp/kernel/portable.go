@@ -167,11 +167,12 @@ func twist(y, x, near, far []float64, stride, groups int) {
 	}
 }
 
-func loadPair[T float32 | float64](dst []float64, a, b []T, turn, lane []float64, meanA, meanB float64, stride, rows int) {
-	checkPair(len(dst), len(a), len(b), len(turn), len(lane), stride, rows)
+func loadPair[T float32 | float64](dst []float64, a, b []T, turn, lane []float64, meanA, meanB float64, stride, rows, jump, groups int) {
+	checkPair(len(dst), len(a), len(b), len(turn), len(lane), stride, rows, jump, groups)
 	cos, sin := row(lane, 0)
-	for r := range rows {
-		re, im := row(dst, r)
+	for i := range rows * groups {
+		re, im := row(dst, i)
+		r := i/rows*jump + i%rows
 		at := r * stride
 		a, b := a[at:at+Lanes], b[at:at+Lanes]
 		c, s := turn[2*r], turn[2*r+1]
@@ -182,10 +183,11 @@ func loadPair[T float32 | float64](dst []float64, a, b []T, turn, lane []float64
 	}
 }
 
-func loadComplex(dst, src []float64, stride, rows int) {
-	checkComplex(len(dst), len(src), stride, rows)
-	for r := range rows {
-		re, im := row(dst, r)
+func loadComplex(dst, src []float64, stride, rows, jump, groups int) {
+	checkLoad(len(dst), len(src), stride, rows, jump, groups)
+	for i := range rows * groups {
+		re, im := row(dst, i)
+		r := i/rows*jump + i%rows
 		from := src[2*r*stride : 2*r*stride+Vec]
 		for l := range Lanes {
 			re[l], im[l] = from[2*l], from[2*l+1]

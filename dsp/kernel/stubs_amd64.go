@@ -29,16 +29,70 @@ func radix5AVX2(y *float64, x *float64, tw *float64, q int, s int)
 func last5AVX2(y *float64, x *float64, s int)
 
 //go:noescape
+func pair44AVX2(y *float64, x *float64, tw *float64, tmp *float64, q int, s int)
+
+//go:noescape
+func lastPair44AVX2(y *float64, x *float64, tw *float64, tmp *float64, s int)
+
+//go:noescape
+func pair42AVX2(y *float64, x *float64, tw *float64, tmp *float64, q int, s int)
+
+//go:noescape
+func lastPair42AVX2(y *float64, x *float64, tw *float64, tmp *float64, s int)
+
+//go:noescape
+func pair43AVX2(y *float64, x *float64, tw *float64, tmp *float64, q int, s int)
+
+//go:noescape
+func lastPair43AVX2(y *float64, x *float64, tw *float64, tmp *float64, s int)
+
+//go:noescape
+func pair45AVX2(y *float64, x *float64, tw *float64, tmp *float64, q int, s int)
+
+//go:noescape
+func lastPair45AVX2(y *float64, x *float64, tw *float64, tmp *float64, s int)
+
+//go:noescape
+func pair23AVX2(y *float64, x *float64, tw *float64, tmp *float64, q int, s int)
+
+//go:noescape
+func lastPair23AVX2(y *float64, x *float64, tw *float64, tmp *float64, s int)
+
+//go:noescape
+func pair25AVX2(y *float64, x *float64, tw *float64, tmp *float64, q int, s int)
+
+//go:noescape
+func lastPair25AVX2(y *float64, x *float64, tw *float64, tmp *float64, s int)
+
+//go:noescape
+func pair33AVX2(y *float64, x *float64, tw *float64, tmp *float64, q int, s int)
+
+//go:noescape
+func lastPair33AVX2(y *float64, x *float64, tw *float64, tmp *float64, s int)
+
+//go:noescape
+func pair35AVX2(y *float64, x *float64, tw *float64, tmp *float64, q int, s int)
+
+//go:noescape
+func lastPair35AVX2(y *float64, x *float64, tw *float64, tmp *float64, s int)
+
+//go:noescape
+func pair55AVX2(y *float64, x *float64, tw *float64, tmp *float64, q int, s int)
+
+//go:noescape
+func lastPair55AVX2(y *float64, x *float64, tw *float64, tmp *float64, s int)
+
+//go:noescape
 func twistAVX2(y *float64, x *float64, near *float64, far *float64, stride int, groups int)
 
 //go:noescape
-func loadPair64AVX2(dst *float64, a *float64, b *float64, row *float64, lane *float64, meanA float64, meanB float64, stride int, rows int)
+func loadPair64AVX2(dst *float64, a *float64, b *float64, row *float64, lane *float64, meanA float64, meanB float64, stride int, rows int, jump int, groups int)
 
 //go:noescape
-func loadPair32AVX2(dst *float64, a *float32, b *float32, row *float64, lane *float64, meanA float64, meanB float64, stride int, rows int)
+func loadPair32AVX2(dst *float64, a *float32, b *float32, row *float64, lane *float64, meanA float64, meanB float64, stride int, rows int, jump int, groups int)
 
 //go:noescape
-func loadComplexAVX2(dst *float64, src *float64, stride int, rows int)
+func loadComplexAVX2(dst *float64, src *float64, stride int, rows int, jump int, groups int)
 
 //go:noescape
 func storeComplexAVX2(dst *float64, src *float64, stride int, rows int)
@@ -80,16 +134,70 @@ func radix5AVX512(y *float64, x *float64, tw *float64, q int, s int)
 func last5AVX512(y *float64, x *float64, s int)
 
 //go:noescape
+func pair44AVX512(y *float64, x *float64, tw *float64, tmp *float64, q int, s int)
+
+//go:noescape
+func lastPair44AVX512(y *float64, x *float64, tw *float64, tmp *float64, s int)
+
+//go:noescape
+func pair42AVX512(y *float64, x *float64, tw *float64, tmp *float64, q int, s int)
+
+//go:noescape
+func lastPair42AVX512(y *float64, x *float64, tw *float64, tmp *float64, s int)
+
+//go:noescape
+func pair43AVX512(y *float64, x *float64, tw *float64, tmp *float64, q int, s int)
+
+//go:noescape
+func lastPair43AVX512(y *float64, x *float64, tw *float64, tmp *float64, s int)
+
+//go:noescape
+func pair45AVX512(y *float64, x *float64, tw *float64, tmp *float64, q int, s int)
+
+//go:noescape
+func lastPair45AVX512(y *float64, x *float64, tw *float64, tmp *float64, s int)
+
+//go:noescape
+func pair23AVX512(y *float64, x *float64, tw *float64, tmp *float64, q int, s int)
+
+//go:noescape
+func lastPair23AVX512(y *float64, x *float64, tw *float64, tmp *float64, s int)
+
+//go:noescape
+func pair25AVX512(y *float64, x *float64, tw *float64, tmp *float64, q int, s int)
+
+//go:noescape
+func lastPair25AVX512(y *float64, x *float64, tw *float64, tmp *float64, s int)
+
+//go:noescape
+func pair33AVX512(y *float64, x *float64, tw *float64, tmp *float64, q int, s int)
+
+//go:noescape
+func lastPair33AVX512(y *float64, x *float64, tw *float64, tmp *float64, s int)
+
+//go:noescape
+func pair35AVX512(y *float64, x *float64, tw *float64, tmp *float64, q int, s int)
+
+//go:noescape
+func lastPair35AVX512(y *float64, x *float64, tw *float64, tmp *float64, s int)
+
+//go:noescape
+func pair55AVX512(y *float64, x *float64, tw *float64, tmp *float64, q int, s int)
+
+//go:noescape
+func lastPair55AVX512(y *float64, x *float64, tw *float64, tmp *float64, s int)
+
+//go:noescape
 func twistAVX512(y *float64, x *float64, near *float64, far *float64, stride int, groups int)
 
 //go:noescape
-func loadPair64AVX512(dst *float64, a *float64, b *float64, row *float64, lane *float64, meanA float64, meanB float64, stride int, rows int)
+func loadPair64AVX512(dst *float64, a *float64, b *float64, row *float64, lane *float64, meanA float64, meanB float64, stride int, rows int, jump int, groups int)
 
 //go:noescape
-func loadPair32AVX512(dst *float64, a *float32, b *float32, row *float64, lane *float64, meanA float64, meanB float64, stride int, rows int)
+func loadPair32AVX512(dst *float64, a *float32, b *float32, row *float64, lane *float64, meanA float64, meanB float64, stride int, rows int, jump int, groups int)
 
 //go:noescape
-func loadComplexAVX512(dst *float64, src *float64, stride int, rows int)
+func loadComplexAVX512(dst *float64, src *float64, stride int, rows int, jump int, groups int)
 
 //go:noescape
 func storeComplexAVX512(dst *float64, src *float64, stride int, rows int)

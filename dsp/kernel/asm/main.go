@@ -42,6 +42,10 @@ func main() {
 			s.radix(r, true)
 			s.radix(r, false)
 		}
+		for _, p := range pairs {
+			s.pair(p[0], p[1], false)
+			s.pair(p[0], p[1], true)
+		}
 		s.twist()
 		s.loadPair(8)
 		s.loadPair(4)
@@ -196,6 +200,118 @@ func (s isa) radix(r int, twiddles bool) {
 		IMUL3Q(U32(uint32(r-1)), stride, t)
 		ADDQ(t, y)
 		ADDQ(U32(uint32(16*(r-1))), tw)
+		DECQ(q)
+		JNZ(LabelRef(name + "_j"))
+	}
+	VZEROUPPER()
+	RET()
+}
+
+// pairs are the radices that follow each other in a plan: fours, a two, threes,
+// fives.
+var pairs = [][2]int{{4, 4}, {4, 2}, {4, 3}, {4, 5}, {2, 3}, {2, 5}, {3, 3}, {3, 5}, {5, 5}}
+
+// pair is two Stockham stages, of radix ra and rb, done together for each group
+// of ra·rb vectors: what the first writes and the second reads, ra·rb vectors
+// in tmp, never leaves the first-level cache. Twiddles of a group: ra−1 for each
+// of the rb butterflies of the first stage, rb−1 for those of the second, which
+// share them; none for the second where it is the last.
+func (s isa) pair(ra, rb int, last bool) {
+	name := fmt.Sprintf("pair%d%d%s", ra, rb, s.name)
+	args := "func(y, x, tw, tmp *float64, q, s int)"
+	if last {
+		name = fmt.Sprintf("lastPair%d%d%s", ra, rb, s.name)
+		args = "func(y, x, tw, tmp *float64, s int)"
+	}
+	TEXT(name, NOSPLIT, args)
+	Pragma("noescape")
+	y, x, tw, tmp := param("y"), param("x"), param("tw"), param("tmp")
+	stride := param("s")
+	SHLQ(Imm(7), stride)
+	step := GP64() // bytes between neighbouring inputs of a group
+	var q GPVirtual
+	if last {
+		MOVQ(stride, step)
+	} else {
+		q = param("q")
+		MOVQ(q, step)
+		IMULQ(stride, step)
+	}
+	stepA, strideB := GP64(), GP64() // between a butterfly's inputs, outputs
+	IMUL3Q(U32(uint32(rb)), step, stepA)
+	IMUL3Q(U32(uint32(ra)), stride, strideB)
+	var constsA, constsB []VecVirtual
+	if s.wide {
+		constsA = s.constants(ra)
+		if constsB = constsA; ra != rb {
+			constsB = s.constants(rb)
+		}
+	}
+	factor := func(i int) c {
+		v := c{s.vec(), s.vec()}
+		VBROADCASTSD(Mem{Base: tw, Disp: 16 * i}, v.re)
+		VBROADCASTSD(Mem{Base: tw, Disp: 16*i + 8}, v.im)
+		return v
+	}
+	Label(name + "_j")
+	k := GP64()
+	MOVQ(stride, k)
+	Label(name + "_k")
+	at := GP64()
+	MOVQ(x, at)
+	for i2 := range rb {
+		var in []c
+		for _, m := range fan(at, stepA, ra) {
+			in = append(in, s.load(m, 0))
+		}
+		s.butterfly(ra, in, constsA, func(i int, v c) {
+			if i > 0 {
+				v = s.cmul(v, factor(i2*(ra-1)+i-1))
+			}
+			s.store(Mem{Base: tmp, Disp: vec * (i2*ra + i)}, 0, v)
+		})
+		if i2 < rb-1 {
+			ADDQ(step, at)
+		}
+	}
+	to := GP64()
+	MOVQ(y, to)
+	for k1 := range ra {
+		ys := fan(to, strideB, rb)
+		var in []c
+		for i2 := range rb {
+			in = append(in, s.load(Mem{Base: tmp, Disp: vec * (i2*ra + k1)}, 0))
+		}
+		s.butterfly(rb, in, constsB, func(i int, v c) {
+			if i > 0 && !last {
+				v = s.cmul(v, factor(rb*(ra-1)+i-1))
+			}
+			s.store(ys[i], 0, v)
+		})
+		if k1 < ra-1 {
+			ADDQ(stride, to)
+		}
+	}
+	if s.wide {
+		ADDQ(U32(vec), x)
+		ADDQ(U32(vec), y)
+		SUBQ(U32(vec), k)
+	} else { // half a vector at a time
+		ADDQ(Imm(32), x)
+		ADDQ(Imm(32), y)
+		SUBQ(Imm(64), k)
+		TESTQ(U32(64), k)
+		JNZ(LabelRef(name + "_k"))
+		ADDQ(Imm(64), x)
+		ADDQ(Imm(64), y)
+		TESTQ(k, k)
+	}
+	JNZ(LabelRef(name + "_k"))
+	if !last {
+		t := GP64()
+		IMUL3Q(U32(uint32(ra*rb-1)), stride, t)
+		ADDQ(t, y)
+		ADDQ(U32(uint32(16*(ra*rb-1))), tw)
 		DECQ(q)
 		JNZ(LabelRef(name + "_j"))
 	}
@@ -390,21 +506,31 @@ func transpose8(a []VecVirtual) []VecVirtual {
 
 // loadPair fills rows vectors from two real sequences under a Hann window:
 // (a−meanA)·w as the real part and (b−meanB)·w as the imaginary one, stride
-// samples between rows; w = ½ − (row cosine·lane cosine − row sine·lane sine).
+// samples between rows, groups of them jump rows apart; w = ½ − (row cosine·lane cosine − row sine·lane sine).
 // size is that of a sample, 8 or 4 bytes.
 func (s isa) loadPair(size int) {
 	name := fmt.Sprintf("loadPair%d%s", 8*size, s.name)
-	TEXT(name, NOSPLIT, fmt.Sprintf("func(dst *float64, a, b *float%d, row, lane *float64, meanA, meanB float64, stride, rows int)", 8*size))
+	TEXT(name, NOSPLIT, fmt.Sprintf("func(dst *float64, a, b *float%d, row, lane *float64, meanA, meanB float64, stride, rows, jump, groups int)", 8*size))
 	Pragma("noescape")
 	dst, a, b, row, lane := param("dst"), param("a"), param("b"), param("row"), param("lane")
 	ma, mb := s.broadcastParam("meanA"), s.broadcastParam("meanB")
-	stride, rows := param("stride"), param("rows")
+	stride, rows, jump, groups := param("stride"), param("rows"), param("jump"), param("groups")
 	SHLQ(Imm(uint64(map[int]int{8: 3, 4: 2}[size])), stride)
+	// From a group's end to the next one's start.
+	back, turns := GP64(), GP64()
+	MOVQ(jump, turns)
+	SUBQ(rows, turns)
+	MOVQ(turns, back)
+	IMULQ(stride, back)
+	SHLQ(Imm(4), turns)
 	half := s.number(0.5)
 	var angle []c
 	for part := range s.parts {
 		angle = append(angle, s.load(Mem{Base: lane}, part))
 	}
+	Label(name + "_g")
+	left := GP64()
+	MOVQ(rows, left)
 	Label(name + "_r")
 	turn := c{s.vec(), s.vec()}
 	VBROADCASTSD(Mem{Base: row}, turn.re)
@@ -429,8 +555,13 @@ func (s isa) loadPair(size int) {
 	ADDQ(stride, a)
 	ADDQ(stride, b)
 	ADDQ(Imm(16), row)
-	DECQ(rows)
+	DECQ(left)
 	JNZ(LabelRef(name + "_r"))
+	ADDQ(back, a)
+	ADDQ(back, b)
+	ADDQ(turns, row)
+	DECQ(groups)
+	JNZ(LabelRef(name + "_g"))
 	VZEROUPPER()
 	RET()
 }
@@ -457,18 +588,27 @@ func (s isa) index(name string, v [8]uint64) VecVirtual {
 	return r
 }
 
-// loadComplex parts rows of eight complex numbers, stride numbers apart.
+// loadComplex parts rows of eight complex numbers, stride numbers
+// apart, groups of them jump rows apart.
 func (s isa) loadComplex() {
 	name := "loadComplex" + s.name
-	TEXT(name, NOSPLIT, "func(dst, src *float64, stride, rows int)")
+	TEXT(name, NOSPLIT, "func(dst, src *float64, stride, rows, jump, groups int)")
 	Pragma("noescape")
 	dst, src, stride, rows := param("dst"), param("src"), param("stride"), param("rows")
+	jump, groups := param("jump"), param("groups")
 	SHLQ(Imm(4), stride)
+	back := GP64() // from a group's end to the next one's start
+	MOVQ(jump, back)
+	SUBQ(rows, back)
+	IMULQ(stride, back)
 	var even, odd VecVirtual
 	if s.wide {
 		even = s.index("even8", [8]uint64{0, 2, 4, 6, 8, 10, 12, 14})
 		odd = s.index("odd8", [8]uint64{1, 3, 5, 7, 9, 11, 13, 15})
 	}
+	Label(name + "_g")
+	left := GP64()
+	MOVQ(rows, left)
 	Label(name + "_r")
 	for part := range s.parts {
 		lo, hi := s.vec(), s.vec()
@@ -490,8 +630,11 @@ func (s isa) loadComplex() {
 	}
 	ADDQ(U32(vec), dst)
 	ADDQ(stride, src)
-	DECQ(rows)
+	DECQ(left)
 	JNZ(LabelRef(name + "_r"))
+	ADDQ(back, src)
+	DECQ(groups)
+	JNZ(LabelRef(name + "_g"))
 	VZEROUPPER()
 	RET()
 }
