@@ -77,6 +77,15 @@ type Source32 interface {
 	Read32(channels []int, start int64, dst [][]float32) (n int, err error)
 }
 
+// ByChannel is a Source that may deliver one channel as fast as its share of
+// all, because channels lie one after the other where the samples are kept.
+// Channels are then read one at a time, and analysed before the cache forgets
+// them.
+type ByChannel interface {
+	Source
+	ByChannel() bool
+}
+
 // LevelDB returns the level of a mean square against a reference of the same
 // unit, 10 log10(p/ref²): dB re 20 µPa for Pa² and 20e-6, dBFS for full-scale²
 // and 1. It is −Inf at zero and NaN below.

@@ -60,9 +60,9 @@ type Half struct {
 }
 
 // Analyser analyses rotor runs. It reuses its buffers: make one per worker and
-// do not share it. Memory holds one block (all channels, two segments), their
-// sums, the mean spectra of both halves, and the part of the 16 segments' spectra that
-// holds the harmonics, as float32.
+// do not share it. Memory holds one block (two segments of all channels, or of
+// one where ByChannel), their sums, the mean spectra of both halves, and the
+// part of the 16 segments' spectra that holds the harmonics, as float32.
 type Analyser struct {
 	welch     *Welch
 	block     [][]float64
@@ -71,6 +71,7 @@ type Analyser struct {
 	low, high []float64   // ends of a pair's transform
 	single    []float64
 	power     []float64
+	narrow    []float32
 	mean      [2][][]float64   // half, channel: mean spectrum
 	segs      [2][][][]float32 // half, segment, channel: spectrum up to the last bin of interest
 }
@@ -178,7 +179,8 @@ func (s *RotorSettings) checkNyquist(shaft float64) error {
 // contiguous segments of ⌊L/Segments⌋ samples (tail dropped), Welch's mean
 // spectrum per channel, the shaft speed per half from all channels, the
 // harmonics' lines, and the flags about whether the halves agree (METHOD §1).
-// Samples are read once, in order, two segments at a time.
+// Samples are read once, in order, two segments at a time; of a source
+// ByChannel, a half of one channel after the other.
 //
 // Errors that are the data's fault are *Error; errors of the source and of ctx
 // are wrapped.
@@ -253,14 +255,18 @@ func (a *Analyser) read(ctx context.Context, src Source, s *RotorSettings, segLe
 	if a.welch == nil || a.welch.SegLen() != segLen {
 		a.welch = NewWelch(segLen)
 	}
-	if narrow, ok := src.(Source32); ok && narrow.Exact32() && a.welch.lanes != nil {
-		return readHalves(ctx, a, &a.block32, narrow.Read32, s)
+	together := len(s.Channels) // channels read at a time
+	if by, ok := src.(ByChannel); ok && by.ByChannel() {
+		together = 1
 	}
-	return readHalves(ctx, a, &a.block, src.Read, s)
+	if narrow, ok := src.(Source32); ok && narrow.Exact32() && a.welch.lanes != nil {
+		return readHalves(ctx, a, &a.block32, narrow.Read32, together, s)
+	}
+	return readHalves(ctx, a, &a.block, src.Read, together, s)
 }
 
 // readHalves reads both halves through read and fills a.mean and a.segs.
-func readHalves[T float](ctx context.Context, a *Analyser, block *[][]T, read func(channels []int, start int64, dst [][]T) (int, error), s *RotorSettings) error {
+func readHalves[T float](ctx context.Context, a *Analyser, block *[][]T, read func(channels []int, start int64, dst [][]T) (int, error), together int, s *RotorSettings) error {
 	n, bins, channels := a.welch.SegLen(), a.welch.Bins(), len(s.Channels)
 	keep := s.lastBin(s.RateHz/float64(n), bins) + 1
 	half := s.Samples / 2
@@ -276,31 +282,32 @@ func readHalves[T float](ctx context.Context, a *Analyser, block *[][]T, read fu
 				clear(m)
 			}
 		}
-		for g := 0; g < s.Segments; {
-			if err := ctx.Err(); err != nil {
-				return fmt.Errorf("analyse run: %w", err)
-			}
-			count := min(2, s.Segments-g)
-			start := s.Start + int64(h)*half + int64(g*n)
-			*block = resize(*block, channels, count*n)
-			got, err := read(s.Channels, start, *block)
-			if got < count*n {
-				if err == nil || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-					return &Error{
-						Place: fmt.Sprintf("sample %d", start+int64(got)),
-						Want:  fmt.Sprintf("%d samples from %d on", s.Samples, s.Start), Found: "the end of the data",
+		for c := 0; c < channels; c += together {
+			for g := 0; g < s.Segments; g += 2 {
+				if err := ctx.Err(); err != nil {
+					return fmt.Errorf("analyse run: %w", err)
+				}
+				count := min(2, s.Segments-g)
+				start := s.Start + int64(h)*half + int64(g*n)
+				*block = resize(*block, together, count*n)
+				got, err := read(s.Channels[c:c+together], start, *block)
+				if got < count*n {
+					if err == nil || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+						return &Error{
+							Place: fmt.Sprintf("sample %d", start+int64(got)),
+							Want:  fmt.Sprintf("%d samples from %d on", s.Samples, s.Start), Found: "the end of the data",
+						}
+					}
+					return fmt.Errorf("read samples %d … %d: %w", start, start+int64(count*n), err)
+				} else if err != nil && !errors.Is(err, io.EOF) {
+					return fmt.Errorf("read samples %d … %d: %w", start, start+int64(count*n), err)
+				}
+				for i, x := range *block {
+					if err := addSegments(a, x, h, g, c+i, s, start); err != nil {
+						return err
 					}
 				}
-				return fmt.Errorf("read samples %d … %d: %w", start, start+int64(count*n), err)
-			} else if err != nil && !errors.Is(err, io.EOF) {
-				return fmt.Errorf("read samples %d … %d: %w", start, start+int64(count*n), err)
 			}
-			for c, x := range *block {
-				if err := addSegments(a, x, h, g, c, s, start); err != nil {
-					return err
-				}
-			}
-			g += count
 		}
 		for c, m := range a.mean[h] {
 			if a.welch.lanes != nil {
@@ -605,10 +612,11 @@ func (a *Analyser) lines(run *RotorRun, s *RotorSettings, lf *lineFinder) (floor
 				}
 			}
 			if s.KeepSpectra {
-				half.Spectrum = make([]float32, len(p))
+				a.narrow = slices.Grow(a.narrow[:0], len(p))[:len(p)]
 				for k, v := range p {
-					half.Spectrum[k] = float32(v)
+					a.narrow[k] = float32(v)
 				}
+				half.Spectrum = slices.Clone(a.narrow) // not zeroed first
 			}
 		}
 	}

@@ -115,6 +115,9 @@ func (r *rawReader) Read32(channels []int, start int64, dst [][]float32) (int, e
 	return readRaw(r, channels, start, dst)
 }
 
+// ByChannel reports whether channels lie one after the other in the file.
+func (r *rawReader) ByChannel() bool { return r.planar }
+
 func readRaw[T floats](r *rawReader, channels []int, start int64, dst [][]T) (int, error) {
 	want := checkRead(len(r.info.Channels), channels, start, dst)
 	if want == 0 {
