@@ -50,6 +50,11 @@ func main() {
 		transform(*length, *repeat)
 		return
 	}
+	// As in the pipeline, plans and buffers are made once and used for file after file.
+	analysers := make([]*dsp.Analyser, max(*jobs, 1))
+	for i := range analysers {
+		analysers[i] = dsp.NewAnalyser()
+	}
 	for range *repeat {
 		before, start := user(), time.Now()
 		var bytes int64
@@ -62,9 +67,8 @@ func main() {
 			todo <- p
 		}
 		close(todo)
-		for range *jobs {
+		for _, a := range analysers {
 			wg.Go(func() {
-				a := dsp.NewAnalyser()
 				for p := range todo {
 					one(a, p, *what, *rate, *blades, *rpm)
 				}
