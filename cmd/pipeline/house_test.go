@@ -1,0 +1,175 @@
+package main
+
+import (
+	"go/ast"
+	"go/doc"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// packages lists the packages of the module: import path, name and folder.
+func packages(t *testing.T) (list []struct{ path, name, dir string }) {
+	t.Helper()
+	c := exec.Command("go", "list", "-f", "{{.ImportPath}}\t{{.Name}}\t{{.Dir}}", "./...")
+	c.Dir = repository
+	out, err := c.Output()
+	if err != nil {
+		t.Fatalf("go list: %v", err)
+	}
+	for _, l := range strings.Split(strings.TrimSpace(string(out)), "\n") {
+		f := strings.Split(l, "\t")
+		list = append(list, struct{ path, name, dir string }{f[0], f[1], f[2]})
+	}
+	if len(list) < 20 {
+		t.Fatalf("only %d packages", len(list))
+	}
+	return list
+}
+
+// Every package has a comment that says what it is for, and every one that can
+// be imported an example that is run (it has an Output).
+func TestEveryPackageHasAnExample(t *testing.T) {
+	for _, p := range packages(t) {
+		files, err := filepath.Glob(filepath.Join(p.dir, "*.go"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		comment, run := "", 0
+		set := token.NewFileSet()
+		for _, name := range files {
+			f, err := parser.ParseFile(set, name, nil, parser.ParseComments)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !strings.HasSuffix(name, "_test.go") {
+				comment += f.Doc.Text()
+				continue
+			}
+			for _, e := range doc.Examples([]*ast.File{f}...) {
+				if e.Output != "" {
+					run++
+				}
+			}
+		}
+		begins := "Package " + p.name + " "
+		if p.name == "main" {
+			begins = "Command " + path.Base(p.path) + " "
+		}
+		if !strings.HasPrefix(comment, begins) {
+			t.Errorf("%s: its comment begins %.40q, expected %q", p.path, comment, begins)
+		}
+		// slurmtest brings up a cluster: what it does cannot be shown in passing.
+		if run == 0 && p.name != "main" && p.name != "slurmtest" {
+			t.Errorf("%s has no example with an Output", p.path)
+		}
+	}
+}
+
+var (
+	ticked    = regexp.MustCompile("`([^`]+)`")
+	plainFile = regexp.MustCompile(`^[\w*-][\w*./-]*\.(?:json|h5|mat|npy|npz|wav|tdms|svg|csv|gz|txt|txtar|yml|css|mjs)$`)
+)
+
+// Every folder testdata has a README that says where its files come from: each
+// file is named in it, by name, pattern or folder, and what it names is there.
+// docs/witnesses.md links all of them.
+func TestTestdataSources(t *testing.T) {
+	overview := document(t, "docs/witnesses.md")
+	folders, files := 0, 0
+	err := filepath.WalkDir(repository, func(dir string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() && dir != repository && (strings.HasPrefix(d.Name(), ".") || slices.Contains([]string{"runs", "bin", "data", "node_modules"}, d.Name())) {
+			return fs.SkipDir
+		}
+		if !d.IsDir() || d.Name() != "testdata" {
+			return nil
+		}
+		folders++
+		rel, err := filepath.Rel(repository, dir)
+		if err != nil {
+			return err
+		}
+		if link := "../" + filepath.ToSlash(rel) + "/README.md"; !strings.Contains(overview, "("+link+")") {
+			t.Errorf("docs/witnesses.md does not link %s", link)
+		}
+		files += checkSources(t, dir)
+		return fs.SkipDir
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if folders < 15 || files < 200 {
+		t.Errorf("only %d folders with %d files were looked at", folders, files)
+	}
+}
+
+// checkSources looks at one folder testdata and returns the number of its files.
+func checkSources(t *testing.T, dir string) (n int) {
+	b, err := os.ReadFile(filepath.Join(dir, "README.md"))
+	if err != nil {
+		t.Errorf("%v: say in it where every file comes from", err)
+		return 0
+	}
+	var tokens []string
+	for _, m := range ticked.FindAllStringSubmatch(string(b), -1) {
+		tokens = append(tokens, strings.ReplaceAll(m[1], "…", "*"))
+	}
+	named := map[string]bool{}
+	err = filepath.WalkDir(dir, func(p string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		rel, err := filepath.Rel(dir, p)
+		if err != nil {
+			return err
+		}
+		rel = filepath.ToSlash(rel)
+		if d.IsDir() {
+			if d.Name() == "node_modules" {
+				return fs.SkipDir
+			}
+			if _, err := os.Stat(filepath.Join(p, "README.md")); rel != "." && err == nil {
+				return fs.SkipDir // it has a README of its own
+			}
+			return nil
+		}
+		if rel == "README.md" {
+			return nil
+		}
+		n++
+		found := false
+		for _, k := range tokens {
+			whole, _ := path.Match(k, rel)
+			base, _ := path.Match(k, path.Base(rel))
+			below := strings.HasSuffix(k, "/") && strings.HasPrefix(rel, k)
+			// The stem of files that differ in what follows it: `groups_*`.
+			if whole || base || below {
+				found, named[k] = true, true
+			}
+		}
+		if !found {
+			t.Errorf("%s/README.md does not say where %s comes from", dir, rel)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, k := range tokens {
+		if plainFile.MatchString(k) && !named[k] {
+			t.Errorf("%s/README.md names %s, which is not there", dir, k)
+		}
+	}
+	return n
+}
