@@ -32,7 +32,7 @@ var trainedSplit = sync.OnceValues(func() (string, error) {
 	b.WriteString("run,a,b,lift_1,drag_1,lift_2,drag_2\n")
 	for i, noise := 0, 0.37; i < 60; i++ {
 		x, z := float64(i%12)/4, float64(i/12)
-		b.WriteString(fmt.Sprintf("r%d,%g,%g", i, x, z))
+		fmt.Fprintf(&b, "r%d,%g,%g", i, x, z)
 		for range 2 {
 			for _, y := range []float64{math.Sin(x) + z, 100 + 20*x*z} {
 				noise = math.Mod(noise*7.13+0.11, 1)

@@ -114,8 +114,8 @@ func TestReferenceTables(t *testing.T) {
 					t.Errorf("%s: %s is %.4g, bars.json has %g … %g", row.what, what, v, lo, hi)
 				}
 			}
-			switch {
-			case row.experiment == "aero-0":
+			switch row.experiment {
+			case "aero-0":
 				in("mean R² train", *s.Train.R2.Mean, .970, .985)
 				in("mean R² test", *s.Test.R2.Mean, .88, .95)
 				in("mean E|cov| test/train", ratio[key], 2, math.Inf(1))

@@ -367,17 +367,16 @@ func (p *page) table(t table) {
 	}
 	p.say("<th scope=\"col\""+rows+">\x00</th>", t.corner)
 	for _, g := range t.groups {
-		switch {
-		case g.head == "":
-			for _, c := range g.columns {
-				class := ""
-				if c.text {
-					class = ` class="text"`
-				}
-				p.say("<th scope=\"col\""+class+rows+">\x00</th>", c.head)
-			}
-		default:
+		if g.head != "" {
 			p.say("<th scope=\"colgroup\" class=\"group\" colspan=\""+strconv.Itoa(len(g.columns))+"\">\x00</th>", g.head)
+			continue
+		}
+		for _, c := range g.columns {
+			class := ""
+			if c.text {
+				class = ` class="text"`
+			}
+			p.say("<th scope=\"col\""+class+rows+">\x00</th>", c.head)
 		}
 	}
 	p.say("</tr>\n")

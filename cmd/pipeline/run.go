@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"runtime"
+	"strconv"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -273,11 +274,12 @@ func explainPlan(p *pipeline.Project, s engine.Selection, w io.Writer) error {
 
 // width is the terminal's width where COLUMNS says it; 100 otherwise.
 func width(w io.Writer) int {
-	n := 0
 	if f, ok := w.(*os.File); ok && isTerminal(f) {
-		fmt.Sscan(os.Getenv("COLUMNS"), &n)
+		if n, err := strconv.Atoi(os.Getenv("COLUMNS")); err == nil {
+			return n
+		}
 	}
-	return n
+	return 0
 }
 
 // colour reports whether w is a terminal that wants colours.

@@ -1,6 +1,7 @@
 package hdf5
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"math/bits"
@@ -155,7 +156,8 @@ func (w *walker) dataset(d *Dataset, ms []message) error {
 	var s space
 	var layout, fill, fillOld []byte
 	refuse := func(err error) error {
-		if e, ok := err.(*Error); ok && e.Unsupported {
+		var e *Error
+		if errors.As(err, &e) && e.Unsupported {
 			if st.why == nil {
 				st.why = err
 			}
@@ -235,14 +237,11 @@ func (w *walker) dataset(d *Dataset, ms []message) error {
 func (p *parser) fillValue(b []byte) ([]byte, error) {
 	c := p.cursor(b)
 	version := c.u8()
-	defined := true
+	var defined bool
 	switch version {
 	case 1, 2:
 		c.skip(2)
-		defined = c.u8() != 0
-		if version == 1 {
-			defined = true // the size follows in any case
-		}
+		defined = c.u8() != 0 || version == 1 // in version 1 the size follows in any case
 	case 3:
 		defined = c.u8()&(1<<5) != 0
 	default:

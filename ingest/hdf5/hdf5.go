@@ -69,6 +69,7 @@ func (e *Error) Unwrap() error { return e.Err }
 
 // about names the object an error concerns, unless it is named already.
 func about(err error, object string) error {
+	//nolint:errorlint // a copy of a wrapped one would lose what wraps it
 	if e, ok := err.(*Error); ok && e.Object == "" {
 		c := *e
 		c.Object = object

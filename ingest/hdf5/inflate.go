@@ -190,8 +190,7 @@ func (f *inflater) inflate(out, in []byte) (int, error) {
 		lit, dist := &f.lit, &f.dist
 		switch kind {
 		case 0:
-			buf >>= n & 7
-			n -= n & 7
+			n -= n & 7 // the bits up to the next byte are dropped, whole bytes given back
 			pos -= n / 8
 			buf, n = 0, 0
 			if len(in)-pos < 4 {

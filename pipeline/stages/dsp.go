@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
-	"io"
 	"math"
 	"slices"
 	"strconv"
@@ -164,7 +163,7 @@ func (b *builder) assemble(src *source, cfg []engine.KV, parts []engine.Dep) {
 			path := j.Input(p.Task, p.Output)
 			if p.Output == "spectra.arrow" {
 				pictures = append(pictures, path)
-				io.WriteString(contents, j.InputDigest(p.Task, p.Output)+"\n")
+				fmt.Fprintln(contents, j.InputDigest(p.Task, p.Output))
 				continue
 			}
 			if p.Output == notesJSON {
