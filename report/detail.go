@@ -85,6 +85,7 @@ func cutBoth(s, prefix, suffix string) (string, bool) {
 // AllRows and AllConditions say how many there are.
 type Detail struct {
 	Experiment Experiment
+	Variant    string     // what tells it from experiments of its kind: "γ = 1.5, couples"; or ""
 	Inputs     []Quantity // what the network sees
 	Outcomes   []Quantity // what it predicts
 	Runs       []string
@@ -160,6 +161,10 @@ type Profile struct {
 	Grid         []float64
 	Mu, Var, Cov [][]float64 // per seed: grid × outcomes
 	Trained      [][2]float64
+
+	// The law that simulated data were made with: grid × outcomes; nil where it
+	// is not known.
+	TrueMean, TrueSigma []float64
 }
 
 // Map is the epistemic variance over two inputs, mean over seeds.

@@ -28,24 +28,37 @@ type plot struct {
 	page        bool // also on the page; the others are files only
 }
 
-// Points drawn of one series, beyond which an even selection stands for all:
-// in files, on the page.
-const (
-	filePoints = 1500
-	pagePoints = 110
-)
+// amount is how much of the data is drawn.
+type amount struct {
+	points  int // of one series, beyond which an even selection stands for all
+	every   int // of the points of a curve, one in so many
+	numbers int // of the models' answers held in the page for exploring
+}
+
+// In files all is drawn that can be told apart.
+var inFiles = amount{points: 1500, every: 1}
+
+// On the page as much as keeps it below pageBytes: the first that does.
+var onPage = []amount{{110, 1, 270_000}, {80, 2, 180_000}, {50, 3, 90_000}, {30, 4, 40_000}}
+
+// pageBytes is what a page should not exceed.
+const pageBytes = 3_000_000
 
 // Figures returns the experiment's figures as files, in the order of the page.
 func Figures(d *Detail) []FigureFile {
+	return filesOf(plots(d, inFiles))
+}
+
+func filesOf(list []plot) []FigureFile {
 	var out []FigureFile
-	for _, p := range plots(d, filePoints) {
+	for _, p := range list {
 		out = append(out, FigureFile{File: p.file, SVG: figure.Draw(p.fig, figure.Options{}), CSV: p.fig.CSV()})
 	}
 	return out
 }
 
-func plots(d *Detail, limit int) []plot {
-	m := &maker{d: d, limit: limit}
+func plots(d *Detail, of amount) []plot {
+	m := &maker{d: d, limit: of.points, every: of.every}
 	for i := range d.Splits {
 		m.split(&d.Splits[i])
 	}
@@ -59,6 +72,7 @@ func plots(d *Detail, limit int) []plot {
 type maker struct {
 	d     *Detail
 	limit int
+	every int
 	out   []plot
 	used  map[string]bool
 }
@@ -101,7 +115,7 @@ func fileName(s string) string {
 		} else if b.Len() > 0 && !strings.HasSuffix(b.String(), "-") {
 			b.WriteByte('-')
 		}
-		if b.Len() >= 80 {
+		if b.Len() >= 100 {
 			break
 		}
 	}
@@ -161,6 +175,15 @@ func epistemic(c float64) float64 {
 	return math.Sqrt(c)
 }
 
+// aleatoric is what remains of the total deviation: √(σ² − C); where C ≤ 0 all
+// of it, where C > σ² NaN.
+func aleatoric(v, c float64) float64 {
+	if c > v {
+		return math.NaN()
+	}
+	return math.Sqrt(v - math.Max(0, c))
+}
+
 // thin picks at most n of a list of indices, evenly.
 func thin(list []int, n int) []int {
 	if len(list) <= n || n < 1 {
@@ -177,11 +200,8 @@ func (m *maker) split(s *SplitDetail) {
 	if len(s.Seeds) == 0 {
 		return
 	}
-	angle := slices.IndexFunc(m.d.Inputs, func(q Quantity) bool { return q.Name == "theta_deg" || q.Name == "phi_deg" })
-	if angle >= 0 {
-		for k := range m.d.Outcomes {
-			m.directivity(s, angle, k)
-		}
+	if angle := m.d.angle(); angle >= 0 {
+		m.directivities(s, angle)
 	}
 	if len(s.Profiles) > 0 {
 		m.profiles(s)
@@ -211,28 +231,121 @@ func (m *maker) facetInput(angle int) int {
 	return best
 }
 
-func (m *maker) directivity(s *SplitDetail, angle, outcome int) {
+// angle is the index of the input that is an angle of radiation, −1 without one.
+func (d *Detail) angle() int {
+	return slices.IndexFunc(d.Inputs, func(q Quantity) bool { return q.Name == "theta_deg" || q.Name == "phi_deg" })
+}
+
+// directivityPlaces bounds the places at which directivities are drawn as files;
+// beyond, an even selection of them is.
+const directivityPlaces = 60
+
+// directivities draws one figure per outcome and place (a speed; all inputs but
+// the angle and the one that has a panel per value): the first outcome at the
+// middle place for the page, all of them as files.
+func (m *maker) directivities(s *SplitDetail, angle int) {
 	d := m.d
-	facet := m.facetInput(angle)
-	at := make([]float64, d.in())
-	var fixed []int
-	for k := range at {
+	r := &radiation{
+		s: s, angle: angle, facet: m.facetInput(angle),
+		mu: s.overSeeds(func(e SeedDetail) []float64 { return e.Mu }),
+		va: s.overSeeds(func(e SeedDetail) []float64 { return e.Var }),
+		co: s.overSeeds(func(e SeedDetail) []float64 { return e.Cov }),
+	}
+	r.fixed = others(d.in(), angle, r.facet)
+	r.rows = make([][]int, d.conditions())
+	for i, c := range d.Cond {
+		r.rows[c] = append(r.rows[c], i)
+	}
+	// The places that were measured at two angles or more, in order of the
+	// inputs; equal ones once.
+	type place struct {
+		at []float64
+		cs []int
+	}
+	var places []*place
+	find := map[string]*place{}
+	var key []byte
+	for c := range d.conditions() {
+		key = key[:0]
+		for _, k := range r.fixed {
+			key = strconv.AppendFloat(append(key, ','), d.x(c, k), 'g', -1, 64)
+		}
+		p := find[string(key)]
+		if p == nil {
+			p = &place{at: d.X[c*d.in() : (c+1)*d.in()]}
+			find[string(key)] = p
+			places = append(places, p)
+		}
+		p.cs = append(p.cs, c)
+	}
+	slices.SortFunc(places, func(a, b *place) int {
+		for _, k := range r.fixed {
+			if o := cmp.Compare(a.at[k], b.at[k]); o != 0 {
+				return o
+			}
+		}
+		return 0
+	})
+	places = slices.DeleteFunc(places, func(p *place) bool {
+		return !slices.ContainsFunc(p.cs, func(c int) bool { return d.x(c, angle) != d.x(p.cs[0], angle) })
+	})
+	if len(places) == 0 {
+		return
+	}
+	// On the page: the place in the middle of every input, or the nearest that
+	// was measured.
+	mid := make([]float64, d.in())
+	for _, k := range r.fixed {
 		v := d.values(k)
-		at[k] = v[len(v)/2]
-		if k != angle && k != facet {
-			fixed = append(fixed, k)
+		mid[k] = v[len(v)/2]
+	}
+	far := func(p *place) float64 {
+		sum := 0.0
+		for _, k := range r.fixed {
+			sum += math.Abs(p.at[k]-mid[k]) / (1 + math.Abs(mid[k]))
+		}
+		return sum
+	}
+	shown := slices.MinFunc(places, func(a, b *place) int { return cmp.Compare(far(a), far(b)) })
+	drawn := places
+	if len(places) > directivityPlaces {
+		drawn = nil
+		for i := range directivityPlaces {
+			drawn = append(drawn, places[i*len(places)/directivityPlaces])
+		}
+		if !slices.Contains(drawn, shown) {
+			drawn = append(drawn, shown)
 		}
 	}
+	for k := range d.Outcomes {
+		for _, p := range drawn {
+			r.at, r.cs, r.onPage = p.at, p.cs, k == 0 && p == shown // the explorer shows the others
+			r.all, r.drawn = len(places), len(drawn)
+			m.directivity(r, k)
+		}
+	}
+}
+
+// radiation is what the directivities of a split share, and one place of them.
+type radiation struct {
+	s            *SplitDetail
+	angle, facet int
+	fixed        []int // the other inputs
+	mu, va, co   []float64
+	rows         [][]int // per condition
+
+	at         []float64 // the fixed inputs
+	cs         []int     // the conditions there
+	onPage     bool
+	all, drawn int // places
+}
+
+func (m *maker) directivity(r *radiation, outcome int) {
+	d, s, angle, facet := m.d, r.s, r.angle, r.facet
+	mu, va, co, rows := r.mu, r.va, r.co, r.rows
 	facets := []float64{0}
 	if facet >= 0 {
 		facets = d.values(facet)
-	}
-	mu := s.overSeeds(func(e SeedDetail) []float64 { return e.Mu })
-	va := s.overSeeds(func(e SeedDetail) []float64 { return e.Var })
-	co := s.overSeeds(func(e SeedDetail) []float64 { return e.Cov })
-	rows := make([][]int, d.conditions())
-	for i, c := range d.Cond {
-		rows[c] = append(rows[c], i)
 	}
 	av := d.values(angle)
 	dual := av[0] >= -90 && av[len(av)-1] <= 90
@@ -244,12 +357,8 @@ func (m *maker) directivity(s *SplitDetail, angle, outcome int) {
 	none := 0
 	for _, v := range facets {
 		var cs []int
-		for c := range d.conditions() {
-			ok := facet < 0 || d.x(c, facet) == v
-			for _, k := range fixed {
-				ok = ok && d.x(c, k) == at[k]
-			}
-			if ok {
+		for _, c := range r.cs {
+			if facet < 0 || d.x(c, facet) == v {
 				cs = append(cs, c)
 			}
 		}
@@ -328,9 +437,10 @@ func (m *maker) directivity(s *SplitDetail, angle, outcome int) {
 	for i := range f.Panels {
 		f.Panels[i].Y.Min, f.Panels[i].Y.Max, f.Panels[i].Y.Ticks = a, b, ticks
 	}
-	where := ""
-	if len(fixed) > 0 {
-		where = " at " + place(d.Inputs, at, fixed)
+	where, file := "", "directivity-"+d.Outcomes[outcome].Name
+	for _, k := range r.fixed {
+		where = " at " + place(d.Inputs, r.at, r.fixed)
+		file += "-" + d.Inputs[k].Name + "-" + strings.Replace(strconv.FormatFloat(r.at[k], 'g', -1, 64), "-", "minus", 1)
 	}
 	caption := fmt.Sprintf("%s over angle%s. Both values of every measured pair are rings. ", d.Outcomes[outcome].Word(), where)
 	if dual {
@@ -342,7 +452,14 @@ func (m *maker) directivity(s *SplitDetail, angle, outcome int) {
 	if none > 0 {
 		caption += fmt.Sprintf(" At %d of the conditions shown C ≤ 0: the model gives no epistemic band there.", none)
 	}
-	m.add(plot{file: "directivity-" + d.Outcomes[outcome].Name, split: s.Name, heading: "Directivity, " + d.Outcomes[outcome].Word(), caption: caption, fig: f, page: outcome == 0})
+	if r.onPage && (r.all > 1 || d.dim() > 1) {
+		caption += fmt.Sprintf(" One of %d such figures of this split, which lie as files: every outcome at each of %d places", r.drawn*d.dim(), r.drawn)
+		if r.drawn < r.all {
+			caption += fmt.Sprintf(" (an even selection of %d)", r.all)
+		}
+		caption += "; the explorer above shows any of them."
+	}
+	m.add(plot{file: file, split: s.Name, heading: "Directivity, " + d.Outcomes[outcome].Word() + where, caption: caption, fig: f, page: r.onPage})
 }
 
 func seedsText(s *SplitDetail) string {
@@ -383,6 +500,62 @@ func others(n int, but ...int) []int {
 	return out
 }
 
+// thin is the profile at one in so many points of its grid.
+func (p *Profile) thin(every, dim int) *Profile {
+	if every <= 1 {
+		return p
+	}
+	pick := func(v []float64, width int) []float64 {
+		if v == nil {
+			return nil
+		}
+		var out []float64
+		n := len(p.Grid)
+		for i := 0; i < n; i += every {
+			out = append(out, v[i*width:(i+1)*width]...)
+		}
+		if (n-1)%every != 0 { // the end stays where it is
+			out = append(out, v[(n-1)*width:]...)
+		}
+		return out
+	}
+	q := *p
+	q.Grid, q.TrueMean, q.TrueSigma = pick(p.Grid, 1), pick(p.TrueMean, dim), pick(p.TrueSigma, dim)
+	q.Mu, q.Var, q.Cov = nil, nil, nil
+	for k := range p.Mu {
+		q.Mu, q.Var, q.Cov = append(q.Mu, pick(p.Mu[k], dim)), append(q.Var, pick(p.Var[k], dim)), append(q.Cov, pick(p.Cov[k], dim))
+	}
+	return &q
+}
+
+// overSeeds are the means over seeds of μ, σ² and C of one of dim outcomes.
+func (p *Profile) overSeeds(outcome, dim int) (mu, va, co []float64) {
+	n := len(p.Grid)
+	mu, va, co = make([]float64, n), make([]float64, n), make([]float64, n)
+	w := 1 / float64(len(p.Mu))
+	for k := range p.Mu {
+		for i := range n {
+			mu[i] += w * p.Mu[k][i*dim+outcome]
+			va[i] += w * p.Var[k][i*dim+outcome]
+			co[i] += w * p.Cov[k][i*dim+outcome]
+		}
+	}
+	return mu, va, co
+}
+
+// law is one outcome of the law simulated data were made with, nil where it is
+// not known.
+func law(v []float64, outcome, dim int) []float64 {
+	if v == nil {
+		return nil
+	}
+	out := make([]float64, len(v)/dim)
+	for i := range out {
+		out[i] = v[i*dim+outcome]
+	}
+	return out
+}
+
 // profiles draws outcomes along one input: bands above, covariance below.
 func (m *maker) profiles(s *SplitDetail) {
 	d := m.d
@@ -391,17 +564,9 @@ func (m *maker) profiles(s *SplitDetail) {
 		var below, spreads []figure.Panel
 		lo, hi := math.Inf(1), math.Inf(-1)
 		for pi := range s.Profiles {
-			p := &s.Profiles[pi]
+			p := s.Profiles[pi].thin(m.every, d.dim())
 			n, dim := len(p.Grid), d.dim()
-			mu, va, co := make([]float64, n), make([]float64, n), make([]float64, n)
-			for k := range p.Mu {
-				w := 1 / float64(len(p.Mu))
-				for i := range n {
-					mu[i] += w * p.Mu[k][i*dim+outcome]
-					va[i] += w * p.Var[k][i*dim+outcome]
-					co[i] += w * p.Cov[k][i*dim+outcome]
-				}
-			}
+			mu, va, co := p.overSeeds(outcome, dim)
 			band := func(name, class string, f func(i int) float64) figure.Mark {
 				b := figure.Mark{Kind: figure.Band, Name: name, Class: class, X: p.Grid}
 				for i := range n {
@@ -455,8 +620,11 @@ func (m *maker) profiles(s *SplitDetail) {
 				spread.Marks = append(spread.Marks, mk)
 			}
 			deviation("σ, total", "mean", false, func(i int) float64 { return root(va[i]) })
-			deviation("√(σ² − C), aleatoric", "floor", true, func(i int) float64 { return epistemic(va[i] - co[i]) })
+			deviation("√(σ² − C), aleatoric", "floor", true, func(i int) float64 { return aleatoric(va[i], co[i]) })
 			deviation("√C, epistemic", "epi", false, func(i int) float64 { return epistemic(co[i]) })
+			if noise := law(p.TrueSigma, outcome, dim); noise != nil {
+				deviation("noise the data were made with", "aux", true, func(i int) float64 { return noise[i] })
+			}
 			spreads = append(spreads, spread)
 			down.Marks = append(down.Marks, figure.Mark{Kind: figure.Rule, Class: "grey", Y: []float64{0}, Thin: true})
 			for k := range p.Cov {
@@ -866,8 +1034,7 @@ func (m *maker) levels() {
 	}
 	f := &figure.Figure{Columns: 2, Width: 720}
 	caption := ""
-	angle := slices.IndexFunc(d.Inputs, func(q Quantity) bool { return q.Name == "theta_deg" || q.Name == "phi_deg" })
-	if angle >= 0 {
+	if angle := d.angle(); angle >= 0 {
 		facet := m.facetInput(angle)
 		p := figure.Panel{Title: "Overall level", X: figure.Axis{Label: d.Inputs[angle].Label()}, Y: figure.Axis{Label: "overall level (" + clean(d.Shown.Unit) + ")"}, Height: 220}
 		at := make([]float64, d.in())

@@ -26,13 +26,21 @@ var pageJS string
 // no network for anything and is the same for the same details. Its figures
 // stand without scripts; with them a view of every condition can be chosen.
 func Page(details []*Detail) []byte {
-	p := &page{}
-	p.write(details)
+	var p *page
+	for i, of := range onPage {
+		p = &page{of: of, fewer: i > 0}
+		p.write(details)
+		if p.b.Len() <= pageBytes {
+			break
+		}
+	}
 	return p.b.Bytes()
 }
 
 type page struct {
-	b bytes.Buffer
+	b     bytes.Buffer
+	of    amount
+	fewer bool // less is drawn than a smaller run would have
 }
 
 // say writes markup; the arguments are escaped.
@@ -75,9 +83,13 @@ func (p *page) write(details []*Detail) {
 	case simulated > 0 && simulated < len(details):
 		p.say("<p>\x00</p>\n", fmt.Sprintf("%d experiments, %d of them on simulated data, marked so.", len(details), simulated))
 	}
+	together := slices.DeleteFunc(joints(details, p.of), func(f plot) bool { return !f.page })
 	if len(details) > 0 {
 		p.say("<nav aria-label=\"Experiments\"><ul>")
 		p.say(`<li class="js"><a href="#explore">Explore</a></li>`)
+		if len(together) > 0 {
+			p.say(`<li><a href="#together">Side by side</a></li>`)
+		}
 		for i, d := range details {
 			p.say(`<li><a href="#` + sectionID(i) + `">`)
 			p.name(d.Experiment.Name)
@@ -104,6 +116,13 @@ func (p *page) write(details []*Detail) {
 			"<p class=\"buttons\"><button type=\"button\" id=\"save-svg\">Save figure (SVG)</button> <button type=\"button\" id=\"save-csv\">Save numbers (CSV)</button></p>\n" +
 			"<details><summary>These numbers as a table</summary><div class=\"scroll\" tabindex=\"0\" role=\"group\" aria-label=\"Numbers of the chosen view\" id=\"numbers\"></div></details>\n<p class=\"note\" id=\"sampled\"></p>\n</section>\n")
 	}
+	if len(together) > 0 {
+		p.say("<section id=\"together\" class=\"experiment\" aria-labelledby=\"together-t\" tabindex=\"-1\">\n<h2 id=\"together-t\">Experiments side by side</h2>\n")
+		for _, f := range together {
+			p.figure("report/figures/", f)
+		}
+		p.say("</section>\n")
+	}
 	for i, d := range details {
 		p.experiment(i, d)
 	}
@@ -116,11 +135,14 @@ func (p *page) write(details []*Detail) {
 		p.say("<p>\x00</p>\n", s)
 	}
 	p.say("<p>In figures σ is the deviation of the model's first answer, which holds all uncertainty, total; √C is the part of it that stems from not knowing the mean, epistemic; what remains, √(σ² − C), is noise, aleatoric. " +
-		"Figures are drawn in the outcomes' own units. Every figure lies as SVG, with its numbers as CSV, in the folder of its experiment.</p>\n")
+		"Figures are drawn in the outcomes' own units. Every figure lies as SVG, with its numbers as CSV, in the folder of its experiment, those of several experiments in report/figures.</p>\n")
+	if p.fewer {
+		p.say("<p>\x00</p>\n", fmt.Sprintf("There is much to show: to keep the page small, figures here draw curves at one in %d of their points and at most %d points of a series, evenly selected. The files have them all.", p.of.every, p.of.points))
+	}
 	p.say("</section>\n</main>\n<footer><p>Made by \x00. This page is the same for the same inputs and holds no time of its making; durations are told by the run itself.</p></footer>\n", programOf(details))
 	p.say("<div id=\"tip\" hidden></div>\n")
 	p.say(`<script type="application/json" id="data">`)
-	p.b.Write(embed(details))
+	p.b.Write(embed(details, p.of.numbers))
 	p.say("</script>\n<script type=\"text/plain\" id=\"light\">\n")
 	p.b.WriteString(figure.Light())
 	p.say("</script>\n<script>\n")
@@ -260,7 +282,7 @@ func (p *page) experiment(i int, d *Detail) {
 		p.list(e.Skipped)
 	}
 	split := "\x00"
-	for _, f := range plots(d, pagePoints) {
+	for _, f := range plots(d, p.of) {
 		if !f.page {
 			continue
 		}
@@ -273,7 +295,7 @@ func (p *page) experiment(i int, d *Detail) {
 				p.say("<h3>The data</h3>\n")
 			}
 		}
-		p.figure(d, f)
+		p.figure(url.PathEscape(d.Experiment.Name)+"/report/figures/", f)
 	}
 	p.say("<h3>Pairs</h3>\n")
 	p.say("<p>\x00</p>\n", e.pairConstruction())
@@ -413,12 +435,13 @@ func (p *page) table(t table) {
 	p.say("</tbody></table></div>\n")
 }
 
-func (p *page) figure(d *Detail, f plot) {
+// figure writes a figure whose files lie in a folder beside the page.
+func (p *page) figure(folder string, f plot) {
 	p.say("<figure>\n<h4>\x00</h4>\n", sentence(f.heading))
 	p.say("<div class=\"scroll\" tabindex=\"0\" role=\"group\" aria-label=\"Figure: \x00\">\n", f.heading+" "+f.split)
 	p.b.Write(figure.Draw(f.fig, figure.Options{Inline: true, Digits: 5}))
 	p.say("</div>\n")
-	path := url.PathEscape(d.Experiment.Name) + "/report/figures/" + url.PathEscape(f.file)
+	path := folder + url.PathEscape(f.file)
 	p.say("<figcaption>\x00 <span class=\"files\">As files: <a href=\"\x00.svg\">SVG</a>, <a href=\"\x00.csv\">CSV</a>.</span></figcaption>\n</figure>\n", sentence(f.caption), path, path)
 }
 
@@ -430,11 +453,9 @@ func sentence(s string) string {
 	return s
 }
 
-// pageNumbers bounds the model answers held in the page for exploring.
-const pageNumbers = 270_000
-
-// embed packs what can be explored: numbers as 32-bit floats in base64.
-func embed(details []*Detail) []byte {
+// embed packs what can be explored: numbers as 32-bit floats in base64, at most
+// about so many answers of models.
+func embed(details []*Detail, numbers int) []byte {
 	f32 := func(v []float64) string {
 		b := make([]byte, 0, 4*len(v))
 		for _, x := range v {
@@ -455,7 +476,7 @@ func embed(details []*Detail) []byte {
 			total += 3 * d.conditions() * d.dim() * len(s.Seeds)
 		}
 	}
-	every := max(1, (total+pageNumbers-1)/pageNumbers)
+	every := max(1, (total+numbers-1)/numbers)
 	list := []map[string]any{}
 	for i, d := range details {
 		keep, place := []int{}, map[int]int{}

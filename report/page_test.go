@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/csv"
 	"encoding/xml"
+	"fmt"
 	"io"
 	"math"
 	"path/filepath"
@@ -112,7 +113,7 @@ func TestFigureFiles(t *testing.T) {
 // from its CSV and compares them with the details it was drawn from.
 func TestDirectivityNumbers(t *testing.T) {
 	d := campaign(4, 15, 13, 2, 3)
-	i := slices.IndexFunc(Figures(d), func(f FigureFile) bool { return f.File == "3-blades-directivity-bpf2_db" })
+	i := slices.IndexFunc(Figures(d), func(f FigureFile) bool { return f.File == "3-blades-directivity-bpf2_db-rpm-5500" })
 	if i < 0 {
 		t.Fatal("no such figure")
 	}
@@ -120,7 +121,7 @@ func TestDirectivityNumbers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The figure shows the middle speed, the eighth of fifteen.
+	// 5500 1/min is the eighth of fifteen speeds, the one in the middle.
 	pairs, means := 0, 0
 	for _, r := range rows[1:] {
 		b := strings.Index("2345", r[0][:1])
@@ -149,6 +150,51 @@ func TestDirectivityNumbers(t *testing.T) {
 	}
 	if pairs != 4*13*2 || means != 2*4*13 { // the mean stands in both halves
 		t.Errorf("%d values of pairs, %d of means", pairs, means)
+	}
+}
+
+// TestDirectivityOfEveryPlace: there is a figure for every speed and harmonic of
+// every split, with a panel for every blade count, and the page shows one of
+// them a split; of very many places an even selection is drawn, and said so.
+func TestDirectivityOfEveryPlace(t *testing.T) {
+	d := campaign(4, 15, 13, 2, 1)
+	have := map[string]string{}
+	for _, f := range Figures(d) {
+		have[f.File] = string(f.SVG)
+	}
+	for _, split := range []string{"2-blades", "3-blades"} {
+		for s := range 15 {
+			for m := 1; m <= 5; m++ {
+				name := fmt.Sprintf("%s-directivity-bpf%d_db-rpm-%d", split, m, 2000+500*s)
+				svg := have[name]
+				for b := 2; b <= 5; b++ {
+					if !strings.Contains(svg, fmt.Sprintf(`data-panel="%d blades`, b)) {
+						t.Errorf("%s lacks the panel of %d blades", name, b)
+					}
+				}
+			}
+		}
+	}
+	page := string(Page([]*Detail{d}))
+	if n := strings.Count(page, "<h4>Directivity, "); n != 2 {
+		t.Errorf("the page shows %d directivities of two splits", n)
+	}
+	// Two splits: 75 figures each.
+	if !strings.Contains(page, "One of 75 such figures of this split") || !strings.Contains(page, "3-blades-directivity-bpf1_db-rpm-5500.svg") {
+		t.Error("the page does not name the files")
+	}
+	d = campaign(2, 100, 3, 1, 1)
+	n := 0
+	for _, f := range Figures(d) {
+		if strings.Contains(f.File, "directivity-bpf3_db") {
+			n++
+		}
+	}
+	if n != directivityPlaces {
+		t.Errorf("%d figures of a hundred speeds, want %d", n, directivityPlaces)
+	}
+	if !strings.Contains(string(Page([]*Detail{d})), "at each of 60 places (an even selection of 100)") {
+		t.Error("the page does not say that it selects")
 	}
 }
 

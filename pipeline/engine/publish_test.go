@@ -2,8 +2,11 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 )
 
@@ -44,4 +47,49 @@ func TestPublishFolder(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+}
+
+// TestPublishTakesAway: what a folder no longer holds disappears from it with
+// the next result, or when an earlier one comes back from the cache; a file that
+// somebody else put there stays.
+func TestPublishTakesAway(t *testing.T) {
+	dir := t.TempDir()
+	run := func(names ...string) {
+		t.Helper()
+		p := &Plan{Dir: dir, Stages: []string{"draw"}, Tasks: []*Task{{
+			ID: "draw", Stage: "draw", Version: 1, Local: []KV{{"names", strings.Join(names, ",")}}, Publish: []Link{{"figures/", "figures"}},
+			Run: func(_ context.Context, j *Job) error {
+				err := os.MkdirAll(j.Output("figures"), 0o755)
+				for _, n := range names {
+					err = errors.Join(err, os.WriteFile(j.Output("figures/"+n), []byte(n), 0o644))
+				}
+				return err
+			},
+		}}}
+		if _, err := Run(context.Background(), p, Options{Jobs: 1}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	holds := func(want ...string) {
+		t.Helper()
+		list, err := os.ReadDir(filepath.Join(dir, "figures"))
+		var got []string
+		for _, e := range list {
+			got = append(got, e.Name())
+		}
+		if err != nil || !slices.Equal(got, want) {
+			t.Errorf("%v, %v; want %v", got, err, want)
+		}
+	}
+	run("a", "b", "c")
+	if err := os.WriteFile(filepath.Join(dir, "figures", "mine"), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	holds("a", "b", "c", "mine")
+	run("a", "d")
+	holds("a", "d", "mine")
+	run("a", "b", "c") // from the cache
+	holds("a", "b", "c", "mine")
+	run()
+	holds("mine")
 }

@@ -357,8 +357,12 @@ func (t *Task) links(r *record) []Link {
 
 // publish makes the outputs appear under their readable names, as further
 // names of the object's (read-only) files, or as copies where the file system
-// knows no links. What is already right is left alone.
+// knows no links. What is already right is left alone; what an earlier result
+// published into a folder and this one does not is taken away.
 func (s *store) publish(t *Task, r *record) error {
+	if err := s.unpublish(t, r); err != nil {
+		return err
+	}
 	for _, l := range t.links(r) {
 		from, to := filepath.Join(s.object(r.Key), l.Output), filepath.Join(s.dir, l.Path)
 		a, err := os.Stat(from)
@@ -390,6 +394,48 @@ func (s *store) publish(t *Task, r *record) error {
 			}
 		}
 		if err := os.Rename(tmp, to); err != nil {
+			return fmt.Errorf("publish %s: %w", l.Path, err)
+		}
+	}
+	return nil
+}
+
+// unpublish removes from the task's folders what an earlier result published
+// there and r does not hold, such as the figures of a split that is gone. The
+// cache keeps a list per folder; files that people put there are not on it.
+func (s *store) unpublish(t *Task, r *record) error {
+	for _, l := range t.Publish {
+		if !strings.HasSuffix(l.Output, "/") {
+			continue
+		}
+		var now []string
+		for _, o := range r.Outputs {
+			if name, ok := strings.CutPrefix(o.Name, l.Output); ok {
+				now = append(now, name)
+			}
+		}
+		sort.Strings(now)
+		sum := sha256.Sum256([]byte(filepath.ToSlash(l.Path)))
+		list := s.cache("published", hex.EncodeToString(sum[:8]))
+		before, err := os.ReadFile(list)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("publish %s: %w", l.Path, err)
+		}
+		text := strings.Join(now, "\n")
+		if err == nil && string(before) == text {
+			continue
+		}
+		for _, name := range strings.Split(string(before), "\n") {
+			if i := sort.SearchStrings(now, name); name == "" || i < len(now) && now[i] == name || !filepath.IsLocal(filepath.FromSlash(name)) {
+				continue
+			}
+			if err := os.Remove(filepath.Join(s.dir, l.Path, filepath.FromSlash(name))); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return fmt.Errorf("clear %s: %w", l.Path, err)
+			}
+		}
+		host, _ := os.Hostname()
+		tmp := fmt.Sprintf("%s.%s-%d", list, host, os.Getpid())
+		if err := errors.Join(os.MkdirAll(filepath.Dir(list), 0o755), os.WriteFile(tmp, []byte(text), 0o644), os.Rename(tmp, list)); err != nil {
 			return fmt.Errorf("publish %s: %w", l.Path, err)
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	"strconv"
 	"strings"
 
+	"doubletake/ingest/simulate"
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/engine"
 	"doubletake/pipeline/table"
@@ -478,6 +479,7 @@ func (d *detail) profiles(ctx context.Context, sp *report.SplitDetail, models []
 			row[k] = v
 			x = append(x, row...)
 		}
+		d.law(&p)
 		for _, m := range models {
 			mu, variance, cov, err := answers(ctx, m, x)
 			if err != nil {
@@ -815,17 +817,44 @@ func readModel(path string) (*train.Model, error) {
 	return m, nil
 }
 
-// writeFigures draws the experiment's figures as files and keeps what the page
-// is made of.
-func writeFigures(j *engine.Job, d *report.Detail) error {
+func writeFigureFiles(j *engine.Job, list []report.FigureFile) error {
 	if err := os.MkdirAll(j.Output("figures"), 0o755); err != nil {
 		return fmt.Errorf("write figures: %w", err)
 	}
-	for _, f := range report.Figures(d) {
+	for _, f := range list {
 		name := filepath.Join(j.Output("figures"), f.File)
 		if err := errors.Join(os.WriteFile(name+".svg", f.SVG, 0o644), os.WriteFile(name+".csv", f.CSV, 0o644)); err != nil {
 			return fmt.Errorf("write figures: %w", err)
 		}
+	}
+	return nil
+}
+
+// law adds what the toy's data were made with, which is known in closed form.
+func (d *detail) law(p *report.Profile) {
+	t := d.toy()
+	if t == nil || len(d.out) != 1 {
+		return
+	}
+	for _, x := range p.Grid {
+		p.TrueMean, p.TrueSigma = append(p.TrueMean, simulate.ToyMean(x)), append(p.TrueSigma, simulate.ToySigma(x, t.Gamma))
+	}
+}
+
+// toy is the campaign when the experiment is the toy, else nil.
+func (d *detail) toy() *simulate.Toy {
+	if t, ok := d.b.campaign.(simulate.Toy); ok {
+		t = t.WithDefaults()
+		return &t
+	}
+	return nil
+}
+
+// writeFigures draws the experiment's figures as files and keeps what the page
+// is made of.
+func writeFigures(j *engine.Job, d *report.Detail) error {
+	if err := writeFigureFiles(j, report.Figures(d)); err != nil {
+		return err
 	}
 	f, err := os.Create(j.Output(PageData))
 	if err != nil {

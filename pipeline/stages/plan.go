@@ -53,7 +53,7 @@ const (
 	dspVersion      = 4
 	trainVersion    = 4 // 2: card.json; 3: diagnostics.json, timing.json; 4: estimates round otherwise
 	methodVersion   = 2 // 2: estimates round otherwise
-	reportVersion   = 4
+	reportVersion   = 5 // 5: directivities of every place
 )
 
 // Program identifies the running program; it is recorded, never keyed.

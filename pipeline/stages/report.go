@@ -200,6 +200,9 @@ func (b *builder) report() error {
 		}
 		det.provenance(j, deps, settings("ingest", b.e.Ingest), settings("dsp", b.e.DSP), settings("train", tr))
 		det.d.Experiment = e
+		if t := det.toy(); t != nil {
+			det.d.Variant = fmt.Sprintf("γ = %g, %s", t.Gamma, map[bool]string{true: "couples", false: "triplets"}[b.e.DSP.Couples])
+		}
 		return errors.Join(b.writeReport(j, e), b.writeMethods(j, e), writeFigures(j, det.d))
 	}
 	b.add(t)
@@ -576,7 +579,7 @@ func addPage(f *config.File, p *engine.Plan, prog Program) {
 	}
 	p.Tasks = append(p.Tasks, &engine.Task{
 		ID: "report", Stage: "report", Version: reportVersion, Deps: deps, Weight: 0.01,
-		Publish: []engine.Link{{Output: "report.md", Path: "report.md"}, {Output: "report.html", Path: "report.html"}},
+		Publish: []engine.Link{{Output: "report.md", Path: "report.md"}, {Output: "report.html", Path: "report.html"}, {Output: "figures/", Path: filepath.Join("report", "figures")}},
 		Run: func(_ context.Context, j *engine.Job) error {
 			var all []report.Experiment
 			var details []*report.Detail
@@ -597,7 +600,8 @@ func addPage(f *config.File, p *engine.Plan, prog Program) {
 			}
 			return errors.Join(
 				os.WriteFile(j.Output("report.md"), report.RunMarkdown(all), 0o644),
-				os.WriteFile(j.Output("report.html"), report.Page(details), 0o644))
+				os.WriteFile(j.Output("report.html"), report.Page(details), 0o644),
+				writeFigureFiles(j, report.JointFigures(details)))
 		},
 	})
 }
