@@ -116,17 +116,6 @@ func (e Experiment) comparisonWords() []string {
 	}
 }
 
-// diagnostics lists the identities that the models of a split violate, in words.
-func (e Experiment) diagnostics() []string {
-	var out []string
-	for _, s := range e.Splits {
-		for _, f := range s.Flags {
-			out = append(out, s.Name+" "+f)
-		}
-	}
-	return out
-}
-
 // comparisonJSON is the part of metrics.json that compares methods; nil without.
 func comparisonJSON(s Split) array {
 	var out array

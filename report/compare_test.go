@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"math"
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -15,7 +16,11 @@ func comparedExperiment() Experiment {
 	return Experiment{Name: "wing", Data: "simulated", Splits: []Split{
 		{
 			Name: "b=1", HeldOut: "b = 1", Reach: "interpolation in b", Seeds: 5,
-			Flags: []string{"test: δ = 0 is violated: by 1.2; read C"},
+			Flags: []Violation{
+				{Code: "kappa", Part: "test", Text: "κ = 0 is violated: by 20 %", Do: "train longer", Seeds: 1, Of: 5, Value: 0.2, Limit: 0.1},
+				{Code: "delta", Part: "train", Text: "δ = 0 is violated: by 0.6", Do: "read C", Seeds: 2, Of: 5, Value: 0.6, Limit: 0.5},
+				{Code: "delta", Part: "test", Text: "δ = 0 is violated: by 1.2", Do: "read C", Seeds: 4, Of: 5, Value: 1.2, Limit: 0.5},
+			},
 			Methods: []Compared{
 				{Method: "pair, C", Scores: []Scored{{"r2", v(0.81234, 0.0123)}, {"sum_e_ratio", v(54.321, 9.27)}, {"sum_e_ratio_se", v(5.21, 1)}}, FitS: v(1.5, 0.1)},
 				{Method: "gp", Scores: []Scored{{"r2", v(0.5, 0)}, {"sum_e_ratio", Value{Mean: math.NaN(), N: 5, Undefined: "no v̂"}}}, FitS: v(20, 3)},
@@ -25,12 +30,30 @@ func comparedExperiment() Experiment {
 	}}
 }
 
+// TestDiagnosticsOnThePage: an identity each, closed, the most serious first,
+// with every set it is violated on in its table.
+func TestDiagnosticsOnThePage(t *testing.T) {
+	page := string(Page([]*Detail{{Experiment: comparedExperiment()}}))
+	a := strings.Index(page, "<details class=\"violated\"><summary><b>δ = 0</b> is violated on 2 of 4 sets, most on b=1 test, 2.4 times the limit</summary>")
+	b := strings.Index(page, "<details class=\"violated\"><summary><b>κ = 0</b>")
+	if a < 0 || b < a {
+		t.Fatalf("δ at %d, κ at %d of the page", a, b)
+	}
+	rows := regexp.MustCompile(`<td class="text"><bdi>(t\w+)</bdi></td><td class="text"><bdi>(\d of \d)</bdi></td><td>([\d.]+)</td>`).FindAllStringSubmatch(page[a:b], -1)
+	if len(rows) != 2 || rows[0][1] != "test" || rows[0][3] != "2.4" || rows[1][1] != "train" || rows[1][2] != "2 of 5" || rows[1][3] != "1.2" {
+		t.Errorf("rows %q", rows)
+	}
+}
+
 func TestComparison(t *testing.T) {
 	e := comparedExperiment()
 	md := string(Markdown(e))
 	for _, want := range []string{
 		"Methods compared on what b=1 holds out: interpolation in b", "0.812 ± 0.012", "54.3 ± 9.3", " 5.2 |", "1.50 ± 0.10",
-		"## Diagnostics", "b=1 test: δ = 0 is violated", "| interpolation in b |",
+		"## Diagnostics", "| interpolation in b |",
+		// The most serious first: 1.2/0.5 is 2.4 times the limit, 0.2/0.1 twice.
+		"\n- δ = 0 is violated on 2 of 4 sets, most on b=1 test, 2.4 times the limit (4 of 5 seeds, the worst is told): by 1.2; read C. Also b=1 train 1.2×.\n" +
+			"- κ = 0 is violated on b=1 test, 2 times the limit (1 of 5 seeds, the worst is told): by 20 %; train longer.\n",
 	} {
 		if !strings.Contains(md, want) {
 			t.Errorf("tables.md lacks %q", want)
@@ -43,7 +66,7 @@ func TestComparison(t *testing.T) {
 	if err := Terminal(&b, e, 100, false); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"pair, C ", "check: b=1 test: δ = 0 is violated", "54.3 ± 9.3"} {
+	for _, want := range []string{"pair, C ", "check: δ = 0 is violated on 2 of 4 sets", "54.3 ± 9.3"} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("the terminal lacks %q", want)
 		}
@@ -63,7 +86,7 @@ func TestComparison(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := doc.Splits[0]
-	if s.Reach != "interpolation in b" || len(s.Diagnostics) != 1 || len(s.Methods) != 2 || s.Methods[1]["method"] != "gp" || doc.Splits[1].Methods != nil {
+	if s.Reach != "interpolation in b" || len(s.Diagnostics) != 3 || len(s.Methods) != 2 || s.Methods[1]["method"] != "gp" || doc.Splits[1].Methods != nil {
 		t.Errorf("metrics.json: %+v", doc.Splits)
 	}
 	if r := s.Methods[0]["r2"].(map[string]any); r["mean"] != 0.81234 {

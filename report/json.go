@@ -106,7 +106,11 @@ func splitJSON(s Split) object {
 		o = append(o, member{"reach", s.Reach})
 	}
 	if len(s.Flags) > 0 {
-		o = append(o, member{"diagnostics", stringArray(s.Flags)})
+		var list []string
+		for _, f := range s.Flags {
+			list = append(list, f.String())
+		}
+		o = append(o, member{"diagnostics", stringArray(list)})
 	}
 	if c := comparisonJSON(s); c != nil {
 		o = append(o, member{"methods", c})

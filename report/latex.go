@@ -3,13 +3,16 @@ package report
 import (
 	"bytes"
 	"fmt"
+	"math"
+	"slices"
 	"strings"
 )
 
-// LaTeX returns tables.tex: the tables of an experiment as two floats, to be
-// \input into a document that loads booktabs. It compiles with pdfLaTeX,
-// XeLaTeX and LuaLaTeX: letters pdfLaTeX cannot set are shown there by their
-// code, and as they are by the others.
+// LaTeX returns tables.tex: the tables of an experiment as floats, to be \input
+// into a document that loads booktabs. They fit the text width of article at
+// 10 pt, the narrowest usual one. It compiles with pdfLaTeX, XeLaTeX and
+// LuaLaTeX: letters pdfLaTeX cannot set are shown there by their code, and as
+// they are by the others.
 func LaTeX(e Experiment) []byte {
 	var b bytes.Buffer
 	if p := e.provenance(); p != "" {
@@ -23,6 +26,15 @@ func LaTeX(e Experiment) []byte {
 	explained := e.explanations()
 	texTable(&b, e, e.fit(), "fit", explained[:2], e.notes())
 	texTable(&b, e, e.beside(), "covariance", explained[2:], e.methods())
+	for _, t := range []struct {
+		table
+		id string
+	}{{e.perOutcome(), "outcomes"}, {e.sets(), "sets"}} {
+		texTable(&b, e, t.table, t.id, []string{t.title + "."}, nil)
+	}
+	for i, t := range e.comparisons() {
+		texTable(&b, e, t, fmt.Sprintf("methods-%d", i+1), []string{t.title + "."}, e.comparisonWords())
+	}
 	return b.Bytes()
 }
 
@@ -36,60 +48,237 @@ func asciiComment(s string) string {
 	}, s)
 }
 
+// Lengths in points. Tables are set in \footnotesize of a 10 pt document.
+const (
+	texRoom     = 345.0 // \textwidth of article at 10 pt
+	texGap      = 6.0   // twice \tabcolsep as set here
+	texLabel    = 110.0 // at most, of the label column
+	texWords    = 130.0 // at most, of a column of words
+	texRows     = 40    // rows and heads of tabulars in one float: what a page holds
+	texRowsHead = 28    // of the first one, whose caption is long
+	texNotes    = 16    // lines of notes below one
+)
+
 func texTable(b *bytes.Buffer, e Experiment, t table, id string, caption, notes []string) {
-	if t.columns() == 0 {
+	if t.columns() == 0 || len(t.labels) == 0 {
 		return
 	}
-	text := texEscape(shorten(e.title(), 2*longName)) + "."
+	title := texEscape(shorten(e.title(), 2*longName))
+	text := title + "."
 	for _, s := range caption {
 		text += " " + texEscape(s)
 	}
-	fmt.Fprintf(b, "\n\\begin{table}\n\\centering\n\\caption{%s}\n\\label{tab:%s-%s}\n", text, slug(e.Name), id)
-	for i, part := range texParts(t) {
-		if i > 0 {
-			b.WriteString("\n\\medskip\n\n")
+	floats := texFloats(texParts(t))
+	for k, parts := range floats {
+		label := "tab:" + slug(e.Name) + "-" + id
+		if k > 0 {
+			text, label = title+", continued.", fmt.Sprintf("%s-%d", label, k+1)
 		}
-		tabular(b, part)
+		fmt.Fprintf(b, "\n\\begin{table}\n\\centering\\sloppy\\setlength{\\tabcolsep}{%gpt}\n\\caption{%s}\n\\label{%s}\n\\smallskip\\footnotesize\n", texGap/2, text, label)
+		for i, part := range parts {
+			if i > 0 {
+				b.WriteString("\n\\medskip\n\n")
+			}
+			tabular(b, part)
+		}
+		long := 0
+		for _, n := range notes {
+			long += 2 + width(n)/80
+		}
+		last := k == len(floats)-1
+		if last && long <= texNotes {
+			texNotesBelow(b, notes)
+		}
+		b.WriteString("\\end{table}\n")
+		if last && long > texNotes { // more than a float holds: in the text
+			b.WriteString("\n\\begingroup\\sloppy\\footnotesize\\noindent\n")
+			texNotesBelow(b, notes)
+			b.WriteString("\\endgroup\n")
+		}
 	}
-	for _, n := range notes {
-		fmt.Fprintf(b, "\n\\smallskip\n{\\footnotesize %s\\par}\n", texEscape(n))
-	}
-	b.WriteString("\\end{table}\n")
 }
 
-// texColumns is how many columns of "mean ± spread" stand side by side on a
-// page; more go into a second tabular of the same float.
-const texColumns = 6
+func texNotesBelow(b *bytes.Buffer, notes []string) {
+	for _, n := range notes {
+		fmt.Fprintf(b, "\n\\smallskip\n{\\raggedright %s\\par}\n", texEscape(n))
+	}
+}
 
-func texParts(t table) []table {
-	var parts []table
-	part := table{corner: t.corner, labels: t.labels}
-	for _, g := range t.groups {
-		if n := part.columns(); n > 0 && n+len(g.columns) > texColumns {
-			parts = append(parts, part)
-			part.groups = nil
+// texFloats puts tabulars into floats that fit a page, long ones in pieces.
+func texFloats(parts []table) [][]table {
+	const heads = 4 // lines above the rows and between tabulars
+	var out [][]table
+	var float []table
+	room := texRowsHead
+	for _, p := range parts {
+		for from := 0; from < len(p.labels); {
+			if room < heads+min(len(p.labels)-from, 6) && len(float) > 0 {
+				out, float, room = append(out, float), nil, texRows
+			}
+			n := min(len(p.labels)-from, max(room-heads, 6))
+			float, room = append(float, p.rows(from, from+n)), room-heads-n
+			from += n
 		}
-		part.groups = append(part.groups, g)
+	}
+	return append(out, float)
+}
+
+// rows is the part of a table with the rows from and up to before to.
+func (t table) rows(from, to int) table {
+	out := table{title: t.title, corner: t.corner, labels: t.labels[from:to]}
+	for _, g := range t.groups {
+		h := group{head: g.head}
+		for _, c := range g.columns {
+			c.cells = c.cells[from:to]
+			h.columns = append(h.columns, c)
+		}
+		out.groups = append(out.groups, h)
+	}
+	return out
+}
+
+// texParts breaks a table into ones that fit the text width, at groups where
+// possible; each repeats the labels.
+func texParts(t table) []table {
+	room := texRoom - texLabelWidth(t)
+	var parts []table
+	part, used := table{corner: t.corner, labels: t.labels}, 0.0
+	take := func(g group) {
+		w := texGroupWidth(g)
+		if used > 0 && used+w > room {
+			parts = append(parts, part)
+			part, used = table{corner: t.corner, labels: t.labels}, 0
+		}
+		part.groups, used = append(part.groups, g), used+w
+	}
+	for _, g := range t.groups {
+		if texGroupWidth(g) <= room || len(g.columns) == 1 {
+			take(g)
+			continue
+		}
+		// A group wider than a page: as many of its columns as there is room for,
+		// under its heading each time.
+		for _, c := range g.columns {
+			one := group{g.head, []column{c}}
+			last := len(part.groups) - 1
+			if last >= 0 && part.groups[last].head == g.head {
+				wider := group{g.head, append(slices.Clone(part.groups[last].columns), c)}
+				if w := used - texGroupWidth(part.groups[last]) + texGroupWidth(wider); w <= room {
+					part.groups[last], used = wider, w
+					continue
+				}
+			}
+			take(one)
+		}
 	}
 	return append(parts, part)
 }
 
+func texLabelWidth(t table) float64 {
+	w := texWidth(t.corner)
+	for _, l := range t.labels {
+		w = math.Max(w, texWidth(texFit(l, texLabel)))
+	}
+	return w
+}
+
+// texColumnWidth is the width of a column with the gap before it.
+func texColumnWidth(c column) float64 {
+	w := texWidth(c.head)
+	for _, n := range c.cells {
+		w = math.Max(w, n.texWidth())
+	}
+	return texGap + w
+}
+
+func texGroupWidth(g group) float64 {
+	w := 0.0
+	for _, c := range g.columns {
+		w += texColumnWidth(c)
+	}
+	return math.Max(w, texGap+texWidth(g.head))
+}
+
+func (n number) texWidth() float64 {
+	if n.text != "" {
+		return texWidth(texFit(n.text, texWords))
+	}
+	s := n.mean
+	if n.std != "" {
+		s += " ± " + n.std + "  " // an operator stands free
+	}
+	if n.exp != 0 {
+		s += "  ()×10⁻²"
+	}
+	return texWidth(strings.ReplaceAll(s, "-", "−"))
+}
+
+// texWidths are the widths of Computer Modern's letters at 10 pt.
+var texWidths = map[rune]float64{
+	'f': 3.1, 'i': 2.8, 'j': 3.1, 'l': 2.8, 'm': 8.4, 'r': 4, 's': 4, 't': 3.9, 'w': 7.3, 'c': 4.5, 'e': 4.5, 'z': 4.5, 'a': 5, 'g': 5, 'o': 5,
+	'I': 3.7, 'J': 5.2, 'M': 9.2, 'W': 10.3, '.': 2.8, ',': 2.8, ':': 2.8, ';': 2.8, '\'': 2.8, '!': 2.8, '|': 2.8, '[': 2.8, ']': 2.8, '-': 3.4,
+	'(': 3.9, ')': 3.9, ' ': 3.4, '/': 5, '±': 7.8, '−': 7.8, '×': 7.8, '→': 10, '²': 4.5, '³': 4.5, '⁻': 6.3, '°': 4.5, '–': 5, '—': 10, '…': 7.5, '\u0302': 0,
+}
+
+// texWidth estimates how wide a text is set in \footnotesize, in points; it errs
+// on the wide side.
+func texWidth(s string) float64 {
+	w := 0.0
+	for _, r := range clean(s) {
+		v, ok := texWidths[r]
+		switch {
+		case ok:
+		case r >= '0' && r <= '9':
+			v = 5
+		case r < 0x7f && r >= 'a' || texSymbols[r] != "" && r > 0x7f:
+			v = 5.8
+		case r < 0x180:
+			v = 7.9
+		default:
+			v = 5.3 * float64(len(fmt.Sprintf("U+%04X", r)))
+		}
+		w += v
+	}
+	return 0.86 * w // 8 pt letters are a little wider than eight tenths
+}
+
+// texFit shortens a text to a width.
+func texFit(s string, room float64) string {
+	s = clean(s)
+	for n := min(longName, width(s)); n > 4 && texWidth(s) > room; n-- {
+		s = shorten(s, n)
+	}
+	return s
+}
+
 func tabular(b *bytes.Buffer, t table) {
-	spec, heads, rules, subs := "l", "", "", texEscape(t.corner)
+	spec, heads, rules, subs := "@{}l", "", "", texEscape(t.corner)
 	at := 2
 	for _, g := range t.groups {
 		n := len(g.columns)
-		heads += fmt.Sprintf(" & \\multicolumn{%d}{c}{%s}", n, texEscape(g.head))
-		rules += fmt.Sprintf("\\cmidrule(lr){%d-%d}", at, at+n-1)
+		if g.head == "" {
+			heads += strings.Repeat(" &", n)
+		} else {
+			heads += fmt.Sprintf(" & \\multicolumn{%d}{c}{%s}", n, texEscape(g.head))
+			rules += fmt.Sprintf("\\cmidrule(lr){%d-%d}", at, at+n-1)
+		}
 		at += n
 		for _, c := range g.columns {
-			spec += "r"
+			if c.text {
+				spec += "l"
+			} else {
+				spec += "r"
+			}
 			subs += " & " + texEscape(c.head)
 		}
 	}
-	fmt.Fprintf(b, "\\begin{tabular}{%s}\n\\toprule\n%s \\\\\n%s\n%s \\\\\n\\midrule\n", spec, heads, rules, subs)
+	fmt.Fprintf(b, "\\begin{tabular}{%s@{}}\n\\toprule\n", spec)
+	if rules != "" {
+		fmt.Fprintf(b, "%s \\\\\n%s\n", strings.TrimPrefix(heads, " "), rules)
+	}
+	fmt.Fprintf(b, "%s \\\\\n\\midrule\n", subs)
 	for i, l := range t.labels {
-		b.WriteString(texEscape(shorten(clean(l), longName)))
+		b.WriteString(texEscape(texFit(l, texLabel)))
 		for _, g := range t.groups {
 			for _, c := range g.columns {
 				b.WriteString(" & " + c.cells[i].tex())
@@ -123,7 +312,7 @@ func slug(s string) string {
 // texSymbols are the characters LaTeX reads as commands, and those this
 // package writes that fonts may lack.
 var texSymbols = map[rune]string{
-	'\\': `\textbackslash{}`, '{': `\{`, '}': `\}`, '$': `\$`, '&': `\&`, '#': `\#`, '%': `\%`, '_': `\_`,
+	'\\': `\textbackslash{}`, '{': `\{`, '}': `\}`, '$': `\$`, '&': `\&`, '#': `\#`, '%': `\%`, '_': `\_\allowbreak{}`,
 	'~': `\textasciitilde{}`, '^': `\textasciicircum{}`, '|': `\textbar{}`, '<': `\textless{}`, '>': `\textgreater{}`,
 	'"': `\symbol{34}`, '`': `\symbol{96}`,
 	// An opening bracket or a star after \\ would be its argument.
@@ -139,10 +328,14 @@ var texSymbols = map[rune]string{
 func texEscape(s string) string {
 	var b strings.Builder
 	last := rune(0)
-	for _, r := range strings.ReplaceAll(clean(s), "×10⁻²", "\x00") {
+	// clean lets no control character through, so that they can stand for what
+	// is one symbol in several letters.
+	for _, r := range strings.NewReplacer("×10⁻²", "\x00", "v̂", "\x01").Replace(clean(s)) {
 		switch t, special := texSymbols[r]; {
-		case r == 0: // clean lets none through
+		case r == 0:
 			b.WriteString(`$\times 10^{-2}$`)
+		case r == 1:
+			b.WriteString(`$\hat v$`)
 		case special:
 			b.WriteString(t)
 		case r == '-' && last == '-':

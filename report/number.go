@@ -164,7 +164,7 @@ func (n number) tex() string {
 	case n.text == undefinedText:
 		return "--"
 	case n.text != "":
-		return texEscape(n.text)
+		return texEscape(texFit(n.text, texWords))
 	}
 	s := n.mean
 	if n.std != "" {

@@ -268,10 +268,7 @@ func (p *page) experiment(i int, d *Detail) {
 		p.say("<h3>Notes</h3>\n")
 		p.list(n)
 	}
-	if f := e.diagnostics(); len(f) > 0 {
-		p.say("<h3>Diagnostics</h3>\n")
-		p.list(f)
-	}
+	p.violations(e)
 	if len(e.Warnings) > 0 {
 		p.say("<h3>Warnings</h3>\n<div class=\"warnings\">\n")
 		p.list(e.Warnings)

@@ -176,8 +176,8 @@ type Split struct {
 	Kernels   string // the set of numeric kernels that ran
 	Train     SetMetrics
 	Test      SetMetrics
-	Methods   []Compared // scores of methods on the test part; empty when none were compared
-	Flags     []string   // identities of the theory that the models violate, in words
+	Methods   []Compared  // scores of methods on the test part; empty when none were compared
+	Flags     []Violation // identities of the theory that the models violate
 }
 
 // Experiment is everything the report says of one entry of pipeline.yaml.

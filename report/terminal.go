@@ -87,10 +87,6 @@ func (t *terminal) experiment(e Experiment, explanations []string) {
 		if i == 0 {
 			t.line("")
 		}
-		if i == fewFlags && len(e.diagnostics()) > fewFlags+1 {
-			t.item("check", fmt.Sprintf("… and %d more in tables.md", len(e.diagnostics())-i), "")
-			break
-		}
 		t.item("check", clean(n), "")
 	}
 	for i, n := range e.Warnings {
@@ -115,9 +111,6 @@ func (t *terminal) experiment(e Experiment, explanations []string) {
 		t.paragraph(p, "", "")
 	}
 }
-
-// fewFlags is how many violated identities are listed outside tables.md.
-const fewFlags = 6
 
 // fewSkipped is how many skipped recordings are listed outside metrics.json.
 const fewSkipped = 10

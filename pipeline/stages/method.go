@@ -405,10 +405,10 @@ func (s *splitSet) writeFlags(path string, est *train.Estimates) error {
 	return nil
 }
 
-// mergeFlags says every violated identity once, in the words of the seed that
-// violates it most.
-func mergeFlags(seeds []seedFlags) []string {
-	var out []string
+// mergeFlags tells every violated identity once a part, in the words of the seed
+// that violates it most.
+func mergeFlags(seeds []seedFlags) []report.Violation {
+	var out []report.Violation
 	for _, part := range []struct {
 		name string
 		of   func(seedFlags) []score.Flag
@@ -426,11 +426,11 @@ func mergeFlags(seeds []seedFlags) []string {
 			}
 		}
 		for _, c := range codes {
-			where := fmt.Sprintf("%s (%d of %d seeds, the worst is told)", part.name, count[c], len(seeds))
-			if len(seeds) == 1 {
-				where = part.name
-			}
-			out = append(out, where+": "+worst[c].String())
+			f := worst[c]
+			out = append(out, report.Violation{
+				Code: c, Part: part.name, Text: f.Violated, Do: f.Do,
+				Seeds: count[c], Of: len(seeds), Value: f.Value, Limit: f.Limit,
+			})
 		}
 	}
 	return out

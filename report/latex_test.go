@@ -1,0 +1,125 @@
+package report
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// texExperiments are what tables.tex must stand: usual ones, one with every
+// hostile name, one with many splits, outcomes and methods, and one whose
+// names are as wide as letters get.
+func texExperiments() []Experiment {
+	many := rotor()
+	many.Name = "many splits"
+	one := many.Splits[0]
+	many.Splits = nil
+	for i := range 40 {
+		s := one
+		s.Name, s.HeldOut, s.Reach = fmt.Sprintf("theta_deg=%d", 10*i), fmt.Sprintf("theta_deg = %d and 3000 ≤ rpm ≤ 5000", 10*i), "extrapolation in theta_deg"
+		if i == 0 {
+			s.Methods = comparedExperiment().Splits[0].Methods
+		}
+		many.Splits = append(many.Splits, s)
+	}
+	wide := rotor()
+	wide.Splits = nil
+	for _, n := range []string{strings.Repeat("W", 300), strings.Repeat("M ", 100), strings.Repeat("羽", 50)} {
+		s := one
+		s.Name, s.HeldOut, s.Reach = n, n, n
+		wide.Splits = append(wide.Splits, s)
+	}
+	compared := comparedExperiment()
+	for _, c := range comparedQuantities { // every column, with numbers as long as they get
+		for _, q := range c.columns {
+			for i := range compared.Splits[0].Methods {
+				m := &compared.Splits[0].Methods[i]
+				m.Scores = append(m.Scores, Scored{q.key, Value{Mean: -1234.5, Std: 0.0123, N: 5}})
+			}
+		}
+	}
+	return []Experiment{rotor(), propeller(), compared, hostileExperiment(hostile), many, wide}
+}
+
+var tabularRE = regexp.MustCompile(`(?s)\\begin\{tabular\}\{@\{\}l([lr]+)@\{\}\}\n(.*?)\\end\{tabular\}`)
+
+// TestLaTeXStructure holds without LaTeX: no float has more rows than a page,
+// no tabular more columns of numbers than can fit at the width of the narrowest
+// one, every table of the experiment is there, labels are unique.
+func TestLaTeXStructure(t *testing.T) {
+	for _, e := range texExperiments() {
+		tex := string(LaTeX(e))
+		checkTeX(t, tex)
+		labels := map[string]bool{}
+		for _, l := range regexp.MustCompile(`\\label\{([^}]*)\}`).FindAllStringSubmatch(tex, -1) {
+			if labels[l[1]] {
+				t.Errorf("label %s stands twice", l[1])
+			}
+			labels[l[1]] = true
+		}
+		want := 4 // fit, beside, outcomes, sets
+		if len(e.perOutcome().labels) == 0 {
+			want--
+		}
+		if n := len(labels); n < want+len(e.comparisons()) {
+			t.Errorf("%.40s: %d tables, want %d or more: %v", e.Name, n, want+len(e.comparisons()), labels)
+		}
+		for _, float := range strings.Split(tex, "\\begin{table}")[1:] {
+			rows := 0
+			for _, tab := range tabularRE.FindAllStringSubmatch(float, -1) {
+				// A number of three digits and the gap before it are 22 pt wide in eight
+				// point type; of 345 pt that leaves room for a dozen and a label.
+				if n := strings.Count(tab[1], "r"); n > 12 {
+					t.Errorf("%.40s: %d columns of numbers side by side", e.Name, n)
+				}
+				rows += strings.Count(tab[2], "\\\\\n")
+			}
+			if rows > texRows+8 {
+				t.Errorf("%.40s: %d rows in one float", e.Name, rows)
+			}
+		}
+	}
+}
+
+// TestLaTeXCompiles lets pdfLaTeX judge, where there is one: no error, no box
+// wider than the text of article, no float higher than a page.
+func TestLaTeXCompiles(t *testing.T) {
+	pdflatex, err := exec.LookPath("pdflatex")
+	if err != nil {
+		t.Skip("no pdflatex is installed (Debian: apt-get install texlive-latex-recommended)")
+	}
+	for i, e := range texExperiments() {
+		dir := t.TempDir()
+		doc := "\\documentclass{article}\n\\usepackage[T1]{fontenc}\n\\usepackage{booktabs}\n\\begin{document}\n\\input{tables}\n\\clearpage\nText.\n\\end{document}\n"
+		for name, s := range map[string]string{"doc.tex": doc, "tables.tex": string(LaTeX(e))} {
+			if err := os.WriteFile(filepath.Join(dir, name), []byte(s), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		cmd := exec.Command(pdflatex, "-interaction=nonstopmode", "-halt-on-error", "doc.tex")
+		cmd.Dir = dir
+		out, err := cmd.CombinedOutput()
+		if err != nil && strings.Contains(string(out), "not found") && strings.Contains(string(out), "booktabs") {
+			t.Skip("pdflatex has no booktabs (Debian: apt-get install texlive-latex-recommended)")
+		}
+		if err != nil {
+			t.Errorf("experiment %d: %v\n%s", i, err, out[max(0, len(out)-1500):])
+			continue
+		}
+		log := strings.ReplaceAll(string(out), "\n", " ")
+		for _, bad := range []string{"Overfull \\\\hbox.{0,120}", "Float too large.{0,60}", "multiply.defined.{0,60}"} {
+			for _, found := range regexp.MustCompile(bad).FindAllString(log, 5) {
+				t.Errorf("experiment %d (%.40s): %s", i, e.Name, found)
+			}
+		}
+		if keep := os.Getenv("DOUBLETAKE_SCREENSHOTS"); keep != "" {
+			if pdf, err := os.ReadFile(filepath.Join(dir, "doc.pdf")); err == nil {
+				os.WriteFile(filepath.Join(keep, fmt.Sprintf("tables-%d.pdf", i)), pdf, 0o644)
+			}
+		}
+	}
+}
