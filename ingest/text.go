@@ -1088,7 +1088,7 @@ func (l *layout) headerCells(line []byte) [][]byte {
 	}
 	var merged [][]byte
 	for _, c := range cells {
-		if len(merged) > 0 && (c[0] == '(' || c[0] == '[') {
+		if len(merged) > 0 && len(c) > 0 && (c[0] == '(' || c[0] == '[') {
 			last := len(merged) - 1
 			merged[last] = append(append(bytes.Clone(merged[last]), ' '), c...)
 			continue

@@ -103,6 +103,8 @@ type Calibration struct {
 	SensitivityVPerPa float64 `key:"sensitivity_v_per_pa" doc:"microphone sensitivity in V/Pa"`
 	GainDB            float64 `key:"gain_db" doc:"amplifier gain in dB between microphone and recorder"`
 	PaPerUnit         float64 `key:"pa_per_unit" doc:"pascal per sample unit, instead of the chain"`
+
+	Calibrator *Calibrator `key:"calibrator" doc:"a sound calibrator's recording with the same chain and gain, instead of the chain's numbers"`
 }
 
 // DSP says how a recording becomes triplets.

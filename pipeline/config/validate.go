@@ -83,6 +83,9 @@ func (e *Experiment) validate(f *File, at string, fail func(key, format string, 
 	if e.DSP.Amplitude == "synchronous" && in.Tachometer == nil {
 		fail(at+".dsp.amplitude", "synchronous averages over the shaft's angle; expected ingest.tachometer: {channel: …, pulses_per_rev: …}")
 	}
+	if in.Calibration != nil && in.Calibration.Calibrator != nil {
+		in.Calibration.validate(f, key+".calibration", fail)
+	}
 	if in.Balance != nil {
 		in.Balance.validate(f, in, key+".balance", fail)
 	}

@@ -29,6 +29,9 @@ type runResult struct {
 	Stats []ingest.Stats `json:"stats"` // of the channels of its recordings, in order, in Unit
 	Units []string       `json:"units"` // per channel, after calibration
 	Scale []float64      `json:"scale"` // per channel, from the reader's samples to Units
+	How   []string       `json:"how"`   // per channel, where Scale comes from
+	// per channel, of a calibrator's recording; NaN is not JSON: nil without one
+	Spread []float64 `json:"spread_db,omitempty"`
 }
 
 // fileResult is what ingest found out about one file.
@@ -81,6 +84,7 @@ type source struct {
 	grouping   ingest.Grouping
 	options    ingest.Options
 	settings   []engine.KV // what the task of a file reads of the configuration
+	calibrator *engine.Dep // what a calibrator's recordings say; nil without
 }
 
 // ingest adds the tasks from raw files to recordings.arrow.
@@ -157,6 +161,7 @@ func (b *builder) ingest() error {
 	src.settings = append(src.settings, settings("ingest", struct {
 		Policy string `key:"on_bad_recording"`
 	}{src.in.OnBadRecording})...)
+	src.calibrator = b.calibrator(&src)
 	for i, r := range raw {
 		b.ingestFile(&src, r, perFile[i])
 	}
@@ -230,7 +235,7 @@ func (b *builder) readAs(src *source) error {
 			return err
 		}
 	}
-	if in.Calibration != nil {
+	if in.Calibration != nil && in.Calibration.Calibrator == nil {
 		if _, _, err := calibration(in.Calibration).Factor("full-scale"); err != nil {
 			return b.f.Errorf(key+".calibration", "%v", err)
 		}
@@ -293,7 +298,11 @@ func (b *builder) ingestFile(src *source, r rawFile, conds *ingest.Conditions) {
 	t := &engine.Task{
 		ID: b.id("ingest", r.name), Stage: "ingest", Version: ingestVersion, Config: src.settings, Local: local, Weight: 0.02,
 		Run: func(ctx context.Context, j *engine.Job) error {
-			res, err := readFile(ctx, src, conds, r.name, r.path(j))
+			cal, err := src.sensitivities(j)
+			if err != nil {
+				return err
+			}
+			res, err := readFile(ctx, src, cal, conds, r.name, r.path(j))
 			if err != nil {
 				reason, bad := badRecording(src, err)
 				if !bad {
@@ -306,6 +315,9 @@ func (b *builder) ingestFile(src *source, r rawFile, conds *ingest.Conditions) {
 		},
 	}
 	r.needs(t)
+	if src.calibrator != nil {
+		t.Deps = append(t.Deps, *src.calibrator)
+	}
 	b.add(t)
 	b.recordings = append(b.recordings, engine.Dep{Task: t.ID, Output: fileJSON})
 }
@@ -349,7 +361,15 @@ func (b *builder) know(src *source, conds *ingest.Conditions, name string) {
 	}
 }
 
-func readFile(ctx context.Context, src *source, conds *ingest.Conditions, name, path string) (*fileResult, error) {
+// sensitivities reads what the calibrator's recordings say, if there are any.
+func (s *source) sensitivities(j *engine.Job) (all []sensitivity, err error) {
+	if s.calibrator != nil {
+		err = readJSON(j.Input(s.calibrator.Task, s.calibrator.Output), &all)
+	}
+	return all, err
+}
+
+func readFile(ctx context.Context, src *source, cal []sensitivity, conds *ingest.Conditions, name, path string) (*fileResult, error) {
 	rd, err := ingest.Open(path, src.options)
 	if err != nil {
 		return nil, named(err, path, name)
@@ -395,11 +415,20 @@ func readFile(ctx context.Context, src *source, conds *ingest.Conditions, name, 
 		res.Warnings = append(res.Warnings, warnings...)
 		for _, rec := range run.Recordings {
 			for _, ch := range rec.Channels {
-				unit := info.Channels[ch].Unit
-				f, u, err := calibration(src.in.Calibration).Factor(unit)
-				if err != nil {
-					return nil, &ingest.DataError{Path: name, Place: "channel " + info.Channels[ch].Name, Found: err.Error()}
+				f, u, how := 1.0, "Pa", ""
+				if cal != nil {
+					s, err := sensitivityOf(cal, info, ch)
+					if err != nil {
+						return nil, err
+					}
+					f, how, rr.Spread = s.PaPerUnit, s.text(), append(rr.Spread, s.SpreadDB)
+				} else {
+					if f, u, err = calibration(src.in.Calibration).Factor(info.Channels[ch].Unit); err != nil {
+						return nil, &ingest.DataError{Path: name, Place: "channel " + info.Channels[ch].Name, Found: err.Error()}
+					}
+					how = calibrationText(src.in.Calibration)
 				}
+				rr.How = append(rr.How, how)
 				i := len(rr.Units)
 				rr.Units, rr.Scale = append(rr.Units, u), append(rr.Scale, f)
 				rr.Stats = append(rr.Stats, scaled(stats[i], f))
@@ -528,6 +557,13 @@ func (r *recordings) add(res *fileResult, conditions []string) {
 				s("channel", c.Name)
 				s("unit", run.Units[i])
 				s("sha256", res.SHA256)
+				s("calibration", run.How[i])
+				f("scale", run.Scale[i])
+				spread := math.NaN()
+				if run.Spread != nil {
+					spread = run.Spread[i]
+				}
+				f("calibrator_spread_db", spread)
 				n("row0", run.Run.Row0)
 				n("samples", st.Samples)
 				rate := c.RateHz
@@ -582,6 +618,9 @@ func (r *recordings) table(conditions []string) *table.Table {
 	s("format", "file format")
 	s("encoding", "sample encoding")
 	s("unit", "unit of the samples after calibration")
+	f("scale", "see column unit", "what a sample of the file was multiplied with")
+	s("calibration", "where that comes from")
+	f("calibrator_spread_db", "dB", "loudest block of the calibrator's recording over the quietest")
 	f("rate_hz", "Hz", "sampling rate")
 	n("row0", "", "first sample of the run in the file")
 	n("samples", "", "samples of the run")

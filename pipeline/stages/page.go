@@ -756,6 +756,20 @@ func (d *detail) quality(recs *table.Table, bounds, levels int) {
 		}
 	}
 	over("rms", "root mean square of a recording", unit, false)
+	if c := recs.Column("calibration"); c != nil {
+		how := slices.Clone(c.Strings)
+		slices.Sort(how)
+		how = slices.DeleteFunc(slices.Compact(how), func(s string) bool { return s == "" })
+		const most = 20
+		for i, h := range how {
+			if i == most {
+				add("calibration", fmt.Sprintf("… and %d more, in recordings.arrow", len(how)-most))
+				break
+			}
+			add("calibration", h)
+		}
+	}
+	over("calibrator_spread_db", "spread of the calibrator's level", "dB", false)
 	if c := recs.Column("clipped"); c != nil && c.Ints != nil {
 		k := 0
 		for _, v := range c.Ints {

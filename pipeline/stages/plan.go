@@ -49,7 +49,7 @@ func Names() []string {
 // same input.
 const (
 	simulateVersion = 1
-	ingestVersion   = 3 // 3: constant stretches are told
+	ingestVersion   = 4 // 3: constant stretches are told; 4: recordings say how they were calibrated
 	dspVersion      = 4
 	trainVersion    = 4 // 2: card.json; 3: diagnostics.json, timing.json; 4: estimates round otherwise
 	methodVersion   = 2 // 2: estimates round otherwise

@@ -1,0 +1,275 @@
+package dsp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+)
+
+// CalibratorSettings describe the recording of a sound calibrator.
+type CalibratorSettings struct {
+	RateHz         float64
+	Start, Samples int64
+	Channel        int
+	FrequencyHz    float64 // nominal; 0: the strongest line above 20 Hz
+	Blocks         int     // for the stability check; 0: 10
+}
+
+// CalibratorTone is what a calibrator's recording holds, in its own unit.
+type CalibratorTone struct {
+	FrequencyHz float64    // of the line, interpolated between bins
+	RMS         float64    // of the whole recording, within BandHz
+	BandHz      [2]float64 // third of an octave around the line's bin
+	BlockRMS    []float64  // of each block
+	SpreadDB    float64    // the loudest block over the quietest
+	AboveDB     float64    // the tone's power over that of the noise in its band; not told from the window's own floor beyond 55
+}
+
+// calibratorAboveDB is how far a calibrator's tone must stand above the noise
+// of its band: the noise, which is not taken off, then adds less than 0.05 dB.
+const calibratorAboveDB = 20
+
+// Calibrator measures the tone of a calibrator's recording: the rms within a
+// third of an octave around it, by Welch segments (METHOD §1: a tone's mean
+// square is Σ 2P_k/(N·Σw²) over its bins), of the whole and of equal blocks of
+// it. The bins are 1/104 of the frequency wide or narrower, 24 and more to the
+// band, so that what a Hann window spreads beyond it is below 1e-6 of the tone.
+//
+// It is an *Error when the recording is too short for a segment in each block,
+// and when nothing stands 20 dB above the noise of the band.
+func Calibrator(ctx context.Context, src Source, s CalibratorSettings) (*CalibratorTone, error) {
+	if s.Blocks == 0 {
+		s.Blocks = 10
+	}
+	if s.Blocks < 2 {
+		panic(fmt.Sprintf("dsp: calibrator in %d blocks", s.Blocks))
+	}
+	f := s.FrequencyHz
+	if f == 0 {
+		n := segmentFor(s.RateHz / 5)
+		if int64(n) > s.Samples {
+			return nil, tooShortFor(s, n)
+		}
+		w := NewWelch(n)
+		p, err := averagePower(ctx, src, w, s.Channel, s.Start, s.Samples)
+		if err != nil {
+			return nil, err
+		}
+		bin := s.RateHz / float64(n)
+		from, to := int(math.Ceil(20/bin)), int(0.45*float64(n))
+		f = bin * float64(from+argmax(p[from:to]))
+	}
+	if !(f > 0) || f*math.Pow(2, 1./6) >= s.RateHz/2 {
+		return nil, &Error{Want: fmt.Sprintf("a tone below half of the sampling rate of %g Hz", s.RateHz), Found: fmt.Sprintf("%g Hz", f)}
+	}
+	n := segmentFor(104 * s.RateHz / f)
+	per := s.Samples / int64(s.Blocks)
+	if per < int64(n) {
+		return nil, tooShortFor(s, n)
+	}
+	w := NewWelch(n)
+	bin := s.RateHz / float64(n)
+	lo, hi := int(math.Ceil(f*math.Pow(2, -1./6)/bin)), int(f*math.Pow(2, 1./6)/bin)
+	t := &CalibratorTone{BandHz: [2]float64{bin * (float64(lo) - 0.5), bin * (float64(hi) + 0.5)}}
+	mean := make([]float64, w.Bins())
+	quiet, loud, all := math.Inf(1), 0.0, 0.0
+	for b := range s.Blocks {
+		p, err := averagePower(ctx, src, w, s.Channel, s.Start+int64(b)*per, per)
+		if err != nil {
+			return nil, err
+		}
+		sum := 0.0
+		for k := lo; k <= hi; k++ {
+			sum += p[k]
+		}
+		for k, v := range p {
+			mean[k] += v / float64(s.Blocks)
+		}
+		ms := sum * w.ToneFactor()
+		t.BlockRMS = append(t.BlockRMS, math.Sqrt(ms))
+		quiet, loud, all = min(quiet, ms), max(loud, ms), all+ms/float64(s.Blocks)
+	}
+	t.RMS = math.Sqrt(all)
+	t.SpreadDB = 10 * math.Log10(loud/quiet)
+	top := lo + argmax(mean[lo:hi+1])
+	t.FrequencyHz = bin * (float64(top) + between(mean, top))
+	// The floor: the median of the band without the line.
+	var rest []float64
+	for k := lo; k <= hi; k++ {
+		if k < top-4 || k > top+4 {
+			rest = append(rest, mean[k])
+		}
+	}
+	slices.Sort(rest)
+	noise := rest[len(rest)/2] * float64(hi-lo+1)
+	t.AboveDB = 10 * math.Log10(max(0, all/w.ToneFactor()-noise)/noise)
+	if !(t.AboveDB >= calibratorAboveDB) { // also where all is zero
+		found := "silence"
+		if all > 0 {
+			found = fmt.Sprintf("%.1f dB", t.AboveDB)
+		}
+		return nil, &Error{
+			Want:  fmt.Sprintf("a calibrator's tone near %.6g Hz, %d dB and more above the noise from %.5g to %.5g Hz", f, calibratorAboveDB, t.BandHz[0], t.BandHz[1]),
+			Found: found, Hint: "is it this channel, and this frequency?",
+		}
+	}
+	return t, nil
+}
+
+func tooShortFor(s CalibratorSettings, n int) error {
+	return &Error{
+		Want:  fmt.Sprintf("at least %d samples (%.3g s) for %d blocks", int64(n)*int64(s.Blocks), float64(n)*float64(s.Blocks)/s.RateHz, s.Blocks),
+		Found: fmt.Sprintf("%d", s.Samples), Hint: "record longer, or take fewer blocks",
+	}
+}
+
+// segmentFor is the power of two from x on.
+func segmentFor(x float64) int {
+	n := 64
+	for float64(n) < x {
+		n *= 2
+	}
+	return n
+}
+
+func argmax(x []float64) int {
+	best := 0
+	for i, v := range x {
+		if v > x[best] {
+			best = i
+		}
+	}
+	return best
+}
+
+// between is where between the bins around k a line lies whose spectrum by a
+// Hann window is p: from the ratio r of the larger neighbour's amplitude to the
+// peak's, (2r − 1)/(r + 1) (Grandke, 1983).
+func between(p []float64, k int) float64 {
+	if k == 0 || k+1 >= len(p) || p[k] <= 0 {
+		return 0
+	}
+	if p[k+1] > p[k-1] {
+		r := math.Sqrt(p[k+1] / p[k])
+		return max(0, (2*r-1)/(r+1))
+	}
+	r := math.Sqrt(p[k-1] / p[k])
+	return -max(0, (2*r-1)/(r+1))
+}
+
+// averagePower is the mean of the power spectra of the contiguous segments of
+// an interval, what is left over at its end dropped; segment by segment, so
+// that memory does not grow with the interval.
+func averagePower(ctx context.Context, src Source, w *Welch, channel int, start, samples int64) ([]float64, error) {
+	n := int64(w.SegLen())
+	segments := samples / n
+	mean, one := make([]float64, w.Bins()), make([]float64, w.Bins())
+	x := [][]float64{make([]float64, n)}
+	for g := range segments {
+		if err := ctx.Err(); err != nil {
+			return nil, fmt.Errorf("read spectrum: %w", err)
+		}
+		at := start + g*n
+		got, err := src.Read([]int{channel}, at, x)
+		switch {
+		case int64(got) < n && (err == nil || errors.Is(err, io.EOF)):
+			return nil, &Error{Place: fmt.Sprintf("sample %d", at+int64(got)), Want: "a sample", Found: "the end of the data"}
+		case err != nil && !errors.Is(err, io.EOF):
+			return nil, fmt.Errorf("read spectrum: %w", err)
+		}
+		for i, v := range x[0] {
+			if !finite(v) {
+				return nil, &Error{Place: fmt.Sprintf("sample %d", at+int64(i)), Want: "a finite number", Found: fmt.Sprint(v)}
+			}
+		}
+		w.SegmentPower(one, x[0])
+		for k, p := range one {
+			mean[k] += p / float64(segments)
+		}
+	}
+	return mean, nil
+}
+
+// Tone is a line of a spectrum.
+type Tone struct {
+	Hz         float64
+	MeanSquare float64 // of the line, the floor taken off
+	AboveDB    float64 // of its largest bin above the median of those around it
+}
+
+// Background is the spectrum of a channel without the source under test.
+type Background struct {
+	BinHz    float64
+	Density  []float64 // unit²/Hz
+	Segments int
+	Tones    []Tone // by frequency
+}
+
+// Tones of a background stand 10 dB above the median of the bins within ±24 of
+// them; of the mean of eight segments of noise one bin in 10^25 does.
+const (
+	toneAboveDB      = 10
+	backgroundAround = 24
+	backgroundLeast  = 8 // segments
+)
+
+// MeasureBackground averages the spectrum of a channel over an interval:
+// segments of half a second (a power of two of samples), shorter where there
+// would be fewer than eight. An interval of less than 512 samples is an *Error.
+func MeasureBackground(ctx context.Context, src Source, channel int, start, samples int64, rateHz float64) (*Background, error) {
+	n := segmentFor(rateHz / 2)
+	for n > 64 && int64(backgroundLeast*n) > samples {
+		n /= 2
+	}
+	if int64(backgroundLeast*n) > samples {
+		return nil, &Error{Want: fmt.Sprintf("at least %d samples of background", backgroundLeast*n), Found: fmt.Sprintf("%d", samples)}
+	}
+	w := NewWelch(n)
+	p, err := averagePower(ctx, src, w, channel, start, samples)
+	if err != nil {
+		return nil, err
+	}
+	b := &Background{BinHz: rateHz / float64(n), Segments: int(samples / int64(n))}
+	density := w.DensityFactor(rateHz)
+	for _, v := range p {
+		b.Density = append(b.Density, v*density)
+	}
+	for k := 2; k+2 < len(p); k++ {
+		if p[k] < p[k-1] || p[k] <= p[k+1] || p[k] < p[k-2] || p[k] < p[k+2] {
+			continue
+		}
+		around := slices.Clone(p[max(1, k-backgroundAround):min(len(p), k+backgroundAround+1)])
+		slices.Sort(around)
+		floor := around[len(around)/2]
+		if !(p[k] > floor*math.Pow(10, toneAboveDB/10.)) {
+			continue
+		}
+		sum := 0.0
+		for i := k - 2; i <= k+2; i++ {
+			sum += max(0, p[i]-floor)
+		}
+		above := math.Inf(1)
+		if floor > 0 {
+			above = 10 * math.Log10(p[k]/floor)
+		}
+		b.Tones = append(b.Tones, Tone{Hz: b.BinHz * (float64(k) + between(p, k)), MeanSquare: sum * w.ToneFactor(), AboveDB: above})
+	}
+	return b, nil
+}
+
+// MeanSquare is the background's mean square from lo to hi in Hz, each bin
+// standing for half a bin to both sides.
+func (b *Background) MeanSquare(lo, hi float64) float64 {
+	sum := 0.0
+	for k := max(0, int(lo/b.BinHz+0.5)); k < len(b.Density); k++ {
+		from, to := b.BinHz*(float64(k)-0.5), b.BinHz*(float64(k)+0.5)
+		if from >= hi {
+			break
+		}
+		sum += b.Density[k] * max(0, min(hi, to)-max(lo, from))
+	}
+	return sum
+}

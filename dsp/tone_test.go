@@ -1,0 +1,123 @@
+package dsp
+
+import (
+	"context"
+	"errors"
+	"math"
+	"math/rand/v2"
+	"testing"
+)
+
+// tones is a sine of level(t) times amplitude a over noise of deviation sigma.
+func tones(rate, hz, a, sigma float64, n int, level func(t float64) float64) memory {
+	rng := rand.New(rand.NewPCG(7, 11))
+	x := make([]float64, n)
+	for i := range x {
+		t := float64(i) / rate
+		x[i] = 0.01 + a*level(t)*math.Sin(2*math.Pi*hz*t+0.3) + sigma*rng.NormFloat64()
+	}
+	return memory{x}
+}
+
+func steady(float64) float64 { return 1 }
+
+// Expected values: closed form. The rms of a sine is a/√2 whatever its place
+// between bins; the offset and noise outside of the band do not count. Noise of
+// variance σ² within the band of B Hz adds σ²·B/(rate/2) to the mean square.
+func TestCalibratorTone(t *testing.T) {
+	for _, c := range []struct{ rate, hz, nominal, a, sigma float64 }{
+		{48000, 1000, 1000, 0.25, 0},
+		{48000, 1003.7, 1000, 0.25, 1e-4},
+		{51200, 250.31, 250, 3.1, 0},
+		{44100, 997.13, 0, 0.02, 1e-4}, // found by itself
+		{10240, 250, 0, 1e-3, 1e-6},
+		{51200, 1000.2, 1000, 0.05, 2e-3},
+	} {
+		src := tones(c.rate, c.hz, c.a, c.sigma, int(12*c.rate), steady)
+		got, err := Calibrator(context.Background(), src, CalibratorSettings{RateHz: c.rate, Samples: int64(len(src[0])), FrequencyHz: c.nominal})
+		if err != nil {
+			t.Fatalf("%v: %v", c, err)
+		}
+		band := (got.BandHz[1] - got.BandHz[0]) / (c.rate / 2) * c.sigma * c.sigma
+		want := math.Sqrt(c.a*c.a/2 + band)
+		// Noise in the line's own bins moves it, by √(3/N)·σ/a.
+		if !near(got.RMS/want, 1, 2e-5+4*c.sigma/c.a*math.Sqrt(3/float64(len(src[0])))) {
+			t.Errorf("%v: rms %.9g, expected %.9g", c, got.RMS, want)
+		}
+		if !near(got.FrequencyHz/c.hz, 1, 2e-5) {
+			t.Errorf("%v: %.6f Hz", c, got.FrequencyHz)
+		}
+		if len(got.BlockRMS) != 10 || got.SpreadDB < 0 || got.SpreadDB > 0.02 {
+			t.Errorf("%v: %d blocks, spread %g dB", c, len(got.BlockRMS), got.SpreadDB)
+		}
+		// Beyond 55 dB what the window spreads of the tone is the floor.
+		if w := min(55, 10*math.Log10(c.a*c.a/2/band)); !near(min(55, got.AboveDB), w, 1) {
+			t.Errorf("%v: %.2f dB above the noise, expected %.2f", c, got.AboveDB, w)
+		}
+	}
+}
+
+// Expected: closed form. A level that rises by 0.5 dB over the recording differs
+// by 9/10 of it between the means of the first and the last of ten blocks.
+func TestCalibratorSpread(t *testing.T) {
+	rate, seconds := 48000.0, 12.0
+	src := tones(rate, 1000, 0.3, 1e-5, int(rate*seconds), func(t float64) float64 { return math.Pow(10, 0.5*t/seconds/20) })
+	got, err := Calibrator(context.Background(), src, CalibratorSettings{RateHz: rate, Samples: int64(len(src[0])), FrequencyHz: 1000})
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Each block's segments leave out its tail, up to a seventh of it.
+	if !near(got.SpreadDB, 0.45, 0.003) {
+		t.Errorf("spread %.4f dB, expected 0.45", got.SpreadDB)
+	}
+	if got.BlockRMS[9] <= got.BlockRMS[0] {
+		t.Errorf("blocks %v", got.BlockRMS)
+	}
+}
+
+func TestCalibratorErrors(t *testing.T) {
+	rate := 48000.0
+	for name, c := range map[string]struct {
+		src memory
+		s   CalibratorSettings
+	}{
+		"noise alone":   {tones(rate, 1000, 0, 0.1, 480000, steady), CalibratorSettings{FrequencyHz: 1000}},
+		"another tone":  {tones(rate, 250, 1, 0.001, 480000, steady), CalibratorSettings{FrequencyHz: 1000}},
+		"silence":       {memory{make([]float64, 480000)}, CalibratorSettings{FrequencyHz: 1000}},
+		"too short":     {tones(rate, 1000, 1, 0, 48000, steady), CalibratorSettings{FrequencyHz: 1000}},
+		"above Nyquist": {tones(rate, 1000, 1, 0, 480000, steady), CalibratorSettings{FrequencyHz: 22000}},
+	} {
+		c.s.RateHz, c.s.Samples = rate, int64(len(c.src[0]))
+		_, err := Calibrator(context.Background(), c.src, c.s)
+		var e *Error
+		if !errors.As(err, &e) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// Expected values: closed form. White noise of variance σ² has the density
+// 2σ²/rate; a tone's mean square is a²/2; noise has no tones.
+func TestBackground(t *testing.T) {
+	rate, sigma, a := 20480.0, 0.02, 0.01
+	src := tones(rate, 440.6, a, sigma, int(30*rate), steady)
+	b, err := MeasureBackground(context.Background(), src, 0, 0, int64(len(src[0])), rate)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(b.Tones) != 1 || !near(b.Tones[0].Hz, 440.6, 0.05) || !near(b.Tones[0].MeanSquare, a*a/2, 0.05*a*a/2) {
+		t.Errorf("tones %+v, expected one of %g at 440.6 Hz", b.Tones, a*a/2)
+	}
+	if got, want := b.MeanSquare(2000, 6000), 2*sigma*sigma/rate*4000; !near(got/want, 1, 0.03) {
+		t.Errorf("2 to 6 kHz: %g, expected %g", got, want)
+	}
+	if got, want := b.MeanSquare(3000, 3001), 2*sigma*sigma/rate; !near(got/want, 1, 0.6) {
+		t.Errorf("1 Hz: %g, expected %g", got, want)
+	}
+	if got, want := b.MeanSquare(0, rate), sigma*sigma+a*a/2; !near(got/want, 1, 0.02) {
+		t.Errorf("all: %g, expected %g", got, want)
+	}
+	if _, err := MeasureBackground(context.Background(), src, 0, 0, 500, rate); err == nil {
+		t.Error("500 samples are no error")
+	}
+}
