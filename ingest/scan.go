@@ -39,6 +39,12 @@ func Scan(ctx context.Context, r Reader, run Run) ([]Stats, []Warning, error) {
 	return scanRun(ctx, r, run, false)
 }
 
+// ScanAll is Scan, but counts samples that are no finite numbers (Stats.NaN,
+// FirstNaN) and leaves them out of the other figures instead of ending there.
+func ScanAll(ctx context.Context, r Reader, run Run) ([]Stats, []Warning, error) {
+	return scanRun(ctx, r, run, true)
+}
+
 // scanRun is Scan; tolerant counts what is no finite number instead of ending there.
 func scanRun(ctx context.Context, r Reader, run Run, tolerant bool) ([]Stats, []Warning, error) {
 	r, run = sameLength(r, run)

@@ -349,6 +349,7 @@ func (f *fileTables) file(ctx context.Context, res *fileResult, path string, not
 		return named(err, path, res.Path)
 	}
 	defer rd.Close()
+	var last error // of a run that is left out
 	for _, run := range res.Runs {
 		note := runNote{Run: run.Run.ID}
 		if f.spectra {
@@ -365,9 +366,18 @@ func (f *fileTables) file(ctx context.Context, res *fileResult, path string, not
 			err = &ingest.DataError{Path: res.Path, Place: place, Want: de.Want, Found: de.Found, Hint: de.Hint}
 		}
 		if err != nil {
-			return named(err, path, res.Path)
+			err = named(err, path, res.Path)
+			if reason, bad := badRecording(f.src, err); bad && f.src.in.OnBadRecording == "warn" && len(res.Runs) > 1 {
+				notes.Warnings = append(notes.Warnings, ingest.Warning{Path: res.Path, Code: "left-out", Text: fmt.Sprintf("%s is left out: %s", run.Run.ID, reason)})
+				last = err
+				continue
+			}
+			return err
 		}
 		notes.Notes = append(notes.Notes, note)
+	}
+	if len(notes.Notes) == 0 {
+		return last
 	}
 	return nil
 }

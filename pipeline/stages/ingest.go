@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"path"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -113,6 +114,8 @@ func (b *builder) ingest() error {
 			return err
 		}
 		b.warnings = append(sayOnce(w), left...)
+		b.simulatedByName(files)
+		src.in.Data = b.e.Ingest.Data
 		for _, p := range files {
 			raw = append(raw, rawFile{name: filepath.ToSlash(p), file: &engine.File{Path: filepath.ToSlash(p), Open: b.f.Resolve(p)}})
 		}
@@ -160,7 +163,8 @@ func (b *builder) ingest() error {
 	src.settings = without(settings("ingest", src.in), "ingest.files", "ingest.exclude", "ingest.simulate", "ingest.conditions", "ingest.on_bad_recording", "ingest.data", "ingest.axes", "ingest.balance")
 	src.settings = append(src.settings, settings("ingest", struct {
 		Policy string `key:"on_bad_recording"`
-	}{src.in.OnBadRecording})...)
+		Data   string `key:"data"`
+	}{src.in.OnBadRecording, src.in.Data})...)
 	src.calibrator = b.calibrator(&src)
 	for i, r := range raw {
 		b.ingestFile(&src, r, perFile[i])
@@ -204,6 +208,9 @@ func (b *builder) excluded(files []string) ([]ingest.Warning, error) {
 // readAs settles how the channels are grouped and the files opened.
 func (b *builder) readAs(src *source) error {
 	in := &src.in
+	if in.OnBadRecording == "warn" && !b.f.Has(b.at+".ingest.truncated") {
+		in.Truncated = "use" // and warned of by the reader
+	}
 	src.options = ingest.Options{
 		Format: in.Format, RateHz: in.RateHz, Truncated: in.Truncated,
 		Text:   ingest.TextOptions{Delimiter: in.Text.Delimiter, Columns: in.Text.Columns, Time: in.Text.Time},
@@ -323,13 +330,82 @@ func (b *builder) ingestFile(src *source, r rawFile, conds *ingest.Conditions) {
 }
 
 // badRecording reports whether err is the fault of the data and the policy is
-// to skip such recordings.
+// to go on without such recordings.
 func badRecording(src *source, err error) (reason string, skip bool) {
 	var data *ingest.DataError
-	if src.in.OnBadRecording == "skip" && errors.As(err, &data) {
+	if src.in.OnBadRecording != "fail" && errors.As(err, &data) {
 		return err.Error(), true
 	}
 	return "", false
+}
+
+// scan is ingest.Scan of a run. Under on_bad_recording: warn a microphone with
+// samples that are no numbers is taken out of the run, if others remain.
+func (src *source) scan(ctx context.Context, rd ingest.Reader, run *ingest.Run) ([]ingest.Stats, []ingest.Warning, error) {
+	stats, warnings, err := ingest.Scan(ctx, rd, *run)
+	bad := false
+	if err != nil {
+		_, bad = badRecording(src, err)
+	}
+	if !bad || src.in.OnBadRecording != "warn" || src.grouping.Together || len(run.Recordings) < 2 {
+		return stats, warnings, err
+	}
+	all, warnings, again := ingest.ScanAll(ctx, rd, *run)
+	if again != nil {
+		return nil, nil, err
+	}
+	var sound []ingest.Recording
+	info := rd.Info()
+	stats = nil
+	for i, rec := range run.Recordings { // of one channel each
+		if s := all[i]; s.NaN == 0 {
+			sound, stats = append(sound, rec), append(stats, s)
+		} else {
+			warnings = append(warnings, ingest.Warning{Path: info.Path, Code: "left-out", Text: fmt.Sprintf(
+				"%s is left out: %d of %d samples of channel %s are no finite numbers, the first is sample %d", rec.ID, s.NaN, s.Samples, info.Channels[rec.Channels[0]].Name, run.Row0+s.FirstNaN)})
+		}
+	}
+	if len(sound) == 0 || len(sound) == len(all) {
+		return nil, nil, err
+	}
+	run.Recordings = sound
+	return stats, warnings, nil
+}
+
+// callsItselfSimulated tells a name or a text of a file that says so.
+func callsItselfSimulated(s string) bool {
+	return strings.HasPrefix(strings.ToLower(strings.TrimSpace(s)), "simulated")
+}
+
+// simulatedByName looks at the names of files where no key says what the data
+// are: what calls itself simulated is called simulated.
+func (b *builder) simulatedByName(names []string) {
+	i := slices.IndexFunc(names, func(n string) bool { return callsItselfSimulated(path.Base(n)) })
+	if i < 0 || b.e.Ingest.Simulate != nil {
+		return
+	}
+	key := b.at + ".ingest.data"
+	switch {
+	case !b.f.Has(key):
+		b.e.Ingest.Data = "simulated"
+		b.warnings = append(b.warnings, ingest.Warning{Path: names[i], Code: "simulated", Text: "is named simulated: the experiment is called simulated; say data: simulated, or data: measured if it was measured"})
+	case b.e.Ingest.Data != "simulated":
+		b.warnings = append(b.warnings, ingest.Warning{Path: names[i], Code: "simulated", Text: "is named simulated, the configuration says data: measured"})
+	}
+}
+
+// simulatedByContent warns of a file that calls itself simulated in what it
+// says of itself.
+func simulatedByContent(src *source, info ingest.Info) []ingest.Warning {
+	if src.in.Data == "simulated" {
+		return nil
+	}
+	for _, a := range info.Attributes {
+		if callsItselfSimulated(a.Name) && !strings.EqualFold(a.Value, "false") && a.Value != "0" || callsItselfSimulated(a.Value) {
+			return []ingest.Warning{{Path: info.Path, Code: "simulated", Text: fmt.Sprintf("calls itself simulated (%s: %s), the experiment is called measured: say data: simulated", a.Name, a.Value)}}
+		}
+	}
+	return nil
 }
 
 // know collects the conditions of a file, where pattern, table and constants
@@ -403,11 +479,19 @@ func readFile(ctx context.Context, src *source, cal []sensitivity, conds *ingest
 		}
 	}
 	res.Warnings = append(res.Warnings, warnings...)
+	res.Warnings = append(res.Warnings, simulatedByContent(src, info)...)
+	var last error // of a run that is left out
 	for _, run := range runs {
+		stats, warnings, err := src.scan(ctx, rd, &run)
 		rr := runResult{Run: run}
-		stats, warnings, err := ingest.Scan(ctx, rd, run)
 		if err != nil {
-			return nil, named(err, path, name)
+			err = named(err, path, name)
+			if reason, bad := badRecording(src, err); bad && src.in.OnBadRecording == "warn" && len(runs) > 1 {
+				res.Warnings = append(res.Warnings, ingest.Warning{Path: name, Code: "left-out", Text: fmt.Sprintf("%s is left out: %s", run.ID, reason)})
+				last = err
+				continue
+			}
+			return nil, err
 		}
 		for i := range warnings {
 			warnings[i].Path = name
@@ -436,6 +520,9 @@ func readFile(ctx context.Context, src *source, cal []sensitivity, conds *ingest
 		}
 		res.Warnings = append(res.Warnings, dropouts(info, rr)...)
 		res.Runs = append(res.Runs, rr)
+	}
+	if len(res.Runs) == 0 {
+		return nil, last
 	}
 	return res, nil
 }

@@ -15,6 +15,9 @@ import (
 // readPairs adds the task of an experiment whose pairs are already made: a
 // table of the user's, or the simulated toy.
 func (b *builder) readPairs() error {
+	if b.e.Ingest.Table != nil {
+		b.simulatedByName([]string{filepath.ToSlash(b.e.Ingest.Table.File)})
+	}
 	in := b.e.Ingest
 	spec := in.Table
 	var raw rawFile

@@ -332,7 +332,11 @@ func (b *builder) gather(e *report.Experiment, j *engine.Job, notes engine.Dep, 
 			return counts, err
 		}
 		for _, w := range res.Warnings {
-			add(w.Code, w.Path, w.Text)
+			code := w.Code
+			if code == "left-out" {
+				code += w.Text // each of them is said
+			}
+			add(code, w.Path, w.Text)
 		}
 	}
 	var all []fileNotes
