@@ -49,6 +49,7 @@ type Ingest struct {
 	Tachometer     *Tachometer   `key:"tachometer" doc:"a channel that counts the shaft's revolutions: it wins over the conditions' rpm and over track"`
 	Balance        *Balance      `key:"balance" doc:"a balance that records voltages: its matrix, its tare, the flow beside it"`
 	Calibration    *Calibration  `key:"calibration" doc:"how microphone samples become Pa; without it levels are re full scale"`
+	Background     *Background   `key:"background" doc:"recordings without the source under test: their level behind each harmonic is stored beside it, never subtracted"`
 	OnBadRecording string        `key:"on_bad_recording" doc:"a bad recording stops the run; skip leaves it out and lists it in the report; warn leaves out only what is bad of it (a channel, an interval, what a cut file lacks) and says so" enum:"fail|skip|warn"`
 }
 

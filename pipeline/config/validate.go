@@ -65,7 +65,7 @@ func (e *Experiment) validate(f *File, at string, fail func(key, format string, 
 				}
 			}
 		}
-		for _, k := range []string{"conditions", "pattern", "constants", "attributes", "arrays", "balance", "tachometer", "calibration", "columns", "format", "exclude", "channels"} {
+		for _, k := range []string{"conditions", "pattern", "constants", "attributes", "arrays", "balance", "tachometer", "calibration", "background", "columns", "format", "exclude", "channels"} {
 			if f.Has(key + "." + k) {
 				fail(key+"."+k, "a simulated campaign brings its own; leave the key out")
 			}
@@ -85,6 +85,9 @@ func (e *Experiment) validate(f *File, at string, fail func(key, format string, 
 	}
 	if in.Calibration != nil && in.Calibration.Calibrator != nil {
 		in.Calibration.validate(f, key+".calibration", fail)
+	}
+	if in.Background != nil {
+		in.Background.validate(e, key+".background", fail)
 	}
 	if in.Balance != nil {
 		in.Balance.validate(f, in, key+".balance", fail)

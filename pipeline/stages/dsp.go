@@ -27,6 +27,7 @@ type runNote struct {
 	Dropped int        `json:"dropped,omitempty"` // recordings left out under censored: drop
 	Bounds  int        `json:"bounds,omitempty"`  // levels that are upper bounds
 	Levels  int        `json:"levels,omitempty"`
+	Near    int        `json:"near,omitempty"` // levels less than nearBackgroundDB above the background behind them
 }
 
 // fileNotes is what dsp has to say of a file.
@@ -86,6 +87,7 @@ func (b *builder) dsp() error {
 			Balance *config.Balance      `key:"balance"`
 		}{src.in.Columns, src.in.Units, src.in.Axes, src.in.Balance})...)
 	}
+	bg := b.background(src)
 	var parts []engine.Dep // per-file tables, in file order
 	for i, r := range raw {
 		in := b.recordings[i]
@@ -99,6 +101,9 @@ func (b *builder) dsp() error {
 			Deps:  []engine.Dep{in},
 		}
 		r.needs(t)
+		if bg != nil {
+			t.Deps = append(t.Deps, *bg)
+		}
 		tare := b.needsTare(src, t)
 		t.Run = func(ctx context.Context, j *engine.Job) error {
 			var res fileResult
@@ -106,6 +111,12 @@ func (b *builder) dsp() error {
 				return err
 			}
 			out := &fileTables{b: b, src: src, spectra: spectra, tare: tare}
+			if bg != nil {
+				var err error
+				if out.background, err = readBackground(j.Input(bg.Task, bg.Output)); err != nil {
+					return err
+				}
+			}
 			notes := &fileNotes{Skipped: res.Skipped}
 			if res.Skipped == nil {
 				if err := out.file(ctx, &res, r.path(j), notes); err != nil {
@@ -132,6 +143,9 @@ func (b *builder) dsp() error {
 		for _, o := range outputs {
 			parts = append(parts, engine.Dep{Task: t.ID, Output: o})
 		}
+	}
+	if bg != nil {
+		parts = append(parts, *bg)
 	}
 	b.assemble(src, cfg, parts)
 	return nil
@@ -164,6 +178,14 @@ func (b *builder) assemble(src *source, cfg []engine.KV, parts []engine.Dep) {
 			if p.Output == "spectra.arrow" {
 				pictures = append(pictures, path)
 				fmt.Fprintln(contents, j.InputDigest(p.Task, p.Output))
+				continue
+			}
+			if p.Output == backgroundData {
+				bg, err := readBackground(path)
+				if err != nil {
+					return err
+				}
+				notes = append(notes, fileNotes{Warnings: bg.Warnings})
 				continue
 			}
 			if p.Output == notesJSON {
@@ -238,7 +260,7 @@ func outcomes(t *table.Table) []string {
 			continue
 		}
 		byProduct := false
-		for _, suffix := range []string{"_rho_db", "_sd", "_hz"} {
+		for _, suffix := range []string{"_rho_db", "_sd", "_hz", "_background"} {
 			if level, ok := strings.CutSuffix(base, suffix); ok && t.Column(level+"_1") != nil {
 				byProduct = true
 			}
@@ -316,8 +338,9 @@ type fileTables struct {
 	b          *builder
 	src        *source
 	spectra    bool
-	tare       string     // the recording without wind, to be opened; "" none
-	gravity    *dsp.Polar // made of it, when first needed
+	tare       string      // the recording without wind, to be opened; "" none
+	gravity    *dsp.Polar  // made of it, when first needed
+	background *background // nil: none was recorded
 	trip, spec table.Table
 }
 
@@ -474,8 +497,18 @@ func (f *fileTables) rotorRun(ctx context.Context, rd ingest.Reader, res *fileRe
 			note.Dropped++
 			continue
 		}
+		var behind []*backgroundChannel
+		if f.background != nil {
+			if behind, err = f.background.of(res.Info.Channels[recs[i].Channels[0]].Name, run.Units[i], res.Path); err != nil {
+				return err
+			}
+		}
 		f.common(&f.trip, run.Run.ID, recs[i].ID, conditions)
-		f.levels(ch, run.Units[i], note)
+		told := len(note.Flags)
+		f.levels(ch, i, run.Units[i], out.BinHz, behind, note)
+		for k := told; k < len(note.Flags) && len(recs) > 1; k++ {
+			note.Flags[k].Text = "channel " + res.Info.Channels[recs[i].Channels[0]].Name + ": " + note.Flags[k].Text
+		}
 	}
 	return nil
 }
@@ -486,23 +519,37 @@ const refPa = 20e-6
 
 var refFullScale = math.Sqrt(0.5)
 
+// reference is what levels of a unit are relative to, and how they are called.
+func reference(unit string) (ref float64, level string) {
+	switch unit {
+	case "Pa":
+		return refPa, "dB re 20 µPa"
+	case "full-scale":
+		return refFullScale, "dBFS"
+	}
+	return 1, "dB re 1 " + unit
+}
+
+// A level is told to be near the background less than nearBackgroundDB above
+// what the background has in the same bins; a tone of the background is told
+// from toneBelowDB below the line on: it then moves the level by up to 0.9 dB.
+const (
+	nearBackgroundDB = 6
+	toneBelowDB      = 20
+)
+
 // levels appends the outcomes of one recording: per harmonic the level of both
 // halves, and beside it what METHOD §1 wants known of it.
-func (f *fileTables) levels(ch dsp.RotorChannel, unit string, note *runNote) {
+//
+// background are the recordings without the source that have this channel.
+func (f *fileTables) levels(ch dsp.RotorChannel, number int, unit string, binHz float64, background []*backgroundChannel, note *runNote) {
 	d := f.b.e.DSP
 	level := func(p float64) float64 { return p }
 	name, levelUnit, what := "power", unit+"²", "mean square"
 	if d.Output == "dB" {
 		name, what = "db", "level"
-		ref := 1.0
-		switch unit {
-		case "Pa":
-			ref, levelUnit = refPa, "dB re 20 µPa"
-		case "full-scale":
-			ref, levelUnit = refFullScale, "dBFS"
-		default:
-			levelUnit = "dB re 1 " + unit
-		}
+		var ref float64
+		ref, levelUnit = reference(unit)
 		level = func(p float64) float64 { return dsp.LevelDB(p, ref) }
 	}
 	shift := 0.0
@@ -542,6 +589,26 @@ func (f *fileTables) levels(ch dsp.RotorChannel, unit string, note *runNote) {
 			note.Levels++
 			if l[h].UpperBound {
 				note.Bounds++
+			}
+		}
+		for h := range 2 {
+			if background == nil {
+				break
+			}
+			b, tone, file := behind(background, l[h], binHz, d.Amplitude)
+			v := level(b)
+			if d.Output == "dB" {
+				v += shift
+			} else {
+				v *= math.Pow(10, shift/10)
+			}
+			cell(&f.trip, fmt.Sprintf("%s_background_%d", base, h+1), levelUnit, "level of the background's recordings in the same bins, not subtracted"+half(h, repeats), v)
+			if l[h].Power < b*math.Pow(10, nearBackgroundDB/10.) {
+				note.Near++
+			}
+			if tone != nil && tone.MeanSquare > l[h].Power*math.Pow(10, -toneBelowDB/10.) {
+				note.Flags = append(note.Flags, dsp.Flag{Code: "background-tone", Channel: number, Statistic: 10 * math.Log10(tone.MeanSquare/l[h].Power), Text: fmt.Sprintf(
+					"harmonic %d at %.5g Hz%s has a tone of the background (%s) at %.5g Hz in its bins, %+.1f dB re the line: it is not subtracted", m+1, l[h].PeakHz, half(h, repeats), file, tone.Hz, 10*math.Log10(tone.MeanSquare/l[h].Power))})
 			}
 		}
 		cell(&f.trip, base+"_emergent", "", fmt.Sprintf("the line stands %g dB above the floor over both halves together", d.EmergenceDB), ch.Emergent[m])

@@ -114,6 +114,14 @@ func (b *builder) ingest() error {
 			return err
 		}
 		b.warnings = append(sayOnce(w), left...)
+		if is, err := b.backgroundFiles(); err != nil {
+			return err
+		} else if is != nil {
+			files = slices.DeleteFunc(files, func(f string) bool { return is[f] })
+			if len(files) == 0 {
+				return b.f.Errorf(b.at+".ingest.background.files", "every recording is one of the background")
+			}
+		}
 		b.simulatedByName(files)
 		src.in.Data = b.e.Ingest.Data
 		for _, p := range files {
@@ -123,7 +131,7 @@ func (b *builder) ingest() error {
 			if src.conditions, err = ingest.ReadConditions(b.f.Resolve(p)); err != nil {
 				return err
 			}
-			if len(b.e.Ingest.Exclude) > 0 {
+			if len(b.e.Ingest.Exclude) > 0 || len(b.backgrounds) > 0 {
 				all, _, err := ingest.Find(b.e.Ingest.Files, nil, b.f.Dir)
 				if err != nil {
 					return err
@@ -160,12 +168,16 @@ func (b *builder) ingest() error {
 			return err
 		}
 	}
-	src.settings = without(settings("ingest", src.in), "ingest.files", "ingest.exclude", "ingest.simulate", "ingest.conditions", "ingest.on_bad_recording", "ingest.data", "ingest.axes", "ingest.balance")
+	src.settings = without(settings("ingest", src.in), "ingest.files", "ingest.exclude", "ingest.simulate", "ingest.conditions", "ingest.on_bad_recording", "ingest.data", "ingest.background", "ingest.axes", "ingest.balance")
 	src.settings = append(src.settings, settings("ingest", struct {
 		Policy string `key:"on_bad_recording"`
 		Data   string `key:"data"`
 	}{src.in.OnBadRecording, src.in.Data})...)
 	src.calibrator = b.calibrator(&src)
+	var err error
+	if raw, perFile, err = b.findBackground(&src, raw, perFile); err != nil {
+		return err
+	}
 	for i, r := range raw {
 		b.ingestFile(&src, r, perFile[i])
 	}
@@ -499,18 +511,12 @@ func readFile(ctx context.Context, src *source, cal []sensitivity, conds *ingest
 		res.Warnings = append(res.Warnings, warnings...)
 		for _, rec := range run.Recordings {
 			for _, ch := range rec.Channels {
-				f, u, how := 1.0, "Pa", ""
+				f, u, how, spread, err := src.factor(cal, info, ch)
+				if err != nil {
+					return nil, err
+				}
 				if cal != nil {
-					s, err := sensitivityOf(cal, info, ch)
-					if err != nil {
-						return nil, err
-					}
-					f, how, rr.Spread = s.PaPerUnit, s.text(), append(rr.Spread, s.SpreadDB)
-				} else {
-					if f, u, err = calibration(src.in.Calibration).Factor(info.Channels[ch].Unit); err != nil {
-						return nil, &ingest.DataError{Path: name, Place: "channel " + info.Channels[ch].Name, Found: err.Error()}
-					}
-					how = calibrationText(src.in.Calibration)
+					rr.Spread = append(rr.Spread, spread)
 				}
 				rr.How = append(rr.How, how)
 				i := len(rr.Units)
@@ -525,6 +531,22 @@ func readFile(ctx context.Context, src *source, cal []sensitivity, conds *ingest
 		return nil, last
 	}
 	return res, nil
+}
+
+// factor is what the samples of a channel are multiplied with, the unit they
+// then have, and where that comes from.
+func (src *source) factor(cal []sensitivity, info ingest.Info, ch int) (f float64, unit, how string, spreadDB float64, err error) {
+	if cal != nil {
+		s, err := sensitivityOf(cal, info, ch)
+		if err != nil {
+			return 0, "", "", 0, err
+		}
+		return s.PaPerUnit, "Pa", s.text(), s.SpreadDB, nil
+	}
+	if f, unit, err = calibration(src.in.Calibration).Factor(info.Channels[ch].Unit); err != nil {
+		return 0, "", "", 0, &ingest.DataError{Path: info.Path, Place: "channel " + info.Channels[ch].Name, Found: err.Error()}
+	}
+	return f, unit, calibrationText(src.in.Calibration), 0, nil
 }
 
 // attributeConditions adds what the file says of its conditions to the constants.

@@ -50,7 +50,7 @@ func Names() []string {
 const (
 	simulateVersion = 1
 	ingestVersion   = 4 // 3: constant stretches are told; 4: recordings say how they were calibrated
-	dspVersion      = 4
+	dspVersion      = 5 // 5: the background behind a line
 	trainVersion    = 4 // 2: card.json; 3: diagnostics.json, timing.json; 4: estimates round otherwise
 	methodVersion   = 2 // 2: estimates round otherwise
 	reportVersion   = 5 // 5: directivities of every place
@@ -103,14 +103,15 @@ type builder struct {
 	extraFits bool
 	warnings  []ingest.Warning // found while planning
 
-	campaign   simulate.Campaign    // simulate: the campaign, and the files it makes
-	simulated  []engine.Dep         //
-	src        *source              // ingest: how recordings are read; nil for a table of pairs
-	raw        []rawFile            // ingest: the raw files
-	conditions []string             // ingest: names, in the order of the tables
-	known      []map[string]float64 // ingest: condition values, where they are known before any file is read
-	recordings []engine.Dep         // ingest: results per file
-	pairs      []engine.KV          // ingest: what a table of pairs was read with
+	campaign    simulate.Campaign    // simulate: the campaign, and the files it makes
+	simulated   []engine.Dep         //
+	src         *source              // ingest: how recordings are read; nil for a table of pairs
+	raw         []rawFile            // ingest: the raw files
+	backgrounds []rawFile            // ingest: recordings of the background
+	conditions  []string             // ingest: names, in the order of the tables
+	known       []map[string]float64 // ingest: condition values, where they are known before any file is read
+	recordings  []engine.Dep         // ingest: results per file
+	pairs       []engine.KV          // ingest: what a table of pairs was read with
 }
 
 func (b *builder) id(parts ...string) string {

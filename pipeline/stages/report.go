@@ -346,7 +346,7 @@ func (b *builder) gather(e *report.Experiment, j *engine.Job, notes engine.Dep, 
 	var flags []string
 	flagged := map[string]map[string]bool{}
 	example := map[string]string{}
-	var bounds, levels, dropped int
+	var bounds, levels, dropped, near int
 	for _, n := range all {
 		if n.Skipped != nil {
 			e.Skipped = append(e.Skipped, n.Skipped.Reason)
@@ -355,7 +355,7 @@ func (b *builder) gather(e *report.Experiment, j *engine.Job, notes engine.Dep, 
 			add(w.Code+w.Text, w.Path, w.Text)
 		}
 		for _, r := range n.Notes {
-			bounds, levels, dropped = bounds+r.Bounds, levels+r.Levels, dropped+r.Dropped
+			bounds, levels, dropped, near = bounds+r.Bounds, levels+r.Levels, dropped+r.Dropped, near+r.Near
 			for _, f := range r.Flags {
 				if flagged[f.Code] == nil {
 					flagged[f.Code] = map[string]bool{}
@@ -380,6 +380,9 @@ func (b *builder) gather(e *report.Experiment, j *engine.Job, notes engine.Dep, 
 	}
 	if bounds > 0 {
 		e.Warnings = append(e.Warnings, fmt.Sprintf("%d of %d levels stand less than %g dB above the floor: they are upper bounds (columns *_bound_1, *_bound_2)", bounds, levels, b.e.DSP.EmergenceDB))
+	}
+	if near > 0 {
+		e.Warnings = append(e.Warnings, fmt.Sprintf("%d of %d levels stand less than %d dB above the background in the same bins (columns *_background_1, *_background_2), which is not subtracted", near, levels, nearBackgroundDB))
 	}
 	if dropped > 0 {
 		e.Warnings = append(e.Warnings, fmt.Sprintf("censored: drop left out %d recordings with a harmonic that is not emergent; what remains is biased towards loud conditions", dropped))

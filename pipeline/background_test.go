@@ -1,0 +1,127 @@
+package pipeline_test
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// A rotor of two blades at 40 rev/s: lines of 0.2 and 0.02 Pa at 80 and 160 Hz,
+// in a room with noise of deviation 0.004 Pa and a hum of 0.01 Pa at 160.2 Hz,
+// which the background's recording has alone.
+func withBackground(t *testing.T, dir, name string, rotor bool, seed uint64) {
+	t.Helper()
+	const rate = 6400.0
+	rng := rand.New(rand.NewPCG(seed, 6))
+	x := [2][]float64{}
+	for i := range 10 * int(rate) {
+		s := float64(i) / rate
+		for c := range x {
+			p := 0.004*rng.NormFloat64() + 0.01*math.Sin(2*math.Pi*160.2*s)
+			if rotor {
+				p += 0.2*math.Sin(2*math.Pi*80*s) + 0.02*math.Sin(2*math.Pi*160*s)
+			}
+			x[c] = append(x[c], p)
+		}
+	}
+	writeNPY(t, filepath.Join(dir, name), x[:]...)
+}
+
+const backgroundYAML = `version: 1
+experiments:
+  rotor:
+    ingest:
+      files: "*.npy"
+      conditions: conditions.csv
+      rate_hz: 6400
+      calibration: {unit: Pa}
+      background: {%s}
+    dsp: {triplets: split-half-spectrum, harmonics: 2}
+`
+
+// Expected: closed form. Behind a line without a tone the background has the
+// density 2σ²/rate times the width of the line's bins; behind the second
+// harmonic it has the hum, a²/2, which is named and not subtracted.
+func TestBackgroundIsFloorAndFlag(t *testing.T) {
+	var before []float64
+	for _, c := range []struct{ how, table string }{
+		{"files: quiet*.npy", "file,blades,rpm\na.npy,2,2400\nb.npy,2,2410\n"},
+		{"condition: off", "file,blades,rpm,off\na.npy,2,2400,0\nb.npy,2,2410,0\nquiet1.npy,0,0,1\nquiet2.npy,0,0,1\n"},
+	} {
+		dir := t.TempDir()
+		withBackground(t, dir, "a.npy", true, 1)
+		withBackground(t, dir, "b.npy", true, 2)
+		withBackground(t, dir, "quiet1.npy", false, 3)
+		withBackground(t, dir, "quiet2.npy", false, 4)
+		write(t, dir, "conditions.csv", c.table)
+		write(t, dir, "pipeline.yaml", fmt.Sprintf(backgroundYAML, c.how))
+		e := runIn(t, dir)["rotor"]
+		tab := readTable(t, dir, "runs", "rotor", "triplets.arrow")
+		if tab.Rows() != 4 {
+			t.Fatalf("%s: %d triplets, expected two runs of two microphones and none of the background", c.how, tab.Rows())
+		}
+		if tab.Column("off") != nil || !slices.Equal(e.Outcomes, []string{"bpf1_db", "bpf2_db"}) {
+			t.Errorf("%s: outcomes %v, column off %v", c.how, e.Outcomes, tab.Column("off") != nil)
+		}
+		spec := readTable(t, dir, "runs", "rotor", "spectra.arrow")
+		bin := column(t, spec, "bin_hz")[0]
+		level := func(ms float64) float64 { return 10 * math.Log10(ms/4e-10) }
+		for r := range tab.Rows() {
+			for h := range 2 {
+				width := float64(spec.Column("band_hi").Lists[2*r+h][0]-spec.Column("band_lo").Lists[2*r+h][0]+1) * bin
+				got, want := column(t, tab, fmt.Sprintf("bpf1_db_background_%d", h+1))[r], level(2*0.004*0.004/6400*width)
+				if math.Abs(got-want) > 1.5 { // some ten bins of forty segments
+					t.Errorf("row %d, half %d: %.2f dB behind the first harmonic, expected %.2f in %g Hz", r, h+1, got, want, width)
+				}
+				got, want = column(t, tab, fmt.Sprintf("bpf2_db_background_%d", h+1))[r], level(0.01*0.01/2)
+				if math.Abs(got-want) > 0.5 {
+					t.Errorf("row %d, half %d: %.2f dB behind the second harmonic, expected the hum's %.2f", r, h+1, got, want)
+				}
+			}
+		}
+		all := strings.Join(e.Warnings, "\n")
+		for _, want := range []string{
+			"quiet1.npy: the background has tones of its own, which are not subtracted: 160.2 Hz (51.0 dB re 20 µPa, channel",
+			`2 of 2 runs are flagged "background-tone" (none is dropped for it), first a.npy: channel 1: harmonic 2 at 160`,
+			"(quiet2.npy) at 160.2 Hz in its bins, -",
+		} {
+			if !strings.Contains(all, want) {
+				t.Errorf("%s: no %q in\n%s", c.how, want, all)
+			}
+		}
+		// Nothing is subtracted: the levels are those without the key.
+		got := column(t, tab, "bpf2_db_1")
+		if before == nil {
+			write(t, dir, "pipeline.yaml", strings.Replace(fmt.Sprintf(backgroundYAML, c.how), "      background: {files: quiet*.npy}\n", "      exclude: quiet*.npy\n", 1))
+			runIn(t, dir)
+			before = column(t, readTable(t, dir, "runs", "rotor", "triplets.arrow"), "bpf2_db_1")
+		}
+		if !slices.Equal(got, before) {
+			t.Errorf("%s: levels %v, without a background %v", c.how, got, before)
+		}
+	}
+}
+
+func TestBackgroundFaults(t *testing.T) {
+	dir := t.TempDir()
+	withBackground(t, dir, "a.npy", true, 1)
+	withBackground(t, dir, "quiet.npy", false, 3)
+	writeNPY(t, filepath.Join(dir, "mono.npy"), make([]float64, 64000))
+	write(t, dir, "conditions.csv", "file,blades,rpm,off\na.npy,2,2400,0\nquiet.npy,2,2400,1\n")
+	for _, c := range []struct{ how, want string }{
+		{"files: quiet.npy, condition: off", "expected files: GLOB or condition: NAME, found both"},
+		{"condition: of", `"of" is not a condition of this experiment`},
+		{"condition: blades", "every recording is one of the background"},
+		{"files: nothing*.npy", "nothing*.npy"},
+		{"files: mono.npy", "a.npy: channel 2: expected this channel in the background's recordings, found 1"},
+	} {
+		write(t, dir, "pipeline.yaml", strings.Replace(fmt.Sprintf(backgroundYAML, c.how), `"*.npy"`, `[a.npy, quiet.npy]`, 1))
+		if err := tryIn(dir); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v", c.how, err)
+		}
+	}
+}
