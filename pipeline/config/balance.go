@@ -28,6 +28,7 @@ func (b *Balance) BlockageValue() float64 { return b.blockageValue }
 // Tare is a recording without wind.
 type Tare struct {
 	File          string `key:"file" doc:"the recording without wind, with the same columns"`
+	Column        string `key:"column" doc:"instead of file: the column of the conditions' table that names each run's own recording without wind"`
 	Row0          int    `key:"row0" doc:"first row of it to use"`
 	Row1          int    `key:"row1" doc:"row after the last; 0: to the end"`
 	Interpolation string `key:"interpolation" doc:"over the angle: mean is one zero for all, harmonic fits zero and weight (a + b cos + c sin), linear goes from degree to degree" enum:"mean|harmonic|linear"`
@@ -74,8 +75,10 @@ func (b *Balance) validate(f *File, in *Ingest, key string, fail func(key, forma
 	}
 	if t := b.Tare; t != nil {
 		switch {
-		case t.File == "":
-			fail(key+".tare", "expected file: the recording without wind")
+		case t.File == "" && t.Column == "":
+			fail(key+".tare", "expected file: the recording without wind, or column: which column of the conditions names each run's")
+		case t.File != "" && t.Column != "":
+			fail(key+".tare", "expected file or column, found both")
 		case t.Row0 < 0 || t.Row1 < 0 || t.Row1 > 0 && t.Row1 <= t.Row0:
 			fail(key+".tare", "expected rows from 0 with row0 below row1, found %d and %d", t.Row0, t.Row1)
 		case t.Interpolation != "mean" && b.Angle == "":

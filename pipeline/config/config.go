@@ -40,6 +40,8 @@ type Ingest struct {
 	RateHz         float64       `key:"rate_hz" doc:"sampling rate in Hz where the files do not state it"`
 	Truncated      string        `key:"truncated" doc:"a file shorter than its header claims is an error, or what is there is used" enum:"error|use"`
 	Attributes     []NamedString `key:"attributes" doc:"conditions from what the files say of themselves: an attribute, a single number among the arrays, or @NAME, an attribute of the channel"`
+	Sidecar        *Sidecar      `key:"sidecar" doc:"conditions from a YAML (or JSON) file beside each recording: its ending, e.g. .yaml, or a mapping that names the numbers"`
+	Inside         []NamedString `key:"inside" doc:"conditions from a table inside the files (MAT, HDF5, NPZ, TDMS): condition: array, with a value for each channel used, or with row0 and row1 among them for each interval of samples"`
 	Arrays         Arrays        `key:"arrays" doc:"for files of named arrays (MAT, HDF5, TDMS, NPZ) that name their attributes otherwise than is customary"`
 	Text           Text          `key:"text" doc:"for delimited text that does not explain itself"`
 	Channels       []string      `key:"channels" doc:"channels to use, by name or number from 1; empty: all"`

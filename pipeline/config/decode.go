@@ -309,6 +309,10 @@ func (d *decoder) object(n *yaml.Node, path string, v reflect.Value) {
 		v.FieldByName("File").SetString(n.Value) // a path alone
 		return
 	}
+	if n.Kind == yaml.ScalarNode && v.Type() == reflect.TypeFor[Sidecar]() && n.ShortTag() == "!!str" {
+		v.FieldByName("Ending").SetString(n.Value) // an ending alone
+		return
+	}
 	if v.Type() == reflect.TypeFor[Split]() && v.FieldByName("Name").String() == "each" && n.Kind != yaml.MappingNode {
 		d.decode(n, path, v.FieldByName("Each"), "") // splits: {each: blades}
 		return

@@ -149,7 +149,7 @@ func schemaOf(v reflect.Value) map[string]any {
 			d.setDefaults()
 		}
 		s := schemaOf(p.Elem())
-		if v.Type().Elem() == reflect.TypeFor[Table]() {
+		if e := v.Type().Elem(); e == reflect.TypeFor[Table]() || e == reflect.TypeFor[Sidecar]() {
 			return map[string]any{"oneOf": []any{map[string]any{"type": "string"}, s}}
 		}
 		return s

@@ -40,7 +40,7 @@ func (e *Experiment) validate(f *File, at string, fail func(key, format string, 
 	if sources != 1 {
 		fail(key, "expected one of files, simulate or table, found %d of them", sources)
 	}
-	if len(in.Files) > 0 && in.Conditions == "" && in.Pattern == "" && len(in.Constants) == 0 && len(in.Attributes) == 0 {
+	if len(in.Files) > 0 && in.Conditions == "" && in.Pattern == "" && len(in.Constants) == 0 && len(in.Attributes) == 0 && in.Sidecar == nil && len(in.Inside) == 0 {
 		fail(key, "expected conditions (a CSV file) or pattern (conditions in the file names), found neither; without conditions there is nothing to learn from")
 	}
 	if in.Simulate == nil && in.Table == nil && len(in.Files) == 0 {
@@ -65,7 +65,7 @@ func (e *Experiment) validate(f *File, at string, fail func(key, format string, 
 				}
 			}
 		}
-		for _, k := range []string{"conditions", "pattern", "constants", "attributes", "arrays", "balance", "tachometer", "calibration", "background", "columns", "format", "exclude", "channels"} {
+		for _, k := range []string{"conditions", "pattern", "constants", "attributes", "sidecar", "inside", "arrays", "balance", "tachometer", "calibration", "background", "columns", "format", "exclude", "channels"} {
 			if f.Has(key + "." + k) {
 				fail(key+"."+k, "a simulated campaign brings its own; leave the key out")
 			}
@@ -85,6 +85,12 @@ func (e *Experiment) validate(f *File, at string, fail func(key, format string, 
 	}
 	if in.Calibration != nil && in.Calibration.Calibrator != nil {
 		in.Calibration.validate(f, key+".calibration", fail)
+	}
+	if in.Sidecar != nil {
+		in.Sidecar.validate(key+".sidecar", fail)
+	}
+	if len(in.Inside) > 0 && in.Conditions != "" {
+		fail(key+".inside", "the conditions stand in a table already; leave one of them out")
 	}
 	if in.Background != nil {
 		in.Background.validate(e, key+".background", fail)

@@ -104,7 +104,10 @@ func (b *builder) dsp() error {
 		if bg != nil {
 			t.Deps = append(t.Deps, *bg)
 		}
-		tare := b.needsTare(src, t)
+		tare, err := b.needsTare(src, t, r.name, b.perFile[i])
+		if err != nil {
+			return err
+		}
 		t.Run = func(ctx context.Context, j *engine.Job) error {
 			var res fileResult
 			if err := readJSON(j.Input(in.Task, in.Output), &res); err != nil {
@@ -338,7 +341,7 @@ type fileTables struct {
 	b          *builder
 	src        *source
 	spectra    bool
-	tare       string      // the recording without wind, to be opened; "" none
+	tare       *tare       // the recording without wind; nil: none
 	gravity    *dsp.Polar  // made of it, when first needed
 	background *background // nil: none was recorded
 	trip, spec table.Table

@@ -33,6 +33,8 @@ type runResult struct {
 	How   []string       `json:"how"`   // per channel, where Scale comes from
 	// per channel, of a calibrator's recording; NaN is not JSON: nil without one
 	Spread []float64 `json:"spread_db,omitempty"`
+	// per channel of a balance, s; 0 where it cannot be told
+	Integral []float64 `json:"integral_s,omitempty"`
 }
 
 // fileResult is what ingest found out about one file.
@@ -122,16 +124,20 @@ func (b *builder) ingest() error {
 				return b.f.Errorf(b.at+".ingest.background.files", "every recording is one of the background")
 			}
 		}
+		if p := b.e.Ingest.Conditions; p != "" {
+			if src.conditions, err = ingest.ReadConditions(b.f.Resolve(p)); err != nil {
+				return err
+			}
+		}
+		tares := b.ownTares(&src, files)
+		files = slices.DeleteFunc(files, func(f string) bool { return tares[f] })
 		b.simulatedByName(files)
 		src.in.Data = b.e.Ingest.Data
 		for _, p := range files {
 			raw = append(raw, rawFile{name: filepath.ToSlash(p), file: &engine.File{Path: filepath.ToSlash(p), Open: b.f.Resolve(p)}})
 		}
 		if p := b.e.Ingest.Conditions; p != "" {
-			if src.conditions, err = ingest.ReadConditions(b.f.Resolve(p)); err != nil {
-				return err
-			}
-			if len(b.e.Ingest.Exclude) > 0 || len(b.backgrounds) > 0 {
+			if len(b.e.Ingest.Exclude) > 0 || len(b.backgrounds) > 0 || len(tares) > 0 {
 				all, _, err := ingest.Find(b.e.Ingest.Files, nil, b.f.Dir)
 				if err != nil {
 					return err
@@ -149,6 +155,14 @@ func (b *builder) ingest() error {
 		src.constants[c.Name] = c.Value
 	}
 	b.conditionNames(&src)
+	side, err := b.sidecars(&src, raw)
+	if err != nil {
+		return err
+	}
+	b.beside = map[string][]config.NamedNumber{}
+	for i, r := range raw {
+		b.beside[r.name] = side[i]
+	}
 	if err := b.readAs(&src); err != nil {
 		return err
 	}
@@ -174,16 +188,37 @@ func (b *builder) ingest() error {
 		Data   string `key:"data"`
 	}{src.in.OnBadRecording, src.in.Data})...)
 	src.calibrator = b.calibrator(&src)
-	var err error
 	if raw, perFile, err = b.findBackground(&src, raw, perFile); err != nil {
 		return err
 	}
 	for i, r := range raw {
 		b.ingestFile(&src, r, perFile[i])
 	}
-	b.src, b.raw = &src, raw
+	b.src, b.raw, b.perFile = &src, raw, perFile
 	b.recordingsTable(&src, b.warnings)
 	return nil
+}
+
+// ownTares are the recordings without wind that the table of conditions names:
+// they may be among the files, and are none of the campaign.
+func (b *builder) ownTares(src *source, files []string) map[string]bool {
+	bal := src.in.Balance
+	if bal == nil || bal.Tare == nil || bal.Tare.Column == "" || src.conditions == nil {
+		return nil
+	}
+	names := tareNames(bal.Tare.Column, src.conditions)
+	rows := map[string]bool{}
+	for _, r := range src.conditions.Rows {
+		rows[path.Base(filepath.ToSlash(r.File))] = true
+	}
+	out := map[string]bool{}
+	for _, f := range files {
+		s := filepath.ToSlash(f)
+		if (names[s] || names[path.Base(s)]) && !rows[path.Base(s)] {
+			out[f] = true
+		}
+	}
+	return out
 }
 
 // sayOnce takes a path out of the words that follow it anyway.
@@ -296,6 +331,11 @@ func (b *builder) conditionNames(src *source) {
 	for _, a := range src.in.Attributes {
 		add(a.Name)
 	}
+	for _, a := range src.in.Inside {
+		if a.Name != "row0" && a.Name != "row1" {
+			add(a.Name)
+		}
+	}
 	if b.e.DSP.Track != nil {
 		add("rpm_tracked")
 	}
@@ -313,6 +353,10 @@ func (b *builder) ingestFile(src *source, r rawFile, conds *ingest.Conditions) {
 			local = append(local, engine.KV{Key: "conditions row " + strconv.Itoa(i+1), Value: row})
 		}
 	}
+	beside := b.beside[r.name]
+	for _, v := range beside {
+		local = append(local, engine.KV{Key: "sidecar " + v.Name, Value: strconv.FormatFloat(v.Value, 'g', -1, 64)})
+	}
 	b.know(src, conds, r.name)
 	t := &engine.Task{
 		ID: b.id("ingest", r.name), Stage: "ingest", Version: ingestVersion, Config: src.settings, Local: local, Weight: 0.02,
@@ -321,7 +365,7 @@ func (b *builder) ingestFile(src *source, r rawFile, conds *ingest.Conditions) {
 			if err != nil {
 				return err
 			}
-			res, err := readFile(ctx, src, cal, conds, r.name, r.path(j))
+			res, err := readFile(ctx, src, cal, conds, beside, r.name, r.path(j))
 			if err != nil {
 				reason, bad := badRecording(src, err)
 				if !bad {
@@ -433,6 +477,9 @@ func (b *builder) know(src *source, conds *ingest.Conditions, name string) {
 			base[k] = v
 		}
 	}
+	for _, v := range b.beside[name] {
+		base[v.Name] = v.Value
+	}
 	if conds == nil {
 		b.known = append(b.known, base)
 		return
@@ -457,7 +504,7 @@ func (s *source) sensitivities(j *engine.Job) (all []sensitivity, err error) {
 	return all, err
 }
 
-func readFile(ctx context.Context, src *source, cal []sensitivity, conds *ingest.Conditions, name, path string) (*fileResult, error) {
+func readFile(ctx context.Context, src *source, cal []sensitivity, conds *ingest.Conditions, beside []config.NamedNumber, name, path string) (*fileResult, error) {
 	rd, err := ingest.Open(path, src.options)
 	if err != nil {
 		return nil, named(err, path, name)
@@ -472,11 +519,17 @@ func readFile(ctx context.Context, src *source, cal []sensitivity, conds *ingest
 	}
 	info.Warnings = nil
 	res.Info.Warnings = nil
-	constants, err := attributeConditions(src, info)
+	constants, err := attributeConditions(src, info, beside)
 	if err != nil {
 		return nil, err
 	}
-	runs, warnings, err := ingest.Assemble([]string{name}, func(string) (ingest.Info, error) { return info, nil }, conds, src.pattern, constants, src.grouping)
+	group := src.grouping
+	if len(src.in.Inside) > 0 {
+		if conds, group, err = inside(rd, info, src); err != nil {
+			return nil, named(err, path, name)
+		}
+	}
+	runs, warnings, err := ingest.Assemble([]string{name}, func(string) (ingest.Info, error) { return info, nil }, conds, src.pattern, constants, group)
 	if err != nil {
 		return nil, named(err, path, name)
 	}
@@ -525,6 +578,11 @@ func readFile(ctx context.Context, src *source, cal []sensitivity, conds *ingest
 			}
 		}
 		res.Warnings = append(res.Warnings, dropouts(info, rr)...)
+		if src.grouping.Together {
+			if rr.Integral, err = integralTimes(rd, info, rr); err != nil {
+				return nil, named(err, path, name)
+			}
+		}
 		res.Runs = append(res.Runs, rr)
 	}
 	if len(res.Runs) == 0 {
@@ -549,9 +607,16 @@ func (src *source) factor(cal []sensitivity, info ingest.Info, ch int) (f float6
 	return f, unit, calibrationText(src.in.Calibration), 0, nil
 }
 
-// attributeConditions adds what the file says of its conditions to the constants.
-func attributeConditions(src *source, info ingest.Info) (map[string]float64, error) {
+// attributeConditions adds what the file says of its conditions to the constants,
+// and what stands in the file beside it.
+func attributeConditions(src *source, info ingest.Info, beside []config.NamedNumber) (map[string]float64, error) {
 	out := maps.Clone(src.constants)
+	for _, v := range beside {
+		if old, ok := out[v.Name]; ok && old != v.Value {
+			return nil, &ingest.DataError{Path: info.Path, Place: "condition " + v.Name, Want: fmt.Sprintf("%v, as in the configuration", old), Found: fmt.Sprintf("%v in the file beside it", v.Value)}
+		}
+		out[v.Name] = v.Value
+	}
 	for _, a := range src.in.Attributes {
 		if strings.HasPrefix(a.Value, "@") {
 			continue
@@ -673,6 +738,11 @@ func (r *recordings) add(res *fileResult, conditions []string) {
 					spread = run.Spread[i]
 				}
 				f("calibrator_spread_db", spread)
+				integral := 0.0
+				if run.Integral != nil {
+					integral = run.Integral[i]
+				}
+				f("integral_time_s", orNaN(integral))
 				n("row0", run.Run.Row0)
 				n("samples", st.Samples)
 				rate := c.RateHz
@@ -737,6 +807,7 @@ func (r *recordings) table(conditions []string) *table.Table {
 	for _, c := range [][2]string{{"min", "smallest sample"}, {"max", "largest sample"}, {"mean", "mean"}, {"rms", "root mean square about zero"}, {"std", "standard deviation about the mean"}} {
 		f(c[0], "see column unit", c[1])
 	}
+	f("integral_time_s", "s", "integral time scale of a balance's channel, from its autocorrelation")
 	n("clipped", "", "samples in runs of three or more at the channel's extreme value")
 	n("longest_constant", "", "longest stretch of equal samples")
 	s("sha256", "content hash of the raw file")

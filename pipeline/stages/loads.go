@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -71,16 +72,37 @@ func (b *builder) airKnown(in *config.Ingest) bool {
 		in.Balance != nil && in.Balance.Flow != nil && in.Balance.Flow.Quantity == "q_pa"
 }
 
+// tare is a recording without wind: its name, and where it is to be opened.
+type tare struct{ name, open string }
+
 // needsTare makes the recording without wind an input of a task, and returns
-// where it is to be opened.
-func (b *builder) needsTare(src *source, t *engine.Task) string {
+// it; nil without one. Where the table of conditions names one for each run,
+// conds are its rows about the file called name.
+func (b *builder) needsTare(src *source, t *engine.Task, name string, conds *ingest.Conditions) (*tare, error) {
 	if src.in.Balance == nil || src.in.Balance.Tare == nil {
-		return ""
+		return nil, nil
 	}
 	p := src.in.Balance.Tare.File
+	if column := src.in.Balance.Tare.Column; column != "" {
+		var err error
+		if p, err = ownTare(column, conds, name); err != nil {
+			return nil, err
+		}
+		// Named as the recording is: from the configuration's folder, or beside it.
+		if beside := filepath.Join(filepath.Dir(filepath.FromSlash(name)), filepath.FromSlash(p)); !exists(b.f.Resolve(p)) && exists(b.f.Resolve(beside)) {
+			p = beside
+		}
+	}
 	f := engine.File{Path: filepath.ToSlash(p), Open: b.f.Resolve(p)}
-	t.Files = append(t.Files, f)
-	return f.Open
+	if !slices.ContainsFunc(t.Files, func(e engine.File) bool { return e.Path == f.Path }) {
+		t.Files = append(t.Files, f)
+	}
+	return &tare{f.Path, f.Open}, nil
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
 }
 
 // measured is what the columns of a run hold after the balance's matrix and tare.
@@ -187,16 +209,16 @@ func (f *fileTables) polar(matrix *dsp.LoadMatrix) (*dsp.Polar, error) {
 	}
 	bal := f.src.in.Balance
 	t := bal.Tare
-	r, err := ingest.Open(f.tare, f.src.options)
+	r, err := ingest.Open(f.tare.open, f.src.options)
 	if err != nil {
-		return nil, named(err, f.tare, t.File)
+		return nil, named(err, f.tare.open, f.tare.name)
 	}
 	defer r.Close()
 	info := r.Info()
 	columns := slices.Clone(bal.Voltages)
 	if t.Interpolation != "mean" {
 		if !f.b.angleColumn(bal) {
-			return nil, &ingest.DataError{Path: t.File, Want: "an angle for each sample, in a column", Found: fmt.Sprintf("balance.angle: %s, which is a condition", bal.Angle), Hint: "name the angle's column, or use interpolation: mean"}
+			return nil, &ingest.DataError{Path: f.tare.name, Want: "an angle for each sample, in a column", Found: fmt.Sprintf("balance.angle: %s, which is a condition", bal.Angle), Hint: "name the angle's column, or use interpolation: mean"}
 		}
 		columns = append(columns, bal.Angle)
 	}
@@ -204,7 +226,7 @@ func (f *fileTables) polar(matrix *dsp.LoadMatrix) (*dsp.Polar, error) {
 	for _, c := range columns {
 		k, err := ingest.FindChannel(info, c)
 		if err != nil {
-			return nil, named(err, f.tare, t.File)
+			return nil, named(err, f.tare.open, f.tare.name)
 		}
 		chans = append(chans, k)
 	}
@@ -214,19 +236,19 @@ func (f *fileTables) polar(matrix *dsp.LoadMatrix) (*dsp.Polar, error) {
 		row1 = n
 	}
 	if row1 > n || int64(t.Row0) >= row1 {
-		return nil, &ingest.DataError{Path: t.File, Place: "tare", Want: fmt.Sprintf("rows within the %d of the file", n), Found: fmt.Sprintf("%d to %d", t.Row0, row1)}
+		return nil, &ingest.DataError{Path: f.tare.name, Place: "tare", Want: fmt.Sprintf("rows within the %d of the file", n), Found: fmt.Sprintf("%d to %d", t.Row0, row1)}
 	}
 	data := make([][]float64, len(chans))
 	for i := range data {
 		data[i] = make([]float64, row1-int64(t.Row0))
 	}
 	if got, err := r.Read(chans, int64(t.Row0), data); got < len(data[0]) || err != nil && !errors.Is(err, io.EOF) {
-		return nil, named(err, f.tare, t.File)
+		return nil, named(err, f.tare.open, f.tare.name)
 	}
 	for i, x := range data {
 		for k, v := range x {
 			if v-v != 0 {
-				return nil, &ingest.DataError{Path: t.File, Place: fmt.Sprintf("column %s, row %d", columns[i], t.Row0+k), Want: "a finite number", Found: fmt.Sprint(v)}
+				return nil, &ingest.DataError{Path: f.tare.name, Place: fmt.Sprintf("column %s, row %d", columns[i], t.Row0+k), Want: "a finite number", Found: fmt.Sprint(v)}
 			}
 		}
 	}
@@ -237,7 +259,7 @@ func (f *fileTables) polar(matrix *dsp.LoadMatrix) (*dsp.Polar, error) {
 	p, err := dsp.NewPolar(t.Interpolation, angle, matrix.Loads(data[:len(bal.Voltages)]))
 	var de *dsp.Error
 	if errors.As(err, &de) {
-		return nil, &ingest.DataError{Path: t.File, Place: de.Place, Want: de.Want, Found: de.Found, Hint: de.Hint}
+		return nil, &ingest.DataError{Path: f.tare.name, Place: de.Place, Want: de.Want, Found: de.Found, Hint: de.Hint}
 	}
 	f.gravity = p
 	return p, err

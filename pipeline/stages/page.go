@@ -769,6 +769,7 @@ func (d *detail) quality(recs *table.Table, bounds, levels int) {
 			add("calibration", h)
 		}
 	}
+	over("integral_time_s", "integral time scale of the balance's channels", "s", false)
 	over("calibrator_spread_db", "spread of the calibrator's level", "dB", false)
 	if c := recs.Column("clipped"); c != nil && c.Ints != nil {
 		k := 0

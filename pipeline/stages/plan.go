@@ -103,15 +103,17 @@ type builder struct {
 	extraFits bool
 	warnings  []ingest.Warning // found while planning
 
-	campaign    simulate.Campaign    // simulate: the campaign, and the files it makes
-	simulated   []engine.Dep         //
-	src         *source              // ingest: how recordings are read; nil for a table of pairs
-	raw         []rawFile            // ingest: the raw files
-	backgrounds []rawFile            // ingest: recordings of the background
-	conditions  []string             // ingest: names, in the order of the tables
-	known       []map[string]float64 // ingest: condition values, where they are known before any file is read
-	recordings  []engine.Dep         // ingest: results per file
-	pairs       []engine.KV          // ingest: what a table of pairs was read with
+	campaign    simulate.Campaign               // simulate: the campaign, and the files it makes
+	simulated   []engine.Dep                    //
+	src         *source                         // ingest: how recordings are read; nil for a table of pairs
+	raw         []rawFile                       // ingest: the raw files
+	beside      map[string][]config.NamedNumber // ingest: by file, the conditions in the file beside it
+	perFile     []*ingest.Conditions            // ingest: the rows of the table about each of them
+	backgrounds []rawFile                       // ingest: recordings of the background
+	conditions  []string                        // ingest: names, in the order of the tables
+	known       []map[string]float64            // ingest: condition values, where they are known before any file is read
+	recordings  []engine.Dep                    // ingest: results per file
+	pairs       []engine.KV                     // ingest: what a table of pairs was read with
 }
 
 func (b *builder) id(parts ...string) string {

@@ -37,7 +37,7 @@ func (b *builder) series() *engine.Dep {
 	if b.src == nil || !b.src.grouping.Together || b.e.DSP.Triplets != "random-samples" || b.e.DSP.Couples || len(b.raw) == 0 {
 		return nil
 	}
-	raw, in := b.raw[len(b.raw)/2], b.recordings[len(b.raw)/2]
+	raw, in, conds := b.raw[len(b.raw)/2], b.recordings[len(b.raw)/2], b.perFile[len(b.raw)/2]
 	i := slices.IndexFunc(b.plan.Tasks, func(t *engine.Task) bool { return t.ID == b.id("dsp", raw.name) })
 	if i < 0 {
 		return nil
@@ -48,12 +48,16 @@ func (b *builder) series() *engine.Dep {
 		ID: b.id("report", "series"), Stage: "report", Version: reportVersion, Weight: 0.02,
 		Config: made.Config, Local: made.Local, Deps: made.Deps, Files: made.Files,
 	})
+	tare, err := b.needsTare(src, &engine.Task{}, raw.name, conds) // among made's files
+	if err != nil {
+		return nil // told where the task was made
+	}
 	t.Run = func(_ context.Context, j *engine.Job) error {
 		var res fileResult
 		if err := readJSON(j.Input(in.Task, in.Output), &res); err != nil {
 			return err
 		}
-		x, err := b.excerpt(src, &res, raw.path(j))
+		x, err := b.excerpt(src, tare, &res, raw.path(j))
 		if err != nil {
 			// A recording that cannot be used was reported where it was read; the
 			// page then has no excerpt.
@@ -75,7 +79,7 @@ func (b *builder) series() *engine.Dep {
 	return &engine.Dep{Task: t.ID, Output: seriesData}
 }
 
-func (b *builder) excerpt(src *source, res *fileResult, path string) (*excerpt, error) {
+func (b *builder) excerpt(src *source, tare *tare, res *fileResult, path string) (*excerpt, error) {
 	if res.Skipped != nil || len(res.Runs) == 0 {
 		return &excerpt{}, nil
 	}
@@ -98,7 +102,7 @@ func (b *builder) excerpt(src *source, res *fileResult, path string) (*excerpt, 
 	if got, err := rd.Read(rec.Channels, run.Run.Row0, chans); got < n && err != nil && err != io.EOF {
 		return nil, named(err, path, res.Path)
 	}
-	f := &fileTables{b: b, src: src}
+	f := &fileTables{b: b, src: src, tare: tare}
 	names, units, values, err := f.outcomeSeries(res, rec, chans, &fileNotes{})
 	if err != nil {
 		return nil, err

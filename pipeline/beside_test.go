@@ -1,0 +1,223 @@
+package pipeline_test
+
+import (
+	"archive/zip"
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// lines writes a mono recording of a rotor of two blades at rps.
+func lines(t *testing.T, path string, rps float64) {
+	t.Helper()
+	x := make([]float64, 2*6400)
+	for i := range x {
+		x[i] = math.Sin(2*math.Pi*2*rps*float64(i)/6400) + 1e-3*math.Sin(float64(i*i))
+	}
+	writeNPY(t, path, x)
+}
+
+// Conditions from a YAML file beside each recording: what stands in them, by
+// their keys; expected values are those written there.
+func TestSidecar(t *testing.T) {
+	dir := t.TempDir()
+	lines(t, filepath.Join(dir, "a.npy"), 40)
+	lines(t, filepath.Join(dir, "b.npy"), 50)
+	write(t, dir, "a.yaml", "blades: 2\nrpm: 2400\noperator: Ada\nroom: {temperature: 21.5, serial: \"007\"}\n")
+	write(t, dir, "b.yaml", "# JSON is YAML\n{\"rpm\": 3000, \"blades\": 2, \"room\": {\"temperature\": 22}, \"extra\": 1}\n")
+	yaml := `version: 1
+experiments:
+  rotor:
+    ingest: {files: "*.npy", rate_hz: 6400, sidecar: %s}
+    dsp: {triplets: split-half-spectrum, harmonics: 1}
+`
+	for _, c := range []struct {
+		how  string
+		want map[string][]float64
+	}{
+		{".yaml", map[string][]float64{"blades": {2, 2}, "rpm": {2400, 3000}}},
+		{"{ending: .yaml, values: {blades: blades, rpm: rpm, temperature_c: room.temperature}}", map[string][]float64{"blades": {2, 2}, "rpm": {2400, 3000}, "temperature_c": {21.5, 22}}},
+	} {
+		write(t, dir, "pipeline.yaml", fmt.Sprintf(yaml, c.how))
+		runIn(t, dir)
+		tab := readTable(t, dir, "runs", "rotor", "triplets.arrow")
+		for name, want := range c.want {
+			if got := column(t, tab, name); !slices.Equal(got, want) {
+				t.Errorf("%s: %s is %v, expected %v", c.how, name, got, want)
+			}
+		}
+		if tab.Column("operator") != nil || tab.Column("extra") != nil {
+			t.Errorf("%s: texts, or what only one file has, are conditions", c.how)
+		}
+	}
+	for _, c := range []struct{ how, file, text, want string }{
+		{"{ending: .yaml, values: {blades: blades, rpm: rmp}}", "", "", `a.yaml: expected a number "rmp", found blades, rpm, room.temperature (did you mean "rpm"?)`},
+		{".yml", "", "", "a.yml: expected a file with the conditions of a.npy, found none"},
+		{".yaml", "b.yaml", "blades: 2\n", `b.yaml: expected a number "rpm", found blades`},
+		{".yaml", "b.yaml", "- 2\n", "b.yaml: read conditions: expected keys and values"},
+		{".yaml", "b.yaml", "rpm: 1\nrpm: 2\n", `b.yaml: read conditions: line 2: "rpm" stands twice`},
+		{".yaml, constants: {blades: 3}", "b.yaml", "rpm: 3000\nblades: 2\n", "a.npy: condition blades: expected 3, as in the configuration, found 2 in the file beside it"},
+	} {
+		write(t, dir, "pipeline.yaml", fmt.Sprintf(yaml, c.how))
+		if c.file != "" {
+			write(t, dir, c.file, c.text)
+		}
+		if err := tryIn(dir); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v, expected %q", c.how, err, c.want)
+		}
+	}
+}
+
+// Each run's own recording without wind, named in the table of conditions: the
+// force is 3 N in all runs, on zeros of 1, −2 and 0.5 N, which drift from run to
+// run. Expected: 3 N.
+func TestTareOfEachRun(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.Mkdir(filepath.Join(dir, "data"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	table := "file,alpha_deg,tare\n"
+	for i, zero := range []float64{1, -2, 0.5} {
+		for _, wind := range []float64{0, 3} {
+			var b strings.Builder
+			b.WriteString("time_s,V1\n")
+			for k := range 600 {
+				fmt.Fprintf(&b, "%g,%.6f\n", float64(k)/100, (zero+wind)/2+0.01*math.Sin(float64(k*k)))
+			}
+			name := fmt.Sprintf("run%d.csv", i)
+			if wind == 0 {
+				name = fmt.Sprintf("zero%d.csv", i)
+			}
+			write(t, filepath.Join(dir, "data"), name, b.String())
+		}
+		table += fmt.Sprintf("run%d.csv,%d,zero%d.csv\n", i, i, i)
+	}
+	write(t, dir, "conditions.csv", table)
+	yaml := `version: 1
+experiments:
+  wing:
+    ingest:
+      files: data/*.csv
+      conditions: conditions.csv
+      columns: {lift_n: Fz}
+      balance: {voltages: [V1], matrix: [[2]], components: [Fz], tare: {column: tare, interpolation: mean}}
+    dsp: {triplets: split-halves}
+`
+	write(t, dir, "pipeline.yaml", yaml)
+	runIn(t, dir)
+	tab := readTable(t, dir, "runs", "wing", "triplets.arrow")
+	if tab.Rows() != 3 {
+		t.Fatalf("%d triplets, expected those of the three runs", tab.Rows())
+	}
+	for i, v := range column(t, tab, "lift_n_1") {
+		if math.Abs(v-3) > 0.005 {
+			t.Errorf("run %d: %g N, expected 3", i, v)
+		}
+	}
+	recs := readTable(t, dir, "runs", "wing", "recordings.arrow")
+	for _, v := range column(t, recs, "integral_time_s") {
+		if !(v > 0 && v < 0.1) { // next to no correlation: of the order of half a sample of 10 ms
+			t.Errorf("integral time %g s", v)
+		}
+	}
+	yaml = strings.Replace(yaml, "data/*.csv", "data/run*.csv", 1)
+	write(t, dir, "pipeline.yaml", yaml)
+	write(t, dir, "conditions.csv", strings.Replace(table, ",zero1.csv", ",zero9.csv", 1))
+	if err := tryIn(dir); err == nil || !strings.Contains(err.Error(), "zero9.csv") {
+		t.Errorf("a recording that is not there: %v", err)
+	}
+	write(t, dir, "pipeline.yaml", strings.Replace(yaml, "column: tare,", "column: zero,", 1))
+	if err := tryIn(dir); err == nil || !strings.Contains(err.Error(), "expected a column zero with the names of recordings without wind, found columns of text: tare") {
+		t.Errorf("a column that is not there: %v", err)
+	}
+}
+
+// writeNPZ writes named arrays: rows of equal length, one row without the first axis.
+func writeNPZ(t *testing.T, path string, names []string, arrays ...[][]float64) {
+	t.Helper()
+	var b bytes.Buffer
+	z := zip.NewWriter(&b)
+	for i, name := range names {
+		rows := arrays[i]
+		shape := fmt.Sprintf("(%d,)", len(rows[0]))
+		if len(rows) > 1 {
+			shape = fmt.Sprintf("(%d, %d)", len(rows), len(rows[0]))
+		}
+		head := fmt.Sprintf("{'descr': '<f8', 'fortran_order': False, 'shape': %s, }", shape)
+		head += strings.Repeat(" ", 63-(10+len(head))%64) + "\n"
+		w, err := z.Create(name + ".npy")
+		if err != nil {
+			t.Fatal(err)
+		}
+		a := binary.LittleEndian.AppendUint16([]byte("\x93NUMPY\x01\x00"), uint16(len(head)))
+		a = append(a, head...)
+		for _, r := range rows {
+			for _, v := range r {
+				a = binary.LittleEndian.AppendUint64(a, math.Float64bits(v))
+			}
+		}
+		if _, err := w.Write(a); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, b.Bytes(), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Conditions from a table inside the file: a value for each microphone, or for
+// each interval of samples. Expected values are those written.
+func TestTableInsideTheFile(t *testing.T) {
+	mic := func(rps float64, n int) []float64 {
+		x := make([]float64, n)
+		for i := range x {
+			x[i] = math.Sin(2*math.Pi*2*rps*float64(i)/6400) + 1e-3*math.Sin(float64(i*i))
+		}
+		return x
+	}
+	dir := t.TempDir()
+	yaml := `version: 1
+experiments:
+  rotor:
+    ingest: {files: run.npz, rate_hz: 6400, constants: {blades: 2%s}, inside: {%s}}
+    dsp: {triplets: split-half-spectrum, harmonics: 1}
+`
+	p := mic(40, 12800)
+	writeNPZ(t, filepath.Join(dir, "run.npz"), []string{"p", "theta_deg"}, [][]float64{p, p, p}, [][]float64{{-30, 0, 30}})
+	write(t, dir, "pipeline.yaml", fmt.Sprintf(yaml, ", rpm: 2400", "theta_deg: theta_deg"))
+	runIn(t, dir)
+	if got := column(t, readTable(t, dir, "runs", "rotor", "triplets.arrow"), "theta_deg"); !slices.Equal(got, []float64{-30, 0, 30}) {
+		t.Errorf("theta_deg %v", got)
+	}
+	write(t, dir, "pipeline.yaml", fmt.Sprintf(yaml, ", rpm: 2400", `theta_deg: "p[1]"`))
+	if err := tryIn(dir); err == nil || !strings.Contains(err.Error(), "run.npz: array p[1]: expected a value for each of the 3 recordings, found 12800 values") {
+		t.Error(err)
+	}
+	write(t, dir, "pipeline.yaml", fmt.Sprintf(yaml, ", rpm: 2400", "theta_deg: thet_deg"))
+	if err := tryIn(dir); err == nil || !strings.Contains(err.Error(), `"theta_deg"`) {
+		t.Error(err)
+	}
+
+	both := append(mic(40, 12800), mic(50, 12800)...)
+	writeNPZ(t, filepath.Join(dir, "run.npz"), []string{"p", "from", "to", "speed"}, [][]float64{both}, [][]float64{{0, 12800}}, [][]float64{{12800, 25600}}, [][]float64{{2400, 3000}})
+	write(t, dir, "pipeline.yaml", fmt.Sprintf(yaml, "", "row0: from, row1: to, rpm: speed"))
+	runIn(t, dir)
+	tab := readTable(t, dir, "runs", "rotor", "triplets.arrow")
+	if got := column(t, tab, "rpm"); !slices.Equal(got, []float64{2400, 3000}) || !slices.Equal(tab.Column("run").Strings, []string{"run.npz[0:12800]", "run.npz[12800:25600]"}) {
+		t.Errorf("rpm %v of runs %v", got, tab.Column("run").Strings)
+	}
+	for i, hz := range []float64{80, 100} { // the lines the intervals were made with
+		if got := column(t, tab, "bpf1_db_hz_1")[i]; math.Abs(got-hz) > 0.1 {
+			t.Errorf("interval %d: line at %g Hz, expected %g", i+1, got, hz)
+		}
+	}
+}

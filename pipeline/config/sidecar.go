@@ -1,0 +1,91 @@
+package config
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math"
+	"os"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// Sidecar is a file beside each recording that says its conditions.
+type Sidecar struct {
+	Ending string        `key:"ending" doc:"its name is the recording's with this ending, e.g. .yaml: run_1.wav has run_1.yaml"`
+	Values []NamedString `key:"values" doc:"which of its numbers is which condition, by the keys on the way joined with dots, e.g. {rpm: motor.speed}; empty: all numbers at its top"`
+}
+
+func (s *Sidecar) validate(key string, fail func(key, format string, args ...any)) {
+	if s.Ending == "" || strings.ContainsAny(s.Ending, `/\`) {
+		fail(key, "expected the ending of the files beside the recordings, e.g. .yaml, found %q", s.Ending)
+	}
+}
+
+// maxSidecar bounds what a sidecar may hold.
+const maxSidecar = 1 << 20
+
+// ReadNumbers reads the numbers of a YAML (or JSON) file of keys and values, in
+// its order: those at the top by their key, deeper ones by the keys on the way
+// joined with dots. Texts, lists and what is no finite number are left out.
+func ReadNumbers(path string) ([]NamedNumber, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		var pe *fs.PathError
+		if errors.As(err, &pe) {
+			err = pe.Err // the path is said already
+		}
+		return nil, err
+	}
+	defer f.Close()
+	b, err := io.ReadAll(io.LimitReader(f, maxSidecar+1))
+	if err != nil {
+		return nil, err
+	}
+	if len(b) > maxSidecar {
+		return nil, errors.New("expected a file of conditions, found more than 1 MiB")
+	}
+	var doc yaml.Node
+	if err := yaml.NewDecoder(bytes.NewReader(b)).Decode(&doc); err != nil {
+		return nil, fmt.Errorf("not valid YAML: %s", strings.TrimPrefix(err.Error(), "yaml: "))
+	}
+	if len(doc.Content) == 0 || resolve(doc.Content[0]).Kind != yaml.MappingNode {
+		return nil, errors.New("expected keys and values")
+	}
+	var out []NamedNumber
+	seen := map[string]int{}
+	var walk func(n *yaml.Node, prefix string, depth int) error
+	walk = func(n *yaml.Node, prefix string, depth int) error {
+		if depth > 16 {
+			return fmt.Errorf("line %d: keys within keys, more than 16 deep", n.Line)
+		}
+		for i := 0; i+1 < len(n.Content); i += 2 {
+			k, v := n.Content[i], resolve(n.Content[i+1])
+			if k.Kind != yaml.ScalarNode {
+				continue
+			}
+			name := join(prefix, k.Value)
+			switch {
+			case v.Kind == yaml.MappingNode:
+				if err := walk(v, name, depth+1); err != nil {
+					return err
+				}
+			case v.Kind == yaml.ScalarNode && v.Style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle) == 0:
+				x, err := parseFloat(v.Value)
+				if err != nil || math.IsNaN(x) || math.IsInf(x, 0) {
+					continue
+				}
+				if l, ok := seen[name]; ok {
+					return fmt.Errorf("line %d: %q stands twice; first in line %d", k.Line, name, l)
+				}
+				seen[name] = k.Line
+				out = append(out, NamedNumber{name, x})
+			}
+		}
+		return nil
+	}
+	return out, walk(resolve(doc.Content[0]), "", 0)
+}
