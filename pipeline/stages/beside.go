@@ -94,15 +94,6 @@ func (b *builder) sidecars(src *source, raw []rawFile) ([][]config.NamedNumber, 
 // maxInside bounds a table inside a file.
 const maxInside = 1 << 20
 
-// insideNames lists the arrays of the table inside a file.
-func insideNames(in *config.Ingest) []string {
-	var out []string
-	for _, e := range in.Inside {
-		out = append(out, e.Value)
-	}
-	return out
-}
-
 // inside makes a table of conditions of arrays of the file: a row for each
 // interval where row0 and row1 are among them, else one for each channel used.
 func inside(rd ingest.Reader, info ingest.Info, src *source) (*ingest.Conditions, ingest.Grouping, error) {
