@@ -14,8 +14,10 @@ import (
 	"reflect"
 	"slices"
 	"sort"
+	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -432,6 +434,41 @@ func TestInterrupt(t *testing.T) {
 	if _, err := w.run(Options{}); err != nil || !slices.Equal(w.ran, []string{"fit/0", "fit/1", "join"}) {
 		t.Errorf("after an interrupt: %v, ran %v", err, w.ran)
 	}
+}
+
+// The lock is free once it is given back, even while a child process that is
+// just being started still holds a copy of the open file; dup makes one.
+func TestLockOfChild(t *testing.T) {
+	dir := t.TempDir()
+	unlock, err := lock(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	fds, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		t.Skip("no /proc")
+	}
+	copied := -1
+	for _, e := range fds {
+		if to, _ := os.Readlink("/proc/self/fd/" + e.Name()); to == filepath.Join(dir, ".lock") {
+			fd, _ := strconv.Atoi(e.Name())
+			if copied, err = syscall.Dup(fd); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if copied < 0 {
+		t.Fatal("the lock is no open file")
+	}
+	defer syscall.Close(copied)
+	if _, err := lock(dir); err == nil {
+		t.Error("it is held twice")
+	}
+	unlock()
+	if unlock, err = lock(dir); err != nil {
+		t.Fatal(err)
+	}
+	unlock()
 }
 
 func TestLock(t *testing.T) {

@@ -45,5 +45,10 @@ func lock(dir string) (unlock func(), err error) {
 			return nil, &WorkdirError{dir, err}
 		}
 	}
-	return func() { f.Close() }, nil
+	return func() {
+		// Closing alone would leave it to a child process that is just being
+		// started and holds the file until it is.
+		_ = syscall.Flock(int(f.Fd()), syscall.LOCK_UN)
+		f.Close()
+	}, nil
 }
