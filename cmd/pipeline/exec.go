@@ -99,9 +99,14 @@ func worker(p *pipeline.Project) *engine.Worker {
 	return &engine.Worker{Plan: p.Plan, Program: p.Program.Version, Annotate: []engine.KV{{Key: "kernels", Value: p.Program.Kernels}}}
 }
 
-// loadWorker loads a project where a job runs.
-func loadWorker(file string) (*engine.Worker, []engine.KV, error) {
-	p, err := pipeline.Load(file)
+// loadWorker loads a project where a job runs, with the splits of report
+// --held-out.
+func loadWorker(file string, held []string) (*engine.Worker, []engine.KV, error) {
+	splits, err := heldOut(held)
+	if err != nil {
+		return nil, nil, err
+	}
+	p, err := pipeline.Load(file, splits...)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -8,6 +8,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/urfave/cli/v2"
 
@@ -31,7 +32,7 @@ func newReportCommand(stdout, stderr io.Writer) *cli.Command {
 		Name: "report", Usage: "render the report; with --held-out also train what it lacks", ArgsUsage: "[FILE]",
 		Description: "Example: pipeline report pipeline.yaml --held-out blades=3\n\n" +
 			"--held-out takes a value (blades=3), a list held out together (blades=2,3), a range (rpm=3000:5000), or every value in turn (blades=each); " +
-			"it may be given several times. Each split is stored under that name.\n\n" +
+			"it may be given several times. Each split is stored under that name. With --executor slurm its trainings are jobs of the cluster.\n\n" +
 			"--format writes the report to standard output instead of tables for a terminal: html, the page; md, Markdown; tex, LaTeX tables for booktabs; json, the metrics; csv, the metrics one a line. " +
 			"The page always lies in the work directory as report.html.\n\n" +
 			"Exit status: 0 success, 1 a stage failed, 2 usage or configuration error, 3 input data error, 130 interrupted.",
@@ -40,6 +41,7 @@ func newReportCommand(stdout, stderr io.Writer) *cli.Command {
 			&cli.GenericFlag{Name: "held-out", Value: &values{}, Usage: "hold this out, e.g. blades=3 or blades=each (repeatable)"},
 			&cli.StringFlag{Name: "format", Usage: "html, md, tex, json or csv on standard output"},
 			&cli.IntFlag{Name: "jobs", Usage: "tasks at a time (0: one per processor)"},
+			executorFlag(),
 			&cli.StringFlag{Name: "progress", Value: "auto", Usage: "auto, plain, json or none; goes to standard error"},
 			&cli.BoolFlag{Name: "json", Usage: "results as one JSON document"},
 		},
@@ -49,6 +51,9 @@ func newReportCommand(stdout, stderr io.Writer) *cli.Command {
 				return err
 			}
 			o := runOptions{file: file, sel: engine.Selection{Experiments: c.StringSlice("experiment")}, jobs: c.Int("jobs"), json: c.Bool("json"), progress: c.String("progress")}
+			if o.executor, err = executor(c); err != nil {
+				return err
+			}
 			return runReport(c.Context, o, c.Generic("held-out").(*values), c.String("format"), stdout, stderr)
 		},
 	}
@@ -59,7 +64,7 @@ func heldOut(list []string) ([]config.Split, error) {
 	var out []config.Split
 	for _, h := range list {
 		name := strings.ReplaceAll(h, " ", "")
-		if name == "" || strings.ContainsAny(name, "/\\") || strings.HasPrefix(name, ".") {
+		if name == "" || !utf8.ValidString(name) || strings.ContainsAny(name, "/\\") || strings.HasPrefix(name, ".") {
 			return nil, usage("--held-out %q cannot name a folder", h)
 		}
 		if condition, ok := strings.CutSuffix(name, "=each"); ok && condition != "" && !strings.ContainsAny(condition, "=;&") {
@@ -82,7 +87,8 @@ func runReport(ctx context.Context, o runOptions, held *values, format string, s
 	if format != "" && o.json {
 		return usage("--json and --format exclude each other")
 	}
-	extra, err := heldOut(*held)
+	o.added = *held
+	extra, err := heldOut(o.added)
 	if err != nil {
 		return err
 	}

@@ -28,7 +28,8 @@ type runOptions struct {
 	explain  bool
 	json     bool
 	progress string
-	executor string // "slurm", or "": here
+	executor string   // "slurm", or "": here
+	added    []string // splits of report --held-out, for workers
 }
 
 func newRunCommand(stdout, stderr io.Writer) *cli.Command {
@@ -43,7 +44,7 @@ func newRunCommand(stdout, stderr io.Writer) *cli.Command {
 			&cli.BoolFlag{Name: "explain", Usage: "with the reasons, as old → new"},
 			&cli.BoolFlag{Name: "keep-going", Usage: "after a failure, go on with what does not depend on it"},
 			&cli.IntFlag{Name: "jobs", Usage: "tasks at a time (0: one per processor)"},
-			&cli.StringFlag{Name: "executor", Value: "local", Usage: "where tasks are made: local, or slurm (see executor in the configuration)"},
+			executorFlag(),
 			&cli.StringFlag{Name: "progress", Value: "auto", Usage: "auto, plain, json or none; goes to standard error"},
 			&cli.BoolFlag{Name: "json", Usage: "results, or the dry run, as one JSON document"},
 		),
@@ -67,15 +68,25 @@ func parseRun(c *cli.Context) (o runOptions, err error) {
 		file: file, sel: selection(c), jobs: c.Int("jobs"), keep: c.Bool("keep-going"), dryRun: c.Bool("dry-run"),
 		explain: c.Bool("explain"), json: c.Bool("json"), progress: c.String("progress"),
 	}
+	o.sel.Force = c.Bool("force")
+	o.executor, err = executor(c)
+	return o, err
+}
+
+func executorFlag() cli.Flag {
+	return &cli.StringFlag{Name: "executor", Value: "local", Usage: "where tasks are made: local, or slurm (see executor in the configuration)"}
+}
+
+// executor reads the flag of that name: "slurm", or "" for here.
+func executor(c *cli.Context) (string, error) {
 	switch x := c.String("executor"); x {
 	case "local":
+		return "", nil
 	case "slurm":
-		o.executor = x
+		return x, nil
 	default:
-		return o, usage("--executor wants local or slurm, found %q", x)
+		return "", usage("--executor wants local or slurm, found %q", x)
 	}
-	o.sel.Force = c.Bool("force")
-	return o, nil
 }
 
 func selectionFlags() []cli.Flag {
@@ -137,7 +148,7 @@ func perform(ctx context.Context, p *pipeline.Project, o runOptions, stderr io.W
 	}
 	eo := engine.Options{Selection: o.sel, Jobs: o.jobs, KeepGoing: o.keep, Observe: pr.observe}
 	if o.executor == "slurm" {
-		x, done, err := slurmExecutor(p, o.file, pr.say)
+		x, done, err := slurmExecutor(p, o, pr.say)
 		if err != nil {
 			return nil, err
 		}

@@ -28,9 +28,9 @@ func facts(p *pipeline.Project) ([]engine.KV, error) {
 	}, nil
 }
 
-// slurmExecutor makes the executor of run --executor slurm. A second interrupt
+// slurmExecutor makes the executor of --executor slurm. A second interrupt
 // makes an interrupted run cancel its jobs; done ends the watch for it.
-func slurmExecutor(p *pipeline.Project, file string, say func(string)) (x *slurm.Executor, done func(), err error) {
+func slurmExecutor(p *pipeline.Project, run runOptions, say func(string)) (x *slurm.Executor, done func(), err error) {
 	binary, err := os.Executable()
 	if err != nil {
 		return nil, nil, fmt.Errorf("find the program: %w", err)
@@ -47,7 +47,7 @@ func slurmExecutor(p *pipeline.Project, file string, say func(string)) (x *slurm
 	all, single := p.File.SlurmJobs()
 	o := slurm.Options{
 		Settings: jobSettings(all), Stages: map[string]slurm.Settings{}, MaxRunning: s.MaxRunning, Retries: s.Retries, RetryMem: s.RetryMem,
-		Binary: binary, Config: file, Dir: dir, Facts: known, Say: say,
+		Binary: binary, Config: run.file, Added: run.added, Dir: dir, Facts: known, Say: say,
 	}
 	for name, j := range single {
 		o.Stages[name] = jobSettings(j)

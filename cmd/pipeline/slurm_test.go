@@ -3,10 +3,13 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -92,10 +95,8 @@ func publishedBy(t *testing.T, dir string) map[string][]byte {
 	return files
 }
 
-// The program itself on a real cluster: the same bytes as on this machine, the
-// second run submits nothing, a killed driver's run is finished by the next.
-// The project's folder and the work directory are named as nobody should.
-func TestSlurmRun(t *testing.T) {
+// The program itself on a real cluster.
+func TestSlurm(t *testing.T) {
 	if testing.Short() || os.Getenv("DOUBLETAKE_REQUIRE_SLURM") != "1" {
 		t.Skip("a real cluster takes minutes: DOUBLETAKE_REQUIRE_SLURM=1")
 	}
@@ -106,66 +107,252 @@ func TestSlurmRun(t *testing.T) {
 	if out, err := exec.Command("go", "build", "-o", bin, ".").CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	dir := filepath.Join(t.TempDir(), "o'neill $(touch evil) %j")
-	if err := os.MkdirAll(dir, 0o755); err != nil {
+	// The project's folder and the work directory are named as nobody should.
+	x := &slurmProject{c: c, bin: bin, dir: filepath.Join(t.TempDir(), "o'neill $(touch evil) %j")}
+	if err := os.MkdirAll(x.dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	config := func(name, work string) {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(strings.Replace(clusterRun, "WORK", strconv.Quote(work), 1)), 0o644); err != nil {
-			t.Fatal(err)
-		}
+	x.config(t, "here.yaml", "here", "")
+	x.run(t, "run", "here.yaml")
+	t.Run("same bytes", x.sameBytes)
+	t.Run("driver killed", x.driverKilled)
+	t.Run("held out", x.heldOut)
+	t.Run("mixed kernels", x.mixedKernels)
+	t.Run("interrupted twice", x.interruptedTwice)
+	t.Run("cancelled", x.cancelled)
+	if list, _ := filepath.Glob(filepath.Join(x.dir, "*evil*")); len(list) > 0 {
+		t.Errorf("a shell made %q", list)
 	}
-	run := func(args ...string) string {
-		cmd := exec.Command(bin, append([]string{"run", "--progress", "plain"}, args...)...)
-		cmd.Dir = dir
-		var stderr bytes.Buffer
-		cmd.Stderr = &stderr
-		if err := cmd.Run(); err != nil {
-			t.Fatalf("run %v: %v: %s", args, err, stderr.String())
-		}
-		return stderr.String()
-	}
-	config("here.yaml", "here")
-	run("here.yaml")
-	config("there.yaml", "the work\\dir")
-	run("there.yaml", "--executor", "slurm")
-	same := func(work string) {
-		t.Helper()
-		want, got := publishedBy(t, filepath.Join(dir, "here")), publishedBy(t, filepath.Join(dir, work))
-		if len(want) < 20 || len(got) != len(want) {
-			t.Errorf("%d files in %s, %d by a local run", len(got), work, len(want))
-		}
-		for name, b := range want {
-			if !bytes.Equal(got[name], b) {
-				t.Errorf("%s/%s differs from that of a local run", work, name)
-			}
-		}
-	}
-	same("the work\\dir")
-	jobs := c.Jobs(t)
-	if s := run("there.yaml", "--executor", "slurm"); !strings.Contains(s, "everything is up to date") || c.Jobs(t) != jobs {
-		t.Errorf("the second run: %d more jobs, %s", c.Jobs(t)-jobs, s)
-	}
+}
 
-	config("killed.yaml", "killed")
-	cmd := exec.Command(bin, "run", "killed.yaml", "--executor", "slurm", "--progress", "none")
-	cmd.Dir = dir
+// slurmProject is the project, for which a run on this machine has made here.
+type slurmProject struct {
+	c        *slurmtest.Cluster
+	bin, dir string
+}
+
+func (x *slurmProject) config(t *testing.T, name, work, setup string) {
+	t.Helper()
+	yaml := strings.NewReplacer("WORK", strconv.Quote(work), "slurm: {", "slurm: {"+setup).Replace(clusterRun)
+	if err := os.WriteFile(filepath.Join(x.dir, name), []byte(yaml), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// command is the program's, and what it has written to standard error up to now.
+func (x *slurmProject) command(t *testing.T, args ...string) (*exec.Cmd, fmt.Stringer) {
+	t.Helper()
+	f, err := os.CreateTemp(t.TempDir(), "stderr")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { f.Close() })
+	cmd := exec.Command(x.bin, args...)
+	cmd.Dir, cmd.Env, cmd.Stderr = x.dir, x.c.Env(), f
+	return cmd, content(f.Name())
+}
+
+// content is the path of a file that reads as what stands in it.
+type content string
+
+func (c content) String() string { b, _ := os.ReadFile(string(c)); return string(b) }
+
+// eventually waits for a condition, for as long as a machine under load may need.
+func eventually(ok func() bool) bool {
+	for end := time.Now().Add(3 * time.Minute); !ok(); time.Sleep(50 * time.Millisecond) {
+		if time.Now().After(end) {
+			return false
+		}
+	}
+	return true
+}
+
+// run wants the program to succeed, and returns what it says.
+func (x *slurmProject) run(t *testing.T, args ...string) string {
+	t.Helper()
+	cmd, stderr := x.command(t, append(args, "--progress", "plain")...)
+	if err := cmd.Run(); err != nil {
+		t.Fatalf("%v: %v: %s", args, err, stderr)
+	}
+	return stderr.String()
+}
+
+// same compares what lies in a work directory with what a local run has made.
+func (x *slurmProject) same(t *testing.T, work string) {
+	t.Helper()
+	want, got := publishedBy(t, filepath.Join(x.dir, "here")), publishedBy(t, filepath.Join(x.dir, work))
+	if len(want) < 20 || len(got) != len(want) {
+		t.Errorf("%d files in %s, %d by a local run", len(got), work, len(want))
+	}
+	for name, b := range want {
+		if !bytes.Equal(got[name], b) {
+			t.Errorf("%s/%s differs from that of a local run", work, name)
+		}
+	}
+}
+
+// The same bytes as on this machine; the second run submits nothing.
+func (x *slurmProject) sameBytes(t *testing.T) {
+	x.config(t, "there.yaml", "the work\\dir", "")
+	x.run(t, "run", "there.yaml", "--executor", "slurm")
+	x.same(t, "the work\\dir")
+	jobs := x.c.Jobs(t, x.dir)
+	s := x.run(t, "run", "there.yaml", "--executor", "slurm")
+	if n := x.c.Jobs(t, x.dir); !strings.Contains(s, "everything is up to date") || jobs == 0 || n != jobs {
+		t.Errorf("the second run: %d jobs after %d, %s", n, jobs, s)
+	}
+}
+
+// A killed driver's run is finished by the next.
+func (x *slurmProject) driverKilled(t *testing.T) {
+	x.config(t, "killed.yaml", "killed", "")
+	cmd, stderr := x.command(t, "run", "killed.yaml", "--executor", "slurm", "--progress", "none")
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	for end := time.Now().Add(60 * time.Second); ; time.Sleep(20 * time.Millisecond) {
-		if done, _ := filepath.Glob(filepath.Join(dir, "killed", ".cache", "objects", "*", "*")); len(done) >= 8 {
-			break
-		}
-		if time.Now().After(end) {
-			t.Fatal("nothing comes about")
-		}
-	}
+	some := eventually(func() bool {
+		done, _ := filepath.Glob(filepath.Join(x.dir, "killed", ".cache", "objects", "*", "*"))
+		return len(done) >= 8
+	})
 	_ = cmd.Process.Kill()
 	_ = cmd.Wait()
-	run("killed.yaml", "--executor", "slurm")
-	same("killed")
-	if list, _ := filepath.Glob(filepath.Join(dir, "*evil*")); len(list) > 0 {
-		t.Errorf("a shell made %q", list)
+	if !some {
+		t.Fatalf("nothing comes about: %s", stderr)
+	}
+	x.run(t, "run", "killed.yaml", "--executor", "slurm")
+	x.same(t, "killed")
+}
+
+// report --held-out has its trainings made by the executor too: a split that
+// stands in no file. The models are those that the local report trains.
+func (x *slurmProject) heldOut(t *testing.T) {
+	before := x.c.Jobs(t, x.dir)
+	s := x.run(t, "report", "there.yaml", "--held-out", "blades=4", "--held-out", "blades = 3", "--executor", "slurm")
+	for _, stage := range []string{"train", "report"} {
+		made := x.c.Slurm(t, "squeue", "-h", "-r", "--states=all", "-o", "%j %Z")
+		if !strings.Contains(made, "dt-"+stage+"-") {
+			t.Errorf("no job of stage %s: %s", stage, made)
+		}
+	}
+	if n := x.c.Jobs(t, x.dir); n-before < 2 {
+		t.Errorf("%d jobs, expected at least one of trainings and one of the report; said %s", n-before, s)
+	}
+	host, _ := os.Hostname()
+	manifests, _ := filepath.Glob(filepath.Join(x.dir, "the work\\\\dir", ".cache", "objects", "*", "*", "manifest.json"))
+	trained := 0
+	for _, m := range manifests {
+		var doc struct{ Task, Host string }
+		if b, err := os.ReadFile(m); err != nil || json.Unmarshal(b, &doc) != nil {
+			t.Fatal(m, err)
+		}
+		if strings.Contains(doc.Task, "blades=4") || strings.Contains(doc.Task, "blades=3") {
+			trained++
+			if doc.Host == host {
+				t.Errorf("%s was made by the driver", doc.Task)
+			}
+		}
+	}
+	if trained < 4 {
+		t.Errorf("%d of 2 splits × 2 seeds were trained, of %d objects", trained, len(manifests))
+	}
+	x.run(t, "report", "here.yaml", "--held-out", "blades=4", "--held-out", "blades = 3")
+	x.same(t, "the work\\dir")
+}
+
+// Nodes whose numeric kernels are others are refused by the probe, by name and
+// with the key that mends it; with that key they agree. Here the environment of
+// the jobs makes them other.
+func (x *slurmProject) mixedKernels(t *testing.T) {
+	if out, _ := exec.Command(x.bin, "version", "--json").Output(); strings.Contains(string(out), `"portable"`) {
+		t.Skip("this machine has the portable kernels alone")
+	}
+	x.config(t, "mixed.yaml", "mixed", "setup: ['export DOUBLETAKE_KERNELS=portable'], ")
+	cmd, stderr := x.command(t, "run", "mixed.yaml", "--executor", "slurm", "--progress", "plain")
+	err := cmd.Run()
+	if s := stderr.String(); err == nil || !strings.Contains(s, "probe the nodes: node n") || !strings.Contains(s, `with the key kernels) is "portable" there and "`) {
+		t.Errorf("%v: %s", err, s)
+	}
+	if n := x.c.Jobs(t, filepath.Join(x.dir, "mixed")); n != 0 {
+		t.Errorf("%d jobs were submitted all the same", n)
+	}
+}
+
+// trainingWaits starts a run of which the trainings do not come to an end, and
+// returns when they run.
+func (x *slurmProject) trainingWaits(t *testing.T, work string) (*exec.Cmd, fmt.Stringer) {
+	t.Helper()
+	x.config(t, work+".yaml", work, "")
+	file := filepath.Join(x.dir, work+".yaml")
+	b, err := os.ReadFile(file)
+	if err == nil {
+		err = os.WriteFile(file, bytes.Replace(b, []byte("{time: 20}"), []byte("{time: 20, setup: [sleep 600]}"), 1), 0o644)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd, stderr := x.command(t, "run", work+".yaml", "--executor", "slurm", "--progress", "plain")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if !eventually(func() bool { return x.training(t, work) }) {
+		_ = cmd.Process.Kill()
+		t.Fatalf("no training begins: %v, %s", cmd.Wait(), stderr)
+	}
+	return cmd, stderr
+}
+
+// training reports whether jobs of trainings run.
+func (x *slurmProject) training(t *testing.T, work string) bool {
+	for _, l := range strings.Split(x.c.Slurm(t, "squeue", "-h", "-r", "--states=RUNNING", "-o", "%j %Z"), "\n") {
+		if name, at, _ := strings.Cut(l, " "); strings.HasPrefix(name, "dt-train-") && strings.HasPrefix(at, filepath.Join(x.dir, work)) {
+			return true
+		}
+	}
+	return false
+}
+
+func (x *slurmProject) queueEmpties(t *testing.T, work string) {
+	t.Helper()
+	if !eventually(func() bool { return x.c.Jobs(t, filepath.Join(x.dir, work), "PENDING", "RUNNING", "COMPLETING") == 0 }) {
+		t.Fatalf("jobs stay:\n%s", x.c.Slurm(t, "squeue"))
+	}
+}
+
+// The second interrupt cancels the jobs that the first would have left.
+func (x *slurmProject) interruptedTwice(t *testing.T) {
+	cmd, stderr := x.trainingWaits(t, "twice")
+	_ = cmd.Process.Signal(os.Interrupt)
+	if !eventually(func() bool { return strings.Contains(stderr.String(), "jobs stay in the queue or go on") }) {
+		t.Errorf("it is not said what becomes of the jobs: %s", stderr)
+	}
+	_ = cmd.Process.Signal(os.Interrupt)
+	err := cmd.Wait()
+	var exit *exec.ExitError
+	if !errors.As(err, &exit) || exit.ExitCode() != 130 {
+		t.Errorf("%v: %s", err, stderr)
+	}
+	x.queueEmpties(t, "twice")
+}
+
+// pipeline cancel ends the jobs of a driver that was killed; the next run makes
+// what is missing.
+func (x *slurmProject) cancelled(t *testing.T) {
+	cmd, _ := x.trainingWaits(t, "left")
+	_ = cmd.Process.Kill()
+	_ = cmd.Wait()
+	if !x.training(t, "left") {
+		t.Error("the jobs ended with their driver")
+	}
+	cancel, stderr := x.command(t, "cancel", "left.yaml")
+	out, err := cancel.Output()
+	if err != nil || !regexp.MustCompile(`^cancelled [1-9]\d* jobs\n$`).Match(out) {
+		t.Errorf("%q, %v: %s", out, err, stderr)
+	}
+	x.queueEmpties(t, "left")
+	x.config(t, "left.yaml", "left", "")
+	x.run(t, "run", "left.yaml", "--executor", "slurm")
+	// As it is without what report --held-out has added to the other two.
+	if _, err := os.Stat(filepath.Join(x.dir, "left", "rotor", "report", "metrics.json")); err != nil {
+		t.Error(err)
 	}
 }

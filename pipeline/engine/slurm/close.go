@@ -48,7 +48,7 @@ func (e *Executor) Close() error {
 	<-e.gone
 	if e.probe != nil {
 		_, _ = call(context.Background(), "", "scancel", "--name="+e.probe.name)
-		e.close(e.probe)
+		e.forget(e.probe)
 	}
 	if cancelled {
 		_, err := cancelOpen(e.s.Cache())
@@ -79,7 +79,7 @@ func (e *Executor) Close() error {
 		if slices.ContainsFunc(b.elements, func(el *element) bool { return !el.closed && el.over.IsZero() }) && b.job != "" {
 			vain = append(vain, b.job)
 		}
-		e.close(b)
+		e.forget(b)
 	}
 	if len(vain) > 0 {
 		_, _ = call(context.Background(), "", "scancel", append([]string{"--state=PENDING"}, vain...)...)

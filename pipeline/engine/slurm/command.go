@@ -162,25 +162,30 @@ func askCluster(ctx context.Context, s Settings) cluster {
 			}
 		}
 	}
-	args := []string{"--noheader", "--format=%C"}
-	if s.Partition != "" {
-		args = append(args, "--partition="+s.Partition)
-	}
-	if out, err := call(ctx, "", "sinfo", args...); err == nil {
-		cpus := 0
-		for _, l := range strings.Fields(out) { // allocated/idle/other/total
-			f := strings.Split(l, "/")
-			if len(f) == 4 {
-				a, err1 := strconv.Atoi(f[0])
-				b, err2 := strconv.Atoi(f[1])
-				if err1 == nil && err2 == nil {
-					cpus += a + b
-				}
-			}
-		}
-		if cpus > 0 {
+	if out, err := call(ctx, "", "sinfo", "--noheader", "--format=%C|%P"); err == nil {
+		if cpus := processors(out, s.Partition); cpus > 0 {
 			c.slots = max(1, cpus/max(1, s.CPUs))
 		}
 	}
 	return c
+}
+
+// processors counts the processors of partitions (a,b), or of the default one,
+// that could do work now, from lines of allocated/idle/other/total|partition.
+func processors(out, partitions string) int {
+	cpus := 0
+	for _, l := range strings.Split(out, "\n") {
+		counts, name, _ := strings.Cut(strings.TrimSpace(l), "|")
+		name, isDefault := strings.CutSuffix(name, "*")
+		f := strings.Split(counts, "/")
+		if len(f) != 4 || partitions == "" && !isDefault || partitions != "" && !slices.Contains(strings.Split(partitions, ","), name) {
+			continue
+		}
+		allocated, err1 := strconv.Atoi(f[0])
+		idle, err2 := strconv.Atoi(f[1])
+		if err1 == nil && err2 == nil {
+			cpus += allocated + idle
+		}
+	}
+	return cpus
 }

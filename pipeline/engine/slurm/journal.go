@@ -22,6 +22,7 @@ type entry struct {
 	Close  bool      `json:"close,omitempty"` // nothing of it is in hand any more
 	Died   string    `json:"died,omitempty"`  // key of a task that ended without a result
 	Why    string    `json:"why,omitempty"`
+	Note   string    `json:"note,omitempty"`   // the note of its failure, where it left one: batch/name
 	Memory int       `json:"memory,omitempty"` // how often its memory was raised
 	Time   time.Time `json:"time"`
 }
@@ -44,12 +45,13 @@ type memory struct {
 	open     []opened
 	attempts map[string]int // by key: how often it died
 	raised   map[string]int
+	noted    map[string]bool // notes of failures that were counted
 }
 
 // readJournal reads a journal; one that is not there is empty, and a last line
 // that was cut is left out.
 func readJournal(path string) (memory, error) {
-	m := memory{attempts: map[string]int{}, raised: map[string]int{}}
+	m := memory{attempts: map[string]int{}, raised: map[string]int{}, noted: map[string]bool{}}
 	b, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return m, nil
@@ -70,6 +72,7 @@ func readJournal(path string) (memory, error) {
 		case e.Died != "":
 			m.attempts[e.Died]++
 			m.raised[e.Died] = e.Memory
+			m.noted[e.Note] = true
 		case e.Of != "":
 			for i := range m.open {
 				if m.open[i].name == e.Of {
@@ -115,6 +118,7 @@ type Batch struct {
 	Name     string          `json:"name"`
 	Stage    string          `json:"stage"`
 	Config   []byte          `json:"config"` // paths are bytes, not always text
+	Added    []string        `json:"added,omitempty"`
 	Dir      []byte          `json:"dir"`
 	Facts    []engine.KV     `json:"facts"`
 	Written  time.Time       `json:"written"`

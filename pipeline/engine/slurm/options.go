@@ -14,6 +14,11 @@
 // names nothing but these, relative to its folder: no path, name or setting of
 // the user's is ever read by a shell but the words of Settings.Setup, each
 // quoted.
+//
+// One goroutine decides (executor.go: Open, Do, loop); at every turn it looks
+// what came about and what ended (watch.go) and hands out what waits
+// (submit.go), after a probe of the nodes (probe.go). What it must not forget
+// is in the journal (journal.go). worker.go is the other side, in the jobs.
 package slurm
 
 import (
@@ -45,6 +50,7 @@ type Options struct {
 	RetryMem   float64             // a task that was killed asks for so many times the memory; 0 or 1: for the same
 	Binary     string              // the program
 	Config     string              // its configuration, as the worker is to open it, seen from Dir
+	Added      []string            // what the driver was told beside it that makes other tasks
 	Dir        string              // the worker's working directory
 	Facts      []engine.KV         // what the nodes must agree on with this machine: version, kernels
 	Say        func(text string)   `json:"-"` // messages that concern no single task; may be nil

@@ -81,7 +81,7 @@ func (e *Executor) endProbe() {
 	if e.probe != nil {
 		b := e.probe
 		e.probe = nil
-		e.close(b)
+		e.forget(b)
 	}
 }
 

@@ -1,6 +1,7 @@
 package slurm
 
 import (
+	"encoding/json"
 	"errors"
 	"os"
 	"os/exec"
@@ -8,8 +9,11 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
+
+	"doubletake/pipeline/engine"
 )
 
 // Expected words are written by hand, from what a POSIX shell makes of the same
@@ -110,6 +114,94 @@ func TestParseRows(t *testing.T) {
 	}
 }
 
+// Lines as sinfo 22.05 wrote them; sums by hand.
+func TestProcessors(t *testing.T) {
+	const out = "2/3/1/6|test*\n0/80/0/80|wide\n0/0/4/4|off\nnonsense\n"
+	for partitions, want := range map[string]int{"": 5, "wide": 80, "wide,test": 85, "off": 0, "none": 0} {
+		if got := processors(out, partitions); got != want {
+			t.Errorf("%q: %d, expected %d", partitions, got, want)
+		}
+	}
+}
+
+// What each end means, by Slurm's manual (squeue, JOB STATE CODES). Some of them
+// the tests' cluster cannot bring about: it has no cgroups to count memory, no
+// preemption, and it requeues the jobs of a node that failed.
+func TestVerdict(t *testing.T) {
+	for _, c := range []struct {
+		state, log string
+		text       string
+		want       ending
+	}{
+		{"CANCELLED", "x", "cancelled by scancel", ending{}},
+		{"CANCELLED by 1000", "x", "cancelled by scancel", ending{}}, // as sacct writes it
+		{"TIMEOUT", "x", "time limit (30)", ending{again: true, cut: true}},
+		{"DEADLINE", "x", "time limit (30)", ending{again: true, cut: true}},
+		{"OUT_OF_MEMORY", "x", "ran out of memory", ending{again: true, more: true}},
+		{"NODE_FAIL", "x", "node failed", ending{again: true, cut: true}},
+		{"PREEMPTED", "x", "preempted", ending{again: true, cut: true}},
+		{"FAILED", "x", "worker was killed", ending{again: true, more: true}},
+		{"FAILED", "", "could not be started on the node (why)", ending{again: true}},
+		{"COMPLETED", "x", "see the same work directory", ending{again: true}},
+		{"PENDING", "", "the controller has lost its job", ending{again: true}},
+		{"RUNNING", "x", "gone without a result", ending{again: true, more: true}},
+	} {
+		text, got := verdict(c.state, "why", "30", c.log)
+		if !strings.Contains(text, c.text) || got != c.want {
+			t.Errorf("%s: %q, %+v", c.state, text, got)
+		}
+	}
+}
+
+// The answer of a probe job is judged as it lies there: one whose clock is an
+// hour behind is told and does no harm, one whose kernels are others ends the run
+// before anything is made, with what differs on both sides.
+func TestProbeAnswer(t *testing.T) {
+	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	here := []engine.KV{{Key: "the program's version", Value: "1"}, {Key: "the set of numeric kernels", Value: "avx512"}}
+	mixed := []engine.KV{{Key: "the program's version", Value: "1"}, {Key: "the set of numeric kernels", Value: "avx2"}}
+	for _, c := range []struct {
+		name        string
+		answer      Answer
+		said, fatal string
+	}{
+		{"agrees", Answer{Facts: here, Now: now}, "", ""},
+		{"slightly late", Answer{Facts: here, Now: now.Add(4 * time.Second)}, "", ""},
+		{"behind", Answer{Facts: here, Now: now.Add(-time.Hour)}, "the clock of node n7 differs: it was 11:00:00 there when it was 12:00:00 here", ""},
+		{"ahead", Answer{Facts: here, Now: now.Add(time.Minute)}, "it was 12:01:00 there when it was 12:00:00 here", ""},
+		{"kernels", Answer{Facts: mixed, Now: now}, "", `probe the nodes: node n7 does not agree with the machine of the run: the set of numeric kernels is "avx2" there and "avx512" here`},
+		{"both", Answer{Facts: nil, Now: now}, "", `the program's version is "" there and "1" here, the set of numeric kernels is "" there and "avx512" here`},
+		{"no project", Answer{Error: "open pipeline.yaml: no such file or directory", Now: now}, "", "probe the nodes: on node n7: open pipeline.yaml: no such file"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			said := ""
+			e := New(Options{Facts: here, Say: func(s string) { said += s }})
+			dir := t.TempDir()
+			j, err := openJournal(filepath.Join(dir, "journal"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer j.f.Close()
+			e.j, e.probe = j, &batch{name: "dt-probe", dir: filepath.Join(dir, "batch"), job: "1", submitted: now.Add(-2 * time.Second), elements: []*element{{}}}
+			c.answer.Node = "n7"
+			js, err := json.Marshal(c.answer)
+			if err = errors.Join(err, os.Mkdir(e.probe.dir, 0o755), os.WriteFile(filepath.Join(e.probe.dir, "probe.json"), js, 0o644)); err != nil {
+				t.Fatal(err)
+			}
+			e.answer(now)
+			if !e.probed || e.probe != nil {
+				t.Error("the answer is not taken")
+			}
+			if said != c.said && (c.said == "" || !strings.Contains(said, c.said)) {
+				t.Errorf("said %q, expected %q", said, c.said)
+			}
+			if c.fatal == "" && e.fatal != nil || c.fatal != "" && (e.fatal == nil || !strings.Contains(e.fatal.Error(), c.fatal)) {
+				t.Errorf("error %v, expected %q", e.fatal, c.fatal)
+			}
+		})
+	}
+}
+
 // A state that a later Slurm invents must not be taken for an end.
 func TestEnded(t *testing.T) {
 	for _, s := range []string{"PENDING", "RUNNING", "COMPLETING", "CONFIGURING", "SUSPENDED", "REQUEUED", "REQUEUE_HOLD", "STOPPED", "SIGNALING", "INVENTED", ""} {
@@ -196,6 +288,76 @@ func TestScript(t *testing.T) {
 	}
 	if got, err := e.script(&batch{dir: "/x"}, Settings{Setup: []string{"a; b"}}); err == nil {
 		t.Errorf("taken: %s", got)
+	}
+}
+
+// What sbatch is told besides: an array no longer than its elements, no more of
+// them at a time than allowed, jobs that may be requeued, logs that are not
+// overwritten by that; what is not asked for is left to the cluster.
+func TestArguments(t *testing.T) {
+	e := New(Options{RetryMem: 2})
+	b := &batch{name: "dt-make-x-1", dir: "/w/.cache/slurm/batches/dt-make-x-1", elements: make([]*element, 7)}
+	want := []string{"--parsable", "--job-name=dt-make-x-1", "--array=0-6", "--requeue", "--open-mode=append", "--chdir=" + b.dir, "--output=log/%a.log"}
+	if got := e.arguments(b, Settings{}); !reflect.DeepEqual(got, want) {
+		t.Errorf("%q", got)
+	}
+	b.limit, b.memory = 3, 1
+	want[2] = "--array=0-6%3"
+	want = append(want, "--partition=p", "--account=a", "--qos=q", "--time=1-0", "--mem=2097152K", "--cpus-per-task=4", "--constraint=avx512")
+	if got := e.arguments(b, Settings{Partition: "p", Account: "a", QOS: "q", Time: "1-0", Mem: "1G", CPUs: 4, Extra: []string{"--constraint=avx512"}}); !reflect.DeepEqual(got, want) {
+		t.Errorf("%q", got)
+	}
+	// sbatch would replace %j in the path of a log: then the script opens it.
+	b.dir = "/w %j/x"
+	if got := strings.Join(e.arguments(b, Settings{}), " "); !strings.Contains(got, "--output=/dev/null") {
+		t.Error(got)
+	}
+	if s, err := e.script(b, Settings{}); err != nil || !strings.Contains(s, `exec >>log/"$SLURM_ARRAY_TASK_ID".log 2>&1`) {
+		t.Error(s, err)
+	}
+}
+
+// Reasons to wait, by Slurm's manual (squeue, JOB REASON CODES): those that a
+// free slot or the time of day ends are not told, those that only somebody can
+// mend are.
+func TestSettles(t *testing.T) {
+	for _, r := range []string{"", "None", "Resources", "Priority", "JobArrayTaskLimit", "BeginTime"} {
+		if !settles("PENDING", r) {
+			t.Errorf("%q would be told", r)
+		}
+	}
+	for _, r := range []string{"PartitionTimeLimit", "PartitionNodeLimit", "PartitionConfig", "QOSMaxWallDurationPerJobLimit", "QOSMaxCpuPerUserLimit", "AssocGrpCpuLimit", "ReqNodeNotAvail", "JobHeldUser", "JobHeldAdmin", "launch failed requeued held", "BadConstraints", "invented"} {
+		if settles("PENDING", r) {
+			t.Errorf("%q would not be told", r)
+		}
+	}
+	if settles("REQUEUE_HOLD", "None") {
+		t.Error("a held job would not be told")
+	}
+}
+
+// The end of a log is its last lines; of one that ends with a panic, the panic,
+// because what follows it is stacks.
+func TestTail(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "log")
+	stack := strings.Repeat("goroutine 1 [running]:\n", 30)
+	for in, want := range map[string]string{
+		"":                                   "",
+		"a\nb\n":                             "a\nb",
+		"a\nb\nc\nd":                         "b\nc\nd",
+		"a\npanic: no\n\n" + stack:           "panic: no\n\ngoroutine 1 [running]:",
+		"panic: 1\nfatal error: 2\n" + stack: "fatal error: 2\ngoroutine 1 [running]:\ngoroutine 1 [running]:",
+		"x\xff":                              "x?",
+	} {
+		if err := os.WriteFile(path, []byte(in), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if got := tail(path, 3); got != want {
+			t.Errorf("%q: %q, expected %q", in, got, want)
+		}
+	}
+	if got := tail(path+"none", 3); got != "" {
+		t.Error(got)
 	}
 }
 

@@ -1,9 +1,11 @@
 package slurm
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
@@ -11,6 +13,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -30,6 +33,7 @@ type toy struct {
 	// of the driver
 	Retries int
 	Options Options
+	hear    func(string) // what it says, when it does
 }
 
 type toyTask struct {
@@ -37,8 +41,14 @@ type toyTask struct {
 	Needs     []string
 	Millis    int
 	Weight    float64
-	Mode      string // "", "fail", "data", "die", "die-once", "epochs N"
+	// "": waits Millis; "hold": waits until the test lets go; "fail", "data":
+	// fails; "die": is killed; "die-once": the first time; "epochs": trains, the
+	// first time without end, later 3 epochs more than its checkpoint has.
+	Mode string
 }
+
+// patient is how long tests wait for what must come, on a machine under load.
+const patient = 3 * time.Minute
 
 // errData stands for bad data: exit status 3, no use to try again.
 var errData = errors.New("bad data")
@@ -79,6 +89,23 @@ func (y *toy) notes(id, word string) []string {
 	return out
 }
 
+// letGo ends the wait of tasks that are held; let is what they look at.
+func (y *toy) letGo(t testing.TB) {
+	if err := os.WriteFile(filepath.Join(y.Notes, "let-go"), nil, 0o644); err != nil {
+		t.Error(err)
+	}
+}
+
+func (y *toy) let() bool { _, err := os.Stat(filepath.Join(y.Notes, "let-go")); return err == nil }
+
+// hold makes every task but the last, which joins them, wait for letGo, each in
+// a job of its own.
+func (y *toy) hold() {
+	for i := range y.Tasks[:len(y.Tasks)-1] {
+		y.Tasks[i].Mode, y.Tasks[i].Weight = "hold", 1000
+	}
+}
+
 func (y *toy) make(ctx context.Context, t toyTask, j *engine.Job) error {
 	err := y.note(t.ID, fmt.Sprintf("start %s %d %d", os.Getenv("SLURMD_NODENAME"), os.Getpid(), time.Now().UnixMilli()))
 	if err != nil {
@@ -93,7 +120,7 @@ func (y *toy) make(ctx context.Context, t toyTask, j *engine.Job) error {
 		}
 		out.Write(b)
 	}
-	switch mode, arg, _ := strings.Cut(t.Mode, " "); mode {
+	switch t.Mode {
 	case "fail":
 		return errors.New("this toy always fails")
 	case "data":
@@ -104,22 +131,26 @@ func (y *toy) make(ctx context.Context, t toyTask, j *engine.Job) error {
 		if len(y.notes(t.ID, "start")) == 1 {
 			return syscall.Kill(os.Getpid(), syscall.SIGKILL)
 		}
+	case "hold":
+		for end := time.Now().Add(2 * patient); !y.let(); time.Sleep(50 * time.Millisecond) {
+			if ctx.Err() != nil || time.Now().After(end) {
+				return fmt.Errorf("held too long: %w", ctx.Err())
+			}
+		}
 	case "epochs":
-		n, _ := strconv.Atoi(arg)
 		dir, err := j.Scratch()
 		if err != nil {
 			return err
 		}
 		at := filepath.Join(dir, "checkpoint")
 		b, _ := os.ReadFile(at)
-		from, _ := strconv.Atoi(string(b))
-		for k := from; k < n; k++ {
+		k, _ := strconv.Atoi(string(b))
+		for end := k + 3; k < end || k < 600 && len(y.notes(t.ID, "start")) == 1; k++ {
 			time.Sleep(time.Second)
 			if err := errors.Join(y.note(t.ID, fmt.Sprintf("epoch %d", k)), engine.WriteFile(at, []byte(strconv.Itoa(k+1)))); err != nil {
 				return err
 			}
 		}
-		fmt.Fprintf(&out, "%d epochs\n", n)
 	}
 	select {
 	case <-time.After(time.Duration(t.Millis) * time.Millisecond):
@@ -163,7 +194,7 @@ func execToy(args []string) int {
 		return 2
 	}
 	n, _ := strconv.Atoi(args[3])
-	load := func(config string) (*engine.Worker, []engine.KV, error) {
+	load := func(config string, _ []string) (*engine.Worker, []engine.KV, error) {
 		y, err := readToy(config)
 		if err != nil {
 			return nil, nil, err
@@ -195,20 +226,37 @@ func must[T any](v T, err error) T {
 	return v
 }
 
-// driveToy is a driver in a process of its own, to be killed.
+// driveToy is a driver in a process of its own, to be killed, or to work with
+// another cluster. What it says goes to standard output.
 func driveToy(file string) int {
 	y := must(readToy(file))
-	_, err := engine.Run(context.Background(), y.plan(), engine.Options{Executor: New(y.options(file)), Program: "toy"})
+	o := y.options(file)
+	o.Say = func(s string) { fmt.Println(s) }
+	_, err := engine.Run(context.Background(), y.plan(), engine.Options{Executor: New(o), Program: "toy"})
 	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
+		fmt.Println(err)
 		return 1
 	}
 	return 0
 }
 
+// The cluster that tests share. Each of the partitions has nodes of its own, so
+// that tests run beside each other: wide has room for all, brief a time limit of
+// a minute, and of power and daemon nodes fail.
 var (
-	cluster_ *slurmtest.Cluster
-	why      error
+	wide   = slurmtest.Partition{Name: "wide", Nodes: 2, CPUs: 40, Options: "DefaultTime=15"}
+	brief  = slurmtest.Partition{Name: "brief", Nodes: 1, CPUs: 2, Options: "DefaultTime=1 MaxTime=1"}
+	power  = slurmtest.Partition{Name: "power", Nodes: 3, CPUs: 2, Options: "DefaultTime=15"}
+	daemon = slurmtest.Partition{Name: "daemon", Nodes: 2, CPUs: 2, Options: "DefaultTime=15"}
+
+	shared = sync.OnceValues(func() (*slurmtest.Cluster, error) {
+		c, err := slurmtest.Up(wide, brief, power, daemon)
+		if err == nil {
+			err = os.Setenv("SLURM_CONF", c.Conf())
+		}
+		return c, err
+	})
+	atOnce = make(chan struct{}, 6) // tests that keep the processors busy
 )
 
 func TestMain(m *testing.M) {
@@ -220,23 +268,46 @@ func TestMain(m *testing.M) {
 			os.Exit(driveToy(os.Args[2]))
 		}
 	}
+	flag.Parse()
+	if err := flag.Set("test.parallel", "32"); err != nil { // most only wait; atOnce holds the others back
+		panic(err)
+	}
 	code := m.Run()
-	cluster_.Down()
+	if required() {
+		c, _ := shared()
+		if code != 0 {
+			fmt.Fprintln(os.Stderr, c.Logs())
+		}
+		c.Down()
+	}
 	os.Exit(code)
 }
 
-// real returns the cluster, idle; it is started for the first test that asks.
-func real(t *testing.T) *slurmtest.Cluster {
+func required() bool { return !testing.Short() && os.Getenv("DOUBLETAKE_REQUIRE_SLURM") == "1" }
+
+// alone returns the cluster for a test beside which no other runs; it is started
+// for the first that asks.
+func alone(t *testing.T) *slurmtest.Cluster {
 	t.Helper()
-	if testing.Short() || os.Getenv("DOUBLETAKE_REQUIRE_SLURM") != "1" {
+	if !required() {
 		t.Skip("a real cluster takes minutes: DOUBLETAKE_REQUIRE_SLURM=1")
 	}
-	if cluster_ == nil && why == nil {
-		cluster_, why = slurmtest.Up()
+	c, why := shared()
+	slurmtest.Required(t, c, why)
+	return c
+}
+
+// beside returns the cluster for a test that runs beside others and leaves their
+// nodes and jobs alone; waits says that it hardly works itself.
+func beside(t *testing.T, waits bool) *slurmtest.Cluster {
+	t.Helper()
+	c := alone(t)
+	t.Parallel()
+	if !waits {
+		atOnce <- struct{}{}
+		t.Cleanup(func() { <-atOnce })
 	}
-	slurmtest.Required(t, cluster_, why)
-	cluster_.Ready(t)
-	return cluster_
+	return c
 }
 
 // newToy makes n independent tasks and one that joins them, in a folder of its
@@ -245,6 +316,7 @@ func newToy(t *testing.T, n, millis int) (*toy, string) {
 	t.Helper()
 	dir := t.TempDir()
 	y := &toy{Work: filepath.Join(dir, "work"), Notes: filepath.Join(dir, "notes"), Fact: "same", Retries: 2}
+	y.Options.Partition = wide.Name
 	var ids []string
 	for i := range n {
 		id := fmt.Sprintf("make/%03d", i)
@@ -260,7 +332,12 @@ func (y *toy) run(ctx context.Context, t *testing.T, dir string, keep bool) (*en
 	t.Helper()
 	o := y.options(y.write(t, dir))
 	said := make(chan string, 10000)
-	o.Say = func(s string) { said <- s }
+	o.Say = func(s string) {
+		said <- s
+		if y.hear != nil {
+			y.hear(s)
+		}
+	}
 	x := New(o)
 	res, err := engine.Run(ctx, y.plan(), engine.Options{Executor: x, KeepGoing: keep, Program: "toy", Observe: func(e engine.Event) {
 		if e.Kind == "note" {
@@ -305,9 +382,6 @@ func (y *toy) want(id string) string {
 	for _, n := range t.Needs {
 		s += y.want(n)
 	}
-	if n, ok := strings.CutPrefix(t.Mode, "epochs "); ok {
-		s += n + " epochs\n"
-	}
 	return s
 }
 
@@ -320,6 +394,14 @@ func (y *toy) starts() map[string]int {
 	return m
 }
 
+// node is where a task was begun last.
+func (y *toy) node(id string) string {
+	if n := y.notes(id, "start"); len(n) > 0 {
+		return strings.Fields(n[len(n)-1])[1]
+	}
+	return ""
+}
+
 func (y *toy) once(t *testing.T) {
 	t.Helper()
 	for _, task := range y.Tasks {
@@ -329,14 +411,30 @@ func (y *toy) once(t *testing.T) {
 	}
 }
 
-// until waits for a condition, and ends the test when it does not come.
-func until(t *testing.T, seconds int, what string, ok func() bool) {
+// until waits for a condition; when it does not come that is an error, and false.
+func until(t *testing.T, what string, ok func() bool) bool {
 	t.Helper()
-	for end := time.Now().Add(time.Duration(seconds) * time.Second); !ok(); time.Sleep(50 * time.Millisecond) {
+	for end := time.Now().Add(patient); !ok(); time.Sleep(50 * time.Millisecond) {
 		if time.Now().After(end) {
-			t.Fatalf("%s: not within %d s", what, seconds)
+			t.Errorf("%s: not within %v", what, patient)
+			return false
 		}
 	}
+	return true
+}
+
+// background starts f beside the test, and has the test wait for its end.
+func background(t *testing.T, f func()) (wait func()) {
+	done := make(chan struct{})
+	go func() { defer close(done); f() }()
+	t.Cleanup(func() { <-done })
+	return func() { <-done }
+}
+
+// made counts the tasks whose results are published.
+func (y *toy) made() int {
+	list, _ := os.ReadDir(filepath.Join(y.Work, "published"))
+	return len(list)
 }
 
 func (y *toy) begun() int {
@@ -347,13 +445,36 @@ func (y *toy) begun() int {
 	return n
 }
 
-// driver starts a driver as a process.
-func (y *toy) driver(t *testing.T, dir string) *exec.Cmd {
+// words collects what a process says.
+type words struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (w *words) Write(p []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.b.Write(p)
+}
+
+func (w *words) String() string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.b.String()
+}
+
+// driver starts a driver as a process, of a cluster.
+func (y *toy) driver(t *testing.T, c *slurmtest.Cluster, dir string) (d *exec.Cmd, said *words) {
 	t.Helper()
-	c := exec.Command(must(os.Executable()), "drive", y.write(t, dir))
-	c.Stderr = os.Stderr
-	if err := c.Start(); err != nil {
+	d, said = exec.Command(must(os.Executable()), "drive", y.write(t, dir)), &words{}
+	d.Env, d.Stdout, d.Stderr = c.Env(), said, said
+	d.WaitDelay = 10 * time.Second
+	if err := d.Start(); err != nil {
 		t.Fatal(err)
 	}
-	return c
+	t.Cleanup(func() { _ = d.Process.Kill(); _ = d.Wait() })
+	return d, said
 }
+
+// kill ends a driver as kill -9 does.
+func kill(d *exec.Cmd) { _ = d.Process.Kill(); _ = d.Wait() }

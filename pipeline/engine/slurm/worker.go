@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"doubletake/pipeline/engine"
@@ -33,9 +34,10 @@ type Answer struct {
 	Seconds float64 `json:"seconds"` // that it took to load the configuration and to plan
 }
 
-// Load gives a worker its plan and the facts as they are where it runs. It is
-// called in the driver's working directory.
-type Load func(config string) (*engine.Worker, []engine.KV, error)
+// Load gives a worker its plan and the facts as they are where it runs, from
+// Options.Config and Options.Added. It is called in the driver's working
+// directory.
+type Load func(config string, added []string) (*engine.Worker, []engine.KV, error)
 
 // Work makes the tasks of one element of a batch, one after the other; dir is
 // the batch's folder. A task that fails is noted there, and the others are made
@@ -63,7 +65,7 @@ func Work(ctx context.Context, dir string, b *Batch, element int, load Load, exp
 	var facts []engine.KV
 	began := time.Now()
 	if err = os.Chdir(string(b.Dir)); err == nil {
-		k, facts, err = load(string(b.Config))
+		k, facts, err = load(string(b.Config), b.Added)
 	}
 	if b.Probe {
 		a := Answer{Node: node, Facts: facts, Now: time.Now(), Seconds: time.Since(began).Seconds()}
@@ -120,13 +122,24 @@ func Work(ctx context.Context, dir string, b *Batch, element int, load Load, exp
 }
 
 // DisagreeError says in what a node differs from the driver's machine.
-type DisagreeError struct{ Node, What, Here, There string }
+type DisagreeError struct {
+	Node        string
+	Differences []Difference
+}
+
+// Difference is a fact that is not the same on both sides.
+type Difference struct{ What, Here, There string }
 
 func (e *DisagreeError) Error() string {
-	return fmt.Sprintf("node %s does not agree with the machine of the run: %s is %q there and %q here", e.Node, e.What, e.There, e.Here)
+	var list []string
+	for _, d := range e.Differences {
+		list = append(list, fmt.Sprintf("%s is %q there and %q here", d.What, d.There, d.Here))
+	}
+	return fmt.Sprintf("node %s does not agree with the machine of the run: %s", e.Node, strings.Join(list, ", "))
 }
 
 func disagree(here, there []engine.KV, node string) error {
+	e := &DisagreeError{Node: node}
 	for _, f := range here {
 		found := ""
 		for _, g := range there {
@@ -135,8 +148,11 @@ func disagree(here, there []engine.KV, node string) error {
 			}
 		}
 		if found != f.Value {
-			return &DisagreeError{node, f.Key, f.Value, found}
+			e.Differences = append(e.Differences, Difference{f.Key, f.Value, found})
 		}
 	}
-	return nil
+	if len(e.Differences) == 0 {
+		return nil
+	}
+	return e
 }

@@ -3,14 +3,19 @@
 # and the Debian packages slurmctld, slurmd, slurm-client and munge; touches
 # nothing outside DIR.
 #
-#   cluster.sh up DIR PORT NODES CPUS   start and wait until the nodes are idle; PORT..PORT+NODES are used
-#   cluster.sh down DIR                 end everything that was started, jobs too
-#   cluster.sh controller-off DIR       kill the controller, as in an outage
-#   cluster.sh controller-on DIR        start it again, with its state
-#   cluster.sh node-off DIR NODE        a node loses power: daemon, steps and tasks die at once
-#   cluster.sh daemon-off DIR NODE      only its daemon dies: tasks go on, unseen by the controller
-#   cluster.sh node-on DIR NODE         start the daemon again
-#   cluster.sh tasks DIR [NODE]         process ids of job scripts' processes
+#   cluster.sh up DIR PORT NAME:NODES:CPUS:OPTIONS…   start partitions, each on nodes of its own, and wait
+#                                  until all are idle; the ports from PORT on are used, one per node and one more
+#                                  with SLURMTEST_ACCOUNTING=1 also MariaDB and slurmdbd, for programs that need sacct
+#                                  (mariadb-server, slurmdbd, slurm-wlm-mysql-plugin); three ports more
+#   cluster.sh guard DIR           wait for the end of standard input, then end everything that was started,
+#                                  jobs too, and remove DIR
+#   cluster.sh controller-off DIR  end the controller, as in an outage; it saves its state (one that is killed
+#                                  forgets the last seconds, gives job numbers again and has nodes drained)
+#   cluster.sh controller-on DIR   start it again, with its state
+#   cluster.sh node-off DIR NODE   a node loses power: daemon, steps and tasks die at once
+#   cluster.sh daemon-off DIR NODE only its daemon dies: tasks go on, unseen by the controller
+#   cluster.sh node-on DIR NODE    start the daemon again
+#   cluster.sh logs DIR            the ends of the daemons' logs
 set -uo pipefail
 PATH=$PATH:/usr/sbin:/sbin
 what=$1 dir=$2
@@ -36,21 +41,15 @@ end() { # NAME [SIGNAL]
 	local p
 	p=$(cat "$dir/pid/$1" 2>/dev/null) || return 0
 	alive "$p" && kill "-${2:-TERM}" "$p" 2>/dev/null
-	until_true 5 not_alive "$p" || kill -9 "$p" 2>/dev/null
+	until_true 60 not_alive "$p" || kill -9 "$p" 2>/dev/null
 	rm -f "$dir/pid/$1"
 }
 not_alive() { ! alive "$1"; }
-# Processes of this cluster's jobs have its SLURM_CONF and a job id in their
-# environment; their parents, the steps, carry the configuration alone.
-tasks() { # [NODE]
-	local p e
-	for p in /proc/[0-9]*; do
-		e=$({ tr '\0' '\n' <"$p/environ"; } 2>/dev/null) || continue
-		grep -qxF "SLURM_CONF=$SLURM_CONF" <<<"$e" && grep -q '^SLURM_JOB_ID=' <<<"$e" || continue
-		[ -z "${1:-}" ] || grep -qxF "SLURMD_NODENAME=$1" <<<"$e" || continue
-		[ "${p#/proc/}" = $$ ] || echo "${p#/proc/}"
-	done
-}
+# Every process of this cluster carries its SLURM_CONF in its environment:
+# daemons, steps, jobs' processes, and drivers that tests started.
+owned() { (unset SLURM_CONF; grep -lzxF "SLURM_CONF=$dir/slurm.conf" /proc/[0-9]*/environ) 2>/dev/null; }
+pids() { sed 's:^/proc/::; s:/environ$::'; }
+tasks() { owned | xargs -r grep -lz '^SLURM_JOB_ID=' 2>/dev/null | xargs -r grep -lzxF "SLURMD_NODENAME=$1" 2>/dev/null | pids; } # NODE
 steps_of() { # PID…: the slurmstepd above each
 	local p q
 	for p in "$@"; do
@@ -58,21 +57,71 @@ steps_of() { # PID…: the slurmstepd above each
 		[ "$(cat "/proc/$q/comm" 2>/dev/null)" = slurmstepd ] && echo "$q"
 	done
 }
+logs() { tail -n 20 "$dir"/log/*; }
 controller() { run slurmctld slurmctld -D; }
 node() { run "slurmd-$1" slurmd -D -N "$1"; }
 
+accounting() { # PORT: of slurmdbd; the next is the database's
+	mkdir "$dir/mysql" && chown mysql: "$dir/mysql"
+	mysql_install_db --no-defaults --user=mysql --datadir="$dir/mysql/data" --skip-test-db --auth-root-authentication-method=normal >"$dir/log/mysql-install.out" 2>&1
+	run mariadbd mariadbd --no-defaults --user=mysql --datadir="$dir/mysql/data" --socket="$dir/mysql/s" --bind-address=127.0.0.1 --port=$(($1 + 1)) \
+		--pid-file="$dir/mysql/pid" --innodb-buffer-pool-size=64M --innodb-lock-wait-timeout=900
+	until_true 60 mysqladmin --no-defaults -S "$dir/mysql/s" ping || die "mariadbd does not answer"
+	mysql --no-defaults -S "$dir/mysql/s" -e "create user slurm@'%' identified by 'slurm'; create user slurm@localhost identified by 'slurm';
+		grant all on slurm_acct_db.* to slurm@'%'; grant all on slurm_acct_db.* to slurm@localhost;"
+	(umask 077 && cat >"$dir/slurmdbd.conf") <<-CONF
+		AuthType=auth/munge
+		AuthInfo=socket=$dir/munge/socket
+		DbdHost=$host
+		DbdAddr=127.0.0.1
+		DbdPort=$1
+		SlurmUser=root
+		LogFile=$dir/log/slurmdbd.log
+		PidFile=$dir/slurmdbd.pid
+		StorageType=accounting_storage/mysql
+		StorageHost=127.0.0.1
+		StoragePort=$(($1 + 1))
+		StorageUser=slurm
+		StoragePass=slurm
+		StorageLoc=slurm_acct_db
+	CONF
+	cat >>"$dir/slurm.conf" <<-CONF
+		AccountingStorageType=accounting_storage/slurmdbd
+		AccountingStorageHost=127.0.0.1
+		AccountingStoragePort=$1
+		AccountingStoragePass=$dir/munge/socket
+	CONF
+	run slurmdbd slurmdbd -D
+	until_true 60 sacctmgr -n show cluster || die "slurmdbd does not answer"
+}
+
+down() {
+	local p i
+	end up KILL
+	for i in $(seq 50); do
+		p=$(owned | pids)
+		[ -n "$p" ] || break
+		kill -9 $p 2>/dev/null
+		sleep 0.1
+	done
+	rm -rf "$dir"
+}
+
 case $what in
 up)
-	port=$3 nodes=$4 cpus=$5
+	port=$3
+	shift 3
 	[ "$(id -u)" = 0 ] || die "must be root"
-	for c in slurmctld slurmd sbatch munged; do command -v "$c" >/dev/null || die "$c is not installed"; done
 	[ ! -e "$dir/pid" ] || die "$dir is in use"
 	mkdir -p "$dir"/{pid,log,state,spool,munge} && chmod 755 "$dir"
+	echo $$ >"$dir/pid/up"
 	host=$(hostname -s)
 	addr=$(getent ahostsv4 "$host" 2>/dev/null | awk '$1 ~ /^127\./ {print $1; exit}')
 	listen=
 	[ -n "$addr" ] && listen=CommunicationParameters=NoInAddrAny,NoCtldInAddrAny
 	addr=${addr:-127.0.0.1}
+	# Timeouts are those of a cluster in a hurry, yet long enough that a node of a
+	# machine under load is not taken for dead.
 	cat >"$dir/slurm.conf" <<-CONF
 		ClusterName=doubletake
 		SlurmctldHost=$host($addr)
@@ -82,7 +131,7 @@ up)
 		AuthType=auth/munge
 		CredType=cred/munge
 		# cred_expire is also how long a requeued job waits before it starts again
-		AuthInfo=socket=$dir/munge/socket,cred_expire=5
+		AuthInfo=socket=$dir/munge/socket,cred_expire=15
 		StateSaveLocation=$dir/state
 		SlurmdSpoolDir=$dir/spool/%n
 		SlurmctldPidFile=$dir/slurmctld.pid
@@ -92,7 +141,6 @@ up)
 		ProctrackType=proctrack/linuxproc
 		TaskPlugin=task/none
 		JobAcctGatherType=jobacct_gather/none
-		AccountingStorageType=accounting_storage/none
 		SwitchType=switch/none
 		MpiDefault=none
 		$listen
@@ -101,18 +149,28 @@ up)
 		SelectTypeParameters=CR_Core
 		SchedulerType=sched/backfill
 		SchedulerParameters=batch_sched_delay=0,sched_min_interval=0,sched_interval=1,bf_interval=1
-		SlurmdTimeout=5
+		SlurmdTimeout=25
 		SlurmctldTimeout=5
-		MessageTimeout=5
+		MessageTimeout=10
 		KillWait=2
-		MinJobAge=300
+		MinJobAge=600
 		ReturnToService=2
 		JobRequeue=1
 		MaxArraySize=40
-		NodeName=n[1-$nodes] NodeHostname=$host NodeAddr=$addr Port=[$((port + 1))-$((port + nodes))] CPUs=$cpus RealMemory=1000 State=UNKNOWN
-		PartitionName=test Nodes=ALL Default=YES MaxTime=INFINITE DefaultTime=10 State=UP
-		PartitionName=brief Nodes=ALL MaxTime=1 DefaultTime=1 State=UP
 	CONF
+	nodes=0
+	for p in "$@"; do
+		IFS=: read -r name n cpus options <<<"$p"
+		list=n[$((nodes + 1))-$((nodes + n))]
+		[ "$n" = 1 ] && list=n$((nodes + 1))
+		ports=[$((port + nodes + 1))-$((port + nodes + n))]
+		[ "$n" = 1 ] && ports=$((port + nodes + 1))
+		cat >>"$dir/slurm.conf" <<-CONF
+			NodeName=$list NodeHostname=$host NodeAddr=$addr Port=$ports CPUs=$cpus RealMemory=1000 State=UNKNOWN
+			PartitionName=$name Nodes=$list State=UP $options
+		CONF
+		nodes=$((nodes + n))
+	done
 	v=$(slurmd -V | sed -E 's/.* ([0-9]+)\.([0-9]+).*/\1\2/')
 	# The plugin that does nothing until it is used; a container has no cgroups to give.
 	echo "CgroupPlugin=$([ "$v" -ge 2311 ] && echo disabled || echo cgroup/v1)" >"$dir/cgroup.conf"
@@ -120,37 +178,35 @@ up)
 	chown -R munge: "$dir/munge" && chmod 711 "$dir/munge"
 	run munged setpriv --reuid munge --regid munge --clear-groups munged --foreground --force --key-file="$dir/munge/key" \
 		--socket="$dir/munge/socket" --pid-file="$dir/munge/pid" --seed-file="$dir/munge/seed" --log-file="$dir/munge/log"
-	until_true 10 munge -S "$dir/munge/socket" -n || die "munged does not answer"
+	until_true 60 munge -S "$dir/munge/socket" -n || { cat "$dir/log/munged.out" >&2; die "munged does not answer"; }
+	if [ "${SLURMTEST_ACCOUNTING:-}" = 1 ]; then
+		accounting $((port + nodes + 1))
+	else
+		echo AccountingStorageType=accounting_storage/none >>"$dir/slurm.conf"
+	fi
 	controller
 	for i in $(seq "$nodes"); do
 		mkdir -p "$dir/spool/n$i"
 		node "n$i"
 	done
-	ready() { [ "$(sinfo -h -N -p test -t idle -o %N | wc -l)" = "$nodes" ]; }
-	until_true 40 ready || { tail -n 5 "$dir"/log/*.log >&2; die "the nodes do not become idle"; }
+	ready() { [ "$(sinfo -h -N -t idle -o %N | wc -l)" = "$nodes" ]; }
+	until_true 90 ready || { logs >&2; die "the nodes do not become idle"; }
+	rm "$dir/pid/up"
 	;;
-down)
-	[ -e "$dir/pid" ] || exit 0
-	for f in "$dir"/pid/slurmd-* "$dir"/pid/slurmctld; do [ -e "$f" ] && end "$(basename "$f")" KILL; done
-	left=$(tasks)
-	[ -n "$left" ] && kill -9 $(steps_of $left) $left 2>/dev/null
-	for p in /proc/[0-9]*; do # steps that have no task any more
-		[ "$(cat "$p/comm" 2>/dev/null)" = slurmstepd ] && { tr '\0' '\n' <"$p/environ"; } 2>/dev/null | grep -qxF "SLURM_CONF=$SLURM_CONF" && kill -9 "${p#/proc/}"
-	done
-	end munged
-	rm -rf "$dir/pid"
+guard)
+	cat >/dev/null
+	down
 	;;
-controller-off) end slurmctld KILL ;;
+controller-off) end slurmctld ;;
 controller-on) controller ;;
 node-off)
-	t=$(tasks "$3")
-	s=$(steps_of $t)
 	end "slurmd-$3" KILL
-	kill -9 $s $t 2>/dev/null
+	t=$(tasks "$3")
+	kill -9 $(steps_of $t) $t 2>/dev/null
 	;;
 daemon-off) end "slurmd-$3" KILL ;;
 node-on) node "$3" ;;
-tasks) tasks "${3:-}" ;;
+logs) logs ;;
 *) die "unknown command $what" ;;
 esac
 exit 0

@@ -1,19 +1,22 @@
-// Package slurmtest brings up a real Slurm cluster on this machine for tests:
-// three nodes of two processors, partitions test (the default) and brief (one
-// minute). Where Slurm is not installed, or the test is not root, tests skip by
-// name, unless DOUBLETAKE_REQUIRE_SLURM=1 makes that a failure. On Debian the
-// packages are slurmctld, slurmd, slurm-client and munge.
+// Package slurmtest brings up a real Slurm cluster on this machine for tests.
+// Where Slurm is not installed, or the test is not root, tests skip by name,
+// unless DOUBLETAKE_REQUIRE_SLURM=1 makes that a failure. On Debian the packages
+// are slurmctld, slurmd, slurm-client and munge.
 package slurmtest
 
 import (
 	_ "embed"
+	"errors"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -21,15 +24,28 @@ import (
 //go:embed cluster.sh
 var script []byte
 
-// Slots is how many one-processor jobs run at a time.
-const Slots = 6
+// Partition is a partition on nodes of its own.
+type Partition struct {
+	Name        string
+	Nodes, CPUs int    // how many nodes, and processors of each; they need not exist
+	Options     string // further words of its line in slurm.conf
+}
+
+// Test is the partition of every cluster, its default: 6 jobs at a time.
+var Test = Partition{Name: "test", Nodes: 3, CPUs: 2, Options: "Default=YES DefaultTime=10"}
 
 // Cluster is a running cluster.
-type Cluster struct{ Dir, script string }
+type Cluster struct {
+	Dir, script string
+	parts       []Partition
+	guard       *exec.Cmd // ends the cluster when this process closes hold, or ends
+	hold        io.Closer
+}
 
-// Up starts a cluster and sets SLURM_CONF for this process. It returns nil and
-// why where there can be none. Down must be called.
-func Up() (*Cluster, error) {
+// Up starts a cluster of the partition Test and others. It returns nil and why
+// where there can be none. Down ends it; so does the end of this process, even
+// if it is killed.
+func Up(others ...Partition) (*Cluster, error) {
 	for _, c := range []string{"slurmctld", "slurmd", "munged", "sbatch"} {
 		if _, err := exec.LookPath(c); err != nil {
 			if _, err := os.Stat("/usr/sbin/" + c); err != nil {
@@ -38,33 +54,64 @@ func Up() (*Cluster, error) {
 		}
 	}
 	if os.Geteuid() != 0 {
-		return nil, fmt.Errorf("starting a cluster needs root")
+		return nil, errors.New("starting a cluster needs root")
 	}
-	dir, err := os.MkdirTemp("", "slurm-")
+	var last error
+	for range 3 { // a port may have been taken between the look and its use
+		c, err := start(append([]Partition{Test}, others...))
+		if err == nil {
+			return c, nil
+		}
+		last = err
+	}
+	return nil, last
+}
+
+func start(parts []Partition) (*Cluster, error) {
+	base := os.TempDir()
+	if len(base) > 60 { // a socket's path has 107 bytes
+		base = "/tmp"
+	}
+	dir, err := os.MkdirTemp(base, "slurm-")
 	if err != nil {
 		return nil, err
 	}
-	c := &Cluster{dir, filepath.Join(dir, "cluster.sh")}
+	c := &Cluster{Dir: dir, script: filepath.Join(dir, "cluster.sh"), parts: parts}
 	if err := os.WriteFile(c.script, script, 0o755); err != nil {
 		return nil, err
 	}
-	port, err := freePorts(4)
+	nodes := 0
+	var words []string
+	for _, p := range parts {
+		nodes += p.Nodes
+		words = append(words, fmt.Sprintf("%s:%d:%d:%s", p.Name, p.Nodes, p.CPUs, p.Options))
+	}
+	port, err := freePorts(nodes + 4)
 	if err != nil {
 		return nil, err
 	}
-	if out, err := c.run("up", strconv.Itoa(port), "3", "2"); err != nil {
+	c.guard = exec.Command(c.script, "guard", dir)
+	c.guard.Env = c.Env()[:len(c.Env())-1]                   // it looks for processes that carry SLURM_CONF, and is none
+	c.guard.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // what ends this process must not end it
+	if c.hold, err = c.guard.StdinPipe(); err != nil {
+		return nil, err
+	}
+	if err := c.guard.Start(); err != nil {
+		return nil, err
+	}
+	if out, err := c.run(append([]string{"up", strconv.Itoa(port)}, words...)...); err != nil {
 		c.Down()
 		return nil, fmt.Errorf("start cluster: %w: %s", err, out)
-	}
-	if err := os.Setenv("SLURM_CONF", filepath.Join(dir, "slurm.conf")); err != nil {
-		return nil, err
 	}
 	return c, nil
 }
 
-// freePorts finds n free ports in a row.
+// freePorts finds n free ports in a row, below those that the system gives to
+// connections.
 func freePorts(n int) (int, error) {
-	for base := 20000 + os.Getpid()%4000*8; base < 60000; base += 8 {
+	const first, step, many = 20000, 32, 390
+	for i := range many {
+		base := first + (os.Getpid()+i)%many*step
 		free := true
 		for i := range n {
 			l, err := net.Listen("tcp", ":"+strconv.Itoa(base+i))
@@ -78,7 +125,7 @@ func freePorts(n int) (int, error) {
 			return base, nil
 		}
 	}
-	return 0, fmt.Errorf("no free ports")
+	return 0, errors.New("no free ports")
 }
 
 // Required skips the test, or fails it where Slurm is required, when there is
@@ -94,6 +141,15 @@ func Required(t testing.TB, c *Cluster, why error) {
 	t.Skipf("no Slurm cluster: %v", why)
 }
 
+// Conf is the path of the cluster's slurm.conf, for SLURM_CONF.
+func (c *Cluster) Conf() string { return filepath.Join(c.Dir, "slurm.conf") }
+
+// Env is this process's environment with SLURM_CONF of this cluster.
+func (c *Cluster) Env() []string {
+	env := slices.DeleteFunc(os.Environ(), func(kv string) bool { return strings.HasPrefix(kv, "SLURM_CONF=") })
+	return append(env, "SLURM_CONF="+c.Conf())
+}
+
 func (c *Cluster) run(args ...string) (string, error) {
 	cmd := exec.Command(c.script, append([]string{args[0], c.Dir}, args[1:]...)...)
 	// Daemons that stay must not hold pipes of ours: they have files for output.
@@ -106,57 +162,75 @@ func (c *Cluster) Do(t testing.TB, args ...string) string {
 	t.Helper()
 	out, err := c.run(args...)
 	if err != nil {
-		t.Fatalf("cluster.sh %v: %v: %s", args, err, out)
+		t.Errorf("cluster.sh %v: %v: %s", args, err, out)
 	}
 	return out
 }
 
-// Slurm runs one of Slurm's commands.
+// Slurm runs one of Slurm's commands. A controller that is too busy is asked
+// again.
 func (c *Cluster) Slurm(t testing.TB, name string, args ...string) string {
 	t.Helper()
-	out, err := exec.Command(name, args...).CombinedOutput()
-	if err != nil {
-		t.Fatalf("%s %v: %v: %s", name, args, err, out)
+	for try := 1; ; try++ {
+		cmd := exec.Command(name, args...)
+		cmd.Env = c.Env()
+		out, err := cmd.CombinedOutput()
+		if err == nil {
+			return strings.TrimSpace(string(out))
+		}
+		if try == 5 {
+			t.Errorf("%s %v: %v: %s", name, args, err, out)
+			return ""
+		}
+		time.Sleep(time.Second)
 	}
-	return strings.TrimSpace(string(out))
 }
 
-// Jobs counts the array elements of real work (not probes) that the controller
-// remembers, in the states named (all when none is).
-func (c *Cluster) Jobs(t testing.TB, states ...string) int {
+// Jobs counts the array elements of real work (not probes) for a work directory
+// below dir that the controller remembers, in the states named (all when none
+// is).
+func (c *Cluster) Jobs(t testing.TB, dir string, states ...string) int {
 	t.Helper()
 	s := "all"
 	if len(states) > 0 {
 		s = strings.Join(states, ",")
 	}
 	n := 0
-	for _, l := range strings.Split(c.Slurm(t, "squeue", "-h", "-r", "--states="+s, "-o", "%j"), "\n") {
-		if strings.HasPrefix(l, "dt-") && !strings.HasPrefix(l, "dt-probe-") {
+	for _, l := range strings.Split(c.Slurm(t, "squeue", "-h", "-r", "--states="+s, "-o", "%j %Z"), "\n") {
+		name, at, _ := strings.Cut(l, " ")
+		if strings.HasPrefix(name, "dt-") && !strings.HasPrefix(name, "dt-probe-") && strings.HasPrefix(at, dir) {
 			n++
 		}
 	}
 	return n
 }
 
-// Ready waits until every node is idle again.
-func (c *Cluster) Ready(t testing.TB) {
+// Ready waits until every node of a partition is idle again.
+func (c *Cluster) Ready(t testing.TB, p Partition) {
 	t.Helper()
-	for end := time.Now().Add(60 * time.Second); ; time.Sleep(200 * time.Millisecond) {
-		out, err := exec.Command("sinfo", "-h", "-N", "-p", "test", "-t", "idle", "-o", "%N").Output()
-		if err == nil && len(strings.Fields(string(out))) == 3 {
+	for end := time.Now().Add(3 * time.Minute); ; time.Sleep(200 * time.Millisecond) {
+		if out := c.Slurm(t, "sinfo", "-h", "-N", "-p", p.Name, "-t", "idle", "-o", "%N"); len(strings.Fields(out)) == p.Nodes {
 			return
 		}
 		if time.Now().After(end) {
-			state, _ := exec.Command("sinfo", "-N").CombinedOutput()
-			t.Fatalf("the nodes do not become idle:\n%s", state)
+			t.Fatalf("the nodes do not become idle:\n%s", c.Slurm(t, "sinfo", "-N"))
 		}
 	}
 }
 
-// Down ends the cluster and removes it.
+// Logs returns the ends of the daemons' logs, to be shown when a test fails.
+func (c *Cluster) Logs() string {
+	if c == nil {
+		return ""
+	}
+	out, _ := c.run("logs")
+	return out
+}
+
+// Down ends the cluster with its jobs and removes it.
 func (c *Cluster) Down() {
 	if c != nil {
-		_, _ = c.run("down")
-		os.RemoveAll(c.Dir)
+		c.hold.Close()
+		_ = c.guard.Wait()
 	}
 }
