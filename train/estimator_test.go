@@ -40,14 +40,14 @@ func fitWaves(t *testing.T, out int, couples bool) *Model {
 
 // Expected values: 10⁶ independent draws of Y1, fed back through PredictGiven
 // (10⁵ with -short), their products' mean and its standard error. With one
-// outcome C is exact, with three its cubature is allowed 1 % of σ² (METHOD §3).
-// The paper's raw estimate tends to C + μδ.
+// outcome C is exact, with three and five its cubature is allowed 1 % of σ²
+// (METHOD §3). The paper's raw estimate tends to C + μδ.
 func TestCovarianceAgainstMonteCarlo(t *testing.T) {
 	draws := 1_000_000
 	if testing.Short() {
 		draws = 100_000
 	}
-	for _, out := range []int{1, 3} {
+	for _, out := range []int{1, 3, 5} {
 		m := fitWaves(t, out, true)
 		x := []float64{0.7}
 		e, err := m.Estimate(context.Background(), x, EstimateOptions{Samples: 200_000})

@@ -361,8 +361,8 @@ func TestGoldenCov5D(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if est.Method != "tensor-3" {
-				t.Errorf("method %q, expected tensor-3", est.Method)
+			if est.Method != "halton-1024" {
+				t.Errorf("method %q, expected halton-1024", est.Method)
 			}
 			near(t, "Mu", est.Mu, mu, 1e-5)
 			near(t, "Var", est.Var, variance, 1e-5)
@@ -372,7 +372,7 @@ func TestGoldenCov5D(t *testing.T) {
 				if d := math.Abs(est.CovRaw[i] - cov[i]); d > 4*ratio*se[i] {
 					t.Errorf("CovRaw[%d] = %g, expected %g ± %g", i, est.CovRaw[i], cov[i], ratio*se[i])
 				}
-				// METHOD §3: the tensor rule is within 1 % of σ².
+				// METHOD §3 asks for 1 % of σ².
 				want := cov[i] - mu[i]*shift[i]
 				if d := math.Abs(est.Cov[i] - want); d > 0.01*variance[i]+4*se[i] {
 					t.Errorf("Cov[%d] = %g, expected %g within 1 %% of σ² = %g", i, est.Cov[i], want, variance[i])

@@ -14,6 +14,7 @@ const (
 	streamDropout = 3
 	streamSwap    = 4
 	streamSample  = 5
+	streamNodes   = 7 // 6 is streamPredict
 )
 
 // streamSeed mixes a seed and a stream number (splitmix64's finaliser twice).

@@ -10,7 +10,7 @@ import (
 
 // points are values of ε at which second answers m(μ+σ∘ε), v(μ+σ∘ε) are wanted,
 // the same for every condition, in groups of growing norm: draws, of which the
-// mean is looked at, and nodes of a cubature, of which mean and variance.
+// mean is looked at, then nodes of a cubature, of which mean and variance.
 type points struct {
 	groups []pointGroup
 	draws  int
@@ -36,76 +36,59 @@ const (
 )
 
 // newPoints sorts draws and nodes (rows of d) by norm and cuts them into groups.
+// Draws and nodes share none: how a group is rewritten depends on its reach, and
+// what follows from the nodes must be the same bytes whatever is drawn.
 func newPoints(draws, nodes []float32, weights []float64, d, base int) *points {
 	p := &points{draws: len(draws) / d, sum: make([]float64, d)}
 	for i, e := range draws {
 		p.sum[i%d] += float64(e)
 	}
-	n := p.draws + len(weights)
-	at := func(i int) []float32 {
-		if i < p.draws {
-			return draws[i*d : (i+1)*d]
-		}
-		return nodes[(i-p.draws)*d : (i-p.draws+1)*d]
-	}
+	p.addGroups(draws, nil, d, base)
+	p.addGroups(nodes, weights, d, base)
+	return p
+}
+
+// addGroups adds the groups of nodes with their weights or, without weights, of
+// draws.
+func (p *points) addGroups(eps []float32, weights []float64, d, base int) {
+	n := len(eps) / d
 	norm, all := make([]float64, n), make([]int, n)
 	for i := range n {
-		for _, e := range at(i) {
+		for _, e := range eps[i*d : (i+1)*d] {
 			norm[i] += float64(float64(e) * float64(e))
 		}
 		all[i] = i
 	}
 	slices.SortFunc(all, func(a, b int) int { return cmp.Or(cmp.Compare(norm[a], norm[b]), a-b) })
-	// Nodes may lie far beyond all draws, which must not suffer from it.
-	far := n
-	for far > 0 && all[far-1] >= p.draws {
-		far--
-	}
-	if far == 0 {
-		far = n
-	}
-	var parts [][]int
-	groups := max(1, (far+groupSize/2)/groupSize)
+	groups := max(1, (n+groupSize/2)/groupSize)
 	for g := range groups {
-		parts = append(parts, all[g*far/groups:(g+1)*far/groups])
-	}
-	parts = append(parts, all[far:])
-	for _, part := range parts {
+		part := all[g*n/groups : (g+1)*n/groups]
 		if len(part) == 0 {
 			continue
 		}
 		// The bounds may be out by a rounding: then so is a unit near its kink.
 		group := pointGroup{reach: float32(math.Sqrt(norm[part[len(part)-1]]))}
-		for _, node := range []bool{false, true} {
-			var of []int
-			for _, i := range part {
-				if i >= p.draws == node {
-					of = append(of, i)
+		for len(part) > 0 {
+			b := pointBlock{n: min(blockWidth, len(part)), nodes: weights != nil}
+			b.pad = (b.n + kernel.WideLane - 1) / kernel.WideLane * kernel.WideLane
+			b.eps, b.weights = aligned[float32](base*b.pad), aligned[float32](b.pad)
+			for s, i := range part[:b.n] {
+				for j, e := range eps[i*d : (i+1)*d] {
+					b.eps[j*b.pad+s] = e
+				}
+				b.weights[s] = 1
+				if weights != nil {
+					b.weights[s] = float32(weights[i])
 				}
 			}
-			for len(of) > 0 {
-				b := pointBlock{n: min(blockWidth, len(of)), nodes: node}
-				b.pad = (b.n + kernel.WideLane - 1) / kernel.WideLane * kernel.WideLane
-				b.eps, b.weights = aligned[float32](base*b.pad), aligned[float32](b.pad)
-				for s, i := range of[:b.n] {
-					for j, e := range at(i) {
-						b.eps[j*b.pad+s] = e
-					}
-					b.weights[s] = 1
-					if node {
-						b.weights[s] = float32(weights[i-p.draws])
-					}
-				}
-				for s := range b.pad {
-					b.eps[d*b.pad+s] = 1
-				}
-				group.blocks = append(group.blocks, b)
-				of = of[b.n:]
+			for s := range b.pad {
+				b.eps[d*b.pad+s] = 1
 			}
+			group.blocks = append(group.blocks, b)
+			part = part[b.n:]
 		}
 		p.groups = append(p.groups, group)
 	}
-	return p
 }
 
 // second evaluates second answers at many ε for one condition.

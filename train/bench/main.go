@@ -200,7 +200,10 @@ func fit(w *workload, kernels string, seed uint64) (*train.Model, measure, error
 	return m, ms, err
 }
 
-const covSamples = 1000
+const (
+	covSamples = 1000
+	covNodes   = 1024 // of the quadrature for C with five outcomes
+)
 
 // estimate is cov_θ of a trained network; what else Estimate finds out (C, δ, κ
 // by quadrature, ZigZag) is paid for and not counted.
@@ -384,7 +387,7 @@ func comparePeers(ref string, ws []*workload, rounds int, peak float64, training
 		row("cov_θ, d = 5, samples", "torch", ours["cov"], wall["cov"])
 		all := slices.Clone(ours["cov"])
 		for i := range all { // 3⁵ nodes of the quadrature beside the samples
-			all[i].Units *= (covSamples + 243.0) / covSamples
+			all[i].Units *= float64(covSamples+covNodes) / covSamples
 		}
 		row("cov_θ, d = 5, all network rows", "torch", all, wall["cov"])
 	}
