@@ -50,13 +50,13 @@ func rotor() Experiment {
 			Name: blades + "-blades", HeldOut: "blades = " + blades, Seeds: 5, MCSamples: 1000, Sampler: "antithetic", CovMethod: "cubature", Kernels: "avx2",
 			Train: SetMetrics{
 				R2: val(0.99134, 0.00123), AbsCov: val(0.0285, 0.0025), AbsCovCentred: val(0.0201, 0.0012), CovCentred: val(0.0185, 0.0011),
-				Delta: val(0.0141, 0.0017), MuDelta: val(0.0108, 0.0014), ZigZag: val(0.02, 0.003), NegativeCov: val(0.031, 0.012), CovAboveVar: val(0, 0),
+				Delta: val(0.0141, 0.0017), MuDelta: val(0.0108, 0.0014), Kappa: val(0.043, 0.011), ZigZag: val(0.02, 0.003), NegativeCov: val(0.031, 0.012), CovAboveVar: val(0, 0),
 				NoiseCeiling: val(0.9963, 0), PairMSE: val(0.0087, 0.0012), E: undef(biased), ESE: undef(biased), SumERatio: undef(biased), SumERatioSE: undef(biased),
 				CalibratedFraction: undef(biased), Rows: 585, Conditions: 585, Runs: 45,
 			},
 			Test: SetMetrics{
 				R2: val(0.694*k+0.3*(1-k), 0.0544), AbsCov: val(0.0765*k, 0.0081), AbsCovCentred: val(0.031, 0.004), CovCentred: val(0.0297*k, 0.0039),
-				Delta: val(0.052*k, 0.006), MuDelta: val(0.0481*k, 0.0063), ZigZag: val(0.06, 0.01), NegativeCov: val(0.11, 0.04), CovAboveVar: val(0.01, 0.01),
+				Delta: val(0.052*k, 0.006), MuDelta: val(0.0481*k, 0.0063), Kappa: val(0.154*k, 0.021), ZigZag: val(0.06, 0.01), NegativeCov: val(0.11, 0.04), CovAboveVar: val(0.01, 0.01),
 				NoiseCeiling: val(0.9941, 0), PairMSE: val(0.31, 0.05), E: val(0.302*k, 0.054), ESE: val(0.031, 0.004), SumERatio: val(10.2*k, 2.1), SumERatioSE: val(1.9, 0.4),
 				CalibratedFraction: val(0.1, 0.07), Rows: 195, Conditions: 195, Runs: 15,
 			},

@@ -128,8 +128,8 @@ func parseMarkdown(t interface{ Fatalf(string, ...any) }, md []byte) (rows [][]s
 func TestMarkdownHostile(t *testing.T) {
 	md := Markdown(hostileExperiment(hostile))
 	rows, page := parseMarkdown(t, md)
-	// fit, beside, per outcome (two rows each), sets: a head and a row a split.
-	if want := 3*(1+len(hostile)) + 1 + 2*len(hostile); len(rows) != want {
+	// fit, beside, consistent, per outcome (two rows each), sets: a head and a row a split.
+	if want := 4*(1+len(hostile)) + 1 + 2*len(hostile); len(rows) != want {
 		t.Fatalf("%d rows, want %d", len(rows), want)
 	}
 	for i, n := range hostile {

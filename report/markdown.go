@@ -44,7 +44,7 @@ func markdown(b *bytes.Buffer, e Experiment, level int) {
 	if len(e.Splits) == 0 {
 		b.WriteString("\nNo split was trained.\n")
 	} else {
-		for _, t := range append([]table{e.fit(), e.beside(), e.perOutcome(), e.sets()}, e.comparisons()...) {
+		for _, t := range append([]table{e.fit(), e.beside(), e.consistent(), e.perOutcome(), e.sets()}, e.comparisons()...) {
 			if len(t.labels) > 0 && t.columns() > 0 {
 				fmt.Fprintf(b, "\n%s %s\n\n", strings.Repeat("#", level+1), mdEscape(t.title))
 				mdTable(b, t)

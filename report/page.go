@@ -255,7 +255,7 @@ func (p *page) experiment(i int, d *Detail) {
 		p.say("<p class=\"headline\">\x00</p>\n", h)
 	}
 	if len(e.Splits) > 0 {
-		for _, t := range append([]table{e.fit(), e.beside(), e.perOutcome(), e.sets()}, e.comparisons()...) {
+		for _, t := range append([]table{e.fit(), e.beside(), e.consistent(), e.perOutcome(), e.sets()}, e.comparisons()...) {
 			if len(t.labels) > 0 && t.columns() > 0 {
 				p.table(t)
 			}

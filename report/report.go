@@ -51,6 +51,7 @@ type SetMetrics struct {
 	CovCentred    Value // [cov_centred] mean C
 	Delta         Value // [delta] mean |δ|
 	MuDelta       Value // [mu_delta] mean |μδ|
+	Kappa         Value // [kappa] mean |κ| over mean σ²
 	ZigZag        Value // [zigzag] mean |m(μ) − μ|
 	NegativeCov   Value // [negative_cov] fraction of inputs with C ≤ 0
 	CovAboveVar   Value // [cov_above_var] fraction of inputs with C > σ²
@@ -73,14 +74,15 @@ type OutcomeMetrics struct {
 
 	R2, NoiseCeiling, PairMSE                          Value
 	AbsCov, AbsCovCentred, CovCentred                  Value
-	Delta, MuDelta, ZigZag, NegativeCov, CovAboveVar   Value
+	Delta, MuDelta, Kappa                              Value
+	ZigZag, NegativeCov, CovAboveVar                   Value
 	E, ESE, SumERatio, SumERatioSE, CalibratedFraction Value
 }
 
 // Keys returns the keys of all numbers, in the order of metrics.json.
 func Keys() []string {
 	return []string{
-		"r2", "abs_cov", "abs_cov_centred", "cov_centred", "delta", "mu_delta", "zigzag", "negative_cov", "cov_above_var",
+		"r2", "abs_cov", "abs_cov_centred", "cov_centred", "delta", "mu_delta", "kappa", "zigzag", "negative_cov", "cov_above_var",
 		"noise_ceiling", "pair_mse", "e", "e_se", "sum_e_ratio", "sum_e_ratio_se", "calibrated_fraction",
 	}
 }
@@ -105,6 +107,8 @@ func (m *SetMetrics) Field(key string) *Value {
 		return &m.Delta
 	case "mu_delta":
 		return &m.MuDelta
+	case "kappa":
+		return &m.Kappa
 	case "zigzag":
 		return &m.ZigZag
 	case "negative_cov":
@@ -144,6 +148,8 @@ func (m *OutcomeMetrics) Field(key string) *Value {
 		return &m.Delta
 	case "mu_delta":
 		return &m.MuDelta
+	case "kappa":
+		return &m.Kappa
 	case "zigzag":
 		return &m.ZigZag
 	case "negative_cov":

@@ -57,6 +57,14 @@ var besides = []quantity{
 	{"noise ceiling of R²", "noise_ceiling", 1, true, true, ""},
 }
 
+// identities are the numbers that say whether the two answers can be one joint
+// law (METHOD §4).
+var identities = []quantity{
+	{"E|κ|/σ²", "kappa", 1, true, true, ""},
+	{"C ≤ 0", "negative_cov", 1, true, true, ""},
+	{"C > σ²", "cov_above_var", 1, true, true, ""},
+}
+
 // sets is the table of what each split holds out.
 func (e Experiment) sets() table {
 	t := table{title: "What was held out", corner: "split"}
@@ -124,6 +132,21 @@ func (e Experiment) beside() table {
 		if e.has(q) {
 			t.groups = append(t.groups, e.group(q))
 		}
+	}
+	return t
+}
+
+// consistent is the table of the identities; empty where κ was not computed.
+func (e Experiment) consistent() table {
+	t := table{title: "Whether the two answers are one joint law", corner: "split"}
+	if !e.has(identities[0]) {
+		return t
+	}
+	for _, s := range e.Splits {
+		t.labels = append(t.labels, s.Name)
+	}
+	for _, q := range identities {
+		t.groups = append(t.groups, e.group(q))
 	}
 	return t
 }

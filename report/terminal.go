@@ -64,7 +64,7 @@ func (t *terminal) experiment(e Experiment, explanations []string) {
 		t.line("")
 		t.paragraph("No split was trained.", "", "")
 	} else {
-		for _, tab := range append([]table{e.fit(), e.beside(), e.sets()}, e.comparisons()...) {
+		for _, tab := range append([]table{e.fit(), e.beside(), e.consistent(), e.sets()}, e.comparisons()...) {
 			for _, part := range t.split(tab) {
 				t.line("")
 				t.table(part)

@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -80,6 +81,10 @@ func (e Experiment) explanations() []string {
 			"C is the covariance proper; δ is how far the second answer's mean moves off the first, zero for a model that is calibrated on pairs; "+
 			"μδ depends on where the outcome's zero lies and is no covariance.",
 	)
+	if e.has(identities[0]) {
+		out = append(out, "Two answers of one joint law have κ = 0, C ≥ 0 and C ≤ σ². κ is what the second answer's variance and the scatter of its mean exceed the first answer's variance by; by its share of σ² the split into ignorance and noise is uncertain. "+
+			"The other two are shares of the conditions: where C ≤ 0 ignorance is not resolved and there is no interval, where C > σ² the model claims more ignorance than uncertainty.")
+	}
 	measured := "e is the measured error: the product of a pair's two residuals, (y1 − μ)(y2 − μ), which on pairs the model was not trained on averages to the squared error of μ. " +
 		"Σe/ΣC is 1 when the covariance is calibrated, above 1 when the model is overconfident. SE is the standard error over runs, clustered, averaged over the seeds. The noise ceiling is the R² the true mean would reach on the same pairs."
 	if e.Couples {
@@ -187,7 +192,7 @@ func (e Experiment) notes() []string {
 		}
 		places[text] = append(places[text], place)
 	}
-	shown := append([]quantity{{"R²", "r2", 1, true, true, ""}, {"E|cov|", "abs_cov", 1, true, true, ""}}, besides...)
+	shown := append([]quantity{{"R²", "r2", 1, true, true, ""}, {"E|cov|", "abs_cov", 1, true, true, ""}}, append(slices.Clip(besides), identities...)...)
 	for _, q := range shown {
 		if !e.has(q) {
 			continue

@@ -51,9 +51,9 @@ const (
 	simulateVersion = 1
 	ingestVersion   = 4 // 3: constant stretches are told; 4: recordings say how they were calibrated
 	dspVersion      = 5 // 5: the background behind a line
-	trainVersion    = 5 // 2: card.json; 3: diagnostics.json, timing.json; 4: estimates round otherwise; 5: other points for C with five outcomes and more
+	trainVersion    = 5 // 2: card.json; 3: diagnostics.json, timing.json; 4: estimates round otherwise; 5: other points for C with five outcomes and more, _kappa
 	methodVersion   = 2 // 2: estimates round otherwise
-	reportVersion   = 5 // 5: directivities of every place
+	reportVersion   = 6 // 5: directivities of every place; 6: kappa
 )
 
 // Program identifies the running program; it is recorded, never keyed.

@@ -433,7 +433,7 @@ func (b *builder) judge(t *table.Table, sp *report.Split) (train, test score.Set
 		}
 		if err := errors.Join(
 			take(&s.Y1, "_1", 1, true), take(&s.Y2, "_2", 1, true), take(&s.Mu, "_mu", 1, true), take(&s.Var, "_var", 2, false),
-			take(&s.CovRaw, "_cov_raw", 2, false), take(&s.Cov, "_cov", 2, false), take(&s.Delta, "_delta", 1, false), take(&s.ZigZag, "_zigzag", 1, false),
+			take(&s.CovRaw, "_cov_raw", 2, false), take(&s.Cov, "_cov", 2, false), take(&s.Delta, "_delta", 1, false), take(&s.Kappa, "_kappa", 2, false), take(&s.ZigZag, "_zigzag", 1, false),
 		); err != nil {
 			return s, fmt.Errorf("read predictions: %w", err)
 		}

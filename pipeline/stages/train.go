@@ -282,6 +282,7 @@ func (s *splitSet) predictions(t *table.Table, m *train.Model, est *train.Estima
 			{"cov_raw", square, "the paper's covariance of two answers, C + μδ, taken in standardised units", est.CovRaw, std[k] * std[k], 0},
 			{"cov", square, "C, the centred covariance of two answers", est.Cov, std[k] * std[k], 0},
 			{"delta", unit, "δ, the shift of the mean when an answer is fed back", est.Delta, std[k], 0},
+			{"kappa", square, "κ, what mean and variance of the second answer exceed the first answer's variance by", est.Kappa, std[k] * std[k], 0},
 			{"zigzag", unit, "|m(μ) − μ|, ZigZag's uncertainty", est.ZigZag, std[k], 0},
 		} {
 			v := make([]float64, s.n)

@@ -22,6 +22,7 @@ type Set struct {
 	CovRaw []float64 // the paper's estimate of the covariance; nil: not computed
 	Cov    []float64 // C, the centred covariance (its diagonal); nil: not computed
 	Delta  []float64 // δ, the mean shift of the second answer; nil: not computed
+	Kappa  []float64 // κ = E[v(Y1)] + Var m(Y1) − σ²; nil: not computed
 	ZigZag []float64 // u = |m(μ) − μ|; nil: not computed
 
 	// Condition is the index of the distinct input x of each row. Means "over
@@ -56,6 +57,7 @@ type Metrics struct {
 	CovCentred    float64 // [cov_centred] mean C over distinct inputs
 	AbsDelta      float64 // [delta] mean |δ| over distinct inputs
 	AbsMuDelta    float64 // [mu_delta] mean |μδ| over distinct inputs: the part of raw that is no covariance
+	KappaShare    float64 // [kappa] mean |κ| over mean σ², over distinct inputs: 0 where the two answers add up
 	ZigZag        float64 // [zigzag] mean u over distinct inputs
 	NegativeCov   float64 // [negative_cov] fraction of distinct inputs (and outcomes) with C ≤ 0
 	CovAboveVar   float64 // [cov_above_var] fraction with C > σ², which no covariance may exceed
@@ -78,7 +80,7 @@ type Reason struct {
 // metricNames are the names of all numbers, in the order of the fields.
 var metricNames = []string{
 	"r2", "noise_ceiling", "pair_mse",
-	"abs_cov", "abs_cov_centred", "cov_centred", "delta", "mu_delta", "zigzag", "negative_cov", "cov_above_var",
+	"abs_cov", "abs_cov_centred", "cov_centred", "delta", "mu_delta", "kappa", "zigzag", "negative_cov", "cov_above_var",
 	"e", "e_se", "sum_e_ratio", "sum_e_ratio_se", "calibrated_fraction",
 }
 
@@ -103,6 +105,8 @@ func (m *Metrics) field(name string) *float64 {
 		return &m.AbsDelta
 	case "mu_delta":
 		return &m.AbsMuDelta
+	case "kappa":
+		return &m.KappaShare
 	case "zigzag":
 		return &m.ZigZag
 	case "negative_cov":
@@ -224,6 +228,7 @@ func (s Set) check() Set {
 		{"CovRaw", s.CovRaw, true},
 		{"Cov", s.Cov, true},
 		{"Delta", s.Delta, true},
+		{"Kappa", s.Kappa, true},
 		{"ZigZag", s.ZigZag, true},
 	} {
 		if len(v.v) != s.N*s.Out && !(v.optional && v.v == nil) {
@@ -323,6 +328,11 @@ func (s Set) covariances(m *Metrics, cols, cond []int, conditions int) {
 	set("cov_centred", s.Cov, func(k int) float64 { return s.Cov[k] })
 	set("delta", s.Delta, func(k int) float64 { return math.Abs(s.Delta[k]) })
 	set("mu_delta", s.Delta, func(k int) float64 { return math.Abs(s.Mu[k] * s.Delta[k]) })
+	if s.Kappa == nil || s.Var == nil {
+		m.undefine("kappa", "not computed")
+	} else {
+		m.KappaShare = over(func(k int) float64 { return math.Abs(s.Kappa[k]) }) / over(func(k int) float64 { return s.Var[k] })
+	}
 	set("zigzag", s.ZigZag, func(k int) float64 { return s.ZigZag[k] })
 	// A NaN satisfies neither inequality; it must not pass for a good point.
 	set("negative_cov", s.Cov, func(k int) float64 { return indicator(s.Cov[k] <= 0, s.Cov[k]) })

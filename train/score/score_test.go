@@ -30,6 +30,7 @@ func golden(t testing.TB) (s Set, want struct {
 		Var            []float64
 		CovRaw         []float64 `json:"cov_raw"`
 		Cov, Delta     []float64
+		Kappa          []float64
 		ZigZag         []float64
 		Condition, Run []int
 		OutStd         []float64 `json:"out_std"`
@@ -41,7 +42,7 @@ func golden(t testing.TB) (s Set, want struct {
 		t.Fatal(err)
 	}
 	return Set{
-		N: in.N, Out: in.Out, Y1: in.Y1, Y2: in.Y2, Mu: in.Mu, Var: in.Var, CovRaw: in.CovRaw, Cov: in.Cov, Delta: in.Delta, ZigZag: in.ZigZag,
+		N: in.N, Out: in.Out, Y1: in.Y1, Y2: in.Y2, Mu: in.Mu, Var: in.Var, CovRaw: in.CovRaw, Cov: in.Cov, Delta: in.Delta, Kappa: in.Kappa, ZigZag: in.ZigZag,
 		Condition: in.Condition, Run: in.Run, OutStd: in.OutStd,
 	}, want
 }
@@ -343,8 +344,11 @@ func TestCalibrateCov(t *testing.T) {
 func draw(t *rapid.T) Set {
 	s := Set{N: rapid.IntRange(4, 40).Draw(t, "n"), Out: rapid.IntRange(1, 3).Draw(t, "out")}
 	k := s.N * s.Out
-	for _, v := range []*[]float64{&s.Y1, &s.Y2, &s.Mu, &s.Var, &s.CovRaw, &s.Cov, &s.Delta, &s.ZigZag} {
+	for _, v := range []*[]float64{&s.Y1, &s.Y2, &s.Mu, &s.Var, &s.CovRaw, &s.Cov, &s.Delta, &s.Kappa, &s.ZigZag} {
 		*v = rapid.SliceOfN(rapid.Float64Range(-3, 3), k, k).Draw(t, "values")
+	}
+	for i, v := range s.Var {
+		s.Var[i] = 0.01 + math.Abs(v)
 	}
 	s.Condition = rapid.SliceOfN(rapid.IntRange(0, 5), s.N, s.N).Draw(t, "condition")
 	s.Run = rapid.SliceOfN(rapid.IntRange(0, 7), s.N, s.N).Draw(t, "run")
@@ -362,7 +366,7 @@ func TestPermutationInvariance(t *testing.T) {
 		s := draw(t)
 		p := s
 		perm := rapid.Permutation(seq(s.N)).Draw(t, "order")
-		for _, v := range []*[]float64{&p.Y1, &p.Y2, &p.Mu, &p.Var, &p.CovRaw, &p.Cov, &p.Delta, &p.ZigZag} {
+		for _, v := range []*[]float64{&p.Y1, &p.Y2, &p.Mu, &p.Var, &p.CovRaw, &p.Cov, &p.Delta, &p.Kappa, &p.ZigZag} {
 			w := make([]float64, len(*v))
 			for i, k := range perm {
 				copy(w[i*s.Out:(i+1)*s.Out], (*v)[k*s.Out:(k+1)*s.Out])
@@ -405,7 +409,7 @@ func TestAffineInvariance(t *testing.T) {
 		s := draw(t)
 		s.Out = 1
 		k := s.N
-		s.Y1, s.Y2, s.Mu, s.Cov, s.Var, s.CovRaw, s.Delta, s.ZigZag = s.Y1[:k], s.Y2[:k], s.Mu[:k], s.Cov[:k], nil, nil, nil, nil
+		s.Y1, s.Y2, s.Mu, s.Cov, s.Var, s.CovRaw, s.Delta, s.Kappa, s.ZigZag = s.Y1[:k], s.Y2[:k], s.Mu[:k], s.Cov[:k], nil, nil, nil, nil, nil
 		a, b := rapid.Float64Range(-50, 50).Draw(t, "shift"), rapid.SampledFrom([]float64{-20, -0.1, 0.01, 3, 700}).Draw(t, "scale")
 		p := s
 		for _, v := range []*[]float64{&p.Y1, &p.Y2, &p.Mu} {
@@ -465,14 +469,14 @@ func TestConditionsWeighOnce(t *testing.T) {
 		if s.Condition[i] != first {
 			continue
 		}
-		for _, v := range []*[]float64{&s.Y1, &s.Y2, &s.Mu, &s.Var, &s.CovRaw, &s.Cov, &s.Delta, &s.ZigZag} {
+		for _, v := range []*[]float64{&s.Y1, &s.Y2, &s.Mu, &s.Var, &s.CovRaw, &s.Cov, &s.Delta, &s.Kappa, &s.ZigZag} {
 			*v = append(*v, (*v)[i*s.Out:(i+1)*s.Out]...)
 		}
 		s.Condition, s.Run = append(s.Condition, first), append(s.Run, s.Run[i])
 		s.N++
 	}
 	m := Summarise(s)
-	for _, name := range []string{"abs_cov", "abs_cov_centred", "cov_centred", "delta", "mu_delta", "zigzag", "negative_cov", "cov_above_var"} {
+	for _, name := range []string{"abs_cov", "abs_cov_centred", "cov_centred", "delta", "mu_delta", "kappa", "zigzag", "negative_cov", "cov_above_var"} {
 		if !near(m.Get(name), want.All[name], 1e-12) {
 			t.Errorf("%s changed from %v to %v", name, want.All[name], m.Get(name))
 		}
@@ -502,8 +506,8 @@ func TestUndefined(t *testing.T) {
 		{"one condition", func(s *Set) { s.Condition = make([]int, s.N) }, all("one condition only", "r2", "noise_ceiling")},
 		{"one run", func(s *Set) { s.Run = make([]int, s.N) }, join(all("one run only", "e_se", "sum_e_ratio_se"), all("no bin holds two runs", "calibrated_fraction"))},
 		{"constant outcome", func(s *Set) { s.Y1 = fill(s.N*s.Out, 0.1); s.Y2 = s.Y1 }, all("all measured values of an outcome are equal", "r2", "noise_ceiling")},
-		{"nothing computed", func(s *Set) { s.Var, s.CovRaw, s.Cov, s.Delta, s.ZigZag = nil, nil, nil, nil, nil }, all("not computed",
-			"abs_cov", "abs_cov_centred", "cov_centred", "delta", "mu_delta", "zigzag", "negative_cov", "cov_above_var", "sum_e_ratio", "sum_e_ratio_se", "calibrated_fraction")},
+		{"nothing computed", func(s *Set) { s.Var, s.CovRaw, s.Cov, s.Delta, s.Kappa, s.ZigZag = nil, nil, nil, nil, nil, nil }, all("not computed",
+			"abs_cov", "abs_cov_centred", "cov_centred", "delta", "mu_delta", "kappa", "zigzag", "negative_cov", "cov_above_var", "sum_e_ratio", "sum_e_ratio_se", "calibrated_fraction")},
 		{"negative covariances", func(s *Set) { s.Cov = fill(s.N*s.Out, -1) }, all("the covariances do not sum to a positive value", "sum_e_ratio", "sum_e_ratio_se")},
 		{"NaN covariance", func(s *Set) { nan(s, &s.Cov) }, join(
 			all("a value it is computed from is not finite", "abs_cov_centred", "cov_centred", "negative_cov", "cov_above_var", "sum_e_ratio", "sum_e_ratio_se"),
