@@ -29,7 +29,7 @@ func LaTeX(e Experiment) []byte {
 	for _, t := range []struct {
 		table
 		id string
-	}{{e.perOutcome(), "outcomes"}, {e.sets(), "sets"}} {
+	}{{e.consistent(), "law"}, {e.perOutcome(), "outcomes"}, {e.sets(), "sets"}} {
 		texTable(&b, e, t.table, t.id, []string{t.title + "."}, nil)
 	}
 	for i, t := range e.comparisons() {
