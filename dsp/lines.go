@@ -41,6 +41,7 @@ type lineFinder struct {
 	tone      float64 // Welch.ToneFactor
 	peakOnly  bool    // Amplitude "peak"
 	scratch   []float64
+	spare     []float64
 	guard     int // smallest guard any floor had to fall back to
 }
 
@@ -105,17 +106,18 @@ func (f *lineFinder) floor(p []float64, bins []int) float64 {
 	for _, k := range bins {
 		f.scratch = append(f.scratch, p[k])
 	}
-	return median(f.scratch)
+	return median(f.scratch, &f.spare)
 }
 
 // median reorders x and returns its median, the mean of the two middle values of
-// an even number, NaN of none.
-func median(x []float64) float64 {
+// an even number, NaN of none. spare is scratch, grown as needed.
+func median(x []float64, spare *[]float64) float64 {
 	n := len(x)
 	if n == 0 {
 		return math.NaN()
 	}
-	m := selectNth(x, n/2)
+	*spare = slices.Grow((*spare)[:0], n)[:n]
+	m := selectNth(x, *spare, n/2)
 	if n%2 == 0 { // the other middle value is the largest below
 		return 0.5 * (slices.Max(x[:n/2]) + m)
 	}
@@ -124,48 +126,54 @@ func median(x []float64) float64 {
 
 // selectNth reorders x so that none of x[:k] is greater and none of x[k+1:] less
 // than x[k], and returns that: what stands there after sorting, found in linear
-// time (Hoare's quickselect, the pivot a median of three). x holds no NaN.
-func selectNth(x []float64, k int) float64 {
-	lo, hi := 0, len(x)-1
-	for hi-lo > 12 {
-		mid := lo + (hi-lo)/2
-		if x[mid] < x[lo] {
-			x[mid], x[lo] = x[lo], x[mid]
-		}
-		if x[hi] < x[lo] {
-			x[hi], x[lo] = x[lo], x[hi]
-		}
-		if x[hi] < x[mid] {
-			x[hi], x[mid] = x[mid], x[hi]
-		}
-		pivot := x[mid]
-		i, j := lo, hi
-		for i <= j {
-			for x[i] < pivot {
-				i++
+// time. x holds no NaN; spare is as long as x.
+//
+// It is quickselect, the pivot a median of three, partitioned without branches:
+// each value is written to both parts and one of them moves on. In noise a
+// branch would be wrong half the time, which costs more than the write.
+func selectNth(x, spare []float64, k int) float64 {
+	for len(x) > 24 {
+		n := len(x)
+		a, b, c := x[0], x[n/2], x[n-1]
+		pivot := max(min(a, b), min(max(a, b), c))
+		rest := spare[:n]
+		low, high := 0, 0
+		for _, v := range x {
+			x[low], rest[high] = v, v
+			less := 0
+			if v < pivot {
+				less = 1
 			}
-			for pivot < x[j] {
-				j--
+			low += less
+			high += 1 - less
+		}
+		if low == 0 { // the pivot is the least: take all that equal it
+			high = 0
+			for _, v := range rest { // x has lost its first value
+				x[low], rest[high] = v, v
+				equal := 0
+				if v == pivot {
+					equal = 1
+				}
+				low += equal
+				high += 1 - equal
 			}
-			if i <= j {
-				x[i], x[j] = x[j], x[i]
-				i++
-				j--
+			if k < low {
+				copy(x[low:], rest[:high])
+				return pivot
 			}
 		}
-		switch {
-		case k <= j:
-			hi = j
-		case k >= i:
-			lo = i
-		default:
-			return x[k]
+		copy(x[low:], rest[:high])
+		if k < low {
+			x = x[:low]
+		} else {
+			x, k = x[low:], k-low
 		}
 	}
-	for i := lo + 1; i <= hi; i++ {
+	for i := 1; i < len(x); i++ {
 		v := x[i]
 		j := i
-		for ; j > lo && v < x[j-1]; j-- {
+		for ; j > 0 && v < x[j-1]; j-- {
 			x[j] = x[j-1]
 		}
 		x[j] = v
@@ -277,5 +285,5 @@ func (f *lineFinder) emergent(p [2][]float64, hz, shaft [2]float64, bpf float64)
 	for _, k := range bins {
 		f.scratch = append(f.scratch, at(k))
 	}
-	return rho(peak, median(f.scratch))
+	return rho(peak, median(f.scratch, &f.spare))
 }

@@ -15,6 +15,7 @@ type speedFinder struct {
 	last    int         // highest bin of interest
 	sums    [][]float64 // per channel: running sums of the spectrum over its floor
 	scratch []float64
+	spare   []float64
 }
 
 const (
@@ -40,7 +41,7 @@ func (f *speedFinder) whiten(half int) {
 	for _, p := range f.power {
 		node := func(k int) float64 {
 			f.scratch = append(f.scratch[:0], p[max(1, min(k, n-1)-half):min(n, k+half+1)]...)
-			return median(f.scratch)
+			return median(f.scratch, &f.spare)
 		}
 		sums := make([]float64, n+1)
 		next := node(0)
