@@ -118,6 +118,44 @@ func TestFloat32SourceGivesTheSame(t *testing.T) {
 	}
 }
 
+// planes is a Source whose channels lie one after the other; it counts how many
+// are asked for at a time.
+type planes struct {
+	memory
+	most *int
+}
+
+func (p planes) ByChannel() bool { return true }
+
+func (p planes) Read(channels []int, start int64, dst [][]float64) (int, error) {
+	*p.most = max(*p.most, len(channels))
+	return p.memory.Read(channels, start, dst)
+}
+
+// Expected values: the run read with all channels together, in blocks of many
+// segments. The order of reading changes nothing.
+func TestByChannelGivesTheSame(t *testing.T) {
+	for _, segments := range []int{1, 5, 8} {
+		x := memory{rotor(6400, 4, 2, constant(100), 3, 20, 0.5, 1), rotor(6400, 4, 2, constant(100), 3, 10, 0.5, 2), rotor(6400, 4, 2, constant(100), 3, 5, 0.5, 3)}
+		s := RotorSettings{
+			RateHz: 6400, Channels: []int{2, 0, 1}, Blades: 2, ShaftHz: 100, Samples: int64(len(x[0])),
+			Segments: segments, Scale: []float64{1, 0.3, 2}, KeepSpectra: true,
+		}
+		want := analyse(t, x, s)
+		most := 0
+		got, err := NewAnalyser().Run(t.Context(), planes{x, &most}, s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !reflect.DeepEqual(got, want) {
+			t.Errorf("%d segments: results differ", segments)
+		}
+		if most != 1 {
+			t.Errorf("%d segments: %d channels were read at a time", segments, most)
+		}
+	}
+}
+
 // Expected value: no flag of a change, no NaN. A segment without any sound has
 // no level; its partner in the transform must not leave it one of rounding.
 func TestSilentSegment(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"unsafe"
 )
 
 // RotorSettings describe one run of a rotor and how to analyse it. Zero values
@@ -60,9 +61,10 @@ type Half struct {
 }
 
 // Analyser analyses rotor runs. It reuses its buffers: make one per worker and
-// do not share it. Memory holds one block (two segments of all channels, or of
-// one where ByChannel), their sums, the mean spectra of both halves, and the
-// part of the 16 segments' spectra that holds the harmonics, as float32.
+// do not share it. Memory holds one block (two segments or more of all channels,
+// two of one channel where ByChannel), the channels' sums, the mean spectra of
+// both halves, and the part of the 16 segments' spectra that holds the harmonics,
+// as float32.
 type Analyser struct {
 	welch     *Welch
 	block     [][]float64
@@ -179,8 +181,8 @@ func (s *RotorSettings) checkNyquist(shaft float64) error {
 // contiguous segments of ⌊L/Segments⌋ samples (tail dropped), Welch's mean
 // spectrum per channel, the shaft speed per half from all channels, the
 // harmonics' lines, and the flags about whether the halves agree (METHOD §1).
-// Samples are read once, in order, two segments at a time; of a source
-// ByChannel, a half of one channel after the other.
+// Samples are read once, in order, an even number of segments at a time; of a
+// source ByChannel, a half of one channel after the other.
 //
 // Errors that are the data's fault are *Error; errors of the source and of ctx
 // are wrapped.
@@ -270,6 +272,13 @@ func readHalves[T float](ctx context.Context, a *Analyser, block *[][]T, read fu
 	n, bins, channels := a.welch.SegLen(), a.welch.Bins(), len(s.Channels)
 	keep := s.lastBin(s.RateHz/float64(n), bins) + 1
 	half := s.Samples / 2
+	// Of channels that come together as many segments are read at a time as a
+	// block may hold: a channel's sums then stay cached from pair to pair.
+	var sample T
+	per := 2
+	if size := together * n * int(unsafe.Sizeof(sample)); together > 1 {
+		per = max(2, min(blockBytes/size, s.Segments)&^1)
+	}
 	a.sums = resize(a.sums, channels, n)
 	for h := range a.mean {
 		a.mean[h] = resize(a.mean[h], channels, bins)
@@ -283,11 +292,11 @@ func readHalves[T float](ctx context.Context, a *Analyser, block *[][]T, read fu
 			}
 		}
 		for c := 0; c < channels; c += together {
-			for g := 0; g < s.Segments; g += 2 {
+			for g := 0; g < s.Segments; g += per {
 				if err := ctx.Err(); err != nil {
 					return fmt.Errorf("analyse run: %w", err)
 				}
-				count := min(2, s.Segments-g)
+				count := min(per, s.Segments-g)
 				start := s.Start + int64(h)*half + int64(g*n)
 				*block = resize(*block, together, count*n)
 				got, err := read(s.Channels[c:c+together], start, *block)
@@ -331,6 +340,10 @@ func readHalves[T float](ctx context.Context, a *Analyser, block *[][]T, read fu
 	}
 	return nil
 }
+
+// blockBytes bounds a block of several channels, unless two segments of them are
+// more.
+const blockBytes = 24 << 20
 
 // power is what the power spectrum of a segment of channel c is multiplied by,
 // to be in the physical unit and part of a mean. Segment spectra keep it: only
