@@ -242,6 +242,7 @@ func (b *builder) compare(c *compared, j *engine.Job, trip *table.Table, s confi
 			v, cov := r.Apply(kind, test.Var, test.Cov)
 			c.add("pair, "+kind, score.Judge(test, v, cov))
 		}
+		c.add("pair, "+score.Quantile, r.JudgeQuantiles(test, test.Var, test.Cov))
 	}
 	if len(tr.Compare) == 0 {
 		return nil

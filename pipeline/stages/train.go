@@ -66,6 +66,10 @@ func (b *builder) trainTask(cfg []engine.KV, s config.Split, k int) {
 		{Key: "train.splits." + s.Name + ".test", Value: s.Test.String()},
 		{Key: "seed", Value: strconv.FormatUint(seed, 10)},
 	}
+	if tr.Calibration > 0 {
+		// What is learned; this spares others a version of their training.
+		local = append(local, engine.KV{Key: "calibration", Value: "scaled, isotonic, quantile"})
+	}
 	meta := append(b.meta(cfg, local), table.KV{Key: "split", Value: s.Name}, table.KV{Key: "held_out", Value: s.Test.String()},
 		table.KV{Key: "seed", Value: strconv.Itoa(k)}, table.KV{Key: "kernels", Value: b.prog.Kernels})
 	t := b.add(&engine.Task{

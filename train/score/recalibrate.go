@@ -4,12 +4,14 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"sort"
 )
 
 // Kinds of recalibration.
 const (
 	Scaled   = "scaled"   // variances times one factor per outcome
 	Isotonic = "isotonic" // variances through a non-decreasing curve per outcome
+	Quantile = "quantile" // quantiles of y through a non-decreasing curve per outcome; see JudgeQuantiles
 )
 
 // Recalibration maps the variances a model claims to those a calibration set
@@ -27,6 +29,12 @@ type Recalibration struct {
 type OutcomeRecalibration struct {
 	TotalFactor float64 `json:"total_factor"` // mean of squared residual over σ²: σ-scaling by maximum likelihood
 	TotalCurve  Curve   `json:"total_curve"`  // isotonic regression of the squared residual on σ²
+
+	// QuantileMap takes a quantile of the standard normal to that of the
+	// calibration set's residuals in units of σ, at levels from 1/40 to 39/40
+	// where there are values enough (Kuleshov et al. 2018, in units of σ instead
+	// of probabilities, so that it goes on beyond the levels it was learned at).
+	QuantileMap Curve `json:"quantile_map"`
 
 	CovFactor *float64 `json:"cov_factor"` // Σe/ΣC; nil where undefined or not positive
 	CovWhyNot string   `json:"cov_why_not,omitempty"`
@@ -93,6 +101,45 @@ func isotonic(x, y []float64, lowest float64) Curve {
 	return c
 }
 
+// quantileMap matches the quantiles of outcome j's residuals in units of σ with
+// those of the standard normal, every tenth value or at 39 levels.
+func quantileMap(s Set, j int, total []float64) Curve {
+	var z []float64
+	for i, v := range total {
+		k, sd := i*s.Out+j, math.Sqrt(v)
+		z = append(z, (s.Y1[k]-s.Mu[k])/sd, (s.Y2[k]-s.Mu[k])/sd)
+	}
+	sort.Float64s(z)
+	levels := min(2*curveBins-1, len(z)/10)
+	var c Curve
+	for l := 1; l <= levels; l++ {
+		p := float64(l) / float64(levels+1)
+		// Of n+1 gaps between n values the next one falls into each as often.
+		at := p*float64(len(z)+1) - 1
+		i := min(int(at), len(z)-2)
+		c.X = append(c.X, math.Sqrt2*math.Erfinv(2*p-1))
+		c.Y = append(c.Y, z[i]+(at-float64(i))*(z[i+1]-z[i]))
+	}
+	return c
+}
+
+// Sigmas returns how many σ from μ the quantile lies that a normal distribution
+// has z of them from it. Beyond the levels it was learned at it goes on with the
+// slope of σ-scaling. NaN where no map was learned.
+func (o OutcomeRecalibration) Sigmas(z float64) float64 {
+	c := o.QuantileMap
+	n := len(c.X)
+	switch {
+	case n == 0 || math.IsNaN(z):
+		return math.NaN()
+	case z <= c.X[0]:
+		return c.Y[0] + math.Sqrt(o.TotalFactor)*(z-c.X[0])
+	case z >= c.X[n-1]:
+		return c.Y[n-1] + math.Sqrt(o.TotalFactor)*(z-c.X[n-1])
+	}
+	return c.At(z)
+}
+
 // minCalibration is the number of rows below which nothing is recalibrated.
 const minCalibration = 10
 
@@ -128,6 +175,7 @@ func Recalibrate(s Set, total, cov []float64) (*Recalibration, error) {
 		}
 		lowest := FloorShare * average(q)
 		o.TotalCurve = isotonic(t, q, lowest)
+		o.QuantileMap = quantileMap(s, j, t)
 		switch {
 		case cov == nil:
 			o.CovWhyNot = "no covariance was computed"
@@ -185,4 +233,63 @@ func (r *Recalibration) Apply(kind string, total, cov []float64) (newTotal, newC
 		}
 	}
 	return newTotal, newCov
+}
+
+// crpsLevels is the number of quantiles whose pinball losses make a CRPS.
+const crpsLevels = 200
+
+// JudgeQuantiles is Judge with the quantiles of y recalibrated: coverage, width,
+// quantile calibration and CRPS (twice the mean pinball loss, Gneiting & Ranjan
+// 2011) are those of the quantiles. Numbers that want a density or a variance
+// are undefined; what rests on v̂ and e stays. Undefined where no map was
+// learned. It panics where r was learned of another number of outcomes.
+func (r *Recalibration) JudgeQuantiles(s Set, total, epistemic []float64) Scores {
+	if len(r.Outcomes) != s.Out {
+		panic(fmt.Sprintf("score: quantiles of %d outcomes for a set of %d", len(r.Outcomes), s.Out))
+	}
+	out := Judge(s, total, epistemic)
+	if s.N == 0 || math.IsNaN(out.Width95) {
+		return out
+	}
+	for _, n := range []string{"nll", "ence", "ence_ref", "ence_ref95"} {
+		out.undefine(n, "recalibrated quantiles are no density and no variance")
+	}
+	out.Variance = nil
+	at := make([][crpsLevels]float64, s.Out)
+	var levels [crpsLevels]float64
+	for i := range levels {
+		levels[i] = (float64(i) + 0.5) / crpsLevels
+		for j, o := range r.Outcomes {
+			at[j][i] = o.Sigmas(math.Sqrt2 * math.Erfinv(2*levels[i]-1))
+		}
+	}
+	out.CRPS, out.Coverage68, out.Coverage95, out.Width95 = 0, 0, 0, 0
+	quantiles := make([]QuantilePoint, len(out.Quantiles))
+	n := 2 * float64(len(total))
+	for k, v := range total {
+		j, sd := k%s.Out, math.Sqrt(v)
+		o := r.Outcomes[j]
+		low68, high68, low95, high95 := o.Sigmas(-z68), o.Sigmas(z68), o.Sigmas(-z95), o.Sigmas(z95)
+		out.Width95 += (high95 - low95) * sd / float64(len(total))
+		for _, y := range [2]float64{s.Y1[k], s.Y2[k]} {
+			z := (y - s.Mu[k]) / sd
+			out.Coverage68 += indicator(low68 <= z && z <= high68, z) / n
+			out.Coverage95 += indicator(low95 <= z && z <= high95, z) / n
+			for i, l := range levels {
+				d := z - at[j][i]
+				out.CRPS += 2 * max(l*d, (l-1)*d) * sd / (n * crpsLevels)
+			}
+			for i, q := range out.Quantiles {
+				quantiles[i].Level = q.Level
+				quantiles[i].Observed += indicator(z < o.Sigmas(math.Sqrt2*math.Erfinv(2*q.Level-1)), z) / n
+			}
+		}
+	}
+	out.Quantiles = quantiles
+	for _, name := range []string{"crps", "coverage68", "coverage95", "width95"} {
+		if math.IsNaN(out.Get(name)) || math.IsNaN(out.Width95) {
+			out.undefine(name, "no quantile map was learned")
+		}
+	}
+	return out
 }

@@ -3,6 +3,7 @@ package score
 import (
 	"encoding/json"
 	"math"
+	"math/rand/v2"
 	"reflect"
 	"strings"
 	"testing"
@@ -116,5 +117,70 @@ func TestRecalibrateErrors(t *testing.T) {
 	total[4] = 0
 	if _, err := Recalibrate(s, total, v); err == nil || !strings.Contains(err.Error(), "row 4") {
 		t.Errorf("no variance: %v", err)
+	}
+}
+
+// Noise that is skewed, Exp(1) − 1 in units of a σ that is right: the normal
+// quantiles are wrong, the recalibrated ones right on fresh data. Expected
+// values: the law's quantiles −ln(1−p) − 1 and, of its 95 % interval between the
+// 2.5 and 97.5 % quantiles, coverage and width; errors of four standard errors
+// of an empirical quantile, √(p(1−p)/n)/density.
+func TestRecalibrateQuantiles(t *testing.T) {
+	const n = 4000
+	skewed := func(seed uint64) (Set, []float64) {
+		rng := rand.New(rand.NewPCG(seed, 1))
+		s, total := Set{N: n, Out: 1}, []float64{}
+		for range n {
+			mu, sd := rng.NormFloat64(), 0.5+rng.Float64()
+			s.Mu = append(s.Mu, mu)
+			s.Y1, s.Y2 = append(s.Y1, mu+sd*(rng.ExpFloat64()-1)), append(s.Y2, mu+sd*(rng.ExpFloat64()-1))
+			total = append(total, sd*sd)
+		}
+		return s, total
+	}
+	s, total := skewed(31)
+	r, err := Recalibrate(s, total, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := r.Outcomes[0]
+	if len(o.QuantileMap.X) != 39 {
+		t.Fatalf("%d levels", len(o.QuantileMap.X))
+	}
+	for _, p := range []float64{0.025, 0.1, 0.5, 0.9, 0.975} {
+		want := -math.Log(1-p) - 1
+		se := math.Sqrt(p*(1-p)/(2*n)) / (1 - p)
+		if got := o.Sigmas(math.Sqrt2 * math.Erfinv(2*p-1)); math.Abs(got-want) > 4*se {
+			t.Errorf("quantile %g is %v σ, want %v ± %v", p, got, want, se)
+		}
+	}
+	fresh, ft := skewed(32)
+	before, after := Judge(fresh, ft, nil), r.JudgeQuantiles(fresh, ft, nil)
+	worst := func(q []QuantilePoint) float64 {
+		w := 0.0
+		for _, p := range q {
+			w = max(w, math.Abs(p.Observed-p.Level))
+		}
+		return w
+	}
+	if b, a := worst(before.Quantiles), worst(after.Quantiles); b < 0.05 || a > 0.03 || len(after.Quantiles) != len(before.Quantiles) {
+		t.Errorf("largest distance of a share from its level %v → %v", b, a)
+	}
+	if math.Abs(after.Coverage95-0.95) > 0.015 || after.CRPS >= before.CRPS {
+		t.Errorf("coverage %v, CRPS %v → %v", after.Coverage95, before.CRPS, after.CRPS)
+	}
+	if !math.IsNaN(after.NLL) || after.Reason("nll") == "" || !math.IsNaN(after.ENCE) || after.R2 != before.R2 || after.E != before.E {
+		t.Errorf("%+v", after)
+	}
+	// With the map of the standard normal itself nothing changes, but that the
+	// CRPS is a sum of 200 pinball losses.
+	same := &Recalibration{Outcomes: []OutcomeRecalibration{{TotalFactor: 1, QuantileMap: Curve{X: []float64{-1, 1}, Y: []float64{-1, 1}}}}}
+	if q := same.JudgeQuantiles(fresh, ft, nil); math.Abs(q.CRPS-before.CRPS) > 2e-3*before.CRPS || math.Abs(q.Width95-before.Width95) > 1e-12 ||
+		math.Abs(q.Coverage68-before.Coverage68) > 1e-9 || math.Abs(q.Coverage95-before.Coverage95) > 1e-9 || math.Abs(worst(q.Quantiles)-worst(before.Quantiles)) > 1e-9 {
+		t.Errorf("the normal's own map: %+v, want %+v", q, before)
+	}
+	none := &Recalibration{Outcomes: []OutcomeRecalibration{{TotalFactor: 1}}}
+	if q := none.JudgeQuantiles(fresh, ft, nil); q.Reason("crps") != "no quantile map was learned" || !math.IsNaN(q.Coverage95) {
+		t.Errorf("without a map: %v, %q", q.Coverage95, q.Reason("crps"))
 	}
 }
