@@ -343,7 +343,7 @@ func readHalves[T float](ctx context.Context, a *Analyser, block *[][]T, read fu
 
 // blockBytes bounds a block of several channels, unless two segments of them are
 // more.
-const blockBytes = 24 << 20
+const blockBytes = 8 << 20
 
 // power is what the power spectrum of a segment of channel c is multiplied by,
 // to be in the physical unit and part of a mean. Segment spectra keep it: only
