@@ -568,7 +568,8 @@ func (a *Analyser) speeds(run *RotorRun, s *RotorSettings, lf *lineFinder) (meas
 			return measured, &Error{
 				Want:  "one shaft speed in both halves",
 				Found: fmt.Sprintf("%.6g rev/s in the first and %.6g in the second", measured[0], measured[1]),
-				Hint:  "one is likely a multiple of the true speed: narrow the range it is looked for in to less than a factor of two",
+				Hint: fmt.Sprintf("one is likely a multiple of the true speed: narrow the range it is looked for in to less than a factor of two, such as %.0f to %.0f rev/s where %.6g is right",
+					0.74*hi, 1.4*hi, hi),
 			}
 		}
 	}

@@ -1,8 +1,13 @@
 package hdf5
 
 import (
+	"bytes"
 	"encoding/binary"
+	"errors"
 	"fmt"
+	"io"
+
+	"doubletake/ingest/inflate"
 )
 
 // The filters that are undone.
@@ -149,7 +154,7 @@ func (r *Reader) undo(fs []filter, mask uint32, raw []byte, size, esize int) ([]
 			out := r.buffer(want)
 			var err error
 			if fs[i].id == filterDeflate {
-				if err = r.inflater.zlib(out, raw); err != nil {
+				if err = r.inflate(out, raw); err != nil {
 					err = fmt.Errorf("deflate: %w", err)
 				}
 			} else {
@@ -166,6 +171,36 @@ func (r *Reader) undo(fs []filter, mask uint32, raw []byte, size, esize int) ([]
 		return nil, fmt.Errorf("it has %d bytes and should have %d", len(raw), size)
 	}
 	return raw, nil
+}
+
+// inflate expands a zlib stream, which must fill out exactly and whose checksum
+// must be right.
+func (r *Reader) inflate(out, raw []byte) error {
+	src := bytes.NewReader(raw)
+	if r.inflater == nil {
+		r.inflater = inflate.NewZlibReader(src)
+	} else {
+		r.inflater.Reset(src)
+	}
+	n, err := io.ReadFull(r.inflater, out)
+	// What follows is the end of the stream, and with it the checksum; where
+	// the data ended too early, it says why again.
+	if err == nil || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		var k int
+		var next [1]byte
+		if k, err = r.inflater.Read(next[:]); k > 0 {
+			return fmt.Errorf("the data go on after %d bytes", len(out))
+		}
+	}
+	switch {
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		return errors.New("the compressed data are cut off")
+	case !errors.Is(err, io.EOF):
+		return err
+	case n < len(out):
+		return fmt.Errorf("the data end after %d of %d bytes", n, len(out))
+	}
+	return nil
 }
 
 // unshuffle puts together the bytes of elements of step bytes: first all first

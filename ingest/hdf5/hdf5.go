@@ -17,7 +17,7 @@
 // than 16 times the file's size plus 1 MiB; it allocates less than 64 times the
 // size plus 4 MiB, which the fuzz test verifies. Reading holds the cache (16 MiB
 // unless stated otherwise, or one chunk if that is larger), at most four more
-// chunks, 256 KiB, and the nodes on the way to one chunk, independent of the
+// chunks, 400 KiB, and the nodes on the way to one chunk, independent of the
 // file's length. A chunk that claims to hold more than 1032 times the bytes
 // stored for it, the most deflate can reach, is refused.
 //

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"math"
+
+	"doubletake/ingest/inflate"
 )
 
 // DefaultCache is the size in bytes of the cache of a Reader that is given none.
@@ -95,7 +97,7 @@ type Reader struct {
 	p     *parser
 	index chunkIndex
 
-	inflater inflater
+	inflater *inflate.Reader // made when the first chunk asks for it
 
 	lastNo   uint64 // the chunk read last
 	lastOK   bool

@@ -802,7 +802,7 @@ func (p *plan) knowSpeed(r *Result) {
 	}
 	if !slices.Contains(p.inputs, "rpm") {
 		p.needSpeed = true
-		r.note("no condition rpm was found: the shaft speed is looked for in the sound; set the range under track, narrower than a factor of 2, or halves and doubles of the speed are mistaken for it")
+		r.note("no condition rpm was found: the shaft speed is looked for in the sound; set the range under track, narrower than a factor of 2, or halves and doubles of the speed are mistaken for it (pipeline inspect lists the lines of a recording; the blade passing frequency is blades times the shaft speed)")
 	}
 	if !slices.Contains(p.inputs, "blades") {
 		p.needBlades = true
