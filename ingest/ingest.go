@@ -11,7 +11,7 @@
 // comes back as *DataError, things worth knowing that are no error as Warning.
 package ingest
 
-import "strings"
+import "doubletake/ingest/fault"
 
 // DataError says what is wrong with an input file, where, and what to do.
 // Every error of this package that is the fault of the data is (or wraps) one.
@@ -26,30 +26,8 @@ type DataError struct {
 
 // Error joins the parts: "path: place: expected WANT, found FOUND (HINT)".
 func (e *DataError) Error() string {
-	var b strings.Builder
-	b.WriteString(e.Path)
-	if e.Place != "" {
-		b.WriteString(": " + e.Place)
-	}
-	b.WriteString(": ")
-	switch {
-	case e.Want != "" && e.Found != "":
-		b.WriteString("expected " + e.Want + ", found " + e.Found)
-	case e.Want != "":
-		b.WriteString("expected " + e.Want)
-	default:
-		b.WriteString(e.Found)
-	}
-	if e.Err != nil {
-		if e.Want != "" || e.Found != "" {
-			b.WriteString(": ")
-		}
-		b.WriteString(e.Err.Error())
-	}
-	if e.Hint != "" {
-		b.WriteString(" (" + e.Hint + ")")
-	}
-	return b.String()
+	f := fault.Error{Place: e.Place, Want: e.Want, Found: e.Found, Hint: e.Hint, Err: e.Err}
+	return e.Path + ": " + f.Error()
 }
 
 // Unwrap returns the underlying error.

@@ -175,11 +175,11 @@ func TestFiguresAreTheTables(t *testing.T) {
 				} else if !near(m.num["hi"][i], mu+2*math.Sqrt(c)) || m.left != "true" {
 					t.Errorf("%v° %s: epistemic band to %v (left %q), table %v", theta, m.panel, m.num["hi"][i], m.left, mu+2*math.Sqrt(c))
 				}
-			case "measured pairs, trained on", "measured pairs, held out":
+			case "pairs, trained on", "measured pairs, held out":
 				if y := m.num["y"][i]; y != col(pred[0], "bpf2_db_1")[r] && y != col(pred[0], "bpf2_db_2")[r] {
 					t.Errorf("%v° %s: measured %v, not in the table", theta, m.panel, y)
 				}
-				if set := pred[0].Column("set").Strings[r]; (set == "test") != (m.series == "measured pairs, held out") {
+				if set := pred[0].Column("set").Strings[r]; (set == "test") != (m.series == "pairs, held out") {
 					t.Errorf("%v° %s: %s, in the table %s", theta, m.panel, m.series, set)
 				}
 			default:

@@ -380,8 +380,8 @@ func (m *maker) directivity(r *radiation, outcome int) {
 		total := figure.Mark{Kind: figure.Band, Name: "mean ± 2σ, total", Class: "total"}
 		epi := figure.Mark{Kind: figure.Band, Name: "mean ± 2√C, epistemic", Class: "epi", Left: dual}
 		mean := figure.Mark{Kind: figure.Line, Name: "mean μ", Class: "mean"}
-		train := figure.Mark{Kind: figure.Points, Name: "measured pairs, trained on", Class: "train", Shape: "ring", Size: 2.3}
-		test := figure.Mark{Kind: figure.Points, Name: "measured pairs, held out", Class: "test", Shape: "ring", Size: 2.3}
+		train := figure.Mark{Kind: figure.Points, Name: "pairs, trained on", Class: "train", Shape: "ring", Size: 2.3}
+		test := figure.Mark{Kind: figure.Points, Name: "pairs, held out", Class: "test", Shape: "ring", Size: 2.3}
 		for _, c := range cs {
 			t, k := d.x(c, angle), c*d.dim()+outcome
 			y, sd, e := mu[k], 2*root(va[k]), 2*epistemic(co[k])
@@ -442,7 +442,7 @@ func (m *maker) directivity(r *radiation, outcome int) {
 		where = " at " + place(d.Inputs, r.at, r.fixed)
 		file += "-" + d.Inputs[k].Name + "-" + strings.Replace(strconv.FormatFloat(r.at[k], 'g', -1, 64), "-", "minus", 1)
 	}
-	caption := fmt.Sprintf("%s over angle%s. Both values of every measured pair are rings. ", d.Outcomes[outcome].Word(), where)
+	caption := fmt.Sprintf("%s over angle%s. Both values of every pair are rings. ", d.Outcomes[outcome].Word(), where)
 	if dual {
 		caption += "Right: mean and the band of two total standard deviations σ that should hold 95 % of the measurements. Left, mirrored: the same mean with its epistemic band, two √C, which says how well the mean itself is known."
 	} else {

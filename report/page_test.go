@@ -129,12 +129,12 @@ func TestDirectivityNumbers(t *testing.T) {
 		y, _ := strconv.ParseFloat(r[5], 64)
 		c := (b*15+7)*13 + int(math.Round((x+60)/10))
 		switch r[1] {
-		case "measured pairs, trained on", "measured pairs, held out":
+		case "pairs, trained on", "measured pairs, held out":
 			pairs++
 			if y != d.Y1[c*5+1] && y != d.Y2[c*5+1] {
 				t.Errorf("%v: %v is none of the pair %v, %v", r[:5], y, d.Y1[c*5+1], d.Y2[c*5+1])
 			}
-			if held := r[1] == "measured pairs, held out"; held != (b == 1) {
+			if held := r[1] == "pairs, held out"; held != (b == 1) {
 				t.Errorf("%v: held out is %v", r[:2], held)
 			}
 		case "mean μ":

@@ -325,6 +325,27 @@ func TestReadmeSample(t *testing.T) {
 	if err != nil {
 		t.Fatalf("%v\n%s", err, &stderr)
 	}
+	// The picture is a figure of this run; -update renews it. Its bytes belong to
+	// the kernels, so otherwise what it says of itself must be the same.
+	drawn, err := os.ReadFile(filepath.Join(dir, "runs/drone/report/figures/2-blades-directivity-bpf1_db-rpm-5500.svg"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	picture := filepath.Join(repository, "docs/drone-simulated.svg")
+	if *update {
+		if err := os.WriteFile(picture, drawn, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	shown, err := os.ReadFile(picture)
+	if err != nil {
+		t.Fatal(err)
+	}
+	title := regexp.MustCompile(`<title[^>]*>([^<]*)</title>`)
+	a, b := title.FindSubmatch(drawn), title.FindSubmatch(shown)
+	if a == nil || b == nil || !bytes.Equal(a[1], b[1]) || !bytes.HasPrefix(b[1], []byte("Simulated data")) {
+		t.Errorf("the picture's title is %q, the run's %q; both begin with Simulated data", b, a)
+	}
 	got := string(out)
 	same := strings.Contains(got, "kernels avx512") // those of the sample
 	lines := strings.Split(got, "\n")

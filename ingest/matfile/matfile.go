@@ -32,43 +32,12 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"doubletake/ingest/fault"
 )
 
 // Error says what is wrong with a file and where.
-type Error struct {
-	Place string // "byte 136", `variable "x"`
-	Want  string // what was expected; may be empty
-	Found string // what was found
-	Hint  string // what to do about it; may be empty
-	Err   error  // the underlying error, if any
-}
-
-// Error joins the parts: "place: expected WANT, found FOUND: ERR (HINT)".
-func (e *Error) Error() string {
-	var b strings.Builder
-	b.WriteString(e.Place + ": ")
-	switch {
-	case e.Want != "" && e.Found != "":
-		b.WriteString("expected " + e.Want + ", found " + e.Found)
-	case e.Want != "":
-		b.WriteString("expected " + e.Want)
-	default:
-		b.WriteString(e.Found)
-	}
-	if e.Err != nil {
-		if e.Want != "" || e.Found != "" {
-			b.WriteString(": ")
-		}
-		b.WriteString(e.Err.Error())
-	}
-	if e.Hint != "" {
-		b.WriteString(" (" + e.Hint + ")")
-	}
-	return b.String()
-}
-
-// Unwrap returns the underlying error.
-func (e *Error) Unwrap() error { return e.Err }
+type Error = fault.Error
 
 // File is an open MAT-file. It is not safe for concurrent use; open the same
 // io.ReaderAt once per goroutine instead.

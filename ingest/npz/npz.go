@@ -19,34 +19,12 @@ import (
 	"path"
 	"strings"
 
+	"doubletake/ingest/fault"
 	"doubletake/ingest/inflate"
 )
 
-// Error says what is wrong with an archive and where.
-type Error struct {
-	Place string // "archive", `array "x"`
-	Found string // what was found
-	Hint  string // what to do about it; may be empty
-	Err   error  // the underlying error, if any
-}
-
-// Error joins the parts: "place: FOUND: ERR (HINT)".
-func (e *Error) Error() string {
-	s := e.Place + ": " + e.Found
-	if e.Err != nil {
-		if e.Found != "" {
-			s += ": "
-		}
-		s += e.Err.Error()
-	}
-	if e.Hint != "" {
-		s += " (" + e.Hint + ")"
-	}
-	return s
-}
-
-// Unwrap returns the underlying error.
-func (e *Error) Unwrap() error { return e.Err }
+// Error says what is wrong with a file and where.
+type Error = fault.Error
 
 // Member is one file of the archive.
 type Member struct {
