@@ -175,7 +175,7 @@ func TestFiguresAreTheTables(t *testing.T) {
 				} else if !near(m.num["hi"][i], mu+2*math.Sqrt(c)) || m.left != "true" {
 					t.Errorf("%v° %s: epistemic band to %v (left %q), table %v", theta, m.panel, m.num["hi"][i], m.left, mu+2*math.Sqrt(c))
 				}
-			case "pairs, trained on", "measured pairs, held out":
+			case "pairs, trained on", "pairs, held out":
 				if y := m.num["y"][i]; y != col(pred[0], "bpf2_db_1")[r] && y != col(pred[0], "bpf2_db_2")[r] {
 					t.Errorf("%v° %s: measured %v, not in the table", theta, m.panel, y)
 				}

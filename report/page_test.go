@@ -129,7 +129,7 @@ func TestDirectivityNumbers(t *testing.T) {
 		y, _ := strconv.ParseFloat(r[5], 64)
 		c := (b*15+7)*13 + int(math.Round((x+60)/10))
 		switch r[1] {
-		case "pairs, trained on", "measured pairs, held out":
+		case "pairs, trained on", "pairs, held out":
 			pairs++
 			if y != d.Y1[c*5+1] && y != d.Y2[c*5+1] {
 				t.Errorf("%v: %v is none of the pair %v, %v", r[:5], y, d.Y1[c*5+1], d.Y2[c*5+1])
