@@ -1,12 +1,14 @@
 package report
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -15,6 +17,7 @@ import (
 	"github.com/chromedp/cdproto/emulation"
 	cdplog "github.com/chromedp/cdproto/log"
 	"github.com/chromedp/cdproto/network"
+	cdppage "github.com/chromedp/cdproto/page"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 )
@@ -159,8 +162,7 @@ func TestPageInChromium(t *testing.T) {
 	if testing.Short() {
 		t.Skip("short")
 	}
-	page := writePage(t, campaign(4, 15, 13, 2, 3), airfoilOf("airfoil"))
-	b := openBrowser(t, path, page)
+	b := openBrowser(t, path, writePage(t, campaign(4, 15, 13, 2, 3), airfoilOf("airfoil")))
 
 	t.Run("quiet, and nothing leaves the page", func(t *testing.T) {
 		b.t = t
@@ -373,8 +375,12 @@ func TestPageInChromium(t *testing.T) {
 		if c := b.text(`getComputedStyle(document.body).backgroundColor + getComputedStyle(document.querySelector(".dtf .back") || document.body).color`); !strings.HasPrefix(c, "rgb(255, 255, 255)") {
 			t.Errorf("printed from a dark screen the paper is %s", c)
 		}
-		if h := b.number(`document.getElementById("explore").getBoundingClientRect().height`); h != 0 {
-			t.Errorf("controls are printed, %v px high", h)
+		if shown := b.text(`[...document.querySelectorAll("#explore, #controls, button, select, input, nav, .skip, .files, #tip")].filter(e => e.getBoundingClientRect().height > 0).map(e => e.tagName + "#" + e.id).join(", ")`); shown != "" {
+			t.Errorf("what cannot be used on paper is printed: %s", shown)
+		}
+		// What is folded on the screen must be read on paper.
+		if h := b.number(`Math.min(...[...document.querySelectorAll("details.violated table")].map(e => e.getBoundingClientRect().height))`); !(h > 20) {
+			t.Errorf("diagnostics are printed %v px high", h)
 		}
 		// On A4 less 15 mm on either side there is room for 680 px.
 		b.do(chromedp.EmulateViewport(680, 1000))
@@ -382,6 +388,25 @@ func TestPageInChromium(t *testing.T) {
 			t.Errorf("cut off in print: %s", cut)
 		}
 		b.shot("print", "")
+		// And a real PDF: of A4, in several pages, none of them wider than paper (a
+		// browser shrinks all pages when one thing is too wide).
+		var pdf []byte
+		b.do(chromedp.ActionFunc(func(ctx context.Context) (err error) {
+			pdf, _, err = cdppage.PrintToPDF().WithPaperWidth(8.27).WithPaperHeight(11.69).WithPreferCSSPageSize(false).WithPrintBackground(false).Do(ctx)
+			return err
+		}))
+		pages := len(regexp.MustCompile(`/Type\s*/Page[^s]`).FindAll(pdf, -1))
+		t.Logf("%d pages, %d bytes of PDF", pages, len(pdf))
+		// Two experiments begin a page each, after one of headlines; each has
+		// tables and figures of several pages.
+		if !bytes.HasPrefix(pdf, []byte("%PDF-")) || pages < 6 || pages > 60 {
+			t.Errorf("%d pages in a PDF of %d bytes", pages, len(pdf))
+		}
+		if dir := os.Getenv("DOUBLETAKE_SCREENSHOTS"); dir != "" {
+			if err := os.WriteFile(filepath.Join(dir, "print.pdf"), pdf, 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
 		b.do(emulation.SetEmulatedMedia())
 		b.clean()
 	})

@@ -89,6 +89,8 @@ func campaign(blades, speeds, angles, splits, seeds int) *Detail {
 		d.Splits = append(d.Splits, s)
 		d.Experiment.Splits = append(d.Experiment.Splits, rotor().Splits[i%2])
 		d.Experiment.Splits[i].Name, d.Experiment.Splits[i].HeldOut = s.Name, s.HeldOut
+		d.Experiment.Splits[i].Methods = comparedMethods()
+		d.Experiment.Splits[i].Flags = comparedExperiment().Splits[0].Flags
 	}
 	sd := &SpectrumDetail{Recording: "run 0 0#1", Fixed: "blades 2", Unit: "dB re 20 µPa", BinHz: 2, Shaft: [2]float64{33.3, 33.4}}
 	for h := range 2 {
@@ -117,6 +119,25 @@ func campaign(blades, speeds, angles, splits, seeds int) *Detail {
 	d.Config = []Fact{{"dsp.segments", "8"}, {"train.seeds", "5"}}
 	d.Digests = []Fact{{"triplets.arrow", "5f3a90c1"}}
 	return d
+}
+
+// comparedMethods are two methods with a number in every column of the
+// comparison.
+func comparedMethods() []Compared {
+	var out []Compared
+	for _, name := range []string{"pair, |raw|", "ensemble"} {
+		m := Compared{Method: name, FitS: Value{Mean: 12.3, Std: 0.45, N: 5}, AskS: Value{Mean: 0.00123, Std: 0.0004, N: 5}}
+		for _, g := range comparedQuantities {
+			for _, q := range g.columns {
+				m.Scores = append(m.Scores, Scored{q.key, Value{Mean: 0.04196, Std: 0.00032, N: 5}})
+				if q.se != "" {
+					m.Scores = append(m.Scores, Scored{q.se, Value{Mean: 0.52, Std: 0.1, N: 5}})
+				}
+			}
+		}
+		out = append(out, m)
+	}
+	return out
 }
 
 // airfoilOf is an invented airfoil experiment: two outcomes along one input, with a

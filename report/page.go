@@ -377,7 +377,22 @@ func (p *page) facts(label string, list []Fact) {
 	p.say("</tbody></table></div>\n")
 }
 
+// pageColumns is the width of a table, in letters, that a page holds on paper.
+const pageColumns = 128
+
+// table writes a table; a wide one in parts, each with the labels, because paper
+// does not scroll.
 func (p *page) table(t table) {
+	for i, part := range newTerminal(pageColumns, false).split(t) {
+		part.title = t.title
+		if i > 0 {
+			part.title += " (continued)"
+		}
+		p.tablePart(part)
+	}
+}
+
+func (p *page) tablePart(t table) {
 	p.say("<div class=\"scroll\" tabindex=\"0\" role=\"group\" aria-label=\"\x00\"><table>\n<caption>\x00</caption>\n<thead>\n<tr>", t.title, t.title)
 	two := slices.ContainsFunc(t.groups, func(g group) bool { return g.head != "" })
 	rows := ""

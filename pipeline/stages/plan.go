@@ -68,7 +68,8 @@ type Program struct {
 func Plan(f *config.File, prog Program, extra []config.Split) (*engine.Plan, []ingest.Warning, error) {
 	p := &engine.Plan{Dir: f.Resolve(f.Workdir), Stages: Names()}
 	var warnings []ingest.Warning
-	fits := len(extra) == 0
+	fits := make([]bool, len(extra))
+	var all []string  // every experiment's conditions
 	var have []string // the experiments' conditions, for the message
 	for i := range f.Experiments {
 		b := &builder{f: f, e: &f.Experiments[i], prog: prog, plan: p, at: "experiments." + f.Experiments[i].Name, extra: extra}
@@ -77,7 +78,10 @@ func Plan(f *config.File, prog Program, extra []config.Split) (*engine.Plan, []i
 				return nil, nil, err
 			}
 		}
-		fits = fits || b.extraFits
+		for k, ok := range b.extraFits {
+			fits[k] = fits[k] || ok
+		}
+		all = append(all, b.conditions...)
 		have = append(have, b.e.Name+" has "+strings.Join(b.conditions, ", "))
 		for _, w := range b.warnings { // experiments on the same files say the same of them
 			if !slices.Contains(warnings, w) {
@@ -85,11 +89,32 @@ func Plan(f *config.File, prog Program, extra []config.Split) (*engine.Plan, []i
 			}
 		}
 	}
-	if !fits {
-		return nil, nil, &config.Error{File: f.Path, Text: fmt.Sprintf("hold out %s: no experiment that trains has these conditions; %s", extra[0].Test, strings.Join(have, "; "))}
+	if k := slices.Index(fits, false); k >= 0 {
+		return nil, nil, &config.Error{File: f.Path, Text: noFit(extra[k], all, have)}
 	}
 	addPage(f, p, prog)
 	return p, warnings, nil
+}
+
+// noFit says that a split asked for on the command line is about no experiment.
+func noFit(s config.Split, conditions, have []string) string {
+	what, near := s.Test.String(), ""
+	unknown := slices.Clone(s.Each)
+	for _, t := range s.Test {
+		unknown = append(unknown, t.Condition)
+	}
+	if len(s.Each) > 0 {
+		what = s.Name
+	}
+	for _, c := range unknown {
+		if slices.Contains(conditions, c) {
+			continue
+		}
+		if n := config.Nearest(c, conditions); n != "" {
+			near = fmt.Sprintf("; did you mean %q?", n)
+		}
+	}
+	return fmt.Sprintf("hold out %s: no experiment that trains has these conditions; %s%s", what, strings.Join(have, "; "), near)
 }
 
 // builder makes the tasks of one experiment.
@@ -98,9 +123,9 @@ type builder struct {
 	e         *config.Experiment
 	prog      Program
 	plan      *engine.Plan
-	at        string         // dotted path of the experiment
-	extra     []config.Split // to be added to the experiment's splits, where they fit
-	extraFits bool
+	at        string           // dotted path of the experiment
+	extra     []config.Split   // to be added to the experiment's splits, where they fit
+	extraFits []bool           // which of them did
 	warnings  []ingest.Warning // found while planning
 
 	campaign    simulate.Campaign               // simulate: the campaign, and the files it makes

@@ -24,16 +24,21 @@ func (b *builder) train() error {
 	if len(tr.Inputs) == 0 {
 		return nil
 	}
-	extra, err := b.expand(b.extra, true)
-	if err != nil {
-		return err
-	}
+	var err error
 	if tr.Splits, err = b.expand(tr.Splits, false); err != nil {
 		return err
 	}
-	for _, s := range extra {
-		if !slices.ContainsFunc(s.Test, func(t config.Term) bool { return !slices.Contains(b.conditions, t.Condition) }) {
-			b.extraFits = true
+	b.extraFits = make([]bool, len(b.extra))
+	for i, x := range b.extra {
+		asked, err := b.expand([]config.Split{x}, true)
+		if err != nil {
+			return err
+		}
+		for _, s := range asked {
+			if slices.ContainsFunc(s.Test, func(t config.Term) bool { return !slices.Contains(b.conditions, t.Condition) }) {
+				continue
+			}
+			b.extraFits[i] = true
 			if !slices.ContainsFunc(tr.Splits, func(o config.Split) bool { return o.Name == s.Name }) {
 				tr.Splits = append(slices.Clone(tr.Splits), s)
 			}

@@ -65,6 +65,9 @@ func Draw(f *Figure, o Options) []byte {
 	}
 	fmt.Fprintf(&d.b, `<svg xmlns="http://www.w3.org/2000/svg" class="dtf" id="%s" viewBox="0 0 %s %s"`, Escape(f.ID), px(w), px(height))
 	if o.Inline {
+		if w < defaultWidth { // no larger than it is drawn
+			fmt.Fprintf(&d.b, ` style="max-width:%spx"`, px(w))
+		}
 		fmt.Fprintf(&d.b, ` role="img" aria-label="%s">`, Escape(strings.TrimSpace(f.Title+". "+f.Desc)))
 	} else {
 		fmt.Fprintf(&d.b, ` width="%s" height="%s" role="img" aria-labelledby="%s-t %s-d"><title id="%s-t">%s</title><desc id="%s-d">%s</desc>`,
