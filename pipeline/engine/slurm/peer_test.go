@@ -72,7 +72,7 @@ func TestPeer(t *testing.T) {
 		cmd := exec.Command("timeout", "--signal=KILL", fmt.Sprint(peerLimit.Seconds()), "snakemake", "--slurm", "-j", jobs, "--default-resources", "slurm_account=lab", "slurm_partition=test", "mem_mb=50", "runtime=5")
 		cmd.Dir, cmd.Stdout, cmd.Stderr = dir, said, said
 		cmd.WaitDelay = 10 * time.Second
-		cmd.Env = append(c.Env(), "HOME="+dir, "XDG_CACHE_HOME="+dir)
+		cmd.Env = append(c.Env(), "HOME="+dir, "XDG_CACHE_HOME="+dir, "USER=root") // it asks for these
 		err := cmd.Run()
 		out, _ := os.ReadDir(filepath.Join(dir, "out"))
 		noticed := strings.Count(said.String(), "Finished job ")

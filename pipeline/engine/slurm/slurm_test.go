@@ -153,6 +153,38 @@ func TestVerdict(t *testing.T) {
 	}
 }
 
+// What an answer of squeue's says of elements that were pending, by Slurm 22.05
+// as the tests' cluster showed it: of those that a user cancels before they begin
+// there is no record, but of others of their array, or of the array as a whole; a
+// controller that lost its state knows nothing of the array. An element that is
+// queued again has not ended.
+func TestHear(t *testing.T) {
+	now := time.Now()
+	first := []row{{"dt-a", "7", 0, "RUNNING", "None", "n1"}, {"dt-a", "7", 1, "PENDING", "Resources", ""}}
+	for _, c := range []struct {
+		name  string
+		then  []row
+		state string // of the second element
+		over  bool
+	}{
+		{"waits", first, "PENDING", false},
+		{"cancelled", []row{{"dt-a", "7", 0, "RUNNING", "None", "n1"}}, "CANCELLED", true},
+		{"array cancelled", []row{{"dt-a", "7", -1, "CANCELLED", "None", ""}}, "CANCELLED", true},
+		{"lost", nil, "PENDING", true},
+		{"others alone", []row{{"dt-b", "8", 1, "RUNNING", "None", "n1"}}, "PENDING", true},
+		{"failed and queued again", []row{{"dt-a", "7", 0, "RUNNING", "None", "n1"}, {"dt-a", "7", 1, "REQUEUED", "None", ""}}, "REQUEUED", false},
+	} {
+		e := New(Options{})
+		b := &batch{name: "dt-a", job: "7", known: true, submitted: now.Add(-time.Minute), elements: []*element{{}, {}}}
+		e.batches, e.attached = []*batch{b}, true
+		e.hear(now.Add(-2*time.Second), first)
+		e.hear(now, c.then)
+		if el := b.elements[1]; el.state != c.state || el.over.IsZero() == c.over {
+			t.Errorf("%s: state %q, over %v", c.name, el.state, el.over)
+		}
+	}
+}
+
 // The answer of a probe job is judged as it lies there: one whose clock is an
 // hour behind is told and does no harm, one whose kernels are others ends the run
 // before anything is made, with what differs on both sides.

@@ -63,7 +63,8 @@ node() { run "slurmd-$1" slurmd -D -N "$1"; }
 
 accounting() { # PORT: of slurmdbd; the next is the database's
 	mkdir "$dir/mysql" && chown mysql: "$dir/mysql"
-	mysql_install_db --no-defaults --user=mysql --datadir="$dir/mysql/data" --skip-test-db --auth-root-authentication-method=normal >"$dir/log/mysql-install.out" 2>&1
+	mysql_install_db --no-defaults --user=mysql --datadir="$dir/mysql/data" --skip-test-db --force \
+		--auth-root-authentication-method=normal >"$dir/log/mysql-install.out" 2>&1 || { cat "$dir/log/mysql-install.out" >&2; die "no database"; }
 	run mariadbd mariadbd --no-defaults --user=mysql --datadir="$dir/mysql/data" --socket="$dir/mysql/s" --bind-address=127.0.0.1 --port=$(($1 + 1)) \
 		--pid-file="$dir/mysql/pid" --innodb-buffer-pool-size=64M --innodb-lock-wait-timeout=900
 	until_true 60 mysqladmin --no-defaults -S "$dir/mysql/s" ping || die "mariadbd does not answer"
