@@ -305,16 +305,6 @@ func (a *autocorrelation) integral(x []float64) float64 {
 	return max(tau, 1/float64(a.n))
 }
 
-// EffectiveSamples is the effective number of independent samples of a record,
-// N/(1+2Σρ_k) with the autocorrelation summed by Geyer's initial positive
-// sequence (METHOD §3, replicates). A constant record counts all its samples.
-func EffectiveSamples(x []float64) float64 {
-	if len(x) < 2 {
-		return float64(len(x))
-	}
-	return float64(len(x)) / newAutocorrelation(len(x)).integral(x)
-}
-
 // PairRepeats groups runs at equal conditions and pairs them (METHOD §1,
 // repeats). x holds a row of conditions per run, tol the tolerance per
 // condition; two runs are equal if every condition differs by at most its

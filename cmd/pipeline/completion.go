@@ -8,6 +8,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"doubletake/ingest/simulate"
 	"doubletake/pipeline"
 	"doubletake/pipeline/stages"
 	"doubletake/train/score"
@@ -70,7 +71,7 @@ func choices(command, flag string) []string {
 func words(command string) []string {
 	switch command {
 	case "simulate":
-		return []string{"rotor", "airfoil", "toy"}
+		return simulate.Kinds()
 	case "completion":
 		return []string{"bash", "zsh", "fish"}
 	}

@@ -173,3 +173,37 @@ func checkSources(t *testing.T, dir string) (n int) {
 	}
 	return n
 }
+
+// What CONTRIBUTING.md calls by its name in Go (`ingest.Open`) is there.
+func TestContributingNames(t *testing.T) {
+	dirs := map[string]string{}
+	for _, p := range packages(t) {
+		if _, taken := dirs[p.name]; !taken {
+			dirs[p.name] = p.dir
+		}
+	}
+	n := 0
+	for _, m := range regexp.MustCompile("`([a-z]+)\\.([A-Z]\\w+)`").FindAllStringSubmatch(document(t, "CONTRIBUTING.md"), -1) {
+		if dirs[m[1]] == "" {
+			continue // the standard library's
+		}
+		files, err := filepath.Glob(filepath.Join(dirs[m[1]], "*.go"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		declared, found := regexp.MustCompile(`(?m)^(?:func|type|var|const) `+m[2]+`\b`), false
+		for _, f := range files {
+			b, err := os.ReadFile(f)
+			if err != nil {
+				t.Fatal(err)
+			}
+			found = found || declared.Match(b)
+		}
+		if n++; !found {
+			t.Errorf("CONTRIBUTING.md speaks of %s.%s, which is not there", m[1], m[2])
+		}
+	}
+	if n < 6 {
+		t.Errorf("only %d names", n)
+	}
+}

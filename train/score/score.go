@@ -154,20 +154,6 @@ type OutcomeSummary struct {
 	Scale float64 // population deviation the outcome was standardised with; NaN when unknown
 }
 
-// InUnits returns the numbers in the outcome's own unit (variances and
-// covariances in unit², δ and u in the unit); ratios and R² stay as they are.
-// All converted numbers are NaN when the scale is unknown.
-func (o OutcomeSummary) InUnits() Metrics {
-	m := o.Metrics
-	m.Undefined = append([]Reason(nil), o.Undefined...)
-	for _, n := range []string{"pair_mse", "abs_cov", "abs_cov_centred", "cov_centred", "mu_delta", "e", "e_se"} {
-		*m.field(n) *= o.Scale * o.Scale
-	}
-	m.AbsDelta *= o.Scale
-	m.ZigZag *= o.Scale
-	return m
-}
-
 // Summary holds the numbers of one set: uniform means over outcomes, and the
 // same per outcome.
 type Summary struct {
