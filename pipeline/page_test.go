@@ -370,3 +370,299 @@ func TestJointFigure(t *testing.T) {
 		t.Errorf("the figure of experiments that are gone is still there: %v", err)
 	}
 }
+
+// TestEveryFigureReadsBack takes the numbers of the other figures back from
+// their SVG and works them out again from the published Arrow tables, by the
+// definitions of docs/method.md written out here.
+func TestEveryFigureReadsBack(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "pipeline.yaml")
+	if err := os.WriteFile(path, []byte(smallRotor), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	p, err := pipeline.Load(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.Run(context.Background(), engine.Options{Jobs: 2}); err != nil {
+		t.Fatal(err)
+	}
+	read := func(name string) *table.Table {
+		t.Helper()
+		tab, err := table.Read(filepath.Join(dir, "runs/drone", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return tab
+	}
+	col := func(tab *table.Table, name string) []float64 {
+		t.Helper()
+		v, err := tab.Floats(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v
+	}
+	figure := func(name string) []mark {
+		t.Helper()
+		return marks(t, filepath.Join(dir, "runs/drone/report/figures", name+".svg"))
+	}
+	near := func(a, b, tol float64) bool { return math.Abs(a-b) <= tol }
+	spectra, trip := read("spectra.arrow"), read("triplets.arrow")
+	if u := spectra.Column("power").Unit; u != "Pa²" {
+		t.Fatalf("the simulated rotor gives %s", u)
+	}
+	const ref = 20e-6
+	level := func(p float64) float64 { return 10 * math.Log10(p/(ref*ref)) }
+	power := spectra.Column("power").Lists
+	bin := col(spectra, "bin_hz")[0]
+
+	t.Run("spectrum", func(t *testing.T) {
+		got := map[string]mark{}
+		for _, m := range figure("spectrum") {
+			got[m.series] = m
+		}
+		first := got["first half"].num
+		row := -1
+		for i := 0; i < len(power); i += 2 {
+			if near(first["y"][4], level(float64(power[i][5])), 1e-9) { // the figure begins with bin 1
+				row = i
+			}
+		}
+		if row < 0 {
+			t.Fatal("the spectrum is that of no recording")
+		}
+		for h, series := range []string{"first half", "second half"} {
+			m := got[series].num
+			for i := range m["x"] {
+				k := int(math.Round(m["x"][i] / bin))
+				if !near(m["x"][i], float64(k)*bin, 1e-9) || !near(m["y"][i], level(float64(power[row+h][k])), 1e-9) {
+					t.Fatalf("%s: (%v, %v), the table has %v", series, m["x"][i], m["y"][i], level(float64(power[row+h][k])))
+				}
+			}
+			if len(m["x"]) < 50 {
+				t.Errorf("%d bins", len(m["x"]))
+			}
+		}
+		list := func(name string) []float32 { return spectra.Column(name).Lists[row+1] }
+		for i, y := range got["floor"].num["y"] {
+			mid := (got["floor"].num["lo"][i] + got["floor"].num["hi"][i]) / 2
+			if !near(y, level(float64(list("floor")[i])), 1e-9) || !near(mid, float64(list("line_hz")[i]), 1e-6) {
+				t.Errorf("floor %d: %v dB at %v Hz", i, y, mid)
+			}
+		}
+		orders := got["shaft orders that are no harmonic"].num
+		if len(orders["x"]) != len(list("shaft_order")) || len(orders["x"]) == 0 {
+			t.Errorf("%d shaft orders, the table has %d", len(orders["x"]), len(list("shaft_order")))
+		}
+		for i := range orders["x"] {
+			if !near(orders["x"][i], float64(list("shaft_order_hz")[i]), 1e-6) || !near(orders["y"][i], level(float64(list("shaft_order_power")[i])), 1e-9) {
+				t.Errorf("shaft order %d: (%v, %v)", i, orders["x"][i], orders["y"][i])
+			}
+		}
+		search := got["searched for a harmonic"].num
+		for i := range search["lo"] {
+			lo, hi := float64(spectra.Column("search_lo").Lists[row][i]), float64(spectra.Column("search_hi").Lists[row][i])
+			if !near(search["lo"][i], (lo-0.5)*bin, 1e-9) || !near(search["hi"][i], (hi+0.5)*bin, 1e-9) {
+				t.Errorf("search band %d: %v to %v", i, search["lo"][i], search["hi"][i])
+			}
+		}
+
+		// One third of an octave: the bins' power shared out over bands between
+		// 10^((k∓½)/10); the bins of a Hann window hold 1.5 times the power.
+		bands := 0
+		for _, m := range figure("levels") {
+			if m.series != "one-third-octave level" {
+				continue
+			}
+			for i, y := range m.num["y"] {
+				bands++
+				sum := 0.0
+				for k := 1; k < len(power[row]); k++ {
+					a, b := math.Max(m.num["lo"][i], (float64(k)-0.5)*bin), math.Min(m.num["hi"][i], (float64(k)+0.5)*bin)
+					if b > a {
+						sum += (float64(power[row][k]) + float64(power[row+1][k])) / 3 * (b - a) / bin
+					}
+				}
+				if !near(y, level(sum), 1e-9) || !near(m.num["hi"][i]/m.num["lo"][i], math.Pow(10, 0.1), 1e-9) {
+					t.Errorf("band %v to %v Hz: %v dB, want %v", m.num["lo"][i], m.num["hi"][i], y, level(sum))
+				}
+			}
+		}
+		if bands < 10 {
+			t.Errorf("%d bands", bands)
+		}
+	})
+
+	t.Run("overall level", func(t *testing.T) {
+		points := 0
+		for _, m := range figure("levels") {
+			if len(m.series) < 8 || m.series[1:] != " blades" {
+				continue
+			}
+			for i, theta := range m.num["x"] {
+				points++
+				found := false
+				for r := range trip.Rows() {
+					if col(trip, "theta_deg")[r] != theta || col(trip, "blades")[r] != float64(m.series[0]-'0') || col(trip, "rpm")[r] != 5000 {
+						continue
+					}
+					k := slices.Index(spectra.Column("recording").Strings, trip.Column("recording").Strings[r])
+					sum := 0.0
+					for j := 1; j < len(power[k]); j++ {
+						sum += (float64(power[k][j]) + float64(power[k+1][j])) / 3
+					}
+					found = near(m.num["y"][i], level(sum), 1e-9)
+				}
+				if !found {
+					t.Errorf("%s at %v°: %v dB is not in the spectra", m.series, theta, m.num["y"][i])
+				}
+			}
+		}
+		if points != 2*9 { // a line and its points; three blade counts, three angles
+			t.Errorf("%d points", points)
+		}
+	})
+
+	t.Run("drift", func(t *testing.T) {
+		runs := slices.Compact(slices.Clone(trip.Column("run").Strings)) // rows of a run lie together
+		compared := 0
+		outcome := 0
+		for _, m := range figure("drift") {
+			if m.series == "" {
+				continue // the line at zero
+			}
+			outcome++
+			name := "bpf" + strconv.Itoa(outcome) + "_db"
+			for i, x := range m.num["x"] {
+				var v []float64
+				for r, run := range trip.Column("run").Strings {
+					if run == runs[int(x)-1] {
+						v = append(v, col(trip, name+"_2")[r]-col(trip, name+"_1")[r])
+					}
+				}
+				mean, square := 0.0, 0.0
+				for _, d := range v {
+					mean += d / float64(len(v))
+				}
+				for _, d := range v {
+					square += (d - mean) * (d - mean)
+				}
+				se := math.Sqrt(square/float64(len(v)-1)) / math.Sqrt(float64(len(v)))
+				compared++
+				if !near(m.num["y"][i], mean, 1e-9) || !near(m.num["hi"][i]-m.num["y"][i], se, 1e-6) {
+					t.Errorf("%s of run %v: %v ± %v, want %v ± %v", name, x, m.num["y"][i], m.num["hi"][i]-m.num["y"][i], mean, se)
+				}
+			}
+		}
+		if compared != 2*6 {
+			t.Errorf("%d runs compared", compared)
+		}
+	})
+
+	var pred []*table.Table
+	for _, seed := range []string{"seed-0", "seed-1"} {
+		pred = append(pred, read("splits/3-blades/"+seed+"/predictions.arrow"))
+	}
+
+	t.Run("parity", func(t *testing.T) {
+		compared, outcome := 0, ""
+		for _, m := range figure("3-blades-parity") {
+			outcome = "bpf" + m.panel[len(m.panel)-1:] + "_db"
+			if m.series != "trained on" && m.series != "held out" {
+				continue
+			}
+			for i, mu := range m.num["x"] {
+				compared++
+				found := false
+				for r := range trip.Rows() {
+					want := (col(pred[0], outcome+"_mu")[r] + col(pred[1], outcome+"_mu")[r]) / 2
+					y := (col(trip, outcome+"_1")[r] + col(trip, outcome+"_2")[r]) / 2
+					held := pred[0].Column("set").Strings[r] == "test"
+					found = found || near(mu, want, 1e-9) && near(m.num["y"][i], y, 1e-9) && held == (m.series == "held out")
+				}
+				if !found {
+					t.Errorf("%s, %s: (%v, %v) is no row of predictions.arrow", outcome, m.series, mu, m.num["y"][i])
+				}
+			}
+		}
+		if compared != 2*18 {
+			t.Errorf("%d points compared", compared)
+		}
+	})
+
+	t.Run("calibration", func(t *testing.T) {
+		compared := 0
+		for _, m := range figure("3-blades-calibration") {
+			set := map[string]string{"training pairs, mean and range over seeds": "train", "held-out pairs, mean and range over seeds": "test"}[m.series]
+			for i, nominal := range m.num["x"] {
+				if set == "" {
+					break
+				}
+				var of []float64
+				for _, p := range pred {
+					in, all := 0.0, 0.0
+					for _, o := range []string{"bpf1_db", "bpf2_db"} {
+						for r := range p.Rows() {
+							if p.Column("set").Strings[r] != set {
+								continue
+							}
+							limit := math.Sqrt2 * math.Erfinv(nominal) * math.Sqrt(col(p, o+"_var")[r])
+							for _, h := range []string{"_1", "_2"} {
+								all++
+								if math.Abs(col(p, o+h)[r]-col(p, o+"_mu")[r]) <= limit {
+									in++
+								}
+							}
+						}
+					}
+					of = append(of, in/all)
+				}
+				compared++
+				if !near(m.num["y"][i], (of[0]+of[1])/2, 1e-12) || m.num["lo"][i] != min(of[0], of[1]) || m.num["hi"][i] != max(of[0], of[1]) {
+					t.Errorf("%s within %v: %v from %v to %v, want the mean of %v", set, nominal, m.num["y"][i], m.num["lo"][i], m.num["hi"][i], of)
+				}
+			}
+			// The bins of C: every bin's mean error with two standard errors on
+			// either side, where the panel is not logarithmic.
+			if strings.HasPrefix(m.series, "bins of C") {
+				for i := range m.num["x"] {
+					compared++
+					if up, down := m.num["hi"][i]-m.num["y"][i], m.num["y"][i]-m.num["lo"][i]; up < 0 || down < 0 {
+						t.Errorf("bin %d: bars of %v and %v", i, up, down)
+					}
+				}
+			}
+		}
+		if compared < 2*20 {
+			t.Errorf("%d compared", compared)
+		}
+	})
+
+	t.Run("map", func(t *testing.T) {
+		compared := 0
+		for _, m := range figure("3-blades-map") {
+			if m.series == "√C" {
+				continue
+			}
+			for i := range m.num["x"] {
+				compared++
+				found := false
+				for r := range trip.Rows() {
+					held := pred[0].Column("set").Strings[r] == "test"
+					if held != (m.series == "measured, held out") {
+						continue
+					}
+					v := []float64{col(trip, "blades")[r], col(trip, "rpm")[r], col(trip, "theta_deg")[r]}
+					found = found || slices.Contains(v, m.num["x"][i]) && slices.Contains(v, m.num["y"][i])
+				}
+				if !found {
+					t.Errorf("%s, %s: nothing was measured at (%v, %v)", m.panel, m.series, m.num["x"][i], m.num["y"][i])
+				}
+			}
+		}
+		if compared < 6 {
+			t.Errorf("%d conditions are drawn in", compared)
+		}
+	})
+}
