@@ -12,8 +12,8 @@ func ExampleTerminal() {
 	e := report.Experiment{Name: "rotor", Data: "simulated", Pairs: "repeat-run"}
 	e.Splits = []report.Split{{
 		Name: "3-blades", HeldOut: "blades = 3", Seeds: 5,
-		Train: report.SetMetrics{R2: report.Value{Mean: 0.9912, Std: 0.0011, N: 5}, AbsCov: report.Value{Mean: 0.02701, Std: 0.0026, N: 5}, Rows: 585, Conditions: 585, Runs: 45},
-		Test:  report.SetMetrics{R2: report.Value{Mean: 0.834, Std: 0.012, N: 5}, AbsCov: report.Value{Mean: 0.0327, Std: 0.005, N: 5}, Rows: 195, Conditions: 195, Runs: 15},
+		Train: report.SetMetrics{Rows: 585, Conditions: 585, Runs: 45, Numbers: report.Numbers{R2: report.Value{Mean: 0.9912, Std: 0.0011, N: 5}, AbsCov: report.Value{Mean: 0.02701, Std: 0.0026, N: 5}}},
+		Test:  report.SetMetrics{Rows: 195, Conditions: 195, Runs: 15, Numbers: report.Numbers{R2: report.Value{Mean: 0.834, Std: 0.012, N: 5}, AbsCov: report.Value{Mean: 0.0327, Std: 0.005, N: 5}}},
 	}}
 	if err := report.Terminal(os.Stdout, e, 100, false); err != nil {
 		fmt.Println(err)

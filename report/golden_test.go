@@ -49,22 +49,28 @@ func rotor() Experiment {
 		s := Split{
 			Name: blades + "-blades", HeldOut: "blades = " + blades, Seeds: 5, MCSamples: 1000, Sampler: "antithetic", CovMethod: "cubature", Kernels: "avx2",
 			Train: SetMetrics{
-				R2: val(0.99134, 0.00123), AbsCov: val(0.0285, 0.0025), AbsCovCentred: val(0.0201, 0.0012), CovCentred: val(0.0185, 0.0011),
-				Delta: val(0.0141, 0.0017), MuDelta: val(0.0108, 0.0014), Kappa: val(0.043, 0.011), ZigZag: val(0.02, 0.003), NegativeCov: val(0.031, 0.012), CovAboveVar: val(0, 0),
-				NoiseCeiling: val(0.9963, 0), PairMSE: val(0.0087, 0.0012), E: undef(biased), ESE: undef(biased), SumERatio: undef(biased), SumERatioSE: undef(biased),
-				CalibratedFraction: undef(biased), Rows: 585, Conditions: 585, Runs: 45,
+				Numbers: Numbers{
+					R2: val(0.99134, 0.00123), AbsCov: val(0.0285, 0.0025), AbsCovCentred: val(0.0201, 0.0012), CovCentred: val(0.0185, 0.0011),
+					Delta: val(0.0141, 0.0017), MuDelta: val(0.0108, 0.0014), Kappa: val(0.043, 0.011), ZigZag: val(0.02, 0.003), NegativeCov: val(0.031, 0.012), CovAboveVar: val(0, 0),
+					NoiseCeiling: val(0.9963, 0), PairMSE: val(0.0087, 0.0012), E: undef(biased), ESE: undef(biased), SumERatio: undef(biased), SumERatioSE: undef(biased),
+					CalibratedFraction: undef(biased),
+				},
+				Rows: 585, Conditions: 585, Runs: 45,
 			},
 			Test: SetMetrics{
-				R2: val(0.694*k+0.3*(1-k), 0.0544), AbsCov: val(0.0765*k, 0.0081), AbsCovCentred: val(0.031, 0.004), CovCentred: val(0.0297*k, 0.0039),
-				Delta: val(0.052*k, 0.006), MuDelta: val(0.0481*k, 0.0063), Kappa: val(0.154*k, 0.021), ZigZag: val(0.06, 0.01), NegativeCov: val(0.11, 0.04), CovAboveVar: val(0.01, 0.01),
-				NoiseCeiling: val(0.9941, 0), PairMSE: val(0.31, 0.05), E: val(0.302*k, 0.054), ESE: val(0.031, 0.004), SumERatio: val(10.2*k, 2.1), SumERatioSE: val(1.9, 0.4),
-				CalibratedFraction: val(0.1, 0.07), Rows: 195, Conditions: 195, Runs: 15,
+				Numbers: Numbers{
+					R2: val(0.694*k+0.3*(1-k), 0.0544), AbsCov: val(0.0765*k, 0.0081), AbsCovCentred: val(0.031, 0.004), CovCentred: val(0.0297*k, 0.0039),
+					Delta: val(0.052*k, 0.006), MuDelta: val(0.0481*k, 0.0063), Kappa: val(0.154*k, 0.021), ZigZag: val(0.06, 0.01), NegativeCov: val(0.11, 0.04), CovAboveVar: val(0.01, 0.01),
+					NoiseCeiling: val(0.9941, 0), PairMSE: val(0.31, 0.05), E: val(0.302*k, 0.054), ESE: val(0.031, 0.004), SumERatio: val(10.2*k, 2.1), SumERatioSE: val(1.9, 0.4),
+					CalibratedFraction: val(0.1, 0.07),
+				},
+				Rows: 195, Conditions: 195, Runs: 15,
 			},
 		}
 		for j, name := range e.Outcomes {
 			f := 1 + 0.1*float64(j)
-			s.Train.Outcomes = append(s.Train.Outcomes, OutcomeMetrics{Name: name, Unit: "dB", R2: val(0.99/f, 0.001), AbsCov: val(0.028*f, 0.002), E: undef(biased)})
-			s.Test.Outcomes = append(s.Test.Outcomes, OutcomeMetrics{Name: name, Unit: "dB", R2: val(0.7/f, 0.05), AbsCov: val(0.07*f, 0.008), E: val(0.3*f, 0.05)})
+			s.Train.Outcomes = append(s.Train.Outcomes, OutcomeMetrics{Name: name, Unit: "dB", Numbers: Numbers{R2: val(0.99/f, 0.001), AbsCov: val(0.028*f, 0.002), E: undef(biased)}})
+			s.Test.Outcomes = append(s.Test.Outcomes, OutcomeMetrics{Name: name, Unit: "dB", Numbers: Numbers{R2: val(0.7/f, 0.05), AbsCov: val(0.07*f, 0.008), E: val(0.3*f, 0.05)}})
 		}
 		e.Splits = append(e.Splits, s)
 	}
@@ -84,13 +90,18 @@ func propeller() Experiment {
 	for _, c := range []string{"40000", "44000"} {
 		s := Split{Name: c, HeldOut: "command = " + c, Seeds: 1, MCSamples: 1000, Sampler: "antithetic", CovMethod: "exact", Kernels: "portable"}
 		s.Train = SetMetrics{
-			R2: one(0.87), AbsCov: one(0.031), CovCentred: one(0.0291), Delta: one(0.0042), NoiseCeiling: one(0.912), PairMSE: one(0.13), E: Value{Mean: math.NaN(), Std: math.NaN(), N: 1, Undefined: biased},
+			Numbers: Numbers{
+				R2: one(0.87), AbsCov: one(0.031), CovCentred: one(0.0291), Delta: one(0.0042), NoiseCeiling: one(0.912), PairMSE: one(0.13), E: Value{Mean: math.NaN(), Std: math.NaN(), N: 1, Undefined: biased},
+			},
 			Rows: 6, Conditions: 6, Runs: 6, Notes: []string{"six distinct conditions are too few for R²: sampling alone moves 1 − R² by a factor of 6.4 either way (95 %)"},
 		}
 		s.Test = SetMetrics{
-			R2: Value{Mean: math.NaN(), Std: math.NaN(), N: 1, Undefined: "one condition only"}, AbsCov: one(0.0987), CovCentred: one(-0.0021), Delta: one(0.1),
-			NoiseCeiling: Value{Mean: math.NaN(), Std: math.NaN(), N: 1, Undefined: "one condition only"}, PairMSE: one(1.2), E: one(1.1), ESE: Value{Mean: math.NaN(), Std: math.NaN(), N: 1, Undefined: "one run only"},
-			SumERatio: Value{Mean: math.NaN(), Std: math.NaN(), N: 1, Undefined: "the covariances do not sum to a positive value"}, Rows: 1, Conditions: 1, Runs: 1,
+			Numbers: Numbers{
+				R2: Value{Mean: math.NaN(), Std: math.NaN(), N: 1, Undefined: "one condition only"}, AbsCov: one(0.0987), CovCentred: one(-0.0021), Delta: one(0.1),
+				NoiseCeiling: Value{Mean: math.NaN(), Std: math.NaN(), N: 1, Undefined: "one condition only"}, PairMSE: one(1.2), E: one(1.1), ESE: Value{Mean: math.NaN(), Std: math.NaN(), N: 1, Undefined: "one run only"},
+				SumERatio: Value{Mean: math.NaN(), Std: math.NaN(), N: 1, Undefined: "the covariances do not sum to a positive value"},
+			},
+			Rows: 1, Conditions: 1, Runs: 1,
 		}
 		e.Splits = append(e.Splits, s)
 	}

@@ -204,8 +204,8 @@ func TestHeadline(t *testing.T) {
 	one := func(train, test, covTrain, covTest, ratio, se float64) Split {
 		return Split{
 			Name: "3", HeldOut: "blades = 3",
-			Train: SetMetrics{R2: val(train, 0.01), AbsCov: val(covTrain, 0.001)},
-			Test:  SetMetrics{R2: val(test, 0.01), AbsCov: val(covTest, 0.001), SumERatio: val(ratio, 0.1), SumERatioSE: val(se, 0.01)},
+			Train: SetMetrics{Numbers: Numbers{R2: val(train, 0.01), AbsCov: val(covTrain, 0.001)}},
+			Test:  SetMetrics{Numbers: Numbers{R2: val(test, 0.01), AbsCov: val(covTest, 0.001), SumERatio: val(ratio, 0.1), SumERatioSE: val(se, 0.01)}},
 		}
 	}
 	for _, c := range []struct {

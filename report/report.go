@@ -6,7 +6,11 @@
 // nor knows where its numbers come from. The same values give the same bytes.
 package report
 
-import "math"
+import (
+	"math"
+	"reflect"
+	"slices"
+)
 
 // Value is one number over the seeds of a split. A NaN mean is undefined, with
 // the reason in Undefined. The zero Value stands for "not computed".
@@ -38,136 +42,65 @@ func (v Value) reason() string {
 	return "not a finite number"
 }
 
+// Numbers are what a set, or one outcome in it, is judged by (METHOD §3), in
+// standardised units. The tag is the key in metrics.json, and their order is the
+// order there: a number is added here and nowhere else in this package.
+type Numbers struct {
+	R2            Value `key:"r2"`
+	AbsCov        Value `key:"abs_cov"`         // the paper's E|cov|
+	AbsCovCentred Value `key:"abs_cov_centred"` // mean |C|
+	CovCentred    Value `key:"cov_centred"`     // mean C
+	Delta         Value `key:"delta"`           // mean |δ|
+	MuDelta       Value `key:"mu_delta"`        // mean |μδ|
+	Kappa         Value `key:"kappa"`           // mean |κ| over mean σ²
+	ZigZag        Value `key:"zigzag"`          // mean |m(μ) − μ|
+	NegativeCov   Value `key:"negative_cov"`    // fraction of inputs with C ≤ 0
+	CovAboveVar   Value `key:"cov_above_var"`   // fraction of inputs with C > σ²
+
+	NoiseCeiling       Value `key:"noise_ceiling"`       // the R² the true mean would reach
+	PairMSE            Value `key:"pair_mse"`            // mean ½[(y1−μ)² + (y2−μ)²]
+	E                  Value `key:"e"`                   // mean of the measured error e = (y1−μ)(y2−μ)
+	ESE                Value `key:"e_se"`                // its standard error, clustered by run
+	SumERatio          Value `key:"sum_e_ratio"`         // Σe/ΣC
+	SumERatioSE        Value `key:"sum_e_ratio_se"`      // its standard error, clustered by run
+	CalibratedFraction Value `key:"calibrated_fraction"` // fraction of bins of C whose mean e agrees
+}
+
 // SetMetrics are the numbers of the train or the test part of a split, uniform
-// means over its outcomes, in standardised units (METHOD §3). In brackets: the
-// key in metrics.json, which Field takes too.
+// means over its outcomes.
 type SetMetrics struct {
-	R2           Value // [r2]
-	NoiseCeiling Value // [noise_ceiling] the R² the true mean would reach
-	PairMSE      Value // [pair_mse] mean ½[(y1−μ)² + (y2−μ)²]
-
-	AbsCov        Value // [abs_cov] the paper's E|cov|
-	AbsCovCentred Value // [abs_cov_centred] mean |C|
-	CovCentred    Value // [cov_centred] mean C
-	Delta         Value // [delta] mean |δ|
-	MuDelta       Value // [mu_delta] mean |μδ|
-	Kappa         Value // [kappa] mean |κ| over mean σ²
-	ZigZag        Value // [zigzag] mean |m(μ) − μ|
-	NegativeCov   Value // [negative_cov] fraction of inputs with C ≤ 0
-	CovAboveVar   Value // [cov_above_var] fraction of inputs with C > σ²
-
-	E                  Value // [e] mean of the measured error e = (y1−μ)(y2−μ)
-	ESE                Value // [e_se] its standard error, clustered by run
-	SumERatio          Value // [sum_e_ratio] Σe/ΣC
-	SumERatioSE        Value // [sum_e_ratio_se] its standard error, clustered by run
-	CalibratedFraction Value // [calibrated_fraction] fraction of bins of C whose mean e agrees
-
+	Numbers
 	Outcomes               []OutcomeMetrics // the same per outcome, in order
 	Rows, Conditions, Runs int              // triplets, distinct conditions, runs
 	Notes                  []string         // what limits the trust in these numbers, in words
 }
 
-// OutcomeMetrics are the numbers of one outcome; the fields mean what they
-// mean in SetMetrics.
+// OutcomeMetrics are the numbers of one outcome.
 type OutcomeMetrics struct {
 	Name, Unit string // Unit is that of the outcome itself; the numbers are in standardised units
-
-	R2, NoiseCeiling, PairMSE                          Value
-	AbsCov, AbsCovCentred, CovCentred                  Value
-	Delta, MuDelta, Kappa                              Value
-	ZigZag, NegativeCov, CovAboveVar                   Value
-	E, ESE, SumERatio, SumERatioSE, CalibratedFraction Value
+	Numbers
 }
+
+// keys are those of the fields of Numbers, in their order.
+var keys = func() (out []string) {
+	t := reflect.TypeFor[Numbers]()
+	for i := range t.NumField() {
+		out = append(out, t.Field(i).Tag.Get("key"))
+	}
+	return out
+}()
 
 // Keys returns the keys of all numbers, in the order of metrics.json.
-func Keys() []string {
-	return []string{
-		"r2", "abs_cov", "abs_cov_centred", "cov_centred", "delta", "mu_delta", "kappa", "zigzag", "negative_cov", "cov_above_var",
-		"noise_ceiling", "pair_mse", "e", "e_se", "sum_e_ratio", "sum_e_ratio_se", "calibrated_fraction",
-	}
-}
+func Keys() []string { return slices.Clone(keys) }
 
 // Field returns the number with that key of metrics.json, to read or to set; it
 // panics when there is none.
-func (m *SetMetrics) Field(key string) *Value {
-	switch key {
-	case "r2":
-		return &m.R2
-	case "noise_ceiling":
-		return &m.NoiseCeiling
-	case "pair_mse":
-		return &m.PairMSE
-	case "abs_cov":
-		return &m.AbsCov
-	case "abs_cov_centred":
-		return &m.AbsCovCentred
-	case "cov_centred":
-		return &m.CovCentred
-	case "delta":
-		return &m.Delta
-	case "mu_delta":
-		return &m.MuDelta
-	case "kappa":
-		return &m.Kappa
-	case "zigzag":
-		return &m.ZigZag
-	case "negative_cov":
-		return &m.NegativeCov
-	case "cov_above_var":
-		return &m.CovAboveVar
-	case "e":
-		return &m.E
-	case "e_se":
-		return &m.ESE
-	case "sum_e_ratio":
-		return &m.SumERatio
-	case "sum_e_ratio_se":
-		return &m.SumERatioSE
-	case "calibrated_fraction":
-		return &m.CalibratedFraction
+func (n *Numbers) Field(key string) *Value {
+	i := slices.Index(keys, key)
+	if i < 0 {
+		panic("report: no number has the key " + key)
 	}
-	panic("report: no number has the key " + key)
-}
-
-// Field is SetMetrics.Field of one outcome.
-func (m *OutcomeMetrics) Field(key string) *Value {
-	switch key {
-	case "r2":
-		return &m.R2
-	case "noise_ceiling":
-		return &m.NoiseCeiling
-	case "pair_mse":
-		return &m.PairMSE
-	case "abs_cov":
-		return &m.AbsCov
-	case "abs_cov_centred":
-		return &m.AbsCovCentred
-	case "cov_centred":
-		return &m.CovCentred
-	case "delta":
-		return &m.Delta
-	case "mu_delta":
-		return &m.MuDelta
-	case "kappa":
-		return &m.Kappa
-	case "zigzag":
-		return &m.ZigZag
-	case "negative_cov":
-		return &m.NegativeCov
-	case "cov_above_var":
-		return &m.CovAboveVar
-	case "e":
-		return &m.E
-	case "e_se":
-		return &m.ESE
-	case "sum_e_ratio":
-		return &m.SumERatio
-	case "sum_e_ratio_se":
-		return &m.SumERatioSE
-	case "calibrated_fraction":
-		return &m.CalibratedFraction
-	}
-	panic("report: no number has the key " + key)
+	return reflect.ValueOf(n).Elem().Field(i).Addr().Interface().(*Value)
 }
 
 // Split is what one train/test rule gave.

@@ -11,6 +11,8 @@ import (
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/engine"
 	"doubletake/pipeline/table"
+	"doubletake/report"
+	"doubletake/train/score"
 )
 
 // A new stage is one plan function and one line in the registry: the planner,
@@ -68,5 +70,16 @@ func TestNewStage(t *testing.T) {
 	run(engine.Selection{Stages: []string{"count"}, Force: true})
 	if ran != 2 {
 		t.Errorf("forced, yet it did not run")
+	}
+}
+
+// TestNumbersAgree: what score computes and what the report shows are the same
+// numbers, by name; neither package knows of the other.
+func TestNumbersAgree(t *testing.T) {
+	computed, shown := score.Names(), report.Keys()
+	slices.Sort(computed)
+	slices.Sort(shown)
+	if !slices.Equal(computed, shown) {
+		t.Errorf("score has %v\nthe report has %v", computed, shown)
 	}
 }
