@@ -14,7 +14,8 @@ import (
 	"doubletake/ingest/hdf5"
 )
 
-// Open opens a recording. The format is told by Options.Format, else by the
+// Open opens a recording, of a registered format (RegisterFormat) or of one of
+// this package's. The format is told by Options.Format, else by the
 // first bytes of the file: RIFF, RIFX or RF64 is WAV, \x93NUMPY is NPY, PK NPZ,
 // TDSm TDMS, the level 5 header MAT, an HDF5 signature at byte 0, 512, 1024, …
 // HDF5 (and MATLAB 7.3), what has no binary bytes is delimited text. Known
@@ -43,6 +44,9 @@ func Open(path string, o Options) (Reader, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, openError(path, err)
+	}
+	if x := otherFormat(o.Format, f); x != nil {
+		return x.open(path, f, o) // closes f
 	}
 	r, err := openReader(path, f, st.Size(), f, o)
 	if err != nil {
@@ -106,6 +110,9 @@ func (o Options) Check() error {
 	switch o.Format {
 	case "", "wav", "npy", "text", "mat", "hdf5", "tdms", "npz":
 	default:
+		if otherFormat(o.Format, nil) != nil {
+			break
+		}
 		return fmt.Errorf("unknown format %q: wav, npy, npz, mat, hdf5, tdms and text are read", o.Format)
 	}
 	switch o.Truncated {
@@ -193,7 +200,7 @@ var foreign = []struct {
 	{0, ".snd", true, "AU", "convert it to WAV"},
 	{0, "wvpk", true, "WavPack", "decode it to WAV"},
 	{0, "riff\x2e\x91\xcf\x11", false, "Wave64", "convert it to WAV or RF64"},
-	{0, "ARROW1", true, "Arrow", "pipeline inspect shows it; a recording is to be exported as NPY or text"},
+	{0, "ARROW1", true, "Arrow", "a program that registers it reads it"},
 	{0, "PAR1", true, "Parquet", ""},
 	{0, "\xd0\xcf\x11\xe0", false, "Excel (.xls)", "save it as CSV"},
 	{0, "\x80\x02", false, "Python pickle", "save the array with numpy.save(…, allow_pickle=False)"},

@@ -132,11 +132,10 @@ func Inspect(ctx context.Context, path string, o ingest.Options) (*Inspection, e
 		return &Inspection{Path: path, Kind: "model", Bytes: st.Size(), Model: &card, Warnings: m.Warnings}, nil
 	}
 	if err == nil && o.Format == "" && hasMagic(path, "ARROW1") {
-		t, err := table.Read(path)
-		if err != nil {
-			return nil, &ingest.DataError{Path: path, Want: "an Arrow table of this program", Err: err}
+		// A table of this program; else columns of numbers are a recording.
+		if t, err := table.Read(path); err == nil {
+			return &Inspection{Path: path, Kind: "table", Bytes: st.Size(), Table: inspectTable(t)}, nil
 		}
-		return &Inspection{Path: path, Kind: "table", Bytes: st.Size(), Table: inspectTable(t)}, nil
 	}
 	r, err := ingest.Open(path, o) // it explains what cannot be opened, too
 	if err != nil {

@@ -36,7 +36,7 @@ type Ingest struct {
 	Conditions     string        `key:"conditions" doc:"CSV with the columns file[,channel][,row0,row1] and one column per condition"`
 	Pattern        string        `key:"pattern" doc:"conditions from the file name, e.g. naca0012_a{alpha_deg}_u{u_inf_m_s}.csv"`
 	Constants      []NamedNumber `key:"constants" doc:"conditions that are the same for every recording, e.g. blades: 2"`
-	Format         string        `key:"format" doc:"format of the files; empty: found out from their content" enum:"|wav|npy|npz|mat|hdf5|tdms|text"`
+	Format         string        `key:"format" doc:"format of the files; empty: found out from their content" enum:"|wav|npy|npz|mat|hdf5|tdms|arrow|text"`
 	RateHz         float64       `key:"rate_hz" doc:"sampling rate in Hz where the files do not state it"`
 	Truncated      string        `key:"truncated" doc:"a file shorter than its header claims is an error, or what is there is used" enum:"error|use"`
 	Attributes     []NamedString `key:"attributes" doc:"conditions from what the files say of themselves: an attribute, a single number among the arrays, or @NAME, an attribute of the channel"`

@@ -1,0 +1,125 @@
+// Command bench reads files of every format that Python has a reader for, with
+// this package and with that reader (scipy.io.wavfile, numpy.load, scipy.io,
+// h5py, numpy.loadtxt), and prints one table of ratios. What is compared is the
+// CPU time of one core, user and system, for all samples of all channels as
+// float64: best of three, so that other work on the machine hardly counts. Both
+// sides must find the same sum of the samples.
+//
+//	go run ./ingest/bench
+//
+// It needs python3 with numpy, scipy and h5py. TDMS and Arrow have no peer there.
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"syscall"
+
+	"doubletake/ingest"
+)
+
+func main() {
+	runtime.GOMAXPROCS(1)
+	if err := run(os.Stdout); err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
+	}
+}
+
+func run(w io.Writer) error {
+	dir, err := os.MkdirTemp("", "ingest-bench-")
+	if err != nil {
+		return fmt.Errorf("make folder: %w", err)
+	}
+	defer os.RemoveAll(dir)
+	script := filepath.Join("ingest", "bench", "peers.py")
+	if out, err := exec.Command("python3", script, "write", dir).CombinedOutput(); err != nil {
+		return fmt.Errorf("write files: %w: %s", err, out)
+	}
+	fmt.Fprintln(w, "| file | MB | ours, MB/s per core | Python's reader | MB/s per core | ratio |\n|---|---|---|---|---|---|")
+	for _, f := range [][3]string{
+		{"int16.wav", "WAV, 16 bit", "scipy.io.wavfile"},
+		{"float32.wav", "WAV, float32", "scipy.io.wavfile"},
+		{"float64.npy", "NPY, float64", "numpy.load"},
+		{"stored.npz", "NPZ, float32", "numpy.load"},
+		{"deflated.npz", "NPZ, int16, deflated", "numpy.load"},
+		{"double.mat", "MAT 5, double", "scipy.io.loadmat"},
+		{"deflated.mat", "MAT 5, int16, deflated", "scipy.io.loadmat"},
+		{"contiguous.h5", "HDF5, float32, contiguous", "h5py"},
+		{"gzip.h5", "HDF5, float32, shuffle and gzip", "h5py"},
+		{"savetxt.txt", "text, 18 digits (numpy.savetxt)", "numpy.loadtxt"},
+		{"short.csv", "text, 6 digits, commas", "numpy.loadtxt"},
+	} {
+		path := filepath.Join(dir, f[0])
+		st, err := os.Stat(path)
+		if err != nil {
+			return fmt.Errorf("find file: %w", err)
+		}
+		ours, sum, rows := math.Inf(1), 0.0, int64(0)
+		for range 4 {
+			before := cpu()
+			if sum, rows, err = readAll(path); err != nil {
+				return err
+			}
+			ours = min(ours, cpu()-before)
+		}
+		out, err := exec.Command("python3", script, "read", path).Output()
+		if err != nil {
+			return fmt.Errorf("read %s by Python: %w", f[0], err)
+		}
+		var theirs, theirSum float64
+		var theirRows int64
+		if _, err := fmt.Sscan(string(out), &theirs, &theirSum, &theirRows); err != nil {
+			return fmt.Errorf("read %s by Python: %w in %q", f[0], err, out)
+		}
+		if rows != theirRows || math.Abs(sum-theirSum) > 1e-6*math.Sqrt(float64(rows)) {
+			return fmt.Errorf("%s: %d rows with the sum %g, Python has %d and %g", f[0], rows, sum, theirRows, theirSum)
+		}
+		mb := float64(st.Size()) / 1e6
+		fmt.Fprintf(w, "| %s | %.1f | %.0f | %s | %.0f | %.2f |\n", f[1], mb, mb/ours, f[2], mb/theirs, theirs/ours)
+	}
+	return nil
+}
+
+// cpu is the CPU time of this process in s.
+func cpu() float64 {
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		return 0
+	}
+	return float64(u.Utime.Nano()+u.Stime.Nano()) / 1e9
+}
+
+func readAll(path string) (sum float64, rows int64, err error) {
+	r, err := ingest.Open(path, ingest.Options{})
+	if err != nil {
+		return 0, 0, err
+	}
+	defer r.Close()
+	var channels []int
+	dst := [][]float64{}
+	for i := range r.Info().Channels {
+		channels, dst = append(channels, i), append(dst, make([]float64, 8192))
+	}
+	for {
+		n, err := r.Read(channels, rows, dst)
+		for _, x := range dst {
+			for _, v := range x[:n] {
+				sum += v
+			}
+		}
+		rows += int64(n)
+		if errors.Is(err, io.EOF) {
+			return sum, rows, nil
+		}
+		if err != nil {
+			return 0, 0, err
+		}
+	}
+}
