@@ -187,6 +187,10 @@ func (m *Models) quick(ctx context.Context, x []float64) (*Predictions, error) {
 	return q.Predict(ctx, x, "")
 }
 
+// Measured is the number of conditions the models were trained on, as told apart
+// by the grid's axes.
+func (m *Models) Measured(axes []Axis) int { return len(m.measured(axes)) }
+
 // measured returns the training conditions seen along the grid's axes.
 func (m *Models) measured(axes []Axis) [][]float64 {
 	var out [][]float64
@@ -218,4 +222,59 @@ func (s Suggestion) advice() string {
 		return fmt.Sprintf("repeat the run: measured, and yet ignorance is %.0f %% of the uncertainty", 100*s.Share)
 	}
 	return fmt.Sprintf("measure a new condition there: ignorance is %.0f %% of the uncertainty", 100*s.Share)
+}
+
+// Batch picks n of the suggestions to be measured together, before the models
+// are trained again: the one with the largest expected error first, then each
+// time the one with the largest left over. A measurement takes the share
+// exp(−d²/ℓ²) of the expected error at distance d with it, that of a Gaussian
+// process with the kernel exp(−d²/2ℓ²); d is in the unit cube of the list's
+// conditions, and ℓ the spacing that n and the conditions measured before would
+// have if they were spread evenly, (measured+n)^(−1/dimensions). n beyond the
+// list's length gives all of it.
+func Batch(list []Suggestion, n, measured int) []Suggestion {
+	n = min(n, len(list))
+	if n <= 0 {
+		return nil
+	}
+	d := len(list[0].At)
+	low, high := slices.Clone(list[0].At), slices.Clone(list[0].At)
+	for _, s := range list {
+		for k, v := range s.At {
+			low[k], high[k] = min(low[k], v), max(high[k], v)
+		}
+	}
+	varying := 0
+	for k := range d {
+		if high[k] > low[k] {
+			varying++
+		}
+	}
+	length := math.Pow(float64(measured+n), -1/float64(max(varying, 1)))
+	left, taken := make([]float64, len(list)), make([]bool, len(list))
+	for i, s := range list {
+		left[i] = s.Epistemic
+	}
+	var out []Suggestion
+	for range n {
+		best := -1
+		for i, v := range left {
+			if !taken[i] && (best < 0 || v > left[best]) {
+				best = i
+			}
+		}
+		taken[best] = true
+		out = append(out, list[best])
+		for i, s := range list {
+			square := 0.0
+			for k, v := range s.At {
+				if high[k] > low[k] {
+					t := (v - list[best].At[k]) / (high[k] - low[k])
+					square += t * t
+				}
+			}
+			left[i] *= -math.Expm1(-square / (length * length))
+		}
+	}
+	return out
 }

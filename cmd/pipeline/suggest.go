@@ -17,7 +17,7 @@ import (
 // suggestOptions are the arguments of suggest.
 type suggestOptions struct {
 	model, grid, by string
-	count           int
+	count, batch    int
 	json, csv       bool
 }
 
@@ -26,13 +26,14 @@ func newSuggestCommand(stdout, stderr io.Writer) *cli.Command {
 		Name: "suggest", Usage: "where the next measurement pays most, and whether to measure longer or elsewhere", ArgsUsage: "MODEL",
 		Description: "MODEL is a split's folder, or one model.json. Candidates are ranked by the expected squared error of the model's mean, " +
 			"in units of each outcome's training variance; inputs that are not in the grid are averaged over the values they were trained on. " +
-			"Neighbouring candidates tell much the same, which the ranking does not allow for; docs/study.md holds it against random choice.\n\n" +
+			"Neighbouring candidates tell much the same, which the ranking does not allow for; --batch N picks N that are to be measured together, apart from each other. docs/study.md holds both against random choice.\n\n" +
 			"Example: pipeline suggest runs/drone/splits/3-blades --grid blades=2:5:1,rpm=2000:9000:500\n\n" +
 			"Exit status: 0 success, 2 usage error, 3 input data error, 130 interrupted.",
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "grid", Usage: "candidates: input=value or input=from:to:step, joined by commas"},
 			&cli.StringFlag{Name: "by", Value: pipeline.ByBoth, Usage: "what counts as ignorance: cov (C), spread (the seeds' disagreement) or both"},
 			&cli.IntFlag{Name: "count", Value: 10, Usage: "how many to show (0: all)"},
+			&cli.IntFlag{Name: "batch", Usage: "pick so many to be measured together, each leaving out what the others would tell"},
 			&cli.BoolFlag{Name: "json", Usage: "as one JSON document"},
 			&cli.BoolFlag{Name: "csv", Usage: "as CSV"},
 		},
@@ -40,7 +41,7 @@ func newSuggestCommand(stdout, stderr io.Writer) *cli.Command {
 			if c.NArg() != 1 {
 				return usage("pipeline suggest takes one MODEL, found %q", c.Args().Slice())
 			}
-			o := suggestOptions{model: c.Args().First(), grid: c.String("grid"), by: c.String("by"), count: c.Int("count"), json: c.Bool("json"), csv: c.Bool("csv")}
+			o := suggestOptions{model: c.Args().First(), grid: c.String("grid"), by: c.String("by"), count: c.Int("count"), batch: c.Int("batch"), json: c.Bool("json"), csv: c.Bool("csv")}
 			return runSuggest(c.Context, o, stdout, stderr)
 		},
 	}
@@ -52,6 +53,8 @@ func runSuggest(ctx context.Context, o suggestOptions, stdout, stderr io.Writer)
 		return usage("pipeline suggest wants --grid, e.g. --grid blades=2:5:1,rpm=2000:9000:500")
 	case o.json && o.csv:
 		return usage("pipeline suggest: --json and --csv exclude each other")
+	case o.batch < 0:
+		return usage("--batch wants a number of conditions, found %d", o.batch)
 	case o.count < 0:
 		return usage("--count wants a number of conditions, found %d", o.count)
 	}
@@ -71,7 +74,9 @@ func runSuggest(ctx context.Context, o suggestOptions, stdout, stderr io.Writer)
 		return usage("pipeline suggest: %v", err)
 	}
 	total := len(list)
-	if o.count > 0 && o.count < len(list) {
+	if o.batch > 0 {
+		list = pipeline.Batch(list, o.batch, m.Measured(axes))
+	} else if o.count > 0 && o.count < len(list) {
 		list = list[:o.count]
 	}
 	for _, w := range m.Warnings {
@@ -87,11 +92,15 @@ func runSuggest(ctx context.Context, o suggestOptions, stdout, stderr io.Writer)
 	case o.csv:
 		return suggestCSV(stdout, names, list)
 	}
-	return suggestTable(stdout, m, names, list, total)
+	return suggestTable(stdout, m, names, list, o, total)
 }
 
-func suggestTable(w io.Writer, m *pipeline.Models, names []string, list []pipeline.Suggestion, total int) error {
-	fmt.Fprintf(w, "%d of %d candidates, most expected error first; variances in units of the outcomes' training variance\n", len(list), total)
+func suggestTable(w io.Writer, m *pipeline.Models, names []string, list []pipeline.Suggestion, o suggestOptions, total int) error {
+	order := "most expected error first"
+	if o.batch > 0 {
+		order = "to be measured together, most expected error that the ones before leave first"
+	}
+	fmt.Fprintf(w, "%d of %d candidates, %s; variances in units of the outcomes' training variance\n", len(list), total, order)
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(tw, "rank\t%s\tepistemic\taleatoric\tadvice\n", strings.Join(names, "\t"))
 	for i, s := range list {

@@ -9,6 +9,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"fmt"
 	"io"
 	"math"
@@ -16,6 +17,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -36,14 +38,21 @@ func main() {
 	if len(os.Args) > 2 {
 		output = os.Args[2]
 	}
-	if err := study(ctx, config, output, os.Stderr); err != nil {
+	if err := study(ctx, config, output, campaigns, os.Stderr); err != nil {
 		fmt.Fprintln(os.Stderr, "study: "+err.Error())
 		stop()
 		os.Exit(1)
 	}
 }
 
-func study(ctx context.Context, config, output string, progress io.Writer) error {
+// study runs a configuration and writes the document. Its sections are those of
+// the experiments it has: toy-γ and couples-γ, airfoil, drone; campaigns of other
+// experiments are left out.
+func study(ctx context.Context, config, output string, campaigns []campaign, progress io.Writer) error {
+	raw, err := os.ReadFile(config)
+	if err != nil {
+		return fmt.Errorf("read configuration: %w", err)
+	}
 	p, err := pipeline.Load(config)
 	if err != nil {
 		return err
@@ -57,29 +66,39 @@ func study(ctx context.Context, config, output string, progress io.Writer) error
 	if err != nil {
 		return err
 	}
-	d := &document{all: map[string]report.Experiment{}, dir: p.Plan.Dir}
+	d := &document{all: map[string]report.Experiment{}, dir: p.Plan.Dir, project: p}
 	for _, e := range all {
 		d.all[e.Name] = e
+		d.names = append(d.names, e.Name)
 	}
-	d.head(config, all)
+	d.head(config, raw, all)
+	d.claims()
 	for _, part := range []func() error{d.toys, d.airfoil, d.drone} {
 		if err := part(); err != nil {
 			return err
 		}
 	}
-	for _, c := range campaigns {
-		fmt.Fprintf(progress, "suggest on %s\n", c.experiment)
-	}
-	if err := d.suggest(ctx); err != nil {
+	campaigns = slices.DeleteFunc(slices.Clone(campaigns), func(c campaign) bool { return !d.has(c.experiment) })
+	if err := d.suggest(ctx, campaigns, progress); err != nil {
 		return err
 	}
 	return engine.WriteFile(output, d.b.Bytes())
 }
 
 type document struct {
-	b   bytes.Buffer
-	all map[string]report.Experiment
-	dir string
+	b       bytes.Buffer
+	all     map[string]report.Experiment
+	names   []string // of the experiments, in order
+	dir     string
+	project *pipeline.Project
+}
+
+func (d *document) has(experiment string) bool { return slices.Contains(d.names, experiment) }
+
+// digestLine states which configuration a document was made from; the test of
+// the committed document looks for it.
+func digestLine(config []byte) string {
+	return fmt.Sprintf("SHA-256 of the configuration: `%x`", sha256.Sum256(config))
 }
 
 func (d *document) say(format string, a ...any) { fmt.Fprintf(&d.b, format, a...) }
@@ -93,11 +112,21 @@ func (d *document) rows(head []string, rows [][]string) {
 	d.say("\n")
 }
 
-func (d *document) head(config string, all []report.Experiment) {
+func (d *document) head(config string, raw []byte, all []report.Experiment) {
 	d.say("# Study: what two answers say of what is not known\n\n")
 	d.say("Written by `go run ./cmd/study` from %s; do not edit. **All data here are simulated.** The paper's figures, from its own measured data, "+
 		"are quoted where a comparison is meant: the simulated campaigns imitate its experiments in size, not in physics. "+
 		"Symbols and scores are defined in [method.md](method.md).\n\n", "`docs/"+filepath.Base(config)+"`")
+	d.say("%s; kernels %s.\n\n", digestLine(raw), d.project.Program.Kernels)
+	var rows [][]string
+	for _, e := range d.project.File.Experiments {
+		x, tr := d.all[e.Name], e.Train
+		rows = append(rows, []string{
+			e.Name, x.Construction, strconv.Itoa(x.Runs), strconv.Itoa(x.Triplets), fmt.Sprint(tr.Model.Hidden), strconv.Itoa(tr.Optimizer.Batch),
+			strconv.Itoa(tr.Optimizer.Epochs), strconv.Itoa(tr.Seeds), strings.Join(append([]string{"pair"}, tr.Compare...), ", "),
+		})
+	}
+	d.rows([]string{"experiment", "pairs", "runs", "triplets", "hidden layers", "batch", "epochs", "seeds", "methods"}, rows)
 	for _, e := range all {
 		if e.Data != "simulated" {
 			d.say("**%s is not simulated.**\n\n", e.Name)
@@ -137,7 +166,15 @@ func (d *document) splitRows(names []string, scale float64) {
 }
 
 func (d *document) toys() error {
-	names := []string{"toy-1", "toy-1.5", "toy-3", "couples-1.5"}
+	var names []string
+	for _, n := range d.names {
+		if strings.HasPrefix(n, "toy-") || strings.HasPrefix(n, "couples-") {
+			names = append(names, n)
+		}
+	}
+	if len(names) == 0 {
+		return nil
+	}
 	d.say("## Toy: y = x·sin x, noise γ·exp(−x²/2)\n\n")
 	d.splitRows(names, 1)
 	d.say("The law is known, so that what is estimated can be held against it. Means over the training and the test conditions of the first split, raw units, over seeds; " +
@@ -174,6 +211,13 @@ func (d *document) toys() error {
 		}
 	}
 	d.rows([]string{"experiment", "set of split " + d.all[names[0]].Splits[0].Name, "mean C", "mean σ²", "true noise", "true squared error", "mean e"}, rows)
+	for _, name := range names {
+		if len(d.all[name].Splits[0].Methods) > 0 {
+			d.say("Methods compared on %s.\n\n", name)
+			d.best(name)
+			d.b.Write(report.ComparisonMarkdown(d.all[name], 3))
+		}
+	}
 	return nil
 }
 
@@ -250,28 +294,43 @@ func (d *document) verdict(name string) {
 	d.say("\n")
 }
 
+// scoreCost is a score and what of it is lowest for the best.
+type scoreCost struct {
+	key, head string
+	of        func(v float64) float64
+}
+
+var costs = []scoreCost{
+	{"nll", "NLL", func(v float64) float64 { return v }},
+	{"crps", "CRPS", func(v float64) float64 { return v }},
+	{"sum_e_ratio", "Σe/Σv̂ nearest to 1", func(v float64) float64 { return math.Abs(math.Log(v)) }},
+	{"square", "v̂²−2v̂e", func(v float64) float64 { return v }},
+	{"qlike", "QLIKE", func(v float64) float64 { return v }},
+}
+
+// preferred is the method a score prefers on a split, "" where it is defined of
+// none.
+func preferred(s report.Split, c scoreCost) (method string, value report.Value) {
+	lowest := math.Inf(1)
+	for _, m := range s.Methods {
+		if v := m.Score(c.key); v.Undefined == "" && c.of(v.Mean) < lowest {
+			method, value, lowest = m.Method, v, c.of(v.Mean)
+		}
+	}
+	return method, value
+}
+
 // best says which method each score prefers, per split.
 func (d *document) best(name string) {
 	var rows [][]string
 	for _, s := range d.all[name].Splits {
 		row := []string{s.Name, s.Reach}
-		for _, c := range []struct {
-			key  string
-			cost func(v float64) float64
-		}{
-			{"nll", func(v float64) float64 { return v }},
-			{"crps", func(v float64) float64 { return v }},
-			{"sum_e_ratio", func(v float64) float64 { return math.Abs(math.Log(v)) }},
-			{"square", func(v float64) float64 { return v }},
-			{"qlike", func(v float64) float64 { return v }},
-		} {
-			best, cost := "–", math.Inf(1)
-			for _, m := range s.Methods {
-				if v := m.Score(c.key); v.Undefined == "" && c.cost(v.Mean) < cost {
-					best, cost = fmt.Sprintf("%s (%s)", m.Method, report.Cell(v, 1)), c.cost(v.Mean)
-				}
+		for _, c := range costs {
+			cell := "–"
+			if best, v := preferred(s, c); best != "" {
+				cell = fmt.Sprintf("%s (%s)", best, report.Cell(v, 1))
 			}
-			row = append(row, strings.ReplaceAll(best, "|", `\|`))
+			row = append(row, strings.ReplaceAll(cell, "|", `\|`))
 		}
 		rows = append(rows, row)
 	}
@@ -280,7 +339,15 @@ func (d *document) best(name string) {
 }
 
 func (d *document) airfoil() error {
+	if !d.has("airfoil") {
+		return nil
+	}
 	d.say("## Airfoil: lift and drag, the lowest and a middle speed held out\n\n")
+	for _, e := range d.project.File.Experiments {
+		if n := e.DSP.Samples; e.Name == "airfoil" && n != paperSamples {
+			d.say("Reduced: %d pairs are drawn of each run, where the paper drew %d, so that the study runs in minutes; batches of %d, %d epochs.\n\n", n, paperSamples, e.Train.Optimizer.Batch, e.Train.Optimizer.Epochs)
+		}
+	}
 	d.splitRows([]string{"airfoil"}, 100)
 	d.quoted("airfoil")
 	d.verdict("airfoil")
@@ -290,6 +357,9 @@ func (d *document) airfoil() error {
 }
 
 func (d *document) drone() error {
+	if !d.has("drone") {
+		return nil
+	}
 	d.say("## Drone: levels of five harmonics, each blade count held out\n\n")
 	d.splitRows([]string{"drone"}, 100)
 	d.quoted("drone")
@@ -298,3 +368,165 @@ func (d *document) drone() error {
 	d.b.Write(report.ComparisonMarkdown(d.all["drone"], 3))
 	return nil
 }
+
+// paperSamples is how many pairs the paper drew of a run of the force balance.
+const paperSamples = 250
+
+// claims confronts what the paper says with what these runs gave, in numbers of
+// this run and the paper's constants.
+func (d *document) claims() {
+	d.say("## What the paper claims, what was measured, and why they differ\n\n")
+	type part struct {
+		e report.Experiment
+		s report.Split
+	}
+	var pairs []part // held-out sets of triplets; couples are another question
+	for _, n := range d.names {
+		for _, s := range d.all[n].Splits {
+			if !d.all[n].Couples {
+				pairs = append(pairs, part{d.all[n], s})
+			}
+		}
+	}
+	of := func(list []part, f func(p part) bool) (is []part) {
+		for _, p := range list {
+			if f(p) {
+				is = append(is, p)
+			}
+		}
+		return is
+	}
+	rises := func(key string) func(p part) bool {
+		return func(p part) bool { return field(p.s.Test, key).Mean > field(p.s.Train, key).Mean }
+	}
+	falls := of(pairs, func(p part) bool { return field(p.s.Test, "r2").Mean < field(p.s.Train, "r2").Mean })
+	both := of(falls, rises("abs_cov"))
+	gain := func(p part, key string) float64 { return field(p.s.Test, key).Mean - field(p.s.Train, key).Mean }
+	shift := of(both, func(p part) bool { return gain(p, "mu_delta") > math.Abs(gain(p, "cov_centred")) })
+	d.say("**E|cov| rises where R² falls.** R² falls in %d of %d held-out sets, and E|cov| rises in %d of these. E|cov| tends to |C + μδ|, of which only C is a covariance: "+
+		"C rises in %d of these %d sets. In %d of the %d rises E|μδ| grows by more than C changes: what grows there is mostly the shift δ of a network that is fed its own answer, times the mean, "+
+		"which depends on where the outcome's zero lies.\n\n", len(falls), len(pairs), len(both), len(of(falls, rises("cov_centred"))), len(falls), len(shift), len(both))
+	for _, way := range []string{"extrapolation", "interpolation"} {
+		list := of(pairs, func(p part) bool {
+			v := field(p.s.Test, "sum_e_ratio")
+			return strings.HasPrefix(p.s.Reach, way) && v.Undefined == "" && !math.IsNaN(v.Mean)
+		})
+		if len(list) == 0 {
+			continue
+		}
+		if way == "extrapolation" {
+			d.say("**The covariance is what the model does not know.** Then Σe/ΣC were 1. ")
+		}
+		var v []float64
+		over := 0
+		for _, p := range list {
+			r := field(p.s.Test, "sum_e_ratio").Mean
+			v = append(v, r)
+			if r-2*field(p.s.Test, "sum_e_ratio_se").Mean > 1 {
+				over++
+			}
+		}
+		slices.Sort(v)
+		d.say("In %d sets of %s it lies between %s and %s, median %s, and above 1 by more than two standard errors in %d. ", len(v), way, short(v[0]), short(v[len(v)-1]), short(v[len(v)/2]), over)
+	}
+	d.say("The theorem speaks of a network that has learned the joint law of two answers at that condition; where nothing was measured nothing binds it to one, and the diagnostics below say by how much it is violated.\n\n")
+	for _, n := range d.names {
+		gamma, is := strings.CutPrefix(n, "couples-")
+		if !is || !d.has("toy-"+gamma) {
+			continue
+		}
+		share := func(name string) string {
+			s := d.all[name].Splits[0]
+			t := d.covShare(name, s)
+			mean, std := score.MeanStd(t)
+			return report.Cell(report.Value{Mean: mean, Std: std, N: len(t)}, 1)
+		}
+		d.say("**On single draws the covariance is the total variance.** On the training conditions of γ = %s ΣC/Σσ² is %s with couples and %s with triplets: "+
+			"the former should be 1, the latter the share of what is not known.\n\n", gamma, share(n), share("toy-"+gamma))
+	}
+	var rows [][]string
+	for _, c := range []struct {
+		experiment, split string
+		row               int
+	}{{"airfoil", "low-speed", 0}, {"drone", "blades=2", 0}, {"drone", "blades=3", 1}} {
+		for _, s := range d.all[c.experiment].Splits {
+			if s.Name != c.split {
+				continue
+			}
+			q := paper[c.experiment][c.row]
+			number := func(k int) float64 {
+				v, err := strconv.ParseFloat(strings.Fields(q[k])[0], 64)
+				if err != nil {
+					return math.NaN()
+				}
+				return v
+			}
+			rise := func(key string) string {
+				a, b := field(s.Train, key).Mean, field(s.Test, key).Mean
+				return fmt.Sprintf("%+.0f %%", 100*(b-a)/math.Abs(a))
+			}
+			rows = append(rows, []string{
+				c.experiment + ", " + q[0], q[2], report.Cell(field(s.Test, "r2"), 1), fmt.Sprintf("%+.0f %%", 100*(number(4)-number(3))/number(3)),
+				rise("abs_cov"), rise("cov_centred"), rise("mu_delta"),
+			})
+		}
+	}
+	if len(rows) > 0 {
+		d.say("**The paper's three held-out sets**, which the simulated campaigns imitate in size, not in physics: their numbers need not agree, their signs should:\n\n")
+		d.rows([]string{"held out", "R² test, paper", "here", "E\\|cov\\| train → test, paper", "here", "C here", "E\\|μδ\\| here"}, rows)
+	}
+	var methods []string
+	won, sets := map[string]map[string]int{}, 0
+	for _, p := range pairs {
+		if len(p.s.Methods) < 3 {
+			continue
+		}
+		sets++
+		for _, m := range p.s.Methods {
+			if won[m.Method] == nil {
+				won[m.Method] = map[string]int{}
+				methods = append(methods, m.Method)
+			}
+		}
+		for _, c := range costs {
+			if m, _ := preferred(p.s, c); m != "" {
+				won[m][c.key]++
+			}
+		}
+	}
+	if sets == 0 {
+		return
+	}
+	d.say("**Against other methods.** In how many of %d held-out sets each score prefers which:\n\n", sets)
+	head := []string{"method"}
+	for _, c := range costs {
+		head = append(head, c.head)
+	}
+	rows = nil
+	for _, m := range methods {
+		row := []string{strings.ReplaceAll(m, "|", `\|`)}
+		for _, c := range costs {
+			row = append(row, strconv.Itoa(won[m][c.key]))
+		}
+		rows = append(rows, row)
+	}
+	d.rows(head, rows)
+}
+
+// covShare is ΣC/Σσ² over the training rows of every seed of a split.
+func (d *document) covShare(name string, s report.Split) []float64 {
+	var out []float64
+	for k := range s.Seeds {
+		share := math.NaN()
+		if t, err := table.Read(filepath.Join(d.dir, name, "splits", s.Name, "seed-"+strconv.Itoa(k), "predictions.arrow")); err == nil {
+			if m, err := meansOf(t, "train", 0); err == nil {
+				share = m[0] / m[1]
+			}
+		}
+		out = append(out, share)
+	}
+	return out
+}
+
+// short writes a number with three digits.
+func short(v float64) string { return strconv.FormatFloat(v, 'g', 3, 64) }

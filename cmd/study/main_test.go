@@ -1,0 +1,105 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"doubletake/report"
+)
+
+const tiny = `version: 1
+workdir: runs/study
+experiments:
+  toy-1.5:
+    ingest: {simulate: {campaign: toy, seed: 1, gamma: 1.5, triplets: 150}}
+    train: &small
+      inputs: [x]
+      standardise: false
+      model: {hidden: [16, 16]}
+      optimizer: {epochs: 15}
+      seeds: 2
+      compare: [mc-dropout, gp]
+      splits: {outside: {test: {x: {min: 5}}}, gap: {test: {x: {min: 2, max: 4}}}}
+  couples-1.5:
+    ingest: {simulate: {campaign: toy, seed: 1, gamma: 1.5, triplets: 150}}
+    dsp: {couples: true}
+    train: *small
+  airfoil:
+    ingest: {simulate: {campaign: airfoil, seed: 1, duration_s: 1, alpha_deg: [-4, 0, 4, 8], u_inf_m_s: [4.7, 9, 14]}}
+    dsp: {triplets: random-samples, samples: 20, chord_m: 0.10, span_m: 0.25, density_kg_m3: 1.204}
+    train:
+      inputs: [alpha_deg, u_inf_m_s]
+      model: {hidden: [16, 16]}
+      optimizer: {epochs: 10}
+      seeds: 2
+      compare: [zigzag, gp]
+      splits: {low-speed: {test: {u_inf_m_s: {near: 4.7, within: 0.1}}}}
+`
+
+// The document of a small configuration: every part of it is there, its numbers
+// are those of metrics.json, and it is the same bytes when nothing changed.
+func TestStudyOfSmallConfiguration(t *testing.T) {
+	dir := t.TempDir()
+	config, output := filepath.Join(dir, "small.yaml"), filepath.Join(dir, "small.md")
+	if err := os.WriteFile(config, []byte(tiny), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	few := []campaign{
+		{"airfoil", []string{"alpha_deg", "u_inf_m_s"}, []string{"cl", "cd"}, []string{"alpha_deg", "u_inf_m_s"}, 4, 4, 1, 2, 3, 2, 2, 5},
+		{"drone", nil, nil, nil, 0, 0, 0, 0, 0, 0, 0, 0}, // not of this configuration
+	}
+	var first []byte
+	for range 2 {
+		if err := study(t.Context(), config, output, few, io.Discard); err != nil {
+			t.Fatal(err)
+		}
+		raw, err := os.ReadFile(output)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if first != nil && !bytes.Equal(raw, first) {
+			t.Error("the second run wrote another document")
+		}
+		first = raw
+	}
+	doc := string(first)
+	for _, want := range []string{
+		digestLine([]byte(tiny)), "All data here are simulated", "## What the paper claims", "## Toy", "Methods compared on toy-1.5",
+		"Methods compared on what gap holds out", "## Airfoil", "20 pairs are drawn of each run, where the paper drew 250",
+		"On the training conditions of γ = 1.5", "### airfoil: 4 runs to start with, 1 rounds of 2, 3 to judge by, 2 repeats, 2 networks",
+	} {
+		if !strings.Contains(doc, want) {
+			t.Errorf("the document does not say %q", want)
+		}
+	}
+	if strings.Contains(doc, "## Drone") || regexp.MustCompile(`NaN|%!|\+Inf`).MatchString(doc) {
+		t.Errorf("the document holds what it should not:\n%s", doc)
+	}
+	// Expected values: metrics.json, read independently of the generator.
+	raw, err := os.ReadFile(filepath.Join(dir, "runs/study/toy-1.5/report/metrics.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var m struct {
+		Splits []struct {
+			Name string
+			Test struct {
+				R2 struct{ Mean, Std float64 }
+			}
+		}
+	}
+	if err := json.Unmarshal(raw, &m); err != nil || len(m.Splits) != 2 {
+		t.Fatalf("%v: %s", err, raw)
+	}
+	for _, s := range m.Splits {
+		if want := "| " + report.Cell(report.Value{Mean: s.Test.R2.Mean, Std: s.Test.R2.Std, N: 2}, 1) + " |"; !strings.Contains(doc, want) {
+			t.Errorf("split %s: the document does not hold its R² %s", s.Name, want)
+		}
+	}
+}
