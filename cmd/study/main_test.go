@@ -103,3 +103,15 @@ func TestStudyOfSmallConfiguration(t *testing.T) {
 		}
 	}
 }
+
+// docs/study.md is that of the configuration beside it.
+func TestCommittedStudy(t *testing.T) {
+	config, err1 := os.ReadFile("../../docs/study.yaml")
+	doc, err2 := os.ReadFile("../../docs/study.md")
+	if err1 != nil || err2 != nil {
+		t.Fatal(err1, err2)
+	}
+	if !bytes.Contains(doc, []byte(digestLine(config))) {
+		t.Errorf("docs/study.md was written from another docs/study.yaml; run go run ./cmd/study")
+	}
+}
