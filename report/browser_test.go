@@ -382,10 +382,17 @@ func TestPageInChromium(t *testing.T) {
 		if h := b.number(`Math.min(...[...document.querySelectorAll("details.violated table")].map(e => e.getBoundingClientRect().height))`); !(h > 20) {
 			t.Errorf("diagnostics are printed %v px high", h)
 		}
-		// On A4 less 15 mm on either side there is room for 680 px.
-		b.do(chromedp.EmulateViewport(680, 1000))
+		// On A4 less 12 mm on either side there is room for 702 px.
+		b.do(chromedp.EmulateViewport(700, 1000))
 		if cut := b.text(`[...document.querySelectorAll(".scroll")].filter(s => s.scrollWidth > s.clientWidth + 1 && s.clientWidth > 0).map(s => s.getAttribute("aria-label") + " " + (s.scrollWidth - s.clientWidth)).join("; ")`); cut != "" {
 			t.Errorf("cut off in print: %s", cut)
+		}
+		// Two narrow figures that follow one another share a row.
+		if n := b.number(`document.querySelectorAll("figure.half").length`); n < 2 {
+			t.Errorf("%v narrow figures", n)
+		}
+		if apart := b.text(`[...document.querySelectorAll("figure:not(.half) + figure.half + figure.half, h3 + figure.half + figure.half")].filter(f => f.getBoundingClientRect().top !== f.previousElementSibling.getBoundingClientRect().top).map(f => f.querySelector("svg").id).join(", ")`); apart != "" {
+			t.Errorf("not beside the figure before: %s", apart)
 		}
 		b.shot("print", "")
 		// And a real PDF: of A4, in several pages, none of them wider than paper (a

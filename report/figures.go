@@ -818,7 +818,7 @@ func (m *maker) calibration(s *SplitDetail) {
 		f.Panels = append(f.Panels, *e)
 		caption += " " + text
 	} else {
-		f.Columns, f.Width = 1, 400
+		f.Columns, f.Width = 1, 420
 	}
 	if d.Experiment.Couples {
 		caption += " Couples: no error can be measured, so C is not compared with it."
@@ -947,8 +947,8 @@ func (m *maker) parity(s *SplitDetail) {
 }
 
 func (m *maker) training(s *SplitDetail) {
-	f := &figure.Figure{Width: 720}
-	p := figure.Panel{X: figure.Axis{Label: "epoch"}, Y: figure.Axis{Label: "mean training loss"}, Height: 170}
+	f := &figure.Figure{Width: 420}
+	p := figure.Panel{X: figure.Axis{Label: "epoch"}, Y: figure.Axis{Label: "mean training loss"}, Height: 200}
 	for k, seed := range s.Seeds {
 		mk := figure.Mark{Kind: figure.Line, Name: "seed " + strconv.Itoa(k), Class: "mean", Thin: true, Quiet: true}
 		every := max(1, len(seed.Loss)/max(1, m.limit))

@@ -447,9 +447,17 @@ func (p *page) tablePart(t table) {
 	p.say("</tbody></table></div>\n")
 }
 
+// halfWidth is the width of figures of which two stand beside one another on
+// paper.
+const halfWidth = 440
+
 // figure writes a figure whose files lie in a folder beside the page.
 func (p *page) figure(folder string, f plot) {
-	p.say("<figure>\n<h4>\x00</h4>\n", sentence(f.heading))
+	class := ""
+	if f.fig.Width <= halfWidth {
+		class = ` class="half"`
+	}
+	p.say("<figure"+class+">\n<h4>\x00</h4>\n", sentence(f.heading))
 	p.say("<div class=\"scroll\" tabindex=\"0\" role=\"group\" aria-label=\"Figure: \x00\">\n", f.heading+" "+f.split)
 	p.b.Write(figure.Draw(f.fig, figure.Options{Inline: true, Digits: 5}))
 	p.say("</div>\n")

@@ -143,7 +143,7 @@ func (p *page) violations(e Experiment) {
 	if len(list) == 0 {
 		return
 	}
-	p.say("<h3>Diagnostics</h3>\n<p class=\"note\">Two answers that are one consistent distribution obey these identities. No trained network does so exactly; told is what is violated so far that the numbers mean something else, most serious first.</p>\n")
+	p.say("<h3>Diagnostics</h3>\n<p class=\"note\">Two answers that are one consistent distribution obey these identities. No trained network does so exactly; told is what is violated so far that the numbers mean something else, most serious first.</p>\n<div class=\"violations\">\n")
 	for _, d := range list {
 		worst := d.list[0]
 		p.say("<details class=\"violated\"><summary><b>\x00</b> is \x00</summary>\n<p>\x00.</p>\n", d.name, d.summary(2*len(e.Splits)), sentence(clean(worst.Text)))
@@ -162,4 +162,5 @@ func (p *page) violations(e Experiment) {
 		p.table(t)
 		p.say("</details>\n")
 	}
+	p.say("</div>\n")
 }
