@@ -756,6 +756,9 @@ func (m *maker) maps(s *SplitDetail) {
 			}
 			mk.X, mk.Y = append(mk.X, at[0]), append(mk.Y, at[1])
 		}
+		if len(train.X)+len(test.X) > 60 { // smaller, so that rows of them stay single marks
+			train.Size, test.Size = 1.2, 1.6
+		}
 		p.Marks = []figure.Mark{c}
 		for _, mk := range []figure.Mark{train, test} {
 			if len(mk.X) > 0 {

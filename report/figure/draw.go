@@ -120,7 +120,7 @@ func layout(p *Panel, width, left float64) box {
 	}
 	b.right = width - 8
 	if p.ZLabel != "" {
-		b.right -= 66
+		b.right -= keyWidth(p)
 	}
 	h := p.Height
 	if h == 0 {
@@ -239,6 +239,27 @@ func (d *drawing) cartesian(i int, b box) {
 	d.b.WriteString("</g>\n")
 }
 
+// keyText is the number at the lower edge of a class of colours: as many
+// decimals for all of them as give the largest three digits.
+func (p *Panel) keyText(k int) string {
+	v := p.ZMin + (p.ZMax-p.ZMin)*float64(k)/heatClasses
+	decimals := 2 - int(math.Floor(math.Log10(math.Max(math.Abs(p.ZMin), math.Abs(p.ZMax)))))
+	if v == 0 || decimals < 0 || decimals > 5 {
+		return Number(round3(v))
+	}
+	return strings.Replace(strconv.FormatFloat(v, 'f', decimals, 64), "-", "−", 1)
+}
+
+// keyWidth is the room that the scale of colours takes to the right of a panel:
+// a gap, the colours, their numbers, its label.
+func keyWidth(p *Panel) float64 {
+	numbers := 0.0
+	for k := 0; k <= heatClasses; k++ {
+		numbers = math.Max(numbers, textWidth(p.keyText(k), 10.5))
+	}
+	return 14 + 15 + numbers + 4 + 13
+}
+
 // key draws the scale of the cells' colours.
 func (d *drawing) key(p *Panel, b box) {
 	x, h := b.right+14, (b.bottom-b.top)/heatClasses
@@ -247,8 +268,7 @@ func (d *drawing) key(p *Panel, b box) {
 	}
 	d.b.WriteByte('\n')
 	for k := 0; k <= heatClasses; k++ {
-		v := p.ZMin + (p.ZMax-p.ZMin)*float64(k)/heatClasses
-		d.text(x+15, b.bottom-float64(k)*h+3.5, "tick", "", Number(round3(v)))
+		d.text(x+15, b.bottom-float64(k)*h+3.5, "tick", "", p.keyText(k))
 	}
 	fmt.Fprintf(&d.b, `<text transform="translate(%s %s) rotate(-90)" text-anchor="middle">%s</text>`+"\n", px(b.width-3), px((b.top+b.bottom)/2), Escape(Shorten(p.ZLabel, int((b.bottom-b.top)/5))))
 }
