@@ -15,6 +15,9 @@ func TestSnakemake(t *testing.T) {
 		t.Skip("starts Snakemake")
 	}
 	if _, err := exec.LookPath("snakemake"); err != nil {
+		if os.Getenv("DOUBLETAKE_REQUIRE_SNAKEMAKE") != "" {
+			t.Fatal("snakemake is not installed: apt-get install snakemake")
+		}
 		t.Skip("snakemake is not installed")
 	}
 	dir := t.TempDir()
