@@ -143,7 +143,7 @@ func mdEscape(s string) string {
 	for i, r := range runes {
 		entity := false
 		switch r {
-		case '\\', '`', '<', '>', '&', '*', '[', ']', '~', '$', '"', '@':
+		case '\\', '`', '<', '>', '&', '*', '[', ']', '~', '$', '@':
 			entity = true
 		case '|':
 			b.WriteByte('\\')

@@ -529,4 +529,9 @@ func (d *document) covShare(name string, s report.Split) []float64 {
 }
 
 // short writes a number with three digits.
-func short(v float64) string { return strconv.FormatFloat(v, 'g', 3, 64) }
+func short(v float64) string {
+	if a := math.Abs(v); a >= 1000 && a < 1e6 {
+		return strconv.FormatFloat(v, 'f', 0, 64) // 1710, not 1.71e+03
+	}
+	return strconv.FormatFloat(v, 'g', 3, 64)
+}
