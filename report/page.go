@@ -377,8 +377,9 @@ func (p *page) facts(label string, list []Fact) {
 	p.say("</tbody></table></div>\n")
 }
 
-// pageColumns is the width of a table, in letters, that a page holds on paper.
-const pageColumns = 128
+// pageColumns is the width of a table, in letters, that a page holds on paper and
+// on a wide screen.
+const pageColumns = 108
 
 // table writes a table; a wide one in parts, each with the labels, because paper
 // does not scroll.
