@@ -376,34 +376,7 @@ func TestJointFigure(t *testing.T) {
 // their SVG and works them out again from the published Arrow tables, by the
 // definitions of docs/method.md written out here.
 func TestEveryFigureReadsBack(t *testing.T) {
-	dir := t.TempDir()
-	path := filepath.Join(dir, "pipeline.yaml")
-	if err := os.WriteFile(path, []byte(smallRotor), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	p, err := pipeline.Load(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := p.Run(context.Background(), engine.Options{Jobs: 2}); err != nil {
-		t.Fatal(err)
-	}
-	read := func(name string) *table.Table {
-		t.Helper()
-		tab, err := table.Read(filepath.Join(dir, "runs/drone", name))
-		if err != nil {
-			t.Fatal(err)
-		}
-		return tab
-	}
-	col := func(tab *table.Table, name string) []float64 {
-		t.Helper()
-		v, err := tab.Floats(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return v
-	}
+	dir, read, col := runDrone(t, smallRotor)
 	figure := func(name string) []mark {
 		t.Helper()
 		return marks(t, filepath.Join(dir, "runs/drone/report/figures", name+".svg"))
@@ -684,34 +657,7 @@ experiments:
 // equal count by C; the standard error of a bin's mean clustered by run,
 // se² = G/(G − 1)·Σ(S_g − n_g·mean)²/N².
 func TestMapAndBinsReadBack(t *testing.T) {
-	dir := t.TempDir()
-	path := filepath.Join(dir, "pipeline.yaml")
-	if err := os.WriteFile(path, []byte(closeRotor), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	p, err := pipeline.Load(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := p.Run(context.Background(), engine.Options{Jobs: 2}); err != nil {
-		t.Fatal(err)
-	}
-	read := func(name string) *table.Table {
-		t.Helper()
-		tab, err := table.Read(filepath.Join(dir, "runs/drone", name))
-		if err != nil {
-			t.Fatal(err)
-		}
-		return tab
-	}
-	col := func(tab *table.Table, name string) []float64 {
-		t.Helper()
-		v, err := tab.Floats(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return v
-	}
+	dir, read, col := runDrone(t, closeRotor)
 	trip := read("triplets.arrow")
 	pred := []*table.Table{read("splits/3-blades/seed-0/predictions.arrow"), read("splits/3-blades/seed-1/predictions.arrow")}
 	// Sums in another order; C of the map is worked out in batches of another size.
@@ -852,4 +798,39 @@ func TestMapAndBinsReadBack(t *testing.T) {
 			t.Errorf("%d bars", bars)
 		}
 	})
+}
+
+// runDrone runs a configuration with one experiment, drone, in a folder of its
+// own. read opens a table of the results, col takes a column of numbers from it.
+func runDrone(t *testing.T, yaml string) (dir string, read func(name string) *table.Table, col func(tab *table.Table, name string) []float64) {
+	t.Helper()
+	dir = t.TempDir()
+	path := filepath.Join(dir, "pipeline.yaml")
+	if err := os.WriteFile(path, []byte(yaml), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	p, err := pipeline.Load(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.Run(context.Background(), engine.Options{Jobs: 2}); err != nil {
+		t.Fatal(err)
+	}
+	read = func(name string) *table.Table {
+		t.Helper()
+		tab, err := table.Read(filepath.Join(dir, "runs/drone", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return tab
+	}
+	col = func(tab *table.Table, name string) []float64 {
+		t.Helper()
+		v, err := tab.Floats(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v
+	}
+	return dir, read, col
 }
