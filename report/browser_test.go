@@ -288,7 +288,7 @@ func TestPageInChromium(t *testing.T) {
 			}
 		}
 		near("mean", read("mean μ", "y"), d.Splits[1].Seeds[2].Mu[c*5+2])
-		near("y1", read("measured, trained on", "y"), d.Y1[c*5+2])
+		near("y1", read("pairs, trained on", "y"), d.Y1[c*5+2])
 		b.clean()
 	})
 

@@ -367,8 +367,8 @@
       if (p.x.length) marks.push(p);
     };
     const small = here.length > 60;
-    points(s ? "measured, trained on" : "measured", small ? "dot train" : "ring train", false, small ? 1.4 : 2.3);
-    points("measured, held out", small ? "dot test" : "ring test", true, small ? 1.4 : 2.3);
+    points(s ? "pairs, trained on" : "pairs", small ? "dot train" : "ring train", false, small ? 1.4 : 2.3);
+    points("pairs, held out", small ? "dot test" : "ring test", true, small ? 1.4 : 2.3);
     if (m) {
       marks.push({ kind: "line", name: "mean μ", cls: "mean", x: xs, y: mu });
       if (e.polar) marks.push({ kind: "line", name: "mean μ", quiet: true, cls: "mean", x: xs, y: mu, left: true });
@@ -407,7 +407,7 @@
       const r = rows[c];
       if (r.length) {
         const y1 = e.Y[(r[0] * e.d + state.o) * 2], y2 = e.Y[(r[0] * e.d + state.o) * 2 + 1];
-        t += "Measured y1 " + num(y1, 5) + ", y2 " + withUnit(num(y2, 5), q.u) + (r.length > 1 ? " and " + (r.length - 1) + " more pairs" : "");
+        t += "Pair: y1 " + num(y1, 5) + ", y2 " + withUnit(num(y2, 5), q.u) + (r.length > 1 ? " and " + (r.length - 1) + " more pairs" : "");
         if (m && s.Test[c]) {
           let sum = 0;
           for (const k of r) sum += (e.Y[(k * e.d + state.o) * 2] - mu[i]) * (e.Y[(k * e.d + state.o) * 2 + 1] - mu[i]);
