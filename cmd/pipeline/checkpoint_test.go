@@ -118,7 +118,7 @@ func TestTrainingResumes(t *testing.T) {
 			}
 			t.Log(note)
 			if got := resultHashes(t, dir); got != want {
-				t.Errorf("results differ:\n%s\nexpected:\n%s", got, want)
+				t.Errorf("results differ:\n%s", differing(want, got))
 			}
 			if _, err := os.Stat(filepath.Join(dir, "runs", ".cache", "scratch")); err == nil {
 				t.Error("the scratch folder stays after success")

@@ -102,7 +102,7 @@ func Collect(p *Plan, remove bool) ([]Garbage, error) {
 	if !remove {
 		return out, nil
 	}
-	os.RemoveAll(s.cache("tmp"))
+	s.clear()
 	for _, g := range out {
 		if err := os.RemoveAll(g.path); err != nil {
 			return nil, fmt.Errorf("clear cache: %w", err)

@@ -159,8 +159,8 @@ func Run(ctx context.Context, p *Plan, o Options) (*Result, error) {
 	if err := s.save(true); err != nil && len(todo) > 0 {
 		r.failed = append(r.failed, err)
 	}
-	os.Remove(s.cache("tmp")) // if they are empty; not sooner: another task may be about to use them
-	os.Remove(s.cache("scratch"))
+	s.clear()
+	os.Remove(s.cache("scratch")) // if it is empty
 	for _, st := range p.Stages {
 		if x := r.stats[st]; x != nil {
 			x.Wall = r.last[st].Sub(r.first[st]).Seconds()

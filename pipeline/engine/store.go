@@ -110,13 +110,29 @@ func openStore(dir string) *store {
 // prepare makes the folders and clears what an interrupted run left behind;
 // the lock must be held.
 func (s *store) prepare() error {
-	os.RemoveAll(s.cache("tmp"))
+	s.clear()
 	for _, d := range []string{s.cache("objects"), s.cache("tmp")} {
 		if err := os.MkdirAll(d, 0o755); err != nil {
 			return &WorkdirError{s.dir, err}
 		}
 	}
 	return nil
+}
+
+// clear takes away what an interrupted run was writing, here or into the index,
+// and checkpoints of tasks that have since come to their end; the lock must be held.
+func (s *store) clear() {
+	kept, _ := os.ReadDir(s.cache("scratch"))
+	for _, e := range kept {
+		if name := e.Name(); len(name) > 2 && sealed(s, name) {
+			os.RemoveAll(s.cache("scratch", e.Name()))
+		}
+	}
+	os.RemoveAll(s.cache("tmp"))
+	left, _ := filepath.Glob(s.cache(".tmp-*"))
+	for _, p := range left {
+		os.Remove(p)
+	}
 }
 
 // save writes the index if it changed; not more often than every few seconds unless now.
@@ -377,11 +393,10 @@ func (s *store) publish(t *Task, r *record) error {
 		if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
 			return fmt.Errorf("publish %s: %w", l.Path, err)
 		}
-		// Workers on several machines may publish the same at a time.
-		host, _ := os.Hostname()
-		tmp := filepath.Join(filepath.Dir(to), fmt.Sprintf(".tmp-%s-%d-%s", host, os.Getpid(), filepath.Base(to)))
-		os.Remove(tmp)
-		if err := os.Link(from, tmp); err != nil {
+		err = s.place(to, func(tmp string) error {
+			if os.Link(from, tmp) == nil {
+				return nil
+			}
 			b, err := os.ReadFile(from)
 			if err == nil {
 				err = os.WriteFile(tmp, b, 0o644)
@@ -389,15 +404,45 @@ func (s *store) publish(t *Task, r *record) error {
 			if err == nil {
 				err = os.Chtimes(tmp, a.ModTime(), a.ModTime())
 			}
-			if err != nil {
-				return fmt.Errorf("publish %s: %w", l.Path, err)
-			}
-		}
-		if err := os.Rename(tmp, to); err != nil {
+			return err
+		})
+		if err != nil {
 			return fmt.Errorf("publish %s: %w", l.Path, err)
 		}
 	}
 	return nil
+}
+
+// place has a file made aside and renames it to its name. Aside is the folder
+// that the next run clears, so that a kill leaves nothing among the results. A
+// run that starts may clear it under the hands of a worker, which then makes the
+// file again. Several workers may place the same at a time.
+func (s *store) place(to string, write func(tmp string) error) error {
+	host, _ := os.Hostname()
+	s.mu.Lock()
+	s.seq++
+	name := fmt.Sprintf("%s-%d-%d", host, os.Getpid(), s.seq)
+	s.mu.Unlock()
+	at := s.cache("tmp")
+	for try := 0; ; try++ {
+		tmp := filepath.Join(at, name)
+		err := os.MkdirAll(at, 0o755)
+		if err == nil {
+			err = write(tmp)
+		}
+		if err == nil {
+			err = os.Rename(tmp, to)
+		}
+		os.Remove(tmp) // it also stays when another worker was first: renaming a file onto its own other name does nothing
+		switch {
+		case try > 2:
+			return err
+		case errors.Is(err, syscall.EXDEV):
+			at, name = filepath.Dir(to), ".tmp-"+name // a results folder on another file system
+		case !errors.Is(err, fs.ErrNotExist):
+			return err
+		}
+	}
 }
 
 // unpublish removes from the task's folders what an earlier result published
@@ -433,9 +478,11 @@ func (s *store) unpublish(t *Task, r *record) error {
 				return fmt.Errorf("clear %s: %w", l.Path, err)
 			}
 		}
-		host, _ := os.Hostname()
-		tmp := fmt.Sprintf("%s.%s-%d", list, host, os.Getpid())
-		if err := errors.Join(os.MkdirAll(filepath.Dir(list), 0o755), os.WriteFile(tmp, []byte(text), 0o644), os.Rename(tmp, list)); err != nil {
+		err = os.MkdirAll(filepath.Dir(list), 0o755)
+		if err == nil {
+			err = s.place(list, func(tmp string) error { return os.WriteFile(tmp, []byte(text), 0o644) })
+		}
+		if err != nil {
 			return fmt.Errorf("publish %s: %w", l.Path, err)
 		}
 	}
