@@ -2,6 +2,7 @@ package pipeline_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"math"
 	"os"
@@ -15,8 +16,8 @@ import (
 )
 
 // The layouts of METHOD §7, each by its example's configuration. Files that only
-// their own libraries write are those of ingest/testdata/arrays (h5py); the
-// others are made here.
+// their own libraries write are those of ingest/testdata/arrays and of
+// testdata/tunnel (h5py); the others are made here.
 
 func layoutData(t *testing.T, names ...string) string {
 	t.Helper()
@@ -56,12 +57,17 @@ func TestLayoutISAE(t *testing.T) {
 	}
 }
 
-// A wind tunnel's acquisition: the committed file has 640 samples at 51.2 kHz by
-// its period, a tachometer of 400 pulses a second, angle and speed in its name.
-// That is too short for spectra: it must be read to the point where the program
-// says so, with the rate, and inspected with the values h5py was given.
+// A wind tunnel's acquisitions: eight files by h5py (testdata/make_tunnel.py), two
+// speeds and four angles in their names, 1.25 s at 12.8 kHz by their period, a
+// tachometer, one microphone in Pa. Expected: what they were made from, of
+// truth.json: the speed of the shaft in closed form, and levels
+// 20 lg(a/√2/20 µPa) of the amplitudes; then a report of each angle held out.
 func TestLayoutTunnel(t *testing.T) {
-	dir := example(t, "tunnel-acquisition", layoutData(t, "tunnel_U10_a4.h5"))
+	data, err := filepath.Abs(filepath.Join("testdata", "tunnel"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := example(t, "tunnel-acquisition", data)
 	in, err := pipeline.Inspect(context.Background(), filepath.Join(dir, "data", "tunnel_U10_a4.h5"), ingest.Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -69,24 +75,79 @@ func TestLayoutTunnel(t *testing.T) {
 	var names []string
 	for _, c := range in.Recording.Channels {
 		names = append(names, c.Name)
-		if c.RateHz != 51200 || c.Samples != 640 || c.Clock != (c.Name == "/Table1/Ds01-Time") {
+		if c.RateHz != 12800 || c.Samples != 16000 || c.Clock != (c.Name == "/Table1/Ds01-Time") {
 			t.Errorf("%+v", c)
 		}
 	}
 	if !slices.Equal(names, []string{"/Table1/Ds01-Time", "/Table1/Ds02-TACHO", "/Table1/Ds03-MIC"}) {
 		t.Errorf("channels %v", names)
 	}
-	b, err := os.ReadFile(filepath.Join(dir, "pipeline.yaml"))
+	b, err := os.ReadFile(filepath.Join(data, "truth.json"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	// One angle cannot be held out of one.
-	if err := tryIn(dir); err == nil || !strings.Contains(err.Error(), "alpha_deg has 1 values, too few to hold out") {
-		t.Error(err)
+	var truth map[string]struct {
+		U         float64    `json:"u_inf_m_s"`
+		Alpha     float64    `json:"alpha_deg"`
+		Amplitude []float64  `json:"amplitude_pa"`
+		RPM       [3]float64 `json:"rpm"`
 	}
-	write(t, dir, "pipeline.yaml", string(b[:strings.Index(string(b), "    train:")]))
-	if err := tryIn(dir); err == nil || !strings.Contains(err.Error(), "tunnel_U10_a4.h5") || !strings.Contains(err.Error(), "samples") && !strings.Contains(err.Error(), "revolution") {
-		t.Errorf("640 samples: %v", err)
+	if err := json.Unmarshal(b, &truth); err != nil {
+		t.Fatal(err)
+	}
+	b, err = os.ReadFile(filepath.Join(dir, "pipeline.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The configuration as it is, but that these files are simulated, and that
+	// two seeds of few epochs are enough here.
+	text := strings.Replace(string(b), "    ingest:\n", "    ingest:\n      data: simulated\n", 1)
+	text = strings.Replace(text, "    train:\n", "    train:\n      seeds: 2\n      optimizer: {epochs: 20}\n", 1)
+	write(t, dir, "pipeline.yaml", text)
+	e := runIn(t, dir)["propeller"]
+	if e.Runs != 8 || e.Recordings != 8 || e.Triplets != 8 || e.Data != "simulated" {
+		t.Errorf("%d runs, %d recordings, %d triplets, %s; expected 8, 8, 8, simulated", e.Runs, e.Recordings, e.Triplets, e.Data)
+	}
+	tab := readTable(t, dir, "runs", "propeller", "triplets.arrow")
+	if u := tab.Column("bpf1_db_1").Unit; u != "dB re 20 µPa" {
+		t.Errorf("levels in %q", u)
+	}
+	seen := 0
+	for i, run := range tab.Column("run").Strings {
+		w, ok := truth[filepath.Base(run)]
+		if !ok {
+			t.Fatalf("a run %q", run)
+		}
+		seen++
+		if u, a := column(t, tab, "u_inf_m_s")[i], column(t, tab, "alpha_deg")[i]; u != w.U || a != w.Alpha {
+			t.Errorf("%s: %g m/s, %g°", run, u, a)
+		}
+		if got := column(t, tab, "rpm_measured")[i]; math.Abs(got-w.RPM[2]) > 2e-4*w.RPM[2] {
+			t.Errorf("%s: %g rev/min, expected %g", run, got, w.RPM[2])
+		}
+		for m, a := range w.Amplitude {
+			for h := 1; h <= 2; h++ {
+				got := column(t, tab, fmt.Sprintf("bpf%d_db_%d", m+1, h))[i]
+				if want := 20 * math.Log10(a/math.Sqrt2/20e-6); math.Abs(got-want) > 0.05 {
+					t.Errorf("%s: harmonic %d, half %d: %.3f dB, expected %.3f", run, m+1, h, got, want)
+				}
+			}
+		}
+	}
+	if seen != len(truth) {
+		t.Errorf("%d of %d files", seen, len(truth))
+	}
+	m := readMetrics(t, dir, "propeller")
+	if len(m.Splits) != 4 {
+		t.Fatalf("%d splits, expected an angle held out in each of four", len(m.Splits))
+	}
+	for _, s := range m.Splits {
+		if s.Seeds != 2 || s.Train.R2.Mean == nil || s.Test.R2.Mean == nil || s.Test.AbsCov.Mean == nil || s.Test.E.Mean == nil {
+			t.Errorf("split %s: %+v, %+v", s.Name, s.Train, s.Test)
+		}
+	}
+	if page, err := os.ReadFile(filepath.Join(dir, "runs", "report.html")); err != nil || !strings.Contains(string(page), "propeller") {
+		t.Errorf("no page of it (%v)", err)
 	}
 }
 
@@ -118,8 +179,8 @@ func TestLayoutDrone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The configuration as it is, up to the training, which takes minutes.
-	write(t, dir, "pipeline.yaml", string(b[:strings.Index(string(b), "    train:")]))
+	// The configuration as it is, but with two seeds of few epochs.
+	write(t, dir, "pipeline.yaml", strings.Replace(string(b), "    train:\n", "    train:\n      seeds: 2\n      optimizer: {epochs: 20}\n", 1))
 	e := runIn(t, dir)["drone"]
 	if e.Runs != 6 || e.Recordings != 18 || e.Triplets != 18 {
 		t.Errorf("%d runs, %d recordings, %d triplets; expected 6, 18, 18", e.Runs, e.Recordings, e.Triplets)
@@ -131,7 +192,27 @@ func TestLayoutDrone(t *testing.T) {
 			t.Errorf("%g blades, %g/min, %g°: %.3f dB, expected %.3f", blades[i], rpm[i], th[i], level[i], want)
 		}
 	}
-	// The whole file is valid, splits and all.
+	// Both splits to a report, with what is held out of each.
+	m := readMetrics(t, dir, "drone")
+	if len(m.Splits) != 2 || m.Splits[0].Name != "2-blades" || m.Splits[1].Name != "3-blades" {
+		t.Fatalf("splits %+v", m.Splits)
+	}
+	for _, s := range m.Splits {
+		if s.Seeds != 2 || s.Train.R2.Mean == nil || s.Test.R2.Mean == nil || s.Test.AbsCov.Mean == nil || s.Test.E.Mean == nil {
+			t.Errorf("split %s: %+v, %+v", s.Name, s.Train, s.Test)
+		}
+		pred := readTable(t, dir, "runs", "drone", "splits", s.Name, "seed-1", "predictions.arrow")
+		held := 2.0
+		if s.Name == "3-blades" {
+			held = 3
+		}
+		for i, set := range pred.Column("set").Strings {
+			if b := column(t, pred, "blades")[i]; (set == "test") != (b == held) {
+				t.Errorf("split %s: %g blades in %s", s.Name, b, set)
+			}
+		}
+	}
+	// Unchanged, the example plans its two splits of five seeds.
 	write(t, dir, "pipeline.yaml", string(b))
 	p, err := pipeline.Load(filepath.Join(dir, "pipeline.yaml"))
 	if err != nil {
