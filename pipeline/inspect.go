@@ -14,6 +14,7 @@ import (
 
 	"doubletake/dsp"
 	"doubletake/ingest"
+	"doubletake/pipeline/config"
 	"doubletake/pipeline/stages"
 	"doubletake/pipeline/table"
 )
@@ -70,6 +71,10 @@ type InspectedChannel struct {
 	FirstNaN   int64              `json:"first_not_finite"` // −1: none
 	First      []JSONNumber       `json:"first"`            // the first samples
 	Spectrum   *InspectedSpectrum `json:"spectrum,omitempty"`
+
+	// What the channel says as a calibrator's recording, where InspectCalibrator
+	// was asked.
+	Calibrator *stages.CalibratorTone `json:"calibrator,omitempty"`
 }
 
 // InspectedSpectrum is the mean power spectrum of segments spread over a channel:
@@ -151,6 +156,33 @@ func Inspect(ctx context.Context, path string, o ingest.Options) (*Inspection, e
 		in.Warnings = append(in.Warnings, w.Text)
 	}
 	return in, nil
+}
+
+// InspectCalibrator adds to the channels of an inspected recording what each
+// says as the recording of a sound calibrator: the sensitivity a run would take
+// from it, and whether its level is steady enough to be taken. With channel (from
+// 0; −1: all) only one is looked at. c is as in calibration.calibrator.
+func InspectCalibrator(ctx context.Context, in *Inspection, o ingest.Options, channel int, c config.Calibrator) error {
+	if in.Recording == nil {
+		return &ingest.DataError{Path: in.Path, Want: "a calibrator's recording", Found: "a " + in.Kind}
+	}
+	r, err := ingest.Open(in.Path, o)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	for k := range in.Recording.Channels {
+		ch := &in.Recording.Channels[k]
+		if ch.Clock || channel >= 0 && k != channel {
+			continue
+		}
+		t, err := stages.MeasureCalibrator(ctx, r, k, c)
+		if err != nil {
+			return err
+		}
+		ch.Calibrator = &t
+	}
+	return nil
 }
 
 func hasMagic(path, magic string) bool {

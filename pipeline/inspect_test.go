@@ -13,6 +13,7 @@ import (
 
 	"doubletake/ingest"
 	"doubletake/pipeline"
+	"doubletake/pipeline/config"
 	"doubletake/pipeline/table"
 )
 
@@ -66,6 +67,67 @@ func TestInspectText(t *testing.T) {
 	}
 	if _, err := json.Marshal(in); err != nil {
 		t.Error(err)
+	}
+}
+
+// Two microphones' recording of a calibrator of 114 dB at 1 kHz, of which one
+// hears it: expected are the sensitivities it was made with, in units per Pa, and
+// the spread of a level that rises by 0.5 dB from end to end, 0.45 dB from the
+// first of ten blocks to the last. What is said of it here is what a run takes
+// (TestCalibratorChain).
+func TestInspectCalibrator(t *testing.T) {
+	const rate, gain, level = 12800.0, 0.0125, 114.0
+	tone := func(fade float64) []float64 {
+		a := gain * math.Sqrt2 * 20e-6 * math.Pow(10, level/20)
+		x := make([]float64, 10*int(rate))
+		for i := range x {
+			f := float64(i) / float64(len(x))
+			x[i] = a * math.Pow(10, fade*f/20) * math.Sin(2*math.Pi*1000*float64(i)/rate)
+		}
+		return x
+	}
+	hiss := make([]float64, 10*int(rate))
+	for i := range hiss {
+		hiss[i] = 1e-3 * math.Sin(float64(i)*float64(i))
+	}
+	path := filepath.Join(t.TempDir(), "cal.npy")
+	ask := func(c config.Calibrator, channel int, columns ...[]float64) []pipeline.InspectedChannel {
+		t.Helper()
+		writeNPY(t, path, columns...)
+		o := ingest.Options{RateHz: rate}
+		in, err := pipeline.Inspect(context.Background(), path, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := pipeline.InspectCalibrator(context.Background(), in, o, channel, c); err != nil {
+			t.Fatal(err)
+		}
+		return in.Recording.Channels
+	}
+	c := config.DefaultCalibrator(level)
+	got := ask(c, -1, tone(0), hiss)
+	if k := got[0].Calibrator; !k.Accepted || k.Fault != "" || math.Abs(k.UnitPerPa/gain-1) > 1e-4 || math.Abs(k.PaPerUnit*gain-1) > 1e-4 ||
+		math.Abs(k.FrequencyHz-1000) > 0.1 || !(k.SpreadDB >= 0 && k.SpreadDB < 0.01) || k.Blocks != 10 || k.BlockS != 1 || k.AllowedDB != 0.2 {
+		t.Errorf("a steady tone: %+v", *k)
+	}
+	if k := got[1].Calibrator; k.Accepted || k.PaPerUnit != 0 || !strings.Contains(k.Fault, "cal.npy: channel 2: expected a calibrator's tone") {
+		t.Errorf("a channel that does not hear it: %+v", *k)
+	}
+	got = ask(c, 0, tone(0.5), hiss)
+	if k := got[0].Calibrator; k.Accepted || math.Abs(k.SpreadDB-0.45) > 0.01 || math.Abs(20*math.Log10(k.UnitPerPa/gain)-0.25) > 0.02 ||
+		!strings.Contains(k.Fault, "expected a calibrator's level that is steady within 0.2 dB, found a spread of 0.45 dB") {
+		t.Errorf("a tone that rises: %+v", *k)
+	}
+	if got[1].Calibrator != nil {
+		t.Error("the channel that was not asked for is measured")
+	}
+	c.ToS = 2 // 0.09 dB
+	if k := ask(c, 0, tone(0.5), hiss)[0].Calibrator; !k.Accepted || math.Abs(k.SpreadDB-0.09) > 0.01 {
+		t.Errorf("its first two seconds: %+v", *k)
+	}
+	table := &pipeline.Inspection{Path: "t.arrow", Kind: "table"}
+	if err := pipeline.InspectCalibrator(context.Background(), table, ingest.Options{}, -1, c); !errors.As(err, new(*ingest.DataError)) {
+		t.Errorf("a table: %v", err)
 	}
 }
 

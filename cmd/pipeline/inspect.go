@@ -12,19 +12,27 @@ import (
 
 	"doubletake/ingest"
 	"doubletake/pipeline"
+	"doubletake/pipeline/config"
 )
 
 func newInspectCommand(stdout io.Writer) *cli.Command {
 	return &cli.Command{
 		Name: "inspect", Usage: "what is in a recording, a table or a model", ArgsUsage: "FILE",
 		Description: "FILE is a recording (WAV, NPY, NPZ, MAT, HDF5, TDMS, delimited text), a table of this program (.arrow), or a model.json or its folder.\n\n" +
+			"With --calibrator LEVEL a recording is also read as that of a sound calibrator: the sensitivity a run would take from each of its channels, " +
+			"and whether the tone is steady enough to be taken.\n\n" +
 			"Example: pipeline inspect data/run_12.h5 --channel /Table1/Ds02-TACHO\n\n" +
+			"Example: pipeline inspect data/calibrator.wav --calibrator 94\n\n" +
 			"Exit status: 0 success, 2 usage error, 3 input data error, 130 interrupted.",
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "channel", Usage: "the channel whose spectrum is drawn, by name or number from 1; the first that has one"},
 			&cli.Float64Flag{Name: "rate", Usage: "sampling rate in Hz where the file does not state it"},
 			&cli.StringFlag{Name: "format", Usage: "format of the file, where its content does not tell"},
 			&cli.StringFlag{Name: "truncated", Usage: "use: look into a file that is cut short"},
+			&cli.Float64Flag{Name: "calibrator", Usage: "read it as a calibrator's recording: the level of its tone in dB re 20 µPa, e.g. 94 or 114"},
+			&cli.Float64Flag{Name: "calibrator-hz", Usage: "frequency of its tone in Hz; the strongest line above 20 Hz"},
+			&cli.Float64Flag{Name: "from-s", Usage: "with --calibrator: first second of it to use"},
+			&cli.Float64Flag{Name: "to-s", Usage: "with --calibrator: last second of it to use; to the end"},
 			&cli.BoolFlag{Name: "json", Usage: "as one JSON document"},
 		},
 		Action: func(c *cli.Context) error {
@@ -34,6 +42,10 @@ func newInspectCommand(stdout io.Writer) *cli.Command {
 			o := ingest.Options{RateHz: c.Float64("rate"), Format: c.String("format"), Truncated: c.String("truncated")}
 			if err := o.Check(); err != nil {
 				return usage("%v", err)
+			}
+			calibrator, err := calibratorOptions(c)
+			if err != nil {
+				return err
 			}
 			in, err := pipeline.Inspect(c.Context, c.Args().First(), o)
 			if err != nil {
@@ -50,6 +62,11 @@ func newInspectCommand(stdout io.Writer) *cli.Command {
 					return err
 				}
 			}
+			if calibrator != nil {
+				if err := pipeline.InspectCalibrator(c.Context, in, o, draw, *calibrator); err != nil {
+					return err
+				}
+			}
 			if c.Bool("json") {
 				return printJSON(stdout, in)
 			}
@@ -57,6 +74,29 @@ func newInspectCommand(stdout io.Writer) *cli.Command {
 			return nil
 		},
 	}
+}
+
+// calibratorOptions reads the options of a calibrator's recording; nil without.
+func calibratorOptions(c *cli.Context) (*config.Calibrator, error) {
+	if !c.IsSet("calibrator") {
+		for _, name := range []string{"calibrator-hz", "from-s", "to-s"} {
+			if c.IsSet(name) {
+				return nil, usage("--%s belongs to --calibrator LEVEL", name)
+			}
+		}
+		return nil, nil
+	}
+	o := config.DefaultCalibrator(c.Float64("calibrator"))
+	o.FrequencyHz, o.FromS, o.ToS = c.Float64("calibrator-hz"), c.Float64("from-s"), c.Float64("to-s")
+	switch {
+	case !(o.LevelDB >= 20 && o.LevelDB <= 200):
+		return nil, usage("--calibrator wants a level in dB re 20 µPa, e.g. 94 or 114, found %g", o.LevelDB)
+	case !(o.FrequencyHz >= 0) || c.IsSet("calibrator-hz") && o.FrequencyHz == 0:
+		return nil, usage("--calibrator-hz wants a frequency above zero, found %g", o.FrequencyHz)
+	case !(o.FromS >= 0) || !(o.ToS >= 0) || c.IsSet("to-s") && o.ToS <= o.FromS:
+		return nil, usage("--from-s and --to-s want seconds from 0, the first below the second, found %g and %g", o.FromS, o.ToS)
+	}
+	return &o, nil
 }
 
 // most bounds how many channels, attributes or columns a terminal is shown.
@@ -121,6 +161,7 @@ func printRecording(w io.Writer, r *pipeline.InspectedRecording, draw int) {
 	if n := len(r.Channels) - most; n > 0 {
 		fmt.Fprintf(w, "… and %d more channels (--json lists them)\n", n)
 	}
+	printCalibrator(w, r)
 	for i, u := range r.Unread {
 		if i == most {
 			fmt.Fprintf(w, "… and %d more\n", len(r.Unread)-most)
@@ -141,6 +182,36 @@ func printRecording(w io.Writer, r *pipeline.InspectedRecording, draw int) {
 		printRows(w, r)
 	default:
 		drawSpectrum(w, r.Channels[draw])
+	}
+}
+
+// printCalibrator says what each channel is worth as a calibrator's recording.
+func printCalibrator(w io.Writer, r *pipeline.InspectedRecording) {
+	for _, c := range r.Channels {
+		t := c.Calibrator
+		if t == nil {
+			continue
+		}
+		unit := c.Unit
+		if unit == "" {
+			unit = "unit"
+		}
+		if t.PaPerUnit > 0 {
+			above := fmt.Sprintf("%.0f dB", t.AboveDB)
+			if t.AboveDB > 55 { // the window's own floor
+				above = "more than 55 dB"
+			}
+			fmt.Fprintf(w, "\n%s as a calibrator of %g dB re 20 µPa: tone at %.6g Hz of %.6g %s rms, %s above the noise around it\n", c.Name, t.LevelDB, t.FrequencyHz, t.RMS, unit, above)
+			fmt.Fprintf(w, "  sensitivity: %.6g %s/Pa (%.6g Pa per %s)\n", t.UnitPerPa, unit, t.PaPerUnit, unit)
+			fmt.Fprintf(w, "  steady: %.3f dB between %d blocks of %.3g s; %g dB are allowed\n", t.SpreadDB, t.Blocks, t.BlockS, t.AllowedDB)
+		} else {
+			fmt.Fprintf(w, "\n%s as a calibrator of %g dB re 20 µPa:\n", c.Name, t.LevelDB)
+		}
+		if t.Accepted {
+			fmt.Fprintln(w, "  a run would take it")
+		} else {
+			fmt.Fprintln(w, "  a run would refuse it:", t.Fault)
+		}
 	}
 }
 

@@ -15,6 +15,13 @@ type Calibrator struct {
 	GainDB      float64       `key:"gain_db" doc:"gain of the recordings over that of the calibrator's recording, in dB"`
 }
 
+// DefaultCalibrator is one of that level, all else as where nothing is said.
+func DefaultCalibrator(levelDB float64) Calibrator {
+	c := Calibrator{LevelDB: levelDB}
+	c.setDefaults()
+	return c
+}
+
 func (c *Calibrator) setDefaults() { c.Blocks, c.SpreadDB = 10, 0.2 }
 
 func (c *Calibration) validate(f *File, key string, fail func(key, format string, args ...any)) {

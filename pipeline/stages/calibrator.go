@@ -160,45 +160,97 @@ func measureCalibrator(ctx context.Context, open string, f calibratorFile, c *co
 	return out, nil
 }
 
-func calibratorChannel(ctx context.Context, rd ingest.Reader, info ingest.Info, k int, c *config.Calibrator) (s sensitivity, err error) {
+// CalibratorTone is what a calibrator's recording says of one channel.
+type CalibratorTone struct {
+	LevelDB     float64 `json:"level_db"` // dB re 20 µPa: what the calibrator makes
+	FrequencyHz float64 `json:"frequency_hz"`
+	RMS         float64 `json:"rms"` // of the tone, in the channel's unit
+	PaPerUnit   float64 `json:"pa_per_unit"`
+	UnitPerPa   float64 `json:"unit_per_pa"`
+	AboveDB     float64 `json:"above_db"`  // of the tone over the noise in its third of an octave
+	SpreadDB    float64 `json:"spread_db"` // loudest over quietest block
+	AllowedDB   float64 `json:"allowed_db"`
+	Blocks      int     `json:"blocks"`
+	BlockS      float64 `json:"block_s"`
+	Accepted    bool    `json:"accepted"`
+	Fault       string  `json:"fault,omitempty"` // why it is not accepted
+}
+
+// MeasureCalibrator measures channel k of an open recording as the calibrator of
+// c is measured by a run. A channel that would be refused is no error: Fault says
+// why, and what could be measured all the same stands beside it.
+func MeasureCalibrator(ctx context.Context, rd ingest.Reader, k int, c config.Calibrator) (CalibratorTone, error) {
+	out := CalibratorTone{LevelDB: c.LevelDB, AllowedDB: c.SpreadDB, Blocks: c.Blocks}
+	s, unsteady, err := calibratorTone(ctx, rd, rd.Info(), k, &c)
+	if err == nil {
+		out.FrequencyHz, out.RMS, out.PaPerUnit, out.UnitPerPa = s.FrequencyHz, s.RMS, s.PaPerUnit, 1/s.PaPerUnit
+		out.AboveDB, out.SpreadDB, out.BlockS = s.AboveDB, s.SpreadDB, s.BlockS
+		err = unsteady
+	}
+	var d *ingest.DataError
+	switch {
+	case err == nil:
+		out.Accepted = true
+	case errors.As(err, &d):
+		out.Fault = d.Error()
+	default:
+		return out, err
+	}
+	return out, nil
+}
+
+func calibratorChannel(ctx context.Context, rd ingest.Reader, info ingest.Info, k int, c *config.Calibrator) (sensitivity, error) {
+	s, unsteady, err := calibratorTone(ctx, rd, info, k, c)
+	if err == nil {
+		err = unsteady
+	}
+	if err != nil {
+		return sensitivity{}, err
+	}
+	return s, nil
+}
+
+// calibratorTone measures a channel's tone; unsteady says that it is none to
+// calibrate by.
+func calibratorTone(ctx context.Context, rd ingest.Reader, info ingest.Info, k int, c *config.Calibrator) (s sensitivity, unsteady, err error) {
 	ch := info.Channels[k]
 	bad := func(want, found, hint string) error {
 		return &ingest.DataError{Path: info.Path, Place: "channel " + ch.Name, Want: want, Found: found, Hint: hint}
 	}
 	if ch.RateHz <= 0 {
-		return s, bad("a sampling rate", "none in the file", "state it in the configuration: ingest: {rate_hz: …}")
+		return s, nil, bad("a sampling rate", "none in the file", "state it in the configuration: ingest: {rate_hz: …}")
 	}
 	if ch.Unit == "Pa" {
-		return s, bad("samples that are still to be calibrated", "a channel in Pa", "leave the calibrator out")
+		return s, nil, bad("samples that are still to be calibrated", "a channel in Pa", "leave the calibrator out")
 	}
 	from, to := int64(math.Ceil(c.FromS*ch.RateHz-1e-6)), ch.Samples
 	if c.ToS > 0 {
 		to = int64(math.Ceil(c.ToS*ch.RateHz - 1e-6))
 	}
 	if to > ch.Samples || from >= to {
-		return s, bad(fmt.Sprintf("from_s and to_s within its %.6g s", float64(ch.Samples)/ch.RateHz), fmt.Sprintf("%g and %g", c.FromS, c.ToS), "")
+		return s, nil, bad(fmt.Sprintf("from_s and to_s within its %.6g s", float64(ch.Samples)/ch.RateHz), fmt.Sprintf("%g and %g", c.FromS, c.ToS), "")
 	}
 	_, warnings, err := ingest.Scan(ctx, rd, ingest.Run{ID: info.Path, Path: info.Path, Row0: from, Row1: to, Recordings: []ingest.Recording{{Channels: []int{k}}}})
 	if err != nil {
-		return s, err
+		return s, nil, err
 	}
 	for _, w := range warnings {
 		if w.Code == "clipping" {
-			return s, bad("a calibrator's tone below full scale", w.Text, "record it again with less gain")
+			return s, nil, bad("a calibrator's tone below full scale", w.Text, "record it again with less gain")
 		}
 	}
 	t, err := dsp.Calibrator(ctx, rd, dsp.CalibratorSettings{RateHz: ch.RateHz, Start: from, Samples: to - from, Channel: k, FrequencyHz: c.FrequencyHz, Blocks: c.Blocks})
 	var de *dsp.Error
 	if errors.As(err, &de) {
-		return s, bad(de.Want, strings.TrimSuffix(de.Found, "; "+de.Place), de.Hint)
+		return s, nil, bad(de.Want, strings.TrimSuffix(de.Found, "; "+de.Place), de.Hint)
 	}
 	if err != nil {
-		return s, err
+		return s, nil, err
 	}
 	level := func(rms float64) float64 { return c.LevelDB + 20*math.Log10(rms/t.RMS) }
 	if t.SpreadDB > c.SpreadDB {
 		lo, hi := slices.Min(t.BlockRMS), slices.Max(t.BlockRMS)
-		return s, bad(fmt.Sprintf("a calibrator's level that is steady within %g dB", c.SpreadDB),
+		unsteady = bad(fmt.Sprintf("a calibrator's level that is steady within %g dB", c.SpreadDB),
 			fmt.Sprintf("a spread of %.2f dB over %d blocks of %.3g s (block %d: %.2f dB, block %d: %.2f dB)", t.SpreadDB, c.Blocks, float64((to-from)/int64(c.Blocks))/ch.RateHz,
 				1+slices.Index(t.BlockRMS, lo), level(lo), 1+slices.Index(t.BlockRMS, hi), level(hi)),
 			"leave out with from_s and to_s where it was put on and taken off, record it again, or allow more with spread_db")
@@ -207,7 +259,7 @@ func calibratorChannel(ctx context.Context, rd ingest.Reader, info ingest.Info, 
 		Unit: ch.Unit, LevelDB: c.LevelDB, FrequencyHz: t.FrequencyHz, RMS: t.RMS,
 		PaPerUnit: refPa * math.Pow(10, c.LevelDB/20) / t.RMS / math.Pow(10, c.GainDB/20),
 		SpreadDB:  t.SpreadDB, Blocks: c.Blocks, BlockS: float64((to-from)/int64(c.Blocks)) / ch.RateHz, AboveDB: t.AboveDB,
-	}, nil
+	}, unsteady, nil
 }
 
 // sensitivityOf finds what the calibrator's recordings say of a channel.
