@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -114,14 +115,108 @@ func TestSlurm(t *testing.T) {
 	}
 	x.config(t, "here.yaml", "here", "")
 	x.run(t, "run", "here.yaml")
+	walltime := x.walltime(t)
 	t.Run("same bytes", x.sameBytes)
 	t.Run("driver killed", x.driverKilled)
 	t.Run("held out", x.heldOut)
 	t.Run("mixed kernels", x.mixedKernels)
 	t.Run("interrupted twice", x.interruptedTwice)
 	t.Run("cancelled", x.cancelled)
+	t.Run("walltime", walltime)
 	if list, _ := filepath.Glob(filepath.Join(x.dir, "*evil*")); len(list) > 0 {
 		t.Errorf("a shell made %q", list)
+	}
+}
+
+// longRun trains for some ten seconds, in which checkpoints are left, in jobs
+// that may take a minute.
+const longRun = `version: 1
+workdir: WORK
+executor:
+  slurm: {mem: 300M, time: 10, stages: {train: {time: 1}}}
+experiments:
+  toy:
+    ingest: {simulate: {campaign: toy, seed: 3, triplets: 1000}}
+    train:
+      inputs: [x]
+      standardise: false
+      optimizer: {epochs: 15000}
+      seeds: 1
+      splits: {gap: {test: {x: {min: 2, max: 4}}}}
+`
+
+// walltime starts a run whose training exceeds the time limit of its job, and
+// returns what waits for its end, beside other tests: it takes more than a
+// minute. The training is stopped (SIGSTOP) after its first checkpoint, so that
+// no machine is fast enough to come to its end in time. Slurm ends the job at
+// its limit; the next one goes on from the checkpoint, which costs no attempt,
+// and gives the bytes of a training that was left alone.
+func (x *slurmProject) walltime(t *testing.T) func(*testing.T) {
+	t.Helper()
+	y := &slurmProject{c: x.c, bin: x.bin, dir: t.TempDir()}
+	for _, work := range []string{"here", "there"} {
+		if err := os.WriteFile(filepath.Join(y.dir, work+".yaml"), []byte(strings.Replace(longRun, "WORK", work, 1)), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cmd, stderr := y.command(t, "run", "there.yaml", "--executor", "slurm", "--progress", "plain")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	ended, stopped := make(chan error, 1), make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
+	go func() {
+		cache := filepath.Join(y.dir, "there", ".cache")
+		if !eventually(func() bool {
+			left, _ := filepath.Glob(filepath.Join(cache, "scratch", "*", "checkpoint"))
+			return len(left) > 0
+		}) {
+			stopped <- errors.New("no checkpoint comes about")
+			return
+		}
+		// The worker is the process whose program lies in the cache.
+		n := 0
+		links, _ := filepath.Glob("/proc/[0-9]*/exe")
+		for _, l := range links {
+			if exe, err := os.Readlink(l); err == nil && strings.HasPrefix(exe, cache) {
+				pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(l)))
+				if syscall.Kill(pid, syscall.SIGSTOP) == nil {
+					n++
+				}
+			}
+		}
+		if n != 1 {
+			stopped <- fmt.Errorf("%d workers were stopped, expected one", n)
+			return
+		}
+		stopped <- nil
+	}()
+	return func(t *testing.T) {
+		y.run(t, "run", "here.yaml")
+		if err := <-stopped; err != nil {
+			_ = cmd.Process.Kill()
+			t.Fatalf("%v: %s", err, stderr)
+		}
+		if err := <-ended; err != nil {
+			t.Fatalf("%v: %s", err, stderr)
+		}
+		if s := stderr.String(); !strings.Contains(s, "toy/train/gap/seed-0: tried again, it goes on where it stopped: its job reached its time limit (1)") {
+			t.Errorf("it is not said why the training was begun again: %s", s)
+		}
+		manifests, _ := filepath.Glob(filepath.Join(y.dir, "there", ".cache", "objects", "*", "*", "manifest.json"))
+		said := ""
+		for _, m := range manifests {
+			b, err := os.ReadFile(m)
+			if err != nil {
+				t.Fatal(err)
+			}
+			said += regexp.MustCompile(`went on after [1-9]\d* of 15000 epochs`).FindString(string(b))
+		}
+		t.Log(said)
+		if said == "" {
+			t.Errorf("the training did not go on from its checkpoint: no such note in %d manifests", len(manifests))
+		}
+		y.same(t, "there")
 	}
 }
 

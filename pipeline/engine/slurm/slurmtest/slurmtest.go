@@ -80,6 +80,9 @@ func start(parts []Partition) (*Cluster, error) {
 	if err := os.WriteFile(c.script, script, 0o755); err != nil {
 		return nil, err
 	}
+	if err := os.Mkdir(filepath.Join(dir, "home"), 0o755); err != nil {
+		return nil, err
+	}
 	nodes := 0
 	var words []string
 	for _, p := range parts {
@@ -144,10 +147,15 @@ func Required(t testing.TB, c *Cluster, why error) {
 // Conf is the path of the cluster's slurm.conf, for SLURM_CONF.
 func (c *Cluster) Conf() string { return filepath.Join(c.Dir, "slurm.conf") }
 
-// Env is this process's environment with SLURM_CONF of this cluster.
+// Env is this process's environment with SLURM_CONF of this cluster, which is
+// its last entry. Its HOME is empty: jobs with setup commands are login shells,
+// and what a developer's profile starts (a version manager that takes a lock,
+// say) must neither delay jobs nor be killed in the midst of something with them.
 func (c *Cluster) Env() []string {
-	env := slices.DeleteFunc(os.Environ(), func(kv string) bool { return strings.HasPrefix(kv, "SLURM_CONF=") })
-	return append(env, "SLURM_CONF="+c.Conf())
+	env := slices.DeleteFunc(os.Environ(), func(kv string) bool {
+		return strings.HasPrefix(kv, "SLURM_CONF=") || strings.HasPrefix(kv, "HOME=")
+	})
+	return append(env, "HOME="+filepath.Join(c.Dir, "home"), "SLURM_CONF="+c.Conf())
 }
 
 func (c *Cluster) run(args ...string) (string, error) {
