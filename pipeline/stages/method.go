@@ -298,8 +298,8 @@ func (b *builder) compare(c *compared, j *engine.Job, trip *table.Table, s confi
 func (c *compared) finish(sp *report.Split) {
 	for _, name := range c.names {
 		m := report.Compared{Method: name}
-		for _, key := range score.ScoreNames() {
-			v := score.ScoresOverSeeds(c.scores[name], key)
+		for _, key := range score.Names[score.Scores]() {
+			v := score.OverSeeds(c.scores[name], key)
 			m.Scores = append(m.Scores, report.Scored{Key: key, Value: report.Value{Mean: v.Mean, Std: v.Std, N: v.N, Undefined: v.Undefined}})
 		}
 		for i, q := range c.scores[name][0].Quantiles {

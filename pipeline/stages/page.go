@@ -57,7 +57,7 @@ func newDetail(b *builder, tab *table.Table, outs []string) (*detail, error) {
 	}
 	quantity := func(column, name string) report.Quantity {
 		c := tab.Column(column)
-		return report.Quantity{Name: name, Unit: c.Unit, Description: c.Description}
+		return report.Quantity{Name: name, Unit: c.Unit}
 	}
 	var x [][]float64
 	for _, n := range d.in {
@@ -263,7 +263,7 @@ func (d *detail) seed(sp *report.SplitDetail, pred, hist *table.Table, train, te
 		}
 		var bins []report.Bin
 		for _, c := range score.CalibrateCov(test.Cov, e, cluster, 0).Bins {
-			bins = append(bins, report.Bin{N: c.N, Runs: c.Runs, Cov: c.MeanCov, E: c.MeanE, SE: c.SE, Agreeing: c.Agrees})
+			bins = append(bins, report.Bin{Cov: c.MeanCov, E: c.MeanE, SE: c.SE})
 		}
 		sp.Bins = append(sp.Bins, bins)
 	}

@@ -76,7 +76,7 @@ func TestNewStage(t *testing.T) {
 // TestNumbersAgree: what score computes and what the report shows are the same
 // numbers, by name; neither package knows of the other.
 func TestNumbersAgree(t *testing.T) {
-	computed, shown := score.Names(), report.Keys()
+	computed, shown := score.Names[score.Metrics](), report.Keys()
 	slices.Sort(computed)
 	slices.Sort(shown)
 	if !slices.Equal(computed, shown) {

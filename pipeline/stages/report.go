@@ -406,7 +406,7 @@ func (b *builder) judge(t *table.Table, sp *report.Split) (train, test score.Set
 	}
 	part := func(which string) (score.Set, error) {
 		set := t.Column("set").Strings
-		s := score.Set{Out: len(names), OutStd: std, Training: which == "train", Couples: b.e.DSP.Couples}
+		s := score.Set{Out: len(names), Training: which == "train", Couples: b.e.DSP.Couples}
 		var rows []int
 		for i, v := range set {
 			if v == which {
@@ -497,7 +497,7 @@ func overSeeds(seeds []score.Summary, names []string, unit func(string) string) 
 	for k, name := range names {
 		o := report.OutcomeMetrics{Name: name, Unit: unit(name)}
 		for _, key := range report.Keys() {
-			*o.Field(key) = value(func(s score.Summary) score.Metrics { return s.Outcomes[k].Metrics }, key)
+			*o.Field(key) = value(func(s score.Summary) score.Metrics { return s.Outcomes[k] }, key)
 		}
 		m.Outcomes = append(m.Outcomes, o)
 	}

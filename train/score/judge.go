@@ -11,133 +11,37 @@ import (
 // §5). Method means are normal with variance "total" around μ; v̂ is the
 // epistemic variance a method claims, scored against the measured error e of
 // its own mean. Values are pooled over rows and outcomes; y1 and y2 both count.
-// NaN is undefined, with the reason in Undefined; the names in brackets are
-// those of Get and Reason.
+// NaN is undefined, with the reason in Undefined; the keys are the
+// names Get and Reason know.
 type Scores struct {
-	R2         float64 // [r2] coefficient of determination of μ, mean over outcomes
-	NLL        float64 // [nll] mean negative log density of y, nats
-	CRPS       float64 // [crps] mean continuous ranked probability score of y
-	Coverage68 float64 // [coverage68] fraction of y within the central 68.27 % interval (μ ± 1 deviation)
-	Coverage95 float64 // [coverage95] fraction of y within the central 95 % interval
-	Width95    float64 // [width95] mean full width of that interval
-	ENCE       float64 // [ence] expected normalised calibration error of the total variance
-	ENCERef    float64 // [ence_ref] its mean for simulated data that are calibrated, with the same bins
-	ENCERef95  float64 // [ence_ref95] the 95 % quantile of that: an ENCE above it is no accident
+	R2         float64 `key:"r2"`         // coefficient of determination of μ, mean over outcomes
+	NLL        float64 `key:"nll"`        // mean negative log density of y, nats
+	CRPS       float64 `key:"crps"`       // mean continuous ranked probability score of y
+	Coverage68 float64 `key:"coverage68"` // fraction of y within the central 68.27 % interval (μ ± 1 deviation)
+	Coverage95 float64 `key:"coverage95"` // fraction of y within the central 95 % interval
+	Width95    float64 `key:"width95"`    // mean full width of that interval
+	ENCE       float64 `key:"ence"`       // expected normalised calibration error of the total variance
+	ENCERef    float64 `key:"ence_ref"`   // its mean for simulated data that are calibrated, with the same bins
+	ENCERef95  float64 `key:"ence_ref95"` // the 95 % quantile of that: an ENCE above it is no accident
 
-	E           float64 // [e] mean of e: the measured squared error of μ
-	SumERatio   float64 // [sum_e_ratio] Σe/Σv̂: 1 when v̂ is calibrated as a whole, above: overconfident
-	SumERatioSE float64 // [sum_e_ratio_se] its standard error, clustered by run
-	Square      float64 // [square] mean(v̂² − 2v̂e): mean squared error of v̂ against the true squared error, up to a constant; lower is better
-	SquareSE    float64 // [square_se] its standard error, clustered by run
-	QLIKE       float64 // [qlike] mean(ln v̂ + e/v̂), v̂ floored at 1e-4·Var(y); lower is better
-	Floored     float64 // [floored] fraction of values where v̂ was below that floor
-	NonPositive float64 // [nonpositive] fraction of values with v̂ ≤ 0: no interval for the mean there
-	Chebyshev95 float64 // [chebyshev95] mean half-width √(v̂/0.05) of the 95 % Chebyshev interval for the true mean, where v̂ > 0
+	E           float64 `key:"e"`              // mean of e: the measured squared error of μ
+	SumERatio   float64 `key:"sum_e_ratio"`    // Σe/Σv̂: 1 when v̂ is calibrated as a whole, above: overconfident
+	SumERatioSE float64 `key:"sum_e_ratio_se"` // its standard error, clustered by run
+	Square      float64 `key:"square"`         // mean(v̂² − 2v̂e): mean squared error of v̂ against the true squared error, up to a constant; lower is better
+	SquareSE    float64 `key:"square_se"`      // its standard error, clustered by run
+	QLIKE       float64 `key:"qlike"`          // mean(ln v̂ + e/v̂), v̂ floored at 1e-4·Var(y); lower is better
+	Floored     float64 `key:"floored"`        // fraction of values where v̂ was below that floor
+	NonPositive float64 `key:"nonpositive"`    // fraction of values with v̂ ≤ 0: no interval for the mean there
+	Chebyshev95 float64 `key:"chebyshev95"`    // mean half-width √(v̂/0.05) of the 95 % Chebyshev interval for the true mean, where v̂ > 0
 
-	Bins      []CalibrationBin // covariance calibration in equal-count bins of v̂; nil where e is undefined
-	Variance  []VarianceBin    // variance calibration: the bins of ENCE
-	Quantiles []QuantilePoint  // quantile calibration
+	Quantiles []QuantilePoint // quantile calibration
 	Undefined []Reason
-}
-
-// VarianceBin is one equal-count bin of the total variance.
-type VarianceBin struct {
-	N         int     // values of y in it
-	RMV, RMSE float64 // root mean variance claimed, root mean squared residual found
 }
 
 // QuantilePoint is one level of quantile calibration.
 type QuantilePoint struct {
 	Level    float64 // of the predicted distribution
 	Observed float64 // fraction of y below the predicted quantile of that level
-}
-
-var scoreNames = []string{
-	"r2", "nll", "crps", "coverage68", "coverage95", "width95", "ence", "ence_ref", "ence_ref95",
-	"e", "sum_e_ratio", "sum_e_ratio_se", "square", "square_se", "qlike", "floored", "nonpositive", "chebyshev95",
-}
-
-// ScoreNames returns the names of all numbers in Scores, in a fixed order.
-func ScoreNames() []string { return append([]string(nil), scoreNames...) }
-
-func (s *Scores) field(name string) *float64 {
-	switch name {
-	case "r2":
-		return &s.R2
-	case "nll":
-		return &s.NLL
-	case "crps":
-		return &s.CRPS
-	case "coverage68":
-		return &s.Coverage68
-	case "coverage95":
-		return &s.Coverage95
-	case "width95":
-		return &s.Width95
-	case "ence":
-		return &s.ENCE
-	case "ence_ref":
-		return &s.ENCERef
-	case "ence_ref95":
-		return &s.ENCERef95
-	case "e":
-		return &s.E
-	case "sum_e_ratio":
-		return &s.SumERatio
-	case "sum_e_ratio_se":
-		return &s.SumERatioSE
-	case "square":
-		return &s.Square
-	case "square_se":
-		return &s.SquareSE
-	case "qlike":
-		return &s.QLIKE
-	case "floored":
-		return &s.Floored
-	case "nonpositive":
-		return &s.NonPositive
-	case "chebyshev95":
-		return &s.Chebyshev95
-	}
-	panic("score: no score named " + name)
-}
-
-// Get returns the number of that name (see Scores); it panics when there is none.
-func (s Scores) Get(name string) float64 { return *s.field(name) }
-
-// Reason returns why the number of that name is undefined, "" when it is defined.
-func (s Scores) Reason(name string) string {
-	for _, r := range s.Undefined {
-		if r.Name == name {
-			return r.Text
-		}
-	}
-	return ""
-}
-
-func (s *Scores) undefine(name, why string) {
-	*s.field(name) = math.NaN()
-	if s.Reason(name) == "" {
-		s.Undefined = append(s.Undefined, Reason{name, why})
-	}
-}
-
-// ScoresOverSeeds returns the number of that name over the seeds; undefined as
-// soon as it is in one of them.
-func ScoresOverSeeds(seeds []Scores, name string) Stat {
-	v := make([]float64, len(seeds))
-	s := Stat{N: len(seeds)}
-	for i, m := range seeds {
-		v[i] = m.Get(name)
-		if s.Undefined == "" {
-			s.Undefined = m.Reason(name)
-		}
-	}
-	if len(seeds) == 0 {
-		s.Undefined = "no seeds"
-	}
-	s.Mean, s.Std = MeanStd(v)
-	return s
 }
 
 const (
@@ -164,18 +68,14 @@ func Judge(s Set, total, epistemic []float64) Scores {
 	}
 	var r Scores
 	if s.N == 0 {
-		for _, n := range scoreNames {
+		for _, n := range Names[Scores]() {
 			r.undefine(n, "no rows")
 		}
 		return r
 	}
 	r.judgeTotal(s, total, epistemic)
 	r.judgeEpistemic(s, epistemic)
-	for _, n := range scoreNames {
-		if v := r.Get(n); (math.IsNaN(v) || math.IsInf(v, 0)) && r.Reason(n) == "" {
-			r.undefine(n, "a value it is computed from is not finite")
-		}
-	}
+	undefineRest(&r, &r.Undefined)
 	return r
 }
 
@@ -189,7 +89,7 @@ func (r *Scores) judgeTotal(s Set, total, epistemic []float64) {
 	}
 	for _, v := range total {
 		if !(v > 0) {
-			for _, n := range scoreNames[1:9] {
+			for _, n := range Names[Scores]()[1:9] {
 				r.undefine(n, "a total variance is not positive")
 			}
 			return
@@ -231,27 +131,25 @@ func (r *Scores) judgeTotal(s Set, total, epistemic []float64) {
 		a, b := s.Y1[k]-mu, s.Y2[k]-mu
 		square[k] = a*a + b*b
 	}
-	r.ENCE, r.Variance = ence(bins, total, square)
+	r.ENCE = ence(bins, total, square)
 	r.ENCERef, r.ENCERef95 = enceReference(s, bins, total, epistemic)
 }
 
 // ence is (1/B) Σ |RMSE_b − RMV_b|/RMV_b; square holds the sum of two squared
 // residuals for each total variance.
-func ence(bins [][]int, total, square []float64) (float64, []VarianceBin) {
+func ence(bins [][]int, total, square []float64) float64 {
 	sum := 0.0
-	out := make([]VarianceBin, len(bins))
-	for b, rows := range bins {
+	for _, rows := range bins {
 		var v, q float64
 		for _, k := range rows {
 			v += total[k]
 			q += square[k]
 		}
 		n := float64(len(rows))
-		bin := VarianceBin{N: 2 * len(rows), RMV: math.Sqrt(v / n), RMSE: math.Sqrt(q / (2 * n))}
-		sum += math.Abs(bin.RMSE-bin.RMV) / bin.RMV
-		out[b] = bin
+		rmv, rmse := math.Sqrt(v/n), math.Sqrt(q/(2*n))
+		sum += math.Abs(rmse-rmv) / rmv
 	}
-	return sum / float64(len(bins)), out
+	return sum / float64(len(bins))
 }
 
 // enceReference simulates data that are as the method says: an error of the
@@ -282,7 +180,7 @@ func enceReference(s Set, bins [][]int, total, epistemic []float64) (mean, q95 f
 			a, b := m+sdNoise[k]*rng.NormFloat64(), m+sdNoise[k]*rng.NormFloat64()
 			square[k] = a*a + b*b
 		}
-		all[t], _ = ence(bins, total, square)
+		all[t] = ence(bins, total, square)
 		mean += all[t] / enceRuns
 	}
 	sort.Float64s(all)
@@ -291,7 +189,7 @@ func enceReference(s Set, bins [][]int, total, epistemic []float64) (mean, q95 f
 
 // judgeEpistemic sets what rests on v̂ and e.
 func (r *Scores) judgeEpistemic(s Set, v []float64) {
-	names := scoreNames[9:]
+	names := Names[Scores]()[9:]
 	why := ""
 	switch {
 	case s.Training:
@@ -318,7 +216,7 @@ func (r *Scores) judgeEpistemic(s Set, v []float64) {
 		return
 	}
 	c := CalibrateCov(v, e, cluster, 0)
-	r.Bins, r.SumERatio, r.SumERatioSE, r.NonPositive = c.Bins, c.Ratio, c.SE, c.NonPositive
+	r.SumERatio, r.SumERatioSE, r.NonPositive = c.Ratio, c.SE, c.NonPositive
 	if c.Undefined != "" {
 		r.undefine("sum_e_ratio", c.Undefined)
 		r.undefine("sum_e_ratio_se", c.Undefined)

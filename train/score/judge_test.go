@@ -30,7 +30,7 @@ func TestJudgeAgainstScipy(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := Judge(s, in.Total, in.V)
-	for _, name := range ScoreNames() {
+	for _, name := range Names[Scores]() {
 		want, ok := in.Want[name]
 		tol := 1e-9
 		switch name {
@@ -162,7 +162,7 @@ func TestJudgeUndefined(t *testing.T) {
 			t.Errorf("%s: %s = %v because %q", c.name, c.what, r.Get(c.what), r.Reason(c.what))
 		}
 	}
-	if r := Judge(Set{Out: 2}, nil, nil); len(r.Undefined) != len(ScoreNames()) {
+	if r := Judge(Set{Out: 2}, nil, nil); len(r.Undefined) != len(Names[Scores]()) {
 		t.Errorf("no rows: %v", r.Undefined)
 	}
 }

@@ -254,7 +254,6 @@ func (r *Recalibration) JudgeQuantiles(s Set, total, epistemic []float64) Scores
 	for _, n := range []string{"nll", "ence", "ence_ref", "ence_ref95"} {
 		out.undefine(n, "recalibrated quantiles are no density and no variance")
 	}
-	out.Variance = nil
 	at := make([][crpsLevels]float64, s.Out)
 	var levels [crpsLevels]float64
 	for i := range levels {

@@ -32,9 +32,6 @@ type Set struct {
 	// Run is the run of each row: standard errors are clustered by it, because
 	// channels of a run share its set-up (METHOD §0). Nil makes every row a run.
 	Run []int
-	// OutStd holds the population deviations used to standardise the outcomes
-	// [Out], for conversions; may be nil.
-	OutStd []float64
 
 	// Training says that the model was trained on these pairs: e and what
 	// follows from it are then biased and therefore undefined.
@@ -45,113 +42,30 @@ type Set struct {
 }
 
 // Metrics are the numbers of one set, or of one outcome in it. NaN is
-// undefined, with the reason in Undefined. The names in brackets are those of
-// Get and Reason, and of metrics.json.
+// undefined, with the reason in Undefined. The keys are the names Get and Reason
+// know, and those of metrics.json.
 type Metrics struct {
-	R2           float64 // [r2] coefficient of determination of μ over all y1 and y2
-	NoiseCeiling float64 // [noise_ceiling] the R² of the true mean, from the pairs' differences
-	PairMSE      float64 // [pair_mse] mean ½[(y1−μ)² + (y2−μ)²] over rows
+	R2           float64 `key:"r2"`            // coefficient of determination of μ over all y1 and y2
+	NoiseCeiling float64 `key:"noise_ceiling"` // the R² of the true mean, from the pairs' differences
+	PairMSE      float64 `key:"pair_mse"`      // mean ½[(y1−μ)² + (y2−μ)²] over rows
 
-	AbsCov        float64 // [abs_cov] E|cov|: mean |raw| over distinct inputs
-	AbsCovCentred float64 // [abs_cov_centred] mean |C| over distinct inputs
-	CovCentred    float64 // [cov_centred] mean C over distinct inputs
-	AbsDelta      float64 // [delta] mean |δ| over distinct inputs
-	AbsMuDelta    float64 // [mu_delta] mean |μδ| over distinct inputs: the part of raw that is no covariance
-	KappaShare    float64 // [kappa] mean |κ| over mean σ², over distinct inputs: 0 where the two answers add up
-	ZigZag        float64 // [zigzag] mean u over distinct inputs
-	NegativeCov   float64 // [negative_cov] fraction of distinct inputs (and outcomes) with C ≤ 0
-	CovAboveVar   float64 // [cov_above_var] fraction with C > σ², which no covariance may exceed
+	AbsCov        float64 `key:"abs_cov"`         // E|cov|: mean |raw| over distinct inputs
+	AbsCovCentred float64 `key:"abs_cov_centred"` // mean |C| over distinct inputs
+	CovCentred    float64 `key:"cov_centred"`     // mean C over distinct inputs
+	AbsDelta      float64 `key:"delta"`           // mean |δ| over distinct inputs
+	AbsMuDelta    float64 `key:"mu_delta"`        // mean |μδ| over distinct inputs: the part of raw that is no covariance
+	KappaShare    float64 `key:"kappa"`           // mean |κ| over mean σ², over distinct inputs: 0 where the two answers add up
+	ZigZag        float64 `key:"zigzag"`          // mean u over distinct inputs
+	NegativeCov   float64 `key:"negative_cov"`    // fraction of distinct inputs (and outcomes) with C ≤ 0
+	CovAboveVar   float64 `key:"cov_above_var"`   // fraction with C > σ², which no covariance may exceed
 
-	E                  float64 // [e] mean of e = (y1−μ)(y2−μ) over rows: the measured squared error of μ
-	ESE                float64 // [e_se] its standard error, clustered by run
-	SumERatio          float64 // [sum_e_ratio] Σe/ΣC over rows: 1 when the covariance is calibrated, above: overconfident
-	SumERatioSE        float64 // [sum_e_ratio_se] its standard error, clustered by run
-	CalibratedFraction float64 // [calibrated_fraction] fraction of the equal-count bins of C whose mean e agrees with mean C at 95 %
+	E                  float64 `key:"e"`                   // mean of e = (y1−μ)(y2−μ) over rows: the measured squared error of μ
+	ESE                float64 `key:"e_se"`                // its standard error, clustered by run
+	SumERatio          float64 `key:"sum_e_ratio"`         // Σe/ΣC over rows: 1 when the covariance is calibrated, above: overconfident
+	SumERatioSE        float64 `key:"sum_e_ratio_se"`      // its standard error, clustered by run
+	CalibratedFraction float64 `key:"calibrated_fraction"` // fraction of the equal-count bins of C whose mean e agrees with mean C at 95 %
 
 	Undefined []Reason // why a number is NaN, in the order of the fields
-}
-
-// Reason says why a number is undefined.
-type Reason struct {
-	Name string // of the number, as in Metrics
-	Text string // a clause for people: "one condition only"
-}
-
-// metricNames are the names of all numbers, in the order of the fields.
-var metricNames = []string{
-	"r2", "noise_ceiling", "pair_mse",
-	"abs_cov", "abs_cov_centred", "cov_centred", "delta", "mu_delta", "kappa", "zigzag", "negative_cov", "cov_above_var",
-	"e", "e_se", "sum_e_ratio", "sum_e_ratio_se", "calibrated_fraction",
-}
-
-// Names returns the names of all numbers in Metrics, in a fixed order.
-func Names() []string { return append([]string(nil), metricNames...) }
-
-func (m *Metrics) field(name string) *float64 {
-	switch name {
-	case "r2":
-		return &m.R2
-	case "noise_ceiling":
-		return &m.NoiseCeiling
-	case "pair_mse":
-		return &m.PairMSE
-	case "abs_cov":
-		return &m.AbsCov
-	case "abs_cov_centred":
-		return &m.AbsCovCentred
-	case "cov_centred":
-		return &m.CovCentred
-	case "delta":
-		return &m.AbsDelta
-	case "mu_delta":
-		return &m.AbsMuDelta
-	case "kappa":
-		return &m.KappaShare
-	case "zigzag":
-		return &m.ZigZag
-	case "negative_cov":
-		return &m.NegativeCov
-	case "cov_above_var":
-		return &m.CovAboveVar
-	case "e":
-		return &m.E
-	case "e_se":
-		return &m.ESE
-	case "sum_e_ratio":
-		return &m.SumERatio
-	case "sum_e_ratio_se":
-		return &m.SumERatioSE
-	case "calibrated_fraction":
-		return &m.CalibratedFraction
-	}
-	panic("score: no number named " + name)
-}
-
-// Get returns the number of that name (see Metrics); it panics when there is none.
-func (m Metrics) Get(name string) float64 { return *m.field(name) }
-
-// Reason returns why the number of that name is undefined, "" when it is defined.
-func (m Metrics) Reason(name string) string {
-	for _, r := range m.Undefined {
-		if r.Name == name {
-			return r.Text
-		}
-	}
-	return ""
-}
-
-// undefine makes a number NaN and says why; the first reason stays.
-func (m *Metrics) undefine(name, why string) {
-	*m.field(name) = math.NaN()
-	if m.Reason(name) == "" {
-		m.Undefined = append(m.Undefined, Reason{name, why})
-	}
-}
-
-// OutcomeSummary holds the numbers of one outcome.
-type OutcomeSummary struct {
-	Metrics
-	Scale float64 // population deviation the outcome was standardised with; NaN when unknown
 }
 
 // Summary holds the numbers of one set: uniform means over outcomes, and the
@@ -159,7 +73,7 @@ type OutcomeSummary struct {
 type Summary struct {
 	Metrics
 	Conditions, Rows, Runs int
-	Outcomes               []OutcomeSummary
+	Outcomes               []Metrics
 	Warnings               []string // what limits the trust in a defined number, in words
 }
 
@@ -174,11 +88,7 @@ func Summarise(s Set) Summary {
 	all := make([]int, s.Out)
 	for j := range all {
 		all[j] = j
-		o := OutcomeSummary{Metrics: s.metrics([]int{j}, cond, conditions, run, runs), Scale: math.NaN()}
-		if s.OutStd != nil {
-			o.Scale = s.OutStd[j]
-		}
-		out.Outcomes = append(out.Outcomes, o)
+		out.Outcomes = append(out.Outcomes, s.metrics([]int{j}, cond, conditions, run, runs))
 	}
 	out.Metrics = s.metrics(all, cond, conditions, run, runs)
 	if !math.IsNaN(out.R2) {
@@ -221,9 +131,6 @@ func (s Set) check() Set {
 			panic(fmt.Sprintf("score: %s holds %d values, not %d rows × %d outcomes", v.name, len(v.v), s.N, s.Out))
 		}
 	}
-	if s.OutStd != nil && len(s.OutStd) != s.Out {
-		panic(fmt.Sprintf("score: OutStd holds %d values for %d outcomes", len(s.OutStd), s.Out))
-	}
 	for _, v := range []*[]int{&s.Condition, &s.Run} {
 		if *v == nil {
 			*v = make([]int, s.N)
@@ -242,7 +149,7 @@ func (s Set) check() Set {
 func (s Set) metrics(cols, cond []int, conditions int, run []int, runs int) Metrics {
 	var m Metrics
 	if s.N == 0 {
-		for _, n := range metricNames {
+		for _, n := range Names[Metrics]() {
 			m.undefine(n, "no rows")
 		}
 		return m
@@ -250,11 +157,7 @@ func (s Set) metrics(cols, cond []int, conditions int, run []int, runs int) Metr
 	s.fit(&m, cols, conditions)
 	s.covariances(&m, cols, cond, conditions)
 	s.errors(&m, cols, run, runs)
-	for _, n := range metricNames {
-		if v := m.Get(n); (math.IsNaN(v) || math.IsInf(v, 0)) && m.Reason(n) == "" {
-			m.undefine(n, "a value it is computed from is not finite")
-		}
-	}
+	undefineRest(&m, &m.Undefined)
 	return m
 }
 
@@ -307,7 +210,7 @@ func (s Set) covariances(m *Metrics, cols, cond []int, conditions int) {
 			m.undefine(name, "not computed")
 			return
 		}
-		*m.field(name) = over(f)
+		*field(m, name) = over(f)
 	}
 	set("abs_cov", s.CovRaw, func(k int) float64 { return math.Abs(s.CovRaw[k]) })
 	set("abs_cov_centred", s.Cov, func(k int) float64 { return math.Abs(s.Cov[k]) })

@@ -25,31 +25,6 @@ func MeanStd(v []float64) (mean, std float64) {
 	return mean, math.Sqrt(ss / float64(len(v)-1))
 }
 
-// Stat is one number over seeds.
-type Stat struct {
-	Mean, Std float64 // over the seeds; Std is the sample deviation (n−1), NaN for one seed
-	N         int     // seeds
-	Undefined string  // why Mean is NaN
-}
-
-// OverSeeds returns the number of that name (see Metrics) over the seeds of a
-// split. It is undefined as soon as it is in one of them.
-func OverSeeds(seeds []Metrics, name string) Stat {
-	v := make([]float64, len(seeds))
-	s := Stat{N: len(seeds)}
-	for i, m := range seeds {
-		v[i] = m.Get(name)
-		if s.Undefined == "" {
-			s.Undefined = m.Reason(name)
-		}
-	}
-	if len(seeds) == 0 {
-		s.Undefined = "no seeds"
-	}
-	s.Mean, s.Std = MeanStd(v)
-	return s
-}
-
 // R2 returns the coefficient of determination of mu over all y1 and y2 of one
 // outcome, 1 − SS_res/SS_tot with SS_tot about the set's own mean (METHOD §3).
 // It is NaN when the measured values are all equal: there is nothing to
@@ -195,11 +170,9 @@ func ClusteredRatio(num, den []float64, cluster []int) (ratio, se float64) {
 
 // CalibrationBin is one equal-count bin of the covariance C.
 type CalibrationBin struct {
-	N, Runs        int     // values, distinct clusters in it
-	MinCov, MaxCov float64 // range of C
+	N, Runs        int // values, distinct clusters in it
 	MeanCov, MeanE float64
 	SE             float64 // of MeanE, clustered; NaN with one cluster
-	Ratio, RatioSE float64 // Σe/ΣC and its clustered SE; NaN where ΣC ≤ 0
 	Agrees         bool    // mean(e − C) is zero within Student's 95 % range of its clustered SE; false with one cluster
 }
 
@@ -268,12 +241,8 @@ func calibrationBin(rows []int, cov, e []float64, cluster []int) CalibrationBin 
 		cs[k], es[k], ds[k], id[k] = cov[i], e[i], e[i]-cov[i], cluster[i]
 	}
 	_, runs := dense(id)
-	b := CalibrationBin{N: len(rows), Runs: runs, MinCov: cs[0], MaxCov: cs[len(cs)-1], MeanCov: average(cs)}
+	b := CalibrationBin{N: len(rows), Runs: runs, MeanCov: average(cs)}
 	b.MeanE, b.SE = ClusteredMean(es, id)
-	b.Ratio, b.RatioSE = math.NaN(), math.NaN()
-	if b.MeanCov > 0 {
-		b.Ratio, b.RatioSE = ClusteredRatio(es, cs, id)
-	}
 	if runs > 1 {
 		d, se := ClusteredMean(ds, id)
 		t := distuv.StudentsT{Mu: 0, Sigma: 1, Nu: float64(runs - 1)}.Quantile(0.975)
