@@ -21,16 +21,7 @@ func openNPY(path string, src io.ReaderAt, size int64, o Options) (*rawReader, e
 	fail := func(at int64, want, found, hint string) error {
 		return &DataError{Path: path, Place: fmt.Sprintf("byte %d", at), Want: want, Found: found, Hint: hint}
 	}
-	get := func(b []byte, at int64) error {
-		n, err := src.ReadAt(b, at)
-		if n == len(b) {
-			return nil
-		}
-		if err != nil && !errors.Is(err, io.EOF) {
-			return &DataError{Path: path, Place: fmt.Sprintf("byte %d", at), Err: fmt.Errorf("read header: %w", err)}
-		}
-		return fail(at+int64(n), "an NPY header", "the end of the file", "the file is cut short")
-	}
+	get := func(b []byte, at int64) error { return readHeader(path, src, b, at, "an NPY header") }
 	var pre [12]byte
 	if err := get(pre[:10], 0); err != nil {
 		return nil, err

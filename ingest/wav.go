@@ -54,6 +54,18 @@ type wavFormat struct {
 	valid    int
 }
 
+// readHeader fills b from a byte on; want is what a person expects there.
+func readHeader(path string, src io.ReaderAt, b []byte, at int64, want string) error {
+	n, err := src.ReadAt(b, at)
+	switch {
+	case n == len(b):
+		return nil
+	case err != nil && !errors.Is(err, io.EOF):
+		return &DataError{Path: path, Place: fmt.Sprintf("byte %d", at), Err: fmt.Errorf("read header: %w", err)}
+	}
+	return &DataError{Path: path, Place: fmt.Sprintf("byte %d", at+int64(n)), Want: want, Found: "the end of the file", Hint: cutShort}
+}
+
 // openWAV reads the chunks of a RIFF, RIFX or RF64 file up to its end (data
 // are skipped, not read) and returns a reader of its samples.
 func openWAV(path string, src io.ReaderAt, size int64, o Options) (*rawReader, error) {
@@ -61,14 +73,7 @@ func openWAV(path string, src io.ReaderAt, size int64, o Options) (*rawReader, e
 		return &DataError{Path: path, Place: fmt.Sprintf("byte %d", at), Want: want, Found: found, Hint: hint}
 	}
 	get := func(b []byte, at int64) error {
-		n, err := src.ReadAt(b, at)
-		if n == len(b) {
-			return nil
-		}
-		if err != nil && !errors.Is(err, io.EOF) {
-			return &DataError{Path: path, Place: fmt.Sprintf("byte %d", at), Err: fmt.Errorf("read header: %w", err)}
-		}
-		return fail(at+int64(n), plural(int64(len(b)), "byte")+" of header", "the end of the file", cutShort)
+		return readHeader(path, src, b, at, plural(int64(len(b)), "byte")+" of header")
 	}
 	if size < 12 {
 		return nil, fail(size, "a RIFF header of 12 bytes", fmt.Sprintf("the end of the file after %s", plural(size, "byte")), cutShort)

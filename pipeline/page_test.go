@@ -91,22 +91,9 @@ func marks(t *testing.T, path string) []mark {
 // is read on its own here. It runs it again elsewhere with two tasks at a time:
 // page and figures must be the same bytes.
 func TestFiguresAreTheTables(t *testing.T) {
-	run := func(jobs int) string {
-		dir := t.TempDir()
-		path := filepath.Join(dir, "pipeline.yaml")
-		if err := os.WriteFile(path, []byte(smallRotor), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		p, err := pipeline.Load(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := p.Run(context.Background(), engine.Options{Jobs: jobs}); err != nil {
-			t.Fatal(err)
-		}
-		return filepath.Join(dir, "runs")
-	}
-	a, b := run(1), run(2)
+	dirA, read, col := runDrone(t, smallRotor, 1)
+	dirB, _, _ := runDrone(t, smallRotor, 2)
+	a, b := filepath.Join(dirA, "runs"), filepath.Join(dirB, "runs")
 	files, err := filepath.Glob(filepath.Join(a, "drone/report/figures/*"))
 	if err != nil || len(files) < 10 {
 		t.Fatalf("%d files of figures, %v", len(files), err)
@@ -120,21 +107,7 @@ func TestFiguresAreTheTables(t *testing.T) {
 		}
 	}
 
-	var pred []*table.Table
-	for _, seed := range []string{"seed-0", "seed-1"} {
-		p, err := table.Read(filepath.Join(a, "drone/splits/3-blades", seed, "predictions.arrow"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		pred = append(pred, p)
-	}
-	col := func(p *table.Table, name string) []float64 {
-		v, err := p.Floats(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return v
-	}
+	pred := []*table.Table{read("splits/3-blades/seed-0/predictions.arrow"), read("splits/3-blades/seed-1/predictions.arrow")}
 	// The row of a condition; every condition is measured once.
 	row := func(blades, theta float64) int {
 		for i := range pred[0].Rows() {
@@ -199,7 +172,6 @@ func TestFiguresAreTheTables(t *testing.T) {
 // that run in triplets.arrow, at a time that is a whole number of samples.
 func TestSeriesFigure(t *testing.T) {
 	dir := t.TempDir()
-	path := filepath.Join(dir, "pipeline.yaml")
 	const cfg = `version: 1
 workdir: runs
 experiments:
@@ -208,16 +180,7 @@ experiments:
     dsp: {triplets: random-samples, samples: 100, chord_m: 0.1, span_m: 0.25, density_kg_m3: 1.2}
     train: {inputs: [alpha_deg, u_inf_m_s], model: {hidden: [4]}, optimizer: {epochs: 1}, seeds: 1, splits: {slow: {test: {alpha_deg: 8}}}}
 `
-	if err := os.WriteFile(path, []byte(cfg), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	p, err := pipeline.Load(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := p.Run(context.Background(), engine.Options{Jobs: 2}); err != nil {
-		t.Fatal(err)
-	}
+	runConfig(t, dir, cfg, 2)
 	trip, err := table.Read(filepath.Join(dir, "runs/airfoil/triplets.arrow"))
 	if err != nil {
 		t.Fatal(err)
@@ -270,7 +233,6 @@ experiments:
 // file disappears.
 func TestJointFigure(t *testing.T) {
 	dir := t.TempDir()
-	path := filepath.Join(dir, "pipeline.yaml")
 	const head = "version: 1\nworkdir: runs\nkernels: portable\nexperiments:\n"
 	entry := func(name, gamma, more string) string {
 		return "  " + name + ":\n    ingest: {simulate: {campaign: toy, seed: 1, gamma: " + gamma + ", triplets: 60}}\n" + more +
@@ -278,16 +240,7 @@ func TestJointFigure(t *testing.T) {
 	}
 	run := func(cfg string) {
 		t.Helper()
-		if err := os.WriteFile(path, []byte(cfg), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		p, err := pipeline.Load(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := p.Run(context.Background(), engine.Options{Jobs: 2}); err != nil {
-			t.Fatal(err)
-		}
+		runConfig(t, dir, cfg, 2)
 	}
 	one := entry("one", "1", "")
 	run(head + one + entry("three", "3", "") + entry("twice", "3", "    dsp: {couples: true}\n"))
@@ -376,7 +329,7 @@ func TestJointFigure(t *testing.T) {
 // their SVG and works them out again from the published Arrow tables, by the
 // definitions of docs/method.md written out here.
 func TestEveryFigureReadsBack(t *testing.T) {
-	dir, read, col := runDrone(t, smallRotor)
+	dir, read, col := runDrone(t, smallRotor, 2)
 	figure := func(name string) []mark {
 		t.Helper()
 		return marks(t, filepath.Join(dir, "runs/drone/report/figures", name+".svg"))
@@ -657,7 +610,7 @@ experiments:
 // equal count by C; the standard error of a bin's mean clustered by run,
 // se² = G/(G − 1)·Σ(S_g − n_g·mean)²/N².
 func TestMapAndBinsReadBack(t *testing.T) {
-	dir, read, col := runDrone(t, closeRotor)
+	dir, read, col := runDrone(t, closeRotor, 2)
 	trip := read("triplets.arrow")
 	pred := []*table.Table{read("splits/3-blades/seed-0/predictions.arrow"), read("splits/3-blades/seed-1/predictions.arrow")}
 	// Sums in another order; C of the map is worked out in batches of another size.
@@ -800,11 +753,9 @@ func TestMapAndBinsReadBack(t *testing.T) {
 	})
 }
 
-// runDrone runs a configuration with one experiment, drone, in a folder of its
-// own. read opens a table of the results, col takes a column of numbers from it.
-func runDrone(t *testing.T, yaml string) (dir string, read func(name string) *table.Table, col func(tab *table.Table, name string) []float64) {
+// runConfig runs a configuration in a folder.
+func runConfig(t *testing.T, dir, yaml string, jobs int) {
 	t.Helper()
-	dir = t.TempDir()
 	path := filepath.Join(dir, "pipeline.yaml")
 	if err := os.WriteFile(path, []byte(yaml), 0o644); err != nil {
 		t.Fatal(err)
@@ -813,9 +764,17 @@ func runDrone(t *testing.T, yaml string) (dir string, read func(name string) *ta
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := p.Run(context.Background(), engine.Options{Jobs: 2}); err != nil {
+	if _, err := p.Run(context.Background(), engine.Options{Jobs: jobs}); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// runDrone runs a configuration with one experiment, drone, in a folder of its
+// own. read opens a table of the results, col takes a column of numbers from it.
+func runDrone(t *testing.T, yaml string, jobs int) (dir string, read func(name string) *table.Table, col func(tab *table.Table, name string) []float64) {
+	t.Helper()
+	dir = t.TempDir()
+	runConfig(t, dir, yaml, jobs)
 	read = func(name string) *table.Table {
 		t.Helper()
 		tab, err := table.Read(filepath.Join(dir, "runs/drone", name))

@@ -46,7 +46,7 @@ func (m *Model) PredictDropout(ctx context.Context, x []float64, samples int, se
 					z[e.in+j] = e.none()
 				}
 			}
-			e.runDropped(rows, masks[b], m1[:rows*d], v1[:rows*d])
+			e.run(rows, masks[b], m1[:rows*d], v1[:rows*d])
 			if s == 0 {
 				copy(plain, m1) // any origin near the mean saves digits
 			}
@@ -91,25 +91,4 @@ func (e *evaluator) masks(samples int, seed uint64) [][][]uint16 {
 		out = append(out, block)
 	}
 	return out
-}
-
-// runDropped is run with dropout.
-func (e *evaluator) runDropped(rows int, bits [][]uint16, mu, variance []float64) {
-	padded := kernel.PadRows(rows)
-	clear(e.z[rows*e.ldIn : padded*e.ldIn])
-	e.forward(padded, bits)
-	d := e.out
-	flat := e.v[:kernel.PadLane(rows*d)]
-	for r := range rows {
-		o := e.o[r*e.headN : r*e.headN+2*d]
-		for j := range d {
-			mu[r*d+j] = float64(o[j])
-			flat[r*d+j] = o[d+j]
-		}
-	}
-	clear(flat[rows*d:])
-	e.k.Variance(flat)
-	for i := range variance {
-		variance[i] = float64(flat[i])
-	}
 }

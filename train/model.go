@@ -32,13 +32,8 @@ func newModel(t *trainer[float32], cfg Config, in, out scaler, kernels string) *
 	return &Model{In: t.in, Out: t.out, Config: cfg, Kernels: kernels, shape: t.layout, params: t.p, in: in, out: out}
 }
 
-// InputScale returns mean and standard deviation by which the inputs are
+// OutputScale returns mean and standard deviation by which the outcomes are
 // standardised (0 and 1 where they are not). The slices are copies.
-func (m *Model) InputScale() (mean, std []float64) {
-	return append([]float64(nil), m.in.mean...), append([]float64(nil), m.in.std...)
-}
-
-// OutputScale is InputScale for the outcomes.
 func (m *Model) OutputScale() (mean, std []float64) {
 	return append([]float64(nil), m.out.mean...), append([]float64(nil), m.out.std...)
 }
@@ -162,15 +157,15 @@ func (e *evaluator) answers(x, y []float32, mu, variance []float64) {
 				}
 			}
 		}
-		e.run(rows, mu[s*e.out:(s+rows)*e.out], variance[s*e.out:(s+rows)*e.out])
+		e.run(rows, nil, mu[s*e.out:(s+rows)*e.out], variance[s*e.out:(s+rows)*e.out])
 	}
 }
 
-// run evaluates the first rows of z.
-func (e *evaluator) run(rows int, mu, variance []float64) {
+// run evaluates the first rows of z, with dropout where there are bits.
+func (e *evaluator) run(rows int, bits [][]uint16, mu, variance []float64) {
 	padded := kernel.PadRows(rows)
 	clear(e.z[rows*e.ldIn : padded*e.ldIn])
-	e.forward(padded, nil)
+	e.forward(padded, bits)
 	d := e.out
 	flat := e.v[:kernel.PadLane(rows*d)]
 	for r := range rows {

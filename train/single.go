@@ -28,19 +28,9 @@ func FitSingle(ctx context.Context, data Triplets, cfg Config, hook func(Epoch))
 	if err != nil {
 		return nil, nil, err
 	}
-	in, out := identityScaler(data.In), identityScaler(data.Out)
-	if cfg.Standardise {
-		in, out = newScaler(data.In, data.X), newScaler(data.Out, data.Y1, data.Y2)
-		for j, s := range in.std {
-			if !(s > 0) {
-				return nil, nil, fmt.Errorf("check training data: %w", &ConstantInputError{Column: j, Value: in.mean[j]})
-			}
-		}
-		for j, s := range out.std {
-			if !(s > 0) {
-				return nil, nil, fmt.Errorf("check training data: outcome column %d is constant (%g): there is nothing to learn", j, out.mean[j])
-			}
-		}
+	in, out, err := scalers(data, cfg)
+	if err != nil {
+		return nil, nil, err
 	}
 	rows := packRows[float32](data, in, out)
 	t := newTrainer(newLayout(data.In, data.Out, 0, cfg.Hidden), k, cfg)

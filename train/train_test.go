@@ -426,8 +426,8 @@ func TestStandardise(t *testing.T) {
 	}
 	cfg := smallConfig()
 	cfg.Standardise = false
-	m, s = mustFit(t, data, cfg).InputScale()
-	if m[0] != 0 || s[1] != 1 {
+	m, s = mustFit(t, data, cfg).OutputScale()
+	if m[0] != 0 || s[0] != 1 {
 		t.Errorf("not standardised, but scales are %v, %v", m, s)
 	}
 }

@@ -25,15 +25,22 @@ func newStatusCommand(stdout io.Writer) *cli.Command {
 	}
 }
 
-func runStatus(file string, sel engine.Selection, asJSON bool, stdout io.Writer) error {
+// loadStatus reads a configuration and what every task of it is worth today;
+// what is asked for must exist in it.
+func loadStatus(file string, sel engine.Selection) (*pipeline.Project, []*engine.Status, error) {
 	p, err := pipeline.Load(file)
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
 	if err := p.Check(sel); err != nil {
-		return err
+		return nil, nil, err
 	}
 	all, err := p.Status()
+	return p, all, err
+}
+
+func runStatus(file string, sel engine.Selection, asJSON bool, stdout io.Writer) error {
+	p, all, err := loadStatus(file, sel)
 	if err != nil {
 		return err
 	}

@@ -9,7 +9,6 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"doubletake/pipeline"
 	"doubletake/pipeline/engine"
 )
 
@@ -50,14 +49,7 @@ func runTasks(file string, sel engine.Selection, format string, stdout io.Writer
 	if format != "tsv" && format != "json" {
 		return usage("--format %q is unknown, expected tsv or json", format)
 	}
-	p, err := pipeline.Load(file)
-	if err != nil {
-		return err
-	}
-	if err := p.Check(sel); err != nil {
-		return err
-	}
-	all, err := p.Status()
+	p, all, err := loadStatus(file, sel)
 	if err != nil {
 		return err
 	}
