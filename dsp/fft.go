@@ -61,9 +61,6 @@ func NewFFT(n int) *FFT {
 	return f
 }
 
-// Len returns the length of the sequences the plan transforms.
-func (f *FFT) Len() int { return f.n }
-
 // Coefficients computes X_k = Σ_j x_j exp(−2πijk/n) for k = 0 … ⌊n/2⌋ into dst
 // and returns it. A nil dst is allocated. It panics unless len(x) is Len and
 // len(dst), if given, Len/2+1.
@@ -181,7 +178,6 @@ func nextSmooth(n int) int {
 // length is 5-smooth, in lanes if it is long enough for them, else by
 // Bluestein's chirp.
 type complexPlan struct {
-	n      int
 	lanes  *lanePlan
 	stages []stage
 	chirp  *bluestein
@@ -197,7 +193,7 @@ type stage struct {
 }
 
 func newComplexPlan(n int) *complexPlan {
-	p := &complexPlan{n: n}
+	p := &complexPlan{}
 	if largestPrimeFactor(n) > 5 {
 		p.chirp = newBluestein(n)
 		return p

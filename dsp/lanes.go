@@ -41,7 +41,6 @@ const (
 
 // smallPlan is a Stockham transform over lanes.
 type smallPlan struct {
-	n      int
 	stages []laneStage
 }
 
@@ -125,7 +124,7 @@ func (p *lanePlan) start(b, n int) int { return min(b*kernel.Lanes, n-kernel.Lan
 // newSmallPlan takes stages two at a time where the set can, the first alone if
 // their number is odd.
 func newSmallPlan(n int, k *kernel.Set) smallPlan {
-	p := smallPlan{n: n}
+	var p smallPlan
 	var radices []int
 	for l := n; l > 1; {
 		r := 5

@@ -29,7 +29,6 @@ type layout struct {
 	units   []string
 	heads   []string // as the header writes them
 	numeric []bool
-	header  bool
 	dataOff int64 // of the first line that may hold data
 	line    int64 // its number, from 1
 	attrs   []Attribute
@@ -997,7 +996,6 @@ func (l *layout) findHeader(path string, lines, comments []sampleLine, from int,
 			break
 		}
 	}
-	l.header = head != nil
 	l.names, l.units, l.heads = make([]string, l.cols), make([]string, l.cols), make([]string, l.cols)
 	l.numeric = make([]bool, l.cols)
 	if len(o.Columns) > 0 && len(o.Columns) != l.cols {

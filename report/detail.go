@@ -4,9 +4,8 @@ import "strings"
 
 // Quantity is a condition or an outcome, as figures name it.
 type Quantity struct {
-	Name        string
-	Unit        string // "" when it has none
-	Description string
+	Name string
+	Unit string // "" when it has none
 }
 
 // Label is the quantity for an axis: its name in words where they are known,
@@ -140,10 +139,8 @@ type SeedDetail struct {
 
 // Bin is a bin of the covariance with the mean measured error in it.
 type Bin struct {
-	N, Runs  int
-	Cov, E   float64
-	SE       float64 // of E, clustered by run; NaN with one run
-	Agreeing bool
+	Cov, E float64
+	SE     float64 // of E, clustered by run; NaN with one run
 }
 
 // Coverage is how many of the measured values lie within the interval

@@ -67,7 +67,7 @@ func campaign(blades, speeds, angles, splits, seeds int) *Detail {
 			s.Seeds = append(s.Seeds, e)
 			var bins []Bin
 			for t := range 10 {
-				bins = append(bins, Bin{N: 20, Runs: 5, Cov: 0.01 * float64(t+1), E: 0.02 * float64(t+1), SE: 0.008})
+				bins = append(bins, Bin{Cov: 0.01 * float64(t+1), E: 0.02 * float64(t+1), SE: 0.008})
 			}
 			s.Bins = append(s.Bins, bins)
 			for p := range s.Coverage {
@@ -176,7 +176,7 @@ func airfoilOf(name string) *Detail {
 		}
 		sd.Epoch, sd.Loss = []float64{1, 2, 3}, []float64{1, 0.5, 0.4}
 		s.Seeds = append(s.Seeds, sd)
-		s.Bins = append(s.Bins, []Bin{{N: 5, Runs: 1, Cov: -0.1, E: 0.2, SE: math.NaN()}, {N: 5, Runs: 3, Cov: 0.1, E: -0.2, SE: 0.1}})
+		s.Bins = append(s.Bins, []Bin{{Cov: -0.1, E: 0.2, SE: math.NaN()}, {Cov: 0.1, E: -0.2, SE: 0.1}})
 	}
 	p := Profile{Input: 0, At: []float64{0, 5}, HeldOut: true}
 	for i := range 41 {

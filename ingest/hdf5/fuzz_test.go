@@ -49,7 +49,7 @@ func readAll(t *testing.T, b []byte, lax bool) {
 	}
 	for _, g := range file.Groups() {
 		for _, l := range g.Links {
-			file.Lookup(join(g.Path, l.Name))
+			file.Dataset(join(g.Path, l.Name))
 		}
 		for _, a := range g.Attributes {
 			_ = a.String()

@@ -248,9 +248,6 @@ func (f *File) SuperblockVersion() int { return f.version }
 // the application's own; 512 in MATLAB 7.3 files, 0 in most others.
 func (f *File) UserBlock() int64 { return f.userBlock }
 
-// Root returns the root group.
-func (f *File) Root() *Group { return f.root }
-
 // Groups lists every group once, depth first, the root first, under the first
 // path that reaches it by hard links.
 func (f *File) Groups() []*Group { return append([]*Group(nil), f.groups...) }
@@ -259,9 +256,11 @@ func (f *File) Groups() []*Group { return append([]*Group(nil), f.groups...) }
 // under the first path that reaches it by hard links.
 func (f *File) Datasets() []*Dataset { return append([]*Dataset(nil), f.datasets...) }
 
-// Dataset returns the dataset at a path, following soft links.
+// Dataset returns the dataset at a path, following soft links. Most callers
+// want all of them instead (Datasets); this is for files whose layout is known.
 func (f *File) Dataset(path string) (*Dataset, error) {
-	o, err := f.Lookup(path)
+	hops := 0
+	o, err := f.lookup(f.root, path, &hops)
 	if err != nil {
 		return nil, err
 	}
@@ -270,32 +269,6 @@ func (f *File) Dataset(path string) (*Dataset, error) {
 		return nil, &Error{Offset: -1, Text: fmt.Sprintf("%s is no dataset", path)}
 	}
 	return d, nil
-}
-
-// Group returns the group at a path, following soft links.
-func (f *File) Group(path string) (*Group, error) {
-	o, err := f.Lookup(path)
-	if err != nil {
-		return nil, err
-	}
-	g, ok := o.(*Group)
-	if !ok {
-		return nil, &Error{Offset: -1, Text: fmt.Sprintf("%s is no group", path)}
-	}
-	return g, nil
-}
-
-// Lookup returns the *Group or *Dataset at a path, following soft links.
-func (f *File) Lookup(path string) (any, error) {
-	hops := 0
-	o, err := f.lookup(f.root, path, &hops)
-	if err != nil {
-		return nil, err
-	}
-	if o == nil {
-		return nil, &Error{Offset: -1, Text: fmt.Sprintf("%s is neither group nor dataset", path)}
-	}
-	return o, nil
 }
 
 func (f *File) lookup(from *Group, path string, hops *int) (any, error) {

@@ -404,9 +404,6 @@ func TestPanics(t *testing.T) {
 	buf := make([]float64, 3)
 	for name, call := range map[string]func(){
 		"start":   func() { r.ReadFloat64(buf, -1) },
-		"box":     func() { r.ReadSlab(buf, []int64{498}, []int64{3}) },
-		"length":  func() { r.ReadSlab(buf, []int64{0}, []int64{2}) },
-		"rank":    func() { r.ReadSlab(buf, []int64{0, 0}, []int64{3, 1}) },
 		"axis":    func() { r.ReadChannels(1, []int{0}, 0, [][]float64{buf}) },
 		"channel": func() { r.ReadChannels(0, []int{1}, 0, [][]float64{buf}) },
 		"dst":     func() { r.ReadChannels(0, []int{0}, 0, [][]float64{buf, buf}) },

@@ -188,35 +188,6 @@ func (r *Reader) ReadFloat64(dst []float64, start int64) (int, error) {
 	return n, nil
 }
 
-// ReadSlab fills dst, row-major, with the box of count elements from start on
-// along each axis. It panics if dst has not the length of the box or if the box
-// does not lie within the shape.
-func (r *Reader) ReadSlab(dst []float64, start, count []int64) error {
-	rank := len(r.st.dims)
-	if r.d.Dims == nil && len(start) == 0 {
-		start, count = []int64{0}, []int64{1}
-	}
-	if len(start) != rank || len(count) != rank {
-		panic("hdf5: start and count need one number per axis")
-	}
-	from, n := make([]uint64, rank), make([]uint64, rank)
-	total := uint64(1)
-	for i := range start {
-		if start[i] < 0 || count[i] < 0 || uint64(start[i]) > r.st.dims[i] || uint64(count[i]) > r.st.dims[i]-uint64(start[i]) {
-			panic("hdf5: the box reaches beyond the shape")
-		}
-		from[i], n[i] = uint64(start[i]), uint64(count[i])
-		total *= n[i]
-	}
-	if total != uint64(len(dst)) {
-		panic("hdf5: dst has not the length of the box")
-	}
-	if total == 0 {
-		return nil
-	}
-	return r.box(dst, from, n)
-}
-
 // ReadChannels reads time series. Axis is the one along which time runs; every
 // combination of the other axes' indices is a channel, counted row-major from
 // 0: of a shape (N, C) with axis 0, and of (C, N) with axis 1, channel c is the

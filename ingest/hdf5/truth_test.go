@@ -335,7 +335,7 @@ func checkValues(t *testing.T, d *Dataset, want []float64) {
 	if d.Dims == nil {
 		return
 	}
-	// Channels along each axis, and a box from the middle.
+	// Channels along each axis.
 	for axis := range d.Dims {
 		inner := 1
 		for _, m := range d.Dims[axis+1:] {
@@ -364,30 +364,6 @@ func checkValues(t *testing.T, d *Dataset, want []float64) {
 			}
 		}
 	}
-	from, size := make([]int64, len(d.Dims)), make([]int64, len(d.Dims))
-	box := 1
-	for i, m := range d.Dims {
-		from[i] = m / 4
-		size[i] = (m-from[i])*2/3 + 1
-		size[i] = min(size[i], m-from[i])
-		box *= int(size[i])
-	}
-	if err := r.ReadSlab(got[:box], from, size); err != nil {
-		t.Errorf("%s: box: %v", d.Path, err)
-		return
-	}
-	wantBox := make([]float64, box)
-	for i := range wantBox {
-		at, rest := 0, i
-		step := 1
-		for a := len(size) - 1; a >= 0; a-- {
-			at += (int(from[a]) + rest%int(size[a])) * step
-			rest /= int(size[a])
-			step *= int(d.Dims[a])
-		}
-		wantBox[i] = want[at]
-	}
-	equal("box", 0, got[:box], wantBox)
 }
 
 func checkAttributes(t *testing.T, path string, got []Attribute, want map[string]truthAttr) {

@@ -49,7 +49,6 @@ type File struct {
 	Unread    []Unread // what is in the file but cannot be read
 
 	src     io.ReaderAt
-	size    int64
 	order   binary.ByteOrder
 	budget  int64 // what the lists above may still grow by, in bytes
 	cursors []*cursor
@@ -169,7 +168,7 @@ const (
 // A file that is no such file, or whose chain of elements is broken (it is cut
 // short), is an *Error; what concerns one variable only is in File.Unread.
 func Open(r io.ReaderAt, size int64) (*File, error) {
-	f := &File{src: r, size: size, budget: maxIndex}
+	f := &File{src: r, budget: maxIndex}
 	head := make([]byte, headerSize)
 	n, err := readAt(r, head, 0)
 	if err != nil {

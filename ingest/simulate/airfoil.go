@@ -202,23 +202,6 @@ func airfoilAmplitudes(alphaDeg, u float64) airfoilState {
 	}
 }
 
-// AirfoilStd returns the standard deviation of single samples of the lift and
-// drag coefficients about AirfoilMean at a condition, over all times and
-// seeds: what a perfect model would report as aleatoric.
-func AirfoilStd(alphaDeg, speedMS float64) (cl, cd float64) {
-	s := airfoilAmplitudes(alphaDeg, speedMS)
-	norm := func(v ...float64) float64 {
-		sum := 0.0
-		for _, x := range v {
-			sum += x * x
-		}
-		return math.Sqrt(sum)
-	}
-	// The buffeting's two parts have unit power together: 0.6² + 0.8².
-	return norm(s.clU, s.clW, s.clBuf, s.clRing, s.clDrift, s.clWhite),
-		norm(s.cdU, s.cdW, s.cdBuf, s.cdSep, s.cdRing, s.cdDrift, s.cdWhite)
-}
-
 // Write makes the recording of file i. Forces have 6 decimals: a resolution of
 // 1 µN against sensor noise of 1500 µN and more.
 func (a Airfoil) Write(ctx context.Context, w io.Writer, i int) error {

@@ -15,8 +15,7 @@
 //
 // What the simulation puts into the data can be asked for without making it:
 // [Rotor.Orders], [Rotor.TonePower], [Rotor.NoiseDensity], [AirfoilMean],
-// [AirfoilStd], [ToyMean] and [ToySigma] are the truth an estimate is compared
-// with.
+// [ToyMean] and [ToySigma] are the truth an estimate is compared with.
 package simulate
 
 import (

@@ -318,7 +318,7 @@ func (r *reader) object(path string, m *metaReader) (*object, error) {
 		x.props = r.group(names[0])
 	case 2:
 		r.group(names[0])
-		x.c = &Channel{Group: names[0], Name: names[1], file: r.f, source: -1, number: len(r.f.Channels)}
+		x.c = &Channel{Group: names[0], Name: names[1], file: r.f, source: -1}
 		x.props = &x.c.props
 		r.f.Channels = append(r.f.Channels, x.c)
 	}

@@ -79,7 +79,6 @@ type Channel struct {
 	pieces []piece
 	chain  [][]float64 // coefficients, lowest first, applied one after the other
 	source int64       // DAQmx: the scaler that feeds the chain, −1 for the only one
-	number int         // its place in the order of the file
 	props  props
 }
 

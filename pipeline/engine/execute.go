@@ -42,7 +42,6 @@ var ErrNotStarted = errors.New("not started")
 type Session struct {
 	Dir     string            // the work directory
 	Current map[string]string // keys of the plan's tasks as they are now, "" where not known yet
-	Tasks   int               // how many are to be made, at most
 }
 
 // Cache returns a path below the cache folder of the work directory.

@@ -300,7 +300,7 @@ func (r *runner) run(ctx context.Context, todo []*Task) error {
 			heap.Push(r.ready, t)
 		}
 	}
-	session := &Session{Dir: r.p.Dir, Current: map[string]string{}, Tasks: len(todo)}
+	session := &Session{Dir: r.p.Dir, Current: map[string]string{}}
 	for id, st := range r.of {
 		session.Current[id] = st.key
 	}

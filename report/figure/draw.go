@@ -84,7 +84,7 @@ func Draw(f *Figure, o Options) []byte {
 		}
 	}
 	if f.Note != "" {
-		d.text(4, height-4, "note", "", Shorten(f.Note, int(w/5.4)))
+		d.text(4, height-4, "note", "", shorten(f.Note, int(w/5.4)))
 	}
 	d.b.WriteString("</svg>\n")
 	return d.b.Bytes()
@@ -138,17 +138,17 @@ func (a *Axis) tickText(i int, v float64) string {
 	if a.Names != nil {
 		for k, t := range a.Ticks {
 			if t == v && k < len(a.Names) {
-				return Shorten(a.Names[k], 24)
+				return shorten(a.Names[k], 24)
 			}
 		}
 		return ""
 	}
-	return Number(v)
+	return number(v)
 }
 
-// Number writes a tick's number: no trailing zeros, a true minus sign, powers
+// number writes a tick's number: no trailing zeros, a true minus sign, powers
 // of ten beyond a million and below a ten-thousandth.
-func Number(v float64) string {
+func number(v float64) string {
 	if v == 0 {
 		return "0"
 	}
@@ -201,13 +201,13 @@ func (d *drawing) cartesian(i int, b box) {
 	x, y := p.ranges()
 	sx, sy := newScale(x, b.left, b.right), newScale(y, b.bottom, b.top)
 	d.panel(i, b, fmt.Sprintf(` data-xscale="%s" data-yscale="%s" data-xlabel="%s" data-ylabel="%s"`, sx, sy, Escape(x.Label), Escape(y.Label)))
-	d.text(b.left, 15, "title", "", Shorten(p.Title, max(8, int((b.width-b.left)/6.6))))
+	d.text(b.left, 15, "title", "", shorten(p.Title, max(8, int((b.width-b.left)/6.6))))
 	clip := fmt.Sprintf("%s-c%d", d.f.ID, i)
 	fmt.Fprintf(&d.b, `<clipPath id="%s"><rect x="%s" y="%s" width="%s" height="%s"/></clipPath>`, Escape(clip), px(b.left), px(b.top), px(b.right-b.left), px(b.bottom-b.top))
 	d.b.WriteByte('\n')
 	// Shading lies below the grid, everything else above it.
 	d.marks(p, clip, true, sx, sy, nil)
-	wide := math.Max(textWidth(Number(round3(x.Min)), 10.5), textWidth(Number(round3(x.Max)), 10.5))
+	wide := math.Max(textWidth(number(round3(x.Min)), 10.5), textWidth(number(round3(x.Max)), 10.5))
 	nx := max(3, int((b.right-b.left)/math.Max(44, wide+16)))
 	grid, ticks := "", ""
 	for k, t := range x.ticks(nx) {
@@ -228,10 +228,10 @@ func (d *drawing) cartesian(i int, b box) {
 	d.marks(p, clip, false, sx, sy, nil)
 	fmt.Fprintf(&d.b, `<path class="axis" d="M%s %sV%sH%s"/>`+"\n", px(b.left), px(b.top), px(b.bottom), px(b.right))
 	d.b.WriteString(ticks)
-	d.text((b.left+b.right)/2, b.bottom+33, "", "middle", Shorten(x.Label, max(10, int((b.right-b.left)/5.5))))
+	d.text((b.left+b.right)/2, b.bottom+33, "", "middle", shorten(x.Label, max(10, int((b.right-b.left)/5.5))))
 	if y.Label != "" {
 		yc := (b.top + b.bottom) / 2
-		fmt.Fprintf(&d.b, `<text transform="translate(11 %s) rotate(-90)" text-anchor="middle">%s</text>`+"\n", px(yc), Escape(Shorten(y.Label, max(10, int((b.bottom-b.top)/5)))))
+		fmt.Fprintf(&d.b, `<text transform="translate(11 %s) rotate(-90)" text-anchor="middle">%s</text>`+"\n", px(yc), Escape(shorten(y.Label, max(10, int((b.bottom-b.top)/5)))))
 	}
 	if p.ZLabel != "" {
 		d.key(p, b)
@@ -245,7 +245,7 @@ func (p *Panel) keyText(k int) string {
 	v := p.ZMin + (p.ZMax-p.ZMin)*float64(k)/heatClasses
 	decimals := 2 - int(math.Floor(math.Log10(math.Max(math.Abs(p.ZMin), math.Abs(p.ZMax)))))
 	if v == 0 || decimals < 0 || decimals > 5 {
-		return Number(round3(v))
+		return number(round3(v))
 	}
 	return strings.Replace(strconv.FormatFloat(v, 'f', decimals, 64), "-", "−", 1)
 }
@@ -270,7 +270,7 @@ func (d *drawing) key(p *Panel, b box) {
 	for k := 0; k <= heatClasses; k++ {
 		d.text(x+15, b.bottom-float64(k)*h+3.5, "tick", "", p.keyText(k))
 	}
-	fmt.Fprintf(&d.b, `<text transform="translate(%s %s) rotate(-90)" text-anchor="middle">%s</text>`+"\n", px(b.width-3), px((b.top+b.bottom)/2), Escape(Shorten(p.ZLabel, int((b.bottom-b.top)/5))))
+	fmt.Fprintf(&d.b, `<text transform="translate(%s %s) rotate(-90)" text-anchor="middle">%s</text>`+"\n", px(b.width-3), px((b.top+b.bottom)/2), Escape(shorten(p.ZLabel, int((b.bottom-b.top)/5))))
 }
 
 // round3 rounds to three significant digits.
@@ -338,7 +338,7 @@ func (d *drawing) polar(i int, b box) {
 	}
 	q := polarPlace{cx: b.width / 2, cy: b.top + 18 + radius*up, r: newScale(y, 0, radius)}
 	d.panel(i, b, fmt.Sprintf(` data-polar="%s %s %s" data-yscale="%s" data-xlabel="%s" data-ylabel="%s"`, px(q.cx), px(q.cy), strconv.FormatBool(p.Dual), q.r, Escape(x.Label), Escape(y.Label)))
-	d.text(b.width/2, 14, "title", "middle", Shorten(p.Title, max(8, int(b.width/6.8))))
+	d.text(b.width/2, 14, "title", "middle", shorten(p.Title, max(8, int(b.width/6.8))))
 	clip := fmt.Sprintf("%s-c%d", d.f.ID, i)
 	fmt.Fprintf(&d.b, `<clipPath id="%s"><circle cx="%s" cy="%s" r="%s"/></clipPath>`+"\n", Escape(clip), px(q.cx), px(q.cy), px(radius))
 	sides := []bool{false}
@@ -384,7 +384,7 @@ func (d *drawing) polar(i int, b box) {
 			case c < 0:
 				anchor = "end"
 			}
-			ticks += fmt.Sprintf(`<text x="%s" y="%s" class="tick" text-anchor="%s">%s°</text>`+"\n", px(q.cx+(radius+4)*c), px(q.cy-(radius+5)*s+3.6), anchor, Escape(Number(t)))
+			ticks += fmt.Sprintf(`<text x="%s" y="%s" class="tick" text-anchor="%s">%s°</text>`+"\n", px(q.cx+(radius+4)*c), px(q.cy-(radius+5)*s+3.6), anchor, Escape(number(t)))
 		}
 	}
 	fmt.Fprintf(&d.b, `<path class="grid" d="%s"/>`+"\n", grid)
@@ -398,12 +398,12 @@ func (d *drawing) polar(i int, b box) {
 			continue
 		}
 		if p.Dual {
-			d.text(q.cx, q.cy-r*up-2, "tick", "middle", Number(t))
+			d.text(q.cx, q.cy-r*up-2, "tick", "middle", number(t))
 			continue
 		}
-		d.text(q.cx+r*0.26+2, q.cy+r*0.966, "tick", "", Number(t))
+		d.text(q.cx+r*0.26+2, q.cy+r*0.966, "tick", "", number(t))
 	}
-	d.text(b.width/2, b.height-4, "note", "middle", Shorten(y.Label, max(8, int(b.width/5.4))))
+	d.text(b.width/2, b.height-4, "note", "middle", shorten(y.Label, max(8, int(b.width/5.4))))
 	if p.Dual {
 		d.text(q.cx-radius, 14+15, "note", "", p.Sides[0])
 		d.text(q.cx+radius, 14+15, "note", "end", p.Sides[1])
@@ -437,7 +437,7 @@ func (d *drawing) marks(p *Panel, clip string, below bool, sx, sy scale, q *pola
 			fmt.Fprintf(&d.b, `<g class="mark" data-series="%s"%s>`, Escape(m.Name), d.data(m))
 			for i := range m.X {
 				if i < len(m.Text) {
-					d.text(sx.at(m.X[i]), math.Max(sy.b+9, sy.at(m.Y[i])-5), "lab "+m.Class, "middle", Shorten(m.Text[i], 24))
+					d.text(sx.at(m.X[i]), math.Max(sy.b+9, sy.at(m.Y[i])-5), "lab "+m.Class, "middle", shorten(m.Text[i], 24))
 				}
 			}
 			d.b.WriteString("</g>\n")
@@ -727,7 +727,7 @@ func (d *drawing) legend(width float64) (svg string, height float64) {
 				continue
 			}
 			seen[m.Name] = true
-			entries = append(entries, entry{m, Shorten(m.Name, 60)})
+			entries = append(entries, entry{m, shorten(m.Name, 60)})
 		}
 	}
 	if len(entries) == 0 {
@@ -789,8 +789,8 @@ func textWidth(s string, size float64) float64 {
 	return w * size
 }
 
-// Shorten cuts the middle out of a text longer than n characters.
-func Shorten(s string, n int) string {
+// shorten cuts the middle out of a text longer than n characters.
+func shorten(s string, n int) string {
 	if utf8.RuneCountInString(s) <= n || n < 2 {
 		return s
 	}

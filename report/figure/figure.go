@@ -190,10 +190,10 @@ func (s scale) at(v float64) float64 {
 	return s.a + math.Max(-50, math.Min(50, t))*(s.b-s.a)
 }
 
-// Nice returns round numbers within [lo, hi], at most about n of them: steps of
+// nice returns round numbers within [lo, hi], at most about n of them: steps of
 // 1, 2, 2.5 or 5 times a power of ten. It returns nil for an empty or infinite
 // range.
-func Nice(lo, hi float64, n int) []float64 {
+func nice(lo, hi float64, n int) []float64 {
 	if !(hi > lo) || math.IsInf(hi-lo, 0) || n < 1 {
 		return nil
 	}
@@ -262,5 +262,5 @@ func (a *Axis) ticks(n int) []float64 {
 	case a.Log:
 		return logTicks(a.Min, a.Max)
 	}
-	return Nice(a.Min, a.Max, n)
+	return nice(a.Min, a.Max, n)
 }

@@ -222,7 +222,7 @@ func TestNice(t *testing.T) {
 		lo := rapid.Float64Range(-1e3, 1e3).Draw(t, "lo")
 		w := math.Pow(10, rapid.Float64Range(-3, 6).Draw(t, "width"))
 		n := rapid.IntRange(2, 12).Draw(t, "n")
-		ticks := Nice(lo, lo+w, n)
+		ticks := nice(lo, lo+w, n)
 		if len(ticks) == 0 || len(ticks) > n+1 {
 			t.Fatalf("%d ticks between %v and %v, asked for %d", len(ticks), lo, lo+w, n)
 		}
@@ -247,8 +247,8 @@ func TestNice(t *testing.T) {
 		}
 	})
 	for _, bad := range [][2]float64{{1, 1}, {2, 1}, {math.NaN(), 1}, {0, math.Inf(1)}} {
-		if v := Nice(bad[0], bad[1], 5); v != nil {
-			t.Errorf("Nice(%v) = %v", bad, v)
+		if v := nice(bad[0], bad[1], 5); v != nil {
+			t.Errorf("nice(%v) = %v", bad, v)
 		}
 	}
 }
@@ -257,8 +257,8 @@ func TestNice(t *testing.T) {
 // hand.
 func TestNumber(t *testing.T) {
 	for v, want := range map[float64]string{0: "0", 1: "1", -2.5: "−2.5", 1000: "1000", 0.001: "0.001", 1e6: "10⁶", 2e6: "2·10⁶", -5e-5: "−5·10⁻⁵", 0.1 + 0.2: "0.3", 123456: "123456"} {
-		if got := Number(v); got != want {
-			t.Errorf("Number(%v) = %q, want %q", v, got, want)
+		if got := number(v); got != want {
+			t.Errorf("number(%v) = %q, want %q", v, got, want)
 		}
 	}
 }

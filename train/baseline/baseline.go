@@ -19,7 +19,6 @@ import (
 // Method learns from triplets. The result of Fit depends on the data, the
 // method's settings and the seed only; several may run at once.
 type Method interface {
-	Name() string
 	Fit(ctx context.Context, data train.Triplets, seed uint64) (Predictor, error)
 }
 
@@ -42,17 +41,6 @@ func newPrediction(n, out int) *Prediction {
 	return &Prediction{N: n, Out: out, Mu: make([]float64, n*out), Total: make([]float64, n*out), Epistemic: make([]float64, n*out)}
 }
 
-// Aleatoric returns Total − Epistemic: the noise that more knowledge of the
-// mean would not remove. It is negative where a method claims more ignorance
-// than total uncertainty.
-func (p *Prediction) Aleatoric() []float64 {
-	a := make([]float64, len(p.Total))
-	for i, t := range p.Total {
-		a[i] = t - p.Epistemic[i]
-	}
-	return a
-}
-
 // Settings are what New needs for any method. The zero values of Members and
 // Samples stand for the defaults.
 type Settings struct {
@@ -64,9 +52,6 @@ type Settings struct {
 
 // names are the methods New knows, in the order of tables.
 var names = []string{"pair", "ensemble", "mc-dropout", "zigzag", "gp"}
-
-// Names returns the names of all methods.
-func Names() []string { return append([]string(nil), names...) }
 
 // New returns the method of that name.
 func New(name string, s Settings) (Method, error) {

@@ -17,9 +17,6 @@ type Ensemble struct {
 	Members int // default 5
 }
 
-// Name returns "ensemble".
-func (Ensemble) Name() string { return "ensemble" }
-
 type ensemblePredictor []*train.Model
 
 // Fit trains the members one after the other.

@@ -33,9 +33,6 @@ type GP struct {
 	MaxRows     int  // conditions above which Fit refuses, default 4000: its cost grows with the cube
 }
 
-// Name returns "gp".
-func (GP) Name() string { return "gp" }
-
 type gpPredictor struct {
 	in, out        int
 	mean, std      []float64 // of the inputs
@@ -118,11 +115,6 @@ func (p *process) at(x []float64, in int, z []float64) (mean, variance []float64
 }
 
 const predictBlock = 128
-
-// logLikelihood is the log marginal likelihood of y under the process.
-func (p *process) logLikelihood(y []float64) float64 {
-	return -0.5*mat.Dot(mat.NewVecDense(len(y), y), p.alpha) - 0.5*p.chol.LogDet() - 0.5*float64(len(y))*math.Log(2*math.Pi)
-}
 
 // collapsed are the distinct conditions of a set with the means of all their
 // measurements.

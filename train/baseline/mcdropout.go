@@ -16,9 +16,6 @@ type MCDropout struct {
 	Samples int // default 200
 }
 
-// Name returns "mc-dropout".
-func (MCDropout) Name() string { return "mc-dropout" }
-
 type dropoutPredictor struct {
 	m       *train.Model
 	samples int

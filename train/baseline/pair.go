@@ -14,9 +14,6 @@ type Pair struct {
 	Estimate train.EstimateOptions
 }
 
-// Name returns "pair".
-func (Pair) Name() string { return "pair" }
-
 // Fit trains the network.
 func (p Pair) Fit(ctx context.Context, data train.Triplets, seed uint64) (Predictor, error) {
 	p.Config.Seed = seed

@@ -20,9 +20,6 @@ const ZigZagValue = -20
 // adds the first answer's σ².
 type ZigZag struct{ Config train.Config }
 
-// Name returns "zigzag".
-func (ZigZag) Name() string { return "zigzag" }
-
 type zigzagPredictor struct{ m *train.Model }
 
 // Fit trains the network.

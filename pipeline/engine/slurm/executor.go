@@ -112,8 +112,7 @@ type Executor struct {
 	probed    bool // the probe has answered well, or is not waited for
 	probeFrom time.Time
 	changed   time.Time // when something happened last
-	submitted int
-	least     float64 // seconds of work that a worker's start is worth
+	least     float64   // seconds of work that a worker's start is worth
 }
 
 // New returns an executor for one run.
@@ -128,9 +127,6 @@ func New(o Options) *Executor {
 // Cancel makes an interrupted run cancel its jobs instead of leaving them in
 // the queue.
 func (e *Executor) Cancel() { e.cancelOnce.Do(func() { close(e.cancel) }) }
-
-// Submitted is how many jobs (array elements) were submitted; valid after Close.
-func (e *Executor) Submitted() int { return e.submitted }
 
 // Limit keeps the number of goroutines within reason.
 func (e *Executor) Limit() int { return 20000 }

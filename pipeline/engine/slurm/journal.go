@@ -30,8 +30,7 @@ type entry struct {
 // journal is what a driver must not forget when it is killed: one JSON document
 // a line, each on the disk before what it announces happens.
 type journal struct {
-	path string
-	f    *os.File
+	f *os.File
 }
 
 // opened is a batch that a journal left open.
@@ -93,7 +92,7 @@ func openJournal(path string) (*journal, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open journal: %w", err)
 	}
-	return &journal{path, f}, nil
+	return &journal{f}, nil
 }
 
 func (j *journal) write(e entry) error {

@@ -338,7 +338,6 @@ func (e *Executor) sbatch(b *batch) {
 			case err == nil:
 				b.job, _, _ = strings.Cut(strings.TrimSpace(out), ";")
 				b.ready, b.known, b.submitted = false, true, time.Now()
-				e.submitted += len(b.elements)
 				if b.tries > 2 {
 					e.o.Say("jobs are accepted again")
 				}
