@@ -154,6 +154,30 @@ func (b *builder) dsp() error {
 	return nil
 }
 
+// nothingLeft says why no triplet is left: the reasons of the first files.
+func nothingLeft(notes []fileNotes) string {
+	const few = 5
+	var why []string
+	n := 0
+	for _, f := range notes {
+		if f.Skipped == nil {
+			continue
+		}
+		if n++; n <= few {
+			why = append(why, f.Skipped.Reason)
+		}
+	}
+	switch {
+	case n == 0:
+		return "every recording was dropped"
+	case n == 1:
+		return "the one file was left out: " + why[0]
+	case n > few:
+		why = append(why, fmt.Sprintf("and %d more", n-few))
+	}
+	return fmt.Sprintf("%d files were left out: %s", n, strings.Join(why, "; "))
+}
+
 // assemble adds the task that joins the files' tables.
 func (b *builder) assemble(src *source, cfg []engine.KV, parts []engine.Dep) {
 	t := &engine.Task{
@@ -214,7 +238,7 @@ func (b *builder) assemble(src *source, cfg []engine.KV, parts []engine.Dep) {
 			}
 		}
 		if trip.Rows() == 0 {
-			return &ingest.DataError{Path: b.f.Path, Place: b.at, Want: "at least one triplet", Found: "none: every recording was skipped or dropped", Hint: "see the reasons with on_bad_recording: fail"}
+			return &ingest.DataError{Path: b.f.Path, Place: b.at, Want: "at least one triplet", Found: "none: " + nothingLeft(notes)}
 		}
 		if b.e.DSP.Triplets == "repeats" {
 			if err := b.pairRepeats(&trip); err != nil {
