@@ -4,6 +4,7 @@ import (
 	"archive/zip"
 	"bytes"
 	"encoding/binary"
+	"encoding/json"
 	"fmt"
 	"math"
 	"os"
@@ -11,6 +12,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"doubletake/pipeline/table"
 )
 
 // lines writes a mono recording of a rotor of two blades at rps.
@@ -220,6 +223,86 @@ experiments:
 	for i, hz := range []float64{80, 100} { // the lines the intervals were made with
 		if got := column(t, tab, "bpf1_db_hz_1")[i]; math.Abs(got-hz) > 0.1 {
 			t.Errorf("interval %d: line at %g Hz, expected %g", i+1, got, hz)
+		}
+	}
+}
+
+// The same in HDF5 and both MATLAB levels, with tables of several shapes and
+// types, in groups and structs (testdata/make_inside.py by h5py and scipy).
+// Expected: the conditions of truth.json, each with the line of its own amplitude
+// there: 20 lg(a/√2) dB re 1 unit; and so the right microphone or interval.
+func TestTableInsideHDF5AndMATLAB(t *testing.T) {
+	data, err := filepath.Abs(filepath.Join("testdata", "inside"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := os.ReadFile(filepath.Join(data, "truth.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var truth struct {
+		Theta     []float64 `json:"theta_deg"`
+		Amplitude []float64 `json:"amplitude"`
+		RPM       []float64 `json:"rpm"`
+		Second    []float64 `json:"interval_amplitude"`
+		Row0      []int     `json:"row0"`
+		Row1      []int     `json:"row1"`
+	}
+	if err := json.Unmarshal(b, &truth); err != nil {
+		t.Fatal(err)
+	}
+	yaml := `version: 1
+experiments:
+  rotor:
+    ingest: {files: %q, constants: {blades: 2%s}%s, inside: {%s}}
+    dsp: {triplets: split-half-spectrum, harmonics: 1}
+`
+	level := func(tab *table.Table, what string, amplitude []float64) {
+		t.Helper()
+		if tab.Rows() != len(amplitude) {
+			t.Fatalf("%s: %d triplets, expected %d", what, tab.Rows(), len(amplitude))
+		}
+		for h := 1; h <= 2; h++ {
+			for i, got := range column(t, tab, fmt.Sprintf("bpf1_db_%d", h)) {
+				if want := 20 * math.Log10(amplitude[i]/math.Sqrt2); math.Abs(got-want) > 0.05 {
+					t.Errorf("%s: row %d, half %d: %.3f dB, expected %.3f", what, i+1, h, got, want)
+				}
+			}
+		}
+	}
+	for _, c := range []struct{ file, channels, theta, signal, steps string }{
+		{".h5", ", channels: [p]", "/geometry/theta", "/p", "row0: /steps/from, row1: /steps/to, rpm: /steps/speed"},
+		{"_v5.mat", "", "geometry.theta", "p", "row0: steps.from, row1: steps.to, rpm: steps.speed"},
+		{"_v73.mat", "", "geometry.theta", "p", "row0: steps.from, row1: steps.to, rpm: steps.speed"},
+	} {
+		dir := t.TempDir()
+		write(t, dir, "pipeline.yaml", fmt.Sprintf(yaml, filepath.Join(data, "mics"+c.file), ", rpm: 2400", strings.Replace(c.channels, "[p]", "[/run/p]", 1), "theta_deg: "+c.theta))
+		runIn(t, dir)
+		tab := readTable(t, dir, "runs", "rotor", "triplets.arrow")
+		if got := column(t, tab, "theta_deg"); !slices.Equal(got, truth.Theta) {
+			t.Errorf("mics%s: theta_deg %v", c.file, got)
+		}
+		level(tab, "mics"+c.file, truth.Amplitude)
+
+		dir = t.TempDir()
+		write(t, dir, "pipeline.yaml", fmt.Sprintf(yaml, filepath.Join(data, "intervals"+c.file), "", strings.Replace(c.channels, "[p]", "[/p]", 1), c.steps))
+		runIn(t, dir)
+		tab = readTable(t, dir, "runs", "rotor", "triplets.arrow")
+		if got := column(t, tab, "rpm"); !slices.Equal(got, truth.RPM) {
+			t.Errorf("intervals%s: rpm %v", c.file, got)
+		}
+		for i, run := range tab.Column("run").Strings {
+			if want := fmt.Sprintf("[%d:%d]", truth.Row0[i], truth.Row1[i]); !strings.HasSuffix(run, want) {
+				t.Errorf("intervals%s: run %q, expected %s", c.file, run, want)
+			}
+		}
+		level(tab, "intervals"+c.file, truth.Second)
+
+		// A table of another length is told by name.
+		write(t, dir, "pipeline.yaml", fmt.Sprintf(yaml, filepath.Join(data, "intervals"+c.file), "", "", c.steps+", theta_deg: "+c.signal))
+		want := fmt.Sprintf("intervals%s: array %s: expected 2 values, as in %s, found 12800", c.file, c.signal, strings.Fields(c.steps)[5])
+		if err := tryIn(dir); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, expected %q", err, want)
 		}
 	}
 }
