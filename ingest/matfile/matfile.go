@@ -15,15 +15,17 @@
 //
 // Open reads the headers; of compressed variables it decompresses the first
 // bytes, and all of it where there is a struct, a cell or a text. Reading a
-// compressed array forward, in any blocks, decompresses it once. Up to 256
-// positions are kept open, so that the C columns of a matrix may be read in
-// turns, block by block: at most C passes. Beyond 256 columns (or going back)
-// every read decompresses from the beginning; compressed arrays up to 4 MiB are
-// kept decompressed instead (16 MiB in all), so that their order does not matter.
+// compressed array forward, in any blocks, decompresses it once. The columns of a
+// matrix lie one after the other and are mostly read in turns, block by block: a
+// matrix of up to 64 MiB is decompressed once and held, as are arrays of up to
+// 4 MiB whatever is read of them, 64 MiB in all; what was used longest ago gives
+// way. Of larger ones up to 256 positions are kept open, so that C columns in
+// turns take at most C passes. Beyond 256 columns (or going back) every read
+// decompresses from the beginning.
 //
 // Memory does not grow with the arrays: at most 64 MiB for the list of names
-// and texts, 32 MiB for positions (128 KiB each, when used) and 16 MiB for small
-// arrays. A size a file declares is never allocated without its bytes being there.
+// and texts, 32 MiB for positions (128 KiB each, when used) and 64 MiB for arrays
+// held. A size a file declares is never allocated without its bytes being there.
 package matfile
 
 import (
@@ -54,6 +56,7 @@ type File struct {
 	cursors []*cursor
 	clock   int64 // counts uses, to drop the longest unused cursor
 	cache   []cached
+	hold    int64 // most bytes of cache
 	scratch []byte
 }
 
@@ -71,6 +74,11 @@ type Var struct {
 	off   int64 // of the first value: in the file, or in the decompressed element
 	typ   uint32
 	count int64
+
+	byColumn bool // columns of it are read, which lie one after the other
+	out      bool // it was held decompressed and pushed out
+	back     int  // how often it was read backwards since
+	damaged  bool // it cannot be decompressed to its end
 }
 
 // Text is a character array.
@@ -168,7 +176,7 @@ const (
 // A file that is no such file, or whose chain of elements is broken (it is cut
 // short), is an *Error; what concerns one variable only is in File.Unread.
 func Open(r io.ReaderAt, size int64) (*File, error) {
-	f := &File{src: r, budget: maxIndex}
+	f := &File{src: r, budget: maxIndex, hold: maxHeld}
 	head := make([]byte, headerSize)
 	n, err := readAt(r, head, 0)
 	if err != nil {

@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
@@ -140,6 +141,7 @@ func bigAt(i, j int64) float64 { return float64(i/50+1000*j) + float64(i%7)/4 }
 // turns, in one go, and backwards. Expected values: the formula in make.py.
 func TestLargeCompressed(t *testing.T) {
 	v := load(t, "big_z.mat").Var("big")
+	v.file.hold = 1 << 20 // it is too large to be held
 	if v.Rows() != 120000 || v.Columns() != 6 || v.Vector() {
 		t.Fatalf("%+v", v)
 	}
@@ -181,18 +183,24 @@ func (c *counting) ReadAt(p []byte, at int64) (int, error) {
 }
 
 // TestForwardCost: blocks read in order decompress once, columns read in turns
-// at most once per column (package comment), whatever the block.
+// once where the matrix is held and at most once per column where it is too
+// large for that (package comment), whatever the block.
 func TestForwardCost(t *testing.T) {
 	b, err := os.ReadFile("testdata/truth/big_z.mat")
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, block := range []int64{500, 4000, 120000} {
+	for _, k := range []struct {
+		block, hold int64
+		passes      int64
+	}{{500, maxHeld, 1}, {4000, maxHeld, 1}, {120000, maxHeld, 1}, {500, 1 << 20, 6}, {4000, 1 << 20, 6}, {120000, 1 << 20, 6}} {
+		block := k.block
 		c := &counting{r: bytes.NewReader(b)}
 		f, err := Open(c, int64(len(b)))
 		if err != nil {
 			t.Fatal(err)
 		}
+		f.hold = k.hold
 		v, x := f.Var("big"), make([]float64, block)
 		for at := int64(0); at < v.Len(); at += block {
 			if _, err := v.ReadFloat64(x, at); err != nil && err != io.EOF {
@@ -210,9 +218,85 @@ func TestForwardCost(t *testing.T) {
 				}
 			}
 		}
-		if c.n > 6*int64(len(b))+64<<10 {
+		if c.n > k.passes*int64(len(b))+64<<10 {
 			t.Errorf("block %d, columns in turns: %d bytes read of a file of %d", block, c.n, len(b))
 		}
+	}
+}
+
+// TestPushedOut: matrices that are read in turns and do not all fit cost at most
+// a quarter more than if none were held (backs), and give the same values.
+func TestPushedOut(t *testing.T) {
+	o := binary.LittleEndian
+	const n, columns, rows, block = 5, 3, 4096, 256
+	b := header(o)
+	var want [n][]float64
+	for i := range want {
+		want[i] = noise(columns * rows)
+		want[i][0] = float64(i)
+		b = append(b, pack(o, matrix(o, mxDOUBLE, fmt.Sprintf("m%d", i), []int32{rows, columns}, values(o, miDOUBLE, want[i])))...)
+	}
+	const size = 8 * columns * rows
+	cost := func(hold int64) int64 {
+		c := &counting{r: bytes.NewReader(b)}
+		f, err := Open(c, int64(len(b)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		f.hold = hold
+		c.n = 0
+		x := make([]float64, block)
+		for pass := range 12 {
+			for at := int64(0); at < rows; at += block {
+				for i := range n {
+					for k := range int64(columns) {
+						if _, err := f.Var(fmt.Sprintf("m%d", i)).ReadColumn(k, x, at); err != nil && err != io.EOF {
+							t.Fatal(err)
+						}
+						if y := want[i][k*rows+at : k*rows+at+block]; !slices.Equal(x, y) {
+							t.Fatalf("hold %d, pass %d: column %d of m%d at %d differs", hold, pass, k, i, at)
+						}
+					}
+					sum := int64(0)
+					for _, h := range f.cache {
+						sum += int64(len(h.b))
+					}
+					if sum > hold {
+						t.Fatalf("%d bytes are held, at most %d may be", sum, hold)
+					}
+				}
+			}
+		}
+		return c.n
+	}
+	none, some, all := cost(0), cost(3*size), cost(n*size)
+	if all > int64(len(b))+n*32<<10 {
+		t.Errorf("all held: %d bytes read of a file of %d", all, len(b))
+	}
+	if some > none*5/4 || some < all {
+		t.Errorf("three of five held: %d bytes read, %d if none are, %d if all are", some, none, all)
+	}
+}
+
+// TestDamagedMatrix: of a compressed matrix whose end is damaged the sound part
+// is read as ever, and the error stands where the damage is.
+func TestDamagedMatrix(t *testing.T) {
+	o := binary.LittleEndian
+	const rows = 1 << 15
+	want := noise(2 * rows)
+	b := append(header(o), pack(o, matrix(o, mxDOUBLE, "x", []int32{rows, 2}, values(o, miDOUBLE, want)))...)
+	copy(b[len(b)-2000:], make([]byte, 100))
+	f, err := open(b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	x := make([]float64, rows)
+	if n, err := f.Var("x").ReadColumn(0, x, 0); n != rows || err != nil && err != io.EOF || !slices.Equal(x, want[:rows]) {
+		t.Errorf("the sound column: %d, %v", n, err)
+	}
+	n, err := f.Var("x").ReadColumn(1, x, 0)
+	if n < rows/2 || n == rows || err == nil || err == io.EOF || !strings.Contains(err.Error(), "damaged") {
+		t.Errorf("the damaged column: %d, %v", n, err)
 	}
 }
 

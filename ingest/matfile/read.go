@@ -10,11 +10,11 @@ import (
 
 const (
 	blockSize = 64 << 10
-	maxCached = 4 << 20
-	maxCache  = 16 << 20
+	maxSmall  = 4 << 20  // an array that is held decompressed, whatever is read of it
+	maxHeld   = 64 << 20 // all that is held; one array whose columns are read
 )
 
-// cached is a small compressed array, decompressed.
+// cached is a compressed array that is held decompressed.
 type cached struct {
 	v *Var
 	b []byte
@@ -55,6 +55,9 @@ func (v *Var) ReadColumn(c int64, dst []float64, start int64) (int, error) {
 	}
 	if start < 0 || start > v.Dims[0] {
 		return 0, v.fail("there is no value %d of %d", start, v.Dims[0])
+	}
+	if v.Columns() > 1 {
+		v.byColumn = true
 	}
 	return v.read(dst, c*v.Dims[0]+start, (c+1)*v.Dims[0])
 }
@@ -120,13 +123,10 @@ func (v *Var) read(dst []float64, start, end int64) (int, error) {
 	}
 	n := min(int64(len(dst)), end-start)
 	_, width := numeric(v.typ)
-	if v.file.scratch == nil {
-		v.file.scratch = make([]byte, blockSize)
-	}
 	for done := int64(0); done < n; {
 		k := min(n-done, blockSize/width)
-		b := v.file.scratch[:k*width]
-		if err := v.bytes(b, (start+done)*width); err != nil {
+		b, err := v.bytes((start+done)*width, k*width)
+		if err != nil {
 			return int(done), &Error{Place: fmt.Sprintf("variable %s, value %d", strconv.Quote(v.Name), start+done), Err: fmt.Errorf("read: %w", err), Hint: "the file is damaged"}
 		}
 		decode(dst[done:done+k], b, v.typ, v.file.BigEndian)
@@ -138,47 +138,82 @@ func (v *Var) read(dst []float64, start, end int64) (int, error) {
 	return int(n), nil
 }
 
-// bytes reads stored bytes of the array from at on.
-func (v *Var) bytes(p []byte, at int64) error {
+// bytes returns n stored bytes of the array from at on, at most blockSize; they
+// are valid until the next call.
+func (v *Var) bytes(at, n int64) ([]byte, error) {
 	f := v.file
-	if !v.Compressed {
-		n, err := readAt(f.src, p, v.off+at)
-		if n < len(p) {
-			return unexpected(err)
+	if v.Compressed {
+		if held := v.held(); held != nil {
+			return held[at : at+n], nil
 		}
-		return nil
 	}
+	if f.scratch == nil {
+		f.scratch = make([]byte, blockSize)
+	}
+	p := f.scratch[:n]
+	if v.Compressed {
+		return p, v.inflate(p, at)
+	}
+	if m, err := readAt(f.src, p, v.off+at); int64(m) < n {
+		return nil, unexpected(err)
+	}
+	return p, nil
+}
+
+// backs is how often an array that was pushed out is read backwards before it is
+// held again: each time costs a decompression, and so does holding it, so that
+// arrays that push each other out cost a quarter more than if none were held.
+const backs = 4
+
+// held returns the array decompressed, if it is or can be held; else nil.
+func (v *Var) held() []byte {
+	f := v.file
 	for i, c := range f.cache {
 		if c.v == v {
-			copy(p, c.b[at:])
-			copy(f.cache[1:], f.cache[:i]) // the last used stands first
-			f.cache[0] = c
-			return nil
+			if i > 0 {
+				copy(f.cache[1:], f.cache[:i]) // the last used stands first
+				f.cache[0] = c
+			}
+			return c.b
 		}
 	}
 	_, width := numeric(v.typ)
-	if total := v.count * width; total <= maxCached {
-		b := make([]byte, total)
-		if err := v.inflate(b, 0); err != nil {
-			return err
-		}
-		f.cache = append([]cached{{v, b}}, f.cache...)
-		for i, sum := 0, 0; i < len(f.cache); i++ {
-			if sum += len(f.cache[i].b); sum > maxCache {
-				clear(f.cache[i:])
-				f.cache = f.cache[:i]
-			}
-		}
-		copy(p, b[at:])
+	total := v.count * width
+	most := min(maxSmall, f.hold)
+	if v.byColumn {
+		most = f.hold
+	}
+	if total > most || v.damaged || v.out && v.back < backs {
 		return nil
 	}
-	return v.inflate(p, at)
+	sum := total
+	for i, c := range f.cache {
+		if sum += int64(len(c.b)); sum > f.hold {
+			for _, old := range f.cache[i:] {
+				old.v.out, old.v.back = true, 0
+			}
+			clear(f.cache[i:])
+			f.cache = f.cache[:i]
+			break
+		}
+	}
+	b := make([]byte, total)
+	if v.inflate(b, 0) != nil {
+		v.damaged = true // what is sound of it can be read, and the place is told
+		return nil
+	}
+	v.out, v.back = false, 0
+	f.cache = append([]cached{{v, b}}, f.cache...)
+	return b
 }
 
 func (v *Var) inflate(p []byte, at int64) error {
 	c, err := v.file.cursor(v.elem, v.off+at)
 	if err != nil {
 		return err
+	}
+	if c.fresh && v.out {
+		v.back++
 	}
 	if err := c.read(p); err != nil {
 		return err

@@ -3,7 +3,6 @@ package matfile
 import (
 	"bytes"
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"io"
 	"strconv"
@@ -520,6 +519,8 @@ type cursor struct {
 	at   int64
 	used int64
 	bad  bool
+
+	fresh bool // it was made for the last use, because none stood before that place
 }
 
 func (c *cursor) pos() int64 { return c.at }
@@ -550,22 +551,13 @@ func (c *cursor) check() error {
 	if c.at != c.e.end || c.e.end == 0 {
 		return nil
 	}
-	var b [1]byte
-	for range 1 << 16 { // readers may return nothing without an error
-		n, err := c.z.Read(b[:])
-		if n > 0 { // more than the array: not ours
-			c.bad = true
-			return nil
-		}
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err != nil {
-			c.bad = true
-			return err
-		}
+	// What follows the array is not ours, but its sum is of all there is: damage
+	// may have made the values longer.
+	n, err := io.Copy(io.Discard, c.z)
+	if n > 0 || err != nil {
+		c.bad = true // it stands beyond the end
 	}
-	return io.ErrNoProgress
+	return err
 }
 
 const maxCursors = 256
@@ -602,7 +594,7 @@ func (f *File) cursor(e *element, at int64) (*cursor, error) {
 			f.cursors = append(f.cursors, c)
 		}
 	}
-	c.used = f.clock
+	c.used, c.fresh = f.clock, best == nil
 	if at > c.at {
 		if err := c.skip(at - c.at); err != nil {
 			return nil, err
