@@ -210,14 +210,15 @@ func (c *compared) time(name, path string) error {
 }
 
 // compare adds one seed's scores on the test part: test is that part as the
-// pair model sees it, mean and std the scales of the outcomes.
-func (b *builder) compare(c *compared, j *engine.Job, trip *table.Table, s config.Split, k int, test score.Set, pred *table.Table) error {
+// pair model sees it and sum its summary, mean and std the scales of the outcomes.
+func (b *builder) compare(c *compared, j *engine.Job, trip *table.Table, s config.Split, k int, test score.Set, sum score.Summary, pred *table.Table) error {
 	tr := b.e.Train
 	id := b.trainID(s.Name, k)
 	var f seedFlags
 	if err := readJSON(j.Input(id, flagsJSON), &f); err != nil {
 		return err
 	}
+	f.Test = append(f.Test, score.DiagnoseCalibration(sum)...)
 	c.flags = append(c.flags, f)
 	if len(tr.Compare) == 0 && tr.Calibration == 0 {
 		return nil
@@ -421,7 +422,7 @@ func mergeFlags(seeds []seedFlags) []report.Violation {
 				if count[f.Code] == 0 {
 					codes = append(codes, f.Code)
 				}
-				if count[f.Code]++; count[f.Code] == 1 || f.Value > worst[f.Code].Value {
+				if count[f.Code]++; count[f.Code] == 1 || f.Value/f.Limit > worst[f.Code].Value/worst[f.Code].Limit {
 					worst[f.Code] = f
 				}
 			}

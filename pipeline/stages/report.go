@@ -143,7 +143,7 @@ func (b *builder) report() error {
 					return fmt.Errorf("judge %s: %w", id, err)
 				}
 				trainSum, testSum = append(trainSum, score.Summarise(a)), append(testSum, score.Summarise(c))
-				if err := b.compare(methods, j, tab, s, k, c, pred); err != nil {
+				if err := b.compare(methods, j, tab, s, k, c, testSum[len(testSum)-1], pred); err != nil {
 					return err
 				}
 				hist, err := table.Read(j.Input(id, "history.arrow"))

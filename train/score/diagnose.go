@@ -3,6 +3,8 @@ package score
 import (
 	"fmt"
 	"math"
+
+	"gonum.org/v1/gonum/stat/distuv"
 )
 
 // Limits of the diagnostics of METHOD §4. A trained network obeys no identity
@@ -17,7 +19,7 @@ const (
 
 // Flag is one identity of the theory that a model violates, in words.
 type Flag struct {
-	Code     string  // "delta", "kappa", "negative-cov", "cov-above-var"
+	Code     string  // "delta", "kappa", "negative-cov", "cov-above-var", "calibration"
 	Violated string  // what, and by how much
 	Do       string  // what to do about it
 	Value    float64 // the number that is compared with Limit
@@ -76,4 +78,29 @@ func Diagnose(a Answers) []Flag {
 			"do not read σ² − C as noise there; these conditions usually lie far outside the training data: measure there")
 	}
 	return flags
+}
+
+// DiagnoseCalibration checks the headline of covariance calibration, Σe/ΣC = 1
+// (METHOD §4), in the summary of pairs the model was not trained on. It is
+// violated when the ratio is farther from 1 than Student's 95 % range of its
+// standard error, clustered by run; without one there is no flag.
+func DiagnoseCalibration(s Summary) []Flag {
+	off := math.Abs(s.SumERatio - 1)
+	if !(s.SumERatioSE > 0) || s.Runs < 2 {
+		return nil
+	}
+	limit := s.SumERatioSE * distuv.StudentsT{Mu: 0, Sigma: 1, Nu: float64(s.Runs - 1)}.Quantile(0.975)
+	if !(off > limit) {
+		return nil
+	}
+	f := Flag{Code: "calibration", Value: off, Limit: limit}
+	f.Violated = fmt.Sprintf("Σe/ΣC = 1 is violated: the measured squared error is %.2g ± %.2g times what C says, so the model ", s.SumERatio, s.SumERatioSE)
+	if s.SumERatio > 1 {
+		f.Violated += "is surer than it may be"
+		f.Do = "do not take √C for the error there: recalibrate on runs set aside (calibration: 0.2), which serves conditions like theirs, or measure there"
+	} else {
+		f.Violated += "claims more ignorance than it has"
+		f.Do = "intervals from C are too wide there: recalibrate on runs set aside (calibration: 0.2)"
+	}
+	return []Flag{f}
 }

@@ -212,6 +212,37 @@ func TestDiagnose(t *testing.T) {
 	}
 }
 
+// A covariance that is the expected e is not flagged, but in a twentieth of all
+// draws; half and twice of it are, on the right side.
+func TestDiagnoseCalibration(t *testing.T) {
+	flagged := func(seed uint64, factor float64) []Flag {
+		s, _, v := honest(seed, 400, 1)
+		s.Cov = make([]float64, len(v))
+		for k := range v {
+			s.Cov[k] = factor * v[k]
+		}
+		return DiagnoseCalibration(Summarise(s))
+	}
+	right := 0
+	for seed := range uint64(60) {
+		if len(flagged(seed, 1)) == 0 {
+			right++
+		}
+		for factor, word := range map[float64]string{0.25: "surer than it may be", 4: "more ignorance than it has"} {
+			if f := flagged(seed, factor); len(f) != 1 || f[0].Code != "calibration" || !strings.Contains(f[0].Violated, word) || !(f[0].Value > f[0].Limit) || f[0].Do == "" {
+				t.Fatalf("seed %d, C %v times the squared error: %v", seed, factor, f)
+			}
+		}
+	}
+	// Binomial, 60 draws of 0.95: 57 ± 1.7; a ratio's own standard error is a little small.
+	if right < 48 {
+		t.Errorf("%d of 60 calibrated models are not flagged, expected about 57", right)
+	}
+	if f := DiagnoseCalibration(Summary{Metrics: Metrics{SumERatio: math.NaN(), SumERatioSE: math.NaN()}, Runs: 5}); f != nil {
+		t.Errorf("flags of nothing: %v", f)
+	}
+}
+
 // Scores do not depend on the order of the rows, and scaling all data scales
 // those with a unit and leaves the others.
 func TestJudgeInvariants(t *testing.T) {
