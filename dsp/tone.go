@@ -273,3 +273,30 @@ func (b *Background) MeanSquare(lo, hi float64) float64 {
 	}
 	return sum
 }
+
+// Bin is what a bin at hz of a Hann-windowed spectrum with bins of binHz would
+// read of it: noise of density D reads 1.5·binHz·D, a line its mean square less
+// what it loses between bins (METHOD §1). It is the density averaged over the
+// window's main lobe, |W(d)/W(0)|² = (sin πd/(πd·(1−d²)))², d bins off. The
+// background's own bins have spread lines already: the lobe is narrower by that
+// much, in squares. Lines in bins narrower than the background's read too low.
+func (b *Background) Bin(hz, binHz float64) float64 {
+	const parts = 16 // of a bin
+	step := math.Sqrt(max(0, binHz*binHz-b.BinHz*b.BinHz)) / parts
+	if step*parts < b.BinHz/8 {
+		lo, hi := max(0, hz-b.BinHz/2), hz+b.BinHz/2
+		return 1.5 * binHz * b.MeanSquare(lo, hi) / (hi - lo)
+	}
+	sum, of := 0.0, 0.0
+	for i := -2 * parts; i < 2*parts; i++ {
+		at := hz + float64(i)*step
+		if at < 0 {
+			continue
+		}
+		d := (float64(i) + 0.5) / parts // no midpoint is 0 or ±1
+		w := math.Sin(math.Pi*d) / (math.Pi * d * (1 - d*d))
+		sum += w * w * b.MeanSquare(at, at+step)
+		of += w * w * step
+	}
+	return 1.5 * binHz * sum / of
+}

@@ -1,11 +1,14 @@
 package pipeline_test
 
 import (
+	"encoding/csv"
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -93,16 +96,92 @@ func TestBackgroundIsFloorAndFlag(t *testing.T) {
 				t.Errorf("%s: no %q in\n%s", c.how, want, all)
 			}
 		}
+		// The figure of the spectrum draws it, and names where it is from.
+		checkBackgroundFigure(t, dir, bin)
 		// Nothing is subtracted: the levels are those without the key.
 		got := column(t, tab, "bpf2_db_1")
 		if before == nil {
 			write(t, dir, "pipeline.yaml", strings.Replace(fmt.Sprintf(backgroundYAML, c.how), "      background: {files: quiet*.npy}\n", "      exclude: quiet*.npy\n", 1))
 			runIn(t, dir)
 			before = column(t, readTable(t, dir, "runs", "rotor", "triplets.arrow"), "bpf2_db_1")
+			for _, m := range marks(t, filepath.Join(dir, "runs/rotor/report/figures/spectrum.svg")) {
+				if strings.Contains(m.series, "background") {
+					t.Errorf("a figure without a background has the series %q", m.series)
+				}
+			}
 		}
 		if !slices.Equal(got, before) {
 			t.Errorf("%s: levels %v, without a background %v", c.how, got, before)
 		}
+	}
+}
+
+// checkBackgroundFigure reads the background back from the spectrum's figure and
+// from its table: away from the hum the noise's 1.5·bin·2σ²/rate, its mean within
+// 0.3 dB and each bin within 4 dB (some forty segments); at the hum its mean
+// square, less at most the 1.42 dB that a line between bins of a Hann window loses.
+func checkBackgroundFigure(t *testing.T, dir string, bin float64) {
+	t.Helper()
+	level := func(ms float64) float64 { return 10 * math.Log10(ms/4e-10) }
+	base := filepath.Join(dir, "runs/rotor/report/figures/spectrum")
+	series := map[string]mark{}
+	for _, m := range marks(t, base+".svg") {
+		series[m.series] = m
+	}
+	bg, half := series["background"].num, series["first half"].num
+	if len(bg["x"]) < 20 || !slices.Equal(bg["x"], half["x"]) {
+		t.Fatalf("a background of %d bins, the spectrum has %d", len(bg["x"]), len(half["x"]))
+	}
+	noise, sum, n, hum := level(1.5*bin*2*0.004*0.004/6400), 0.0, 0, math.Inf(-1)
+	for i, hz := range bg["x"] {
+		if math.Abs(hz-160.2) < 6*bin {
+			hum = math.Max(hum, bg["y"][i])
+			continue
+		}
+		if hz < 4*bin {
+			continue // the mean is taken out of the segments
+		}
+		sum, n = sum+bg["y"][i], n+1
+		if math.Abs(bg["y"][i]-noise) > 4 {
+			t.Errorf("background at %g Hz: %.2f dB, expected %.2f", hz, bg["y"][i], noise)
+		}
+	}
+	if n < 10 || math.Abs(sum/float64(n)-noise) > 0.3 {
+		t.Errorf("background: %.2f dB in the mean of %d bins, expected %.2f", sum/float64(n), n, noise)
+	}
+	if want := level(0.01 * 0.01 / 2); hum > want+0.3 || hum < want-1.7 {
+		t.Errorf("hum: %.2f dB, expected %.2f less up to 1.42", hum, want)
+	}
+	tones := series["tones of the background"].num
+	if len(tones["x"]) == 0 || math.Abs(tones["x"][0]-160.2) > 0.1 || math.Abs(tones["y"][0]-level(0.01*0.01/2)) > 0.2 {
+		t.Errorf("tones of the background: %v Hz, %v dB", tones["x"], tones["y"])
+	}
+	f, err := os.Open(base + ".csv")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	rows, err := csv.NewReader(f).ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := func(name string) int { return slices.Index(rows[0], name) }
+	var y []float64
+	for _, r := range rows[1:] {
+		if r[at("series")] == "background" {
+			v, err := strconv.ParseFloat(r[at("y")], 64)
+			if err != nil {
+				t.Fatal(err)
+			}
+			y = append(y, v)
+		}
+	}
+	if !slices.Equal(y, bg["y"]) {
+		t.Errorf("spectrum.csv has %d values of the background, the figure %d", len(y), len(bg["y"]))
+	}
+	page, err := os.ReadFile(filepath.Join(dir, "runs", "report.html"))
+	if err != nil || !strings.Contains(string(page), "what these bins read of the background alone (quiet1.npy, quiet2.npy)") {
+		t.Errorf("the page does not say where the background is from (%v)", err)
 	}
 }
 

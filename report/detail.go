@@ -193,6 +193,12 @@ type SpectrumDetail struct {
 	Lines     [2][]SpectrumLine
 	Orders    [2][]SpectrumLine // shaft orders that are no harmonic
 	Third     []ThirdOctave
+
+	// What the background's recordings would read in these bins, and their own
+	// tones there; none without them.
+	Background      []float64
+	BackgroundTones []SpectrumLine
+	BackgroundFrom  []string
 }
 
 // SpectrumLine is one line: where it was looked for, found, and what was used.

@@ -999,6 +999,23 @@ func (m *maker) spectrum() {
 		}
 		p.Marks = append(p.Marks, mk)
 	}
+	// The background lies under the halves' lines where it is one with them.
+	tones := figure.Mark{Kind: figure.Points, Name: "tones of the background", Class: "train", Shape: "cross", Size: 3.5}
+	if len(s.Background) > 0 {
+		mk := figure.Mark{Kind: figure.Line, Name: "background", Class: "grey", Thin: true, Dashed: true}
+		for i, v := range s.Background {
+			if i == 0 || math.IsInf(v, 0) {
+				continue
+			}
+			mk.X, mk.Y = append(mk.X, float64(i)*s.BinHz), append(mk.Y, v)
+			lo, hi = math.Min(lo, v), math.Max(hi, v)
+		}
+		p.Marks = slices.Insert(p.Marks, 1, mk)
+		for _, l := range s.BackgroundTones {
+			tones.X, tones.Y = append(tones.X, l.Hz), append(tones.Y, l.Level)
+			lo, hi = math.Min(lo, l.Level), math.Max(hi, l.Level)
+		}
+	}
 	floor := figure.Mark{Kind: figure.Steps, Name: "floor", Class: "floor"}
 	for _, l := range s.Lines[1] {
 		w := 8 * s.BinHz
@@ -1020,10 +1037,24 @@ func (m *maker) spectrum() {
 	for _, l := range s.Orders[1] {
 		orders.X, orders.Y = append(orders.X, l.Hz), append(orders.Y, l.Level)
 	}
-	p.Marks = append(p.Marks, floor, used, orders, names)
+	p.Marks = append(p.Marks, floor, used, orders)
+	if len(tones.X) > 0 {
+		p.Marks = append(p.Marks, tones)
+	}
+	p.Marks = append(p.Marks, names)
 	p.Y.Min, p.Y.Max = lo-2, hi+6
 	caption := fmt.Sprintf("Spectrum of one recording (%s), both halves. Shaded: where each harmonic of the blade passing frequency (BPF) was searched; red points: the bins whose power, less the floor, makes its level; green: the floor; diamonds: multiples of the shaft frequency (%s and %s Hz in the halves) that are no harmonic, read in a band of bins.",
 		clean(s.Recording), number6(round4(s.Shaft[0])), number6(round4(s.Shaft[1])))
+	if len(s.Background) > 0 {
+		from := make([]string, len(s.BackgroundFrom))
+		for i, f := range s.BackgroundFrom {
+			from[i] = clean(f)
+		}
+		caption += fmt.Sprintf(" Dashed grey: what these bins read of the background alone (%s); nothing of it is subtracted.", strings.Join(from, ", "))
+		if len(tones.X) > 0 {
+			caption += " Crosses: tones that the background has of its own."
+		}
+	}
 	m.add(plot{file: "spectrum", heading: "Spectrum and what was read off it", caption: caption, fig: &figure.Figure{Width: 720, Panels: []figure.Panel{p}}, page: true})
 }
 

@@ -14,6 +14,8 @@ import (
 	"doubletake/dsp"
 	"doubletake/ingest"
 	"doubletake/pipeline/engine"
+	"doubletake/pipeline/table"
+	"doubletake/report"
 )
 
 // backgroundData is the output of the task that measures the recordings of the
@@ -113,8 +115,8 @@ func (b *builder) backgroundFiles() (map[string]bool, error) {
 	return is, nil
 }
 
-// background adds the task that measures them; nil without a background.
-func (b *builder) background(src *source) *engine.Dep {
+// measureBackground adds the task that measures them; nil without a background.
+func (b *builder) measureBackground(src *source) *engine.Dep {
 	if len(b.backgrounds) == 0 {
 		return nil
 	}
@@ -278,6 +280,46 @@ func behind(list []*backgroundChannel, l dsp.Line, binHz float64, amplitude stri
 		}
 	}
 	return meanSquare / seconds, tone, file
+}
+
+// backgroundBehind adds the background's spectrum to the one that is shown, as
+// its bins would read it: the mean over the background's recordings, by duration.
+func (d *detail) backgroundBehind(bg *background, recs *table.Table) error {
+	s := d.d.Shown
+	if s == nil || recs == nil {
+		return nil
+	}
+	row := slices.Index(recs.Column("recording").Strings, s.Recording)
+	if row < 0 {
+		return nil
+	}
+	list, err := bg.of(recs.Column("channel").Strings[row], recs.Column("unit").Strings[row], s.Recording)
+	if err != nil {
+		return err
+	}
+	ref, _ := reference(list[0].Unit)
+	seconds := 0.0
+	for _, c := range list {
+		seconds += c.Seconds
+		s.BackgroundFrom = append(s.BackgroundFrom, c.File)
+	}
+	last := s.BinHz * float64(len(s.Level[0])-1)
+	for k := range s.Level[0] {
+		p := 0.0
+		for _, c := range list {
+			p += c.Bin(float64(k)*s.BinHz, s.BinHz) * c.Seconds / seconds
+		}
+		s.Background = append(s.Background, dsp.LevelDB(p, ref))
+	}
+	for _, c := range list {
+		for _, t := range c.Tones {
+			if t.Hz > last {
+				continue
+			}
+			s.BackgroundTones = append(s.BackgroundTones, report.SpectrumLine{Hz: t.Hz, Level: dsp.LevelDB(t.MeanSquare, ref), Floor: math.NaN()})
+		}
+	}
+	return nil
 }
 
 func readBackground(path string) (*background, error) {

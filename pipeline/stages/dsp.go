@@ -87,7 +87,8 @@ func (b *builder) dsp() error {
 			Balance *config.Balance      `key:"balance"`
 		}{src.in.Columns, src.in.Units, src.in.Axes, src.in.Balance})...)
 	}
-	bg := b.background(src)
+	bg := b.measureBackground(src)
+	b.background = bg
 	var parts []engine.Dep // per-file tables, in file order
 	for i, r := range raw {
 		in := b.recordings[i]

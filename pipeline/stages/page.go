@@ -608,7 +608,7 @@ func (d *detail) spectra(t *table.Table) error {
 		for k := range spectrumPoints {
 			lo, hi := int(math.Round(float64(k)*width)), int(math.Round(float64(k+1)*width))
 			p := 0.0
-			for j := max(1, lo); j < max(hi, lo+1) && j < len(a); j++ {
+			for j := max(1, lo); j < max(hi, lo+1, 2) && j < len(a); j++ { // 0 Hz is left out
 				p = math.Max(p, (float64(a[j])+float64(b[j]))/2)
 			}
 			sp.Peak = append(sp.Peak, float32(level(p)))

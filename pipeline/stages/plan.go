@@ -49,11 +49,11 @@ func Names() []string {
 // same input.
 const (
 	simulateVersion = 1
-	ingestVersion   = 4 // 3: constant stretches are told; 4: recordings say how they were calibrated
-	dspVersion      = 5 // 5: the background behind a line
-	trainVersion    = 5 // 2: card.json; 3: diagnostics.json, timing.json; 4: estimates round otherwise; 5: other points for C with five outcomes and more, _kappa
-	methodVersion   = 2 // 2: estimates round otherwise
-	reportVersion   = 9 // 5: directivities of every place; 6: kappa, quantiles recalibrated; 7: numbers are kept together; 8: narrower figures, quotes in Markdown; 9: Σe/ΣC among the identities
+	ingestVersion   = 4  // 3: constant stretches are told; 4: recordings say how they were calibrated
+	dspVersion      = 5  // 5: the background behind a line
+	trainVersion    = 5  // 2: card.json; 3: diagnostics.json, timing.json; 4: estimates round otherwise; 5: other points for C with five outcomes and more, _kappa
+	methodVersion   = 2  // 2: estimates round otherwise
+	reportVersion   = 10 // 5: directivities of every place; 6: kappa, quantiles recalibrated; 7: numbers are kept together; 8: narrower figures, quotes in Markdown; 9: Σe/ΣC among the identities; 10: the background in the spectrum's figure
 )
 
 // Program identifies the running program; it is recorded, never keyed.
@@ -135,6 +135,7 @@ type builder struct {
 	beside      map[string][]config.NamedNumber // ingest: by file, the conditions in the file beside it
 	perFile     []*ingest.Conditions            // ingest: the rows of the table about each of them
 	backgrounds []rawFile                       // ingest: recordings of the background
+	background  *engine.Dep                     // dsp: what they hold; nil without
 	conditions  []string                        // ingest: names, in the order of the tables
 	known       []map[string]float64            // ingest: condition values, where they are known before any file is read
 	recordings  []engine.Dep                    // ingest: results per file

@@ -52,7 +52,7 @@ func (b *builder) report() error {
 	deps := append([]engine.Dep{trip, notes}, b.recordings...)
 	spectra, recs := b.publisher("spectra.arrow"), b.publisher("recordings.arrow")
 	series := b.series()
-	for _, d := range []*engine.Dep{spectra, recs, series} {
+	for _, d := range []*engine.Dep{spectra, recs, series, b.background} {
 		if d != nil {
 			deps = append(deps, *d)
 		}
@@ -197,6 +197,15 @@ func (b *builder) report() error {
 				return err
 			}
 			det.quality(r, counts.bounds, counts.levels)
+			if b.background != nil {
+				bg, err := readBackground(j.Input(b.background.Task, b.background.Output))
+				if err != nil {
+					return err
+				}
+				if err := det.backgroundBehind(bg, r); err != nil {
+					return err
+				}
+			}
 		}
 		det.provenance(j, deps, settings("ingest", b.e.Ingest), settings("dsp", b.e.DSP), settings("train", tr))
 		det.d.Experiment = e
