@@ -31,7 +31,7 @@ func newExecCommand(stdout, stderr io.Writer) *cli.Command {
 			"Exit status: 0 success, 1 the task failed, 2 usage or configuration error, 3 input data error, 130 interrupted.",
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "plan", Value: "pipeline.yaml", Usage: "a configuration, or a plan.json"},
-			&cli.IntFlag{Name: "index", Value: -1, Usage: "index of the task, or of the job of a plan.json"},
+			&cli.IntFlag{Name: "index", Value: -1, DefaultText: "none", Usage: "index of the task, or of the job of a plan.json"},
 			&cli.StringFlag{Name: "task", Usage: "name of the task, instead of its index"},
 		},
 		Action: func(c *cli.Context) error {

@@ -25,7 +25,7 @@ func newInspectCommand(stdout io.Writer) *cli.Command {
 			"Example: pipeline inspect data/calibrator.wav --calibrator 94\n\n" +
 			"Exit status: 0 success, 2 usage error, 3 input data error, 130 interrupted.",
 		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "channel", Usage: "the channel whose spectrum is drawn, by name or number from 1; the first that has one"},
+			&cli.StringFlag{Name: "channel", Usage: "the channel whose spectrum is drawn, by name or number from 1; not given: the first that has one"},
 			&cli.Float64Flag{Name: "rate", Usage: "sampling rate in Hz where the file does not state it"},
 			&cli.StringFlag{Name: "format", Usage: "format of the file, where its content does not tell"},
 			&cli.StringFlag{Name: "truncated", Usage: "use: look into a file that is cut short"},

@@ -79,7 +79,7 @@ func commandsPage() string {
 				usage = d.GetUsage()
 				if d.TakesValue() {
 					value = " VALUE"
-					if v := strings.Trim(d.GetValue(), `"`); v != "" && v != "0" && v != "[]" {
+					if v := strings.Trim(d.GetDefaultText(), `"`); v != "" && v != "0" && v != "[]" {
 						usage += " (default " + v + ")"
 					}
 				}

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -33,7 +32,7 @@ func newReportCommand(stdout, stderr io.Writer) *cli.Command {
 		Description: "Example: pipeline report pipeline.yaml --held-out blades=3\n\n" +
 			"--held-out takes a value (blades=3), a list held out together (blades=2,3), a range (rpm=3000:5000), or every value in turn (blades=each); " +
 			"it may be given several times. Each split is stored under that name. With --executor slurm its trainings are jobs of the cluster.\n\n" +
-			"--format writes the report to standard output instead of tables for a terminal: html, the page; md, Markdown; tex, LaTeX tables for booktabs; json, the metrics; csv, the metrics one a line. " +
+			"--format writes the report to standard output instead of tables for a terminal: html, the page; md, Markdown; tex, LaTeX tables for booktabs; json, the metrics as one document; csv, the metrics one a line. " +
 			"The page always lies in the work directory as report.html.\n\n" +
 			"Exit status: 0 success, 1 a stage failed, 2 usage or configuration error, 3 input data error, 130 interrupted.",
 		Flags: []cli.Flag{
@@ -43,7 +42,7 @@ func newReportCommand(stdout, stderr io.Writer) *cli.Command {
 			&cli.IntFlag{Name: "jobs", Usage: "tasks at a time (0: one per processor)"},
 			executorFlag(),
 			&cli.StringFlag{Name: "progress", Value: "auto", Usage: "auto, plain, json or none; goes to standard error"},
-			&cli.BoolFlag{Name: "json", Usage: "results as one JSON document"},
+			&cli.BoolFlag{Name: "json", Usage: "the same as --format json"},
 		},
 		Action: func(c *cli.Context) error {
 			file, err := fileArgument(c)
@@ -84,9 +83,10 @@ func runReport(ctx context.Context, o runOptions, held *values, format string, s
 	if format != "" && !slices.Contains(formats, format) {
 		return usage("--format %q is unknown, expected one of %s", format, strings.Join(formats, ", "))
 	}
-	if format != "" && o.json {
-		return usage("--json and --format exclude each other")
+	if o.json && format != "" && format != "json" {
+		return usage("--json is --format json, found --format %s beside it", format)
 	}
+	o.json = o.json || format == "json"
 	o.added = *held
 	extra, err := heldOut(o.added)
 	if err != nil {
@@ -124,7 +124,7 @@ func runReport(ctx context.Context, o runOptions, held *values, format string, s
 			return fmt.Errorf("report: %w", err)
 		}
 	}
-	if format == "" {
+	if format == "" || o.json {
 		return show(p, res, o, stdout)
 	}
 	return write(p, res, o, format, stdout)
@@ -183,14 +183,6 @@ func write(p *pipeline.Project, res *engine.Result, o runOptions, format string,
 		}
 	case "csv":
 		b = report.MetricsCSV(reports)
-	case "json":
-		docs := make([]json.RawMessage, len(reports))
-		for i, e := range reports {
-			if docs[i], err = e.MetricsJSON(); err != nil {
-				return err
-			}
-		}
-		return printJSON(stdout, map[string]any{"experiments": docs})
 	}
 	if _, err := stdout.Write(b); err != nil {
 		return fmt.Errorf("write report: %w", err)

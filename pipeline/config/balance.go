@@ -12,8 +12,8 @@ type Balance struct {
 	AngleUnit     string      `key:"angle_unit" doc:"unit of the angle's column" enum:"deg|rad"`
 	Tare          *Tare       `key:"tare" doc:"what the balance reads without wind, to be subtracted from the loads"`
 	Flow          *Flow       `key:"flow" doc:"speed or dynamic pressure measured beside the balance, sample by sample"`
-	Blockage      string      `key:"blockage" doc:"none, or the relative increase of the speed at the model by the walls: dynamic pressure is multiplied by (1 + it)²"`
-	ToleranceDeg  float64     `key:"tolerance_deg" doc:"how far, in degrees, an angle may lie outside of those of the tare"`
+	Blockage      string      `key:"blockage" doc:"relative increase of the speed at the model by the walls, e.g. 0.012: dynamic pressure is multiplied by (1 + it)²; none, or not given, is no correction"`
+	ToleranceDeg  float64     `key:"tolerance_deg" doc:"how many degrees an angle may lie outside of those of the tare; beyond it is an error"`
 	blockageValue float64
 }
 
@@ -29,8 +29,8 @@ func (b *Balance) BlockageValue() float64 { return b.blockageValue }
 type Tare struct {
 	File          string `key:"file" doc:"the recording without wind, with the same columns"`
 	Column        string `key:"column" doc:"instead of file: the column of the conditions' table that names each run's own recording without wind"`
-	Row0          int    `key:"row0" doc:"first row of it to use"`
-	Row1          int    `key:"row1" doc:"row after the last; 0: to the end"`
+	Row0          int    `key:"row0" doc:"first row of it to use" default:"0"`
+	Row1          int    `key:"row1" doc:"row after the last; 0: to the end" default:"0"`
 	Interpolation string `key:"interpolation" doc:"over the angle: mean is one zero for all, harmonic fits zero and weight (a + b cos + c sin), linear goes from degree to degree" enum:"mean|harmonic|linear"`
 }
 
@@ -41,9 +41,9 @@ type Flow struct {
 	Column   string  `key:"column" doc:"the sensor's column"`
 	Quantity string  `key:"quantity" doc:"what it gives: the speed in m/s or the dynamic pressure in Pa" enum:"u_m_s|q_pa"`
 	Law      string  `key:"law" doc:"value = (v - zero)/divide_by, or the square root of (v - zero), divided by divide_by" enum:"linear|square-root"`
-	Zero     float64 `key:"zero" doc:"what the sensor reads at rest"`
+	Zero     float64 `key:"zero" doc:"what the sensor reads at rest, in its own unit" default:"0"`
 	DivideBy float64 `key:"divide_by" doc:"sensor units per m/s or Pa"`
-	Per      string  `key:"per" doc:"the value of each sample, or the mean of the run" enum:"run|sample"`
+	Per      string  `key:"per" doc:"one value for the run, its mean, or one for each sample" enum:"run|sample"`
 }
 
 func (f *Flow) setDefaults() { f.Quantity, f.Law, f.DivideBy, f.Per = "u_m_s", "linear", 1, "run" }

@@ -8,8 +8,8 @@ package config
 type File struct {
 	Version     int          `key:"version" doc:"format of this file; 1"`
 	Workdir     string       `key:"workdir" doc:"folder for everything the pipeline writes, relative to this file"`
-	Kernels     string       `key:"kernels" doc:"numeric kernels: auto takes the fastest this machine has; portable gives the same bytes on any machine" enum:"auto|portable|avx2|avx512"`
-	Executor    Executor     `key:"executor" doc:"how tasks are made on a cluster"`
+	Kernels     string       `key:"kernels" doc:"numeric kernels: auto takes the fastest this machine has; portable gives the same bytes on any machine; avx2 and avx512 insist on one set" enum:"auto|portable|avx2|avx512"`
+	Executor    Executor     `key:"executor" doc:"what run --executor slurm asks of a cluster"`
 	Experiments []Experiment `key:"experiments" doc:"the experiments, by name"`
 
 	Path  string         // the file as the user named it
@@ -57,18 +57,18 @@ type Ingest struct {
 
 // Simulate describes a simulated campaign; keys that do not belong to the campaign are errors.
 type Simulate struct {
-	Campaign  string    `key:"campaign" doc:"which campaign" enum:"rotor|airfoil|toy"`
-	Seed      uint64    `key:"seed" doc:"seed of the campaign"`
+	Campaign  string    `key:"campaign" doc:"which campaign: the sound of rotors, an airfoil on a force balance, or the paper's toy" enum:"rotor|airfoil|toy"`
+	Seed      uint64    `key:"seed" doc:"seed of the campaign" default:"0"`
 	RateHz    float64   `key:"rate_hz" doc:"sampling rate in Hz (rotor 10240, airfoil 1000)"`
 	DurationS float64   `key:"duration_s" doc:"length of each recording in s (rotor 8, airfoil 10)"`
-	Encoding  string    `key:"encoding" doc:"rotor: sample format of the WAV files" enum:"|pcm16|float32"`
-	Blades    []int     `key:"blades" doc:"rotor: blade counts"`
-	RPM       []float64 `key:"rpm" doc:"rotor: shaft speeds in 1/min"`
-	ThetaDeg  []float64 `key:"theta_deg" doc:"rotor: microphone angles in degrees from the rotor plane"`
-	AlphaDeg  []float64 `key:"alpha_deg" doc:"airfoil: angles of attack in degrees"`
-	SpeedMS   []float64 `key:"u_inf_m_s" doc:"airfoil: free-stream speeds in m/s"`
-	Triplets  int       `key:"triplets" doc:"toy: number of triplets"`
-	Gamma     float64   `key:"gamma" doc:"toy: noise amplitude"`
+	Encoding  string    `key:"encoding" doc:"rotor: sample format of the WAV files; pcm16 if not given" enum:"|pcm16|float32"`
+	Blades    []int     `key:"blades" doc:"rotor: blade counts (2, 3, 4, 5)"`
+	RPM       []float64 `key:"rpm" doc:"rotor: shaft speeds in 1/min (2000 to 9000 by 500)"`
+	ThetaDeg  []float64 `key:"theta_deg" doc:"rotor: microphone angles in degrees from the rotor plane (-60 to 60 by 10)"`
+	AlphaDeg  []float64 `key:"alpha_deg" doc:"airfoil: angles of attack in degrees (-11 to 11 by 0.5)"`
+	SpeedMS   []float64 `key:"u_inf_m_s" doc:"airfoil: free-stream speeds in m/s (4.7, 7.3, 9.1, 11.9, 14.1)"`
+	Triplets  int       `key:"triplets" doc:"toy: number of triplets (1000)"`
+	Gamma     float64   `key:"gamma" doc:"toy: noise amplitude γ of the paper (1.5)"`
 }
 
 // Table describes a file that already holds pairs.
@@ -93,18 +93,18 @@ type Text struct {
 
 // Arrays names the attributes of files that hold named arrays.
 type Arrays struct {
-	RateAttribute   string `key:"rate_attribute" doc:"attribute with the sampling rate in Hz"`
-	PeriodAttribute string `key:"period_attribute" doc:"attribute with the sampling period in s; empty: ChannelInformationSamplingPeriod, wf_increment, dt and the like"`
-	UnitAttribute   string `key:"unit_attribute" doc:"attribute with the unit"`
+	RateAttribute   string `key:"rate_attribute" doc:"attribute, or single number among the arrays, with the sampling rate in Hz"`
+	PeriodAttribute string `key:"period_attribute" doc:"attribute, or single number among the arrays, with the sampling period in s; empty: ChannelInformationSamplingPeriod, wf_increment, dt and the like"`
+	UnitAttribute   string `key:"unit_attribute" doc:"attribute of a channel with its unit"`
 }
 
 // Calibration is the chain from samples to pascal.
 type Calibration struct {
 	Unit              string  `key:"unit" doc:"unit of the samples as they are: Pa, or full-scale" enum:"|Pa|full-scale"`
-	FullScaleV        float64 `key:"full_scale_v" doc:"voltage of a full-scale sample"`
+	FullScaleV        float64 `key:"full_scale_v" doc:"voltage of a full-scale sample in V"`
 	Reading           string  `key:"reading" doc:"whether that voltage is a peak or an rms value" enum:"|peak|rms"`
 	SensitivityVPerPa float64 `key:"sensitivity_v_per_pa" doc:"microphone sensitivity in V/Pa"`
-	GainDB            float64 `key:"gain_db" doc:"amplifier gain in dB between microphone and recorder"`
+	GainDB            float64 `key:"gain_db" doc:"amplifier gain in dB between microphone and recorder" default:"0"`
 	PaPerUnit         float64 `key:"pa_per_unit" doc:"pascal per sample unit, instead of the chain"`
 
 	Calibrator *Calibrator `key:"calibrator" doc:"a sound calibrator's recording with the same chain and gain, instead of the chain's numbers"`
@@ -117,23 +117,23 @@ type DSP struct {
 	Segments     int           `key:"segments" doc:"spectra: segments per half, without overlap"`
 	Window       string        `key:"window" doc:"spectra: window (periodic)" enum:"hann"`
 	Harmonics    int           `key:"harmonics" doc:"spectra: harmonics of the blade passing frequency"`
-	Tolerance    float64       `key:"tolerance" doc:"spectra: relative half-width of the search around a harmonic"`
+	Tolerance    float64       `key:"tolerance" doc:"spectra: half-width of the search around a harmonic, relative to its frequency: 0.03 is 3 %"`
 	MinBins      int           `key:"min_bins" doc:"spectra: smallest half-width of the search in bins"`
 	Amplitude    string        `key:"amplitude" doc:"spectra: band sums the bins of a line above the floor, peak takes the largest bin, synchronous averages over the shaft's angle by the tachometer" enum:"band|peak|synchronous"`
 	Output       string        `key:"output" doc:"spectra: dB re 20 uPa when calibrated (dBFS when not), or the mean square" enum:"dB|power"`
 	Speed        string        `key:"speed" doc:"spectra: refine the conditions' rpm on the lines of each half, or take it as it is" enum:"refine|nominal"`
 	Track        *Track        `key:"track" doc:"spectra: find the shaft speed in the sound"`
-	EmergenceDB  float64       `key:"emergence_db" doc:"spectra: a line this far above the floor is emergent"`
+	EmergenceDB  float64       `key:"emergence_db" doc:"spectra: a line at least so many dB above the floor is emergent; the level of a weaker one is marked as an upper bound"`
 	Censored     string        `key:"censored" doc:"spectra: recordings with a line that is not emergent are kept and flagged, or dropped and counted" enum:"keep|drop"`
 	Distance     *Distance     `key:"distance" doc:"spectra: levels are normalised from one distance to another (20 lg r/r0)"`
-	Samples      int           `key:"samples" doc:"random-samples: triplets per run"`
+	Samples      int           `key:"samples" doc:"random-samples: triplets per run; twice as many samples are drawn"`
 	ChordM       float64       `key:"chord_m" doc:"balance: chord in m; with span_m forces become coefficients"`
 	SpanM        float64       `key:"span_m" doc:"balance: span in m"`
 	DensityKgM3  float64       `key:"density_kg_m3" doc:"balance: air density in kg/m3"`
 	TemperatureC float64       `key:"temperature_c" doc:"balance: air temperature in °C, with pressure_pa instead of the density"`
 	PressurePa   float64       `key:"pressure_pa" doc:"balance: static pressure in Pa"`
-	Within       []NamedNumber `key:"within" doc:"repeats: conditions are equal within these tolerances"`
-	Seed         uint64        `key:"seed" doc:"seed of the random sample splitting"`
+	Within       []NamedNumber `key:"within" doc:"repeats: conditions are equal within these tolerances, e.g. {rpm: 20}; a condition not named must be equal"`
+	Seed         uint64        `key:"seed" doc:"random-samples: seed of the draw" default:"0"`
 }
 
 // Track finds the shaft speed in the sound.
@@ -156,11 +156,11 @@ type Train struct {
 	Optimizer   Optimizer `key:"optimizer" doc:"the optimiser"`
 	Standardise bool      `key:"standardise" doc:"inputs and outcomes to zero mean and unit deviation of the training split"`
 	Seeds       int       `key:"seeds" doc:"trainings per split"`
-	Seed        uint64    `key:"seed" doc:"the first seed; the others follow"`
+	Seed        uint64    `key:"seed" doc:"the first seed; the others follow" default:"0"`
 	Estimate    Estimate  `key:"estimate" doc:"how the covariance of two answers is computed"`
 	Compare     []string  `key:"compare" doc:"further methods trained on the same splits, for the comparison table: ensemble, mc-dropout, zigzag, gp"`
 	Members     int       `key:"members" doc:"compare: networks of an ensemble"`
-	Calibration float64   `key:"calibration" doc:"share of the training runs set aside to recalibrate the uncertainties; 0: none"`
+	Calibration float64   `key:"calibration" doc:"share of the training runs set aside to recalibrate the uncertainties, e.g. 0.2; 0: none" default:"0"`
 	Splits      []Split   `key:"splits" doc:"train/test rules by name: what is held out"`
 }
 
@@ -169,29 +169,29 @@ type Model struct {
 	Hidden        []int   `key:"hidden" doc:"widths of the hidden layers"`
 	Dropout       float64 `key:"dropout" doc:"probability of dropping a hidden unit"`
 	Feedback      string  `key:"feedback" doc:"how 'no outcome yet' is told to the network" enum:"drop-weights|constant|flag"`
-	FeedbackValue float64 `key:"feedback_value" doc:"constant: the value, in standardised units"`
+	FeedbackValue float64 `key:"feedback_value" doc:"constant: the value, in standardised units" default:"0"`
 }
 
 // Loss is the loss of two answers.
 type Loss struct {
 	Beta  float64 `key:"beta" doc:"exponent of the beta-NLL; 0 is the plain negative log likelihood"`
-	Pairs string  `key:"pairs" doc:"both orders of every pair, one at random, or the first as it stands" enum:"symmetrised|swap|plain"`
+	Pairs string  `key:"pairs" doc:"which of a pair's outcomes is fed back: each in turn, one at random in every epoch, or the first" enum:"symmetrised|swap|plain"`
 }
 
 // Optimizer is Adam and its schedule.
 type Optimizer struct {
 	Name         string  `key:"name" doc:"the optimiser" enum:"adam"`
 	LearningRate float64 `key:"learning_rate" doc:"step size"`
-	WeightDecay  float64 `key:"weight_decay" doc:"decoupled weight decay"`
+	WeightDecay  float64 `key:"weight_decay" doc:"decoupled weight decay (AdamW): each step multiplies the weights by 1 - learning_rate*weight_decay" default:"0"`
 	Batch        int     `key:"batch" doc:"triplets per step"`
 	Epochs       int     `key:"epochs" doc:"passes over the training triplets"`
-	Schedule     string  `key:"schedule" doc:"step size constant, or falling to zero along a cosine" enum:"constant|cosine"`
+	Schedule     string  `key:"schedule" doc:"the step size is constant, or falls to zero along a cosine over the epochs" enum:"constant|cosine"`
 }
 
 // Estimate is how E|cov| is sampled.
 type Estimate struct {
 	Samples int    `key:"samples" doc:"Monte-Carlo samples of the paper's estimator"`
-	Sampler string `key:"sampler" doc:"pairs of opposite noise, or independent draws (the paper's, biased upwards)" enum:"antithetic|plain"`
+	Sampler string `key:"sampler" doc:"how they are drawn: pairs of opposite noise, or independently (the paper's, biased upwards)" enum:"antithetic|plain"`
 }
 
 // Split is one rule of what is held out.
@@ -199,7 +199,7 @@ type Split struct {
 	Name   string
 	Test   Rule     `key:"test" doc:"the held-out test set: a value, list, {min, max} or {near, within} per condition; all must hold"`
 	Each   []string `key:"each" doc:"instead of test: conditions; one split for each value of each of them, named condition=value. splits: {each: blades} is short for it"`
-	Blocks int      `key:"blocks" doc:"each: hold out so many blocks of neighbouring values instead of single values, named condition=from:to; 0: single values"`
+	Blocks int      `key:"blocks" doc:"each: hold out so many blocks of neighbouring values instead of single values, named condition=from:to; 0: single values" default:"0"`
 }
 
 // NamedNumber is one entry of a mapping from names to numbers, in file order.

@@ -19,11 +19,11 @@ type Slurm struct {
 	Account    string      `key:"account" doc:"account that is charged"`
 	QOS        string      `key:"qos" doc:"quality of service"`
 	Time       string      `key:"time" doc:"time limit of a job, as sbatch takes it: minutes, hours:minutes:seconds or days-hours:minutes"`
-	Mem        string      `key:"mem" doc:"memory of a job: 2G"`
+	Mem        string      `key:"mem" doc:"memory of a job, as sbatch takes it: 500M, 2G"`
 	CPUs       int         `key:"cpus" doc:"processors of a job"`
 	Setup      []string    `key:"setup" doc:"commands before the program, each one command with its words and nothing for a shell to interpret: module load gcc/12, source /opt/env.sh"`
-	Extra      []string    `key:"extra" doc:"further long options of sbatch: --constraint=avx512"`
-	MaxRunning int         `key:"max_running" doc:"jobs at a time; 0: as many as the cluster lets run"`
+	Extra      []string    `key:"extra" doc:"further long options of sbatch, e.g. --constraint=avx512"`
+	MaxRunning int         `key:"max_running" doc:"jobs at a time; 0: as many as the cluster lets run" default:"0"`
 	Retries    int         `key:"retries" doc:"how often a task that failed or was killed is tried again; bad data and bad configuration are not"`
 	RetryMem   float64     `key:"retry_mem" doc:"a task that was killed, or ran out of memory, asks for so many times the memory when it is tried again; 1: for the same"`
 	Stages     SlurmStages `key:"stages" doc:"other values for the jobs of single stages; what stands here replaces what stands above"`

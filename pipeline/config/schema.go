@@ -40,6 +40,7 @@ func listKeys(path string, v reflect.Value, out *[]Key) {
 			}
 		}
 		field := v.Field(i)
+		k.Default = sf.Tag.Get("default")
 		k.Type = typeName(field.Type())
 		switch field.Kind() {
 		case reflect.String, reflect.Bool, reflect.Int, reflect.Uint64, reflect.Float64:
@@ -98,6 +99,9 @@ func typeName(t reflect.Type) string {
 	case reflect.Slice:
 		if t.Elem().Kind() == reflect.Struct {
 			return "names with keys"
+		}
+		if t.Elem().Kind() == reflect.Slice {
+			return "list of rows, each a " + typeName(t.Elem())
 		}
 		return "list of " + typeName(t.Elem()) + "s"
 	}
@@ -174,6 +178,9 @@ func schemaOf(v reflect.Value) map[string]any {
 		p := schemaOf(v.Field(i))
 		if e := sf.Tag.Get("enum"); e != "" {
 			p = map[string]any{"enum": strings.Split(strings.TrimPrefix(e, "|"), "|")}
+		}
+		if sf.Tag.Get("default") == "0" {
+			p["default"] = 0
 		}
 		if f := v.Field(i); !f.IsZero() {
 			switch f.Kind() {

@@ -160,6 +160,10 @@ func measureCalibrator(ctx context.Context, open string, f calibratorFile, c *co
 	return out, nil
 }
 
+// calibratorBlocks are the equal parts of a calibrator's recording whose levels
+// are compared: enough to see a drift, each long enough for a level.
+const calibratorBlocks = 10
+
 // CalibratorTone is what a calibrator's recording says of one channel.
 type CalibratorTone struct {
 	LevelDB     float64 `json:"level_db"` // dB re 20 µPa: what the calibrator makes
@@ -180,7 +184,7 @@ type CalibratorTone struct {
 // c is measured by a run. A channel that would be refused is no error: Fault says
 // why, and what could be measured all the same stands beside it.
 func MeasureCalibrator(ctx context.Context, rd ingest.Reader, k int, c config.Calibrator) (CalibratorTone, error) {
-	out := CalibratorTone{LevelDB: c.LevelDB, AllowedDB: c.SpreadDB, Blocks: c.Blocks}
+	out := CalibratorTone{LevelDB: c.LevelDB, AllowedDB: c.SpreadDB, Blocks: calibratorBlocks}
 	s, unsteady, err := calibratorTone(ctx, rd, rd.Info(), k, &c)
 	if err == nil {
 		out.FrequencyHz, out.RMS, out.PaPerUnit, out.UnitPerPa = s.FrequencyHz, s.RMS, s.PaPerUnit, 1/s.PaPerUnit
@@ -239,7 +243,7 @@ func calibratorTone(ctx context.Context, rd ingest.Reader, info ingest.Info, k i
 			return s, nil, bad("a calibrator's tone below full scale", w.Text, "record it again with less gain")
 		}
 	}
-	t, err := dsp.Calibrator(ctx, rd, dsp.CalibratorSettings{RateHz: ch.RateHz, Start: from, Samples: to - from, Channel: k, FrequencyHz: c.FrequencyHz, Blocks: c.Blocks})
+	t, err := dsp.Calibrator(ctx, rd, dsp.CalibratorSettings{RateHz: ch.RateHz, Start: from, Samples: to - from, Channel: k, FrequencyHz: c.FrequencyHz, Blocks: calibratorBlocks})
 	var de *dsp.Error
 	if errors.As(err, &de) {
 		return s, nil, bad(de.Want, strings.TrimSuffix(de.Found, "; "+de.Place), de.Hint)
@@ -251,14 +255,14 @@ func calibratorTone(ctx context.Context, rd ingest.Reader, info ingest.Info, k i
 	if t.SpreadDB > c.SpreadDB {
 		lo, hi := slices.Min(t.BlockRMS), slices.Max(t.BlockRMS)
 		unsteady = bad(fmt.Sprintf("a calibrator's level that is steady within %g dB", c.SpreadDB),
-			fmt.Sprintf("a spread of %.2f dB over %d blocks of %.3g s (block %d: %.2f dB, block %d: %.2f dB)", t.SpreadDB, c.Blocks, float64((to-from)/int64(c.Blocks))/ch.RateHz,
+			fmt.Sprintf("a spread of %.2f dB over %d blocks of %.3g s (block %d: %.2f dB, block %d: %.2f dB)", t.SpreadDB, calibratorBlocks, float64((to-from)/calibratorBlocks)/ch.RateHz,
 				1+slices.Index(t.BlockRMS, lo), level(lo), 1+slices.Index(t.BlockRMS, hi), level(hi)),
 			"leave out with from_s and to_s where it was put on and taken off, record it again, or allow more with spread_db")
 	}
 	return sensitivity{
 		Unit: ch.Unit, LevelDB: c.LevelDB, FrequencyHz: t.FrequencyHz, RMS: t.RMS,
 		PaPerUnit: refPa * math.Pow(10, c.LevelDB/20) / t.RMS / math.Pow(10, c.GainDB/20),
-		SpreadDB:  t.SpreadDB, Blocks: c.Blocks, BlockS: float64((to-from)/int64(c.Blocks)) / ch.RateHz, AboveDB: t.AboveDB,
+		SpreadDB:  t.SpreadDB, Blocks: calibratorBlocks, BlockS: float64((to-from)/calibratorBlocks) / ch.RateHz, AboveDB: t.AboveDB,
 	}, unsteady, nil
 }
 

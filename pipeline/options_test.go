@@ -1,0 +1,230 @@
+package pipeline_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"doubletake/ingest/simulate"
+	"doubletake/pipeline"
+	"doubletake/pipeline/engine"
+	"doubletake/pipeline/table"
+)
+
+// runDSP runs experiments that differ in what is given by name up to their
+// triplets, and returns these.
+func runDSP(t *testing.T, dir, ingest, base string, variants map[string]string) map[string]*table.Table {
+	t.Helper()
+	var b strings.Builder
+	b.WriteString("version: 1\nexperiments:\n")
+	for name, v := range variants {
+		fmt.Fprintf(&b, "  %s:\n    ingest: {%s}\n    dsp: {%s%s}\n", name, ingest, base, v)
+	}
+	path := filepath.Join(dir, "pipeline.yaml")
+	if err := os.WriteFile(path, []byte(b.String()), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	p, err := pipeline.Load(path)
+	if err != nil {
+		t.Fatalf("%v\n%s", err, b.String())
+	}
+	if _, err := p.Run(context.Background(), engine.Options{Jobs: 2, Selection: engine.Selection{To: "dsp"}}); err != nil {
+		t.Fatal(err)
+	}
+	out := map[string]*table.Table{}
+	for name := range variants {
+		out[name] = readTable(t, dir, "runs", name, "triplets.arrow")
+	}
+	return out
+}
+
+// TestSpectraOptions: each key of a microphone's dsp does what its
+// documentation says, from the configuration to the table. Expected values are
+// closed forms of the levels of the run without the key.
+func TestSpectraOptions(t *testing.T) {
+	dir := t.TempDir()
+	c := simulate.Rotor{Seed: 5, Blades: []int{2, 4}, RPM: []float64{3000, 5000}, ThetaDeg: []float64{-30, 0, 60}, DurationS: 2}
+	if err := simulate.WriteDir(context.Background(), c, filepath.Join(dir, "data"), 2, nil); err != nil {
+		t.Fatal(err)
+	}
+	tab := runDSP(t, dir, "files: data/*.wav, conditions: data/conditions.csv, data: simulated", "triplets: split-half-spectrum, harmonics: 5", map[string]string{
+		"base": "", "far": ", distance: {from_m: 1, to_m: 2}", "power": ", output: power", "four": ", segments: 4",
+		"easy": ", emergence_db: -100", "strict": ", emergence_db: 20", "loose": ", emergence_db: 1", "drop": ", emergence_db: 1, censored: drop",
+		"narrow": ", amplitude: peak, speed: nominal, tolerance: 0.0001, min_bins: 2", "wide": ", amplitude: peak, speed: nominal, tolerance: 0.0001, min_bins: 8",
+	})
+	base := tab["base"]
+	n := base.Rows()
+	if n != 12 {
+		t.Fatalf("%d triplets, expected 2 × 2 × 3", n)
+	}
+	kept := make([]bool, n) // all five lines are 1 dB above the floor
+	for i := range kept {
+		kept[i] = true
+	}
+	for m := 1; m <= 5; m++ {
+		name := fmt.Sprintf("bpf%d_db", m)
+		emergent := base.Column(name + "_emergent").Bools
+		for h := 1; h <= 2; h++ {
+			half := func(of, suffix string) []float64 { return column(t, tab[of], fmt.Sprintf("%s%s_%d", name, suffix, h)) }
+			level, far := half("base", ""), half("far", "")
+			power := column(t, tab["power"], fmt.Sprintf("bpf%d_power_%d", m, h))
+			rho, sd := half("four", "_rho_db"), half("four", "_sd")
+			narrow, wide := half("narrow", ""), half("wide", "")
+			for i, l := range level {
+				if want := l - 20*math.Log10(2); math.Abs(far[i]-want) > 1e-9 {
+					t.Errorf("%s, row %d: %.6f at twice the distance, expected %.6f", name, i, far[i], want)
+				}
+				// dBFS is relative to a full-scale sine, whose mean square is a half.
+				if got := 10 * math.Log10(2*power[i]); math.Abs(got-l) > 1e-9 {
+					t.Errorf("%s, row %d: a mean square of %g is %.6f dBFS, expected %.6f", name, i, power[i], got, l)
+				}
+				// METHOD §1: 4.343·√((1+2ρ)/segments)/(1+ρ).
+				r := math.Pow(10, rho[i]/10)
+				if want := 10 / math.Ln10 * math.Sqrt((1+2*r)/4) / (1 + r); math.Abs(sd[i]-want) > 1e-9*want {
+					t.Errorf("%s, row %d: deviation of %g dB from 4 segments, expected %g", name, i, sd[i], want)
+				}
+				if wide[i] < narrow[i] { // the largest of more bins
+					t.Errorf("%s, row %d: %.3f in 8 bins either side, %.3f in 2 of them", name, i, wide[i], narrow[i])
+				}
+			}
+			if slices.Equal(wide, narrow) && m > 2 {
+				t.Errorf("%s: the weak lines are the same in 2 bins and in 8", name)
+			}
+		}
+		easy, loose, strict := tab["easy"].Column(name+"_emergent").Bools, tab["loose"].Column(name+"_emergent").Bools, tab["strict"].Column(name+"_emergent").Bools
+		for i := range emergent {
+			kept[i] = kept[i] && loose[i]
+			if !easy[i] || strict[i] && !emergent[i] {
+				t.Errorf("%s, row %d: emergent from -100 dB %v, from 6 dB %v, from 20 dB %v", name, i, easy[i], emergent[i], strict[i])
+			}
+		}
+	}
+	var want []string
+	for i, k := range kept {
+		if k {
+			want = append(want, base.Column("recording").Strings[i])
+		}
+	}
+	if got := tab["drop"].Column("recording").Strings; !slices.Equal(got, want) || len(want) == 0 || len(want) == n {
+		t.Errorf("censored: drop keeps %q, expected %q", got, want)
+	}
+}
+
+// TestLoadsOptions: the air's density by number or by pressure and temperature,
+// p/(R T) with R = 287.05 J/(kg K), and how many samples are drawn from which
+// seed.
+func TestLoadsOptions(t *testing.T) {
+	dir := t.TempDir()
+	c := simulate.Airfoil{Seed: 2, AlphaDeg: []float64{2, 6}, SpeedMS: []float64{9.1}, DurationS: 2}
+	if err := simulate.WriteDir(context.Background(), c, filepath.Join(dir, "data"), 2, nil); err != nil {
+		t.Fatal(err)
+	}
+	tab := runDSP(t, dir, "files: data/*.csv, conditions: data/conditions.csv, columns: {lift_n: Fz, drag_n: Fx}, data: simulated, exclude: data/conditions.csv", "chord_m: 0.1, span_m: 0.25, triplets: ", map[string]string{
+		"dense": "random-samples, samples: 30, density_kg_m3: 1", "warm": "random-samples, samples: 30, pressure_pa: 95000, temperature_c: 40",
+		"seeded": "random-samples, samples: 30, density_kg_m3: 1, seed: 1", "halves": "split-halves, density_kg_m3: 1",
+	})
+	dense, warm := column(t, tab["dense"], "cl_1"), column(t, tab["warm"], "cl_1")
+	if len(dense) != 60 || len(warm) != 60 || tab["halves"].Rows() != 2 {
+		t.Fatalf("%d, %d and %d triplets, expected 2 runs × 30 samples, and 2 runs", len(dense), len(warm), tab["halves"].Rows())
+	}
+	rho := 95000 / (287.05 * (273.15 + 40))
+	for i := range dense {
+		if want := dense[i] / rho; math.Abs(warm[i]-want) > 1e-4*math.Abs(want) {
+			t.Fatalf("row %d: cl = %g at %.4f kg/m³, expected %g", i, warm[i], rho, want)
+		}
+	}
+	if slices.Equal(dense, column(t, tab["seeded"], "cl_1")) {
+		t.Error("another seed draws the same samples")
+	}
+}
+
+// TestTrainOptions: the keys of train reach the model: its file states them, and
+// its weights are not those of the defaults; those of the estimate reach the
+// numbers without touching the weights.
+func TestTrainOptions(t *testing.T) {
+	dir := t.TempDir()
+	variants := []struct {
+		name, train string
+		config      map[string]any // as model.json states it
+		retrained   bool
+	}{
+		{"base", "", map[string]any{"dropout": 0.05, "beta": 0.5, "pairs": "symmetrised", "feedback": "drop-weights", "weight_decay": 0.0, "learning_rate": 0.001, "batch": 32.0, "schedule": "constant"}, false},
+		{"dropout", "model: {hidden: [8], dropout: 0.5}", map[string]any{"dropout": 0.5}, true},
+		{"constant", "model: {hidden: [8], feedback: constant, feedback_value: -20}", map[string]any{"feedback": "constant", "feedback_value": -20.0}, true},
+		{"flag", "model: {hidden: [8], feedback: flag}", map[string]any{"feedback": "flag"}, true},
+		{"beta", "loss: {beta: 0}", map[string]any{"beta": 0.0}, true},
+		{"swap", "loss: {pairs: swap}", map[string]any{"pairs": "swap"}, true},
+		{"plain", "loss: {pairs: plain}", map[string]any{"pairs": "plain"}, true},
+		{"decay", "optimizer: {epochs: 3, weight_decay: 0.5}", map[string]any{"weight_decay": 0.5}, true},
+		{"rate", "optimizer: {epochs: 3, learning_rate: 0.01}", map[string]any{"learning_rate": 0.01}, true},
+		{"batch", "optimizer: {epochs: 3, batch: 7}", map[string]any{"batch": 7.0}, true},
+		{"cosine", "optimizer: {epochs: 3, schedule: cosine}", map[string]any{"schedule": "cosine"}, true},
+		{"seed", "seed: 9", nil, true},
+		{"sampler", "estimate: {sampler: plain, samples: 30}", nil, false},
+	}
+	var b strings.Builder
+	b.WriteString("version: 1\nkernels: portable\nexperiments:\n")
+	for _, v := range variants {
+		fmt.Fprintf(&b, "  %s:\n    ingest: {simulate: {campaign: toy, triplets: 60}}\n    train:\n      inputs: [x]\n      seeds: 1\n      splits: {right: {test: {x: {min: 3}}}}\n", v.name)
+		for key, def := range map[string]string{"model": "{hidden: [8]}", "optimizer": "{epochs: 3}", "": v.train} {
+			switch {
+			case key == "" && v.train != "":
+				fmt.Fprintf(&b, "      %s\n", v.train)
+			case key != "" && !strings.HasPrefix(v.train, key+":"):
+				fmt.Fprintf(&b, "      %s: %s\n", key, def)
+			}
+		}
+	}
+	runConfig(t, dir, b.String(), 2)
+	type model struct {
+		Config map[string]any
+		Layers []struct{ Weights [][]float64 }
+	}
+	read := func(name string) (m model) {
+		// The seed's number is part of the folder's name.
+		list, err := filepath.Glob(filepath.Join(dir, "runs", name, "splits/right/seed-*/model.json"))
+		if err != nil || len(list) != 1 {
+			t.Fatal(list, err)
+		}
+		raw, err := os.ReadFile(list[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := json.Unmarshal(raw, &m); err != nil {
+			t.Fatal(err)
+		}
+		return m
+	}
+	base := read("base")
+	for _, v := range variants {
+		m := read(v.name)
+		for key, want := range v.config {
+			if m.Config[key] != want {
+				t.Errorf("%s: the model states %s: %v, expected %v", v.name, key, m.Config[key], want)
+			}
+		}
+		same := len(m.Layers[1].Weights) == len(base.Layers[1].Weights)
+		for i := range base.Layers[1].Weights {
+			same = same && slices.Equal(m.Layers[1].Weights[i], base.Layers[1].Weights[i])
+		}
+		if same == v.retrained {
+			t.Errorf("%s: weights the same as with the defaults: %v", v.name, same)
+		}
+	}
+	predictions := func(name string) *table.Table {
+		return readTable(t, dir, "runs", name, "splits/right/seed-0/predictions.arrow")
+	}
+	a, p := predictions("base"), predictions("sampler")
+	if a.Get("sampler") != "antithetic" || p.Get("sampler") != "plain" || a.Get("samples") != "1000" || p.Get("samples") != "30" {
+		t.Errorf("samplers %q and %q, samples %q and %q", a.Get("sampler"), p.Get("sampler"), a.Get("samples"), p.Get("samples"))
+	}
+	if slices.Equal(column(t, a, "y_cov_raw"), column(t, p, "y_cov_raw")) || !slices.Equal(column(t, a, "y_cov"), column(t, p, "y_cov")) {
+		t.Error("the sampler must touch the sampled covariance, and only that")
+	}
+}
