@@ -7,7 +7,8 @@
 // of full scale, −1 … 1); Calibration turns them into a physical unit. Nothing
 // here invents a unit that neither the file nor the user stated.
 //
-// The package knows nothing of YAML, Arrow, networks or exit codes. Bad input
+// The package knows nothing of YAML, Arrow, networks or exit codes; spectra and
+// everything else that analyses samples belong to package dsp. Bad input
 // comes back as *DataError, things worth knowing that are no error as Warning.
 package ingest
 

@@ -1,6 +1,8 @@
 // Package pipeline is the façade of the program: load a file, run it, ask how
 // it stands. It joins the configuration, the stages and the engine, and knows
-// nothing of terminals: what it has to say it returns.
+// nothing of terminals: what it has to say it returns. What needs no task
+// stands here as well: predict, suggest, inspect, diff. Formulas belong to dsp, train
+// and report, what a stage does to stages.
 package pipeline
 
 import (

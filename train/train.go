@@ -5,7 +5,8 @@
 //
 // Data are plain row-major slices; the package knows nothing of files, tables
 // or configuration. Arithmetic of the network is float32 (its golden vectors
-// agree with torch to 1e-5), sums and estimators are float64.
+// agree with torch to 1e-5), sums and estimators are float64. Methods to compare
+// with stand in baseline, the numbers that judge a model in score.
 package train
 
 // Triplets are N conditions x with two independent outcomes each.

@@ -4,6 +4,9 @@
 // It is the only place that prints and exits: results go to standard output,
 // progress and messages to standard error. Exit status: 0 success, 1 a stage
 // failed, 2 usage or configuration error, 3 input data error, 130 interrupted.
+//
+// One file a command: flags in, text or JSON out. What a project can be asked
+// without a terminal belongs to package pipeline.
 package main
 
 import (

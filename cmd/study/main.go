@@ -4,6 +4,9 @@
 //
 // Every number in the document comes from the run; the paper's, quoted beside
 // them, stand in this file as constants.
+//
+// The experiments are the pipeline's, made from docs/study.yaml like anyone's;
+// a method or a score that the study wants belongs to train, not here.
 package main
 
 import (

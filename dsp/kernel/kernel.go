@@ -13,7 +13,8 @@
 // numbers: the eight lanes' real parts, then their imaginary parts. Arrays of
 // vectors are slices of float64, 16 numbers to the vector. Twiddles are
 // complex numbers as pairs. Shapes are the caller's responsibility to a point:
-// each function checks that its slices are long enough, and panics if not.
+// each function checks that its slices are long enough, and panics if not. Which
+// lengths there are, and in which steps, is package dsp's to plan.
 package kernel
 
 import (

@@ -27,6 +27,9 @@
 // change after Open and may be used by any number of goroutines, provided the
 // io.ReaderAt may be (an *os.File may). A Reader and a Cache belong to one
 // goroutine at a time. Files share nothing.
+//
+// Which dataset is a channel, a rate or a condition, and what MATLAB's
+// attributes mean, is package ingest's to say.
 package hdf5
 
 import (

@@ -4,7 +4,8 @@
 // recording is little else than this.
 //
 // It is compared with compress/flate on every kind of block, on damaged input
-// and by fuzzing; a Reader takes about 100 KiB whatever it reads.
+// and by fuzzing; a Reader takes about 100 KiB whatever it reads. What is
+// compressed (archives, chunks, variables) is the callers' matter.
 package inflate
 
 import (

@@ -3,7 +3,7 @@
 //
 // There is a portable version of each in plain Go and one for AVX2. Both do the
 // same operations in the same order, every product rounded, and so give the
-// same bits on every machine.
+// same bits on every machine. Files, formats and units are package ingest's.
 package kernel
 
 import (

@@ -26,6 +26,8 @@
 // Memory does not grow with the arrays: at most 64 MiB for the list of names
 // and texts, 32 MiB for positions (128 KiB each, when used) and 64 MiB for arrays
 // held. A size a file declares is never allocated without its bytes being there.
+//
+// Which array is a channel, a rate or a condition is package ingest's to say.
 package matfile
 
 import (

@@ -8,6 +8,8 @@
 // states, and is refused where the compressed bytes cannot hold it (deflate
 // makes at most 1032 bytes of one), so an archive of n bytes spools at most
 // 1032·n, and only as far as it is read.
+//
+// What an array holds is the reader of .npy files' matter, in package ingest.
 package npz
 
 import (

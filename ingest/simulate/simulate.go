@@ -16,6 +16,9 @@
 // What the simulation puts into the data can be asked for without making it:
 // [Rotor.Orders], [Rotor.TonePower], [Rotor.NoiseDensity], [AirfoilMean],
 // [ToyMean] and [ToySigma] are the truth an estimate is compared with.
+//
+// Simulated files are read back like measured ones: nothing here hands numbers
+// to an analysis.
 package simulate
 
 import (

@@ -15,6 +15,8 @@
 // Memory: the lists grow with the number of segments and properties: a small
 // part of a recording, and never more than 200 times the size of the file plus
 // 16 MiB, whatever it holds. Reading takes one buffer of 256 KiB.
+//
+// Which channel is a recording, and of what, is package ingest's to say.
 package tdms
 
 import (

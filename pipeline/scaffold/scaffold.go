@@ -1,7 +1,8 @@
 // Package scaffold looks at a folder of measurements and writes a commented
 // pipeline.yaml that fits what it found: formats, channels, rates, conditions
 // in the names. What it cannot know it leaves as a comment that says what to
-// fill in. It reads headers, never samples.
+// fill in. It reads headers, never samples, and writes nothing: texts go back to the
+// command. What a key means is package config's to say.
 package scaffold
 
 import (

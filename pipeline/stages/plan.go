@@ -2,6 +2,10 @@
 // each an adapter from configuration to the packages that do the work (ingest,
 // dsp, train, report). What a task reads of the configuration is listed here,
 // next to where it is used, because it is part of the task's key.
+//
+// No formula of the method has its home here, only units, names and what goes
+// from one package to the next; when a task runs, and whether, is the engine's
+// to decide.
 package stages
 
 import (

@@ -7,7 +7,7 @@
 // in the file. Schema metadata carries provenance; every field carries its
 // unit and description. A table's digest covers names, types, units and values
 // but not the schema metadata, so that a new program version alone never makes
-// anything downstream stale.
+// anything downstream stale. What a column means is said by whoever fills it.
 package table
 
 import (

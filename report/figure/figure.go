@@ -7,7 +7,8 @@
 // numbers it was drawn from in the attributes data-x, data-y, data-lo, data-hi
 // and data-z (a list separated by blanks, "-" where there is no number), and
 // CSV returns the same numbers as a table. Texts are escaped; nothing a name
-// holds can become markup.
+// holds can become markup. What a figure shows, and in which words, is package
+// report's.
 package figure
 
 import "math"

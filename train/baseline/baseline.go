@@ -2,7 +2,7 @@
 // the epistemic part of it, behind one interface, so that they can be compared
 // on the same data by the same scores (METHOD §5): the model of pairs itself
 // and the methods it is measured against. A new method is one file: a type with
-// Name and Fit, and its line in New.
+// Fit, and its line in New. The scores themselves are package score's.
 //
 // All methods see the same triplets and, as far as they are networks, the same
 // layers, optimiser and number of steps.

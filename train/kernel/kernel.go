@@ -13,7 +13,7 @@
 // function) are padded to a multiple of Lane columns, reductions (k) to a
 // multiple of KStep, rows to a multiple of RowStep; the caller keeps the
 // padding zero, and zero padding stays zero through every function here. Shape
-// misuse panics.
+// misuse panics. Which layers there are, and in which order, is package train's.
 package kernel
 
 import (

@@ -4,7 +4,8 @@
 //
 // Everything is float64, in standardised units unless a name says otherwise,
 // and takes plain row-major slices. A number that has no meaning for a set is
-// NaN, and the reason stands beside it in words.
+// NaN, and the reason stands beside it in words. The package knows no model,
+// file or page: predictions come in, numbers go out.
 package score
 
 import (
