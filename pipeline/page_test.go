@@ -272,7 +272,7 @@ func TestJointFigure(t *testing.T) {
 			t.Fatal(err)
 		}
 		points := 0
-		for _, series := range []string{"measured, trained on", "measured, held out"} {
+		for _, series := range []string{"simulated, trained on", "simulated, held out"} {
 			m := left[series]
 			for i, v := range m.num["x"] {
 				points++
@@ -280,7 +280,7 @@ func TestJointFigure(t *testing.T) {
 				if r < 0 || m.num["y"][i] != y1[r] && m.num["y"][i] != y2[r] {
 					t.Fatalf("%s, %s: (%v, %v) is not in the table", panel, series, v, m.num["y"][i])
 				}
-				if (v >= 5) != (series == "measured, held out") {
+				if (v >= 5) != (series == "simulated, held out") {
 					t.Errorf("%s: x = %v is %s", panel, v, series)
 				}
 			}
@@ -567,7 +567,7 @@ func TestEveryFigureReadsBack(t *testing.T) {
 				found := false
 				for r := range trip.Rows() {
 					held := pred[0].Column("set").Strings[r] == "test"
-					if held != (m.series == "measured, held out") {
+					if held != (m.series == "simulated, held out") {
 						continue
 					}
 					v := []float64{col(trip, "blades")[r], col(trip, "rpm")[r], col(trip, "theta_deg")[r]}

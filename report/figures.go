@@ -126,6 +126,14 @@ func fileName(s string) string {
 	return strings.ReplaceAll(out, "=", "-")
 }
 
+// data says of what kind the outcomes are, as figures name them.
+func (d *Detail) data() string {
+	if d.Experiment.Data == "" {
+		return "measured"
+	}
+	return clean(d.Experiment.Data)
+}
+
 func (d *Detail) in() int  { return len(d.Inputs) }
 func (d *Detail) dim() int { return len(d.Outcomes) }
 func (d *Detail) conditions() int {
@@ -591,7 +599,7 @@ func (m *maker) profiles(s *SplitDetail) {
 				band("μ ± 2σ", "sigma2", func(i int) float64 { return 2 * root(va[i]) }),
 				band("μ ± σ", "sigma1", func(i int) float64 { return root(va[i]) }),
 				band("μ ± 2√C, epistemic", "epi", func(i int) float64 { return 2 * epistemic(co[i]) }))
-			up.Marks = append(up.Marks, m.measured(s, p, outcome)...)
+			up.Marks = append(up.Marks, m.pairs(s, p, outcome)...)
 			up.Marks = append(up.Marks, figure.Mark{Kind: figure.Line, Name: "mean μ", Class: "mean", X: p.Grid, Y: mu})
 			for _, k := range up.Marks {
 				for _, list := range [][]float64{k.Lo, k.Hi, k.Y} {
@@ -665,10 +673,10 @@ func (m *maker) profiles(s *SplitDetail) {
 		}
 		f.Panels = append(append(f.Panels, spreads...), below...)
 		p := s.Profiles[0]
-		caption := fmt.Sprintf("%s along %s. Above: mean, bands of one, two and three total standard deviations σ, the epistemic band 2√C, and single measured values. In the middle: the deviations they consist of. Below: the covariance C of the model's two answers; where it is not positive there is no epistemic band. "+
-			"The curves go 15 %% beyond the measured range.", d.Outcomes[outcome].Word(), d.Inputs[p.Input].Word()) + seedsText(s)
+		caption := fmt.Sprintf("%s along %s. Above: mean, bands of one, two and three total standard deviations σ, the epistemic band 2√C, and single %s outcomes. In the middle: the deviations they consist of. Below: the covariance C of the model's two answers; where it is not positive there is no epistemic band. "+
+			"The curves go 15 %% beyond the range of the data.", d.Outcomes[outcome].Word(), d.Inputs[p.Input].Word(), d.data()) + seedsText(s)
 		if d.AllRows > len(d.Cond) || len(d.Cond) > m.limit {
-			caption += " Of the measured values an even selection is drawn."
+			caption += " Of the outcomes an even selection is drawn."
 		}
 		if d.Experiment.Couples {
 			caption += " Couples: one draw was used twice, so C estimates the total variance."
@@ -677,8 +685,8 @@ func (m *maker) profiles(s *SplitDetail) {
 	}
 }
 
-// measured are the values measured on a profile, y1 and y2.
-func (m *maker) measured(s *SplitDetail, p *Profile, outcome int) []figure.Mark {
+// pairs are the outcomes on a profile, y1 and y2.
+func (m *maker) pairs(s *SplitDetail, p *Profile, outcome int) []figure.Mark {
 	d := m.d
 	var train, test []int
 	for i, c := range d.Cond {
@@ -697,9 +705,9 @@ func (m *maker) measured(s *SplitDetail, p *Profile, outcome int) []figure.Mark 
 	}
 	var out []figure.Mark
 	for k, list := range [][]int{train, test} {
-		mk := figure.Mark{Kind: figure.Points, Name: "measured, trained on", Class: "train", Size: 1.5}
+		mk := figure.Mark{Kind: figure.Points, Name: d.data() + ", trained on", Class: "train", Size: 1.5}
 		if k == 1 {
-			mk.Name, mk.Class = "measured, held out", "test"
+			mk.Name, mk.Class = d.data()+", held out", "test"
 		}
 		for _, i := range thin(list, 2*m.limit) {
 			j := i*d.dim() + outcome
@@ -737,8 +745,8 @@ func (m *maker) maps(s *SplitDetail) {
 			}
 			c.X, c.Y, c.Z = append(c.X, g.X[k%len(g.X)]), append(c.Y, g.Y[k/len(g.X)]), append(c.Z, e)
 		}
-		train := figure.Mark{Kind: figure.Points, Name: "measured, trained on", Class: "measured", Shape: "ring", Size: 2}
-		test := figure.Mark{Kind: figure.Points, Name: "measured, held out", Class: "measured", Shape: "cross", Size: 2.4}
+		train := figure.Mark{Kind: figure.Points, Name: d.data() + ", trained on", Class: "measured", Shape: "ring", Size: 2}
+		test := figure.Mark{Kind: figure.Points, Name: d.data() + ", held out", Class: "measured", Shape: "cross", Size: 2.4}
 		seen := map[[2]float64]bool{}
 		for k := range d.conditions() {
 			here := true
@@ -767,7 +775,7 @@ func (m *maker) maps(s *SplitDetail) {
 		}
 		f.Panels = append(f.Panels, p)
 	}
-	caption := "Epistemic standard deviation √C over two conditions, the others as stated; darker is more uncertain. Rings: measured conditions the model was trained on; crosses: held out." + seedsText(s)
+	caption := "Epistemic standard deviation √C over two conditions, the others as stated; darker is more uncertain. Rings: conditions the model was trained on; crosses: conditions held out." + seedsText(s)
 	if blank > 0 {
 		caption += " White cells: C ≤ 0, the model gives no epistemic interval."
 	}
@@ -793,7 +801,7 @@ func stepOf(grid []float64) float64 {
 func (m *maker) calibration(s *SplitDetail) {
 	d := m.d
 	f := &figure.Figure{Columns: 2, Width: 720}
-	p := figure.Panel{Title: "Total: coverage of μ ± zσ", X: figure.Axis{Label: "nominal probability", Min: 0, Max: 1}, Y: figure.Axis{Label: "fraction of measured values inside", Min: 0, Max: 1}, Height: 270}
+	p := figure.Panel{Title: "Total: coverage of μ ± zσ", X: figure.Axis{Label: "nominal probability", Min: 0, Max: 1}, Y: figure.Axis{Label: "fraction of " + m.d.data() + " outcomes inside", Min: 0, Max: 1}, Height: 270}
 	p.Marks = append(p.Marks, figure.Mark{Kind: figure.Line, Name: "perfect", Class: "grey", Dashed: true, X: []float64{0, 1}, Y: []float64{0, 1}})
 	for i, name := range []string{"training pairs", "held-out pairs"} {
 		c := s.Coverage[i]
@@ -815,7 +823,7 @@ func (m *maker) calibration(s *SplitDetail) {
 		}
 	}
 	f.Panels = append(f.Panels, p)
-	caption := "Left: how many of the measured values lie within μ ± zσ, against the probability of that interval; below the diagonal the model is overconfident."
+	caption := "Left: how many of the outcomes, y1 and y2, lie within μ ± zσ, against the probability of that interval; below the diagonal the model is overconfident."
 	heading := "Calibration"
 	if e, text := m.bins(s); e != nil {
 		f.Panels = append(f.Panels, *e)
@@ -890,7 +898,7 @@ func (m *maker) bins(s *SplitDetail) (*figure.Panel, string) {
 	return p, text
 }
 
-// parity draws predicted against measured means, a panel per outcome.
+// parity draws the means of the outcomes against predicted ones, a panel each.
 func (m *maker) parity(s *SplitDetail) {
 	d := m.d
 	mu := s.overSeeds(func(e SeedDetail) []float64 { return e.Mu })
@@ -908,7 +916,7 @@ func (m *maker) parity(s *SplitDetail) {
 	}
 	n := min(6, d.dim())
 	for k := range n {
-		p := figure.Panel{Title: d.Outcomes[k].Word(), X: figure.Axis{Label: "predicted μ"}, Y: figure.Axis{Label: "measured mean"}}
+		p := figure.Panel{Title: d.Outcomes[k].Word(), X: figure.Axis{Label: "predicted mean μ"}, Y: figure.Axis{Label: d.data() + " mean"}}
 		if d.Outcomes[k].Unit != "" {
 			p.X.Label += " (" + clean(d.Outcomes[k].Unit) + ")"
 			p.Y.Label += " (" + clean(d.Outcomes[k].Unit) + ")"
@@ -936,17 +944,17 @@ func (m *maker) parity(s *SplitDetail) {
 		lo, hi = lo-w, hi+w
 		p.X.Min, p.X.Max, p.Y.Min, p.Y.Max = lo, hi, lo, hi
 		p.Height = (f.Width-14*float64(f.Columns-1))/float64(f.Columns) - 62
-		p.Marks = append([]figure.Mark{{Kind: figure.Line, Name: "measured = predicted", Class: "grey", Dashed: true, X: []float64{lo, hi}, Y: []float64{lo, hi}}}, marks...)
+		p.Marks = append([]figure.Mark{{Kind: figure.Line, Name: "outcome = prediction", Class: "grey", Dashed: true, X: []float64{lo, hi}, Y: []float64{lo, hi}}}, marks...)
 		f.Panels = append(f.Panels, p)
 	}
-	caption := "Predicted mean against the mean of all values measured at the condition, one point per condition." + seedsText(s)
+	caption := "Predicted mean against the mean of all " + d.data() + " outcomes of the condition, one point per condition." + seedsText(s)
 	if shown := min(len(train), m.limit) + min(len(test), m.limit); shown < len(train)+len(test) || d.AllConditions > d.conditions() {
 		caption += fmt.Sprintf(" Drawn are %d of %d conditions, evenly selected.", shown, d.AllConditions)
 	}
 	if n < d.dim() {
 		caption += fmt.Sprintf(" The first %d of %d outcomes.", n, d.dim())
 	}
-	m.add(plot{file: "parity", split: s.Name, heading: "Predicted and measured", caption: caption, fig: f, page: true})
+	m.add(plot{file: "parity", split: s.Name, heading: "Predicted and " + d.data() + " outcome", caption: caption, fig: f, page: true})
 }
 
 func (m *maker) training(s *SplitDetail) {
@@ -1083,7 +1091,7 @@ func (m *maker) levels() {
 		classes := []string{"mean", "test", "floor", "aux", "epi", "train"}
 		shapes := []string{"", "square", "diamond", "ring", "cross", "ring"}
 		for g, v := range groups[:min(len(groups), len(classes))] {
-			mk := figure.Mark{Kind: figure.Points, Class: classes[g], Shape: shapes[g], Size: 2.6, Name: "measured"}
+			mk := figure.Mark{Kind: figure.Points, Class: classes[g], Shape: shapes[g], Size: 2.6, Name: d.data()}
 			if facet >= 0 {
 				mk.Name = number6(v) + " " + d.Inputs[facet].Word()
 			}

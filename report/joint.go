@@ -112,7 +112,7 @@ func (m *maker) joint(list []*Detail, split string, outcome int, onPage bool) {
 		mu, va, co := p.overSeeds(outcome, dim)
 		// The range is that of what was measured and of the answers near it; what
 		// leaves it far outside of the data is cut off.
-		data := (&maker{d: d, limit: m.limit}).measured(s, p, outcome)
+		data := (&maker{d: d, limit: m.limit}).pairs(s, p, outcome)
 		near := [2]float64{math.Inf(1), math.Inf(-1)}
 		for _, mk := range data {
 			for i, y := range mk.Y {
@@ -194,7 +194,7 @@ func (m *maker) joint(list []*Detail, split string, outcome int, onPage bool) {
 			f.Panels[i].Y.Max = 1.1 * most
 		}
 	}
-	caption := fmt.Sprintf("%s along %s for %d experiments, on the same scales. Left: measured values, mean, and bands of two aleatoric and two epistemic standard deviations. Right: the deviations themselves; σ² = aleatoric + epistemic.", sentence(q.Word()), along.Word(), len(list))
+	caption := fmt.Sprintf("%s along %s for %d experiments, on the same scales. Left: outcomes, mean, and bands of two aleatoric and two epistemic standard deviations. Right: the deviations themselves; σ² = aleatoric + epistemic.", sentence(q.Word()), along.Word(), len(list))
 	if known {
 		caption += " Dashed, thin or violet: the law the data were made with, which no model saw."
 	}

@@ -399,7 +399,7 @@
 
     // Readout: everything chosen, and what is known there.
     let t = e.name + (s ? ", split " + s.n + ", " + (state.seed === "mean" ? "mean over seeds" : "seed " + state.seed) : "") + ", " + q.w + " at " + all + ": ";
-    if (c < 0) t += "nothing was measured here.";
+    if (c < 0) t += "there are no data here.";
     else {
       if (m) {
         t += "μ " + withUnit(rounded(mu[i], sd[i]), q.u) + ", total deviation σ " + withUnit(num(sd[i], 2), q.d) + ", " + (co[i] > 0 ? "epistemic √C " + withUnit(num(ep[i], 2), q.d) : "no epistemic interval (C " + withUnit(num(co[i], 2), q.s) + " ≤ 0)") + ". ";

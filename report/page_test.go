@@ -89,10 +89,15 @@ func TestFigureFiles(t *testing.T) {
 			seen[f.File] = true
 			dec := xml.NewDecoder(bytes.NewReader(f.SVG))
 			for {
-				if _, err := dec.Token(); err == io.EOF {
+				tok, err := dec.Token()
+				if err == io.EOF {
 					break
 				} else if err != nil {
 					t.Fatalf("%s: %v", f.File, err)
+				}
+				// The measured error is e's name: pairs measure it, simulated ones too.
+				if text, ok := tok.(xml.CharData); ok && d.Experiment.Data == "simulated" && !bytes.Contains(text, []byte(".dtf")) && strings.Contains(strings.ReplaceAll(string(text), "measured error", ""), "measured") {
+					t.Errorf("%s says of simulated data: %s", f.File, text)
 				}
 			}
 			if d.Experiment.Data == "simulated" && (!bytes.Contains(f.SVG, []byte("<title id=")) || !bytes.Contains(f.SVG, []byte("Simulated data, "))) {
@@ -105,6 +110,23 @@ func TestFigureFiles(t *testing.T) {
 		}
 		if len(seen) < 5 {
 			t.Errorf("%d figures", len(seen))
+		}
+	}
+}
+
+// TestOutcomesAreNamed: legends and axes say of which kind the outcomes are.
+func TestOutcomesAreNamed(t *testing.T) {
+	for _, c := range []struct{ data, not string }{{"simulated", "measured"}, {"measured", "simulated"}} {
+		d := airfoilOf("x")
+		d.Experiment.Data = c.data
+		var all []byte
+		for _, f := range Figures(d) {
+			all = append(all, f.SVG...)
+		}
+		for _, l := range []string{"%s, trained on", "%s, held out", "%s mean", "fraction of %s outcomes inside", "Predicted and %s outcome"} {
+			if !bytes.Contains(all, fmt.Appendf(nil, l, c.data)) || bytes.Contains(all, fmt.Appendf(nil, l, c.not)) {
+				t.Errorf("figures of %s data: %q is missing, or said of %s data", c.data, fmt.Sprintf(l, c.data), c.not)
+			}
 		}
 	}
 }
