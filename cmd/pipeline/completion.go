@@ -3,8 +3,10 @@ package main
 import (
 	"fmt"
 	"io"
+	"path/filepath"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/urfave/cli/v2"
 
@@ -18,7 +20,8 @@ func newCompletionCommand(stdout io.Writer) *cli.Command {
 	return &cli.Command{
 		Name: "completion", Usage: "print a script that completes commands, flags and values", ArgsUsage: "bash|zsh|fish",
 		Description: "Where each shell looks for the script: bash in ~/.local/share/bash-completion/completions/pipeline, zsh in a file _pipeline of a folder in $fpath, " +
-			"fish in ~/.config/fish/completions/pipeline.fish. It holds for the shells opened after it was written.\n\n" +
+			"fish in ~/.config/fish/completions/pipeline.fish. It holds for the shells opened after it was written. " +
+			"Names of experiments and splits come from the configuration on the line, else from pipeline.yaml of the current folder.\n\n" +
 			"Example: pipeline completion bash\n\nExit status: 0 success, 2 usage error.",
 		Action: func(c *cli.Context) error {
 			if c.NArg() == 1 {
@@ -26,6 +29,14 @@ func newCompletionCommand(stdout io.Writer) *cli.Command {
 					_, err := io.WriteString(stdout, script(visible(c.App)))
 					return err
 				}
+			}
+			if kind := c.Args().First(); kind == "experiments" || kind == "splits" { // what the scripts ask
+				for _, name := range completeNames(kind, c.Args().Tail()) {
+					if _, err := fmt.Fprintln(stdout, name); err != nil {
+						return err
+					}
+				}
+				return nil
 			}
 			return usage("pipeline completion takes a shell (bash, zsh or fish), found %q", c.Args().Slice())
 		},
@@ -67,6 +78,42 @@ func choices(command, flag string) []string {
 	return nil
 }
 
+// completeNames lists the experiments of the configuration that a command line
+// names, else of pipeline.yaml, or the splits of those experiments the line has
+// chosen. A configuration that cannot be read, perhaps because it is being
+// written, has none.
+func completeNames(kind string, line []string) (out []string) {
+	file := "pipeline.yaml"
+	var chosen []string
+	for i, w := range line {
+		if x := filepath.Ext(w); (x == ".yaml" || x == ".yml") && !strings.HasPrefix(w, "-") && (i == 0 || !strings.HasPrefix(line[i-1], "-")) {
+			file = w
+		}
+		if name, ok := strings.CutPrefix(w, "--experiment="); ok {
+			chosen = append(chosen, name)
+		} else if w == "--experiment" && i+1 < len(line) {
+			chosen = append(chosen, line[i+1])
+		}
+	}
+	p, err := pipeline.Load(file)
+	if err != nil {
+		return nil
+	}
+	for _, t := range p.Plan.Tasks {
+		name := t.Experiment
+		if kind == "splits" {
+			if len(chosen) > 0 && !slices.Contains(chosen, name) {
+				continue
+			}
+			name = t.Split
+		}
+		if name != "" && !slices.Contains(out, name) && !strings.ContainsFunc(name, unicode.IsControl) {
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
 // words are the arguments of a command that are no files.
 func words(command string) []string {
 	switch command {
@@ -83,6 +130,7 @@ type option struct {
 	name, usage  string
 	value, again bool // it takes a value; it may be given again
 	choices      []string
+	names        string // "experiments", "splits": what completeNames lists
 }
 
 // options are the flags of a command.
@@ -102,6 +150,9 @@ func options(c *cli.Command) (out []option) {
 			o.again = true
 		}
 		o.choices = choices(c.Name, o.name)
+		if o.name == "experiment" || o.name == "split" {
+			o.names = o.name + "s"
+		}
 		out = append(out, o)
 	}
 	return append(out, option{name: "help", usage: "show help"})
@@ -116,17 +167,25 @@ func names(list []*cli.Command) (out []string) {
 }
 
 // bashCompletion works with bash 3.2 (macOS) and later. Where it offers
-// nothing, bash completes file names.
+// nothing, bash completes file names. Names of the user's never go through
+// compgen -W, which expands what it is given.
 func bashCompletion(list []*cli.Command) string {
 	var b strings.Builder
 	b.WriteString(`# bash completion for pipeline, made by: pipeline completion bash
 _pipeline() {
-  local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} words=
-  # bash takes --flag=value for three words.
+  local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} words= names= front= at=$COMP_CWORD name
+  # bash takes --flag=value, and a name=value, for three words.
   if [[ $cur == "=" ]]; then
-    cur=
+    cur= at=$((COMP_CWORD - 1))
   elif [[ $prev == "=" ]]; then
-    prev=${COMP_WORDS[COMP_CWORD-2]}
+    at=$((COMP_CWORD - 2))
+  fi
+  if ((at < COMP_CWORD)); then
+    prev=${COMP_WORDS[at]}
+    if [[ $prev != -* ]]; then
+      front=$prev= cur=$prev=$cur prev=${COMP_WORDS[at-1]}
+      [[ $prev == "=" ]] && prev=${COMP_WORDS[at-2]}
+    fi
   fi
   COMPREPLY=()
   if ((COMP_CWORD == 1)); then
@@ -136,6 +195,8 @@ _pipeline() {
 		for _, o := range options(c) {
 			if len(o.choices) > 0 {
 				fmt.Fprintf(&b, "    \"%s --%s\") words=%q ;;\n", c.Name, o.name, strings.Join(o.choices, " "))
+			} else if o.names != "" {
+				fmt.Fprintf(&b, "    \"%s --%s\") names=%s ;;\n", c.Name, o.name, o.names)
 			} else if o.value {
 				fmt.Fprintf(&b, "    \"%s --%s\") return ;;\n", c.Name, o.name)
 			}
@@ -158,6 +219,12 @@ _pipeline() {
   esac
   if [[ -n $words ]]; then
     COMPREPLY=($(compgen -W "$words" -- "$cur"))
+  elif [[ -n $names ]]; then
+    while IFS= read -r name; do
+      if [[ $name == "$cur"* ]]; then
+        COMPREPLY+=("$(printf %q "${name#"$front"}")")
+      fi
+    done < <("${COMP_WORDS[0]/#\~/$HOME}" completion "$names" -- "${COMP_WORDS[@]:1}" 2>/dev/null)
   fi
 }
 complete -o bashdefault -o default -F _pipeline pipeline
@@ -170,7 +237,18 @@ func zshCompletion(list []*cli.Command) string {
 	var b strings.Builder
 	// In a specification of _arguments brackets and colons have a meaning.
 	escape := strings.NewReplacer(`\`, `\\`, "[", `\[`, "]", `\]`, ":", `\:`, "'", `'\''`).Replace
-	b.WriteString("#compdef pipeline\n# zsh completion for pipeline, made by: pipeline completion zsh\n_pipeline() {\n  local -a commands\n  commands=(\n")
+	b.WriteString("#compdef pipeline\n# zsh completion for pipeline, made by: pipeline completion zsh\n" + `_pipeline_names() {
+  local kind=$argv[-1]
+  argv[-1]=()
+  local -a found
+  found=(${(f)"$("${pipeline_words[1]/#\~/$HOME}" completion $kind -- "${(@)pipeline_words[2,-1]}" 2>/dev/null)"})
+  compadd "$@" -a found
+}
+_pipeline() {
+  local -a commands pipeline_words
+  pipeline_words=("${words[@]}")
+  commands=(
+`)
 	for _, c := range list {
 		fmt.Fprintf(&b, "    '%s:%s'\n", c.Name, escape(c.Usage))
 	}
@@ -187,6 +265,8 @@ func zshCompletion(list []*cli.Command) string {
 				value = ":value:_files"
 				if len(o.choices) > 0 {
 					value = ":value:(" + strings.Join(o.choices, " ") + ")"
+				} else if o.names != "" {
+					value = ":value:_pipeline_names " + o.names
 				}
 				fmt.Fprintf(&b, "        '%s--%s=[%s]%s' \\\n", star, o.name, escape(o.usage), value)
 			} else {
@@ -206,7 +286,13 @@ func zshCompletion(list []*cli.Command) string {
 func fishCompletion(list []*cli.Command) string {
 	var b strings.Builder
 	quote := func(s string) string { return "'" + strings.NewReplacer(`\`, `\\`, "'", `\'`).Replace(s) + "'" }
-	b.WriteString("# fish completion for pipeline, made by: pipeline completion fish\n")
+	b.WriteString(`# fish completion for pipeline, made by: pipeline completion fish
+function __pipeline_names
+    set -l line (commandline -opc)
+    set -l program (string replace -r '^~' $HOME -- $line[1])
+    $program completion $argv[1] -- $line[2..-1] 2>/dev/null
+end
+`)
 	for _, c := range list {
 		fmt.Fprintf(&b, "complete -c pipeline -n __fish_use_subcommand -f -a %s -d %s\n", c.Name, quote(c.Usage))
 	}
@@ -218,6 +304,8 @@ func fishCompletion(list []*cli.Command) string {
 			switch {
 			case len(o.choices) > 0:
 				value = " -x -a " + quote(strings.Join(o.choices, " "))
+			case o.names != "":
+				value = " -x -a " + quote("(__pipeline_names "+o.names+")")
 			case o.value:
 				value = " -r"
 			}

@@ -33,6 +33,56 @@ var completionCases = []struct {
 	{[]string{"help", "pre"}, []string{"predict"}},
 }
 
+// nameCases are lines in a folder with a pipeline.yaml and an other.yaml.
+var nameCases = []struct {
+	words []string
+	want  []string
+}{
+	{[]string{"run", "--experiment", ""}, []string{"rotor", "one $(touch hit) more", "toy"}},
+	{[]string{"run", "--experiment", "r"}, []string{"rotor"}},
+	{[]string{"status", "--experiment", "toy", "--split", ""}, []string{"right"}},
+	{[]string{"run", "--split", "b"}, []string{"blades=2", "blades=3", "blades=4"}},
+	{[]string{"report", "other.yaml", "--experiment", ""}, []string{"elsewhere"}},
+	{[]string{"tasks", "--split", "x"}, nil},
+}
+
+// nameFolder makes that folder, and one that has the program under its name.
+// An experiment's name is hostile: no shell may take it for a command.
+func nameFolder(t *testing.T) (folder, bin string) {
+	t.Helper()
+	folder, bin = t.TempDir(), t.TempDir()
+	const toy = "    ingest: {simulate: {campaign: toy, triplets: 40}}\n    train: {inputs: [x], splits: {right: {test: {x: {min: 3}}}}}\n"
+	for name, text := range map[string]string{
+		"pipeline.yaml": "version: 1\nexperiments:\n  rotor:\n    ingest: {simulate: {campaign: rotor, blades: [2, 3, 4]}}\n" +
+			"    dsp: {triplets: split-half-spectrum}\n    train: {inputs: [blades, rpm, theta_deg], splits: {each: blades}}\n  toy:\n" + toy + "  one $(touch hit) more:\n" + toy,
+		"other.yaml": "version: 1\nexperiments:\n  elsewhere:\n" + toy,
+	} {
+		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(self, filepath.Join(bin, "pipeline")); err != nil {
+		t.Skipf("no symbolic links here: %v", err)
+	}
+	t.Cleanup(func() {
+		if _, err := os.Stat(filepath.Join(folder, "hit")); err == nil {
+			t.Error("a name was run as a command")
+		}
+	})
+	return folder, bin
+}
+
+// inFolder runs a shell there, with the program in front of its path.
+func inFolder(folder, bin string, c *exec.Cmd) *exec.Cmd {
+	c.Dir = folder
+	c.Env = append(os.Environ(), "PATH="+bin+string(os.PathListSeparator)+os.Getenv("PATH"), "HOME="+folder)
+	return c
+}
+
 // overstrike is how a terminal shows bold and underlined text.
 var overstrike = regexp.MustCompile(".\x08")
 
@@ -87,6 +137,23 @@ func TestBashCompletion(t *testing.T) {
 	// bash splits a line at "=".
 	wantOffers(t, nil, complete([]string{"run", "--stage", "=", "tr"}), []string{"train"})
 	wantOffers(t, nil, complete([]string{"run", "--stage", "="}), []string{"simulate", "ingest", "dsp", "train", "report"})
+	folder, bin := nameFolder(t)
+	names := func(words []string) []string {
+		out, err := inFolder(folder, bin, exec.Command("bash", "-c", fmt.Sprintf(`source %s; COMP_WORDS=(pipeline %s); COMP_CWORD=%d; _pipeline; printf '%%s\n' "${COMPREPLY[@]}"`, script, quoted(words), len(words)))).CombinedOutput()
+		if err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+		return strings.FieldsFunc(string(out), func(r rune) bool { return r == '\n' })
+	}
+	for _, c := range nameCases {
+		want := slices.Clone(c.want)
+		for i, w := range want { // as it must stand on a line of bash
+			want[i] = regexp.MustCompile(`[ $()]`).ReplaceAllString(w, `\$0`)
+		}
+		wantOffers(t, c.words, names(c.words), want)
+	}
+	wantOffers(t, nil, names([]string{"run", "--split", "blades", "=", ""}), []string{"2", "3", "4"})
+	wantOffers(t, nil, names([]string{"run", "--split", "=", "blades", "=", "3"}), []string{"3"})
 	// Nothing of its own where a file is wanted: bash then completes file names.
 	wantOffers(t, nil, complete([]string{"run", "pipe"}), nil)
 	wantOffers(t, nil, complete([]string{"predict", "--conditions", ""}), nil)
@@ -95,6 +162,18 @@ func TestBashCompletion(t *testing.T) {
 func TestFishCompletion(t *testing.T) {
 	script := completionScript(t, "fish")
 	empty := t.TempDir() // so that no file names are offered
+	folder, bin := nameFolder(t)
+	for _, c := range nameCases {
+		out, err := inFolder(folder, bin, exec.Command("fish", "--no-config", "-c", fmt.Sprintf("source %s; complete -C '%s'", script, strings.Join(append([]string{"pipeline"}, c.words...), " ")))).CombinedOutput()
+		if err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+		got := strings.FieldsFunc(string(out), func(r rune) bool { return r == '\n' })
+		for i := range got {
+			got[i], _, _ = strings.Cut(got[i], "\t") // the flag's description
+		}
+		wantOffers(t, c.words, got, c.want)
+	}
 	for _, c := range append(completionCases, struct{ words, want []string }{[]string{"run", "--stage=tr"}, []string{"--stage=train"}}) {
 		cmd := exec.Command("fish", "--no-config", "-c", fmt.Sprintf("source %s; cd %s; complete -C '%s'", script, empty, strings.Join(append([]string{"pipeline"}, c.words...), " ")))
 		cmd.Env = append(os.Environ(), "HOME="+empty)
@@ -134,10 +213,35 @@ source %s; words=(pipeline %s); CURRENT=%d; _pipeline`, script, quoted(words), l
 		{[]string{"tasks", ""}, "--format=[tsv or json]:value:(tsv json)\n"},
 		{[]string{"simulate", ""}, "1:simulate:(rotor airfoil toy)\n"},
 		{[]string{"help", ""}, "predict:"},
+		{[]string{"run", ""}, "*--split=[only this split's models (repeatable)]:value:_pipeline_names splits\n"},
 	} {
 		if got := ask(c.words...); !strings.Contains(got, c.want) {
 			t.Errorf("pipeline %q: %q is missing in\n%s", c.words, c.want, got)
 		}
+	}
+}
+
+// The names zsh offers: compadd, which needs a terminal, prints what it is given.
+func TestZshNames(t *testing.T) {
+	script := completionScript(t, "zsh")
+	folder, bin := nameFolder(t)
+	for _, c := range nameCases {
+		kind := "experiments"
+		if slices.Index(c.words, "--split") == len(c.words)-2 {
+			kind = "splits"
+		}
+		out, err := inFolder(folder, bin, exec.Command("zsh", "-f", "-c", fmt.Sprintf(`compdef() { }; _arguments() { _pipeline_names -J group %s }; compadd() { [[ "$1 $2 $3 $4" == "-J group -a found" ]] && print -rl -- $found }
+source %s; words=(pipeline %s); CURRENT=%d; _pipeline`, kind, script, quoted(c.words), len(c.words)+1))).CombinedOutput()
+		if err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+		var want []string // zsh itself leaves out what does not begin as the word does
+		for _, n := range strings.FieldsFunc(string(out), func(r rune) bool { return r == '\n' }) {
+			if strings.HasPrefix(n, c.words[len(c.words)-1]) {
+				want = append(want, n)
+			}
+		}
+		wantOffers(t, c.words, want, c.want)
 	}
 }
 
