@@ -227,6 +227,55 @@ experiments:
 	}
 }
 
+// theta_from: axis. Expected: 90° less what is given, from wherever it is given,
+// before splits are made of it.
+func TestThetaFromAxis(t *testing.T) {
+	dir := t.TempDir()
+	p := make([]float64, 2*6400)
+	for i := range p {
+		p[i] = math.Sin(2*math.Pi*80*float64(i)/6400) + 1e-3*math.Sin(float64(i*i))
+	}
+	writeNPZ(t, filepath.Join(dir, "run_120.npz"), []string{"p", "angle"}, [][]float64{p, p, p}, [][]float64{{30, 90, 150}})
+	write(t, dir, "conditions.csv", "file,channel,theta_deg\nrun_120.npz,1,30\nrun_120.npz,2,90\nrun_120.npz,3,150\n")
+	const yaml = `version: 1
+experiments:
+  rotor:
+    ingest: {files: run_*.npz, rate_hz: 6400, constants: {blades: 2, rpm: 2400}, %s}
+    dsp: {triplets: split-half-spectrum, harmonics: 1}
+`
+	for _, c := range []struct {
+		how  string
+		want []float64
+	}{
+		{"inside: {theta_deg: angle}, theta_from: axis", []float64{60, 0, -60}},
+		{"inside: {theta_deg: angle}", []float64{30, 90, 150}},
+		{"channels: [p], conditions: conditions.csv, theta_from: axis", []float64{60, 0, -60}},
+		{`channels: ["p[1]"], pattern: "run_{theta_deg}.npz", theta_from: axis`, []float64{-30}},
+	} {
+		write(t, dir, "pipeline.yaml", fmt.Sprintf(yaml, c.how))
+		runIn(t, dir)
+		for _, name := range []string{"triplets.arrow", "recordings.arrow"} {
+			if got := column(t, readTable(t, dir, "runs", "rotor", name), "theta_deg"); !slices.Equal(got, c.want) {
+				t.Errorf("%s: %s has theta_deg %v, expected %v", c.how, name, got, c.want)
+			}
+		}
+	}
+	write(t, dir, "pipeline.yaml", fmt.Sprintf(yaml, "channels: [p], conditions: conditions.csv, theta_from: axis")+
+		"    train: {inputs: [theta_deg], seeds: 1, optimizer: {epochs: 2}, splits: {each: theta_deg}}\n")
+	var held []string
+	runIn(t, dir)
+	for _, s := range readMetrics(t, dir, "rotor").Splits {
+		held = append(held, s.HeldOut)
+	}
+	if want := []string{"theta_deg = -60", "theta_deg = 0", "theta_deg = 60"}; !slices.Equal(held, want) {
+		t.Errorf("held out %q, expected %q", held, want)
+	}
+	write(t, dir, "pipeline.yaml", fmt.Sprintf(yaml, "inside: {theta_deg: angle}, theta_from: axes"))
+	if err := tryIn(dir); err == nil || !strings.Contains(err.Error(), `did you mean "axis"?`) {
+		t.Error(err)
+	}
+}
+
 // The same in HDF5 and both MATLAB levels, with tables of several shapes and
 // types, in groups and structs (testdata/make_inside.py by h5py and scipy).
 // Expected: the conditions of truth.json, each with the line of its own amplitude

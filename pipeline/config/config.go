@@ -44,6 +44,7 @@ type Ingest struct {
 	Inside         []NamedString `key:"inside" doc:"conditions from a table inside the files (MAT, HDF5, NPZ, TDMS): condition: array, with a value for each channel used, or with row0 and row1 among them for each interval of samples"`
 	Arrays         Arrays        `key:"arrays" doc:"for files of named arrays (MAT, HDF5, TDMS, NPZ) that name their attributes otherwise than is customary"`
 	Text           Text          `key:"text" doc:"for delimited text that does not explain itself"`
+	ThetaFrom      string        `key:"theta_from" doc:"where the data count theta_deg from: the rotor plane (0 in it, as METHOD and the tables have it), or the axis (0 on the inflow's side of it, 90 in the plane, 180 downstream), which is turned into 90 - theta_deg" enum:"plane|axis"`
 	Channels       []string      `key:"channels" doc:"channels to use, by name or number from 1; empty: all"`
 	Columns        []NamedString `key:"columns" doc:"which column is what: lift_n, drag_n (wind axes) or fx_n, fz_n (body axes), or any outcome name"`
 	Units          []NamedString `key:"units" doc:"units of columns the files do not state, by outcome name"`
@@ -218,7 +219,7 @@ func defaultFile() File {
 
 func defaultExperiment() Experiment {
 	return Experiment{
-		Ingest: Ingest{Truncated: "error", Axes: "wind", OnBadRecording: "fail", Data: "measured"},
+		Ingest: Ingest{Truncated: "error", Axes: "wind", ThetaFrom: "plane", OnBadRecording: "fail", Data: "measured"},
 		DSP: DSP{
 			Segments: 8, Window: "hann", Harmonics: 5, Tolerance: 0.03, MinBins: 2, Amplitude: "band", Output: "dB",
 			Speed: "refine", EmergenceDB: 6, Censored: "keep", Samples: 250,

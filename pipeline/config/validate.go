@@ -65,7 +65,7 @@ func (e *Experiment) validate(f *File, at string, fail func(key, format string, 
 				}
 			}
 		}
-		for _, k := range []string{"conditions", "pattern", "constants", "attributes", "sidecar", "inside", "arrays", "balance", "tachometer", "calibration", "background", "columns", "format", "exclude", "channels"} {
+		for _, k := range []string{"conditions", "pattern", "constants", "attributes", "sidecar", "inside", "arrays", "balance", "tachometer", "calibration", "background", "columns", "format", "exclude", "channels", "theta_from"} {
 			if f.Has(key + "." + k) {
 				fail(key+"."+k, "a simulated campaign brings its own; leave the key out")
 			}
@@ -73,6 +73,9 @@ func (e *Experiment) validate(f *File, at string, fail func(key, format string, 
 	}
 	if in.Table != nil && in.Table.File == "" {
 		fail(key+".table", "expected file: PATH, found none")
+	}
+	if in.Table != nil && f.Has(key+".theta_from") {
+		fail(key+".theta_from", "belongs to recordings; a table of pairs is taken as it is")
 	}
 	if in.Tachometer != nil {
 		in.Tachometer.validate(key+".tachometer", fail)

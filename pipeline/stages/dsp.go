@@ -329,6 +329,7 @@ func (b *builder) pairRepeats(t *table.Table) error {
 			x[i] = append(x[i], c[i])
 		}
 	}
+	tol = apart(t, x, tol)
 	pairs, _ := dsp.PairRepeats(x, tol)
 	if len(pairs) == 0 {
 		return &ingest.DataError{Path: b.f.Path, Place: b.at + ".dsp", Want: "conditions that were measured more than once", Found: fmt.Sprintf("%d runs, all at different conditions", n), Hint: "allow a tolerance with within: {condition: …}, or take same-run pairs"}
@@ -359,6 +360,32 @@ func (b *builder) pairRepeats(t *table.Table) error {
 		t.Columns[i] = out
 	}
 	return nil
+}
+
+// apart keeps microphones apart that no condition tells from each other: where
+// recordings of one run have equal conditions, each pairs with its own channel
+// of other runs only. A run is no repeat of itself (METHOD §1).
+func apart(t *table.Table, x [][]float64, tol []float64) []float64 {
+	runs, recordings := t.Column("run").Strings, t.Column("recording").Strings
+	alike := false
+	for i := 1; i < len(x); i++ {
+		for k := i - 1; k >= 0 && runs[k] == runs[i] && !alike; k-- {
+			pair, _ := dsp.PairRepeats([][]float64{x[k], x[i]}, tol)
+			alike = len(pair) > 0
+		}
+	}
+	if !alike {
+		return tol
+	}
+	index := map[string]int{}
+	for i := range x {
+		channel := strings.TrimPrefix(recordings[i], runs[i])
+		if _, ok := index[channel]; !ok {
+			index[channel] = len(index)
+		}
+		x[i] = append(x[i], float64(index[channel]))
+	}
+	return append(tol, 0)
 }
 
 // fileTables collects one file's rows.

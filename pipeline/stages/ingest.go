@@ -481,6 +481,7 @@ func (b *builder) know(src *source, conds *ingest.Conditions, name string) {
 		base[v.Name] = v.Value
 	}
 	if conds == nil {
+		src.fromPlane(base)
 		b.known = append(b.known, base)
 		return
 	}
@@ -492,7 +493,16 @@ func (b *builder) know(src *source, conds *ingest.Conditions, name string) {
 		for i, v := range row.Values {
 			c[conds.Names[i]] = v
 		}
+		src.fromPlane(c)
 		b.known = append(b.known, c)
+	}
+}
+
+// fromPlane turns the microphone's angle into one from the rotor plane, where
+// the data count it from the axis.
+func (src *source) fromPlane(conditions map[string]float64) {
+	if v, ok := conditions["theta_deg"]; ok && src.in.ThetaFrom == "axis" {
+		conditions["theta_deg"] = 90 - v
 	}
 }
 
@@ -535,6 +545,11 @@ func readFile(ctx context.Context, src *source, cal []sensitivity, conds *ingest
 	}
 	if err := channelConditions(src, info, runs); err != nil {
 		return nil, err
+	}
+	for _, run := range runs {
+		for _, rec := range run.Recordings {
+			src.fromPlane(rec.Conditions)
+		}
 	}
 	if !src.grouping.Together {
 		for _, rec := range runs[0].Recordings {
