@@ -2,9 +2,10 @@ package config
 
 import "strconv"
 
-// Balance says how the voltages of a balance become forces.
+// Balance says how the voltages of a balance become forces, and what was
+// measured beside them. Without voltages and matrix the columns hold forces.
 type Balance struct {
-	Voltages      []string    `key:"voltages" doc:"columns with the balance's voltages, in the matrix's order"`
+	Voltages      []string    `key:"voltages" doc:"columns with the balance's voltages, in the matrix's order; without voltages and matrix the files hold forces, and columns names their columns, with a sign in front if need be"`
 	Matrix        [][]float64 `key:"matrix" doc:"a row per load, in N or N·m per volt: a coefficient for each voltage, then one for each of the terms"`
 	Terms         []string    `key:"terms" doc:"terms beyond the linear ones: products of voltages by number, e.g. 1*2, 3^2, |1|"`
 	Components    []string    `key:"components" doc:"names of the loads, in the matrix's order; columns then names them, with a sign in front if need be: {fx_n: Fx, fz_n: -Fz}"`
@@ -38,21 +39,30 @@ func (t *Tare) setDefaults() { t.Interpolation = "harmonic" }
 
 // Flow is a sensor of the flow: g((v − zero))/divide_by.
 type Flow struct {
-	Column   string  `key:"column" doc:"the sensor's column"`
+	Column   string  `key:"column" doc:"the sensor's column; without it the speed is a condition"`
 	Quantity string  `key:"quantity" doc:"what it gives: the speed in m/s or the dynamic pressure in Pa" enum:"u_m_s|q_pa"`
 	Law      string  `key:"law" doc:"value = (v - zero)/divide_by, or the square root of (v - zero), divided by divide_by" enum:"linear|square-root"`
 	Zero     float64 `key:"zero" doc:"what the sensor reads at rest, in its own unit" default:"0"`
 	DivideBy float64 `key:"divide_by" doc:"sensor units per m/s or Pa"`
 	Per      string  `key:"per" doc:"one value for the run, its mean, or one for each sample" enum:"run|sample"`
+
+	Pressure    string `key:"pressure" doc:"column with the static pressure in Pa; with temperature it gives the air's density"`
+	Temperature string `key:"temperature" doc:"column with the air's temperature in °C"`
 }
 
 func (f *Flow) setDefaults() { f.Quantity, f.Law, f.DivideBy, f.Per = "u_m_s", "linear", 1, "run" }
 
 func (b *Balance) validate(f *File, in *Ingest, key string, fail func(key, format string, args ...any)) {
-	if len(b.Voltages) == 0 {
+	switch {
+	case len(b.Voltages) == 0 && len(b.Matrix) == 0: // the columns hold forces
+		for _, k := range []string{"terms", "components"} {
+			if f.Has(key + "." + k) {
+				fail(key+"."+k, "belongs to a balance of voltages, with voltages and matrix")
+			}
+		}
+	case len(b.Voltages) == 0:
 		fail(key, "expected voltages: the columns of the balance's channels")
-	}
-	if len(b.Matrix) == 0 {
+	case len(b.Matrix) == 0:
 		fail(key, "expected matrix: a row of coefficients for each load")
 	}
 	if n := len(b.Matrix); n > 0 && n != len(b.Components) {
@@ -89,8 +99,11 @@ func (b *Balance) validate(f *File, in *Ingest, key string, fail func(key, forma
 		fail(key+".tolerance_deg", "expected zero or more, found %g", b.ToleranceDeg)
 	}
 	if w := b.Flow; w != nil {
-		if w.Column == "" {
-			fail(key+".flow", "expected column: the sensor's column")
+		switch {
+		case (w.Pressure == "") != (w.Temperature == ""):
+			fail(key+".flow", "expected pressure and temperature, the columns the air's density comes from, found one of them")
+		case w.Column == "" && w.Pressure == "":
+			fail(key+".flow", "expected column: the sensor's column, or pressure and temperature")
 		}
 		if w.DivideBy == 0 {
 			fail(key+".flow.divide_by", "expected a number other than zero")

@@ -88,6 +88,7 @@ type source struct {
 	options    ingest.Options
 	settings   []engine.KV // what the task of a file reads of the configuration
 	calibrator *engine.Dep // what a calibrator's recordings say; nil without
+	forces     bool        // the balance's columns hold forces, not voltages
 }
 
 // ingest adds the tasks from raw files to recordings.arrow.
@@ -187,6 +188,9 @@ func (b *builder) ingest() error {
 		Policy string `key:"on_bad_recording"`
 		Data   string `key:"data"`
 	}{src.in.OnBadRecording, src.in.Data})...)
+	if src.in.Balance != nil { // of it ingest reads only which columns are wanted
+		src.settings = append(src.settings, engine.KV{Key: "ingest.balance: columns read", Value: strings.Join(src.grouping.Channels, ", ")})
+	}
 	src.calibrator = b.calibrator(&src)
 	if raw, perFile, err = b.findBackground(&src, raw, perFile); err != nil {
 		return err
@@ -281,6 +285,7 @@ func (b *builder) readAs(src *source) error {
 			return b.f.Errorf(key, "expected columns, e.g. {lift_n: Fz, drag_n: Fx}: which column is which outcome")
 		}
 		src.grouping.Together = true
+		src.forces = measuresForces(in)
 		src.grouping.Channels = b.balanceColumns(in)
 		if in.Calibration != nil {
 			return b.f.Errorf(key+".calibration", "belongs to microphones")

@@ -47,8 +47,12 @@ func (b *builder) balanceColumns(in *config.Ingest) []string {
 	if b.angleColumn(bal) {
 		add(bal.Angle)
 	}
-	if bal.Flow != nil {
-		add(bal.Flow.Column)
+	if w := bal.Flow; w != nil {
+		for _, name := range []string{w.Column, w.Pressure, w.Temperature} {
+			if name != "" {
+				add(name)
+			}
+		}
 	}
 	for _, c := range in.Columns {
 		if n, _ := component(c.Value); !slices.Contains(bal.Components, n) {
@@ -69,7 +73,29 @@ func (b *builder) angleColumn(bal *config.Balance) bool {
 func (b *builder) airKnown(in *config.Ingest) bool {
 	has := func(n string) bool { return slices.Contains(b.conditions, n) }
 	return has("q_pa") || has("density_kg_m3") || has("pressure_pa") && has("temperature_c") ||
-		in.Balance != nil && in.Balance.Flow != nil && in.Balance.Flow.Quantity == "q_pa"
+		in.Balance != nil && in.Balance.Flow != nil && (in.Balance.Flow.Quantity == "q_pa" || in.Balance.Flow.Pressure != "")
+}
+
+// measuresForces makes a balance whose columns hold forces one of voltages whose
+// matrix is the identity, so that tare, angle and signs are one and the same.
+func measuresForces(in *config.Ingest) (forces bool) {
+	if in.Balance == nil || len(in.Balance.Voltages) > 0 || len(in.Balance.Matrix) > 0 {
+		return false
+	}
+	bal := *in.Balance // the configuration's stays as it was written
+	bal.Components = nil
+	for _, c := range in.Columns {
+		if n, _ := component(c.Value); !slices.Contains(bal.Voltages, n) {
+			bal.Voltages, bal.Components = append(bal.Voltages, n), append(bal.Components, n)
+		}
+	}
+	for i := range bal.Voltages {
+		row := make([]float64, len(bal.Voltages))
+		row[i] = 1
+		bal.Matrix = append(bal.Matrix, row)
+	}
+	in.Balance = &bal
+	return true
 }
 
 // tare is a recording without wind: its name, and where it is to be opened.
@@ -110,7 +136,8 @@ type measured struct {
 	series [][]float64 // per entry of columns
 	units  []string    // what the file or the matrix says of them
 	angle  []float64   // of the arm, deg: per sample, or one; nil: not stated here
-	flow   []float64   // the sensor's, per sample; nil: none
+	flow   []float64   // the sensor's, per sample or one; nil: none
+	rho    []float64   // of the air by its pressure and temperature, per sample or one; nil: not measured here
 }
 
 // loads computes them from the columns read, in the order of balanceColumns.
@@ -167,25 +194,40 @@ func (f *fileTables) loads(res *fileResult, rec ingest.Recording, chans [][]floa
 			}
 		}
 		unit := "N"
-		if strings.HasPrefix(strings.ToUpper(name), "M") {
+		switch {
+		case f.src.forces:
+			unit = unitOf(k) // the file's own
+		case strings.HasPrefix(strings.ToUpper(name), "M"):
 			unit = "N·m"
 		}
 		m.series, m.units = append(m.series, s), append(m.units, unit)
 	}
 	if w := bal.Flow; w != nil {
-		for _, v := range at(w.Column) {
-			x := v - w.Zero
-			if w.Law == "square-root" {
-				x = math.Sqrt(max(0, x)) // noise about zero has no root
+		if w.Column != "" {
+			for _, v := range at(w.Column) {
+				x := v - w.Zero
+				if w.Law == "square-root" {
+					x = math.Sqrt(max(0, x)) // noise about zero has no root
+				}
+				m.flow = append(m.flow, x/w.DivideBy)
 			}
-			m.flow = append(m.flow, x/w.DivideBy)
 		}
-		if w.Per == "run" {
+		perRun := func(x []float64) []float64 {
+			if w.Per != "run" || len(x) == 0 {
+				return x
+			}
 			sum := 0.0
-			for _, v := range m.flow {
+			for _, v := range x {
 				sum += v
 			}
-			m.flow = []float64{sum / float64(len(m.flow))}
+			return []float64{sum / float64(len(x))}
+		}
+		m.flow = perRun(m.flow)
+		if w.Pressure != "" {
+			p, t := perRun(at(w.Pressure)), perRun(at(w.Temperature))
+			for i := range p {
+				m.rho = append(m.rho, dsp.AirDensity(p[i], t[i]))
+			}
 		}
 	}
 	return m, nil
@@ -266,8 +308,9 @@ func (f *fileTables) polar(matrix *dsp.LoadMatrix) (*dsp.Polar, error) {
 }
 
 // dynamicPressure is q in Pa of a run, one value or one per sample: measured by
-// the flow's sensor, else the condition q_pa, else ½ρU², ρ of the run's own
-// conditions before the configuration's; with the walls' blockage.
+// the flow's sensor, else the condition q_pa, else ½ρU², ρ of columns of pressure
+// and temperature before the run's own conditions before the configuration's;
+// with the walls' blockage.
 func (f *fileTables) dynamicPressure(res *fileResult, rec ingest.Recording, in *measured, need func(string) (float64, error)) ([]float64, error) {
 	d := f.b.e.DSP
 	c := rec.Conditions
@@ -283,24 +326,32 @@ func (f *fileTables) dynamicPressure(res *fileResult, rec ingest.Recording, in *
 		rho = dsp.AirDensity(p, t)
 	}
 	bal := f.src.in.Balance
+	air := []float64{rho}
+	if in.rho != nil {
+		air = in.rho
+	}
+	pressure := func(u []float64) (q []float64) {
+		for i := range max(len(u), len(air)) {
+			q = append(q, dsp.DynamicPressure(air[min(i, len(air)-1)], u[min(i, len(u)-1)]))
+		}
+		return q
+	}
 	var q []float64
 	switch {
 	case in.flow != nil && bal.Flow.Quantity == "q_pa":
 		q = slices.Clone(in.flow)
 	case in.flow != nil:
-		for _, u := range in.flow {
-			q = append(q, dsp.DynamicPressure(rho, u))
-		}
+		q = pressure(in.flow)
 	default:
-		v, ok := c["q_pa"]
-		if !ok {
-			u, err := need("u_inf_m_s")
-			if err != nil {
-				return nil, err
-			}
-			v = dsp.DynamicPressure(rho, u)
+		if v, ok := c["q_pa"]; ok {
+			q = []float64{v}
+			break
 		}
-		q = []float64{v}
+		u, err := need("u_inf_m_s")
+		if err != nil {
+			return nil, err
+		}
+		q = pressure([]float64{u})
 	}
 	for i := range q {
 		if bal != nil {
