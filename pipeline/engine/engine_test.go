@@ -331,6 +331,115 @@ func TestPartialRuns(t *testing.T) {
 	}
 }
 
+// Raw files are hashed when the turn of their tasks comes, and the tasks of one
+// file follow each other, so that a file of a large campaign is read from the disk
+// once. The order is by the rule itself: whatever the work behind the others.
+func TestReadLater(t *testing.T) {
+	w := newWorld(t.TempDir())
+	w.write(t)
+	for _, n := range w.names() { // of a file that was just written no hash is kept
+		past := time.Now().Add(-time.Hour)
+		if err := os.Chtimes(filepath.Join(w.raw, n), past, past); err != nil {
+			t.Fatal(err)
+		}
+	}
+	plan := func() *Plan {
+		p := w.plan()
+		for _, u := range p.Tasks {
+			u.Weight = 1
+			if n, ok := strings.CutPrefix(u.ID, "count/"); ok {
+				u.Files = []File{{n, filepath.Join(w.raw, n)}}
+			}
+		}
+		return p
+	}
+	for _, c := range []struct {
+		name string
+		o    Options
+		want int // files hashed before the run begins
+	}{
+		{"all", Options{}, 0},
+		{"here", Options{Executor: Local{2}}, 0},
+		{"elsewhere", Options{Executor: &elsewhere{}}, 3},
+		{"part, from a task that is not part of it", Options{Selection: Selection{From: "count"}}, 3},
+		{"up to a stage", Options{Selection: Selection{To: "count"}}, 0},
+	} {
+		p := plan()
+		s := openStore(w.dir)
+		list, _, err := s.assessAll(p, s.readLater(p, c.o))
+		if err != nil || len(s.ix.Files) != c.want {
+			t.Errorf("%s: hashed %d files (%v), expected %d", c.name, len(s.ix.Files), err, c.want)
+		}
+		if because := list[0].Because(); c.want == 0 && (list[0].State != Missing || because != "a was not read yet") {
+			t.Errorf("%s: %s is %s: %s", c.name, list[0].Task.ID, list[0].State, because)
+		}
+	}
+
+	var order []string
+	see := func(e Event) {
+		if e.Kind == "start" {
+			order = append(order, e.Task.ID)
+		}
+	}
+	if _, err := Run(context.Background(), plan(), Options{Jobs: 1, Observe: see}); err != nil {
+		t.Fatal(err)
+	}
+	if want := []string{"read/a", "count/a", "read/b", "count/b", "read/c", "count/c", "join", "fit/0", "fit/1"}; !slices.Equal(order, want) {
+		t.Errorf("order %v, expected %v", order, want)
+	}
+
+	// Without the index nothing is known of the files, but all results are there:
+	// parts are not refused, and nothing is made again.
+	for _, sel := range []Selection{{Stages: []string{"fit"}}, {Stages: []string{"read", "join"}}, {}} {
+		os.Remove(filepath.Join(w.dir, ".cache", "index"))
+		order = nil
+		if res, err := Run(context.Background(), plan(), Options{Jobs: 2, Selection: sel, Observe: see}); err != nil || len(order) > 0 || res.Ran > 0 {
+			t.Errorf("%v without the index: %v, made %v", sel.Stages, err, order)
+		}
+	}
+
+	// What cannot be read at all is told before anything is made.
+	os.RemoveAll(w.dir)
+	os.Remove(filepath.Join(w.raw, "c"))
+	os.Mkdir(filepath.Join(w.raw, "c"), 0o755)
+	order = nil
+	var fe *FileError
+	if _, err := Run(context.Background(), plan(), Options{Jobs: 2, Observe: see}); !errors.As(err, &fe) || fe.Path != "c" || len(order) > 0 {
+		t.Errorf("a folder among the files: %v, after %v", err, order)
+	}
+}
+
+// elsewhere is an executor of other processes; here it only makes the tasks.
+type elsewhere struct{ Local }
+
+// Tasks that come to the same file at a time wait for one of them to hash it.
+func TestHashOnce(t *testing.T) {
+	dir := t.TempDir()
+	f := File{"big", filepath.Join(dir, "big")}
+	if err := os.WriteFile(f.Open, bytes.Repeat([]byte("0123456789abcdef"), 1<<18), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	old := time.Now().Add(-time.Hour)
+	if err := os.Chtimes(f.Open, old, old); err != nil {
+		t.Fatal(err)
+	}
+	s := openStore(dir)
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			sum, st, err := s.hash(f)
+			// From: for i in $(seq 262144); do printf 0123456789abcdef; done | sha256sum
+			if err != nil || st.Size != 1<<22 || sum != "3cab7815c40973b8fb036c7a2a69b3649882622a4a0a2f1a980efa4ef8545577" {
+				t.Errorf("%s, %d bytes, %v", sum, st.Size, err)
+			}
+		})
+	}
+	wg.Wait()
+	if len(s.hashing) > 0 || len(s.ix.Files) != 1 {
+		t.Errorf("%d still being hashed, %d known", len(s.hashing), len(s.ix.Files))
+	}
+}
+
 // A damaged result is noticed, named and made again; the same for a lost one.
 func TestDamage(t *testing.T) {
 	w := newWorld(t.TempDir())

@@ -323,7 +323,7 @@ func (k *Worker) Make(ctx context.Context, spec Spec) (ran bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	s := &store{dir: k.Plan.Dir, ix: index{map[string][]KV{}, map[string]*record{}, map[string]fileRecord{}}}
+	s := &store{dir: k.Plan.Dir, ix: index{map[string][]KV{}, map[string]*record{}, map[string]fileRecord{}}, hashing: map[string]chan struct{}{}}
 	if sealed(s, spec.Key) {
 		os.RemoveAll(s.cache("scratch", spec.Key))
 		return false, nil
@@ -380,7 +380,7 @@ func (k *Worker) MakeOne(ctx context.Context, id string) (ran bool, err error) {
 		if !needed[u.ID] {
 			continue
 		}
-		st, err := s.assess(u, of)
+		st, err := s.assess(u, of, false)
 		if err != nil {
 			return false, err
 		}

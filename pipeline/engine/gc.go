@@ -36,7 +36,7 @@ func Collect(p *Plan, remove bool) ([]Garbage, error) {
 		defer unlock()
 	}
 	s := openStore(p.Dir)
-	list, _, err := s.assessAll(p)
+	list, _, err := s.assessAll(p, nil)
 	if err != nil {
 		return nil, err
 	}

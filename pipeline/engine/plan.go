@@ -31,6 +31,8 @@ func (r Reason) String() string {
 	switch r.Kind {
 	case "upstream":
 		return r.Name + " must run first"
+	case "unread":
+		return r.Name + " was not read yet"
 	case "damaged":
 		return "its result is damaged: " + r.Name
 	case "forced":
@@ -139,9 +141,21 @@ func (p *Plan) Selects(s Selection, t *Task) bool {
 }
 
 // assess says what is to be done about t, given the status of its dependencies.
-func (s *store) assess(t *Task, of map[string]*Status) (*Status, error) {
+// Raw files that changed are hashed, or, if later, left to be hashed when the
+// task's turn comes.
+func (s *store) assess(t *Task, of map[string]*Status, later bool) (*Status, error) {
 	st := &Status{Task: t}
 	for _, f := range t.Files {
+		if later {
+			known, err := s.known(f)
+			if err != nil {
+				return nil, err
+			}
+			if !known {
+				st.Reasons = append(st.Reasons, Reason{Kind: "unread", Name: f.Path})
+				continue
+			}
+		}
 		sum, stamp, err := s.hash(f)
 		if err != nil {
 			return nil, err
@@ -252,20 +266,50 @@ func Assess(p *Plan) ([]*Status, error) {
 		return nil, err
 	}
 	s := openStore(p.Dir)
-	list, _, err := s.assessAll(p)
+	list, _, err := s.assessAll(p, nil)
 	if err != nil {
 		return nil, err
 	}
 	return list, nil
 }
 
-// hashAll hashes the plan's raw files that changed, as many at a time as there
-// are processors: of a large campaign this takes seconds. Errors are left to
-// assess, which meets them again in the plan's order.
-func (s *store) hashAll(p *Plan) {
+// readLater tells the tasks whose raw files can be hashed when the task's turn
+// comes instead of before the run begins: while one file comes from the disk
+// another is worked on, and of a campaign larger than the memory a file is still
+// there when its tasks read it. Those are tasks that were never made, so that
+// little is lost by not knowing yet whether they must be; that are made in this
+// process; and that are not needed to tell whether a partial run has what it
+// takes.
+func (s *store) readLater(p *Plan, o Options) map[*Task]bool {
+	if _, here := o.Executor.(Local); o.Executor != nil && !here {
+		return nil
+	}
+	selected, first := map[string]bool{}, map[string]bool{}
+	for _, t := range p.Tasks {
+		selected[t.ID] = p.Selects(o.Selection, t)
+	}
+	later := map[*Task]bool{}
+	for _, t := range slices.Backward(p.Tasks) {
+		for _, d := range t.Deps {
+			if first[t.ID] || selected[t.ID] && !selected[d.Task] {
+				first[d.Task] = true
+			}
+		}
+		later[t] = !first[t.ID] && s.ix.Tasks[t.ID] == nil
+	}
+	return later
+}
+
+// hashAll hashes the plan's raw files that changed and are not left for later,
+// as many at a time as there are processors: of a large campaign this takes
+// seconds. Errors are left to assess, which meets them again in the plan's order.
+func (s *store) hashAll(p *Plan, later map[*Task]bool) {
 	var files []File
 	seen := map[string]bool{}
 	for _, t := range p.Tasks {
+		if later[t] {
+			continue
+		}
 		for _, f := range t.Files {
 			if !seen[f.Path] {
 				seen[f.Path] = true
@@ -285,12 +329,13 @@ func (s *store) hashAll(p *Plan) {
 	wg.Wait()
 }
 
-func (s *store) assessAll(p *Plan) ([]*Status, map[string]*Status, error) {
-	s.hashAll(p)
+// assessAll assesses the plan's tasks, in its order; later as of readLater.
+func (s *store) assessAll(p *Plan, later map[*Task]bool) ([]*Status, map[string]*Status, error) {
+	s.hashAll(p, later)
 	of := make(map[string]*Status, len(p.Tasks))
 	list := make([]*Status, len(p.Tasks))
 	for i, t := range p.Tasks {
-		st, err := s.assess(t, of)
+		st, err := s.assess(t, of, later[t])
 		if err != nil {
 			return nil, nil, err
 		}

@@ -94,6 +94,7 @@ type runner struct {
 	cond        *sync.Cond
 	of          map[string]*Status
 	level       map[*Task]float64
+	near        map[*Task]bool // ready tasks that read a file which was just read
 	wait        map[*Task]int
 	users       map[string][]*Task
 	ready       *queue
@@ -122,12 +123,12 @@ func Run(ctx context.Context, p *Plan, o Options) (*Result, error) {
 	}
 	defer unlock()
 	s := openStore(p.Dir)
-	list, of, err := s.assessAll(p)
+	list, of, err := s.assessAll(p, s.readLater(p, o))
 	if err != nil {
 		return nil, err
 	}
 	r := &runner{
-		s: s, p: p, o: o, of: of, level: map[*Task]float64{}, wait: map[*Task]int{}, users: map[string][]*Task{},
+		s: s, p: p, o: o, of: of, level: map[*Task]float64{}, near: map[*Task]bool{}, wait: map[*Task]int{}, users: map[string][]*Task{},
 		stats: map[string]*StageSummary{}, first: map[string]time.Time{}, last: map[string]time.Time{}, res: &Result{},
 	}
 	r.cond = sync.NewCond(&r.mu)
@@ -266,7 +267,9 @@ func (r *runner) stage(name string) *StageSummary {
 	return x
 }
 
-// queue holds the ready tasks; the one with the most work behind it goes first.
+// queue holds the ready tasks; the one with the most work behind it goes first,
+// but before it those that read what was just read: of a campaign larger than
+// the memory every file would else be fetched from the disk once more.
 type queue struct {
 	tasks []*Task
 	less  func(a, b *Task) bool
@@ -287,6 +290,9 @@ func (q *queue) Pop() any {
 func (r *runner) run(ctx context.Context, todo []*Task) error {
 	order := map[*Task]int{}
 	r.ready = &queue{less: func(a, b *Task) bool {
+		if r.near[a] != r.near[b] {
+			return r.near[a]
+		}
 		if r.level[a] != r.level[b] {
 			return r.level[a] > r.level[b]
 		}
@@ -414,6 +420,7 @@ func (r *runner) finish(ctx context.Context, t *Task, ran bool, secs float64, er
 	r.observe(Event{Kind: "done", Task: t, Seconds: secs})
 	for _, u := range r.users[t.ID] {
 		if r.wait[u]--; r.wait[u] == 0 {
+			r.near[u] = slices.ContainsFunc(u.Files, func(f File) bool { return slices.Contains(t.Files, f) })
 			heap.Push(r.ready, u)
 		}
 	}
@@ -436,7 +443,7 @@ func (r *runner) do(ctx context.Context, t *Task) (ran bool, secs float64, err e
 	}
 	r.mu.Unlock()
 	r.gate <- struct{}{}
-	st, err := r.s.assess(t, of)
+	st, err := r.s.assess(t, of, false)
 	<-r.gate
 	if err != nil {
 		return false, 0, err

@@ -86,6 +86,8 @@ type store struct {
 	saved time.Time
 	seq   int
 
+	hashing map[string]chan struct{} // raw files that are being hashed, by path; closed at the end
+
 	learned []string // files of what workers left, to be removed when the index says it
 }
 
@@ -98,7 +100,7 @@ func (s *store) object(key string) string { return s.cache("objects", key[:2], k
 // openStore reads the index; a missing or damaged one is empty, because the
 // objects speak for themselves. It writes nothing.
 func openStore(dir string) *store {
-	s := &store{dir: dir, saved: time.Now()}
+	s := &store{dir: dir, saved: time.Now(), hashing: map[string]chan struct{}{}}
 	b, err := os.ReadFile(s.cache("index"))
 	if err != nil || s.ix.decode(b) != nil {
 		s.ix = index{map[string][]KV{}, map[string]*record{}, map[string]fileRecord{}}
@@ -168,27 +170,70 @@ func (s *store) save(now bool) error {
 // steps of some milliseconds.
 const racy = 50 * time.Millisecond
 
-// hash returns the content hash of a raw file; unchanged files are not read again.
-func (s *store) hash(f File) (string, stamp, error) {
+// look returns the stamp of a raw file.
+func look(f File) (stamp, error) {
 	fi, err := os.Stat(f.Open)
 	if err != nil {
-		return "", stamp{}, &FileError{f.Path, err}
+		return stamp{}, &FileError{f.Path, err}
 	}
 	if fi.IsDir() {
-		return "", stamp{}, &FileError{f.Path, errors.New("it is a folder, expected a file")}
+		return stamp{}, &FileError{f.Path, errors.New("it is a folder, expected a file")}
 	}
-	st := stampOf(fi)
+	return stampOf(fi), nil
+}
+
+// known reports whether a raw file's hash is known, so that hash need not read
+// it. An error is one that reading it would give at once.
+func (s *store) known(f File) (bool, error) {
+	st, err := look(f)
+	if err != nil {
+		return false, err
+	}
 	s.mu.Lock()
 	r, ok := s.ix.Files[f.Path]
 	s.mu.Unlock()
 	if ok && r.stamp == st {
+		return true, nil
+	}
+	x, err := os.Open(f.Open)
+	if err != nil {
+		return false, &FileError{f.Path, err}
+	}
+	return false, x.Close()
+}
+
+// hash returns the content hash of a raw file; unchanged files are not read again.
+func (s *store) hash(f File) (string, stamp, error) {
+	st, err := look(f)
+	if err != nil {
+		return "", stamp{}, err
+	}
+	s.mu.Lock()
+	for s.hashing[f.Path] != nil { // for another task
+		other := s.hashing[f.Path]
+		s.mu.Unlock()
+		<-other
+		s.mu.Lock()
+	}
+	if r, ok := s.ix.Files[f.Path]; ok && r.stamp == st {
+		s.mu.Unlock()
 		return r.SHA256, st, nil
 	}
+	mine := make(chan struct{})
+	s.hashing[f.Path] = mine
+	s.mu.Unlock()
+	defer func() {
+		s.mu.Lock()
+		delete(s.hashing, f.Path)
+		s.mu.Unlock()
+		close(mine)
+	}()
 	sum, n, err := hashFile(f.Open)
 	if err != nil {
 		return "", stamp{}, &FileError{f.Path, err}
 	}
-	if fi, err = os.Stat(f.Open); err != nil || stampOf(fi) != st || n != st.Size {
+	fi, err := os.Stat(f.Open)
+	if err != nil || stampOf(fi) != st || n != st.Size {
 		return "", stamp{}, &FileError{f.Path, errors.New("it changes while it is read; run again when it is complete")}
 	}
 	if time.Since(fi.ModTime()) > racy {
