@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"os"
 	"unsafe"
 
 	"doubletake/ingest/kernel"
@@ -47,7 +48,7 @@ func (k sampleKind) bytes() int {
 // integer reports whether samples are quantised.
 func (k sampleKind) integer() bool { return k != kindF32 && k != kindF64 }
 
-// rawBlock is how many bytes are read at a time: what the first-level cache
+// rawBlock is how many bytes are taken at a time: what the first-level cache
 // holds while channel after channel is picked out of it.
 const rawBlock = 1 << 15
 
@@ -70,6 +71,7 @@ type rawReader struct {
 	bias, scale float64
 
 	buf     []byte
+	window  *window // nil: files are read, not mapped
 	kernels *kernel.Set
 }
 
@@ -78,6 +80,9 @@ func (r *rawReader) Info() Info { return r.info }
 
 // Close implements Reader.
 func (r *rawReader) Close() error {
+	if r.window != nil {
+		r.window.close()
+	}
 	if r.closer == nil {
 		return nil
 	}
@@ -164,6 +169,25 @@ func checkRead[T floats](have int, channels []int, start int64, dst [][]T) int {
 }
 
 func readFrames[T floats](r *rawReader, channels []int, start int64, dst [][]T, n int) error {
+	if r.kernels == nil { // the first time
+		r.kernels = kernel.Best()
+		if f, ok := r.src.(*os.File); ok && r.frames*int64(r.kind.bytes()*r.chans) >= leastMapped {
+			r.window = &window{f: f}
+		}
+	}
+	if r.window != nil {
+		if readMapped(r, channels, start, dst, n) {
+			return nil
+		}
+		r.window.close()
+		r.window = nil // and never again
+	}
+	return eachBlock(r, channels, start, dst, n, r.fetch)
+}
+
+// eachBlock takes samples out of frames, a block that fetch gives after the
+// other.
+func eachBlock[T floats](r *rawReader, channels []int, start int64, dst [][]T, n int, fetch func(at int64, n int) ([]byte, error)) error {
 	size := r.kind.bytes()
 	frame := size * r.chans
 	if frame > rawBlock {
@@ -171,7 +195,7 @@ func readFrames[T floats](r *rawReader, channels []int, start int64, dst [][]T, 
 		for k := range n {
 			for i, c := range channels {
 				at := r.off + (start+int64(k))*int64(frame) + int64(c*size)
-				b, err := r.fetch(at, size)
+				b, err := fetch(at, size)
 				if err != nil {
 					return err
 				}
@@ -186,7 +210,7 @@ func readFrames[T floats](r *rawReader, channels []int, start int64, dst [][]T, 
 	}
 	for done := 0; done < n; {
 		m := min(per, n-done)
-		b, err := r.fetch(r.off+(start+int64(done))*int64(frame), m*frame)
+		b, err := fetch(r.off+(start+int64(done))*int64(frame), m*frame)
 		if err != nil {
 			return err
 		}
@@ -256,7 +280,7 @@ func readPlanes[T floats](r *rawReader, channels []int, start int64, dst [][]T, 
 // fetch reads n ≤ rawBlock bytes at an offset into the reusable buffer.
 func (r *rawReader) fetch(at int64, n int) ([]byte, error) {
 	if r.buf == nil {
-		r.buf, r.kernels = make([]byte, rawBlock), kernel.Best()
+		r.buf = make([]byte, rawBlock)
 	}
 	b := r.buf[:n]
 	return b, r.fill(b, at)
