@@ -15,9 +15,9 @@ import (
 	"testing"
 )
 
-// largeWAV writes frames of channels whose sample k of channel c is k*channels + c,
+// mappedWAV writes frames of channels whose sample k of channel c is k*channels + c,
 // modulo 2^15 as an integer of 16 bits.
-func largeWAV(t *testing.T, channels, frames, bits int) string {
+func mappedWAV(t *testing.T, channels, frames, bits int) string {
 	t.Helper()
 	size := bits / 8
 	data := make([]byte, size*channels*frames)
@@ -46,7 +46,7 @@ func largeWAV(t *testing.T, channels, frames, bits int) string {
 func TestMapped(t *testing.T) {
 	for _, c := range []struct{ channels, frames, bits int }{{13, 100_001, 32}, {3, 900_000, 16}, {8, 150_000, 32}} {
 		t.Run(fmt.Sprintf("%d channels of %d bits", c.channels, c.bits), func(t *testing.T) {
-			path := largeWAV(t, c.channels, c.frames, c.bits)
+			path := mappedWAV(t, c.channels, c.frames, c.bits)
 			rd, err := Open(path, Options{})
 			if err != nil {
 				t.Fatal(err)
@@ -108,7 +108,7 @@ func TestMappedShorter(t *testing.T) {
 		size int64
 	}{{"at a page", 3 << 20}, {"inside a page", 3<<20 + 100}, {"one byte less", 44 + 4*channels*frames - 1}, {"all", 0}} {
 		t.Run(c.name, func(t *testing.T) {
-			path := largeWAV(t, channels, frames, 32)
+			path := mappedWAV(t, channels, frames, 32)
 			rd, err := Open(path, Options{})
 			if err != nil {
 				t.Fatal(err)
@@ -146,7 +146,7 @@ func TestMappedShorter(t *testing.T) {
 
 // Other panics than faults in the mapping are not taken for them.
 func TestMappedPanics(t *testing.T) {
-	rd, err := Open(largeWAV(t, 8, 50_000, 32), Options{})
+	rd, err := Open(mappedWAV(t, 8, 50_000, 32), Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
