@@ -13,7 +13,7 @@ type Balance struct {
 	AngleUnit     string      `key:"angle_unit" doc:"unit of the angle's column" enum:"deg|rad"`
 	Tare          *Tare       `key:"tare" doc:"what the balance reads without wind, to be subtracted from the loads"`
 	Flow          *Flow       `key:"flow" doc:"speed or dynamic pressure measured beside the balance, sample by sample"`
-	Blockage      string      `key:"blockage" doc:"relative increase of the speed at the model by the walls, e.g. 0.012: dynamic pressure is multiplied by (1 + it)²; none, or not given, is no correction"`
+	Blockage      string      `key:"blockage" doc:"relative increase of the speed at the model by the walls, e.g. 0.012: dynamic pressure is multiplied by (1 + it)²; none is no correction; one of them is needed where forces become coefficients"`
 	ToleranceDeg  float64     `key:"tolerance_deg" doc:"how many degrees an angle may lie outside of those of the tare; beyond it is an error"`
 	blockageValue float64
 }

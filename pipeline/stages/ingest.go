@@ -682,10 +682,15 @@ func scaled(s ingest.Stats, f float64) ingest.Stats {
 // named replaces the path a file was opened by with the name the user knows.
 func named(err error, path, name string) error {
 	var data *ingest.DataError
-	if errors.As(err, &data) && data.Path == path {
-		d := *data
-		d.Path = name
-		return &d
+	if errors.As(err, &data) {
+		switch data.Path {
+		case path:
+			d := *data
+			d.Path = name
+			return &d
+		case name:
+			return err // it names the file already
+		}
 	}
 	if err != nil {
 		return fmt.Errorf("read %s: %w", name, err)

@@ -1,0 +1,169 @@
+package pipeline_test
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// What is wrong with recordings reaches the report by name, and none is dropped
+// for it: made-up files, each with one fault, and a sound one. Expected is what
+// was made wrong: a level that is 3 dB higher in the second half, a speed 1 %
+// higher there, a burst in one segment, a clipped wave, a second of silence.
+func TestQualityOfMicrophones(t *testing.T) {
+	const rate, seconds = 6400, 8
+	dir := t.TempDir()
+	table := "file,blades,rpm,case\n"
+	for k, name := range []string{"sound", "louder", "faster", "burst", "clipped", "silent"} {
+		rng := rand.New(rand.NewPCG(11, uint64(k)))
+		x := make([]float64, rate*seconds)
+		for i := range x {
+			s, late := float64(i)/rate, i >= len(x)/2
+			hz, a := 80.0, 0.1
+			if late && name == "faster" {
+				hz *= 1.01
+			}
+			if late && name == "louder" {
+				a *= math.Sqrt2
+			}
+			for m := 1; m <= 3; m++ {
+				x[i] += a * math.Sin(2*math.Pi*float64(m)*hz*s)
+			}
+			x[i] += 0.01 * rng.NormFloat64()
+			switch {
+			case name == "burst" && s >= 1 && s < 1.5:
+				x[i] += 0.3 * rng.NormFloat64()
+			case name == "clipped":
+				x[i] = max(-0.08, min(0.08, x[i]))
+			case name == "silent" && s >= 6 && s < 7:
+				x[i] = 0
+			}
+		}
+		writeWAV(t, filepath.Join(dir, name+".wav"), rate, x)
+		table += fmt.Sprintf("%s.wav,2,2400,%d\n", name, k)
+	}
+	write(t, dir, "conditions.csv", table)
+	write(t, dir, "pipeline.yaml", `version: 1
+experiments:
+  rotor:
+    ingest: {files: "*.wav", conditions: conditions.csv}
+    dsp: {triplets: split-half-spectrum, harmonics: 3}
+`)
+	e := runIn(t, dir)["rotor"]
+	if e.Triplets != 6 {
+		t.Errorf("%d triplets, expected all six", e.Triplets)
+	}
+	all := strings.Join(e.Warnings, "\n")
+	for _, want := range []string{
+		`runs are flagged "harmonic-drift" (none is dropped for it), first `, `flagged "speed-shift" (none is dropped for it), first faster.wav`, `flagged "outlier-segment" (none is dropped for it), first burst.wav`,
+		"clipped.wav: ", "is clipped: ", "silent.wav: channel 1 stands still for 6400 samples (1 s) of 51200: a dropout",
+	} {
+		if !strings.Contains(all, want) {
+			t.Errorf("no warning says %q:\n%s", want, all)
+		}
+	}
+	for _, w := range e.Warnings {
+		if strings.Contains(w, "first sound.wav") || strings.HasPrefix(w, "sound.wav") {
+			t.Errorf("the sound recording: %s", w)
+		}
+	}
+	recs := readTable(t, dir, "runs", "rotor", "recordings.arrow")
+	for i, file := range recs.Column("file").Strings {
+		if c := recs.Column("clipped").Ints[i]; (c > 100) != (file == "clipped.wav") {
+			t.Errorf("%s: %d clipped samples", file, c)
+		}
+		if c := recs.Column("longest_constant").Ints[i]; (c >= 6400) != (file == "silent.wav") {
+			t.Errorf("%s: %d equal samples", file, c)
+		}
+	}
+}
+
+// A balance's clock that jitters by ±10 %, a force that creeps, and one whose
+// samples are correlated: told, with the integral time scale ∫₀ρ(τ)dτ, which for
+// an AR(1) process of coefficient φ is ½·(1+φ)/(1−φ) steps, ½ for white noise
+// (closed form).
+func TestQualityOfABalance(t *testing.T) {
+	const n, dt, phi = 6000, 0.01, 0.9
+	dir := t.TempDir()
+	for k, name := range []string{"sound", "creeping", "correlated"} {
+		rng := rand.New(rand.NewPCG(12, uint64(k)))
+		var b strings.Builder
+		b.WriteString("t (s),lift (N),drag (N)\n")
+		ar := 0.0
+		for i := range n {
+			at := float64(i) * dt
+			if name == "sound" {
+				at += 0.1 * dt * float64(i%3-1)
+			}
+			lift := 10 + 0.1*rng.NormFloat64()
+			switch name {
+			case "creeping":
+				lift += 0.5 * float64(i) / n
+			case "correlated":
+				ar = phi*ar + rng.NormFloat64()
+				lift = 10 + 0.1*ar
+			}
+			fmt.Fprintf(&b, "%.6f,%.6f,%.6f\n", at, lift, 1+0.1*rng.NormFloat64())
+		}
+		write(t, dir, name+".csv", b.String())
+	}
+	write(t, dir, "conditions.csv", "file,alpha_deg\nsound.csv,0\ncreeping.csv,1\ncorrelated.csv,2\n")
+	write(t, dir, "pipeline.yaml", `version: 1
+experiments:
+  wing:
+    ingest: {files: [sound.csv, creeping.csv, correlated.csv], conditions: conditions.csv, columns: {lift_n: lift, drag_n: drag}}
+    dsp: {triplets: split-halves}
+`)
+	e := runIn(t, dir)["wing"]
+	all := strings.Join(e.Warnings, "\n")
+	for _, want := range []string{"sound.csv", "steps of column t vary from", `1 of 3 runs are flagged "drift" (none is dropped for it), first creeping.csv: lift_n`} {
+		if !strings.Contains(all, want) {
+			t.Errorf("no warning says %q:\n%s", want, all)
+		}
+	}
+	recs := readTable(t, dir, "runs", "wing", "recordings.arrow")
+	for i, v := range column(t, recs, "integral_time_s") {
+		run, channel := recs.Column("run").Strings[i], recs.Column("channel").Strings[i]
+		want, tol := dt/2, 0.3*dt/2
+		switch {
+		case run == "creeping.csv" && channel == "lift":
+			continue // the trend's
+		case run == "correlated.csv" && channel == "lift":
+			want, tol = (1+phi)/(1-phi)*dt/2, 0.25*(1+phi)/(1-phi)*dt/2
+		}
+		if math.Abs(v-want) > tol {
+			t.Errorf("%s, %s: integral time %g s, expected %g", run, channel, v, want)
+		}
+	}
+}
+
+// A rate that stands neither in the file nor in the configuration ends the run,
+// by name; a wrong one is told where the file knows better.
+func TestRateThatIsNotInTheFile(t *testing.T) {
+	dir := t.TempDir()
+	x := make([]float64, 12800)
+	for i := range x {
+		x[i] = math.Sin(2*math.Pi*80*float64(i)/6400) + 1e-3*math.Sin(float64(i*i))
+	}
+	writeNPY(t, filepath.Join(dir, "run.npy"), x)
+	writeWAV(t, filepath.Join(dir, "run.wav"), 6400, x)
+	for _, c := range []struct{ file, rate, want string }{
+		{"run.npy", "", "rotor/dsp/run.npy: run.npy: expected a sampling rate, found none in the file (state it in the configuration: ingest: {rate_hz: …})"},
+		{"run.npy", ", rate_hz: 6400", ""},
+		{"run.wav", "", ""},
+		{"run.wav", ", rate_hz: 44100", "run.wav: byte 24: expected a rate of 44100 Hz as configured, found 6400 Hz"},
+	} {
+		write(t, dir, "pipeline.yaml", fmt.Sprintf(`version: 1
+experiments:
+  rotor:
+    ingest: {files: %s, constants: {blades: 2, rpm: 2400}%s}
+    dsp: {triplets: split-half-spectrum, harmonics: 1}
+`, c.file, c.rate))
+		if err := tryIn(dir); c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+			t.Errorf("%s%s: %v", c.file, c.rate, err)
+		}
+	}
+}
