@@ -227,6 +227,50 @@ experiments:
 	}
 }
 
+// Conditions from what files say of themselves, an attribute of a group and one of
+// each channel (h5py wrote both: 3200 Hz, a period of 1/12800 s), and intervals in
+// seconds. Expected: those numbers, and the lines of truth.json's speeds.
+func TestConditionsFromAttributesAndSeconds(t *testing.T) {
+	data, err := filepath.Abs("testdata")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	run := func(ingest string) *table.Table {
+		t.Helper()
+		write(t, dir, "pipeline.yaml", fmt.Sprintf("version: 1\nexperiments:\n  rotor:\n    ingest: {%s}\n    dsp: {triplets: split-half-spectrum, harmonics: 1}\n", ingest))
+		runIn(t, dir)
+		return readTable(t, dir, "runs", "rotor", "triplets.arrow")
+	}
+	tab := run(fmt.Sprintf(`files: %q, channels: [/run/p], constants: {blades: 2, rpm: 2400}, attributes: {sampled: "/run@fs"}`, filepath.Join(data, "inside", "mics.h5")))
+	if got := column(t, tab, "sampled"); !slices.Equal(got, []float64{3200, 3200, 3200}) {
+		t.Errorf("an attribute of the group: %v", got)
+	}
+	tab = run(fmt.Sprintf(`files: %q, channels: [/Table1/Ds03-MIC], constants: {blades: 2, rpm: 12480}, attributes: {period: "@ChannelInformationSamplingPeriod"}`,
+		filepath.Join(data, "tunnel", "tunnel_U10_a4.h5")))
+	if got := column(t, tab, "period"); !slices.Equal(got, []float64{1 / 12800.0}) {
+		t.Errorf("an attribute of the channel: %v", got)
+	}
+	file := filepath.Join(data, "inside", "intervals.h5") // 2400/min for 2 s, then 3000
+	write(t, dir, "conditions.csv", fmt.Sprintf("file,t0_s,t1_s,blades,rpm\n%s,0.25,2,2,2400\n%s,2,,2,3000\n", file, file))
+	tab = run(fmt.Sprintf("files: %q, channels: [/p], conditions: conditions.csv", file))
+	if got := column(t, tab, "bpf1_db_hz_1"); len(got) != 2 || math.Abs(got[0]-80) > 0.5 || math.Abs(got[1]-100) > 0.5 {
+		t.Errorf("lines at %v Hz, expected 80 and 100", got)
+	}
+	if got := tab.Column("run").Strings; !strings.HasSuffix(got[0], "[800:6400]") || !strings.HasSuffix(got[1], "[6400:]") && !strings.HasSuffix(got[1], "[6400:12800]") {
+		t.Errorf("intervals %v", got)
+	}
+	write(t, dir, "pipeline.yaml", fmt.Sprintf(`version: 1
+experiments:
+  rotor:
+    ingest: {files: %q, channels: [/run/p], constants: {blades: 2, rpm: 2400}, attributes: {sampled: "/run@sf"}}
+    dsp: {triplets: split-half-spectrum}
+`, filepath.Join(data, "inside", "mics.h5")))
+	if err := tryIn(dir); err == nil || !strings.Contains(err.Error(), "condition sampled:") || !strings.Contains(err.Error(), "/run@fs") {
+		t.Error(err)
+	}
+}
+
 // theta_from: axis. Expected: 90° less what is given, from wherever it is given,
 // before splits are made of it.
 func TestThetaFromAxis(t *testing.T) {

@@ -188,7 +188,8 @@ func MeasureCalibrator(ctx context.Context, rd ingest.Reader, k int, c config.Ca
 	s, unsteady, err := calibratorTone(ctx, rd, rd.Info(), k, &c)
 	if err == nil {
 		out.FrequencyHz, out.RMS, out.PaPerUnit, out.UnitPerPa = s.FrequencyHz, s.RMS, s.PaPerUnit, 1/s.PaPerUnit
-		out.AboveDB, out.SpreadDB, out.BlockS = s.AboveDB, s.SpreadDB, s.BlockS
+		out.AboveDB = min(s.AboveDB, 300) // without any noise it is infinite, which JSON has no word for
+		out.SpreadDB, out.BlockS = s.SpreadDB, s.BlockS
 		err = unsteady
 	}
 	var d *ingest.DataError
