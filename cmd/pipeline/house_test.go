@@ -57,6 +57,8 @@ func TestEveryPackageHasAnExample(t *testing.T) {
 			for _, e := range doc.Examples([]*ast.File{f}...) {
 				if e.Output != "" {
 					run++
+				} else {
+					t.Errorf("%s: Example%s never runs: its last comment does not begin with Output:", p.path, e.Name)
 				}
 			}
 		}

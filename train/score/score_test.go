@@ -618,12 +618,13 @@ func ExampleSummarise() {
 	fmt.Printf("R² %.3f, e %.3f ± %.3f, Σe/ΣC %.2f\n", m.R2, m.E, m.ESE, m.SumERatio)
 	fmt.Println("E|cov|:", m.Reason("abs_cov"))
 	fmt.Println(m.Warnings[0])
-	// By hand: 1 − 2.16/9.36, e = 0.15, 0.35, 0.15, 0.35, and 1/1.2.
-	//
+	// By hand: 1 − 2.16/9.36, e = 0.15, 0.35, 0.15, 0.35, 1/1.2, and
+	// exp(1.96·√(ψ′(1) + ψ′(1/2))) = exp(1.96·√(π²/6 + π²/2)).
+
 	// Output:
 	// R² 0.769, e 0.250 ± 0.058, Σe/ΣC 0.83
 	// E|cov|: not computed
-	// two distinct conditions are too few for R²: sampling alone moves 1 − R² by a factor of 147 either way (95 %)
+	// two distinct conditions are too few for R²: sampling alone moves 1 − R² by a factor of 153 either way (95 %)
 }
 
 func BenchmarkSummarise(b *testing.B) {
