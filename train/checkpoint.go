@@ -275,21 +275,10 @@ func (id identity) restore(data []byte, t *trainer[float32], c *course, cfg Conf
 // and history of one that was not. It checks that a checkpoint is whole, and of
 // the same settings, data, kernels and arithmetic, before it uses it.
 func FitWith(ctx context.Context, data Triplets, cfg Config, o FitOptions) (*Model, []Epoch, error) {
-	if err := cfg.Validate(); err != nil {
-		return nil, nil, fmt.Errorf("check settings: %w", err)
-	}
-	if err := data.check(); err != nil {
-		return nil, nil, fmt.Errorf("check training data: %w", err)
-	}
-	k, err := kernel.Resolve(cfg.Kernels)
+	k, in, out, rows, err := prepare(data, cfg)
 	if err != nil {
 		return nil, nil, err
 	}
-	in, out, err := scalers(data, cfg)
-	if err != nil {
-		return nil, nil, err
-	}
-	rows := packRows[float32](data, in, out)
 	l := newLayout(data.In, data.Out, flagInputs(cfg.Feedback), cfg.Hidden)
 	fresh := func() (*trainer[float32], *course) {
 		t := newTrainer(l, k, cfg)
@@ -406,6 +395,24 @@ func (t *trainer[T]) fit(ctx context.Context, rows []T, c *course, cfg Config, h
 		}
 	}
 	return nil
+}
+
+// prepare checks settings and data, and returns what every training begins
+// with: kernels, scales and the rows in them.
+func prepare(data Triplets, cfg Config) (k *kernel.Set[float32], in, out scaler, rows []float32, err error) {
+	if err := cfg.Validate(); err != nil {
+		return nil, in, out, nil, fmt.Errorf("check settings: %w", err)
+	}
+	if err := data.check(); err != nil {
+		return nil, in, out, nil, fmt.Errorf("check training data: %w", err)
+	}
+	if k, err = kernel.Resolve(cfg.Kernels); err != nil {
+		return nil, in, out, nil, err
+	}
+	if in, out, err = scalers(data, cfg); err != nil {
+		return nil, in, out, nil, err
+	}
+	return k, in, out, packRows[float32](data, in, out), nil
 }
 
 // scalers returns the scales of inputs and outcomes.

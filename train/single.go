@@ -3,8 +3,6 @@ package train
 import (
 	"context"
 	"fmt"
-
-	"doubletake/train/kernel"
 )
 
 // FitSingle trains a network that answers once: mean and variance of the
@@ -18,21 +16,10 @@ import (
 // Symmetrised. Errors and panics are those of Fit.
 func FitSingle(ctx context.Context, data Triplets, cfg Config, hook func(Epoch)) (*Model, []Epoch, error) {
 	cfg.Feedback, cfg.FeedbackValue, cfg.Pairs = DropWeights, 0, Symmetrised
-	if err := cfg.Validate(); err != nil {
-		return nil, nil, fmt.Errorf("check settings: %w", err)
-	}
-	if err := data.check(); err != nil {
-		return nil, nil, fmt.Errorf("check training data: %w", err)
-	}
-	k, err := kernel.Resolve(cfg.Kernels)
+	k, in, out, rows, err := prepare(data, cfg)
 	if err != nil {
 		return nil, nil, err
 	}
-	in, out, err := scalers(data, cfg)
-	if err != nil {
-		return nil, nil, err
-	}
-	rows := packRows[float32](data, in, out)
 	t := newTrainer(newLayout(data.In, data.Out, 0, cfg.Hidden), k, cfg)
 	t.initialise(cfg.Seed)
 	history, err := t.fitSingle(ctx, rows, data.N, cfg, hook)

@@ -30,9 +30,9 @@ func newInspectCommand(stdout io.Writer) *cli.Command {
 			&cli.StringFlag{Name: "format", Usage: "format of the file, where its content does not tell"},
 			&cli.StringFlag{Name: "truncated", Usage: "use: look into a file that is cut short"},
 			&cli.Float64Flag{Name: "calibrator", Usage: "read it as a calibrator's recording: the level of its tone in dB re 20 µPa, e.g. 94 or 114"},
-			&cli.Float64Flag{Name: "calibrator-hz", Usage: "frequency of its tone in Hz; the strongest line above 20 Hz"},
+			&cli.Float64Flag{Name: "calibrator-hz", Usage: "frequency of its tone in Hz; not given: the strongest line above 20 Hz"},
 			&cli.Float64Flag{Name: "from-s", Usage: "with --calibrator: first second of it to use"},
-			&cli.Float64Flag{Name: "to-s", Usage: "with --calibrator: last second of it to use; to the end"},
+			&cli.Float64Flag{Name: "to-s", Usage: "with --calibrator: last second of it to use; not given: to the end"},
 			&cli.BoolFlag{Name: "json", Usage: "as one JSON document"},
 		},
 		Action: func(c *cli.Context) error {

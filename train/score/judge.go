@@ -190,14 +190,7 @@ func enceReference(s Set, bins [][]int, total, epistemic []float64) (mean, q95 f
 // judgeEpistemic sets what rests on v̂ and e.
 func (r *Scores) judgeEpistemic(s Set, v []float64) {
 	names := Names[Scores]()[9:]
-	why := ""
-	switch {
-	case s.Training:
-		why = "biased on pairs the model was trained on"
-	case s.Couples:
-		why = "couples: y2 is y1, so the product of the residuals holds the noise too"
-	}
-	if why != "" {
+	if why := s.errorUndefined(); why != "" {
 		for _, n := range names {
 			r.undefine(n, why)
 		}

@@ -243,17 +243,21 @@ func indicator(is bool, v float64) float64 {
 	return 0
 }
 
+// errorUndefined says why there is no measured error of a set; "" where there is.
+func (s Set) errorUndefined() string {
+	switch {
+	case s.Training:
+		return "biased on pairs the model was trained on"
+	case s.Couples:
+		return "couples: y2 is y1, so the product of the residuals holds the noise too"
+	}
+	return ""
+}
+
 // errors sets what rests on e.
 func (s Set) errors(m *Metrics, cols, run []int, runs int) {
 	names := []string{"e", "e_se", "sum_e_ratio", "sum_e_ratio_se", "calibrated_fraction"}
-	why := ""
-	switch {
-	case s.Training:
-		why = "biased on pairs the model was trained on"
-	case s.Couples:
-		why = "couples: y2 is y1, so the product of the residuals holds the noise too"
-	}
-	if why != "" {
+	if why := s.errorUndefined(); why != "" {
 		for _, n := range names {
 			m.undefine(n, why)
 		}
