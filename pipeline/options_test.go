@@ -142,6 +142,11 @@ func TestLoadsOptions(t *testing.T) {
 	if slices.Equal(dense, column(t, tab["seeded"], "cl_1")) {
 		t.Error("another seed draws the same samples")
 	}
+	// What is excluded is told, but for the table of conditions, which is used.
+	p, err := pipeline.Load(filepath.Join(dir, "pipeline.yaml"))
+	if err != nil || len(p.Warnings) > 0 {
+		t.Errorf("%v, warnings %v", err, p.Warnings)
+	}
 }
 
 // TestTrainOptions: the keys of train reach the model: its file states them, and

@@ -597,6 +597,7 @@ type plan struct {
 	files      []string
 	format     string
 	spectra    bool
+	many       int // triplets, where they are too many for the default passes; else 0
 	conditions string
 	pattern    string
 	inputs     []string
@@ -619,13 +620,18 @@ type plan struct {
 	pascal     bool
 	stated     string // unit of the first channel
 	total      int
+	runs       int // files, or intervals of them
 	first      string
 }
+
+// manyTriplets is where the default of 500 passes in steps of 32, made for
+// hundreds of triplets, becomes a wait of minutes.
+const manyTriplets = 20000
 
 // look opens the files and reads their headers.
 func (p *plan) look(dir string, files []string, rows []map[string]float64, r *Result) {
 	p.spectra = p.format != "text"
-	p.total, p.first = len(files), files[0]
+	p.total, p.runs, p.first = len(files), max(len(files), len(rows)), files[0]
 	var first ingest.Info
 	numeric := map[string]int{} // attributes that are numbers, by their full name
 	var names []string
@@ -904,6 +910,9 @@ func render(p plan) string {
 			n = max(min(n, p.shortest/2), 1)
 		}
 		line("      samples: %d # triplets per run; takes twice as many samples", n)
+		if all := int(n) * p.runs; all >= manyTriplets {
+			p.many = all
+		}
 		if newtons && len(p.columns) > 0 {
 			line("      # chord_m: 0.10 # with span and density forces become coefficients")
 			line("      # span_m: 0.25")
@@ -922,6 +931,9 @@ func render(p plan) string {
 	}
 	line("    train:")
 	line("      inputs: [%s] # what the network sees", strings.Join(inputs, ", "))
+	if p.many > 0 {
+		line("      optimizer: {batch: 256, epochs: 40, schedule: cosine} # %d triplets: fewer passes in larger steps than the default", p.many)
+	}
 	line("      seeds: 5")
 	line("      splits: # what is held out: a value, a list, {min, max} or {near, within}")
 	line("        held-out: {test: {%s}}", p.held)

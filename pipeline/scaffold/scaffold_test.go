@@ -203,6 +203,25 @@ func TestNamesOfSeveralMakes(t *testing.T) {
 	contains(t, r.YAML, `files: ["Speed*/*.txt"]`, `exclude: ["Speed4/force.txt"]`, "samples: 30 ", "inputs: [speed, alpha_deg, variant]", "held-out: {test: {alpha_deg: 10}}")
 }
 
+// Many triplets are trained on in larger steps: 100 runs of 400 rows give 200
+// pairs each, 20 000 in all; 99 runs stay below.
+func TestManyTriplets(t *testing.T) {
+	dir := t.TempDir()
+	const settings = "optimizer: {batch: 256, epochs: 40, schedule: cosine} # 20000 triplets"
+	for i := range 99 {
+		balance(t, dir, fmt.Sprintf("a%d.txt", i), 400)
+	}
+	if r := loads(t, dir); strings.Contains(r.YAML, "optimizer:") {
+		t.Errorf("few triplets have\n%s", r.YAML)
+	}
+	balance(t, dir, "a99.txt", 400)
+	r := loads(t, dir)
+	contains(t, r.YAML, "samples: 200 ", settings)
+	if _, err := config.Parse("pipeline.yaml", []byte(r.YAML)); err != nil {
+		t.Error(err)
+	}
+}
+
 // A table that lies there says which files and rows are runs.
 func TestRowIntervals(t *testing.T) {
 	dir := t.TempDir()

@@ -243,7 +243,9 @@ func (b *builder) excluded(files []string) ([]ingest.Warning, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := slices.DeleteFunc(all, func(f string) bool { return slices.Contains(files, f) })
+	// The table of conditions is read, though not as a recording.
+	table := filepath.Clean(b.e.Ingest.Conditions)
+	out := slices.DeleteFunc(all, func(f string) bool { return slices.Contains(files, f) || filepath.Clean(f) == table })
 	const few = 10
 	switch n := len(out); {
 	case n == 0:
