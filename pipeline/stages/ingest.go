@@ -199,7 +199,7 @@ func (b *builder) ingest() error {
 		b.ingestFile(&src, r, perFile[i])
 	}
 	b.src, b.raw, b.perFile = &src, raw, perFile
-	b.recordingsTable(&src, b.warnings)
+	b.recordingsTable(&src)
 	return nil
 }
 
@@ -702,7 +702,7 @@ func named(err error, path, name string) error {
 
 // recordingsTable adds the task that writes recordings.arrow: the index of all
 // recordings with statistics, digests and quality.
-func (b *builder) recordingsTable(src *source, planned []ingest.Warning) {
+func (b *builder) recordingsTable(src *source) {
 	cfg := settings("ingest", src.in)
 	conditions := b.conditions
 	if n := len(conditions); n > 0 && foundByDSP(conditions[n-1]) {
