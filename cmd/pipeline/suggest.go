@@ -92,10 +92,10 @@ func runSuggest(ctx context.Context, o suggestOptions, stdout, stderr io.Writer)
 	case o.csv:
 		return suggestCSV(stdout, names, list)
 	}
-	return suggestTable(stdout, m, names, list, o, total)
+	return suggestTable(stdout, names, list, o, total)
 }
 
-func suggestTable(w io.Writer, m *pipeline.Models, names []string, list []pipeline.Suggestion, o suggestOptions, total int) error {
+func suggestTable(w io.Writer, names []string, list []pipeline.Suggestion, o suggestOptions, total int) error {
 	order := "most expected error first"
 	if o.batch > 0 {
 		order = "to be measured together, most expected error that the ones before leave first"

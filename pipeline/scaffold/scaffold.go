@@ -202,7 +202,7 @@ func (p *plan) fromNames(files []string, r *Result) (used []string, rows []map[s
 		p.doubt(r, "rename the field, or give the values in a table of conditions")
 		return files, rows
 	}
-	variants := n.variants(files)
+	variants := n.variants()
 	for _, f := range files {
 		if _, ok := n.values[f]; ok {
 			used = append(used, f)
@@ -445,7 +445,7 @@ func (n *names) take(f, t string, variant float64) {
 // variants takes in odd files whose names hold the same fields with another
 // text around them (Speed1R/angle5.txt beside Speed1/angle5.txt), and returns an
 // example of each such way of naming; n.odd keeps the others.
-func (n *names) variants(files []string) (examples []string) {
+func (n *names) variants() (examples []string) {
 	number := map[string]float64{}
 	var left []string
 	for _, f := range n.odd {

@@ -527,7 +527,7 @@ func (f *fileTables) rotorRun(ctx context.Context, rd ingest.Reader, res *fileRe
 		return err
 	}
 	if d.Amplitude == "synchronous" {
-		if err := synchronous(ctx, rd, run, s, pulses, f.src.in.Tachometer.PulsesPerRev, out); err != nil {
+		if err := synchronous(ctx, rd, s, pulses, f.src.in.Tachometer.PulsesPerRev, out); err != nil {
 			return err
 		}
 	}

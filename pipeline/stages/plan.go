@@ -96,7 +96,7 @@ func Plan(f *config.File, prog Program, extra []config.Split) (*engine.Plan, []i
 	if k := slices.Index(fits, false); k >= 0 {
 		return nil, nil, &config.Error{File: f.Path, Text: noFit(extra[k], all, have)}
 	}
-	addPage(f, p, prog)
+	addPage(f, p)
 	return p, warnings, nil
 }
 

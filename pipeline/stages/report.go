@@ -588,7 +588,7 @@ func metricsTable(e report.Experiment) *table.Table {
 }
 
 // addPage adds the task over all experiments.
-func addPage(f *config.File, p *engine.Plan, prog Program) {
+func addPage(f *config.File, p *engine.Plan) {
 	var deps []engine.Dep
 	for _, e := range f.Experiments {
 		deps = append(deps, engine.Dep{Task: ReportTask(e.Name), Output: ReportData}, engine.Dep{Task: ReportTask(e.Name), Output: PageData})

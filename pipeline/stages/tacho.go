@@ -75,7 +75,7 @@ func (f *fileTables) tachometer(ctx context.Context, rd ingest.Reader, res *file
 // average. What it rests on beside the line is the floor in one part of R
 // revolutions: from that come the predicted deviation and, where the line does
 // not stand above it, the upper bound.
-func synchronous(ctx context.Context, rd ingest.Reader, run runResult, s dsp.RotorSettings, pulses []float64, pulsesPerRev int, out *dsp.RotorRun) error {
+func synchronous(ctx context.Context, rd ingest.Reader, s dsp.RotorSettings, pulses []float64, pulsesPerRev int, out *dsp.RotorRun) error {
 	half := float64(s.Samples / 2)
 	for c := range out.Channels {
 		for h := range 2 {

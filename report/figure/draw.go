@@ -100,8 +100,8 @@ type box struct {
 func leftMargin(p *Panel) float64 {
 	_, y := p.ranges()
 	labels := 0.0
-	for i, t := range y.ticks(9) {
-		labels = math.Max(labels, textWidth(y.tickText(i, t), 10.5))
+	for _, t := range y.ticks(9) {
+		labels = math.Max(labels, textWidth(y.tickText(t), 10.5))
 	}
 	if y.Label != "" {
 		labels += 18
@@ -134,7 +134,7 @@ func layout(p *Panel, width, left float64) box {
 	return b
 }
 
-func (a *Axis) tickText(i int, v float64) string {
+func (a *Axis) tickText(v float64) string {
 	if a.Names != nil {
 		for k, t := range a.Ticks {
 			if t == v && k < len(a.Names) {
@@ -210,17 +210,17 @@ func (d *drawing) cartesian(i int, b box) {
 	wide := math.Max(textWidth(number(round3(x.Min)), 10.5), textWidth(number(round3(x.Max)), 10.5))
 	nx := max(3, int((b.right-b.left)/math.Max(44, wide+16)))
 	grid, ticks := "", ""
-	for k, t := range x.ticks(nx) {
+	for _, t := range x.ticks(nx) {
 		v := px(sx.at(t))
 		grid += "M" + v + " " + px(b.top) + "V" + px(b.bottom)
-		label := x.tickText(k, t)
+		label := x.tickText(t)
 		at := math.Min(sx.at(t), b.width-textWidth(label, 10.5)/2) // the last one stays on the paper
 		ticks += fmt.Sprintf(`<text x="%s" y="%s" class="tick" text-anchor="middle">%s</text>`+"\n", px(at), px(b.bottom+15), Escape(label))
 	}
-	for k, t := range y.ticks(max(4, min(9, int((b.bottom-b.top)/26)))) {
+	for _, t := range y.ticks(max(4, min(9, int((b.bottom-b.top)/26)))) {
 		v := sy.at(t)
 		grid += "M" + px(b.left) + " " + px(v) + "H" + px(b.right)
-		ticks += fmt.Sprintf(`<text x="%s" y="%s" class="tick" text-anchor="end">%s</text>`+"\n", px(b.left-6), px(v+3.6), Escape(y.tickText(k, t)))
+		ticks += fmt.Sprintf(`<text x="%s" y="%s" class="tick" text-anchor="end">%s</text>`+"\n", px(b.left-6), px(v+3.6), Escape(y.tickText(t)))
 	}
 	if grid != "" && p.ZLabel == "" { // cells show their own grid
 		fmt.Fprintf(&d.b, `<path class="grid" d="%s"/>`+"\n", grid)

@@ -25,7 +25,7 @@ func TestShortTasks(t *testing.T) {
 	y, dir := newToy(t, 343, 100)
 	y.Options.Partition = "" // the default, of 6 slots
 	start := time.Now()
-	if _, _, _, err := y.run(t.Context(), t, dir, false); err != nil {
+	if _, _, err := y.run(t.Context(), t, dir, false); err != nil {
 		t.Fatal(err)
 	}
 	took, load := time.Since(start), 0.0
@@ -54,7 +54,7 @@ func TestInheritedEnvironment(t *testing.T) {
 	t.Setenv("SQUEUE_STATES", "PENDING")
 	y, dir := newToy(t, 2, 10)
 	y.Options.Partition = "" // or SBATCH_PARTITION would not matter
-	if _, _, _, err := y.run(t.Context(), t, dir, false); err != nil {
+	if _, _, err := y.run(t.Context(), t, dir, false); err != nil {
 		t.Fatal(err)
 	}
 	y.check(t)
@@ -64,14 +64,14 @@ func TestInheritedEnvironment(t *testing.T) {
 func TestSame(t *testing.T) {
 	c := beside(t, false)
 	y, dir := newToy(t, 60, 20)
-	res, _, _, err := y.run(t.Context(), t, dir, false)
+	res, _, err := y.run(t.Context(), t, dir, false)
 	if err != nil || res.Ran != 61 {
 		t.Fatalf("ran %d: %v", res.Ran, err)
 	}
 	y.check(t)
 	y.once(t)
 	before := c.Jobs(t, dir)
-	res, _, _, err = y.run(t.Context(), t, dir, false)
+	res, _, err = y.run(t.Context(), t, dir, false)
 	if n := c.Jobs(t, dir); err != nil || res.Ran != 0 || res.Cached != 61 || before == 0 || n != before {
 		t.Errorf("second run: ran %d, %d jobs after %d: %v", res.Ran, n, before, err)
 	}
@@ -89,7 +89,7 @@ func TestDriverKilled(t *testing.T) {
 	until(t, "8 tasks begin", func() bool { return y.begun() >= 8 })
 	kill(d)
 	y.letGo(t)
-	if _, _, _, err := y.run(t.Context(), t, dir, false); err != nil {
+	if _, _, err := y.run(t.Context(), t, dir, false); err != nil {
 		t.Fatal(err)
 	}
 	y.check(t)
@@ -113,7 +113,7 @@ func TestJournalWithoutJobs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, _, _, err := y.run(t.Context(), t, dir, false); err != nil {
+	if _, _, err := y.run(t.Context(), t, dir, false); err != nil {
 		t.Fatal(err)
 	}
 	y.check(t)
@@ -180,7 +180,7 @@ func TestNodeKilled(t *testing.T) {
 		c.Do(t, "node-off", node)
 		y.letGo(t)
 	})
-	_, _, said, err := y.run(t.Context(), t, dir, false)
+	_, said, err := y.run(t.Context(), t, dir, false)
 	wait()
 	c.Do(t, "node-on", node)
 	if err != nil {
@@ -219,7 +219,7 @@ func TestDaemonKilled(t *testing.T) {
 		until(t, "a second copy begins", func() bool { return y.starts()["make/000"] == 2 })
 		y.letGo(t)
 	})
-	_, _, said, err := y.run(t.Context(), t, dir, false)
+	_, said, err := y.run(t.Context(), t, dir, false)
 	wait()
 	c.Do(t, "node-on", node)
 	if err != nil {
@@ -238,7 +238,7 @@ func TestTaskKilled(t *testing.T) {
 	beside(t, false)
 	y, dir := newToy(t, 12, 300)
 	y.Tasks[3].Mode = "die-once"
-	_, _, said, err := y.run(t.Context(), t, dir, false)
+	_, said, err := y.run(t.Context(), t, dir, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -259,7 +259,7 @@ func TestAlwaysFails(t *testing.T) {
 	beside(t, false)
 	y, dir := newToy(t, 8, 50)
 	y.Tasks[2].Mode, y.Tasks[5].Mode = "fail", "data"
-	_, _, _, err := y.run(t.Context(), t, dir, true)
+	_, _, err := y.run(t.Context(), t, dir, true)
 	var te *TaskError
 	if !errors.Is(err, engine.ErrFailed) || !errors.As(err, &te) {
 		t.Fatalf("error: %v", err)
@@ -276,7 +276,7 @@ func TestAlwaysFails(t *testing.T) {
 	}
 	// Run again once it can succeed: attempts are counted anew, the others stay.
 	y.Tasks[2].Mode, y.Tasks[5].Mode = "", ""
-	if _, _, _, err := y.run(t.Context(), t, dir, false); err != nil {
+	if _, _, err := y.run(t.Context(), t, dir, false); err != nil {
 		t.Fatal(err)
 	}
 	y.check(t)
@@ -292,7 +292,7 @@ func TestKilledForMemory(t *testing.T) {
 	y, dir := newToy(t, 1, 0)
 	y.Tasks[0].Mode, y.Retries = "die", 1
 	y.Options.Mem, y.Options.RetryMem = "100M", 2
-	_, _, _, err := y.run(t.Context(), t, dir, false)
+	_, _, err := y.run(t.Context(), t, dir, false)
 	var te *TaskError
 	if !errors.As(err, &te) || te.Of != 2 || !strings.HasPrefix(te.Text, "its worker was killed") || !strings.Contains(te.Tail, " tasks") {
 		t.Errorf("error: %v", err)
@@ -322,7 +322,7 @@ func TestAttemptsPersist(t *testing.T) {
 		until(t, "the fourth attempt", func() bool { return len(y.notes("make/000", "start")) >= 4 })
 		y.letGo(t)
 	})
-	_, _, _, err := y.run(t.Context(), t, dir, true)
+	_, _, err := y.run(t.Context(), t, dir, true)
 	var te *TaskError
 	if !errors.As(err, &te) || te.Task != "make/000" || te.Of != 4 {
 		t.Errorf("error: %v", err)
@@ -348,7 +348,7 @@ func TestUserCancels(t *testing.T) {
 		until(t, "one is cancelled", func() bool { return c.Jobs(t, dir, "CANCELLED") == 1 })
 		y.letGo(t)
 	})
-	_, _, _, err := y.run(t.Context(), t, dir, true)
+	_, _, err := y.run(t.Context(), t, dir, true)
 	if err == nil || !strings.Contains(err.Error(), "make/004: its job was cancelled by scancel") {
 		t.Errorf("error: %v", err)
 	}
@@ -360,7 +360,7 @@ func TestUserCancels(t *testing.T) {
 	if n := c.Jobs(t, dir); n != 6 {
 		t.Errorf("%d jobs were submitted, expected 6", n)
 	}
-	if _, _, _, err := y.run(t.Context(), t, dir, false); err != nil { // asked for again
+	if _, _, err := y.run(t.Context(), t, dir, false); err != nil { // asked for again
 		t.Fatal(err)
 	}
 	y.check(t)
@@ -376,7 +376,7 @@ func TestInterruptedRunResumes(t *testing.T) {
 		until(t, "6 tasks begin", func() bool { return y.begun() >= 6 })
 		cancel()
 	})
-	_, _, said, err := y.run(ctx, t, dir, false)
+	_, said, err := y.run(ctx, t, dir, false)
 	if !errors.Is(err, context.Canceled) || !strings.Contains(strings.Join(said, "\n"), " jobs stay in the queue or go on") {
 		t.Fatalf("%v, said %q", err, said)
 	}
@@ -385,7 +385,7 @@ func TestInterruptedRunResumes(t *testing.T) {
 			y.letGo(t)
 		}
 	}
-	_, _, said, err = y.run(t.Context(), t, dir, false)
+	_, said, err = y.run(t.Context(), t, dir, false)
 	if err != nil || !strings.Contains(strings.Join(said, "\n"), "of an earlier run are in hand") {
 		t.Fatalf("%v, said %q", err, said)
 	}
@@ -415,7 +415,7 @@ func TestCancel(t *testing.T) {
 	// A living driver of which somebody cancels the jobs ends.
 	end := make(chan error, 1)
 	background(t, func() {
-		_, _, _, err := y.run(t.Context(), t, dir, false)
+		_, _, err := y.run(t.Context(), t, dir, false)
 		end <- err
 	})
 	until(t, "jobs run again", func() bool { return c.Jobs(t, dir, "RUNNING") >= 6 })
@@ -462,7 +462,7 @@ func TestRefused(t *testing.T) {
 	beside(t, false)
 	y, dir := newToy(t, 2, 10)
 	y.Options.Partition = "no such"
-	_, _, said, err := y.run(t.Context(), t, dir, false)
+	_, said, err := y.run(t.Context(), t, dir, false)
 	if err == nil || !strings.Contains(strings.ToLower(err.Error()), "invalid partition") || strings.Contains(strings.Join(said, "\n"), "tried again") {
 		t.Errorf("said %q: %v", said, err)
 	}
@@ -474,7 +474,7 @@ func TestProbe(t *testing.T) {
 	beside(t, false)
 	y, dir := newToy(t, 2, 10)
 	y.Options.Facts = []engine.KV{{Key: "fact", Value: "other"}}
-	_, _, _, err := y.run(t.Context(), t, dir, false)
+	_, _, err := y.run(t.Context(), t, dir, false)
 	if err == nil || !strings.Contains(err.Error(), `does not agree with the machine of the run: fact is "same" there and "other" here`) || y.begun() != 0 {
 		t.Errorf("%d begun: %v", y.begun(), err)
 	}
@@ -501,7 +501,7 @@ func TestLimits(t *testing.T) {
 			}
 		}
 	})
-	_, _, _, err := y.run(t.Context(), t, dir, false)
+	_, _, err := y.run(t.Context(), t, dir, false)
 	close(stop)
 	wait()
 	if err != nil {
@@ -529,7 +529,7 @@ func TestSuperseded(t *testing.T) {
 		y.Tasks[i].Mode = ""
 	}
 	y.Salt = "other"
-	_, _, said, err := y.run(t.Context(), t, dir, false)
+	_, said, err := y.run(t.Context(), t, dir, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -562,7 +562,7 @@ func TestHostileNames(t *testing.T) {
 			}
 			mark := filepath.Join(base, "setup"+string([]rune(name)[:1])+"; $(touch evil)")
 			y.Options.Setup = []string{"touch " + quote(mark)}
-			if _, _, said, err := y.run(t.Context(), t, dir, false); err != nil {
+			if _, said, err := y.run(t.Context(), t, dir, false); err != nil {
 				t.Fatalf("%v, said %q", err, said)
 			}
 			y.check(t)
@@ -590,7 +590,7 @@ func TestWalltime(t *testing.T) {
 	y.Tasks[0].Mode = "epochs"
 	y.Retries = 0
 	y.Options.Partition, y.Options.Time = brief.Name, "1"
-	_, _, said, err := y.run(t.Context(), t, dir, false)
+	_, said, err := y.run(t.Context(), t, dir, false)
 	if err != nil {
 		t.Fatalf("%v, said %q", err, said)
 	}

@@ -55,7 +55,7 @@ func TestPeer(t *testing.T) {
 	y, dir := newToy(t, 343, 100)
 	y.Options.Partition = ""
 	began, before := time.Now(), all()
-	if _, _, _, err := y.run(t.Context(), t, dir, false); err != nil {
+	if _, _, err := y.run(t.Context(), t, dir, false); err != nil {
 		t.Fatal(err)
 	}
 	y.check(t)

@@ -328,7 +328,7 @@ func newToy(t *testing.T, n, millis int) (*toy, string) {
 }
 
 // run runs the plan on the cluster in this process.
-func (y *toy) run(ctx context.Context, t *testing.T, dir string, keep bool) (*engine.Result, *Executor, []string, error) {
+func (y *toy) run(ctx context.Context, t *testing.T, dir string, keep bool) (*engine.Result, []string, error) {
 	t.Helper()
 	o := y.options(y.write(t, dir))
 	said := make(chan string, 10000)
@@ -338,8 +338,7 @@ func (y *toy) run(ctx context.Context, t *testing.T, dir string, keep bool) (*en
 			y.hear(s)
 		}
 	}
-	x := New(o)
-	res, err := engine.Run(ctx, y.plan(), engine.Options{Executor: x, KeepGoing: keep, Program: "toy", Observe: func(e engine.Event) {
+	res, err := engine.Run(ctx, y.plan(), engine.Options{Executor: New(o), KeepGoing: keep, Program: "toy", Observe: func(e engine.Event) {
 		if e.Kind == "note" {
 			said <- e.Task.ID + ": " + e.Note
 		}
@@ -349,7 +348,7 @@ func (y *toy) run(ctx context.Context, t *testing.T, dir string, keep bool) (*en
 	for s := range said {
 		all = append(all, s)
 	}
-	return res, x, all, err
+	return res, all, err
 }
 
 // check compares every output with what it must be, and looks for leftovers.
@@ -411,16 +410,15 @@ func (y *toy) once(t *testing.T) {
 	}
 }
 
-// until waits for a condition; when it does not come that is an error, and false.
-func until(t *testing.T, what string, ok func() bool) bool {
+// until waits for a condition; when it does not come that is an error.
+func until(t *testing.T, what string, ok func() bool) {
 	t.Helper()
 	for end := time.Now().Add(patient); !ok(); time.Sleep(50 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Errorf("%s: not within %v", what, patient)
-			return false
+			return
 		}
 	}
-	return true
 }
 
 // background starts f beside the test, and has the test wait for its end.
