@@ -197,15 +197,13 @@ func averagePower(ctx context.Context, src Source, w *Welch, channel int, start,
 type Tone struct {
 	Hz         float64
 	MeanSquare float64 // of the line, the floor taken off
-	AboveDB    float64 // of its largest bin above the median of those around it
 }
 
 // Background is the spectrum of a channel without the source under test.
 type Background struct {
-	BinHz    float64
-	Density  []float64 // unit²/Hz
-	Segments int
-	Tones    []Tone // by frequency
+	BinHz   float64
+	Density []float64 // unit²/Hz
+	Tones   []Tone    // by frequency
 }
 
 // Tones of a background stand 10 dB above the median of the bins within ±24 of
@@ -232,7 +230,7 @@ func MeasureBackground(ctx context.Context, src Source, channel int, start, samp
 	if err != nil {
 		return nil, err
 	}
-	b := &Background{BinHz: rateHz / float64(n), Segments: int(samples / int64(n))}
+	b := &Background{BinHz: rateHz / float64(n)}
 	density := w.DensityFactor(rateHz)
 	for _, v := range p {
 		b.Density = append(b.Density, v*density)
@@ -251,11 +249,7 @@ func MeasureBackground(ctx context.Context, src Source, channel int, start, samp
 		for i := k - 2; i <= k+2; i++ {
 			sum += max(0, p[i]-floor)
 		}
-		above := math.Inf(1)
-		if floor > 0 {
-			above = 10 * math.Log10(p[k]/floor)
-		}
-		b.Tones = append(b.Tones, Tone{Hz: b.BinHz * (float64(k) + between(p, k)), MeanSquare: sum * w.ToneFactor(), AboveDB: above})
+		b.Tones = append(b.Tones, Tone{Hz: b.BinHz * (float64(k) + between(p, k)), MeanSquare: sum * w.ToneFactor()})
 	}
 	return b, nil
 }
