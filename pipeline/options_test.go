@@ -233,3 +233,104 @@ func TestTrainOptions(t *testing.T) {
 		t.Error("the sampler must touch the sampled covariance, and only that")
 	}
 }
+
+// runYAML runs a configuration up to a stage.
+func runYAML(t *testing.T, dir, yaml, to string) {
+	t.Helper()
+	path := filepath.Join(dir, "pipeline.yaml")
+	if err := os.WriteFile(path, []byte(yaml), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	p, err := pipeline.Load(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.Run(context.Background(), engine.Options{Jobs: 2, Selection: engine.Selection{To: to}}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestTableOptions: single measurements of equal conditions are paired in the
+// order of the rows, under the name and unit the configuration gives them.
+func TestTableOptions(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "single.csv"), []byte("angle,load,note\n0,1,7\n2,5,7\n0,1.5,7\n2,4,7\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	runYAML(t, dir, `version: 1
+experiments:
+  wing:
+    ingest: {table: {file: single.csv, inputs: [angle], repeats: [load], outcomes: [lift], units: {lift: N, angle: deg}, pairs: repeat-run}}
+`, "dsp")
+	tab := readTable(t, dir, "runs/wing/triplets.arrow")
+	if a, y1, y2 := column(t, tab, "angle"), column(t, tab, "lift_1"), column(t, tab, "lift_2"); !slices.Equal(a, []float64{0, 2}) || !slices.Equal(y1, []float64{1, 5}) || !slices.Equal(y2, []float64{1.5, 4}) {
+		t.Errorf("angles %v, pairs %v and %v", a, y1, y2)
+	}
+	if tab.Column("note") != nil || tab.Column("lift_1").Unit != "N" || tab.Column("angle").Unit != "deg" {
+		t.Errorf("columns are not as inputs and units say: lift_1 in %q, angle in %q", tab.Column("lift_1").Unit, tab.Column("angle").Unit)
+	}
+}
+
+// TestTextOptions: a file without a header, whose columns, delimiter and time
+// the configuration names. Expected by hand: 10 samples a second, mean 2.5 of
+// the column called drag, which is the second.
+func TestTextOptions(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{"a0.txt", "a5.txt"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte("0.0;1;9\n0.1;2;9.5\n0.2;3;9\n0.3;4;9.5\n"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	runYAML(t, dir, `version: 1
+experiments:
+  wing:
+    ingest:
+      files: "*.txt"
+      pattern: "a{alpha_deg}.txt"
+      text: {delimiter: semicolon, columns: [clock, drag, lift], time: clock}
+      columns: {drag_n: drag}
+      units: {drag_n: N}
+    dsp: {triplets: random-samples, samples: 2}
+`, "ingest")
+	tab := readTable(t, dir, "runs/wing/recordings.arrow")
+	rate, mean := column(t, tab, "rate_hz"), column(t, tab, "mean")
+	if len(rate) != 2 || math.Abs(rate[0]-10) > 1e-9 || mean[0] != 2.5 {
+		t.Errorf("rates %v, means %v, expected two of 10 Hz and 2.5", rate, mean)
+	}
+}
+
+// TestTachometerOptions: 40 revolutions a second with a pulse of 5 V each and
+// one of 3 V half a turn later. Midway between the extremes only the high one
+// counts (an edge is passed by a fifth of the range), from 1.5 V on both: 2400 and 4800 1/min, and with two pulses per
+// revolution 2400 again, on whichever edge.
+func TestTachometerOptions(t *testing.T) {
+	const rate, n = 6400, 4 * 6400
+	tacho, mic := make([]float64, n), make([]float64, n)
+	for i := range n {
+		switch turn := math.Mod(40*float64(i)/rate, 1); {
+		case turn < 0.1:
+			tacho[i] = 5
+		case turn >= 0.5 && turn < 0.6:
+			tacho[i] = 3
+		}
+		mic[i] = math.Cos(2*math.Pi*120*float64(i)/rate) + 0.001*float64(i*7919%101)
+	}
+	for options, want := range map[string]float64{"": 2400, ", threshold: 1.5": 4800, ", threshold: 1.5, pulses_per_rev: 2": 2400, ", edge: falling, threshold: 1.5, pulses_per_rev: 2": 2400} {
+		dir := t.TempDir()
+		writeNPY(t, filepath.Join(dir, "run.npy"), tacho, mic)
+		runYAML(t, dir, `version: 1
+experiments:
+  rotor:
+    ingest:
+      files: run.npy
+      constants: {blades: 3, rpm: 2400}
+      rate_hz: 6400
+      calibration: {unit: Pa}
+      tachometer: {channel: 1`+options+`}
+    dsp: {triplets: split-half-spectrum, harmonics: 1}
+`, "dsp")
+		if got := column(t, readTable(t, dir, "runs/rotor/triplets.arrow"), "rpm_measured"); len(got) != 1 || math.Abs(got[0]-want) > 1 {
+			t.Errorf("tachometer%s: %v 1/min, expected %v", options, got, want)
+		}
+	}
+}
