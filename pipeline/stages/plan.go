@@ -57,7 +57,7 @@ const (
 	dspVersion      = 6  // 5: the background behind a line; 6: repeats pair no two microphones of one run
 	trainVersion    = 5  // 2: card.json; 3: diagnostics.json, timing.json; 4: estimates round otherwise; 5: other points for C with five outcomes and more, _kappa
 	methodVersion   = 2  // 2: estimates round otherwise
-	reportVersion   = 11 // 5: directivities of every place; 6: kappa, quantiles recalibrated; 7: numbers are kept together; 8: narrower figures, quotes in Markdown; 9: Σe/ΣC among the identities; 10: the background in the spectrum's figure; 11: figures say simulated of simulated outcomes
+	reportVersion   = 12 // 5: directivities of every place; 6: kappa, quantiles recalibrated; 7: numbers are kept together; 8: narrower figures, quotes in Markdown; 9: Σe/ΣC among the identities; 10: the background in the spectrum's figure; 11: figures say simulated of simulated outcomes; 12: plain numbers in the flag of Σe/ΣC
 )
 
 // Program identifies the running program; it is recorded, never keyed.

@@ -94,7 +94,7 @@ func DiagnoseCalibration(s Summary) []Flag {
 		return nil
 	}
 	f := Flag{Code: "calibration", Value: off, Limit: limit}
-	f.Violated = fmt.Sprintf("Σe/ΣC = 1 is violated: the measured squared error is %.2g ± %.2g times what C says, so the model ", s.SumERatio, s.SumERatioSE)
+	f.Violated = fmt.Sprintf("Σe/ΣC = 1 is violated: the measured squared error is %s ± %s times what C says, so the model ", short(s.SumERatio), short(s.SumERatioSE))
 	if s.SumERatio > 1 {
 		f.Violated += "is surer than it may be"
 		f.Do = "do not take √C for the error there: recalibrate on runs set aside (calibration: 0.2), which serves conditions like theirs, or measure there"
@@ -103,4 +103,12 @@ func DiagnoseCalibration(s Summary) []Flag {
 		f.Do = "intervals from C are too wide there: recalibrate on runs set aside (calibration: 0.2)"
 	}
 	return []Flag{f}
+}
+
+// short writes a number with two digits, or the whole part of a larger one.
+func short(v float64) string {
+	if math.Abs(v) >= 100 {
+		return fmt.Sprintf("%.0f", v)
+	}
+	return fmt.Sprintf("%.2g", v)
 }
