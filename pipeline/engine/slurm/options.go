@@ -95,6 +95,9 @@ func (o *Options) settings(stage string) Settings {
 // >, parentheses, *, ?, [, #, ~, line ends outside quotes) is an error: such
 // things belong into a script that is named here.
 func Words(command string) ([]string, error) {
+	if strings.ContainsRune(command, 0) {
+		return nil, fmt.Errorf("%q holds a zero byte", command)
+	}
 	var words []string
 	var w strings.Builder
 	in := false
@@ -103,8 +106,6 @@ func Words(command string) ([]string, error) {
 	for i := 0; i < len(runes); i++ {
 		c := runes[i]
 		switch {
-		case c == 0:
-			return nil, fmt.Errorf("%q holds a zero byte", command)
 		case quote == '\'':
 			if c == '\'' {
 				quote = 0

@@ -34,7 +34,7 @@ func TestWords(t *testing.T) {
 			t.Errorf("%q: %q, %v; expected %q", c.in, got, err, c.want)
 		}
 	}
-	for _, bad := range []string{"", "  ", "a; b", "a && b", "a | b", "echo $HOME", "echo `id`", "echo $(id)", `echo "$HOME"`, "a\nb", "a >b", "ls *", "cd ~", "# no", "'open", `end\`, "a\x00b"} {
+	for _, bad := range []string{"", "  ", "a; b", "a && b", "a | b", "echo $HOME", "echo `id`", "echo $(id)", `echo "$HOME"`, "a\nb", "a >b", "ls *", "cd ~", "# no", "'open", `end\`, "a\x00b", "\\\x00"} {
 		if got, err := Words(bad); err == nil {
 			t.Errorf("%q: taken as %q", bad, got)
 		}
@@ -64,7 +64,7 @@ func TestWordsAndShell(t *testing.T) {
 
 // FuzzWords holds that whatever is taken survives quoting and reading again.
 func FuzzWords(f *testing.F) {
-	for _, s := range []string{"module load gcc", `a "b c" 'd e' \f`, "x'y\"z'", "$(x)", "é\x80"} {
+	for _, s := range []string{"module load gcc", `a "b c" 'd e' \f`, "x'y\"z'", "$(x)", "é\x80", "\\\x00"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, line string) {
