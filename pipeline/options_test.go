@@ -26,17 +26,7 @@ func runDSP(t *testing.T, dir, ingest, base string, variants map[string]string) 
 	for name, v := range variants {
 		fmt.Fprintf(&b, "  %s:\n    ingest: {%s}\n    dsp: {%s%s}\n", name, ingest, base, v)
 	}
-	path := filepath.Join(dir, "pipeline.yaml")
-	if err := os.WriteFile(path, []byte(b.String()), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	p, err := pipeline.Load(path)
-	if err != nil {
-		t.Fatalf("%v\n%s", err, b.String())
-	}
-	if _, err := p.Run(context.Background(), engine.Options{Jobs: 2, Selection: engine.Selection{To: "dsp"}}); err != nil {
-		t.Fatal(err)
-	}
+	runConfig(t, dir, b.String(), engine.Options{Jobs: 2, Selection: engine.Selection{To: "dsp"}})
 	out := map[string]*table.Table{}
 	for name := range variants {
 		out[name] = readTable(t, dir, "runs", name, "triplets.arrow")
@@ -186,7 +176,7 @@ func TestTrainOptions(t *testing.T) {
 			}
 		}
 	}
-	runConfig(t, dir, b.String(), 2)
+	runConfig(t, dir, b.String(), engine.Options{Jobs: 2})
 	type model struct {
 		Config map[string]any
 		Layers []struct{ Weights [][]float64 }
@@ -234,22 +224,6 @@ func TestTrainOptions(t *testing.T) {
 	}
 }
 
-// runYAML runs a configuration up to a stage.
-func runYAML(t *testing.T, dir, yaml, to string) {
-	t.Helper()
-	path := filepath.Join(dir, "pipeline.yaml")
-	if err := os.WriteFile(path, []byte(yaml), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	p, err := pipeline.Load(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := p.Run(context.Background(), engine.Options{Jobs: 2, Selection: engine.Selection{To: to}}); err != nil {
-		t.Fatal(err)
-	}
-}
-
 // TestTableOptions: single measurements of equal conditions are paired in the
 // order of the rows, under the name and unit the configuration gives them.
 func TestTableOptions(t *testing.T) {
@@ -257,11 +231,11 @@ func TestTableOptions(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "single.csv"), []byte("angle,load,note\n0,1,7\n2,5,7\n0,1.5,7\n2,4,7\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	runYAML(t, dir, `version: 1
+	runConfig(t, dir, `version: 1
 experiments:
   wing:
     ingest: {table: {file: single.csv, inputs: [angle], repeats: [load], outcomes: [lift], units: {lift: N, angle: deg}, pairs: repeat-run}}
-`, "dsp")
+`, engine.Options{Jobs: 2, Selection: engine.Selection{To: "dsp"}})
 	tab := readTable(t, dir, "runs/wing/triplets.arrow")
 	if a, y1, y2 := column(t, tab, "angle"), column(t, tab, "lift_1"), column(t, tab, "lift_2"); !slices.Equal(a, []float64{0, 2}) || !slices.Equal(y1, []float64{1, 5}) || !slices.Equal(y2, []float64{1.5, 4}) {
 		t.Errorf("angles %v, pairs %v and %v", a, y1, y2)
@@ -281,7 +255,7 @@ func TestTextOptions(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	runYAML(t, dir, `version: 1
+	runConfig(t, dir, `version: 1
 experiments:
   wing:
     ingest:
@@ -291,7 +265,7 @@ experiments:
       columns: {drag_n: drag}
       units: {drag_n: N}
     dsp: {triplets: random-samples, samples: 2}
-`, "ingest")
+`, engine.Options{Jobs: 2, Selection: engine.Selection{To: "ingest"}})
 	tab := readTable(t, dir, "runs/wing/recordings.arrow")
 	rate, mean := column(t, tab, "rate_hz"), column(t, tab, "mean")
 	if len(rate) != 2 || math.Abs(rate[0]-10) > 1e-9 || mean[0] != 2.5 {
@@ -318,7 +292,7 @@ func TestTachometerOptions(t *testing.T) {
 	for options, want := range map[string]float64{"": 2400, ", threshold: 1.5": 4800, ", threshold: 1.5, pulses_per_rev: 2": 2400, ", edge: falling, threshold: 1.5, pulses_per_rev: 2": 2400} {
 		dir := t.TempDir()
 		writeNPY(t, filepath.Join(dir, "run.npy"), tacho, mic)
-		runYAML(t, dir, `version: 1
+		runConfig(t, dir, `version: 1
 experiments:
   rotor:
     ingest:
@@ -328,7 +302,7 @@ experiments:
       calibration: {unit: Pa}
       tachometer: {channel: 1`+options+`}
     dsp: {triplets: split-half-spectrum, harmonics: 1}
-`, "dsp")
+`, engine.Options{Jobs: 2, Selection: engine.Selection{To: "dsp"}})
 		if got := column(t, readTable(t, dir, "runs/rotor/triplets.arrow"), "rpm_measured"); len(got) != 1 || math.Abs(got[0]-want) > 1 {
 			t.Errorf("tachometer%s: %v 1/min, expected %v", options, got, want)
 		}

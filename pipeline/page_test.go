@@ -180,7 +180,7 @@ experiments:
     dsp: {triplets: random-samples, samples: 100, chord_m: 0.1, span_m: 0.25, density_kg_m3: 1.2}
     train: {inputs: [alpha_deg, u_inf_m_s], model: {hidden: [4]}, optimizer: {epochs: 1}, seeds: 1, splits: {slow: {test: {alpha_deg: 8}}}}
 `
-	runConfig(t, dir, cfg, 2)
+	runConfig(t, dir, cfg, engine.Options{Jobs: 2})
 	trip, err := table.Read(filepath.Join(dir, "runs/airfoil/triplets.arrow"))
 	if err != nil {
 		t.Fatal(err)
@@ -240,7 +240,7 @@ func TestJointFigure(t *testing.T) {
 	}
 	run := func(cfg string) {
 		t.Helper()
-		runConfig(t, dir, cfg, 2)
+		runConfig(t, dir, cfg, engine.Options{Jobs: 2})
 	}
 	one := entry("one", "1", "")
 	run(head + one + entry("three", "3", "") + entry("twice", "3", "    dsp: {couples: true}\n"))
@@ -754,7 +754,7 @@ func TestMapAndBinsReadBack(t *testing.T) {
 }
 
 // runConfig runs a configuration in a folder.
-func runConfig(t *testing.T, dir, yaml string, jobs int) {
+func runConfig(t *testing.T, dir, yaml string, o engine.Options) {
 	t.Helper()
 	path := filepath.Join(dir, "pipeline.yaml")
 	if err := os.WriteFile(path, []byte(yaml), 0o644); err != nil {
@@ -764,7 +764,7 @@ func runConfig(t *testing.T, dir, yaml string, jobs int) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := p.Run(context.Background(), engine.Options{Jobs: jobs}); err != nil {
+	if _, err := p.Run(context.Background(), o); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -774,7 +774,7 @@ func runConfig(t *testing.T, dir, yaml string, jobs int) {
 func runDrone(t *testing.T, yaml string, jobs int) (dir string, read func(name string) *table.Table, col func(tab *table.Table, name string) []float64) {
 	t.Helper()
 	dir = t.TempDir()
-	runConfig(t, dir, yaml, jobs)
+	runConfig(t, dir, yaml, engine.Options{Jobs: jobs})
 	read = func(name string) *table.Table {
 		t.Helper()
 		tab, err := table.Read(filepath.Join(dir, "runs/drone", name))
