@@ -751,3 +751,102 @@ func FuzzIndex(f *testing.F) {
 		got.decode(binary.LittleEndian.AppendUint32(b, crc32.ChecksumIEEE(b)))
 	})
 }
+
+// What a task leaves for the one that follows is found by it, and only then: the
+// other runs in this process, was not made from the same before, and both read
+// the same. Expected: the rules themselves, as Job.Follows and Job.Leave state them.
+func TestLeave(t *testing.T) {
+	type world struct {
+		dir, raw string
+		setting  string
+		spoil    func() // between the two tasks
+		fail     bool
+		log      []string
+	}
+	var mu sync.Mutex
+	plan := func(w *world, files int) *Plan {
+		p := &Plan{Dir: w.dir, Stages: []string{"read", "count", "join"}}
+		var all []Dep
+		for i := range files {
+			f := File{fmt.Sprint(i), filepath.Join(w.raw, fmt.Sprint(i))}
+			read, count := "read/"+f.Path, "count/"+f.Path
+			p.Tasks = append(p.Tasks, &Task{ID: read, Stage: "read", Files: []File{f}, Weight: 1, Run: func(_ context.Context, j *Job) error {
+				mu.Lock()
+				w.log = append(w.log, fmt.Sprintf("%s follows %v %v %v", f.Path, j.Follows(count), j.Follows("join"), j.Follows(read)))
+				mu.Unlock()
+				if j.Follows(count) {
+					j.Leave(count, "left of "+f.Path)
+				}
+				if w.fail {
+					return errors.New("spoilt")
+				}
+				return os.WriteFile(j.Output("out"), []byte(f.Path), 0o644)
+			}}, &Task{
+				ID: count, Stage: "count", Files: []File{f}, Deps: []Dep{{read, "out"}}, Weight: 1, Config: []KV{{"setting", w.setting}},
+				Run: func(_ context.Context, j *Job) error {
+					mu.Lock()
+					w.log = append(w.log, fmt.Sprintf("%s found %v", f.Path, j.Left()))
+					mu.Unlock()
+					return os.WriteFile(j.Output("out"), []byte(j.FileDigest(f.Path)), 0o644)
+				},
+			})
+			all = append(all, Dep{count, "out"})
+		}
+		p.Tasks = append(p.Tasks, &Task{ID: "join", Stage: "join", Deps: all, Run: func(_ context.Context, j *Job) error {
+			return os.WriteFile(j.Output("out"), nil, 0o644)
+		}})
+		return p
+	}
+	fresh := func() *world {
+		w := &world{dir: t.TempDir(), raw: t.TempDir(), setting: "1"}
+		for i := range 3 {
+			if err := os.WriteFile(filepath.Join(w.raw, fmt.Sprint(i)), []byte(strings.Repeat("x", i)), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return w
+	}
+	run := func(w *world, files int, o Options) string {
+		w.log = nil
+		o.Observe = func(e Event) {
+			if w.spoil != nil && e.Kind == "done" && e.Task.Stage == "read" {
+				w.spoil()
+			}
+		}
+		if _, err := Run(context.Background(), plan(w, files), o); (err != nil) != w.fail {
+			t.Fatal(err)
+		}
+		return strings.Join(w.log, "; ")
+	}
+	expect := func(what, got, want string) {
+		t.Helper()
+		if got != want {
+			t.Errorf("%s: %s\nexpected %s", what, got, want)
+		}
+	}
+
+	w := fresh()
+	expect("from nothing", run(w, 3, Options{Jobs: 1}), "0 follows true false false; 0 found left of 0; 1 follows true false false; 1 found left of 1; 2 follows true false false; 2 found left of 2")
+	w.setting = "2" // the first task is up to date and leaves nothing
+	expect("another setting", run(w, 1, Options{Jobs: 1}), "0 found <nil>")
+	expect("forced", run(w, 1, Options{Jobs: 1, Selection: Selection{Force: true}}), "0 follows true false false; 0 found left of 0")
+	// A file that changed: it is not known before the first task ran whether the other must.
+	if err := os.WriteFile(filepath.Join(w.raw, "0"), []byte("other"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	expect("another file", run(w, 1, Options{Jobs: 1}), "0 follows false false false; 0 found <nil>")
+	expect("only the first", run(fresh(), 1, Options{Jobs: 1, Selection: Selection{To: "read"}}), "0 follows false false false")
+	expect("elsewhere", run(fresh(), 1, Options{Executor: &elsewhere{}}), "0 follows false false false; 0 found <nil>")
+
+	w = fresh()
+	w.spoil = func() {
+		if err := os.WriteFile(filepath.Join(w.raw, "0"), []byte("changed in between"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	expect("changed in between", run(w, 1, Options{Jobs: 1}), "0 follows true false false; 0 found <nil>")
+
+	w = fresh()
+	w.fail = true
+	expect("failed", run(w, 1, Options{Jobs: 1, KeepGoing: true}), "0 follows true false false")
+}

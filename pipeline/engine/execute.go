@@ -212,11 +212,12 @@ type maker struct {
 	program  string
 	annotate []KV
 	tell     func(string)
-	worker   bool // of several processes: an object that is there stays, mine is dropped
+	worker   bool    // of several processes: an object that is there stays, mine is dropped
+	r        *runner // nil for workers: nothing is left for other tasks
 }
 
 func (r *runner) maker() maker {
-	return maker{s: r.s, program: r.o.Program, annotate: r.o.Annotate}
+	return maker{s: r.s, program: r.o.Program, annotate: r.o.Annotate, r: r}
 }
 
 // make runs the task and seals its result. object gives the key of the object
@@ -227,9 +228,13 @@ func (m maker) make(ctx context.Context, t *Task, st *Status, object func(task s
 		return nil, err
 	}
 	defer os.RemoveAll(dir) // gone already when the result was sealed
-	j := &Job{Dir: dir, scratch: m.s.cache("scratch", st.key), digests: map[string]string{}, inputs: map[Dep]string{}, made: map[string]string{}, tell: m.tell}
+	j := &Job{Dir: dir, scratch: m.s.cache("scratch", st.key), digests: map[string]string{}, inputs: map[Dep]string{}, made: map[string]string{}, tell: m.tell, leaving: map[string]any{}}
 	for _, in := range st.inputs {
 		j.made[in.Name] = in.Digest
+	}
+	if m.r != nil {
+		j.follows = func(task string) bool { return m.r.follows(t, task) }
+		j.left = m.r.take(t, j.made)
 	}
 	for _, d := range t.Deps {
 		j.inputs[d] = filepath.Join(m.s.object(object(d.Task)), d.Output)
@@ -260,7 +265,63 @@ func (m maker) make(ctx context.Context, t *Task, st *Status, object func(task s
 		return nil, err
 	}
 	os.RemoveAll(j.scratch)
+	if m.r != nil {
+		m.r.leave(j)
+	}
 	return rec, nil
+}
+
+// leaving is what a task left for another, and the digests of what it had read.
+type leaving struct {
+	v    any
+	made map[string]string
+}
+
+// follows reports whether the task of that name is made next after t, here. It
+// must wait for nothing else, and it must be as good as certain that it runs:
+// it was never made, or from other settings or by another version. Such tasks
+// go before others, so that no more is left at a time than tasks are made.
+func (r *runner) follows(t *Task, task string) bool {
+	if _, here := r.ex.(Local); !here {
+		return false
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	i := slices.IndexFunc(r.users[t.ID], func(u *Task) bool { return u.ID == task })
+	if i < 0 || r.stop {
+		return false
+	}
+	u := r.users[t.ID][i]
+	st := r.of[u.ID]
+	r.s.mu.Lock()
+	old := r.s.ix.Tasks[u.ID]
+	r.s.mu.Unlock()
+	return r.wait[u] == 1 && (r.o.Force || old == nil || old.Version != u.Version ||
+		slices.ContainsFunc(st.Reasons, func(r Reason) bool { return r.Kind == "key" }))
+}
+
+// leave keeps what a task left, now that its result is sealed.
+func (r *runner) leave(j *Job) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for task, v := range j.leaving {
+		r.left[task] = leaving{v, j.made}
+	}
+}
+
+// take returns what was left for t, unless one of the things that both tasks
+// read has changed in between.
+func (r *runner) take(t *Task, made map[string]string) any {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	l := r.left[t.ID]
+	delete(r.left, t.ID)
+	for name, digest := range l.made {
+		if now, both := made[name]; both && now != digest {
+			return nil
+		}
+	}
+	return l.v
 }
 
 // folder makes a fresh folder for a task's outputs. Those of workers lie where

@@ -94,7 +94,8 @@ type runner struct {
 	cond        *sync.Cond
 	of          map[string]*Status
 	level       map[*Task]float64
-	near        map[*Task]bool // ready tasks that read a file which was just read
+	near        map[*Task]bool     // ready tasks that read a file which was just read, or for which something was left
+	left        map[string]leaving // by the task it is for
 	wait        map[*Task]int
 	users       map[string][]*Task
 	ready       *queue
@@ -128,7 +129,7 @@ func Run(ctx context.Context, p *Plan, o Options) (*Result, error) {
 		return nil, err
 	}
 	r := &runner{
-		s: s, p: p, o: o, of: of, level: map[*Task]float64{}, near: map[*Task]bool{}, wait: map[*Task]int{}, users: map[string][]*Task{},
+		s: s, p: p, o: o, of: of, level: map[*Task]float64{}, near: map[*Task]bool{}, left: map[string]leaving{}, wait: map[*Task]int{}, users: map[string][]*Task{},
 		stats: map[string]*StageSummary{}, first: map[string]time.Time{}, last: map[string]time.Time{}, res: &Result{},
 	}
 	r.cond = sync.NewCond(&r.mu)
@@ -394,6 +395,7 @@ func (r *runner) expected(t *Task) float64 {
 
 // finish books the end of a task; the mutex is held.
 func (r *runner) finish(ctx context.Context, t *Task, ran bool, secs float64, err error) {
+	delete(r.left, t.ID) // if its result was there after all
 	sum := r.stage(t.Stage)
 	r.last[t.Stage] = time.Now()
 	if errors.Is(err, ErrNotStarted) {
@@ -420,7 +422,8 @@ func (r *runner) finish(ctx context.Context, t *Task, ran bool, secs float64, er
 	r.observe(Event{Kind: "done", Task: t, Seconds: secs})
 	for _, u := range r.users[t.ID] {
 		if r.wait[u]--; r.wait[u] == 0 {
-			r.near[u] = slices.ContainsFunc(u.Files, func(f File) bool { return slices.Contains(t.Files, f) })
+			_, left := r.left[u.ID]
+			r.near[u] = left || slices.ContainsFunc(u.Files, func(f File) bool { return slices.Contains(t.Files, f) })
 			heap.Push(r.ready, u)
 		}
 	}

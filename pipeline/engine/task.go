@@ -66,6 +66,9 @@ type Job struct {
 	made    map[string]string // digests of raw files by path, of inputs by "task → output"
 	notes   []KV
 	tell    func(note string)
+	follows func(task string) bool
+	leaving map[string]any // what Leave was given, by task
+	left    any            // what was left for this task
 }
 
 // Note records a fact about how the result came about (not about what it is)
@@ -85,6 +88,20 @@ func (j *Job) Scratch() (string, error) {
 	}
 	return j.scratch, nil
 }
+
+// Follows reports whether the task of that name, which waits for this one alone,
+// is made in this process as soon as this one's result is sealed. What it would
+// otherwise find out again can then be left for it.
+func (j *Job) Follows(task string) bool { return j.follows != nil && j.follows(task) }
+
+// Leave keeps v in memory for the task that Follows, which finds it as Left if
+// this one's result is sealed and the raw files and inputs that both read are
+// the same for both. It saves work and must not change results: the task may
+// run where nothing was left, after an interruption or on another machine.
+func (j *Job) Leave(task string, v any) { j.leaving[task] = v }
+
+// Left returns what a task before this one left for it, nil if nothing.
+func (j *Job) Left() any { return j.left }
 
 // FileDigest returns the SHA-256 of a raw file of the task, as hex.
 func (j *Job) FileDigest(path string) string { return j.made[path] }
