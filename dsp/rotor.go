@@ -66,6 +66,8 @@ type Half struct {
 // both halves, and the part of the 16 segments' spectra that holds the harmonics,
 // as float32.
 type Analyser struct {
+	settings  RotorSettings // of Load
+	loaded    bool
 	welch     *Welch
 	block     [][]float64
 	block32   [][]float32
@@ -187,9 +189,18 @@ func (s *RotorSettings) checkNyquist(shaft float64) error {
 // Errors that are the data's fault are *Error; errors of the source and of ctx
 // are wrapped.
 func (a *Analyser) Run(ctx context.Context, src Source, settings RotorSettings) (*RotorRun, error) {
+	if err := a.Load(ctx, src, settings); err != nil {
+		return nil, err
+	}
+	return a.Evaluate()
+}
+
+// Load is the first part of Run: it reads the samples and keeps their spectra.
+func (a *Analyser) Load(ctx context.Context, src Source, settings RotorSettings) error {
+	a.loaded = false
 	s, err := settings.withDefaults()
 	if err != nil {
-		return nil, err
+		return err
 	}
 	lowest := s.lowest()
 	// Neighbouring harmonics must be told apart: the Hann window's main lobe
@@ -197,19 +208,30 @@ func (a *Analyser) Run(ctx context.Context, src Source, settings RotorSettings) 
 	need := int64(2*s.Segments) * int64(math.Ceil(4*s.RateHz/(float64(s.Blades)*lowest)))
 	need = max(need, int64(2*s.Segments)*floorMinBins)
 	if s.Samples < need {
-		return nil, &Error{
+		return &Error{
 			Want:  fmt.Sprintf("at least %d samples (2 halves of %d segments, each 4 periods of the blade passing frequency %.6g Hz)", need, s.Segments, float64(s.Blades)*lowest),
 			Found: strconv.FormatInt(s.Samples, 10),
 			Hint:  "record longer or ask for fewer segments",
 		}
 	}
 	if err := s.checkNyquist(lowest); err != nil {
-		return nil, err
+		return err
 	}
 	segLen := int(s.Samples / 2 / int64(s.Segments))
 	if err := a.read(ctx, src, &s, segLen); err != nil {
-		return nil, err
+		return err
 	}
+	a.settings, a.loaded = s, true
+	return nil
+}
+
+// Evaluate is the second part of Run: what the spectra that Load kept say. It
+// panics if Load has not succeeded before.
+func (a *Analyser) Evaluate() (*RotorRun, error) {
+	if !a.loaded {
+		panic("dsp: Evaluate without Load")
+	}
+	s, segLen := a.settings, a.welch.SegLen()
 	run := &RotorRun{SegLen: segLen, BinHz: s.RateHz / float64(segLen), Channels: make([]RotorChannel, len(s.Channels))}
 	lf := &lineFinder{
 		binHz: run.BinHz, tolerance: s.Tolerance, minBins: s.MinBins, segments: s.Segments,

@@ -47,158 +47,185 @@ func ScanAll(ctx context.Context, r Reader, run Run) ([]Stats, []Warning, error)
 
 // scanRun is Scan; tolerant counts what is no finite number instead of ending there.
 func scanRun(ctx context.Context, r Reader, run Run, tolerant bool) ([]Stats, []Warning, error) {
-	r, run = sameLength(r, run)
-	info := r.Info()
-	used := make([]bool, len(info.Channels))
-	var order []int
-	for _, rec := range run.Recordings {
-		for _, c := range rec.Channels {
-			if c < 0 || c >= len(used) {
-				return nil, nil, &DataError{Path: info.Path, Want: fmt.Sprintf("channel %d", c+1), Found: plural(int64(len(used)), "channel")}
-			}
-			used[c] = true
-			order = append(order, c)
-		}
+	s, err := newScan(r, run, tolerant)
+	if err != nil || len(s.used) == 0 {
+		return nil, nil, err
 	}
-	if len(run.Recordings) == 0 {
-		for c := range used {
-			used[c] = true
-			order = append(order, c)
-		}
-	}
-	if len(used) == 0 {
-		return nil, nil, nil
-	}
-	row1 := info.Channels[0].Samples
-	if run.Row1 >= 0 && (run.Row1 > 0 || run.Row0 > 0) {
-		if run.Row1 > row1 {
-			return nil, nil, &DataError{Path: info.Path, Place: fmt.Sprintf("samples %d to %d", run.Row0, run.Row1), Found: plural(row1, "sample"), Want: fmt.Sprintf("%d samples", run.Row1)}
-		}
-		row1 = run.Row1
-	}
-	if run.Row0 < 0 || run.Row0 >= row1 {
-		return nil, nil, &DataError{Path: info.Path, Place: fmt.Sprintf("samples %d to %d", run.Row0, row1), Want: "at least one sample", Found: "none"}
-	}
-	if s, ok := r.(interface{ setSoft(soft []bool) }); ok {
-		soft := make([]bool, len(used))
-		for c, u := range used {
-			soft[c] = tolerant || !u
-		}
-		s.setSoft(soft)
-		defer s.setSoft(nil)
-	}
-
-	all := make([]int, len(used))
-	acc := make([]accumulator, len(used))
-	quantum := func() (step, low, high float64) { return 0, 0, 0 }
-	switch q := r.(type) {
-	case *rawReader:
-		quantum = q.quantum
-	case interface {
-		Quantum() (step, low, high float64)
-	}:
-		quantum = q.Quantum
-	}
-	step, low, high := quantum()
-	for c := range all {
-		all[c] = c
-		acc[c].begin(step)
-	}
-	clock := -1
-	for c, ch := range info.Channels {
-		if ch.IsTime() {
-			clock = c
-			break
-		}
-	}
-	var steps stepRange
-
-	sc := &scan{ctx: ctx, info: &info, run: run, row1: row1, all: all, used: used, acc: acc, tolerant: tolerant}
-	var err error
-	if raw, ok := r.(*rawReader); ok && raw.Exact32() && clock < 0 {
-		k := kernel.Best()
-		err = scanBlocks(sc, raw.Read32, func(c int, x []float32) { acc[c].addFast(k, x) })
+	s.soften(true)
+	defer s.soften(false)
+	if s.narrow != nil {
+		err = scanBlocks(ctx, s, s.narrow.Read32, s.add32)
 	} else {
-		err = scanBlocks(sc, r.Read, func(c int, x []float64) {
-			addTo(&acc[c], x)
-			if c == clock {
-				steps.add(x)
-			}
-		})
+		err = scanBlocks(ctx, s, s.r.Read, s.add)
 	}
 	if err != nil {
 		return nil, nil, err
 	}
-
-	stats := make([]Stats, 0, len(order))
-	for _, c := range order {
-		s, _ := acc[c].stats()
-		stats = append(stats, s)
-	}
-	var warns []Warning
-	warn := func(code, format string, args ...any) {
-		warns = append(warns, Warning{Path: info.Path, Code: code, Text: fmt.Sprintf(format, args...)})
-	}
-	noun, row := "channel", "sample"
-	if info.Format == "text" {
-		noun, row = "column", "row"
-	}
-	for c := range acc {
-		a, ch := &acc[c], info.Channels[c]
-		s, flank := a.stats()
-		switch {
-		case s.Samples >= 10 && s.Min == s.Max && s.NaN == 0:
-			end := ": not used as a condition"
-			if used[c] {
-				end = ": it measured nothing"
-			}
-			warn("stuck-column", "%s %s is stuck at %s in all %s%s", noun, ch.Name, strconv.FormatFloat(s.Min, 'g', -1, 64), plural(s.Samples, row), end)
-		case used[c] && s.Clipped > 0 && (s.Max >= high || s.Min <= low || flank > 4*step):
-			warn("clipping", "%s %s is clipped: %d of %s lie at its extremes (%s, %s), three and more in a row", noun, ch.Name, s.Clipped, plural(s.Samples, row),
-				strconv.FormatFloat(s.Min, 'g', 6, 64), strconv.FormatFloat(s.Max, 'g', 6, 64))
-		}
-	}
-	if clock >= 0 && steps.n > 1 {
-		mean := (steps.last - steps.first) / float64(steps.n-1)
-		name := info.Channels[clock].Name
-		switch {
-		case steps.min <= 0:
-			warn("clock-backwards", "column %s stands still or goes back by %g %s: samples may be missing or out of order", name, 0-steps.min, info.Channels[clock].Unit)
-		case steps.max-mean > 0.05*mean || mean-steps.min > 0.05*mean:
-			warn("jittered-clock", "steps of column %s vary from %.4g to %.4g %s about a mean of %.4g: spectra assume even steps", name, steps.min, steps.max, info.Channels[clock].Unit, mean)
-		}
-	}
+	stats, warns := s.verdict()
 	return stats, warns, nil
 }
 
-// scan is what a pass over a run needs to know of it.
+// scan is the account of a pass over a run.
 type scan struct {
-	ctx  context.Context
-	info *Info
-	run  Run
-	row1 int64
-	all  []int // all channels
-	used []bool
-	acc  []accumulator
-
+	r        Reader
+	info     Info
+	run      Run
+	row1     int64
+	all      []int // all channels
+	used     []bool
+	order    []int // the channels of the recordings, one after the other
+	acc      []accumulator
+	per      int        // samples per channel that are added at a time
+	narrow   *rawReader // r, if its samples are taken as float32
+	kernels  *kernel.Set
+	clock    int // channel of time; -1: none
+	steps    stepRange
+	step     float64 // of the quantisation, and its limits
+	low      float64
+	high     float64
 	tolerant bool
+}
+
+func newScan(r Reader, run Run, tolerant bool) (*scan, error) {
+	s := &scan{tolerant: tolerant, clock: -1, kernels: kernel.Best()}
+	s.r, s.run = sameLength(r, run)
+	info := s.r.Info()
+	s.info, s.used = info, make([]bool, len(info.Channels))
+	for _, rec := range s.run.Recordings {
+		for _, c := range rec.Channels {
+			if c < 0 || c >= len(s.used) {
+				return nil, &DataError{Path: info.Path, Want: fmt.Sprintf("channel %d", c+1), Found: plural(int64(len(s.used)), "channel")}
+			}
+			s.used[c] = true
+			s.order = append(s.order, c)
+		}
+	}
+	if len(s.run.Recordings) == 0 {
+		for c := range s.used {
+			s.used[c] = true
+			s.order = append(s.order, c)
+		}
+	}
+	if len(s.used) == 0 {
+		return s, nil
+	}
+	row0, row1 := s.run.Row0, info.Channels[0].Samples
+	if s.run.Row1 >= 0 && (s.run.Row1 > 0 || row0 > 0) {
+		if s.run.Row1 > row1 {
+			return nil, &DataError{Path: info.Path, Place: fmt.Sprintf("samples %d to %d", row0, s.run.Row1), Found: plural(row1, "sample"), Want: fmt.Sprintf("%d samples", s.run.Row1)}
+		}
+		row1 = s.run.Row1
+	}
+	if row0 < 0 || row0 >= row1 {
+		return nil, &DataError{Path: info.Path, Place: fmt.Sprintf("samples %d to %d", row0, row1), Want: "at least one sample", Found: "none"}
+	}
+	s.row1 = row1
+	// With thousands of channels shorter blocks keep the memory bounded.
+	s.per = max(1, min(scanBlock, 1<<22/len(s.used)))
+	switch q := s.r.(type) {
+	case *rawReader:
+		s.step, s.low, s.high = q.quantum()
+	case interface {
+		Quantum() (step, low, high float64)
+	}:
+		s.step, s.low, s.high = q.Quantum()
+	}
+	s.all, s.acc = make([]int, len(s.used)), make([]accumulator, len(s.used))
+	for c, ch := range info.Channels {
+		s.all[c] = c
+		s.acc[c].begin(s.step)
+		if s.clock < 0 && ch.IsTime() {
+			s.clock = c
+		}
+	}
+	if raw, ok := s.r.(*rawReader); ok && raw.Exact32() && s.clock < 0 {
+		s.narrow = raw
+	}
+	return s, nil
+}
+
+// soften lets bad cells of channels that are not used pass as NaN, or no longer.
+func (s *scan) soften(on bool) {
+	r, ok := s.r.(interface{ setSoft(soft []bool) })
+	switch {
+	case !ok:
+	case on:
+		soft := make([]bool, len(s.used))
+		for c, u := range s.used {
+			soft[c] = s.tolerant || !u
+		}
+		r.setSoft(soft)
+	default:
+		r.setSoft(nil)
+	}
+}
+
+// add adds a block of a channel; add32 where the samples are taken as float32.
+func (s *scan) add(c int, x []float64) {
+	addTo(&s.acc[c], x)
+	if c == s.clock {
+		s.steps.add(x)
+	}
+}
+
+func (s *scan) add32(c int, x []float32) { s.acc[c].addFast(s.kernels, x) }
+
+// verdict returns what Scan does.
+func (s *scan) verdict() ([]Stats, []Warning) {
+	stats := make([]Stats, 0, len(s.order))
+	for _, c := range s.order {
+		st, _ := s.acc[c].stats()
+		stats = append(stats, st)
+	}
+	var warns []Warning
+	warn := func(code, format string, args ...any) {
+		warns = append(warns, Warning{Path: s.info.Path, Code: code, Text: fmt.Sprintf(format, args...)})
+	}
+	noun, row := "channel", "sample"
+	if s.info.Format == "text" {
+		noun, row = "column", "row"
+	}
+	for c := range s.acc {
+		ch := s.info.Channels[c]
+		st, flank := s.acc[c].stats()
+		switch {
+		case st.Samples >= 10 && st.Min == st.Max && st.NaN == 0:
+			end := ": not used as a condition"
+			if s.used[c] {
+				end = ": it measured nothing"
+			}
+			warn("stuck-column", "%s %s is stuck at %s in all %s%s", noun, ch.Name, strconv.FormatFloat(st.Min, 'g', -1, 64), plural(st.Samples, row), end)
+		case s.used[c] && st.Clipped > 0 && (st.Max >= s.high || st.Min <= s.low || flank > 4*s.step):
+			warn("clipping", "%s %s is clipped: %d of %s lie at its extremes (%s, %s), three and more in a row", noun, ch.Name, st.Clipped, plural(st.Samples, row),
+				strconv.FormatFloat(st.Min, 'g', 6, 64), strconv.FormatFloat(st.Max, 'g', 6, 64))
+		}
+	}
+	if steps := &s.steps; s.clock >= 0 && steps.n > 1 {
+		mean := (steps.last - steps.first) / float64(steps.n-1)
+		name := s.info.Channels[s.clock].Name
+		switch {
+		case steps.min <= 0:
+			warn("clock-backwards", "column %s stands still or goes back by %g %s: samples may be missing or out of order", name, 0-steps.min, s.info.Channels[s.clock].Unit)
+		case steps.max-mean > 0.05*mean || mean-steps.min > 0.05*mean:
+			warn("jittered-clock", "steps of column %s vary from %.4g to %.4g %s about a mean of %.4g: spectra assume even steps", name, steps.min, steps.max, s.info.Channels[s.clock].Unit, mean)
+		}
+	}
+	return stats, warns
 }
 
 // scanBlocks reads the run block by block and passes each channel's samples to
 // add. It returns a *DataError at the first channel in use with a sample that
 // is no finite number.
-func scanBlocks[T floats](s *scan, read func(channels []int, start int64, dst [][]T) (int, error), add func(c int, x []T)) error {
-	// With thousands of channels shorter blocks keep the memory bounded.
-	per := max(1, min(scanBlock, 1<<22/len(s.all)))
+func scanBlocks[T floats](ctx context.Context, s *scan, read func(channels []int, start int64, dst [][]T) (int, error), add func(c int, x []T)) error {
 	dst := make([][]T, len(s.all))
 	for c := range dst {
-		dst[c] = make([]T, per)
+		dst[c] = make([]T, s.per)
 	}
 	for at := s.run.Row0; at < s.row1; {
-		if err := s.ctx.Err(); err != nil {
+		if err := ctx.Err(); err != nil {
 			return err
 		}
-		m := int(min(int64(per), s.row1-at))
+		m := int(min(int64(s.per), s.row1-at))
 		for c := range dst {
 			dst[c] = dst[c][:m]
 		}

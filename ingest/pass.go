@@ -1,0 +1,259 @@
+package ingest
+
+import (
+	"context"
+	"errors"
+	"io"
+	"slices"
+)
+
+// Pass stands between a Reader and someone who reads the recordings of a run
+// once, from front to back: what Scan would find of the run is made of the
+// samples that pass, so that the file is not read, and not decompressed, for it
+// again. Stats, which must be called at the end, gives what Scan gives, to the
+// bit: what did not pass is read then, and if the samples passed in another
+// order or are not sound, Scan is asked.
+//
+// Channels of the file that are in no recording are read along where channels
+// lie side by side. Besides, a Pass holds up to 8192 samples per channel.
+type Pass struct {
+	r     Reader
+	run   Run
+	s     *scan // nil: the account cannot be made of what passes
+	at    []int64
+	rest  []int // channels to read along
+	set   []int
+	block account[float64]
+	small account[float32] // of samples that are float32
+}
+
+// account holds the samples of blocks that are not full yet.
+type account[T floats] struct {
+	read  func(channels []int, start int64, dst [][]T) (int, error)
+	add   func(c int, x []T)
+	carry [][]T
+	extra [][]T // of channels read along
+}
+
+// NewPass returns a Pass from r, which is read by no one else until Stats.
+func NewPass(r Reader, run Run) *Pass {
+	p := &Pass{r: r, run: run}
+	s, err := newScan(r, run, false)
+	if err != nil || len(s.used) == 0 || s.r != r {
+		return p
+	}
+	for c, u := range s.used {
+		if !u {
+			p.rest = append(p.rest, c)
+		}
+	}
+	if p.ByChannel() {
+		p.rest = nil
+	} else if len(p.rest) > max(16, len(s.used)/2) {
+		return p // too much to hold for one who wants little of the file
+	}
+	p.s, p.at = s, make([]int64, len(s.used))
+	for c := range p.at {
+		p.at[c] = s.run.Row0
+	}
+	p.block.read, p.block.add = r.Read, s.add
+	if s.narrow != nil {
+		p.small.read, p.small.add = s.narrow.Read32, s.add32
+	}
+	p.block.carry, p.small.carry = make([][]float64, len(p.at)), make([][]float32, len(p.at))
+	s.soften(true)
+	return p
+}
+
+// Read is the Reader's.
+func (p *Pass) Read(channels []int, start int64, dst [][]float64) (int, error) {
+	return pass(p, channels, start, dst, &p.block, p.r.Read)
+}
+
+// Exact32 reports whether every sample is a float32 exactly.
+func (p *Pass) Exact32() bool {
+	r, ok := p.r.(interface{ Exact32() bool })
+	return ok && r.Exact32()
+}
+
+// Read32 is the Reader's, if Exact32.
+func (p *Pass) Read32(channels []int, start int64, dst [][]float32) (int, error) {
+	r := p.r.(interface {
+		Read32(channels []int, start int64, dst [][]float32) (int, error)
+	})
+	return pass(p, channels, start, dst, &p.small, r.Read32)
+}
+
+// ByChannel reports whether channels lie one after the other in the file.
+func (p *Pass) ByChannel() bool {
+	r, ok := p.r.(interface{ ByChannel() bool })
+	return ok && r.ByChannel()
+}
+
+// Stats returns what Scan returns of the run.
+func (p *Pass) Stats(ctx context.Context) ([]Stats, []Warning, error) {
+	if p.s != nil {
+		p.finish(ctx)
+		p.s.soften(false)
+	}
+	sound := p.s != nil
+	for c := 0; sound && c < len(p.at); c++ {
+		sound = p.s.acc[c].nan == 0 || !p.s.used[c]
+	}
+	if !sound {
+		return Scan(ctx, p.r, p.run)
+	}
+	stats, warnings := p.s.verdict()
+	return stats, warnings, nil
+}
+
+// giveUp leaves the account to Scan.
+func (p *Pass) giveUp() {
+	p.s.soften(false)
+	p.s = nil
+}
+
+// pass reads, and adds what was read to the account.
+func pass[T floats](p *Pass, channels []int, start int64, dst [][]T, a *account[T], read func(channels []int, start int64, dst [][]T) (int, error)) (int, error) {
+	if p.s == nil || len(dst) == 0 {
+		return read(channels, start, dst)
+	}
+	p.set = append(append(p.set[:0], channels...), p.rest...)
+	p.reach(p.set, start) // what the reader leaves out
+	if p.s == nil {
+		return read(channels, start, dst)
+	}
+	n := len(dst[0])
+	for len(a.extra) < len(p.rest) {
+		a.extra = append(a.extra, nil)
+	}
+	for i := range p.rest {
+		a.extra[i] = slices.Grow(a.extra[i][:0], n)[:n]
+	}
+	all := append(dst[:len(dst):len(dst)], a.extra[:len(p.rest)]...)
+	n, err := read(p.set, start, all)
+	if err != nil && !errors.Is(err, io.EOF) {
+		p.giveUp()
+		return n, err
+	}
+	m := max(0, int(min(int64(n), p.s.row1-start)))
+	for i, c := range p.set {
+		put(p, c, all[i][:m])
+		p.at[c] = start + int64(m)
+	}
+	return n, err
+}
+
+// put adds samples of a channel, in blocks that begin where Scan's do.
+func put[T floats](p *Pass, c int, x []T) {
+	if p.s.narrow != nil {
+		fill(&p.small, c, x, p.s.per)
+	} else {
+		fill(&p.block, c, x, p.s.per)
+	}
+}
+
+func fill[A, T floats](a *account[A], c int, x []T, per int) {
+	for len(x) > 0 {
+		if same, ok := any(x).([]A); ok && len(a.carry[c]) == 0 && len(x) >= per {
+			a.add(c, same[:per])
+			x = x[per:]
+			continue
+		}
+		n := min(per-len(a.carry[c]), len(x))
+		if same, ok := any(x).([]A); ok {
+			a.carry[c] = append(a.carry[c], same[:n]...)
+		} else {
+			for _, v := range x[:n] {
+				a.carry[c] = append(a.carry[c], A(v)) // a float32 widened, or one that stands in a float64
+			}
+		}
+		x = x[n:]
+		if len(a.carry[c]) == per {
+			a.add(c, a.carry[c])
+			a.carry[c] = a.carry[c][:0]
+		}
+	}
+}
+
+// reach adds what lies between the samples that passed and sample to.
+func (p *Pass) reach(channels []int, to int64) {
+	var late []int
+	for _, c := range channels {
+		switch {
+		case p.at[c] > to:
+			p.giveUp() // back to what has passed already
+			return
+		case p.at[c] < to:
+			late = append(late, c)
+		}
+	}
+	for len(late) > 0 && p.s != nil {
+		// Together those that stand at the same sample, up to the next that stands.
+		from, next := to, to
+		for _, c := range late {
+			from = min(from, p.at[c])
+		}
+		var group []int
+		for _, c := range late {
+			if p.at[c] == from {
+				group = append(group, c)
+			} else {
+				next = min(next, p.at[c])
+			}
+		}
+		if p.s.narrow != nil {
+			catchUp(p, &p.small, group, from, next)
+		} else {
+			catchUp(p, &p.block, group, from, next)
+		}
+		late = slices.DeleteFunc(late, func(c int) bool { return p.at[c] == to })
+	}
+}
+
+func catchUp[T floats](p *Pass, a *account[T], channels []int, from, to int64) {
+	dst := make([][]T, len(channels))
+	for from < to {
+		n := int(min(int64(p.s.per), to-from))
+		for i := range dst {
+			dst[i] = slices.Grow(dst[i][:0], n)[:n]
+		}
+		if got, err := a.read(channels, from, dst); got < n || err != nil && !errors.Is(err, io.EOF) {
+			p.giveUp()
+			return
+		}
+		from += int64(n)
+		for i, c := range channels {
+			put(p, c, dst[i])
+			p.at[c] = from
+		}
+	}
+}
+
+// finish adds what did not pass, and the blocks that are not full.
+func (p *Pass) finish(ctx context.Context) {
+	for to := p.s.run.Row0; to < p.s.row1; {
+		if ctx.Err() != nil {
+			p.giveUp()
+			return
+		}
+		to = min(to+1<<20, p.s.row1)
+		behind := p.s.all[:0:0]
+		for _, c := range p.s.all {
+			if p.at[c] < to {
+				behind = append(behind, c)
+			}
+		}
+		if p.reach(behind, to); p.s == nil {
+			return
+		}
+	}
+	for c := range p.at {
+		if x := p.small.carry[c]; len(x) > 0 {
+			p.small.add(c, x)
+		}
+		if x := p.block.carry[c]; len(x) > 0 {
+			p.block.add(c, x)
+		}
+	}
+}

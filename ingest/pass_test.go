@@ -1,0 +1,231 @@
+package ingest
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// passFiles are the same three channels of noise, equal neighbours and plateaus
+// in formats that are read in different ways; in text with a clock before them
+// and a column behind them in which a word stands.
+func passFiles(n int) map[string]func() (Reader, error) {
+	rng := rand.New(rand.NewPCG(7, uint64(n)))
+	x := make([][]int16, 3)
+	for c := range x {
+		x[c] = make([]int16, n)
+		for k := range x[c] {
+			x[c][k] = int16(4000 * rng.NormFloat64())
+			if c == 1 {
+				x[c][k] /= 8192 // often the same as before
+			}
+			if c == 2 && k%9000 < 7 {
+				x[c][k] = 32767
+			}
+		}
+	}
+	var i16, f32, planes []byte
+	var text strings.Builder
+	for k := range n {
+		fmt.Fprintf(&text, "%d.25", k)
+		for c := range x {
+			i16 = binary.LittleEndian.AppendUint16(i16, uint16(x[c][k]))
+			f32 = binary.LittleEndian.AppendUint32(f32, math.Float32bits(float32(x[c][k])/3))
+			fmt.Fprintf(&text, ",%d", x[c][k])
+		}
+		if k == 5000 {
+			text.WriteString(",off\n")
+		} else {
+			text.WriteString(",1\n")
+		}
+	}
+	for c := range x {
+		for _, v := range x[c] {
+			planes = binary.LittleEndian.AppendUint32(planes, math.Float32bits(float32(v)/3))
+		}
+	}
+	float := make([]byte, 0, 24*n)
+	for k := range n {
+		for c := range x {
+			float = binary.LittleEndian.AppendUint64(float, math.Float64bits(float64(x[c][k])/3))
+		}
+	}
+	bytes := func(b []byte) func() (Reader, error) {
+		return func() (Reader, error) { return openBytes(b, Options{}) }
+	}
+	return map[string]func() (Reader, error){
+		"WAV, 16 bits":   bytes(wavSpec{tag: wavPCM, channels: 3, align: 6, bits: 16, rate: 1000, data: i16, claim: uint32(len(i16))}.bytes()),
+		"WAV, float32":   bytes(wavSpec{tag: wavFloat, channels: 3, align: 12, bits: 32, rate: 1000, data: f32, claim: uint32(len(f32))}.bytes()),
+		"NPY, in planes": bytes(npyFile(npyDict("<f4", false, 3, n), planes)),
+		"NPY, float64":   bytes(npyFile(npyDict("<f8", false, n, 3), float)),
+		"text":           func() (Reader, error) { return openString("time_s,a,b,c,state\n"+text.String(), Options{}) },
+	}
+}
+
+// What a Pass says of a run is what Scan says, to the last bit, however the
+// samples passed: in halves of segments with the tail of each dropped, channel
+// by channel, as float32 or not, not to the end, or twice. Expected: Scan of the
+// file opened anew.
+func TestPass(t *testing.T) {
+	const n = 3*scanBlock + 1234
+	files := passFiles(n)
+	var names []string
+	for k := range files {
+		names = append(names, k)
+	}
+	slices.Sort(names)
+	rapid.Check(t, func(t *rapid.T) {
+		name := rapid.SampledFrom(names).Draw(t, "file")
+		open := func() Reader {
+			rd, err := files[name]()
+			if err != nil {
+				t.Fatal(err)
+			}
+			return rd
+		}
+		rd := open()
+		channels := []int{0, 1, 2}
+		if name == "text" {
+			channels = []int{1, 2, 3}
+		}
+		channels = channels[:rapid.IntRange(1, 3).Draw(t, "channels")]
+		run := Run{ID: "r", Path: "r", Row1: -1}
+		row1 := n
+		if rapid.Bool().Draw(t, "part") {
+			run.Row0 = int64(rapid.IntRange(0, 9000).Draw(t, "row0"))
+			row1 = rapid.IntRange(int(run.Row0)+100, n).Draw(t, "row1")
+			run.Row1 = int64(row1)
+		}
+		for _, c := range channels {
+			run.Recordings = append(run.Recordings, Recording{ID: fmt.Sprint(c), Channels: []int{c}})
+		}
+		want, wantWarnings, wantErr := Scan(context.Background(), open(), run)
+
+		p := NewPass(rd, run)
+		length := row1 - int(run.Row0)
+		segments := rapid.IntRange(1, 9).Draw(t, "segments")
+		seg := length / 2 / segments
+		narrow := p.Exact32() && rapid.Bool().Draw(t, "float32")
+		read := func(channels []int, at, n int) {
+			if n == 0 {
+				return
+			}
+			var err error
+			if narrow {
+				dst := make([][]float32, len(channels))
+				for i := range dst {
+					dst[i] = make([]float32, n)
+				}
+				_, err = p.Read32(channels, run.Row0+int64(at), dst)
+			} else {
+				dst := make([][]float64, len(channels))
+				for i := range dst {
+					dst[i] = make([]float64, n)
+				}
+				_, err = p.Read(channels, run.Row0+int64(at), dst)
+			}
+			if err != nil && wantErr == nil {
+				t.Fatal(err)
+			}
+		}
+		together := len(channels)
+		if p.ByChannel() || rapid.IntRange(0, 3).Draw(t, "one by one") == 0 {
+			together = 1
+		}
+		stop := rapid.IntRange(0, 4*segments).Draw(t, "stop") // often never
+		for h := range 2 {
+			for c := 0; c < len(channels); c += together {
+				for g := range segments {
+					if stop--; stop == 0 {
+						break
+					}
+					read(channels[c:c+together], h*(length/2)+g*seg, seg)
+				}
+			}
+		}
+		if rapid.IntRange(0, 5).Draw(t, "again") == 0 {
+			read(channels, 0, min(10, length))
+		}
+		got, warnings, err := p.Stats(context.Background())
+		if a, b := fmt.Sprintf("%+v %+v %v", got, warnings, err), fmt.Sprintf("%+v %+v %v", want, wantWarnings, wantErr); a != b {
+			t.Fatalf("%s: the pass has\n%s\nthe scan\n%s", name, a, b)
+		}
+	})
+}
+
+// reads counts how often each sample of a file was asked for.
+type reads struct {
+	*memory
+	count [][]int
+}
+
+func (r *reads) Read(channels []int, start int64, dst [][]float64) (int, error) {
+	n, err := r.memory.Read(channels, start, dst)
+	for _, c := range channels {
+		for k := range n {
+			r.count[c][start+int64(k)]++
+		}
+	}
+	return n, err
+}
+
+// A Pass asks for every sample once, also for those of channels that nobody
+// wants and of tails that are left out. Expected: once.
+func TestPassOnce(t *testing.T) {
+	const n = 20000
+	rng := rand.New(rand.NewPCG(1, 9))
+	r := &reads{memory: newMemory(make([]float64, n), make([]float64, n), make([]float64, n))}
+	for c := range r.x {
+		for k := range r.x[c] {
+			r.x[c][k] = rng.NormFloat64()
+		}
+		r.count = append(r.count, make([]int, n))
+	}
+	run := Run{ID: "r", Path: "m", Row0: 100, Row1: n - 100, Recordings: []Recording{{Channels: []int{0}}, {Channels: []int{2}}}}
+	p := NewPass(r, run)
+	for _, at := range []int64{100, 3100, 9900, 12900} {
+		if _, err := p.Read([]int{0, 2}, at, [][]float64{make([]float64, 3000), make([]float64, 3000)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, _, err := p.Stats(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	for c := range r.count {
+		for k, got := range r.count[c] {
+			want := 1
+			if k < 100 || k >= n-100 {
+				want = 0
+			}
+			if got != want {
+				t.Fatalf("channel %d, sample %d was asked for %d times, expected %d", c, k, got, want)
+			}
+		}
+	}
+}
+
+// A sample that is no number is told as Scan tells it.
+func TestPassNaN(t *testing.T) {
+	x := make([]float64, 5000)
+	for k := range x {
+		x[k] = float64(k % 7)
+	}
+	x[4000] = math.NaN()
+	run := Run{ID: "r", Path: "m", Row1: -1, Recordings: []Recording{{Channels: []int{0}}}}
+	p := NewPass(newMemory(x), run)
+	if _, err := p.Read([]int{0}, 0, [][]float64{make([]float64, 5000)}); err != nil {
+		t.Fatal(err)
+	}
+	_, _, err := p.Stats(context.Background())
+	_, _, want := Scan(context.Background(), newMemory(x), run)
+	if want == nil || err == nil || err.Error() != want.Error() {
+		t.Errorf("%v, expected %v", err, want)
+	}
+}
