@@ -2,7 +2,6 @@ package stages
 
 import (
 	"fmt"
-	"io"
 	"slices"
 
 	"doubletake/dsp"
@@ -74,11 +73,8 @@ func (f *fileTables) balanceRun(rd ingest.Reader, res *fileResult, run runResult
 	d := f.b.e.DSP
 	rec := run.Run.Recordings[0]
 	n := int(run.Stats[0].Samples)
-	chans := make([][]float64, len(rec.Channels))
-	for i := range chans {
-		chans[i] = make([]float64, n)
-	}
-	if got, err := rd.Read(rec.Channels, run.Run.Row0, chans); got < n && err != nil && err != io.EOF {
+	chans, err := f.ahead.columns(rd, run.Run, int64(n))
+	if err != nil {
 		return err
 	}
 	names, units, chans, err := f.outcomeSeries(res, rec, chans, notes)

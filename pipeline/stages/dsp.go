@@ -11,7 +11,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 
 	"doubletake/dsp"
 	"doubletake/ingest"
@@ -38,9 +37,6 @@ type fileNotes struct {
 }
 
 const notesJSON = "notes.json"
-
-// analysers are reused between tasks; each is used by one task at a time.
-var analysers = sync.Pool{New: func() any { return dsp.NewAnalyser() }}
 
 // dsp adds the tasks from recordings to triplets.arrow and spectra.arrow.
 func (b *builder) dsp() error {
@@ -115,6 +111,8 @@ func (b *builder) dsp() error {
 				return err
 			}
 			out := &fileTables{b: b, src: src, spectra: spectra, tare: tare}
+			out.ahead, _ = j.Left().(*ahead)
+			defer out.ahead.free()
 			if bg != nil {
 				var err error
 				if out.background, err = readBackground(j.Input(bg.Task, bg.Output)); err != nil {
@@ -396,6 +394,7 @@ type fileTables struct {
 	tare       *tare       // the recording without wind; nil: none
 	gravity    *dsp.Polar  // made of it, when first needed
 	background *background // nil: none was recorded
+	ahead      *ahead      // what ingest left; nil: nothing
 	trip, spec table.Table
 }
 
@@ -473,56 +472,69 @@ func (f *fileTables) common(t *table.Table, run, recording string, conditions ma
 	}
 }
 
-// rotorRun turns the microphones of a run into a triplet each.
-func (f *fileTables) rotorRun(ctx context.Context, rd ingest.Reader, res *fileResult, run runResult, note *runNote) error {
-	d := f.b.e.DSP
-	recs := run.Run.Recordings
+// rotorSettings says how the microphones of a run are analysed, and the shaft
+// speed in rev/s that its conditions state. samples is the length of the run,
+// scale the factor of each microphone.
+func (b *builder) rotorSettings(src *source, info ingest.Info, run ingest.Run, samples int64, scale []float64) (s dsp.RotorSettings, nominal float64, err error) {
+	d := b.e.DSP
+	recs := run.Recordings
 	first := recs[0].Conditions
 	for _, name := range []string{"blades", "rpm", "rps"} {
 		for _, r := range recs {
 			if r.Conditions[name] != first[name] {
-				return &ingest.DataError{Path: res.Path, Want: "one value of " + name + " for all channels of a run", Found: fmt.Sprintf("%g and %g", first[name], r.Conditions[name])}
+				return s, 0, &ingest.DataError{Path: info.Path, Want: "one value of " + name + " for all channels of a run", Found: fmt.Sprintf("%g and %g", first[name], r.Conditions[name])}
 			}
 		}
 	}
 	blades := first["blades"]
 	if blades != math.Trunc(blades) || blades < 1 || blades > 1000 {
-		return &ingest.DataError{Path: res.Path, Want: "a whole number of blades", Found: fmt.Sprintf("blades = %g", blades)}
+		return s, 0, &ingest.DataError{Path: info.Path, Want: "a whole number of blades", Found: fmt.Sprintf("blades = %g", blades)}
 	}
-	rate := res.Info.Channels[recs[0].Channels[0]].RateHz
+	rate := info.Channels[recs[0].Channels[0]].RateHz
 	if rate == 0 {
-		return &ingest.DataError{Path: res.Path, Want: "a sampling rate", Found: "none in the file", Hint: "state it in the configuration: ingest: {rate_hz: …}"}
+		return s, 0, &ingest.DataError{Path: info.Path, Want: "a sampling rate", Found: "none in the file", Hint: "state it in the configuration: ingest: {rate_hz: …}"}
 	}
-	s := dsp.RotorSettings{
-		RateHz: rate, Start: run.Run.Row0, Samples: run.Stats[0].Samples, Segments: d.Segments, Blades: int(blades), Harmonics: d.Harmonics,
+	s = dsp.RotorSettings{
+		RateHz: rate, Start: run.Row0, Samples: samples, Scale: scale, Segments: d.Segments, Blades: int(blades), Harmonics: d.Harmonics,
 		Tolerance: d.Tolerance, MinBins: d.MinBins, Amplitude: strings.Replace(d.Amplitude, "synchronous", "band", 1), Speed: d.Speed, EmergenceDB: d.EmergenceDB, KeepSpectra: true,
 	}
-	for i, r := range recs {
+	for _, r := range recs {
 		s.Channels = append(s.Channels, r.Channels[0])
-		s.Scale = append(s.Scale, run.Scale[i])
 	}
-	nominal := first["rpm"] / 60
+	nominal = first["rpm"] / 60
 	if v, ok := first["rps"]; ok {
 		nominal = v
 	}
-	var pulses []float64
 	switch {
-	case f.src.in.Tachometer != nil:
-		var err error
-		if pulses, err = f.tachometer(ctx, rd, res, run, &s, nominal, note); err != nil {
-			return err
-		}
+	case src.in.Tachometer != nil: // speeds are set by who reads it
 	case d.Track != nil:
 		s.TrackLoHz, s.TrackHiHz = d.Track.RangeHz[0], d.Track.RangeHz[1]
 	default:
 		s.ShaftHz = nominal
 		if !(s.ShaftHz > 0) {
-			return &ingest.DataError{Path: res.Path, Want: "a shaft speed above zero", Found: fmt.Sprintf("%g rev/s", nominal)}
+			return s, 0, &ingest.DataError{Path: info.Path, Want: "a shaft speed above zero", Found: fmt.Sprintf("%g rev/s", nominal)}
 		}
 	}
-	a := analysers.Get().(*dsp.Analyser)
-	defer analysers.Put(a)
-	out, err := a.Run(ctx, rd, s)
+	return s, nominal, nil
+}
+
+// rotorRun turns the microphones of a run into a triplet each.
+func (f *fileTables) rotorRun(ctx context.Context, rd ingest.Reader, res *fileResult, run runResult, note *runNote) error {
+	d := f.b.e.DSP
+	recs := run.Run.Recordings
+	info := res.Info
+	info.Path = res.Path
+	s, nominal, err := f.b.rotorSettings(f.src, info, run.Run, run.Stats[0].Samples, run.Scale)
+	if err != nil {
+		return err
+	}
+	var pulses []float64
+	if f.src.in.Tachometer != nil {
+		if pulses, err = f.tachometer(ctx, rd, res, run, &s, nominal, note); err != nil {
+			return err
+		}
+	}
+	out, err := f.ahead.evaluate(ctx, rd, s)
 	if err != nil {
 		return err
 	}

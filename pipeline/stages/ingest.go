@@ -372,13 +372,18 @@ func (b *builder) ingestFile(src *source, r rawFile, conds *ingest.Conditions) {
 			if err != nil {
 				return err
 			}
-			res, err := readFile(ctx, src, cal, conds, beside, r.name, r.path(j))
+			next := b.id("dsp", r.name)
+			ahead := b.readAhead(src, j, next)
+			res, err := readFile(ctx, src, cal, conds, beside, ahead, r.name, r.path(j))
 			if err != nil {
+				ahead.free()
 				reason, bad := badRecording(src, err)
 				if !bad {
 					return err
 				}
 				res = &fileResult{Path: r.name, Skipped: &skipped{r.name, reason}}
+			} else if ahead != nil {
+				j.Leave(next, ahead)
 			}
 			res.SHA256 = r.sha256(j)
 			return writeJSON(j.Output(fileJSON), res)
@@ -402,10 +407,13 @@ func badRecording(src *source, err error) (reason string, skip bool) {
 	return "", false
 }
 
+type scanner func(ctx context.Context, rd ingest.Reader, run ingest.Run) ([]ingest.Stats, []ingest.Warning, error)
+
 // scan is ingest.Scan of a run. Under on_bad_recording: warn a microphone with
 // samples that are no numbers is taken out of the run, if others remain.
-func (src *source) scan(ctx context.Context, rd ingest.Reader, run *ingest.Run) ([]ingest.Stats, []ingest.Warning, error) {
-	stats, warnings, err := ingest.Scan(ctx, rd, *run)
+// first is ingest.Scan or gives the same.
+func (src *source) scan(ctx context.Context, rd ingest.Reader, run *ingest.Run, first scanner) ([]ingest.Stats, []ingest.Warning, error) {
+	stats, warnings, err := first(ctx, rd, *run)
 	bad := false
 	if err != nil {
 		_, bad = badRecording(src, err)
@@ -521,7 +529,7 @@ func (s *source) sensitivities(j *engine.Job) (all []sensitivity, err error) {
 	return all, err
 }
 
-func readFile(ctx context.Context, src *source, cal []sensitivity, conds *ingest.Conditions, beside []config.NamedNumber, name, path string) (*fileResult, error) {
+func readFile(ctx context.Context, src *source, cal []sensitivity, conds *ingest.Conditions, beside []config.NamedNumber, ahead *ahead, name, path string) (*fileResult, error) {
 	rd, err := ingest.Open(path, src.options)
 	if err != nil {
 		return nil, named(err, path, name)
@@ -567,9 +575,29 @@ func readFile(ctx context.Context, src *source, cal []sensitivity, conds *ingest
 	}
 	res.Warnings = append(res.Warnings, warnings...)
 	res.Warnings = append(res.Warnings, simulatedByContent(src, info)...)
+	first := ingest.Scan
+	var series [][]float64 // of a balance's run
+	var unread error
+	switch {
+	case src.grouping.Together:
+		first = func(ctx context.Context, rd ingest.Reader, run ingest.Run) ([]ingest.Stats, []ingest.Warning, error) {
+			series, unread = nil, nil
+			n := length(info, run)
+			if n == 0 { // Scan says what is wrong
+				return ingest.Scan(ctx, rd, run)
+			}
+			pass := ingest.NewPass(rd, run)
+			series, unread = readRun(pass, run, n)
+			return pass.Stats(ctx)
+		}
+	case ahead != nil && len(runs) == 1:
+		first = func(ctx context.Context, rd ingest.Reader, run ingest.Run) ([]ingest.Stats, []ingest.Warning, error) {
+			return ahead.scan(ctx, src, cal, info, rd, run)
+		}
+	}
 	var last error // of a run that is left out
 	for _, run := range runs {
-		stats, warnings, err := src.scan(ctx, rd, &run)
+		stats, warnings, err := src.scan(ctx, rd, &run, first)
 		rr := runResult{Run: run}
 		if err != nil {
 			err = named(err, path, name)
@@ -601,9 +629,11 @@ func readFile(ctx context.Context, src *source, cal []sensitivity, conds *ingest
 		}
 		res.Warnings = append(res.Warnings, dropouts(info, rr)...)
 		if src.grouping.Together {
-			if rr.Integral, err = integralTimes(rd, info, rr); err != nil {
-				return nil, named(err, path, name)
+			if unread != nil {
+				return nil, named(unread, path, name)
 			}
+			rr.Integral = integralTimes(series, info, run)
+			ahead.keep(run, series)
 		}
 		res.Runs = append(res.Runs, rr)
 	}

@@ -1,9 +1,7 @@
 package stages
 
 import (
-	"errors"
 	"fmt"
-	"io"
 
 	"doubletake/dsp"
 	"doubletake/ingest"
@@ -42,28 +40,20 @@ func dropouts(info ingest.Info, run runResult) []ingest.Warning {
 // integralTimes are the integral time scales of a balance run's channels in s,
 // 0 where they cannot be told: no rate, too few samples, a channel that stands
 // still.
-func integralTimes(rd ingest.Reader, info ingest.Info, run runResult) ([]float64, error) {
-	rec := run.Run.Recordings[0]
-	out := make([]float64, len(rec.Channels))
-	rate := info.Channels[rec.Channels[0]].RateHz
+func integralTimes(series [][]float64, info ingest.Info, run ingest.Run) []float64 {
+	out := make([]float64, len(series))
+	rate := info.Channels[run.Recordings[0].Channels[0]].RateHz
 	if rate <= 0 {
-		return out, nil
+		return out
 	}
-	chans := make([][]float64, len(rec.Channels))
-	for i := range chans {
-		chans[i] = make([]float64, run.Stats[0].Samples)
-	}
-	if got, err := rd.Read(rec.Channels, run.Run.Row0, chans); got < len(chans[0]) && err != nil && !errors.Is(err, io.EOF) {
-		return nil, err
-	}
-	c, err := dsp.CheckBalance(chans, rate, dsp.BalanceSettings{})
+	c, err := dsp.CheckBalance(series, rate, dsp.BalanceSettings{})
 	if err != nil {
-		return out, nil // the recording is too short to tell
+		return out // the recording is too short to tell
 	}
 	for i, v := range c.IntegralTimeS {
 		if v > 0 && v-v == 0 {
 			out[i] = v
 		}
 	}
-	return out, nil
+	return out
 }

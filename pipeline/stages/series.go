@@ -5,7 +5,6 @@ import (
 	"encoding/gob"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"slices"
 
@@ -95,11 +94,8 @@ func (b *builder) excerpt(src *source, tare *tare, res *fileResult, path string)
 		return nil, named(err, path, res.Path)
 	}
 	defer rd.Close()
-	chans := make([][]float64, len(rec.Channels))
-	for i := range chans {
-		chans[i] = make([]float64, n)
-	}
-	if got, err := rd.Read(rec.Channels, run.Run.Row0, chans); got < n && err != nil && err != io.EOF {
+	chans, err := readRun(rd, run.Run, int64(n))
+	if err != nil {
 		return nil, named(err, path, res.Path)
 	}
 	f := &fileTables{b: b, src: src, tare: tare}

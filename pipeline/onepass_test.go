@@ -1,0 +1,116 @@
+package pipeline_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"doubletake/ingest"
+	"doubletake/pipeline"
+	"doubletake/pipeline/engine"
+)
+
+// samplesRead counts the samples that Readers of the format "counted" gave away.
+var samplesRead atomic.Int64
+
+const (
+	countedRate    = 6400
+	countedSamples = 2*8*3201 + 5 // segments of a length with a large prime factor, and a tail
+)
+
+func init() {
+	ingest.RegisterFormat("counted", "COUNTED", func(path string, f *os.File, o ingest.Options) (ingest.Reader, error) {
+		rng := rand.New(rand.NewPCG(1, uint64(len(path))))
+		info := ingest.Info{Path: path, Format: "counted", Encoding: "numbers of a test"}
+		var arrays []ingest.Array
+		for c := range 3 {
+			x := make([]float64, countedSamples)
+			for k := range x {
+				x[k] = math.Sin(2*math.Pi*80*float64(k)/countedRate+float64(c)) + 0.1*rng.NormFloat64()
+			}
+			arrays = append(arrays, ingest.Array{Name: fmt.Sprintf("c%d", c+1), Unit: "Pa", Samples: countedSamples, Read: func(start int64, dst []float64) (int, error) {
+				n := copy(dst, x[start:])
+				samplesRead.Add(int64(n))
+				if n < len(dst) {
+					return n, io.EOF
+				}
+				return n, nil
+			}})
+		}
+		o.RateHz = countedRate
+		return ingest.NewArrays(info, arrays, o, f)
+	})
+}
+
+// Where ingest and dsp both run a file's samples are read once, those of
+// channels that are not used too; run one by one, each stage reads them. What
+// they make is the same to the byte. Expected: counted by the reader itself.
+func TestOnePass(t *testing.T) {
+	config := `version: 1
+experiments:
+  rotor:
+    ingest: {files: "*.cnt", constants: {blades: 2, rpm: 2400}, channels: [c1, c3]}
+    dsp: {triplets: split-half-spectrum, harmonics: 2}
+  forces:
+    ingest: {files: "*.cnt", pattern: "{u_inf_m_s}.cnt", columns: {lift_n: c1, drag_n: c2}, units: {lift_n: N, drag_n: N}}
+    dsp: {triplets: random-samples, samples: 400}
+`
+	const files = 3
+	folder := func() string {
+		dir := t.TempDir()
+		for i := range files {
+			if err := os.WriteFile(filepath.Join(dir, strings.Repeat("1", i+1)+".cnt"), []byte("COUNTED"), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := os.WriteFile(filepath.Join(dir, "pipeline.yaml"), []byte(config), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return dir
+	}
+	run := func(dir string, sel engine.Selection) (read int64) {
+		p, err := pipeline.Load(filepath.Join(dir, "pipeline.yaml"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		samplesRead.Store(0)
+		if _, err := p.Run(context.Background(), engine.Options{Jobs: 2, Selection: sel}); err != nil {
+			t.Fatal(err)
+		}
+		return samplesRead.Load()
+	}
+	whole, staged := folder(), folder()
+	const each = files * 3 * countedSamples
+	const glance = 2 * 2 * files * 1000 // on opening, whether a channel is a clock
+	if got := run(whole, engine.Selection{To: "dsp"}); got < 2*each || got > 2*each+glance {
+		t.Errorf("both stages together read %d samples, expected %d: each experiment every one once", got, 2*each)
+	}
+	if got := run(staged, engine.Selection{To: "ingest"}); got < 2*each || got > 2*each+glance {
+		t.Errorf("ingest reads %d samples, expected %d", got, 2*each)
+	}
+	// dsp needs two of three channels, and of microphones no tail.
+	if got, most := run(staged, engine.Selection{To: "dsp"}), int64(2*each); got < most/2 || got > most {
+		t.Errorf("dsp reads %d samples, expected from %d to %d", got, most/2, most)
+	}
+	for _, name := range []string{"rotor/recordings.arrow", "rotor/triplets.arrow", "rotor/spectra.arrow", "forces/recordings.arrow", "forces/triplets.arrow"} {
+		a, err := os.ReadFile(filepath.Join(whole, "runs", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := os.ReadFile(filepath.Join(staged, "runs", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Equal(a, b) {
+			t.Errorf("%s is not the same", name)
+		}
+	}
+}
