@@ -12,8 +12,40 @@ import (
 	"doubletake/pipeline/engine"
 )
 
-// analysers are reused between tasks; each is used by one task at a time.
-var analysers = sync.Pool{New: func() any { return dsp.NewAnalyser() }}
+// analysers are reused between tasks; each is used by one task at a time. There
+// are no more than tasks at a time (of a sync.Pool there would be: what one
+// processor gave back another does not find).
+var analysers shelf
+
+type shelf struct {
+	mu   sync.Mutex
+	free []*dsp.Analyser
+}
+
+func (s *shelf) get() *dsp.Analyser {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n := len(s.free)
+	if n == 0 {
+		return dsp.NewAnalyser()
+	}
+	a := s.free[n-1]
+	s.free = s.free[:n-1]
+	return a
+}
+
+func (s *shelf) put(a *dsp.Analyser) {
+	s.mu.Lock()
+	s.free = append(s.free, a)
+	s.mu.Unlock()
+}
+
+// clear lets go of those that are free, when an experiment's files are done.
+func (s *shelf) clear() {
+	s.mu.Lock()
+	s.free = nil
+	s.mu.Unlock()
+}
 
 // ahead is one pass over a file for two tasks: where the task of stage dsp
 // follows that of ingest, in this process and for certain, the samples are read
@@ -116,11 +148,11 @@ func (a *ahead) scan(ctx context.Context, src *source, cal []sensitivity, info i
 		return ingest.Scan(ctx, rd, run)
 	}
 	pass := ingest.NewPass(rd, run)
-	an := analysers.Get().(*dsp.Analyser)
+	an := analysers.get()
 	if err := an.Load(ctx, pass, settings); err == nil {
 		a.analyser, a.settings = an, settings
 	} else {
-		analysers.Put(an)
+		analysers.put(an)
 	}
 	return pass.Stats(ctx)
 }
@@ -130,15 +162,15 @@ func (a *ahead) evaluate(ctx context.Context, rd ingest.Reader, s dsp.RotorSetti
 	if a != nil && a.analyser != nil && reflect.DeepEqual(a.settings, s) {
 		return a.analyser.Evaluate()
 	}
-	an := analysers.Get().(*dsp.Analyser)
-	defer analysers.Put(an)
+	an := analysers.get()
+	defer analysers.put(an)
 	return an.Run(ctx, rd, s)
 }
 
 // free gives the analyser back.
 func (a *ahead) free() {
 	if a != nil && a.analyser != nil {
-		analysers.Put(a.analyser)
+		analysers.put(a.analyser)
 		a.analyser = nil
 	}
 }
