@@ -24,9 +24,10 @@ const tachoBlock = 1 << 14
 // Pulses returns the times of a tachometer's edges in samples from start on,
 // interpolated between samples. An edge counts once the signal has left the
 // threshold by a fifth of its range to the other side, so that noise on an edge
-// is no pulse. Samples are read twice, block by block. A channel without pulses
-// is an *Error.
-func Pulses(ctx context.Context, src Source, start, samples int64, t Tachometer) ([]float64, error) {
+// is no pulse. sharp counts the edges that rise within a sample: between which
+// two samples they lie is all that is known of them (PulseLossDB). Samples are
+// read twice, block by block. A channel without pulses is an *Error.
+func Pulses(ctx context.Context, src Source, start, samples int64, t Tachometer) (times []float64, sharp int, err error) {
 	buf := [][]float64{make([]float64, tachoBlock)}
 	each := func(f func(at int64, x []float64)) error {
 		for at := int64(0); at < samples; {
@@ -47,7 +48,7 @@ func Pulses(ctx context.Context, src Source, start, samples int64, t Tachometer)
 	}
 	lo, hi := math.Inf(1), math.Inf(-1)
 	bad := int64(-1)
-	err := each(func(at int64, x []float64) {
+	err = each(func(at int64, x []float64) {
 		for i, v := range x {
 			if !finite(v) && bad < 0 {
 				bad = start + at + int64(i)
@@ -56,13 +57,13 @@ func Pulses(ctx context.Context, src Source, start, samples int64, t Tachometer)
 		}
 	})
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	switch {
 	case bad >= 0:
-		return nil, &Error{Place: fmt.Sprintf("tachometer, sample %d", bad), Want: "a finite number", Found: "none"}
+		return nil, 0, &Error{Place: fmt.Sprintf("tachometer, sample %d", bad), Want: "a finite number", Found: "none"}
 	case !(hi > lo):
-		return nil, &Error{Place: "tachometer", Want: "pulses", Found: fmt.Sprintf("a channel stuck at %g", lo), Hint: "was it connected?"}
+		return nil, 0, &Error{Place: "tachometer", Want: "pulses", Found: fmt.Sprintf("a channel stuck at %g", lo), Hint: "was it connected?"}
 	}
 	level := t.Threshold
 	if math.IsNaN(level) {
@@ -73,14 +74,14 @@ func Pulses(ctx context.Context, src Source, start, samples int64, t Tachometer)
 		sign = -1
 	}
 	depth := 0.2 * (hi - lo)
-	var times []float64
 	before, edge := math.NaN(), math.NaN()
-	armed := false
+	armed, steep := false, false
 	err = each(func(at int64, x []float64) {
 		for i, v := range x {
 			v = sign * (v - level)
 			if before < 0 && v >= 0 { // of the crossings on one edge the last counts
 				edge = float64(at) + float64(i) - v/(v-before)
+				steep = v-before > 0.9*(hi-lo)
 			}
 			switch {
 			case v < -depth:
@@ -88,17 +89,30 @@ func Pulses(ctx context.Context, src Source, start, samples int64, t Tachometer)
 			case v > depth && armed && !math.IsNaN(edge):
 				times = append(times, edge)
 				armed = false
+				if steep {
+					sharp++
+				}
 			}
 			before = v
 		}
 	})
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	if need := 2*t.PulsesPerRev + 1; len(times) < need {
-		return nil, &Error{Place: "tachometer", Want: fmt.Sprintf("at least %d pulses (2 revolutions)", need), Found: strconv.Itoa(len(times)), Hint: "check the channel, pulses_per_rev and threshold"}
+		return nil, 0, &Error{Place: "tachometer", Want: fmt.Sprintf("at least %d pulses (2 revolutions)", need), Found: strconv.Itoa(len(times)), Hint: "check the channel, pulses_per_rev and threshold"}
 	}
-	return times, nil
+	return times, sharp, nil
+}
+
+// PulseLossDB is how much too low the synchronous average reads an order of the
+// shaft whose pulses are sharp, at that many samples per revolution. A pulse's
+// time is then off by an even ±½ sample, of variance 1/12, the angle between two
+// pulses by a mean of the two, of variance 1/18 on average over the angle: an
+// amplitude of exp(−(2π·order/samples)²/36) remains.
+func PulseLossDB(order int, samplesPerRev float64) float64 {
+	phi := 2 * math.Pi * float64(order) / samplesPerRev
+	return 20 / math.Ln10 * phi * phi / 36
 }
 
 // CheckPulses returns a flag where the intervals of pulses one revolution apart are

@@ -47,7 +47,7 @@ func TestTachometer(t *testing.T) {
 	for _, ppr := range []int{1, 4} {
 		src := drifting(rate, f0, g, n, ppr, 0)
 		ctx := context.Background()
-		times, err := Pulses(ctx, src, 0, n, Tachometer{Channel: 0, PulsesPerRev: ppr, Threshold: math.NaN()})
+		times, _, err := Pulses(ctx, src, 0, n, Tachometer{Channel: 0, PulsesPerRev: ppr, Threshold: math.NaN()})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -86,7 +86,7 @@ func TestSynchronousNoise(t *testing.T) {
 	const rate, n = 12800.0, 8 * 12800
 	src := drifting(rate, 80, 0.3, n, 1, 1)
 	ctx := context.Background()
-	times, err := Pulses(ctx, src, 0, n, Tachometer{PulsesPerRev: 1, Threshold: 2.5})
+	times, _, err := Pulses(ctx, src, 0, n, Tachometer{PulsesPerRev: 1, Threshold: 2.5})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -114,18 +114,53 @@ func TestSynchronousNoise(t *testing.T) {
 func TestTachometerErrors(t *testing.T) {
 	ctx := context.Background()
 	flat := tachoSource{make([]float64, 5000)}
-	_, err := Pulses(ctx, flat, 0, 5000, Tachometer{PulsesPerRev: 1, Threshold: math.NaN()})
+	_, _, err := Pulses(ctx, flat, 0, 5000, Tachometer{PulsesPerRev: 1, Threshold: math.NaN()})
 	if !errors.As(err, new(*Error)) || !strings.Contains(err.Error(), "stuck") {
 		t.Errorf("%v", err)
 	}
 	one := tachoSource{make([]float64, 5000)}
 	one[0][10] = 5
-	_, err = Pulses(ctx, one, 0, 5000, Tachometer{PulsesPerRev: 1, Threshold: math.NaN()})
+	_, _, err = Pulses(ctx, one, 0, 5000, Tachometer{PulsesPerRev: 1, Threshold: math.NaN()})
 	if !errors.As(err, new(*Error)) || !strings.Contains(err.Error(), "at least 3 pulses") {
 		t.Errorf("%v", err)
 	}
 	times := []float64{0, 10, 20, 40, 50, 60, 70}
 	if f := CheckPulses(times, 1); len(f) != 1 || f[0].Statistic != 1 {
 		t.Errorf("a missed pulse: %v", f)
+	}
+}
+
+// Square pulses are known to a sample. Expected: PulseLossDB's closed form, here
+// 0.084, 0.33 and 0.75 dB at 64 samples a revolution; pulses that rise over
+// several samples are not sharp.
+func TestPulseLoss(t *testing.T) {
+	const rate, n = 6400.0, 40 * 6400
+	src := tachoSource{make([]float64, n), make([]float64, n)}
+	for i := range n {
+		s := float64(i) / rate
+		rev := 100*s + 0.0137*s*s
+		if frac := rev - math.Floor(rev); frac < 0.3 {
+			src[0][i] = 5
+		}
+		for _, order := range []float64{6, 12, 18} {
+			src[1][i] += math.Cos(2 * math.Pi * order * rev)
+		}
+	}
+	ctx := context.Background()
+	times, sharp, err := Pulses(ctx, src, 0, n, Tachometer{PulsesPerRev: 1, Threshold: math.NaN()})
+	if err != nil || sharp != len(times) {
+		t.Fatalf("%d of %d pulses sharp, %v", sharp, len(times), err)
+	}
+	p, _, err := Synchronous(ctx, src, 0, 1, 1, times, 1, 0, n, []int{6, 12, 18})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, order := range []int{6, 12, 18} {
+		if got, want := -10*math.Log10(p[i]/0.5), PulseLossDB(order, 64); math.Abs(got-want) > 0.1*want {
+			t.Errorf("order %d reads %.3f dB low, expected %.3f", order, got, want)
+		}
+	}
+	if _, sharp, err := Pulses(ctx, drifting(12800, 80, 0, n, 1, 0), 0, n, Tachometer{PulsesPerRev: 1, Threshold: math.NaN()}); err != nil || sharp > 0 {
+		t.Errorf("%d smooth pulses sharp, %v", sharp, err)
 	}
 }

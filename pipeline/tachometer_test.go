@@ -82,6 +82,22 @@ experiments:
 		if said != (name == "rpm") {
 			t.Errorf("%s: warnings\n%s", name, strings.Join(e.Warnings, "\n"))
 		}
+		if text := strings.Join(e.Warnings, "\n"); strings.Contains(text, "rise within a sample") {
+			t.Errorf("smooth pulses: %s", text)
+		}
+	}
+	// Square pulses at 79 samples per revolution: order 6 loses
+	// 20/ln 10·(2π·6/79)²/36 = 0.055 dB, which is told.
+	square := make([]float64, n)
+	for i, v := range tacho {
+		square[i] = 5 * math.Round(v/5)
+	}
+	writeNPY(t, filepath.Join(dir, "run.npy"), square, mic)
+	if err := os.WriteFile(filepath.Join(dir, "pipeline.yaml"), []byte(fmt.Sprintf(yaml, "rps")), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if text := strings.Join(runIn(t, dir)["rotor"].Warnings, "\n"); !strings.Contains(text, "±½ of 79 per revolution: harmonic 2 reads about 0.055 dB low") {
+		t.Errorf("square pulses: %s", text)
 	}
 	for _, c := range []struct{ old, new, want string }{
 		{"      tachometer: {channel: 1, pulses_per_rev: 2}\n", "", "synchronous averages over the shaft's angle; expected ingest.tachometer"},

@@ -24,6 +24,10 @@ func (f *fileTables) speedFound() string {
 // one measured from which it is told: real speeds drift by 1 to 2 %.
 const speedDiffers = 0.02
 
+// pulseLossDB is the loss of the highest harmonic, by pulses that are known to a
+// sample, from which it is told.
+const pulseLossDB = 0.05
+
 // tachometer reads the pulses of a run (in samples from its beginning) and settles
 // the speed of each half by them.
 func (f *fileTables) tachometer(ctx context.Context, rd ingest.Reader, res *fileResult, run runResult, s *dsp.RotorSettings, nominal float64, note *runNote) ([]float64, error) {
@@ -48,7 +52,7 @@ func (f *fileTables) tachometer(ctx context.Context, rd ingest.Reader, res *file
 	if t.Threshold != nil {
 		o.Threshold = *t.Threshold
 	}
-	pulses, err := dsp.Pulses(ctx, rd, s.Start, s.Samples, o)
+	pulses, sharp, err := dsp.Pulses(ctx, rd, s.Start, s.Samples, o)
 	if err != nil {
 		return nil, err
 	}
@@ -62,6 +66,16 @@ func (f *fileTables) tachometer(ctx context.Context, rd ingest.Reader, res *file
 		s.HalfShaftHz[h] = v
 	}
 	s.ShaftHz = (s.HalfShaftHz[0] + s.HalfShaftHz[1]) / 2
+	if d := f.b.e.DSP; d.Amplitude == "synchronous" && 2*sharp > len(pulses) {
+		perRev := s.RateHz / s.ShaftHz
+		if loss := dsp.PulseLossDB(s.Harmonics*s.Blades, perRev); loss > pulseLossDB {
+			note.Flags = append(note.Flags, dsp.Flag{
+				Code: "tacho-resolution", Channel: -1, Statistic: loss,
+				Text: fmt.Sprintf("the tachometer's pulses rise within a sample and are known to ±½ of %.0f per revolution: harmonic %d reads about %.2g dB low, lower ones less with the square of their number; sample faster, or smooth the pulses before they are sampled",
+					perRev, s.Harmonics, loss),
+			})
+		}
+	}
 	if d := s.ShaftHz/nominal - 1; nominal > 0 && math.Abs(d) > speedDiffers {
 		note.Flags = append(note.Flags, dsp.Flag{
 			Code: "speed-differs", Channel: -1, Statistic: d,
