@@ -344,14 +344,11 @@ func readHalves[T float](ctx context.Context, a *Analyser, block *[][]T, read fu
 			if a.welch.lanes != nil {
 				a.welch.fold(m, a.sums[c], s.power(c))
 			}
-			sound := false
-			for _, p := range m {
-				if p-p != 0 {
-					return tooLarge(s.Channels[c], s.Start+int64(h)*half)
-				}
-				sound = sound || p > 0
+			total := a.welch.kernels.Sum(m) // of powers: finite if all are, unless it is too large itself
+			if !finite(total) && slices.ContainsFunc(m, func(p float64) bool { return !finite(p) }) {
+				return tooLarge(s.Channels[c], s.Start+int64(h)*half)
 			}
-			if !sound {
+			if total == 0 {
 				return &Error{
 					Place: fmt.Sprintf("channel %d, %s half", s.Channels[c]+1, halfName(h)),
 					Want:  "sound", Found: "silence (all samples equal)",

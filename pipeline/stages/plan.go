@@ -54,7 +54,7 @@ func Names() []string {
 const (
 	simulateVersion = 1
 	ingestVersion   = 4  // 3: constant stretches are told; 4: recordings say how they were calibrated
-	dspVersion      = 7  // 5: the background behind a line; 6: repeats pair no two microphones of one run
+	dspVersion      = 7  // 5: the background behind a line; 6: repeats pair no two microphones of one run; 7: sharp tachometer pulses
 	trainVersion    = 5  // 2: card.json; 3: diagnostics.json, timing.json; 4: estimates round otherwise; 5: other points for C with five outcomes and more, _kappa
 	methodVersion   = 2  // 2: estimates round otherwise
 	reportVersion   = 12 // 5: directivities of every place; 6: kappa, quantiles recalibrated; 7: numbers are kept together; 8: narrower figures, quotes in Markdown; 9: Σe/ΣC among the identities; 10: the background in the spectrum's figure; 11: figures say simulated of simulated outcomes; 12: plain numbers in the flag of Σe/ΣC
