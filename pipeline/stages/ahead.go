@@ -87,13 +87,16 @@ func length(info ingest.Info, run ingest.Run) int64 {
 
 // readRun reads the columns of a balance's run, n samples of each, some at a
 // time. rd is an ingest.Reader or passes its samples on.
-func readRun(rd dsp.Source, run ingest.Run, n int64) ([][]float64, error) {
+func readRun(ctx context.Context, rd dsp.Source, run ingest.Run, n int64) ([][]float64, error) {
 	channels := run.Recordings[0].Channels
 	out, part := make([][]float64, len(channels)), make([][]float64, len(channels))
 	for i := range out {
 		out[i] = make([]float64, n)
 	}
 	for at := int64(0); at < n; {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
 		m := min(n-at, 1<<16)
 		for i := range out {
 			part[i] = out[i][at : at+m]
@@ -122,13 +125,13 @@ func (a *ahead) keep(run ingest.Run, series [][]float64) {
 }
 
 // columns returns the samples of a balance's run: what was kept, else by reading.
-func (a *ahead) columns(rd ingest.Reader, run ingest.Run, n int64) ([][]float64, error) {
+func (a *ahead) columns(ctx context.Context, rd ingest.Reader, run ingest.Run, n int64) ([][]float64, error) {
 	if a != nil {
 		if s, ok := a.series[run.ID]; ok && len(s) == len(run.Recordings[0].Channels) && int64(len(s[0])) == n {
 			return s, nil
 		}
 	}
-	return readRun(rd, run, n)
+	return readRun(ctx, rd, run, n)
 }
 
 // scan is ingest.Scan, and on the way loads the spectra of the run. What is

@@ -1,6 +1,7 @@
 package stages
 
 import (
+	"context"
 	"fmt"
 	"slices"
 
@@ -69,11 +70,11 @@ func (f *fileTables) outcomeUnit(role, file string) string {
 }
 
 // balanceRun turns a balance run into triplets.
-func (f *fileTables) balanceRun(rd ingest.Reader, res *fileResult, run runResult, note *runNote, notes *fileNotes) error {
+func (f *fileTables) balanceRun(ctx context.Context, rd ingest.Reader, res *fileResult, run runResult, note *runNote, notes *fileNotes) error {
 	d := f.b.e.DSP
 	rec := run.Run.Recordings[0]
 	n := int(run.Stats[0].Samples)
-	chans, err := f.ahead.columns(rd, run.Run, int64(n))
+	chans, err := f.ahead.columns(ctx, rd, run.Run, int64(n))
 	if err != nil {
 		return err
 	}

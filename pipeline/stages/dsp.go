@@ -433,7 +433,7 @@ func (f *fileTables) file(ctx context.Context, res *fileResult, path string, not
 		if f.spectra {
 			err = f.rotorRun(ctx, rd, res, run, &note)
 		} else {
-			err = f.balanceRun(rd, res, run, &note, notes)
+			err = f.balanceRun(ctx, rd, res, run, &note, notes)
 		}
 		var de *dsp.Error
 		if errors.As(err, &de) {

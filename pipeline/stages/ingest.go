@@ -587,7 +587,7 @@ func readFile(ctx context.Context, src *source, cal []sensitivity, conds *ingest
 				return ingest.Scan(ctx, rd, run)
 			}
 			pass := ingest.NewPass(rd, run)
-			series, unread = readRun(pass, run, n)
+			series, unread = readRun(ctx, pass, run, n)
 			return pass.Stats(ctx)
 		}
 	case ahead != nil && len(runs) == 1:

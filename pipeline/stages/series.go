@@ -51,12 +51,12 @@ func (b *builder) series() *engine.Dep {
 	if err != nil {
 		return nil // told where the task was made
 	}
-	t.Run = func(_ context.Context, j *engine.Job) error {
+	t.Run = func(ctx context.Context, j *engine.Job) error {
 		var res fileResult
 		if err := readJSON(j.Input(in.Task, in.Output), &res); err != nil {
 			return err
 		}
-		x, err := b.excerpt(src, tare, &res, raw.path(j))
+		x, err := b.excerpt(ctx, src, tare, &res, raw.path(j))
 		if err != nil {
 			// A recording that cannot be used was reported where it was read; the
 			// page then has no excerpt.
@@ -78,7 +78,7 @@ func (b *builder) series() *engine.Dep {
 	return &engine.Dep{Task: t.ID, Output: seriesData}
 }
 
-func (b *builder) excerpt(src *source, tare *tare, res *fileResult, path string) (*excerpt, error) {
+func (b *builder) excerpt(ctx context.Context, src *source, tare *tare, res *fileResult, path string) (*excerpt, error) {
 	if res.Skipped != nil || len(res.Runs) == 0 {
 		return &excerpt{}, nil
 	}
@@ -94,7 +94,7 @@ func (b *builder) excerpt(src *source, tare *tare, res *fileResult, path string)
 		return nil, named(err, path, res.Path)
 	}
 	defer rd.Close()
-	chans, err := readRun(rd, run.Run, int64(n))
+	chans, err := readRun(ctx, rd, run.Run, int64(n))
 	if err != nil {
 		return nil, named(err, path, res.Path)
 	}
