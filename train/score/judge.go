@@ -12,27 +12,28 @@ import (
 // epistemic variance a method claims, scored against the measured error e of
 // its own mean. Values are pooled over rows and outcomes; y1 and y2 both count.
 // NaN is undefined, with the reason in Undefined; the keys are the
-// names Get and Reason know.
+// names Get and Reason know, "of" is what a number cannot be had without: the
+// total variance, the measured error, or that and the epistemic variance.
 type Scores struct {
-	R2         float64 `key:"r2"`         // coefficient of determination of μ, mean over outcomes
-	NLL        float64 `key:"nll"`        // mean negative log density of y, nats
-	CRPS       float64 `key:"crps"`       // mean continuous ranked probability score of y
-	Coverage68 float64 `key:"coverage68"` // fraction of y within the central 68.27 % interval (μ ± 1 deviation)
-	Coverage95 float64 `key:"coverage95"` // fraction of y within the central 95 % interval
-	Width95    float64 `key:"width95"`    // mean full width of that interval
-	ENCE       float64 `key:"ence"`       // expected normalised calibration error of the total variance
-	ENCERef    float64 `key:"ence_ref"`   // its mean for simulated data that are calibrated, with the same bins
-	ENCERef95  float64 `key:"ence_ref95"` // the 95 % quantile of that: an ENCE above it is no accident
+	R2         float64 `key:"r2"`                    // coefficient of determination of μ, mean over outcomes
+	NLL        float64 `key:"nll" of:"total"`        // mean negative log density of y, nats
+	CRPS       float64 `key:"crps" of:"total"`       // mean continuous ranked probability score of y
+	Coverage68 float64 `key:"coverage68" of:"total"` // fraction of y within the central 68.27 % interval (μ ± 1 deviation)
+	Coverage95 float64 `key:"coverage95" of:"total"` // fraction of y within the central 95 % interval
+	Width95    float64 `key:"width95" of:"total"`    // mean full width of that interval
+	ENCE       float64 `key:"ence" of:"total"`       // expected normalised calibration error of the total variance
+	ENCERef    float64 `key:"ence_ref" of:"total"`   // its mean for simulated data that are calibrated, with the same bins
+	ENCERef95  float64 `key:"ence_ref95" of:"total"` // the 95 % quantile of that: an ENCE above it is no accident
 
-	E           float64 `key:"e"`              // mean of e: the measured squared error of μ
-	SumERatio   float64 `key:"sum_e_ratio"`    // Σe/Σv̂: 1 when v̂ is calibrated as a whole, above: overconfident
-	SumERatioSE float64 `key:"sum_e_ratio_se"` // its standard error, clustered by run
-	Square      float64 `key:"square"`         // mean(v̂² − 2v̂e): mean squared error of v̂ against the true squared error, up to a constant; lower is better
-	SquareSE    float64 `key:"square_se"`      // its standard error, clustered by run
-	QLIKE       float64 `key:"qlike"`          // mean(ln v̂ + e/v̂), v̂ floored at 1e-4·Var(y); lower is better
-	Floored     float64 `key:"floored"`        // fraction of values where v̂ was below that floor
-	NonPositive float64 `key:"nonpositive"`    // fraction of values with v̂ ≤ 0: no interval for the mean there
-	Chebyshev95 float64 `key:"chebyshev95"`    // mean half-width √(v̂/0.05) of the 95 % Chebyshev interval for the true mean, where v̂ > 0
+	E           float64 `key:"e" of:"error"`                  // mean of e: the measured squared error of μ
+	SumERatio   float64 `key:"sum_e_ratio" of:"epistemic"`    // Σe/Σv̂: 1 when v̂ is calibrated as a whole, above: overconfident
+	SumERatioSE float64 `key:"sum_e_ratio_se" of:"epistemic"` // its standard error, clustered by run
+	Square      float64 `key:"square" of:"epistemic"`         // mean(v̂² − 2v̂e): mean squared error of v̂ against the true squared error, up to a constant; lower is better
+	SquareSE    float64 `key:"square_se" of:"epistemic"`      // its standard error, clustered by run
+	QLIKE       float64 `key:"qlike" of:"epistemic"`          // mean(ln v̂ + e/v̂), v̂ floored at 1e-4·Var(y); lower is better
+	Floored     float64 `key:"floored" of:"epistemic"`        // fraction of values where v̂ was below that floor
+	NonPositive float64 `key:"nonpositive" of:"epistemic"`    // fraction of values with v̂ ≤ 0: no interval for the mean there
+	Chebyshev95 float64 `key:"chebyshev95" of:"epistemic"`    // mean half-width √(v̂/0.05) of the 95 % Chebyshev interval for the true mean, where v̂ > 0
 
 	Quantiles []QuantilePoint // quantile calibration
 	Undefined []Reason
@@ -89,7 +90,7 @@ func (r *Scores) judgeTotal(s Set, total, epistemic []float64) {
 	}
 	for _, v := range total {
 		if !(v > 0) {
-			for _, n := range Names[Scores]()[1:9] {
+			for _, n := range scoresOf("total") {
 				r.undefine(n, "a total variance is not positive")
 			}
 			return
@@ -189,9 +190,8 @@ func enceReference(s Set, bins [][]int, total, epistemic []float64) (mean, q95 f
 
 // judgeEpistemic sets what rests on v̂ and e.
 func (r *Scores) judgeEpistemic(s Set, v []float64) {
-	names := Names[Scores]()[9:]
 	if why := s.errorUndefined(); why != "" {
-		for _, n := range names {
+		for _, n := range append(scoresOf("error"), scoresOf("epistemic")...) {
 			r.undefine(n, why)
 		}
 		return
@@ -203,7 +203,7 @@ func (r *Scores) judgeEpistemic(s Set, v []float64) {
 	}
 	r.E, _ = ClusteredMean(e, cluster)
 	if v == nil {
-		for _, n := range names[1:] {
+		for _, n := range scoresOf("epistemic") {
 			r.undefine(n, "the method claims no epistemic variance")
 		}
 		return

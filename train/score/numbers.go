@@ -31,6 +31,17 @@ func Names[T Metrics | Scores]() []string {
 	return out
 }
 
+// scoresOf returns the names of the Scores that rest on what.
+func scoresOf(what string) []string {
+	var out []string
+	for f := range reflect.TypeFor[Scores]().Fields() {
+		if f.Tag.Get("of") == what {
+			out = append(out, f.Tag.Get("key"))
+		}
+	}
+	return out
+}
+
 // field returns the number of that name in m.
 func field[T Metrics | Scores](m *T, name string) *float64 {
 	for f, v := range reflect.ValueOf(m).Elem().Fields() {
