@@ -56,30 +56,27 @@ func (c *concat) open() (err error) {
 	return err
 }
 
-func (c *concat) add(path string) (err error) {
-	f, err := os.Open(path)
+func (c *concat) add(path string) error {
+	in, err := os.Open(path)
 	if err != nil {
 		return err
 	}
-	defer f.Close()
-	defer func() { // the library panics on some damaged files
-		if p := recover(); p != nil {
-			err = fmt.Errorf("read table %s: damaged Arrow file (%v)", path, p)
-		}
-	}()
-	r, err := ipc.NewFileReader(f)
+	defer in.Close()
+	f, err := openTable(in)
 	if err != nil {
-		return fmt.Errorf("read table %s: not an Arrow IPC file: %w", path, err)
+		return fmt.Errorf("read table %s: %w", path, err)
 	}
-	defer r.Close()
-	for i := range r.NumRecords() {
-		rec, err := r.RecordAt(i)
+	defer f.ipc.Close()
+	for i, rows := range f.rows {
+		if rows == 0 {
+			continue
+		}
+		rec, err := f.load(i)
 		if err != nil {
-			return fmt.Errorf("read table %s: batch %d: %w", path, i, err)
+			return fmt.Errorf("read table %s: %w", path, err)
 		}
-		if rec.NumRows() > 0 {
-			err = c.write(path, rec)
-		}
+		// What is written is cut out of the values by their own offsets.
+		err = guard(f.batches[i].place, func() error { return c.write(path, rec) })
 		rec.Release()
 		if err != nil {
 			return err

@@ -10,9 +10,9 @@ import (
 	"github.com/apache/arrow/go/v17/arrow"
 	"github.com/apache/arrow/go/v17/arrow/array"
 	"github.com/apache/arrow/go/v17/arrow/ipc"
-	"github.com/apache/arrow/go/v17/arrow/memory"
 
 	"doubletake/ingest"
+	"doubletake/ingest/fault"
 )
 
 func init() { ingest.RegisterFormat("arrow", "ARROW1", openRecording) }
@@ -21,44 +21,52 @@ func init() { ingest.RegisterFormat("arrow", "ARROW1", openRecording) }
 // channel for each column of numbers, the unit from the field's metadata
 // ("unit"), the rate from the field's or the schema's ("rate_hz" and the like)
 // or from a column of time. A missing number is NaN. Other columns are listed as
-// not read. Batches are read one at a time; two are kept. No buffer is larger than
-// 16 MiB and 256 times the file.
+// not read.
+//
+// What the file says of itself is verified before Arrow's library reads it: see
+// [verify]. Batches are read one at a time; two are kept. Reading one takes at
+// most 16 MiB and 256 times the file.
 func openRecording(path string, f *os.File, o ingest.Options) (rd ingest.Reader, err error) {
-	bad := func(err error) error {
-		return &ingest.DataError{Path: path, Want: "an Arrow IPC file", Err: fmt.Errorf("read Arrow: %w", err)}
-	}
-	defer func() { // the library panics on some damaged files
-		if p := recover(); p != nil {
-			rd, err = nil, bad(fmt.Errorf("damaged file (%v)", p))
-		}
-		if err != nil {
-			f.Close()
-		}
-	}()
 	st, err := f.Stat()
+	if err == nil {
+		rd, err = newRecording(path, f, st.Size(), f, o)
+	}
 	if err != nil {
-		return nil, bad(err)
+		f.Close()
+		return nil, dataError(path, err)
 	}
-	r, err := ipc.NewFileReader(f, ipc.WithAllocator(bounded{memory.NewGoAllocator(), 16<<20 + 256*st.Size()}))
+	return rd, nil
+}
+
+// dataError makes an *ingest.DataError of an error with a place in the file.
+func dataError(path string, err error) error {
+	var (
+		d *ingest.DataError
+		f *fault.Error
+	)
+	switch {
+	case errors.As(err, &d):
+		return err
+	case errors.As(err, &f):
+		return &ingest.DataError{Path: path, Place: f.Place, Want: f.Want, Found: f.Found, Hint: f.Hint, Err: f.Err}
+	}
+	return &ingest.DataError{Path: path, Want: "an Arrow IPC file", Err: fmt.Errorf("read Arrow: %w", err)}
+}
+
+// newRecording opens size bytes; closer is closed with the recording.
+func newRecording(path string, r ipc.ReadAtSeeker, size int64, closer io.Closer, o ingest.Options) (ingest.Reader, error) {
+	f, err := openFile(r, size)
 	if err != nil {
-		return nil, bad(err)
+		return nil, err
 	}
-	a := &recording{path: path, file: f, r: r, ends: make([]int64, r.NumRecords())}
-	for i := range a.ends { // the footer does not say how long the batches are
-		b, err := a.batch(i)
-		if err != nil {
-			return nil, err
-		}
-		a.ends[i] = b.NumRows()
-		if i > 0 {
-			a.ends[i] += a.ends[i-1]
-		}
-	}
+	a := &recording{path: path, closer: closer, f: f, ends: make([]int64, len(f.rows))}
 	samples := int64(0)
-	if n := len(a.ends); n > 0 {
-		samples = a.ends[n-1]
+	for i, n := range f.rows {
+		samples += n
+		a.ends[i] = samples
 	}
-	info := ingest.Info{Path: path, Format: "arrow", Encoding: fmt.Sprintf("Arrow IPC, %d batches", r.NumRecords())}
+	schema := f.ipc.Schema()
+	info := ingest.Info{Path: path, Format: "arrow", Encoding: fmt.Sprintf("Arrow IPC, %d batches", len(f.rows))}
 	attributes := func(m arrow.Metadata) (out []ingest.Attribute, unit string) {
 		for i, k := range m.Keys() {
 			if k == "unit" {
@@ -69,11 +77,11 @@ func openRecording(path string, f *os.File, o ingest.Options) (rd ingest.Reader,
 		}
 		return out, unit
 	}
-	info.Attributes, _ = attributes(r.Schema().Metadata())
+	info.Attributes, _ = attributes(schema.Metadata())
 	var columns []ingest.Array
-	for i, field := range r.Schema().Fields() {
+	for i, field := range schema.Fields() {
 		if !isNumber(field.Type) {
-			info.Unread = append(info.Unread, ingest.Unread{Name: field.Name, Reason: "a column of type " + field.Type.String() + ", not of numbers"})
+			info.Unread = append(info.Unread, ingest.Unread{Name: field.Name, Reason: "a column of type " + typeName(field.Type) + ", not of numbers"})
 			continue
 		}
 		c := ingest.Array{Name: field.Name, Samples: samples, Read: func(start int64, dst []float64) (int, error) { return a.read(i, start, dst) }}
@@ -84,29 +92,16 @@ func openRecording(path string, f *os.File, o ingest.Options) (rd ingest.Reader,
 	return ingest.NewArrays(info, columns, o, a)
 }
 
-// bounded refuses what no file of its size can hold: a damaged one claims
-// buffers of any length.
-type bounded struct {
-	memory.Allocator
-	most int64
-}
-
-func (b bounded) check(size int) {
-	if size < 0 || int64(size) > b.most {
-		panic(fmt.Sprintf("a buffer of %d bytes", size))
+// typeName names a type; of nested ones only the outermost: their full names can
+// be many times as long as the file.
+func typeName(t arrow.DataType) string {
+	if d, ok := t.(*arrow.DictionaryType); ok {
+		t = d.ValueType
 	}
-}
-
-// Allocate implements memory.Allocator.
-func (b bounded) Allocate(size int) []byte {
-	b.check(size)
-	return b.Allocator.Allocate(size)
-}
-
-// Reallocate implements memory.Allocator.
-func (b bounded) Reallocate(size int, old []byte) []byte {
-	b.check(size)
-	return b.Allocator.Reallocate(size, old)
+	if _, ok := t.(arrow.NestedType); ok {
+		return t.Name()
+	}
+	return t.String()
 }
 
 func isNumber(t arrow.DataType) bool {
@@ -118,11 +113,11 @@ func isNumber(t arrow.DataType) bool {
 }
 
 type recording struct {
-	path string
-	file *os.File
-	r    *ipc.FileReader
-	ends []int64 // sample after the last of each batch
-	kept [2]struct {
+	path   string
+	closer io.Closer
+	f      *file
+	ends   []int64 // sample after the last of each batch
+	kept   [2]struct {
 		number int // from 1; 0: none
 		rec    arrow.Record
 	}
@@ -135,34 +130,29 @@ func (a *recording) Close() error {
 			k.rec.Release()
 		}
 	}
-	return errors.Join(a.r.Close(), a.file.Close())
+	return errors.Join(a.f.ipc.Close(), a.closer.Close())
 }
 
-func (a *recording) batch(i int) (rec arrow.Record, err error) {
+func (a *recording) batch(i int) (arrow.Record, error) {
 	for _, k := range a.kept {
 		if k.number == i+1 {
 			return k.rec, nil
 		}
 	}
-	defer func() {
-		if p := recover(); p != nil {
-			rec, err = nil, &ingest.DataError{Path: a.path, Place: fmt.Sprintf("batch %d", i+1), Found: fmt.Sprintf("damaged (%v)", p)}
-		}
-	}()
-	rec, err = a.r.RecordAt(i)
-	if err != nil {
-		return nil, &ingest.DataError{Path: a.path, Place: fmt.Sprintf("batch %d", i+1), Err: fmt.Errorf("read Arrow: %w", err)}
-	}
 	slot := &a.kept[i%len(a.kept)]
 	if slot.rec != nil {
 		slot.rec.Release()
+		slot.number, slot.rec = 0, nil
+	}
+	rec, err := a.f.load(i)
+	if err != nil {
+		return nil, dataError(a.path, err)
 	}
 	slot.number, slot.rec = i+1, rec
 	return rec, nil
 }
 
-func (a *recording) read(column int, start int64, dst []float64) (int, error) {
-	n := 0
+func (a *recording) read(column int, start int64, dst []float64) (n int, err error) {
 	from := int64(0)
 	for i, end := range a.ends {
 		if at := start + int64(n); n < len(dst) && at < end {
@@ -170,7 +160,13 @@ func (a *recording) read(column int, start int64, dst []float64) (int, error) {
 			if err != nil {
 				return n, err
 			}
-			n += take(dst[n:], rec.Column(column), int(at-from))
+			err = guard(a.f.batches[i].place, func() error {
+				n += take(dst[n:], rec.Column(column), int(at-from))
+				return nil
+			})
+			if err != nil {
+				return n, dataError(a.path, err)
+			}
 		}
 		from = end
 	}

@@ -270,30 +270,43 @@ func (t *Table) WriteFile(path string) (digest string, err error) {
 	return digest, nil
 }
 
+// openTable verifies and opens a table.
+func openTable(in *os.File) (*file, error) {
+	st, err := in.Stat()
+	if err != nil {
+		return nil, err
+	}
+	return openFile(in, st.Size())
+}
+
 // Read reads a whole Arrow IPC file whose columns are of the types Write knows.
+// The file may come from anywhere: what it says of itself is verified first, and
+// all of it takes at most 16 MiB and 256 times the file decompressed.
 func Read(path string) (t *Table, err error) {
-	f, err := os.Open(path)
+	in, err := os.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("open table: %w", err)
 	}
-	defer f.Close()
-	// The library panics on some damaged files; a reader of user files may not.
-	defer func() {
-		if p := recover(); p != nil {
-			t, err = nil, fmt.Errorf("read table %s: damaged Arrow file (%v)", path, p)
-		}
-	}()
-	r, err := ipc.NewFileReader(f)
-	if err != nil {
-		return nil, fmt.Errorf("read table %s: not an Arrow IPC file: %w", path, err)
+	defer in.Close()
+	f, err := openTable(in)
+	if err == nil {
+		defer f.ipc.Close()
+		t, err = f.read()
 	}
-	defer r.Close()
+	if err != nil {
+		return nil, fmt.Errorf("read table %s: %w", path, err)
+	}
+	return t, nil
+}
+
+func (f *file) read() (t *Table, err error) {
 	t = &Table{}
-	md := r.Schema().Metadata()
+	schema := f.ipc.Schema()
+	md := schema.Metadata()
 	for i := range md.Len() {
 		t.Meta = append(t.Meta, KV{md.Keys()[i], md.Values()[i]})
 	}
-	for _, fd := range r.Schema().Fields() {
+	for _, fd := range schema.Fields() {
 		c := Column{Name: fd.Name}
 		if i := fd.Metadata.FindKey("unit"); i >= 0 {
 			c.Unit = fd.Metadata.Values()[i]
@@ -313,22 +326,26 @@ func Read(path string) (t *Table, err error) {
 		case arrow.LIST:
 			c.Lists = [][]float32{}
 		default:
-			return nil, fmt.Errorf("read table %s: column %q has type %s, expected utf8, float64, int64, bool or list<float32>", path, fd.Name, fd.Type)
+			return nil, fmt.Errorf("column %q has type %s, expected utf8, float64, int64, bool or list<float32>", fd.Name, typeName(fd.Type))
 		}
 		t.Columns = append(t.Columns, c)
 	}
-	for i := range r.NumRecords() {
-		rec, err := r.RecordAt(i)
+	left := f.most
+	for i := range f.rows {
+		rec, err := f.load(i)
 		if err != nil {
-			return nil, fmt.Errorf("read table %s: batch %d: %w", path, i, err)
+			return nil, err
+		}
+		if left -= f.most - f.mem.left; left < 0 {
+			return nil, fmt.Errorf("%s: expected at most %d bytes in a table of %d, found more", f.batches[i].place, f.most, f.size)
 		}
 		for j := range t.Columns {
-			if err := t.Columns[j].take(rec.Column(j)); err != nil {
-				rec.Release()
-				return nil, fmt.Errorf("read table %s: %w", path, err)
-			}
+			err = errors.Join(err, guard(f.batches[i].place, func() error { return t.Columns[j].take(rec.Column(j)) }))
 		}
 		rec.Release()
+		if err != nil {
+			return nil, err
+		}
 	}
 	return t, nil
 }
@@ -362,6 +379,9 @@ func (c *Column) take(a arrow.Array) error {
 		}
 		for i := range a.Len() {
 			lo, hi := a.ValueOffsets(i)
+			if lo < 0 || hi < lo || hi > int64(v.Len()) {
+				return fmt.Errorf("column %q: list %d has the values %d to %d of %d", c.Name, i+1, lo, hi, v.Len())
+			}
 			c.Lists = append(c.Lists, append([]float32(nil), v.Float32Values()[lo:hi]...))
 		}
 	default:

@@ -1,0 +1,127 @@
+package table
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"os"
+	"runtime"
+	"testing"
+
+	"doubletake/ingest"
+	"doubletake/ingest/fault"
+)
+
+// FuzzArrowRecording reads any bytes as a recording and as a table: no panic, no
+// hang, memory within what is said here. Errors say where in the file they are.
+// The seeds are a file by Arrow JS and files of every kind by Arrow's library for
+// Go.
+func FuzzArrowRecording(f *testing.F) {
+	b, err := os.ReadFile("testdata/recording.arrow")
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(b)
+	f.Add(bigEndian(f))
+	for _, k := range kindFiles(f) {
+		if len(k.bytes) < 8000 {
+			f.Add(k.bytes)
+		}
+	}
+	f.Fuzz(func(t *testing.T, b []byte) { readAny(t, b) })
+}
+
+// Bounds of what is allocated, given back or not. Opening: 64 KiB and 300 times
+// the file. Each batch that is read, and the dictionaries: 18 MiB for each
+// compressed buffer, of which one is in use at a time (a decompressor's window, which the
+// library does not use again), besides the file's own bound of 16 MiB and 256
+// times the file, and 100 times the file for what is not values.
+const (
+	openTimes = 300
+	loadTimes = 512
+	perBuffer = 18 << 20
+)
+
+// allocated returns what do allocates.
+func allocated(do func()) int64 {
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	do()
+	runtime.ReadMemStats(&after)
+	return int64(after.TotalAlloc - before.TotalAlloc)
+}
+
+// compressed counts the compressed buffers of the dictionaries, or of batch i.
+func compressedBuffers(f *file, i int) int64 {
+	k := f.batches[i]
+	if _, err := f.meta(&k); err != nil || k.codec == noCodec {
+		return 0
+	}
+	return int64(k.buffers)
+}
+
+func readAny(t *testing.T, b []byte) {
+	size := int64(len(b))
+	explained := func(err error) {
+		var d *ingest.DataError
+		var f *fault.Error
+		if err != nil && !errors.Is(err, io.EOF) && !errors.As(err, &d) && !errors.As(err, &f) {
+			t.Fatalf("%T: %v", err, err)
+		}
+	}
+	var err error
+	used := allocated(func() { _, err = verify(bytes.NewReader(b), size, 16<<20+256*size) })
+	if used > 64<<10+openTimes*size {
+		t.Fatalf("verifying %d bytes allocated %d", size, used)
+	}
+	explained(err)
+	if err != nil {
+		return
+	}
+	var f *file
+	used = allocated(func() { f, err = openFile(bytes.NewReader(b), size) })
+	explained(err)
+	if err != nil {
+		return
+	}
+	dictionaries := int64(0)
+	if len(f.dictionaries) > 0 {
+		dictionaries = 16<<20 + loadTimes*size + size/16*perBuffer
+	}
+	if used > 64<<10+openTimes*size+dictionaries {
+		t.Fatalf("opening %d bytes allocated %d", size, used)
+	}
+	for i := range min(8, len(f.rows)) {
+		used := allocated(func() {
+			rec, err := f.load(i)
+			explained(err)
+			if err == nil {
+				rec.Release()
+			}
+		})
+		if used > 16<<20+loadTimes*size+compressedBuffers(f, i)*perBuffer {
+			t.Fatalf("batch %d of %d bytes allocated %d", i+1, size, used)
+		}
+	}
+	if len(f.rows) <= 8 {
+		if _, err := f.read(); err != nil && len(err.Error()) > 1000+int(size) {
+			t.Fatalf("an error of %d letters", len(err.Error()))
+		}
+	}
+	r, err := newRecording("fuzz", bytes.NewReader(b), size, nothing{}, ingest.Options{})
+	explained(err)
+	if err != nil {
+		return
+	}
+	defer r.Close()
+	x := make([]float64, 300)
+	for c, ch := range r.Info().Channels[:min(12, len(r.Info().Channels))] {
+		for _, start := range []int64{0, ch.Samples / 2, max(0, ch.Samples-299)} {
+			n, err := r.Read([]int{c}, start, [][]float64{x})
+			explained(err)
+			if want := min(300, ch.Samples-start); err == nil && n != 300 || errors.Is(err, io.EOF) && int64(n) != want {
+				t.Fatalf("read %d of %d at %d of %d: %v", n, want, start, ch.Samples, err)
+			}
+		}
+	}
+}
