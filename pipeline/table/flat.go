@@ -84,6 +84,9 @@ func (f *flat) fault(want, found string, args ...any) error {
 		}
 		place = append(place, s.name)
 	}
+	if n := len(place); n > 8 {
+		place = append(append(place[:4:4], "…"), place[n-3:]...)
+	}
 	return &fault.Error{Place: strings.Join(place, ", "), Want: want, Found: fmt.Sprintf(found, args...), Hint: "the file is damaged"}
 }
 

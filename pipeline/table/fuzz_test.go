@@ -31,11 +31,12 @@ func FuzzArrowRecording(f *testing.F) {
 	f.Fuzz(func(t *testing.T, b []byte) { readAny(t, b) })
 }
 
-// Bounds of what is allocated, given back or not. Opening: 64 KiB and 300 times
-// the file. Each batch that is read, and the dictionaries: 18 MiB for each
-// compressed buffer, of which one is in use at a time (a decompressor's window, which the
-// library does not use again), besides the file's own bound of 16 MiB and 256
-// times the file, and 100 times the file for what is not values.
+// Bounds of what is allocated, given back or not. Verifying: 64 KiB and 300 times
+// the file. Opening, where the library reads the dictionaries, and each batch: the
+// reader's own bound of 16 MiB and 256 times the file, as much again for what is no
+// value, and 18 MiB for each compressed buffer: a decompressor's window, of which
+// one is in use at a time. A table: 24 times as much, the most for one of bits that
+// become bytes in a slice that grows.
 const (
 	openTimes = 300
 	loadTimes = 512
@@ -51,13 +52,14 @@ func allocated(do func()) int64 {
 	return int64(after.TotalAlloc - before.TotalAlloc)
 }
 
-// compressed counts the compressed buffers of the dictionaries, or of batch i.
-func compressedBuffers(f *file, i int) int64 {
-	k := f.batches[i]
-	if _, err := f.meta(&k); err != nil || k.codec == noCodec {
-		return 0
+// compressedBuffers counts the compressed buffers of batches.
+func compressedBuffers(blocks ...block) (n int64) {
+	for _, k := range blocks {
+		if k.codec != noCodec {
+			n += int64(k.buffers)
+		}
 	}
-	return int64(k.buffers)
+	return n
 }
 
 func readAny(t *testing.T, b []byte) {
@@ -84,12 +86,9 @@ func readAny(t *testing.T, b []byte) {
 	if err != nil {
 		return
 	}
-	dictionaries := int64(0)
-	if len(f.dictionaries) > 0 {
-		dictionaries = 16<<20 + loadTimes*size + size/16*perBuffer
-	}
-	if used > 64<<10+openTimes*size+dictionaries {
-		t.Fatalf("opening %d bytes allocated %d", size, used)
+	bound := func(blocks ...block) int64 { return 16<<20 + loadTimes*size + compressedBuffers(blocks...)*perBuffer }
+	if most := bound(f.dictionaries...); used > most {
+		t.Fatalf("opening %d bytes allocated %d, expected at most %d", size, used, most)
 	}
 	for i := range min(8, len(f.rows)) {
 		used := allocated(func() {
@@ -99,12 +98,16 @@ func readAny(t *testing.T, b []byte) {
 				rec.Release()
 			}
 		})
-		if used > 16<<20+loadTimes*size+compressedBuffers(f, i)*perBuffer {
-			t.Fatalf("batch %d of %d bytes allocated %d", i+1, size, used)
+		if most := bound(f.batches[i]); used > most {
+			t.Fatalf("batch %d of %d bytes allocated %d, expected at most %d", i+1, size, used, most)
 		}
 	}
 	if len(f.rows) <= 8 {
-		if _, err := f.read(); err != nil && len(err.Error()) > 1000+int(size) {
+		used := allocated(func() { _, err = f.read() })
+		if most := 24 * bound(f.batches...); used > most {
+			t.Fatalf("a table of %d bytes allocated %d, expected at most %d", size, used, most)
+		}
+		if err != nil && len(err.Error()) > 1000+int(size) {
 			t.Fatalf("an error of %d letters", len(err.Error()))
 		}
 	}

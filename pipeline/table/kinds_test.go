@@ -162,6 +162,7 @@ func kindFiles(tb testing.TB) []kindFile {
 	simple("dictionary", words, `"a"|"b"|null|"a"`)
 	simple("dictionary of numbers", &arrow.DictionaryType{IndexType: arrow.PrimitiveTypes.Uint16, ValueType: arrow.PrimitiveTypes.Float64}, `1|2|1`)
 	simple("dictionary in a struct", arrow.StructOf(field("w", words)), `{"w":"a"}|{"w":"b"}`)
+	simple("two dictionaries", arrow.StructOf(field("v", words), field("w", words)), `{"v":"a","w":"c"}|{"v":"b","w":"d"}`)
 	grown := arrow.NewSchema([]arrow.Field{field("x", arrow.PrimitiveTypes.Float64), field("w", words)}, nil)
 	all, _, err := array.FromJSON(memory.DefaultAllocator, arrow.BinaryTypes.String, strings.NewReader(`["a","b","c"]`))
 	if err != nil {

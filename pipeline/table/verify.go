@@ -21,7 +21,8 @@ type verified struct {
 	r            io.ReaderAt
 	size, most   int64 // of the file; of what a batch may take decompressed
 	columns      []*column
-	dictionaries map[int64]*column // what the values of a dictionary are, by its id
+	values       map[int64]*column // of a dictionary, by its id
+	dictionaries []block
 	batches      []block
 	rows         []int64 // of each batch
 }
@@ -92,28 +93,27 @@ func verify(r io.ReaderAt, size, most int64) (*verified, error) {
 	if err != nil {
 		return nil, err
 	}
-	v := &verified{r: r, size: size, most: most, dictionaries: map[int64]*column{}}
+	v := &verified{r: r, size: size, most: most, values: map[int64]*column{}}
 	if err := v.schema(footer); err != nil {
 		return nil, err
 	}
-	dictionaries, err := v.blocks(footer, 2, "dictionary", end)
-	if err != nil {
+	if v.dictionaries, err = v.blocks(footer, 2, "dictionary", end); err != nil {
 		return nil, err
 	}
 	if v.batches, err = v.blocks(footer, 3, "batch", end); err != nil {
 		return nil, err
 	}
-	if err := apart(slices.Concat(dictionaries, v.batches)); err != nil {
+	if err := apart(slices.Concat(v.dictionaries, v.batches)); err != nil {
 		return nil, err
 	}
 	first := map[int64]bool{}
-	for i := range dictionaries {
-		d := &dictionaries[i]
+	for i := range v.dictionaries {
+		d := &v.dictionaries[i]
 		d.dictionary = true
 		if _, err := v.meta(d); err != nil {
 			return nil, err
 		}
-		values := v.dictionaries[d.id]
+		values := v.values[d.id]
 		switch {
 		case values == nil:
 			return nil, &fault.Error{Place: d.place, Want: "a dictionary that a column has", Found: fmt.Sprintf("id %d", d.id)}
@@ -128,6 +128,7 @@ func verify(r io.ReaderAt, size, most int64) (*verified, error) {
 		if err := v.contents(d); err != nil {
 			return nil, err
 		}
+		d.batch = node{}
 	}
 	sum := int64(0)
 	for i := range v.batches {
@@ -276,7 +277,7 @@ func (v *verified) column(f node, place string) (c *column, fields, cost int, er
 			return bad("integers that count in a dictionary", "none, or of no size that Arrow has")
 		}
 		values := *c
-		v.dictionaries[d.long(0)] = &values
+		v.values[d.long(0)] = &values
 		c.indexed, c.bits = true, integerBits(index)
 	}
 	return c, fields, cost, nil
@@ -412,7 +413,7 @@ func (k *block) buffer(i int) (at, n int64) {
 func (v *verified) fit(k *block, rows int64, lengths []int64) error {
 	w := walk{block: k, lengths: lengths}
 	if k.dictionary {
-		if values := v.dictionaries[k.id]; values != nil {
+		if values := v.values[k.id]; values != nil {
 			_, err := w.column(values, k.place)
 			return err
 		}
