@@ -48,41 +48,46 @@ func (s *section) compressed(codec int, at, end int64) (length, window int64, er
 		return 0, 0, err
 	}
 	at += 8
+	var most int64 // bytes that it can become
 	switch length = int64(binary.LittleEndian.Uint64(b)); {
 	case length == -1:
 		return end - at, 0, nil // not compressed
 	case length < 0:
 		return 0, 0, &fault.Error{Place: s.place, Want: "its decompressed length", Found: fmt.Sprintf("%d", length), Hint: "the file is damaged"}
 	case codec == codecZstd:
-		window, err = s.zstd(at, end, max(maxWindow, length))
+		most, window, err = s.zstd(at, end, max(maxWindow, length))
 	default:
-		err = s.lz4(at, end)
+		most, err = 255*(end-at), s.lz4(at, end)
+	}
+	if err == nil && length > most {
+		err = &fault.Error{Place: s.place, Want: fmt.Sprintf("at most %d bytes from %d", most, end-at), Found: fmt.Sprintf("%d", length), Hint: "the file is damaged"}
 	}
 	return length, window, err
 }
 
-// zstd goes through Zstandard's frames (RFC 8878) and returns the largest window:
-// a decoder allocates what a frame's header says, be it followed by data or not.
-func (s *section) zstd(at, end, most int64) (window int64, err error) {
+// zstd goes through Zstandard's frames (RFC 8878) and returns what they can become,
+// 128 KiB for each block, and the largest window: a decoder allocates what a
+// frame's header says, be it followed by data or not.
+func (s *section) zstd(at, end, widest int64) (most, window int64, err error) {
 	for at < end {
 		b, err := s.bytes(at, 4, end)
 		if err != nil {
-			return 0, err
+			return 0, 0, err
 		}
 		magic := binary.LittleEndian.Uint32(b)
 		at += 4
 		if magic&^15 == 0x184D2A50 { // skippable
 			if b, err = s.bytes(at, 4, end); err != nil {
-				return 0, err
+				return 0, 0, err
 			}
 			at += 4 + int64(binary.LittleEndian.Uint32(b))
 			continue
 		}
 		if magic != 0xFD2FB528 {
-			return 0, &fault.Error{Place: s.place, Want: "a frame of Zstandard", Found: fmt.Sprintf("%#08x", magic), Hint: "the file is damaged"}
+			return 0, 0, &fault.Error{Place: s.place, Want: "a frame of Zstandard", Found: fmt.Sprintf("%#08x", magic), Hint: "the file is damaged"}
 		}
 		if b, err = s.bytes(at, 1, end); err != nil {
-			return 0, err
+			return 0, 0, err
 		}
 		descriptor := b[0]
 		at++
@@ -90,7 +95,7 @@ func (s *section) zstd(at, end, most int64) (window int64, err error) {
 		var own uint64
 		if !single {
 			if b, err = s.bytes(at, 1, end); err != nil {
-				return 0, err
+				return 0, 0, err
 			}
 			own = uint64(1) << (10 + b[0]>>3)
 			own += own / 8 * uint64(b[0]&7)
@@ -102,7 +107,7 @@ func (s *section) zstd(at, end, most int64) (window int64, err error) {
 			size = 1
 		}
 		if b, err = s.bytes(at, size, end); err != nil {
-			return 0, err
+			return 0, 0, err
 		}
 		at += int64(size)
 		if single { // the window is the content
@@ -112,16 +117,17 @@ func (s *section) zstd(at, end, most int64) (window int64, err error) {
 				own += 256
 			}
 		}
-		if own > uint64(most) {
-			return 0, &fault.Error{Place: s.place, Want: fmt.Sprintf("a window of at most %d bytes", most), Found: fmt.Sprintf("one of %d", own)}
+		if own > uint64(widest) {
+			return 0, 0, &fault.Error{Place: s.place, Want: fmt.Sprintf("a window of at most %d bytes", widest), Found: fmt.Sprintf("one of %d", own)}
 		}
 		window = max(window, int64(own))
 		for last := false; !last; {
 			if b, err = s.bytes(at, 3, end); err != nil {
-				return 0, err
+				return 0, 0, err
 			}
 			block := int64(b[0]) | int64(b[1])<<8 | int64(b[2])<<16
 			at += 3
+			most += 128 << 10
 			last = block&1 != 0
 			if block>>1&3 == 1 { // one byte, repeated
 				at++
@@ -134,12 +140,12 @@ func (s *section) zstd(at, end, most int64) (window int64, err error) {
 		}
 	}
 	if at > end {
-		return 0, &fault.Error{Place: s.place, Want: "the end of the frame", Found: fmt.Sprintf("the end of the data, %d bytes before", at-end), Hint: "the file is damaged"}
+		return 0, 0, &fault.Error{Place: s.place, Want: "the end of the frame", Found: fmt.Sprintf("the end of the data, %d bytes before", at-end), Hint: "the file is damaged"}
 	}
-	return window, nil
+	return most, window, nil
 }
 
-// lz4 wants a frame of LZ4: its decoder allocates no more than two blocks, of at
+// lz4 wants a frame of LZ4, of which a byte becomes at most 255. Its decoder allocates no more than two blocks, of at
 // most 4 MiB, and keeps them for the next buffer. The older frame's are larger.
 func (s *section) lz4(at, end int64) error {
 	b, err := s.bytes(at, 4, end)

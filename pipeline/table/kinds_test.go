@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"math/bits"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
@@ -121,6 +122,13 @@ func kindFiles(tb testing.TB) []kindFile {
 	rec := b.NewRecord()
 	write("long, LZ4", long, []arrow.Record{rec}, ipc.WithLZ4())
 	write("long, Zstandard", long, []arrow.Record{rec}, ipc.WithZstd())
+	rng := rand.New(rand.NewPCG(1, 2))
+	for range 20000 {
+		b.Field(0).(*array.Float64Builder).Append(rng.NormFloat64())
+	}
+	noise := []arrow.Record{b.NewRecord()}
+	write("noise, LZ4", long, noise, ipc.WithLZ4())
+	write("noise, Zstandard", long, noise, ipc.WithZstd())
 
 	simple("null", arrow.Null, "null|null")
 	simple("bool", arrow.FixedWidthTypes.Boolean, "true|null|false")

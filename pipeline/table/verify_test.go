@@ -163,7 +163,21 @@ func TestVerifyRefuses(t *testing.T) {
 		{"no number of a view's buffers", "text views", func(d *damage) { k := d.block(false, 1); put4(k.batch.b[k.countsAt-4:], 0) }, "batch 1, column 1: expected the number of its buffers"},
 		{"struct longer than its fields", "struct", func(d *damage) { k := d.block(false, 1); put8(k.batch.b[k.nodesAt+16:], 1) }, "batch 1, column 1, child 1: expected"},
 		{"unknown compression", "numbers, Zstandard", func(d *damage) { c, _ := d.block(false, 1).batch.table(3); c.b[c.slot(0)] = 7 }, "batch 1: expected LZ4 or Zstandard for each buffer, found compression 7"},
-		{"decompressed length of 2^40", "long, Zstandard", func(d *damage) { put8(d.content(d.block(false, 1), 2), 1<<40) }, "batch 1: expected at most"},
+		{"decompressed length of 2^40", "long, Zstandard", func(d *damage) { put8(d.content(d.block(false, 1), 2), 1<<40) }, "batch 1, buffer 2: expected at most 393216 bytes from"},
+		{"decompressed length of 2^40, LZ4", "long, LZ4", func(d *damage) { put8(d.content(d.block(false, 1), 2), 1<<40) }, "batch 1, buffer 2: expected at most"},
+		{"100 MB of blocks that repeat a byte", "noise, Zstandard", func(d *damage) {
+			c := d.content(d.block(false, 1), 2)
+			put8(c, 100e6)
+			copy(c[8:], []byte{0x28, 0xB5, 0x2F, 0xFD, 0, 11 << 3})
+			c = c[14:]
+			for range 799 {
+				copy(c, []byte{1 << 1, 0, 1 << (17 + 3 - 16), 0}) // 128 KiB of zeros
+				c = c[4:]
+			}
+			copy(c, []byte{1<<1 | 1, 0, 1 << (17 + 3 - 16), 0}) // the last
+			put4(c[4:], 0x184D2A50)                             // the rest is skipped
+			put4(c[8:], uint32(len(c)-12))
+		}, "batch 1: expected at most"},
 		{"negative decompressed length", "long, LZ4", func(d *damage) { put8(d.content(d.block(false, 1), 2), 1<<63) }, "batch 1, buffer 2: expected its decompressed length"},
 		{"decompressed length too short", "long, LZ4", func(d *damage) { put8(d.content(d.block(false, 1), 2), 319999) }, "expected 320000 bytes for 40000 values, found 319999"},
 		{"window of 512 MiB", "long, Zstandard", func(d *damage) {
