@@ -31,14 +31,14 @@ func FuzzArrowRecording(f *testing.F) {
 	f.Fuzz(func(t *testing.T, b []byte) { readAny(t, b) })
 }
 
-// Bounds of what is allocated, given back or not. Verifying: 64 KiB and 200 times
+// Bounds of what is allocated, given back or not. Verifying: 64 KiB and 300 times
 // the file. Opening, where the library reads the dictionaries, and each batch: the
 // reader's own bound of 16 MiB and 256 times the file, as much again for what is no
 // value, and 18 MiB for each compressed buffer: a decompressor's window, of which
 // one is in use at a time. A table: 24 times as much, the most for one of bits that
 // become bytes in a slice that grows.
 const (
-	openTimes = 200
+	openTimes = 300
 	loadTimes = 512
 	perBuffer = 18 << 20
 )
