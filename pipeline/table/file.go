@@ -1,7 +1,9 @@
 package table
 
 import (
+	"errors"
 	"fmt"
+	"runtime"
 
 	"github.com/apache/arrow/go/v17/arrow"
 	"github.com/apache/arrow/go/v17/arrow/ipc"
@@ -40,9 +42,16 @@ func openFile(r ipc.ReadAtSeeker, size int64) (f *file, err error) {
 // where it is at.
 func guard(place string, do func() error) (err error) {
 	defer func() {
-		if p := recover(); p != nil {
-			err = &fault.Error{Place: place, Want: "values that agree with each other", Found: fmt.Sprint(p), Hint: "the file is damaged"}
+		p := recover()
+		if p == nil {
+			return
 		}
+		var wrong runtime.Error
+		if e, ok := p.(error); ok && !errors.As(e, &wrong) { // of the disk, of a decompressor
+			err = inLibrary(place, e)
+			return
+		}
+		err = &fault.Error{Place: place, Want: "values that agree with each other", Found: fmt.Sprint(p), Hint: "the file is damaged"}
 	}()
 	return do()
 }

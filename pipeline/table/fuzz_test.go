@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"path/filepath"
 	"runtime"
 	"testing"
 
@@ -14,14 +15,20 @@ import (
 
 // FuzzArrowRecording reads any bytes as a recording and as a table: no panic, no
 // hang, memory within what is said here. Errors say where in the file they are.
-// The seeds are a file by Arrow JS and files of every kind by Arrow's library for
-// Go.
+// The seeds are files by Arrow JS and Polars, and files of every kind by Arrow's
+// library for Go.
 func FuzzArrowRecording(f *testing.F) {
-	b, err := os.ReadFile("testdata/recording.arrow")
+	others, err := filepath.Glob("testdata/polars/*.arrow")
 	if err != nil {
 		f.Fatal(err)
 	}
-	f.Add(b)
+	for _, p := range append(others, "testdata/recording.arrow") {
+		b, err := os.ReadFile(p)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(b)
+	}
 	f.Add(bigEndian(f))
 	for _, k := range kindFiles(f) {
 		if len(k.bytes) < 8000 {

@@ -4,11 +4,13 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
+	"io"
 	"math"
 	"math/bits"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -369,5 +371,45 @@ func TestRecordingBigEndian(t *testing.T) {
 	}
 	if fmt.Sprint(x, i) != "[0.5 1.5 2.5] [300 301 302]" {
 		t.Error(x, i)
+	}
+}
+
+// Witness: testdata/polars was written by Polars (polars/write.mjs) of the values
+// repeated here.
+func TestRecordingPolars(t *testing.T) {
+	same := func(a, b float64) bool { return a == b || a != a && b != b }
+	twelve := [4][]float64{}
+	for i := range 12 {
+		f := float64(i)
+		for c, v := range []float64{f / 8, 100 - 3*f, f * f / 3, f} {
+			twelve[c] = append(twelve[c], v)
+		}
+	}
+	twelve[2][7], twelve[3][2] = math.NaN(), math.NaN()
+	var long []float64
+	for i := range 40000 {
+		long = append(long, float64(i%250))
+	}
+	for name, want := range map[string][][]float64{
+		"uncompressed": twelve[:], "lz4": twelve[:], "zstd": twelve[:],
+		"long-lz4": {long}, "long-zstd": {long}, "empty": {{}, {}, {}, {}},
+	} {
+		r, err := ingest.Open("testdata/polars/"+name+".arrow", ingest.Options{RateHz: 1000})
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		info := r.Info()
+		if unread := len(info.Unread); len(info.Channels) != len(want) || len(want) == 4 && unread != 5 {
+			t.Fatalf("%s: %+v", name, info)
+		}
+		for c := range want {
+			x := make([]float64, len(want[c])+1)
+			n, err := r.Read([]int{c}, 0, [][]float64{x})
+			if err != io.EOF || !slices.EqualFunc(x[:n], want[c], same) {
+				t.Errorf("%s: %s: %v, %v, expected %v", name, info.Channels[c].Name, x[:min(n, 12)], err, want[c][:min(len(want[c]), 12)])
+			}
+		}
+		r.Close()
 	}
 }
