@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -373,5 +374,19 @@ func TestVerifySharedAllocations(t *testing.T) {
 		if used > 64<<10+openTimes*int64(len(b)) {
 			t.Errorf("%d bytes allocated %d", len(b), used)
 		}
+	}
+}
+
+// What the library panics with is told apart: an error of the disk is no damage of
+// the file, an index out of range is.
+func TestGuard(t *testing.T) {
+	err := guard("batch 2", func() error { panic(fs.ErrPermission) })
+	if !errors.Is(err, fs.ErrPermission) || strings.Contains(err.Error(), "damaged") || !strings.HasPrefix(err.Error(), "batch 2: ") {
+		t.Error(err)
+	}
+	none := []int{}
+	err = guard("batch 2", func() error { _ = none[len(none)]; return nil })
+	if err == nil || !strings.Contains(err.Error(), "batch 2: expected values that agree with each other, found runtime error: index out of range") {
+		t.Error(err)
 	}
 }
