@@ -264,11 +264,6 @@ func (n node) tables(i int) []node {
 	return out
 }
 
-func (n node) text(i int) string {
-	at, length := n.vector(i)
-	return string(n.b[at : at+length])
-}
-
 // The forms of Arrow's tables, after format/File.fbs, Schema.fbs and Message.fbs
 // of Arrow 17. A slot that a later version appends is not looked at, and the
 // library does not know it either.

@@ -29,7 +29,6 @@ type verified struct {
 
 // column is a field of the schema as far as it decides which buffers it has.
 type column struct {
-	name     string
 	kind     uint8
 	bits     int64 // of a value; of an index where it has a dictionary
 	list     int64 // values of a list of fixed size
@@ -50,7 +49,7 @@ type block struct {
 	nodes, nodesAt   int
 	buffers, buffsAt int
 	counts, countsAt int
-	codec            int // noCodec and below
+	codec            int // noCodec, codecLZ4 or codecZstd
 }
 
 const (
@@ -183,7 +182,7 @@ func (v *verified) schema(footer node) error {
 // column returns a field and its children, how many those are, and how many
 // arrays the library makes of them.
 func (v *verified) column(f node, place string) (c *column, fields, cost int, err error) {
-	c = &column{name: f.text(0), kind: f.byte(2)}
+	c = &column{kind: f.byte(2)}
 	bad := func(want, found string, args ...any) (*column, int, int, error) {
 		return nil, 0, 0, &fault.Error{Place: place, Want: want, Found: fmt.Sprintf(found, args...)}
 	}
