@@ -437,10 +437,10 @@ func (r *arraysReader) clockRate(c int) (float64, error) {
 // sameLength restricts a run of a file whose channels differ in length to the
 // channels that are as long as those in use, because a Reader reads all
 // channels side by side. used tells the channels of r that are left.
-func sameLength(r Reader, run Run) (Reader, Run) {
+func sameLength(r Reader, run Run) (_ Reader, _ Run, part bool) {
 	info := r.Info()
 	if len(info.Channels) == 0 {
-		return r, run
+		return r, run, false
 	}
 	length := info.Channels[0].Samples
 	if len(run.Recordings) > 0 && len(run.Recordings[0].Channels) > 0 {
@@ -460,7 +460,7 @@ func sameLength(r Reader, run Run) (Reader, Run) {
 		}
 	}
 	if len(v.from) == len(info.Channels) {
-		return r, run
+		return r, run, false
 	}
 	w := run
 	w.Recordings = nil
@@ -469,13 +469,13 @@ func sameLength(r Reader, run Run) (Reader, Run) {
 		m.Channels = nil
 		for _, c := range rec.Channels {
 			if c < 0 || c >= len(to) || to[c] < 0 {
-				return r, run // Assemble refuses such recordings by name
+				return r, run, false // Assemble refuses such recordings by name
 			}
 			m.Channels = append(m.Channels, to[c])
 		}
 		w.Recordings = append(w.Recordings, m)
 	}
-	return v, w
+	return v, w, true
 }
 
 // view is some channels of a Reader.

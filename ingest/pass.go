@@ -15,13 +15,15 @@ import (
 // order or are not sound, Scan is asked.
 //
 // Channels of the file that are in no recording are read along where channels
-// lie side by side. Besides, a Pass holds up to 8192 samples per channel.
+// lie side by side. A Pass holds up to 16384 samples per channel.
 type Pass struct {
 	r     Reader
 	run   Run
-	s     *scan // nil: the account cannot be made of what passes
-	at    []int64
-	rest  []int // channels to read along
+	s     *scan   // nil: the account cannot be made of what passes
+	stuck bool    // a read failed: the Reader may not go on
+	per   int     // samples per channel of a block
+	at    []int64 // per channel, the sample after those that are in the account
+	rest  []int   // channels to read along
 	set   []int
 	block account[float64]
 	small account[float32] // of samples that are float32
@@ -39,7 +41,7 @@ type account[T floats] struct {
 func NewPass(r Reader, run Run) *Pass {
 	p := &Pass{r: r, run: run}
 	s, err := newScan(r, run, false)
-	if err != nil || len(s.used) == 0 || s.r != r {
+	if err != nil || len(s.used) == 0 || s.part {
 		return p
 	}
 	for c, u := range s.used {
@@ -52,7 +54,7 @@ func NewPass(r Reader, run Run) *Pass {
 	} else if len(p.rest) > max(16, len(s.used)/2) {
 		return p // too much to hold for one who wants little of the file
 	}
-	p.s, p.at = s, make([]int64, len(s.used))
+	p.s, p.per, p.at = s, s.per, make([]int64, len(s.used))
 	for c := range p.at {
 		p.at[c] = s.run.Row0
 	}
@@ -90,21 +92,33 @@ func (p *Pass) ByChannel() bool {
 	return ok && r.ByChannel()
 }
 
-// Stats returns what Scan returns of the run.
-func (p *Pass) Stats(ctx context.Context) ([]Stats, []Warning, error) {
+// Stats returns what Scan returns of the run. Where reading failed Scan reads a
+// Reader of its own, by again if given, as the one that failed may remember it.
+func (p *Pass) Stats(ctx context.Context, again func() (Reader, error)) ([]Stats, []Warning, error) {
 	if p.s != nil {
 		p.finish(ctx)
-		p.s.soften(false)
 	}
 	sound := p.s != nil
 	for c := 0; sound && c < len(p.at); c++ {
 		sound = p.s.acc[c].nan == 0 || !p.s.used[c]
 	}
-	if !sound {
-		return Scan(ctx, p.r, p.run)
+	if p.s != nil {
+		p.s.soften(false)
 	}
-	stats, warnings := p.s.verdict()
-	return stats, warnings, nil
+	if sound {
+		stats, warnings := p.s.verdict()
+		return stats, warnings, nil
+	}
+	r := p.r
+	if p.stuck && again != nil && ctx.Err() == nil {
+		fresh, err := again()
+		if err != nil {
+			return nil, nil, err
+		}
+		defer fresh.Close()
+		r = fresh
+	}
+	return Scan(ctx, r, p.run)
 }
 
 // giveUp leaves the account to Scan.
@@ -113,33 +127,60 @@ func (p *Pass) giveUp() {
 	p.s = nil
 }
 
-// pass reads, and adds what was read to the account.
-func pass[T floats](p *Pass, channels []int, start int64, dst [][]T, a *account[T], read func(channels []int, start int64, dst [][]T) (int, error)) (int, error) {
+// pass reads, and adds what was read to the account: with channels to read
+// along a block at a time, so that little of them is held.
+func pass[T floats](p *Pass, channels []int, start int64, dst [][]T, a *account[T], read func(channels []int, start int64, dst [][]T) (int, error)) (n int, err error) {
 	if p.s == nil || len(dst) == 0 {
 		return read(channels, start, dst)
 	}
 	p.set = append(append(p.set[:0], channels...), p.rest...)
-	p.reach(p.set, start) // what the reader leaves out
-	if p.s == nil {
-		return read(channels, start, dst)
+	for i, c := range p.set {
+		if slices.Contains(p.set[:i], c) { // twice, or one that is in no recording
+			p.giveUp()
+			return read(channels, start, dst)
+		}
 	}
-	n := len(dst[0])
+	p.reach(p.set, min(start, p.s.row1)) // what the reader leaves out
+	if len(p.rest) == 0 || p.s == nil {
+		return some(p, len(channels), start, dst, read)
+	}
 	for len(a.extra) < len(p.rest) {
 		a.extra = append(a.extra, nil)
 	}
-	for i := range p.rest {
-		a.extra[i] = slices.Grow(a.extra[i][:0], n)[:n]
+	part := make([][]T, len(p.set))
+	for n < len(dst[0]) {
+		m := min(p.per, len(dst[0])-n)
+		for i := range dst {
+			part[i] = dst[i][n : n+m]
+		}
+		for i := range p.rest {
+			a.extra[i] = slices.Grow(a.extra[i][:0], m)[:m]
+			part[len(dst)+i] = a.extra[i]
+		}
+		got, err := some(p, len(channels), start+int64(n), part, read)
+		if n += got; err != nil || got < m {
+			return n, err
+		}
 	}
-	all := append(dst[:len(dst):len(dst)], a.extra[:len(p.rest)]...)
-	n, err := read(p.set, start, all)
+	return n, nil
+}
+
+// some reads the channels of p.set, or the first wanted of them if the account
+// was given up, and adds them to it.
+func some[T floats](p *Pass, wanted int, start int64, dst [][]T, read func(channels []int, start int64, dst [][]T) (int, error)) (int, error) {
+	if p.s == nil {
+		return read(p.set[:wanted], start, dst[:wanted])
+	}
+	n, err := read(p.set, start, dst)
 	if err != nil && !errors.Is(err, io.EOF) {
+		p.stuck = true
 		p.giveUp()
 		return n, err
 	}
-	m := max(0, int(min(int64(n), p.s.row1-start)))
+	m := int(max(0, min(int64(n), p.s.row1-start)))
 	for i, c := range p.set {
-		put(p, c, all[i][:m])
-		p.at[c] = start + int64(m)
+		put(p, c, dst[i][:m])
+		p.at[c] = max(p.at[c], start+int64(m))
 	}
 	return n, err
 }
@@ -219,6 +260,7 @@ func catchUp[T floats](p *Pass, a *account[T], channels []int, from, to int64) {
 			dst[i] = slices.Grow(dst[i][:0], n)[:n]
 		}
 		if got, err := a.read(channels, from, dst); got < n || err != nil && !errors.Is(err, io.EOF) {
+			p.stuck = true
 			p.giveUp()
 			return
 		}

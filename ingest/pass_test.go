@@ -153,7 +153,7 @@ func TestPass(t *testing.T) {
 		if rapid.IntRange(0, 5).Draw(t, "again") == 0 {
 			read(channels, 0, min(10, length))
 		}
-		got, warnings, err := p.Stats(context.Background())
+		got, warnings, err := p.Stats(context.Background(), nil)
 		if a, b := fmt.Sprintf("%+v %+v %v", got, warnings, err), fmt.Sprintf("%+v %+v %v", want, wantWarnings, wantErr); a != b {
 			t.Fatalf("%s: the pass has\n%s\nthe scan\n%s", name, a, b)
 		}
@@ -195,7 +195,7 @@ func TestPassOnce(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if _, _, err := p.Stats(context.Background()); err != nil {
+	if _, _, err := p.Stats(context.Background(), nil); err != nil {
 		t.Fatal(err)
 	}
 	for c := range r.count {
@@ -223,9 +223,77 @@ func TestPassNaN(t *testing.T) {
 	if _, err := p.Read([]int{0}, 0, [][]float64{make([]float64, 5000)}); err != nil {
 		t.Fatal(err)
 	}
-	_, _, err := p.Stats(context.Background())
+	_, _, err := p.Stats(context.Background(), nil)
 	_, _, want := Scan(context.Background(), newMemory(x), run)
 	if want == nil || err == nil || err.Error() != want.Error() {
 		t.Errorf("%v, expected %v", err, want)
+	}
+}
+
+// broken is a Reader that fails from a sample on, and then for ever.
+type broken struct {
+	*memory
+	from   int64
+	failed bool
+}
+
+func (b *broken) Read(channels []int, start int64, dst [][]float64) (int, error) {
+	if b.failed || start+int64(len(dst[0])) > b.from {
+		b.failed = true
+		return 0, &DataError{Path: "m", Found: fmt.Sprintf("the disk fails at %d", start)}
+	}
+	return b.memory.Read(channels, start, dst)
+}
+
+// byValue is a Reader that cannot be compared with another.
+type byValue struct {
+	Reader
+	_ []int
+}
+
+// What ends a Scan ends a Pass in the same words, whatever was read before.
+// Expected: Scan of a Reader of its own.
+func TestPassEnds(t *testing.T) {
+	x := make([]float64, 3*scanBlock)
+	for k := range x {
+		x[k] = float64(k % 11)
+	}
+	nan := slices.Clone(x)
+	nan[10] = math.NaN()
+	background := context.Background()
+	cancelled, cancel := context.WithCancel(background)
+	cancel()
+	row1 := int64(2*scanBlock + 5)
+	for _, c := range []struct {
+		name     string
+		ctx      context.Context
+		open     func() Reader
+		row1     int64
+		channels []int
+		start, n int64 // what passes
+	}{
+		{"cancelled", cancelled, func() Reader { return newMemory(x) }, -1, []int{0}, 0, 100},
+		{"fails while it passes", background, func() Reader { return &broken{memory: newMemory(x), from: 50} }, -1, []int{0}, 0, 100},
+		{"fails in the tail", background, func() Reader { return &broken{memory: newMemory(x), from: 20000} }, -1, []int{0}, 0, 16000},
+		{"fails behind what is no number", background, func() Reader { return &broken{memory: newMemory(nan), from: 20000} }, -1, []int{0}, 0, 16000},
+		{"fails in a channel that is read along", background, func() Reader { return &broken{memory: newMemory(x, x), from: 20000} }, -1, []int{0}, 0, 24000},
+		{"a channel twice", background, func() Reader { return newMemory(x, x) }, -1, []int{0, 0}, 0, 300},
+		{"a channel of no recording", background, func() Reader { return newMemory(x, x) }, -1, []int{0, 1}, 0, 300},
+		{"behind the run", background, func() Reader { return newMemory(x) }, row1, []int{0}, row1 + 100, 50},
+		{"over the end of the run", background, func() Reader { return newMemory(x) }, row1, []int{0}, row1 - 100, 150},
+		{"no pointer", background, func() Reader { return byValue{Reader: newMemory(x)} }, -1, []int{0}, 0, 9000},
+	} {
+		run := Run{ID: "r", Path: "m", Row1: c.row1, Recordings: []Recording{{Channels: []int{0}}}}
+		want, wantWarnings, wantErr := Scan(c.ctx, c.open(), run)
+		p := NewPass(c.open(), run)
+		dst := make([][]float64, len(c.channels))
+		for i := range dst {
+			dst[i] = make([]float64, c.n)
+		}
+		_, _ = p.Read(c.channels, c.start, dst)
+		got, warnings, err := p.Stats(c.ctx, func() (Reader, error) { return c.open(), nil })
+		if a, b := fmt.Sprintf("%+v %+v %v", got, warnings, err), fmt.Sprintf("%+v %+v %v", want, wantWarnings, wantErr); a != b {
+			t.Errorf("%s: the pass has\n%s\nthe scan\n%s", c.name, a, b)
+		}
 	}
 }

@@ -70,6 +70,7 @@ type scan struct {
 	r        Reader
 	info     Info
 	run      Run
+	part     bool // r is a part of the Reader given: its channels of one length
 	row1     int64
 	all      []int // all channels
 	used     []bool
@@ -88,7 +89,7 @@ type scan struct {
 
 func newScan(r Reader, run Run, tolerant bool) (*scan, error) {
 	s := &scan{tolerant: tolerant, clock: -1, kernels: kernel.Best()}
-	s.r, s.run = sameLength(r, run)
+	s.r, s.run, s.part = sameLength(r, run)
 	info := s.r.Info()
 	s.info, s.used = info, make([]bool, len(info.Channels))
 	for _, rec := range s.run.Recordings {
