@@ -285,6 +285,9 @@ func (r *runner) follows(t *Task, task string) bool {
 	if _, here := r.ex.(Local); !here {
 		return false
 	}
+	r.s.mu.Lock()
+	old := r.s.ix.Tasks[task]
+	r.s.mu.Unlock()
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	i := slices.IndexFunc(r.users[t.ID], func(u *Task) bool { return u.ID == task })
@@ -293,9 +296,6 @@ func (r *runner) follows(t *Task, task string) bool {
 	}
 	u := r.users[t.ID][i]
 	st := r.of[u.ID]
-	r.s.mu.Lock()
-	old := r.s.ix.Tasks[u.ID]
-	r.s.mu.Unlock()
 	return r.wait[u] == 1 && (r.o.Force || old == nil || old.Version != u.Version ||
 		slices.ContainsFunc(st.Reasons, func(r Reason) bool { return r.Kind == "key" }))
 }
