@@ -122,6 +122,7 @@ func (p *Project) Run(ctx context.Context, o engine.Options) (*engine.Result, er
 	}
 	o.Program = p.Program.Version
 	o.Annotate = append(o.Annotate, engine.KV{Key: "kernels", Value: p.Program.Kernels})
+	defer stages.Release()
 	return engine.Run(ctx, p.Plan, o)
 }
 

@@ -40,11 +40,12 @@ func (s *shelf) put(a *dsp.Analyser) {
 	s.mu.Unlock()
 }
 
-// clear lets go of those that are free, when an experiment's files are done.
-func (s *shelf) clear() {
-	s.mu.Lock()
-	s.free = nil
-	s.mu.Unlock()
+// Release lets go of memory that is kept between tasks and not in use: when an
+// experiment's files are done, when models are trained, when a run has ended.
+func Release() {
+	analysers.mu.Lock()
+	analysers.free = nil
+	analysers.mu.Unlock()
 }
 
 // ahead is one pass over a file for two tasks: where the task of stage dsp
@@ -136,7 +137,7 @@ func (a *ahead) columns(ctx context.Context, rd ingest.Reader, run ingest.Run, n
 
 // scan is ingest.Scan, and on the way loads the spectra of the run. What is
 // wrong with them is left for the task of stage dsp to tell.
-func (a *ahead) scan(ctx context.Context, src *source, cal []sensitivity, info ingest.Info, rd ingest.Reader, run ingest.Run) ([]ingest.Stats, []ingest.Warning, error) {
+func (a *ahead) scan(ctx context.Context, src *source, cal []sensitivity, info ingest.Info, rd ingest.Reader, again func() (ingest.Reader, error), run ingest.Run) ([]ingest.Stats, []ingest.Warning, error) {
 	var scale []float64
 	for _, rec := range run.Recordings {
 		f, _, _, _, err := src.factor(cal, info, rec.Channels[0])
@@ -157,7 +158,7 @@ func (a *ahead) scan(ctx context.Context, src *source, cal []sensitivity, info i
 	} else {
 		analysers.put(an)
 	}
-	return pass.Stats(ctx)
+	return pass.Stats(ctx, again)
 }
 
 // evaluate analyses a run: what was read ahead, if it is that, else by reading.

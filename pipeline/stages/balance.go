@@ -113,6 +113,9 @@ func (f *fileTables) balanceRun(ctx context.Context, rd ingest.Reader, res *file
 			row(y1, y2)
 		}
 	case "split-halves":
+		if n < 2 {
+			return &dsp.Error{Want: "at least 2 samples to make two halves", Found: fmt.Sprint(n)}
+		}
 		y1, y2 := dsp.SplitHalves(chans)
 		row(y1, y2)
 	case "repeats":

@@ -195,7 +195,7 @@ func (b *builder) assemble(src *source, cfg []engine.KV, parts []engine.Dep) {
 	meta := append(b.meta(settings("ingest", src.in), cfg),
 		table.KV{Key: "pairs", Value: pairs(b.e)}, table.KV{Key: "construction", Value: b.e.DSP.Triplets})
 	t.Run = func(ctx context.Context, j *engine.Job) error {
-		analysers.clear()
+		Release()
 		var trip table.Table
 		notes := []fileNotes{}
 		var pictures []string // the files' spectra: joined batch by batch, never all in memory

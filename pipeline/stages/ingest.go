@@ -575,6 +575,7 @@ func readFile(ctx context.Context, src *source, cal []sensitivity, conds *ingest
 	}
 	res.Warnings = append(res.Warnings, warnings...)
 	res.Warnings = append(res.Warnings, simulatedByContent(src, info)...)
+	again := func() (ingest.Reader, error) { return ingest.Open(path, src.options) }
 	first := ingest.Scan
 	var series [][]float64 // of a balance's run
 	var unread error
@@ -582,17 +583,18 @@ func readFile(ctx context.Context, src *source, cal []sensitivity, conds *ingest
 	case src.grouping.Together:
 		first = func(ctx context.Context, rd ingest.Reader, run ingest.Run) ([]ingest.Stats, []ingest.Warning, error) {
 			series, unread = nil, nil
-			n := length(info, run)
-			if n == 0 { // Scan says what is wrong
+			n, channels := length(info, run), run.Recordings[0].Channels
+			wanted := info.Channels[channels[0]].RateHz > 0 || ahead != nil && n*int64(len(channels)) <= mostHeld
+			if n == 0 || !wanted { // of 0 samples Scan says what is wrong
 				return ingest.Scan(ctx, rd, run)
 			}
 			pass := ingest.NewPass(rd, run)
 			series, unread = readRun(ctx, pass, run, n)
-			return pass.Stats(ctx)
+			return pass.Stats(ctx, again)
 		}
 	case ahead != nil && len(runs) == 1:
 		first = func(ctx context.Context, rd ingest.Reader, run ingest.Run) ([]ingest.Stats, []ingest.Warning, error) {
-			return ahead.scan(ctx, src, cal, info, rd, run)
+			return ahead.scan(ctx, src, cal, info, rd, again, run)
 		}
 	}
 	var last error // of a run that is left out
@@ -632,7 +634,7 @@ func readFile(ctx context.Context, src *source, cal []sensitivity, conds *ingest
 			if unread != nil {
 				return nil, named(unread, path, name)
 			}
-			rr.Integral = integralTimes(series, info, run)
+			rr.Integral = integralTimes(series, info, run) // 0 of no series
 			ahead.keep(run, series)
 		}
 		res.Runs = append(res.Runs, rr)

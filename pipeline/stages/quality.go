@@ -41,8 +41,9 @@ func dropouts(info ingest.Info, run runResult) []ingest.Warning {
 // 0 where they cannot be told: no rate, too few samples, a channel that stands
 // still.
 func integralTimes(series [][]float64, info ingest.Info, run ingest.Run) []float64 {
-	out := make([]float64, len(series))
-	rate := info.Channels[run.Recordings[0].Channels[0]].RateHz
+	channels := run.Recordings[0].Channels
+	out := make([]float64, len(channels))
+	rate := info.Channels[channels[0]].RateHz
 	if rate <= 0 {
 		return out
 	}

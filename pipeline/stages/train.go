@@ -93,6 +93,7 @@ func (b *builder) trainTask(cfg []engine.KV, s config.Split, k int) {
 		t.Publish = append(t.Publish, engine.Link{Output: o, Path: filepath.Join(dir, o)})
 	}
 	t.Run = func(ctx context.Context, j *engine.Job) error {
+		Release() // most files are done
 		trip, err := table.Read(j.Input(dep.Task, dep.Output))
 		if err != nil {
 			return err
