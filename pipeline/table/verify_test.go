@@ -256,7 +256,7 @@ func TestVerifyRefusesExponential(t *testing.T) {
 	file := appendFooter([]byte("ARROW1\x00\x00"), node{b, schema}, nil, nil)
 	refused(t, file, "expected tables of their own, found parts that are shared over and over")
 
-	maps := arrow.DataType(arrow.PrimitiveTypes.Int8)
+	maps := arrow.PrimitiveTypes.Int8
 	lists := maps
 	for range 12 {
 		maps = arrow.MapOf(arrow.BinaryTypes.String, maps)
