@@ -12,7 +12,7 @@ import (
 func foreignError(path string, err error) error {
 	var (
 		d *DataError
-		f *fault.Error // of the readers of MAT, TDMS and NPZ
+		f *fault.Error // of the readers of MAT, TDMS, NPZ and formats read elsewhere
 		h *hdf5.Error
 	)
 	switch {

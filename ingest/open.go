@@ -46,7 +46,11 @@ func Open(path string, o Options) (Reader, error) {
 		return nil, openError(path, err)
 	}
 	if x := otherFormat(o.Format, f); x != nil {
-		return x.open(path, f, o) // closes f
+		r, err := x.open(path, f, o) // closes f
+		if err != nil {
+			return nil, foreignError(path, err)
+		}
+		return r, nil
 	}
 	r, err := openReader(path, f, st.Size(), f, o)
 	if err != nil {

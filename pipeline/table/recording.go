@@ -12,7 +12,6 @@ import (
 	"github.com/apache/arrow/go/v17/arrow/ipc"
 
 	"doubletake/ingest"
-	"doubletake/ingest/fault"
 )
 
 func init() { ingest.RegisterFormat("arrow", "ARROW1", openRecording) }
@@ -33,24 +32,9 @@ func openRecording(path string, f *os.File, o ingest.Options) (rd ingest.Reader,
 	}
 	if err != nil {
 		f.Close()
-		return nil, dataError(path, err)
+		return nil, err
 	}
 	return rd, nil
-}
-
-// dataError makes an *ingest.DataError of an error with a place in the file.
-func dataError(path string, err error) error {
-	var (
-		d *ingest.DataError
-		f *fault.Error
-	)
-	switch {
-	case errors.As(err, &d):
-		return err
-	case errors.As(err, &f):
-		return &ingest.DataError{Path: path, Place: f.Place, Want: f.Want, Found: f.Found, Hint: f.Hint, Err: f.Err}
-	}
-	return &ingest.DataError{Path: path, Want: "an Arrow IPC file", Err: fmt.Errorf("read Arrow: %w", err)}
 }
 
 // newRecording opens size bytes; closer is closed with the recording.
@@ -146,7 +130,7 @@ func (a *recording) batch(i int) (arrow.Record, error) {
 	}
 	rec, err := a.f.load(i)
 	if err != nil {
-		return nil, dataError(a.path, err)
+		return nil, err
 	}
 	slot.number, slot.rec = i+1, rec
 	return rec, nil
@@ -165,7 +149,7 @@ func (a *recording) read(column int, start int64, dst []float64) (n int, err err
 				return nil
 			})
 			if err != nil {
-				return n, dataError(a.path, err)
+				return n, err
 			}
 		}
 		from = end
