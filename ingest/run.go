@@ -9,6 +9,15 @@ type Run struct {
 	Recordings []Recording // what the run holds, in the file's channel order
 }
 
+// Interval returns the samples of the run in a file of that many: from Row0 up to
+// Row1, or to the end where Row1 < 0 or both are 0. It may lie outside of the file.
+func (r Run) Interval(samples int64) (from, to int64) {
+	if r.Row1 >= 0 && (r.Row1 > 0 || r.Row0 > 0) {
+		return r.Row0, r.Row1
+	}
+	return r.Row0, samples
+}
+
 // Recording is one channel of a run, or the group of channels sampled at the
 // same instants that make one outcome vector (lift and drag).
 type Recording struct {

@@ -110,12 +110,10 @@ func newScan(r Reader, run Run, tolerant bool) (*scan, error) {
 	if len(s.used) == 0 {
 		return s, nil
 	}
-	row0, row1 := s.run.Row0, info.Channels[0].Samples
-	if s.run.Row1 >= 0 && (s.run.Row1 > 0 || row0 > 0) {
-		if s.run.Row1 > row1 {
-			return nil, &DataError{Path: info.Path, Place: fmt.Sprintf("samples %d to %d", row0, s.run.Row1), Found: plural(row1, "sample"), Want: fmt.Sprintf("%d samples", s.run.Row1)}
-		}
-		row1 = s.run.Row1
+	samples := info.Channels[0].Samples
+	row0, row1 := s.run.Interval(samples)
+	if row1 > samples {
+		return nil, &DataError{Path: info.Path, Place: fmt.Sprintf("samples %d to %d", row0, row1), Found: plural(samples, "sample"), Want: fmt.Sprintf("%d samples", row1)}
 	}
 	if row0 < 0 || row0 >= row1 {
 		return nil, &DataError{Path: info.Path, Place: fmt.Sprintf("samples %d to %d", row0, row1), Want: "at least one sample", Found: "none"}

@@ -76,20 +76,22 @@ func (b *builder) readAhead(src *source, j *engine.Job, next string) *ahead {
 // length returns the number of samples of a run; 0 where the file has not as
 // many, or none.
 func length(info ingest.Info, run ingest.Run) int64 {
-	end := info.Channels[run.Recordings[0].Channels[0]].Samples
-	if run.Row1 >= 0 && (run.Row1 > 0 || run.Row0 > 0) {
-		if run.Row1 > end {
-			return 0
-		}
-		end = run.Row1
+	samples := info.Channels[run.Recordings[0].Channels[0]].Samples
+	from, to := run.Interval(samples)
+	if to > samples {
+		return 0
 	}
-	return max(0, end-run.Row0)
+	return max(0, to-from)
 }
 
-// readRun reads the columns of a balance's run, n samples of each, some at a
-// time. rd is an ingest.Reader or passes its samples on.
+// readRun reads the columns of a balance's run, n samples of each.
 func readRun(ctx context.Context, rd dsp.Source, run ingest.Run, n int64) ([][]float64, error) {
-	channels := run.Recordings[0].Channels
+	return readColumns(ctx, rd, run.Recordings[0].Channels, run.Row0, n)
+}
+
+// readColumns reads n samples of each channel from start on, some at a time. rd
+// is an ingest.Reader or passes its samples on.
+func readColumns(ctx context.Context, rd dsp.Source, channels []int, start, n int64) ([][]float64, error) {
 	out, part := make([][]float64, len(channels)), make([][]float64, len(channels))
 	for i := range out {
 		out[i] = make([]float64, n)
