@@ -212,23 +212,17 @@ func (v *verified) column(f node, place string) (c *column, fields, cost int, er
 	case typeBool:
 		c.bits, children = 1, 0
 	case typeInt:
-		c.bits, children = integerBits(t), 0
+		c.bits, children = oneOf(t.int(0, 0), 8, 16, 32, 64), 0
 	case typeFloat:
 		unit(0, 16, 32, 64)
 		children = 0
 	case typeDecimal:
-		c.bits, children = int64(t.int(2, 128)), 0
-		if c.bits != 128 && c.bits != 256 {
-			c.bits = -1
-		}
+		c.bits, children = oneOf(t.int(2, 128), 128, 256), 0
 	case typeDate:
 		unit(1, 32, 64)
 		children = 0
 	case typeTime:
-		c.bits, children = int64(t.int(1, 32)), 0
-		if c.bits != 32 && c.bits != 64 {
-			c.bits = -1
-		}
+		c.bits, children = oneOf(t.int(1, 32), 32, 64), 0
 	case typeTimestamp:
 		unit(0, 64, 64, 64, 64)
 		children = 0
@@ -272,19 +266,23 @@ func (v *verified) column(f node, place string) (c *column, fields, cost int, er
 	}
 	if d, ok := f.table(4); ok {
 		index, ok := d.table(1)
-		if !ok || integerBits(index) < 0 {
+		bits := int64(-1)
+		if ok {
+			bits = oneOf(index.int(0, 0), 8, 16, 32, 64)
+		}
+		if bits < 0 {
 			return bad("integers that count in a dictionary", "none, or of no size that Arrow has")
 		}
 		values := *c
 		v.values[d.long(0)] = &values
-		c.indexed, c.bits = true, integerBits(index)
+		c.indexed, c.bits = true, bits
 	}
 	return c, fields, cost, nil
 }
 
-func integerBits(t node) int64 {
-	switch n := t.int(0, 0); n {
-	case 8, 16, 32, 64:
+// oneOf returns n if it is one of the sizes, else −1.
+func oneOf(n int32, sizes ...int64) int64 {
+	if slices.Contains(sizes, int64(n)) {
 		return int64(n)
 	}
 	return -1
