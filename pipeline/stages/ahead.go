@@ -104,7 +104,7 @@ func readColumns(ctx context.Context, rd dsp.Source, channels []int, start, n in
 		for i := range out {
 			part[i] = out[i][at : at+m]
 		}
-		got, err := rd.Read(channels, run.Row0+at, part)
+		got, err := rd.Read(channels, start+at, part)
 		if int64(got) < m {
 			if err == nil || errors.Is(err, io.EOF) {
 				err = io.ErrUnexpectedEOF

@@ -78,7 +78,7 @@ func (f *fileTables) balanceRun(ctx context.Context, rd ingest.Reader, res *file
 	if err != nil {
 		return err
 	}
-	names, units, chans, err := f.outcomeSeries(res, rec, chans, notes)
+	names, units, chans, err := f.outcomeSeries(ctx, res, rec, chans, notes)
 	if err != nil {
 		return err
 	}
@@ -133,7 +133,7 @@ func (f *fileTables) balanceRun(ctx context.Context, rd ingest.Reader, res *file
 
 // outcomeSeries turns columns into outcome series: voltages into loads, body axes
 // into wind axes, forces into coefficients where chord and span are given.
-func (f *fileTables) outcomeSeries(res *fileResult, rec ingest.Recording, chans [][]float64, notes *fileNotes) (names, units []string, out [][]float64, err error) {
+func (f *fileTables) outcomeSeries(ctx context.Context, res *fileResult, rec ingest.Recording, chans [][]float64, notes *fileNotes) (names, units []string, out [][]float64, err error) {
 	d := f.b.e.DSP
 	roles := f.src.in.Columns
 	need := func(name string) (float64, error) {
@@ -143,7 +143,7 @@ func (f *fileTables) outcomeSeries(res *fileResult, rec ingest.Recording, chans 
 		}
 		return v, nil
 	}
-	in, err := f.loads(res, rec, chans)
+	in, err := f.loads(ctx, res, rec, chans)
 	if err != nil {
 		return nil, nil, nil, err
 	}

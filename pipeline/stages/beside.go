@@ -1,9 +1,9 @@
 package stages
 
 import (
+	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"math"
 	"path"
@@ -96,7 +96,7 @@ const maxInside = 1 << 20
 
 // inside makes a table of conditions of arrays of the file: a row for each
 // interval where row0 and row1 are among them, else one for each channel used.
-func inside(rd ingest.Reader, info ingest.Info, src *source) (*ingest.Conditions, ingest.Grouping, error) {
+func inside(ctx context.Context, rd ingest.Reader, info ingest.Info, src *source) (*ingest.Conditions, ingest.Grouping, error) {
 	group := src.grouping
 	t := &ingest.Conditions{Path: info.Path, Units: map[string]string{}}
 	bad := func(place, want, found string) (*ingest.Conditions, ingest.Grouping, error) {
@@ -112,10 +112,11 @@ func inside(rd ingest.Reader, info ingest.Info, src *source) (*ingest.Conditions
 			if ch.Samples > maxInside {
 				return bad("array "+e.Value, "a table of conditions", fmt.Sprintf("%d values", ch.Samples))
 			}
-			v = make([]float64, ch.Samples)
-			if got, err := rd.Read([]int{k}, 0, [][]float64{v}); got < len(v) && err != nil && !errors.Is(err, io.EOF) {
+			one, err := readColumns(ctx, rd, []int{k}, 0, ch.Samples)
+			if err != nil {
 				return nil, group, err
 			}
+			v = one[0]
 			group.Except = append(slices.Clone(group.Except), ch.Name)
 		} else {
 			one, again := ingest.AttributeNumber(info, e.Value) // a table of one row

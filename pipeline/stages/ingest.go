@@ -550,7 +550,7 @@ func readFile(ctx context.Context, src *source, cal []sensitivity, conds *ingest
 	}
 	group := src.grouping
 	if len(src.in.Inside) > 0 {
-		if conds, group, err = inside(rd, info, src); err != nil {
+		if conds, group, err = inside(ctx, rd, info, src); err != nil {
 			return nil, named(err, path, name)
 		}
 	}

@@ -1,9 +1,9 @@
 package stages
 
 import (
+	"context"
 	"errors"
 	"fmt"
-	"io"
 	"math"
 	"os"
 	"path/filepath"
@@ -141,7 +141,7 @@ type measured struct {
 }
 
 // loads computes them from the columns read, in the order of balanceColumns.
-func (f *fileTables) loads(res *fileResult, rec ingest.Recording, chans [][]float64) (*measured, error) {
+func (f *fileTables) loads(ctx context.Context, res *fileResult, rec ingest.Recording, chans [][]float64) (*measured, error) {
 	in := &f.src.in
 	unitOf := func(i int) string { return res.Info.Channels[rec.Channels[i]].Unit }
 	m := &measured{}
@@ -167,7 +167,7 @@ func (f *fileTables) loads(res *fileResult, rec ingest.Recording, chans [][]floa
 		}
 	}
 	if bal.Tare != nil {
-		p, err := f.polar(matrix)
+		p, err := f.polar(ctx, matrix)
 		if err != nil {
 			return nil, err
 		}
@@ -245,7 +245,7 @@ func degrees(x []float64, unit string) []float64 {
 }
 
 // polar reads the recording without wind, once per file of the campaign.
-func (f *fileTables) polar(matrix *dsp.LoadMatrix) (*dsp.Polar, error) {
+func (f *fileTables) polar(ctx context.Context, matrix *dsp.LoadMatrix) (*dsp.Polar, error) {
 	if f.gravity != nil {
 		return f.gravity, nil
 	}
@@ -280,11 +280,8 @@ func (f *fileTables) polar(matrix *dsp.LoadMatrix) (*dsp.Polar, error) {
 	if row1 > n || int64(t.Row0) >= row1 {
 		return nil, &ingest.DataError{Path: f.tare.name, Place: "tare", Want: fmt.Sprintf("rows within the %d of the file", n), Found: fmt.Sprintf("%d to %d", t.Row0, row1)}
 	}
-	data := make([][]float64, len(chans))
-	for i := range data {
-		data[i] = make([]float64, row1-int64(t.Row0))
-	}
-	if got, err := r.Read(chans, int64(t.Row0), data); got < len(data[0]) || err != nil && !errors.Is(err, io.EOF) {
+	data, err := readColumns(ctx, r, chans, int64(t.Row0), row1-int64(t.Row0))
+	if err != nil {
 		return nil, named(err, f.tare.open, f.tare.name)
 	}
 	for i, x := range data {

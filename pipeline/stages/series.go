@@ -99,7 +99,7 @@ func (b *builder) excerpt(ctx context.Context, src *source, tare *tare, res *fil
 		return nil, named(err, path, res.Path)
 	}
 	f := &fileTables{b: b, src: src, tare: tare}
-	names, units, values, err := f.outcomeSeries(res, rec, chans, &fileNotes{})
+	names, units, values, err := f.outcomeSeries(ctx, res, rec, chans, &fileNotes{})
 	if err != nil {
 		return nil, err
 	}
