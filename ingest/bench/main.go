@@ -7,7 +7,8 @@
 //
 //	go run ./ingest/bench
 //
-// It needs Python with numpy, scipy and h5py. TDMS and Arrow have no peer there.
+// It needs Python with numpy, scipy and h5py (-python names another than
+// python3). TDMS and Arrow have no peer there.
 package main
 
 import (
