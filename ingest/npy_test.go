@@ -133,7 +133,7 @@ func FuzzNPY(f *testing.F) {
 		f.Add(b)
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
-		drain(t, b, Options{Format: "npy"})
-		drain(t, b, Options{Format: "npy", Truncated: "use"})
+		bounded(t, b, drainBase, drainTimes, func() { drain(t, b, Options{Format: "npy"}) })
+		bounded(t, b, drainBase, drainTimes, func() { drain(t, b, Options{Format: "npy", Truncated: "use"}) })
 	})
 }

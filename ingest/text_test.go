@@ -297,8 +297,10 @@ func FuzzText(f *testing.F) {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
-		drain(t, b, Options{Format: "text"})
-		drain(t, b, Options{Format: "text", Truncated: "use", Text: TextOptions{Time: "1", Columns: []string{"a", "b"}}})
+		bounded(t, b, drainBase, drainTimes, func() { drain(t, b, Options{Format: "text"}) })
+		bounded(t, b, drainBase, drainTimes, func() {
+			drain(t, b, Options{Format: "text", Truncated: "use", Text: TextOptions{Time: "1", Columns: []string{"a", "b"}}})
+		})
 	})
 }
 

@@ -8,6 +8,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -351,6 +352,26 @@ func drain(t *testing.T, b []byte, o Options) {
 	equal(t, again[0], dst[0][k:])
 }
 
+// bounded fails the test if do allocates more, given back or not, than base bytes
+// and times the length of its input.
+func bounded(t *testing.T, input []byte, base, times int, do func()) {
+	t.Helper()
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	do()
+	runtime.ReadMemStats(&after)
+	if used := after.TotalAlloc - before.TotalAlloc; used > uint64(base+times*len(input)) {
+		t.Fatalf("%d bytes of input allocated %d, expected at most %d and %d times as much", len(input), used, base, times)
+	}
+}
+
+// drainBase and drainTimes bound what opening and reading all of a WAV, NPY or
+// text file allocates, 8 bytes of each sample by the test among it.
+const (
+	drainBase  = 1 << 20
+	drainTimes = 64
+)
+
 func FuzzWAV(f *testing.F) {
 	for _, s := range []wavSpec{pcm16(1, 1, 2, 3), pcm16(2, 1, 2, 3, 4)} {
 		f.Add(s.bytes())
@@ -365,7 +386,7 @@ func FuzzWAV(f *testing.F) {
 		f.Add(b)
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
-		drain(t, b, Options{Format: "wav"})
-		drain(t, b, Options{Format: "wav", Truncated: "use"})
+		bounded(t, b, drainBase, drainTimes, func() { drain(t, b, Options{Format: "wav"}) })
+		bounded(t, b, drainBase, drainTimes, func() { drain(t, b, Options{Format: "wav", Truncated: "use"}) })
 	})
 }
