@@ -297,3 +297,32 @@ func TestPassEnds(t *testing.T) {
 		}
 	}
 }
+
+// Channels that are read along are held a block at a time, however much is asked
+// for at once. Expected: less than those channels' part of one Read; held whole
+// they would be 16 × 8 bytes of each sample.
+func TestPassMemory(t *testing.T) {
+	const n = 200000
+	x := make([][]float64, 17)
+	for c := range x {
+		x[c] = make([]float64, n)
+		for k := range x[c] {
+			x[c][k] = float64((k*7 + c) % 1001)
+		}
+	}
+	m := newMemory(x...)
+	run := Run{ID: "r", Path: "m", Row1: -1, Recordings: []Recording{{Channels: []int{0}}}}
+	dst := [][]float64{make([]float64, n)}
+	bounded(t, nil, 16*8*n/2, 0, func() {
+		p := NewPass(m, run)
+		if _, err := p.Read([]int{0}, 0, dst); err != nil {
+			t.Fatal(err)
+		}
+		if _, _, err := p.Stats(context.Background(), nil); err != nil {
+			t.Fatal(err)
+		}
+	})
+	if !slices.Equal(dst[0], x[0]) {
+		t.Error("other samples than the file's")
+	}
+}
