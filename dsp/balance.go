@@ -3,77 +3,16 @@ package dsp
 import (
 	"fmt"
 	"math"
-	"math/bits"
-	"math/rand/v2"
 	"strconv"
+
+	"doubletake/ingest/fault"
 
 	"gonum.org/v1/gonum/stat"
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// RandomSamples draws 2k distinct sample numbers out of 0 … n−1, uniformly
-// without replacement: the first k, in random order, are the first draw, the
-// others the second (METHOD §1, random-samples). The same n, k and seed give
-// the same numbers on every machine and version; the seed should derive from
-// the run's id.
-func RandomSamples(n, k int, seed uint64) (first, second []int, err error) {
-	if k < 1 {
-		return nil, nil, &Error{Want: "at least 1 sample per draw", Found: strconv.Itoa(k)}
-	}
-	if n/2 < k {
-		return nil, nil, &Error{
-			Want:  fmt.Sprintf("at least %d samples for two draws of %d without replacement", 2*k, k),
-			Found: strconv.Itoa(n), Hint: "record longer or draw fewer samples",
-		}
-	}
-	// The first 2k steps of Fisher and Yates' shuffle; only positions that
-	// were touched are kept, so that long recordings cost no memory.
-	rng := rand.NewPCG(seed, 0x646f75626c657461) // own stream of this function
-	moved := make(map[int]int, 4*k)
-	at := func(i int) int {
-		if v, ok := moved[i]; ok {
-			return v
-		}
-		return i
-	}
-	drawn := make([]int, 2*k)
-	for i := range drawn {
-		j := i + int(below(rng, uint64(n-i)))
-		drawn[i] = at(j)
-		moved[j] = at(i)
-	}
-	return drawn[:k:k], drawn[k:], nil
-}
-
-// below returns a uniform number in 0 … n−1 (Lemire's method). math/rand/v2
-// promises its sources' sequences, not its distributions'.
-func below(src rand.Source, n uint64) uint64 {
-	hi, lo := bits.Mul64(src.Uint64(), n)
-	if lo < n {
-		for reject := -n % n; lo < reject; {
-			hi, lo = bits.Mul64(src.Uint64(), n)
-		}
-	}
-	return hi
-}
-
-// SplitHalves returns each channel's mean over the first and the second half
-// of its samples; the last sample of an odd number is dropped (METHOD §1,
-// split-halves). It panics on fewer than 2 samples.
-func SplitHalves(channels [][]float64) (first, second []float64) {
-	for _, x := range channels {
-		if len(x) < 2 {
-			panic(fmt.Sprintf("dsp: halves of %d samples", len(x)))
-		}
-		l := len(x) / 2
-		first = append(first, mean(x[:l]))
-		second = append(second, mean(x[l:2*l]))
-	}
-	return first, second
-}
-
 // WindAxes turns body-axis forces, fx aft and fz up, at angle of attack
-// alphaDeg into lift and drag (METHOD §1): L = F_z cos α − F_x sin α,
+// alphaDeg into lift and drag (docs/method.md#random-samples): L = F_z cos α − F_x sin α,
 // D = F_x cos α + F_z sin α.
 func WindAxes(fx, fz, alphaDeg float64) (lift, drag float64) {
 	sin, cos := math.Sincos(alphaDeg * math.Pi / 180)
@@ -106,8 +45,7 @@ func AirDensity(pressurePa, temperatureC float64) float64 {
 	return pressurePa / (287.05 * (temperatureC + 273.15))
 }
 
-// BalanceSettings say how CheckBalance cuts blocks; zero values take the
-// defaults.
+// BalanceSettings are the blocks of CheckBalance; zero values take the defaults.
 type BalanceSettings struct {
 	BlockS float64 // length a block should have, s; 0.5
 	Blocks int     // blocks per half; 10
@@ -134,14 +72,14 @@ type BalanceConsistency struct {
 }
 
 // CheckBalance asks whether the two halves of a balance recording agree
-// (METHOD §1): Welch's t of the block means, 10 blocks of 500 ms per half of a
+// (docs/method.md#do-the-halves-agree): Welch's t of the block means, 10 blocks of 500 ms per half of a
 // record of 10 s. A longer record gets 10 longer blocks; a shorter one as many
 // blocks of 500 ms as fit, and, below 4 of them, 4 shorter blocks, which is
 // flagged. Standard errors come from the blocks only: consecutive samples are
 // correlated, and σ/√N would read drift into records that have none.
 //
 // channels are equally long and sampled at rateHz. Records too short to cut, a
-// rate that is none and samples that are no numbers are *Error.
+// rate that is none and samples that are no numbers are *fault.Error.
 func CheckBalance(channels [][]float64, rateHz float64, s BalanceSettings) (*BalanceConsistency, error) {
 	if len(channels) == 0 {
 		panic("dsp: balance record without channels")
@@ -152,67 +90,32 @@ func CheckBalance(channels [][]float64, rateHz float64, s BalanceSettings) (*Bal
 			panic(fmt.Sprintf("dsp: balance channels of %d and %d samples", n, len(x)))
 		}
 	}
-	if s.BlockS == 0 {
-		s.BlockS = 0.5
-	}
-	if s.Blocks == 0 {
-		s.Blocks = 10
-	}
-	if s.Alpha == 0 {
-		s.Alpha = 0.05
-	}
-	switch {
-	case !(rateHz > 0) || math.IsInf(rateHz, 0):
-		return nil, &Error{Want: "a sampling rate above 0 Hz", Found: strconv.FormatFloat(rateHz, 'g', 6, 64), Hint: "state the rate if the file does not"}
-	case !(s.BlockS > 0) || s.Blocks < 2:
-		return nil, &Error{Want: "at least 2 blocks of a positive length per half", Found: fmt.Sprintf("%d of %g s", s.Blocks, s.BlockS)}
-	case !(s.Alpha > 0 && s.Alpha < 1):
-		return nil, &Error{Want: "a test level between 0 and 1", Found: strconv.FormatFloat(s.Alpha, 'g', 6, 64)}
-	case n < 4*minBlocks:
-		return nil, &Error{Want: fmt.Sprintf("at least %d samples to compare halves", 4*minBlocks), Found: strconv.Itoa(n), Hint: "record longer"}
+	s = s.withDefaults()
+	if err := s.check(n, rateHz); err != nil {
+		return nil, err
 	}
 	for c, x := range channels {
 		for i, v := range x {
 			if !finite(v) {
-				return nil, &Error{Place: fmt.Sprintf("channel %d, sample %d", c+1, i), Want: "a finite number", Found: fmt.Sprint(v)}
+				return nil, &fault.Error{
+					Place: fmt.Sprintf("channel %d, sample %d", c+1, i), Want: "a finite number",
+					Found: fmt.Sprint(v),
+				}
 			}
 		}
 	}
-	half := n / 2
-	b := &BalanceConsistency{Blocks: s.Blocks}
-	// A tolerance of a millionth: 5 s at 1000.0001 Hz are 10 blocks.
-	if fit := int(float64(half) / (s.BlockS * rateHz) * (1 + 1e-6)); fit < s.Blocks {
-		b.Blocks = max(fit, min(minBlocks, s.Blocks))
-	}
-	length := half / b.Blocks
-	b.BlockS = float64(length) / rateHz
-	if b.BlockS < s.BlockS*(1-1e-6)-1/rateHz {
-		b.Flags = append(b.Flags, Flag{
-			Code: "short-blocks", Channel: -1, Statistic: b.BlockS,
-			Text: fmt.Sprintf("the record of %.3g s allows %d blocks of %.3g s per half, shorter than %g s", float64(n)/rateHz, b.Blocks, b.BlockS, s.BlockS),
-		})
-	}
+	b := &BalanceConsistency{}
+	b.divide(n, rateHz, s)
 	acf := newAutocorrelation(n)
 	within := make([]float64, n)
 	for c, x := range channels {
 		tau := acf.integral(x)
 		b.IntegralTimeS = append(b.IntegralTimeS, 0.5*tau/rateHz)
 		b.NEff = append(b.NEff, float64(n)/tau)
-		first, second := blockMeans(x[:half], b.Blocks), blockMeans(x[half:2*half], b.Blocks)
-		t, dof, p, ok := WelchT(first, second)
-		detectable := math.Inf(1)
-		std := stat.PopStdDev(x, nil)
-		if ok && std > 0 {
-			v1, v2 := stat.Variance(first, nil), stat.Variance(second, nil)
-			se := math.Sqrt((v1 + v2) / float64(b.Blocks))
-			// Power 80 % at the level one channel has left of the family's.
-			q := distuv.StudentsT{Mu: 0, Sigma: 1, Nu: dof}
-			detectable = (q.Quantile(1-s.Alpha/float64(2*len(channels))) + q.Quantile(0.8)) * se / std
-		} else {
-			b.Flags = append(b.Flags, Flag{Code: "constant", Channel: c, Text: "the channel does not vary: its halves cannot be tested"})
+		if !b.compareHalves(c, x, s.Alpha/float64(2*len(channels))) {
+			continue
 		}
-		b.BlockT, b.P, b.Detectable = append(b.BlockT, t), append(b.P, p), append(b.Detectable, detectable)
-		b.Power = max(b.Power, detectable)
+		half := n / 2
 		// What makes blocks correlated is the scale within the halves; a step
 		// between them is what the test looks for. Half a sample of the scale is
 		// the sample itself: white noise has none beyond it, however slowly it
@@ -224,24 +127,115 @@ func CheckBalance(channels [][]float64, rateHz float64, s BalanceSettings) (*Bal
 				h[i] -= m
 			}
 		}
-		if scale := 0.5 * (acf.integral(within) - 1) / rateHz; ok && b.BlockS < 10*scale {
+		if scale := 0.5 * (acf.integral(within) - 1) / rateHz; b.BlockS < 10*scale {
 			b.Flags = append(b.Flags, Flag{
 				Code: "correlated-blocks", Channel: c, Statistic: b.BlockS / scale,
-				Text: fmt.Sprintf("blocks of %.3g s are only %.2g integral time scales (%.3g s) long: their means are correlated, p-values too small", b.BlockS, b.BlockS/scale, scale),
+				Text: fmt.Sprintf("blocks of %.3g s are only %.2g integral time scales (%.3g s) long: their means are "+
+					"correlated, p-values too small", b.BlockS, b.BlockS/scale, scale),
 			})
 		}
 	}
+	b.flagDrift(channels, s.Alpha)
+	return b, nil
+}
+
+func (s BalanceSettings) withDefaults() BalanceSettings {
+	if s.BlockS == 0 {
+		s.BlockS = 0.5
+	}
+	if s.Blocks == 0 {
+		s.Blocks = 10
+	}
+	if s.Alpha == 0 {
+		s.Alpha = 0.05
+	}
+	return s
+}
+
+// check returns an error if the settings, with defaults, do not fit a record of
+// n samples.
+func (s BalanceSettings) check(n int, rateHz float64) error {
+	switch {
+	case !(rateHz > 0) || math.IsInf(rateHz, 0):
+		return &fault.Error{
+			Want: "a sampling rate above 0 Hz", Found: strconv.FormatFloat(rateHz, 'g', 6, 64),
+			Hint: "state the rate if the file does not",
+		}
+	case !(s.BlockS > 0) || s.Blocks < 2:
+		return &fault.Error{
+			Want:  "at least 2 blocks of a positive length per half",
+			Found: fmt.Sprintf("%d of %g s", s.Blocks, s.BlockS),
+		}
+	case !(s.Alpha > 0 && s.Alpha < 1):
+		return &fault.Error{Want: "a test level between 0 and 1", Found: strconv.FormatFloat(s.Alpha, 'g', 6, 64)}
+	case n < 4*minBlocks:
+		return &fault.Error{
+			Want: fmt.Sprintf("at least %d samples to compare halves", 4*minBlocks), Found: strconv.Itoa(n),
+			Hint: "record longer",
+		}
+	}
+	return nil
+}
+
+// divide sets number and length of the blocks of a record of n samples, and
+// flags blocks shorter than s wants.
+func (b *BalanceConsistency) divide(n int, rateHz float64, s BalanceSettings) {
+	half := n / 2
+	b.Blocks = s.Blocks
+	// A tolerance of a millionth: 5 s at 1000.0001 Hz are 10 blocks.
+	if fit := int(float64(half) / (s.BlockS * rateHz) * (1 + 1e-6)); fit < s.Blocks {
+		b.Blocks = max(fit, min(minBlocks, s.Blocks))
+	}
+	b.BlockS = float64(half/b.Blocks) / rateHz
+	if b.BlockS < s.BlockS*(1-1e-6)-1/rateHz {
+		b.Flags = append(b.Flags, Flag{
+			Code: "short-blocks", Channel: -1, Statistic: b.BlockS,
+			Text: fmt.Sprintf("the record of %.3g s allows %d blocks of %.3g s per half, shorter than %g s", float64(n)/rateHz,
+				b.Blocks, b.BlockS, s.BlockS),
+		})
+	}
+}
+
+// compareHalves tests whether the block means of the two halves of channel c
+// agree, and appends the test's numbers. level is what one side of one channel
+// has of the family's level. A constant channel is flagged; it returns false.
+func (b *BalanceConsistency) compareHalves(c int, x []float64, level float64) (ok bool) {
+	half := len(x) / 2
+	first, second := blockMeans(x[:half], b.Blocks), blockMeans(x[half:2*half], b.Blocks)
+	t, dof, p, ok := WelchT(first, second)
+	detectable := math.Inf(1)
+	std := stat.PopStdDev(x, nil)
+	if ok && std > 0 {
+		v1, v2 := stat.Variance(first, nil), stat.Variance(second, nil)
+		se := math.Sqrt((v1 + v2) / float64(b.Blocks))
+		// Power 80 % at the level one channel has left of the family's.
+		q := distuv.StudentsT{Mu: 0, Sigma: 1, Nu: dof}
+		detectable = (q.Quantile(1-level) + q.Quantile(0.8)) * se / std
+	} else {
+		b.Flags = append(b.Flags, Flag{
+			Code: "constant", Channel: c,
+			Text: "the channel does not vary: its halves cannot be tested",
+		})
+	}
+	b.BlockT, b.P, b.Detectable = append(b.BlockT, t), append(b.P, p), append(b.Detectable, detectable)
+	b.Power = max(b.Power, detectable)
+	return ok
+}
+
+// flagDrift flags the channels whose halves differ at level alpha for all of
+// them together.
+func (b *BalanceConsistency) flagDrift(channels [][]float64, alpha float64) {
 	for c, adjusted := range Holm(b.P) {
-		if adjusted < s.Alpha {
+		if adjusted < alpha {
 			f, g := SplitHalves(channels[c : c+1])
 			std := stat.PopStdDev(channels[c], nil)
 			b.Flags = append(b.Flags, Flag{
 				Code: "drift", Channel: c, Statistic: b.BlockT[c], P: adjusted,
-				Text: fmt.Sprintf("the mean moves by %+.2g standard deviations of the samples between the halves (Welch t = %.1f of %d against %d block means)", (g[0]-f[0])/std, b.BlockT[c], b.Blocks, b.Blocks),
+				Text: fmt.Sprintf("the mean moves by %+.2g standard deviations of the samples between the halves (Welch t = %.1f "+
+					"of %d against %d block means)", (g[0]-f[0])/std, b.BlockT[c], b.Blocks, b.Blocks),
 			})
 		}
 	}
-	return b, nil
 }
 
 // blockMeans cuts x into blocks contiguous blocks, tail dropped.
@@ -303,49 +297,4 @@ func (a *autocorrelation) integral(x []float64) float64 {
 		tau += 2 * pair
 	}
 	return max(tau, 1/float64(a.n))
-}
-
-// PairRepeats groups runs at equal conditions and pairs them (METHOD §1,
-// repeats). x holds a row of conditions per run, tol the tolerance per
-// condition; two runs are equal if every condition differs by at most its
-// tolerance. Runs are taken in order: each joins the first group whose every
-// member equals it, so that within a group all are equal to one another. A
-// group of r runs gives ⌊r/2⌋ pairs of consecutive members. Groups stand in
-// the order of their first run; a NaN equals nothing. It panics if a row is
-// not as long as tol.
-func PairRepeats(x [][]float64, tol []float64) (pairs [][2]int, groups [][]int) {
-	equal := func(a, b []float64) bool {
-		for i, t := range tol {
-			if !(math.Abs(a[i]-b[i]) <= t) {
-				return false
-			}
-		}
-		return true
-	}
-	for run, row := range x {
-		if len(row) != len(tol) {
-			panic(fmt.Sprintf("dsp: run %d has %d conditions, %d tolerances", run, len(row), len(tol)))
-		}
-		joined := false
-	search:
-		for g, members := range groups {
-			for _, m := range members {
-				if !equal(row, x[m]) {
-					continue search
-				}
-			}
-			groups[g] = append(members, run)
-			joined = true
-			break
-		}
-		if !joined {
-			groups = append(groups, []int{run})
-		}
-	}
-	for _, g := range groups {
-		for i := 0; i+1 < len(g); i += 2 {
-			pairs = append(pairs, [2]int{g[i], g[i+1]})
-		}
-	}
-	return pairs, groups
 }

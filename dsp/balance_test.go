@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"doubletake/ingest/fault"
+
 	"pgregory.net/rapid"
 )
 
@@ -39,15 +41,15 @@ func TestRandomSamples(t *testing.T) {
 		}
 	})
 	for _, c := range [][2]int{{9, 5}, {10, 0}, {-1, 1}} {
-		var e *Error
+		var e *fault.Error
 		if _, _, err := RandomSamples(c[0], c[1], 1); !errors.As(err, &e) {
 			t.Errorf("%v: %v", c, err)
 		}
 	}
 }
 
-// Expected values: uniform. Each of n = 10 numbers stands at each of 2k = 6
-// places 1/10 of the time; χ² of 54 degrees of freedom (the rows and columns
+// Expected values: uniform. Each of n = 10 numbers is at each of 2k = 6 places
+// 1/10 of the time; χ² of 54 degrees of freedom (the rows and columns
 // are nearly free) lies under 99.2 with probability 0.9998. The numbers at
 // (1234, 5, 42) are pinned: they must never change.
 func TestRandomSamplesUniform(t *testing.T) {
@@ -196,7 +198,8 @@ func TestCheckBalanceLevelAndPower(t *testing.T) {
 			found++
 		}
 	}
-	t.Logf("false %.1f %%, detectable %.2f σ found %.1f %%, naive false %.0f %%", 100*float64(false1)/repeats, detectable, 100*float64(found)/repeats, 100*float64(naive)/repeats)
+	t.Logf("false %.1f %%, detectable %.2f σ found %.1f %%, naive false %.0f %%", 100*float64(false1)/repeats, detectable,
+		100*float64(found)/repeats, 100*float64(naive)/repeats)
 	if false1 < repeats/100 || false1 > repeats*9/100 {
 		t.Errorf("%d false alarms in %d", false1, repeats)
 	}
@@ -287,7 +290,17 @@ func TestCorrelatedBlocksAtLowRate(t *testing.T) {
 
 // Expected pairs by hand.
 func TestPairRepeats(t *testing.T) {
-	x := [][]float64{{0, 10}, {5, 10}, {0.4, 10}, {0, 20}, {5, 10.05}, {-0.4, 10}, {0, 10}, {math.NaN(), 10}, {math.NaN(), 10}}
+	x := [][]float64{
+		{0, 10},
+		{5, 10},
+		{0.4, 10},
+		{0, 20},
+		{5, 10.05},
+		{-0.4, 10},
+		{0, 10},
+		{math.NaN(), 10},
+		{math.NaN(), 10},
+	}
 	pairs, groups := PairRepeats(x, []float64{0.5, 0.1})
 	// Run 5 (−0.4) is 0.8 from run 2 (0.4) and starts its own group; run 6 (0) joins the first.
 	if want := [][]int{{0, 2, 6}, {1, 4}, {3}, {5}, {7}, {8}}; !reflect.DeepEqual(groups, want) {

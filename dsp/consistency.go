@@ -11,9 +11,9 @@ import (
 
 // Thresholds of the flags that are no tests, or need more than significance.
 const (
-	speedShift     = 0.002 // METHOD §1
+	speedShift     = 0.002 // docs/method.md#do-the-halves-agree
 	floorRatioDB   = 1.0   // a floor's change smaller than this is significant soon, but harmless
-	outlierSigma   = 4.0   // METHOD §1
+	outlierSigma   = 4.0   // docs/method.md#do-the-halves-agree
 	maxOutliers    = 3     // segments per channel that may be outliers
 	nepersToDB     = 10 / math.Ln10
 	minTestSamples = 2
@@ -39,17 +39,19 @@ func (a *Analyser) consistency(run *RotorRun, s *RotorSettings, measured [2]floa
 		flags = append(flags, f)
 	}
 	var tests []test
+	stride := a.settings.disjoint() // the tests take segments that do not overlap
+	segments := (s.Segments + stride - 1) / stride
 	for c := range run.Channels {
 		ch := &run.Channels[c]
 		for m := range s.Harmonics {
-			levels := a.segmentLevels(run, c, m)
+			levels := a.segmentLevels(run, c, m, stride)
 			if levels == nil {
 				continue
 			}
-			tests = append(tests, harmonicTests(levels, s.Segments, c, m+1, ch.Halves[0].Lines[m].Hz)...)
+			tests = append(tests, harmonicTests(levels, segments, c, m+1, ch.Halves[0].Lines[m].Hz)...)
 		}
-		if levels := a.segmentFloors(c, floors); levels != nil {
-			tests = append(tests, floorTests(levels, s.Segments, c)...)
+		if levels := a.segmentFloors(c, floors, stride); levels != nil {
+			tests = append(tests, floorTests(levels, segments, c)...)
 		}
 	}
 	p := make([]float64, len(tests))
@@ -78,15 +80,16 @@ func shiftFlag(run *RotorRun, s *RotorSettings, measured [2]float64) (Flag, bool
 	}
 	return Flag{
 		Code: "speed-shift", Channel: -1, Statistic: shift,
-		Text: fmt.Sprintf("shaft speed moved by %+.2f %% between the halves, %.6g → %.6g rev/s", 100*shift, measured[0], measured[1]),
+		Text: fmt.Sprintf("shaft speed moved by %+.2f %% between the halves, %.6g → %.6g rev/s", 100*shift, measured[0],
+			measured[1]),
 	}, true
 }
 
-// segmentLevels returns the power of harmonic m (from 0) of channel c in every
-// segment of both halves, in dB of an arbitrary reference: over the bins that
+// segmentLevels returns the power of harmonic m (from 0) of channel c in the
+// segments of both halves that are apart, in dB of an arbitrary reference: over the bins that
 // either half's band covers, counted from each half's expected frequency so
 // that both halves sum equally many. Nil if a segment has no power.
-func (a *Analyser) segmentLevels(run *RotorRun, c, m int) []float64 {
+func (a *Analyser) segmentLevels(run *RotorRun, c, m, stride int) []float64 {
 	ch := &run.Channels[c]
 	lo, hi := math.MaxInt, math.MinInt
 	var centre [2]int
@@ -97,7 +100,8 @@ func (a *Analyser) segmentLevels(run *RotorRun, c, m int) []float64 {
 	}
 	var levels []float64
 	for h := range a.segs {
-		for _, seg := range a.segs[h] {
+		for g := 0; g < len(a.segs[h]); g += stride {
+			seg := a.segs[h][g]
 			var sum float64
 			for k := max(1, centre[h]+lo); k <= min(len(seg[c])-1, centre[h]+hi); k++ {
 				sum += float64(seg[c][k])
@@ -111,13 +115,14 @@ func (a *Analyser) segmentLevels(run *RotorRun, c, m int) []float64 {
 	return levels
 }
 
-// segmentFloors returns channel c's broadband level in every segment of both
-// halves, in dB: the mean log power over the floor bins of all harmonics. Nil
+// segmentFloors returns channel c's broadband level in the segments of both
+// halves that are apart, in dB: the mean log power over the floor bins of all harmonics. Nil
 // if some bin has none.
-func (a *Analyser) segmentFloors(c int, floors [2][]int) []float64 {
+func (a *Analyser) segmentFloors(c int, floors [2][]int, stride int) []float64 {
 	var levels []float64
 	for h := range a.segs {
-		for _, seg := range a.segs[h] {
+		for g := 0; g < len(a.segs[h]); g += stride {
+			seg := a.segs[h][g]
 			// Logarithms are added by multiplying a few powers first: six float32
 			// neither overflow a float64 nor vanish in it.
 			sum, product, count := 0.0, 1.0, 0
@@ -163,7 +168,8 @@ func harmonicTests(levels []float64, segments, channel, order int, hz float64) [
 		}
 		tests = append(tests, test{show: true, flag: Flag{
 			Code: "trend", Channel: channel, Statistic: n, P: p,
-			Text: fmt.Sprintf("%s %s through the recording (%g reverse arrangements of %d segments)", name, direction, n, len(levels)),
+			Text: fmt.Sprintf("%s %s through the recording (%g reverse arrangements of %d segments)", name, direction, n,
+				len(levels)),
 		}})
 	}
 	return tests
@@ -181,9 +187,11 @@ func floorTests(levels []float64, segments, channel int) []test {
 		}})
 	}
 	if which, t, p, ok := outliers(levels, min(maxOutliers, len(levels)/4)); ok {
-		text := fmt.Sprintf("the floor of segment %d of %d is an outlier (%.1f standard deviations)", which[0]+1, len(levels), t)
+		text := fmt.Sprintf("the floor of segment %d of %d is an outlier (%.1f standard deviations)", which[0]+1, len(levels),
+			t)
 		if len(which) > 1 {
-			text = fmt.Sprintf("the floors of %d segments of %d, first segment %d, are outliers (at least %.1f standard deviations)", len(which), len(levels), which[0]+1, math.Abs(t))
+			text = fmt.Sprintf("the floors of %d segments of %d, first segment %d, are outliers (at least %.1f standard "+
+				"deviations)", len(which), len(levels), which[0]+1, math.Abs(t))
 		}
 		tests = append(tests, test{show: math.Abs(t) > outlierSigma, flag: Flag{
 			Code: "outlier-segment", Channel: channel, Statistic: t, P: p, Text: text,

@@ -114,7 +114,10 @@ func TestConsistencyFlags(t *testing.T) {
 			for i := range runs {
 				r := rand.New(rand.NewPCG(uint64(i), 5))
 				x := memory{consistencySignal(r, c.gain, c.level), consistencySignal(r, c.gain, c.level)}
-				run, err := a.Run(t.Context(), x, RotorSettings{RateHz: 1000, Samples: 16000, Channels: []int{0, 1}, Blades: 2, ShaftHz: 20})
+				run, err := a.Run(t.Context(), x, RotorSettings{
+					RateHz: 1000, Samples: 16000, Channels: []int{0, 1}, Blades: 2,
+					ShaftHz: 20,
+				})
 				if err != nil {
 					t.Fatal(err)
 				}

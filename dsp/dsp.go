@@ -1,7 +1,7 @@
-// Package dsp turns signals into numbers: microphone recordings of a rotor
-// into levels of the harmonics of its blade passing frequency, balance
-// recordings into pairs of independent outcomes, and both into statements
-// about whether the two halves of a recording agree (METHOD §1).
+// Package dsp turns signals into numbers: microphone recordings into levels of a
+// rotor's harmonics, of bands and of weighted sums, balance recordings into means and
+// unsteady parts, as pairs of independent outcomes, and both into statements about
+// whether the two halves of a recording agree (docs/method.md#do-the-halves-agree).
 //
 // The package is pure: it reads no files, prints nothing, knows nothing of
 // configuration. Samples come through the small Source interface. The same
@@ -10,48 +10,15 @@
 //
 // Plans (FFT, Welch, Analyser) own their scratch memory: make one per worker,
 // reuse it, never share it between goroutines. Misuse of shapes by the
-// programmer panics; data that cannot be analysed comes back as *Error.
+// programmer panics; data that cannot be analysed comes back as *fault.Error.
 package dsp
 
-import (
-	"math"
-	"strings"
-)
-
-// Error says why a recording could not be analysed: where in it, what was
-// expected, what was found, and what to do. The caller knows the file and adds
-// it; errors.As finds the parts.
-type Error struct {
-	Place string // "channel 4, first half", "samples 0 … 80000"; may be empty
-	Want  string // what was expected; may be empty
-	Found string // what was found
-	Hint  string // what to do about it; may be empty
-}
-
-// Error joins the parts: "place: expected WANT, found FOUND (HINT)".
-func (e *Error) Error() string {
-	var b strings.Builder
-	if e.Place != "" {
-		b.WriteString(e.Place + ": ")
-	}
-	switch {
-	case e.Want != "" && e.Found != "":
-		b.WriteString("expected " + e.Want + ", found " + e.Found)
-	case e.Want != "":
-		b.WriteString("expected " + e.Want)
-	default:
-		b.WriteString(e.Found)
-	}
-	if e.Hint != "" {
-		b.WriteString(" (" + e.Hint + ")")
-	}
-	return b.String()
-}
-
-// Flag is a doubt about a run that does not stop the analysis; METHOD §1
-// flags, never drops.
+// Flag is a doubt about a run that does not stop the analysis; runs are flagged,
+// never dropped (docs/method.md#do-the-halves-agree).
 type Flag struct {
-	Code      string  `json:"code"`      // stable short name: "harmonic-drift", "trend", "speed-shift", "floor-ratio", "outlier-segment", …
+	// stable short name: "harmonic-drift", "trend", "speed-shift", "floor-ratio",
+	// "outlier-segment", …
+	Code      string  `json:"code"`
 	Text      string  `json:"text"`      // one sentence for people, without the channel
 	Channel   int     `json:"channel"`   // position in the list of channels analysed; −1: the whole run
 	Statistic float64 `json:"statistic"` // the test's statistic (t, number of reverse arrangements, relative shift, …)
@@ -85,14 +52,3 @@ type ByChannel interface {
 	Source
 	ByChannel() bool
 }
-
-// LevelDB returns the level of a mean square against a reference of the same
-// unit, 10 log10(p/ref²): dB re 20 µPa for Pa² and 20e-6, dBFS for full-scale²
-// and 1. It is −Inf at zero and NaN below.
-func LevelDB(meanSquare, reference float64) float64 {
-	return 10 * math.Log10(meanSquare/(reference*reference))
-}
-
-// DistanceDB is what to add to a level measured at distance r to refer it to
-// distance r0 under spherical spreading, 20 log10(r/r0) (METHOD §1).
-func DistanceDB(r, r0 float64) float64 { return 20 * math.Log10(r/r0) }

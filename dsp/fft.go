@@ -96,8 +96,7 @@ func (f *FFT) Coefficients(dst []complex128, x []float64) []complex128 {
 	return dst
 }
 
-// pairs shows complex numbers as what they are in memory: real and imaginary
-// parts in turn.
+// pairs returns the memory of complex numbers: real and imaginary parts in turn.
 func pairs(x []complex128) []float64 {
 	return unsafe.Slice((*float64)(unsafe.Pointer(unsafe.SliceData(x))), 2*len(x))
 }

@@ -55,7 +55,10 @@ func TestFFTDefinition(t *testing.T) {
 // is without a large prime factor; the definition at 20 bins; go-dsp's fft,
 // which is exact to 1e-10 only at these lengths.
 func TestFFTAgainstLibraries(t *testing.T) {
-	for _, n := range []int{2, 4, 6, 10, 12, 16, 30, 512, 1000, 1009, 1024, 2018, 3600, 4095, 4096, 6250, 9061, 13781, 27562, 51199, 51200, 65536} {
+	for _, n := range []int{
+		2, 4, 6, 10, 12, 16, 30, 512, 1000, 1009, 1024, 2018, 3600, 4095, 4096, 6250, 9061, 13781,
+		27562, 51199, 51200, 65536,
+	} {
 		x := noise(n, uint64(n))
 		f := NewFFT(n)
 		got := f.Coefficients(nil, x)

@@ -86,7 +86,8 @@ func floatWAV(t testing.TB, path string) (x []float64, rate float64) {
 		body := b[at+8 : min(len(b), at+8+size)]
 		switch string(b[at : at+4]) {
 		case "fmt ":
-			if format, channels, bits := binary.LittleEndian.Uint16(body), binary.LittleEndian.Uint16(body[2:]), binary.LittleEndian.Uint16(body[14:]); format != 3 || channels != 1 || bits != 32 {
+			if format, channels, bits := binary.LittleEndian.Uint16(body), binary.LittleEndian.Uint16(body[2:]),
+				binary.LittleEndian.Uint16(body[14:]); format != 3 || channels != 1 || bits != 32 {
 				t.Fatalf("%s: format %d, %d channels, %d bits", path, format, channels, bits)
 			}
 			rate = float64(binary.LittleEndian.Uint32(body[4:]))

@@ -201,8 +201,8 @@ func (p *lanePlan) transform(small *smallPlan, from int, x []float64) []float64 
 	return x
 }
 
-// samples is what is transformed: complex numbers as pairs, or two real sequences
-// under a window, float64 or float32.
+// samples are the input of a transform: complex numbers as pairs, or two real
+// sequences under a window, float64 or float32.
 type samples struct {
 	complex      []float64
 	x, y         []float64

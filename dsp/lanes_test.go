@@ -136,7 +136,10 @@ func (p planes) Read(channels []int, start int64, dst [][]float64) (int, error) 
 // segments. The order of reading changes nothing.
 func TestByChannelGivesTheSame(t *testing.T) {
 	for _, segments := range []int{1, 5, 8} {
-		x := memory{rotor(6400, 4, 2, constant(100), 3, 20, 0.5, 1), rotor(6400, 4, 2, constant(100), 3, 10, 0.5, 2), rotor(6400, 4, 2, constant(100), 3, 5, 0.5, 3)}
+		x := memory{
+			rotor(6400, 4, 2, constant(100), 3, 20, 0.5, 1), rotor(6400, 4, 2, constant(100), 3, 10, 0.5, 2),
+			rotor(6400, 4, 2, constant(100), 3, 5, 0.5, 3),
+		}
 		s := RotorSettings{
 			RateHz: 6400, Channels: []int{2, 0, 1}, Blades: 2, ShaftHz: 100, Samples: int64(len(x[0])),
 			Segments: segments, Scale: []float64{1, 0.3, 2}, KeepSpectra: true,
@@ -165,7 +168,10 @@ func TestSilentSegment(t *testing.T) {
 		x[i] = 0.125
 	}
 	a := NewAnalyser()
-	run, err := a.Run(t.Context(), memory{x}, RotorSettings{RateHz: 6400, Channels: []int{0}, Blades: 2, ShaftHz: 100, Samples: int64(len(x))})
+	run, err := a.Run(t.Context(), memory{x}, RotorSettings{
+		RateHz: 6400, Channels: []int{0}, Blades: 2, ShaftHz: 100,
+		Samples: int64(len(x)),
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,15 +10,37 @@ import (
 type Line struct {
 	Order      int     // m for Half.Lines (m·BPF), the shaft order for Half.ShaftOrders
 	Hz         float64 // where it was expected
-	PeakHz     float64 // where its largest bin stands, interpolated between bins
+	PeakHz     float64 // place of its largest bin, interpolated between bins
 	Power      float64 // mean square of the line in unit², by RotorSettings.Amplitude; an upper bound if UpperBound
 	PeakPower  float64 // power of the largest bin, sine-calibrated
 	Floor      float64 // floor ν around the line, power per bin
 	Rho        float64 // ρ = PeakPower/Floor, linear; at most maxRho
-	SDdB       float64 // predicted standard deviation of the level, dB (METHOD §1)
+	SDdB       float64 // predicted standard deviation of the level, dB (docs/method.md#split-half-spectra)
 	UpperBound bool    // ρ under EmergenceDB: the level is an upper bound
 	Search     [2]int  // bins searched, inclusive
 	Band       [2]int  // bins the line was found to cover, inclusive
+}
+
+// Between returns the frequencies in Hz the line's power was taken from: the
+// bins summed, or the noise bandwidth of the window, noiseBins, around the peak
+// where the amplitude is not "band". Bins are binHz apart.
+func (l *Line) Between(binHz, noiseBins float64, amplitude string) (lo, hi float64) {
+	if amplitude == "band" && l.Band[1] >= l.Band[0] && l.Band[1] > 0 {
+		return (float64(l.Band[0]) - 0.5) * binHz, (float64(l.Band[1]) + 0.5) * binHz
+	}
+	return l.PeakHz - noiseBins/2*binHz, l.PeakHz + noiseBins/2*binHz
+}
+
+// whole joins the lines of the two halves of a run: the mean square over both,
+// as of one estimate from the averages of both.
+func whole(l [2]Line, both averages) Line {
+	w := l[0]
+	w.Power = (l[0].Power + l[1].Power) / 2
+	w.Rho = rho(l[0].PeakPower+l[1].PeakPower, l[0].Floor+l[1].Floor)
+	w.PeakHz = (l[0].PeakHz + l[1].PeakHz) / 2
+	w.SDdB = both.lineSD(w.Rho)
+	w.UpperBound = l[0].UpperBound && l[1].UpperBound
+	return w
 }
 
 // maxRho caps ρ at 300 dB, so that a noiseless signal has finite decibels.
@@ -36,7 +58,8 @@ type lineFinder struct {
 	binHz     float64
 	tolerance float64
 	minBins   int
-	segments  int     // spectra are means over that many
+	averages  averages
+	widen     int     // of the exclusion around shaft orders, by the window's main lobe
 	emergence float64 // ρ above which a line counts as one, linear
 	tone      float64 // Welch.ToneFactor
 	peakOnly  bool    // Amplitude "peak"
@@ -67,7 +90,7 @@ func (f *lineFinder) bins(hz, d float64, last int) [2]int {
 }
 
 // floorBins appends to dst the bins the floor at hz rests on: within ±0.25·bpf
-// without ±4 bins around every multiple of shaft. Where shaft orders stand so
+// without ±4 bins around every multiple of shaft. Where shaft orders are so
 // dense that fewer than 8 bins are left, the exclusion shrinks bin by bin to
 // ±0; where even that leaves fewer than 8, all bins of the interval but the
 // line's own ±1 count, and the interval is at least ±8 bins. It returns the
@@ -75,7 +98,7 @@ func (f *lineFinder) bins(hz, d float64, last int) [2]int {
 func (f *lineFinder) floorBins(dst []int, hz, shaft, bpf float64, last int) ([]int, int) {
 	lo := max(1, int(math.Ceil((hz-0.25*bpf)/f.binHz)))
 	hi := min(last, int(math.Floor((hz+0.25*bpf)/f.binHz)))
-	for guard := floorGuardBins; guard >= 0; guard-- {
+	for guard := floorGuardBins + f.widen; guard >= 0; guard-- {
 		dst = dst[:0]
 		for k := lo; k <= hi; k++ {
 			at := float64(k) * f.binHz
@@ -99,7 +122,7 @@ func (f *lineFinder) floorBins(dst []int, hz, shaft, bpf float64, last int) ([]i
 	return dst, -1
 }
 
-// floor is the median of p over floorBins: the plain median of METHOD §1,
+// floor is the median of p over floorBins (docs/method.md#split-half-spectra),
 // which for means of 8 segments lies 0.18 dB under the mean floor.
 func (f *lineFinder) floor(p []float64, bins []int) float64 {
 	f.scratch = f.scratch[:0]
@@ -125,7 +148,7 @@ func median(x []float64, spare *[]float64) float64 {
 }
 
 // selectNth reorders x so that none of x[:k] is greater and none of x[k+1:] less
-// than x[k], and returns that: what stands there after sorting, found in linear
+// than x[k], and returns x[k], the value at k after sorting, in linear
 // time. x holds no NaN; spare is as long as x.
 //
 // It is quickselect, the pivot a median of three, partitioned without branches:
@@ -189,12 +212,6 @@ func rho(peak, floor float64) float64 {
 	return min(peak/floor, maxRho)
 }
 
-// levelSD is METHOD §1's predicted standard deviation of a level from that
-// many segments, 4.343·√((1+2ρ)/segments)/(1+ρ) dB.
-func levelSD(rho float64, segments int) float64 {
-	return 10 / math.Ln10 * math.Sqrt((1+2*rho)/float64(segments)) / (1 + rho)
-}
-
 // measure finds the line expected at hz in the spectrum p.
 //
 // Amplitude "band": the contiguous bins around the peak with P > 2ν, no
@@ -216,7 +233,7 @@ func (f *lineFinder) measure(p []float64, order int, hz, shaft, floor float64) L
 	l.PeakPower = p[peak]
 	l.PeakHz = (float64(peak) + peakOffset(p, peak)) * f.binHz
 	l.Rho = rho(l.PeakPower, floor)
-	l.SDdB = levelSD(l.Rho, f.segments)
+	l.SDdB = f.averages.lineSD(l.Rho)
 	l.UpperBound = l.Rho < f.emergence
 
 	limit := f.bins(hz, shaft/2, last)

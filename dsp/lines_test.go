@@ -55,3 +55,30 @@ func TestSelect(t *testing.T) {
 		t.Errorf("median of nothing is %g", v)
 	}
 }
+
+// Expected values: means over the halves, the deviation of twice the segments,
+// an upper bound only where both are; a silent floor keeps ρ finite.
+func TestWhole(t *testing.T) {
+	a := Line{Power: 2, PeakPower: 8, Floor: 1, PeakHz: 100, UpperBound: true}
+	b := Line{Power: 4, PeakPower: 10, Floor: 2, PeakHz: 104}
+	w := whole([2]Line{a, b}, independent(16))
+	if w.Power != 3 || w.Rho != 6 || w.PeakHz != 102 || w.UpperBound || w.SDdB != independent(16).lineSD(6) {
+		t.Errorf("%+v", w)
+	}
+	a.Floor, b.Floor = 0, 0
+	if w := whole([2]Line{a, b}, independent(16)); w.Rho != maxRho || !finite(w.SDdB) {
+		t.Errorf("without a floor: %+v", w)
+	}
+}
+
+// Expected values: the bins of the band with half a bin to both sides, and one
+// and a half bins around a peak.
+func TestBetween(t *testing.T) {
+	l := Line{PeakHz: 50, Band: [2]int{24, 26}}
+	if lo, hi := l.Between(2, 1.5, "band"); lo != 47 || hi != 53 {
+		t.Errorf("band from %g to %g", lo, hi)
+	}
+	if lo, hi := l.Between(2, 1.5, "peak"); lo != 48.5 || hi != 51.5 {
+		t.Errorf("peak from %g to %g", lo, hi)
+	}
+}

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 
+	"doubletake/ingest/fault"
+
 	"gonum.org/v1/gonum/mat"
 )
 
@@ -28,7 +30,7 @@ type loadTerm []struct {
 // NewLoadMatrix takes a row of coefficients per load, in load units per volt:
 // first one for each of the voltages, then one for each of terms. A term is a
 // product of voltages by number from 1, with powers and magnitudes: "1*2",
-// "3^2", "|1|", "|1|*2". A shape or a term that cannot be is an *Error.
+// "3^2", "|1|", "|1|*2". A shape or a term that cannot be is a *fault.Error.
 func NewLoadMatrix(rows [][]float64, voltages int, terms []string) (*LoadMatrix, error) {
 	m := &LoadMatrix{rows: rows, voltages: voltages}
 	for _, s := range terms {
@@ -39,11 +41,15 @@ func NewLoadMatrix(rows [][]float64, voltages int, terms []string) (*LoadMatrix,
 		m.terms = append(m.terms, t)
 	}
 	if len(rows) == 0 {
-		return nil, &Error{Place: "balance matrix", Want: "a row for each load", Found: "none"}
+		return nil, &fault.Error{Place: "balance matrix", Want: "a row for each load", Found: "none"}
 	}
 	for i, r := range rows {
 		if want := voltages + len(terms); len(r) != want {
-			return nil, &Error{Place: fmt.Sprintf("balance matrix, row %d", i+1), Want: fmt.Sprintf("%d coefficients (%d voltages, %d further terms)", want, voltages, len(terms)), Found: strconv.Itoa(len(r))}
+			return nil, &fault.Error{
+				Place: fmt.Sprintf("balance matrix, row %d", i+1),
+				Want:  fmt.Sprintf("%d coefficients (%d voltages, %d further terms)", want, voltages, len(terms)),
+				Found: strconv.Itoa(len(r)),
+			}
 		}
 	}
 	return m, nil
@@ -51,7 +57,11 @@ func NewLoadMatrix(rows [][]float64, voltages int, terms []string) (*LoadMatrix,
 
 func parseTerm(s string, voltages int) (loadTerm, error) {
 	bad := func(found string) error {
-		return &Error{Place: "balance term " + strconv.Quote(s), Want: fmt.Sprintf(`a product of voltages by number from 1 to %d, as "1*2", "3^2" or "|1|*2"`, voltages), Found: found}
+		return &fault.Error{
+			Place: "balance term " + strconv.Quote(s),
+			Want:  fmt.Sprintf(`a product of voltages by number from 1 to %d, as "1*2", "3^2" or "|1|*2"`, voltages),
+			Found: found,
+		}
 	}
 	var t loadTerm
 	for _, f := range strings.Split(strings.ReplaceAll(s, " ", ""), "*") {
@@ -119,8 +129,8 @@ func (m *LoadMatrix) Loads(voltages [][]float64) [][]float64 {
 	return out
 }
 
-// Polar is what a balance reads without wind over the angle of its arm: its zero
-// and the model's weight, to be subtracted from what it reads with wind.
+// Polar is the reading of a balance without wind over the angle of its arm: its
+// zero and the model's weight, to be subtracted from readings with wind.
 type Polar struct {
 	Lo, Hi float64   // angles measured, deg
 	RMS    []float64 // per load: scatter of the measured about the polar
@@ -136,14 +146,14 @@ const polarBinDeg = 1
 // NewPolar makes a polar of loads measured at angles (one value per sample, deg).
 // method is "mean" (one zero for all angles), "harmonic" (a + b·cos α + c·sin α
 // by least squares: a zero and a weight, whose direction turns with the arm) or
-// "linear" (between the means of bins 1° wide). An *Error says what is missing.
+// "linear" (between the means of bins 1° wide). Missing data are a *fault.Error.
 func NewPolar(method string, angleDeg []float64, loads [][]float64) (*Polar, error) {
 	n := 0
 	if len(loads) > 0 {
 		n = len(loads[0])
 	}
 	if n == 0 {
-		return nil, &Error{Place: "tare", Want: "samples without wind", Found: "none"}
+		return nil, &fault.Error{Place: "tare", Want: "samples without wind", Found: "none"}
 	}
 	p := &Polar{Lo: math.Inf(-1), Hi: math.Inf(1)}
 	if method != "mean" {
@@ -159,7 +169,10 @@ func NewPolar(method string, angleDeg []float64, loads [][]float64) (*Polar, err
 		}
 	case "harmonic":
 		if p.Hi-p.Lo < 10 {
-			return nil, &Error{Place: "tare", Want: "angles over at least 10° to tell weight from zero", Found: fmt.Sprintf("%.3g° … %.3g°", p.Lo, p.Hi), Hint: "use interpolation: mean for a wind-off zero at one angle"}
+			return nil, &fault.Error{
+				Place: "tare", Want: "angles over at least 10° to separate weight and zero",
+				Found: fmt.Sprintf("%.3g° … %.3g°", p.Lo, p.Hi), Hint: "use interpolation: mean for a wind-off zero at one angle",
+			}
 		}
 		a := mat.NewDense(n, 3, nil)
 		for k, deg := range angleDeg {
@@ -171,7 +184,7 @@ func NewPolar(method string, angleDeg []float64, loads [][]float64) (*Polar, err
 		for _, l := range loads {
 			var c mat.VecDense
 			if err := qr.SolveVecTo(&c, false, mat.NewVecDense(n, slices.Clone(l))); err != nil {
-				return nil, &Error{Place: "tare", Want: "angles that differ", Found: err.Error()}
+				return nil, &fault.Error{Place: "tare", Want: "angles that differ", Found: err.Error()}
 			}
 			p.coef = append(p.coef, []float64{c.AtVec(0), c.AtVec(1), c.AtVec(2)})
 		}
@@ -210,10 +223,13 @@ func NewPolar(method string, angleDeg []float64, loads [][]float64) (*Polar, err
 			from = to
 		}
 		if len(p.angle) < 2 {
-			return nil, &Error{Place: "tare", Want: "at least two angles 1° apart", Found: fmt.Sprintf("%.3g° … %.3g°", p.Lo, p.Hi)}
+			return nil, &fault.Error{
+				Place: "tare", Want: "at least two angles 1° apart",
+				Found: fmt.Sprintf("%.3g° … %.3g°", p.Lo, p.Hi),
+			}
 		}
 	default:
-		return nil, &Error{Place: "tare", Want: "interpolation mean, harmonic or linear", Found: strconv.Quote(method)}
+		return nil, &fault.Error{Place: "tare", Want: "interpolation mean, harmonic or linear", Found: strconv.Quote(method)}
 	}
 	for i, l := range loads {
 		ss := 0.0
@@ -246,12 +262,13 @@ func (p *Polar) at(load int, deg float64) float64 {
 
 // Subtract takes the polar from loads, in place. angleDeg holds one angle per
 // sample, or one for all. An angle more than marginDeg outside of those measured
-// is an *Error: a polar is not extrapolated.
+// is a *fault.Error: a polar is not extrapolated.
 func (p *Polar) Subtract(loads [][]float64, angleDeg []float64, marginDeg float64) error {
 	for k, a := range angleDeg {
 		if !(a >= p.Lo-marginDeg && a <= p.Hi+marginDeg) {
-			return &Error{
-				Place: fmt.Sprintf("sample %d", k), Want: fmt.Sprintf("an angle within those of the tare, %.4g° … %.4g° (± %g°)", p.Lo, p.Hi, marginDeg), Found: fmt.Sprintf("%.4g°", a),
+			return &fault.Error{
+				Place: fmt.Sprintf("sample %d", k), Want: fmt.Sprintf("an angle within those of the tare, %.4g° … %.4g° (± %g°)",
+					p.Lo, p.Hi, marginDeg), Found: fmt.Sprintf("%.4g°", a),
 				Hint: "measure the polar over all angles, or state the angle's unit and sign",
 			}
 		}

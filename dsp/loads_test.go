@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"doubletake/ingest/fault"
+
 	"pgregory.net/rapid"
 )
 
@@ -31,7 +33,7 @@ func TestLoadMatrix(t *testing.T) {
 		{[][]float64{{1, 2, 3, 4}}, []string{""}, `the factor ""`},
 	} {
 		_, err := NewLoadMatrix(c.rows, 3, c.terms)
-		if !errors.As(err, new(*Error)) || !strings.Contains(err.Error(), c.want) {
+		if !errors.As(err, new(*fault.Error)) || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%v %v: %v", c.rows, c.terms, err)
 		}
 	}
@@ -76,11 +78,16 @@ func TestPolarClosedForms(t *testing.T) {
 		t.Errorf("mean: %v, %v", loads, err)
 	}
 	err = h.Subtract(loads, []float64{63}, 2)
-	if !errors.As(err, new(*Error)) || !strings.Contains(err.Error(), "63°") {
+	if !errors.As(err, new(*fault.Error)) || !strings.Contains(err.Error(), "63°") {
 		t.Errorf("beyond the polar: %v", err)
 	}
-	for _, c := range []struct{ method, want string }{{"harmonic", "10°"}, {"linear", "two angles"}, {"spline", "interpolation"}} {
-		if _, err := NewPolar(c.method, zero[:3], [][]float64{{1, 2, 3}}); !errors.As(err, new(*Error)) || !strings.Contains(err.Error(), c.want) {
+	for _, c := range []struct{ method, want string }{
+		{"harmonic", "10°"},
+		{"linear", "two angles"},
+		{"spline", "interpolation"},
+	} {
+		if _, err := NewPolar(c.method, zero[:3], [][]float64{{1, 2, 3}}); !errors.As(err, new(*fault.Error)) ||
+			!strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v", c.method, err)
 		}
 	}

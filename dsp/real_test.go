@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"doubletake/ingest/fault"
 )
 
 // lcav are the files of ../shared/real/lcav-crazyflie-propeller (2 blades, no
@@ -30,7 +32,7 @@ var lcav = []struct {
 	{"64000", [2]float64{405.0, 404.6}},
 }
 
-// Expected values: the speeds above within 0.3 %; m·BPF for m = 1 … 5 stands
+// Expected values: the speeds above within 0.3 %; m·BPF for m = 1 … 5 is
 // 14–49 dB above the local median (the data's NOTE), here ρ of every line in
 // both halves.
 func TestTrackMeasuredRotor(t *testing.T) {
@@ -86,7 +88,8 @@ func TestNominalMissesMeasuredRotor(t *testing.T) {
 			}
 		}
 	}
-	t.Logf("±1 %% around %d rev/s misses %d of %d lines by 10 dB and more; around each file's mean the peak is up to %.1f dB short", median, missed, total, short)
+	t.Logf("±1 %% around %d rev/s misses %d of %d lines by 10 dB and more; around each file's mean the peak is up to "+
+		"%.1f dB short", median, missed, total, short)
 	if missed < total/2 {
 		t.Errorf("only %d of %d lines missed", missed, total)
 	}
@@ -169,19 +172,21 @@ func TestMeasuredBalance(t *testing.T) {
 			naive++
 		}
 	}
-	t.Logf("%d segments: naive errors reject %d, block means %d; n_eff/n %.3f on average", segments, naive, flagged, ratio/float64(segments))
+	t.Logf("%d segments: naive errors reject %d, block means %d; n_eff/n %.3f on average", segments, naive, flagged,
+		ratio/float64(segments))
 	if segments < 5 || flagged >= naive || ratio/float64(segments) > 0.5 {
 		t.Errorf("%d segments, naive %d, flagged %d, n_eff/n %.3f", segments, naive, flagged, ratio/float64(segments))
 	}
 }
 
 // Over a range of more than an octave one half of 40000.wav looks like half its
-// speed (163.7 rev/s beside 324.0, whose double it nearly is): no answer is
-// better than one of the two.
+// speed (163.7 rev/s instead of 324.0, nearly its double): no answer is better
+// than one of the two.
 func TestTrackedHalvesDisagree(t *testing.T) {
 	x, rate := floatWAV(t, measured(t, "lcav-crazyflie-propeller", "propellers", "40000.wav"))
-	_, err := NewAnalyser().Run(context.Background(), memory{x}, RotorSettings{RateHz: rate, Samples: int64(len(x)), Channels: []int{0}, Blades: 2, TrackLoHz: 20, TrackHiHz: 500})
-	var e *Error
+	_, err := NewAnalyser().Run(context.Background(), memory{x},
+		RotorSettings{RateHz: rate, Samples: int64(len(x)), Channels: []int{0}, Blades: 2, TrackLoHz: 20, TrackHiHz: 500})
+	var e *fault.Error
 	if !errors.As(err, &e) || e.Want != "one shaft speed in both halves" {
 		t.Errorf("error %v", err)
 	}

@@ -12,15 +12,16 @@ import (
 	"strings"
 	"testing"
 
+	"doubletake/ingest/fault"
+
 	"pgregory.net/rapid"
 )
 
-// Expected values: METHOD §1's stated biases, checked as it states them: a
+// Expected values: the biases stated in docs/method.md#split-half-spectra, for a
 // tone of power ρ·ν (ν the mean floor per bin, 3σ²/N for the Hann window) in
 // white noise, 8 segments a half. 800 halves: standard errors of the means
 // 0.05 dB and less. Scalloping over tones uniform between bins: closed form of
-// the Hann main lobe, mean −0.49, deviation 0.43 dB (METHOD's −0.36 ± 0.43 is
-// of its own set of speeds).
+// the Hann main lobe, mean −0.49, deviation 0.43 dB.
 func TestAmplitudeBias(t *testing.T) {
 	if testing.Short() {
 		t.Skip("Monte Carlo")
@@ -84,7 +85,8 @@ func TestAmplitudeBias(t *testing.T) {
 		sd := math.Sqrt(square/count - mean*mean)
 		t.Logf("%s at %g dB, between bins %t: %+.2f ± %.2f dB", c.amplitude, c.db, c.between, mean, sd)
 		if !near(mean, c.mean, c.in) || !near(sd, c.sd, c.sdIn) {
-			t.Errorf("%s at %g dB, between bins %t: %+.3f ± %.3f dB, want %+.2f ± %.2f", c.amplitude, c.db, c.between, mean, sd, c.mean, c.sd)
+			t.Errorf("%s at %g dB, between bins %t: %+.3f ± %.3f dB, want %+.2f ± %.2f", c.amplitude, c.db, c.between, mean, sd,
+				c.mean, c.sd)
 		}
 	}
 }
@@ -92,7 +94,9 @@ func TestAmplitudeBias(t *testing.T) {
 // rotor makes a rotor's sound: n blades at shaft(t) rev/s, harmonics of the
 // BPF falling by fall dB each from 0 dB (amplitude 1), shaft orders side dB
 // below their neighbours, noise of the given deviation.
-func rotor(rate, seconds float64, blades int, shaft func(t float64) float64, fall, side, sigma float64, seed uint64) []float64 {
+func rotor(rate, seconds float64, blades int, shaft func(t float64) float64, fall, side, sigma float64,
+	seed uint64,
+) []float64 {
 	r := rand.New(rand.NewPCG(seed, 7))
 	x := make([]float64, int(rate*seconds))
 	orders := 6 * blades
@@ -132,7 +136,10 @@ func TestRefine(t *testing.T) {
 		{83.3, 81.1, 1, 2e-4},
 		{83.3, 85.5, 3, 1e-3},
 	} {
-		x := memory{rotor(6400, 8, 3, constant(c.shaft), 4, 25, c.sigma, uint64(i)), rotor(6400, 8, 3, constant(c.shaft), 6, 25, c.sigma, uint64(i+50))}
+		x := memory{
+			rotor(6400, 8, 3, constant(c.shaft), 4, 25, c.sigma, uint64(i)),
+			rotor(6400, 8, 3, constant(c.shaft), 6, 25, c.sigma, uint64(i+50)),
+		}
 		run := analyse(t, x, RotorSettings{RateHz: 6400, Blades: 3, ShaftHz: c.nominal})
 		for h, got := range run.ShaftHz {
 			if !near(got, c.shaft, c.within*c.shaft) {
@@ -195,7 +202,10 @@ func TestTrack(t *testing.T) {
 		for _, shaft := range []float64{41.7, 66.6, 93.1} {
 			for _, fall := range []float64{2, 8} {
 				x := rotor(12800, 4, blades, constant(shaft), fall, 10, 0.2, uint64(shaft))
-				run := analyse(t, memory{x}, RotorSettings{RateHz: 12800, Blades: blades, TrackLoHz: 0.3 * shaft, TrackHiHz: 2.2 * shaft})
+				run := analyse(t, memory{x}, RotorSettings{
+					RateHz: 12800, Blades: blades, TrackLoHz: 0.3 * shaft,
+					TrackHiHz: 2.2 * shaft,
+				})
 				for h, got := range run.ShaftHz {
 					if !near(got, shaft, 5e-4*shaft) {
 						t.Errorf("%d blades, %g rev/s, fall %g dB, half %d: tracked %.3f", blades, shaft, fall, h, got)
@@ -207,7 +217,7 @@ func TestTrack(t *testing.T) {
 }
 
 // A range whose upper part has its harmonics above the Nyquist frequency does
-// not mislead; a speed found there is an error that says so.
+// not mislead; a speed found there is an error that names the harmonic.
 func TestTrackAcrossNyquist(t *testing.T) {
 	s := RotorSettings{RateHz: 6400, Samples: 25600, Channels: []int{0}, Blades: 3, TrackLoHz: 50, TrackHiHz: 900}
 	run := analyse(t, memory{rotor(6400, 4, 3, constant(66.6), 6, 20, 0.2, 1)}, s)
@@ -215,15 +225,18 @@ func TestTrackAcrossNyquist(t *testing.T) {
 		t.Errorf("tracked %v", run.ShaftHz)
 	}
 	_, err := NewAnalyser().Run(t.Context(), memory{rotor(6400, 4, 3, constant(401), 3, 20, 0.01, 1)}, s)
-	if err == nil || !strings.HasPrefix(err.Error(), "harmonic 3 of the blade passing frequency: expected less than the Nyquist frequency 3200 Hz, found 3609 Hz (3 blades at 401 rev/s)") {
+	if err == nil || !strings.HasPrefix(err.Error(), "harmonic 3 of the blade passing frequency: expected less than the "+
+		"Nyquist frequency 3200 Hz, found 3609 Hz (3 blades at 401 rev/s)") {
 		t.Errorf("error %v", err)
 	}
 }
 
 func TestTrackFindsNothing(t *testing.T) {
-	_, err := NewAnalyser().Run(t.Context(), memory{noise(51200, 1)}, RotorSettings{RateHz: 6400, Samples: 51200, Channels: []int{0}, Blades: 2, TrackLoHz: 30, TrackHiHz: 60})
-	var e *Error
-	if !errors.As(err, &e) || e.Place != "first half" || !strings.Contains(e.Want, "lines at multiples of 2 × 30 … 60 Hz") {
+	_, err := NewAnalyser().Run(t.Context(), memory{noise(51200, 1)},
+		RotorSettings{RateHz: 6400, Samples: 51200, Channels: []int{0}, Blades: 2, TrackLoHz: 30, TrackHiHz: 60})
+	var e *fault.Error
+	if !errors.As(err, &e) || e.Place != "first half" ||
+		!strings.Contains(e.Want, "lines at multiples of 2 × 30 … 60 Hz") {
 		t.Errorf("error %v", err)
 	}
 }
@@ -240,30 +253,50 @@ func TestErrors(t *testing.T) {
 		edit func(*RotorSettings)
 		want string
 	}{
-		{"short", func(s *RotorSettings) { s.Samples = 1000 }, "expected at least 2048 samples (2 halves of 8 segments, each 4 periods of the blade passing frequency 200 Hz), found 1000 (record longer or ask for fewer segments)"},
-		{"Nyquist", func(s *RotorSettings) { s.Harmonics = 20 }, "harmonic 16 of the blade passing frequency: expected less than the Nyquist frequency 3200 Hz, found 3200 Hz (2 blades at 100 rev/s) (set harmonics to 15 or less, or record at more than 8000 Hz)"},
-		{"end", func(s *RotorSettings) { s.Samples = 14400 }, "sample 12800: expected 14400 samples from 0 on, found the end of the data"},
-		{"silence", func(s *RotorSettings) { s.Channels = []int{0, 1} }, "channel 2, first half: expected sound, found silence (all samples equal) (leave the channel out if it was not connected)"},
-		{"NaN", func(s *RotorSettings) { s.Channels = []int{2} }, "channel 3, sample 9000: expected a finite number, found NaN"},
-		{"no speed", func(s *RotorSettings) { s.ShaftHz = 0 }, "expected a shaft speed, found neither the condition rpm nor a range to track it in (give rpm with the conditions, or track: {range_hz: [a, b]})"},
-		{"range", func(s *RotorSettings) { s.ShaftHz, s.TrackLoHz, s.TrackHiHz = 0, 9, 5 }, "expected a range of shaft speeds 0 < a < b to track in, found 9 … 5 rev/s"},
-		{"amplitude", func(s *RotorSettings) { s.Amplitude = "rms" }, `expected amplitude "band" or "peak", found "rms"`},
+		{"short", func(s *RotorSettings) { s.Samples = 1000 }, "expected at least 2048 samples (2 halves of 8 segments, " +
+			"each 4 periods of the blade passing frequency 200 Hz), found 1000 (record longer or ask for fewer segments)"},
+		{
+			"Nyquist", func(s *RotorSettings) { s.Harmonics = 20 },
+			"harmonic 16 of the blade passing frequency: expected less than the Nyquist frequency 3200 Hz, found 3200 Hz (2 " +
+				"blades at 100 rev/s) (set harmonics to 15 or less, or record at more than 8000 Hz)",
+		},
+		{"end", func(s *RotorSettings) { s.Samples = 14400 }, "sample 12800: expected 14400 samples from 0 on, found the " +
+			"end of the data"},
+		{
+			"silence", func(s *RotorSettings) { s.Channels = []int{0, 1} },
+			"channel 2, first half: expected sound, found silence (all samples equal) (leave the channel out if it was not " +
+				"connected)",
+		},
+		{"NaN", func(s *RotorSettings) { s.Channels = []int{2} }, "channel 3, sample 9000: expected a finite number, found " +
+			"NaN"},
+		{"no speed", func(s *RotorSettings) { s.ShaftHz = 0 }, "expected a shaft speed, found neither the condition rpm " +
+			"nor a range to track it in (give rpm with the conditions, or track: {range_hz: [a, b]})"},
+		{
+			"range", func(s *RotorSettings) { s.ShaftHz, s.TrackLoHz, s.TrackHiHz = 0, 9, 5 },
+			"expected a range of shaft speeds 0 < a < b to track in, found 9 … 5 rev/s",
+		},
+		{
+			"amplitude", func(s *RotorSettings) { s.Amplitude = "rms" },
+			`expected amplitude "band", "peak" or "synchronous", found "rms"`,
+		},
 		{"speed", func(s *RotorSettings) { s.Speed = "auto" }, `expected speed "refine" or "nominal", found "auto"`},
-		{"rate", func(s *RotorSettings) { s.RateHz = 0 }, "expected a sampling rate above 0 Hz, found 0 (state the rate if the file does not)"},
-		{"blades", func(s *RotorSettings) { s.Blades = 0 }, "expected at least 1 blade, found 0 (the number of blades is a condition of the run)"},
+		{"rate", func(s *RotorSettings) { s.RateHz = 0 }, "expected a sampling rate above 0 Hz, found 0 (state the rate if " +
+			"the file does not)"},
+		{"blades", func(s *RotorSettings) { s.Blades = 0 }, "expected at least 1 blade, found 0 (the number of blades is a " +
+			"condition of the run)"},
 		{"tolerance", func(s *RotorSettings) { s.Tolerance = 3 }, "expected a tolerance between 0 and 0.5, found 3"},
 	} {
 		s := base
 		c.edit(&s)
 		_, err := NewAnalyser().Run(t.Context(), x, s)
-		var e *Error
+		var e *fault.Error
 		if !errors.As(err, &e) || err.Error() != c.want {
 			t.Errorf("%s:\n got %v\nwant %s", c.name, err, c.want)
 		}
 	}
 }
 
-// broken is a Source that fails, and counts what was asked of it.
+// broken is a Source that fails, and counts the reads.
 type broken struct{ asked int }
 
 func (b *broken) Read([]int, int64, [][]float64) (int, error) {
@@ -306,7 +339,10 @@ func TestIntervalAndReuse(t *testing.T) {
 	x := rotor(6400, 4, 2, constant(100), 3, 20, 0.5, 1)
 	cut := memory{x}
 	padded := memory{slices.Concat(noise(777, 4), x, noise(999, 5))}
-	s := RotorSettings{RateHz: 6400, Channels: []int{0}, Blades: 2, ShaftHz: 100, Samples: int64(len(x)), KeepSpectra: true}
+	s := RotorSettings{
+		RateHz: 6400, Channels: []int{0}, Blades: 2, ShaftHz: 100, Samples: int64(len(x)),
+		KeepSpectra: true,
+	}
 	want := analyse(t, cut, s)
 	a := NewAnalyser()
 	long := s
@@ -351,7 +387,8 @@ func TestScaleAndChannels(t *testing.T) {
 		for h := range 2 {
 			for m, l := range alone.Channels[0].Halves[h].Lines {
 				want := both.Channels[1].Halves[h].Lines[m]
-				if l.Power != want.Power*scale*scale || l.Floor != want.Floor*scale*scale || l.Rho != want.Rho || !near(l.PeakHz, want.PeakHz, 1e-9) {
+				if l.Power != want.Power*scale*scale || l.Floor != want.Floor*scale*scale || l.Rho != want.Rho ||
+					!near(l.PeakHz, want.PeakHz, 1e-9) {
 					t.Fatalf("half %d, harmonic %d: %+v, want %+v scaled by %g", h, m+1, l, want, scale*scale)
 				}
 			}
@@ -359,7 +396,7 @@ func TestScaleAndChannels(t *testing.T) {
 	})
 }
 
-// Expected bins: counted by hand from METHOD §1.
+// Expected bins: counted by hand from docs/method.md#split-half-spectra.
 func TestSearchAndFloorBins(t *testing.T) {
 	lf := lineFinder{binHz: 2, tolerance: 0.03, minBins: 2}
 	for _, c := range []struct {
@@ -378,7 +415,8 @@ func TestSearchAndFloorBins(t *testing.T) {
 	// BPF 300 = 3 × 100 Hz, second harmonic: 525 … 675 Hz, orders at 600 only
 	// (500 and 700 are 12 bins outside): bins 263 … 337 without 296 … 304.
 	bins, guard := lf.floorBins(nil, 600, 100, 300, 6400)
-	if guard != 4 || bins[0] != 263 || bins[len(bins)-1] != 337 || len(bins) != 75-9 || slices.Contains(bins, 296) || !slices.Contains(bins, 295) {
+	if guard != 4 || bins[0] != 263 || bins[len(bins)-1] != 337 || len(bins) != 75-9 || slices.Contains(bins, 296) ||
+		!slices.Contains(bins, 295) {
 		t.Errorf("guard %d, bins %v", guard, bins)
 	}
 	// Orders 8 bins apart: ±4 leaves nothing, ±3 one bin an order, 10 of them.
@@ -386,18 +424,19 @@ func TestSearchAndFloorBins(t *testing.T) {
 		t.Errorf("guard %d, bins %v", guard, bins)
 	}
 	// Orders a bin apart: no order can be left out.
-	if bins, guard := lf.floorBins(nil, 200, 2, 40, 6400); guard != -1 || len(bins) < floorMinBins || slices.Contains(bins, 100) {
+	if bins, guard := lf.floorBins(nil, 200, 2, 40, 6400); guard != -1 || len(bins) < floorMinBins ||
+		slices.Contains(bins, 100) {
 		t.Errorf("guard %d, bins %v", guard, bins)
 	}
 }
 
-// The predicted deviation (METHOD §1) at ρ = 0 and for large ρ, by hand:
-// 4.343/√8 and 4.343·√(2/(8ρ)).
+// The predicted deviation at ρ = 0 and for large ρ, by hand from
+// docs/method.md#split-half-spectra: 4.343/√8 and 4.343·√(2/(8ρ)).
 func TestLevelSD(t *testing.T) {
-	if got := levelSD(0, 8); !near(got, 1.5355, 1e-4) {
+	if got := independent(8).lineSD(0); !near(got, 1.5355, 1e-4) {
 		t.Errorf("ρ = 0: %g", got)
 	}
-	if got := levelSD(1e6, 8); !near(got, 4.3429*math.Sqrt(2/8e6), 1e-6) {
+	if got := independent(8).lineSD(1e6); !near(got, 4.3429*math.Sqrt(2/8e6), 1e-6) {
 		t.Errorf("ρ = 1e6: %g", got)
 	}
 }

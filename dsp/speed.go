@@ -33,7 +33,7 @@ const (
 )
 
 // whiten divides each channel's spectrum by its running median over ±half
-// bins, so that lines stand above a level floor of 1, and fills f.sums.
+// bins, so that the floor is 1 everywhere, and fills f.sums.
 func (f *speedFinder) whiten(half int) {
 	n := f.last + 1
 	half = max(half, 8)
@@ -106,8 +106,8 @@ func (f *speedFinder) grid(lo, hi float64, visit func(shaft float64)) {
 	}
 }
 
-// refine returns the shaft speed within ±tolerance of nominal under whose
-// harmonics the most log amplitude stands, sharpened below the bin width by
+// refine returns the shaft speed within ±tolerance of nominal whose harmonics
+// have the largest mean log amplitude, sharpened below the bin width by
 // the lines' centroids. Without any line that emerges there it returns
 // nominal and false.
 func (f *speedFinder) refine(nominal float64) (shaft float64, ok bool) {
@@ -147,7 +147,7 @@ func (f *speedFinder) track(lo, hi float64) (shaft float64, count int) {
 //     differ a little do make);
 //   - k/n of it, or half or a third, has only every p-th tooth on a harmonic
 //     of the BPF and the others on shaft orders or nothing, p = 2 … n: those
-//     teeth stand above their neighbours. So is BPF told from shaft order by n.
+//     teeth are higher than their neighbours. That is how n separates BPF from shaft order.
 func (f *speedFinder) fundamental(shaft float64) float64 {
 	score := f.comb(shaft, 0)
 	between := max(f.comb(shaft, -1./2), 0.5*(f.comb(shaft, -1./3)+f.comb(shaft, -2./3)))

@@ -8,9 +8,11 @@ import (
 	"math"
 	"slices"
 	"strconv"
+
+	"doubletake/ingest/fault"
 )
 
-// Tachometer says which channel of a source counts the shaft's revolutions.
+// Tachometer is the channel of a source that counts the shaft's revolutions.
 type Tachometer struct {
 	Channel      int
 	PulsesPerRev int
@@ -21,13 +23,20 @@ type Tachometer struct {
 // tachoBlock is how many samples are read at a time.
 const tachoBlock = 1 << 14
 
-// Pulses returns the times of a tachometer's edges in samples from start on,
+// Pulses are the edges of a tachometer.
+type Pulses struct {
+	Times  []float64 // in samples from the start of the interval, between samples
+	PerRev int       // pulses in one revolution
+	Sharp  int       // how many of them rise within a sample
+}
+
+// FindPulses returns the edges of a tachometer in samples from start on,
 // interpolated between samples. An edge counts once the signal has left the
 // threshold by a fifth of its range to the other side, so that noise on an edge
-// is no pulse. sharp counts the edges that rise within a sample: between which
-// two samples they lie is all that is known of them (PulseLossDB). Samples are
-// read twice, block by block. A channel without pulses is an *Error.
-func Pulses(ctx context.Context, src Source, start, samples int64, t Tachometer) (times []float64, sharp int, err error) {
+// is no pulse. Of an edge that rises within a sample (Pulses.Sharp) only the two
+// samples it lies between are known (PulseLossDB). Samples are read twice, block
+// by block. A channel without pulses is a *fault.Error.
+func FindPulses(ctx context.Context, src Source, start, samples int64, t Tachometer) (*Pulses, error) {
 	buf := [][]float64{make([]float64, tachoBlock)}
 	each := func(f func(at int64, x []float64)) error {
 		for at := int64(0); at < samples; {
@@ -37,7 +46,10 @@ func Pulses(ctx context.Context, src Source, start, samples int64, t Tachometer)
 			buf[0] = buf[0][:min(tachoBlock, samples-at)]
 			n, err := src.Read([]int{t.Channel}, start+at, buf)
 			if n < len(buf[0]) && (err == nil || errors.Is(err, io.EOF)) {
-				return &Error{Place: fmt.Sprintf("tachometer, sample %d", start+at+int64(n)), Want: "a sample", Found: "the end of the data"}
+				return &fault.Error{
+					Place: fmt.Sprintf("tachometer, sample %d", start+at+int64(n)), Want: "a sample",
+					Found: "the end of the data",
+				}
 			} else if err != nil && !errors.Is(err, io.EOF) {
 				return fmt.Errorf("read tachometer: %w", err)
 			}
@@ -48,7 +60,7 @@ func Pulses(ctx context.Context, src Source, start, samples int64, t Tachometer)
 	}
 	lo, hi := math.Inf(1), math.Inf(-1)
 	bad := int64(-1)
-	err = each(func(at int64, x []float64) {
+	err := each(func(at int64, x []float64) {
 		for i, v := range x {
 			if !finite(v) && bad < 0 {
 				bad = start + at + int64(i)
@@ -57,13 +69,16 @@ func Pulses(ctx context.Context, src Source, start, samples int64, t Tachometer)
 		}
 	})
 	if err != nil {
-		return nil, 0, err
+		return nil, err
 	}
 	switch {
 	case bad >= 0:
-		return nil, 0, &Error{Place: fmt.Sprintf("tachometer, sample %d", bad), Want: "a finite number", Found: "none"}
+		return nil, &fault.Error{Place: fmt.Sprintf("tachometer, sample %d", bad), Want: "a finite number", Found: "none"}
 	case !(hi > lo):
-		return nil, 0, &Error{Place: "tachometer", Want: "pulses", Found: fmt.Sprintf("a channel stuck at %g", lo), Hint: "was it connected?"}
+		return nil, &fault.Error{
+			Place: "tachometer", Want: "pulses", Found: fmt.Sprintf("a channel stuck at %g", lo),
+			Hint: "was it connected?",
+		}
 	}
 	level := t.Threshold
 	if math.IsNaN(level) {
@@ -75,6 +90,7 @@ func Pulses(ctx context.Context, src Source, start, samples int64, t Tachometer)
 	}
 	depth := 0.2 * (hi - lo)
 	before, edge := math.NaN(), math.NaN()
+	p := &Pulses{PerRev: t.PulsesPerRev}
 	armed, steep := false, false
 	err = each(func(at int64, x []float64) {
 		for i, v := range x {
@@ -87,22 +103,25 @@ func Pulses(ctx context.Context, src Source, start, samples int64, t Tachometer)
 			case v < -depth:
 				armed = true
 			case v > depth && armed && !math.IsNaN(edge):
-				times = append(times, edge)
+				p.Times = append(p.Times, edge)
 				armed = false
 				if steep {
-					sharp++
+					p.Sharp++
 				}
 			}
 			before = v
 		}
 	})
 	if err != nil {
-		return nil, 0, err
+		return nil, err
 	}
-	if need := 2*t.PulsesPerRev + 1; len(times) < need {
-		return nil, 0, &Error{Place: "tachometer", Want: fmt.Sprintf("at least %d pulses (2 revolutions)", need), Found: strconv.Itoa(len(times)), Hint: "check the channel, pulses_per_rev and threshold"}
+	if need := 2*t.PulsesPerRev + 1; len(p.Times) < need {
+		return nil, &fault.Error{
+			Place: "tachometer", Want: fmt.Sprintf("at least %d pulses (2 revolutions)", need),
+			Found: strconv.Itoa(len(p.Times)), Hint: "check the channel, pulses_per_rev and threshold",
+		}
 	}
-	return times, sharp, nil
+	return p, nil
 }
 
 // PulseLossDB is how much too low the synchronous average reads an order of the
@@ -115,12 +134,12 @@ func PulseLossDB(order int, samplesPerRev float64) float64 {
 	return 20 / math.Ln10 * phi * phi / 36
 }
 
-// CheckPulses returns a flag where the intervals of pulses one revolution apart are
-// uneven by more than half their median: pulses were missed or doubled.
-func CheckPulses(times []float64, pulsesPerRev int) []Flag {
-	rev := make([]float64, 0, len(times))
-	for i := pulsesPerRev; i < len(times); i++ {
-		rev = append(rev, times[i]-times[i-pulsesPerRev])
+// Check returns a flag where the intervals of pulses one revolution apart are
+// uneven by more than half a pulse: pulses were missed or doubled.
+func (p *Pulses) Check() []Flag {
+	rev := make([]float64, 0, len(p.Times))
+	for i := p.PerRev; i < len(p.Times); i++ {
+		rev = append(rev, p.Times[i]-p.Times[i-p.PerRev])
 	}
 	if len(rev) == 0 {
 		return nil
@@ -130,7 +149,7 @@ func CheckPulses(times []float64, pulsesPerRev int) []Flag {
 	med := sorted[len(sorted)/2]
 	n := 0
 	for _, r := range rev {
-		if math.Abs(r-med) > 0.5*med/float64(pulsesPerRev) {
+		if math.Abs(r-med) > 0.5*med/float64(p.PerRev) {
 			n++
 		}
 	}
@@ -139,50 +158,148 @@ func CheckPulses(times []float64, pulsesPerRev int) []Flag {
 	}
 	return []Flag{{
 		Code: "tacho-pulses", Channel: -1, Statistic: float64(n),
-		Text: fmt.Sprintf("%d of %d revolutions on the tachometer differ from their median by more than half a pulse: pulses were missed or doubled", n, len(rev)),
+		Text: fmt.Sprintf("%d of %d revolutions on the tachometer differ from their median by more than half a pulse: "+
+			"pulses were missed or doubled", n, len(rev)),
 	}}
 }
 
-// ShaftSpeed is the mean speed in rev/s over the whole revolutions that lie
-// between from and to (samples), 0 where there is none.
-func ShaftSpeed(times []float64, pulsesPerRev int, rateHz, from, to float64) float64 {
-	lo, hi := revolutions(times, pulsesPerRev, from, to)
+// ShaftHz returns the mean speed in rev/s over the whole revolutions between the
+// samples from and to, 0 where there is none.
+func (p *Pulses) ShaftHz(rateHz, from, to float64) float64 {
+	lo, hi := p.revolutions(from, to)
 	if hi <= lo {
 		return 0
 	}
-	return float64((hi-lo)/pulsesPerRev) * rateHz / (times[hi] - times[lo])
+	return float64((hi-lo)/p.PerRev) * rateHz / (p.Times[hi] - p.Times[lo])
+}
+
+// HalvesHz returns the speed in rev/s of each half of a run of that many
+// samples. A half without a whole revolution is a *fault.Error.
+func (p *Pulses) HalvesHz(rateHz float64, samples int64) (hz [2]float64, err error) {
+	half := float64(samples / 2)
+	for h := range hz {
+		if hz[h] = p.ShaftHz(rateHz, float64(h)*half, float64(h+1)*half); !(hz[h] > 0) {
+			return hz, &fault.Error{
+				Place: "tachometer", Want: "a whole revolution in each half",
+				Found: fmt.Sprintf("none in half %d", h+1),
+			}
+		}
+	}
+	return hz, nil
 }
 
 // revolutions finds the first and last pulse of the whole revolutions in an
 // interval.
-func revolutions(times []float64, pulsesPerRev int, from, to float64) (lo, hi int) {
-	lo, _ = slices.BinarySearch(times, from)
-	hi, _ = slices.BinarySearch(times, to)
+func (p *Pulses) revolutions(from, to float64) (lo, hi int) {
+	lo, _ = slices.BinarySearch(p.Times, from)
+	hi, _ = slices.BinarySearch(p.Times, to)
 	hi--
 	if hi < lo {
 		return 0, 0
 	}
-	return lo, lo + (hi-lo)/pulsesPerRev*pulsesPerRev
+	return lo, lo + (hi-lo)/p.PerRev*p.PerRev
+}
+
+// Thresholds of the tachometer's flags: the relative difference between the
+// stated and the measured speed (real speeds drift by 1 to 2 %), and the loss of
+// the highest harmonic by pulses that rise within a sample.
+const (
+	speedDiffers = 0.02
+	pulseLossDB  = 0.05
+)
+
+// byTachometer sets the shaft speed and that of each half by the pulses.
+func (s RotorSettings) byTachometer() (RotorSettings, error) {
+	var err error
+	if s.halves, err = s.Pulses.HalvesHz(s.RateHz, s.Samples); err != nil {
+		return s, err
+	}
+	s.stated, s.ShaftHz = s.ShaftHz, (s.halves[0]+s.halves[1])/2
+	return s, nil
+}
+
+// tachometerFlags are the doubts about the tachometer and the speed by it.
+func (s *RotorSettings) tachometerFlags() []Flag {
+	if s.Pulses == nil {
+		return nil
+	}
+	flags := s.Pulses.Check()
+	if s.Amplitude == "synchronous" && 2*s.Pulses.Sharp > len(s.Pulses.Times) {
+		perRev := s.RateHz / s.ShaftHz
+		if loss := PulseLossDB(s.Harmonics*s.Blades, perRev); loss > pulseLossDB {
+			flags = append(flags, Flag{
+				Code: "tacho-resolution", Channel: -1, Statistic: loss,
+				Text: fmt.Sprintf("the tachometer's pulses rise within a sample and are known to ±½ of %.0f per revolution: "+
+					"harmonic %d reads about %.2g dB low, lower ones less with the square of their number; sample faster, or smooth "+
+					"the pulses before they are sampled",
+					perRev, s.Harmonics, loss),
+			})
+		}
+	}
+	if d := s.ShaftHz/s.stated - 1; s.stated > 0 && math.Abs(d) > speedDiffers {
+		flags = append(flags, Flag{
+			Code: "speed-differs", Channel: -1, Statistic: d,
+			Text: fmt.Sprintf("the tachometer has %.6g rev/min, the conditions %.6g (%+.1f %%): is the speed in rev/s, or "+
+				"pulses_per_rev another?", 60*s.ShaftHz, 60*s.stated, 100*d),
+		})
+	}
+	return flags
+}
+
+// synchronous replaces the lines' powers by those of the time-synchronous
+// average. Its noise is the floor in one part of R revolutions: from that come
+// the predicted deviation and, where the line is not above it, the upper bound.
+func (s *RotorSettings) synchronous(ctx context.Context, src Source, run *RotorRun) error {
+	half := float64(s.Samples / 2)
+	for c := range run.Channels {
+		for h := range 2 {
+			lines := run.Channels[c].Halves[h].Lines
+			orders := make([]int, len(lines))
+			for m := range lines {
+				orders[m] = (m + 1) * s.Blades
+			}
+			scale := 1.0
+			if s.Scale != nil {
+				scale = s.Scale[c]
+			}
+			p, revs, err := Synchronous(ctx, src, s.Start, s.Channels[c], scale, s.Pulses, float64(h)*half, float64(h+1)*half,
+				orders)
+			if err != nil {
+				return err
+			}
+			for m := range lines {
+				l := &lines[m]
+				// The floor is per bin of a Hann window, 1.5 bins wide in noise.
+				noise := l.Floor / (NoiseBins(s.Window) * run.BinHz) * run.ShaftHz[h] / float64(revs)
+				l.UpperBound = p[m] < 4*noise // 6 dB, as for spectra
+				l.Power = math.Max(p[m], noise*1e-3)
+				l.SDdB = 20 / math.Ln10 * math.Sqrt(noise/(2*l.Power))
+			}
+		}
+	}
+	return nil
 }
 
 // Synchronous returns the mean squares of shaft orders in a channel by the
-// time-synchronous average (METHOD §1) over the whole revolutions between
+// time-synchronous average (docs/method.md#split-half-spectra) over the whole revolutions between
 // samples from and to (relative to start): the Fourier coefficients, over the
 // shaft's angle, of what repeats with every revolution. The angle runs evenly
 // from pulse to pulse. A line's power is |A_k|²/2 with
 // A_k = (1/πR)·Σ p(t_n) e^(−ikθ_n) Δθ_n over R revolutions, so that nothing is
 // interpolated but the angle. revs is R. Samples are multiplied with scale.
-func Synchronous(ctx context.Context, src Source, start int64, channel int, scale float64, times []float64, pulsesPerRev int, from, to float64, orders []int) (power []float64, revs int, err error) {
-	lo, hi := revolutions(times, pulsesPerRev, from, to)
+func Synchronous(ctx context.Context, src Source, start int64, channel int, scale float64, p *Pulses, from, to float64,
+	orders []int,
+) (power []float64, revs int, err error) {
+	lo, hi := p.revolutions(from, to)
 	if hi <= lo {
-		return nil, 0, &Error{Place: "tachometer", Want: "a whole revolution", Found: "none in the half"}
+		return nil, 0, &fault.Error{Place: "tachometer", Want: "a whole revolution", Found: "none in the half"}
 	}
-	times = times[lo : hi+1]
-	revs = (hi - lo) / pulsesPerRev
+	times := p.Times[lo : hi+1]
+	revs = (hi - lo) / p.PerRev
 	sum := make([]complex128, len(orders))
 	first := int64(math.Ceil(times[0]))
 	last := int64(math.Floor(times[len(times)-1]))
-	step := 2 * math.Pi / float64(pulsesPerRev)
+	step := 2 * math.Pi / float64(p.PerRev)
 	k := 0
 	angle := func(t float64) float64 {
 		for k+2 < len(times) && t >= times[k+1] {
@@ -201,14 +318,17 @@ func Synchronous(ctx context.Context, src Source, start int64, channel int, scal
 		n, err := src.Read([]int{channel}, start+at, buf)
 		if n < len(buf[0]) {
 			if err == nil || errors.Is(err, io.EOF) {
-				return nil, 0, &Error{Place: fmt.Sprintf("sample %d", start+at+int64(n)), Want: "a sample", Found: "the end of the data"}
+				return nil, 0, &fault.Error{
+					Place: fmt.Sprintf("sample %d", start+at+int64(n)), Want: "a sample",
+					Found: "the end of the data",
+				}
 			}
 			return nil, 0, fmt.Errorf("read samples: %w", err)
 		}
-		for i, p := range buf[0] {
+		for i, v := range buf[0] {
 			t := float64(at + int64(i))
 			theta := angle(t)
-			next := total // the last sample stands for the rest
+			next := total // the last sample covers the rest
 			if at+int64(i) < last {
 				keep := k
 				next = angle(t + 0.5)
@@ -218,7 +338,7 @@ func Synchronous(ctx context.Context, src Source, start int64, channel int, scal
 			prev = next
 			for j, o := range orders {
 				sin, cos := math.Sincos(float64(o) * theta)
-				sum[j] += complex(p*d*cos, -p*d*sin)
+				sum[j] += complex(v*d*cos, -v*d*sin)
 			}
 		}
 		at += int64(n)

@@ -8,6 +8,8 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
+
+	"doubletake/ingest/fault"
 )
 
 // tachoSource is a Source in memory.
@@ -41,29 +43,29 @@ func drifting(rate, f0, g float64, n, ppr int, noise float64) tachoSource {
 
 // Speeds of the halves: the closed form's mean over the half, f0 + g·t_mid. The
 // synchronous powers are a²/2 whatever the drift (3 % here, over which a bin of the
-// spectrum smears), where a nominal speed off by 3·10⁻⁴ loses dB (METHOD §1).
+// spectrum smears), where a nominal speed off by 3·10⁻⁴ loses dB (docs/method.md#split-half-spectra).
 func TestTachometer(t *testing.T) {
 	const rate, f0, g, n = 12800.0, 80.0, 0.3, 8 * 12800
 	for _, ppr := range []int{1, 4} {
 		src := drifting(rate, f0, g, n, ppr, 0)
 		ctx := context.Background()
-		times, _, err := Pulses(ctx, src, 0, n, Tachometer{Channel: 0, PulsesPerRev: ppr, Threshold: math.NaN()})
+		pulses, err := FindPulses(ctx, src, 0, n, Tachometer{Channel: 0, PulsesPerRev: ppr, Threshold: math.NaN()})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if f := CheckPulses(times, ppr); f != nil {
+		if f := pulses.Check(); f != nil {
 			t.Errorf("flags %v", f)
 		}
-		if want := (f0*8 + g*32) * float64(ppr); math.Abs(float64(len(times))-want) > 1.5 {
-			t.Errorf("%d pulses, want %g", len(times), want)
+		if want := (f0*8 + g*32) * float64(ppr); math.Abs(float64(len(pulses.Times))-want) > 1.5 {
+			t.Errorf("%d pulses, want %g", len(pulses.Times), want)
 		}
 		for h := range 2 {
 			from, to := float64(h*n/2), float64((h+1)*n/2)
 			want := f0 + g*(2+4*float64(h))
-			if got := ShaftSpeed(times, ppr, rate, from, to); math.Abs(got-want) > 1e-4*want {
+			if got := pulses.ShaftHz(rate, from, to); math.Abs(got-want) > 1e-4*want {
 				t.Errorf("half %d: %g rev/s, want %g", h+1, got, want)
 			}
-			p, revs, err := Synchronous(ctx, src, 0, 1, 2, times, ppr, from, to, []int{3, 6, 5})
+			p, revs, err := Synchronous(ctx, src, 0, 1, 2, pulses, from, to, []int{3, 6, 5})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -86,7 +88,7 @@ func TestSynchronousNoise(t *testing.T) {
 	const rate, n = 12800.0, 8 * 12800
 	src := drifting(rate, 80, 0.3, n, 1, 1)
 	ctx := context.Background()
-	times, _, err := Pulses(ctx, src, 0, n, Tachometer{PulsesPerRev: 1, Threshold: 2.5})
+	pulses, err := FindPulses(ctx, src, 0, n, Tachometer{PulsesPerRev: 1, Threshold: 2.5})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -94,7 +96,7 @@ func TestSynchronousNoise(t *testing.T) {
 	for k := 7; k < 67; k++ {
 		orders = append(orders, k)
 	}
-	p, _, err := Synchronous(ctx, src, 0, 1, 1, times, 1, 0, n, orders)
+	p, _, err := Synchronous(ctx, src, 0, 1, 1, pulses, 0, n, orders)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -114,18 +116,18 @@ func TestSynchronousNoise(t *testing.T) {
 func TestTachometerErrors(t *testing.T) {
 	ctx := context.Background()
 	flat := tachoSource{make([]float64, 5000)}
-	_, _, err := Pulses(ctx, flat, 0, 5000, Tachometer{PulsesPerRev: 1, Threshold: math.NaN()})
-	if !errors.As(err, new(*Error)) || !strings.Contains(err.Error(), "stuck") {
+	_, err := FindPulses(ctx, flat, 0, 5000, Tachometer{PulsesPerRev: 1, Threshold: math.NaN()})
+	if !errors.As(err, new(*fault.Error)) || !strings.Contains(err.Error(), "stuck") {
 		t.Errorf("%v", err)
 	}
 	one := tachoSource{make([]float64, 5000)}
 	one[0][10] = 5
-	_, _, err = Pulses(ctx, one, 0, 5000, Tachometer{PulsesPerRev: 1, Threshold: math.NaN()})
-	if !errors.As(err, new(*Error)) || !strings.Contains(err.Error(), "at least 3 pulses") {
+	_, err = FindPulses(ctx, one, 0, 5000, Tachometer{PulsesPerRev: 1, Threshold: math.NaN()})
+	if !errors.As(err, new(*fault.Error)) || !strings.Contains(err.Error(), "at least 3 pulses") {
 		t.Errorf("%v", err)
 	}
-	times := []float64{0, 10, 20, 40, 50, 60, 70}
-	if f := CheckPulses(times, 1); len(f) != 1 || f[0].Statistic != 1 {
+	missed := &Pulses{Times: []float64{0, 10, 20, 40, 50, 60, 70}, PerRev: 1}
+	if f := missed.Check(); len(f) != 1 || f[0].Statistic != 1 {
 		t.Errorf("a missed pulse: %v", f)
 	}
 }
@@ -147,11 +149,11 @@ func TestPulseLoss(t *testing.T) {
 		}
 	}
 	ctx := context.Background()
-	times, sharp, err := Pulses(ctx, src, 0, n, Tachometer{PulsesPerRev: 1, Threshold: math.NaN()})
-	if err != nil || sharp != len(times) {
-		t.Fatalf("%d of %d pulses sharp, %v", sharp, len(times), err)
+	pulses, err := FindPulses(ctx, src, 0, n, Tachometer{PulsesPerRev: 1, Threshold: math.NaN()})
+	if err != nil || pulses.Sharp != len(pulses.Times) {
+		t.Fatalf("%+v, %v: not all pulses are sharp", pulses, err)
 	}
-	p, _, err := Synchronous(ctx, src, 0, 1, 1, times, 1, 0, n, []int{6, 12, 18})
+	p, _, err := Synchronous(ctx, src, 0, 1, 1, pulses, 0, n, []int{6, 12, 18})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -160,7 +162,62 @@ func TestPulseLoss(t *testing.T) {
 			t.Errorf("order %d reads %.3f dB low, expected %.3f", order, got, want)
 		}
 	}
-	if _, sharp, err := Pulses(ctx, drifting(12800, 80, 0, n, 1, 0), 0, n, Tachometer{PulsesPerRev: 1, Threshold: math.NaN()}); err != nil || sharp > 0 {
-		t.Errorf("%d smooth pulses sharp, %v", sharp, err)
+	if smooth, err := FindPulses(ctx, drifting(12800, 80, 0, n, 1, 0), 0, n,
+		Tachometer{PulsesPerRev: 1, Threshold: math.NaN()}); err != nil || smooth.Sharp > 0 {
+		t.Errorf("%+v, %v: smooth pulses are sharp", smooth, err)
+	}
+}
+
+// Amplitude "synchronous" replaces what "band" finds by the average over the
+// revolutions, and nothing else. Expected: a²/2 of the two harmonics, the shaft
+// speeds of the closed form, the flags of the tachometer before the others.
+func TestRunSynchronous(t *testing.T) {
+	const rate, f0, g, n = 12800.0, 80.0, 0.3, 8 * 12800
+	src := drifting(rate, f0, g, n, 1, 0.01)
+	pulses, err := FindPulses(t.Context(), src, 0, n, Tachometer{PulsesPerRev: 1, Threshold: 2.5})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := RotorSettings{
+		RateHz: rate, Samples: n, Channels: []int{1}, Scale: []float64{2}, Blades: 3, Harmonics: 2,
+		Pulses: pulses, ShaftHz: 78, Amplitude: "synchronous",
+	}
+	got, err := NewAnalyser().Run(t.Context(), src, s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(got.Flags) == 0 || got.Flags[0].Code != "speed-differs" {
+		t.Errorf("flags %v, want speed-differs first: the conditions have 78 rev/s", got.Flags)
+	}
+	s.Amplitude = "band"
+	band, err := NewAnalyser().Run(t.Context(), src, s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for h := range 2 {
+		if want := f0 + g*(2+4*float64(h)); math.Abs(got.ShaftHz[h]-want) > 1e-4*want {
+			t.Errorf("half %d: %g rev/s, want %g", h+1, got.ShaftHz[h], want)
+		}
+		for m, want := range []float64{4 * 0.125, 4 * 0.0002} {
+			l, b := got.Channels[0].Halves[h].Lines[m], band.Channels[0].Halves[h].Lines[m]
+			if d := LevelDB(l.Power/want, 1); math.Abs(d) > 0.05+3*l.SDdB {
+				t.Errorf("half %d, harmonic %d is off by %.3f dB", h+1, m+1, d)
+			}
+			l.Power, l.SDdB, l.UpperBound = b.Power, b.SDdB, b.UpperBound
+			if l != b {
+				t.Errorf("half %d, harmonic %d: %+v, with band %+v", h+1, m+1, l, b)
+			}
+		}
+	}
+	s.Amplitude, s.Pulses = "synchronous", nil
+	if _, err := NewAnalyser().Run(t.Context(), src, s); err == nil || !strings.Contains(err.Error(), "tachometer") {
+		t.Errorf("without a tachometer: %v", err)
+	}
+	short := *pulses
+	short.Times = short.Times[:100]
+	s.Pulses = &short
+	if _, err := NewAnalyser().Run(t.Context(), src, s); err == nil ||
+		err.Error() != "tachometer: expected a whole revolution in each half, found none in half 2" {
+		t.Errorf("a tachometer that stops: %v", err)
 	}
 }

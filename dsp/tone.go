@@ -7,6 +7,8 @@ import (
 	"io"
 	"math"
 	"slices"
+
+	"doubletake/ingest/fault"
 )
 
 // CalibratorSettings describe the recording of a sound calibrator.
@@ -25,21 +27,21 @@ type CalibratorTone struct {
 	BandHz      [2]float64 // third of an octave around the line's bin
 	BlockRMS    []float64  // of each block
 	SpreadDB    float64    // the loudest block over the quietest
-	AboveDB     float64    // the tone's power over that of the noise in its band; not told from the window's own floor beyond 55
+	AboveDB     float64    // the tone's power over that of the noise in its band; beyond 55 dB limited by the window
 }
 
-// calibratorAboveDB is how far a calibrator's tone must stand above the noise
-// of its band: the noise, which is not taken off, then adds less than 0.05 dB.
+// calibratorAboveDB is how far a calibrator's tone must be above the noise of
+// its band: the noise, which is not taken off, then adds less than 0.05 dB.
 const calibratorAboveDB = 20
 
 // Calibrator measures the tone of a calibrator's recording: the rms within a
-// third of an octave around it, by Welch segments (METHOD §1: a tone's mean
-// square is Σ 2P_k/(N·Σw²) over its bins), of the whole and of equal blocks of
+// third of an octave around it, by Welch segments (a tone's mean
+// square is Σ 2P_k/(N·Σw²) over its bins, docs/method.md#split-half-spectra), of the whole and of equal blocks of
 // it. The bins are 1/104 of the frequency wide or narrower, 24 and more to the
 // band, so that what a Hann window spreads beyond it is below 1e-6 of the tone.
 //
-// It is an *Error when the recording is too short for a segment in each block,
-// and when nothing stands 20 dB above the noise of the band.
+// It is a *fault.Error when the recording is too short for a segment in each block,
+// and when nothing is 20 dB above the noise of the band.
 func Calibrator(ctx context.Context, src Source, s CalibratorSettings) (*CalibratorTone, error) {
 	if s.Blocks == 0 {
 		s.Blocks = 10
@@ -63,7 +65,10 @@ func Calibrator(ctx context.Context, src Source, s CalibratorSettings) (*Calibra
 		f = bin * float64(from+argmax(p[from:to]))
 	}
 	if !(f > 0) || f*math.Pow(2, 1./6) >= s.RateHz/2 {
-		return nil, &Error{Want: fmt.Sprintf("a tone below half of the sampling rate of %g Hz", s.RateHz), Found: fmt.Sprintf("%g Hz", f)}
+		return nil, &fault.Error{
+			Want:  fmt.Sprintf("a tone below half of the sampling rate of %g Hz", s.RateHz),
+			Found: fmt.Sprintf("%g Hz", f),
+		}
 	}
 	n := segmentFor(104 * s.RateHz / f)
 	per := s.Samples / int64(s.Blocks)
@@ -111,8 +116,9 @@ func Calibrator(ctx context.Context, src Source, s CalibratorSettings) (*Calibra
 		if all > 0 {
 			found = fmt.Sprintf("%.1f dB", t.AboveDB)
 		}
-		return nil, &Error{
-			Want:  fmt.Sprintf("a calibrator's tone near %.6g Hz, %d dB and more above the noise from %.5g to %.5g Hz", f, calibratorAboveDB, t.BandHz[0], t.BandHz[1]),
+		return nil, &fault.Error{
+			Want: fmt.Sprintf("a calibrator's tone near %.6g Hz, %d dB and more above the noise from %.5g to %.5g Hz", f,
+				calibratorAboveDB, t.BandHz[0], t.BandHz[1]),
 			Found: found, Hint: "is it this channel, and this frequency?",
 		}
 	}
@@ -120,8 +126,9 @@ func Calibrator(ctx context.Context, src Source, s CalibratorSettings) (*Calibra
 }
 
 func tooShortFor(s CalibratorSettings, n int) error {
-	return &Error{
-		Want:  fmt.Sprintf("at least %d samples (%.3g s) for %d blocks", int64(n)*int64(s.Blocks), float64(n)*float64(s.Blocks)/s.RateHz, s.Blocks),
+	return &fault.Error{
+		Want: fmt.Sprintf("at least %d samples (%.3g s) for %d blocks", int64(n)*int64(s.Blocks),
+			float64(n)*float64(s.Blocks)/s.RateHz, s.Blocks),
 		Found: fmt.Sprintf("%d", s.Samples), Hint: "record longer, or take fewer blocks",
 	}
 }
@@ -161,7 +168,7 @@ func between(p []float64, k int) float64 {
 }
 
 // averagePower is the mean of the power spectra of the contiguous segments of
-// an interval, what is left over at its end dropped; segment by segment, so
+// an interval, the rest at its end dropped; segment by segment, so
 // that memory does not grow with the interval.
 func averagePower(ctx context.Context, src Source, w *Welch, channel int, start, samples int64) ([]float64, error) {
 	n := int64(w.SegLen())
@@ -176,13 +183,17 @@ func averagePower(ctx context.Context, src Source, w *Welch, channel int, start,
 		got, err := src.Read([]int{channel}, at, x)
 		switch {
 		case int64(got) < n && (err == nil || errors.Is(err, io.EOF)):
-			return nil, &Error{Place: fmt.Sprintf("sample %d", at+int64(got)), Want: "a sample", Found: "the end of the data"}
+			return nil, &fault.Error{
+				Place: fmt.Sprintf("sample %d", at+int64(got)), Want: "a sample", Found: "the end of the data",
+			}
 		case err != nil && !errors.Is(err, io.EOF):
 			return nil, fmt.Errorf("read spectrum: %w", err)
 		}
 		for i, v := range x[0] {
 			if !finite(v) {
-				return nil, &Error{Place: fmt.Sprintf("sample %d", at+int64(i)), Want: "a finite number", Found: fmt.Sprint(v)}
+				return nil, &fault.Error{
+					Place: fmt.Sprintf("sample %d", at+int64(i)), Want: "a finite number", Found: fmt.Sprint(v),
+				}
 			}
 		}
 		w.SegmentPower(one, x[0])
@@ -191,106 +202,4 @@ func averagePower(ctx context.Context, src Source, w *Welch, channel int, start,
 		}
 	}
 	return mean, nil
-}
-
-// Tone is a line of a spectrum.
-type Tone struct {
-	Hz         float64
-	MeanSquare float64 // of the line, the floor taken off
-}
-
-// Background is the spectrum of a channel without the source under test.
-type Background struct {
-	BinHz   float64
-	Density []float64 // unit²/Hz
-	Tones   []Tone    // by frequency
-}
-
-// Tones of a background stand 10 dB above the median of the bins within ±24 of
-// them; of the mean of eight segments of noise one bin in 10^25 does.
-const (
-	toneAboveDB      = 10
-	backgroundAround = 24
-	backgroundLeast  = 8 // segments
-)
-
-// MeasureBackground averages the spectrum of a channel over an interval:
-// segments of half a second (a power of two of samples), shorter where there
-// would be fewer than eight. An interval of less than 512 samples is an *Error.
-func MeasureBackground(ctx context.Context, src Source, channel int, start, samples int64, rateHz float64) (*Background, error) {
-	n := segmentFor(rateHz / 2)
-	for n > 64 && int64(backgroundLeast*n) > samples {
-		n /= 2
-	}
-	if int64(backgroundLeast*n) > samples {
-		return nil, &Error{Want: fmt.Sprintf("at least %d samples of background", backgroundLeast*n), Found: fmt.Sprintf("%d", samples)}
-	}
-	w := NewWelch(n)
-	p, err := averagePower(ctx, src, w, channel, start, samples)
-	if err != nil {
-		return nil, err
-	}
-	b := &Background{BinHz: rateHz / float64(n)}
-	density := w.DensityFactor(rateHz)
-	for _, v := range p {
-		b.Density = append(b.Density, v*density)
-	}
-	for k := 2; k+2 < len(p); k++ {
-		if p[k] < p[k-1] || p[k] <= p[k+1] || p[k] < p[k-2] || p[k] < p[k+2] {
-			continue
-		}
-		around := slices.Clone(p[max(1, k-backgroundAround):min(len(p), k+backgroundAround+1)])
-		slices.Sort(around)
-		floor := around[len(around)/2]
-		if !(p[k] > floor*math.Pow(10, toneAboveDB/10.)) {
-			continue
-		}
-		sum := 0.0
-		for i := k - 2; i <= k+2; i++ {
-			sum += max(0, p[i]-floor)
-		}
-		b.Tones = append(b.Tones, Tone{Hz: b.BinHz * (float64(k) + between(p, k)), MeanSquare: sum * w.ToneFactor()})
-	}
-	return b, nil
-}
-
-// MeanSquare is the background's mean square from lo to hi in Hz, each bin
-// standing for half a bin to both sides.
-func (b *Background) MeanSquare(lo, hi float64) float64 {
-	sum := 0.0
-	for k := max(0, int(lo/b.BinHz+0.5)); k < len(b.Density); k++ {
-		from, to := b.BinHz*(float64(k)-0.5), b.BinHz*(float64(k)+0.5)
-		if from >= hi {
-			break
-		}
-		sum += b.Density[k] * max(0, min(hi, to)-max(lo, from))
-	}
-	return sum
-}
-
-// Bin is what a bin at hz of a Hann-windowed spectrum with bins of binHz would
-// read of it: noise of density D reads 1.5·binHz·D, a line its mean square less
-// what it loses between bins (METHOD §1). It is the density averaged over the
-// window's main lobe, |W(d)/W(0)|² = (sin πd/(πd·(1−d²)))², d bins off. The
-// background's own bins have spread lines already: the lobe is narrower by that
-// much, in squares. Lines in bins narrower than the background's read too low.
-func (b *Background) Bin(hz, binHz float64) float64 {
-	const parts = 16 // of a bin
-	step := math.Sqrt(max(0, binHz*binHz-b.BinHz*b.BinHz)) / parts
-	if step*parts < b.BinHz/8 {
-		lo, hi := max(0, hz-b.BinHz/2), hz+b.BinHz/2
-		return 1.5 * binHz * b.MeanSquare(lo, hi) / (hi - lo)
-	}
-	sum, of := 0.0, 0.0
-	for i := -2 * parts; i < 2*parts; i++ {
-		at := hz + float64(i)*step
-		if at < 0 {
-			continue
-		}
-		d := (float64(i) + 0.5) / parts // no midpoint is 0 or ±1
-		w := math.Sin(math.Pi*d) / (math.Pi * d * (1 - d*d))
-		sum += w * w * b.MeanSquare(at, at+step)
-		of += w * w * step
-	}
-	return 1.5 * binHz * sum / of
 }

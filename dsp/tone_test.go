@@ -6,6 +6,8 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
+
+	"doubletake/ingest/fault"
 )
 
 // tones is a sine of level(t) times amplitude a over noise of deviation sigma.
@@ -34,7 +36,8 @@ func TestCalibratorTone(t *testing.T) {
 		{51200, 1000.2, 1000, 0.05, 2e-3},
 	} {
 		src := tones(c.rate, c.hz, c.a, c.sigma, int(12*c.rate), steady)
-		got, err := Calibrator(context.Background(), src, CalibratorSettings{RateHz: c.rate, Samples: int64(len(src[0])), FrequencyHz: c.nominal})
+		got, err := Calibrator(context.Background(), src,
+			CalibratorSettings{RateHz: c.rate, Samples: int64(len(src[0])), FrequencyHz: c.nominal})
 		if err != nil {
 			t.Fatalf("%v: %v", c, err)
 		}
@@ -61,8 +64,10 @@ func TestCalibratorTone(t *testing.T) {
 // by 9/10 of it between the means of the first and the last of ten blocks.
 func TestCalibratorSpread(t *testing.T) {
 	rate, seconds := 48000.0, 12.0
-	src := tones(rate, 1000, 0.3, 1e-5, int(rate*seconds), func(t float64) float64 { return math.Pow(10, 0.5*t/seconds/20) })
-	got, err := Calibrator(context.Background(), src, CalibratorSettings{RateHz: rate, Samples: int64(len(src[0])), FrequencyHz: 1000})
+	src := tones(rate, 1000, 0.3, 1e-5, int(rate*seconds),
+		func(t float64) float64 { return math.Pow(10, 0.5*t/seconds/20) })
+	got, err := Calibrator(context.Background(), src,
+		CalibratorSettings{RateHz: rate, Samples: int64(len(src[0])), FrequencyHz: 1000})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -89,90 +94,9 @@ func TestCalibratorErrors(t *testing.T) {
 	} {
 		c.s.RateHz, c.s.Samples = rate, int64(len(c.src[0]))
 		_, err := Calibrator(context.Background(), c.src, c.s)
-		var e *Error
+		var e *fault.Error
 		if !errors.As(err, &e) {
 			t.Errorf("%s: %v", name, err)
-		}
-	}
-}
-
-// Expected values: closed form. White noise of variance σ² has the density
-// 2σ²/rate; a tone's mean square is a²/2; noise has no tones.
-func TestBackground(t *testing.T) {
-	rate, sigma, a := 20480.0, 0.02, 0.01
-	src := tones(rate, 440.6, a, sigma, int(30*rate), steady)
-	b, err := MeasureBackground(context.Background(), src, 0, 0, int64(len(src[0])), rate)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(b.Tones) != 1 || !near(b.Tones[0].Hz, 440.6, 0.05) || !near(b.Tones[0].MeanSquare, a*a/2, 0.05*a*a/2) {
-		t.Errorf("tones %+v, expected one of %g at 440.6 Hz", b.Tones, a*a/2)
-	}
-	if got, want := b.MeanSquare(2000, 6000), 2*sigma*sigma/rate*4000; !near(got/want, 1, 0.03) {
-		t.Errorf("2 to 6 kHz: %g, expected %g", got, want)
-	}
-	if got, want := b.MeanSquare(3000, 3001), 2*sigma*sigma/rate; !near(got/want, 1, 0.6) {
-		t.Errorf("1 Hz: %g, expected %g", got, want)
-	}
-	if got, want := b.MeanSquare(0, rate), sigma*sigma+a*a/2; !near(got/want, 1, 0.02) {
-		t.Errorf("all: %g, expected %g", got, want)
-	}
-	if _, err := MeasureBackground(context.Background(), src, 0, 0, 500, rate); err == nil {
-		t.Error("500 samples are no error")
-	}
-}
-
-// What bins of another width read of a background. Expected: closed form (the
-// window's equivalent noise width of 1.5 bins, a line's mean square, −1.42 dB for
-// a line between two bins), and Welch's spectrum of the same samples with
-// segments of that width as witness.
-func TestBackgroundBin(t *testing.T) {
-	white := &Background{BinHz: 0.5, Density: make([]float64, 8000)}
-	for i := range white.Density {
-		white.Density[i] = 3e-6
-	}
-	if got, want := white.Bin(1000, 4), 1.5*4*3e-6; !near(got/want, 1, 1e-3) {
-		t.Errorf("white: %g, expected %g", got, want)
-	}
-	line := &Background{BinHz: 0.5, Density: make([]float64, 8000)}
-	line.Density[2000] = 0.02 / 0.5 // a mean square of 0.02 at 1 kHz
-	if got := line.Bin(1000, 8); !near(got/0.02, 1, 0.005) {
-		t.Errorf("a line on the bin: %g, expected 0.02", got)
-	}
-	if got := 10 * math.Log10(line.Bin(1004, 8)/0.02); !near(got, -1.4236, 0.02) {
-		t.Errorf("a line between bins: %.3f dB, expected -1.424", got)
-	}
-	if got := line.Bin(1032, 8); got != 0 {
-		t.Errorf("a line four bins off: %g", got)
-	}
-
-	const rate, sigma, a = 20480.0, 0.02, 0.01
-	src := tones(rate, 440.6, a, sigma, int(30*rate), steady)
-	b, err := MeasureBackground(context.Background(), src, 0, 0, int64(len(src[0])), rate)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, n := range []int{2560, 5120, 8192, 10240} { // bins of 8, 4, 2.5 and 2 Hz; its own are of 1.25 or so
-		bin := rate / float64(n)
-		w := NewWelch(n)
-		mean, one := make([]float64, w.Bins()), make([]float64, w.Bins())
-		segments := len(src[0]) / n
-		for g := range segments {
-			w.SegmentPower(one, src[0][g*n:(g+1)*n])
-			for k, p := range one {
-				mean[k] += p / float64(segments)
-			}
-		}
-		k := int(math.Round(440.6 / bin)) // the bin of the line
-		if got, want := b.Bin(bin*float64(k), bin), mean[k]; !near(10*math.Log10(got/want), 0, 0.5) {
-			t.Errorf("the line in bins of %g Hz: %g, Welch has %g", bin, got, want)
-		}
-		sumB, sumW := 0.0, 0.0
-		for k := int(2000 / bin); k < int(8000/bin); k++ {
-			sumB, sumW = sumB+b.Bin(bin*float64(k), bin), sumW+mean[k]
-		}
-		if !near(sumB/sumW, 1, 0.02) {
-			t.Errorf("noise in bins of %g Hz: %g, Welch has %g", bin, sumB, sumW)
 		}
 	}
 }

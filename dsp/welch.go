@@ -5,26 +5,25 @@ import (
 	"math"
 
 	"doubletake/dsp/kernel"
-
-	"github.com/mjibson/go-dsp/window"
 )
 
 // Welch estimates one-sided power spectra from segments of one length: per
-// segment the mean is removed, the periodic Hann window applied, and the
+// segment the mean is removed, the periodic window applied, and the
 // squared magnitude of the transform scaled by 2/(Σw)² (1/(Σw)² at 0 Hz and at
 // the Nyquist frequency), so that a sine of amplitude a on a bin reads a²/2
-// (METHOD §1; scipy.signal.welch with scaling="spectrum").
+// (docs/method.md#split-half-spectra; scipy.signal.welch with scaling="spectrum").
 //
 // A Welch is reusable and not safe for concurrent use.
 type Welch struct {
 	n              int
+	name           string // of the window
 	fft            *FFT
 	window         []float64
 	sum, sumSquare float64 // Σw, Σw²
 	buf            []float64
 	coef           []complex128
 	seg            []float64 // power of one segment
-	lanes          *lanePlan // two segments at a time; nil where the length is none for it
+	lanes          *lanePlan // two segments at a time; nil where the length or the window is none for it
 	hann           *hann
 	pair           []float64 // sum of the squared magnitudes of pairs, n points
 	zeros          []float64 // partner of a segment left over
@@ -32,23 +31,26 @@ type Welch struct {
 	kernels        *kernel.Set
 }
 
-// NewWelch returns a plan for segments of segLen samples. It panics if
-// segLen < 2: nothing is left of one sample without its mean.
-func NewWelch(segLen int) *Welch {
+// NewWelch returns a plan for segments of segLen samples under the Hann window.
+// It panics if segLen < 2: nothing is left of one sample without its mean.
+func NewWelch(segLen int) *Welch { return newWelch(segLen, DefaultWindow) }
+
+func newWelch(segLen int, name string) *Welch {
 	if segLen < 2 {
 		panic(fmt.Sprintf("dsp: Welch segments of %d samples", segLen))
 	}
 	w := &Welch{
-		n: segLen, fft: NewFFT(segLen),
-		// go-dsp's windows are symmetric; the periodic one is the symmetric one
-		// of a point more without its last.
-		window: window.Hann(segLen + 1)[:segLen],
+		n: segLen, name: name, fft: NewFFT(segLen),
+		window: periodic(name, segLen),
 		buf:    make([]float64, segLen),
 		coef:   make([]complex128, segLen/2+1),
 		seg:    make([]float64, segLen/2+1),
 	}
 	w.kernels = kernel.Best()
-	if w.lanes = newLanePlan(segLen, w.kernels); w.lanes != nil {
+	if w.name == DefaultWindow { // the lanes know no other
+		w.lanes = newLanePlan(segLen, w.kernels)
+	}
+	if w.lanes != nil {
 		w.pair, w.zeros, w.zeros32 = make([]float64, segLen), make([]float64, segLen), make([]float32, segLen)
 		w.hann = w.lanes.hann()
 	}
@@ -141,15 +143,14 @@ func (w *Welch) fold(dst, sum []float64, scale float64) {
 	}
 }
 
-// DensityFactor is what to multiply a power by to have a power spectral
-// density in unit²/Hz at the sampling rate given: (Σw)²/(rate·Σw²).
+// DensityFactor times a power is the power spectral density in unit²/Hz at the
+// sampling rate given: (Σw)²/(rate·Σw²).
 func (w *Welch) DensityFactor(rateHz float64) float64 {
 	return w.sum * w.sum / (rateHz * w.sumSquare)
 }
 
-// ToneFactor is what to multiply a sum of powers over a tone's bins by to have
-// the tone's mean square: (Σw)²/(N·Σw²), 2/3 for the Hann window (METHOD §1:
-// Σ 2P_k/(N·Σw²) of the unscaled powers).
+// ToneFactor times the sum of powers over a tone's bins is the tone's mean
+// square: (Σw)²/(N·Σw²), 2/3 for the Hann window (docs/method.md#split-half-spectra).
 func (w *Welch) ToneFactor() float64 {
 	return w.sum * w.sum / (float64(w.n) * w.sumSquare)
 }

@@ -40,7 +40,10 @@ func TestWelchGolden(t *testing.T) {
 			p := w.Power(nil, g.X, g.Nseg)
 			compare(t, "spectrum", p, g.Spectrum, 1)
 			compare(t, "density", p, g.Density, w.DensityFactor(g.Fs))
-			lf := lineFinder{binHz: g.Fs / float64(n), tolerance: g.Tolerance, minBins: g.MinBins, segments: g.Nseg, peakOnly: true}
+			lf := lineFinder{
+				binHz: g.Fs / float64(n), tolerance: g.Tolerance, minBins: g.MinBins, averages: independent(g.Nseg),
+				peakOnly: true,
+			}
 			top := 0.0
 			for _, v := range g.Spectrum {
 				top = max(top, v)
@@ -116,7 +119,8 @@ func TestWelchProperties(t *testing.T) {
 		}
 		w := NewWelch(n)
 		p := w.SegmentPower(nil, x)
-		if want := a * a / 2; !near(p[k], want, 1e-10*want) || !near(p[k-1], want/4, 1e-10*want) || !near(p[k+1], want/4, 1e-10*want) {
+		if want := a * a / 2; !near(p[k], want, 1e-10*want) || !near(p[k-1], want/4, 1e-10*want) ||
+			!near(p[k+1], want/4, 1e-10*want) {
 			t.Fatalf("bins %g %g %g, want %g and a quarter", p[k-1], p[k], p[k+1], want)
 		}
 		if tone := w.ToneFactor() * (p[k-1] + p[k] + p[k+1]); !near(tone, a*a/2, 1e-10*a*a) {

@@ -6,8 +6,8 @@ import (
 	"math"
 )
 
-// Calibration says how delivered samples become a physical unit (METHOD §1,
-// units). One of three ways, never two: the chain of volts and sensitivity, a
+// Calibration is how delivered samples become a physical unit
+// (docs/method.md#split-half-spectra). One of three ways, never two: the chain of volts and sensitivity, a
 // factor in Pa, or a declared unit.
 type Calibration struct {
 	FullScaleV        float64 // volts at the recorder's input that give full scale; 0: not stated
@@ -54,13 +54,15 @@ func (c Calibration) Factor(channelUnit string) (factor float64, unit string, er
 	chain := c.FullScaleV > 0 || c.SensitivityVPerPa > 0
 	switch {
 	case chain && c.PaPerUnit > 0:
-		return 0, "", errors.New("calibration: both a chain (full_scale_v, sensitivity_v_per_pa) and pa_per_unit are given: keep one")
+		return 0, "", errors.New("calibration: both a chain (full_scale_v, sensitivity_v_per_pa) and pa_per_unit are " +
+			"given: keep one")
 	case chain && c.Unit != "":
-		return 0, "", fmt.Errorf("calibration: both a chain (full_scale_v, sensitivity_v_per_pa) and unit: %s are given: keep one", c.Unit)
+		return 0, "", fmt.Errorf("calibration: both a chain (full_scale_v, sensitivity_v_per_pa) and unit: %s are given: "+
+			"keep one", c.Unit)
 	case c.PaPerUnit > 0 && c.Unit != "":
 		return 0, "", fmt.Errorf("calibration: both pa_per_unit and unit: %s are given: keep one", c.Unit)
 	case c.Reading != "" && c.FullScaleV == 0:
-		return 0, "", errors.New("calibration: reading says how full_scale_v was stated, but full_scale_v is missing")
+		return 0, "", errors.New("calibration: reading describes full_scale_v, but full_scale_v is missing")
 	case c.GainDB != 0 && c.SensitivityVPerPa == 0:
 		return 0, "", errors.New("calibration: gain_db is part of a chain, but sensitivity_v_per_pa is missing")
 	}
@@ -70,7 +72,8 @@ func (c Calibration) Factor(channelUnit string) (factor float64, unit string, er
 		switch channelUnit {
 		case "full-scale":
 			if c.FullScaleV == 0 {
-				return 0, "", errors.New("calibration: samples are a fraction of full scale: sensitivity_v_per_pa needs full_scale_v beside it")
+				return 0, "", errors.New("calibration: samples are a fraction of full scale: sensitivity_v_per_pa needs " +
+					"full_scale_v too")
 			}
 			factor = c.FullScaleV
 			if c.Reading == "rms" {
@@ -78,17 +81,20 @@ func (c Calibration) Factor(channelUnit string) (factor float64, unit string, er
 			}
 		case "":
 			if c.FullScaleV == 0 {
-				return 0, "", errors.New("calibration: the file does not state the samples' unit: sensitivity_v_per_pa alone would take them as volts; give pa_per_unit")
+				return 0, "", errors.New("calibration: the file does not state the samples' unit: sensitivity_v_per_pa alone " +
+					"would take them as volts; give pa_per_unit")
 			}
 			// A file without a unit, and volts at full scale stated: integers
 			// of any scaling would pass unseen, so this is refused too.
-			return 0, "", errors.New("calibration: full_scale_v needs samples that are a fraction of full scale, the file does not state the samples' unit; give pa_per_unit")
+			return 0, "", errors.New("calibration: full_scale_v needs samples that are a fraction of full scale, the file " +
+				"does not state the samples' unit; give pa_per_unit")
 		case "V":
 			if c.FullScaleV > 0 {
 				return 0, "", errors.New("calibration: the channel is in V already: leave out full_scale_v")
 			}
 		default:
-			return 0, "", fmt.Errorf("calibration: a chain of volts needs samples in full scale or V, the channel is in %s", channelUnit)
+			return 0, "", fmt.Errorf("calibration: a chain of volts needs samples in full scale or V, the channel is in %s",
+				channelUnit)
 		}
 		if c.SensitivityVPerPa == 0 {
 			return factor, "V", nil

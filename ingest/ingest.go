@@ -1,38 +1,23 @@
-// Package ingest reads raw measurement files: it opens recordings of any
-// supported format behind one small interface, finds the files of a campaign,
-// ties each run to its conditions, and computes what is known of a recording
-// before any analysis (statistics, quality).
+// Package ingest defines what raw measurement files hold: channels of samples
+// with names, units and rates, the runs and recordings cut from them, and how
+// samples become a physical unit. It also defines what a file format is to the
+// rest of the program ([Format]); the formats are listed in package
+// ingest/format, which opens files.
 //
-// Units: a Reader delivers samples as the file states them (PCM as a fraction
-// of full scale, −1 … 1); Calibration turns them into a physical unit. Nothing
-// here invents a unit that neither the file nor the user stated.
+// A Reader delivers samples as the file states them (PCM as a fraction of full
+// scale, −1 … 1); Calibration turns them into a physical unit. No unit is
+// invented that neither the file nor the user stated.
 //
-// The package knows nothing of YAML, Arrow, networks or exit codes; spectra and
-// everything else that analyses samples belong to package dsp. Bad input
-// comes back as *DataError, things worth knowing that are no error as Warning.
+// Every error that is the fault of the data is, or wraps, a *fault.Error.
 package ingest
 
-import "doubletake/ingest/fault"
+import (
+	"fmt"
+	"math"
+	"time"
 
-// DataError says what is wrong with an input file, where, and what to do.
-// Every error of this package that is the fault of the data is (or wraps) one.
-type DataError struct {
-	Path  string // the file (or glob) as the user gave it
-	Place string // where in it: "line 12, column 3", "byte 36", "channel 4, sample 1024"; may be empty
-	Want  string // what was expected; may be empty
-	Found string // what was found
-	Hint  string // what to do about it; may be empty
-	Err   error  // the underlying error, if any
-}
-
-// Error joins the parts: "path: place: expected WANT, found FOUND (HINT)".
-func (e *DataError) Error() string {
-	f := fault.Error{Place: e.Place, Want: e.Want, Found: e.Found, Hint: e.Hint, Err: e.Err}
-	return e.Path + ": " + f.Error()
-}
-
-// Unwrap returns the underlying error.
-func (e *DataError) Unwrap() error { return e.Err }
+	"doubletake/ingest/fault"
+)
 
 // Warning is something worth telling that does not stop the work.
 type Warning struct {
@@ -49,50 +34,126 @@ type Attribute struct {
 
 // Channel describes one channel of an open file.
 type Channel struct {
-	Name       string      `json:"name"`    // as the file states it, else "1", "2", …
-	Unit       string      `json:"unit"`    // as the file states it; "full-scale" for PCM and float WAV; "" when not stated
+	Name string `json:"name"` // as the file states it, else "1", "2", …
+	// as the file states it; "full-scale" for PCM and float WAV; "" when not stated
+	Unit       string      `json:"unit"`
 	RateHz     float64     `json:"rate_hz"` // 0 when the file does not state a rate
 	Samples    int64       `json:"samples"` // number of samples
 	Attributes []Attribute `json:"attributes,omitempty"`
 }
 
-// Info is what a file says about itself.
+// IsTime reports whether the channel is the clock of the others: whether it has
+// the attribute role with the value time.
+func (c Channel) IsTime() bool {
+	for _, a := range c.Attributes {
+		if a.Name == "role" && a.Value == "time" {
+			return true
+		}
+	}
+	return false
+}
+
+// Unread names something in a file that is no channel because it cannot be
+// read as numbers.
+type Unread struct {
+	Name   string `json:"name"`
+	Reason string `json:"reason"`
+	// Fault is true if the reader cannot interpret it, false if it is no recording
+	// by its nature (a table of texts).
+	Fault bool `json:"fault"`
+}
+
+// Info is a file's description of itself.
 type Info struct {
-	Path       string      `json:"path"`
-	Format     string      `json:"format"`   // "wav", "npy", "npz", "mat", "hdf5", "tdms", "text"
-	Encoding   string      `json:"encoding"` // "PCM 16-bit", "IEEE float 32-bit", "float64 little-endian", "tab separated", …
+	Path   string `json:"path"`
+	Format string `json:"format"` // name of the format: "wav", "hdf5", "text", …
+	// "PCM 16-bit", "IEEE float 32-bit", "float64 little-endian", "tab separated", …
+	Encoding   string      `json:"encoding"`
 	Channels   []Channel   `json:"channels"`
 	Attributes []Attribute `json:"attributes,omitempty"`
 	Unread     []Unread    `json:"unread,omitempty"` // what else is in the file and is no channel
 	Warnings   []Warning   `json:"warnings,omitempty"`
 }
 
-// Reader gives access to the samples of one open file. Distinct Readers may be
-// used in parallel; one Reader may not. Memory does not grow with the file.
-type Reader interface {
-	// Info describes the file; it does not change while the Reader is open.
-	Info() Info
-	// Read fills dst[i] with the samples of channel channels[i] (an index into
-	// Info().Channels) from sample start on. All dst[i] have one length. It
-	// returns the number of samples read per channel, fewer than asked only at
-	// the end of the data, then with io.EOF. Reading in order of start is fast;
-	// going back is allowed.
-	Read(channels []int, start int64, dst [][]float64) (n int, err error)
-	Close() error
-}
-
-// Options guide Open where a file does not say enough itself.
+// Options guide a format's Open where a file does not describe itself completely.
 type Options struct {
-	Format    string  // as Info.Format; "" decides by content, then by name
+	Format    string  // name of the format; "" decides by content
 	RateHz    float64 // rate of the samples when the file does not state it; a contradiction with the file is an error
 	Truncated string  // "error" (default) or "use": what to do with a file that holds less than its header claims
 	Text      TextOptions
-	Arrays    ArrayOptions // MAT, HDF5, TDMS, NPZ
+	Arrays    ArrayOptions
+	Program   *Program // reads the files in place of a format; nil: none
+}
+
+// Program is a program of the user's that reads files: it writes an Arrow IPC
+// stream to its standard output.
+type Program struct {
+	Command []string      // its path and its arguments, in which {file} is the path of the file
+	Dir     string        // the folder it runs in
+	Timeout time.Duration // for one file
 }
 
 // TextOptions guide the reader of delimited text; the zero value finds out by itself.
 type TextOptions struct {
 	Delimiter string   // "comma", "semicolon", "tab", "blanks"; "" finds out
 	Columns   []string // names when the file has no header
-	Time      string   // column (or array) that holds the time in s; "" takes one whose name says so ("time", "t", "Time (s)", …), if any
+	// column (or array) that holds the time in s; "" takes one by its name ("time", "t",
+	// "Time (s)", …), if any
+	Time string
 }
+
+// ArrayOptions guide the readers of files that hold named arrays, where the
+// file does not follow a custom that is known. Names of attributes are compared
+// without regard to case.
+type ArrayOptions struct {
+	RateAttribute   string // attribute (or single number) with the sampling rate in Hz
+	PeriodAttribute string // attribute (or single number) with the sampling period in s
+	UnitAttribute   string // attribute with the unit
+	// axis of time, "first" or "last", of arrays with several axes longer than 1; ""
+	// takes the longest and refuses arrays whose longest axes are equal. MATLAB's axes
+	// are counted as MATLAB does, also in files of version 7.3.
+	TimeAxis string
+}
+
+// Check reports options that contradict themselves or mean nothing. Whether
+// there is such a Format is checked by format.Open.
+func (o Options) Check() error {
+	switch o.Truncated {
+	case "", "error", "use":
+	default:
+		return fmt.Errorf(`unknown value %q for truncated: "error" or "use"`, o.Truncated)
+	}
+	switch o.Text.Delimiter {
+	case "", "comma", "semicolon", "tab", "blanks":
+	default:
+		return fmt.Errorf("unknown delimiter %q: comma, semicolon, tab or blanks", o.Text.Delimiter)
+	}
+	switch o.Arrays.TimeAxis {
+	case "", "first", "last":
+	default:
+		return fmt.Errorf(`unknown axis of time %q: "first" or "last"`, o.Arrays.TimeAxis)
+	}
+	if o.RateHz < 0 || !finite(o.RateHz) {
+		return fmt.Errorf("the sampling rate is %v Hz: it must be a positive number", o.RateHz)
+	}
+	return nil
+}
+
+// Rate merges the rate a file states with the one the user states (0: not
+// stated). They may differ by tolerance, relative to the file's. path and place
+// are those of the *fault.Error of a contradiction.
+func (o Options) Rate(path, place string, file, tolerance float64) (float64, error) {
+	if o.RateHz == 0 || file == 0 {
+		return max(file, o.RateHz), nil
+	}
+	if math.Abs(file-o.RateHz) > tolerance*file {
+		return 0, &fault.Error{
+			Path: path, Place: place, Want: fmt.Sprintf("a rate of %g Hz as configured", o.RateHz),
+			Found: fmt.Sprintf("%g Hz", file), Hint: "leave the rate out: the file states it",
+		}
+	}
+	return file, nil
+}
+
+// finite reports whether v is neither NaN nor infinite.
+func finite(v float64) bool { return v-v == 0 }

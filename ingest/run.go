@@ -25,17 +25,3 @@ type Recording struct {
 	Channels   []int              // indices into Info.Channels
 	Conditions map[string]float64 // independent variables of this recording
 }
-
-// Stats are the statistics of one channel over a run, in the unit delivered.
-type Stats struct {
-	Samples  int64   `json:"samples"`
-	Min      float64 `json:"min"`
-	Max      float64 `json:"max"`
-	Mean     float64 `json:"mean"`
-	RMS      float64 `json:"rms"`       // about zero
-	Std      float64 `json:"std"`       // about the mean, population
-	Clipped  int64   `json:"clipped"`   // samples in runs of ≥ 3 equal to the channel's extreme value, integer formats only
-	Constant int64   `json:"constant"`  // longest stretch of equal samples
-	NaN      int64   `json:"nan"`       // NaN or infinite samples
-	FirstNaN int64   `json:"first_nan"` // index of the first of them, −1 if none
-}

@@ -101,7 +101,8 @@ func TestBackgroundIsFloorAndFlag(t *testing.T) {
 		// Nothing is subtracted: the levels are those without the key.
 		got := column(t, tab, "bpf2_db_1")
 		if before == nil {
-			write(t, dir, "pipeline.yaml", strings.Replace(fmt.Sprintf(backgroundYAML, c.how), "      background: {files: quiet*.npy}\n", "      exclude: quiet*.npy\n", 1))
+			write(t, dir, "pipeline.yaml", strings.Replace(fmt.Sprintf(backgroundYAML, c.how),
+				"      background: {files: quiet*.npy}\n", "      exclude: quiet*.npy\n", 1))
 			runIn(t, dir)
 			before = column(t, readTable(t, dir, "runs", "rotor", "triplets.arrow"), "bpf2_db_1")
 			for _, m := range marks(t, filepath.Join(dir, "runs/rotor/report/figures/spectrum.svg")) {
@@ -180,8 +181,9 @@ func checkBackgroundFigure(t *testing.T, dir string, bin float64) {
 		t.Errorf("spectrum.csv has %d values of the background, the figure %d", len(y), len(bg["y"]))
 	}
 	page, err := os.ReadFile(filepath.Join(dir, "runs", "report.html"))
-	if err != nil || !strings.Contains(string(page), "what these bins read of the background alone (quiet1.npy, quiet2.npy)") {
-		t.Errorf("the page does not say where the background is from (%v)", err)
+	if err != nil || !strings.Contains(string(page), "what these bins read of the background alone (quiet1.npy, "+
+		"quiet2.npy)") {
+		t.Errorf("the page lacks the background's files (%v)", err)
 	}
 }
 
@@ -198,7 +200,8 @@ func TestBackgroundFaults(t *testing.T) {
 		{"files: nothing*.npy", "nothing*.npy"},
 		{"files: mono.npy", "a.npy: channel 2: expected this channel in the background's recordings, found 1"},
 	} {
-		write(t, dir, "pipeline.yaml", strings.Replace(fmt.Sprintf(backgroundYAML, c.how), `"*.npy"`, `[a.npy, quiet.npy]`, 1))
+		write(t, dir, "pipeline.yaml", strings.Replace(fmt.Sprintf(backgroundYAML, c.how), `"*.npy"`, `[a.npy, quiet.npy]`,
+			1))
 		if err := tryIn(dir); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v", c.how, err)
 		}

@@ -8,8 +8,8 @@ import (
 )
 
 // Forces with the speed (or the dynamic pressure), the pressure and the
-// temperature of the air measured beside them, which vary from sample to sample.
-// Expected, by METHOD §1 written out here: c_L = L/(½ρU²·c·b) of each sample, or
+// temperature of the air measured with them, which vary from sample to sample.
+// Expected, by docs/method.md#random-samples: c_L = L/(½ρU²·c·b) of each sample, or
 // of the run's means; ρ = p/(287.05·(t + 273.15)); half-means of that.
 func TestMeasuredBesideTheBalance(t *testing.T) {
 	const n, chord, span, blockage = 40, 0.1, 0.25, 0.02
@@ -56,7 +56,10 @@ experiments:
 			"U, p and t per run", "", "column: u, pressure: p, temperature: temp, per: run", "",
 			func(_, _, _, _ float64) float64 { return density(means[3], means[4]) * means[1] * means[1] / 2 },
 		},
-		{"U per sample, a density", "", "column: u, per: sample", ", density_kg_m3: 1.2", func(u, _, _, _ float64) float64 { return 1.2 * u * u / 2 }},
+		{
+			"U per sample, a density", "", "column: u, per: sample", ", density_kg_m3: 1.2",
+			func(u, _, _, _ float64) float64 { return 1.2 * u * u / 2 },
+		},
 		{
 			"U per sample, p and t of the run", ", pressure_pa: 99000, temperature_c: 22", "column: u, per: sample", "",
 			func(u, _, _, _ float64) float64 { return density(99000, 22) * u * u / 2 },
@@ -94,7 +97,8 @@ experiments:
 			t.Errorf("%s: %v", c.flow, err)
 		}
 	}
-	write(t, dir, "pipeline.yaml", strings.Replace(fmt.Sprintf(yaml, "", "column: u", blockage, ", density_kg_m3: 1.2"), "balance: {", "balance: {components: [A], ", 1))
+	write(t, dir, "pipeline.yaml", strings.Replace(fmt.Sprintf(yaml, "", "column: u", blockage, ", density_kg_m3: 1.2"),
+		"balance: {", "balance: {components: [A], ", 1))
 	if err := tryIn(dir); err == nil || !strings.Contains(err.Error(), "belongs to a balance of voltages") {
 		t.Errorf("components: %v", err)
 	}
@@ -102,8 +106,8 @@ experiments:
 
 // Zero and weight of a model from a polar without wind, over the angle of the arm
 // in a column: Fx reads 0.3 + 5 sin α, Fz −0.2 + 5 cos α there, and with wind 2 and
-// 10 N more. Expected: L = 10 cos α − 2 sin α, D = 2 cos α + 10 sin α (METHOD §1),
-// at an angle the polar has no sample of; the columns hold forces, in the file's N.
+// 10 N more. Expected: L = 10 cos α − 2 sin α, D = 2 cos α + 10 sin α, at an angle the
+// polar has no sample of; the columns hold forces, in the file's N.
 func TestGravityTareOfForces(t *testing.T) {
 	dir := t.TempDir()
 	const deg = math.Pi / 180

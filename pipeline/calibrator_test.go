@@ -93,7 +93,8 @@ func TestCalibratorChain(t *testing.T) {
 			t.Errorf("microphone %d: spread %g dB", c+1, got)
 		}
 		text := recs.Column("calibration").Strings[c]
-		if want := fmt.Sprintf("calibrator cal%d.npy, channel %d: 94 dB at 1000.3 Hz", c+1, c+1); !strings.HasPrefix(text, want) {
+		if want := fmt.Sprintf("calibrator cal%d.npy, channel %d: 94 dB at 1000.3 Hz", c+1, c+1); !strings.HasPrefix(text,
+			want) {
 			t.Errorf("microphone %d: %q", c+1, text)
 		}
 	}
@@ -119,7 +120,8 @@ func TestCalibratorChain(t *testing.T) {
 	// gain_db: the runs were recorded with 20 dB more than the calibrator.
 	write(t, dir, "pipeline.yaml", strings.Replace(calibratedYAML, "level_db: 94,", "level_db: 94, gain_db: 20,", 1))
 	runIn(t, dir)
-	if got := column(t, readTable(t, dir, "runs", "rotor", "triplets.arrow"), "bpf1_db_1"); math.Abs(got[0]-before[0]+20) > 1e-9 {
+	if got := column(t, readTable(t, dir, "runs", "rotor", "triplets.arrow"),
+		"bpf1_db_1"); math.Abs(got[0]-before[0]+20) > 1e-9 {
 		t.Errorf("with gain_db: 20 %v, expected 20 dB less than %v", got, before)
 	}
 }
@@ -136,15 +138,20 @@ func TestCalibratorFaults(t *testing.T) {
 		edit           func([]float64)
 		want           string // "" runs
 	}{
-		{"fading", "", "", fade, "cal2.npy: channel 2: expected a calibrator's level that is steady within 0.2 dB, found a spread of 0.45 dB over 10 blocks of 1 s (block 1: 93.77 dB, block 10: 94.22 dB)"},
+		{"fading", "", "", fade, "cal2.npy: channel 2: expected a calibrator's level that is steady within 0.2 dB, found a " +
+			"spread of 0.45 dB over 10 blocks of 1 s (block 1: 93.77 dB, block 10: 94.22 dB)"},
 		{"allowed", "94,", "94, spread_db: 0.5,", fade, ""},
 		{"put on late", "", "", put, "cal2.npy: channel 2: expected a calibrator's level that is steady"},
 		{"from_s", "94,", "94, from_s: 1,", put, ""},
 		{"beyond", "94,", "94, to_s: 11,", nil, "expected from_s and to_s within its 10 s, found 0 and 11"},
 		{"silent", "2: cal2.npy", "2: cal1.npy", nil, "cal1.npy: channel 2: expected a calibrator's tone near"},
 		{"which", "2: cal2.npy", `2: "cal1.npy#1"`, nil, ""},
-		{"one missing", ", 2: cal2.npy", "", nil, "run.npy: channel 2: expected a calibrator's recording of this channel, found recordings of 1"},
-		{"all from one", "recordings: {1: cal1.npy, 2: cal2.npy}", "file: cal1.npy", nil, "cal1.npy: channel 2: expected a calibrator's tone near"},
+		{"one missing", ", 2: cal2.npy", "", nil, "run.npy: channel 2: expected a calibrator's recording of this channel, " +
+			"found recordings of 1"},
+		{
+			"all from one", "recordings: {1: cal1.npy, 2: cal2.npy}", "file: cal1.npy", nil,
+			"cal1.npy: channel 2: expected a calibrator's tone near",
+		},
 		{"all from one channel", "recordings: {1: cal1.npy, 2: cal2.npy}", "file: cal1.npy, channel: 1", nil, ""},
 		{"frequency", "94,", "94, frequency_hz: 250,", nil, "expected a calibrator's tone near 250 Hz"},
 		{"no level", "level_db: 94, ", "", nil, "expected level_db"},

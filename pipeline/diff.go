@@ -27,6 +27,22 @@ type Change struct {
 // written as null.
 type Number struct{ Mean, Std float64 }
 
+// UnmarshalJSON reads what MarshalJSON writes.
+func (n *Number) UnmarshalJSON(b []byte) error {
+	var v struct{ Mean, Std *float64 }
+	if err := json.Unmarshal(b, &v); err != nil {
+		return err
+	}
+	n.Mean, n.Std = math.NaN(), math.NaN()
+	if v.Mean != nil {
+		n.Mean = *v.Mean
+	}
+	if v.Std != nil {
+		n.Std = *v.Std
+	}
+	return nil
+}
+
 // MarshalJSON writes {"mean": …, "std": …}.
 func (n Number) MarshalJSON() ([]byte, error) {
 	f := func(v float64) *float64 {
@@ -57,32 +73,36 @@ type Difference struct {
 // Diff compares two work directories: the configurations their tables were
 // made with, and the numbers of their reports (R² and E|cov|, all outcomes).
 func Diff(a, b string) (*Difference, error) {
-	sa, ma, err := readWorkdir(a)
+	from, err := readWorkdir(a)
 	if err != nil {
 		return nil, err
 	}
-	sb, mb, err := readWorkdir(b)
+	to, err := readWorkdir(b)
 	if err != nil {
 		return nil, err
 	}
+	return difference(from, to), nil
+}
+
+func difference(a, b workdirState) *Difference {
 	d := &Difference{Settings: []Change{}, Metrics: []MetricChange{}}
-	for _, k := range union(sa, sb) {
-		if sa[k] != sb[k] {
-			d.Settings = append(d.Settings, Change{k[0], k[1], sa[k], sb[k]})
+	for _, k := range union(a.settings, b.settings) {
+		if x, y := a.settings[k], b.settings[k]; x != y {
+			d.Settings = append(d.Settings, Change{k[0], k[1], x, y})
 		}
 	}
 	none := Number{math.NaN(), math.NaN()}
-	for _, k := range union(ma, mb) {
+	for _, k := range union(a.metrics, b.metrics) {
 		x, y := none, none
-		if v, ok := ma[k]; ok {
+		if v, ok := a.metrics[k]; ok {
 			x = v
 		}
-		if v, ok := mb[k]; ok {
+		if v, ok := b.metrics[k]; ok {
 			y = v
 		}
 		d.Metrics = append(d.Metrics, MetricChange{k[0], k[1], k[2], k[3], x, y})
 	}
-	return d, nil
+	return d
 }
 
 func union[K [2]string | [4]string, V any](a, b map[K]V) []K {
@@ -99,14 +119,15 @@ func union[K [2]string | [4]string, V any](a, b map[K]V) []K {
 	return out
 }
 
-func readWorkdir(dir string) (settings map[[2]string]string, metrics map[[4]string]Number, err error) {
-	settings, metrics = map[[2]string]string{}, map[[4]string]Number{}
+func readWorkdir(dir string) (workdirState, error) {
+	none, s := workdirState{}, workdirState{map[[2]string]string{}, map[[4]string]Number{}}
 	found, err := filepath.Glob(filepath.Join(dir, "*", "report", "metrics.arrow"))
 	if err != nil || len(found) == 0 {
 		if _, serr := os.Stat(dir); errors.Is(serr, fs.ErrNotExist) {
-			return nil, nil, fmt.Errorf("read workdir %s: no such folder", dir)
+			return none, fmt.Errorf("read workdir %s: no such folder", dir)
 		}
-		return nil, nil, fmt.Errorf("read workdir %s: expected reports (EXPERIMENT/report/metrics.arrow), found none; run the pipeline there first", dir)
+		return none, fmt.Errorf("read workdir %s: expected reports (EXPERIMENT/report/metrics.arrow), found none; run the "+
+			"pipeline there first", dir)
 	}
 	config := func(where, path string) error {
 		t, err := table.Read(path)
@@ -118,7 +139,7 @@ func readWorkdir(dir string) (settings map[[2]string]string, metrics map[[4]stri
 		}
 		for _, kv := range t.Meta {
 			if k, ok := strings.CutPrefix(kv.Key, "config:"); ok {
-				settings[[2]string{where, k}] = kv.Value
+				s.settings[[2]string{where, k}] = kv.Value
 			}
 		}
 		return nil
@@ -127,30 +148,31 @@ func readWorkdir(dir string) (settings map[[2]string]string, metrics map[[4]stri
 		root := filepath.Dir(filepath.Dir(path))
 		name := filepath.Base(root)
 		if err := config(name, filepath.Join(root, "triplets.arrow")); err != nil {
-			return nil, nil, err
+			return none, err
 		}
 		splits, _ := filepath.Glob(filepath.Join(root, "splits", "*", "seed-0", "predictions.arrow"))
-		for _, s := range splits {
-			split := filepath.Base(filepath.Dir(filepath.Dir(s)))
-			if err := config(name+"/"+split, s); err != nil {
-				return nil, nil, err
+		for _, path := range splits {
+			split := filepath.Base(filepath.Dir(filepath.Dir(path)))
+			if err := config(name+"/"+split, path); err != nil {
+				return none, err
 			}
 		}
 		t, err := table.Read(path)
 		if err != nil {
-			return nil, nil, err
+			return none, err
 		}
 		split, set, outcome, metric := t.Column("split"), t.Column("set"), t.Column("outcome"), t.Column("metric")
 		mean, err1 := t.Floats("mean")
 		std, err2 := t.Floats("std")
 		if err := errors.Join(err1, err2); err != nil || split == nil || set == nil || outcome == nil || metric == nil {
-			return nil, nil, fmt.Errorf("read %s: it is not a metrics table of this program: %w", path, err)
+			return none, fmt.Errorf("read %s: it is not a metrics table of this program: %w", path, err)
 		}
 		for i := range t.Rows() {
-			if m := metric.Strings[i]; outcome.Strings[i] == "all" && (m == "r2" || m == "abs_cov" || m == "cov_centred" || m == "e") {
-				metrics[[4]string{name, split.Strings[i], set.Strings[i], m}] = Number{mean[i], std[i]}
+			if m := metric.Strings[i]; outcome.Strings[i] == "all" &&
+				(m == "r2" || m == "abs_cov" || m == "cov_centred" || m == "e") {
+				s.metrics[[4]string{name, split.Strings[i], set.Strings[i], m}] = Number{mean[i], std[i]}
 			}
 		}
 	}
-	return settings, metrics, nil
+	return s, nil
 }

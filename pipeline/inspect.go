@@ -14,8 +14,15 @@ import (
 
 	"doubletake/dsp"
 	"doubletake/ingest"
+	"doubletake/ingest/fault"
+	"doubletake/ingest/format"
+	"doubletake/ingest/format/arrow"
+	"doubletake/ingest/stats"
+	"doubletake/ingest/units"
 	"doubletake/pipeline/config"
-	"doubletake/pipeline/stages"
+	"doubletake/pipeline/kv"
+	"doubletake/pipeline/stages/ingeststage"
+	"doubletake/pipeline/stages/trainstage"
 	"doubletake/pipeline/table"
 )
 
@@ -38,7 +45,7 @@ type Inspection struct {
 	Bytes     int64               `json:"bytes"`
 	Recording *InspectedRecording `json:"recording,omitempty"`
 	Table     *InspectedTable     `json:"table,omitempty"`
-	Model     *stages.Card        `json:"model,omitempty"`
+	Model     *trainstage.Card    `json:"model,omitempty"`
 	Warnings  []string            `json:"warnings,omitempty"`
 }
 
@@ -55,7 +62,8 @@ type InspectedRecording struct {
 type InspectedChannel struct {
 	Name       string             `json:"name"`
 	Unit       string             `json:"unit"`
-	RateHz     float64            `json:"rate_hz"` // 0: the file does not state it
+	Converted  string             `json:"unit_conversion,omitempty"` // to the usual unit: "to N: × 1000"
+	RateHz     float64            `json:"rate_hz"`                   // 0: the file does not state it
 	Samples    int64              `json:"samples"`
 	DurationS  float64            `json:"duration_s"` // 0: not known
 	Clock      bool               `json:"clock,omitempty"`
@@ -72,9 +80,8 @@ type InspectedChannel struct {
 	First      []JSONNumber       `json:"first"`            // the first samples
 	Spectrum   *InspectedSpectrum `json:"spectrum,omitempty"`
 
-	// What the channel says as a calibrator's recording, where InspectCalibrator
-	// was asked.
-	Calibrator *stages.CalibratorTone `json:"calibrator,omitempty"`
+	// The channel as a calibrator's recording, after InspectCalibrator.
+	Calibrator *ingeststage.CalibratorTone `json:"calibrator,omitempty"`
 }
 
 // InspectedSpectrum is the mean power spectrum of segments spread over a channel:
@@ -97,7 +104,7 @@ type Peak struct {
 type InspectedTable struct {
 	Rows     int               `json:"rows"`
 	Columns  []InspectedColumn `json:"columns"`
-	Metadata []table.KV        `json:"metadata"`
+	Metadata []kv.Pair         `json:"metadata"`
 }
 
 // InspectedColumn is a column of a table.
@@ -117,11 +124,19 @@ type InspectedColumn struct {
 // previewRows is how many values Inspect shows as they are.
 const previewRows = 5
 
-// Inspect says what is in a recording, a table (.arrow) or a model
+// CheckOptions reports options for Inspect that contradict themselves or name no
+// format.
+func CheckOptions(o ingest.Options) error { return format.Check(o) }
+
+// Inspect describes a recording, a table (.arrow) or a model
 // (model.json, or its folder), without a configuration. o guides files that do
-// not explain themselves. Faults of the file are *ingest.DataError.
+// not explain themselves. Faults of the file are *fault.Error.
 func Inspect(ctx context.Context, path string, o ingest.Options) (*Inspection, error) {
 	st, err := os.Stat(path)
+	if err == nil && !st.IsDir() && !st.Mode().IsRegular() {
+		_, err := fault.Regular(path)
+		return nil, err
+	}
 	if err == nil && (st.IsDir() || strings.EqualFold(filepath.Ext(path), ".json")) {
 		m, err := OpenModels(path)
 		if err != nil {
@@ -137,12 +152,18 @@ func Inspect(ctx context.Context, path string, o ingest.Options) (*Inspection, e
 		return &Inspection{Path: path, Kind: "model", Bytes: st.Size(), Model: &card, Warnings: m.Warnings}, nil
 	}
 	if err == nil && o.Format == "" && hasMagic(path, "ARROW1") {
-		// A table of this program; else columns of numbers are a recording.
-		if t, err := table.Read(path); err == nil {
+		// A table of this program; else columns of numbers are a recording. The file
+		// may come from anywhere, so it is verified first.
+		var t *table.Table
+		err := arrow.Verify(path)
+		if err == nil {
+			t, err = table.Read(path)
+		}
+		if err == nil {
 			return &Inspection{Path: path, Kind: "table", Bytes: st.Size(), Table: inspectTable(t)}, nil
 		}
 	}
-	r, err := ingest.Open(path, o) // it explains what cannot be opened, too
+	r, err := format.Open(path, o) // it explains what cannot be opened, too
 	if err != nil {
 		return nil, err
 	}
@@ -158,15 +179,23 @@ func Inspect(ctx context.Context, path string, o ingest.Options) (*Inspection, e
 	return in, nil
 }
 
-// InspectCalibrator adds to the channels of an inspected recording what each
-// says as the recording of a sound calibrator: the sensitivity a run would take
-// from it, and whether its level is steady enough to be taken. With channel (from
-// 0; −1: all) only one is looked at. c is as in calibration.calibrator.
-func InspectCalibrator(ctx context.Context, in *Inspection, o ingest.Options, channel int, c config.Calibrator) error {
+// Calibrator are the settings of a sound calibrator's recording, with the limits
+// that its method Check applies.
+type Calibrator = config.Calibrator
+
+// DefaultCalibrator returns the settings of a calibrator of that level in dB re
+// 20 µPa, with the configuration's defaults.
+func DefaultCalibrator(levelDB float64) Calibrator { return config.DefaultCalibrator(levelDB) }
+
+// InspectCalibrator treats an inspected recording as that of a sound calibrator.
+// It adds to each channel the sensitivity that the recording gives and whether
+// the tone passes the test of steadiness. channel selects one channel (from 0);
+// −1 means all. A file that is no recording is a *fault.Error.
+func InspectCalibrator(ctx context.Context, in *Inspection, o ingest.Options, channel int, c Calibrator) error {
 	if in.Recording == nil {
-		return &ingest.DataError{Path: in.Path, Want: "a calibrator's recording", Found: "a " + in.Kind}
+		return &fault.Error{Path: in.Path, Want: "a calibrator's recording", Found: "a " + in.Kind}
 	}
-	r, err := ingest.Open(in.Path, o)
+	r, err := format.Open(in.Path, o)
 	if err != nil {
 		return err
 	}
@@ -176,7 +205,7 @@ func InspectCalibrator(ctx context.Context, in *Inspection, o ingest.Options, ch
 		if ch.Clock || channel >= 0 && k != channel {
 			continue
 		}
-		t, err := stages.MeasureCalibrator(ctx, r, k, c)
+		t, err := ingeststage.MeasureCalibrator(ctx, r, k, c)
 		if err != nil {
 			return err
 		}
@@ -198,26 +227,31 @@ func hasMagic(path, magic string) bool {
 
 func inspectRecording(ctx context.Context, r ingest.Reader) (*InspectedRecording, []ingest.Warning, error) {
 	info := r.Info()
-	stats, warns, err := ingest.Describe(ctx, r)
+	stats, warns, err := stats.Describe(ctx, r)
 	if err != nil {
 		return nil, nil, err
 	}
-	out := &InspectedRecording{Format: info.Format, Encoding: info.Encoding, Attributes: info.Attributes, Unread: info.Unread}
+	out := &InspectedRecording{
+		Format: info.Format, Encoding: info.Encoding, Attributes: info.Attributes,
+		Unread: info.Unread,
+	}
+	heads := readHeads(r)
 	for i, c := range info.Channels {
 		s := stats[i]
 		ch := InspectedChannel{
 			Name: c.Name, Unit: c.Unit, RateHz: c.RateHz, Samples: c.Samples, Clock: c.IsTime(), Attributes: c.Attributes,
-			Min: JSONNumber(s.Min), Max: JSONNumber(s.Max), DC: JSONNumber(s.Mean), RMS: JSONNumber(s.RMS), Std: JSONNumber(s.Std),
+			Min: JSONNumber(s.Min), Max: JSONNumber(s.Max), DC: JSONNumber(s.Mean), RMS: JSONNumber(s.RMS),
+			Std:     JSONNumber(s.Std),
 			Clipped: s.Clipped, Constant: s.Constant, NaN: s.NaN, FirstNaN: s.FirstNaN,
+		}
+		if n, ok := units.Coherent(c.Unit); ok {
+			ch.Converted = "to " + n.Unit + ": " + n.Formula()
 		}
 		if c.RateHz > 0 {
 			ch.DurationS = float64(c.Samples) / c.RateHz
 		}
-		head := make([]float64, min(c.Samples, previewRows))
-		if _, err := r.Read([]int{i}, 0, [][]float64{head}); err == nil || errors.Is(err, io.EOF) {
-			for _, v := range head {
-				ch.First = append(ch.First, JSONNumber(v))
-			}
+		for _, v := range heads[i] {
+			ch.First = append(ch.First, JSONNumber(v))
 		}
 		out.Channels = append(out.Channels, ch)
 	}
@@ -237,6 +271,45 @@ func inspectRecording(ctx context.Context, r ingest.Reader) (*InspectedRecording
 		n++
 	}
 	return out, append(info.Warnings, warns...), nil
+}
+
+// readHeads reads the first samples of every channel, those of one length together,
+// because they may lie interleaved. Cells that are no numbers are NaN, channels that
+// cannot be read have none.
+func readHeads(r ingest.Reader) [][]float64 {
+	info := r.Info()
+	if t, ok := r.(ingest.Tolerant); ok {
+		t.Tolerate(slices.Repeat([]bool{true}, len(info.Channels)))
+		defer t.Tolerate(nil)
+	}
+	heads := make([][]float64, len(info.Channels))
+	groups := map[int64][]int{} // number of samples → channels
+	var order []int64
+	for i, c := range info.Channels {
+		n := min(c.Samples, previewRows)
+		if groups[n] == nil {
+			order = append(order, n)
+		}
+		groups[n] = append(groups[n], i)
+	}
+	for _, n := range order {
+		channels := groups[n]
+		dst := make([][]float64, len(channels))
+		for i, c := range channels {
+			dst[i] = make([]float64, n)
+			heads[c] = dst[i]
+		}
+		_, err := r.Read(channels, 0, dst)
+		if err == nil || errors.Is(err, io.EOF) {
+			continue
+		}
+		for _, c := range channels {
+			if _, err := r.Read([]int{c}, 0, heads[c:c+1]); err != nil && !errors.Is(err, io.EOF) {
+				heads[c] = nil
+			}
+		}
+	}
+	return heads
 }
 
 // spectrum is Welch's over at most 64 segments spread evenly over the channel,
@@ -273,8 +346,8 @@ func spectrum(r ingest.Reader, channel int, samples int64, rate float64) (*Inspe
 	return s, nil
 }
 
-// peaks lists the five strongest local maxima that stand 10 dB above the median
-// of the bins around them.
+// peaks lists the five strongest local maxima 10 dB above the median of the bins
+// around them.
 func peaks(p []float64, bin float64) []Peak {
 	out := []Peak{}
 	for k := 2; k+2 < len(p); k++ {
@@ -303,7 +376,10 @@ func inspectTable(t *table.Table) *InspectedTable {
 	out := &InspectedTable{Rows: t.Rows(), Metadata: t.Meta}
 	for i := range t.Columns {
 		c := &t.Columns[i]
-		ic := InspectedColumn{Name: c.Name, Unit: c.Unit, Description: c.Description, Min: JSONNumber(math.NaN()), Max: JSONNumber(math.NaN()), Mean: JSONNumber(math.NaN())}
+		ic := InspectedColumn{
+			Name: c.Name, Unit: c.Unit, Description: c.Description, Min: JSONNumber(math.NaN()),
+			Max: JSONNumber(math.NaN()), Mean: JSONNumber(math.NaN()),
+		}
 		var text func(int) string
 		switch {
 		case c.Strings != nil:

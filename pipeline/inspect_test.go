@@ -12,13 +12,15 @@ import (
 	"testing"
 
 	"doubletake/ingest"
+	"doubletake/ingest/fault"
 	"doubletake/pipeline"
 	"doubletake/pipeline/config"
+	"doubletake/pipeline/kv"
 	"doubletake/pipeline/table"
 )
 
 // A sine of amplitude 0.5 that fills a bin reads its mean square 0.125 there
-// (METHOD §1), its mean is the offset, its rms √(0.125 + offset²); a NaN is
+// (docs/method.md#split-half-spectra), its mean is the offset, its rms √(0.125 + offset²); a NaN is
 // counted, not an error, and takes the channel's spectrum away.
 func TestInspectText(t *testing.T) {
 	var b strings.Builder
@@ -52,7 +54,8 @@ func TestInspectText(t *testing.T) {
 	near("mean", float64(mic.DC), 0.25)
 	near("rms", float64(mic.RMS), math.Sqrt(0.125+0.0625))
 	near("duration", mic.DurationS, 16)
-	if mic.Unit != "Pa" || mic.RateHz != rate || !in.Recording.Channels[0].Clock || in.Recording.Channels[0].Spectrum != nil {
+	if mic.Unit != "Pa" || mic.RateHz != rate || !in.Recording.Channels[0].Clock ||
+		in.Recording.Channels[0].Spectrum != nil {
 		t.Errorf("%+v", in.Recording.Channels)
 	}
 	if mic.Spectrum == nil || mic.Spectrum.BinHz != 1 || len(mic.Spectrum.Peaks) == 0 || mic.Spectrum.Peaks[0].Hz != 128 {
@@ -62,7 +65,8 @@ func TestInspectText(t *testing.T) {
 	if bad.NaN != 2 || bad.FirstNaN != 7 || bad.Spectrum != nil || float64(bad.DC) != 1 {
 		t.Errorf("%+v", bad)
 	}
-	if w := strings.Join(in.Warnings, "\n"); !strings.Contains(w, "channel bad: 2 values no finite numbers, the first is sample 7") {
+	if w := strings.Join(in.Warnings, "\n"); !strings.Contains(w,
+		"channel bad: 2 values no finite numbers, the first is sample 7") {
 		t.Errorf("warnings:\n%s", w)
 	}
 	if _, err := json.Marshal(in); err != nil {
@@ -73,7 +77,7 @@ func TestInspectText(t *testing.T) {
 // Two microphones' recording of a calibrator of 114 dB at 1 kHz, of which one
 // hears it: expected are the sensitivities it was made with, in units per Pa, and
 // the spread of a level that rises by 0.5 dB from end to end, 0.45 dB from the
-// first of ten blocks to the last. What is said of it here is what a run takes
+// first of ten blocks to the last. A run uses the same numbers
 // (TestCalibratorChain).
 func TestInspectCalibrator(t *testing.T) {
 	const rate, gain, level = 12800.0, 0.0125, 114.0
@@ -106,15 +110,19 @@ func TestInspectCalibrator(t *testing.T) {
 	}
 	c := config.DefaultCalibrator(level)
 	got := ask(c, -1, tone(0), hiss)
-	if k := got[0].Calibrator; !k.Accepted || k.Fault != "" || math.Abs(k.UnitPerPa/gain-1) > 1e-4 || math.Abs(k.PaPerUnit*gain-1) > 1e-4 ||
-		math.Abs(k.FrequencyHz-1000) > 0.1 || !(k.SpreadDB >= 0 && k.SpreadDB < 0.01) || k.Blocks != 10 || k.BlockS != 1 || k.AllowedDB != 0.2 {
+	if k := got[0].Calibrator; !k.Accepted || k.Fault != "" || math.Abs(k.UnitPerPa/gain-1) > 1e-4 ||
+		math.Abs(k.PaPerUnit*gain-1) > 1e-4 ||
+		math.Abs(k.FrequencyHz-1000) > 0.1 || !(k.SpreadDB >= 0 && k.SpreadDB < 0.01) || k.Blocks != 10 || k.BlockS != 1 ||
+		k.AllowedDB != 0.2 {
 		t.Errorf("a steady tone: %+v", *k)
 	}
-	if k := got[1].Calibrator; k.Accepted || k.PaPerUnit != 0 || !strings.Contains(k.Fault, "cal.npy: channel 2: expected a calibrator's tone") {
+	if k := got[1].Calibrator; k.Accepted || k.PaPerUnit != 0 ||
+		!strings.Contains(k.Fault, "cal.npy: channel 2: expected a calibrator's tone") {
 		t.Errorf("a channel that does not hear it: %+v", *k)
 	}
 	got = ask(c, 0, tone(0.5), hiss)
-	if k := got[0].Calibrator; k.Accepted || math.Abs(k.SpreadDB-0.45) > 0.01 || math.Abs(20*math.Log10(k.UnitPerPa/gain)-0.25) > 0.02 ||
+	if k := got[0].Calibrator; k.Accepted || math.Abs(k.SpreadDB-0.45) > 0.01 ||
+		math.Abs(20*math.Log10(k.UnitPerPa/gain)-0.25) > 0.02 ||
 		!strings.Contains(k.Fault, "expected a calibrator's level that is steady within 0.2 dB, found a spread of 0.45 dB") {
 		t.Errorf("a tone that rises: %+v", *k)
 	}
@@ -126,7 +134,8 @@ func TestInspectCalibrator(t *testing.T) {
 		t.Errorf("its first two seconds: %+v", *k)
 	}
 	table := &pipeline.Inspection{Path: "t.arrow", Kind: "table"}
-	if err := pipeline.InspectCalibrator(context.Background(), table, ingest.Options{}, -1, c); !errors.As(err, new(*ingest.DataError)) {
+	if err := pipeline.InspectCalibrator(context.Background(), table, ingest.Options{}, -1, c); !errors.As(err,
+		new(*fault.Error)) {
 		t.Errorf("a table: %v", err)
 	}
 }
@@ -135,9 +144,11 @@ func TestInspectTable(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "t.arrow")
 	tab := &table.Table{
 		Columns: []table.Column{
-			{Name: "run", Strings: []string{"a", "b", "a"}}, {Name: "rpm", Unit: "1/min", Floats: []float64{3, math.NaN(), 5}}, {Name: "n", Ints: []int64{1, 2, 3}},
+			{Name: "run", Strings: []string{"a", "b", "a"}},
+			{Name: "rpm", Unit: "1/min", Floats: []float64{3, math.NaN(), 5}},
+			{Name: "n", Ints: []int64{1, 2, 3}},
 		},
-		Meta: []table.KV{{Key: "program", Value: "x"}},
+		Meta: []kv.Pair{{Key: "program", Value: "x"}},
 	}
 	if _, err := tab.WriteFile(path); err != nil {
 		t.Fatal(err)
@@ -147,7 +158,8 @@ func TestInspectTable(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := in.Table.Columns
-	if in.Kind != "table" || in.Table.Rows != 3 || c[0].Distinct != 2 || c[1].Missing != 1 || c[1].Mean != 4 || c[1].Unit != "1/min" || c[2].Max != 3 {
+	if in.Kind != "table" || in.Table.Rows != 3 || c[0].Distinct != 2 || c[1].Missing != 1 || c[1].Mean != 4 ||
+		c[1].Unit != "1/min" || c[2].Max != 3 {
 		t.Errorf("%+v", in.Table)
 	}
 	if b, err := json.Marshal(in); err != nil || !strings.Contains(string(b), `"min":null`) {
@@ -157,7 +169,7 @@ func TestInspectTable(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = pipeline.Inspect(context.Background(), path, ingest.Options{})
-	if !errors.As(err, new(*ingest.DataError)) {
+	if !errors.As(err, new(*fault.Error)) {
 		t.Errorf("a broken table: %v", err)
 	}
 }

@@ -15,15 +15,15 @@ import (
 	"doubletake/pipeline"
 )
 
-// The layouts of METHOD §7, each by its example's configuration. Files that only
-// their own libraries write are those of ingest/testdata/arrays and of
+// The layouts of docs/method.md#layouts-of-published-files, each by its example's configuration. Files that only
+// their own libraries write are those of ingest/format/testdata/arrays and of
 // testdata/tunnel (h5py); the others are made here.
 
 func layoutData(t *testing.T, names ...string) string {
 	t.Helper()
 	dir := t.TempDir()
 	for _, n := range names {
-		b, err := os.ReadFile(filepath.Join("..", "ingest", "testdata", "arrays", n))
+		b, err := os.ReadFile(filepath.Join("..", "ingest", "format", "testdata", "arrays", n))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -38,7 +38,8 @@ func layoutData(t *testing.T, names ...string) string {
 // Inspect shows them, the pipeline refuses them by name.
 func TestLayoutISAE(t *testing.T) {
 	dir := example(t, "isae-spectra", layoutData(t, "ISAE_2_square20_L0.h5"))
-	in, err := pipeline.Inspect(context.Background(), filepath.Join(dir, "data", "ISAE_2_square20_L0.h5"), ingest.Options{})
+	in, err := pipeline.Inspect(context.Background(), filepath.Join(dir, "data", "ISAE_2_square20_L0.h5"),
+		ingest.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,15 +53,16 @@ func TestLayoutISAE(t *testing.T) {
 		t.Errorf("%d spectra of 60 frequencies, expected 26", spectra)
 	}
 	err = tryIn(dir)
-	if err == nil || !strings.Contains(err.Error(), "expected a time series, found a spectrum over /ISAE_2_square20_L0/frequency_Hz (60 frequencies in steps of 25 Hz)") {
+	if err == nil || !strings.Contains(err.Error(), "expected a time series, found a spectrum over "+
+		"/ISAE_2_square20_L0/frequency_Hz (60 frequencies in steps of 25 Hz)") {
 		t.Error(err)
 	}
 }
 
 // A wind tunnel's acquisitions: eight files by h5py (testdata/make_tunnel.py), two
 // speeds and four angles in their names, 1.25 s at 12.8 kHz by their period, a
-// tachometer, one microphone in Pa. Expected: what they were made from, of
-// truth.json: the speed of the shaft in closed form, and levels
+// tachometer, one microphone in Pa. Expected: the sources in truth.json: the speed of
+// the shaft in closed form, and levels
 // 20 lg(a/√2/20 µPa) of the amplitudes; then a report of each angle held out.
 func TestLayoutTunnel(t *testing.T) {
 	data, err := filepath.Abs(filepath.Join("testdata", "tunnel"))
@@ -106,7 +108,8 @@ func TestLayoutTunnel(t *testing.T) {
 	write(t, dir, "pipeline.yaml", text)
 	e := runIn(t, dir)["propeller"]
 	if e.Runs != 8 || e.Recordings != 8 || e.Triplets != 8 || e.Data != "simulated" {
-		t.Errorf("%d runs, %d recordings, %d triplets, %s; expected 8, 8, 8, simulated", e.Runs, e.Recordings, e.Triplets, e.Data)
+		t.Errorf("%d runs, %d recordings, %d triplets, %s; expected 8, 8, 8, simulated", e.Runs, e.Recordings, e.Triplets,
+			e.Data)
 	}
 	tab := readTable(t, dir, "runs", "propeller", "triplets.arrow")
 	if u := tab.Column("bpf1_db_1").Unit; u != "dB re 20 µPa" {
@@ -142,11 +145,13 @@ func TestLayoutTunnel(t *testing.T) {
 		t.Fatalf("%d splits, expected an angle held out in each of four", len(m.Splits))
 	}
 	for _, s := range m.Splits {
-		if s.Seeds != 2 || s.Train.R2.Mean == nil || s.Test.R2.Mean == nil || s.Test.AbsCov.Mean == nil || s.Test.E.Mean == nil {
+		if s.Seeds != 2 || s.Train.R2.Mean == nil || s.Test.R2.Mean == nil || s.Test.AbsCov.Mean == nil ||
+			s.Test.E.Mean == nil {
 			t.Errorf("split %s: %+v, %+v", s.Name, s.Train, s.Test)
 		}
 	}
-	if page, err := os.ReadFile(filepath.Join(dir, "runs", "report.html")); err != nil || !strings.Contains(string(page), "propeller") {
+	if page, err := os.ReadFile(filepath.Join(dir, "runs", "report.html")); err != nil ||
+		!strings.Contains(string(page), "propeller") {
 		t.Errorf("no page of it (%v)", err)
 	}
 }
@@ -171,7 +176,8 @@ func TestLayoutDrone(t *testing.T) {
 				}
 				p = append(p, x)
 			}
-			writeNPZ(t, filepath.Join(data, fmt.Sprintf("drone_n%g_rpm%g.npz", blades, rpm)), []string{"fs", "p", "theta_deg"}, [][]float64{{rate}}, p, [][]float64{theta})
+			writeNPZ(t, filepath.Join(data, fmt.Sprintf("drone_n%g_rpm%g.npz", blades, rpm)), []string{"fs", "p", "theta_deg"},
+				[][]float64{{rate}}, p, [][]float64{theta})
 		}
 	}
 	dir := example(t, "drone-set", data)
@@ -180,25 +186,28 @@ func TestLayoutDrone(t *testing.T) {
 		t.Fatal(err)
 	}
 	// The configuration as it is, but with two seeds of few epochs.
-	write(t, dir, "pipeline.yaml", strings.Replace(string(b), "    train:\n", "    train:\n      seeds: 2\n      optimizer: {epochs: 20}\n", 1))
+	write(t, dir, "pipeline.yaml", strings.Replace(string(b), "    train:\n",
+		"    train:\n      seeds: 2\n      optimizer: {epochs: 20}\n", 1))
 	e := runIn(t, dir)["drone"]
 	if e.Runs != 6 || e.Recordings != 18 || e.Triplets != 18 {
 		t.Errorf("%d runs, %d recordings, %d triplets; expected 6, 18, 18", e.Runs, e.Recordings, e.Triplets)
 	}
 	tab := readTable(t, dir, "runs", "drone", "triplets.arrow")
-	blades, rpm, th, level := column(t, tab, "blades"), column(t, tab, "rpm"), column(t, tab, "theta_deg"), column(t, tab, "bpf1_db_1")
+	blades, rpm, th, level := column(t, tab, "blades"), column(t, tab, "rpm"), column(t, tab, "theta_deg"),
+		column(t, tab, "bpf1_db_1")
 	for i := range level {
 		if want := 20 * math.Log10(amplitude(blades[i], rpm[i], th[i])/math.Sqrt2/20e-6); math.Abs(level[i]-want) > 0.05 {
 			t.Errorf("%g blades, %g/min, %g°: %.3f dB, expected %.3f", blades[i], rpm[i], th[i], level[i], want)
 		}
 	}
-	// Both splits to a report, with what is held out of each.
+	// Both splits to a report, with the held-out sets.
 	m := readMetrics(t, dir, "drone")
 	if len(m.Splits) != 2 || m.Splits[0].Name != "2-blades" || m.Splits[1].Name != "3-blades" {
 		t.Fatalf("splits %+v", m.Splits)
 	}
 	for _, s := range m.Splits {
-		if s.Seeds != 2 || s.Train.R2.Mean == nil || s.Test.R2.Mean == nil || s.Test.AbsCov.Mean == nil || s.Test.E.Mean == nil {
+		if s.Seeds != 2 || s.Train.R2.Mean == nil || s.Test.R2.Mean == nil || s.Test.AbsCov.Mean == nil ||
+			s.Test.E.Mean == nil {
 			t.Errorf("split %s: %+v, %+v", s.Name, s.Train, s.Test)
 		}
 		pred := readTable(t, dir, "runs", "drone", "splits", s.Name, "seed-1", "predictions.arrow")
@@ -224,7 +233,7 @@ func TestLayoutDrone(t *testing.T) {
 			trainings++
 		}
 	}
-	if trainings != 2*5 { // two splits, five seeds
-		t.Errorf("%d trainings, expected 10", trainings)
+	if trainings != 2*(5+1) { // two splits, five seeds and a calibration each
+		t.Errorf("%d trainings, expected 12", trainings)
 	}
 }

@@ -27,13 +27,15 @@ func TestPrincetonBalance(t *testing.T) {
 		}
 		for _, s := range m.Splits {
 			for what, v := range map[string]number{
-				"R² train": s.Train.R2, "R² test": s.Test.R2, "E|cov| train": s.Train.AbsCov, "E|cov| test": s.Test.AbsCov, "e test": s.Test.E,
+				"R² train": s.Train.R2, "R² test": s.Test.R2, "E|cov| train": s.Train.AbsCov, "E|cov| test": s.Test.AbsCov,
+				"e test": s.Test.E,
 			} {
 				if v.Mean == nil || v.Std == nil || math.IsNaN(*v.Mean) {
 					t.Fatalf("%s: %s is not a number", name, what)
 				}
 			}
-			t.Logf("%s, held out %s: R² %.3f → %.3f, E|cov| %.4f → %.4f, e %.3f", name, s.HeldOut, *s.Train.R2.Mean, *s.Test.R2.Mean, *s.Train.AbsCov.Mean, *s.Test.AbsCov.Mean, *s.Test.E.Mean)
+			t.Logf("%s, held out %s: R² %.3f → %.3f, E|cov| %.4f → %.4f, e %.3f", name, s.HeldOut, *s.Train.R2.Mean,
+				*s.Test.R2.Mean, *s.Train.AbsCov.Mean, *s.Test.AbsCov.Mean, *s.Test.E.Mean)
 			if *s.Train.R2.Mean < 0.95 || *s.Test.R2.Mean > *s.Train.R2.Mean || *s.Train.AbsCov.Mean <= 0 {
 				t.Errorf("%s: R² %g train, %g test, E|cov| %g train", name, *s.Train.R2.Mean, *s.Test.R2.Mean, *s.Train.AbsCov.Mean)
 			}
@@ -51,7 +53,7 @@ func TestPrincetonBalance(t *testing.T) {
 			"data/Speed4/force.txt: left out by exclude",
 		} {
 			if !strings.Contains(all, trap) {
-				t.Errorf("%s: no warning says %q:\n%s", name, trap, all)
+				t.Errorf("%s: no warning %q:\n%s", name, trap, all)
 			}
 		}
 		for _, file := range []string{"angle30txt", "Velocity", "force.txt", "file unit", "measured data"} {
@@ -64,13 +66,14 @@ func TestPrincetonBalance(t *testing.T) {
 		}
 	}
 	// A network that does not see the speed cannot know of a new one; one that
-	// does must be less sure of it than of what it was trained on.
+	// does must be less sure of it than of its training conditions.
 	speed, stall := readMetrics(t, dir, "speed"), readMetrics(t, dir, "stall")
-	if w := strings.Join(speed.Warnings, "\n"); !strings.Contains(w, "holds out u_inf_m_s, which is not among the inputs (alpha_deg, sweep): 8 of the 12 held-out conditions") {
-		t.Errorf("the report does not say that the speed is not seen:\n%s", w)
+	if w := strings.Join(speed.Warnings, "\n"); !strings.Contains(w,
+		"holds out u_inf_m_s, which is not among the inputs (alpha_deg, sweep): 8 of the 12 held-out conditions") {
+		t.Errorf("no warning that the speed is not seen:\n%s", w)
 	}
 	if w := strings.Join(stall.Warnings, "\n"); strings.Contains(w, "not among the inputs") {
-		t.Errorf("the report says that the speed is not seen, which it is:\n%s", w)
+		t.Errorf("a warning that the speed is not seen, which it is:\n%s", w)
 	}
 	if s := stall.Splits[0]; *s.Test.AbsCov.Mean < 2**s.Train.AbsCov.Mean {
 		t.Errorf("stall: E|cov| %g held out, %g in training", *s.Test.AbsCov.Mean, *s.Train.AbsCov.Mean)
@@ -95,11 +98,12 @@ func TestPrincetonBalance(t *testing.T) {
 		for _, half := range []string{"_1", "_2"} {
 			key := [2]string{number6(column(t, tab, "lift"+half)[i]), number6(column(t, tab, "drag"+half)[i])}
 			if left[key]--; left[key] < 0 {
-				t.Fatalf("row %d: lift and drag %v do not stand side by side in %s, or are used twice", i, key, name)
+				t.Fatalf("row %d: lift and drag %v are not in one row of %s, or are used twice", i, key, name)
 			}
 			used++
 		}
-		if a, u, s := column(t, tab, "alpha_deg")[i], column(t, tab, "u_inf_m_s")[i], column(t, tab, "sweep")[i]; a != 23 || u != 5.5 || s != 1 {
+		if a, u, s := column(t, tab, "alpha_deg")[i], column(t, tab, "u_inf_m_s")[i], column(t, tab, "sweep")[i]; a != 23 ||
+			u != 5.5 || s != 1 {
 			t.Fatalf("row %d: %g°, %g m/s, sweep %g", i, a, u, s)
 		}
 	}

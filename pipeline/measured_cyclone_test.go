@@ -30,7 +30,7 @@ func TestCyclone(t *testing.T) {
 		"the recording pauses or changes its rate",
 	} {
 		if !strings.Contains(all, trap) {
-			t.Errorf("no warning says %q:\n%s", trap, all)
+			t.Errorf("no warning %q:\n%s", trap, all)
 		}
 	}
 	if len(m.Splits) != 2 {
@@ -41,7 +41,8 @@ func TestCyclone(t *testing.T) {
 			t.Errorf("%s: %+v", s.Name, s)
 			continue
 		}
-		t.Logf("%s: R² %.3f in training, E|cov| %.4f → %.4f", s.Name, *s.Train.R2.Mean, *s.Train.AbsCov.Mean, *s.Test.AbsCov.Mean)
+		t.Logf("%s: R² %.3f in training, E|cov| %.4f → %.4f", s.Name, *s.Train.R2.Mean, *s.Train.AbsCov.Mean,
+			*s.Test.AbsCov.Mean)
 	}
 	tab := readTable(t, dir, "runs", "cyclone", "triplets.arrow")
 	for _, name := range []string{"fx_1", "fz_2", "my_1"} {
@@ -92,7 +93,8 @@ func TestCyclone(t *testing.T) {
 	}
 	// The trap itself: the data's notes have 8 naive standard errors rms between the
 	// halves (over all segments, the attempt at 20 m/s among them), random halves 1. What random-samples would hide.
-	t.Logf("half-means of Fx differ by %.1f naive standard errors rms, random halves by %.2f", math.Sqrt(naive), math.Sqrt(random))
+	t.Logf("half-means of Fx differ by %.1f naive standard errors rms, random halves by %.2f", math.Sqrt(naive),
+		math.Sqrt(random))
 	if n, r := math.Sqrt(naive), math.Sqrt(random); n < 6 || n > 10 || r < 0.8 || r > 1.2 {
 		t.Errorf("half-means of Fx differ by %.1f naive standard errors, random halves by %.2f", n, r)
 	}

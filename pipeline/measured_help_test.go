@@ -38,7 +38,7 @@ func elsewhere(t testing.TB, env, folder, what string, parts ...string) string {
 		t.Fatal(err)
 	}
 	if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
-		t.Skipf("%s %s is not here (%s says where)", what, filepath.Join(parts...), env)
+		t.Skipf("%s %s is not here (%s names the folder)", what, filepath.Join(parts...), env)
 	}
 	return path
 }

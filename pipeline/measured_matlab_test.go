@@ -8,12 +8,12 @@ import (
 	"strings"
 	"testing"
 
-	"doubletake/ingest"
+	"doubletake/ingest/fault"
 )
 
 // A MATLAB level 5 recording of a throttle step, cut in seconds. Expected from the
 // data's notes: BPF 183 Hz in the step, 105 to 106 Hz at the base; the rate is not
-// in the file: without the configuration's word the run stops and says so.
+// in the file: without the key in the configuration the run stops with an error.
 func TestCrissclMotor(t *testing.T) {
 	dir := example(t, "crisscl-motor", measuredData(t, "crisscl-motor-9450-propeller"))
 	e := runIn(t, dir)["motor"]
@@ -36,7 +36,7 @@ func TestCrissclMotor(t *testing.T) {
 	if err := os.WriteFile(path, []byte(strings.Replace(string(b), "rate_hz: 44100", "", 1)), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	var d *ingest.DataError
+	var d *fault.Error
 	if err := tryIn(dir); !errors.As(err, &d) || !strings.Contains(err.Error(), "states no sampling rate") {
 		t.Errorf("without a rate: %v", err)
 	}
@@ -52,11 +52,13 @@ func TestTUDelftSpectra(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, rate := range []string{"", "      rate_hz: 51200\n"} {
-		if err := os.WriteFile(path, []byte(strings.Replace(string(b), "      channels:", rate+"      channels:", 1)), 0o644); err != nil {
+		if err := os.WriteFile(path, []byte(strings.Replace(string(b), "      channels:", rate+"      channels:", 1)),
+			0o644); err != nil {
 			t.Fatal(err)
 		}
-		var d *ingest.DataError
-		if err := tryIn(dir); !errors.As(err, &d) || !strings.Contains(err.Error(), "a spectrum over f_jprop{1} (4097 frequencies in steps of 6.25 Hz)") {
+		var d *fault.Error
+		if err := tryIn(dir); !errors.As(err, &d) ||
+			!strings.Contains(err.Error(), "a spectrum over f_jprop{1} (4097 frequencies in steps of 6.25 Hz)") {
 			t.Errorf("%q: %v", rate, err)
 		}
 	}

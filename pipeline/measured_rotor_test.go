@@ -20,7 +20,7 @@ var updateLCAV = flag.Bool("update-lcav", false, "write testdata/lcav_levels.jso
 
 var thrustCommands = []string{"40000", "44000", "48000", "52000", "56000", "60000", "64000"}
 
-// rotorLevels is what testdata/rotor_levels.py says of one file, by half.
+// rotorLevels is the result of testdata/rotor_levels.py for one file, by half.
 type rotorLevels struct {
 	ShaftHz [2]float64   `json:"shaft_hz"`
 	OwnHz   [2]float64   `json:"own_hz"`
@@ -90,11 +90,12 @@ func TestLCAVReport(t *testing.T) {
 		t.Errorf("%d runs, %d recordings, %d triplets, %s, %s", e.Runs, e.Recordings, e.Triplets, e.Data, e.Pairs)
 	}
 	m := readMetrics(t, dir, "lcav")
-	if len(m.Splits) != 1 || m.Splits[0].Test.R2.Mean != nil || m.Splits[0].Train.R2.Mean == nil || m.Splits[0].Test.AbsCov.Mean == nil {
+	if len(m.Splits) != 1 || m.Splits[0].Test.R2.Mean != nil || m.Splits[0].Train.R2.Mean == nil ||
+		m.Splits[0].Test.AbsCov.Mean == nil {
 		t.Fatalf("splits %+v: expected an R² in training, none held out, E|cov| in both", m.Splits)
 	}
 	if w := strings.Join(m.Warnings, "\n"); !strings.Contains(w, "seven distinct conditions are too few for R²") {
-		t.Errorf("the report does not say that seven conditions are too few:\n%s", w)
+		t.Errorf("no warning that seven conditions are too few:\n%s", w)
 	}
 	var page bytes.Buffer
 	if err := report.Terminal(&page, e, 1000, false); err != nil {
@@ -105,13 +106,16 @@ func TestLCAVReport(t *testing.T) {
 		t.Fatal(err)
 	}
 	for what, text := range map[string]string{"terminal": page.String(), "tables.md": string(md)} {
-		for _, want := range []string{"seven distinct conditions are too few for R²", "six distinct conditions are too few for R²", "one condition only", "dBFS"} {
+		for _, want := range []string{
+			"seven distinct conditions are too few for R²",
+			"six distinct conditions are too few for R²", "one condition only", "dBFS",
+		} {
 			if !strings.Contains(text, want) {
-				t.Errorf("%s does not say %q", what, want)
+				t.Errorf("%s lacks %q", what, want)
 			}
 		}
 		if strings.Contains(text, "Pa)") || strings.Contains(text, "re 20") {
-			t.Errorf("%s speaks of pascal, which the files do not have", what)
+			t.Errorf("%s has pascal, which the files do not state", what)
 		}
 	}
 	tab := readTable(t, dir, "runs", "lcav", "triplets.arrow")
@@ -171,7 +175,9 @@ func TestLCAVLevels(t *testing.T) {
 
 // compareLevels holds every level, ρ, bound and line of the triplets against the
 // script's figures; own is the tolerance of its own speeds, 0 for none.
-func compareLevels(t *testing.T, tab *table.Table, speeds map[string][2]float64, want map[string]rotorLevels, own float64) (bounds int) {
+func compareLevels(t *testing.T, tab *table.Table, speeds map[string][2]float64, want map[string]rotorLevels,
+	own float64,
+) (bounds int) {
 	t.Helper()
 	if len(want) != len(thrustCommands) {
 		t.Fatalf("levels of %d files", len(want))
@@ -181,7 +187,8 @@ func compareLevels(t *testing.T, tab *table.Table, speeds map[string][2]float64,
 		w := want[name]
 		for h := range 2 {
 			if got := speeds[name][h]; math.Abs(got-w.ShaftHz[h]) > 1e-9*got {
-				t.Errorf("%s, half %d: %.9g rev/s, the figures are for %.9g: if tracking was changed on purpose, run go test ./pipeline -run TestLCAVLevels -update-lcav", name, h+1, got, w.ShaftHz[h])
+				t.Errorf("%s, half %d: %.9g rev/s, the figures are for %.9g: if tracking was changed on purpose, run go test "+
+					"./pipeline -run TestLCAVLevels -update-lcav", name, h+1, got, w.ShaftHz[h])
 			}
 			if got := speeds[name][h]; own > 0 && math.Abs(got-w.OwnHz[h]) > own*got {
 				t.Errorf("%s, half %d: %.2f rev/s, found otherwise %.2f", name, h+1, got, w.OwnHz[h])
@@ -225,7 +232,8 @@ func scipyLevels(t *testing.T, speeds map[string][2]float64, tolerance float64) 
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command(python, filepath.Join("testdata", "rotor_levels.py"), measuredData(t, "lcav-crazyflie-propeller", "propellers"), fmt.Sprint(tolerance))
+	cmd := exec.Command(python, filepath.Join("testdata", "rotor_levels.py"),
+		measuredData(t, "lcav-crazyflie-propeller", "propellers"), fmt.Sprint(tolerance))
 	cmd.Stdin = bytes.NewReader(in)
 	var complaints bytes.Buffer
 	cmd.Stderr = &complaints
@@ -237,10 +245,10 @@ func scipyLevels(t *testing.T, speeds map[string][2]float64, tolerance float64) 
 }
 
 // A command is not a tachometer: with one nominal speed for all files (376
-// rev/s, the middle of what is there) and a search of ±1 % around it, the same
-// recordings give other lines, or none, for what track finds. A line is found by
-// track where it stands 6 dB above the floor in its half; the search has missed
-// it when what it took for the line lies more than two bins away.
+// rev/s, the middle of the speeds found) and a search of ±1 % around it, the same
+// recordings give other lines, or none, than track. A line is found by track if it
+// is 6 dB above the floor in its half; the search has missed it if its line is
+// more than two bins away.
 func TestLCAVNominalSpeedMissesLines(t *testing.T) {
 	const nominal = 376
 	dir, _ := runLCAV(t)
@@ -275,8 +283,9 @@ func TestLCAVNominalSpeedMissesLines(t *testing.T) {
 		}
 		far = append(far, fmt.Sprintf("%s: %d", name, lost))
 	}
-	t.Logf("track finds %d lines; ±1 %% around %d rev/s misses %d of them (%s), %d of these without any line in their place", found, nominal, missed, strings.Join(far, ", "), bounds)
-	if found != 70 { // the data's notes: all five stand 14 to 49 dB above the local median, in every file and both halves
+	t.Logf("track finds %d lines; ±1 %% around %d rev/s misses %d of them (%s), %d of these without any line in their "+
+		"place", found, nominal, missed, strings.Join(far, ", "), bounds)
+	if found != 70 { // the data's notes: all five are 14 to 49 dB above the local median, in every file and both halves
 		t.Errorf("track finds %d lines of 70", found)
 	}
 	// Only 52000 (376.3 and 376.2 rev/s) lies within ±1 % in both halves.
@@ -305,7 +314,8 @@ func TestLCAVMicrophones(t *testing.T) {
 	if e.Runs != 2 || e.Recordings != 8 || e.Triplets != 8 {
 		t.Errorf("%d runs, %d recordings, %d triplets", e.Runs, e.Recordings, e.Triplets)
 	}
-	if w := strings.Join(e.Warnings, "\n"); !strings.Contains(w, "eight distinct conditions are too few for R²") || !strings.Contains(w, "no split is trained") {
+	if w := strings.Join(e.Warnings, "\n"); !strings.Contains(w, "eight distinct conditions are too few for R²") ||
+		!strings.Contains(w, "no split is trained") {
 		t.Errorf("warnings:\n%s", w)
 	}
 	rec := readTable(t, dir, "runs", "microphones", "recordings.arrow")
@@ -316,7 +326,8 @@ func TestLCAVMicrophones(t *testing.T) {
 	}
 	tab := readTable(t, dir, "runs", "microphones", "triplets.arrow")
 	for i, rpm := range column(t, tab, "rpm_tracked") {
-		if mic, motor := column(t, tab, "microphone")[i], column(t, tab, "motor")[i]; mic != float64(i%4+1) || motor != []float64{1, 4}[i/4] {
+		if mic, motor := column(t, tab, "microphone")[i], column(t, tab, "motor")[i]; mic != float64(i%4+1) ||
+			motor != []float64{1, 4}[i/4] {
 			t.Errorf("row %d: motor %g, microphone %g", i, motor, mic)
 		}
 		if rpm < 60*315 || rpm > 60*355 || rpm != column(t, tab, "rpm_tracked")[i/4*4] {

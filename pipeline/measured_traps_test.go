@@ -9,9 +9,9 @@ import (
 )
 
 // The traps of the measured campaigns on made-up files, so that they are met
-// where no measured data are: who is left out is named, once; a held-out
-// condition that the network does not see is said to be one, but not where the
-// inputs differ all the same; few conditions are said to be few.
+// without measured data: recordings left out are named, once; a held-out condition
+// that the network does not see gives a warning, but not where the inputs differ
+// all the same; few conditions give a warning.
 func TestTrapsAreNamed(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, text string) {
@@ -57,7 +57,8 @@ experiments:
       splits: {%s}
 `
 	// The names of u9 but the first 10, by hand.
-	const many = "data/u9/angle50.txt: left out by exclude, as are data/u9/angle51.txt, data/u9/angle52.txt, data/u9/angle53.txt, data/u9/angle54.txt, data/u9/angle55.txt, " +
+	const many = "data/u9/angle50.txt: left out by exclude, as are data/u9/angle51.txt, data/u9/angle52.txt, " +
+		"data/u9/angle53.txt, data/u9/angle54.txt, data/u9/angle55.txt, " +
 		"data/u9/angle56.txt, data/u9/angle57.txt, data/u9/angle58.txt, data/u9/angle59.txt, … and 2 more"
 	for _, c := range []struct {
 		name                 string
@@ -67,15 +68,17 @@ experiments:
 		{
 			"speed not seen", "data/u9/*", "alpha_deg", "fast: {test: {u: 5}}",
 			[]string{
-				many, `data/u5/angle12txt: is not matched by "data/u*/angle*.txt": a dot missing? it is left out`, "column Velocity is stuck at 48",
-				"split fast holds out u, which is not among the inputs (alpha_deg): 6 of the 6 held-out conditions look to the network exactly like ones it was trained on",
+				many, `data/u5/angle12txt: is not matched by "data/u*/angle*.txt": a dot missing? it is left out`,
+				"column Velocity is stuck at 48",
+				"split fast holds out u, which is not among the inputs (alpha_deg): 6 of the 6 held-out conditions have the same " +
+					"inputs as training conditions",
 				"the whole experiment: six distinct conditions are too few for R²",
 			},
 			nil,
 		},
 		{
 			"some speeds not seen", "[data/u9/*, data/u5/angle0.txt, data/u4/angle10.txt]", "alpha_deg", "fast: {test: {u: 5}}",
-			[]string{"4 of the 5 held-out conditions look to the network exactly like"},
+			[]string{"4 of the 5 held-out conditions have the same inputs as"},
 			nil,
 		},
 		{
@@ -84,7 +87,8 @@ experiments:
 			[]string{"not among the inputs", "the whole experiment"},
 		},
 		{
-			"held out by speed, other angles", "[data/u9/*, data/u4/angle0.txt, data/u4/angle2.txt, data/u4/angle4.txt, data/u5/angle6.txt, data/u5/angle8.txt, data/u5/angle10.txt]",
+			"held out by speed, other angles", "[data/u9/*, data/u4/angle0.txt, data/u4/angle2.txt, data/u4/angle4.txt, " +
+				"data/u5/angle6.txt, data/u5/angle8.txt, data/u5/angle10.txt]",
 			"alpha_deg", "fast: {test: {u: 5}}",
 			nil,
 			[]string{"not among the inputs"},
@@ -96,12 +100,12 @@ experiments:
 			all := strings.Join(w, "\n")
 			for _, want := range c.want {
 				if strings.Count(all, want) != 1 {
-					t.Errorf("%q is said %d times:\n%s", want, strings.Count(all, want), all)
+					t.Errorf("%q occurs %d times:\n%s", want, strings.Count(all, want), all)
 				}
 			}
 			for _, not := range c.not {
 				if strings.Contains(all, not) {
-					t.Errorf("%q is said:\n%s", not, all)
+					t.Errorf("%q is there:\n%s", not, all)
 				}
 			}
 		})

@@ -14,28 +14,36 @@ import (
 	"strconv"
 	"strings"
 
-	"doubletake/ingest"
-	"doubletake/pipeline/config"
-	"doubletake/pipeline/stages"
+	"doubletake/ingest/fault"
+	"doubletake/ingest/spelling"
+	"doubletake/pipeline/stages/trainstage"
 	"doubletake/train"
 	"doubletake/train/score"
+)
+
+// The contents of a model's card.json.
+type (
+	Card    = trainstage.Card
+	Input   = trainstage.Input
+	Outcome = trainstage.Outcome
 )
 
 // Models are the trained networks of one split, one per seed, that predict
 // together.
 type Models struct {
-	Card     stages.Card // of the first: names, units, where it was trained
-	Paths    []string    // of the model.json files
-	Warnings []string    // what limits the trust in them, in words
+	Card     trainstage.Card // of the first: names, units, where it was trained
+	Paths    []string        // of the model.json files
+	Warnings []string        // what limits the trust in them, in words
+	Honest   *HonestModel    // the calibrated model of their split; nil where there is none
 
 	nets        []*train.Model
-	estimates   []stages.Estimate      // how each one's covariance was sampled in training
+	estimates   []trainstage.Estimate  // how each one's covariance was sampled in training
 	calibration []*score.Recalibration // one per network, or nil
 }
 
 // OpenModels reads a model.json, a folder seed-k that holds one, or a split's
 // folder with several of them, which then predict together. A file that is
-// missing, damaged or of another split is an *ingest.DataError.
+// missing, damaged or of another split is a *fault.Error.
 func OpenModels(path string) (*Models, error) {
 	files, err := modelFiles(path)
 	if err != nil {
@@ -44,27 +52,37 @@ func OpenModels(path string) (*Models, error) {
 	m := &Models{Paths: files}
 	for i, f := range files {
 		net := new(train.Model)
-		b, err := os.ReadFile(f)
+		b, err := fault.ReadFile(f, train.MaxModelFile, "a trained model")
 		if err == nil {
 			err = json.Unmarshal(b, net)
 		}
+		var data *fault.Error
+		if errors.As(err, &data) {
+			return nil, err
+		}
 		if err != nil {
-			return nil, &ingest.DataError{Path: f, Want: "a trained model", Found: "none", Err: err}
+			return nil, &fault.Error{Path: f, Want: "a trained model", Found: "none", Err: err}
 		}
 		card, err := readCard(filepath.Join(filepath.Dir(f), "card.json"), net)
 		if errors.Is(err, fs.ErrNotExist) {
 			card = namelessCard(net)
-			m.Warnings = append(m.Warnings, f+" has no card.json beside it: inputs and outcomes have no names, and where it was trained is unknown")
+			m.Warnings = append(m.Warnings, f+" has no card.json next to it: inputs and outcomes have no names, and its "+
+				"training conditions are unknown")
 		} else if err != nil {
 			return nil, err
 		}
 		if i == 0 {
 			m.Card = card
-		} else if !slices.EqualFunc(card.Inputs, m.Card.Inputs, func(a, b stages.Input) bool { return a.Name == b.Name }) || !slices.Equal(card.Outcomes, m.Card.Outcomes) || card.HeldOut != m.Card.HeldOut {
-			return nil, &ingest.DataError{Path: f, Want: "a model of the same inputs, outcomes and held-out set as " + files[0], Found: "another", Hint: "name one split's folder, or one model.json"}
+		} else if !slices.EqualFunc(card.Inputs, m.Card.Inputs,
+			func(a, b trainstage.Input) bool { return a.Name == b.Name }) || !slices.Equal(card.Outcomes, m.Card.Outcomes) ||
+			card.HeldOut != m.Card.HeldOut {
+			return nil, &fault.Error{
+				Path: f, Want: "a model of the same inputs, outcomes and held-out set as " + files[0],
+				Found: "another", Hint: "name one split's folder, or one model.json",
+			}
 		}
 		m.nets, m.estimates = append(m.nets, net), append(m.estimates, card.Estimate)
-		r, err := readCalibration(filepath.Join(filepath.Dir(f), stages.CalibrationJSON), net)
+		r, err := readCalibration(filepath.Join(filepath.Dir(f), trainstage.CalibrationJSON), net)
 		if err != nil {
 			return nil, err
 		}
@@ -75,11 +93,15 @@ func OpenModels(path string) (*Models, error) {
 	if len(m.calibration) != len(m.nets) {
 		m.calibration = nil
 	}
+	if err := m.readHonest(); err != nil {
+		return nil, err
+	}
 	if m.Card.Data == "simulated" {
 		m.Warnings = append(m.Warnings, "the model was trained on simulated data")
 	}
 	if m.Card.Couples {
-		m.Warnings = append(m.Warnings, "the model was trained on couples (y2 = y1): its covariance estimates the total variance, not the epistemic part")
+		m.Warnings = append(m.Warnings, "the model was trained on couples (y2 = y1): its covariance estimates the total "+
+			"variance, not the epistemic part")
 	}
 	return m, nil
 }
@@ -87,7 +109,10 @@ func OpenModels(path string) (*Models, error) {
 func modelFiles(path string) ([]string, error) {
 	fi, err := os.Stat(path)
 	if err != nil {
-		return nil, &ingest.DataError{Path: path, Want: "a model.json, or a folder with models", Found: "nothing", Hint: "pipeline run writes runs/EXPERIMENT/splits/SPLIT/seed-K/model.json"}
+		return nil, &fault.Error{
+			Path: path, Want: "a model.json, or a folder with models", Found: "nothing",
+			Hint: "pipeline run writes runs/EXPERIMENT/splits/SPLIT/seed-K/model.json",
+		}
 	}
 	if !fi.IsDir() {
 		return []string{path}, nil
@@ -106,7 +131,10 @@ func modelFiles(path string) ([]string, error) {
 				hint = "name one split: " + filepath.Dir(filepath.Dir(more[0]))
 			}
 		}
-		return nil, &ingest.DataError{Path: path, Want: "model.json, or seed-*/model.json", Found: "none in the folder", Hint: hint}
+		return nil, &fault.Error{
+			Path: path, Want: "model.json, or seed-*/model.json", Found: "none in the folder",
+			Hint: hint,
+		}
 	}
 	number := func(f string) int {
 		n, err := strconv.Atoi(strings.TrimPrefix(filepath.Base(filepath.Dir(f)), "seed-"))
@@ -115,7 +143,10 @@ func modelFiles(path string) ([]string, error) {
 		}
 		return n
 	}
-	slices.SortFunc(found, func(a, b string) int { return cmp.Or(cmp.Compare(number(a), number(b)), strings.Compare(a, b)) })
+	slices.SortFunc(found, func(a, b string) int {
+		return cmp.Or(cmp.Compare(number(a), number(b)),
+			strings.Compare(a, b))
+	})
 	return found, nil
 }
 
@@ -129,9 +160,9 @@ func globEscape(path string) string {
 	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(path)
 }
 
-func readCard(path string, net *train.Model) (stages.Card, error) {
-	var c stages.Card
-	b, err := os.ReadFile(path)
+func readCard(path string, net *train.Model) (trainstage.Card, error) {
+	var c trainstage.Card
+	b, err := fault.ReadFile(path, train.MaxModelFile, "a part of a model")
 	if errors.Is(err, fs.ErrNotExist) {
 		return c, err
 	}
@@ -139,14 +170,15 @@ func readCard(path string, net *train.Model) (stages.Card, error) {
 		err = json.Unmarshal(b, &c)
 	}
 	if err != nil {
-		return c, &ingest.DataError{Path: path, Want: "a model's card", Found: "none", Err: err}
+		return c, &fault.Error{Path: path, Want: "a model's card", Found: "none", Err: err}
 	}
-	if c.Format != stages.CardFormat || c.Version != stages.CardVersion {
-		return c, &ingest.DataError{Path: path, Want: fmt.Sprintf("format %s version %d", stages.CardFormat, stages.CardVersion), Found: fmt.Sprintf("%q version %d", c.Format, c.Version)}
+	if c.Format != trainstage.CardFormat || c.Version != trainstage.CardVersion {
+		return c, &fault.Error{Path: path, Want: fmt.Sprintf("format %s version %d", trainstage.CardFormat,
+			trainstage.CardVersion), Found: fmt.Sprintf("%q version %d", c.Format, c.Version)}
 	}
 	if len(c.Inputs) != net.In || len(c.Outcomes) != net.Out {
-		return c, &ingest.DataError{
-			Path: path, Want: fmt.Sprintf("%d inputs and %d outcomes, as the model beside it has", net.In, net.Out),
+		return c, &fault.Error{
+			Path: path, Want: fmt.Sprintf("%d inputs and %d outcomes, as its model has", net.In, net.Out),
 			Found: fmt.Sprintf("%d and %d", len(c.Inputs), len(c.Outcomes)), Hint: "card and model are not of one training",
 		}
 	}
@@ -154,19 +186,19 @@ func readCard(path string, net *train.Model) (stages.Card, error) {
 }
 
 // namelessCard names by position what has no card.
-func namelessCard(net *train.Model) stages.Card {
-	var c stages.Card
+func namelessCard(net *train.Model) trainstage.Card {
+	var c trainstage.Card
 	for i := range net.In {
-		c.Inputs = append(c.Inputs, stages.Input{Name: "x" + strconv.Itoa(i+1), Min: math.Inf(-1), Max: math.Inf(1)})
+		c.Inputs = append(c.Inputs, trainstage.Input{Name: "x" + strconv.Itoa(i+1), Min: math.Inf(-1), Max: math.Inf(1)})
 	}
 	for i := range net.Out {
-		c.Outcomes = append(c.Outcomes, stages.Outcome{Name: "y" + strconv.Itoa(i+1)})
+		c.Outcomes = append(c.Outcomes, trainstage.Outcome{Name: "y" + strconv.Itoa(i+1)})
 	}
 	return c
 }
 
 func readCalibration(path string, net *train.Model) (*score.Recalibration, error) {
-	b, err := os.ReadFile(path)
+	b, err := fault.ReadFile(path, train.MaxModelFile, "a part of a model")
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -178,7 +210,7 @@ func readCalibration(path string, net *train.Model) (*score.Recalibration, error
 		err = fmt.Errorf("it has %d outcomes, the model %d", len(r.Outcomes), net.Out)
 	}
 	if err != nil {
-		return nil, &ingest.DataError{Path: path, Want: "the model's calibration", Found: "none", Err: err}
+		return nil, &fault.Error{Path: path, Want: "the model's calibration", Found: "none", Err: err}
 	}
 	return r, nil
 }
@@ -192,10 +224,10 @@ func (m *Models) InputNames() []string {
 	return out
 }
 
-// Calibrated reports whether every model has a calibration beside it.
+// Calibrated reports whether every model has a calibration.
 func (m *Models) Calibrated() bool { return m.calibration != nil }
 
-// Predictions are what the models say together at N conditions: N×Out each,
+// Predictions are the models' joint predictions at N conditions: N×Out each,
 // row-major, in the outcomes' own units, variances and covariances in unit².
 type Predictions struct {
 	N, Out int
@@ -211,12 +243,15 @@ type Predictions struct {
 
 // Predict evaluates the models at conditions x (row-major, inputs in the order
 // of InputNames, own units). recalibrate is "", score.Scaled or score.Isotonic:
-// with it σ² and C are those of the calibration beside the models, an error
-// where there is none.
+// with it σ² and C are recalibrated by the models' calibrations, an error where
+// there are none.
 func (m *Models) Predict(ctx context.Context, x []float64, recalibrate string) (*Predictions, error) {
 	d := len(m.Card.Outcomes)
 	if recalibrate != "" && m.calibration == nil {
-		return nil, &ingest.DataError{Path: m.Paths[0], Want: stages.CalibrationJSON + " beside the model", Found: "none", Hint: "set train.calibration in the configuration and run again"}
+		return nil, &fault.Error{
+			Path: m.Paths[0], Want: trainstage.CalibrationJSON + " next to the model", Found: "none",
+			Hint: "set train.calibration in the configuration and run again",
+		}
 	}
 	r := &Predictions{N: len(x) / len(m.Card.Inputs), Out: d, Seeds: len(m.nets)}
 	for _, v := range []*[]float64{&r.Mu, &r.Total, &r.Cov, &r.Raw, &r.Delta, &r.ZigZag, &r.Spread} {
@@ -231,22 +266,18 @@ func (m *Models) Predict(ctx context.Context, x []float64, recalibrate string) (
 		if err != nil {
 			return nil, fmt.Errorf("predict: %w", err)
 		}
-		variance, cov := e.Var, e.Cov
 		if recalibrate != "" {
-			variance, cov = m.calibration[i].Apply(recalibrate, variance, cov)
+			e.Var, e.Cov = m.calibration[i].Apply(recalibrate, e.Var, e.Cov)
 		}
-		mean, std := net.OutputScale()
-		means[i] = make([]float64, len(r.Mu))
+		own := e.Own(net.OutcomeScale())
+		means[i] = own.Mu
 		for k := range r.Mu {
-			s := std[k%d]
-			s2 := s * s // as the training stage rounds
-			means[i][k] = e.Mu[k]*s + mean[k%d]
-			r.Mu[k] += means[i][k] / n
-			r.Total[k] += variance[k] * s2 / n
-			r.Cov[k] += cov[k] * s2 / n
-			r.Raw[k] += e.CovRaw[k] * s2 / n
-			r.Delta[k] += e.Delta[k] * s / n
-			r.ZigZag[k] += e.ZigZag[k] * s / n
+			r.Mu[k] += own.Mu[k] / n
+			r.Total[k] += own.Var[k] / n
+			r.Cov[k] += own.Cov[k] / n
+			r.Raw[k] += own.CovRaw[k] / n
+			r.Delta[k] += own.Delta[k] / n
+			r.ZigZag[k] += own.ZigZag[k] / n
 		}
 	}
 	for k := range r.Spread {
@@ -260,25 +291,36 @@ func (m *Models) Predict(ctx context.Context, x []float64, recalibrate string) (
 	return r, nil
 }
 
-// Outside says in words which inputs of a condition lie outside of what the
-// models were trained on; nil when none does.
+// Outside describes the inputs of a condition that lie outside of the training
+// conditions; nil when none does.
 func (m *Models) Outside(x []float64) []string {
 	var out []string
-	for i, in := range m.Card.Inputs {
-		// Numbers that went through text may be off by a rounding.
-		tol := 1e-9 * math.Max(math.Abs(in.Min), math.Abs(in.Max))
-		switch {
-		case x[i] < in.Min-tol:
+	for _, i := range m.outside(x) {
+		in := m.Card.Inputs[i]
+		if x[i] < in.Min {
 			out = append(out, fmt.Sprintf("%s %g is below %g, the lowest trained on", in.Name, x[i], in.Min))
-		case x[i] > in.Max+tol:
+		} else {
 			out = append(out, fmt.Sprintf("%s %g is above %g, the highest trained on", in.Name, x[i], in.Max))
 		}
 	}
 	return out
 }
 
+// outside lists the inputs of a condition that lie outside of the training conditions.
+func (m *Models) outside(x []float64) []int {
+	var out []int
+	for i, in := range m.Card.Inputs {
+		// Numbers that went through text may be off by a rounding.
+		tol := 1e-9 * math.Max(math.Abs(in.Min), math.Abs(in.Max))
+		if x[i] < in.Min-tol || x[i] > in.Max+tol {
+			out = append(out, i)
+		}
+	}
+	return out
+}
+
 // ParseAt reads conditions from the command line: "blades=3,rpm=5000", several
-// joined by ";". Every input must stand once. The result is row-major in the
+// joined by ";". Every input must occur once. The result is row-major in the
 // order of InputNames.
 func (m *Models) ParseAt(s string) ([]float64, error) {
 	var x []float64
@@ -296,7 +338,7 @@ func (m *Models) ParseAt(s string) ([]float64, error) {
 				return nil, err
 			}
 			if seen[i] {
-				return nil, fmt.Errorf("%s stands twice", name)
+				return nil, fmt.Errorf("%s occurs twice", name)
 			}
 			if row[i], err = number(value); err != nil {
 				return nil, fmt.Errorf("%s: %w", name, err)
@@ -318,10 +360,7 @@ func (m *Models) input(name string) (int, error) {
 	if i := slices.Index(names, name); i >= 0 {
 		return i, nil
 	}
-	hint := ""
-	if n := config.Nearest(name, names); n != "" {
-		hint = fmt.Sprintf("; did you mean %q?", n)
-	}
+	hint := spelling.DidYouMean(name, names)
 	return 0, fmt.Errorf("%q is no input of the model, whose inputs are %s%s", name, strings.Join(names, ", "), hint)
 }
 
@@ -336,11 +375,12 @@ func number(s string) (float64, error) {
 // NewModels puts networks trained elsewhere together as OpenModels does with
 // files. The card's inputs and outcomes must be those of every network, or it
 // panics.
-func NewModels(card stages.Card, nets ...*train.Model) *Models {
+func NewModels(card trainstage.Card, nets ...*train.Model) *Models {
 	for _, n := range nets {
 		if n.In != len(card.Inputs) || n.Out != len(card.Outcomes) {
-			panic(fmt.Sprintf("pipeline: a network of %d inputs and %d outcomes with a card of %d and %d", n.In, n.Out, len(card.Inputs), len(card.Outcomes)))
+			panic(fmt.Sprintf("pipeline: a network of %d inputs and %d outcomes with a card of %d and %d", n.In, n.Out,
+				len(card.Inputs), len(card.Outcomes)))
 		}
 	}
-	return &Models{Card: card, nets: nets, estimates: make([]stages.Estimate, len(nets))}
+	return &Models{Card: card, nets: nets, estimates: make([]trainstage.Estimate, len(nets))}
 }

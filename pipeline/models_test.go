@@ -13,9 +13,9 @@ import (
 	"sync"
 	"testing"
 
-	"doubletake/ingest"
+	"doubletake/ingest/fault"
 	"doubletake/pipeline/engine"
-	"doubletake/pipeline/stages"
+	"doubletake/pipeline/stages/trainstage"
 	"doubletake/pipeline/table"
 	"doubletake/train/score"
 )
@@ -54,7 +54,8 @@ experiments:
       estimate: {samples: 50}
       splits: {b3: {test: {b: 3}}}
 `
-	err = errors.Join(os.WriteFile(filepath.Join(dir, "pairs.csv"), []byte(b.String()), 0o644), os.WriteFile(filepath.Join(dir, "p.yaml"), []byte(cfg), 0o644))
+	err = errors.Join(os.WriteFile(filepath.Join(dir, "pairs.csv"), []byte(b.String()), 0o644),
+		os.WriteFile(filepath.Join(dir, "p.yaml"), []byte(cfg), 0o644))
 	if err != nil {
 		return "", err
 	}
@@ -98,8 +99,8 @@ func floats(t *testing.T, tab *table.Table, name string) []float64 {
 }
 
 // Expected values: the predictions the training stage wrote at the measured
-// conditions. One model must say the same there bit for bit; several together
-// say the mean, and their mixture's variance, computed here from the tables.
+// conditions. One model must give the same bits there; several together give the
+// mean, and their mixture's variance, computed here from the tables.
 func TestPredictAgreesWithTraining(t *testing.T) {
 	dir := split(t)
 	tabs := []*table.Table{seedTable(t, 0), seedTable(t, 1), seedTable(t, 2)}
@@ -112,7 +113,8 @@ func TestPredictAgreesWithTraining(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c := one.Card; c.Experiment != "wing" || c.HeldOut != "b = 3" || c.Inputs[0].Unit != "deg" || c.Outcomes[1].Name != "drag" || c.Outcomes[0].Unit != "N" || c.Data != "measured" || c.Inputs[1].Max != 4 {
+	if c := one.Card; c.Experiment != "wing" || c.HeldOut != "b = 3" || c.Inputs[0].Unit != "deg" ||
+		c.Outcomes[1].Name != "drag" || c.Outcomes[0].Unit != "N" || c.Data != "measured" || c.Inputs[1].Max != 4 {
 		t.Errorf("card %+v", c)
 	}
 	p, err := one.Predict(context.Background(), x, "")
@@ -148,7 +150,8 @@ func TestPredictAgreesWithTraining(t *testing.T) {
 				if got := c.one[2*i+j]; got != w[0][i] {
 					t.Fatalf("%s%s at %v: %v, training wrote %v", name, c.suffix, x[2*i:2*i+2], got, w[0][i])
 				}
-				if mean := (w[0][i] + w[1][i] + w[2][i]) / 3; c.all != nil && math.Abs(c.all[2*i+j]-mean) > 1e-12*math.Max(1, math.Abs(mean)) {
+				if mean := (w[0][i] + w[1][i] + w[2][i]) / 3; c.all != nil &&
+					math.Abs(c.all[2*i+j]-mean) > 1e-12*math.Max(1, math.Abs(mean)) {
 					t.Fatalf("%s%s of three at %v: %v, mean %v", name, c.suffix, x[2*i:2*i+2], c.all[2*i+j], mean)
 				}
 			}
@@ -178,7 +181,7 @@ func TestPredictCalibrated(t *testing.T) {
 		t.Fatal(err)
 	}
 	var c score.Recalibration
-	raw, err := os.ReadFile(filepath.Join(dir, stages.CalibrationJSON))
+	raw, err := os.ReadFile(filepath.Join(dir, trainstage.CalibrationJSON))
 	if err == nil {
 		err = json.Unmarshal(raw, &c)
 	}
@@ -241,7 +244,7 @@ func TestOpenModelsErrors(t *testing.T) {
 		{filepath.Join(bad, "short"), "2 inputs and 2 outcomes"},
 	} {
 		_, err := OpenModels(c.path)
-		var data *ingest.DataError
+		var data *fault.Error
 		if !errors.As(err, &data) || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want %q", c.path, err, c.want)
 		}
@@ -250,7 +253,8 @@ func TestOpenModelsErrors(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(nameless.Warnings) == 0 || !slices.Equal(nameless.InputNames(), []string{"x1", "x2"}) || nameless.Outside([]float64{1e9, -5}) != nil {
+	if len(nameless.Warnings) == 0 || !slices.Equal(nameless.InputNames(), []string{"x1", "x2"}) ||
+		nameless.Outside([]float64{1e9, -5}) != nil {
 		t.Errorf("a model without a card: %v, %v", nameless.InputNames(), nameless.Warnings)
 	}
 	if _, err := nameless.Predict(context.Background(), []float64{1, 2}, score.Scaled); err == nil {
@@ -270,7 +274,7 @@ func TestParseAtAndGrid(t *testing.T) {
 	for _, c := range [][2]string{
 		{"a=1", "b is missing"},
 		{"a=1,b=2,c=3", `"c" is no input`},
-		{"a=1,a=2,b=1", "stands twice"},
+		{"a=1,a=2,b=1", "occurs twice"},
 		{"a=one,b=2", "expected a number"},
 		{"a=NaN,b=2", "expected a number"},
 		{"", "expected input=value"},
@@ -280,7 +284,8 @@ func TestParseAtAndGrid(t *testing.T) {
 		}
 	}
 	axes, err := m.ParseGrid("b=2:5:1,a=0:1:0.1")
-	if err != nil || len(axes) != 2 || axes[0].Input != 1 || !slices.Equal(axes[0].Values, []float64{2, 3, 4, 5}) || len(axes[1].Values) != 11 {
+	if err != nil || len(axes) != 2 || axes[0].Input != 1 || !slices.Equal(axes[0].Values, []float64{2, 3, 4, 5}) ||
+		len(axes[1].Values) != 11 {
 		t.Errorf("grid %+v, %v", axes, err)
 	}
 	for _, c := range [][2]string{
@@ -299,7 +304,7 @@ func TestParseAtAndGrid(t *testing.T) {
 }
 
 // The ranking against Predict: a candidate's expected error is the mean over
-// outcomes, and over the trained values of what is not in the grid, of C⁺ and
+// outcomes, and over the trained values of inputs not in the grid, of C⁺ and
 // the seeds' variance in units of the outcomes' variance.
 func TestSuggest(t *testing.T) {
 	m, err := OpenModels(split(t))
@@ -314,7 +319,7 @@ func TestSuggest(t *testing.T) {
 	if err != nil || len(list) != 7 {
 		t.Fatalf("%d suggestions, %v", len(list), err)
 	}
-	_, std := m.nets[0].OutputScale()
+	std := m.nets[0].OutcomeScale().Std
 	for i, s := range list {
 		if i > 0 && s.Epistemic > list[i-1].Epistemic {
 			t.Errorf("rank %d comes before a smaller one", i)
@@ -346,7 +351,8 @@ func TestSuggest(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := one.Suggest(context.Background(), axes, BySpread); err == nil || !strings.Contains(err.Error(), "several seeds") {
+	if _, err := one.Suggest(context.Background(), axes, BySpread); err == nil ||
+		!strings.Contains(err.Error(), "several seeds") {
 		t.Errorf("the spread of one model: %v", err)
 	}
 	if _, err := m.Suggest(context.Background(), axes, "luck"); err == nil {
@@ -356,7 +362,10 @@ func TestSuggest(t *testing.T) {
 
 // Whatever the text, ParseAt and ParseGrid return whole rows or an error.
 func FuzzParse(f *testing.F) {
-	for _, s := range []string{"a=1,b=2", "b=0:4:1", "a=1:2:0.25,b=3", "a=1,b=2;a=0,b=0", "=", "a=1e308:1e309:1", "a=:,;"} {
+	for _, s := range []string{
+		"a=1,b=2", "b=0:4:1", "a=1:2:0.25,b=3", "a=1,b=2;a=0,b=0", "=", "a=1e308:1e309:1",
+		"a=:,;",
+	} {
 		f.Add(s)
 	}
 	dir, err := trainedSplit()

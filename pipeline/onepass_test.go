@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"io"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -14,6 +13,8 @@ import (
 	"testing"
 
 	"doubletake/ingest"
+	"doubletake/ingest/format"
+	"doubletake/ingest/ingesttest"
 	"doubletake/pipeline"
 	"doubletake/pipeline/engine"
 )
@@ -26,27 +27,40 @@ const (
 	countedSamples = 2*8*3201 + 5 // segments of a length with a large prime factor, and a tail
 )
 
+// counted is a file of three channels.
+type counted struct {
+	*ingesttest.Memory
+	ingest.Source
+}
+
+func (c counted) Close() error { return c.Source.Close() }
+
+func (c counted) Read(channels []int, start int64, dst [][]float64) (int, error) {
+	n, err := c.Memory.Read(channels, start, dst)
+	samplesRead.Add(int64(n * len(channels)))
+	return n, err
+}
+
 func init() {
-	ingest.RegisterFormat("counted", "COUNTED", func(path string, f *os.File, o ingest.Options) (ingest.Reader, error) {
-		rng := rand.New(rand.NewPCG(1, uint64(len(path))))
-		info := ingest.Info{Path: path, Format: "counted", Encoding: "numbers of a test"}
-		var arrays []ingest.Array
-		for c := range 3 {
-			x := make([]float64, countedSamples)
-			for k := range x {
-				x[k] = math.Sin(2*math.Pi*80*float64(k)/countedRate+float64(c)) + 0.1*rng.NormFloat64()
-			}
-			arrays = append(arrays, ingest.Array{Name: fmt.Sprintf("c%d", c+1), Unit: "Pa", Samples: countedSamples, Read: func(start int64, dst []float64) (int, error) {
-				n := copy(dst, x[start:])
-				samplesRead.Add(int64(n))
-				if n < len(dst) {
-					return n, io.EOF
+	format.Register(ingest.Format{
+		Name: "counted", Magic: []string{"COUNTED"},
+		Open: func(src ingest.Source, _ ingest.Options) (ingest.Reader, error) {
+			rng := rand.New(rand.NewPCG(1, uint64(len(src.Path))))
+			x := make([][]float64, 3)
+			for c := range x {
+				x[c] = make([]float64, countedSamples)
+				for k := range x[c] {
+					x[c][k] = math.Sin(2*math.Pi*80*float64(k)/countedRate+float64(c)) + 0.1*rng.NormFloat64()
 				}
-				return n, nil
-			}})
-		}
-		o.RateHz = countedRate
-		return ingest.NewArrays(info, arrays, o, f)
+			}
+			m := ingesttest.NewMemory(x...)
+			m.Header.Path, m.Header.Format, m.Header.Encoding = src.Path, "counted", "numbers of a test"
+			for c := range m.Header.Channels {
+				ch := &m.Header.Channels[c]
+				ch.Name, ch.Unit, ch.RateHz = fmt.Sprintf("c%d", c+1), "Pa", countedRate
+			}
+			return counted{m, src}, nil
+		},
 	})
 }
 
@@ -60,7 +74,8 @@ experiments:
     ingest: {files: "*.cnt", constants: {blades: 2, rpm: 2400}, channels: [c1, c3]}
     dsp: {triplets: split-half-spectrum, harmonics: 2}
   forces:
-    ingest: {files: "*.cnt", pattern: "{u_inf_m_s}.cnt", columns: {lift_n: c1, drag_n: c2}, units: {lift_n: N, drag_n: N}}
+    ingest: {files: "*.cnt", pattern: "{u_inf_m_s}.cnt", columns: {lift_n: c1, drag_n: c2},
+      units: {lift_n: N, drag_n: N}}
     dsp: {triplets: random-samples, samples: 400}
 `
 	const files = 3
@@ -100,7 +115,10 @@ experiments:
 	if got, most := run(staged, engine.Selection{To: "dsp"}), int64(2*each); got < most/2 || got > most {
 		t.Errorf("dsp reads %d samples, expected from %d to %d", got, most/2, most)
 	}
-	for _, name := range []string{"rotor/recordings.arrow", "rotor/triplets.arrow", "rotor/spectra.arrow", "forces/recordings.arrow", "forces/triplets.arrow"} {
+	for _, name := range []string{
+		"rotor/recordings.arrow", "rotor/triplets.arrow", "rotor/spectra.arrow",
+		"forces/recordings.arrow", "forces/triplets.arrow",
+	} {
 		a, err := os.ReadFile(filepath.Join(whole, "runs", name))
 		if err != nil {
 			t.Fatal(err)

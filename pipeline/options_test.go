@@ -17,7 +17,7 @@ import (
 	"doubletake/pipeline/table"
 )
 
-// runDSP runs experiments that differ in what is given by name up to their
+// runDSP runs experiments that differ in the settings given by name up to their
 // triplets, and returns these.
 func runDSP(t *testing.T, dir, ingest, base string, variants map[string]string) map[string]*table.Table {
 	t.Helper()
@@ -34,20 +34,26 @@ func runDSP(t *testing.T, dir, ingest, base string, variants map[string]string) 
 	return out
 }
 
-// TestSpectraOptions: each key of a microphone's dsp does what its
-// documentation says, from the configuration to the table. Expected values are
+// TestSpectraOptions: each key of a microphone's dsp works as documented, from
+// the configuration to the table. Expected values are
 // closed forms of the levels of the run without the key.
 func TestSpectraOptions(t *testing.T) {
 	dir := t.TempDir()
-	c := simulate.Rotor{Seed: 5, Blades: []int{2, 4}, RPM: []float64{3000, 5000}, ThetaDeg: []float64{-30, 0, 60}, DurationS: 2}
+	c := simulate.Rotor{
+		Seed: 5, Blades: []int{2, 4}, RPM: []float64{3000, 5000}, ThetaDeg: []float64{-30, 0, 60},
+		DurationS: 2,
+	}
 	if err := simulate.WriteDir(context.Background(), c, filepath.Join(dir, "data"), 2, nil); err != nil {
 		t.Fatal(err)
 	}
-	tab := runDSP(t, dir, "files: data/*.wav, conditions: data/conditions.csv, data: simulated", "triplets: split-half-spectrum, harmonics: 5", map[string]string{
-		"base": "", "far": ", distance: {from_m: 1, to_m: 2}", "power": ", output: power", "four": ", segments: 4",
-		"easy": ", emergence_db: -100", "strict": ", emergence_db: 20", "loose": ", emergence_db: 1", "drop": ", emergence_db: 1, censored: drop",
-		"narrow": ", amplitude: peak, speed: nominal, tolerance: 0.0001, min_bins: 2", "wide": ", amplitude: peak, speed: nominal, tolerance: 0.0001, min_bins: 8",
-	})
+	tab := runDSP(t, dir, "files: data/*.wav, conditions: data/conditions.csv, data: simulated",
+		"triplets: split-half-spectrum, harmonics: 5", map[string]string{
+			"base": "", "far": ", distance: {from_m: 1, to_m: 2}", "power": ", output: power", "four": ", segments: 4",
+			"easy": ", emergence_db: -100", "strict": ", emergence_db: 20", "loose": ", emergence_db: 1",
+			"drop":   ", emergence_db: 1, censored: drop",
+			"narrow": ", amplitude: peak, speed: nominal, tolerance: 0.0001, min_bins: 2",
+			"wide":   ", amplitude: peak, speed: nominal, tolerance: 0.0001, min_bins: 8",
+		})
 	base := tab["base"]
 	n := base.Rows()
 	if n != 12 {
@@ -74,7 +80,7 @@ func TestSpectraOptions(t *testing.T) {
 				if got := 10 * math.Log10(2*power[i]); math.Abs(got-l) > 1e-9 {
 					t.Errorf("%s, row %d: a mean square of %g is %.6f dBFS, expected %.6f", name, i, power[i], got, l)
 				}
-				// METHOD §1: 4.343·√((1+2ρ)/segments)/(1+ρ).
+				// docs/method.md#split-half-spectra: 4.343·√((1+2ρ)/segments)/(1+ρ).
 				r := math.Pow(10, rho[i]/10)
 				if want := 10 / math.Ln10 * math.Sqrt((1+2*r)/4) / (1 + r); math.Abs(sd[i]-want) > 1e-9*want {
 					t.Errorf("%s, row %d: deviation of %g dB from 4 segments, expected %g", name, i, sd[i], want)
@@ -87,11 +93,13 @@ func TestSpectraOptions(t *testing.T) {
 				t.Errorf("%s: the weak lines are the same in 2 bins and in 8", name)
 			}
 		}
-		easy, loose, strict := tab["easy"].Column(name+"_emergent").Bools, tab["loose"].Column(name+"_emergent").Bools, tab["strict"].Column(name+"_emergent").Bools
+		easy, loose, strict := tab["easy"].Column(name+"_emergent").Bools, tab["loose"].Column(name+"_emergent").Bools,
+			tab["strict"].Column(name+"_emergent").Bools
 		for i := range emergent {
 			kept[i] = kept[i] && loose[i]
 			if !easy[i] || strict[i] && !emergent[i] {
-				t.Errorf("%s, row %d: emergent from -100 dB %v, from 6 dB %v, from 20 dB %v", name, i, easy[i], emergent[i], strict[i])
+				t.Errorf("%s, row %d: emergent from -100 dB %v, from 6 dB %v, from 20 dB %v", name, i, easy[i], emergent[i],
+					strict[i])
 			}
 		}
 	}
@@ -115,13 +123,16 @@ func TestLoadsOptions(t *testing.T) {
 	if err := simulate.WriteDir(context.Background(), c, filepath.Join(dir, "data"), 2, nil); err != nil {
 		t.Fatal(err)
 	}
-	tab := runDSP(t, dir, "files: data/*.csv, conditions: data/conditions.csv, columns: {lift_n: Fz, drag_n: Fx}, data: simulated, exclude: data/conditions.csv", "chord_m: 0.1, span_m: 0.25, triplets: ", map[string]string{
-		"dense": "random-samples, samples: 30, density_kg_m3: 1", "warm": "random-samples, samples: 30, pressure_pa: 95000, temperature_c: 40",
+	tab := runDSP(t, dir, "files: data/*.csv, conditions: data/conditions.csv, columns: {lift_n: Fz, drag_n: Fx}, data: "+
+		"simulated, exclude: data/conditions.csv", "chord_m: 0.1, span_m: 0.25, triplets: ", map[string]string{
+		"dense":  "random-samples, samples: 30, density_kg_m3: 1",
+		"warm":   "random-samples, samples: 30, pressure_pa: 95000, temperature_c: 40",
 		"seeded": "random-samples, samples: 30, density_kg_m3: 1, seed: 1", "halves": "split-halves, density_kg_m3: 1",
 	})
 	dense, warm := column(t, tab["dense"], "cl_1"), column(t, tab["warm"], "cl_1")
 	if len(dense) != 60 || len(warm) != 60 || tab["halves"].Rows() != 2 {
-		t.Fatalf("%d, %d and %d triplets, expected 2 runs × 30 samples, and 2 runs", len(dense), len(warm), tab["halves"].Rows())
+		t.Fatalf("%d, %d and %d triplets, expected 2 runs × 30 samples, and 2 runs", len(dense), len(warm),
+			tab["halves"].Rows())
 	}
 	rho := 95000 / (287.05 * (273.15 + 40))
 	for i := range dense {
@@ -132,7 +143,7 @@ func TestLoadsOptions(t *testing.T) {
 	if slices.Equal(dense, column(t, tab["seeded"], "cl_1")) {
 		t.Error("another seed draws the same samples")
 	}
-	// What is excluded is told, but for the table of conditions, which is used.
+	// Excluded files are listed, except for the table of conditions, which is used.
 	p, err := pipeline.Load(filepath.Join(dir, "pipeline.yaml"))
 	if err != nil || len(p.Warnings) > 0 {
 		t.Errorf("%v, warnings %v", err, p.Warnings)
@@ -149,9 +160,16 @@ func TestTrainOptions(t *testing.T) {
 		config      map[string]any // as model.json states it
 		retrained   bool
 	}{
-		{"base", "", map[string]any{"dropout": 0.05, "beta": 0.5, "pairs": "symmetrised", "feedback": "drop-weights", "weight_decay": 0.0, "learning_rate": 0.001, "batch": 32.0, "schedule": "constant"}, false},
+		{"base", "", map[string]any{
+			"dropout": 0.05, "beta": 0.5, "pairs": "symmetrised", "feedback": "drop-weights",
+			"weight_decay": 0.0, "learning_rate": 0.001, "batch": 32.0, "schedule": "constant",
+		}, false},
 		{"dropout", "model: {hidden: [8], dropout: 0.5}", map[string]any{"dropout": 0.5}, true},
-		{"constant", "model: {hidden: [8], feedback: constant, feedback_value: -20}", map[string]any{"feedback": "constant", "feedback_value": -20.0}, true},
+		{
+			"constant", "model: {hidden: [8], feedback: constant, feedback_value: -20}",
+			map[string]any{"feedback": "constant", "feedback_value": -20.0},
+			true,
+		},
 		{"flag", "model: {hidden: [8], feedback: flag}", map[string]any{"feedback": "flag"}, true},
 		{"beta", "loss: {beta: 0}", map[string]any{"beta": 0.0}, true},
 		{"swap", "loss: {pairs: swap}", map[string]any{"pairs": "swap"}, true},
@@ -166,7 +184,8 @@ func TestTrainOptions(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("version: 1\nkernels: portable\nexperiments:\n")
 	for _, v := range variants {
-		fmt.Fprintf(&b, "  %s:\n    ingest: {simulate: {campaign: toy, triplets: 60}}\n    train:\n      inputs: [x]\n      seeds: 1\n      splits: {right: {test: {x: {min: 3}}}}\n", v.name)
+		fmt.Fprintf(&b, "  %s:\n    ingest: {simulate: {campaign: toy, triplets: 60}}\n    train:\n      inputs: [x]\n     "+
+			" seeds: 1\n      splits: {right: {test: {x: {min: 3}}}}\n", v.name)
 		for key, def := range map[string]string{"model": "{hidden: [8]}", "optimizer": "{epochs: 3}", "": v.train} {
 			switch {
 			case key == "" && v.train != "":
@@ -216,10 +235,13 @@ func TestTrainOptions(t *testing.T) {
 		return readTable(t, dir, "runs", name, "splits/right/seed-0/predictions.arrow")
 	}
 	a, p := predictions("base"), predictions("sampler")
-	if a.Get("sampler") != "antithetic" || p.Get("sampler") != "plain" || a.Get("samples") != "1000" || p.Get("samples") != "30" {
-		t.Errorf("samplers %q and %q, samples %q and %q", a.Get("sampler"), p.Get("sampler"), a.Get("samples"), p.Get("samples"))
+	if a.Get("sampler") != "antithetic" || p.Get("sampler") != "plain" || a.Get("samples") != "1000" ||
+		p.Get("samples") != "30" {
+		t.Errorf("samplers %q and %q, samples %q and %q", a.Get("sampler"), p.Get("sampler"), a.Get("samples"),
+			p.Get("samples"))
 	}
-	if slices.Equal(column(t, a, "y_cov_raw"), column(t, p, "y_cov_raw")) || !slices.Equal(column(t, a, "y_cov"), column(t, p, "y_cov")) {
+	if slices.Equal(column(t, a, "y_cov_raw"), column(t, p, "y_cov_raw")) ||
+		!slices.Equal(column(t, a, "y_cov"), column(t, p, "y_cov")) {
 		t.Error("the sampler must touch the sampled covariance, and only that")
 	}
 }
@@ -228,20 +250,25 @@ func TestTrainOptions(t *testing.T) {
 // order of the rows, under the name and unit the configuration gives them.
 func TestTableOptions(t *testing.T) {
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "single.csv"), []byte("angle,load,note\n0,1,7\n2,5,7\n0,1.5,7\n2,4,7\n"), 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "single.csv"), []byte("angle,load,note\n0,1,7\n2,5,7\n0,1.5,7\n2,4,7\n"),
+		0o644); err != nil {
 		t.Fatal(err)
 	}
 	runConfig(t, dir, `version: 1
 experiments:
   wing:
-    ingest: {table: {file: single.csv, inputs: [angle], repeats: [load], outcomes: [lift], units: {lift: N, angle: deg}, pairs: repeat-run}}
+    ingest: {table: {file: single.csv, inputs: [angle], repeats: [load], outcomes: [lift],
+      units: {lift: N, angle: deg}, pairs: repeat-run}}
 `, engine.Options{Jobs: 2, Selection: engine.Selection{To: "dsp"}})
 	tab := readTable(t, dir, "runs/wing/triplets.arrow")
-	if a, y1, y2 := column(t, tab, "angle"), column(t, tab, "lift_1"), column(t, tab, "lift_2"); !slices.Equal(a, []float64{0, 2}) || !slices.Equal(y1, []float64{1, 5}) || !slices.Equal(y2, []float64{1.5, 4}) {
+	if a, y1, y2 := column(t, tab, "angle"), column(t, tab, "lift_1"),
+		column(t, tab, "lift_2"); !slices.Equal(a, []float64{0, 2}) || !slices.Equal(y1, []float64{1, 5}) ||
+		!slices.Equal(y2, []float64{1.5, 4}) {
 		t.Errorf("angles %v, pairs %v and %v", a, y1, y2)
 	}
 	if tab.Column("note") != nil || tab.Column("lift_1").Unit != "N" || tab.Column("angle").Unit != "deg" {
-		t.Errorf("columns are not as inputs and units say: lift_1 in %q, angle in %q", tab.Column("lift_1").Unit, tab.Column("angle").Unit)
+		t.Errorf("columns do not follow inputs and units: lift_1 in %q, angle in %q", tab.Column("lift_1").Unit,
+			tab.Column("angle").Unit)
 	}
 }
 
@@ -251,7 +278,8 @@ experiments:
 func TestTextOptions(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{"a0.txt", "a5.txt"} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte("0.0;1;9\n0.1;2;9.5\n0.2;3;9\n0.3;4;9.5\n"), 0o644); err != nil {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte("0.0;1;9\n0.1;2;9.5\n0.2;3;9\n0.3;4;9.5\n"),
+			0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -289,7 +317,10 @@ func TestTachometerOptions(t *testing.T) {
 		}
 		mic[i] = math.Cos(2*math.Pi*120*float64(i)/rate) + 0.001*float64(i*7919%101)
 	}
-	for options, want := range map[string]float64{"": 2400, ", threshold: 1.5": 4800, ", threshold: 1.5, pulses_per_rev: 2": 2400, ", edge: falling, threshold: 1.5, pulses_per_rev: 2": 2400} {
+	for options, want := range map[string]float64{
+		"": 2400, ", threshold: 1.5": 4800,
+		", threshold: 1.5, pulses_per_rev: 2": 2400, ", edge: falling, threshold: 1.5, pulses_per_rev: 2": 2400,
+	} {
 		dir := t.TempDir()
 		writeNPY(t, filepath.Join(dir, "run.npy"), tacho, mic)
 		runConfig(t, dir, `version: 1
@@ -303,7 +334,8 @@ experiments:
       tachometer: {channel: 1`+options+`}
     dsp: {triplets: split-half-spectrum, harmonics: 1}
 `, engine.Options{Jobs: 2, Selection: engine.Selection{To: "dsp"}})
-		if got := column(t, readTable(t, dir, "runs/rotor/triplets.arrow"), "rpm_measured"); len(got) != 1 || math.Abs(got[0]-want) > 1 {
+		if got := column(t, readTable(t, dir, "runs/rotor/triplets.arrow"), "rpm_measured"); len(got) != 1 ||
+			math.Abs(got[0]-want) > 1 {
 			t.Errorf("tachometer%s: %v 1/min, expected %v", options, got, want)
 		}
 	}

@@ -26,7 +26,8 @@ workdir: runs
 kernels: portable
 experiments:
   drone:
-    ingest: {simulate: {campaign: rotor, seed: 3, blades: [2, 3, 4], rpm: [4000, 5000], theta_deg: [-30, 0, 30], duration_s: 2}}
+    ingest: {simulate: {campaign: rotor, seed: 3, blades: [2, 3, 4], rpm: [4000, 5000], theta_deg: [-30, 0, 30],
+      duration_s: 2}}
     dsp: {triplets: split-half-spectrum, harmonics: 2}
     train:
       inputs: [blades, rpm, theta_deg]
@@ -107,7 +108,10 @@ func TestFiguresAreTheTables(t *testing.T) {
 		}
 	}
 
-	pred := []*table.Table{read("splits/3-blades/seed-0/predictions.arrow"), read("splits/3-blades/seed-1/predictions.arrow")}
+	pred := []*table.Table{
+		read("splits/3-blades/seed-0/predictions.arrow"),
+		read("splits/3-blades/seed-1/predictions.arrow"),
+	}
 	// The row of a condition; every condition is measured once.
 	row := func(blades, theta float64) int {
 		for i := range pred[0].Rows() {
@@ -147,7 +151,8 @@ func TestFiguresAreTheTables(t *testing.T) {
 						t.Errorf("%v° %s: a band though C is %v", theta, m.panel, c)
 					}
 				} else if !near(m.num["hi"][i], mu+2*math.Sqrt(c)) || m.left != "true" {
-					t.Errorf("%v° %s: epistemic band to %v (left %q), table %v", theta, m.panel, m.num["hi"][i], m.left, mu+2*math.Sqrt(c))
+					t.Errorf("%v° %s: epistemic band to %v (left %q), table %v", theta, m.panel, m.num["hi"][i], m.left,
+						mu+2*math.Sqrt(c))
 				}
 			case "pairs, trained on", "pairs, held out":
 				if y := m.num["y"][i]; y != col(pred[0], "bpf2_db_1")[r] && y != col(pred[0], "bpf2_db_2")[r] {
@@ -178,7 +183,8 @@ experiments:
   airfoil:
     ingest: {simulate: {campaign: airfoil, seed: 1, alpha_deg: [0, 4, 8], u_inf_m_s: [5, 9], duration_s: 2}}
     dsp: {triplets: random-samples, samples: 100, chord_m: 0.1, span_m: 0.25, density_kg_m3: 1.2}
-    train: {inputs: [alpha_deg, u_inf_m_s], model: {hidden: [4]}, optimizer: {epochs: 1}, seeds: 1, splits: {slow: {test: {alpha_deg: 8}}}}
+    train: {inputs: [alpha_deg, u_inf_m_s], model: {hidden: [4]}, optimizer: {epochs: 1}, seeds: 1,
+      splits: {slow: {test: {alpha_deg: 8}}}}
 `
 	runConfig(t, dir, cfg, engine.Options{Jobs: 2})
 	trip, err := table.Read(filepath.Join(dir, "runs/airfoil/triplets.arrow"))
@@ -235,8 +241,10 @@ func TestJointFigure(t *testing.T) {
 	dir := t.TempDir()
 	const head = "version: 1\nworkdir: runs\nkernels: portable\nexperiments:\n"
 	entry := func(name, gamma, more string) string {
-		return "  " + name + ":\n    ingest: {simulate: {campaign: toy, seed: 1, gamma: " + gamma + ", triplets: 60}}\n" + more +
-			"    train: {inputs: [x], standardise: false, model: {hidden: [8]}, optimizer: {epochs: 3}, seeds: 2, splits: {outside: {test: {x: {min: 5}}}}}\n"
+		return "  " + name + ":\n    ingest: {simulate: {campaign: toy, seed: 1, gamma: " + gamma + ", triplets: 60}}\n" +
+			more +
+			"    train: {inputs: [x], standardise: false, model: {hidden: [8]}, optimizer: {epochs: 3}, seeds: 2, " +
+			"splits: {outside: {test: {x: {min: 5}}}}}\n"
 	}
 	run := func(cfg string) {
 		t.Helper()
@@ -289,7 +297,8 @@ func TestJointFigure(t *testing.T) {
 			t.Errorf("%s: %d points, the table has %d pairs", panel, points, len(x))
 		}
 		grid := left["mean μ"].num["x"]
-		total, noise, know := right["σ, total"].num["y"], right["√(σ² − C), aleatoric"].num["y"], right["√C, epistemic"].num["y"]
+		total, noise, know := right["σ, total"].num["y"], right["√(σ² − C), aleatoric"].num["y"],
+			right["√C, epistemic"].num["y"]
 		both := 0
 		for i, v := range grid {
 			mean, sd := v*math.Sin(v), e.gamma*math.Exp(-v*v/2)
@@ -383,7 +392,8 @@ func TestEveryFigureReadsBack(t *testing.T) {
 			t.Errorf("%d shaft orders, the table has %d", len(orders["x"]), len(list("shaft_order")))
 		}
 		for i := range orders["x"] {
-			if !near(orders["x"][i], float64(list("shaft_order_hz")[i]), 1e-6) || !near(orders["y"][i], level(float64(list("shaft_order_power")[i])), 1e-9) {
+			if !near(orders["x"][i], float64(list("shaft_order_hz")[i]), 1e-6) ||
+				!near(orders["y"][i], level(float64(list("shaft_order_power")[i])), 1e-9) {
 				t.Errorf("shaft order %d: (%v, %v)", i, orders["x"][i], orders["y"][i])
 			}
 		}
@@ -431,7 +441,8 @@ func TestEveryFigureReadsBack(t *testing.T) {
 				points++
 				found := false
 				for r := range trip.Rows() {
-					if col(trip, "theta_deg")[r] != theta || col(trip, "blades")[r] != float64(m.series[0]-'0') || col(trip, "rpm")[r] != 5000 {
+					if col(trip, "theta_deg")[r] != theta || col(trip, "blades")[r] != float64(m.series[0]-'0') ||
+						col(trip, "rpm")[r] != 5000 {
 						continue
 					}
 					k := slices.Index(spectra.Column("recording").Strings, trip.Column("recording").Strings[r])
@@ -521,7 +532,10 @@ func TestEveryFigureReadsBack(t *testing.T) {
 	t.Run("calibration", func(t *testing.T) {
 		compared := 0
 		for _, m := range figure("3-blades-calibration") {
-			set := map[string]string{"training pairs, mean and range over seeds": "train", "held-out pairs, mean and range over seeds": "test"}[m.series]
+			set := map[string]string{
+				"training pairs, mean and range over seeds": "train",
+				"held-out pairs, mean and range over seeds": "test",
+			}[m.series]
 			for i, nominal := range m.num["x"] {
 				if set == "" {
 					break
@@ -546,8 +560,10 @@ func TestEveryFigureReadsBack(t *testing.T) {
 					of = append(of, in/all)
 				}
 				compared++
-				if !near(m.num["y"][i], (of[0]+of[1])/2, 1e-12) || m.num["lo"][i] != min(of[0], of[1]) || m.num["hi"][i] != max(of[0], of[1]) {
-					t.Errorf("%s within %v: %v from %v to %v, want the mean of %v", set, nominal, m.num["y"][i], m.num["lo"][i], m.num["hi"][i], of)
+				if !near(m.num["y"][i], (of[0]+of[1])/2, 1e-12) || m.num["lo"][i] != min(of[0], of[1]) ||
+					m.num["hi"][i] != max(of[0], of[1]) {
+					t.Errorf("%s within %v: %v from %v to %v, want the mean of %v", set, nominal, m.num["y"][i], m.num["lo"][i],
+						m.num["hi"][i], of)
 				}
 			}
 		}
@@ -592,7 +608,8 @@ workdir: runs
 kernels: portable
 experiments:
   drone:
-    ingest: {simulate: {campaign: rotor, seed: 5, blades: [2, 3, 4], rpm: [5000, 5001, 5002], theta_deg: [-2, -1, 0, 1, 2], duration_s: 1}}
+    ingest: {simulate: {campaign: rotor, seed: 5, blades: [2, 3, 4], rpm: [5000, 5001, 5002],
+      theta_deg: [-2, -1, 0, 1, 2], duration_s: 1}}
     dsp: {triplets: split-half-spectrum, harmonics: 2}
     train:
       inputs: [blades, rpm, theta_deg]
@@ -604,15 +621,18 @@ experiments:
 
 // TestMapAndBinsReadBack works out every cell of the uncertainty map and every
 // bin of the covariance against the measured error, with its error bar, from
-// predictions.arrow and triplets.arrow alone, and compares them with what the
-// SVG says. The definitions are written out here: √C of the mean of C over
+// predictions.arrow and triplets.arrow alone, and compares them with the SVG. The
+// definitions are written out here: √C of the mean of C over
 // seeds; e = (y1 − μ)(y2 − μ) in units of the training pairs' deviation; bins of
 // equal count by C; the standard error of a bin's mean clustered by run,
 // se² = G/(G − 1)·Σ(S_g − n_g·mean)²/N².
 func TestMapAndBinsReadBack(t *testing.T) {
 	dir, read, col := runDrone(t, closeRotor, 2)
 	trip := read("triplets.arrow")
-	pred := []*table.Table{read("splits/3-blades/seed-0/predictions.arrow"), read("splits/3-blades/seed-1/predictions.arrow")}
+	pred := []*table.Table{
+		read("splits/3-blades/seed-0/predictions.arrow"),
+		read("splits/3-blades/seed-1/predictions.arrow"),
+	}
 	// Sums in another order; C of the map is worked out in batches of another size.
 	near := func(a, b float64) bool {
 		return math.IsNaN(a) && math.IsNaN(b) || math.Abs(a-b) <= 1e-5*math.Abs(b)
@@ -629,7 +649,7 @@ func TestMapAndBinsReadBack(t *testing.T) {
 			panels[m.panel] = true
 			byBlades := slices.Max(m.num["y"]) < 10 // else the second axis is the speed
 			for i, z := range m.num["z"] {
-				// The third condition lies in the middle of what was held out.
+				// The third condition is in the middle of the held-out ones.
 				at := [3]float64{3, m.num["y"][i], m.num["x"][i]}
 				if byBlades {
 					at = [3]float64{m.num["y"][i], 5001, m.num["x"][i]}
@@ -688,7 +708,10 @@ func TestMapAndBinsReadBack(t *testing.T) {
 				}
 				for r := range trip.Rows() {
 					if set[r] == "test" {
-						all = append(all, value{cov[r] * n / square, (y1[r] - mu[r]) * (y2[r] - mu[r]) * n / square, trip.Column("run").Strings[r]})
+						all = append(all, value{
+							cov[r] * n / square, (y1[r] - mu[r]) * (y2[r] - mu[r]) * n / square,
+							trip.Column("run").Strings[r],
+						})
 					}
 				}
 			}
@@ -712,7 +735,7 @@ func TestMapAndBinsReadBack(t *testing.T) {
 				g := float64(len(residual))
 				b.se = math.Sqrt(b.se*g/(g-1)) / 5
 				if g < 2 {
-					b.se = 0 // nothing to tell it by, no bar
+					b.se = 0 // unknown, no bar
 				}
 				want = append(want, b)
 			}
@@ -737,7 +760,8 @@ func TestMapAndBinsReadBack(t *testing.T) {
 		for i, b := range want {
 			lo, hi := got.num["lo"][i], got.num["hi"][i]
 			if !near(got.num["x"][i], b.c) || !near(got.num["y"][i], b.e) || !near(hi, b.e+2*b.se) {
-				t.Errorf("bin %d: C %v, e %v up to %v, want %v, %v up to %v", i, got.num["x"][i], got.num["y"][i], hi, b.c, b.e, b.e+2*b.se)
+				t.Errorf("bin %d: C %v, e %v up to %v, want %v, %v up to %v", i, got.num["x"][i], got.num["y"][i], hi, b.c, b.e,
+					b.e+2*b.se)
 			}
 			// A bar that reaches zero or below leaves a logarithmic panel downwards.
 			if d := b.e - 2*b.se; !near(lo, d) && (d > 0 || lo <= 0 || lo >= low) {
@@ -771,7 +795,9 @@ func runConfig(t *testing.T, dir, yaml string, o engine.Options) {
 
 // runDrone runs a configuration with one experiment, drone, in a folder of its
 // own. read opens a table of the results, col takes a column of numbers from it.
-func runDrone(t *testing.T, yaml string, jobs int) (dir string, read func(name string) *table.Table, col func(tab *table.Table, name string) []float64) {
+func runDrone(t *testing.T, yaml string, jobs int) (dir string, read func(name string) *table.Table,
+	col func(tab *table.Table, name string) []float64,
+) {
 	t.Helper()
 	dir = t.TempDir()
 	runConfig(t, dir, yaml, engine.Options{Jobs: jobs})

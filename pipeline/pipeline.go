@@ -1,27 +1,57 @@
-// Package pipeline is the façade of the program: load a file, run it, ask how
-// it stands. It joins the configuration, the stages and the engine, and knows
-// nothing of terminals: what it has to say it returns. What needs no task
-// stands here as well: predict, suggest, inspect, diff. Formulas belong to dsp, train
-// and report, what a stage does to stages.
+// Package pipeline is the façade of the program: it loads a configuration, runs
+// its tasks and reports their states. It also holds the commands that need no
+// task: predict, suggest, inspect, diff. It joins the configuration, the stages
+// and the engine; the command line imports this package instead of them.
+//
+// It prints nothing and knows no terminals. Formulas belong in dsp, train and
+// report, the work of a stage in stages.
 package pipeline
 
 import (
 	"context"
 	"fmt"
+	"path/filepath"
 	"runtime/debug"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"doubletake/ingest"
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/engine"
 	"doubletake/pipeline/stages"
+	"doubletake/pipeline/stages/plan"
+	"doubletake/pipeline/stages/reportstage"
 	"doubletake/report"
 	"doubletake/train"
 )
 
-// Version returns the program's version, from the build information.
+// Of a released program; .ci/release sets them.
+var release, commit, commitDate string
+
+// Commit returns the commit that the program was built from and its date, "" where
+// neither a release nor the build information states them.
+func Commit() (hash, date string) {
+	hash, date = commit, commitDate
+	if info, ok := debug.ReadBuildInfo(); ok && hash == "" {
+		for _, s := range info.Settings {
+			switch s.Key {
+			case "vcs.revision":
+				hash = s.Value
+			case "vcs.time":
+				date = s.Value
+			}
+		}
+	}
+	return hash, date
+}
+
+// Version returns the program's version: that of a release, or one from the
+// build information.
 func Version() string {
+	if release != "" {
+		return release
+	}
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
 		return "unknown"
@@ -51,12 +81,28 @@ func Version() string {
 type Project struct {
 	File     *config.File
 	Plan     *engine.Plan
-	Program  stages.Program
+	Program  plan.Program
 	Warnings []ingest.Warning
 }
 
+// RefusePrograms returns an error if the configuration at path names a program that
+// a run would start. It starts none and opens no other file.
+func RefusePrograms(path string) error {
+	f, err := config.Load(path)
+	if err != nil {
+		return err
+	}
+	for _, e := range f.Experiments {
+		if r := e.Ingest.Reader; r != nil {
+			return f.Errorf("experiments."+e.Name+".ingest.reader", "a run would start %q; --no-programs allows none", r.Program)
+		}
+	}
+	return nil
+}
+
 // Load reads a configuration and plans its tasks. extra are further splits to
-// train and report (report --held-out).
+// train and report, as HeldOut makes them. A fault of the configuration is a
+// *config.Error or config.Errors, a fault of the data a *fault.Error.
 func Load(path string, extra ...config.Split) (*Project, error) {
 	f, err := config.Load(path)
 	if err != nil {
@@ -66,7 +112,7 @@ func Load(path string, extra ...config.Split) (*Project, error) {
 	if err != nil {
 		return nil, f.Errorf("kernels", "%v", err)
 	}
-	p := &Project{File: f, Program: stages.Program{Version: Version(), Kernels: kernels}}
+	p := &Project{File: f, Program: plan.Program{Version: Version(), Kernels: kernels}}
 	p.Plan, p.Warnings, err = stages.Plan(f, p.Program, extra)
 	if err != nil {
 		return nil, err
@@ -74,73 +120,28 @@ func Load(path string, extra ...config.Split) (*Project, error) {
 	return p, nil
 }
 
-// Check reports a selection of stages, experiments or splits that are not there.
-func (p *Project) Check(s engine.Selection) error {
-	one := func(flag, name string, known []string) error {
-		if name == "" || slices.Contains(known, name) {
-			return nil
-		}
-		hint := ""
-		if n := config.Nearest(name, known); n != "" {
-			hint = fmt.Sprintf("; did you mean %q?", n)
-		}
-		return &config.Error{File: p.File.Path, Text: fmt.Sprintf("%s %q is unknown, expected one of %s%s", flag, name, strings.Join(known, ", "), hint)}
-	}
-	var experiments, splits []string
-	for _, t := range p.Plan.Tasks {
-		if t.Experiment != "" && !slices.Contains(experiments, t.Experiment) {
-			experiments = append(experiments, t.Experiment)
-		}
-		if t.Split != "" && !slices.Contains(splits, t.Split) {
-			splits = append(splits, t.Split)
-		}
-	}
-	for _, c := range []struct {
-		flag  string
-		names []string
-		known []string
-	}{
-		{"--stage", s.Stages, stages.Names()},
-		{"--from", []string{s.From}, stages.Names()},
-		{"--to", []string{s.To}, stages.Names()},
-		{"--experiment", s.Experiments, experiments},
-		{"--split", s.Splits, splits},
-	} {
-		for _, n := range c.names {
-			if err := one(c.flag, n, c.known); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-// Run makes what is selected and not up to date.
-func (p *Project) Run(ctx context.Context, o engine.Options) (*engine.Result, error) {
-	if err := p.Check(o.Selection); err != nil {
-		return nil, err
-	}
-	o.Program = p.Program.Version
-	o.Annotate = append(o.Annotate, engine.KV{Key: "kernels", Value: p.Program.Kernels})
-	defer stages.Release()
-	return engine.Run(ctx, p.Plan, o)
+// CheckFiles opens the project's files, reads their headers and no samples, and reports
+// what would stop a run later: missing columns, held-out values that do not occur,
+// inputs that do not vary. What is only doubtful is a warning.
+func (p *Project) CheckFiles(ctx context.Context) ([]ingest.Warning, error) {
+	return stages.Check(ctx, p.File, p.Program)
 }
 
 // Details returns what the page shows of the experiments a run selected whose
 // reports are up to date.
-func (p *Project) Details(r *engine.Result, s engine.Selection) ([]*report.Detail, error) {
+func (p *Project) Details(r *Result, s Selection) ([]*report.Detail, error) {
 	var out []*report.Detail
 	for _, e := range p.File.Experiments {
-		id := stages.ReportTask(e.Name)
+		id := reportstage.ReportTask(e.Name)
 		i := slices.IndexFunc(p.Plan.Tasks, func(t *engine.Task) bool { return t.ID == id })
 		if i < 0 || !p.Plan.Selects(s, p.Plan.Tasks[i]) {
 			continue
 		}
-		path, ok := r.Output(id, stages.PageData)
+		path, ok := r.Output(id, reportstage.PageData)
 		if !ok {
 			continue
 		}
-		d, err := stages.ReadDetail(path)
+		d, err := reportstage.ReadDetail(path)
 		if err != nil {
 			return nil, err
 		}
@@ -150,19 +151,19 @@ func (p *Project) Details(r *engine.Result, s engine.Selection) ([]*report.Detai
 }
 
 // Reports returns the experiments a run selected whose reports are up to date.
-func (p *Project) Reports(r *engine.Result, s engine.Selection) ([]report.Experiment, error) {
+func (p *Project) Reports(r *Result, s Selection) ([]report.Experiment, error) {
 	var out []report.Experiment
 	for _, e := range p.File.Experiments {
-		id := stages.ReportTask(e.Name)
+		id := reportstage.ReportTask(e.Name)
 		i := slices.IndexFunc(p.Plan.Tasks, func(t *engine.Task) bool { return t.ID == id })
 		if i < 0 || !p.Plan.Selects(s, p.Plan.Tasks[i]) {
 			continue
 		}
-		path, ok := r.Output(id, stages.ReportData)
+		path, ok := r.Output(id, reportstage.ReportData)
 		if !ok {
 			continue
 		}
-		x, err := stages.ReadExperiment(path)
+		x, err := reportstage.ReadExperiment(path)
 		if err != nil {
 			return nil, err
 		}
@@ -171,5 +172,33 @@ func (p *Project) Reports(r *engine.Result, s engine.Selection) ([]report.Experi
 	return out, nil
 }
 
-// Status says of every task whether it is up to date, and why not.
-func (p *Project) Status() ([]*engine.Status, error) { return engine.Assess(p.Plan) }
+// Page returns the path of the page of all experiments.
+func (p *Project) Page() string { return filepath.Join(p.Plan.Dir, reportstage.PageFile) }
+
+// HeldOut makes splits of what the command line holds out, one per argument:
+// blades=3, a list blades=2,3, a range rpm=3000:5000, or blades=each for one
+// split per value. A split is named as its argument, without spaces. An argument
+// that is no rule, or cannot name a folder, is a *UsageError.
+func HeldOut(arguments []string) ([]config.Split, error) {
+	var out []config.Split
+	for _, h := range arguments {
+		name := strings.ReplaceAll(h, " ", "")
+		if name == "" || !utf8.ValidString(name) || strings.ContainsAny(name, "/\\") || strings.HasPrefix(name, ".") {
+			return nil, &UsageError{Text: fmt.Sprintf("--held-out %q cannot name a folder", h)}
+		}
+		condition, each := strings.CutSuffix(name, "=each")
+		if each && condition != "" && !strings.ContainsAny(condition, "=;&") {
+			out = append(out, config.Split{Name: name, Each: []string{condition}})
+			continue
+		}
+		rule, err := config.ParseHold(h)
+		if err != nil {
+			return nil, &UsageError{Text: fmt.Sprintf("--held-out: %v", err)}
+		}
+		out = append(out, config.Split{Name: name, Test: rule})
+	}
+	return out, nil
+}
+
+// Schema returns the JSON Schema of pipeline.yaml, ready for encoding.
+func Schema() map[string]any { return config.Schema() }

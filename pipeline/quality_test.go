@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// What is wrong with recordings reaches the report by name, and none is dropped
-// for it: made-up files, each with one fault, and a sound one. Expected is what
+// Faults of recordings reach the report by name, and none is dropped for it:
+// made-up files, each with one fault, and a sound one. Expected is what
 // was made wrong: a level that is 3 dB higher in the second half, a speed 1 %
 // higher there, a burst in one segment, a clipped wave, a second of silence.
 func TestQualityOfMicrophones(t *testing.T) {
@@ -58,11 +58,13 @@ experiments:
 	}
 	all := strings.Join(e.Warnings, "\n")
 	for _, want := range []string{
-		`runs are flagged "harmonic-drift" (none is dropped for it), first `, `flagged "speed-shift" (none is dropped for it), first faster.wav`, `flagged "outlier-segment" (none is dropped for it), first burst.wav`,
-		"clipped.wav: ", "is clipped: ", "silent.wav: channel 1 stands still for 6400 samples (1 s) of 51200: a dropout",
+		`runs are flagged "harmonic-drift" (none is dropped for it), first `,
+		`flagged "speed-shift" (none is dropped for it), first faster.wav`,
+		`flagged "outlier-segment" (none is dropped for it), first burst.wav`,
+		"clipped.wav: ", "is clipped: ", "silent.wav: channel 1 is constant for 6400 samples (1 s) of 51200: a dropout",
 	} {
 		if !strings.Contains(all, want) {
-			t.Errorf("no warning says %q:\n%s", want, all)
+			t.Errorf("no warning %q:\n%s", want, all)
 		}
 	}
 	for _, w := range e.Warnings {
@@ -82,7 +84,7 @@ experiments:
 }
 
 // A balance's clock that jitters by ±10 %, a force that creeps, and one whose
-// samples are correlated: told, with the integral time scale ∫₀ρ(τ)dτ, which for
+// samples are correlated: reported, with the integral time scale ∫₀ρ(τ)dτ, which for
 // an AR(1) process of coefficient φ is ½·(1+φ)/(1−φ) steps, ½ for white noise
 // (closed form).
 func TestQualityOfABalance(t *testing.T) {
@@ -114,14 +116,18 @@ func TestQualityOfABalance(t *testing.T) {
 	write(t, dir, "pipeline.yaml", `version: 1
 experiments:
   wing:
-    ingest: {files: [sound.csv, creeping.csv, correlated.csv], conditions: conditions.csv, columns: {lift_n: lift, drag_n: drag}}
+    ingest: {files: [sound.csv, creeping.csv, correlated.csv], conditions: conditions.csv,
+      columns: {lift_n: lift, drag_n: drag}}
     dsp: {triplets: split-halves}
 `)
 	e := runIn(t, dir)["wing"]
 	all := strings.Join(e.Warnings, "\n")
-	for _, want := range []string{"sound.csv", "steps of column t vary from", `1 of 3 runs are flagged "drift" (none is dropped for it), first creeping.csv: lift_n`} {
+	for _, want := range []string{
+		"sound.csv", "steps of column t vary from",
+		`1 of 3 runs are flagged "drift" (none is dropped for it), first creeping.csv: lift_n`,
+	} {
 		if !strings.Contains(all, want) {
-			t.Errorf("no warning says %q:\n%s", want, all)
+			t.Errorf("no warning %q:\n%s", want, all)
 		}
 	}
 	recs := readTable(t, dir, "runs", "wing", "recordings.arrow")
@@ -140,8 +146,8 @@ experiments:
 	}
 }
 
-// A rate that stands neither in the file nor in the configuration ends the run,
-// by name; a wrong one is told where the file knows better.
+// A rate that is neither in the file nor in the configuration ends the run with an
+// error that names it; a rate that contradicts the file is reported.
 func TestRateThatIsNotInTheFile(t *testing.T) {
 	dir := t.TempDir()
 	x := make([]float64, 12800)
@@ -151,7 +157,8 @@ func TestRateThatIsNotInTheFile(t *testing.T) {
 	writeNPY(t, filepath.Join(dir, "run.npy"), x)
 	writeWAV(t, filepath.Join(dir, "run.wav"), 6400, x)
 	for _, c := range []struct{ file, rate, want string }{
-		{"run.npy", "", "rotor/dsp/run.npy: run.npy: expected a sampling rate, found none in the file (state it in the configuration: ingest: {rate_hz: …})"},
+		{"run.npy", "", "rotor/dsp/run.npy: run.npy: expected a sampling rate, found none in the file (state it in the " +
+			"configuration: ingest: {rate_hz: …})"},
 		{"run.npy", ", rate_hz: 6400", ""},
 		{"run.wav", "", ""},
 		{"run.wav", ", rate_hz: 44100", "run.wav: byte 24: expected a rate of 44100 Hz as configured, found 6400 Hz"},
@@ -162,7 +169,8 @@ experiments:
     ingest: {files: %s, constants: {blades: 2, rpm: 2400}%s}
     dsp: {triplets: split-half-spectrum, harmonics: 1}
 `, c.file, c.rate))
-		if err := tryIn(dir); c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+		if err := tryIn(dir); c.want == "" && err != nil || c.want != "" &&
+			(err == nil || !strings.Contains(err.Error(), c.want)) {
 			t.Errorf("%s%s: %v", c.file, c.rate, err)
 		}
 	}

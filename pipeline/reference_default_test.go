@@ -38,7 +38,7 @@ func TestDefaultCampaigns(t *testing.T) {
 			t.Fatal(err)
 		}
 		if !strings.Contains(string(md), "simulated data") {
-			t.Errorf("tables.md of %s does not say simulated", name)
+			t.Errorf("tables.md of %s lacks the word simulated", name)
 		}
 		for _, s := range m.Splits {
 			if s.Seeds != 5 {
@@ -46,7 +46,8 @@ func TestDefaultCampaigns(t *testing.T) {
 			}
 			f := figures{*s.Train.R2.Mean, *s.Test.R2.Mean, *s.Test.AbsCov.Mean / *s.Train.AbsCov.Mean}
 			got[s.Name] = f
-			t.Logf("%s, held out %s: R² %.4f ± %.4f → %.3f ± %.3f, E|cov| × 100 %.2f ± %.2f → %.2f ± %.2f (× %.2f)", name, s.HeldOut,
+			t.Logf("%s, held out %s: R² %.4f ± %.4f → %.3f ± %.3f, E|cov| × 100 %.2f ± %.2f → %.2f ± %.2f (× %.2f)", name,
+				s.HeldOut,
 				f.r2Train, *s.Train.R2.Std, f.r2Test, *s.Test.R2.Std,
 				100**s.Train.AbsCov.Mean, 100**s.Train.AbsCov.Std, 100**s.Test.AbsCov.Mean, 100**s.Test.AbsCov.Std, f.ratio)
 		}

@@ -60,13 +60,14 @@ experiments:
 	}
 	write(t, dir, "pipeline.yaml", strings.Replace(fmt.Sprintf(yaml, ""), `"?.csv"`, "[a.csv, d.csv, f.csv]", 1))
 	write(t, dir, "conditions.csv", "file,alpha_deg\na.csv,0\nd.csv,4\nf.csv,8\n")
-	if err := tryIn(dir); err == nil || !strings.Contains(err.Error(), "expected conditions that were measured more than once, found 3 runs, all at different conditions") {
+	if err := tryIn(dir); err == nil || !strings.Contains(err.Error(),
+		"expected conditions that were measured more than once, found 3 runs, all at different conditions") {
 		t.Error(err)
 	}
 }
 
-// Repeated runs of two microphones that no condition tells apart: each is paired
-// with itself, never the two of one run, which METHOD §1 calls same-run. With an
+// Repeated runs of two microphones with equal conditions: each is paired with
+// itself, never the two of one run, which are same-run pairs. With an
 // angle for each, which changed places between the runs, the angle pairs them.
 // Expected: 20 lg(a/√2/20 µPa) of the amplitudes written.
 func TestRepeatsOfMicrophones(t *testing.T) {
@@ -88,7 +89,10 @@ func TestRepeatsOfMicrophones(t *testing.T) {
 		want  [2][2]float64 // pair, member
 	}{
 		{"file,blades,rpm\na.npy,2,2400\nb.npy,2,2400\n", [2][2]float64{{0.5, 0.6}, {0.1, 0.12}}},
-		{"file,channel,blades,rpm,theta_deg\na.npy,1,2,2400,0\na.npy,2,2,2400,30\nb.npy,1,2,2400,30\nb.npy,2,2,2400,0\n", [2][2]float64{{0.5, 0.12}, {0.1, 0.6}}},
+		{
+			"file,channel,blades,rpm,theta_deg\na.npy,1,2,2400,0\na.npy,2,2,2400,30\nb.npy,1,2,2400,30\nb.npy,2,2,2400,0\n",
+			[2][2]float64{{0.5, 0.12}, {0.1, 0.6}},
+		},
 	} {
 		write(t, dir, "conditions.csv", c.table)
 		write(t, dir, "pipeline.yaml", `version: 1
@@ -108,7 +112,8 @@ experiments:
 			}
 			for m := range 2 {
 				if got, want := column(t, tab, fmt.Sprintf("bpf1_db_%d", m+1))[i], level(c.want[i][m]); math.Abs(got-want) > 0.05 {
-					t.Errorf("pair %d (%s), outcome %d: %.3f dB, expected %.3f", i+1, tab.Column("recording").Strings[i], m+1, got, want)
+					t.Errorf("pair %d (%s), outcome %d: %.3f dB, expected %.3f", i+1, tab.Column("recording").Strings[i], m+1, got,
+						want)
 				}
 			}
 		}

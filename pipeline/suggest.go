@@ -19,7 +19,7 @@ type Axis struct {
 const maxGrid = 1_000_000
 
 // ParseGrid reads "blades=2:5:1,rpm=2000:9000:500": an input with a value, or
-// from:to:step (to included where a step meets it). Every input may stand once.
+// from:to:step (to included where a step meets it). Every input may occur once.
 func (m *Models) ParseGrid(s string) ([]Axis, error) {
 	var axes []Axis
 	points := 1
@@ -34,7 +34,7 @@ func (m *Models) ParseGrid(s string) ([]Axis, error) {
 			return nil, err
 		}
 		if slices.ContainsFunc(axes, func(a Axis) bool { return a.Input == i }) {
-			return nil, fmt.Errorf("%s stands twice", name)
+			return nil, fmt.Errorf("%s occurs twice", name)
 		}
 		a := Axis{Input: i}
 		parts := strings.Split(spec, ":")
@@ -56,7 +56,8 @@ func (m *Models) ParseGrid(s string) ([]Axis, error) {
 				a.Values = append(a.Values, v[0]+float64(k)*v[2])
 			}
 		default:
-			return nil, fmt.Errorf("%s: expected a value or from:to:step with from ≤ to and a step above zero, found %q", name, spec)
+			return nil, fmt.Errorf("%s: expected a value or from:to:step with from ≤ to and a step above zero, found %q", name,
+				spec)
 		}
 		if points *= len(a.Values); points > maxGrid {
 			return nil, fmt.Errorf("the grid has more than %d points", maxGrid)
@@ -68,7 +69,8 @@ func (m *Models) ParseGrid(s string) ([]Axis, error) {
 
 // Measures by which candidates are ranked.
 const (
-	ByBoth   = "both"   // covariance and spread, the default
+	ByHonest = "honest" // variance of the split's calibrated model, the default where there is one
+	ByBoth   = "both"   // covariance and spread of the networks, the default elsewhere
 	ByCov    = "cov"    // the positive part of C alone
 	BySpread = "spread" // the disagreement of the seeds alone
 )
@@ -85,39 +87,34 @@ type Suggestion struct {
 	Advice    string    // what to do, in words
 }
 
+// DefaultBy is the measure by which Suggest ranks unless asked otherwise.
+func (m *Models) DefaultBy() string {
+	if m.Honest != nil && m.Honest.Calibration != nil {
+		return ByHonest
+	}
+	return ByBoth
+}
+
 // Suggest ranks the grid's points by the expected error of the models' mean,
-// largest first, and says for each whether to measure longer (noise dominates)
-// or to measure there at all (ignorance dominates). Inputs that are not in the
-// grid are averaged over the values they were trained on: a run of a rotor has
-// all its microphones.
+// largest first, each with the advice to measure longer (noise dominates)
+// or to measure there at all (ignorance dominates). by "" is DefaultBy. Inputs that
+// are not in the grid are averaged over the values they were trained on: a run of a
+// rotor has all its microphones.
 func (m *Models) Suggest(ctx context.Context, axes []Axis, by string) ([]Suggestion, error) {
 	if by == "" {
-		by = ByBoth
+		by = m.DefaultBy()
 	}
 	switch {
-	case by != ByBoth && by != ByCov && by != BySpread:
-		return nil, fmt.Errorf("rank by: expected %s, %s or %s, found %q", ByBoth, ByCov, BySpread, by)
+	case by != ByHonest && by != ByBoth && by != ByCov && by != BySpread:
+		return nil, fmt.Errorf("rank by: expected %s, %s, %s or %s, found %q", ByHonest, ByBoth, ByCov, BySpread, by)
+	case by == ByHonest && m.DefaultBy() != ByHonest:
+		return nil, fmt.Errorf("rank by %s: expected a split with a calibrated model, found none", by)
 	case by == BySpread && len(m.nets) < 2:
 		return nil, fmt.Errorf("rank by %s: expected models of several seeds, found one; name the split's folder", by)
 	}
-	d := len(m.Card.Inputs)
-	averaged := [][]float64{make([]float64, d)}
-	for i, in := range m.Card.Inputs {
-		if slices.ContainsFunc(axes, func(a Axis) bool { return a.Input == i }) {
-			continue
-		}
-		if len(in.Values) == 0 {
-			return nil, fmt.Errorf("%s is not in the grid, and the model's card does not list its values: add it to the grid", in.Name)
-		}
-		var next [][]float64
-		for _, row := range averaged {
-			for _, v := range in.Values {
-				r := slices.Clone(row)
-				r[i] = v
-				next = append(next, r)
-			}
-		}
-		averaged = next
+	averaged, err := m.averaged(axes)
+	if err != nil {
+		return nil, err
 	}
 	points := [][]float64{nil}
 	for _, a := range axes {
@@ -130,11 +127,12 @@ func (m *Models) Suggest(ctx context.Context, axes []Axis, by string) ([]Suggest
 		points = next
 	}
 	if len(points)*len(averaged) > maxGrid {
-		return nil, fmt.Errorf("the grid has %d points, each averaged over %d others: more than %d together", len(points), len(averaged), maxGrid)
+		return nil, fmt.Errorf("the grid has %d points, each averaged over %d others: more than %d together", len(points),
+			len(averaged), maxGrid)
 	}
 	measured := m.measured(axes)
-	_, std := m.nets[0].OutputScale()
 	out := make([]Suggestion, len(points))
+	d := len(m.Card.Inputs)
 	x := make([]float64, 0, len(averaged)*d)
 	for i, p := range points {
 		x = x[:0]
@@ -144,27 +142,9 @@ func (m *Models) Suggest(ctx context.Context, axes []Axis, by string) ([]Suggest
 			}
 			x = append(x, row...)
 		}
-		r, err := m.quick(ctx, x)
-		if err != nil {
-			return nil, err
-		}
 		s := Suggestion{At: p, Outside: m.Outside(x[:d])}
-		for k := range r.Mu {
-			w := 1 / (std[k%r.Out] * std[k%r.Out] * float64(len(r.Mu)))
-			cov, spread := max(r.Cov[k], 0), r.Spread[k]
-			if math.IsNaN(spread) {
-				spread = 0
-			}
-			switch by {
-			case ByCov:
-				s.Epistemic += w * cov
-			case BySpread:
-				s.Epistemic += w * spread
-			default:
-				s.Epistemic += w * (cov + spread)
-			}
-			n := float64(r.Seeds)
-			s.Aleatoric += w * max(r.Total[k]-spread*(n-1)/n-cov, 0)
+		if s.Epistemic, s.Aleatoric, err = m.expected(ctx, x, by); err != nil {
+			return nil, err
 		}
 		if t := s.Epistemic + s.Aleatoric; t > 0 {
 			s.Share = s.Epistemic / t
@@ -177,6 +157,72 @@ func (m *Models) Suggest(ctx context.Context, axes []Axis, by string) ([]Suggest
 	return out, nil
 }
 
+// averaged lists the combinations of trained values of the inputs that are not in
+// the grid, as rows of all inputs.
+func (m *Models) averaged(axes []Axis) ([][]float64, error) {
+	rows := [][]float64{make([]float64, len(m.Card.Inputs))}
+	for i, in := range m.Card.Inputs {
+		if slices.ContainsFunc(axes, func(a Axis) bool { return a.Input == i }) {
+			continue
+		}
+		if len(in.Values) == 0 {
+			return nil, fmt.Errorf("%s is not in the grid, and the model's card does not list its values: add it to the grid",
+				in.Name)
+		}
+		var next [][]float64
+		for _, row := range rows {
+			for _, v := range in.Values {
+				r := slices.Clone(row)
+				r[i] = v
+				next = append(next, r)
+			}
+		}
+		rows = next
+	}
+	return rows, nil
+}
+
+// expected returns the mean squared error of the mean and the mean noise to be
+// expected at conditions x, in units of the outcomes' training variance.
+func (m *Models) expected(ctx context.Context, x []float64, by string) (epistemic, aleatoric float64, err error) {
+	if by == ByHonest {
+		p, err := m.Honest.Predict(ctx, x, 0)
+		if err != nil {
+			return 0, 0, err
+		}
+		std := m.Honest.Calibration.Covariance.Scale
+		for k, v := range p.Epistemic {
+			w := 1 / (std[k%p.Out] * std[k%p.Out] * float64(len(p.Mu)))
+			epistemic += w * v
+			aleatoric += w * (p.Total[k] - v)
+		}
+		return epistemic, aleatoric, nil
+	}
+	r, err := m.quick(ctx, x)
+	if err != nil {
+		return 0, 0, err
+	}
+	std := m.nets[0].OutcomeScale().Std
+	for k := range r.Mu {
+		w := 1 / (std[k%r.Out] * std[k%r.Out] * float64(len(r.Mu)))
+		cov, spread := max(r.Cov[k], 0), r.Spread[k]
+		if math.IsNaN(spread) {
+			spread = 0
+		}
+		switch by {
+		case ByCov:
+			epistemic += w * cov
+		case BySpread:
+			epistemic += w * spread
+		default:
+			epistemic += w * (cov + spread)
+		}
+		n := float64(r.Seeds)
+		aleatoric += w * max(r.Total[k]-spread*(n-1)/n-cov, 0)
+	}
+	return epistemic, aleatoric, nil
+}
+
 // quick is Predict without the sampled raw covariance, which no suggestion needs.
 func (m *Models) quick(ctx context.Context, x []float64) (*Predictions, error) {
 	q := *m
@@ -187,8 +233,8 @@ func (m *Models) quick(ctx context.Context, x []float64) (*Predictions, error) {
 	return q.Predict(ctx, x, "")
 }
 
-// Measured is the number of conditions the models were trained on, as told apart
-// by the grid's axes.
+// Measured is the number of training conditions that differ along the grid's
+// axes.
 func (m *Models) Measured(axes []Axis) int { return len(m.measured(axes)) }
 
 // measured returns the training conditions seen along the grid's axes.

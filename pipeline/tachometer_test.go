@@ -34,7 +34,7 @@ func writeNPY(t *testing.T, path string, columns ...[]float64) {
 // one of 0.05 Pa at the second harmonic in noise. Expected: rpm_measured =
 // 60·(80 + 0.3·4) = 4872; the levels 20 lg(a/√2/20 µPa) in both halves by the
 // synchronous average, which is no spectrum and does not smear; a condition of
-// 80 "rpm", which are rev/s, is told.
+// 80 "rpm", which are rev/s, is reported.
 func TestTachometerChannel(t *testing.T) {
 	const rate, n = 6400.0, 8 * 6400
 	rng := rand.New(rand.NewPCG(3, 4))
@@ -78,8 +78,8 @@ experiments:
 				}
 			}
 		}
-		said := strings.Contains(strings.Join(e.Warnings, "\n"), "is the speed in rev/s")
-		if said != (name == "rpm") {
+		warned := strings.Contains(strings.Join(e.Warnings, "\n"), "is the speed in rev/s")
+		if warned != (name == "rpm") {
 			t.Errorf("%s: warnings\n%s", name, strings.Join(e.Warnings, "\n"))
 		}
 		if text := strings.Join(e.Warnings, "\n"); strings.Contains(text, "rise within a sample") {
@@ -87,7 +87,7 @@ experiments:
 		}
 	}
 	// Square pulses at 79 samples per revolution: order 6 loses
-	// 20/ln 10·(2π·6/79)²/36 = 0.055 dB, which is told.
+	// 20/ln 10·(2π·6/79)²/36 = 0.055 dB, which is reported.
 	square := make([]float64, n)
 	for i, v := range tacho {
 		square[i] = 5 * math.Round(v/5)
@@ -96,16 +96,21 @@ experiments:
 	if err := os.WriteFile(filepath.Join(dir, "pipeline.yaml"), []byte(fmt.Sprintf(yaml, "rps")), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if text := strings.Join(runIn(t, dir)["rotor"].Warnings, "\n"); !strings.Contains(text, "±½ of 79 per revolution: harmonic 2 reads about 0.055 dB low") {
+	if text := strings.Join(runIn(t, dir)["rotor"].Warnings, "\n"); !strings.Contains(text,
+		"±½ of 79 per revolution: harmonic 2 reads about 0.055 dB low") {
 		t.Errorf("square pulses: %s", text)
 	}
 	for _, c := range []struct{ old, new, want string }{
-		{"      tachometer: {channel: 1, pulses_per_rev: 2}\n", "", "synchronous averages over the shaft's angle; expected ingest.tachometer"},
+		{
+			"      tachometer: {channel: 1, pulses_per_rev: 2}\n", "",
+			"synchronous averages over the shaft's angle; expected ingest.tachometer",
+		},
 		{"channel: 1,", "channel: 3,", `expected a channel "3"`},
 		{"amplitude: synchronous", "track: {range_hz: [60, 100]}", "leave one of them out"},
-		{"{blades: 3, rps: 80}", "{blades: 3, rps: 80, rpm: 4800}", "is a condition twice"},
+		{"{blades: 3, rps: 80}", "{blades: 3, rps: 80, rpm: 4800}", "both rpm (1/min) and rps (rev/s) are given"},
 	} {
-		if err := os.WriteFile(filepath.Join(dir, "pipeline.yaml"), []byte(strings.Replace(fmt.Sprintf(yaml, "rps"), c.old, c.new, 1)), 0o644); err != nil {
+		if err := os.WriteFile(filepath.Join(dir, "pipeline.yaml"),
+			[]byte(strings.Replace(fmt.Sprintf(yaml, "rps"), c.old, c.new, 1)), 0o644); err != nil {
 			t.Fatal(err)
 		}
 		if err := tryIn(dir); err == nil || !strings.Contains(err.Error(), c.want) {

@@ -28,9 +28,9 @@ func writeWAV(t *testing.T, path string, rate uint32, x []float64) {
 }
 
 // A line of half of full scale, through every chain of units to the level and its
-// name. Expected: closed form, written beside each: 20 lg of the line's rms, a/√2,
+// name. Expected: closed form, written with each: 20 lg of the line's rms, a/√2,
 // over 20 µPa; dBFS over that of a full-scale sine (AES17); and 20 lg(from/to) of
-// a change of distance (METHOD §1: 20 lg(r/r0)).
+// a change of distance, 20 lg(r/r0).
 func TestUnitsAndDistance(t *testing.T) {
 	const a = 0.5
 	dir := t.TempDir()
@@ -52,7 +52,10 @@ func TestUnitsAndDistance(t *testing.T) {
 		{"calibration: {pa_per_unit: 3}", "", pa(3 * a), "dB re 20 µPa"},
 		{"calibration: {full_scale_v: 10, reading: peak, sensitivity_v_per_pa: 0.05}", "", pa(10 * a / 0.05), "dB re 20 µPa"},
 		// 10 V rms at full scale are a peak of 14.1 V.
-		{"calibration: {full_scale_v: 10, reading: rms, sensitivity_v_per_pa: 0.05}", "", pa(10 * math.Sqrt2 * a / 0.05), "dB re 20 µPa"},
+		{
+			"calibration: {full_scale_v: 10, reading: rms, sensitivity_v_per_pa: 0.05}", "", pa(10 * math.Sqrt2 * a / 0.05),
+			"dB re 20 µPa",
+		},
 		{"calibration: {full_scale_v: 10, sensitivity_v_per_pa: 0.05, gain_db: 26}", "", pa(10*a/0.05) - 26, "dB re 20 µPa"},
 		{"calibration: {full_scale_v: 10}", "", 20 * math.Log10(10*a/math.Sqrt2), "dB re 1 V"},
 		{"calibration: {unit: Pa}", ", distance: {from_m: 1.5, to_m: 1}", pa(a) + 20*math.Log10(1.5), "dB re 20 µPa"},
@@ -85,7 +88,8 @@ experiments:
 				t.Errorf("%s: in %q, expected %q", what, u, c.unit)
 			}
 		}
-		if d := tab.Column(name + "_1").Description; strings.Contains(c.dsp, "distance") != strings.Contains(d, "normalised from 1.5 m to 1 m") {
+		if d := tab.Column(name + "_1").Description; strings.Contains(c.dsp, "distance") != strings.Contains(d,
+			"normalised from 1.5 m to 1 m") {
 			t.Errorf("%s: described as %q", what, d)
 		}
 	}

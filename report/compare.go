@@ -3,32 +3,22 @@ package report
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"strings"
+
+	"doubletake/train/score"
 )
 
-// Compared are the scores of one method on a split's test part (METHOD §5), over
-// seeds, in standardised units. The method's own mean and variances are judged.
+// Compared are the metrics of one method on a split's test part
+// (docs/method.md#scores), over seeds, in standardised units: each method's own
+// mean and variances are judged. Values not among score.Metrics are shares of y
+// below predicted quantiles, below_0.05 and so on.
 type Compared struct {
 	Method string
-	Scores []Scored
-	FitS   Value // seconds to train, on the machine and load of that run; not part of metrics.json
-	AskS   Value // seconds to predict all conditions
-}
-
-// Scored is one score with its key of metrics.json.
-type Scored struct {
-	Key string
-	Value
-}
-
-// Score returns the score with that key, the zero Value when there is none.
-func (c Compared) Score(key string) Value {
-	for _, s := range c.Scores {
-		if s.Key == key {
-			return s.Value
-		}
-	}
-	return Value{}
+	Claim  string // what its v̂ is, in words; "" when not stated
+	score.Values
+	FitS score.Value // seconds to train, on the machine and load of that run; not part of metrics.json
+	AskS score.Value // seconds to predict all conditions
 }
 
 // comparedQuantities are the columns of the comparison, in groups.
@@ -36,20 +26,13 @@ var comparedQuantities = []struct {
 	group   string
 	columns []quantity
 }{
-	{"mean", []quantity{{"R²", "r2", 1, false, true, ""}, {"e ×10⁻²", "e", percentScale, false, true, ""}}},
+	{"mean", []quantity{{key: "r2"}, {key: "e"}}},
 	{"distribution of y", []quantity{
-		{"NLL", "nll", 1, false, true, ""},
-		{"CRPS", "crps", 1, false, true, ""},
-		{"in 68 %", "coverage68", 1, false, true, ""},
-		{"in 95 %", "coverage95", 1, false, true, ""},
-		{"width 95 %", "width95", 1, false, true, ""},
+		{key: "nll"}, {key: "crps"}, {key: "coverage68"}, {key: "coverage95"}, {key: "width95"},
 	}},
-	{"ENCE", []quantity{{"found", "ence", 1, false, true, ""}, {"if calibrated", "ence_ref", 1, false, true, ""}, {"95 % below", "ence_ref95", 1, false, true, ""}}},
+	{"ENCE", []quantity{{key: "ence", symbol: "found"}, {key: "ence_ref", symbol: "if calibrated"}, {key: "ence_ref95"}}},
 	{"v̂ against e", []quantity{
-		{"Σe/Σv̂", "sum_e_ratio", 1, false, true, "sum_e_ratio_se"},
-		{"v̂²−2v̂e ×10⁻²", "square", percentScale, false, true, ""},
-		{"QLIKE", "qlike", 1, false, true, ""},
-		{"floored", "floored", 1, false, true, ""},
+		{key: "sum_e_ratio", symbol: "Σe/Σv̂", se: "sum_e_ratio_se"}, {key: "square"}, {key: "qlike"}, {key: "floored"},
 	}},
 }
 
@@ -71,11 +54,11 @@ func (e Experiment) comparisons() []table {
 		for _, q := range comparedQuantities {
 			g := group{head: q.group}
 			for _, c := range q.columns {
-				col, se := column{head: c.head}, column{head: "SE"}
+				col, se := column{head: c.head()}, column{head: "SE"}
 				for _, m := range s.Methods {
-					col.cells = append(col.cells, round(m.Score(c.key), c.scale))
+					col.cells = append(col.cells, c.cell(m.Values))
 					if c.se != "" {
-						se.cells = append(se.cells, twoDigits(m.Score(c.se), c.scale))
+						se.cells = append(se.cells, c.seCell(m.Values))
 					}
 				}
 				g.columns = append(g.columns, col)
@@ -90,7 +73,7 @@ func (e Experiment) comparisons() []table {
 		timed := false
 		for _, m := range s.Methods {
 			fit.cells, ask.cells = append(fit.cells, round(m.FitS, 1)), append(ask.cells, round(m.AskS, 1))
-			timed = timed || m.FitS.defined()
+			timed = timed || m.FitS.Defined()
 		}
 		if g.columns = []column{fit, ask}; timed {
 			t.groups = append(t.groups, g)
@@ -100,7 +83,7 @@ func (e Experiment) comparisons() []table {
 	return out
 }
 
-// comparisonWords says how to read the comparison.
+// comparisonWords explains the comparison.
 func (e Experiment) comparisonWords() []string {
 	compared := false
 	for _, s := range e.Splits {
@@ -110,10 +93,27 @@ func (e Experiment) comparisonWords() []string {
 		return nil
 	}
 	return []string{
-		"Every method is judged on its own mean, by scores that are lowest for the truth (NLL, CRPS, v̂²−2v̂e, QLIKE), or should be 1 (Σe/Σv̂), 0.683 and 0.95 (coverage), or stay near what calibrated data give (ENCE); " +
-			"v̂ is the epistemic variance it claims: C or |raw| of the pair model, the spread of means of ensemble and mc-dropout, u² of ZigZag, the posterior variance of the Gaussian process. QLIKE floors v̂ at 1e-4 of the outcome's variance; \"floored\" is how often.",
-		"The reference of ENCE has errors that are independent between conditions; real ones are not, so that it is a lower bound. Seconds are of one run on one machine, several tasks at a time.",
+		"Every method is judged on its own mean, by scores that are lowest for the truth (NLL, CRPS, v̂²−2v̂e, QLIKE), " +
+			"or should be 1 (Σe/Σv̂), 0.683 and 0.95 (coverage), or stay near what calibrated data give (ENCE). " +
+			"v̂ is the epistemic variance a method claims: " + strings.Join(e.claims(), "; ") + ". " +
+			"QLIKE does not let v̂ fall below 1e-4 of the outcome's variance; \"floored\" is the share of values it raises.",
+		"The reference of ENCE has errors that are independent between conditions. Real errors are not, so it is a lower " +
+			"bound. " +
+			"Seconds are of one run on one machine, several tasks at a time.",
 	}
+}
+
+// claims lists what v̂ is of each method, once for all splits.
+func (e Experiment) claims() []string {
+	var out []string
+	for _, s := range e.Splits {
+		for _, m := range s.Methods {
+			if text := clean(m.Method) + ": " + m.Claim; m.Claim != "" && !slices.Contains(out, text) {
+				out = append(out, text)
+			}
+		}
+	}
+	return out
 }
 
 // comparisonJSON is the part of metrics.json that compares methods; nil without.
@@ -121,7 +121,7 @@ func comparisonJSON(s Split) array {
 	var out array
 	for _, m := range s.Methods {
 		o := object{{"method", m.Method}}
-		for _, v := range m.Scores {
+		for _, v := range m.Values {
 			o = append(o, member{v.Key, valueJSON(v.Value)})
 		}
 		out = append(out, o)
@@ -146,7 +146,7 @@ func ComparisonMarkdown(e Experiment, level int) []byte {
 }
 
 // Cell writes a value times scale as the tables do: "0.991 ± 0.012".
-func Cell(v Value, scale float64) string {
+func Cell(v score.Value, scale float64) string {
 	n := round(v, scale)
 	if n.text != "" {
 		return n.text

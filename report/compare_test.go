@@ -7,23 +7,39 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"doubletake/train/score"
 )
 
 // comparedExperiment has two methods on one of two splits. The cells expected
 // below are rounded by hand: two digits of the spread.
 func comparedExperiment() Experiment {
-	v := func(mean, std float64) Value { return Value{Mean: mean, Std: std, N: 5} }
+	v := func(mean, std float64) score.Value { return score.Value{Mean: mean, Std: std, N: 5} }
 	return Experiment{Name: "wing", Data: "simulated", Splits: []Split{
 		{
 			Name: "b=1", HeldOut: "b = 1", Reach: "interpolation in b", Seeds: 5,
 			Flags: []Violation{
-				{Code: "kappa", Part: "test", Text: "κ = 0 is violated: by 20 %", Do: "train longer", Seeds: 1, Of: 5, Value: 0.2, Limit: 0.1},
-				{Code: "delta", Part: "train", Text: "δ = 0 is violated: by 0.6", Do: "read C", Seeds: 2, Of: 5, Value: 0.6, Limit: 0.5},
-				{Code: "delta", Part: "test", Text: "δ = 0 is violated: by 1.2", Do: "read C", Seeds: 4, Of: 5, Value: 1.2, Limit: 0.5},
+				{
+					Code: "kappa", Part: "test", Text: "κ = 0 is violated: by 20 %", Do: "train longer", Seeds: 1, Of: 5, Value: 0.2,
+					Limit: 0.1,
+				},
+				{
+					Code: "delta", Part: "train", Text: "δ = 0 is violated: by 0.6", Do: "read C", Seeds: 2, Of: 5, Value: 0.6,
+					Limit: 0.5,
+				},
+				{
+					Code: "delta", Part: "test", Text: "δ = 0 is violated: by 1.2", Do: "read C", Seeds: 4, Of: 5, Value: 1.2,
+					Limit: 0.5,
+				},
 			},
 			Methods: []Compared{
-				{Method: "pair, C", Scores: []Scored{{"r2", v(0.81234, 0.0123)}, {"sum_e_ratio", v(54.321, 9.27)}, {"sum_e_ratio_se", v(5.21, 1)}}, FitS: v(1.5, 0.1)},
-				{Method: "gp", Scores: []Scored{{"r2", v(0.5, 0)}, {"sum_e_ratio", Value{Mean: math.NaN(), N: 5, Undefined: "no v̂"}}}, FitS: v(20, 3)},
+				{Method: "pair, C", Claim: "C", Values: values("r2", v(0.81234, 0.0123), "sum_e_ratio", v(54.321, 9.27),
+					"sum_e_ratio_se", v(5.21, 1)), FitS: v(1.5, 0.1)},
+				{
+					Method: "gp", Claim: "the posterior variance",
+					Values: values("r2", v(0.5, 0), "sum_e_ratio", score.Value{Mean: math.NaN(), N: 5, Undefined: "no v̂"}),
+					FitS:   v(20, 3),
+				},
 			},
 		},
 		{Name: "b=2", HeldOut: "b = 2", Seeds: 5},
@@ -34,13 +50,17 @@ func comparedExperiment() Experiment {
 // with every set it is violated on in its table.
 func TestDiagnosticsOnThePage(t *testing.T) {
 	page := string(Page([]*Detail{{Experiment: comparedExperiment()}}))
-	a := strings.Index(page, "<details class=\"violated\"><summary><b>δ = 0</b> is violated on 2 of 4 sets, most on b=1 test, 2.4 times the limit</summary>")
+	a := strings.Index(page, "<details class=\"violated\"><summary><b>δ = 0</b> is violated on 2 of 4 sets, most on "+
+		"b=1 test, 2.4 times the limit</summary>")
 	b := strings.Index(page, "<details class=\"violated\"><summary><b>κ = 0</b>")
 	if a < 0 || b < a {
 		t.Fatalf("δ at %d, κ at %d of the page", a, b)
 	}
-	rows := regexp.MustCompile(`<td class="text"><bdi>(t\w+)</bdi></td><td class="text"><bdi>(\d of \d)</bdi></td><td>([\d.]+)</td>`).FindAllStringSubmatch(page[a:b], -1)
-	if len(rows) != 2 || rows[0][1] != "test" || rows[0][3] != "2.4" || rows[1][1] != "train" || rows[1][2] != "2 of 5" || rows[1][3] != "1.2" {
+	rows := regexp.MustCompile(
+		`<td class="text"><bdi>(t\w+)</bdi></td><td class="text">`+
+			`<bdi>(\d of \d)</bdi></td><td>([\d.]+)</td>`).FindAllStringSubmatch(page[a:b], -1)
+	if len(rows) != 2 || rows[0][1] != "test" || rows[0][3] != "2.4" || rows[1][1] != "train" || rows[1][2] != "2 of 5" ||
+		rows[1][3] != "1.2" {
 		t.Errorf("rows %q", rows)
 	}
 }
@@ -52,8 +72,9 @@ func TestComparison(t *testing.T) {
 		"Methods compared on what b=1 holds out: interpolation in b", "0.812 ± 0.012", "54.3 ± 9.3", " 5.2 |", "1.50 ± 0.10",
 		"## Diagnostics", "| interpolation in b |",
 		// The most serious first: 1.2/0.5 is 2.4 times the limit, 0.2/0.1 twice.
-		"\n- δ = 0 is violated on 2 of 4 sets, most on b=1 test, 2.4 times the limit (4 of 5 seeds, the worst is told): by 1.2; read C. Also b=1 train 1.2×.\n" +
-			"- κ = 0 is violated on b=1 test, 2 times the limit (1 of 5 seeds, the worst is told): by 20 %; train longer.\n",
+		"\n- δ = 0 is violated on 2 of 4 sets, most on b=1 test, 2.4 times the limit (4 of 5 seeds, the worst shown): by " +
+			"1.2; read C. Also b=1 train 1.2×.\n" +
+			"- κ = 0 is violated on b=1 test, 2 times the limit (1 of 5 seeds, the worst shown): by 20 %; train longer.\n",
 	} {
 		if !strings.Contains(md, want) {
 			t.Errorf("tables.md lacks %q", want)
@@ -86,7 +107,8 @@ func TestComparison(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := doc.Splits[0]
-	if s.Reach != "interpolation in b" || len(s.Diagnostics) != 3 || len(s.Methods) != 2 || s.Methods[1]["method"] != "gp" || doc.Splits[1].Methods != nil {
+	if s.Reach != "interpolation in b" || len(s.Diagnostics) != 3 || len(s.Methods) != 2 ||
+		s.Methods[1]["method"] != "gp" || doc.Splits[1].Methods != nil {
 		t.Errorf("metrics.json: %+v", doc.Splits)
 	}
 	if r := s.Methods[0]["r2"].(map[string]any); r["mean"] != 0.81234 {
@@ -101,5 +123,18 @@ func TestComparison(t *testing.T) {
 	}
 	if got := ComparisonMarkdown(Experiment{Name: "x", Splits: []Split{{Name: "a"}}}, 2); len(got) != 0 {
 		t.Errorf("a comparison of nothing: %s", got)
+	}
+}
+
+// The words below the tables describe v̂ of the methods shown.
+func TestClaims(t *testing.T) {
+	e := comparedExperiment()
+	e.Splits = append(e.Splits, e.Splits[0])
+	if c := strings.Join(e.claims(), "; "); c != "pair, C: C; gp: the posterior variance" {
+		t.Errorf("%s", c)
+	}
+	words := strings.Join(e.comparisonWords(), " ")
+	if !strings.Contains(words, "a method claims: pair, C: C; gp: the posterior variance. QLIKE") {
+		t.Errorf("%s", words)
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"encoding/csv"
 	"strconv"
 	"strings"
+
+	"doubletake/train/score"
 )
 
 // MetricsCSV returns every number of metrics.json, one a line, after a line of
@@ -31,22 +33,22 @@ func MetricsCSV(experiments []Experiment) []byte {
 				name string
 				m    *SetMetrics
 			}{{"train", &s.Train}, {"test", &s.Test}} {
-				row := func(outcome, unit, key string, v Value) {
+				row := func(outcome, unit, key string, v score.Value) {
 					number := func(x float64) string {
-						if !v.defined() || x != x {
+						if !v.Defined() || x != x {
 							return ""
 						}
 						return strconv.FormatFloat(x, 'g', -1, 64)
 					}
-					put(e.Name, e.Data, s.Name, s.HeldOut, set.name, outcome, unit, key, number(v.Mean), number(v.Std), strconv.Itoa(v.N), v.reason())
+					put(e.Name, e.Data, s.Name, s.HeldOut, set.name, outcome, unit, key, number(v.Mean), number(v.Std),
+						strconv.Itoa(v.N), v.Reason())
 				}
-				for _, key := range Keys() {
-					row("all", "", key, *set.m.Field(key))
+				for _, metric := range score.MetricsOf(score.Parts) {
+					row("all", "", metric.Key, set.m.Get(metric.Key))
 				}
-				for i := range set.m.Outcomes {
-					o := &set.m.Outcomes[i]
-					for _, key := range Keys() {
-						row(o.Name, o.Unit, key, *o.Field(key))
+				for _, o := range set.m.Outcomes {
+					for _, metric := range score.MetricsOf(score.Parts) {
+						row(o.Name, o.Unit, metric.Key, o.Get(metric.Key))
 					}
 				}
 			}

@@ -16,6 +16,8 @@ func (q Quantity) Label() string {
 		l = w
 	} else if n := harmonic(q.Name); n != "" {
 		l = "BPF harmonic " + n
+	} else if w := levelWords(q.Name); w != "" {
+		l = w
 	}
 	if q.Unit != "" {
 		l += " (" + clean(q.Unit) + ")"
@@ -56,7 +58,8 @@ func in(label, unit string) string {
 }
 
 var words = map[string]string{
-	"blades": "blades", "rpm": "shaft speed", "rpm_tracked": "shaft speed, tracked", "theta_deg": "polar angle θ", "phi_deg": "azimuth φ",
+	"blades": "blades", "rpm": "shaft speed", "rpm_tracked": "shaft speed, tracked", "theta_deg": "polar angle θ",
+	"phi_deg":   "azimuth φ",
 	"alpha_deg": "angle of attack α", "u_inf_m_s": "free-stream speed", "cl": "lift coefficient", "cd": "drag coefficient",
 	"lift_n": "lift", "drag_n": "drag",
 }
@@ -66,6 +69,31 @@ func harmonic(name string) string {
 	for _, suffix := range []string{"_db", "_power"} {
 		if n, ok := cutBoth(name, "bpf", suffix); ok && n != "" && allDigits([]rune(n)) {
 			return n
+		}
+	}
+	return ""
+}
+
+// levelWords is "band level 31.5 Hz" of "l_31_5hz_db", "overall level A" of
+// "oaspl_a_db", and so on; "" for other names.
+func levelWords(name string) string {
+	name, ok := strings.CutSuffix(name, "_db")
+	if !ok {
+		return ""
+	}
+	if b, ok := strings.CutPrefix(name, "l_"); ok {
+		for suffix, unit := range map[string]string{"hz": " Hz", "so": " shaft orders"} {
+			if v, ok := strings.CutSuffix(b, suffix); ok && strings.Trim(strings.Replace(v, "to", "", 1), "0123456789_") == "" {
+				return "band level " + strings.NewReplacer("_", ".", "to", " to ").Replace(v) + unit
+			}
+		}
+	}
+	for prefix, word := range map[string]string{"oaspl": "overall", "broadband": "broadband", "tonal": "tonal"} {
+		switch name {
+		case prefix:
+			return word + " level"
+		case prefix + "_a", prefix + "_c":
+			return word + " level, weighted " + strings.ToUpper(name[len(prefix)+1:])
 		}
 	}
 	return ""
@@ -81,12 +109,12 @@ func cutBoth(s, prefix, suffix string) (string, bool) {
 // Detail is what an experiment's figures and its part of the page are made of.
 // Matrices are row-major. Rows are triplets, conditions the distinct inputs;
 // where there are too many of them to be shown, both are an even selection, and
-// AllRows and AllConditions say how many there are.
+// AllRows and AllConditions are their numbers.
 type Detail struct {
 	Experiment Experiment
-	Variant    string     // what tells it from experiments of its kind: "γ = 1.5, couples"; or ""
-	Inputs     []Quantity // what the network sees
-	Outcomes   []Quantity // what it predicts
+	Variant    string     // its difference from experiments of its kind: "γ = 1.5, couples"; or ""
+	Inputs     []Quantity // the network's inputs
+	Outcomes   []Quantity // the quantities it predicts
 	Runs       []string
 
 	X      []float64 // conditions × inputs
@@ -105,7 +133,7 @@ type Detail struct {
 	Shown   *SpectrumDetail
 	Series  *Series
 	Quality []Fact
-	Config  []Fact // settings, as they stand in the tables' metadata
+	Config  []Fact // settings, as in the tables' metadata
 	Digests []Fact // of tables, as the pipeline keys them
 }
 
@@ -128,6 +156,7 @@ type SplitDetail struct {
 	Coverage      [2]Coverage // of the training pairs, of the test pairs
 	Profiles      []Profile
 	Maps          []Map
+	Calibrated    *Intervals // at held-out conditions; nil without a calibration
 }
 
 // SeedDetail is one trained model's answers at the conditions, in the
@@ -154,7 +183,7 @@ type Coverage struct {
 type Profile struct {
 	Input        int       // index of the input that varies
 	At           []float64 // the fixed inputs (the varying one's place is not used)
-	HeldOut      bool      // what is fixed belongs to the test part
+	HeldOut      bool      // the fixed inputs belong to the test part
 	Grid         []float64
 	Mu, Var, Cov [][]float64 // per seed: grid × outcomes
 	Trained      [][2]float64
@@ -201,7 +230,7 @@ type SpectrumDetail struct {
 	BackgroundFrom  []string
 }
 
-// SpectrumLine is one line: where it was looked for, found, and what was used.
+// SpectrumLine is one line: where it was expected, found, and the bins used.
 type SpectrumLine struct {
 	Order            float64 // multiple of the blade passing (harmonics) or the shaft frequency
 	Hz, Level, Floor float64

@@ -4,6 +4,9 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"testing"
+
+	"doubletake/train/score"
 )
 
 // campaign is an invented rotor campaign of so many blade counts, speeds and
@@ -46,72 +49,19 @@ func campaign(blades, speeds, angles, splits, seeds int) *Detail {
 	n := len(d.X) / 3
 	d.AllRows, d.AllConditions = n, n
 	for i := range splits {
-		s := SplitDetail{Name: fmt.Sprintf("%d-blades", i%blades+2), HeldOut: fmt.Sprintf("blades = %d", i%blades+2)}
-		if i >= blades {
-			s.Name += fmt.Sprintf("-%d", i)
-		}
-		for c := range n {
-			s.Test = append(s.Test, int(d.X[3*c]) == i%blades+2)
-		}
-		for k := range seeds {
-			var e SeedDetail
-			for j, y := range d.Mean {
-				e.Mu = append(e.Mu, y+0.3*rng.NormFloat64())
-				e.Var = append(e.Var, 1+0.2*rng.Float64())
-				e.Cov = append(e.Cov, 0.3*rng.Float64()-0.03)
-				e.Delta = append(e.Delta, 0.01*float64(j%7))
-			}
-			for t := range 500 {
-				e.Epoch, e.Loss = append(e.Epoch, float64(t+1)), append(e.Loss, 2*math.Exp(-float64(t)/80)+0.1*float64(k))
-			}
-			s.Seeds = append(s.Seeds, e)
-			var bins []Bin
-			for t := range 10 {
-				bins = append(bins, Bin{Cov: 0.01 * float64(t+1), E: 0.02 * float64(t+1), SE: 0.008})
-			}
-			s.Bins = append(s.Bins, bins)
-			for p := range s.Coverage {
-				s.Coverage[p].Nominal = []float64{0.25, 0.5, 0.75, 0.95}
-				s.Coverage[p].Observed = append(s.Coverage[p].Observed, []float64{0.2 + 0.01*float64(k), 0.41, 0.66, 0.9})
-			}
-		}
-		g := Map{XInput: 1, YInput: 2, At: []float64{2, 0, 0}}
-		for x := range 24 {
-			g.X = append(g.X, 1500+400*float64(x))
-		}
-		for y := range 16 {
-			g.Y = append(g.Y, -75+10*float64(y))
-			for x := range 24 {
-				g.Cov = append(g.Cov, 0.02*float64(x)+0.01*float64(y)-0.05)
-			}
-		}
-		s.Maps = []Map{g}
+		s := d.invented(i, blades, seeds, rng)
 		d.Splits = append(d.Splits, s)
 		d.Experiment.Splits = append(d.Experiment.Splits, rotor().Splits[i%2])
 		d.Experiment.Splits[i].Name, d.Experiment.Splits[i].HeldOut = s.Name, s.HeldOut
 		d.Experiment.Splits[i].Methods = comparedMethods()
 		d.Experiment.Splits[i].Flags = comparedExperiment().Splits[0].Flags
 	}
-	sd := &SpectrumDetail{Recording: "run 0 0#1", Fixed: "blades 2", Unit: "dB re 20 µPa", BinHz: 2, Shaft: [2]float64{33.3, 33.4}}
-	for h := range 2 {
-		for k := range 400 {
-			sd.Level[h] = append(sd.Level[h], 20+8*math.Exp(-math.Abs(float64(k%66)-33)/2)+0.5*rng.NormFloat64())
-		}
-		for m := range 5 {
-			hz := 66.6 * float64(m+1)
-			sd.Lines[h] = append(sd.Lines[h], SpectrumLine{Order: float64(m + 1), Hz: hz, Level: 30, Floor: 20, Search: [2]float64{hz - 4, hz + 4}, Band: [2]float64{hz - 2, hz + 2}})
-		}
-		sd.Orders[h] = []SpectrumLine{{Order: 1, Hz: 33, Level: 25}}
-	}
-	for k := 14; k < 28; k++ {
-		c := math.Pow(10, float64(k)/10)
-		sd.Third = append(sd.Third, ThirdOctave{Lo: c * 0.89, Hi: c * 1.12, Centre: c, Level: 30 + float64(k)})
-	}
-	d.Shown = sd
+	d.Shown = inventedSpectrum(rng)
 	for m := range dim {
 		dr := Drift{Outcome: m}
 		for r := range d.Runs {
-			dr.Run, dr.Mean, dr.SE = append(dr.Run, float64(r+1)), append(dr.Mean, 0.3*math.Sin(float64(r*(m+1)))), append(dr.SE, 0.1)
+			dr.Run, dr.Mean, dr.SE = append(dr.Run, float64(r+1)), append(dr.Mean, 0.3*math.Sin(float64(r*(m+1)))),
+				append(dr.SE, 0.1)
 		}
 		d.Drift = append(d.Drift, dr)
 	}
@@ -121,17 +71,92 @@ func campaign(blades, speeds, angles, splits, seeds int) *Detail {
 	return d
 }
 
+// invented is the i-th split of a campaign of so many blade counts.
+func (d *Detail) invented(i, blades, seeds int, rng *rand.Rand) SplitDetail {
+	n := len(d.X) / 3
+	s := SplitDetail{Name: fmt.Sprintf("%d-blades", i%blades+2), HeldOut: fmt.Sprintf("blades = %d", i%blades+2)}
+	if i >= blades {
+		s.Name += fmt.Sprintf("-%d", i)
+	}
+	for c := range n {
+		s.Test = append(s.Test, int(d.X[3*c]) == i%blades+2)
+	}
+	for k := range seeds {
+		var e SeedDetail
+		for j, y := range d.Mean {
+			e.Mu = append(e.Mu, y+0.3*rng.NormFloat64())
+			e.Var = append(e.Var, 1+0.2*rng.Float64())
+			e.Cov = append(e.Cov, 0.3*rng.Float64()-0.03)
+			e.Delta = append(e.Delta, 0.01*float64(j%7))
+		}
+		for t := range 500 {
+			e.Epoch, e.Loss = append(e.Epoch, float64(t+1)), append(e.Loss, 2*math.Exp(-float64(t)/80)+0.1*float64(k))
+		}
+		s.Seeds = append(s.Seeds, e)
+		var bins []Bin
+		for t := range 10 {
+			bins = append(bins, Bin{Cov: 0.01 * float64(t+1), E: 0.02 * float64(t+1), SE: 0.008})
+		}
+		s.Bins = append(s.Bins, bins)
+		for p := range s.Coverage {
+			s.Coverage[p].Nominal = []float64{0.25, 0.5, 0.75, 0.95}
+			s.Coverage[p].Observed = append(s.Coverage[p].Observed, []float64{0.2 + 0.01*float64(k), 0.41, 0.66, 0.9})
+		}
+	}
+	g := Map{XInput: 1, YInput: 2, At: []float64{2, 0, 0}}
+	for x := range 24 {
+		g.X = append(g.X, 1500+400*float64(x))
+	}
+	for y := range 16 {
+		g.Y = append(g.Y, -75+10*float64(y))
+		for x := range 24 {
+			g.Cov = append(g.Cov, 0.02*float64(x)+0.01*float64(y)-0.05)
+		}
+	}
+	s.Maps = []Map{g}
+	return s
+}
+
+// inventedSpectrum is a spectrum of five harmonics with noise.
+func inventedSpectrum(rng *rand.Rand) *SpectrumDetail {
+	sd := &SpectrumDetail{
+		Recording: "run 0 0#1", Fixed: "blades 2", Unit: "dB re 20 µPa", BinHz: 2,
+		Shaft: [2]float64{33.3, 33.4},
+	}
+	for h := range 2 {
+		for k := range 400 {
+			sd.Level[h] = append(sd.Level[h], 20+8*math.Exp(-math.Abs(float64(k%66)-33)/2)+0.5*rng.NormFloat64())
+		}
+		for m := range 5 {
+			hz := 66.6 * float64(m+1)
+			sd.Lines[h] = append(sd.Lines[h], SpectrumLine{
+				Order: float64(m + 1), Hz: hz, Level: 30, Floor: 20,
+				Search: [2]float64{hz - 4, hz + 4}, Band: [2]float64{hz - 2, hz + 2},
+			})
+		}
+		sd.Orders[h] = []SpectrumLine{{Order: 1, Hz: 33, Level: 25}}
+	}
+	for k := 14; k < 28; k++ {
+		c := math.Pow(10, float64(k)/10)
+		sd.Third = append(sd.Third, ThirdOctave{Lo: c * 0.89, Hi: c * 1.12, Centre: c, Level: 30 + float64(k)})
+	}
+	return sd
+}
+
 // comparedMethods are two methods with a number in every column of the
 // comparison.
 func comparedMethods() []Compared {
 	var out []Compared
 	for _, name := range []string{"pair, |raw|", "ensemble"} {
-		m := Compared{Method: name, FitS: Value{Mean: 12.3, Std: 0.45, N: 5}, AskS: Value{Mean: 0.00123, Std: 0.0004, N: 5}}
+		m := Compared{
+			Method: name, FitS: score.Value{Mean: 12.3, Std: 0.45, N: 5},
+			AskS: score.Value{Mean: 0.00123, Std: 0.0004, N: 5},
+		}
 		for _, g := range comparedQuantities {
 			for _, q := range g.columns {
-				m.Scores = append(m.Scores, Scored{q.key, Value{Mean: 0.04196, Std: 0.00032, N: 5}})
+				m.Values = append(m.Values, score.Keyed{Key: q.key, Value: score.Value{Mean: 0.04196, Std: 0.00032, N: 5}})
 				if q.se != "" {
-					m.Scores = append(m.Scores, Scored{q.se, Value{Mean: 0.52, Std: 0.1, N: 5}})
+					m.Values = append(m.Values, score.Keyed{Key: q.se, Value: score.Value{Mean: 0.52, Std: 0.1, N: 5}})
 				}
 			}
 		}
@@ -145,7 +170,10 @@ func comparedMethods() []Compared {
 func airfoilOf(name string) *Detail {
 	e := propeller()
 	e.Name, e.Construction, e.Couples = name, "random-samples", false
-	d := &Detail{Experiment: e, Inputs: []Quantity{{Name: "alpha_deg", Unit: "deg"}, {Name: name, Unit: "m/s"}}, Outcomes: []Quantity{{Name: "cl"}, {Name: name, Unit: "N"}}, Runs: []string{name}}
+	d := &Detail{
+		Experiment: e, Inputs: []Quantity{{Name: "alpha_deg", Unit: "deg"}, {Name: name, Unit: "m/s"}},
+		Outcomes: []Quantity{{Name: "cl"}, {Name: name, Unit: "N"}}, Runs: []string{name},
+	}
 	for u := range 3 {
 		for a := range 21 {
 			c := len(d.X) / 2
@@ -172,7 +200,8 @@ func airfoilOf(name string) *Detail {
 	for k := range 2 {
 		var sd SeedDetail
 		for _, y := range d.Mean {
-			sd.Mu, sd.Var, sd.Cov, sd.Delta = append(sd.Mu, y+0.01*float64(k)), append(sd.Var, 0.01), append(sd.Cov, 0.002*float64(k)-0.0005), append(sd.Delta, 0)
+			sd.Mu, sd.Var, sd.Cov, sd.Delta = append(sd.Mu, y+0.01*float64(k)), append(sd.Var, 0.01),
+				append(sd.Cov, 0.002*float64(k)-0.0005), append(sd.Delta, 0)
 		}
 		sd.Epoch, sd.Loss = []float64{1, 2, 3}, []float64{1, 0.5, 0.4}
 		s.Seeds = append(s.Seeds, sd)
@@ -185,7 +214,8 @@ func airfoilOf(name string) *Detail {
 	for range 2 {
 		var mu, va, co []float64
 		for i := range p.Grid {
-			mu, va, co = append(mu, math.Sin(p.Grid[i]/6), 2), append(va, 0.01, 0.02), append(co, 0.001*math.Cos(p.Grid[i]), 0.001)
+			mu, va, co = append(mu, math.Sin(p.Grid[i]/6), 2), append(va, 0.01, 0.02),
+				append(co, 0.001*math.Cos(p.Grid[i]), 0.001)
 		}
 		p.Mu, p.Var, p.Cov = append(p.Mu, mu), append(p.Var, va), append(p.Cov, co)
 	}
@@ -208,4 +238,18 @@ func airfoilOf(name string) *Detail {
 	d.Quality = []Fact{{name, name}}
 	d.Config, d.Digests = d.Quality, d.Quality
 	return d
+}
+
+// Expected words by hand.
+func TestLabelsOfLevels(t *testing.T) {
+	for name, want := range map[string]string{
+		"l_31_5hz_db": "band level 31.5 Hz", "l_500to1005hz_db": "band level 500 to 1005 Hz",
+		"l_1_5to2_5so_db": "band level 1.5 to 2.5 shaft orders", "oaspl_db": "overall level",
+		"oaspl_a_db": "overall level, weighted A", "tonal_c_db": "tonal level, weighted C", "broadband_db": "broadband level",
+		"l_length_db": "l_length_db", "oaspl_x_db": "oaspl_x_db", "bpf2_db": "BPF harmonic 2", "lift": "lift",
+	} {
+		if got := (Quantity{Name: name}).Word(); got != want {
+			t.Errorf("%s: %q, want %q", name, got, want)
+		}
+	}
 }

@@ -6,14 +6,21 @@ import (
 	"os"
 
 	"doubletake/report"
+	"doubletake/train/score"
 )
 
 func ExampleTerminal() {
 	e := report.Experiment{Name: "rotor", Data: "simulated", Pairs: "repeat-run"}
 	e.Splits = []report.Split{{
 		Name: "3-blades", HeldOut: "blades = 3", Seeds: 5,
-		Train: report.SetMetrics{Rows: 585, Conditions: 585, Runs: 45, Numbers: report.Numbers{R2: report.Value{Mean: 0.9912, Std: 0.0011, N: 5}, AbsCov: report.Value{Mean: 0.02701, Std: 0.0026, N: 5}}},
-		Test:  report.SetMetrics{Rows: 195, Conditions: 195, Runs: 15, Numbers: report.Numbers{R2: report.Value{Mean: 0.834, Std: 0.012, N: 5}, AbsCov: report.Value{Mean: 0.0327, Std: 0.005, N: 5}}},
+		Train: report.SetMetrics{Rows: 585, Conditions: 585, Runs: 45, Values: score.Values{
+			{Key: "r2", Value: score.Value{Mean: 0.9912, Std: 0.0011, N: 5}},
+			{Key: "abs_cov", Value: score.Value{Mean: 0.02701, Std: 0.0026, N: 5}},
+		}},
+		Test: report.SetMetrics{Rows: 195, Conditions: 195, Runs: 15, Values: score.Values{
+			{Key: "r2", Value: score.Value{Mean: 0.834, Std: 0.012, N: 5}},
+			{Key: "abs_cov", Value: score.Value{Mean: 0.0327, Std: 0.005, N: 5}},
+		}},
 	}}
 	if err := report.Terminal(os.Stdout, e, 100, false); err != nil {
 		fmt.Println(err)
@@ -22,13 +29,13 @@ func ExampleTerminal() {
 	// rotor: simulated data
 	// repeat-run pairs
 	//
-	// How well the mean fits, and how far the two answers go together
+	// Fit of the mean, and covariance of the two answers
 	//           R²                                          E|cov| ×10⁻²
 	// split     train            test           difference  train        test         difference
 	// ──────────────────────────────────────────────────────────────────────────────────────────
 	// 3-blades  0.9912 ± 0.0011  0.834 ± 0.012       -16 %  2.70 ± 0.26  3.27 ± 0.50       +21 %
 	//
-	// What was held out
+	// Held-out sets
 	//                              train                       test
 	// split     test part   seeds  triplets  conditions  runs  triplets  conditions  runs
 	// ───────────────────────────────────────────────────────────────────────────────────
@@ -38,9 +45,9 @@ func ExampleTerminal() {
 	// over outcomes. ± is the sample standard deviation over the seeds. The difference is (test −
 	// train)/train of the means.
 	// E|cov| is the mean size of the covariance of the model's two answers as the paper estimates it. That
-	// estimate tends to C + μδ: C is the covariance proper; δ is how far the second answer's mean moves
-	// off the first, zero for a model that is calibrated on pairs; μδ depends on where the outcome's zero
-	// lies and is no covariance.
+	// estimate tends to C + μδ: C is the covariance proper; δ is the mean shift of the second answer
+	// against the first, zero for a model that is calibrated on pairs; μδ depends on where the outcome's
+	// zero lies and is no covariance.
 	// e is the measured error: the product of a pair's two residuals, (y1 − μ)(y2 − μ), which on pairs the
 	// model was not trained on averages to the squared error of μ. Σe/ΣC is 1 when the covariance is
 	// calibrated, above 1 when the model is overconfident. SE is the standard error over runs, clustered,
@@ -77,9 +84,13 @@ func ExampleExperiment_MetricsJSON() {
 	// }
 }
 
-func ExampleSetMetrics_Field() {
+func ExampleSetMetrics() {
 	var m report.SetMetrics
-	*m.Field("r2") = report.Value{Mean: math.NaN(), Std: math.NaN(), N: 5, Undefined: "one condition only"}
-	fmt.Println(m.R2.Undefined)
-	// Output: one condition only
+	undefined := score.Value{Mean: math.NaN(), Std: math.NaN(), N: 5, Undefined: "one condition only"}
+	m.Values = append(m.Values, score.Keyed{Key: "r2", Value: undefined})
+	fmt.Println(m.Get("r2").Reason())
+	fmt.Println(m.Get("e").Reason())
+	// Output:
+	// one condition only
+	// not computed
 }

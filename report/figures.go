@@ -12,14 +12,13 @@ import (
 	"doubletake/report/figure"
 )
 
-// FigureFile is one figure as files: a stand-alone SVG and the numbers behind
-// it as CSV.
+// FigureFile is one figure as files: a complete SVG, and its numbers as CSV.
 type FigureFile struct {
 	File     string // name without extension, safe in any file system
 	SVG, CSV []byte
 }
 
-// plot is a figure and what is said under it.
+// plot is a figure with its caption.
 type plot struct {
 	file, split string
 	heading     string
@@ -30,12 +29,12 @@ type plot struct {
 
 // amount is how much of the data is drawn.
 type amount struct {
-	points  int // of one series, beyond which an even selection stands for all
+	points  int // of one series, beyond which an even selection is drawn
 	every   int // of the points of a curve, one in so many
 	numbers int // of the models' answers held in the page for exploring
 }
 
-// In files all is drawn that can be told apart.
+// Files have all points that can be distinguished.
 var inFiles = amount{points: 1500, every: 1}
 
 // On the page as much as keeps it below pageBytes: the first that does.
@@ -62,6 +61,7 @@ func plots(d *Detail, of amount) []plot {
 	for i := range d.Splits {
 		m.split(&d.Splits[i])
 	}
+	m.calibrations()
 	m.spectrum()
 	m.levels()
 	m.series()
@@ -110,7 +110,8 @@ func (m *maker) add(p plot) {
 func fileName(s string) string {
 	var b strings.Builder
 	for _, r := range s {
-		if r < unicode.MaxASCII && (unicode.IsLetter(r) || unicode.IsDigit(r) || r == '_') || r == '.' && b.Len() > 0 || r == '=' {
+		if r < unicode.MaxASCII && (unicode.IsLetter(r) || unicode.IsDigit(r) || r == '_') || r == '.' && b.Len() > 0 ||
+			r == '=' {
 			b.WriteRune(r)
 		} else if b.Len() > 0 && !strings.HasSuffix(b.String(), "-") {
 			b.WriteByte('-')
@@ -126,7 +127,7 @@ func fileName(s string) string {
 	return strings.ReplaceAll(out, "=", "-")
 }
 
-// data says of what kind the outcomes are, as figures name them.
+// data is the kind of the outcomes, as figures name it.
 func (d *Detail) data() string {
 	if d.Experiment.Data == "" {
 		return "measured"
@@ -214,6 +215,7 @@ func (m *maker) split(s *SplitDetail) {
 	if len(s.Profiles) > 0 {
 		m.profiles(s)
 	}
+	m.bandLevels(s)
 	m.maps(s)
 	m.calibration(s)
 	m.parity(s)
@@ -346,102 +348,59 @@ type radiation struct {
 	cs         []int     // the conditions there
 	onPage     bool
 	all, drawn int // places
+
+	// Of the figure that is drawn: whether it has a mirrored half, its range, and the
+	// conditions with C ≤ 0.
+	dual   bool
+	lo, hi float64
+	none   int
 }
 
 func (m *maker) directivity(r *radiation, outcome int) {
-	d, s, angle, facet := m.d, r.s, r.angle, r.facet
-	mu, va, co, rows := r.mu, r.va, r.co, r.rows
+	d := m.d
 	facets := []float64{0}
-	if facet >= 0 {
-		facets = d.values(facet)
+	if r.facet >= 0 {
+		facets = d.values(r.facet)
 	}
-	av := d.values(angle)
-	dual := av[0] >= -90 && av[len(av)-1] <= 90
+	av := d.values(r.angle)
+	r.lo, r.hi, r.none = math.Inf(1), math.Inf(-1), 0
+	r.dual = av[0] >= -90 && av[len(av)-1] <= 90
 	f := &figure.Figure{Columns: 2, Width: 720}
 	if len(facets) == 1 {
 		f.Columns, f.Width = 1, 440
 	}
-	lo, hi := math.Inf(1), math.Inf(-1)
-	none := 0
 	for _, v := range facets {
 		var cs []int
 		for _, c := range r.cs {
-			if facet < 0 || d.x(c, facet) == v {
+			if r.facet < 0 || d.x(c, r.facet) == v {
 				cs = append(cs, c)
 			}
 		}
 		if len(cs) == 0 {
 			continue
 		}
-		slices.SortStableFunc(cs, func(a, b int) int { return cmp.Compare(d.x(a, angle), d.x(b, angle)) })
+		slices.SortStableFunc(cs, func(a, b int) int { return cmp.Compare(d.x(a, r.angle), d.x(b, r.angle)) })
 		p := figure.Panel{
-			Polar: true, Dual: dual, Sides: [2]string{"epistemic", "total"},
-			X: figure.Axis{Label: d.Inputs[angle].Label(), Min: av[0], Max: av[len(av)-1]}, Y: figure.Axis{Label: d.Outcomes[outcome].Label()},
+			Polar: true, Dual: r.dual, Sides: [2]string{"epistemic", "total"},
+			X: figure.Axis{Label: d.Inputs[r.angle].Label(), Min: av[0], Max: av[len(av)-1]},
+			Y: figure.Axis{Label: d.Outcomes[outcome].Label()},
 		}
-		if facet >= 0 {
-			p.Title = number6(v) + " " + d.Inputs[facet].Word()
-			if d.Inputs[facet].Name != "blades" {
-				p.Title = d.Inputs[facet].Word() + " " + number6(v) + " " + d.Inputs[facet].Unit
+		if r.facet >= 0 {
+			p.Title = number6(v) + " " + d.Inputs[r.facet].Word()
+			if d.Inputs[r.facet].Name != "blades" {
+				p.Title = d.Inputs[r.facet].Word() + " " + number6(v) + " " + d.Inputs[r.facet].Unit
 			}
 		}
-		held := false
-		total := figure.Mark{Kind: figure.Band, Name: "mean ± 2σ, total", Class: "total"}
-		epi := figure.Mark{Kind: figure.Band, Name: "mean ± 2√C, epistemic", Class: "epi", Left: dual}
-		mean := figure.Mark{Kind: figure.Line, Name: "mean μ", Class: "mean"}
-		train := figure.Mark{Kind: figure.Points, Name: "pairs, trained on", Class: "train", Shape: "ring", Size: 2.3}
-		test := figure.Mark{Kind: figure.Points, Name: "pairs, held out", Class: "test", Shape: "ring", Size: 2.3}
-		for _, c := range cs {
-			t, k := d.x(c, angle), c*d.dim()+outcome
-			y, sd, e := mu[k], 2*root(va[k]), 2*epistemic(co[k])
-			if co[k] <= 0 {
-				none++
-			}
-			total.X, total.Lo, total.Hi = append(total.X, t), append(total.Lo, y-sd), append(total.Hi, y+sd)
-			epi.X, epi.Lo, epi.Hi = append(epi.X, t), append(epi.Lo, y-e), append(epi.Hi, y+e)
-			mean.X, mean.Y = append(mean.X, t), append(mean.Y, y)
-			pts := &train
-			if s.Test[c] {
-				pts, held = &test, true
-			}
-			for _, i := range thin(rows[c], 8) {
-				j := i*d.dim() + outcome
-				pts.X, pts.Y = append(pts.X, t, t), append(pts.Y, d.Y1[j], d.Y2[j])
-				lo, hi = math.Min(lo, math.Min(d.Y1[j], d.Y2[j])), math.Max(hi, math.Max(d.Y1[j], d.Y2[j]))
-			}
-			lo, hi = math.Min(lo, y-sd), math.Max(hi, y+sd)
-		}
-		if held {
+		var held bool
+		if p.Marks, held = r.marks(d, cs, outcome); held {
 			p.Title += ", held out"
-		}
-		left := mean
-		left.Left, left.Quiet = true, true
-		p.Marks = []figure.Mark{total, epi}
-		if dual {
-			p.Marks = append(p.Marks, left)
-		}
-		p.Marks = append(p.Marks, mean)
-		for _, pts := range []figure.Mark{train, test} {
-			if len(pts.X) > 0 {
-				p.Marks = append(p.Marks, pts)
-			}
 		}
 		f.Panels = append(f.Panels, p)
 	}
 	if len(f.Panels) == 0 {
 		return
 	}
-	step := 10.0
-	for (hi-lo)/step > 6 {
-		step *= 2
-	}
-	if hi-lo < 15 {
-		step = 5
-	}
-	a, b := math.Floor(lo/step)*step, math.Ceil(hi/step)*step
-	var ticks []float64
-	for v := a; v <= b+step/2; v += step {
-		ticks = append(ticks, v)
-	}
+	a, b, ticks := radialAxis(r.lo, r.hi)
 	for i := range f.Panels {
 		f.Panels[i].Y.Min, f.Panels[i].Y.Max, f.Panels[i].Y.Ticks = a, b, ticks
 	}
@@ -450,24 +409,92 @@ func (m *maker) directivity(r *radiation, outcome int) {
 		where = " at " + place(d.Inputs, r.at, r.fixed)
 		file += "-" + d.Inputs[k].Name + "-" + strings.Replace(strconv.FormatFloat(r.at[k], 'g', -1, 64), "-", "minus", 1)
 	}
+	m.add(plot{
+		file: file, split: r.s.Name, heading: "Directivity, " + d.Outcomes[outcome].Word() + where,
+		caption: r.caption(d, outcome, where), fig: f, page: r.onPage,
+	})
+}
+
+// marks are mean, bands and pairs at the conditions cs, which are in order of the
+// angle, and whether some of them are held out. It takes them into the range of r.
+func (r *radiation) marks(d *Detail, cs []int, outcome int) (list []figure.Mark, held bool) {
+	total := figure.Mark{Kind: figure.Band, Name: "mean ± 2σ, total", Class: "total"}
+	epi := figure.Mark{Kind: figure.Band, Name: "mean ± 2√C, epistemic", Class: "epi", Left: r.dual}
+	mean := figure.Mark{Kind: figure.Line, Name: "mean μ", Class: "mean"}
+	train := figure.Mark{Kind: figure.Points, Name: "pairs, trained on", Class: "train", Shape: "ring", Size: 2.3}
+	test := figure.Mark{Kind: figure.Points, Name: "pairs, held out", Class: "test", Shape: "ring", Size: 2.3}
+	for _, c := range cs {
+		t, k := d.x(c, r.angle), c*d.dim()+outcome
+		y, sd, e := r.mu[k], 2*root(r.va[k]), 2*epistemic(r.co[k])
+		if r.co[k] <= 0 {
+			r.none++
+		}
+		total.X, total.Lo, total.Hi = append(total.X, t), append(total.Lo, y-sd), append(total.Hi, y+sd)
+		epi.X, epi.Lo, epi.Hi = append(epi.X, t), append(epi.Lo, y-e), append(epi.Hi, y+e)
+		mean.X, mean.Y = append(mean.X, t), append(mean.Y, y)
+		pts := &train
+		if r.s.Test[c] {
+			pts, held = &test, true
+		}
+		for _, i := range thin(r.rows[c], 8) {
+			j := i*d.dim() + outcome
+			pts.X, pts.Y = append(pts.X, t, t), append(pts.Y, d.Y1[j], d.Y2[j])
+			r.lo, r.hi = math.Min(r.lo, math.Min(d.Y1[j], d.Y2[j])), math.Max(r.hi, math.Max(d.Y1[j], d.Y2[j]))
+		}
+		r.lo, r.hi = math.Min(r.lo, y-sd), math.Max(r.hi, y+sd)
+	}
+	list = []figure.Mark{total, epi}
+	if r.dual {
+		left := mean
+		left.Left, left.Quiet = true, true
+		list = append(list, left)
+	}
+	list = append(list, mean)
+	for _, pts := range []figure.Mark{train, test} {
+		if len(pts.X) > 0 {
+			list = append(list, pts)
+		}
+	}
+	return list, held
+}
+
+// radialAxis rounds a range of levels to whole steps of 5 dB or more.
+func radialAxis(lo, hi float64) (a, b float64, ticks []float64) {
+	step := 10.0
+	for (hi-lo)/step > 6 {
+		step *= 2
+	}
+	if hi-lo < 15 {
+		step = 5
+	}
+	a, b = math.Floor(lo/step)*step, math.Ceil(hi/step)*step
+	for v := a; v <= b+step/2; v += step {
+		ticks = append(ticks, v)
+	}
+	return a, b, ticks
+}
+
+func (r *radiation) caption(d *Detail, outcome int, where string) string {
 	caption := fmt.Sprintf("%s over angle%s. Both values of every pair are rings. ", d.Outcomes[outcome].Word(), where)
-	if dual {
-		caption += "Right: mean and the band of two total standard deviations σ that should hold 95 % of the measurements. Left, mirrored: the same mean with its epistemic band, two √C, which says how well the mean itself is known."
+	if r.dual {
+		caption += "Right: mean and the band of two total standard deviations σ that should hold 95 % of the " +
+			"measurements. Left, mirrored: the same mean with its epistemic band, two √C, the uncertainty of the mean itself."
 	} else {
 		caption += "Bands: two total standard deviations σ, and two √C (epistemic)."
 	}
-	caption += seedsText(s)
-	if none > 0 {
-		caption += fmt.Sprintf(" At %d of the conditions shown C ≤ 0: the model gives no epistemic band there.", none)
+	caption += seedsText(r.s)
+	if r.none > 0 {
+		caption += fmt.Sprintf(" At %d of the conditions shown C ≤ 0: the model gives no epistemic band there.", r.none)
 	}
 	if r.onPage && (r.all > 1 || d.dim() > 1) {
-		caption += fmt.Sprintf(" One of %d such figures of this split, which lie as files: every outcome at each of %d places", r.drawn*d.dim(), r.drawn)
+		caption += fmt.Sprintf(" One of %d such figures of this split, which lie as files: every outcome at each of %d "+
+			"places", r.drawn*d.dim(), r.drawn)
 		if r.drawn < r.all {
 			caption += fmt.Sprintf(" (an even selection of %d)", r.all)
 		}
 		caption += "; the explorer above shows any of them."
 	}
-	m.add(plot{file: file, split: s.Name, heading: "Directivity, " + d.Outcomes[outcome].Word() + where, caption: caption, fig: f, page: r.onPage})
+	return caption
 }
 
 func seedsText(s *SplitDetail) string {
@@ -481,7 +508,7 @@ func number6(v float64) string {
 	return strings.Replace(strconv.FormatFloat(v, 'g', 6, 64), "-", "−", 1)
 }
 
-// place says what some inputs are.
+// place writes the values of some inputs.
 func place(q []Quantity, at []float64, which []int) string {
 	var s []string
 	for _, k := range which {
@@ -531,7 +558,8 @@ func (p *Profile) thin(every, dim int) *Profile {
 	q.Grid, q.TrueMean, q.TrueSigma = pick(p.Grid, 1), pick(p.TrueMean, dim), pick(p.TrueSigma, dim)
 	q.Mu, q.Var, q.Cov = nil, nil, nil
 	for k := range p.Mu {
-		q.Mu, q.Var, q.Cov = append(q.Mu, pick(p.Mu[k], dim)), append(q.Var, pick(p.Var[k], dim)), append(q.Cov, pick(p.Cov[k], dim))
+		q.Mu, q.Var, q.Cov = append(q.Mu, pick(p.Mu[k], dim)), append(q.Var, pick(p.Var[k], dim)),
+			append(q.Cov, pick(p.Cov[k], dim))
 	}
 	return &q
 }
@@ -564,124 +592,168 @@ func law(v []float64, outcome, dim int) []float64 {
 	return out
 }
 
-// profiles draws outcomes along one input: bands above, covariance below.
+// curve is one outcome of a profile, means over the seeds.
+type curve struct{ grid, mu, va, co []float64 }
+
+func (p *Profile) curve(outcome, dim int) curve {
+	mu, va, co := p.overSeeds(outcome, dim)
+	return curve{p.Grid, mu, va, co}
+}
+
+// The deviations at point i.
+func (c curve) total(i int) float64     { return root(c.va[i]) }
+func (c curve) aleatoric(i int) float64 { return aleatoric(c.va[i], c.co[i]) }
+func (c curve) epistemic(i int) float64 { return epistemic(c.co[i]) }
+
+// band is the mean ± half.
+func (c curve) band(name, class string, half func(i int) float64) figure.Mark {
+	b := figure.Mark{Kind: figure.Band, Name: name, Class: class, X: c.grid}
+	for i := range c.grid {
+		b.Lo, b.Hi = append(b.Lo, c.mu[i]-half(i)), append(b.Hi, c.mu[i]+half(i))
+	}
+	return b
+}
+
+func (c curve) line(name, class string, dashed bool, y func(i int) float64) figure.Mark {
+	mk := figure.Mark{Kind: figure.Line, Name: name, Class: class, Dashed: dashed, X: c.grid}
+	for i := range c.grid {
+		mk.Y = append(mk.Y, y(i))
+	}
+	return mk
+}
+
+// deviations are the total deviation and its two parts.
+func (c curve) deviations() []figure.Mark {
+	return []figure.Mark{
+		c.line("σ, total", "mean", false, c.total),
+		c.line("√(σ² − C), aleatoric", "floor", true, c.aleatoric),
+		c.line("√C, epistemic", "epi", false, c.epistemic),
+	}
+}
+
+// noiseOfData is the deviation sd that simulated data were made with.
+func (c curve) noiseOfData(sd []float64) figure.Mark {
+	return c.line("noise the data were made with", "aux", true, func(i int) float64 { return sd[i] })
+}
+
+// trainedOn marks the ranges trained on; it has none where nothing was.
+func (p *Profile) trainedOn() figure.Mark {
+	span := figure.Mark{Kind: figure.Span, Name: "range trained on", Class: "span"}
+	for _, t := range p.Trained {
+		span.Lo, span.Hi = append(span.Lo, t[0]), append(span.Hi, t[1])
+	}
+	return span
+}
+
+// profiles draws outcomes along one input: bands above, deviations in the middle,
+// covariance below.
 func (m *maker) profiles(s *SplitDetail) {
 	d := m.d
 	for outcome := range d.Outcomes {
-		f := &figure.Figure{Columns: len(s.Profiles), Width: 720}
-		var below, spreads []figure.Panel
-		lo, hi := math.Inf(1), math.Inf(-1)
-		for pi := range s.Profiles {
-			p := s.Profiles[pi].thin(m.every, d.dim())
-			n, dim := len(p.Grid), d.dim()
-			mu, va, co := p.overSeeds(outcome, dim)
-			band := func(name, class string, f func(i int) float64) figure.Mark {
-				b := figure.Mark{Kind: figure.Band, Name: name, Class: class, X: p.Grid}
-				for i := range n {
-					b.Lo, b.Hi = append(b.Lo, mu[i]-f(i)), append(b.Hi, mu[i]+f(i))
-				}
-				return b
-			}
-			span := figure.Mark{Kind: figure.Span, Name: "range trained on", Class: "span"}
-			for _, t := range p.Trained {
-				span.Lo, span.Hi = append(span.Lo, t[0]), append(span.Hi, t[1])
-			}
-			title := place(d.Inputs, p.At, others(d.in(), p.Input))
-			if title != "" && p.HeldOut {
-				title += ", held out"
-			}
-			up := figure.Panel{Title: title, X: figure.Axis{Label: d.Inputs[p.Input].Label(), Min: p.Grid[0], Max: p.Grid[n-1]}, Y: figure.Axis{Label: d.Outcomes[outcome].Label()}, Height: 240}
-			if len(span.Lo) > 0 {
-				up.Marks = append(up.Marks, span)
-			}
-			up.Marks = append(up.Marks,
-				band("μ ± 3σ", "sigma3", func(i int) float64 { return 3 * root(va[i]) }),
-				band("μ ± 2σ", "sigma2", func(i int) float64 { return 2 * root(va[i]) }),
-				band("μ ± σ", "sigma1", func(i int) float64 { return root(va[i]) }),
-				band("μ ± 2√C, epistemic", "epi", func(i int) float64 { return 2 * epistemic(co[i]) }))
-			up.Marks = append(up.Marks, m.pairs(s, p, outcome)...)
-			up.Marks = append(up.Marks, figure.Mark{Kind: figure.Line, Name: "mean μ", Class: "mean", X: p.Grid, Y: mu})
-			for _, k := range up.Marks {
-				for _, list := range [][]float64{k.Lo, k.Hi, k.Y} {
-					if k.Kind == figure.Span {
-						continue
-					}
-					for _, v := range list {
-						if !math.IsNaN(v) {
-							lo, hi = math.Min(lo, v), math.Max(hi, v)
-						}
-					}
-				}
-			}
-			f.Panels = append(f.Panels, up)
-			down := figure.Panel{X: up.X, Y: figure.Axis{Label: in("C", d.Outcomes[outcome].square())}, Height: 100}
-			spread := figure.Panel{X: up.X, Y: figure.Axis{Label: in("deviation", d.Outcomes[outcome].difference()), Zero: true}, Height: 110}
-			if len(span.Lo) > 0 {
-				down.Marks = append(down.Marks, span)
-				spread.Marks = append(spread.Marks, span)
-			}
-			deviation := func(name, class string, dashed bool, f func(i int) float64) {
-				mk := figure.Mark{Kind: figure.Line, Name: name, Class: class, Dashed: dashed, X: p.Grid}
-				for i := range n {
-					mk.Y = append(mk.Y, f(i))
-				}
-				spread.Marks = append(spread.Marks, mk)
-			}
-			deviation("σ, total", "mean", false, func(i int) float64 { return root(va[i]) })
-			deviation("√(σ² − C), aleatoric", "floor", true, func(i int) float64 { return aleatoric(va[i], co[i]) })
-			deviation("√C, epistemic", "epi", false, func(i int) float64 { return epistemic(co[i]) })
-			if noise := law(p.TrueSigma, outcome, dim); noise != nil {
-				deviation("noise the data were made with", "aux", true, func(i int) float64 { return noise[i] })
-			}
-			spreads = append(spreads, spread)
-			down.Marks = append(down.Marks, figure.Mark{Kind: figure.Rule, Class: "grey", Y: []float64{0}, Thin: true})
-			for k := range p.Cov {
-				c := make([]float64, n)
-				for i := range n {
-					c[i] = p.Cov[k][i*dim+outcome]
-				}
-				down.Marks = append(down.Marks, figure.Mark{Kind: figure.Line, Name: "C of each seed", Class: "epi", Thin: true, X: p.Grid, Y: c})
-			}
-			down.Marks = append(down.Marks, figure.Mark{Kind: figure.Line, Name: "C, mean over seeds", Class: "aux", X: p.Grid, Y: co})
-			below = append(below, down)
+		var above, middle, below []figure.Panel
+		for i := range s.Profiles {
+			up, spread, down := m.profile(s, s.Profiles[i].thin(m.every, d.dim()), outcome)
+			above, middle, below = append(above, up), append(middle, spread), append(below, down)
 		}
-		pad := 0.03 * (hi - lo)
-		top, bottom := math.Inf(-1), math.Inf(1)
-		for _, p := range below {
-			for _, k := range p.Marks {
-				for _, v := range k.Y {
-					top, bottom = math.Max(top, v), math.Min(bottom, v)
-				}
-			}
-		}
-		for i := range f.Panels {
-			f.Panels[i].Y.Min, f.Panels[i].Y.Max = lo-pad, hi+pad
-			below[i].Y.Min, below[i].Y.Max = bottom-0.05*(top-bottom), top+0.05*(top-bottom)
-		}
-		most := 0.0
-		for _, p := range spreads {
-			for _, k := range p.Marks {
-				for _, v := range k.Y {
-					if v > most { // NaN is not
-						most = v
-					}
-				}
-			}
-		}
-		for i := range spreads {
-			spreads[i].Y.Max = 1.05 * most
-		}
-		f.Panels = append(append(f.Panels, spreads...), below...)
-		p := s.Profiles[0]
-		caption := fmt.Sprintf("%s along %s. Above: mean, bands of one, two and three total standard deviations σ, the epistemic band 2√C, and single %s outcomes. In the middle: the deviations they consist of. Below: the covariance C of the model's two answers; where it is not positive there is no epistemic band. "+
-			"The curves go 15 %% beyond the range of the data.", d.Outcomes[outcome].Word(), d.Inputs[p.Input].Word(), d.data()) + seedsText(s)
+		alignProfiles(above, middle, below)
+		along := d.Inputs[s.Profiles[0].Input].Word()
+		caption := fmt.Sprintf("%s along %s. Above: mean, bands of one, two and three total standard deviations σ, the "+
+			"epistemic band 2√C, and single %s outcomes. In the middle: the deviations they consist of. Below: the "+
+			"covariance C of the model's two answers; where it is not positive there is no epistemic band. "+
+			"The curves go 15 %% beyond the range of the data.", d.Outcomes[outcome].Word(), along, d.data()) + seedsText(s)
 		if d.AllRows > len(d.Cond) || len(d.Cond) > m.limit {
 			caption += " Of the outcomes an even selection is drawn."
 		}
 		if d.Experiment.Couples {
 			caption += " Couples: one draw was used twice, so C estimates the total variance."
 		}
-		m.add(plot{file: "profile-" + d.Outcomes[outcome].Name, split: s.Name, heading: d.Outcomes[outcome].Word() + " along " + d.Inputs[p.Input].Word(), caption: caption, fig: f, page: outcome < 2})
+		m.add(plot{
+			file: "profile-" + d.Outcomes[outcome].Name, split: s.Name,
+			heading: d.Outcomes[outcome].Word() + " along " + along, caption: caption,
+			fig: &figure.Figure{
+				Columns: len(s.Profiles), Width: 720, Panels: slices.Concat(above, middle, below),
+			},
+			page: outcome < 2,
+		})
+	}
+}
+
+// profile returns the three panels of one profile and outcome.
+func (m *maker) profile(s *SplitDetail, p *Profile, outcome int) (up, spread, down figure.Panel) {
+	d := m.d
+	n, dim, q := len(p.Grid), d.dim(), d.Outcomes[outcome]
+	c := p.curve(outcome, dim)
+	title := place(d.Inputs, p.At, others(d.in(), p.Input))
+	if title != "" && p.HeldOut {
+		title += ", held out"
+	}
+	x := figure.Axis{Label: d.Inputs[p.Input].Label(), Min: p.Grid[0], Max: p.Grid[n-1]}
+	up = figure.Panel{Title: title, X: x, Y: figure.Axis{Label: q.Label()}, Height: 240}
+	spread = figure.Panel{X: x, Y: figure.Axis{Label: in("deviation", q.difference()), Zero: true}, Height: 110}
+	down = figure.Panel{X: x, Y: figure.Axis{Label: in("C", q.square())}, Height: 100}
+	if span := p.trainedOn(); len(span.Lo) > 0 {
+		for _, panel := range []*figure.Panel{&up, &spread, &down} {
+			panel.Marks = append(panel.Marks, span)
+		}
+	}
+	up.Marks = append(up.Marks,
+		c.band("μ ± 3σ", "sigma3", func(i int) float64 { return 3 * c.total(i) }),
+		c.band("μ ± 2σ", "sigma2", func(i int) float64 { return 2 * c.total(i) }),
+		c.band("μ ± σ", "sigma1", c.total),
+		c.band("μ ± 2√C, epistemic", "epi", func(i int) float64 { return 2 * c.epistemic(i) }))
+	up.Marks = append(up.Marks, m.pairs(s, p, outcome)...)
+	up.Marks = append(up.Marks, figure.Mark{Kind: figure.Line, Name: "mean μ", Class: "mean", X: p.Grid, Y: c.mu})
+	spread.Marks = append(spread.Marks, c.deviations()...)
+	if noise := law(p.TrueSigma, outcome, dim); noise != nil {
+		spread.Marks = append(spread.Marks, c.noiseOfData(noise))
+	}
+	down.Marks = append(down.Marks, figure.Mark{Kind: figure.Rule, Class: "grey", Y: []float64{0}, Thin: true})
+	for k := range p.Cov {
+		mk := c.line("C of each seed", "epi", false, func(i int) float64 { return p.Cov[k][i*dim+outcome] })
+		mk.Thin = true
+		down.Marks = append(down.Marks, mk)
+	}
+	down.Marks = append(down.Marks, figure.Mark{
+		Kind: figure.Line, Name: "C, mean over seeds", Class: "aux", X: p.Grid, Y: c.co,
+	})
+	return up, spread, down
+}
+
+// alignProfiles gives the panels of each row of a profile's figure one range.
+func alignProfiles(above, middle, below []figure.Panel) {
+	lo, hi := math.Inf(1), math.Inf(-1)
+	for _, p := range above {
+		for _, k := range p.Marks {
+			if k.Kind == figure.Span {
+				continue
+			}
+			for _, v := range slices.Concat(k.Lo, k.Hi, k.Y) {
+				if !math.IsNaN(v) {
+					lo, hi = math.Min(lo, v), math.Max(hi, v)
+				}
+			}
+		}
+	}
+	top, bottom, most := math.Inf(-1), math.Inf(1), 0.0
+	for i := range below {
+		for _, k := range below[i].Marks {
+			for _, v := range k.Y {
+				top, bottom = math.Max(top, v), math.Min(bottom, v)
+			}
+		}
+		for _, k := range middle[i].Marks {
+			for _, v := range k.Y {
+				if v > most { // NaN is not
+					most = v
+				}
+			}
+		}
+	}
+	pad := 0.03 * (hi - lo)
+	for i := range above {
+		above[i].Y.Min, above[i].Y.Max = lo-pad, hi+pad
+		middle[i].Y.Max = 1.05 * most
+		below[i].Y.Min, below[i].Y.Max = bottom-0.05*(top-bottom), top+0.05*(top-bottom)
 	}
 }
 
@@ -730,7 +802,10 @@ func (m *maker) maps(s *SplitDetail) {
 	blank := 0
 	for i := range s.Maps {
 		g := &s.Maps[i]
-		p := figure.Panel{X: axisOf(d.Inputs[g.XInput], g.X), Y: axisOf(d.Inputs[g.YInput], g.Y), ZLabel: in("√C, "+d.Outcomes[g.Outcome].Word(), d.Outcomes[g.Outcome].difference()), Height: 230}
+		p := figure.Panel{
+			X: axisOf(d.Inputs[g.XInput], g.X), Y: axisOf(d.Inputs[g.YInput], g.Y),
+			ZLabel: in("√C, "+d.Outcomes[g.Outcome].Word(), d.Outcomes[g.Outcome].difference()), Height: 230,
+		}
 		p.Title = place(d.Inputs, g.At, others(d.in(), g.XInput, g.YInput))
 		if p.Title == "" {
 			p.Title = d.Outcomes[g.Outcome].Word()
@@ -775,7 +850,8 @@ func (m *maker) maps(s *SplitDetail) {
 		}
 		f.Panels = append(f.Panels, p)
 	}
-	caption := "Epistemic standard deviation √C over two conditions, the others as stated; darker is more uncertain. Rings: conditions the model was trained on; crosses: conditions held out." + seedsText(s)
+	caption := "Epistemic standard deviation √C over two conditions, the others as stated; darker is more uncertain. " +
+		"Rings: conditions the model was trained on; crosses: conditions held out." + seedsText(s)
 	if blank > 0 {
 		caption += " White cells: C ≤ 0, the model gives no epistemic interval."
 	}
@@ -801,11 +877,20 @@ func stepOf(grid []float64) float64 {
 func (m *maker) calibration(s *SplitDetail) {
 	d := m.d
 	f := &figure.Figure{Columns: 2, Width: 720}
-	p := figure.Panel{Title: "Total: coverage of μ ± zσ", X: figure.Axis{Label: "nominal probability", Min: 0, Max: 1}, Y: figure.Axis{Label: "fraction of " + m.d.data() + " outcomes inside", Min: 0, Max: 1}, Height: 270}
-	p.Marks = append(p.Marks, figure.Mark{Kind: figure.Line, Name: "perfect", Class: "grey", Dashed: true, X: []float64{0, 1}, Y: []float64{0, 1}})
+	p := figure.Panel{
+		Title: "Total: coverage of μ ± zσ", X: figure.Axis{Label: "nominal probability", Min: 0, Max: 1},
+		Y: figure.Axis{Label: "fraction of " + m.d.data() + " outcomes inside", Min: 0, Max: 1}, Height: 270,
+	}
+	p.Marks = append(p.Marks, figure.Mark{
+		Kind: figure.Line, Name: "perfect", Class: "grey", Dashed: true,
+		X: []float64{0, 1}, Y: []float64{0, 1},
+	})
 	for i, name := range []string{"training pairs", "held-out pairs"} {
 		c := s.Coverage[i]
-		b := figure.Mark{Kind: figure.Bars, Name: name + ", mean and range over seeds", Class: []string{"train", "test"}[i], Shape: []string{"square", ""}[i], X: c.Nominal}
+		b := figure.Mark{
+			Kind: figure.Bars, Name: name + ", mean and range over seeds", Class: []string{"train", "test"}[i],
+			Shape: []string{"square", ""}[i], X: c.Nominal,
+		}
 		for k := range c.Nominal {
 			lo, hi, sum, n := math.Inf(1), math.Inf(-1), 0.0, 0.0
 			for _, o := range c.Observed {
@@ -823,7 +908,8 @@ func (m *maker) calibration(s *SplitDetail) {
 		}
 	}
 	f.Panels = append(f.Panels, p)
-	caption := "Left: how many of the outcomes, y1 and y2, lie within μ ± zσ, against the probability of that interval; below the diagonal the model is overconfident."
+	caption := "Left: how many of the outcomes, y1 and y2, lie within μ ± zσ, against the probability of that " +
+		"interval; below the diagonal the model is overconfident."
 	heading := "Calibration"
 	if e, text := m.bins(s); e != nil {
 		f.Panels = append(f.Panels, *e)
@@ -883,17 +969,24 @@ func (m *maker) bins(s *SplitDetail) (*figure.Panel, string) {
 			if log && low <= 0 {
 				low = a / 10 // the bar leaves the panel
 			}
-			mark.X, mark.Y, mark.Lo, mark.Hi = append(mark.X, b.Cov), append(mark.Y, b.E), append(mark.Lo, low), append(mark.Hi, b.E+se)
+			mark.X, mark.Y, mark.Lo, mark.Hi = append(mark.X, b.Cov), append(mark.Y, b.E), append(mark.Lo, low),
+				append(mark.Hi, b.E+se)
 		}
 	}
 	p := &figure.Panel{
 		Title: "Epistemic: C against the measured error", Height: 270,
-		X: figure.Axis{Label: "mean C of the bin (standardised)", Log: log, Min: a, Max: z}, Y: figure.Axis{Label: "mean e of the bin (standardised)", Log: log, Min: a, Max: z},
-		Marks: []figure.Mark{{Kind: figure.Line, Name: "perfect", Class: "grey", Dashed: true, X: []float64{a, z}, Y: []float64{a, z}}, mark},
+		X: figure.Axis{Label: "mean C of the bin (standardised)", Log: log, Min: a, Max: z},
+		Y: figure.Axis{Label: "mean e of the bin (standardised)", Log: log, Min: a, Max: z},
+		Marks: []figure.Mark{{
+			Kind: figure.Line, Name: "perfect", Class: "grey", Dashed: true, X: []float64{a, z},
+			Y: []float64{a, z},
+		}, mark},
 	}
-	text := "Right: held-out pairs in bins of equal count by C; e is the product of a pair's two residuals, whose mean is the squared error of μ. Above the diagonal the error is larger than the covariance says."
+	text := "Right: held-out pairs in bins of equal count by C; e is the product of a pair's two residuals, whose mean " +
+		"is the squared error of μ. Above the diagonal the error is larger than the covariance."
 	if log && lost > 0 {
-		text += fmt.Sprintf(" %d of %d bins have C or e ≤ 0 and cannot stand on logarithmic axes; the CSV has them.", lost, all)
+		text += fmt.Sprintf(" %d of %d bins have C or e ≤ 0 and cannot be drawn on logarithmic axes; the CSV has them.",
+			lost, all)
 	}
 	return p, text
 }
@@ -916,7 +1009,10 @@ func (m *maker) parity(s *SplitDetail) {
 	}
 	n := min(6, d.dim())
 	for k := range n {
-		p := figure.Panel{Title: d.Outcomes[k].Word(), X: figure.Axis{Label: "predicted mean μ"}, Y: figure.Axis{Label: d.data() + " mean"}}
+		p := figure.Panel{
+			Title: d.Outcomes[k].Word(), X: figure.Axis{Label: "predicted mean μ"},
+			Y: figure.Axis{Label: d.data() + " mean"},
+		}
 		if d.Outcomes[k].Unit != "" {
 			p.X.Label += " (" + clean(d.Outcomes[k].Unit) + ")"
 			p.Y.Label += " (" + clean(d.Outcomes[k].Unit) + ")"
@@ -944,17 +1040,25 @@ func (m *maker) parity(s *SplitDetail) {
 		lo, hi = lo-w, hi+w
 		p.X.Min, p.X.Max, p.Y.Min, p.Y.Max = lo, hi, lo, hi
 		p.Height = (f.Width-14*float64(f.Columns-1))/float64(f.Columns) - 62
-		p.Marks = append([]figure.Mark{{Kind: figure.Line, Name: "outcome = prediction", Class: "grey", Dashed: true, X: []float64{lo, hi}, Y: []float64{lo, hi}}}, marks...)
+		p.Marks = append([]figure.Mark{{
+			Kind: figure.Line, Name: "outcome = prediction", Class: "grey", Dashed: true,
+			X: []float64{lo, hi}, Y: []float64{lo, hi},
+		}}, marks...)
 		f.Panels = append(f.Panels, p)
 	}
-	caption := "Predicted mean against the mean of all " + d.data() + " outcomes of the condition, one point per condition." + seedsText(s)
-	if shown := min(len(train), m.limit) + min(len(test), m.limit); shown < len(train)+len(test) || d.AllConditions > d.conditions() {
+	caption := "Predicted mean against the mean of all " + d.data() + " outcomes of the condition, one point per " +
+		"condition." + seedsText(s)
+	if shown := min(len(train), m.limit) + min(len(test), m.limit); shown < len(train)+len(test) ||
+		d.AllConditions > d.conditions() {
 		caption += fmt.Sprintf(" Drawn are %d of %d conditions, evenly selected.", shown, d.AllConditions)
 	}
 	if n < d.dim() {
 		caption += fmt.Sprintf(" The first %d of %d outcomes.", n, d.dim())
 	}
-	m.add(plot{file: "parity", split: s.Name, heading: "Predicted and " + d.data() + " outcome", caption: caption, fig: f, page: true})
+	m.add(plot{
+		file: "parity", split: s.Name, heading: "Predicted and " + d.data() + " outcome", caption: caption, fig: f,
+		page: true,
+	})
 }
 
 func (m *maker) training(s *SplitDetail) {
@@ -981,7 +1085,8 @@ func (m *maker) training(s *SplitDetail) {
 		return
 	}
 	f.Panels = []figure.Panel{p}
-	m.add(plot{file: "training", split: s.Name, heading: "Training", caption: "Mean loss of the training pairs over the epochs, with dropout, one line per seed. It should have levelled out.", fig: f, page: true})
+	m.add(plot{file: "training", split: s.Name, heading: "Training", caption: "Mean loss of the training pairs over " +
+		"the epochs, with dropout, one line per seed. It should have levelled out.", fig: f, page: true})
 }
 
 func (m *maker) spectrum() {
@@ -989,81 +1094,125 @@ func (m *maker) spectrum() {
 	if s == nil {
 		return
 	}
-	p := figure.Panel{Title: s.Fixed, X: figure.Axis{Label: "frequency (Hz)", Min: 0, Max: s.BinHz * float64(len(s.Level[0])-1)}, Y: figure.Axis{Label: fmt.Sprintf("level per bin of %s Hz (%s)", number6(s.BinHz), clean(s.Unit))}, Height: 300}
-	lo, hi := math.Inf(1), math.Inf(-1)
-	search := figure.Mark{Kind: figure.Span, Name: "searched for a harmonic", Class: "span"}
-	for _, l := range s.Lines[0] {
-		search.Lo, search.Hi = append(search.Lo, l.Search[0]-s.BinHz/2), append(search.Hi, l.Search[1]+s.BinHz/2)
-	}
-	p.Marks = append(p.Marks, search)
-	for h, class := range []string{"grey", "mean"} {
-		mk := figure.Mark{Kind: figure.Line, Name: []string{"first half", "second half"}[h], Class: class, Thin: true}
-		for i, v := range s.Level[h] {
-			if i == 0 {
-				continue // the mean was taken out of every segment
-			}
-			mk.X, mk.Y = append(mk.X, float64(i)*s.BinHz), append(mk.Y, v)
-			lo, hi = math.Min(lo, v), math.Max(hi, v)
+	p := figure.Panel{Title: s.Fixed, X: figure.Axis{
+		Label: "frequency (Hz)", Min: 0,
+		Max: s.BinHz * float64(len(s.Level[0])-1),
+	}, Y: figure.Axis{Label: fmt.Sprintf("level per bin of %s Hz (%s)",
+		number6(s.BinHz), clean(s.Unit))}, Height: 300}
+	if len(s.Lines[0]) > 0 {
+		search := figure.Mark{Kind: figure.Span, Name: "searched for a harmonic", Class: "span"}
+		for _, l := range s.Lines[0] {
+			search.Lo, search.Hi = append(search.Lo, l.Search[0]-s.BinHz/2), append(search.Hi, l.Search[1]+s.BinHz/2)
 		}
-		p.Marks = append(p.Marks, mk)
+		p.Marks = append(p.Marks, search)
 	}
+	tones := s.tones()
 	// The background lies under the halves' lines where it is one with them.
-	tones := figure.Mark{Kind: figure.Points, Name: "tones of the background", Class: "train", Shape: "cross", Size: 3.5}
 	if len(s.Background) > 0 {
-		mk := figure.Mark{Kind: figure.Line, Name: "background", Class: "grey", Thin: true, Dashed: true}
-		for i, v := range s.Background {
-			if i == 0 || math.IsInf(v, 0) {
-				continue
-			}
-			mk.X, mk.Y = append(mk.X, float64(i)*s.BinHz), append(mk.Y, v)
+		background := s.curve("background", "grey", s.Background)
+		background.Dashed = true
+		p.Marks = append(p.Marks, background)
+	}
+	p.Marks = append(p.Marks, s.curve("first half", "grey", s.Level[0]), s.curve("second half", "mean", s.Level[1]))
+	lo, hi := math.Inf(1), math.Inf(-1)
+	for _, mk := range append(p.Marks, tones) {
+		for _, v := range mk.Y {
 			lo, hi = math.Min(lo, v), math.Max(hi, v)
 		}
-		p.Marks = slices.Insert(p.Marks, 1, mk)
-		for _, l := range s.BackgroundTones {
-			tones.X, tones.Y = append(tones.X, l.Hz), append(tones.Y, l.Level)
-			lo, hi = math.Min(lo, l.Level), math.Max(hi, l.Level)
+	}
+	read, names := s.harmonics()
+	p.Marks = append(p.Marks, read...)
+	if len(tones.X) > 0 {
+		p.Marks = append(p.Marks, tones)
+	}
+	p.Marks = append(p.Marks, names...)
+	p.Y.Min, p.Y.Max = lo-2, hi+6
+	heading := "Spectrum"
+	if len(s.Lines[1]) > 0 {
+		heading += " and its lines"
+	}
+	m.add(plot{
+		file: "spectrum", heading: heading, caption: s.caption(),
+		fig: &figure.Figure{Width: 720, Panels: []figure.Panel{p}}, page: true,
+	})
+}
+
+// curve draws the levels of the bins that have power, but the first: the mean was
+// taken out of every segment.
+func (s *SpectrumDetail) curve(name, class string, level []float64) figure.Mark {
+	mk := figure.Mark{Kind: figure.Line, Name: name, Class: class, Thin: true}
+	for i, v := range level {
+		if i > 0 && !math.IsInf(v, 0) {
+			mk.X, mk.Y = append(mk.X, float64(i)*s.BinHz), append(mk.Y, v)
 		}
+	}
+	return mk
+}
+
+// tones are those of the background.
+func (s *SpectrumDetail) tones() figure.Mark {
+	mk := figure.Mark{Kind: figure.Points, Name: "tones of the background", Class: "train", Shape: "cross", Size: 3.5}
+	if len(s.Background) == 0 {
+		return mk
+	}
+	for _, l := range s.BackgroundTones {
+		mk.X, mk.Y = append(mk.X, l.Hz), append(mk.Y, l.Level)
+	}
+	return mk
+}
+
+// harmonics are the marks of what was read off the second half, and the names of
+// its lines; none without lines.
+func (s *SpectrumDetail) harmonics() (read, names []figure.Mark) {
+	if len(s.Lines[1]) == 0 {
+		return nil, nil
 	}
 	floor := figure.Mark{Kind: figure.Steps, Name: "floor", Class: "floor"}
+	used := figure.Mark{Kind: figure.Points, Name: "bins used, second half", Class: "test", Size: 2.2}
+	label := figure.Mark{Kind: figure.Labels, Name: "harmonic", Quiet: true, Class: "test"}
 	for _, l := range s.Lines[1] {
 		w := 8 * s.BinHz
 		floor.Lo, floor.Hi, floor.Y = append(floor.Lo, l.Hz-w), append(floor.Hi, l.Hz+w), append(floor.Y, l.Floor)
-	}
-	used := figure.Mark{Kind: figure.Points, Name: "bins used, second half", Class: "test", Size: 2.2}
-	names := figure.Mark{Kind: figure.Labels, Name: "harmonic", Quiet: true, Class: "test"}
-	for _, l := range s.Lines[1] {
 		top := math.Inf(-1)
 		for i := int(math.Round(l.Band[0] / s.BinHz)); i <= int(math.Round(l.Band[1]/s.BinHz)) && i < len(s.Level[1]); i++ {
 			used.X, used.Y = append(used.X, float64(i)*s.BinHz), append(used.Y, s.Level[1][i])
 			top = math.Max(top, s.Level[1][i])
 		}
 		if !math.IsInf(top, 0) {
-			names.X, names.Y, names.Text = append(names.X, l.Hz), append(names.Y, top), append(names.Text, number6(l.Order)+"×BPF")
+			label.X, label.Y, label.Text = append(label.X, l.Hz), append(label.Y, top),
+				append(label.Text, number6(l.Order)+"×BPF")
 		}
 	}
-	orders := figure.Mark{Kind: figure.Points, Name: "shaft orders that are no harmonic", Class: "aux", Shape: "diamond", Size: 2.2}
+	orders := figure.Mark{
+		Kind: figure.Points, Name: "shaft orders that are no harmonic", Class: "aux", Shape: "diamond",
+		Size: 2.2,
+	}
 	for _, l := range s.Orders[1] {
 		orders.X, orders.Y = append(orders.X, l.Hz), append(orders.Y, l.Level)
 	}
-	p.Marks = append(p.Marks, floor, used, orders)
-	if len(tones.X) > 0 {
-		p.Marks = append(p.Marks, tones)
+	return []figure.Mark{floor, used, orders}, []figure.Mark{label}
+}
+
+func (s *SpectrumDetail) caption() string {
+	caption := fmt.Sprintf("Spectrum of one recording (%s), both halves.", clean(s.Recording))
+	if len(s.Lines[1]) > 0 {
+		caption += fmt.Sprintf(" Shaded: where each harmonic of the blade passing frequency (BPF) was searched; red "+
+			"points: the bins whose power, less the floor, makes its level; green: the floor; diamonds: multiples of the "+
+			"shaft frequency (%s and %s Hz in the halves) that are no harmonic, read in a band of bins.",
+			number6(round4(s.Shaft[0])), number6(round4(s.Shaft[1])))
 	}
-	p.Marks = append(p.Marks, names)
-	p.Y.Min, p.Y.Max = lo-2, hi+6
-	caption := fmt.Sprintf("Spectrum of one recording (%s), both halves. Shaded: where each harmonic of the blade passing frequency (BPF) was searched; red points: the bins whose power, less the floor, makes its level; green: the floor; diamonds: multiples of the shaft frequency (%s and %s Hz in the halves) that are no harmonic, read in a band of bins.",
-		clean(s.Recording), number6(round4(s.Shaft[0])), number6(round4(s.Shaft[1])))
 	if len(s.Background) > 0 {
 		from := make([]string, len(s.BackgroundFrom))
 		for i, f := range s.BackgroundFrom {
 			from[i] = clean(f)
 		}
-		caption += fmt.Sprintf(" Dashed grey: what these bins read of the background alone (%s); nothing of it is subtracted.", strings.Join(from, ", "))
-		if len(tones.X) > 0 {
+		caption += fmt.Sprintf(" Dashed grey: what these bins read of the background alone (%s); nothing of it is "+
+			"subtracted.", strings.Join(from, ", "))
+		if len(s.BackgroundTones) > 0 {
 			caption += " Crosses: tones that the background has of its own."
 		}
 	}
-	m.add(plot{file: "spectrum", heading: "Spectrum and what was read off it", caption: caption, fig: &figure.Figure{Width: 720, Panels: []figure.Panel{p}}, page: true})
+	return caption
 }
 
 func round4(v float64) float64 { return math.Round(v*1e3) / 1e3 }
@@ -1078,7 +1227,10 @@ func (m *maker) levels() {
 	caption := ""
 	if angle := d.angle(); angle >= 0 {
 		facet := m.facetInput(angle)
-		p := figure.Panel{Title: "Overall level", X: figure.Axis{Label: d.Inputs[angle].Label()}, Y: figure.Axis{Label: "overall level (" + clean(d.Shown.Unit) + ")"}, Height: 220}
+		p := figure.Panel{
+			Title: "Overall level", X: figure.Axis{Label: d.Inputs[angle].Label()},
+			Y: figure.Axis{Label: "overall level (" + clean(d.Shown.Unit) + ")"}, Height: 220,
+		}
 		at := make([]float64, d.in())
 		for k := range at {
 			v := d.values(k)
@@ -1125,14 +1277,19 @@ func (m *maker) levels() {
 		caption += ". "
 	}
 	if n := len(d.Shown.Third); n > 0 {
-		p := figure.Panel{Title: "One-third-octave bands", X: figure.Axis{Label: "frequency (Hz)", Log: true, Min: d.Shown.Third[0].Lo, Max: d.Shown.Third[n-1].Hi}, Y: figure.Axis{Label: "band level (" + clean(d.Shown.Unit) + ")"}, Height: 220}
+		p := figure.Panel{
+			Title: "One-third-octave bands",
+			X:     figure.Axis{Label: "frequency (Hz)", Log: true, Min: d.Shown.Third[0].Lo, Max: d.Shown.Third[n-1].Hi},
+			Y:     figure.Axis{Label: "band level (" + clean(d.Shown.Unit) + ")"}, Height: 220,
+		}
 		mk := figure.Mark{Kind: figure.Steps, Name: "one-third-octave level", Quiet: true, Class: "mean"}
 		for _, t := range d.Shown.Third {
 			mk.X, mk.Lo, mk.Hi, mk.Y = append(mk.X, t.Centre), append(mk.Lo, t.Lo), append(mk.Hi, t.Hi), append(mk.Y, t.Level)
 		}
 		p.Marks = []figure.Mark{mk}
 		f.Panels = append(f.Panels, p)
-		caption += "One-third-octave levels (bands of base ten after IEC 61260, summed from the spectrum's bins) of the recording at " + d.Shown.Fixed + "."
+		caption += "One-third-octave levels (bands of base ten after IEC 61260, summed from the spectrum's bins) of the " +
+			"recording at " + d.Shown.Fixed + "."
 	}
 	if len(f.Panels) == 0 {
 		return
@@ -1153,7 +1310,10 @@ func (m *maker) series() {
 		if k == 0 {
 			p.Title = s.Fixed
 		}
-		p.Marks = append(p.Marks, figure.Mark{Kind: figure.Line, Name: "recorded", Class: "grey", Thin: true, X: s.Time, Y: s.Value[k]})
+		p.Marks = append(p.Marks, figure.Mark{
+			Kind: figure.Line, Name: "recorded", Class: "grey", Thin: true, X: s.Time,
+			Y: s.Value[k],
+		})
 		for i, list := range [][]int{s.First, s.Second} {
 			mk := figure.Mark{Kind: figure.Points, Name: "drawn for y1", Class: "mean", Size: 2.8}
 			if i == 1 {
@@ -1168,7 +1328,8 @@ func (m *maker) series() {
 	}
 	m.add(plot{
 		file: "series", heading: "Force series and the samples drawn from it", page: true, fig: f,
-		caption: fmt.Sprintf("The first %d of %d samples of one run (%s), as coefficients where chord and span are given. Every sample is drawn at most once: for y1, for y2, or not at all.", len(s.Time), s.Of, clean(s.Run)),
+		caption: fmt.Sprintf("The first %d of %d samples of one run (%s), as coefficients where chord and span are given. "+
+			"Every sample is drawn at most once: for y1, for y2, or not at all.", len(s.Time), s.Of, clean(s.Run)),
 	})
 }
 
@@ -1180,7 +1341,10 @@ func (m *maker) drift() {
 	f := &figure.Figure{Columns: min(3, len(d.Drift)), Width: 720}
 	lo, hi := 0.0, 0.0
 	for _, dr := range d.Drift[:min(6, len(d.Drift))] {
-		mk := figure.Mark{Kind: figure.Bars, Name: "y2 − y1, mean of a run's recordings ± SE", Class: "mean", Size: 1.6, X: dr.Run, Y: dr.Mean}
+		mk := figure.Mark{
+			Kind: figure.Bars, Name: "y2 − y1, mean of a run's recordings ± SE", Class: "mean", Size: 1.6,
+			X: dr.Run, Y: dr.Mean,
+		}
 		for i, v := range dr.Mean {
 			se := dr.SE[i]
 			if math.IsNaN(se) {
@@ -1189,12 +1353,20 @@ func (m *maker) drift() {
 			mk.Lo, mk.Hi = append(mk.Lo, v-se), append(mk.Hi, v+se)
 			lo, hi = math.Min(lo, v-se), math.Max(hi, v+se)
 		}
-		p := figure.Panel{Title: d.Outcomes[dr.Outcome].Word(), X: figure.Axis{Label: "run, in order of the table"}, Y: figure.Axis{Label: in("change", d.Outcomes[dr.Outcome].difference())}, Height: 140}
+		p := figure.Panel{
+			Title: d.Outcomes[dr.Outcome].Word(), X: figure.Axis{Label: "run, in order of the table"},
+			Y: figure.Axis{Label: in("change", d.Outcomes[dr.Outcome].difference())}, Height: 140,
+		}
 		p.Marks = []figure.Mark{{Kind: figure.Rule, Class: "grey", Y: []float64{0}, Thin: true}, mk}
 		f.Panels = append(f.Panels, p)
 	}
 	for i := range f.Panels {
 		f.Panels[i].Y.Min, f.Panels[i].Y.Max = lo-0.05*(hi-lo), hi+0.05*(hi-lo)
 	}
-	m.add(plot{file: "drift", heading: "Half-to-half drift", caption: "Change of each outcome from the first half of a run to the second: mean over the run's recordings with its standard error. Scatter about zero is noise; a trend, or an offset of many standard errors, is drift and contradicts the assumption that both halves are equal draws.", fig: f, page: true})
+	m.add(plot{
+		file: "drift", heading: "Half-to-half drift", caption: "Change of each outcome from the first half of a " +
+			"run to the second: mean over the run's recordings with its standard error. Scatter about zero is noise; a trend, " +
+			"or an offset of many standard errors, is drift and contradicts the assumption that both halves are equal draws.",
+		fig: f, page: true,
+	})
 }

@@ -6,7 +6,10 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
+
+	"doubletake/train/score"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
@@ -32,8 +35,25 @@ func compare(t *testing.T, name string, got []byte) {
 	}
 }
 
-func val(mean, std float64) Value { return Value{Mean: mean, Std: std, N: 5} }
-func undef(why string) Value      { return Value{Mean: math.NaN(), Std: math.NaN(), N: 5, Undefined: why} }
+func val(mean, std float64) score.Value { return score.Value{Mean: mean, Std: std, N: 5} }
+func undef(why string) score.Value {
+	return score.Value{Mean: math.NaN(), Std: math.NaN(), N: 5, Undefined: why}
+}
+
+// values makes the values of metrics from pairs of a key and a value.
+func values(pairs ...any) (out score.Values) {
+	for i := 0; i < len(pairs); i += 2 {
+		out = append(out, score.Keyed{Key: pairs[i].(string), Value: pairs[i+1].(score.Value)})
+	}
+	return out
+}
+
+// put returns the values with that of one metric replaced.
+func put(v score.Values, key string, x score.Value) score.Values {
+	v = slices.Clone(v)
+	v[slices.IndexFunc(v, func(k score.Keyed) bool { return k.Key == key })].Value = x
+	return v
+}
 
 const biased = "biased on pairs the model was trained on"
 
@@ -41,36 +61,49 @@ const biased = "biased on pairs the model was trained on"
 func rotor() Experiment {
 	e := Experiment{
 		Name: "drone", Data: "simulated", Pairs: "same-run", Construction: "split-half-spectrum",
-		Inputs: []string{"blades", "rpm", "theta_deg"}, Outcomes: []string{"bpf1_db", "bpf2_db"}, OutcomeUnits: []string{"dB re 20 µPa", "dB re 20 µPa"},
-		Recordings: 780, Runs: 60, Triplets: 780, Version: "0.1.0", ConfigDigest: "5f3a90c1",
+		Inputs: []string{"blades", "rpm", "theta_deg"}, Outcomes: []string{"bpf1_db", "bpf2_db"},
+		OutcomeUnits: []string{"dB re 20 µPa", "dB re 20 µPa"},
+		Recordings:   780, Runs: 60, Triplets: 780, Version: "0.1.0", ConfigDigest: "5f3a90c1",
 	}
 	for i, blades := range []string{"2", "3"} {
 		k := 1 - 0.3*float64(i)
 		s := Split{
-			Name: blades + "-blades", HeldOut: "blades = " + blades, Seeds: 5, MCSamples: 1000, Sampler: "antithetic", CovMethod: "cubature", Kernels: "avx2",
+			Name: blades + "-blades", HeldOut: "blades = " + blades, Seeds: 5, MCSamples: 1000, Sampler: "antithetic",
+			CovMethod: "cubature", Kernels: "avx2",
 			Train: SetMetrics{
-				Numbers: Numbers{
-					R2: val(0.99134, 0.00123), AbsCov: val(0.0285, 0.0025), AbsCovCentred: val(0.0201, 0.0012), CovCentred: val(0.0185, 0.0011),
-					Delta: val(0.0141, 0.0017), MuDelta: val(0.0108, 0.0014), Kappa: val(0.043, 0.011), ZigZag: val(0.02, 0.003), NegativeCov: val(0.031, 0.012), CovAboveVar: val(0, 0),
-					NoiseCeiling: val(0.9963, 0), PairMSE: val(0.0087, 0.0012), E: undef(biased), ESE: undef(biased), SumERatio: undef(biased), SumERatioSE: undef(biased),
-					CalibratedFraction: undef(biased),
-				},
+				Values: values(
+					"r2", val(0.99134, 0.00123), "abs_cov", val(0.0285, 0.0025), "abs_cov_centred", val(0.0201, 0.0012),
+					"cov_centred", val(0.0185, 0.0011),
+					"delta", val(0.0141, 0.0017), "mu_delta", val(0.0108, 0.0014), "kappa", val(0.043, 0.011), "zigzag",
+					val(0.02, 0.003), "negative_cov", val(0.031, 0.012), "cov_above_var", val(0, 0),
+					"noise_ceiling", val(0.9963, 0), "pair_mse", val(0.0087, 0.0012), "e", undef(biased), "e_se", undef(biased),
+					"sum_e_ratio", undef(biased), "sum_e_ratio_se", undef(biased),
+					"calibrated_fraction", undef(biased),
+				),
 				Rows: 585, Conditions: 585, Runs: 45,
 			},
 			Test: SetMetrics{
-				Numbers: Numbers{
-					R2: val(0.694*k+0.3*(1-k), 0.0544), AbsCov: val(0.0765*k, 0.0081), AbsCovCentred: val(0.031, 0.004), CovCentred: val(0.0297*k, 0.0039),
-					Delta: val(0.052*k, 0.006), MuDelta: val(0.0481*k, 0.0063), Kappa: val(0.154*k, 0.021), ZigZag: val(0.06, 0.01), NegativeCov: val(0.11, 0.04), CovAboveVar: val(0.01, 0.01),
-					NoiseCeiling: val(0.9941, 0), PairMSE: val(0.31, 0.05), E: val(0.302*k, 0.054), ESE: val(0.031, 0.004), SumERatio: val(10.2*k, 2.1), SumERatioSE: val(1.9, 0.4),
-					CalibratedFraction: val(0.1, 0.07),
-				},
+				Values: values(
+					"r2", val(0.694*k+0.3*(1-k), 0.0544), "abs_cov", val(0.0765*k, 0.0081), "abs_cov_centred", val(0.031, 0.004),
+					"cov_centred", val(0.0297*k, 0.0039),
+					"delta", val(0.052*k, 0.006), "mu_delta", val(0.0481*k, 0.0063), "kappa", val(0.154*k, 0.021), "zigzag",
+					val(0.06, 0.01), "negative_cov", val(0.11, 0.04), "cov_above_var", val(0.01, 0.01),
+					"noise_ceiling", val(0.9941, 0), "pair_mse", val(0.31, 0.05), "e", val(0.302*k, 0.054), "e_se", val(0.031, 0.004),
+					"sum_e_ratio", val(10.2*k, 2.1), "sum_e_ratio_se", val(1.9, 0.4),
+					"calibrated_fraction", val(0.1, 0.07),
+				),
 				Rows: 195, Conditions: 195, Runs: 15,
 			},
 		}
 		for j, name := range e.Outcomes {
 			f := 1 + 0.1*float64(j)
-			s.Train.Outcomes = append(s.Train.Outcomes, OutcomeMetrics{Name: name, Unit: "dB", Numbers: Numbers{R2: val(0.99/f, 0.001), AbsCov: val(0.028*f, 0.002), E: undef(biased)}})
-			s.Test.Outcomes = append(s.Test.Outcomes, OutcomeMetrics{Name: name, Unit: "dB", Numbers: Numbers{R2: val(0.7/f, 0.05), AbsCov: val(0.07*f, 0.008), E: val(0.3*f, 0.05)}})
+			s.Train.Outcomes = append(s.Train.Outcomes,
+				OutcomeMetrics{Name: name, Unit: "dB", Values: values("r2", val(0.99/f, 0.001), "abs_cov", val(0.028*f, 0.002),
+					"e", undef(biased))})
+			s.Test.Outcomes = append(s.Test.Outcomes, OutcomeMetrics{
+				Name: name, Unit: "dB",
+				Values: values("r2", val(0.7/f, 0.05), "abs_cov", val(0.07*f, 0.008), "e", val(0.3*f, 0.05)),
+			})
 		}
 		e.Splits = append(e.Splits, s)
 	}
@@ -86,21 +119,29 @@ func propeller() Experiment {
 		Warnings: []string{"no calibration is stated: levels are re full scale"},
 		Skipped:  []string{"propellers/64000.wav: expected 5 s, found 0.2 s"},
 	}
-	one := func(v float64) Value { return Value{Mean: v, Std: math.NaN(), N: 1} }
+	one := func(v float64) score.Value { return score.Value{Mean: v, Std: math.NaN(), N: 1} }
 	for _, c := range []string{"40000", "44000"} {
-		s := Split{Name: c, HeldOut: "command = " + c, Seeds: 1, MCSamples: 1000, Sampler: "antithetic", CovMethod: "exact", Kernels: "portable"}
+		s := Split{
+			Name: c, HeldOut: "command = " + c, Seeds: 1, MCSamples: 1000, Sampler: "antithetic", CovMethod: "exact",
+			Kernels: "portable",
+		}
 		s.Train = SetMetrics{
-			Numbers: Numbers{
-				R2: one(0.87), AbsCov: one(0.031), CovCentred: one(0.0291), Delta: one(0.0042), NoiseCeiling: one(0.912), PairMSE: one(0.13), E: Value{Mean: math.NaN(), Std: math.NaN(), N: 1, Undefined: biased},
-			},
-			Rows: 6, Conditions: 6, Runs: 6, Notes: []string{"six distinct conditions are too few for R²: sampling alone moves 1 − R² by a factor of 6.4 either way (95 %)"},
+			Values: values(
+				"r2", one(0.87), "abs_cov", one(0.031), "cov_centred", one(0.0291), "delta", one(0.0042), "noise_ceiling",
+				one(0.912), "pair_mse", one(0.13), "e", score.Value{Mean: math.NaN(), Std: math.NaN(), N: 1, Undefined: biased},
+			),
+			Rows: 6, Conditions: 6, Runs: 6, Notes: []string{"six distinct conditions are too few for R²: sampling alone " +
+				"moves 1 − R² by a factor of 6.4 either way (95 %)"},
 		}
 		s.Test = SetMetrics{
-			Numbers: Numbers{
-				R2: Value{Mean: math.NaN(), Std: math.NaN(), N: 1, Undefined: "one condition only"}, AbsCov: one(0.0987), CovCentred: one(-0.0021), Delta: one(0.1),
-				NoiseCeiling: Value{Mean: math.NaN(), Std: math.NaN(), N: 1, Undefined: "one condition only"}, PairMSE: one(1.2), E: one(1.1), ESE: Value{Mean: math.NaN(), Std: math.NaN(), N: 1, Undefined: "one run only"},
-				SumERatio: Value{Mean: math.NaN(), Std: math.NaN(), N: 1, Undefined: "the covariances do not sum to a positive value"},
-			},
+			Values: values(
+				"r2", score.Value{Mean: math.NaN(), Std: math.NaN(), N: 1, Undefined: "one condition only"}, "abs_cov",
+				one(0.0987), "cov_centred", one(-0.0021), "delta", one(0.1),
+				"noise_ceiling", score.Value{Mean: math.NaN(), Std: math.NaN(), N: 1, Undefined: "one condition only"}, "pair_mse",
+				one(1.2), "e", one(1.1), "e_se", score.Value{Mean: math.NaN(), Std: math.NaN(), N: 1, Undefined: "one run only"},
+				"sum_e_ratio", score.Value{Mean: math.NaN(), Std: math.NaN(), N: 1, Undefined: "the covariances do not sum to a " +
+					"positive value"},
+			),
 			Rows: 1, Conditions: 1, Runs: 1,
 		}
 		e.Splits = append(e.Splits, s)

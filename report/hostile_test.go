@@ -3,6 +3,7 @@ package report
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"html"
 	"math"
 	"regexp"
@@ -12,12 +13,17 @@ import (
 	"github.com/yuin/goldmark"
 	"github.com/yuin/goldmark/extension"
 	"pgregory.net/rapid"
+
+	"doubletake/train/score"
 )
 
 var hostile = []string{
-	"a|b", `a\|b\\`, "`code`", "```", "<script>alert(1)</script>", "<!-- x", strings.Repeat("long_name_", 30), "שלום|עולם", "العربية",
-	`\end{tabular}`, `50% & $x_1^2$ #1 ~{}`, "}{", "[x]", "*bold*", "_it_", "__init__", "a\nb", "\x1b[2J", "\u202eevil", "羽根の数", "caf\xe9", "e\u0301\u0301",
-	"1. one", "- item", "# head", "![i](u)", "[a](http://b.c)", "http://b.c/d", "www.b.c", ":-:", "&amp;", "&lt;b&gt;", "--", "| --- |", "", " ", "\\", "$", "a@b.c", "🚁🚁",
+	"a|b", `a\|b\\`, "`code`", "```", "<script>alert(1)</script>", "<!-- x", strings.Repeat("long_name_", 30), "שלום|עולם",
+	"العربية",
+	`\end{tabular}`, `50% & $x_1^2$ #1 ~{}`, "}{", "[x]", "*bold*", "_it_", "__init__", "a\nb", "\x1b[2J", "\u202eevil",
+	"羽根の数", "caf\xe9", "e\u0301\u0301",
+	"1. one", "- item", "# head", "![i](u)", "[a](http://b.c)", "http://b.c/d", "www.b.c", ":-:", "&amp;", "&lt;b&gt;",
+	"--", "| --- |", "", " ", "\\", "$", "a@b.c", "🚁🚁",
 }
 
 func hostileExperiment(names []string) Experiment {
@@ -63,8 +69,8 @@ func TestTerminalHostile(t *testing.T) {
 			if i+len(hostile) >= len(lines) {
 				t.Fatalf("a table of fewer than %d rows", len(hostile))
 			}
-			// The numbers follow the label column, whose width the second
-			// head line tells: "split", then blanks to the first heading.
+			// The numbers follow the label column, whose width is that of the
+			// second head line: "split", then blanks to the first heading.
 			label := columns / 4
 			if strings.Contains(lines[i-1], "test part") {
 				continue // its first column differs from row to row
@@ -86,7 +92,7 @@ func TestTerminalHostile(t *testing.T) {
 	}
 }
 
-// afterColumn returns what stands right of so many display columns.
+// afterColumn returns the text right of so many display columns.
 func afterColumn(s string, columns int) string {
 	n := 0
 	for i, r := range s {
@@ -128,7 +134,7 @@ func parseMarkdown(t interface{ Fatalf(string, ...any) }, md []byte) (rows [][]s
 func TestMarkdownHostile(t *testing.T) {
 	md := Markdown(hostileExperiment(hostile))
 	rows, page := parseMarkdown(t, md)
-	// fit, beside, consistent, per outcome (two rows each), sets: a head and a row a split.
+	// fit, parts, consistent, per outcome (two rows each), sets: a head and a row a split.
 	if want := 4*(1+len(hostile)) + 1 + 2*len(hostile); len(rows) != want {
 		t.Fatalf("%d rows, want %d", len(rows), want)
 	}
@@ -153,7 +159,8 @@ func TestMarkdownHostile(t *testing.T) {
 
 // Any name survives the way through Markdown and back.
 func TestMarkdownCellRoundTrip(t *testing.T) {
-	piece := rapid.OneOf(rapid.SampledFrom(hostile), rapid.StringMatching(`[a-z_|\\<>&*\[\]()!#$~.:/ -]{0,12}`), rapid.String())
+	piece := rapid.OneOf(rapid.SampledFrom(hostile), rapid.StringMatching(`[a-z_|\\<>&*\[\]()!#$~.:/ -]{0,12}`),
+		rapid.String())
 	rapid.Check(t, func(t *rapid.T) {
 		name := piece.Draw(t, "a") + piece.Draw(t, "b")
 		e := rotor()
@@ -170,9 +177,10 @@ func TestMarkdownCellRoundTrip(t *testing.T) {
 
 // checkTeX reads LaTeX as far as tables need it: groups and mathematics must
 // close within a cell, every row must have as many cells as the column
-// specification, and nothing active may stand outside what report writes.
+// specification, and nothing active may be outside of the report's own markup.
 func checkTeX(t interface{ Fatalf(string, ...any) }, tex string) (rows int) {
-	for _, tab := range regexp.MustCompile(`(?s)\\begin\{tabular\}\{@\{\}(l[lr]+)@\{\}\}\n(.*?)\n\\end\{tabular\}`).FindAllStringSubmatch(tex, -1) {
+	for _, tab := range regexp.MustCompile(
+		`(?s)\\begin\{tabular\}\{@\{\}(l[lr]+)@\{\}\}\n(.*?)\n\\end\{tabular\}`).FindAllStringSubmatch(tex, -1) {
 		body := tab[2]
 		mid := strings.Index(body, "\\midrule\n")
 		end := strings.Index(body, "\\bottomrule")
@@ -233,14 +241,15 @@ func texCells(t interface{ Fatalf(string, ...any) }, row string) int {
 
 func TestLaTeXHostile(t *testing.T) {
 	// Each table has a row a split, that of the outcomes one an outcome too; each
-	// stands in as many parts as its width asks for.
+	// is split into as many parts as its width needs.
 	tex := string(LaTeX(hostileExperiment(hostile)))
 	n := len(hostile)
 	if rows := checkTeX(t, tex); rows%n != 0 || rows < 5*n {
 		t.Errorf("%d rows of %d splits", rows, n)
 	}
 	rapid.Check(t, func(t *rapid.T) {
-		name := rapid.OneOf(rapid.SampledFrom(hostile), rapid.StringMatching(`[\\{}$&#^_%~a-z\[*"-]{0,12}`), rapid.String()).Draw(t, "name")
+		name := rapid.OneOf(rapid.SampledFrom(hostile), rapid.StringMatching(`[\\{}$&#^_%~a-z\[*"-]{0,12}`),
+			rapid.String()).Draw(t, "name")
 		e := rotor()
 		e.Name, e.Splits[0].Name = name, name
 		if rows := checkTeX(t, string(LaTeX(e))); rows%2 != 0 || rows < 10 {
@@ -269,19 +278,21 @@ func TestTexEscape(t *testing.T) {
 }
 
 // metrics.json reads back with an ordinary decoder to the very bits and names
-// that went in, keys of the contract where it says they are.
+// that went in, with the documented keys.
 func TestMetricsJSON(t *testing.T) {
 	e := hostileExperiment([]string{"<script>", "a|b", "羽根"})
 	third := 1.0 / 3
-	e.Splits[1].Test.R2 = Value{Mean: third, Std: 5e-324, N: 5}
-	e.Splits[1].Test.AbsCov = Value{Mean: math.Copysign(0, -1), Std: math.NaN(), N: 1}
-	e.Splits[2].Test.R2 = Value{Mean: math.Inf(-1), N: 5}
+	e.Splits[1].Test.Values = put(e.Splits[1].Test.Values, "r2", score.Value{Mean: third, Std: 5e-324, N: 5})
+	e.Splits[1].Test.Values = put(e.Splits[1].Test.Values, "abs_cov",
+		score.Value{Mean: math.Copysign(0, -1), Std: math.NaN(), N: 1})
+	e.Splits[2].Test.Values = put(e.Splits[2].Test.Values, "r2", score.Value{Mean: math.Inf(-1), N: 5})
 	raw, err := e.MetricsJSON()
 	if err != nil {
 		t.Fatal(err)
 	}
 	again, _ := e.MetricsJSON()
-	if !bytes.Equal(raw, again) || raw[len(raw)-1] != '\n' || bytes.Contains(raw, []byte("<script")) || bytes.Contains(raw, []byte("-0,")) {
+	if !bytes.Equal(raw, again) || raw[len(raw)-1] != '\n' || bytes.Contains(raw, []byte("<script")) ||
+		bytes.Contains(raw, []byte("-0,")) {
 		t.Error("not the same bytes, no newline, HTML or negative zeros")
 	}
 	type value struct {
@@ -334,7 +345,8 @@ func TestMetricsJSON(t *testing.T) {
 	if o, ok := s.Test.Outcomes["a|b1"]; !ok || o.Unit != "a|b" {
 		t.Errorf("outcomes %+v", s.Test.Outcomes)
 	}
-	if got.Splits[2].Test.R2.Mean != nil || got.Splits[2].Test.R2.Undefined != "not a finite number" || got.Splits[2].RawDifferences["r2"] != nil {
+	if got.Splits[2].Test.R2.Mean != nil || got.Splits[2].Test.R2.Undefined != "not a finite number" ||
+		got.Splits[2].RawDifferences["r2"] != nil {
 		t.Errorf("infinite r2 %+v", got.Splits[2].Test.R2)
 	}
 	// (0.0765 − 0.0285)/0.0285 by hand.
@@ -361,21 +373,35 @@ func TestMetricsJSONErrors(t *testing.T) {
 	}
 }
 
-// Every key reaches a field of its own, of a set and of an outcome alike.
-func TestFields(t *testing.T) {
-	var set SetMetrics
-	var out OutcomeMetrics
-	for i, k := range Keys() {
-		set.Field(k).N, out.Field(k).N = i+1, i+1
+// Every metric of a part is written under its own key, of a set and of an outcome
+// alike.
+func TestEveryMetricIsWritten(t *testing.T) {
+	var v score.Values
+	for i, m := range score.MetricsOf(score.Parts) {
+		v = append(v, score.Keyed{Key: m.Key, Value: score.Value{Mean: 1, N: i + 1}})
 	}
-	for i, k := range Keys() {
-		if set.Field(k).N != i+1 || out.Field(k).N != i+1 {
-			t.Errorf("%s shares a field", k)
+	e := Experiment{Name: "x", Splits: []Split{{Name: "s", Test: SetMetrics{
+		Values: v, Outcomes: []OutcomeMetrics{{Name: "y", Values: v}},
+	}}}}
+	js, err := e.MetricsJSON()
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := strings.Join(strings.Fields(string(js)), "")
+	csv := string(MetricsCSV([]Experiment{e}))
+	for i, m := range score.MetricsOf(score.Parts) {
+		if n := strings.Count(text, fmt.Sprintf(`%q:{"mean":1,"std":0,"n":%d}`, m.Key, i+1)); n != 2 {
+			t.Errorf("metrics.json has %s %d times", m.Key, n)
+		}
+		for _, of := range []string{"all,", "y,"} {
+			if row := fmt.Sprintf(",test,%s,%s,1,0,%d,", of, m.Key, i+1); strings.Count(csv, row) != 1 {
+				t.Errorf("the CSV has no row %q", row)
+			}
 		}
 	}
 }
 
-// What the issue asks to be said in words.
+// The texts that a report must contain.
 func TestWords(t *testing.T) {
 	render := func(e Experiment) string {
 		var b bytes.Buffer
@@ -390,24 +416,44 @@ func TestWords(t *testing.T) {
 		want []string
 		not  []string
 	}{
-		{"same-run", func(*Experiment) {}, []string{"Same-run pairs: both", "simulated data"}, []string{"Repeat-run pairs: the", "Couples:"}},
-		{"repeat-run", func(e *Experiment) { e.Pairs = "repeat-run" }, []string{"Repeat-run pairs: the"}, []string{"Same-run pairs: both"}},
-		{"synthetic", func(e *Experiment) { e.Pairs = "synthetic" }, []string{"Synthetic pairs: both"}, []string{"Same-run pairs: both"}},
-		{"couples", func(e *Experiment) { e.Couples = true }, []string{"Couples: y2 is y1"}, []string{"Same-run pairs: both", "e is the measured error"}},
+		{
+			"same-run", func(*Experiment) {},
+			[]string{"Same-run pairs: both", "simulated data"},
+			[]string{"Repeat-run pairs: the", "Couples:"},
+		},
+		{
+			"repeat-run", func(e *Experiment) { e.Pairs = "repeat-run" },
+			[]string{"Repeat-run pairs: the"},
+			[]string{"Same-run pairs: both"},
+		},
+		{
+			"synthetic", func(e *Experiment) { e.Pairs = "synthetic" },
+			[]string{"Synthetic pairs: both"},
+			[]string{"Same-run pairs: both"},
+		},
+		{
+			"couples", func(e *Experiment) { e.Couples = true },
+			[]string{"Couples: y2 is y1"},
+			[]string{"Same-run pairs: both", "e is the measured error"},
+		},
 		{"measured", func(e *Experiment) { e.Data = "measured" }, []string{"measured data"}, []string{"simulated"}},
-		{"methods differ", func(e *Experiment) { e.Splits[1].CovMethod = "exact" }, []string{"2-blades: E|cov| from 1000", "3-blades: E|cov| from 1000"}, nil},
+		{
+			"methods differ", func(e *Experiment) { e.Splits[1].CovMethod = "exact" },
+			[]string{"2-blades: E|cov| from 1000", "3-blades: E|cov| from 1000"},
+			nil,
+		},
 	} {
 		e := rotor()
 		c.set(&e)
 		got := render(e)
 		for _, w := range c.want {
 			if !strings.Contains(got, w) {
-				t.Errorf("%s: %q is not said", c.name, w)
+				t.Errorf("%s: %q is missing", c.name, w)
 			}
 		}
 		for _, w := range c.not {
 			if strings.Contains(got, w) {
-				t.Errorf("%s: %q is said", c.name, w)
+				t.Errorf("%s: %q is there", c.name, w)
 			}
 		}
 	}
@@ -418,7 +464,8 @@ type failing struct{}
 func (failing) Write([]byte) (int, error) { return 0, bytes.ErrTooLarge }
 
 func TestTerminalWriteError(t *testing.T) {
-	if err := Terminal(failing{}, rotor(), 100, false); err == nil || !strings.HasPrefix(err.Error(), `write tables of "drone": `) {
+	if err := Terminal(failing{}, rotor(), 100, false); err == nil ||
+		!strings.HasPrefix(err.Error(), `write tables of "drone": `) {
 		t.Errorf("%v", err)
 	}
 }

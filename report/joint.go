@@ -85,6 +85,19 @@ func joints(details []*Detail, of amount) []plot {
 // jointPanels bounds the experiments of one figure.
 const jointPanels = 8
 
+// joined is what the panels of a joint figure have in common.
+type joined struct {
+	split   string
+	outcome int
+	q       Quantity // the outcome
+	along   Quantity
+	mixed   bool // some of the data are simulated, others not
+
+	lo, hi, most   float64 // range of the outcome; largest σ
+	none           int     // places with C ≤ 0
+	couples, known bool    // of some experiment: couples; the law of the data
+}
+
 func (m *maker) joint(list []*Detail, split string, outcome int, onPage bool) {
 	all := len(list)
 	list = list[:min(all, jointPanels)]
@@ -97,116 +110,127 @@ func (m *maker) joint(list []*Detail, split string, outcome int, onPage bool) {
 		}
 	}
 	first := list[0]
-	m.d = &Detail{Experiment: Experiment{Name: strings.Join(named, ", "), Data: first.Experiment.Data}, Inputs: first.Inputs, Outcomes: first.Outcomes}
-	if simulated > 0 && simulated < len(list) {
+	m.d = &Detail{
+		Experiment: Experiment{Name: strings.Join(named, ", "), Data: first.Experiment.Data},
+		Inputs:     first.Inputs, Outcomes: first.Outcomes,
+	}
+	j := &joined{
+		split: split, outcome: outcome, q: first.Outcomes[outcome], along: first.Inputs[0],
+		mixed: simulated > 0 && simulated < len(list), lo: math.Inf(1), hi: math.Inf(-1),
+	}
+	if j.mixed {
 		m.d.Experiment.Data = "partly simulated"
 	}
-	q, along := first.Outcomes[outcome], first.Inputs[0]
 	f := &figure.Figure{Columns: 2, Width: 720}
-	lo, hi, most := math.Inf(1), math.Inf(-1), 0.0
-	none, couples, known := 0, false, false
 	for _, d := range list {
-		s, p := d.profile(split)
-		dim := d.dim()
-		p = p.thin(m.every, dim)
-		mu, va, co := p.overSeeds(outcome, dim)
-		// The range is that of what was measured and of the answers near it; what
-		// leaves it far outside of the data is cut off.
-		data := (&maker{d: d, limit: m.limit}).pairs(s, p, outcome)
-		near := [2]float64{math.Inf(1), math.Inf(-1)}
-		for _, mk := range data {
-			for i, y := range mk.Y {
-				lo, hi = math.Min(lo, y), math.Max(hi, y)
-				near[0], near[1] = math.Min(near[0], mk.X[i]), math.Max(near[1], mk.X[i])
-			}
-		}
-		title := d.Variant
-		if title == "" {
-			title = d.Experiment.Name
-		}
-		if m.d.Experiment.Data == "partly simulated" {
-			title += " (" + clean(d.Experiment.Data) + ")"
-		}
-		x := figure.Axis{Label: along.Label(), Min: p.Grid[0], Max: p.Grid[len(p.Grid)-1]}
-		left := figure.Panel{Title: clean(title), X: x, Y: figure.Axis{Label: q.Label()}, Height: 150}
-		right := figure.Panel{Title: clean(title) + ", deviations", X: x, Y: figure.Axis{Label: in("deviation", q.difference())}, Height: 150}
-		span := figure.Mark{Kind: figure.Span, Name: "range trained on", Class: "span"}
-		for _, t := range p.Trained {
-			span.Lo, span.Hi = append(span.Lo, t[0]), append(span.Hi, t[1])
-		}
-		if len(span.Lo) > 0 {
-			left.Marks, right.Marks = append(left.Marks, span), append(right.Marks, span)
-		}
-		band := func(name, class string, w func(i int) float64) {
-			b := figure.Mark{Kind: figure.Band, Name: name, Class: class, X: p.Grid}
-			for i := range p.Grid {
-				b.Lo, b.Hi = append(b.Lo, mu[i]-2*w(i)), append(b.Hi, mu[i]+2*w(i))
-			}
-			left.Marks = append(left.Marks, b)
-		}
-		noise := func(i int) float64 { return aleatoric(va[i], co[i]) }
-		know := func(i int) float64 { return epistemic(co[i]) }
-		band("mean ± 2√(σ² − C), aleatoric", "total", noise)
-		band("mean ± 2√C, epistemic", "epi", know)
-		left.Marks = append(left.Marks, data...)
-		left.Marks = append(left.Marks, figure.Mark{Kind: figure.Line, Name: "mean μ", Class: "mean", X: p.Grid, Y: mu})
-		line := func(name, class string, dashed bool, w func(i int) float64) {
-			mk := figure.Mark{Kind: figure.Line, Name: name, Class: class, Dashed: dashed, X: p.Grid}
-			for i := range p.Grid {
-				mk.Y = append(mk.Y, w(i))
-			}
-			right.Marks = append(right.Marks, mk)
-		}
-		line("σ, total", "mean", false, func(i int) float64 { return root(va[i]) })
-		line("√(σ² − C), aleatoric", "floor", true, noise)
-		line("√C, epistemic", "epi", false, know)
-		if mean := law(p.TrueMean, outcome, dim); mean != nil {
-			known = true
-			left.Marks = append(left.Marks, figure.Mark{Kind: figure.Line, Name: "mean the data were made with", Class: "aux", Dashed: true, Thin: true, X: p.Grid, Y: mean})
-		}
-		if sd := law(p.TrueSigma, outcome, dim); sd != nil {
-			known = true
-			line("noise the data were made with", "aux", true, func(i int) float64 { return sd[i] })
-		}
-		for i, v := range p.Grid {
-			if co[i] <= 0 {
-				none++
-			}
-			if v < near[0] || v > near[1] {
-				continue
-			}
-			w := 2 * math.Max(noise(i), math.Max(know(i), 0))
-			if !math.IsNaN(w) {
-				lo, hi = math.Min(lo, mu[i]-w), math.Max(hi, mu[i]+w)
-			}
-			most = math.Max(most, root(va[i]))
-		}
-		couples = couples || d.Experiment.Couples
+		left, right := m.jointPanel(d, j)
 		f.Panels = append(f.Panels, left, right)
 	}
-	if !(hi > lo) {
+	if !(j.hi > j.lo) {
 		return
 	}
 	for i := range f.Panels {
 		if i%2 == 0 {
-			f.Panels[i].Y.Min, f.Panels[i].Y.Max = lo-0.04*(hi-lo), hi+0.04*(hi-lo)
+			f.Panels[i].Y.Min, f.Panels[i].Y.Max = j.lo-0.04*(j.hi-j.lo), j.hi+0.04*(j.hi-j.lo)
 		} else {
-			f.Panels[i].Y.Max = 1.1 * most
+			f.Panels[i].Y.Max = 1.1 * j.most
 		}
 	}
-	caption := fmt.Sprintf("%s along %s for %d experiments, on the same scales. Left: outcomes, mean, and bands of two aleatoric and two epistemic standard deviations. Right: the deviations themselves; σ² = aleatoric + epistemic.", sentence(q.Word()), along.Word(), len(list))
-	if known {
+	m.add(plot{
+		file: "joint-" + j.q.Name + "-along-" + j.along.Name, split: split,
+		heading: "Side by side: " + j.q.Word() + " along " + j.along.Word(),
+		caption: j.caption(len(list), all) + seedsText(&SplitDetail{Seeds: first.Splits[0].Seeds}), fig: f, page: onPage,
+	})
+}
+
+// jointPanel returns the panels of one experiment, its outcomes with bands and its
+// deviations, and takes their ranges into j.
+func (m *maker) jointPanel(d *Detail, j *joined) (left, right figure.Panel) {
+	s, p := d.profile(j.split)
+	dim := d.dim()
+	p = p.thin(m.every, dim)
+	c := p.curve(j.outcome, dim)
+	data := (&maker{d: d, limit: m.limit}).pairs(s, p, j.outcome)
+	title := d.Variant
+	if title == "" {
+		title = d.Experiment.Name
+	}
+	if j.mixed {
+		title += " (" + clean(d.Experiment.Data) + ")"
+	}
+	x := figure.Axis{Label: j.along.Label(), Min: p.Grid[0], Max: p.Grid[len(p.Grid)-1]}
+	left = figure.Panel{Title: clean(title), X: x, Y: figure.Axis{Label: j.q.Label()}, Height: 150}
+	right = figure.Panel{
+		Title: clean(title) + ", deviations", X: x,
+		Y: figure.Axis{Label: in("deviation", j.q.difference())}, Height: 150,
+	}
+	if span := p.trainedOn(); len(span.Lo) > 0 {
+		left.Marks, right.Marks = append(left.Marks, span), append(right.Marks, span)
+	}
+	left.Marks = append(left.Marks,
+		c.band("mean ± 2√(σ² − C), aleatoric", "total", func(i int) float64 { return 2 * c.aleatoric(i) }),
+		c.band("mean ± 2√C, epistemic", "epi", func(i int) float64 { return 2 * c.epistemic(i) }))
+	left.Marks = append(left.Marks, data...)
+	left.Marks = append(left.Marks, figure.Mark{Kind: figure.Line, Name: "mean μ", Class: "mean", X: p.Grid, Y: c.mu})
+	right.Marks = append(right.Marks, c.deviations()...)
+	if mean := law(p.TrueMean, j.outcome, dim); mean != nil {
+		j.known = true
+		left.Marks = append(left.Marks, figure.Mark{
+			Kind: figure.Line, Name: "mean the data were made with", Class: "aux",
+			Dashed: true, Thin: true, X: p.Grid, Y: mean,
+		})
+	}
+	if sd := law(p.TrueSigma, j.outcome, dim); sd != nil {
+		j.known = true
+		right.Marks = append(right.Marks, c.noiseOfData(sd))
+	}
+	j.extend(data, c)
+	j.couples = j.couples || d.Experiment.Couples
+	return left, right
+}
+
+// extend takes the measured values and the answers near them into the range of the
+// figure; curves far outside of the data are cut off.
+func (j *joined) extend(data []figure.Mark, c curve) {
+	near := [2]float64{math.Inf(1), math.Inf(-1)}
+	for _, mk := range data {
+		for i, y := range mk.Y {
+			j.lo, j.hi = math.Min(j.lo, y), math.Max(j.hi, y)
+			near[0], near[1] = math.Min(near[0], mk.X[i]), math.Max(near[1], mk.X[i])
+		}
+	}
+	for i, v := range c.grid {
+		if c.co[i] <= 0 {
+			j.none++
+		}
+		if v < near[0] || v > near[1] {
+			continue
+		}
+		w := 2 * math.Max(c.aleatoric(i), math.Max(c.epistemic(i), 0))
+		if !math.IsNaN(w) {
+			j.lo, j.hi = math.Min(j.lo, c.mu[i]-w), math.Max(j.hi, c.mu[i]+w)
+		}
+		j.most = math.Max(j.most, c.total(i))
+	}
+}
+
+// caption describes the figure of n of all experiments.
+func (j *joined) caption(n, all int) string {
+	caption := fmt.Sprintf("%s along %s for %d experiments, on the same scales. Left: outcomes, mean, and bands of two "+
+		"aleatoric and two epistemic standard deviations. Right: the deviations themselves; σ² = aleatoric + epistemic.",
+		sentence(j.q.Word()), j.along.Word(), n)
+	if j.known {
 		caption += " Dashed, thin or violet: the law the data were made with, which no model saw."
 	}
-	if couples {
-		caption += " Couples: y2 is y1, one draw used twice; the covariance then takes in the noise, and nothing is left to be aleatoric. With triplets it does not."
+	if j.couples {
+		caption += " Couples: y2 is y1, one draw used twice; the covariance then takes in the noise, and nothing is left " +
+			"to be aleatoric. With triplets it does not."
 	}
-	if none > 0 {
-		caption += " Where C ≤ 0 there is no epistemic band, and all of σ² stands as aleatoric."
+	if j.none > 0 {
+		caption += " Where C ≤ 0 there is no epistemic band, and all of σ² is drawn as aleatoric."
 	}
-	if all > len(list) {
-		caption += fmt.Sprintf(" The first %d of %d experiments of this kind.", len(list), all)
+	if all > n {
+		caption += fmt.Sprintf(" The first %d of %d experiments of this kind.", n, all)
 	}
-	caption += seedsText(&SplitDetail{Seeds: first.Splits[0].Seeds})
-	m.add(plot{file: "joint-" + q.Name + "-along-" + along.Name, split: split, heading: "Side by side: " + q.Word() + " along " + along.Word(), caption: caption, fig: f, page: onPage})
+	return caption
 }

@@ -6,11 +6,13 @@ import (
 	"fmt"
 	"math"
 	"strings"
+
+	"doubletake/train/score"
 )
 
 // MetricsJSON returns metrics.json (see CONTRACT): keys in a fixed order,
 // floats in the shortest form that reads back to the same bits, undefined
-// numbers as null with the reason beside them, and a newline at the end. The
+// numbers as null with their reason, and a newline at the end. The
 // same experiment gives the same bytes. It fails when two outcomes of a set, or
 // two splits, have one name, or when units do not match the outcomes.
 func (e Experiment) MetricsJSON() ([]byte, error) {
@@ -77,14 +79,11 @@ func (e Experiment) MetricsJSON() ([]byte, error) {
 func splitJSON(s Split) object {
 	diff := object{}
 	reasons := object{}
-	for _, d := range []struct {
-		key         string
-		train, test Value
-	}{{"r2", s.Train.R2, s.Test.R2}, {"abs_cov", s.Train.AbsCov, s.Test.AbsCov}} {
-		pct, why := difference(d.train, d.test)
-		diff = append(diff, member{d.key, pct})
+	for _, q := range papers {
+		pct, why := difference(s.Train.Get(q.key), s.Test.Get(q.key))
+		diff = append(diff, member{q.key, pct})
 		if why != "" {
-			reasons = append(reasons, member{d.key, why})
+			reasons = append(reasons, member{q.key, why})
 		}
 	}
 	if len(reasons) > 0 {
@@ -105,6 +104,7 @@ func splitJSON(s Split) object {
 	if s.Reach != "" {
 		o = append(o, member{"reach", s.Reach})
 	}
+	o = append(o, verdictJSON(s)...)
 	if len(s.Flags) > 0 {
 		var list []string
 		for _, f := range s.Flags {
@@ -119,24 +119,25 @@ func splitJSON(s Split) object {
 }
 
 func setJSON(m SetMetrics) object {
-	o := object{{"rows", m.Rows}, {"conditions", m.Conditions}, {"runs", m.Runs}}
-	for _, k := range Keys() {
-		o = append(o, member{k, valueJSON(*m.Field(k))})
-	}
+	o := append(object{{"rows", m.Rows}, {"conditions", m.Conditions}, {"runs", m.Runs}}, valuesJSON(m.Values)...)
 	outcomes := object{}
 	for _, out := range m.Outcomes {
-		one := object{{"unit", out.Unit}}
-		for _, k := range Keys() {
-			one = append(one, member{k, valueJSON(*out.Field(k))})
-		}
-		outcomes = append(outcomes, member{out.Name, one})
+		outcomes = append(outcomes, member{out.Name, append(object{{"unit", out.Unit}}, valuesJSON(out.Values)...)})
 	}
 	return append(o, member{"outcomes", outcomes}, member{"notes", stringArray(m.Notes)})
 }
 
-func valueJSON(v Value) object {
-	if !v.defined() {
-		return object{{"mean", nil}, {"std", nil}, {"n", v.N}, {"undefined", v.reason()}}
+// valuesJSON writes every metric of a part, those not computed too.
+func valuesJSON(v score.Values) (o object) {
+	for _, m := range score.MetricsOf(score.Parts) {
+		o = append(o, member{m.Key, valueJSON(v.Get(m.Key))})
+	}
+	return o
+}
+
+func valueJSON(v score.Value) object {
+	if !v.Defined() {
+		return object{{"mean", nil}, {"std", nil}, {"n", v.N}, {"undefined", v.Reason()}}
 	}
 	return object{{"mean", v.Mean}, {"std", v.Std}, {"n", v.N}}
 }
@@ -194,7 +195,7 @@ func encode(b *bytes.Buffer, v any) {
 
 func encodeScalar(b *bytes.Buffer, v any) {
 	// Strings, finite floats, integers, booleans and nil cannot fail. HTML
-	// characters are escaped, so that the text may stand inside a page.
+	// characters are escaped, so that the text may be put into a page.
 	raw, err := json.Marshal(v)
 	if err != nil {
 		panic("report: " + err.Error())

@@ -25,12 +25,15 @@ func LaTeX(e Experiment) []byte {
 	}
 	explained := e.explanations()
 	texTable(&b, e, e.fit(), "fit", explained[:2], e.notes())
-	texTable(&b, e, e.beside(), "covariance", explained[2:], e.methods())
+	texTable(&b, e, e.parts(), "covariance", explained[2:], e.methods())
 	for _, t := range []struct {
 		table
 		id string
 	}{{e.consistent(), "law"}, {e.perOutcome(), "outcomes"}, {e.sets(), "sets"}} {
 		texTable(&b, e, t.table, t.id, []string{t.title + "."}, nil)
+	}
+	for _, t := range e.intervals() {
+		texTable(&b, e, t, "intervals", []string{t.title + "."}, e.intervalWords())
 	}
 	for i, t := range e.comparisons() {
 		texTable(&b, e, t, fmt.Sprintf("methods-%d", i+1), []string{t.title + "."}, e.comparisonWords())
@@ -74,7 +77,9 @@ func texTable(b *bytes.Buffer, e Experiment, t table, id string, caption, notes 
 		if k > 0 {
 			text, label = title+", continued.", fmt.Sprintf("%s-%d", label, k+1)
 		}
-		fmt.Fprintf(b, "\n\\begin{table}\n\\centering\\sloppy\\setlength{\\tabcolsep}{%gpt}\n\\caption{%s}\n\\label{%s}\n\\smallskip\\footnotesize\n", texGap/2, text, label)
+		fmt.Fprintf(b,
+			"\n\\begin{table}\n\\centering\\sloppy\\setlength{\\tabcolsep}{%gpt}\n\\caption{%s}\n\\label{%s}\n"+
+				"\\smallskip\\footnotesize\n", texGap/2, text, label)
 		for i, part := range parts {
 			if i > 0 {
 				b.WriteString("\n\\medskip\n\n")
@@ -205,7 +210,7 @@ func (n number) texWidth() float64 {
 	}
 	s := n.mean
 	if n.std != "" {
-		s += " ± " + n.std + "  " // an operator stands free
+		s += " ± " + n.std + "  " // blanks around an operator
 	}
 	if n.exp != 0 {
 		s += "  ()×10⁻²"
@@ -215,9 +220,12 @@ func (n number) texWidth() float64 {
 
 // texWidths are the widths of Computer Modern's letters at 10 pt.
 var texWidths = map[rune]float64{
-	'f': 3.1, 'i': 2.8, 'j': 3.1, 'l': 2.8, 'm': 8.4, 'r': 4, 's': 4, 't': 3.9, 'w': 7.3, 'c': 4.5, 'e': 4.5, 'z': 4.5, 'a': 5, 'g': 5, 'o': 5,
-	'I': 3.7, 'J': 5.2, 'M': 9.2, 'W': 10.3, '.': 2.8, ',': 2.8, ':': 2.8, ';': 2.8, '\'': 2.8, '!': 2.8, '|': 2.8, '[': 2.8, ']': 2.8, '-': 3.4,
-	'(': 3.9, ')': 3.9, ' ': 3.4, '/': 5, '±': 7.8, '−': 7.8, '×': 7.8, '→': 10, '²': 4.5, '³': 4.5, '⁻': 6.3, '°': 4.5, '–': 5, '—': 10, '…': 7.5, '\u0302': 0,
+	'f': 3.1, 'i': 2.8, 'j': 3.1, 'l': 2.8, 'm': 8.4, 'r': 4, 's': 4, 't': 3.9, 'w': 7.3, 'c': 4.5, 'e': 4.5, 'z': 4.5,
+	'a': 5, 'g': 5, 'o': 5,
+	'I': 3.7, 'J': 5.2, 'M': 9.2, 'W': 10.3, '.': 2.8, ',': 2.8, ':': 2.8, ';': 2.8, '\'': 2.8, '!': 2.8, '|': 2.8,
+	'[': 2.8, ']': 2.8, '-': 3.4,
+	'(': 3.9, ')': 3.9, ' ': 3.4, '/': 5, '±': 7.8, '−': 7.8, '×': 7.8, '→': 10, '²': 4.5, '³': 4.5, '⁻': 6.3, '°': 4.5,
+	'–': 5, '—': 10, '…': 7.5, '\u0302': 0,
 }
 
 // texWidth estimates how wide a text is set in \footnotesize, in points; it errs
@@ -317,8 +325,10 @@ var texSymbols = map[rune]string{
 	'"': `\symbol{34}`, '`': `\symbol{96}`,
 	// An opening bracket or a star after \\ would be its argument.
 	'[': `{[}`, ']': `{]}`, '*': `{*}`,
-	'±': `$\pm$`, '−': `$-$`, '×': `$\times$`, '²': `$^{2}$`, '³': `$^{3}$`, '°': `$^{\circ}$`, '…': `\dots{}`, '–': `--`, '—': `---`,
-	'μ': `$\mu$`, 'µ': `$\mu$`, 'δ': `$\delta$`, 'σ': `$\sigma$`, 'Σ': `$\Sigma$`, 'θ': `$\theta$`, 'α': `$\alpha$`, 'β': `$\beta$`,
+	'±': `$\pm$`, '−': `$-$`, '×': `$\times$`, '²': `$^{2}$`, '³': `$^{3}$`, '°': `$^{\circ}$`, '…': `\dots{}`, '–': `--`,
+	'—': `---`,
+	'μ': `$\mu$`, 'µ': `$\mu$`, 'δ': `$\delta$`, 'σ': `$\sigma$`, 'Σ': `$\Sigma$`, 'θ': `$\theta$`, 'α': `$\alpha$`,
+	'β': `$\beta$`,
 	'γ': `$\gamma$`, 'κ': `$\kappa$`, 'ν': `$\nu$`, 'ρ': `$\rho$`, 'φ': `$\varphi$`, 'Ω': `$\Omega$`, 'Δ': `$\Delta$`,
 	'≤': `$\leq$`, '≥': `$\geq$`, '→': `$\rightarrow$`, '∞': `$\infty$`, '·': `$\cdot$`,
 }
@@ -328,8 +338,8 @@ var texSymbols = map[rune]string{
 func texEscape(s string) string {
 	var b strings.Builder
 	last := rune(0)
-	// clean lets no control character through, so that they can stand for what
-	// is one symbol in several letters.
+	// clean lets no control character through, so that they can represent symbols
+	// of several letters.
 	for _, r := range strings.NewReplacer("×10⁻²", "\x00", "v̂", "\x01").Replace(clean(s)) {
 		switch t, special := texSymbols[r]; {
 		case r == 0:

@@ -8,9 +8,11 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"doubletake/train/score"
 )
 
-// texExperiments are what tables.tex must stand: usual ones, one with every
+// texExperiments are test cases for tables.tex: usual ones, one with every
 // hostile name, one with many splits, outcomes and methods, and one whose
 // names are as wide as letters get.
 func texExperiments() []Experiment {
@@ -20,7 +22,8 @@ func texExperiments() []Experiment {
 	many.Splits = nil
 	for i := range 40 {
 		s := one
-		s.Name, s.HeldOut, s.Reach = fmt.Sprintf("theta_deg=%d", 10*i), fmt.Sprintf("theta_deg = %d and 3000 ≤ rpm ≤ 5000", 10*i), "extrapolation in theta_deg"
+		s.Name, s.HeldOut, s.Reach = fmt.Sprintf("theta_deg=%d", 10*i),
+			fmt.Sprintf("theta_deg = %d and 3000 ≤ rpm ≤ 5000", 10*i), "extrapolation in theta_deg"
 		if i == 0 {
 			s.Methods = comparedExperiment().Splits[0].Methods
 		}
@@ -38,7 +41,7 @@ func texExperiments() []Experiment {
 		for _, q := range c.columns {
 			for i := range compared.Splits[0].Methods {
 				m := &compared.Splits[0].Methods[i]
-				m.Scores = append(m.Scores, Scored{q.key, Value{Mean: -1234.5, Std: 0.0123, N: 5}})
+				m.Values = append(m.Values, score.Keyed{Key: q.key, Value: score.Value{Mean: -1234.5, Std: 0.0123, N: 5}})
 			}
 		}
 	}
@@ -57,11 +60,11 @@ func TestLaTeXStructure(t *testing.T) {
 		labels := map[string]bool{}
 		for _, l := range regexp.MustCompile(`\\label\{([^}]*)\}`).FindAllStringSubmatch(tex, -1) {
 			if labels[l[1]] {
-				t.Errorf("label %s stands twice", l[1])
+				t.Errorf("label %s occurs twice", l[1])
 			}
 			labels[l[1]] = true
 		}
-		want := 4 // fit, beside, outcomes, sets
+		want := 4 // fit, parts, outcomes, sets
 		if len(e.perOutcome().labels) == 0 {
 			want--
 		}
@@ -94,7 +97,8 @@ func TestLaTeXCompiles(t *testing.T) {
 	}
 	for i, e := range texExperiments() {
 		dir := t.TempDir()
-		doc := "\\documentclass{article}\n\\usepackage[T1]{fontenc}\n\\usepackage{booktabs}\n\\begin{document}\n\\input{tables}\n\\clearpage\nText.\n\\end{document}\n"
+		doc := "\\documentclass{article}\n\\usepackage[T1]{fontenc}\n\\usepackage{booktabs}\n\\begin{document}\n" +
+			"\\input{tables}\n\\clearpage\nText.\n\\end{document}\n"
 		for name, s := range map[string]string{"doc.tex": doc, "tables.tex": string(LaTeX(e))} {
 			if err := os.WriteFile(filepath.Join(dir, name), []byte(s), 0o644); err != nil {
 				t.Fatal(err)

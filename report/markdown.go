@@ -44,13 +44,16 @@ func markdown(b *bytes.Buffer, e Experiment, level int) {
 	if len(e.Splits) == 0 {
 		b.WriteString("\nNo split was trained.\n")
 	} else {
-		for _, t := range append([]table{e.fit(), e.beside(), e.consistent(), e.perOutcome(), e.sets()}, e.comparisons()...) {
+		for _, s := range e.verdicts() {
+			fmt.Fprintf(b, "\n**%s**\n", mdEscape(s))
+		}
+		for _, t := range slices.Concat(e.tables(), []table{e.perOutcome(), e.sets()}, e.comparisons()) {
 			if len(t.labels) > 0 && t.columns() > 0 {
 				fmt.Fprintf(b, "\n%s %s\n\n", strings.Repeat("#", level+1), mdEscape(t.title))
 				mdTable(b, t)
 			}
 		}
-		for _, s := range slices.Concat(e.explanations(), e.comparisonWords(), e.methods()) {
+		for _, s := range slices.Concat(e.explanations(), e.intervalWords(), e.comparisonWords(), e.methods()) {
 			fmt.Fprintf(b, "\n%s\n", mdEscape(s))
 		}
 	}

@@ -4,17 +4,19 @@ import (
 	"math"
 	"strconv"
 	"strings"
+
+	"doubletake/train/score"
 )
 
 // number is a mean and its spread, rounded for people.
 type number struct {
 	mean string
-	std  string // "" when there is none to tell
+	std  string // "" when there is none
 	exp  int    // both are to be multiplied by 10^exp
 	text string // instead of a number: the dash of an undefined one, a word
 }
 
-// undefinedText stands where a number is undefined; the reason stands below.
+// undefinedText replaces an undefined number; the reason is in the notes.
 const undefinedText = "–"
 
 // round writes a value times scale the way the spread allows:
@@ -22,11 +24,11 @@ const undefinedText = "–"
 //   - the spread gets two significant digits, the mean goes to the same place;
 //   - without a spread (one seed) the mean gets three significant digits;
 //   - a spread of zero, or one below a millionth of the mean, which is the
-//     rounding of a float32 network and no spread, is "0", and the mean gets four;
+//     rounding of a float32 network and no spread, is left out, and the mean gets four;
 //   - from a million on, and below 1e-4, both are written with a power of ten.
-func round(v Value, scale float64) number {
+func round(v score.Value, scale float64) number {
 	mean, std := v.Mean*scale, v.Std*scale
-	if !v.defined() || math.IsInf(mean, 0) {
+	if !v.Defined() || math.IsInf(mean, 0) {
 		return number{text: undefinedText}
 	}
 	if v.N == 1 || std < 0 || math.IsInf(std, 0) {
@@ -48,7 +50,7 @@ func round(v Value, scale float64) number {
 	case math.IsNaN(std):
 		n.mean = fixed(mean, 2-exponent(mean, 3))
 	case std == 0:
-		n.mean, n.std = fixed(mean, 3-exponent(mean, 4)), "0"
+		n.mean = fixed(mean, 3-exponent(mean, 4))
 	default:
 		d := 1 - exponent(std, 2)
 		n.mean, n.std = fixed(mean, d), fixed(std, d)
@@ -116,8 +118,8 @@ func fixed(v float64, decimals int) string {
 
 // twoDigits writes a standard error times scale: two significant digits, and
 // no spread of its own.
-func twoDigits(v Value, scale float64) number {
-	if !v.defined() {
+func twoDigits(v score.Value, scale float64) number {
+	if !v.Defined() {
 		return number{text: undefinedText}
 	}
 	v.Std = math.NaN()

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"doubletake/train/score"
 )
 
 // The expected strings are written by hand from the rule in the comment of round.
@@ -14,7 +16,7 @@ func TestRound(t *testing.T) {
 	nan := math.NaN()
 	for _, c := range []struct {
 		name      string
-		v         Value
+		v         score.Value
 		scale     float64
 		text, tex string
 	}{
@@ -26,24 +28,24 @@ func TestRound(t *testing.T) {
 		{"spread beyond the mean", val(0.4, 120), 1, "0 ± 120", `$0 \pm 120$`},
 		{"negative mean", val(-0.0456, 0.017), 1, "-0.046 ± 0.017", `$-0.046 \pm 0.017$`},
 		{"no negative zero", val(-0.0004, 0.12), 1, "0.00 ± 0.12", `$0.00 \pm 0.12$`},
-		{"no spread at all: four digits", val(0.97931, 0), 1, "0.9793 ± 0", `$0.9793 \pm 0$`},
-		{"spread of float32 rounding is none", val(0.97931, 3e-8), 1, "0.9793 ± 0", `$0.9793 \pm 0$`},
-		{"zero without spread", Value{N: 5}, 1, "0.000 ± 0", `$0.000 \pm 0$`},
-		{"one seed: three digits", Value{Mean: 0.870123, Std: nan, N: 1}, 1, "0.870", `$0.870$`},
-		{"one seed, a deviation of 0 is no knowledge", Value{Mean: 0.870123, Std: 0, N: 1}, 1, "0.870", `$0.870$`},
-		{"one seed, large", Value{Mean: 123456, Std: nan, N: 1}, 1, "123000", `$123000$`},
+		{"no spread at all: four digits", val(0.97931, 0), 1, "0.9793", `$0.9793$`},
+		{"spread of float32 rounding is none", val(0.97931, 3e-8), 1, "0.9793", `$0.9793$`},
+		{"zero without spread", score.Value{N: 5}, 1, "0.000", `$0.000$`},
+		{"one seed: three digits", score.Value{Mean: 0.870123, Std: nan, N: 1}, 1, "0.870", `$0.870$`},
+		{"one seed, a deviation of 0 is no knowledge", score.Value{Mean: 0.870123, Std: 0, N: 1}, 1, "0.870", `$0.870$`},
+		{"one seed, large", score.Value{Mean: 123456, Std: nan, N: 1}, 1, "123000", `$123000$`},
 		{"diverged", val(3.21e20, 4.5e20), 1, "(3.2 ± 4.5)e+20", `$(3.2 \pm 4.5) \times 10^{20}$`},
-		{"diverged, one seed", Value{Mean: 3.214e20, Std: nan, N: 1}, 1, "3.21e+20", `$3.21 \times 10^{20}$`},
+		{"diverged, one seed", score.Value{Mean: 3.214e20, Std: nan, N: 1}, 1, "3.21e+20", `$3.21 \times 10^{20}$`},
 		{"tiny", val(3.21e-7, 1.1e-8), 1, "(3.21 ± 0.11)e-7", `$(3.21 \pm 0.11) \times 10^{-7}$`},
 		{"just below a million", val(999_999, 2e4), 1, "1000000 ± 20000", `$1000000 \pm 20000$`},
 		{"undefined", undef("one condition only"), 1, "–", "--"},
-		{"never computed", Value{}, 1, "–", "--"},
-		{"infinite", Value{Mean: math.Inf(1), N: 5}, 1, "–", "--"},
+		{"never computed", score.Value{}, 1, "–", "--"},
+		{"infinite", score.Value{Mean: math.Inf(1), N: 5}, 1, "–", "--"},
 		{"overflow by the factor", val(1e308, 1), 100, "–", "--"},
-		{"reason given, mean left at zero", Value{N: 5, Undefined: "couples"}, 1, "–", "--"},
+		{"reason given, mean left at zero", score.Value{N: 5, Undefined: "couples"}, 1, "–", "--"},
 	} {
 		if c.name == "zero without spread" {
-			c.v = Value{Mean: 0, Std: 0, N: 5}
+			c.v = score.Value{Mean: 0, Std: 0, N: 5}
 		}
 		n := round(c.v, c.scale)
 		if got := n.plain(); got != c.text {
@@ -58,13 +60,13 @@ func TestRound(t *testing.T) {
 // Expected strings by hand: two significant digits.
 func TestTwoDigits(t *testing.T) {
 	for _, c := range []struct {
-		v    Value
+		v    score.Value
 		want string
 	}{
 		{val(0.031, 0.004), "3.1"},
 		{val(0.000996, 0.1), "0.10"},
 		{val(1.234, 0), "120"},
-		{Value{}, "–"},
+		{score.Value{}, "–"},
 		{undef("one run only"), "–"},
 	} {
 		if got := twoDigits(c.v, 100).plain(); got != c.want {
@@ -74,10 +76,10 @@ func TestTwoDigits(t *testing.T) {
 }
 
 // Expected values: (test − train)/train by hand; the first two are the rows of
-// the paper's table (METHOD §6): .97 → .77, 2.358 → 5.634.
+// the paper's table (docs/method.md#what-to-expect): .97 → .77, 2.358 → 5.634.
 func TestDifference(t *testing.T) {
 	for _, c := range []struct {
-		train, test Value
+		train, test score.Value
 		want        string
 	}{
 		{val(0.97, 0), val(0.77, 0.02), "-21 %"},
@@ -101,7 +103,7 @@ func TestDifference(t *testing.T) {
 	}
 }
 
-// What is printed must read back to the value within half a unit of the last
+// A printed number must read back to the value within half a unit of the last
 // digit of the spread, and the spread must show exactly two digits.
 func TestRoundProperties(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {

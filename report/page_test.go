@@ -28,7 +28,7 @@ func cpu() time.Duration {
 
 // TestPageBounds: the page of 780 recordings, five seeds and four splits is no
 // larger than 3 MB and made within two seconds, figures and all; with more
-// conditions than it can hold it selects, stays as small and says so.
+// conditions than it can hold it selects, stays as small and states the selection.
 func TestPageBounds(t *testing.T) {
 	const limit = 3_000_000
 	d := campaign(4, 15, 13, 4, 5)
@@ -57,14 +57,16 @@ func TestPageBounds(t *testing.T) {
 	if len(page) > limit {
 		t.Errorf("the page of a large campaign has %d bytes, more than %d", len(page), limit)
 	}
-	if !strings.Contains(string(page), "an even selection was made: 3016 of 78000 triplets") || !strings.Contains(string(page), "of 78000 conditions, evenly selected") {
-		t.Error("the page does not say that it selects")
+	if !strings.Contains(string(page), "an even selection was made: 3016 of 78000 triplets") ||
+		!strings.Contains(string(page), "of 78000 conditions, evenly selected") {
+		t.Error("the page does not state its selection")
 	}
 }
 
 // TestSameBytes: the same details give the same page and figures.
 func TestSameBytes(t *testing.T) {
-	a, b := Page([]*Detail{campaign(2, 3, 5, 2, 2), airfoilOf("x")}), Page([]*Detail{campaign(2, 3, 5, 2, 2), airfoilOf("x")})
+	a, b := Page([]*Detail{campaign(2, 3, 5, 2, 2), airfoilOf("x")}),
+		Page([]*Detail{campaign(2, 3, 5, 2, 2), airfoilOf("x")})
 	if !bytes.Equal(a, b) {
 		t.Error("two pages of the same details differ")
 	}
@@ -77,13 +79,17 @@ func TestSameBytes(t *testing.T) {
 }
 
 // TestFigureFiles: every figure of two experiments is well-formed, has a name
-// no file system minds, says that its data are simulated, and its CSV has as
-// many columns in every line.
+// any file system accepts, is marked as simulated, and its CSV has as many
+// columns in every line.
 func TestFigureFiles(t *testing.T) {
-	for _, d := range []*Detail{campaign(2, 3, 5, 2, 2), airfoilOf("../../etc/passwd"), airfoilOf(strings.Repeat("é", 300)), airfoilOf("CON.svg ")} {
+	for _, d := range []*Detail{
+		campaign(2, 3, 5, 2, 2), airfoilOf("../../etc/passwd"),
+		airfoilOf(strings.Repeat("é", 300)), airfoilOf("CON.svg "),
+	} {
 		seen := map[string]bool{}
 		for _, f := range Figures(d) {
-			if seen[f.File] || f.File != filepath.Base(f.File) || strings.HasPrefix(f.File, ".") || len(f.File) > 120 || strings.ContainsAny(f.File, `<>:"/\|?* `) {
+			if seen[f.File] || f.File != filepath.Base(f.File) || strings.HasPrefix(f.File, ".") || len(f.File) > 120 ||
+				strings.ContainsAny(f.File, `<>:"/\|?* `) {
 				t.Errorf("file name %q", f.File)
 			}
 			seen[f.File] = true
@@ -96,12 +102,15 @@ func TestFigureFiles(t *testing.T) {
 					t.Fatalf("%s: %v", f.File, err)
 				}
 				// The measured error is e's name: pairs measure it, simulated ones too.
-				if text, ok := tok.(xml.CharData); ok && d.Experiment.Data == "simulated" && !bytes.Contains(text, []byte(".dtf")) && strings.Contains(strings.ReplaceAll(string(text), "measured error", ""), "measured") {
-					t.Errorf("%s says of simulated data: %s", f.File, text)
+				if text, ok := tok.(xml.CharData); ok && d.Experiment.Data == "simulated" &&
+					!bytes.Contains(text, []byte(".dtf")) && strings.Contains(strings.ReplaceAll(string(text), "measured error", ""),
+					"measured") {
+					t.Errorf("%s calls simulated data measured: %s", f.File, text)
 				}
 			}
-			if d.Experiment.Data == "simulated" && (!bytes.Contains(f.SVG, []byte("<title id=")) || !bytes.Contains(f.SVG, []byte("Simulated data, "))) {
-				t.Errorf("%s does not say that it is simulated", f.File)
+			if d.Experiment.Data == "simulated" && (!bytes.Contains(f.SVG, []byte("<title id=")) ||
+				!bytes.Contains(f.SVG, []byte("Simulated data, "))) {
+				t.Errorf("%s is not marked as simulated", f.File)
 			}
 			rows, err := csv.NewReader(bytes.NewReader(f.CSV)).ReadAll() // fails when lines differ in length
 			if err != nil || len(rows) < 2 {
@@ -114,7 +123,7 @@ func TestFigureFiles(t *testing.T) {
 	}
 }
 
-// TestOutcomesAreNamed: legends and axes say of which kind the outcomes are.
+// TestOutcomesAreNamed: legends and axes name the kind of the outcomes.
 func TestOutcomesAreNamed(t *testing.T) {
 	for _, c := range []struct{ data, not string }{{"simulated", "measured"}, {"measured", "simulated"}} {
 		d := airfoilOf("x")
@@ -123,9 +132,12 @@ func TestOutcomesAreNamed(t *testing.T) {
 		for _, f := range Figures(d) {
 			all = append(all, f.SVG...)
 		}
-		for _, l := range []string{"%s, trained on", "%s, held out", "%s mean", "fraction of %s outcomes inside", "Predicted and %s outcome"} {
+		for _, l := range []string{
+			"%s, trained on", "%s, held out", "%s mean", "fraction of %s outcomes inside",
+			"Predicted and %s outcome",
+		} {
 			if !bytes.Contains(all, fmt.Appendf(nil, l, c.data)) || bytes.Contains(all, fmt.Appendf(nil, l, c.not)) {
-				t.Errorf("figures of %s data: %q is missing, or said of %s data", c.data, fmt.Sprintf(l, c.data), c.not)
+				t.Errorf("figures of %s data: %q is missing, or used for %s data", c.data, fmt.Sprintf(l, c.data), c.not)
 			}
 		}
 	}
@@ -170,14 +182,14 @@ func TestDirectivityNumbers(t *testing.T) {
 			}
 		}
 	}
-	if pairs != 4*13*2 || means != 2*4*13 { // the mean stands in both halves
+	if pairs != 4*13*2 || means != 2*4*13 { // the mean is in both halves
 		t.Errorf("%d values of pairs, %d of means", pairs, means)
 	}
 }
 
 // TestDirectivityOfEveryPlace: there is a figure for every speed and harmonic of
 // every split, with a panel for every blade count, and the page shows one of
-// them a split; of very many places an even selection is drawn, and said so.
+// them a split; of very many places an even selection is drawn, and stated.
 func TestDirectivityOfEveryPlace(t *testing.T) {
 	d := campaign(4, 15, 13, 2, 1)
 	have := map[string]string{}
@@ -202,7 +214,8 @@ func TestDirectivityOfEveryPlace(t *testing.T) {
 		t.Errorf("the page shows %d directivities of two splits", n)
 	}
 	// Two splits: 75 figures each.
-	if !strings.Contains(page, "One of 75 such figures of this split") || !strings.Contains(page, "3-blades-directivity-bpf1_db-rpm-5500.svg") {
+	if !strings.Contains(page, "One of 75 such figures of this split") ||
+		!strings.Contains(page, "3-blades-directivity-bpf1_db-rpm-5500.svg") {
 		t.Error("the page does not name the files")
 	}
 	d = campaign(2, 100, 3, 1, 1)
@@ -216,7 +229,7 @@ func TestDirectivityOfEveryPlace(t *testing.T) {
 		t.Errorf("%d figures of a hundred speeds, want %d", n, directivityPlaces)
 	}
 	if !strings.Contains(string(Page([]*Detail{d})), "at each of 60 places (an even selection of 100)") {
-		t.Error("the page does not say that it selects")
+		t.Error("the page does not state its selection")
 	}
 }
 
@@ -226,26 +239,44 @@ func TestHeadline(t *testing.T) {
 	one := func(train, test, covTrain, covTest, ratio, se float64) Split {
 		return Split{
 			Name: "3", HeldOut: "blades = 3",
-			Train: SetMetrics{Numbers: Numbers{R2: val(train, 0.01), AbsCov: val(covTrain, 0.001)}},
-			Test:  SetMetrics{Numbers: Numbers{R2: val(test, 0.01), AbsCov: val(covTest, 0.001), SumERatio: val(ratio, 0.1), SumERatioSE: val(se, 0.01)}},
+			Train: SetMetrics{Values: values("r2", val(train, 0.01), "abs_cov", val(covTrain, 0.001))},
+			Test: SetMetrics{Runs: 60, Values: values("r2", val(test, 0.01), "abs_cov", val(covTest, 0.001), "sum_e_ratio",
+				val(ratio, 0.1), "sum_e_ratio_se", val(se, 0.01))},
 		}
 	}
 	for _, c := range []struct {
 		s    Split
 		want string
 	}{
-		{one(0.97, 0.8827, 0.02644, 0.0394, 3.2, 0.4), "Holding out blades = 3 costs 9.0 % of R² (0.970 → 0.883); |cov| rises by 49 %; the measured error is 3.20 times the covariance C (standard error 0.40: overconfident)."},
-		{one(0.9, 0.9, 0.02, 0.01, 1.1, 0.1), "Holding out blades = 3 leaves R² as it is (0.900 → 0.900); |cov| falls by 50 %; the measured error is 1.10 times the covariance C (standard error 0.10: calibrated within its standard error)."},
-		{one(0.9, -6, 0.02, 0.02, 0.5, 0.1), "Holding out blades = 3 costs all of R² (0.900 → −6.000); |cov| stays; the measured error is 0.50 times the covariance C (standard error 0.10: too cautious)."},
+		{one(0.97, 0.8827, 0.02644, 0.0394, 3.2, 0.4), "Holding out blades = 3 costs 9.0 % of R² (0.970 → 0.883); |cov| " +
+			"rises by 49 %; the measured error is 3.20 times the covariance C (standard error 0.40: overconfident)."},
+		{one(0.9, 0.9, 0.02, 0.01, 1.1, 0.1), "Holding out blades = 3 leaves R² as it is (0.900 → 0.900); |cov| falls by " +
+			"50 %; the measured error is 1.10 times the covariance C (standard error 0.10: calibrated within its standard " +
+			"error)."},
+		{one(0.9, -6, 0.02, 0.02, 0.5, 0.1), "Holding out blades = 3 costs all of R² (0.900 → −6.000); |cov| stays; the " +
+			"measured error is 0.50 times the covariance C (standard error 0.10: too cautious)."},
 	} {
 		if got := e.Headline(c.s); got != c.want {
 			t.Errorf("got  %s\nwant %s", got, c.want)
 		}
 	}
 	s := one(0.9, 0.9, 0.02, 0.02, 1, 0.1)
-	s.Test.R2, s.Test.SumERatio = undef("one condition only"), undef("one run only")
-	if got, want := e.Headline(s), "Holding out blades = 3 leaves R² undefined (one condition only); |cov| stays."; got != want {
+	s.Test.Values = put(s.Test.Values, "r2", undef("one condition only"))
+	s.Test.Values = put(s.Test.Values, "sum_e_ratio", undef("one run only"))
+	if got, want := e.Headline(s),
+		"Holding out blades = 3 leaves R² undefined (one condition only); |cov| stays."; got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
+	}
+}
+
+// TestPagePrintable: no name brings a control character or a direction override
+// into the page, in text or attributes.
+func TestPagePrintable(t *testing.T) {
+	for _, name := range hostileNames {
+		page := string(Page([]*Detail{airfoilOf(name)}))
+		if i := strings.IndexAny(page, "\x00\x1b\u202e\u2028\r"); i >= 0 {
+			t.Errorf("%q: %q", name, page[max(0, i-60):min(len(page), i+20)])
+		}
 	}
 }
 
@@ -264,7 +295,7 @@ func TestMetricsCSV(t *testing.T) {
 		}
 		if r[2] == "2-blades" && r[4] == "train" && r[5] == "all" && r[7] == "r2" {
 			found++
-			if v, _ := strconv.ParseFloat(r[8], 64); v != e.Splits[0].Train.R2.Mean {
+			if v, _ := strconv.ParseFloat(r[8], 64); v != e.Splits[0].Train.Get("r2").Mean {
 				t.Errorf("R² %q", r[8])
 			}
 		}

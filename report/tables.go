@@ -1,11 +1,14 @@
 package report
 
 import (
+	"slices"
 	"strconv"
+
+	"doubletake/train/score"
 )
 
-// The tables are laid out once, for all three formats: what stands in them is
-// decided here, how it looks is decided in terminal.go, markdown.go, latex.go.
+// The tables are laid out once, for all three formats: their contents are
+// decided here, their look in terminal.go, markdown.go, latex.go.
 
 // table is rows of named columns, the columns in groups under one heading.
 type table struct {
@@ -35,39 +38,62 @@ func (t table) columns() int {
 	return n
 }
 
-// percentScale is the factor of the paper's tables, ×10⁻².
-const percentScale = 100
-
-// quantity is one number shown: its heading, where it comes from, its factor.
+// quantity is a metric that a table shows.
 type quantity struct {
-	head        string
-	key         string
-	scale       float64
-	train, test bool
-	se          string // key of its standard error on the test part, shown beside it; "" when there is none
+	key         string // of score.Metrics
+	train, test bool   // parts it is shown of
+	se          string // key of its standard error on the test part, shown next to it; "" when there is none
+	symbol      string // "": the metric's own
 }
 
-// besides are the numbers beside the paper's two tables.
-var besides = []quantity{
-	{"C ×10⁻²", "cov_centred", percentScale, true, true, ""},
-	{"E|μδ| ×10⁻²", "mu_delta", percentScale, true, true, ""},
-	{"E|δ| ×10⁻²", "delta", percentScale, true, true, ""},
-	{"e ×10⁻²", "e", percentScale, false, true, "e_se"},
-	{"Σe/ΣC", "sum_e_ratio", 1, false, true, "sum_e_ratio_se"},
-	{"noise ceiling of R²", "noise_ceiling", 1, true, true, ""},
+// name is the quantity's symbol.
+func (q quantity) name() string {
+	if q.symbol != "" {
+		return q.symbol
+	}
+	return score.MetricOf(q.key).Symbol
 }
 
-// identities are the numbers that say whether the two answers can be one joint
-// law (METHOD §4).
-var identities = []quantity{
-	{"E|κ|/σ²", "kappa", 1, true, true, ""},
-	{"C ≤ 0", "negative_cov", 1, true, true, ""},
-	{"C > σ²", "cov_above_var", 1, true, true, ""},
+// head is the heading of its column.
+func (q quantity) head() string {
+	if q.scale() == 100 {
+		return q.name() + " ×10⁻²"
+	}
+	return q.name()
 }
+
+// scale is the factor of its cells.
+func (q quantity) scale() float64 { return score.MetricOf(q.key).Factor }
+
+func (q quantity) cell(v score.Values) number { return round(v.Get(q.key), q.scale()) }
+
+func (q quantity) seCell(v score.Values) number { return twoDigits(v.Get(q.se), q.scale()) }
+
+// The numbers of the tables: the paper's two, those that E|cov| consists of with
+// the measured error, and the identities that one joint law of the two answers
+// obeys (docs/method.md#diagnostics).
+var (
+	papers = []quantity{{key: "r2", train: true, test: true}, {key: "abs_cov", train: true, test: true}}
+
+	partsOfCov = []quantity{
+		{key: "cov_centred", train: true, test: true},
+		{key: "mu_delta", train: true, test: true},
+		{key: "delta", train: true, test: true},
+		{key: "e", test: true, se: "e_se"},
+		{key: "sum_e_ratio", test: true, se: "sum_e_ratio_se"},
+		{key: "noise_ceiling", train: true, test: true},
+	}
+
+	identities = []quantity{
+		{key: "kappa", train: true, test: true},
+		{key: "negative_cov", train: true, test: true},
+		{key: "cov_above_var", train: true, test: true},
+	}
+)
 
 // sets is the table of what each split holds out.
 func (e Experiment) sets() table {
-	t := table{title: "What was held out", corner: "split"}
+	t := table{title: "Held-out sets", corner: "split"}
 	held := column{head: "test part", text: true}
 	seeds := column{head: "seeds"}
 	count := func(n int) number { return number{text: strconv.Itoa(n)} }
@@ -88,12 +114,12 @@ func (e Experiment) sets() table {
 	}
 	t.groups = []group{{"", []column{held}}}
 	reach := column{head: "is", text: true}
-	said := false
+	known := false
 	for _, s := range e.Splits {
 		reach.cells = append(reach.cells, number{text: s.Reach})
-		said = said || s.Reach != ""
+		known = known || s.Reach != ""
 	}
-	if said {
+	if known {
 		t.groups = append(t.groups, group{"", []column{reach}})
 	}
 	t.groups = append(t.groups,
@@ -105,15 +131,15 @@ func (e Experiment) sets() table {
 
 // fit is the paper's pair of tables: R² and E|cov|, train, test, difference.
 func (e Experiment) fit() table {
-	t := table{title: "How well the mean fits, and how far the two answers go together", corner: "split"}
+	t := table{title: "Fit of the mean, and covariance of the two answers", corner: "split"}
 	for _, s := range e.Splits {
 		t.labels = append(t.labels, s.Name)
 	}
-	for _, q := range []quantity{{"R²", "r2", 1, true, true, ""}, {"E|cov| ×10⁻²", "abs_cov", percentScale, true, true, ""}} {
+	for _, q := range papers {
 		g := e.group(q)
 		d := column{head: "difference"}
 		for _, s := range e.Splits {
-			pct, _ := difference(*s.Train.Field(q.key), *s.Test.Field(q.key))
+			pct, _ := difference(s.Train.Get(q.key), s.Test.Get(q.key))
 			d.cells = append(d.cells, percent(pct))
 		}
 		g.columns = append(g.columns, d)
@@ -122,13 +148,13 @@ func (e Experiment) fit() table {
 	return t
 }
 
-// beside is the table of the numbers that say what E|cov| consists of.
-func (e Experiment) beside() table {
-	t := table{title: "What it consists of, and the measured error beside it", corner: "split"}
+// parts is the table of the parts of E|cov| and the measured error.
+func (e Experiment) parts() table {
+	t := table{title: "Parts of E|cov|, and the measured error", corner: "split"}
 	for _, s := range e.Splits {
 		t.labels = append(t.labels, s.Name)
 	}
-	for _, q := range besides {
+	for _, q := range partsOfCov {
 		if e.has(q) {
 			t.groups = append(t.groups, e.group(q))
 		}
@@ -151,10 +177,10 @@ func (e Experiment) consistent() table {
 	return t
 }
 
-// has tells whether any split computed the quantity.
+// has reports whether any split computed the quantity.
 func (e Experiment) has(q quantity) bool {
 	for _, s := range e.Splits {
-		if q.train && !s.Train.Field(q.key).absent() || q.test && !s.Test.Field(q.key).absent() {
+		if q.train && !s.Train.Get(q.key).Absent() || q.test && !s.Test.Get(q.key).Absent() {
 			return true
 		}
 	}
@@ -162,25 +188,25 @@ func (e Experiment) has(q quantity) bool {
 }
 
 func (e Experiment) group(q quantity) group {
-	g := group{head: q.head}
+	g := group{head: q.head()}
 	if q.train {
 		c := column{head: "train"}
 		for _, s := range e.Splits {
-			c.cells = append(c.cells, round(*s.Train.Field(q.key), q.scale))
+			c.cells = append(c.cells, q.cell(s.Train.Values))
 		}
 		g.columns = append(g.columns, c)
 	}
 	if q.test {
 		c := column{head: "test"}
 		for _, s := range e.Splits {
-			c.cells = append(c.cells, round(*s.Test.Field(q.key), q.scale))
+			c.cells = append(c.cells, q.cell(s.Test.Values))
 		}
 		g.columns = append(g.columns, c)
 	}
 	if q.se != "" {
 		c := column{head: "SE"}
 		for _, s := range e.Splits {
-			c.cells = append(c.cells, twoDigits(*s.Test.Field(q.se), q.scale))
+			c.cells = append(c.cells, q.seCell(s.Test.Values))
 		}
 		g.columns = append(g.columns, c)
 	}
@@ -192,10 +218,10 @@ func (e Experiment) group(q quantity) group {
 func (e Experiment) perOutcome() table {
 	t := table{title: "Per outcome", corner: "split"}
 	name := column{head: "outcome", text: true}
-	qs := []quantity{{"R²", "r2", 1, true, true, ""}, {"E|cov| ×10⁻²", "abs_cov", percentScale, true, true, ""}, {"e ×10⁻²", "e", percentScale, false, true, ""}}
+	qs := slices.Concat(papers, []quantity{{key: "e", test: true}})
 	groups := make([]group, len(qs))
 	for i, q := range qs {
-		groups[i].head = q.head
+		groups[i].head = q.head()
 		if q.train {
 			groups[i].columns = append(groups[i].columns, column{head: "train"})
 		}
@@ -220,10 +246,10 @@ func (e Experiment) perOutcome() table {
 			for i, q := range qs {
 				k := 0
 				if q.train {
-					groups[i].columns[k].cells = append(groups[i].columns[k].cells, round(*train.Field(q.key), q.scale))
+					groups[i].columns[k].cells = append(groups[i].columns[k].cells, q.cell(train.Values))
 					k++
 				}
-				groups[i].columns[k].cells = append(groups[i].columns[k].cells, round(*test.Field(q.key), q.scale))
+				groups[i].columns[k].cells = append(groups[i].columns[k].cells, q.cell(test.Values))
 			}
 		}
 	}

@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 )
 
@@ -22,8 +23,8 @@ func Terminal(w io.Writer, e Experiment, width int, color bool) error {
 }
 
 // RunTerminal writes several experiments like Terminal, one after the other;
-// what explains the tables is said once, at the end. One experiment is written
-// as Terminal writes it, none as nothing.
+// the explanations follow once, at the end. One experiment is written as Terminal
+// writes it, none as nothing.
 func RunTerminal(w io.Writer, experiments []Experiment, width int, color bool) error {
 	if len(experiments) == 1 {
 		return Terminal(w, experiments[0], width, color)
@@ -62,15 +63,25 @@ func (t *terminal) experiment(e Experiment, explanations []string) {
 	}
 	if len(e.Splits) == 0 {
 		t.line("")
-		t.paragraph("No split was trained.", "", "")
+		what := "No split was trained."
+		if len(e.Final) > 0 {
+			what = "Nothing is held out: nothing says how good the model is."
+		}
+		t.paragraph(what, "", "")
 	} else {
-		for _, tab := range append([]table{e.fit(), e.beside(), e.consistent(), e.sets()}, e.comparisons()...) {
+		for i, s := range e.verdicts() {
+			if i == 0 {
+				t.line("")
+			}
+			t.paragraph(s, "", bold)
+		}
+		for _, tab := range slices.Concat(e.tables(), []table{e.sets()}, e.comparisons()) {
 			for _, part := range t.split(tab) {
 				t.line("")
 				t.table(part)
 			}
 		}
-		for i, s := range append(explanations, e.methods()...) {
+		for i, s := range slices.Concat(explanations, e.intervalWords(), e.methods()) {
 			if i == 0 {
 				t.line("")
 			}
@@ -199,8 +210,8 @@ func (t *terminal) split(tab table) []table {
 	return parts
 }
 
-// columnWidth returns the widths of what stands before and after " ±", of the
-// words in the column, and of the whole.
+// columnWidth returns the widths of the texts before and after " ±", of the words
+// in the column, and of the whole.
 func columnWidth(c column) (left, right, all int) {
 	words := width(c.head)
 	for _, n := range c.cells {

@@ -166,7 +166,7 @@ func cleanPart(s string) string {
 	return b.String()
 }
 
-// rightToLeft tells whether s holds a character of a script written from right
+// rightToLeft reports whether s holds a character of a script written from right
 // to left.
 func rightToLeft(s string) bool {
 	for _, r := range s {
@@ -179,7 +179,7 @@ func rightToLeft(s string) bool {
 }
 
 // isolate keeps a text written from right to left from turning its
-// neighbours around: it stands between FIRST STRONG ISOLATE and POP
+// neighbours around: it puts it between FIRST STRONG ISOLATE and POP
 // DIRECTIONAL ISOLATE, which occupy no column.
 func isolate(s string) string {
 	if rightToLeft(s) {
@@ -188,8 +188,8 @@ func isolate(s string) string {
 	return s
 }
 
-// shorten cuts the middle of s out, so that what is left occupies at most w
-// columns; beginning and end of a name tell more than its middle.
+// shorten cuts the middle of s out, so that the rest occupies at most w columns;
+// names differ at their beginning and end more than in the middle.
 func shorten(s string, w int) string {
 	if width(s) <= w {
 		return s
@@ -258,4 +258,12 @@ func wrap(text string, w int) []string {
 		lines = append(lines, line)
 	}
 	return lines
+}
+
+// sentence begins with a capital letter.
+func sentence(s string) string {
+	if s != "" && s[0] >= 'a' && s[0] <= 'z' {
+		return strings.ToUpper(s[:1]) + s[1:]
+	}
+	return s
 }

@@ -8,23 +8,24 @@ import (
 	"strings"
 )
 
-// Violation is an identity of the theory (METHOD §4) that models violate on the
-// train or the test part of a split, in the words of the seed that does so most.
+// Violation is an identity of the theory (docs/method.md#diagnostics) that models violate on the
+// train or the test part of a split, in the words of the seed that does so most, or of
+// the mean over the seeds.
 type Violation struct {
 	Code         string  // of the identity: "delta"
 	Part         string  // "train" or "test"
 	Text         string  // "δ = 0 is violated: what and by how much"
 	Do           string  // what to do about it
-	Seeds, Of    int     // seeds that violate it, of so many
-	Value, Limit float64 // of the worst seed; beyond Limit it is a violation
+	Seeds, Of    int     // seeds that violate it, of so many; both 0 where Text states the mean over seeds
+	Value, Limit float64 // of the worst seed; beyond Limit it is a violation. Limit 0: Value alone ranks it
 }
 
-// where says which part, and how many seeds.
+// where names the part and the number of seeds.
 func (v Violation) where() string {
 	if v.Of < 2 {
 		return v.Part
 	}
-	return fmt.Sprintf("%s (%d of %d seeds, the worst is told)", v.Part, v.Seeds, v.Of)
+	return fmt.Sprintf("%s (%d of %d seeds, the worst shown)", v.Part, v.Seeds, v.Of)
 }
 
 // String is the violation in one line.
@@ -36,11 +37,14 @@ func (v Violation) String() string {
 	return s
 }
 
-// times is how many times the limit the worst seed reaches: what makes one
-// violation more serious than another.
+// times is how many times the limit the worst seed reaches, or how far a ratio without
+// a limit is off: what makes one violation more serious than another.
 func (v Violation) times() float64 {
-	if v.Limit > 0 {
+	switch {
+	case v.Limit > 0:
 		return v.Value / v.Limit
+	case v.Value > 0 && v.Value < 1: // a ratio below 1 is as far off as its inverse
+		return 1 / v.Value
 	}
 	return v.Value
 }
@@ -81,7 +85,7 @@ func (e Experiment) violated() []identity {
 	return out
 }
 
-// summary says on how many of the experiment's sets the identity is violated,
+// summary states on how many of the experiment's sets the identity is violated,
 // and where most.
 func (d identity) summary(sets int) string {
 	worst := d.list[0]
@@ -104,8 +108,8 @@ func times(v float64) string {
 	return s
 }
 
-// diagnostics says every violated identity in a line, the most serious first,
-// with what is to be done and all sets it is about.
+// diagnostics writes every violated identity in a line, the most serious first,
+// with a remedy and all its sets.
 func (e Experiment) diagnostics() []string {
 	var out []string
 	for _, d := range e.violated() {
@@ -113,7 +117,7 @@ func (e Experiment) diagnostics() []string {
 		_, what, _ := strings.Cut(worst.Text, " is violated")
 		line := d.name + " is " + d.summary(2*len(e.Splits))
 		if worst.Of > 1 {
-			line += fmt.Sprintf(" (%d of %d seeds, the worst is told)", worst.Seeds, worst.Of)
+			line += fmt.Sprintf(" (%d of %d seeds, the worst shown)", worst.Seeds, worst.Of)
 		}
 		line += " " + strings.TrimLeft(what, " ")
 		line = strings.Replace(line, " :", ":", 1)
@@ -126,6 +130,8 @@ func (e Experiment) diagnostics() []string {
 				t := isolate(shorten(clean(v.set()), longName))
 				if v.Limit > 0 {
 					t += " " + times(v.times()) + "×"
+				} else if v.Value != 0 {
+					t += " (" + times(v.Value) + ")"
 				}
 				more = append(more, t)
 			}
@@ -136,31 +142,28 @@ func (e Experiment) diagnostics() []string {
 	return out
 }
 
-// violations writes the diagnostics: an identity each, closed, with what is
-// wrong where, and how much, inside.
-func (p *page) violations(e Experiment) {
-	list := e.violated()
-	if len(list) == 0 {
-		return
+// table lists where the identity is violated, and how strongly.
+func (d identity) table() table {
+	t := table{title: d.name + ", where", corner: "split"}
+	part, seeds := column{head: "part", text: true}, column{head: "seeds", text: true}
+	size := column{head: "times the limit"}
+	if d.list[0].Limit == 0 {
+		size.head, _, _ = strings.Cut(d.name, " =")
 	}
-	p.say("<h3>Diagnostics</h3>\n<p class=\"note\">Two answers that are one consistent distribution obey these identities. No trained network does so exactly; told is what is violated so far that the numbers mean something else, most serious first.</p>\n<div class=\"violations\">\n")
-	for _, d := range list {
-		worst := d.list[0]
-		p.say("<details class=\"violated\"><summary><b>\x00</b> is \x00</summary>\n<p>\x00.</p>\n", d.name, d.summary(2*len(e.Splits)), sentence(clean(worst.Text)))
-		if worst.Do != "" {
-			p.say("<p>What to do: \x00.</p>\n", clean(worst.Do))
+	for _, v := range d.list {
+		t.labels = append(t.labels, v.split)
+		part.cells = append(part.cells, number{text: v.Part})
+		of := "mean"
+		if v.Of > 0 || v.Seeds > 0 {
+			of = fmt.Sprintf("%d of %d", v.Seeds, max(v.Of, v.Seeds))
 		}
-		t := table{title: d.name + ", where", corner: "split"}
-		part, seeds, size := column{head: "part", text: true}, column{head: "seeds", text: true}, column{head: "times the limit"}
-		for _, v := range d.list {
-			t.labels = append(t.labels, v.split)
-			part.cells = append(part.cells, number{text: v.Part})
-			seeds.cells = append(seeds.cells, number{text: fmt.Sprintf("%d of %d", v.Seeds, max(v.Of, v.Seeds))})
-			size.cells = append(size.cells, number{mean: times(v.times())})
+		seeds.cells = append(seeds.cells, number{text: of})
+		shown := v.times()
+		if v.Limit == 0 {
+			shown = v.Value
 		}
-		t.groups = []group{{"", []column{part}}, {"", []column{seeds}}, {"", []column{size}}}
-		p.table(t)
-		p.say("</details>\n")
+		size.cells = append(size.cells, number{mean: times(shown)})
 	}
-	p.say("</div>\n")
+	t.groups = []group{{"", []column{part}}, {"", []column{seeds}}, {"", []column{size}}}
+	return t
 }

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// title names the experiment and says at once when nothing was measured.
+// title names the experiment, and its data as simulated or measured.
 func (e Experiment) title() string {
 	t := clean(e.Name)
 	if e.Data != "" {
@@ -16,7 +16,7 @@ func (e Experiment) title() string {
 	return t
 }
 
-// what says in a line or two what the data are.
+// what describes the data in a line or two.
 func (e Experiment) what() string {
 	var parts []string
 	var counts []string
@@ -76,36 +76,48 @@ func (e Experiment) explanations() []string {
 		spread = "One seed each, so no spread is known."
 	}
 	out = append(out,
-		"All but R² and ratios are in standardised units (the data's own where standardise is false), means over outcomes. "+spread+" The difference is (test − train)/train of the means.",
-		"E|cov| is the mean size of the covariance of the model's two answers as the paper estimates it. That estimate tends to C + μδ: "+
-			"C is the covariance proper; δ is how far the second answer's mean moves off the first, zero for a model that is calibrated on pairs; "+
+		"All but R² and ratios are in standardised units (the data's own where standardise is false), means over "+
+			"outcomes. "+spread+" The difference is (test − train)/train of the means.",
+		"E|cov| is the mean size of the covariance of the model's two answers as the paper estimates it. That estimate "+
+			"tends to C + μδ: "+
+			"C is the covariance proper; δ is the mean shift of the second answer against the first, zero for a model that "+
+			"is calibrated on pairs; "+
 			"μδ depends on where the outcome's zero lies and is no covariance.",
 	)
 	if e.has(identities[0]) {
-		out = append(out, "Two answers of one joint law have κ = 0, C ≥ 0 and C ≤ σ². κ is what the second answer's variance and the scatter of its mean exceed the first answer's variance by; by its share of σ² the split into ignorance and noise is uncertain. "+
-			"The other two are shares of the conditions: where C ≤ 0 ignorance is not resolved and there is no interval, where C > σ² the model claims more ignorance than uncertainty.")
+		out = append(out, "Two answers of one joint law have κ = 0, C ≥ 0 and C ≤ σ². κ = (variance of the second answer "+
+			"+ variance of its mean) − σ²; its share of σ² is the uncertainty of the split into epistemic and aleatoric. "+
+			"The other two are shares of the conditions: where C ≤ 0 there is no epistemic interval, where C > σ² the model "+
+			"claims more epistemic than total uncertainty.")
 	}
-	measured := "e is the measured error: the product of a pair's two residuals, (y1 − μ)(y2 − μ), which on pairs the model was not trained on averages to the squared error of μ. " +
-		"Σe/ΣC is 1 when the covariance is calibrated, above 1 when the model is overconfident. SE is the standard error over runs, clustered, averaged over the seeds. The noise ceiling is the R² the true mean would reach on the same pairs."
+	measured := "e is the measured error: the product of a pair's two residuals, (y1 − μ)(y2 − μ), which on pairs the " +
+		"model was not trained on averages to the squared error of μ. " +
+		"Σe/ΣC is 1 when the covariance is calibrated, above 1 when the model is overconfident. SE is the standard error " +
+		"over runs, clustered, averaged over the seeds. The noise ceiling is the R² the true mean would reach on the " +
+		"same pairs."
 	if e.Couples {
-		out = append(out, "Couples: y2 is y1, one draw used twice. The covariance then estimates the total variance, and neither e nor a noise ceiling can be measured.")
+		out = append(out, "Couples: y2 is y1, one draw used twice. The covariance then estimates the total variance, and "+
+			"neither e nor a noise ceiling can be measured.")
 		return out
 	}
 	out = append(out, measured)
 	switch e.Pairs {
 	case "same-run":
-		out = append(out, "Same-run pairs: both values of a pair come from one run and share its set-up error, so e is the error against that run's mean, and a deviation from run to run counts as epistemic. Only repeated runs remove it.")
+		out = append(out, "Same-run pairs: both values of a pair come from one run and share its set-up error, so e is "+
+			"the error against that run's mean, and a deviation from run to run counts as epistemic. Only repeated runs "+
+			"remove it.")
 	case "repeat-run":
-		out = append(out, "Repeat-run pairs: the two values come from two runs at equal conditions, so what changes from run to run counts as noise, and e is the error against the mean over runs.")
+		out = append(out, "Repeat-run pairs: the two values come from two runs at equal conditions, so what changes from "+
+			"run to run counts as noise, and e is the error against the mean over runs.")
 	case "synthetic":
 		out = append(out, "Synthetic pairs: both values are independent draws from the law the data were made with.")
 	}
 	return out
 }
 
-// explainAll joins the explanations of several experiments, each said once.
-// Where experiments differ in how the spread is to be read, the sentence says
-// whose it is; the others name the kind of pairs they are about.
+// explainAll joins the explanations of several experiments without repetition.
+// Where the experiments' spreads differ in meaning, the sentence names the
+// experiment; the others name their kind of pairs.
 func explainAll(experiments []Experiment) []string {
 	var texts []string
 	of := map[string][]string{}
@@ -131,7 +143,7 @@ func explainAll(experiments []Experiment) []string {
 	return texts
 }
 
-// single tells whether every split has one seed.
+// single reports whether every split has one seed.
 func (e Experiment) single() bool {
 	for _, s := range e.Splits {
 		if s.Seeds != 1 {
@@ -141,14 +153,15 @@ func (e Experiment) single() bool {
 	return len(e.Splits) > 0
 }
 
-// methods says how the numbers were computed, once for all splits that agree.
+// methods states how the numbers were computed, once for all splits that agree.
 func (e Experiment) methods() []string {
 	var texts []string
 	byText := map[string][]string{}
 	for _, s := range e.Splits {
 		var p []string
 		if s.MCSamples > 0 {
-			p = append(p, strings.Join(strings.Fields(fmt.Sprintf("E|cov| from %d %s samples per input", s.MCSamples, clean(s.Sampler))), " "))
+			p = append(p, strings.Join(strings.Fields(fmt.Sprintf("E|cov| from %d %s samples per input", s.MCSamples,
+				clean(s.Sampler))), " "))
 		}
 		if s.CovMethod != "" {
 			p = append(p, "C: "+clean(s.CovMethod))
@@ -176,8 +189,8 @@ func (e Experiment) methods() []string {
 	return out
 }
 
-// notes are what limits the trust in the numbers: first why a number shown is
-// undefined, then what the sets' notes say, equal ones said once.
+// notes limit the trust in the numbers: first why a number shown is undefined,
+// then the sets' notes, without repetition.
 func (e Experiment) notes() []string {
 	var texts []string
 	places := map[string][]string{}
@@ -192,21 +205,19 @@ func (e Experiment) notes() []string {
 		}
 		places[text] = append(places[text], place)
 	}
-	shown := append([]quantity{{"R²", "r2", 1, true, true, ""}, {"E|cov|", "abs_cov", 1, true, true, ""}}, append(slices.Clip(besides), identities...)...)
-	for _, q := range shown {
+	for _, q := range slices.Concat(papers, partsOfCov, identities) {
 		if !e.has(q) {
 			continue
 		}
-		head := strings.TrimSuffix(q.head, " ×10⁻²")
 		for _, s := range e.Splits {
-			if v := *s.Train.Field(q.key); q.train && !v.defined() {
-				add(head+" undefined: "+clean(v.reason()), s.Name+" train")
+			if v := s.Train.Get(q.key); q.train && !v.Defined() {
+				add(q.name()+" undefined: "+clean(v.Reason()), s.Name+" train")
 			}
-			if v := *s.Test.Field(q.key); q.test && !v.defined() {
-				add(head+" undefined: "+clean(v.reason()), s.Name+" test")
-			} else if q.se != "" && v.defined() {
-				if se := *s.Test.Field(q.se); !se.defined() {
-					add("standard error of "+head+" undefined: "+clean(se.reason()), s.Name+" test")
+			if v := s.Test.Get(q.key); q.test && !v.Defined() {
+				add(q.name()+" undefined: "+clean(v.Reason()), s.Name+" test")
+			} else if q.se != "" && v.Defined() {
+				if se := s.Test.Get(q.se); !se.Defined() {
+					add("standard error of "+q.name()+" undefined: "+clean(se.Reason()), s.Name+" test")
 				}
 			}
 		}
@@ -219,7 +230,7 @@ func (e Experiment) notes() []string {
 			add(clean(n), s.Name+" test")
 		}
 	}
-	out := make([]string, len(texts))
+	out := make([]string, len(texts), len(texts)+len(e.Final))
 	for i, t := range texts {
 		where := names(places[t], nil)
 		if all := 2 * len(e.Splits); len(places[t]) == all && all > 2 {
@@ -230,10 +241,13 @@ func (e Experiment) notes() []string {
 			out[i] += "."
 		}
 	}
+	for _, f := range e.Final {
+		out = append(out, f+".")
+	}
 	return out
 }
 
-// leftOut says how many recordings were skipped.
+// leftOut states how many recordings were skipped.
 func (e Experiment) leftOut() string {
 	if len(e.Skipped) == 1 {
 		return "1 recording was left out:"
@@ -251,4 +265,21 @@ func (e Experiment) provenance() string {
 		p = append(p, "configuration "+clean(e.ConfigDigest))
 	}
 	return strings.Join(p, ", ")
+}
+
+// pairConstruction explains the pairs and their consequences.
+func (e Experiment) pairConstruction() string {
+	how := clean(e.PairsFrom)
+	if how == "" {
+		how = "pairs: " + clean(e.Construction)
+	}
+	out := how + "."
+	for _, s := range e.explanations() {
+		for _, start := range []string{"Same-run", "Repeat-run", "Synthetic", "Couples"} {
+			if strings.HasPrefix(s, start) {
+				out += " " + s
+			}
+		}
+	}
+	return out
 }

@@ -6,16 +6,17 @@ import (
 	"testing"
 
 	"doubletake/train/kernel"
+	"doubletake/train/triplets"
 )
 
-// The three experiments' shapes (METHOD §2): rows, inputs, outcomes, batch.
+// The three experiments' shapes (docs/method.md#model-and-training): rows, inputs, outcomes, batch.
 var shapes = []struct {
 	name              string
 	n, in, out, batch int
 }{{"airfoil", 45000, 2, 2, 256}, {"drone", 585, 3, 5, 32}, {"toy", 1000, 1, 1, 32}}
 
-func shapeData(n, in, out int) Triplets {
-	d := Triplets{N: n, In: in, Out: out}
+func shapeData(n, in, out int) triplets.Set {
+	d := triplets.Set{N: n, In: in, Out: out}
 	p := newStream(1, 99)
 	for range n {
 		s := 0.0
@@ -45,7 +46,7 @@ func BenchmarkFit(b *testing.B) {
 				}
 				t := newTrainer(newLayout(s.in, s.out, 0, cfg.Hidden), k, cfg)
 				t.initialise(1)
-				rows := packRows[float32](data, newScaler(s.in, data.X), newScaler(s.out, data.Y1, data.Y2))
+				rows := packRows[float32](data, triplets.ScaleOf(s.in, data.X), triplets.ScaleOf(s.out, data.Y1, data.Y2))
 				b.ReportAllocs()
 				b.ResetTimer()
 				trips := 0

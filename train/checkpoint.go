@@ -13,10 +13,11 @@ import (
 	"time"
 
 	"doubletake/train/kernel"
+	"doubletake/train/triplets"
 )
 
-// FitOptions are what FitWith does besides training. The zero value does
-// nothing more than Fit.
+// FitOptions are settings of FitWith in addition to those of training. With the
+// zero value it equals Fit.
 type FitOptions struct {
 	// Hook, unless nil, is called after each epoch; after a resumption only for
 	// those that were still to come.
@@ -31,10 +32,10 @@ type FitOptions struct {
 	Every time.Duration
 
 	// Resume is a checkpoint to go on from, or nil. One that is damaged, or of
-	// another training, is not used: Resumed is told why.
+	// another training, is not used; Resumed gets the reason.
 	Resume []byte
 
-	// Resumed, unless nil, is told what became of Resume, before the first step.
+	// Resumed, unless nil, is called before the first step with the outcome of Resume.
 	Resumed func(Resumption)
 }
 
@@ -59,8 +60,8 @@ const (
 	farewellLimit     = 16 << 20 // an interrupted program has two seconds to end
 )
 
-// course is where a training stands between two steps: with the trainer's
-// weights, moments and dropout generators it decides all that is still to come.
+// course is the state of a training between two steps. With the trainer's
+// weights, moments and dropout generators it determines all later steps.
 type course struct {
 	order           []int32
 	swapped         []bool // nil unless Config.Pairs is Swap
@@ -84,27 +85,29 @@ func newCourse(n int, cfg Config) *course {
 	return c
 }
 
-// identity tells one training from another: a checkpoint fits only where every
-// part is the same.
+// identity identifies a training: a checkpoint fits only if every part is the
+// same.
 type identity struct {
 	settings, data, arithmetic [sha256.Size]byte
 	kernels                    string
 }
 
-// identify hashes what determines a training. The arithmetic is identified by
-// what it does: the weights after two steps of a probe. Any change in the code
+// identify hashes everything that determines a training. The arithmetic is
+// identified by its result: the weights after two steps of a probe. Any change in the code
 // that moves a bit of a training moves one there, and no version number has to
 // be thought of.
-func identify(l *layout, k *kernel.Set[float32], cfg Config, rows []float32, n int, in, out scaler) (identity, error) {
+func identify(l *layout, k *kernel.Set[float32], cfg Config, rows []float32, n int, in, out triplets.Scale) (identity,
+	error,
+) {
 	id := identity{kernels: k.Name}
-	cfg.Kernels = "" // what it stands for is in kernels
+	cfg.Kernels = "" // kernels holds the resolved name
 	js, err := json.Marshal(cfg)
 	if err != nil {
 		return id, fmt.Errorf("identify training: %w", err)
 	}
 	id.settings = sha256.Sum256(js)
 	h := sha256.New()
-	put(h, int64(l.in), int64(l.out), int64(n), in.mean, in.std, out.mean, out.std, rows)
+	put(h, int64(l.in), int64(l.out), int64(n), in.Mean, in.Std, out.Mean, out.Std, rows)
 	h.Sum(id.data[:0])
 
 	probe := newTrainer(l, k, cfg)
@@ -252,7 +255,7 @@ func (id identity) restore(data []byte, t *trainer[float32], c *course, cfg Conf
 	r.get(t.p, t.m, t.v)
 	steps := max(1, len(c.order)/cfg.Batch)
 	if r.bad || epoch < 0 || epoch > int64(cfg.Epochs) || step < 0 || step > int64(steps) || int64(len(r.b)) != 16*epoch {
-		return fmt.Errorf("%w: it stands at epoch %d, step %d, with %d bytes of history", ErrCheckpointDamaged, epoch, step, len(r.b))
+		return fmt.Errorf("%w: epoch %d, step %d, with %d bytes of history", ErrCheckpointDamaged, epoch, step, len(r.b))
 	}
 	seen := make([]bool, n)
 	for _, i := range c.order {
@@ -274,7 +277,7 @@ func (id identity) restore(data []byte, t *trainer[float32], c *course, cfg Conf
 // one. A training that was resumed, however often, gives to the bit the model
 // and history of one that was not. It checks that a checkpoint is whole, and of
 // the same settings, data, kernels and arithmetic, before it uses it.
-func FitWith(ctx context.Context, data Triplets, cfg Config, o FitOptions) (*Model, []Epoch, error) {
+func FitWith(ctx context.Context, data triplets.Set, cfg Config, o FitOptions) (*Model, []Epoch, error) {
 	k, in, out, rows, err := prepare(data, cfg)
 	if err != nil {
 		return nil, nil, err
@@ -330,16 +333,17 @@ type hooks struct {
 	every time.Duration
 }
 
-// fit trains from where c stands to the end.
+// fit trains from c to the end.
 func (t *trainer[T]) fit(ctx context.Context, rows []T, c *course, cfg Config, h hooks) error {
 	n := len(c.order)
-	steps := max(1, n/cfg.Batch) // the last batch takes what is left over
+	steps := max(1, n/cfg.Batch) // the last batch takes the remainder too
 	saved := time.Now()
 	for {
 		if c.step == steps {
 			e := Epoch{Epoch: c.epoch + 1, Loss: c.sum / float64(n), LearningRate: c.rate}
 			if !finite(e.Loss) {
-				return fmt.Errorf("train: the loss became %g in epoch %d: lower the learning rate (%g) or standardise the data", e.Loss, e.Epoch, cfg.LearningRate)
+				return fmt.Errorf("train: the loss became %g in epoch %d: lower the learning rate (%g) or standardise the data",
+					e.Loss, e.Epoch, cfg.LearningRate)
 			}
 			c.history = append(c.history, e)
 			c.epoch, c.step = c.epoch+1, 0
@@ -391,7 +395,8 @@ func (t *trainer[T]) fit(ctx context.Context, rows []T, c *course, cfg Config, h
 	// The last step may still have spoilt the weights.
 	for _, w := range t.p {
 		if !finite(float64(w)) {
-			return fmt.Errorf("train: a weight became %g in epoch %d: lower the learning rate (%g) or standardise the data", w, cfg.Epochs, cfg.LearningRate)
+			return fmt.Errorf("train: a weight became %g in epoch %d: lower the learning rate (%g) or standardise the data", w,
+				cfg.Epochs, cfg.LearningRate)
 		}
 	}
 	return nil
@@ -399,11 +404,13 @@ func (t *trainer[T]) fit(ctx context.Context, rows []T, c *course, cfg Config, h
 
 // prepare checks settings and data, and returns what every training begins
 // with: kernels, scales and the rows in them.
-func prepare(data Triplets, cfg Config) (k *kernel.Set[float32], in, out scaler, rows []float32, err error) {
+func prepare(data triplets.Set, cfg Config) (k *kernel.Set[float32], in, out triplets.Scale, rows []float32,
+	err error,
+) {
 	if err := cfg.Validate(); err != nil {
 		return nil, in, out, nil, fmt.Errorf("check settings: %w", err)
 	}
-	if err := data.check(); err != nil {
+	if err := check(data); err != nil {
 		return nil, in, out, nil, fmt.Errorf("check training data: %w", err)
 	}
 	if k, err = kernel.Resolve(cfg.Kernels); err != nil {
@@ -416,20 +423,21 @@ func prepare(data Triplets, cfg Config) (k *kernel.Set[float32], in, out scaler,
 }
 
 // scalers returns the scales of inputs and outcomes.
-func scalers(data Triplets, cfg Config) (in, out scaler, err error) {
+func scalers(data triplets.Set, cfg Config) (in, out triplets.Scale, err error) {
 	if !cfg.Standardise {
-		return identityScaler(data.In), identityScaler(data.Out), nil
+		return triplets.Identity(data.In), triplets.Identity(data.Out), nil
 	}
-	in, out = newScaler(data.In, data.X), newScaler(data.Out, data.Y1, data.Y2)
-	for j, s := range in.std {
+	in, out = triplets.ScaleOf(data.In, data.X), triplets.ScaleOf(data.Out, data.Y1, data.Y2)
+	for j, s := range in.Std {
 		// Distinct numbers whose spread is lost to rounding.
 		if !(s > 0) {
-			return in, out, fmt.Errorf("check training data: %w", &ConstantInputError{Column: j, Value: in.mean[j]})
+			return in, out, fmt.Errorf("check training data: %w", &ConstantInputError{Column: j, Value: in.Mean[j]})
 		}
 	}
-	for j, s := range out.std {
+	for j, s := range out.Std {
 		if !(s > 0) {
-			return in, out, fmt.Errorf("check training data: outcome column %d is constant (%g): there is nothing to learn", j, out.mean[j])
+			return in, out, fmt.Errorf("check training data: outcome column %d is constant (%g): there is nothing to learn", j,
+				out.Mean[j])
 		}
 	}
 	return in, out, nil

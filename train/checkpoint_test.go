@@ -14,11 +14,12 @@ import (
 	"time"
 
 	"doubletake/train/kernel"
+	"doubletake/train/triplets"
 )
 
 // Expected values in this file are those of trainings that were left alone.
 
-func checkpointData() Triplets { return shapeData(70, 2, 2) }
+func checkpointData() triplets.Set { return shapeData(70, 2, 2) }
 
 func checkpointConfig() Config {
 	c := DefaultConfig()
@@ -27,7 +28,9 @@ func checkpointConfig() Config {
 }
 
 // fitWith is FitWith that returns what became of the checkpoint.
-func fitWith(ctx context.Context, data Triplets, cfg Config, o FitOptions) (m *Model, history []Epoch, res Resumption, err error) {
+func fitWith(ctx context.Context, data triplets.Set, cfg Config, o FitOptions) (m *Model, history []Epoch,
+	res Resumption, err error,
+) {
 	o.Resumed = func(r Resumption) { res = r }
 	m, history, err = FitWith(ctx, data, cfg, o)
 	return m, history, res, err
@@ -43,7 +46,7 @@ func modelBytes(t *testing.T, m *Model) string {
 }
 
 // every saves a checkpoint before each step.
-func everyStep(t *testing.T, data Triplets, cfg Config) (saved [][]byte, m *Model, history []Epoch) {
+func everyStep(t *testing.T, data triplets.Set, cfg Config) (saved [][]byte, m *Model, history []Epoch) {
 	t.Helper()
 	m, history, res, err := fitWith(context.Background(), data, cfg, FitOptions{
 		Save:  func(b []byte) error { saved = append(saved, b); return nil },
@@ -55,7 +58,7 @@ func everyStep(t *testing.T, data Triplets, cfg Config) (saved [][]byte, m *Mode
 	return saved, m, history
 }
 
-// A training resumed from any step gives what it gives when left alone, for
+// A training resumed from any step gives the result of an uninterrupted one, for
 // every kernel set, pairs mode, schedule and feedback.
 func TestResume(t *testing.T) {
 	data := checkpointData()
@@ -86,18 +89,21 @@ func TestResume(t *testing.T) {
 				for range 6 {
 					i := rng.IntN(len(saved))
 					hooked := 0
-					m, history, res, err := fitWith(context.Background(), data, cfg, FitOptions{Resume: saved[i], Hook: func(Epoch) { hooked++ }})
+					m, history, res, err := fitWith(context.Background(), data, cfg,
+						FitOptions{Resume: saved[i], Hook: func(Epoch) { hooked++ }})
 					if err != nil || res.Ignored != nil {
 						t.Fatal(err, res.Ignored)
 					}
-					if res.Steps != i+first || res.Epochs != (i+first)/steps && res.Epochs != (i+first-1)/steps || hooked != cfg.Epochs-res.Epochs {
-						t.Errorf("checkpoint %d: resumption says %+v, %d epochs were trained", i, res, hooked)
+					if res.Steps != i+first || res.Epochs != (i+first)/steps && res.Epochs != (i+first-1)/steps ||
+						hooked != cfg.Epochs-res.Epochs {
+						t.Errorf("checkpoint %d: resumption is %+v, %d epochs were trained", i, res, hooked)
 					}
 					if modelBytes(t, m) != modelBytes(t, want) {
 						t.Errorf("%s, %s, %+v: resumed at step %d, the model differs", kernels, pairs, cfg, res.Steps)
 					}
 					if !slices.Equal(history, wantHistory) {
-						t.Errorf("%s, %s: resumed at step %d, the history is %v, expected %v", kernels, pairs, res.Steps, history, wantHistory)
+						t.Errorf("%s, %s: resumed at step %d, the history is %v, expected %v", kernels, pairs, res.Steps, history,
+							wantHistory)
 					}
 				}
 			}
@@ -106,7 +112,7 @@ func TestResume(t *testing.T) {
 }
 
 // Interrupted again and again, each time after a few steps, a training still
-// gives the same; what is saved at the end is enough.
+// gives the same; the last checkpoint is enough.
 func TestInterruptedAgainAndAgain(t *testing.T) {
 	data, cfg := checkpointData(), checkpointConfig()
 	cfg.Pairs = Swap
@@ -120,7 +126,8 @@ func TestInterruptedAgainAndAgain(t *testing.T) {
 		attempts++
 		// A context that is done after three more looks at it.
 		ctx := &dyingContext{Context: context.Background(), looks: 3}
-		m, history, res, err := fitWith(ctx, data, cfg, FitOptions{Resume: last, Every: time.Hour, Save: func(b []byte) error { last = b; return nil }})
+		m, history, res, err := fitWith(ctx, data, cfg,
+			FitOptions{Resume: last, Every: time.Hour, Save: func(b []byte) error { last = b; return nil }})
 		if res.Ignored != nil {
 			t.Fatal(res.Ignored)
 		}
@@ -155,14 +162,14 @@ func (c *dyingContext) Err() error {
 	return nil
 }
 
-// A checkpoint that is damaged, or not of this training, is said to be so and
-// changes nothing.
+// A checkpoint that is damaged, or of another training, is reported and changes
+// nothing.
 func TestUnusableCheckpoints(t *testing.T) {
 	data, cfg := checkpointData(), checkpointConfig()
 	cfg.Kernels = "portable"
 	saved, want, wantHistory := everyStep(t, data, cfg)
 	good := saved[len(saved)/2]
-	other := func(change func(*Triplets, *Config)) []byte {
+	other := func(change func(*triplets.Set, *Config)) []byte {
 		d, c := checkpointData(), cfg
 		change(&d, &c)
 		s, _, _ := everyStep(t, d, c)
@@ -183,7 +190,7 @@ func TestUnusableCheckpoints(t *testing.T) {
 		name string
 		b    []byte
 		is   error
-		says string
+		text string
 	}
 	list := []bad{
 		{"nothing in it", []byte{}, ErrCheckpointDamaged, "cut off (0 bytes)"},
@@ -194,14 +201,20 @@ func TestUnusableCheckpoints(t *testing.T) {
 		{"flipped at the end", flip(len(good) - 1), ErrCheckpointDamaged, "checksum"},
 		{"other layout", forge(len(checkpointMagic)), ErrCheckpointOld, "layout 5, expected 1"},
 		{"other arithmetic", forge(arithmetic), ErrCheckpointOld, "arithmetic"},
-		{"seed", other(func(_ *Triplets, c *Config) { c.Seed++ }), ErrCheckpointForeign, "settings"},
-		{"epochs", other(func(_ *Triplets, c *Config) { c.Epochs++ }), ErrCheckpointForeign, "settings"},
-		{"one number", other(func(d *Triplets, _ *Config) { d.Y2[7] += 1e-3 }), ErrCheckpointForeign, "data"},
-		{"one row less", other(func(d *Triplets, _ *Config) { d.N--; d.X, d.Y1, d.Y2 = d.X[2:], d.Y1[2:], d.Y2[2:] }), ErrCheckpointForeign, "data"},
+		{"seed", other(func(_ *triplets.Set, c *Config) { c.Seed++ }), ErrCheckpointForeign, "settings"},
+		{"epochs", other(func(_ *triplets.Set, c *Config) { c.Epochs++ }), ErrCheckpointForeign, "settings"},
+		{"one number", other(func(d *triplets.Set, _ *Config) { d.Y2[7] += 1e-3 }), ErrCheckpointForeign, "data"},
+		{
+			"one row less", other(func(d *triplets.Set, _ *Config) { d.N--; d.X, d.Y1, d.Y2 = d.X[2:], d.Y1[2:], d.Y2[2:] }),
+			ErrCheckpointForeign, "data",
+		},
 	}
 	for _, k := range kernel.Names() {
 		if k != "portable" {
-			list = append(list, bad{k, other(func(_ *Triplets, c *Config) { c.Kernels = k }), ErrCheckpointForeign, `kernels are "` + k + `", here "portable"`})
+			list = append(list, bad{
+				k, other(func(_ *triplets.Set, c *Config) { c.Kernels = k }), ErrCheckpointForeign,
+				`kernels are "` + k + `", here "portable"`,
+			})
 		}
 	}
 	rng := rand.New(rand.NewPCG(1, 1))
@@ -213,11 +226,11 @@ func TestUnusableCheckpoints(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !errors.Is(res.Ignored, c.is) || !strings.Contains(res.Ignored.Error(), c.says) {
-			t.Errorf("%s: ignored because %q, expected %q … %s", c.name, res.Ignored, c.is, c.says)
+		if !errors.Is(res.Ignored, c.is) || !strings.Contains(res.Ignored.Error(), c.text) {
+			t.Errorf("%s: ignored because %q, expected %q … %s", c.name, res.Ignored, c.is, c.text)
 		}
 		if res.Epochs != 0 || res.Steps != 0 {
-			t.Errorf("%s: resumption says %+v", c.name, res)
+			t.Errorf("%s: resumption is %+v", c.name, res)
 		}
 		if modelBytes(t, m) != modelBytes(t, want) || !slices.Equal(history, wantHistory) {
 			t.Errorf("%s: the result differs", c.name)
@@ -233,20 +246,22 @@ func seal(body []byte) []byte {
 
 func TestSaveFails(t *testing.T) {
 	full := errors.New("no space left on device")
-	_, _, _, err := fitWith(context.Background(), checkpointData(), checkpointConfig(), FitOptions{Every: 1, Save: func([]byte) error { return full }})
+	_, _, _, err := fitWith(context.Background(), checkpointData(), checkpointConfig(),
+		FitOptions{Every: 1, Save: func([]byte) error { return full }})
 	if !errors.Is(err, full) || !strings.Contains(err.Error(), "save checkpoint") {
 		t.Errorf("the error is %v", err)
 	}
 }
 
-// Whatever a checkpoint of the right identity and checksum says, restoring it
-// neither panics nor leaves a training that does.
+// Restoring a checkpoint of the right identity and checksum never panics,
+// whatever its contents, nor does the training that follows.
 func FuzzRestore(f *testing.F) {
 	data, cfg := checkpointData(), checkpointConfig()
 	cfg.Kernels, cfg.Hidden, cfg.Pairs, cfg.Epochs, data.N = "portable", []int{4}, Swap, 2, 6
 	data.X, data.Y1, data.Y2 = data.X[:12], data.Y1[:12], data.Y2[:12]
 	var saved [][]byte
-	if _, _, _, err := fitWith(context.Background(), data, cfg, FitOptions{Every: 1, Save: func(b []byte) error { saved = append(saved, b); return nil }}); err != nil {
+	if _, _, _, err := fitWith(context.Background(), data, cfg,
+		FitOptions{Every: 1, Save: func(b []byte) error { saved = append(saved, b); return nil }}); err != nil {
 		f.Fatal(err)
 	}
 	head := len(checkpointMagic) + 4 + 3*sha256.Size + 1 + len("portable")

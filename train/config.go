@@ -4,12 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"doubletake/train/kernel"
 )
 
-// Values of Config.Feedback: what the feedback inputs read when nothing is fed
-// back (METHOD §2).
+// Values of Config.Feedback: the feedback inputs when nothing is fed back
+// (docs/method.md#model-and-training).
 const (
 	DropWeights = "drop-weights" // the feedback weights are left out; algebraically zeros
 	Constant    = "constant"     // every feedback input reads FeedbackValue
@@ -17,11 +18,17 @@ const (
 )
 
 // Values of Config.Pairs: how the two outcomes of a triplet enter the loss
-// (METHOD §2).
+// (docs/method.md#model-and-training).
 const (
 	Symmetrised = "symmetrised" // ½[ℓ(y1|x) + ℓ(y2|x) + ℓ(y2|x,y1) + ℓ(y1|x,y2)]
 	Swap        = "swap"        // plain, with y1 and y2 exchanged at random for each use
 	Plain       = "plain"       // ℓ(y1|x) + ℓ(y2|x,y1), the paper's
+)
+
+// Values of Config.Schedule: the step size over the epochs.
+const (
+	ConstantRate = "constant"
+	Cosine       = "cosine" // to zero, over all steps
 )
 
 // Config are the settings of Fit. The zero value is not valid; start from
@@ -35,63 +42,82 @@ type Config struct {
 	Pairs         string  `json:"pairs"`          // "symmetrised" (default), "swap", "plain"
 	LearningRate  float64 `json:"learning_rate"`  // Adam's, default 1e-3
 	WeightDecay   float64 `json:"weight_decay"`   // decoupled (AdamW), default 0
-	Batch         int     `json:"batch"`          // triplets a step, default 32; the last batch of an epoch takes the remainder too
-	Epochs        int     `json:"epochs"`         // default 500
-	Schedule      string  `json:"schedule"`       // "constant" (default) or "cosine", to zero over all steps
-	Standardise   bool    `json:"standardise"`    // inputs and outcomes to mean 0, population std 1; default true
-	Seed          uint64  `json:"seed"`           // of weights, order and dropout, each with its own stream
-	Kernels       string  `json:"kernels"`        // "auto" (default), "portable", "avx2", "avx512"
+	// triplets a step, default 32; the last batch of an epoch takes the remainder too
+	Batch       int    `json:"batch"`
+	Epochs      int    `json:"epochs"`      // default 500
+	Schedule    string `json:"schedule"`    // "constant" (default) or "cosine", to zero over all steps
+	Standardise bool   `json:"standardise"` // inputs and outcomes to mean 0, population std 1; default true
+	Seed        uint64 `json:"seed"`        // of weights, order and dropout, each with its own stream
+	Kernels     string `json:"kernels"`     // "auto" (default), "portable", "avx2", "avx512"
 }
 
-// DefaultConfig returns the settings of the drone experiment (METHOD §2).
+// DefaultConfig returns the settings of the drone experiment
+// (docs/method.md#model-and-training).
 func DefaultConfig() Config {
 	return Config{
 		Hidden: []int{64, 64}, Dropout: 0.05, Feedback: DropWeights, Beta: 0.5, Pairs: Symmetrised,
-		LearningRate: 1e-3, Batch: 32, Epochs: 500, Schedule: "constant", Standardise: true, Kernels: "auto",
+		LearningRate: 1e-3, Batch: 32, Epochs: 500, Schedule: ConstantRate, Standardise: true, Kernels: "auto",
 	}
 }
 
-// Validate reports every setting that Fit would refuse, joined.
+// Limits of the settings.
+const (
+	maxLayers   = 8
+	maxWidth    = 4096
+	maxDropout  = 0.9 // above it nothing is learned
+	maxFeedback = 1e6
+	maxRate     = 1
+	maxBatch    = 1 << 20
+	maxEpochs   = 10_000_000
+)
+
+// Validate returns every setting that Fit would refuse, joined; nil when there
+// is none.
 func (c Config) Validate() error {
 	var errs []error
-	bad := func(ok bool, format string, a ...any) {
-		if !ok {
-			errs = append(errs, fmt.Errorf(format, a...))
-		}
-	}
-	bad(len(c.Hidden) > 0, "hidden: expected at least one layer, found none")
-	for i, h := range c.Hidden {
-		bad(h >= 1 && h <= maxWidth, "hidden: expected widths from 1 to %d, found %d for layer %d", maxWidth, h, i+1)
-	}
-	// Above 0.9 nothing is learned, and so is never what was meant.
-	bad(c.Dropout >= 0 && c.Dropout <= 0.9, "dropout: expected 0 to 0.9, found %g", c.Dropout)
-	bad(c.Feedback == DropWeights || c.Feedback == Constant || c.Feedback == Flag,
-		"feedback: expected %s, %s or %s, found %q", DropWeights, Constant, Flag, c.Feedback)
-	bad(finite(c.FeedbackValue) && math.Abs(c.FeedbackValue) <= 1e6, "feedback value: expected a number up to 1e6, found %g", c.FeedbackValue)
-	bad(c.FeedbackValue == 0 || c.Feedback == Constant, "feedback value: only %q feedback takes one, found %g with %q", Constant, c.FeedbackValue, c.Feedback)
-	bad(c.Beta >= 0 && c.Beta <= 1, "beta: expected 0 to 1, found %g", c.Beta)
-	bad(c.Pairs == Symmetrised || c.Pairs == Swap || c.Pairs == Plain,
-		"pairs: expected %s, %s or %s, found %q", Symmetrised, Swap, Plain, c.Pairs)
-	bad(c.LearningRate > 0 && c.LearningRate <= 1, "learning rate: expected above 0, up to 1, found %g", c.LearningRate)
-	bad(c.WeightDecay >= 0 && c.WeightDecay*c.LearningRate < 1, "weight decay: expected 0 or more, and below 1/learning rate, found %g", c.WeightDecay)
-	bad(c.Batch >= 1 && c.Batch <= 1<<20, "batch: expected 1 to %d, found %d", 1<<20, c.Batch)
-	bad(c.Epochs >= 1 && c.Epochs <= 1e7, "epochs: expected 1 to 1e7, found %d", c.Epochs)
-	bad(c.Schedule == "constant" || c.Schedule == "cosine", "schedule: expected constant or cosine, found %q", c.Schedule)
-	switch c.Kernels {
-	case "", "auto", "portable", "avx2", "avx512":
-	default:
-		bad(false, "kernels: expected auto, portable, avx2 or avx512, found %q", c.Kernels)
-	}
+	c.Check(func(setting, text string) { errs = append(errs, fmt.Errorf("%s: %s", setting, text)) })
 	return errors.Join(errs...)
 }
 
-const maxWidth = 4096
+// Check calls fail for every setting that Fit would refuse, with the setting's
+// name as in JSON and a text "expected …, found …".
+func (c Config) Check(fail func(setting, text string)) {
+	bad := func(ok bool, setting, format string, a ...any) {
+		if !ok {
+			fail(setting, fmt.Sprintf(format, a...))
+		}
+	}
+	bad(len(c.Hidden) >= 1 && len(c.Hidden) <= maxLayers, "hidden",
+		"expected 1 to %d hidden layers, found %d", maxLayers, len(c.Hidden))
+	for i, h := range c.Hidden {
+		bad(h >= 1 && h <= maxWidth, "hidden", "expected widths from 1 to %d, found %d for layer %d", maxWidth, h, i+1)
+	}
+	bad(c.Dropout >= 0 && c.Dropout <= maxDropout, "dropout", "expected 0 to %g, found %g", maxDropout, c.Dropout)
+	bad(slices.Contains([]string{DropWeights, Constant, Flag}, c.Feedback), "feedback",
+		"expected %s, %s or %s, found %q", DropWeights, Constant, Flag, c.Feedback)
+	bad(math.Abs(c.FeedbackValue) <= maxFeedback, "feedback_value",
+		"expected a number from -%g to %g, found %g", maxFeedback, maxFeedback, c.FeedbackValue)
+	bad(c.FeedbackValue == 0 || c.Feedback == Constant, "feedback_value",
+		"expected feedback: %s with it, found feedback: %s", Constant, c.Feedback)
+	bad(c.Beta >= 0 && c.Beta <= 1, "beta", "expected 0 to 1, found %g", c.Beta)
+	bad(slices.Contains([]string{Symmetrised, Swap, Plain}, c.Pairs), "pairs",
+		"expected %s, %s or %s, found %q", Symmetrised, Swap, Plain, c.Pairs)
+	bad(c.LearningRate > 0 && c.LearningRate <= maxRate, "learning_rate",
+		"expected above 0 and up to %d, found %g", maxRate, c.LearningRate)
+	bad(c.WeightDecay >= 0 && !(c.WeightDecay*c.LearningRate >= 1), "weight_decay",
+		"expected 0 or more, and below 1/learning_rate, found %g", c.WeightDecay)
+	bad(c.Batch >= 1 && c.Batch <= maxBatch, "batch", "expected 1 to %d triplets, found %d", maxBatch, c.Batch)
+	bad(c.Epochs >= 1 && c.Epochs <= maxEpochs, "epochs", "expected 1 to %d epochs, found %d", maxEpochs, c.Epochs)
+	bad(slices.Contains([]string{ConstantRate, Cosine}, c.Schedule), "schedule",
+		"expected %s or %s, found %q", ConstantRate, Cosine, c.Schedule)
+	bad(slices.Contains([]string{"", "auto", "portable", "avx2", "avx512"}, c.Kernels), "kernels",
+		"expected auto, portable, avx2 or avx512, found %q", c.Kernels)
+}
 
-// KernelSet returns the set of numeric kernels that name stands for on this
-// machine: "auto" becomes the fastest one it runs (or what the environment
-// variable DOUBLETAKE_KERNELS names), any other name itself, or an error where
-// this CPU cannot run it. The set is part of what determines the bytes of a
-// model.
+// KernelSet resolves the name of a set of numeric kernels on this machine:
+// "auto" becomes the fastest set the CPU runs (or the one the environment
+// variable DOUBLETAKE_KERNELS names), any other name itself. A set this CPU
+// cannot run is an error. The bytes of a model depend on the set.
 func KernelSet(name string) (string, error) {
 	s, err := kernel.Resolve(name)
 	if err != nil {

@@ -20,7 +20,9 @@ const streamPredict = 6
 // condition's numbers depend neither on which others are asked nor on their
 // order. With Config.Dropout zero the spread is zero. samples below 2 is an
 // error, as is a ctx that is done; it panics if len(x) is not a multiple of In.
-func (m *Model) PredictDropout(ctx context.Context, x []float64, samples int, seed uint64) (mu, variance, spread []float64, err error) {
+func (m *Model) PredictDropout(ctx context.Context, x []float64, samples int, seed uint64) (mu, variance,
+	spread []float64, err error,
+) {
 	if samples < 2 || samples > 1e6 {
 		return nil, nil, nil, fmt.Errorf("dropout samples: expected 2 to 1e6, found %d", samples)
 	}
@@ -60,10 +62,10 @@ func (m *Model) PredictDropout(ctx context.Context, x []float64, samples int, se
 			}
 		}
 		for j := range d {
-			k, t, std := i*d+j, float64(samples), m.out.std[j]
+			k, t, std := i*d+j, float64(samples), m.out.Std[j]
 			c := mu[k] / t
 			spread[k] = math.Max(0, spread[k]/t-float64(c*c)) * std * std
-			mu[k] = float64((plain[j]+c)*std) + m.out.mean[j]
+			mu[k] = float64((plain[j]+c)*std) + m.out.Mean[j]
 			variance[k] = variance[k] / t * std * std
 		}
 	}

@@ -2,11 +2,13 @@ package train
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"strconv"
 
 	"doubletake/train/kernel"
+	"doubletake/train/triplets"
 )
 
 // Values of EstimateOptions.Sampler.
@@ -15,57 +17,78 @@ const (
 	PlainSampling = "plain"      // independent draws, the paper's; inflates E|raw| by about (2/π)·σ/√M
 )
 
-// EstimateOptions are the settings of Model.Estimate. The zero value stands
-// for the defaults.
+// EstimateOptions are the settings of Model.Estimate. The zero value means the
+// defaults.
 type EstimateOptions struct {
-	Samples int    // network evaluations per condition for CovRaw, default 1000; an odd number is raised by one for "antithetic"
+	// network evaluations per condition for CovRaw, default 1000; an odd number is raised by one for
+	// "antithetic"
+	Samples int
 	Sampler string // "antithetic" (default), "plain"
 	Seed    uint64 // of the draws for CovRaw; everything else is deterministic
-	Nodes   int    // Gauss–Hermite points per dimension with 2 to 5 outcomes, default 15, 7, 5 for 2, 3, 4, and no tensor for 5
+	// Gauss–Hermite points per dimension with 2 to 5 outcomes, default 15, 7, 5 for 2, 3, 4, and no
+	// tensor for 5
+	Nodes int
 }
 
 const maxNodes = 15
 
-// Validate reports settings that Estimate would refuse.
-func (o EstimateOptions) Validate() error {
-	if o.Samples < 0 || o.Samples > 1e8 {
-		return fmt.Errorf("samples: expected 1 to 1e8 (or 0 for 1000), found %d", o.Samples)
-	}
-	if o.Sampler != "" && o.Sampler != Antithetic && o.Sampler != PlainSampling {
-		return fmt.Errorf("sampler: expected %s or %s, found %q", Antithetic, PlainSampling, o.Sampler)
-	}
-	if o.Nodes < 0 || o.Nodes > maxNodes || o.Nodes == 1 {
-		return fmt.Errorf("nodes: expected 2 to %d (or 0 for the default), found %d", maxNodes, o.Nodes)
-	}
-	return nil
+// Limits and defaults of EstimateOptions.
+const (
+	maxSamples     = 100_000_000
+	defaultSamples = 1000
+)
+
+// DefaultEstimateOptions returns the options that the zero value means.
+func DefaultEstimateOptions() EstimateOptions {
+	return EstimateOptions{Samples: defaultSamples, Sampler: Antithetic}
 }
 
-// Estimates are the answers of a model to itself (METHOD §3), N×Out each,
-// row-major, in standardised units (the data's own where the model was trained
-// with Standardise false). m and v are mean and variance of the second answer,
-// Y1 ~ N(μ, diag σ²).
+// Validate returns every setting that Estimate would refuse, joined; nil when
+// there is none.
+func (o EstimateOptions) Validate() error {
+	var errs []error
+	o.Check(func(setting, text string) { errs = append(errs, fmt.Errorf("%s: %s", setting, text)) })
+	return errors.Join(errs...)
+}
+
+// Check calls fail for every setting that Estimate would refuse, with its name
+// and a text "expected …, found …".
+func (o EstimateOptions) Check(fail func(setting, text string)) {
+	if o.Samples < 0 || o.Samples > maxSamples {
+		fail("samples", fmt.Sprintf("expected 1 to %d samples (or 0 for %d), found %d", maxSamples, defaultSamples,
+			o.Samples))
+	}
+	if o.Sampler != "" && o.Sampler != Antithetic && o.Sampler != PlainSampling {
+		fail("sampler", fmt.Sprintf("expected %s or %s, found %q", Antithetic, PlainSampling, o.Sampler))
+	}
+	if o.Nodes < 0 || o.Nodes > maxNodes || o.Nodes == 1 {
+		fail("nodes", fmt.Sprintf("expected 2 to %d (or 0 for the default), found %d", maxNodes, o.Nodes))
+	}
+}
+
+// Estimates compare a model's two answers at N conditions
+// (docs/method.md#what-is-reported), in standardised units (the data's own where
+// the model was trained with Standardise false). Cov, Delta and Kappa come from
+// Method, CovRaw from Samples draws.
 type Estimates struct {
-	N, Out  int
-	Mu, Var []float64 // first answer μ, σ²
-	CovRaw  []float64 // (1/M) Σ y·m(y) − μ², sampled: the paper's cov_θ; its limit is Cov + μ·Delta
-	Cov     []float64 // C_jj = E[(Y1−μ)·m(Y1)], by Method
-	Delta   []float64 // δ = E[m(Y1)] − μ, by Method
-	Kappa   []float64 // κ = E[v(Y1)] + Var m(Y1) − σ², by Method
-	ZigZag  []float64 // u = |m(μ) − μ|
+	N, Out int
+	triplets.Answers
 
 	Samples int    // M that was used
 	Sampler string // that was used
-	Method  string // "exact-1d", "tensor-5" (5-point Gauss–Hermite in each dimension; -7, -15, …), "halton-1024", "halton-2048", "sampled-2048"
+	// Method that was used: "exact-1d", "tensor-5" (5-point Gauss–Hermite in each
+	// dimension; -7, -15, …), "halton-1024", "halton-2048", "sampled-2048".
+	Method string
 }
 
 // Estimate feeds the model its own answers at n conditions x (row-major n×In,
 // own units).
 //
 // CovRaw draws one set of ε from Seed and uses it for every condition (common
-// random numbers), so that a condition's numbers depend neither on which others
-// are asked nor on their order. Cov, Delta and Kappa do not depend on what is
-// drawn, nor on how much: with one outcome the second answer, piecewise linear
-// in what is fed back, is integrated exactly in float64; with two to four by the
+// random numbers), so that a condition's numbers depend neither on the other
+// conditions nor on their order. Cov, Delta and Kappa do not depend on the
+// draws: with one outcome the second answer, piecewise linear
+// in the outcome fed back, is integrated exactly in float64; with two to four by the
 // tensor product of 15, 7, 5 Gauss–Hermite points; with five by 1024 and with
 // more by 2048 Halton points in ± pairs of unit covariance (beyond 20 outcomes,
 // where Halton points lie in planes, by as many fixed random ones).
@@ -78,7 +101,7 @@ func (m *Model) Estimate(ctx context.Context, x []float64, o EstimateOptions) (*
 		return nil, fmt.Errorf("check estimate options: %w", err)
 	}
 	if o.Samples == 0 {
-		o.Samples = 1000
+		o.Samples = defaultSamples
 	}
 	if o.Sampler == "" {
 		o.Sampler = Antithetic
@@ -215,38 +238,56 @@ type estimator struct {
 func newEstimator(m *Model, q int) *estimator {
 	d := m.Out
 	e := &estimator{evaluator: newEvaluator(m)}
+	if d > 1 {
+		e.method, e.nodes, e.weights = cubature(d, q)
+		return e
+	}
+	p := make([]float64, len(m.params))
+	for i, w := range m.params {
+		p[i] = float64(w)
+	}
+	e.method, e.exact = "exact-1d", newPiecewise(m.shape, p)
+	return e
+}
+
+// Cubature returns the rule by which Estimate integrates the second answers of
+// models with 2 and more outcomes: its name, P points of the standard normal
+// distribution (row-major P×outcomes, as the network reads them) and their P
+// weights, which sum to one. It panics with fewer outcomes.
+func Cubature(outcomes int) (method string, points []float32, weights []float64) {
+	if outcomes < 2 {
+		panic(fmt.Sprintf("train: a cubature of %d outcomes", outcomes))
+	}
+	return cubature(outcomes, 0)
+}
+
+// cubature is Cubature with q Gauss–Hermite points per dimension, 0 for the
+// default.
+func cubature(d, q int) (method string, nodes []float32, weights []float64) {
 	switch {
-	case d == 1:
-		p := make([]float64, len(m.params))
-		for i, w := range m.params {
-			p[i] = float64(w)
-		}
-		e.method, e.exact = "exact-1d", newPiecewise(m.shape, p)
 	case d <= 5 && (q > 0 || tensorOrder(d) > 0):
 		if q == 0 {
 			q = tensorOrder(d)
 		}
-		e.method = "tensor-" + strconv.Itoa(q)
-		e.nodes, e.weights = tensor(d, q)
+		nodes, weights = tensor(d, q)
+		return "tensor-" + strconv.Itoa(q), nodes, weights
 	case d <= maxHalton:
 		pairs := 1024
 		if d <= 5 {
 			pairs = 512
 		}
-		e.method = "halton-" + strconv.Itoa(2*pairs)
-		e.nodes, e.weights = pairSet(haltonNormal(d, pairs), d)
-	default:
-		e.method = "sampled-2048"
-		e.nodes, e.weights = pairSet(normalPoints(d, 1024), d)
+		nodes, weights = pairSet(haltonNormal(d, pairs), d)
+		return "halton-" + strconv.Itoa(2*pairs), nodes, weights
 	}
-	return e
+	nodes, weights = pairSet(normalPoints(d, 1024), d)
+	return "sampled-2048", nodes, weights
 }
 
 // tensorOrder is the number of Gauss–Hermite points per dimension that keeps C
 // within 1 % of σ², 0 where no tensor of bearable size does. A kink in one
 // direction is seen by as many points as the rule has along it, not by all q^d.
-// METHOD §3 has three points throughout. Worst and rms errors in % of σ², held
-// against 400 000 Halton points on networks trained on the drone's levels and on
+// Worst and rms errors in % of σ² (docs/method.md#how-c-is-integrated), against
+// 400 000 Halton points on networks trained on the drone's levels and on
 // couples of other data, 370 to 1400 values of C each:
 //
 //	outcomes  3 points    this rule           5 points    halton-1024
@@ -361,12 +402,12 @@ func normalPoints(d, pairs int) []float64 {
 }
 
 // pairSet adds to points (rows of d) their negatives, which centres the set
-// exactly. A linear map makes its covariance the identity before, so that what is
-// linear in ε, mostly the greater part of a second answer, is integrated exactly:
-// without it the errors of C are two to five times as large.
+// exactly. A linear map first makes its covariance the identity, so that the part
+// of a second answer that is linear in ε, mostly the greater one, is integrated
+// exactly: without it the errors of C are two to five times as large.
 func pairSet(x []float64, d int) (nodes []float32, weights []float64) {
 	n := len(x) / d
-	if d < n/8 { // a covariance of as many numbers as points would say nothing
+	if d < n/8 { // a covariance of as many numbers as points would be arbitrary
 		whiten(x, d)
 	}
 	nodes = make([]float32, 2*n*d)

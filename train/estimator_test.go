@@ -4,12 +4,14 @@ import (
 	"context"
 	"math"
 	"testing"
+
+	"doubletake/train/triplets"
 )
 
 // waves draws triplets of out outcomes over one input with noise 0.3; couples
 // use each first outcome twice.
-func waves(n, out int, couples bool) Triplets {
-	d := Triplets{N: n, In: 1, Out: out}
+func waves(n, out int, couples bool) triplets.Set {
+	d := triplets.Set{N: n, In: 1, Out: out}
 	p := newStream(8, 42)
 	for range n {
 		x := 4 * (uniform(p) - 0.5)
@@ -41,7 +43,7 @@ func fitWaves(t *testing.T, out int, couples bool) *Model {
 // Expected values: 10⁶ independent draws of Y1, fed back through PredictGiven
 // (10⁵ with -short), their products' mean and its standard error. With one
 // outcome C is exact, with three and five its cubature is allowed 1 % of σ²
-// (METHOD §3). The paper's raw estimate tends to C + μδ.
+// (docs/method.md#how-c-is-integrated). The paper's raw estimate tends to C + μδ.
 func TestCovarianceAgainstMonteCarlo(t *testing.T) {
 	draws := 1_000_000
 	if testing.Short() {
@@ -54,7 +56,8 @@ func TestCovarianceAgainstMonteCarlo(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		mean, std := m.OutputScale()
+		scale := m.OutcomeScale()
+		mean, std := scale.Mean, scale.Std
 		p := newStream(77, 1)
 		const block = 10_000
 		xs, ys := make([]float64, block), make([]float64, block*out)
@@ -101,8 +104,8 @@ func TestCovarianceAgainstMonteCarlo(t *testing.T) {
 }
 
 // The paper's theorem on single draws: on couples the covariance estimates the
-// total variance, on triplets only what is not known of the mean, which here,
-// with 1500 triplets over one input, is next to nothing.
+// total variance, on triplets only the uncertainty of the mean, which is almost
+// zero with 1500 triplets over one input.
 func TestCouplesGiveTotalVariance(t *testing.T) {
 	x := []float64{-1.6, -1.2, -0.8, -0.4, 0, 0.4, 0.8, 1.2, 1.6}
 	share := func(couples bool) float64 {

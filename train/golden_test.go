@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"doubletake/train/kernel"
+	"doubletake/train/triplets"
 )
 
 // The figures in testdata come from torch (autograd, Adam, AdamW) and numpy in
@@ -127,12 +128,12 @@ func goldenTrainer[T kernel.Float](t testing.TB, g golden, k *kernel.Set[T], cfg
 	if cfg.Feedback != Flag {
 		g.setParams(t, tr.layout, "", func(i int, v float64) { tr.p[i] = T(v) })
 	}
-	trip := Triplets{N: B, In: in, Out: d, X: g.flat(t, "x"), Y1: g.flat(t, "y1"), Y2: g.flat(t, "y2")}
+	trip := triplets.Set{N: B, In: in, Out: d, X: g.flat(t, "x"), Y1: g.flat(t, "y1"), Y2: g.flat(t, "y2")}
 	idx := make([]int32, B)
 	for i := range idx {
 		idx[i] = int32(i)
 	}
-	return tr, packRows[T](trip, identityScaler(in), identityScaler(d)), idx
+	return tr, packRows[T](trip, triplets.Identity(in), triplets.Identity(d)), idx
 }
 
 func goldenNetwork[T kernel.Float](t *testing.T, name string, g golden, k *kernel.Set[T], tol float64) {
@@ -184,7 +185,9 @@ func goldenNetwork[T kernel.Float](t *testing.T, name string, g golden, k *kerne
 
 // compareParams compares each golden array with the same part of flat, and
 // checks that the padding is zero.
-func compareParams[T kernel.Float](t *testing.T, what string, g golden, l *layout, prefix string, flat []T, tol float64) {
+func compareParams[T kernel.Float](t *testing.T, what string, g golden, l *layout, prefix string, flat []T,
+	tol float64,
+) {
 	t.Helper()
 	rest := append([]T(nil), flat...)
 	for i := range l.depth() + 1 {
@@ -268,7 +271,10 @@ func goldenModel(t testing.TB, g golden, in, d, h int, kernels string) *Model {
 	cfg := DefaultConfig()
 	cfg.Standardise, cfg.Hidden = false, []int{h, h}
 	l := newLayout(in, d, 0, cfg.Hidden)
-	m := &Model{In: in, Out: d, Config: cfg, Kernels: kernels, shape: l, params: aligned[float32](l.size), in: identityScaler(in), out: identityScaler(d)}
+	m := &Model{
+		In: in, Out: d, Config: cfg, Kernels: kernels, shape: l, params: aligned[float32](l.size),
+		in: triplets.Identity(in), out: triplets.Identity(d),
+	}
 	g.setParams(t, l, "", func(i int, v float64) { m.params[i] = float32(v) })
 	return m
 }
@@ -294,7 +300,7 @@ func TestGoldenCov1D(t *testing.T) {
 			{"var", v, variance[i], 1e-9},
 			{"C", c, centred[i], 1e-6 * math.Abs(centred[i])},
 			{"C+μδ", c + m*delta, cov[i], 1e-6 * math.Abs(cov[i])},
-			// A shift is what is left of a mean: relative to the mean.
+			// A shift is a difference of means: relative to the mean.
 			{"δ", delta, shift[i], 1e-6 * max(math.Abs(shift[i]), 1e-3*math.Abs(mu[i]))},
 			{"κ", kappa, kappaTrapezoid(pw, float32(x[i])), 1e-6 * v},
 		} {
@@ -305,7 +311,8 @@ func TestGoldenCov1D(t *testing.T) {
 	}
 	// Through the public interface, with weights rounded to float32.
 	for _, name := range kernel.Names() {
-		e, err := goldenModel(t, g, 1, 1, 64, name).Estimate(context.Background(), x, EstimateOptions{Samples: 20000, Seed: 3})
+		e, err := goldenModel(t, g, 1, 1, 64, name).Estimate(context.Background(), x,
+			EstimateOptions{Samples: 20000, Seed: 3})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -346,7 +353,8 @@ func kappaTrapezoid(p *piecewise, x float32) float64 {
 func TestGoldenCov5D(t *testing.T) {
 	g := loadGolden(t, "cov_5d")
 	x, eps := g.flat(t, "x"), g.flat(t, "eps")
-	variance, cov, se, shift, mu := g.flat(t, "var"), g.flat(t, "cov"), g.flat(t, "cov_se"), g.flat(t, "shift"), g.flat(t, "mu")
+	variance, cov, se, shift, mu := g.flat(t, "var"), g.flat(t, "cov"), g.flat(t, "cov_se"), g.flat(t, "shift"),
+		g.flat(t, "mu")
 	both := make([]float32, 0, 2*len(eps))
 	for _, v := range eps {
 		both = append(both, float32(v))
@@ -372,7 +380,7 @@ func TestGoldenCov5D(t *testing.T) {
 				if d := math.Abs(est.CovRaw[i] - cov[i]); d > 4*ratio*se[i] {
 					t.Errorf("CovRaw[%d] = %g, expected %g ± %g", i, est.CovRaw[i], cov[i], ratio*se[i])
 				}
-				// METHOD §3 asks for 1 % of σ².
+				// docs/method.md#how-c-is-integrated: within 1 % of σ².
 				want := cov[i] - mu[i]*shift[i]
 				if d := math.Abs(est.Cov[i] - want); d > 0.01*variance[i]+4*se[i] {
 					t.Errorf("Cov[%d] = %g, expected %g within 1 %% of σ² = %g", i, est.Cov[i], want, variance[i])

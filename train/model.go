@@ -4,38 +4,43 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math"
+	"slices"
 
 	"doubletake/train/kernel"
+	"doubletake/train/triplets"
 )
 
 // ModelFormat and ModelVersion identify the JSON form of a Model.
 const (
 	ModelFormat  = "doubletake-model"
 	ModelVersion = 1
+
+	// MaxModelFile is the size in bytes of the largest model file that is read. It
+	// holds some ten million weights.
+	MaxModelFile = 256 << 20
 )
 
 // Model is a trained network with the scales of its data. It is safe for
 // concurrent use. Its JSON form is described at MarshalJSON.
 type Model struct {
 	In, Out int    // inputs, outcomes
-	Config  Config // what it was trained with
+	Config  Config // settings of its training
 	Kernels string // set of kernels it was trained with: "portable", "avx2", "avx512"
 
 	shape   *layout
-	params  []float32 // flat, as layout says
-	in, out scaler
+	params  []float32 // flat, ordered by layout
+	in, out triplets.Scale
 }
 
-func newModel(t *trainer[float32], cfg Config, in, out scaler, kernels string) *Model {
+func newModel(t *trainer[float32], cfg Config, in, out triplets.Scale, kernels string) *Model {
 	cfg.Hidden = append([]int(nil), cfg.Hidden...)
 	return &Model{In: t.in, Out: t.out, Config: cfg, Kernels: kernels, shape: t.layout, params: t.p, in: in, out: out}
 }
 
-// OutputScale returns mean and standard deviation by which the outcomes are
-// standardised (0 and 1 where they are not). The slices are copies.
-func (m *Model) OutputScale() (mean, std []float64) {
-	return append([]float64(nil), m.out.mean...), append([]float64(nil), m.out.std...)
+// OutcomeScale returns a copy of the scale by which the outcomes are standardised
+// (0 and 1 where they are not).
+func (m *Model) OutcomeScale() triplets.Scale {
+	return triplets.Scale{Mean: slices.Clone(m.out.Mean), Std: slices.Clone(m.out.Std)}
 }
 
 // set returns the kernels the model was trained with or, on a machine without
@@ -75,8 +80,8 @@ func (m *Model) predict(x, y []float64) (mu, variance []float64) {
 	e := newEvaluator(m)
 	e.answers(e.scaleX(x), e.scaleY(y), mu, variance)
 	for i := range mu {
-		s := m.out.std[i%m.Out]
-		mu[i] = float64(mu[i]*s) + m.out.mean[i%m.Out]
+		s := m.out.Std[i%m.Out]
+		mu[i] = float64(mu[i]*s) + m.out.Mean[i%m.Out]
 		variance[i] *= s * s
 	}
 	return mu, variance
@@ -116,11 +121,11 @@ func (e *evaluator) scaleY(y []float64) []float32 {
 	return scale32(y, e.m.out)
 }
 
-func scale32(x []float64, s scaler) []float32 {
+func scale32(x []float64, s triplets.Scale) []float32 {
 	r := make([]float32, len(x))
 	for i, v := range x {
-		j := i % len(s.mean)
-		r[i] = float32((v - s.mean[j]) / s.std[j])
+		j := i % len(s.Mean)
+		r[i] = float32((v - s.Mean[j]) / s.Std[j])
 	}
 	return r
 }
@@ -210,19 +215,22 @@ type layerJSON struct {
 	Bias       []float32   `json:"bias"`
 }
 
-const modelDescription = "z = [x, y, b], x = (input-input_mean)/input_std, y = (outcome-outcome_mean)/outcome_std fed back or feedback_when_none, " +
+const modelDescription = "z = [x, y, b], x = (input-input_mean)/input_std, y = (outcome-outcome_mean)/outcome_std " +
+	"fed back or feedback_when_none, " +
 	"b only for feedback \"flag\": 1 when y is fed back, else 0 and y 0. " +
 	"Each layer: z = activation(z*weights + bias), weights[in][out], without dropout. " +
-	"The last gives the means, then the raw variances: variance = log(1+exp(raw)) + 1e-6, standardised; times outcome_std and outcome_std^2."
+	"The last gives the means, then the raw variances: variance = log(1+exp(raw)) + 1e-6, standardised; times " +
+	"outcome_std and outcome_std^2."
 
-// MarshalJSON writes the open form of the model: one document that says how to
-// evaluate it (description), with the layers' weights as rows of numbers.
+// MarshalJSON writes the open form of the model: one document that describes how
+// to evaluate it (description), with the layers' weights as rows of numbers.
 // Reading it back gives the same weights bit for bit.
 func (m *Model) MarshalJSON() ([]byte, error) {
 	j := modelJSON{
 		Format: ModelFormat, Version: ModelVersion, Description: modelDescription, Inputs: m.In, Outcomes: m.Out,
-		Standardise: m.Config.Standardise, InputMean: m.in.mean, InputStd: m.in.std, OutputMean: m.out.mean, OutputStd: m.out.std,
-		Feedback: m.Config.Feedback, Kernels: m.Kernels, Config: m.Config,
+		Standardise: m.Config.Standardise, InputMean: m.in.Mean, InputStd: m.in.Std, OutputMean: m.out.Mean,
+		OutputStd: m.out.Std,
+		Feedback:  m.Config.Feedback, Kernels: m.Kernels, Config: m.Config,
 	}
 	if m.Config.Feedback == Constant {
 		j.None = m.Config.FeedbackValue
@@ -254,10 +262,12 @@ func (m *Model) UnmarshalJSON(data []byte) error {
 		return fmt.Errorf("decode model: %w", err)
 	}
 	if j.Format != ModelFormat || j.Version != ModelVersion {
-		return fmt.Errorf("decode model: expected format %q version %d, found %q version %d", ModelFormat, ModelVersion, j.Format, j.Version)
+		return fmt.Errorf("decode model: expected format %q version %d, found %q version %d", ModelFormat, ModelVersion,
+			j.Format, j.Version)
 	}
 	if j.Inputs < 1 || j.Outcomes < 1 || j.Inputs > maxWidth || j.Outcomes > maxWidth {
-		return fmt.Errorf("decode model: expected 1 to %d inputs and outcomes, found %d and %d", maxWidth, j.Inputs, j.Outcomes)
+		return fmt.Errorf("decode model: expected 1 to %d inputs and outcomes, found %d and %d", maxWidth, j.Inputs,
+			j.Outcomes)
 	}
 	if err := j.Config.Validate(); err != nil {
 		return fmt.Errorf("decode model: check config: %w", err)
@@ -265,8 +275,8 @@ func (m *Model) UnmarshalJSON(data []byte) error {
 	if j.Feedback != j.Config.Feedback {
 		return fmt.Errorf("decode model: feedback is %q, but %q in config", j.Feedback, j.Config.Feedback)
 	}
-	in, out := scaler{j.InputMean, j.InputStd}, scaler{j.OutputMean, j.OutputStd}
-	if err := errors.Join(in.check("input", j.Inputs), out.check("outcome", j.Outcomes)); err != nil {
+	in, out := triplets.Scale{Mean: j.InputMean, Std: j.InputStd}, triplets.Scale{Mean: j.OutputMean, Std: j.OutputStd}
+	if err := errors.Join(in.Check("input", j.Inputs), out.Check("outcome", j.Outcomes)); err != nil {
 		return fmt.Errorf("decode model: %w", err)
 	}
 	hidden := j.Config.Hidden
@@ -292,7 +302,8 @@ func (m *Model) UnmarshalJSON(data []byte) error {
 			want = "linear"
 		}
 		if lj.In != from || lj.Out != to || len(lj.Weights) != from || len(lj.Bias) != to {
-			return fmt.Errorf("decode model: layer %d: expected %d×%d weights and %d biases, found %d×%d declared, %d rows, %d biases", i, from, to, to, lj.In, lj.Out, len(lj.Weights), len(lj.Bias))
+			return fmt.Errorf("decode model: layer %d: expected %d×%d weights and %d biases, found %d×%d declared, %d rows, "+
+				"%d biases", i, from, to, to, lj.In, lj.Out, len(lj.Weights), len(lj.Bias))
 		}
 		if lj.Activation != want {
 			return fmt.Errorf("decode model: layer %d: expected activation %q, found %q", i, want, lj.Activation)
@@ -313,18 +324,9 @@ func (m *Model) UnmarshalJSON(data []byte) error {
 		}
 		copy(params[l.b[i]:], lj.Bias)
 	}
-	*m = Model{In: j.Inputs, Out: j.Outcomes, Config: j.Config, Kernels: j.Kernels, shape: l, params: params, in: in, out: out}
-	return nil
-}
-
-func (s scaler) check(what string, n int) error {
-	if len(s.mean) != n || len(s.std) != n {
-		return fmt.Errorf("expected %d %s means and standard deviations, found %d and %d", n, what, len(s.mean), len(s.std))
-	}
-	for i := range n {
-		if !(s.std[i] > 0) || math.IsInf(s.std[i], 0) || !finite(s.mean[i]) {
-			return fmt.Errorf("expected a finite mean and a positive standard deviation for %s %d, found %g and %g", what, i, s.mean[i], s.std[i])
-		}
+	*m = Model{
+		In: j.Inputs, Out: j.Outcomes, Config: j.Config, Kernels: j.Kernels, shape: l, params: params, in: in,
+		out: out,
 	}
 	return nil
 }

@@ -215,7 +215,7 @@ func newTrainer[T kernel.Float](l *layout, k *kernel.Set[T], cfg Config) *traine
 // padBits is the number of 16-bit words that kernel.Set.Bits fills for n bits.
 func padBits(n int) int { return (n/16 + 31) / 32 * 32 }
 
-// initialise draws weights and biases from U(±1/√fan_in) (METHOD §2).
+// initialise draws weights and biases from U(±1/√fan_in).
 func (t *trainer[T]) initialise(seed uint64) {
 	p := newStream(seed, streamWeights)
 	for i := 0; i <= t.depth(); i++ {
@@ -234,7 +234,7 @@ func (t *trainer[T]) initialise(seed uint64) {
 
 // gradient adds the gradient of the mean loss over the triplets idx to g and
 // returns that loss. data holds in + 2·out numbers a row: x, y1, y2. swapped,
-// unless nil, tells per triplet whether y1 and y2 change places.
+// unless nil, exchanges y1 and y2 of the triplets where it is true.
 func (t *trainer[T]) gradient(data []T, idx []int32, swapped []bool) float64 {
 	t.prepare()
 	for i := 1; i < t.depth(); i++ {
@@ -293,7 +293,8 @@ func (t *trainer[T]) gradientBlock(data []T, idx []int32, swapped []bool, norm f
 			raw[j] = o[d+j]
 		}
 	}
-	loss := t.k.LossGrad(t.gmu[:flat], t.graw[:flat], t.mu[:flat], t.raw[:flat], t.t1[:flat], t.t2[:flat], t.c[:flat], t.beta)
+	loss := t.k.LossGrad(t.gmu[:flat], t.graw[:flat], t.mu[:flat], t.raw[:flat], t.t1[:flat], t.t2[:flat], t.c[:flat],
+		t.beta)
 	for r := range n {
 		o := t.do[r*ld : r*ld+2*d]
 		gmu, graw := t.gmu[r*d:(r+1)*d], t.graw[r*d:(r+1)*d]

@@ -7,7 +7,7 @@ import (
 
 // piecewise integrates the second answer of a network with one outcome exactly.
 // Along y = μ + σε a ReLU network is piecewise linear in ε, m = a + bε and raw
-// = a' + b'ε between kinks, so that (METHOD §3; Stein's lemma for C)
+// = a' + b'ε between kinks, so that (docs/method.md#how-c-is-integrated; Stein's lemma for C)
 
 //	C = σ·Σ b·ΔΦ,  E[m] = Σ (a·ΔΦ + b·(φ(l)−φ(u))),
 
@@ -218,7 +218,7 @@ func (p *piecewise) piece(i int, lo, hi float64) {
 func (p *piecewise) integral(m, r linear, lo, hi float64) {
 	a, b := m.a-p.mu, m.b
 	p.pieces = append(p.pieces, segment{linear{a, b}, hi})
-	// Pieces come in order: what is hi now is lo next.
+	// Pieces come in order: hi of one is lo of the next.
 	if lo != p.edge.at || len(p.pieces) == 1 {
 		p.edge = edge{lo, normCDF(lo), normPDF(lo)}
 	}

@@ -120,7 +120,10 @@ func logPos(x float64) float64 {
 }
 
 // 1/23, 1/21, … 1.
-var logCoefficients = [12]float64{1.0 / 23, 1.0 / 21, 1.0 / 19, 1.0 / 17, 1.0 / 15, 1.0 / 13, 1.0 / 11, 1.0 / 9, 1.0 / 7, 1.0 / 5, 1.0 / 3, 1}
+var logCoefficients = [12]float64{
+	1.0 / 23, 1.0 / 21, 1.0 / 19, 1.0 / 17, 1.0 / 15, 1.0 / 13, 1.0 / 11, 1.0 / 9,
+	1.0 / 7, 1.0 / 5, 1.0 / 3, 1,
+}
 
 // softplus is log(1+e^r).
 func softplus(r float64) float64 {

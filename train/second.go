@@ -102,7 +102,7 @@ func (p *points) addGroups(eps []float32, weights []float64, d, base int) {
 // in which the pre-activations of each layer are linear. Units that are off are
 // left out, those that are on are multiplied into the next layer's matrix. What
 // remains is the same function as the whole network's, for a fraction of the
-// work: bounds decide only what is computed, never what comes out.
+// work: bounds save computations and never change the result.
 //
 // The sign of a unit is bounded by Cauchy and Schwarz, |g·ε| ≤ |g|·reach, for
 // the first layer exactly; from the second on units that were kept enter by
@@ -250,8 +250,8 @@ func (s *second) rewrite(shift []float32, reach float32) {
 		s.plan = append(s.plan, planLayer{from: rows, rows: kept, at: coef, width: rows})
 		coef += kept * rows
 
-		// Into the next layer: what is on by its coefficients, what is kept by
-		// its own row of the basis.
+		// Into the next layer: active units by their coefficients, kept ones by
+		// their own row of the basis.
 		n, weights, bias := s.headN, s.head, s.p[s.b[i+1]:]
 		if i+1 < s.depth() {
 			n, weights = s.pad[i+1], s.p[s.layout.w[i+1]:]
@@ -309,8 +309,8 @@ func gather(a, q []float32, columns []int, rows, w int) {
 	}
 }
 
-// bound computes form, norm and rho of a layer from q: what is linear in ε as
-// it is, what is kept by its relaxation.
+// bound computes form, norm and rho of a layer from q: the part linear in ε
+// exactly, kept units by their relaxation.
 func (s *second) bound(q []float32, rows, w int) {
 	linear, kept := (s.out+1)*w, rows-s.base
 	if kept == 0 {
@@ -402,7 +402,8 @@ func (s *second) evaluate(b *pointBlock, outs int) []float32 {
 	copy(s.x, b.eps)
 	for _, l := range s.plan[:len(s.plan)-1] {
 		if l.rows > 0 {
-			s.k.DenseReLU(s.x[l.from*b.pad:(l.from+l.rows)*b.pad], s.a[l.at:], l.width, s.x, s.zero, s.all, 0, l.rows, l.width, b.pad, 1)
+			s.k.DenseReLU(s.x[l.from*b.pad:(l.from+l.rows)*b.pad], s.a[l.at:], l.width, s.x, s.zero, s.all, 0, l.rows, l.width,
+				b.pad, 1)
 		}
 		if next := kernel.PadK(l.from + l.rows); next > l.from+l.rows {
 			clear(s.x[(l.from+l.rows)*b.pad : next*b.pad])

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"doubletake/train/kernel"
+	"doubletake/train/triplets"
 )
 
 // randomModel has weights as drawn for a training, those of the feedback times
@@ -27,7 +28,7 @@ func randomModel(t *testing.T, in, out int, hidden []int, feedback, kernels stri
 			tr.p[tr.at(0, in+j, u)] *= gain
 		}
 	}
-	return newModel(tr, cfg, identityScaler(in), identityScaler(out), k.Name)
+	return newModel(tr, cfg, triplets.Identity(in), triplets.Identity(out), k.Name)
 }
 
 // The rewritten network answers what the whole one does, at every ε, whatever
@@ -60,8 +61,8 @@ func TestSecondAnswers(t *testing.T) {
 
 					e := newEvaluator(m)
 					s := newSecond(&e.net)
-					// Half of the columns as draws, half as nodes whose weights
-					// tell them apart.
+					// Half of the columns as draws, half as nodes with distinct
+					// weights.
 					weights := make([]float64, n/2)
 					for i := range weights {
 						weights[i] = float64(i + 1)
@@ -106,7 +107,8 @@ func TestSecondAnswers(t *testing.T) {
 										t.Fatalf("%s %v out %d gain %g: m[%d] = %g, expected %g", name, hidden, out, gain, j, got, want[i*out+j])
 									}
 									if d := math.Abs(float64(v[j*b.pad+c]) - wantVar[i*out+j]); !(d < 2e-5*(1+wantVar[i*out+j])) {
-										t.Fatalf("%s %v out %d gain %g: v[%d] = %g, expected %g", name, hidden, out, gain, j, v[j*b.pad+c], wantVar[i*out+j])
+										t.Fatalf("%s %v out %d gain %g: v[%d] = %g, expected %g", name, hidden, out, gain, j, v[j*b.pad+c],
+											wantVar[i*out+j])
 									}
 								}
 							}
@@ -224,7 +226,7 @@ func TestSampledLine(t *testing.T) {
 }
 
 // The cost of cov_θ depends on how many units change sign within reach of σ:
-// from a network that hardly hears the feedback to one that hears nothing else.
+// from a network that almost ignores the feedback to one that uses nothing else.
 func BenchmarkSecond(b *testing.B) {
 	for _, gain := range []float32{0.1, 1, 10} {
 		b.Run(fmt.Sprintf("gain=%g", gain), func(b *testing.B) {
@@ -240,7 +242,7 @@ func BenchmarkSecond(b *testing.B) {
 					tr.p[tr.at(0, 3+j, u)] *= gain
 				}
 			}
-			m := newModel(tr, cfg, identityScaler(3), identityScaler(5), k.Name)
+			m := newModel(tr, cfg, triplets.Identity(3), triplets.Identity(5), k.Name)
 			x := shapeData(100, 3, 5).X
 			for b.Loop() {
 				if _, err := m.Estimate(b.Context(), x, EstimateOptions{}); err != nil {

@@ -3,6 +3,8 @@ package train
 import (
 	"context"
 	"fmt"
+
+	"doubletake/train/triplets"
 )
 
 // FitSingle trains a network that answers once: mean and variance of the
@@ -14,7 +16,7 @@ import (
 //
 // cfg.Feedback and cfg.Pairs are not used and are recorded as DropWeights and
 // Symmetrised. Errors and panics are those of Fit.
-func FitSingle(ctx context.Context, data Triplets, cfg Config, hook func(Epoch)) (*Model, []Epoch, error) {
+func FitSingle(ctx context.Context, data triplets.Set, cfg Config, hook func(Epoch)) (*Model, []Epoch, error) {
 	cfg.Feedback, cfg.FeedbackValue, cfg.Pairs = DropWeights, 0, Symmetrised
 	k, in, out, rows, err := prepare(data, cfg)
 	if err != nil {
@@ -70,7 +72,8 @@ func (t *trainer[T]) fitSingle(ctx context.Context, rows []T, n int, cfg Config,
 		}
 		e := Epoch{Epoch: epoch + 1, Loss: sum / float64(n), LearningRate: rate}
 		if !finite(e.Loss) {
-			return nil, fmt.Errorf("train: the loss became %g in epoch %d: lower the learning rate (%g) or standardise the data", e.Loss, e.Epoch, cfg.LearningRate)
+			return nil, fmt.Errorf("train: the loss became %g in epoch %d: lower the learning rate (%g) or standardise the "+
+				"data", e.Loss, e.Epoch, cfg.LearningRate)
 		}
 		history = append(history, e)
 		if hook != nil {
@@ -79,7 +82,8 @@ func (t *trainer[T]) fitSingle(ctx context.Context, rows []T, n int, cfg Config,
 	}
 	for _, w := range t.p {
 		if !finite(float64(w)) {
-			return nil, fmt.Errorf("train: a weight became %g in epoch %d: lower the learning rate (%g) or standardise the data", w, cfg.Epochs, cfg.LearningRate)
+			return nil, fmt.Errorf("train: a weight became %g in epoch %d: lower the learning rate (%g) or standardise the "+
+				"data", w, cfg.Epochs, cfg.LearningRate)
 		}
 	}
 	return history, nil

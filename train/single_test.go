@@ -6,6 +6,8 @@ import (
 	"math"
 	"os"
 	"testing"
+
+	"doubletake/train/triplets"
 )
 
 // Expected values: enumeration of all 2¹¹ dropout masks in numpy; torch's
@@ -56,8 +58,8 @@ func TestPredictDropoutAgainstEnumeration(t *testing.T) {
 	}
 }
 
-func sine(n int) Triplets {
-	d := Triplets{N: n, In: 1, Out: 1}
+func sine(n int) triplets.Set {
+	d := triplets.Set{N: n, In: 1, Out: 1}
 	p := newStream(5, 99)
 	for range n {
 		x := 6 * (uniform(p) - 0.5)
@@ -70,7 +72,7 @@ func sine(n int) Triplets {
 
 // FitSingle's loss is ℓ(y1|x) + ℓ(y2|x): with a step size that changes nothing
 // and no dropout, the history holds the loss of the returned weights, computed
-// here from their predictions (β = 0, METHOD §2).
+// here from their predictions (β = 0, docs/method.md#model-and-training).
 func TestFitSingleLoss(t *testing.T) {
 	d := sine(101)
 	c := DefaultConfig()
@@ -80,7 +82,7 @@ func TestFitSingleLoss(t *testing.T) {
 		t.Fatal(err)
 	}
 	mu, v := m.Predict(d.X)
-	_, std := m.OutputScale()
+	std := m.OutcomeScale().Std
 	want := 0.0
 	for i := range d.N {
 		s2 := v[i] / (std[0] * std[0])
@@ -97,7 +99,7 @@ func TestFitSingleLoss(t *testing.T) {
 	}
 }
 
-// A network that answers once hears nothing: its second answer is its first,
+// A network that answers once ignores the feedback: its second answer is its first,
 // and its covariance zero.
 func TestFitSingleIsDeaf(t *testing.T) {
 	d := sine(400)

@@ -9,13 +9,15 @@ import (
 	"slices"
 	"sync"
 	"testing"
+
+	"doubletake/train/triplets"
 )
 
-// toyData is METHOD §1's synthetic experiment: x ~ U[−6, 6], y = x·sin x + ε,
-// ε ~ N(0, σ²), σ = γ·exp(−x²/2).
-func toyData(n int, gamma float64, seed uint64, couples bool) Triplets {
+// toyData is the synthetic experiment of docs/method.md#synthetic-data-and-couples:
+// x ~ U[−6, 6], y = x·sin x + ε, ε ~ N(0, σ²), σ = γ·exp(−x²/2).
+func toyData(n int, gamma float64, seed uint64, couples bool) triplets.Set {
 	p := newStream(seed, 1000)
-	d := Triplets{N: n, In: 1, Out: 1}
+	d := triplets.Set{N: n, In: 1, Out: 1}
 	for range n {
 		x := -6 + 12*uniform(p)
 		s := gamma * math.Exp(-x*x/2)
@@ -102,7 +104,8 @@ func toyFigures(t *testing.T, m *Model, gamma float64) map[string]float64 {
 	}
 	return map[string]float64{
 		"rmse_in": math.Sqrt(sq / float64(len(in))), "var0/g2": mean(inner) / (gamma * gamma), "argmax_var": argmax,
-		"C_c/s2": median(centreC) / mean(s2c), "medout/in": median(absOut) / median(absC), "out/in": mean(absOut) / mean(absC),
+		"C_c/s2": median(centreC) / mean(s2c), "medout/in": median(absOut) / median(absC),
+		"out/in":  mean(absOut) / mean(absC),
 		"C/var_c": median(ratio), "corr3(C,s2)": correlation(c3, s23), "argmaxC3": argmaxC, "mean|C|in": mean(absC),
 	}
 }
@@ -118,9 +121,42 @@ func correlation(a, b []float64) float64 {
 	return ab / math.Sqrt(aa*bb)
 }
 
-// TestToyBars trains the toy with ten seeds (data and weights) as bars.json
-// says and checks every range it gives for the toy. About half a minute on two
-// cores, so it asks for DOUBLETAKE_LONG=1.
+// bar is the range of a figure in bars.json: of each seed, of the median, or how many
+// seeds lie above a value.
+type bar struct {
+	Each       []float64 `json:"each"`
+	Median     []float64 `json:"median"`
+	CountAbove []float64 `json:"count_above"`
+}
+
+func (b bar) check(t *testing.T, name string, v []float64) {
+	t.Helper()
+	t.Logf("%-26s median %8.3g [%.3g, %.3g]", name, median(v), slices.Min(v), slices.Max(v))
+	if len(v) == 0 || b.Each == nil && b.Median == nil && b.CountAbove == nil {
+		t.Fatalf("%s: no figures or no range", name)
+	}
+	if b.Each != nil && (slices.Min(v) < b.Each[0] || slices.Max(v) > b.Each[1]) {
+		t.Errorf("%s: a seed is outside %v: %.3g", name, b.Each, v)
+	}
+	if b.Median != nil && (median(v) < b.Median[0] || median(v) > b.Median[1]) {
+		t.Errorf("%s: median outside %v: %.3g", name, b.Median, v)
+	}
+	if b.CountAbove != nil {
+		n := 0
+		for _, x := range v {
+			if x > b.CountAbove[0] {
+				n++
+			}
+		}
+		if float64(n) < b.CountAbove[1] {
+			t.Errorf("%s: %d seeds above %g, expected %g: %.3g", name, n, b.CountAbove[0], b.CountAbove[1], v)
+		}
+	}
+}
+
+// TestToyBars trains the toy with ten seeds (data and weights) by the settings of
+// bars.json and checks every range given there for the toy. It needs half a
+// minute on two cores and runs only with DOUBLETAKE_LONG=1.
 func TestToyBars(t *testing.T) {
 	if testing.Short() || os.Getenv("DOUBLETAKE_LONG") == "" {
 		t.Skip("long test: set DOUBLETAKE_LONG=1")
@@ -128,11 +164,6 @@ func TestToyBars(t *testing.T) {
 	raw, err := os.ReadFile("testdata/bars.json")
 	if err != nil {
 		t.Fatal(err)
-	}
-	type bar struct {
-		Each       []float64 `json:"each"`
-		Median     []float64 `json:"median"`
-		CountAbove []float64 `json:"count_above"`
 	}
 	var bars struct {
 		Triplets map[string]bar       `json:"triplets"`
@@ -175,29 +206,6 @@ func TestToyBars(t *testing.T) {
 		}
 		return figures
 	}
-	check := func(name string, v []float64, b bar) {
-		t.Logf("%-26s median %8.3g [%.3g, %.3g]", name, median(v), slices.Min(v), slices.Max(v))
-		if len(v) == 0 || b.Each == nil && b.Median == nil && b.CountAbove == nil {
-			t.Fatalf("%s: no figures or no range", name)
-		}
-		if b.Each != nil && (slices.Min(v) < b.Each[0] || slices.Max(v) > b.Each[1]) {
-			t.Errorf("%s: a seed is outside %v: %.3g", name, b.Each, v)
-		}
-		if b.Median != nil && (median(v) < b.Median[0] || median(v) > b.Median[1]) {
-			t.Errorf("%s: median outside %v: %.3g", name, b.Median, v)
-		}
-		if b.CountAbove != nil {
-			n := 0
-			for _, x := range v {
-				if x > b.CountAbove[0] {
-					n++
-				}
-			}
-			if float64(n) < b.CountAbove[1] {
-				t.Errorf("%s: %d seeds above %g, expected %g: %.3g", name, n, b.CountAbove[0], b.CountAbove[1], v)
-			}
-		}
-	}
 	checkAll := func(what string, f map[string][]float64, b map[string]bar) {
 		names := make([]string, 0, len(b))
 		for k := range b {
@@ -205,7 +213,7 @@ func TestToyBars(t *testing.T) {
 		}
 		slices.Sort(names)
 		for _, k := range names {
-			check(what+" "+k, f[k], b[k])
+			b[k].check(t, what+" "+k, f[k])
 		}
 	}
 	triplets, couples := run(1.5, 0.05, false), run(1.5, 0.05, true)
@@ -215,13 +223,13 @@ func TestToyBars(t *testing.T) {
 	for i := range seeds {
 		over = append(over, couples["C_c/s2"][i]/triplets["C_c/s2"][i])
 	}
-	check("couples/triplets C_c", over, bars.Over)
+	bars.Over.check(t, "couples/triplets C_c", over)
 	checkAll("triplets, no dropout", run(1.5, 0, false), bars.P0)
 	for _, c := range []struct {
 		name    string
 		couples bool
 	}{{"triplets", false}, {"couples", true}} {
 		r := mean(run(3, 0.05, c.couples)["mean|C|in"]) / mean(run(1, 0.05, c.couples)["mean|C|in"])
-		check(fmt.Sprintf("γ 3/γ 1, %s", c.name), []float64{r}, bar{Each: bars.Gamma[c.name]})
+		bar{Each: bars.Gamma[c.name]}.check(t, fmt.Sprintf("γ 3/γ 1, %s", c.name), []float64{r})
 	}
 }

@@ -13,14 +13,17 @@ import (
 	"testing"
 
 	"doubletake/train/kernel"
+	"doubletake/train/triplets"
 
 	"pgregory.net/rapid"
 )
 
-// naive is the loss of METHOD §2 written out: no padding, no blocks, no
+// naive is the loss of docs/method.md#model-and-training written out: no padding, no blocks, no
 // kernels. With frozen it uses that v^β instead of the network's own (the
 // β-NLL's stop gradient) and with record it appends its own v^β.
-func naive(l *layout, p []float64, data []float64, n int, cfg Config, swapped []bool, frozen []float64, record *[]float64) float64 {
+func naive(l *layout, p []float64, data []float64, n int, cfg Config, swapped []bool, frozen []float64,
+	record *[]float64,
+) float64 {
 	in, d := l.in, l.out
 	at := 0
 	term := func(x, y, target []float64) float64 {
@@ -119,7 +122,7 @@ func TestGradientVariants(t *testing.T) {
 		l := newLayout(2, 3, flagInputs(cfg.Feedback), cfg.Hidden)
 		tr := newTrainer(l, kernel.Portable[float64](), cfg)
 		tr.initialise(5)
-		rows := packRows[float64](data, identityScaler(2), identityScaler(3))
+		rows := packRows[float64](data, triplets.Identity(2), triplets.Identity(3))
 		var sw []bool
 		if cfg.Pairs == Swap {
 			sw = swapped
@@ -159,7 +162,7 @@ func TestGradientVariants(t *testing.T) {
 			}
 			t32 := newTrainer(l, k, cfg)
 			t32.initialise(5)
-			loss := t32.gradient(packRows[float32](data, identityScaler(2), identityScaler(3)), idx, sw)
+			loss := t32.gradient(packRows[float32](data, triplets.Identity(2), triplets.Identity(3)), idx, sw)
 			near(t, set+": "+name+": loss", []float64{loss}, []float64{want}, 1e-5)
 			near(t, set+": "+name+": gradient", t32.g, tr.g, 1e-5)
 		}
@@ -181,7 +184,7 @@ func TestGradientDropout(t *testing.T) {
 	l := newLayout(2, 1, 0, cfg.Hidden)
 	tr := newTrainer(l, kernel.Portable[float64](), cfg)
 	tr.initialise(6)
-	rows := packRows[float64](data, identityScaler(2), identityScaler(1))
+	rows := packRows[float64](data, triplets.Identity(2), triplets.Identity(1))
 	loss := func() float64 {
 		clear(tr.g)
 		*tr.lanes = *kernel.NewLanes(77)
@@ -209,8 +212,8 @@ func TestGradientDropout(t *testing.T) {
 	}
 }
 
-// Inverted dropout keeps the mean: averaged over many bits, a unit's
-// contribution is what it is without dropout.
+// Inverted dropout keeps the mean: averaged over many bits, a unit contributes
+// as much as without dropout.
 func TestDropoutUnbiased(t *testing.T) {
 	cfg := DefaultConfig()
 	cfg.Hidden, cfg.Dropout = []int{64}, 0.25
@@ -257,7 +260,7 @@ func smallConfig() Config {
 	return cfg
 }
 
-func mustFit(t testing.TB, data Triplets, cfg Config) *Model {
+func mustFit(t testing.TB, data triplets.Set, cfg Config) *Model {
 	t.Helper()
 	m, _, err := Fit(context.Background(), data, cfg, nil)
 	if err != nil {
@@ -280,7 +283,7 @@ func TestFitDeterministic(t *testing.T) {
 			t.Errorf("%s: another seed gave the same weights", name)
 		}
 		if a.Kernels != name {
-			t.Errorf("trained with %q, model says %q", name, a.Kernels)
+			t.Errorf("trained with %q, the model has %q", name, a.Kernels)
 		}
 	}
 }
@@ -324,8 +327,8 @@ const (
 )
 
 // exactData are dyadic numbers without any library function.
-func exactData(n, in, out int) Triplets {
-	d := Triplets{N: n, In: in, Out: out}
+func exactData(n, in, out int) triplets.Set {
+	d := triplets.Set{N: n, In: in, Out: out}
 	p := newStream(8, 98)
 	draw := func() float64 { return float64(p.Uint64()>>48)/(1<<15) - 1 }
 	for range n {
@@ -358,7 +361,8 @@ func TestFitLearns(t *testing.T) {
 			t.Fatal(err)
 		}
 		if len(hist) != 40 || seen != 40 || hist[0].Epoch != 1 || hist[39].Epoch != 40 || !(hist[39].Loss < hist[0].Loss) {
-			t.Errorf("%s: history of %d epochs, %d hooks, loss %g → %g", fb, len(hist), seen, hist[0].Loss, hist[len(hist)-1].Loss)
+			t.Errorf("%s: history of %d epochs, %d hooks, loss %g → %g", fb, len(hist), seen, hist[0].Loss,
+				hist[len(hist)-1].Loss)
 		}
 		var x []float64
 		for i := -3; i <= 3; i++ {
@@ -377,8 +381,8 @@ func TestFitLearns(t *testing.T) {
 		if rmse > 0.1 || vs < 0.06 || vs > 0.12 {
 			t.Errorf("%s: rmse %.3f (expected below 0.1), mean variance %.3f (expected about 0.09)", fb, rmse, vs)
 		}
-		// Couples-free data carries no information from y1 to y2: what is fed
-		// back matters little where there are data.
+		// Couples-free data carries no information from y1 to y2: the feedback
+		// matters little where there are data.
 		again, _ := m.PredictGiven(x, mu)
 		for i := range mu {
 			if math.Abs(again[i]-mu[i]) > 0.3 {
@@ -392,7 +396,7 @@ func TestFitLearns(t *testing.T) {
 // network and scaled predictions (exactly, for powers of two and no shift).
 func TestStandardise(t *testing.T) {
 	data := shapeData(101, 2, 2)
-	scaled := Triplets{N: data.N, In: 2, Out: 2}
+	scaled := triplets.Set{N: data.N, In: 2, Out: 2}
 	for _, x := range data.X {
 		scaled.X = append(scaled.X, 1024*x)
 	}
@@ -415,7 +419,7 @@ func TestStandardise(t *testing.T) {
 	for i := 0; i < len(data.Y1); i += 2 {
 		pooled = append(pooled, data.Y1[i], data.Y2[i])
 	}
-	m, s := a.OutputScale()
+	m, s := a.OutcomeScale().Mean, a.OutcomeScale().Std
 	want := mean(pooled)
 	ss := 0.0
 	for _, y := range pooled {
@@ -426,7 +430,8 @@ func TestStandardise(t *testing.T) {
 	}
 	cfg := smallConfig()
 	cfg.Standardise = false
-	m, s = mustFit(t, data, cfg).OutputScale()
+	own := mustFit(t, data, cfg).OutcomeScale()
+	m, s = own.Mean, own.Std
 	if m[0] != 0 || s[0] != 1 {
 		t.Errorf("not standardised, but scales are %v, %v", m, s)
 	}
@@ -434,32 +439,44 @@ func TestStandardise(t *testing.T) {
 
 func TestFitErrors(t *testing.T) {
 	good := shapeData(20, 2, 1)
-	edit := func(f func(*Triplets)) Triplets {
-		d := Triplets{N: good.N, In: 2, Out: 1, X: slices.Clone(good.X), Y1: slices.Clone(good.Y1), Y2: slices.Clone(good.Y2)}
+	edit := func(f func(*triplets.Set)) triplets.Set {
+		d := triplets.Set{
+			N: good.N, In: 2, Out: 1, X: slices.Clone(good.X), Y1: slices.Clone(good.Y1),
+			Y2: slices.Clone(good.Y2),
+		}
 		f(&d)
 		return d
 	}
 	for _, c := range []struct {
 		name string
-		data Triplets
+		data triplets.Set
 		cfg  func(*Config)
 		want string
 	}{
-		{"constant input", edit(func(d *Triplets) {
+		{"constant input", edit(func(d *triplets.Set) {
 			for i := range d.N {
 				d.X[2*i+1] = 4.7
 			}
 		}), nil, "input column 1 is constant (4.7)"},
-		{"constant outcome", edit(func(d *Triplets) {
+		{"constant outcome", edit(func(d *triplets.Set) {
 			for i := range d.N {
 				d.Y1[i], d.Y2[i] = 2, 2
 			}
 		}), nil, "outcome column 0 is constant (2)"},
-		{"one row", Triplets{N: 1, In: 2, Out: 1, X: []float64{1, 2}, Y1: []float64{1}, Y2: []float64{2}}, nil, "at least 2 training rows, found 1"},
-		{"no rows", Triplets{N: 0, In: 2, Out: 1}, nil, "at least 2 training rows, found 0"},
-		{"NaN input", edit(func(d *Triplets) { d.X[7] = math.NaN() }), nil, "row 3, input column 1: expected a finite number, found NaN"},
-		{"infinite outcome", edit(func(d *Triplets) { d.Y2[4] = math.Inf(1) }), nil, "row 4, second outcome column 0"},
-		{"diverging", edit(func(d *Triplets) { d.Y1[3] = 1e30 }), func(c *Config) { c.Standardise = false }, "in epoch 1"},
+		{
+			"one row",
+			triplets.Set{N: 1, In: 2, Out: 1, X: []float64{1, 2}, Y1: []float64{1}, Y2: []float64{2}},
+			nil,
+			"at least 2 training rows, found 1",
+		},
+		{"no rows", triplets.Set{N: 0, In: 2, Out: 1}, nil, "at least 2 training rows, found 0"},
+		{"NaN input", edit(func(d *triplets.Set) { d.X[7] = math.NaN() }), nil, "row 3, input column 1: expected a finite " +
+			"number, found NaN"},
+		{"infinite outcome", edit(func(d *triplets.Set) { d.Y2[4] = math.Inf(1) }), nil, "row 4, second outcome column 0"},
+		{
+			"diverging", edit(func(d *triplets.Set) { d.Y1[3] = 1e30 }), func(c *Config) { c.Standardise = false },
+			"in epoch 1",
+		},
 		{"bad setting", good, func(c *Config) { c.Pairs = "pairs" }, "pairs: expected symmetrised, swap or plain"},
 	} {
 		cfg := smallConfig()
@@ -490,19 +507,19 @@ func TestValidate(t *testing.T) {
 		t.Errorf("defaults: %v", err)
 	}
 	for want, f := range map[string]func(*Config){
-		"hidden: expected at least":    func(c *Config) { c.Hidden = nil },
-		"for layer 2":                  func(c *Config) { c.Hidden = []int{64, 0} },
-		"dropout":                      func(c *Config) { c.Dropout = 1 },
-		"feedback: expected":           func(c *Config) { c.Feedback = "none" },
-		"feedback value: expected":     func(c *Config) { c.Feedback, c.FeedbackValue = Constant, math.NaN() },
-		"feedback value: only":         func(c *Config) { c.FeedbackValue = 3 },
-		"beta":                         func(c *Config) { c.Beta = -1 },
-		"learning rate":                func(c *Config) { c.LearningRate = 0 },
-		"weight decay":                 func(c *Config) { c.WeightDecay = 1000 },
-		"batch":                        func(c *Config) { c.Batch = 0 },
-		"epochs":                       func(c *Config) { c.Epochs = 0 },
-		"schedule":                     func(c *Config) { c.Schedule = "step" },
-		"kernels: expected auto, port": func(c *Config) { c.Kernels = "sse" },
+		"hidden: expected 1 to 8":       func(c *Config) { c.Hidden = nil },
+		"for layer 2":                   func(c *Config) { c.Hidden = []int{64, 0} },
+		"dropout":                       func(c *Config) { c.Dropout = 1 },
+		"feedback: expected":            func(c *Config) { c.Feedback = "none" },
+		"feedback_value: expected":      func(c *Config) { c.Feedback, c.FeedbackValue = Constant, math.NaN() },
+		"feedback_value: expected feed": func(c *Config) { c.FeedbackValue = 3 },
+		"beta":                          func(c *Config) { c.Beta = -1 },
+		"learning_rate":                 func(c *Config) { c.LearningRate = 0 },
+		"weight_decay":                  func(c *Config) { c.WeightDecay = 1000 },
+		"batch":                         func(c *Config) { c.Batch = 0 },
+		"epochs":                        func(c *Config) { c.Epochs = 0 },
+		"schedule":                      func(c *Config) { c.Schedule = "step" },
+		"kernels: expected auto, port":  func(c *Config) { c.Kernels = "sse" },
 	} {
 		c := DefaultConfig()
 		f(&c)
@@ -676,7 +693,10 @@ func TestEstimateOrder(t *testing.T) {
 			for i := range x {
 				x[i] = rapid.Float64Range(-3, 3).Draw(t, "x")
 			}
-			o := EstimateOptions{Samples: 10, Seed: uint64(d), Sampler: rapid.SampledFrom([]string{Antithetic, PlainSampling}).Draw(t, "sampler")}
+			o := EstimateOptions{
+				Samples: 10, Seed: uint64(d),
+				Sampler: rapid.SampledFrom([]string{Antithetic, PlainSampling}).Draw(t, "sampler"),
+			}
 			all, err := m.Estimate(context.Background(), x, o)
 			if err != nil {
 				t.Fatal(err)
@@ -686,7 +706,15 @@ func TestEstimateOrder(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for j, p := range [][2][]float64{{all.Mu, one.Mu}, {all.Var, one.Var}, {all.CovRaw, one.CovRaw}, {all.Cov, one.Cov}, {all.Delta, one.Delta}, {all.Kappa, one.Kappa}, {all.ZigZag, one.ZigZag}} {
+			for j, p := range [][2][]float64{
+				{all.Mu, one.Mu},
+				{all.Var, one.Var},
+				{all.CovRaw, one.CovRaw},
+				{all.Cov, one.Cov},
+				{all.Delta, one.Delta},
+				{all.Kappa, one.Kappa},
+				{all.ZigZag, one.ZigZag},
+			} {
 				if !slices.Equal(p[0][i*d:(i+1)*d], p[1]) {
 					t.Fatalf("figure %d of condition %d: %v among others, %v alone", j, i, p[0][i*d:(i+1)*d], p[1])
 				}
@@ -703,13 +731,21 @@ func TestEstimateRules(t *testing.T) {
 		d      int
 		method string
 		tol    float64 // of σ²
-	}{{1, "exact-1d", 0}, {2, "tensor-15", 0.01}, {3, "tensor-7", 0.01}, {4, "tensor-5", 0.01}, {5, "halton-1024", 0.01}, {7, "halton-2048", 0.01}} {
+	}{
+		{1, "exact-1d", 0},
+		{2, "tensor-15", 0.01},
+		{3, "tensor-7", 0.01},
+		{4, "tensor-5", 0.01},
+		{5, "halton-1024", 0.01},
+		{7, "halton-2048", 0.01},
+	} {
 		cfg := DefaultConfig()
 		cfg.Epochs = 60
 		data := shapeData(300, 2, c.d)
 		data.Y2 = data.Y1 // couples: a covariance worth measuring
 		m := mustFit(t, data, cfg)
-		e, err := m.Estimate(context.Background(), []float64{0.2, 0.1, -1, 2, 3, 3, 0, -2}, EstimateOptions{Samples: 1_000_000, Seed: 5})
+		e, err := m.Estimate(context.Background(), []float64{0.2, 0.1, -1, 2, 3, 3, 0, -2},
+			EstimateOptions{Samples: 1_000_000, Seed: 5})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -731,7 +767,12 @@ func TestCovarianceIgnoresDraws(t *testing.T) {
 		m := mustFit(t, shapeData(60, 2, d), smallConfig())
 		x := []float64{0.2, 0.1, -1, 2, 1.5, -0.4}
 		var want *Estimates
-		for _, o := range []EstimateOptions{{Samples: 2}, {Samples: 10, Sampler: PlainSampling}, {Samples: 1000, Seed: 3}, {Samples: 5000, Seed: 4}} {
+		for _, o := range []EstimateOptions{
+			{Samples: 2},
+			{Samples: 10, Sampler: PlainSampling},
+			{Samples: 1000, Seed: 3},
+			{Samples: 5000, Seed: 4},
+		} {
 			e, err := m.Estimate(t.Context(), x, o)
 			if err != nil {
 				t.Fatal(err)
@@ -739,7 +780,12 @@ func TestCovarianceIgnoresDraws(t *testing.T) {
 			if want == nil {
 				want = e
 			}
-			for j, p := range [][2][]float64{{e.Cov, want.Cov}, {e.Delta, want.Delta}, {e.Kappa, want.Kappa}, {e.ZigZag, want.ZigZag}} {
+			for j, p := range [][2][]float64{
+				{e.Cov, want.Cov},
+				{e.Delta, want.Delta},
+				{e.Kappa, want.Kappa},
+				{e.ZigZag, want.ZigZag},
+			} {
 				if !slices.Equal(p[0], p[1]) {
 					t.Errorf("%d outcomes, %+v: figure %d is %v, with 2 samples %v", d, o, j, p[0], p[1])
 				}
@@ -789,7 +835,8 @@ func TestEstimateOptions(t *testing.T) {
 	if err != nil || e.Samples != 1000 || e.Sampler != Antithetic || e.N != 2 || e.Out != 1 {
 		t.Errorf("defaults: %+v, %v", e, err)
 	}
-	if e, err := m.Estimate(context.Background(), nil, EstimateOptions{Samples: 7}); err != nil || e.N != 0 || e.Samples != 8 {
+	if e, err := m.Estimate(context.Background(), nil, EstimateOptions{Samples: 7}); err != nil || e.N != 0 ||
+		e.Samples != 8 {
 		t.Errorf("no conditions: %+v, %v", e, err)
 	}
 	for _, o := range []EstimateOptions{{Samples: -1}, {Sampler: "sobol"}, {Nodes: 1}, {Nodes: 99}} {
@@ -809,7 +856,7 @@ func TestStepAllocatesNothing(t *testing.T) {
 		}
 		tr := newTrainer(newLayout(3, 5, 0, cfg.Hidden), k, cfg)
 		tr.initialise(1)
-		rows := packRows[float32](data, identityScaler(3), identityScaler(5))
+		rows := packRows[float32](data, triplets.Identity(3), triplets.Identity(5))
 		idx := make([]int32, 40)
 		if n := testing.AllocsPerRun(20, func() {
 			tr.gradient(rows, idx, nil)
@@ -836,7 +883,8 @@ func TestMath64(t *testing.T) {
 		// scipy.special.ndtri
 		{0.5, 0}, {0.975, 1.959963984540054}, {0.01, -2.3263478740408408}, {1e-10, -6.361340902404056}, {1e-300, -37.0471},
 	} {
-		if z := normQuantile(c.p); math.Abs(z-c.z) > 1e-14*math.Max(1, math.Abs(c.z)) && c.p > 1e-200 || math.Abs(z-c.z) > 1e-4 {
+		if z := normQuantile(c.p); math.Abs(z-c.z) > 1e-14*math.Max(1, math.Abs(c.z)) && c.p > 1e-200 ||
+			math.Abs(z-c.z) > 1e-4 {
 			t.Errorf("quantile of %g is %.16g, expected %.16g", c.p, z, c.z)
 		}
 	}
@@ -942,13 +990,16 @@ func FuzzModelJSON(f *testing.F) {
 			t.Errorf("%d means and %d variances for %d outcomes", len(mu), len(v), m.Out)
 		}
 		if _, err := json.Marshal(&m); err != nil {
-			t.Errorf("write what was read: %v", err)
+			t.Errorf("write the model again: %v", err)
 		}
 	})
 }
 
 func ExampleFit() {
-	data := Triplets{N: 4, In: 1, Out: 1, X: []float64{0, 1, 2, 3}, Y1: []float64{0, 1.1, 1.9, 3}, Y2: []float64{0.1, 0.9, 2, 3.1}}
+	data := triplets.Set{
+		N: 4, In: 1, Out: 1, X: []float64{0, 1, 2, 3}, Y1: []float64{0, 1.1, 1.9, 3},
+		Y2: []float64{0.1, 0.9, 2, 3.1},
+	}
 	cfg := DefaultConfig()
 	cfg.Epochs, cfg.Dropout, cfg.Seed = 300, 0, 1
 	model, history, err := Fit(context.Background(), data, cfg, nil)

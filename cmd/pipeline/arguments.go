@@ -5,15 +5,15 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/urfave/cli/v2"
+	"doubletake/ingest/spelling"
 
-	"doubletake/pipeline/config"
+	"github.com/urfave/cli/v2"
 )
 
 // arrange puts flags before positional arguments, because the library stops
 // looking for flags at the first positional: `pipeline run FILE --stage train`
-// would silently drop --stage. It also answers for what the library says badly
-// or not at all: unknown commands and flags (with the nearest known name),
+// would silently drop --stage. It also replaces messages of the library that are
+// poor or missing: unknown commands and flags (with the nearest known name),
 // missing values, values of the wrong type, and words that begin with "-" but
 // are no flag. Everything after "--" is positional.
 func arrange(app *cli.App, args []string) ([]string, error) {
@@ -55,7 +55,8 @@ func arrange(app *cli.App, args []string) ([]string, error) {
 			return []string{cmd.Name, "--help"}, nil
 		}
 		if a == "-" || isNumber(a) {
-			return nil, usage("%q begins with \"-\" but is no flag of pipeline %s; if a file is meant, write ./%s", a, cmd.Name, a)
+			return nil, usage("%q begins with \"-\" but is no flag of pipeline %s; if a file is meant, write ./%s", a, cmd.Name,
+				a)
 		}
 		flag, err := findFlag(cmd, a, key)
 		if err != nil {
@@ -74,7 +75,8 @@ func arrange(app *cli.App, args []string) ([]string, error) {
 			}
 			i++
 			if value = args[i]; strings.HasPrefix(value, "-") && !isNumber(value) {
-				return nil, usage("--%s of pipeline %s wants a value, found %s; if that is the value, write --%s=%s", key, cmd.Name, value, key, value)
+				return nil, usage("--%s of pipeline %s wants a value, found %s; if that is the value, write --%s=%s", key, cmd.Name,
+					value, key, value)
 			}
 		}
 		if err := checkValue(cmd, flag, key, value); err != nil {
@@ -95,7 +97,7 @@ func isNumber(s string) bool {
 }
 
 func hint(s string, known []string) string {
-	if n := config.Nearest(s, known); n != "" {
+	if n := spelling.Meant(s, known); n != "" {
 		return fmt.Sprintf(", did you mean %q?", n)
 	}
 	return ""
@@ -127,7 +129,7 @@ func findFlag(cmd *cli.Command, arg, key string) (cli.Flag, error) {
 		}
 	}
 	near := ""
-	if n := config.Nearest(key, known); n != "" {
+	if n := spelling.Meant(key, known); n != "" {
 		near = fmt.Sprintf("; did you mean --%s?", n)
 	} else {
 		near = "; pipeline " + cmd.Name + " --help lists them"

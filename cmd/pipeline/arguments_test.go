@@ -13,6 +13,7 @@ import (
 	"github.com/urfave/cli/v2"
 	"pgregory.net/rapid"
 
+	"doubletake/pipeline"
 	"doubletake/pipeline/engine"
 )
 
@@ -60,19 +61,34 @@ func TestEveryOrder(t *testing.T) {
 	}{
 		{
 			[][]string{{"my.yaml"}, {"--stage", "train"}, {"--force"}},
-			runOptions{file: "my.yaml", progress: "auto", sel: engine.Selection{Stages: []string{"train"}, Force: true}},
+			runOptions{file: "my.yaml", progress: "auto", sel: pipeline.Selection{Stages: []string{"train"}, Force: true}},
 		},
 		{
 			[][]string{{"my.yaml"}, {"--stage=train"}, {"--force"}, {"-jobs=3"}},
-			runOptions{file: "my.yaml", progress: "auto", jobs: 3, sel: engine.Selection{Stages: []string{"train"}, Force: true}},
+			runOptions{
+				file: "my.yaml", progress: "auto", jobs: 3,
+				sel: pipeline.Selection{Stages: []string{"train"}, Force: true},
+			},
 		},
 		{
-			[][]string{{"my.yaml"}, {"--from", "dsp", "--to", "report"}, {"--experiment", "drone"}, {"--dry-run"}, {"--explain=true"}},
-			runOptions{file: "my.yaml", progress: "auto", dryRun: true, explain: true, sel: engine.Selection{From: "dsp", To: "report", Experiments: []string{"drone"}}},
+			[][]string{
+				{"my.yaml"},
+				{"--from", "dsp", "--to", "report"},
+				{"--experiment", "drone"},
+				{"--dry-run"},
+				{"--explain=true"},
+			},
+			runOptions{
+				file: "my.yaml", progress: "auto", dryRun: true, explain: true,
+				sel: pipeline.Selection{From: "dsp", To: "report", Experiments: []string{"drone"}},
+			},
 		},
 		{
 			[][]string{{"--keep-going"}, {"--json"}, {"--progress", "none"}, {"--split", "2-blades"}, {"--force=false"}},
-			runOptions{file: "pipeline.yaml", progress: "none", keep: true, json: true, sel: engine.Selection{Splits: []string{"2-blades"}}},
+			runOptions{
+				file: "pipeline.yaml", progress: "none", keep: true, json: true,
+				sel: pipeline.Selection{Splits: []string{"2-blades"}},
+			},
 		},
 	} {
 		n := 0
@@ -106,15 +122,30 @@ func TestRepeatedAndDashes(t *testing.T) {
 		args []string
 		want runOptions
 	}{
-		{[]string{"--stage", "dsp", "x.yaml", "--stage", "train"}, runOptions{file: "x.yaml", sel: engine.Selection{Stages: []string{"dsp", "train"}}}},
-		{[]string{"--stage=dsp,train"}, runOptions{file: "pipeline.yaml", sel: engine.Selection{Stages: []string{"dsp", "train"}}}},
-		{[]string{"--experiment", "a", "--experiment=b"}, runOptions{file: "pipeline.yaml", sel: engine.Selection{Experiments: []string{"a", "b"}}}},
+		{
+			[]string{"--stage", "dsp", "x.yaml", "--stage", "train"},
+			runOptions{file: "x.yaml", sel: pipeline.Selection{Stages: []string{"dsp", "train"}}},
+		},
+		{[]string{"--stage=dsp,train"}, runOptions{
+			file: "pipeline.yaml",
+			sel:  pipeline.Selection{Stages: []string{"dsp", "train"}},
+		}},
+		{
+			[]string{"--experiment", "a", "--experiment=b"},
+			runOptions{file: "pipeline.yaml", sel: pipeline.Selection{Experiments: []string{"a", "b"}}},
+		},
 		// After -- everything is a file's name, whatever it looks like.
-		{[]string{"--stage", "dsp", "--", "-odd.yaml"}, runOptions{file: "-odd.yaml", sel: engine.Selection{Stages: []string{"dsp"}}}},
+		{
+			[]string{"--stage", "dsp", "--", "-odd.yaml"},
+			runOptions{file: "-odd.yaml", sel: pipeline.Selection{Stages: []string{"dsp"}}},
+		},
 		{[]string{"--", "--force"}, runOptions{file: "--force"}},
-		{[]string{"--force", "--"}, runOptions{file: "pipeline.yaml", sel: engine.Selection{Force: true}}},
+		{[]string{"--force", "--"}, runOptions{file: "pipeline.yaml", sel: pipeline.Selection{Force: true}}},
 		// A value that begins with "-" is given with =.
-		{[]string{"--experiment=-a", "x.yaml"}, runOptions{file: "x.yaml", sel: engine.Selection{Experiments: []string{"-a"}}}},
+		{
+			[]string{"--experiment=-a", "x.yaml"},
+			runOptions{file: "x.yaml", sel: pipeline.Selection{Experiments: []string{"-a"}}},
+		},
 	} {
 		c.want.progress = "auto"
 		got, err := parse(c.args...)
@@ -133,7 +164,8 @@ func TestUsageErrors(t *testing.T) {
 	for _, c := range []struct{ line, want string }{
 		{"rnu", `unknown command "rnu", did you mean "run"?; the commands are ` + commands},
 		{"xyzzy pipeline.yaml", `unknown command "xyzzy"; the commands are ` + commands},
-		{"--stage train run", `expected a command before --stage: pipeline COMMAND [flags] [FILE]; the commands are ` + commands},
+		{"--stage train run", `expected a command before --stage: pipeline COMMAND [flags] [FILE]; the commands are ` +
+			commands},
 		{"help rnu", `unknown command "rnu", did you mean "run"?; the commands are ` + commands},
 		{"run --forse", `unknown flag --forse of pipeline run; did you mean --force?`},
 		{"run pipeline.yaml --forse", `unknown flag --forse of pipeline run; did you mean --force?`},
@@ -141,7 +173,10 @@ func TestUsageErrors(t *testing.T) {
 		{"run --xyzzyx", `unknown flag --xyzzyx of pipeline run; pipeline run --help lists them`},
 		{"status --force", `unknown flag --force of pipeline status; `},
 		{"run --stage", `--stage of pipeline run wants a value, found the end of the line`},
-		{"run --stage --force", `--stage of pipeline run wants a value, found --force; if that is the value, write --stage=--force`},
+		{
+			"run --stage --force",
+			`--stage of pipeline run wants a value, found --force; if that is the value, write --stage=--force`,
+		},
 		{"run --stage=", `--stage of pipeline run wants a value, found nothing after =`},
 		{"run --jobs many", `--jobs of pipeline run wants a whole number, found "many"`},
 		{"run --jobs 1.5", `--jobs of pipeline run wants a whole number, found "1.5"`},
@@ -199,7 +234,8 @@ func TestHelp(t *testing.T) {
 		}
 	}
 	var stdout, stderr bytes.Buffer
-	if code := run([]string{"--version"}, &stdout, &stderr); code != 0 || !strings.HasPrefix(stdout.String(), "doubletake pipeline ") {
+	if code := run([]string{"--version"}, &stdout, &stderr); code != 0 ||
+		!strings.HasPrefix(stdout.String(), "doubletake pipeline ") {
 		t.Errorf("--version: exit status %d: %s%s", code, stdout.String(), stderr.String())
 	}
 }
@@ -207,7 +243,10 @@ func TestHelp(t *testing.T) {
 // Whatever the words: nothing is dropped silently. Either the line is refused,
 // or every flag's value and every file name has arrived.
 func TestNothingDropped(t *testing.T) {
-	word := rapid.SampledFrom([]string{"--force", "--stage", "--stage=dsp", "train", "x.yaml", "--", "-", "-5", "--jobs", "3", "--experiment=a", "--json", "--jsn", "--to", "ingest"})
+	word := rapid.SampledFrom([]string{
+		"--force", "--stage", "--stage=dsp", "train", "x.yaml", "--", "-", "-5", "--jobs",
+		"3", "--experiment=a", "--json", "--jsn", "--to", "ingest",
+	})
 	rapid.Check(t, func(t *rapid.T) {
 		args := rapid.SliceOfN(word, 0, 6).Draw(t, "args")
 		o, err := parse(args...)
@@ -271,7 +310,10 @@ func TestFirstRun(t *testing.T) {
 		{runOptions{file: "pipeline.yaml"}, "pipeline run --to dsp"},
 		{runOptions{file: "a/b.yaml"}, "pipeline run a/b.yaml --to dsp"},
 		{runOptions{file: "it's mine.yaml"}, `pipeline run 'it'\''s mine.yaml' --to dsp`},
-		{runOptions{file: "pipeline.yaml", sel: engine.Selection{Experiments: []string{"my rotor"}}}, "pipeline run --experiment 'my rotor' --to dsp"},
+		{
+			runOptions{file: "pipeline.yaml", sel: pipeline.Selection{Experiments: []string{"my rotor"}}},
+			"pipeline run --experiment 'my rotor' --to dsp",
+		},
 	} {
 		if got := firstRun(c.o, lacks); got != c.want {
 			t.Errorf("%s, expected %s", got, c.want)

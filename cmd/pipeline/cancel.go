@@ -6,15 +6,15 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"doubletake/pipeline/config"
-	"doubletake/pipeline/engine/slurm"
+	"doubletake/pipeline"
 )
 
 func newCancelCommand(stdout io.Writer) *cli.Command {
 	return &cli.Command{
 		Name: "cancel", Usage: "cancel the Slurm jobs of this work directory, queued and running", ArgsUsage: "[FILE]",
-		Description: "Of a run that goes on, elsewhere perhaps, the jobs are cancelled and it ends; of one that was killed or interrupted, those it left. " +
-			"Results that are there stay, trainings keep their checkpoints, and the next run makes what is missing.\n\n" +
+		Description: "Cancels the jobs of a run, which then ends, and jobs that a killed or interrupted run left in the " +
+			"queue. " +
+			"Existing results stay, trainings keep their checkpoints, and the next run makes the missing ones.\n\n" +
 			"Example: pipeline cancel pipeline.yaml\n\nExit status: 0 success, 1 failed, 2 usage or configuration error.",
 		Action: func(c *cli.Context) error {
 			file, err := fileArgument(c)
@@ -27,11 +27,7 @@ func newCancelCommand(stdout io.Writer) *cli.Command {
 }
 
 func runCancel(file string, stdout io.Writer) error {
-	f, err := config.Load(file)
-	if err != nil {
-		return err
-	}
-	n, err := slurm.Cancel(f.Resolve(f.Workdir))
+	n, err := pipeline.CancelJobs(file)
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"io"
 
@@ -12,24 +13,40 @@ import (
 func newCheckCommand(stdout, stderr io.Writer) *cli.Command {
 	return &cli.Command{
 		Name: "check", Usage: "validate a configuration and its files, run nothing", ArgsUsage: "[FILE]",
-		Description: "Example: pipeline check pipeline.yaml\n\nExit status: 0 success (the file is valid), 2 usage or configuration error, 3 input data error.",
+		Description: "Example: pipeline check pipeline.yaml\n\nThe headers of the files are read, no samples. It finds " +
+			"missing columns and channels, " +
+			"units that cannot be used, held-out values that do not occur, inputs that do not vary, microphones that no " +
+			"condition tells apart, and sampling rates that differ.\n\nExit status: 0 success (the file is valid), 2 usage or " +
+			"configuration error, 3 input data error.",
+		Flags: []cli.Flag{&cli.BoolFlag{
+			Name: "no-programs", Usage: "refuse a configuration that names programs to start (ingest: {reader: …})",
+		}},
 		Action: func(c *cli.Context) error {
 			file, err := fileArgument(c)
 			if err != nil {
 				return err
 			}
-			return runCheck(file, stdout, stderr)
+			if c.Bool("no-programs") {
+				if err := pipeline.RefusePrograms(file); err != nil {
+					return err
+				}
+			}
+			return runCheck(c.Context, file, stdout, stderr)
 		},
 	}
 }
 
-func runCheck(file string, stdout, stderr io.Writer) error {
+func runCheck(ctx context.Context, file string, stdout, stderr io.Writer) error {
 	p, err := pipeline.Load(file)
 	if err != nil {
 		return err
 	}
-	for _, w := range p.Warnings {
+	found, err := p.CheckFiles(ctx)
+	for _, w := range append(p.Warnings, found...) {
 		fmt.Fprintf(stderr, "warning: %s: %s\n", w.Path, w.Text)
+	}
+	if err != nil {
+		return err
 	}
 	what := "experiments"
 	if len(p.File.Experiments) == 1 {

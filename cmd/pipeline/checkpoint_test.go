@@ -12,13 +12,13 @@ import (
 	"testing"
 	"time"
 
-	"doubletake/pipeline/stages"
+	"doubletake/pipeline/stages/trainstage"
 )
 
 // The program under test is this binary: see TestMain.
 func init() {
 	if d, err := time.ParseDuration(os.Getenv("TEST_CHECKPOINT_EVERY")); err == nil {
-		stages.CheckpointEvery = d
+		trainstage.CheckpointEvery = d
 	}
 }
 
@@ -38,9 +38,9 @@ experiments:
       splits: {gap: {test: {x: {min: 2, max: 4}}}}
 `
 
-// A training that is killed, or interrupted, goes on where its last checkpoint
-// was taken and gives the same bytes; one whose checkpoint is damaged says so
-// and starts again. Expected values: the run that was left alone.
+// A training that is killed or interrupted goes on from its last checkpoint and
+// gives the same bytes; if the checkpoint is damaged it warns and starts again.
+// Expected values: an undisturbed run.
 func TestTrainingResumes(t *testing.T) {
 	if testing.Short() {
 		t.Skip("kills real runs; not with -short")
@@ -64,7 +64,10 @@ func TestTrainingResumes(t *testing.T) {
 		{"killed", syscall.SIGKILL, "10ms", false, `^checkpoint: went on after (\d+) of 1500 epochs$`},
 		// No checkpoint but that of the interrupt.
 		{"interrupted", os.Interrupt, "1h", false, `^checkpoint: went on after (\d+) of 1500 epochs$`},
-		{"damaged", syscall.SIGKILL, "10ms", true, `^checkpoint: not used, trained from the start: checkpoint is damaged: its checksum differs()$`},
+		{
+			"damaged", syscall.SIGKILL, "10ms", true,
+			`^checkpoint: not used, trained from the start: checkpoint is damaged: its checksum differs()$`,
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Setenv("TEST_CHECKPOINT_EVERY", c.every)
@@ -123,8 +126,9 @@ func TestTrainingResumes(t *testing.T) {
 			if _, err := os.Stat(filepath.Join(dir, "runs", ".cache", "scratch")); err == nil {
 				t.Error("the scratch folder stays after success")
 			}
-			// What was said stands beside the result too.
-			out, err := exec.Command("grep", "-rlF", strings.TrimPrefix(note, "checkpoint: "), filepath.Join(dir, "runs", ".cache", "objects"), "--include=manifest.json").Output()
+			// The warning is also in the result's manifest.
+			out, err := exec.Command("grep", "-rlF", strings.TrimPrefix(note, "checkpoint: "),
+				filepath.Join(dir, "runs", ".cache", "objects"), "--include=manifest.json").Output()
 			if err != nil || strings.Count(string(out), "\n") != 1 {
 				t.Errorf("manifests with the note: %q, %v", out, err)
 			}
@@ -136,7 +140,9 @@ func TestTrainingResumes(t *testing.T) {
 // has begun: after its first checkpoint, if one is expected, and the wait. It
 // returns the checkpoint left behind ("": none), and whether the run was over
 // before it could be stopped.
-func stopInTraining(t *testing.T, dir string, stop os.Signal, expected bool, wait time.Duration) (path string, over bool) {
+func stopInTraining(t *testing.T, dir string, stop os.Signal, expected bool, wait time.Duration) (path string,
+	over bool,
+) {
 	t.Helper()
 	checkpoint := func() string {
 		m, _ := filepath.Glob(filepath.Join(dir, "runs", ".cache", "scratch", "*", "checkpoint"))

@@ -12,16 +12,17 @@ import (
 
 	"doubletake/ingest/simulate"
 	"doubletake/pipeline"
-	"doubletake/pipeline/stages"
 	"doubletake/train/score"
 )
 
 func newCompletionCommand(stdout io.Writer) *cli.Command {
 	return &cli.Command{
 		Name: "completion", Usage: "print a script that completes commands, flags and values", ArgsUsage: "bash|zsh|fish",
-		Description: "Where each shell looks for the script: bash in ~/.local/share/bash-completion/completions/pipeline, zsh in a file _pipeline of a folder in $fpath, " +
+		Description: "Where each shell looks for the script: bash in ~/.local/share/bash-completion/completions/pipeline, " +
+			"zsh in a file _pipeline of a folder in $fpath, " +
 			"fish in ~/.config/fish/completions/pipeline.fish. It holds for the shells opened after it was written. " +
-			"Names of experiments and splits come from the configuration on the line, else from pipeline.yaml of the current folder.\n\n" +
+			"Names of experiments and splits come from the configuration on the line, else from pipeline.yaml of the " +
+			"current folder.\n\n" +
 			"Example: pipeline completion bash\n\nExit status: 0 success, 2 usage error.",
 		Action: func(c *cli.Context) error {
 			if c.NArg() == 1 {
@@ -43,7 +44,10 @@ func newCompletionCommand(stdout io.Writer) *cli.Command {
 	}
 }
 
-var completions = map[string]func([]*cli.Command) string{"bash": bashCompletion, "zsh": zshCompletion, "fish": fishCompletion}
+var completions = map[string]func([]*cli.Command) string{
+	"bash": bashCompletion, "zsh": zshCompletion,
+	"fish": fishCompletion,
+}
 
 // visible are the commands people see, without the library's own.
 func visible(app *cli.App) []*cli.Command {
@@ -54,7 +58,7 @@ func visible(app *cli.App) []*cli.Command {
 func choices(command, flag string) []string {
 	switch flag {
 	case "stage", "from", "to":
-		return stages.Names()
+		return pipeline.Stages()
 	case "executor":
 		return []string{"local", "slurm"}
 	case "progress":
@@ -71,8 +75,10 @@ func choices(command, flag string) []string {
 		switch command {
 		case "report":
 			return formats
+		case "export":
+			return exportFormats()
 		case "tasks":
-			return []string{"tsv", "json"}
+			return taskFormats
 		}
 	}
 	return nil
@@ -86,7 +92,8 @@ func completeNames(kind string, line []string) (out []string) {
 	file := "pipeline.yaml"
 	var chosen []string
 	for i, w := range line {
-		if x := filepath.Ext(w); (x == ".yaml" || x == ".yml") && !strings.HasPrefix(w, "-") && (i == 0 || !strings.HasPrefix(line[i-1], "-")) {
+		if x := filepath.Ext(w); (x == ".yaml" || x == ".yml") && !strings.HasPrefix(w, "-") &&
+			(i == 0 || !strings.HasPrefix(line[i-1], "-")) {
 			file = w
 		}
 		if name, ok := strings.CutPrefix(w, "--experiment="); ok {
@@ -168,7 +175,7 @@ func names(list []*cli.Command) (out []string) {
 
 // bashCompletion works with bash 3.2 (macOS) and later. Where it offers
 // nothing, bash completes file names. Names of the user's never go through
-// compgen -W, which expands what it is given.
+// compgen -W, which expands its argument.
 func bashCompletion(list []*cli.Command) string {
 	var b strings.Builder
 	b.WriteString(`# bash completion for pipeline, made by: pipeline completion bash
@@ -190,7 +197,8 @@ _pipeline() {
   COMPREPLY=()
   if ((COMP_CWORD == 1)); then
 `)
-	fmt.Fprintf(&b, "    COMPREPLY=($(compgen -W %q -- \"$cur\"))\n    return\n  fi\n  case \"${COMP_WORDS[1]} $prev\" in\n", strings.Join(append(names(list), "help"), " "))
+	fmt.Fprintf(&b, "    COMPREPLY=($(compgen -W %q -- \"$cur\"))\n    return\n  fi\n  case \"${COMP_WORDS[1]} $prev\" "+
+		"in\n", strings.Join(append(names(list), "help"), " "))
 	for _, c := range list {
 		for _, o := range options(c) {
 			if len(o.choices) > 0 {
@@ -237,7 +245,8 @@ func zshCompletion(list []*cli.Command) string {
 	var b strings.Builder
 	// In a specification of _arguments brackets and colons have a meaning.
 	escape := strings.NewReplacer(`\`, `\\`, "[", `\[`, "]", `\]`, ":", `\:`, "'", `'\''`).Replace
-	b.WriteString("#compdef pipeline\n# zsh completion for pipeline, made by: pipeline completion zsh\n" + `_pipeline_names() {
+	b.WriteString("#compdef pipeline\n# zsh completion for pipeline, made by: pipeline completion zsh\n" +
+		`_pipeline_names() {
   local kind=$argv[-1]
   argv[-1]=()
   local -a found
@@ -252,7 +261,8 @@ _pipeline() {
 	for _, c := range list {
 		fmt.Fprintf(&b, "    '%s:%s'\n", c.Name, escape(c.Usage))
 	}
-	b.WriteString("    'help:show the help of a command'\n  )\n  if ((CURRENT == 2)); then\n    _describe -t commands command commands\n    return\n  fi\n" +
+	b.WriteString("    'help:show the help of a command'\n  )\n  if ((CURRENT == 2)); then\n    _describe -t commands " +
+		"command commands\n    return\n  fi\n" +
 		"  shift words\n  ((CURRENT--))\n  case $words[1] in\n")
 	for _, c := range list {
 		fmt.Fprintf(&b, "    %s)\n      _arguments \\\n", c.Name)
@@ -296,7 +306,8 @@ end
 	for _, c := range list {
 		fmt.Fprintf(&b, "complete -c pipeline -n __fish_use_subcommand -f -a %s -d %s\n", c.Name, quote(c.Usage))
 	}
-	fmt.Fprintf(&b, "complete -c pipeline -n __fish_use_subcommand -f -a help -d %s\n", quote("show the help of a command"))
+	fmt.Fprintf(&b, "complete -c pipeline -n __fish_use_subcommand -f -a help -d %s\n",
+		quote("show the help of a command"))
 	for _, c := range list {
 		when := fmt.Sprintf("complete -c pipeline -n '__fish_seen_subcommand_from %s'", c.Name)
 		for _, o := range options(c) {
@@ -315,6 +326,7 @@ end
 			fmt.Fprintf(&b, "%s -a %s\n", when, quote(strings.Join(w, " ")))
 		}
 	}
-	fmt.Fprintf(&b, "complete -c pipeline -n '__fish_seen_subcommand_from help' -f -a %s\n", quote(strings.Join(names(list), " ")))
+	fmt.Fprintf(&b, "complete -c pipeline -n '__fish_seen_subcommand_from help' -f -a %s\n",
+		quote(strings.Join(names(list), " ")))
 	return b.String()
 }

@@ -27,7 +27,8 @@ var completionCases = []struct {
 	{[]string{"run", "--f"}, []string{"--from", "--force"}},
 	{[]string{"run", "--executor", "s"}, []string{"slurm"}},
 	{[]string{"report", "--format", ""}, []string{"html", "md", "tex", "json", "csv"}},
-	{[]string{"tasks", "--format", ""}, []string{"tsv", "json"}},
+	{[]string{"tasks", "--format", ""}, []string{"tsv", "json", "dot", "mermaid"}},
+	{[]string{"export", "runs", "--format", "c"}, []string{"csv"}},
 	{[]string{"simulate", "ro"}, []string{"rotor"}},
 	{[]string{"completion", ""}, []string{"bash", "zsh", "fish"}},
 	{[]string{"help", "pre"}, []string{"predict"}},
@@ -51,10 +52,13 @@ var nameCases = []struct {
 func nameFolder(t *testing.T) (folder, bin string) {
 	t.Helper()
 	folder, bin = t.TempDir(), t.TempDir()
-	const toy = "    ingest: {simulate: {campaign: toy, triplets: 40}}\n    train: {inputs: [x], splits: {right: {test: {x: {min: 3}}}}}\n"
+	const toy = "    ingest: {simulate: {campaign: toy, triplets: 40}}\n    train: {inputs: [x], splits: {right: {test: " +
+		"{x: {min: 3}}}}}\n"
 	for name, text := range map[string]string{
-		"pipeline.yaml": "version: 1\nexperiments:\n  rotor:\n    ingest: {simulate: {campaign: rotor, blades: [2, 3, 4]}}\n" +
-			"    dsp: {triplets: split-half-spectrum}\n    train: {inputs: [blades, rpm, theta_deg], splits: {each: blades}}\n  toy:\n" + toy + "  one $(touch hit) more:\n" + toy,
+		"pipeline.yaml": "version: 1\nexperiments:\n  rotor:\n    ingest: {simulate: {campaign: rotor, blades: [2, 3, " +
+			"4]}}\n" +
+			"    dsp: {triplets: split-half-spectrum}\n    train: {inputs: [blades, rpm, theta_deg], splits: {each: blades}}\n" +
+			"  toy:\n" + toy + "  one $(touch hit) more:\n" + toy,
 		"other.yaml": "version: 1\nexperiments:\n  elsewhere:\n" + toy,
 	} {
 		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o644); err != nil {
@@ -124,7 +128,9 @@ func quoted(words []string) string {
 func TestBashCompletion(t *testing.T) {
 	script := completionScript(t, "bash")
 	complete := func(words []string) []string {
-		c := exec.Command("bash", "-c", fmt.Sprintf(`source %s; COMP_WORDS=(pipeline %s); COMP_CWORD=%d; _pipeline; printf '%%s\n' "${COMPREPLY[@]}"`, script, quoted(words), len(words)))
+		c := exec.Command("bash", "-c",
+			fmt.Sprintf(`source %s; COMP_WORDS=(pipeline %s); COMP_CWORD=%d; _pipeline; printf '%%s\n' "${COMPREPLY[@]}"`,
+				script, quoted(words), len(words)))
 		out, err := c.CombinedOutput()
 		if err != nil {
 			t.Fatalf("%v\n%s", err, out)
@@ -139,7 +145,9 @@ func TestBashCompletion(t *testing.T) {
 	wantOffers(t, nil, complete([]string{"run", "--stage", "="}), []string{"simulate", "ingest", "dsp", "train", "report"})
 	folder, bin := nameFolder(t)
 	names := func(words []string) []string {
-		out, err := inFolder(folder, bin, exec.Command("bash", "-c", fmt.Sprintf(`source %s; COMP_WORDS=(pipeline %s); COMP_CWORD=%d; _pipeline; printf '%%s\n' "${COMPREPLY[@]}"`, script, quoted(words), len(words)))).CombinedOutput()
+		out, err := inFolder(folder, bin, exec.Command("bash", "-c",
+			fmt.Sprintf(`source %s; COMP_WORDS=(pipeline %s); COMP_CWORD=%d; _pipeline; printf '%%s\n' "${COMPREPLY[@]}"`,
+				script, quoted(words), len(words)))).CombinedOutput()
 		if err != nil {
 			t.Fatalf("%v\n%s", err, out)
 		}
@@ -147,7 +155,7 @@ func TestBashCompletion(t *testing.T) {
 	}
 	for _, c := range nameCases {
 		want := slices.Clone(c.want)
-		for i, w := range want { // as it must stand on a line of bash
+		for i, w := range want { // quoted for bash
 			want[i] = regexp.MustCompile(`[ $()]`).ReplaceAllString(w, `\$0`)
 		}
 		wantOffers(t, c.words, names(c.words), want)
@@ -164,7 +172,9 @@ func TestFishCompletion(t *testing.T) {
 	empty := t.TempDir() // so that no file names are offered
 	folder, bin := nameFolder(t)
 	for _, c := range nameCases {
-		out, err := inFolder(folder, bin, exec.Command("fish", "--no-config", "-c", fmt.Sprintf("source %s; complete -C '%s'", script, strings.Join(append([]string{"pipeline"}, c.words...), " ")))).CombinedOutput()
+		out, err := inFolder(folder, bin, exec.Command("fish", "--no-config", "-c",
+			fmt.Sprintf("source %s; complete -C '%s'", script,
+				strings.Join(append([]string{"pipeline"}, c.words...), " ")))).CombinedOutput()
 		if err != nil {
 			t.Fatalf("%v\n%s", err, out)
 		}
@@ -174,8 +184,13 @@ func TestFishCompletion(t *testing.T) {
 		}
 		wantOffers(t, c.words, got, c.want)
 	}
-	for _, c := range append(completionCases, struct{ words, want []string }{[]string{"run", "--stage=tr"}, []string{"--stage=train"}}) {
-		cmd := exec.Command("fish", "--no-config", "-c", fmt.Sprintf("source %s; cd %s; complete -C '%s'", script, empty, strings.Join(append([]string{"pipeline"}, c.words...), " ")))
+	for _, c := range append(completionCases, struct{ words, want []string }{
+		[]string{"run", "--stage=tr"},
+		[]string{"--stage=train"},
+	}) {
+		cmd := exec.Command("fish", "--no-config", "-c",
+			fmt.Sprintf("source %s; cd %s; complete -C '%s'", script, empty,
+				strings.Join(append([]string{"pipeline"}, c.words...), " ")))
 		cmd.Env = append(os.Environ(), "HOME="+empty)
 		out, err := cmd.CombinedOutput()
 		if err != nil {
@@ -191,11 +206,12 @@ func TestFishCompletion(t *testing.T) {
 }
 
 // zsh completes only at a terminal, so its two helpers are replaced by ones that
-// print what they are asked for; the specifications were tried by hand.
+// print their arguments; the specifications were tried by hand.
 func TestZshCompletion(t *testing.T) {
 	script := completionScript(t, "zsh")
 	ask := func(words ...string) string {
-		c := exec.Command("zsh", "-f", "-c", fmt.Sprintf(`compdef() { }; _arguments() { print -rl -- "$@" }; _describe() { print -rl -- ${(P)argv[-1]} }
+		c := exec.Command("zsh", "-f", "-c", fmt.Sprintf(`compdef() { }
+_arguments() { print -rl -- "$@" }; _describe() { print -rl -- ${(P)argv[-1]} }
 source %s; words=(pipeline %s); CURRENT=%d; _pipeline`, script, quoted(words), len(words)+1))
 		out, err := c.CombinedOutput()
 		if err != nil {
@@ -207,10 +223,12 @@ source %s; words=(pipeline %s); CURRENT=%d; _pipeline`, script, quoted(words), l
 		words []string
 		want  string
 	}{
-		{[]string{""}, "status:what is up to date, stale or missing, and why\n"},
-		{[]string{"run", ""}, "*--stage=[only this stage (repeatable)\\: simulate, ingest, dsp, train or report]:value:(simulate ingest dsp train report)\n"},
-		{[]string{"run", ""}, "--force[also what is up to date]\n"},
-		{[]string{"tasks", ""}, "--format=[tsv or json]:value:(tsv json)\n"},
+		{[]string{""}, "status:list tasks that are up to date, stale or missing, and why\n"},
+		{[]string{"run", ""}, "*--stage=[only this stage (repeatable)\\: simulate, ingest, dsp, train or " +
+			"report]:value:(simulate ingest dsp train report)\n"},
+		{[]string{"run", ""}, "--force[also make tasks that are up to date]\n"},
+		{[]string{"tasks", ""}, "--format=[tsv, json, or the stages as a graph\\: dot, mermaid]:" +
+			"value:(tsv json dot mermaid)\n"},
 		{[]string{"simulate", ""}, "1:simulate:(rotor airfoil toy)\n"},
 		{[]string{"help", ""}, "predict:"},
 		{[]string{"run", ""}, "*--split=[only this split's models (repeatable)]:value:_pipeline_names splits\n"},
@@ -221,7 +239,7 @@ source %s; words=(pipeline %s); CURRENT=%d; _pipeline`, script, quoted(words), l
 	}
 }
 
-// The names zsh offers: compadd, which needs a terminal, prints what it is given.
+// The names zsh offers: compadd, which needs a terminal, prints its arguments.
 func TestZshNames(t *testing.T) {
 	script := completionScript(t, "zsh")
 	folder, bin := nameFolder(t)
@@ -230,8 +248,11 @@ func TestZshNames(t *testing.T) {
 		if slices.Index(c.words, "--split") == len(c.words)-2 {
 			kind = "splits"
 		}
-		out, err := inFolder(folder, bin, exec.Command("zsh", "-f", "-c", fmt.Sprintf(`compdef() { }; _arguments() { _pipeline_names -J group %s }; compadd() { [[ "$1 $2 $3 $4" == "-J group -a found" ]] && print -rl -- $found }
-source %s; words=(pipeline %s); CURRENT=%d; _pipeline`, kind, script, quoted(c.words), len(c.words)+1))).CombinedOutput()
+		out, err := inFolder(folder, bin, exec.Command("zsh", "-f", "-c", fmt.Sprintf(`compdef() { }
+_arguments() { _pipeline_names -J group %s }
+compadd() { [[ "$1 $2 $3 $4" == "-J group -a found" ]] && print -rl -- $found }
+source %s; words=(pipeline %s); CURRENT=%d; _pipeline`,
+			kind, script, quoted(c.words), len(c.words)+1))).CombinedOutput()
 		if err != nil {
 			t.Fatalf("%v\n%s", err, out)
 		}
@@ -255,8 +276,9 @@ func TestChoicesAreDocumented(t *testing.T) {
 				continue
 			}
 			for _, v := range o.choices {
-				if n++; !slices.Contains(strings.FieldsFunc(o.usage, func(r rune) bool { return strings.ContainsRune(" ,;:()", r) }), v) {
-					t.Errorf("pipeline %s --%s offers %q, its help says %q", c.Name, o.name, v, o.usage)
+				if n++; !slices.Contains(strings.FieldsFunc(o.usage,
+					func(r rune) bool { return strings.ContainsRune(" ,;:()", r) }), v) {
+					t.Errorf("pipeline %s --%s offers %q, its help is %q", c.Name, o.name, v, o.usage)
 				}
 			}
 		}
@@ -317,7 +339,8 @@ func TestManPage(t *testing.T) {
 		if strings.HasPrefix(l, "'") {
 			t.Errorf("a line begins with a control character: %s", l)
 		}
-		if macro, _, _ := strings.Cut(l, " "); strings.HasPrefix(l, ".") && !slices.Contains([]string{`.\"`, ".TH", ".SH", ".SS", ".B", ".I", ".TP", ".PP", ".RS", ".RE", ".nf", ".fi"}, macro) {
+		if macro, _, _ := strings.Cut(l, " "); strings.HasPrefix(l, ".") &&
+			!slices.Contains([]string{`.\"`, ".TH", ".SH", ".SS", ".B", ".I", ".TP", ".PP", ".RS", ".RE", ".nf", ".fi"}, macro) {
 			t.Errorf("an unknown macro: %s", l)
 		}
 	}
@@ -344,7 +367,10 @@ func TestManPage(t *testing.T) {
 		t.Fatal(err)
 	}
 	plain := strings.Join(strings.Fields(overstrike.ReplaceAllString(string(text), "")), " ")
-	for _, want := range []string{"--held-out VALUE", "pipeline report pipeline.yaml --held-out blades=3", "130 interrupted"} {
+	for _, want := range []string{
+		"--held-out VALUE", "pipeline report pipeline.yaml --held-out blades=3",
+		"130 interrupted",
+	} {
 		if !strings.Contains(plain, want) {
 			t.Errorf("%q is not on the page that mandoc shows:\n%s", want, plain)
 		}

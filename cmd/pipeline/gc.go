@@ -7,17 +7,17 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"doubletake/pipeline"
-	"doubletake/pipeline/engine"
 )
 
 func newGCCommand(stdout io.Writer) *cli.Command {
 	return &cli.Command{
 		Name: "gc", Usage: "list old results in the cache, with sizes; --delete removes them", ArgsUsage: "[FILE]",
-		Description: "Keeps what the configuration refers to now. Other configurations that share the workdir are not looked at.\n\n" +
+		Description: "Keeps what the configuration refers to now. Other configurations that share the workdir are not " +
+			"looked at.\n\n" +
 			"Example: pipeline gc pipeline.yaml, then pipeline gc pipeline.yaml --delete\n\n" +
 			"Exit status: 0 success, 1 failed, 2 usage or configuration error, 3 input data error.",
 		Flags: []cli.Flag{
-			&cli.BoolFlag{Name: "delete", Usage: "delete what is listed"},
+			&cli.BoolFlag{Name: "delete", Usage: "delete the entries listed"},
 			&cli.BoolFlag{Name: "json", Usage: "as one JSON document"},
 		},
 		Action: func(c *cli.Context) error {
@@ -35,14 +35,11 @@ func runGC(file string, remove, asJSON bool, stdout io.Writer) error {
 	if err != nil {
 		return err
 	}
-	list, err := engine.Collect(p.Plan, remove)
+	list, err := p.Collect(remove)
 	if err != nil {
 		return err
 	}
 	if asJSON {
-		if list == nil {
-			list = []engine.Garbage{}
-		}
 		return printJSON(stdout, map[string]any{"deleted": remove, "objects": list})
 	}
 	var total int64

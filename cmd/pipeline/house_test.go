@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 )
 
 // packages lists the packages of the module: import path, name and folder.
@@ -35,8 +36,8 @@ func packages(t *testing.T) (list []struct{ path, name, dir string }) {
 	return list
 }
 
-// Every package has a comment that says what it is for, and every one that can
-// be imported an example that is run (it has an Output).
+// Every package has a comment, and every package that can be imported has an
+// example that is run (it has an Output).
 func TestEveryPackageHasAnExample(t *testing.T) {
 	for _, p := range packages(t) {
 		files, err := filepath.Glob(filepath.Join(p.dir, "*.go"))
@@ -69,7 +70,7 @@ func TestEveryPackageHasAnExample(t *testing.T) {
 		if !strings.HasPrefix(comment, begins) {
 			t.Errorf("%s: its comment begins %.40q, expected %q", p.path, comment, begins)
 		}
-		// slurmtest brings up a cluster: what it does cannot be shown in passing.
+		// slurmtest brings up a cluster, which no example can show.
 		if run == 0 && p.name != "main" && p.name != "slurmtest" {
 			t.Errorf("%s has no example with an Output", p.path)
 		}
@@ -81,8 +82,8 @@ var (
 	plainFile = regexp.MustCompile(`^[\w*-][\w*./-]*\.(?:json|h5|mat|npy|npz|wav|tdms|svg|csv|gz|txt|txtar|yml|css|mjs)$`)
 )
 
-// Every folder testdata has a README that says where its files come from: each
-// file is named in it, by name, pattern or folder, and what it names is there.
+// Every folder testdata has a README with the origin of its files: each file is
+// named in it, by name, pattern or folder, and every name in it exists.
 // docs/witnesses.md links all of them.
 func TestTestdataSources(t *testing.T) {
 	overview := document(t, "docs/witnesses.md")
@@ -91,7 +92,8 @@ func TestTestdataSources(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		if d.IsDir() && dir != repository && (strings.HasPrefix(d.Name(), ".") || slices.Contains([]string{"runs", "bin", "data", "node_modules"}, d.Name())) {
+		if d.IsDir() && dir != repository && (strings.HasPrefix(d.Name(), ".") ||
+			slices.Contains([]string{"runs", "bin", "data", "node_modules"}, d.Name())) {
 			return fs.SkipDir
 		}
 		if !d.IsDir() || d.Name() != "testdata" {
@@ -120,7 +122,7 @@ func TestTestdataSources(t *testing.T) {
 func checkSources(t *testing.T, dir string) (n int) {
 	b, err := os.ReadFile(filepath.Join(dir, "README.md"))
 	if err != nil {
-		t.Errorf("%v: say in it where every file comes from", err)
+		t.Errorf("%v: write in it where every file comes from", err)
 		return 0
 	}
 	var tokens []string
@@ -160,7 +162,7 @@ func checkSources(t *testing.T, dir string) (n int) {
 			}
 		}
 		if !found {
-			t.Errorf("%s/README.md does not say where %s comes from", dir, rel)
+			t.Errorf("%s/README.md has no origin of %s", dir, rel)
 		}
 		return nil
 	})
@@ -185,7 +187,8 @@ func TestContributingNames(t *testing.T) {
 		}
 	}
 	n := 0
-	for _, m := range regexp.MustCompile("`([a-z]+)\\.([A-Z]\\w+)`").FindAllStringSubmatch(document(t, "CONTRIBUTING.md"), -1) {
+	for _, m := range regexp.MustCompile("`([a-z]+)\\.([A-Z]\\w+)`").FindAllStringSubmatch(document(t, "CONTRIBUTING.md"),
+		-1) {
 		if dirs[m[1]] == "" {
 			continue // the standard library's
 		}
@@ -202,10 +205,87 @@ func TestContributingNames(t *testing.T) {
 			found = found || declared.Match(b)
 		}
 		if n++; !found {
-			t.Errorf("CONTRIBUTING.md speaks of %s.%s, which is not there", m[1], m[2])
+			t.Errorf("CONTRIBUTING.md names %s.%s, which does not exist", m[1], m[2])
 		}
 	}
 	if n < 6 {
 		t.Errorf("only %d names", n)
 	}
+}
+
+// goFiles calls see with the path in the repository and the content of every Go
+// file, those of the generators' modules too.
+func goFiles(t *testing.T, see func(name string, content []byte)) {
+	t.Helper()
+	n := 0
+	err := filepath.WalkDir(repository, func(file string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() && file != repository && (strings.HasPrefix(d.Name(), ".") ||
+			slices.Contains([]string{"runs", "bin", "data", "node_modules"}, d.Name())) {
+			return fs.SkipDir
+		}
+		if d.IsDir() || path.Ext(file) != ".go" {
+			return nil
+		}
+		n++
+		rel, err := filepath.Rel(repository, file)
+		if err != nil {
+			return err
+		}
+		b, err := os.ReadFile(file)
+		see(filepath.ToSlash(rel), b)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n < 500 {
+		t.Errorf("only %d files", n)
+	}
+}
+
+// No line of Go is longer than 120 columns; a tab is one.
+func TestLineWidth(t *testing.T) {
+	goFiles(t, func(name string, content []byte) {
+		at := 0
+		for line := range strings.Lines(string(content)) {
+			at++
+			if n := utf8.RuneCountInString(strings.TrimRight(line, "\r\n")); n > 120 {
+				t.Errorf("%s:%d: expected at most 120 columns, found %d: wrap the line", name, at, n)
+			}
+		}
+	})
+}
+
+// longFunctions are the functions that may be longer than 100 lines, at most
+// five, each with its reason.
+var longFunctions = map[string]string{} // "path of the file, name of the function": reason
+
+// No function outside the tests is longer than 100 lines.
+func TestFunctionLength(t *testing.T) {
+	if len(longFunctions) > 5 {
+		t.Errorf("expected at most 5 long functions, found %d: split some", len(longFunctions))
+	}
+	goFiles(t, func(name string, content []byte) {
+		if strings.HasSuffix(name, "_test.go") {
+			return
+		}
+		set := token.NewFileSet()
+		f, err := parser.ParseFile(set, name, content, parser.SkipObjectResolution)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		for _, d := range f.Decls {
+			fn, ok := d.(*ast.FuncDecl)
+			if !ok || longFunctions[name+" "+fn.Name.Name] != "" {
+				continue
+			}
+			if n := set.Position(fn.End()).Line - set.Position(fn.Pos()).Line + 1; n > 100 {
+				t.Errorf("%s: expected at most 100 lines, found %d in %s: split it by what its parts do", name, n, fn.Name.Name)
+			}
+		}
+	})
 }

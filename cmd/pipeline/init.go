@@ -11,14 +11,17 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"doubletake/pipeline"
-	"doubletake/pipeline/engine"
+	"doubletake/pipeline/export"
 	"doubletake/pipeline/scaffold"
 )
 
 func newInitCommand(stdout, stderr io.Writer) *cli.Command {
 	return &cli.Command{
 		Name: "init", Usage: "look at a folder and write a commented pipeline.yaml that fits", ArgsUsage: "[DIR]",
-		Description: "DIR is the current folder by default; an existing pipeline.yaml is not overwritten. Where the file names are\nbuilt in several ways a table conditions.csv is written beside it.\n\n" +
+		Description: "DIR is the current folder by default; an existing pipeline.yaml is not overwritten. Where the file " +
+			"names are\nbuilt in several ways a table conditions.csv is written too. " +
+			"Editors with a YAML language server\ncomplete and check the keys from pipeline.schema.json next to it, " +
+			"which `pipeline schema` prints.\n\n" +
 			"Example: pipeline init measurements\n\nExit status: 0 success, 1 failed, 2 usage error.",
 		Flags: []cli.Flag{&cli.BoolFlag{Name: "stdout", Usage: "print it instead of writing the file"}},
 		Action: func(c *cli.Context) error {
@@ -59,22 +62,42 @@ func runInit(dir string, print bool, stdout, stderr io.Writer) error {
 		return err
 	}
 	if r.Conditions != "" {
-		if err := engine.WriteFile(table, []byte(r.Conditions)); err != nil {
+		if err := writeNew(table, r.Conditions); err != nil {
 			return err
 		}
-		fmt.Fprintf(stdout, "wrote %s; correct what the names cannot tell\n", table)
+		fmt.Fprintf(stdout, "wrote %s; fill in the conditions that are not in the names\n", table)
 	}
-	if err := engine.WriteFile(path, []byte(r.YAML)); err != nil {
+	if err := writeNew(path, r.YAML); err != nil {
+		return err
+	}
+	// A copy of the program's own: an older one may be there.
+	if err := export.WriteFile(filepath.Join(dir, scaffold.SchemaFile), func(w io.Writer) error {
+		return printJSON(w, pipeline.Schema())
+	}); err != nil {
 		return err
 	}
 	fmt.Fprintf(stdout, "wrote %s; read it, correct what its comments ask for, then: pipeline run %s\n", path, path)
-	// What check would say, at once: the file is there to be corrected either way.
+	// Check the file at once: it is there to be corrected either way.
 	if p, err := pipeline.Load(path); err != nil {
 		fmt.Fprintf(stderr, "note: not ready to run yet: %v\n", err)
 	} else {
 		for _, w := range p.Warnings {
 			fmt.Fprintf(stderr, "warning: %s: %s\n", w.Path, w.Text)
 		}
+	}
+	return nil
+}
+
+// writeNew writes a file that must not exist yet.
+func writeNew(path, text string) error {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if err != nil {
+		return fmt.Errorf("write configuration: %w", err)
+	}
+	_, err = f.WriteString(text)
+	if err = errors.Join(err, f.Close()); err != nil {
+		os.Remove(path)
+		return fmt.Errorf("write %s: %w", path, err)
 	}
 	return nil
 }

@@ -12,25 +12,29 @@ import (
 
 	"doubletake/ingest"
 	"doubletake/pipeline"
-	"doubletake/pipeline/config"
 )
 
 func newInspectCommand(stdout io.Writer) *cli.Command {
 	return &cli.Command{
-		Name: "inspect", Usage: "what is in a recording, a table or a model", ArgsUsage: "FILE",
-		Description: "FILE is a recording (WAV, NPY, NPZ, MAT, HDF5, TDMS, delimited text), a table of this program (.arrow), or a model.json or its folder.\n\n" +
-			"With --calibrator LEVEL a recording is also read as that of a sound calibrator: the sensitivity a run would take from each of its channels, " +
+		Name: "inspect", Usage: "show a recording, a table or a model", ArgsUsage: "FILE",
+		Description: "FILE is a recording (WAV, NPY, NPZ, MAT, HDF5, TDMS, delimited text), a table of this program " +
+			"(.arrow), or a model.json or its folder.\n\n" +
+			"With --calibrator LEVEL a recording is also read as that of a sound calibrator: the sensitivity a run would " +
+			"take from each of its channels, " +
 			"and whether the tone is steady enough to be taken.\n\n" +
 			"Example: pipeline inspect data/run_12.h5 --channel /Table1/Ds02-TACHO\n\n" +
 			"Example: pipeline inspect data/calibrator.wav --calibrator 94\n\n" +
 			"Exit status: 0 success, 2 usage error, 3 input data error, 130 interrupted.",
 		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "channel", Usage: "the channel whose spectrum is drawn, by name or number from 1; not given: the first that has one"},
+			&cli.StringFlag{Name: "channel", Usage: "the channel whose spectrum is drawn, by name or number from 1; not " +
+				"given: the first that has one"},
 			&cli.Float64Flag{Name: "rate", Usage: "sampling rate in Hz where the file does not state it"},
-			&cli.StringFlag{Name: "format", Usage: "format of the file, where its content does not tell"},
+			&cli.StringFlag{Name: "format", Usage: "format of the file, where its content does not show it"},
 			&cli.StringFlag{Name: "truncated", Usage: "use: look into a file that is cut short"},
-			&cli.Float64Flag{Name: "calibrator", Usage: "read it as a calibrator's recording: the level of its tone in dB re 20 µPa, e.g. 94 or 114"},
-			&cli.Float64Flag{Name: "calibrator-hz", Usage: "frequency of its tone in Hz; not given: the strongest line above 20 Hz"},
+			&cli.Float64Flag{Name: "calibrator", Usage: "read it as a calibrator's recording: the level of its tone in dB re " +
+				"20 µPa, e.g. 94 or 114"},
+			&cli.Float64Flag{Name: "calibrator-hz", Usage: "frequency of its tone in Hz; not given: the strongest line above " +
+				"20 Hz"},
 			&cli.Float64Flag{Name: "from-s", Usage: "with --calibrator: first second of it to use"},
 			&cli.Float64Flag{Name: "to-s", Usage: "with --calibrator: last second of it to use; not given: to the end"},
 			&cli.BoolFlag{Name: "json", Usage: "as one JSON document"},
@@ -40,7 +44,7 @@ func newInspectCommand(stdout io.Writer) *cli.Command {
 				return usage("pipeline inspect takes one FILE, found %q", c.Args().Slice())
 			}
 			o := ingest.Options{RateHz: c.Float64("rate"), Format: c.String("format"), Truncated: c.String("truncated")}
-			if err := o.Check(); err != nil {
+			if err := pipeline.CheckOptions(o); err != nil {
 				return usage("%v", err)
 			}
 			calibrator, err := calibratorOptions(c)
@@ -77,7 +81,7 @@ func newInspectCommand(stdout io.Writer) *cli.Command {
 }
 
 // calibratorOptions reads the options of a calibrator's recording; nil without.
-func calibratorOptions(c *cli.Context) (*config.Calibrator, error) {
+func calibratorOptions(c *cli.Context) (*pipeline.Calibrator, error) {
 	if !c.IsSet("calibrator") {
 		for _, name := range []string{"calibrator-hz", "from-s", "to-s"} {
 			if c.IsSet(name) {
@@ -86,17 +90,19 @@ func calibratorOptions(c *cli.Context) (*config.Calibrator, error) {
 		}
 		return nil, nil
 	}
-	o := config.DefaultCalibrator(c.Float64("calibrator"))
+	o := pipeline.DefaultCalibrator(c.Float64("calibrator"))
 	o.FrequencyHz, o.FromS, o.ToS = c.Float64("calibrator-hz"), c.Float64("from-s"), c.Float64("to-s")
-	switch {
-	case !(o.LevelDB >= 20 && o.LevelDB <= 200):
-		return nil, usage("--calibrator wants a level in dB re 20 µPa, e.g. 94 or 114, found %g", o.LevelDB)
-	case !(o.FrequencyHz >= 0) || c.IsSet("calibrator-hz") && o.FrequencyHz == 0:
-		return nil, usage("--calibrator-hz wants a frequency above zero, found %g", o.FrequencyHz)
-	case !(o.FromS >= 0) || !(o.ToS >= 0) || c.IsSet("to-s") && o.ToS <= o.FromS:
-		return nil, usage("--from-s and --to-s want seconds from 0, the first below the second, found %g and %g", o.FromS, o.ToS)
+	flags := map[string]string{
+		"level_db": "calibrator", "frequency_hz": "calibrator-hz", "from_s": "from-s",
+		"to_s": "to-s",
 	}
-	return &o, nil
+	var err error
+	o.Check(func(setting, text string) {
+		if err == nil {
+			err = usage("--%s: %s", flags[setting], text)
+		}
+	})
+	return &o, err
 }
 
 // most bounds how many channels, attributes or columns a terminal is shown.
@@ -135,7 +141,8 @@ func printRecording(w io.Writer, r *pipeline.InspectedRecording, draw int) {
 	}
 	fmt.Fprintln(w)
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "#\tchannel\tunit\trate Hz\tsamples\tduration s\tmin\tmax\tmean (DC)\trms\tclipped\tconstant\tnot finite")
+	fmt.Fprintln(t, "#\tchannel\tunit\trate Hz\tsamples\tduration s\tmin\tmax\tmean (DC)\trms\tclipped\tconstant\tnot "+
+		"finite")
 	for i, c := range r.Channels {
 		if i == most {
 			break
@@ -147,14 +154,18 @@ func printRecording(w io.Writer, r *pipeline.InspectedRecording, draw int) {
 			return strconv.FormatFloat(v, 'g', 8, 64)
 		}
 		unit := c.Unit
-		if unit == "" {
+		switch {
+		case unit == "":
 			unit = "–"
+		case c.Converted != "":
+			unit += " (" + c.Converted + ")"
 		}
 		name := c.Name
 		if c.Clock {
 			name += " (time)"
 		}
-		fmt.Fprintf(t, "%d\t%s\t%s\t%s\t%d\t%s\t%s\t%s\t%s\t%s\t%d\t%d\t%d\n", i+1, name, unit, orDash(c.RateHz), c.Samples, orDash(c.DurationS),
+		fmt.Fprintf(t, "%d\t%s\t%s\t%s\t%d\t%s\t%s\t%s\t%s\t%s\t%d\t%d\t%d\n", i+1, name, unit, orDash(c.RateHz), c.Samples,
+			orDash(c.DurationS),
 			num(c.Min), num(c.Max), num(c.DC), num(c.RMS), c.Clipped, c.Constant, c.NaN)
 	}
 	t.Flush()
@@ -185,7 +196,8 @@ func printRecording(w io.Writer, r *pipeline.InspectedRecording, draw int) {
 	}
 }
 
-// printCalibrator says what each channel is worth as a calibrator's recording.
+// printCalibrator prints each channel's sensitivity as a calibrator's recording
+// gives it, and whether it passes.
 func printCalibrator(w io.Writer, r *pipeline.InspectedRecording) {
 	for _, c := range r.Channels {
 		t := c.Calibrator
@@ -201,9 +213,11 @@ func printCalibrator(w io.Writer, r *pipeline.InspectedRecording) {
 			if t.AboveDB > 55 { // the window's own floor
 				above = "more than 55 dB"
 			}
-			fmt.Fprintf(w, "\n%s as a calibrator of %g dB re 20 µPa: tone at %.6g Hz of %.6g %s rms, %s above the noise around it\n", c.Name, t.LevelDB, t.FrequencyHz, t.RMS, unit, above)
+			fmt.Fprintf(w, "\n%s as a calibrator of %g dB re 20 µPa: tone at %.6g Hz of %.6g %s rms, %s above the noise "+
+				"around it\n", c.Name, t.LevelDB, t.FrequencyHz, t.RMS, unit, above)
 			fmt.Fprintf(w, "  sensitivity: %.6g %s/Pa (%.6g Pa per %s)\n", t.UnitPerPa, unit, t.PaPerUnit, unit)
-			fmt.Fprintf(w, "  steady: %.3f dB between %d blocks of %.3g s; %g dB are allowed\n", t.SpreadDB, t.Blocks, t.BlockS, t.AllowedDB)
+			fmt.Fprintf(w, "  steady: %.3f dB between %d blocks of %.3g s; %g dB are allowed\n", t.SpreadDB, t.Blocks, t.BlockS,
+				t.AllowedDB)
 		} else {
 			fmt.Fprintf(w, "\n%s as a calibrator of %g dB re 20 µPa:\n", c.Name, t.LevelDB)
 		}
@@ -273,9 +287,10 @@ func drawSpectrum(w io.Writer, c pipeline.InspectedChannel) {
 		fmt.Fprintf(w, "%6.0f │%s\n", top-step*float64(row), strings.TrimRight(b.String(), " "))
 	}
 	end := strconv.FormatFloat(s.BinHz*float64(bins), 'g', 6, 64) + " Hz"
-	fmt.Fprintf(w, "       └%s\n        0%s%s\n", strings.Repeat("─", cols), strings.Repeat(" ", max(1, cols-1-len(end))), end)
+	fmt.Fprintf(w, "       └%s\n        0%s%s\n", strings.Repeat("─", cols), strings.Repeat(" ", max(1, cols-1-len(end))),
+		end)
 	for _, p := range s.Peaks {
-		fmt.Fprintf(w, "line at %.6g Hz: %.1f dB, %.0f dB above what is around it\n", p.Hz, 10*math.Log10(p.Power), p.AboveDB)
+		fmt.Fprintf(w, "line at %.6g Hz: %.1f dB, %.0f dB above its surroundings\n", p.Hz, 10*math.Log10(p.Power), p.AboveDB)
 	}
 }
 
@@ -298,14 +313,19 @@ func printTable(w io.Writer, t *pipeline.InspectedTable) {
 		if unit == "" {
 			unit = "–"
 		}
-		fmt.Fprintf(tw, "%s\t%s\t%s\t%d\t%d\t%s\t%s\t%s\t%s\n", c.Name, c.Type, unit, c.Missing, c.Distinct, num(c.Min), num(c.Max), num(c.Mean), first)
+		if i := strings.Index(c.Description, "converted from "); i >= 0 {
+			unit += " (" + c.Description[i:] + ")"
+		}
+		fmt.Fprintf(tw, "%s\t%s\t%s\t%d\t%d\t%s\t%s\t%s\t%s\n", c.Name, c.Type, unit, c.Missing, c.Distinct, num(c.Min),
+			num(c.Max), num(c.Mean), first)
 	}
 	tw.Flush()
 }
 
 func printModel(w io.Writer, in *pipeline.Inspection) {
 	m := in.Model
-	fmt.Fprintf(w, "experiment %s, split %s, seed %d: held out %s; %s data, %s pairs, %d training triplets\n\n", m.Experiment, m.Split, m.Seed, m.HeldOut, m.Data, m.Pairs, m.Triplets)
+	fmt.Fprintf(w, "experiment %s, split %s, seed %d: held out %s; %s data, %s pairs, %d training triplets\n\n",
+		m.Experiment, m.Split, m.Seed, m.HeldOut, m.Data, m.Pairs, m.Triplets)
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(tw, "\tname\tunit\ttrained from\tto")
 	for _, i := range m.Inputs {

@@ -20,7 +20,8 @@ const interruptYAML = `version: 1
 experiments:
   rotor:
     ingest:
-      simulate: {campaign: rotor, seed: 2, duration_s: 2, blades: [2, 3, 4], rpm: [4000, 6000, 8000], theta_deg: [-40, -20, 0, 20, 40]}
+      simulate: {campaign: rotor, seed: 2, duration_s: 2, blades: [2, 3, 4], rpm: [4000, 6000, 8000],
+        theta_deg: [-40, -20, 0, 20, 40]}
     dsp: {triplets: split-half-spectrum}
     train:
       inputs: [blades, rpm, theta_deg]
@@ -67,7 +68,7 @@ func event(line string) (kind, stage string) {
 // A run that is interrupted ends within two seconds with status 130 and one
 // message; the next goes on where it stopped, and what comes out in the end is
 // to the byte what an undisturbed run gives. Meanwhile a second run of the same
-// work directory is refused, and told by whom.
+// work directory is refused, with the first one's process named.
 func TestInterrupted(t *testing.T) {
 	if testing.Short() {
 		t.Skip("interrupts real runs; not with -short")
@@ -121,7 +122,7 @@ func TestInterrupted(t *testing.T) {
 				continue
 			}
 			if i == 3 {
-				// The run stands still while the second one is refused, lest
+				// The run is stopped while the second one is refused, lest
 				// a slow start of that one outlast the training.
 				if err := cmd.Process.Signal(syscall.SIGSTOP); err != nil {
 					t.Fatal(err)
@@ -140,13 +141,14 @@ func TestInterrupted(t *testing.T) {
 		cmd.Wait()
 		took := time.Since(signalled)
 		if signalled.IsZero() {
-			t.Fatalf("interruption %d: the run ended (status %d) before it got there: %q", i+1, cmd.ProcessState.ExitCode(), rest)
+			t.Fatalf("interruption %d: the run ended (status %d) before it got there: %q", i+1, cmd.ProcessState.ExitCode(),
+				rest)
 		}
 		if code := cmd.ProcessState.ExitCode(); code != 130 {
 			t.Errorf("interruption %d: exit status %d, expected 130: %q", i+1, code, rest)
 		}
-		// Two seconds are the promise for an idle machine; what is asked here
-		// must hold on one that compiles and tests other packages meanwhile.
+		// Two seconds are the promise for an idle machine; this limit must hold
+		// on one that compiles and tests other packages meanwhile.
 		limit := 30 * time.Second
 		if os.Getenv("DOUBLETAKE_LONG") != "" {
 			limit = 2 * time.Second
@@ -154,10 +156,12 @@ func TestInterrupted(t *testing.T) {
 		if took > limit {
 			t.Errorf("interruption %d: it took %v to end", i+1, took)
 		}
-		if want := []string{"pipeline: interrupted; what was finished is kept, run again to go on"}; fmt.Sprint(rest) != fmt.Sprint(want) || stdout.Len() > 0 {
+		if want := []string{"pipeline: interrupted; finished results are kept, run again to go on"}; fmt.Sprint(
+			rest) != fmt.Sprint(want) || stdout.Len() > 0 {
 			t.Errorf("interruption %d: messages %q and output %q, expected %q alone", i+1, rest, stdout.String(), want)
 		}
-		t.Logf("interruption %d, at the %s of a %s task: ended after %v, %d of %d tasks done", i+1, at.kind, at.stage, took.Round(time.Millisecond), done, total)
+		t.Logf("interruption %d, at the %s of a %s task: ended after %v, %d of %d tasks done", i+1, at.kind, at.stage,
+			took.Round(time.Millisecond), done, total)
 	}
 	cmd, lines, _ = start(t, disturbed, "run", "--progress", "json")
 	for l := range lines {
@@ -181,7 +185,7 @@ func TestInterrupted(t *testing.T) {
 	}
 }
 
-// second starts another run beside the one of that process.
+// second starts another run while that process runs.
 func second(t *testing.T, dir string, pid int) {
 	t.Helper()
 	cmd, lines, stdout := start(t, dir, "run", "--progress", "none")
@@ -192,7 +196,8 @@ func second(t *testing.T, dir string, pid int) {
 	cmd.Wait()
 	host, _ := os.Hostname()
 	want := fmt.Sprintf("pipeline: lock runs: another run is at work there (process %d on %s since ", pid, host)
-	if code := cmd.ProcessState.ExitCode(); code != 2 || len(got) != 1 || !strings.HasPrefix(got[0], want) || !strings.HasSuffix(got[0], "); wait for it, or stop it") || stdout.Len() > 0 {
+	if code := cmd.ProcessState.ExitCode(); code != 2 || len(got) != 1 || !strings.HasPrefix(got[0], want) ||
+		!strings.HasSuffix(got[0], "); wait for it, or stop it") || stdout.Len() > 0 {
 		t.Errorf("second run: exit status %d, %q, expected 2 and %q…", code, got, want)
 	}
 }

@@ -11,7 +11,8 @@ import (
 func newManCommand(stdout io.Writer) *cli.Command {
 	return &cli.Command{
 		Name: "man", Usage: "print the man page, for man(1)",
-		Description: "It is docs/reference/pipeline.1 of the sources too; a place for it is ~/.local/share/man/man1/pipeline.1.\n\n" +
+		Description: "It is docs/reference/pipeline.1 of the sources too; a place for it is " +
+			"~/.local/share/man/man1/pipeline.1.\n\n" +
 			"Example: pipeline man\n\nExit status: 0 success, 2 usage error.",
 		Action: func(c *cli.Context) error {
 			if c.NArg() > 0 {
@@ -33,10 +34,13 @@ func manPage(app *cli.App) string {
 	line(".SH NAME\npipeline \\- %s", roff(app.Usage))
 	line(".SH SYNOPSIS\n.B pipeline\n.I COMMAND\n[flags] [arguments]")
 	line(".SH DESCRIPTION")
-	line("%s", roff("Turns raw measurements (microphone recordings, force balance time series) into triplets of a condition and two independent outcomes, trains a network "+
-		"that answers, is fed an answer and answers again, and reports how good and how sure it is on conditions it never saw. "+
-		"What to do stands in a configuration, pipeline.yaml; pipeline init writes one that fits a folder."))
-	line(".PP\n%s", roff("Flags and arguments may stand in any order. Results go to standard output, progress and messages to standard error."))
+	line("%s", roff("Turns raw measurements (microphone recordings, force balance time series) into triplets of a "+
+		"condition and two independent outcomes, trains a network "+
+		"that predicts, is given one outcome and predicts again, and reports the fit and the uncertainty on "+
+		"held-out conditions. "+
+		"It is configured by a file, pipeline.yaml; pipeline init writes one that fits a folder."))
+	line(".PP\n%s", roff("Flags and arguments may come in any order. Results go to standard output, progress and "+
+		"messages to standard error."))
 	line(".SH COMMANDS")
 	for _, c := range visible(app) {
 		line(".SS %s", roff(strings.TrimSpace("pipeline "+c.Name+" [flags] "+c.ArgsUsage)))

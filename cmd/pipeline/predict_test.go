@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"doubletake/ingest"
+	"doubletake/ingest/fault"
 )
 
 func TestParseConditions(t *testing.T) {
@@ -24,7 +24,7 @@ func TestParseConditions(t *testing.T) {
 		{"a,b\n", "at least one condition"},
 	} {
 		_, err := parseConditions("c.csv", strings.NewReader(c.text), names)
-		var data *ingest.DataError
+		var data *fault.Error
 		if !errors.As(err, &data) || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%q: %v, want %q", c.text, err, c.want)
 		}

@@ -4,17 +4,15 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 	"sync"
 	"time"
 
 	"doubletake/pipeline"
-	"doubletake/pipeline/engine"
 )
 
-// progress tells on standard error how a run goes: one line that is rewritten
-// on a terminal, sparse lines otherwise, JSON lines for machines.
+// progress reports a run on standard error: one line that is rewritten on a
+// terminal, sparse lines otherwise, JSON lines for machines.
 type progress struct {
 	w     io.Writer
 	mode  string // "line", "plain", "json", "none"
@@ -22,19 +20,24 @@ type progress struct {
 	start time.Time
 	total map[string]int // tasks per stage that are to be made
 	done  map[string]int
-	work  float64 // expected cost of what is to be made
-	past  float64 // and of what is done
+	left  *pipeline.Estimate
+	now   func() time.Time
 	last  time.Time
 	stage []string
 	keep  bool // the run goes on after failures
 }
 
-func newProgress(mode string, keep bool, p *pipeline.Project, w io.Writer) (*progress, error) {
-	pr := &progress{w: w, mode: mode, start: time.Now(), total: map[string]int{}, done: map[string]int{}, stage: p.Plan.Stages, keep: keep}
+// newProgress reports a run that makes jobs tasks at a time, 0 where a cluster
+// decides.
+func newProgress(mode string, keep bool, jobs int, p *pipeline.Project, w io.Writer) (*progress, error) {
+	pr := &progress{
+		w: w, mode: mode, start: time.Now(), now: time.Now, left: pipeline.NewEstimate(jobs),
+		total: map[string]int{}, done: map[string]int{}, stage: p.Plan.Stages, keep: keep,
+	}
 	switch mode {
 	case "auto":
 		pr.mode = "plain"
-		if f, ok := w.(*os.File); ok && isTerminal(f) {
+		if isTerminal(file(w)) {
 			pr.mode = "line"
 		}
 	case "plain", "json", "none":
@@ -44,69 +47,83 @@ func newProgress(mode string, keep bool, p *pipeline.Project, w io.Writer) (*pro
 	return pr, nil
 }
 
-func (p *progress) observe(e engine.Event) {
+func (p *progress) observe(e pipeline.Event) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	p.left.Observe(e, p.now())
 	switch e.Kind {
 	case "plan":
 		for _, t := range e.Todo {
 			p.total[t.Stage]++
-			p.work += t.Weight
 		}
 		if p.mode == "json" {
-			p.json(map[string]any{"event": "plan", "to_run": p.total, "t": time.Since(p.start).Seconds()})
+			p.json(map[string]any{"event": "plan", "to_run": p.total, "t": p.seconds()})
 		}
 		return
 	case "done":
 		p.done[e.Task.Stage]++
-		p.past += e.Task.Weight
 	}
 	if e.Kind == "note" && (p.mode == "line" || p.mode == "plain") {
-		clear := ""
-		if p.mode == "line" {
-			clear = "\r\x1b[K"
-		}
-		fmt.Fprintf(p.w, "%s%s: %s\n", clear, e.Task.ID, e.Note)
+		p.clear()
+		fmt.Fprintf(p.w, "%s: %s\n", e.Task.ID, e.Note)
 	}
 	switch p.mode {
 	case "json":
-		m := map[string]any{"event": e.Kind, "task": e.Task.ID, "stage": e.Task.Stage, "t": time.Since(p.start).Seconds()}
+		m := map[string]any{"event": e.Kind, "task": e.Task.ID, "stage": e.Task.Stage, "t": p.seconds()}
 		switch e.Kind {
 		case "start":
 		case "note":
 			m["note"] = e.Note
 		default:
 			m["seconds"] = e.Seconds
+			m["left"] = p.left.Left(p.now()).Seconds()
 		}
 		if e.Err != nil {
 			m["error"] = e.Err.Error()
 		}
 		p.json(m)
 	case "line":
-		if time.Since(p.last) > 100*time.Millisecond {
-			p.last = time.Now()
-			fmt.Fprintf(p.w, "\r\x1b[K%s", p.line())
+		if p.now().Sub(p.last) > 100*time.Millisecond {
+			p.last = p.now()
+			p.clear()
+			fmt.Fprint(p.w, p.line())
 		}
 	case "plain":
-		if time.Since(p.last) > 10*time.Second {
+		if p.now().Sub(p.last) > 10*time.Second {
 			if !p.last.IsZero() {
 				fmt.Fprintln(p.w, p.line())
 			}
-			p.last = time.Now()
+			p.last = p.now()
 		}
 	}
 }
 
-// say tells something that concerns no single task.
-func (p *progress) say(text string) {
+// clear clears the line that is rewritten on a terminal.
+func (p *progress) clear() {
+	if p.mode != "line" {
+		return
+	}
+	w := p.w
+	if f := file(w); f != nil {
+		w = f // past the printer, which escapes control characters
+	}
+	fmt.Fprint(w, "\r\x1b[K")
+}
+
+// seconds is the time since the run began.
+func (p *progress) seconds() float64 { return p.now().Sub(p.start).Seconds() }
+
+// note prints a message that concerns no single task.
+func (p *progress) note(text string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	switch p.mode {
 	case "none":
 	case "json":
-		p.json(map[string]any{"event": "message", "text": text, "t": time.Since(p.start).Seconds()})
+		p.json(map[string]any{"event": "message", "text": text, "t": p.seconds()})
 	case "line":
-		fmt.Fprintf(p.w, "\r\x1b[K%s\n", text)
+		p.clear()
+		fmt.Fprintln(p.w, text)
 	default:
 		fmt.Fprintln(p.w, text)
 	}
@@ -119,10 +136,10 @@ func (p *progress) json(event map[string]any) {
 	}
 }
 
-// line says how far each stage is, at what rate tasks end, and when the run
-// might, by the expected cost of what is left.
+// line is the state of each stage, the rate at which tasks end, and the expected
+// end of the run by the cost of the remaining tasks.
 func (p *progress) line() string {
-	elapsed := time.Since(p.start).Seconds()
+	elapsed := p.seconds()
 	parts := []string{fmt.Sprintf("%5.1f s", elapsed)}
 	done := 0
 	for _, s := range p.stage {
@@ -133,21 +150,28 @@ func (p *progress) line() string {
 	}
 	if done > 0 && elapsed > 1 {
 		parts = append(parts, fmt.Sprintf("%.1f tasks/s", float64(done)/elapsed))
-		if p.past > 0 {
-			left := elapsed * (p.work - p.past) / p.past
-			parts = append(parts, fmt.Sprintf("about %.0f s left", max(left, 0)))
-		}
+		parts = append(parts, "about "+duration(p.left.Left(p.now()))+" left")
 	}
 	return strings.Join(parts, "  ")
 }
 
-// end prints the summary of a run: what was done, and where the time went. Of
-// a run that ended early only machines are told; people read the one message
-// that says why, unless they asked to keep going.
-func (p *progress) end(r *engine.Result, failed error) {
-	if p.mode == "line" {
-		fmt.Fprint(p.w, "\r\x1b[K")
+// duration rounds to what a reader needs: 14 s, 3 min, 2 h 10 min.
+func duration(d time.Duration) string {
+	switch m := int(d.Minutes() + 0.5); {
+	case d < 100*time.Second:
+		return fmt.Sprintf("%.0f s", d.Seconds())
+	case m < 100:
+		return fmt.Sprintf("%d min", m)
+	default:
+		return fmt.Sprintf("%d h %d min", m/60, m%60)
 	}
+}
+
+// end prints the summary of a run: the tasks made, and where the time went. After
+// an early end only JSON gets it; people read the one error message, unless they
+// asked to keep going.
+func (p *progress) end(r *pipeline.Result, failed error) {
+	p.clear()
 	if r == nil || p.mode == "none" {
 		return
 	}
@@ -172,7 +196,8 @@ func (p *progress) end(r *engine.Result, failed error) {
 	}
 	fmt.Fprintf(p.w, "%-9s %6s %6s %11s%s %9s %9s\n", "stage", "tasks", "ran", "up to date", head, "task s", "wall s")
 	for _, s := range r.Stages {
-		fmt.Fprintf(p.w, "%-9s %6d %6d %11d%s %9.2f %9.2f\n", s.Stage, s.Tasks, s.Ran, s.Cached, cell(s.Failed), s.Seconds, s.Wall)
+		fmt.Fprintf(p.w, "%-9s %6d %6d %11d%s %9.2f %9.2f\n", s.Stage, s.Tasks, s.Ran, s.Cached, cell(s.Failed), s.Seconds,
+			s.Wall)
 	}
 	if r.Slowest == "" {
 		return

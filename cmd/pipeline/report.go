@@ -7,13 +7,10 @@ import (
 	"io"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/urfave/cli/v2"
 
 	"doubletake/pipeline"
-	"doubletake/pipeline/config"
-	"doubletake/pipeline/engine"
 	"doubletake/report"
 )
 
@@ -28,16 +25,22 @@ func (v *values) String() string     { return strings.Join(*v, " ") }
 
 func newReportCommand(stdout, stderr io.Writer) *cli.Command {
 	return &cli.Command{
-		Name: "report", Usage: "render the report; with --held-out also train what it lacks", ArgsUsage: "[FILE]",
+		Name: "report", Usage: "render the report; with --held-out also train missing models", ArgsUsage: "[FILE]",
 		Description: "Example: pipeline report pipeline.yaml --held-out blades=3\n\n" +
-			"--held-out takes a value (blades=3), a list held out together (blades=2,3), a range (rpm=3000:5000), or every value in turn (blades=each); " +
-			"it may be given several times. Each split is stored under that name. With --executor slurm its trainings are jobs of the cluster.\n\n" +
-			"--format writes the report to standard output instead of tables for a terminal: html, the page; md, Markdown; tex, LaTeX tables for booktabs; json, the metrics as one document; csv, the metrics one a line. " +
+			"--held-out takes a value (blades=3), a list held out together (blades=2,3), a range (rpm=3000:5000), or every " +
+			"value in turn (blades=each); " +
+			"it may be given several times. Each split is stored under that name. With --executor slurm its trainings are " +
+			"jobs of the cluster.\n\n" +
+			"--format writes the report to standard output instead of tables for a terminal: html, the page; md, Markdown; " +
+			"tex, LaTeX tables for booktabs; json, the metrics as one document; csv, the metrics one a line. " +
 			"The page always lies in the work directory as report.html.\n\n" +
 			"Exit status: 0 success, 1 a stage failed, 2 usage or configuration error, 3 input data error, 130 interrupted.",
 		Flags: []cli.Flag{
 			&cli.StringSliceFlag{Name: "experiment", Usage: "only this experiment (repeatable)"},
-			&cli.GenericFlag{Name: "held-out", Value: &values{}, Usage: "hold this out, e.g. blades=3 or blades=each (repeatable)"},
+			&cli.GenericFlag{
+				Name: "held-out", Value: &values{},
+				Usage: "hold this out, e.g. blades=3 or blades=each (repeatable)",
+			},
 			&cli.StringFlag{Name: "format", Usage: "html, md, tex, json or csv on standard output"},
 			&cli.IntFlag{Name: "jobs", Usage: "tasks at a time (0: one per processor)"},
 			executorFlag(),
@@ -49,7 +52,10 @@ func newReportCommand(stdout, stderr io.Writer) *cli.Command {
 			if err != nil {
 				return err
 			}
-			o := runOptions{file: file, sel: engine.Selection{Experiments: c.StringSlice("experiment")}, jobs: c.Int("jobs"), json: c.Bool("json"), progress: c.String("progress")}
+			o := runOptions{
+				file: file, sel: pipeline.Selection{Experiments: c.StringSlice("experiment")}, jobs: c.Int("jobs"),
+				json: c.Bool("json"), progress: c.String("progress"),
+			}
 			if o.executor, err = executor(c); err != nil {
 				return err
 			}
@@ -58,37 +64,16 @@ func newReportCommand(stdout, stderr io.Writer) *cli.Command {
 	}
 }
 
-// heldOut makes the splits of --held-out.
-func heldOut(list []string) ([]config.Split, error) {
-	var out []config.Split
-	for _, h := range list {
-		name := strings.ReplaceAll(h, " ", "")
-		if name == "" || !utf8.ValidString(name) || strings.ContainsAny(name, "/\\") || strings.HasPrefix(name, ".") {
-			return nil, usage("--held-out %q cannot name a folder", h)
-		}
-		if condition, ok := strings.CutSuffix(name, "=each"); ok && condition != "" && !strings.ContainsAny(condition, "=;&") {
-			out = append(out, config.Split{Name: name, Each: []string{condition}})
-			continue
-		}
-		rule, err := config.ParseHold(h)
-		if err != nil {
-			return nil, usage("--held-out: %v", err)
-		}
-		out = append(out, config.Split{Name: name, Test: rule})
-	}
-	return out, nil
-}
-
 func runReport(ctx context.Context, o runOptions, held *values, format string, stdout, stderr io.Writer) error {
 	if format != "" && !slices.Contains(formats, format) {
 		return usage("--format %q is unknown, expected one of %s", format, strings.Join(formats, ", "))
 	}
 	if o.json && format != "" && format != "json" {
-		return usage("--json is --format json, found --format %s beside it", format)
+		return usage("--json is --format json, found --format %s too", format)
 	}
 	o.json = o.json || format == "json"
 	o.added = *held
-	extra, err := heldOut(o.added)
+	extra, err := pipeline.HeldOut(o.added)
 	if err != nil {
 		return err
 	}
@@ -115,8 +100,11 @@ func runReport(ctx context.Context, o runOptions, held *values, format string, s
 	if len(o.sel.Experiments) > 0 {
 		// The page is about all experiments; it is made anew if the others have
 		// results.
-		_, err := p.Run(ctx, engine.Options{Selection: engine.Selection{Stages: []string{"report"}}, Jobs: max(1, o.jobs)})
-		var lacks *engine.NotReadyError
+		_, err := p.Run(ctx, pipeline.Options{
+			Selection: pipeline.Selection{Stages: []string{"report"}},
+			Jobs:      max(1, o.jobs),
+		})
+		var lacks *pipeline.NotReadyError
 		switch {
 		case errors.As(err, &lacks):
 			fmt.Fprintf(stderr, "report.html and report.md are as they were: %s lacks results\n", lacks.Needs.Task.ID)
@@ -159,7 +147,7 @@ func concerned(plain, p *pipeline.Project) []string {
 }
 
 // write writes the chosen experiments in one format.
-func write(p *pipeline.Project, res *engine.Result, o runOptions, format string, stdout io.Writer) error {
+func write(p *pipeline.Project, res *pipeline.Result, o runOptions, format string, stdout io.Writer) error {
 	reports, err := p.Reports(res, o.sel)
 	if err != nil {
 		return err

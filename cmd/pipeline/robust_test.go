@@ -26,7 +26,8 @@ const smallRun = `version: 1
 kernels: portable
 experiments:
   rotor:
-    ingest: {simulate: {campaign: rotor, seed: 3, duration_s: 1, blades: [2, 3, 4], rpm: [4000, 6000, 8000], theta_deg: [-30, 0, 30]}}
+    ingest: {simulate: {campaign: rotor, seed: 3, duration_s: 1, blades: [2, 3, 4], rpm: [4000, 6000, 8000],
+      theta_deg: [-30, 0, 30]}}
     dsp: {triplets: split-half-spectrum}
     train:
       inputs: [blades, rpm, theta_deg]
@@ -207,7 +208,7 @@ func TestDiskFull(t *testing.T) {
 		t.Fatalf("exit %d on a full disk: %s", code, stderr.String())
 	}
 	if !strings.Contains(stderr.String(), "no space left on device") {
-		t.Errorf("the message does not say what is wrong: %s", stderr.String())
+		t.Errorf("the message does not name the cause: %s", stderr.String())
 	}
 	if err := syscall.Mount("tmpfs", disk, "tmpfs", syscall.MS_REMOUNT, "size=64m"); err != nil {
 		t.Fatal(err)

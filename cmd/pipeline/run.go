@@ -7,21 +7,22 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/urfave/cli/v2"
 
 	"doubletake/pipeline"
-	"doubletake/pipeline/engine"
 	"doubletake/report"
 )
 
 // runOptions are the flags of run.
 type runOptions struct {
 	file     string
-	sel      engine.Selection
+	sel      pipeline.Selection
 	jobs     int
 	keep     bool
 	dryRun   bool
@@ -35,12 +36,13 @@ type runOptions struct {
 func newRunCommand(stdout, stderr io.Writer) *cli.Command {
 	return &cli.Command{
 		Name: "run", Usage: "make every result that is out of date", ArgsUsage: "[FILE]",
-		Description: "FILE is a configuration, pipeline.yaml by default. Flags and FILE may stand in any order.\n\n" +
+		Description: "FILE is a configuration, pipeline.yaml by default. Flags and FILE may come in any order.\n\n" +
 			"Example: pipeline run pipeline.yaml --experiment drone --to dsp\n\n" +
 			"Exit status: 0 success, 1 a stage failed, 2 usage or configuration error, 3 input data error, 130 interrupted.",
 		Flags: append(selectionFlags(),
-			&cli.BoolFlag{Name: "force", Usage: "also what is up to date"},
-			&cli.BoolFlag{Name: "dry-run", Usage: "say what would be done, do nothing"},
+			&cli.BoolFlag{Name: "force", Usage: "also make tasks that are up to date"},
+			&cli.BoolFlag{Name: "verify", Usage: "hash all files and results, also those whose size and time are as before"},
+			&cli.BoolFlag{Name: "dry-run", Usage: "print what would be done, do nothing"},
 			&cli.BoolFlag{Name: "explain", Usage: "with the reasons, as old → new"},
 			&cli.BoolFlag{Name: "keep-going", Usage: "after a failure, go on with what does not depend on it"},
 			&cli.IntFlag{Name: "jobs", Usage: "tasks at a time (0: one per processor)"},
@@ -68,13 +70,19 @@ func parseRun(c *cli.Context) (o runOptions, err error) {
 		file: file, sel: selection(c), jobs: c.Int("jobs"), keep: c.Bool("keep-going"), dryRun: c.Bool("dry-run"),
 		explain: c.Bool("explain"), json: c.Bool("json"), progress: c.String("progress"),
 	}
-	o.sel.Force = c.Bool("force")
+	o.sel.Force, o.sel.Verify = c.Bool("force"), c.Bool("verify")
+	if o.sel.Verify && o.dryRun {
+		return o, usage("--verify goes with a run, not with --dry-run")
+	}
 	o.executor, err = executor(c)
 	return o, err
 }
 
 func executorFlag() cli.Flag {
-	return &cli.StringFlag{Name: "executor", Value: "local", Usage: "where tasks are made: local, or slurm (see executor in the configuration)"}
+	return &cli.StringFlag{
+		Name: "executor", Value: "local",
+		Usage: "where tasks are made: local, or slurm (see executor in the configuration)",
+	}
 }
 
 // executor reads the flag of that name: "slurm", or "" for here.
@@ -99,8 +107,8 @@ func selectionFlags() []cli.Flag {
 	}
 }
 
-func selection(c *cli.Context) engine.Selection {
-	return engine.Selection{
+func selection(c *cli.Context) pipeline.Selection {
+	return pipeline.Selection{
 		Stages: c.StringSlice("stage"), From: c.String("from"), To: c.String("to"),
 		Experiments: c.StringSlice("experiment"), Splits: c.StringSlice("split"),
 	}
@@ -123,11 +131,34 @@ func execute(ctx context.Context, p *pipeline.Project, o runOptions, stdout, std
 	if err != nil {
 		return err
 	}
+	if res.Ran == 0 && !o.json {
+		return showPage(p, res, o, stdout)
+	}
 	return show(p, res, o, stdout)
 }
 
+// showPage names the page of results that were there already.
+func showPage(p *pipeline.Project, res *pipeline.Result, o runOptions, stdout io.Writer) error {
+	reports, err := p.Reports(res, o.sel)
+	if err != nil || len(reports) == 0 {
+		return err
+	}
+	_, err = fmt.Fprintf(stdout, "%s (tables: pipeline report)\n", shortPath(p.Page()))
+	return err
+}
+
+// shortPath is a path from the working directory, where it is below it.
+func shortPath(path string) string {
+	if dir, err := os.Getwd(); err == nil {
+		if rel, err := filepath.Rel(dir, path); err == nil && filepath.IsLocal(rel) {
+			return rel
+		}
+	}
+	return path
+}
+
 // perform runs a project.
-func perform(ctx context.Context, p *pipeline.Project, o runOptions, stderr io.Writer) (*engine.Result, error) {
+func perform(ctx context.Context, p *pipeline.Project, o runOptions, stderr io.Writer) (*pipeline.Result, error) {
 	if o.jobs < 0 {
 		return nil, usage("--jobs wants a number of tasks, found %d", o.jobs)
 	}
@@ -142,21 +173,25 @@ func perform(ctx context.Context, p *pipeline.Project, o runOptions, stderr io.W
 			return nil, err
 		}
 	}
-	pr, err := newProgress(o.progress, o.keep, p, stderr)
+	atOnce := o.jobs
+	if o.executor != "" {
+		atOnce = 0
+	}
+	pr, err := newProgress(o.progress, o.keep, atOnce, p, stderr)
 	if err != nil {
 		return nil, err
 	}
-	eo := engine.Options{Selection: o.sel, Jobs: o.jobs, KeepGoing: o.keep, Observe: pr.observe}
+	eo := pipeline.Options{Selection: o.sel, Jobs: o.jobs, KeepGoing: o.keep, Observe: pr.observe}
 	if o.executor == "slurm" {
-		x, done, err := slurmExecutor(p, o, pr.say)
+		x, err := p.Slurm(o.file, o.added, pr.note)
 		if err != nil {
 			return nil, err
 		}
-		defer done()
+		defer onSecondInterrupt(x.Cancel)()
 		eo.Executor = x
 	}
 	res, err := p.Run(ctx, eo)
-	var notReady *engine.NotReadyError
+	var notReady *pipeline.NotReadyError
 	if errors.As(err, &notReady) {
 		return nil, usage("%v\nrun first: %s", err, firstRun(o, notReady))
 	}
@@ -168,7 +203,7 @@ func perform(ctx context.Context, p *pipeline.Project, o runOptions, stderr io.W
 }
 
 // show prints the tables of what a run selected.
-func show(p *pipeline.Project, res *engine.Result, o runOptions, stdout io.Writer) error {
+func show(p *pipeline.Project, res *pipeline.Result, o runOptions, stdout io.Writer) error {
 	reports, err := p.Reports(res, o.sel)
 	if err != nil {
 		return err
@@ -186,7 +221,7 @@ func show(p *pipeline.Project, res *engine.Result, o runOptions, stdout io.Write
 }
 
 // firstRun is the command that makes what a partial run lacks.
-func firstRun(o runOptions, lacks *engine.NotReadyError) string {
+func firstRun(o runOptions, lacks *pipeline.NotReadyError) string {
 	words := []string{"pipeline run"}
 	if o.file != "pipeline.yaml" {
 		words = append(words, shellQuote(o.file))
@@ -197,7 +232,7 @@ func firstRun(o runOptions, lacks *engine.NotReadyError) string {
 	return strings.Join(append(words, "--to "+lacks.Needs.Task.Stage), " ")
 }
 
-// shellQuote makes a word that a shell reads as it stands.
+// shellQuote quotes a word for a shell.
 func shellQuote(s string) string {
 	plain := func(r rune) bool {
 		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("_-./=,:@%+", r)
@@ -208,17 +243,17 @@ func shellQuote(s string) string {
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
 
-// taskJSON is one task as status and dry runs tell it.
+// taskJSON is one task in the output of status and dry runs.
 type taskJSON struct {
-	Task       string          `json:"task"`
-	Stage      string          `json:"stage"`
-	Experiment string          `json:"experiment,omitempty"`
-	Split      string          `json:"split,omitempty"`
-	State      engine.State    `json:"state"`
-	Reasons    []engine.Reason `json:"reasons,omitempty"`
+	Task       string            `json:"task"`
+	Stage      string            `json:"stage"`
+	Experiment string            `json:"experiment,omitempty"`
+	Split      string            `json:"split,omitempty"`
+	State      pipeline.State    `json:"state"`
+	Reasons    []pipeline.Reason `json:"reasons,omitempty"`
 }
 
-func tasksJSON(list []*engine.Status) []taskJSON {
+func tasksJSON(list []*pipeline.Status) []taskJSON {
 	out := make([]taskJSON, len(list))
 	for i, s := range list {
 		out[i] = taskJSON{s.Task.ID, s.Task.Stage, s.Task.Experiment, s.Task.Split, s.State, s.Reasons}
@@ -235,33 +270,8 @@ func printJSON(w io.Writer, v any) error {
 	return err
 }
 
-// wouldRun lists the selected tasks that are not up to date.
-func wouldRun(p *pipeline.Project, s engine.Selection) (todo []*engine.Status, cached int, err error) {
-	if err := p.Check(s); err != nil {
-		return nil, 0, err
-	}
-	list, err := p.Status()
-	if err != nil {
-		return nil, 0, err
-	}
-	for _, st := range list {
-		if !p.Plan.Selects(s, st.Task) {
-			continue
-		}
-		if st.State == engine.UpToDate && !s.Force {
-			cached++
-			continue
-		}
-		if s.Force && st.State == engine.UpToDate {
-			st.Reasons = []engine.Reason{{Kind: "forced"}}
-		}
-		todo = append(todo, st)
-	}
-	return todo, cached, nil
-}
-
 func dryRun(p *pipeline.Project, o runOptions, stdout io.Writer) error {
-	todo, cached, err := wouldRun(p, o.sel)
+	todo, cached, err := p.Pending(o.sel)
 	if err != nil {
 		return err
 	}
@@ -275,17 +285,39 @@ func dryRun(p *pipeline.Project, o runOptions, stdout io.Writer) error {
 	return nil
 }
 
-func explainPlan(p *pipeline.Project, s engine.Selection, w io.Writer) error {
-	todo, _, err := wouldRun(p, s)
+// explainPlan writes why the selected tasks run: each reason once per stage, with
+// the number of tasks that have it.
+func explainPlan(p *pipeline.Project, s pipeline.Selection, w io.Writer) error {
+	todo, _, err := p.Pending(s)
+	type key struct{ stage, reason string }
+	count := map[key][]string{}
+	var order []key
 	for _, st := range todo {
-		fmt.Fprintf(w, "%s: %s\n", st.Task.ID, st.Because())
+		k := key{st.Task.Stage, st.Because()}
+		own := func(r pipeline.Reason) bool { return r.Kind != "upstream" }
+		if !slices.ContainsFunc(st.Reasons, own) {
+			k.reason = "their inputs are made again"
+		}
+		if count[k] == nil {
+			order = append(order, k)
+		}
+		count[k] = append(count[k], st.Task.ID)
+	}
+	for _, k := range order {
+		ids := count[k]
+		switch n := len(ids); {
+		case n == 1:
+			fmt.Fprintf(w, "%s: %s\n", ids[0], k.reason)
+		default:
+			fmt.Fprintf(w, "%d tasks of %s: %s (%s, …)\n", n, k.stage, k.reason, ids[0])
+		}
 	}
 	return err
 }
 
-// width is the terminal's width where COLUMNS says it; 100 otherwise.
+// width is the terminal's width if COLUMNS is set; 100 otherwise.
 func width(w io.Writer) int {
-	if f, ok := w.(*os.File); ok && isTerminal(f) {
+	if isTerminal(file(w)) {
 		if n, err := strconv.Atoi(os.Getenv("COLUMNS")); err == nil {
 			return n
 		}
@@ -295,11 +327,14 @@ func width(w io.Writer) int {
 
 // colour reports whether w is a terminal that wants colours.
 func colour(w io.Writer) bool {
-	f, ok := w.(*os.File)
-	return ok && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb" && isTerminal(f)
+	return os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb" && isTerminal(file(w))
 }
 
+// isTerminal reports whether a file that may be nil is a terminal.
 func isTerminal(f *os.File) bool {
+	if f == nil {
+		return false
+	}
 	fi, err := f.Stat()
 	return err == nil && fi.Mode()&os.ModeCharDevice != 0
 }

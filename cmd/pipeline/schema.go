@@ -3,9 +3,9 @@ package main
 import (
 	"io"
 
-	"github.com/urfave/cli/v2"
+	"doubletake/pipeline"
 
-	"doubletake/pipeline/config"
+	"github.com/urfave/cli/v2"
 )
 
 func newSchemaCommand(stdout io.Writer) *cli.Command {
@@ -16,7 +16,7 @@ func newSchemaCommand(stdout io.Writer) *cli.Command {
 			if c.NArg() > 0 {
 				return usage("pipeline schema takes no arguments, found %q", c.Args().Slice())
 			}
-			return printJSON(stdout, config.Schema())
+			return printJSON(stdout, pipeline.Schema())
 		},
 	}
 }

@@ -30,7 +30,7 @@ func TestMain(m *testing.M) {
 }
 
 // TestScripts runs testdata/script/*.txtar. Messages in them are written by
-// hand and compared whole; what a script's command means is told below.
+// hand and compared whole; the scripts' commands are documented below.
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",
@@ -120,7 +120,7 @@ func replace(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	b := ts.ReadFile(args[0])
 	if n := strings.Count(b, args[1]); n != 1 {
-		ts.Fatalf("%q stands %d times in %s, expected once", args[1], n, args[0])
+		ts.Fatalf("%q occurs %d times in %s, expected once", args[1], n, args[0])
 	}
 	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(strings.Replace(b, args[1], args[2], 1)), 0o644))
 }
@@ -227,9 +227,12 @@ func sameFiles(ts *testscript.TestScript, neg bool, args []string) {
 // a good recording needs. Keys: rate, seconds, channels, blades, rpm, seed;
 // float=1 for 32-bit float samples; and damage: nan=I or inf=I (sample I),
 // claim=N (bytes of data the header claims), cut=N (bytes the file keeps),
-// head-channels=N, head-rate=N (what the header says instead).
+// head-channels=N, head-rate=N (written to the header instead).
 func mkwav(ts *testscript.TestScript, neg bool, args []string) {
-	v := map[string]float64{"rate": 5120, "seconds": 2, "channels": 1, "blades": 2, "rpm": 3000, "nan": -1, "inf": -1, "cut": -1, "claim": -1, "head-channels": -1, "head-rate": -1}
+	v := map[string]float64{
+		"rate": 5120, "seconds": 2, "channels": 1, "blades": 2, "rpm": 3000, "nan": -1, "inf": -1,
+		"cut": -1, "claim": -1, "head-channels": -1, "head-rate": -1,
+	}
 	if neg || len(args) == 0 {
 		ts.Fatalf("usage: mkwav FILE [KEY=VALUE]…")
 	}

@@ -14,11 +14,13 @@ func newSimulateCommand(stdout, stderr io.Writer) *cli.Command {
 	return &cli.Command{
 		Name: "simulate", Usage: "write a simulated raw campaign in real file formats", ArgsUsage: "rotor|airfoil|toy DIR",
 		Description: "Example: pipeline simulate rotor simulated-rotor --seed 1\n\n" +
-			"Every file name says that the data are simulated.\n\nExit status: 0 success, 1 failed, 2 usage error, 130 interrupted.",
+			"Every file name marks the data as simulated.\n\nExit status: 0 success, 1 failed, 2 usage error, 130 interrupted.",
 		Flags: []cli.Flag{
 			&cli.Uint64Flag{Name: "seed", Usage: "seed of the campaign"},
-			&cli.Float64Flag{Name: "rate-hz", Usage: "sampling rate in Hz (rotor 10240, airfoil 1000; the paper's rotor: 51200)"},
-			&cli.Float64Flag{Name: "duration-s", Usage: "length of each recording in s (rotor 8, airfoil 10; the paper's rotor: 16)"},
+			&cli.Float64Flag{Name: "rate-hz", Usage: "sampling rate in Hz (rotor 10240, airfoil 1000; the paper's rotor: " +
+				"51200)"},
+			&cli.Float64Flag{Name: "duration-s", Usage: "length of each recording in s (rotor 8, airfoil 10; the paper's " +
+				"rotor: 16)"},
 			&cli.StringFlag{Name: "encoding", Usage: "rotor: pcm16 or float32"},
 			&cli.IntFlag{Name: "triplets", Usage: "toy: number of triplets (1000)"},
 			&cli.Float64Flag{Name: "gamma", Usage: "toy: noise amplitude (1.5)"},

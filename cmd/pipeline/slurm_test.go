@@ -69,8 +69,8 @@ experiments:
         2-blades: {test: {blades: 2}}
 `
 
-// publishedBy reads everything a run published but what tells of the run itself:
-// the lock, the cache, and the page, which says when and how fast it was made.
+// publishedBy reads everything a run published except files about the run itself:
+// the lock, the cache and the page.
 func publishedBy(t *testing.T, dir string) map[string][]byte {
 	t.Helper()
 	files := map[string][]byte{}
@@ -146,8 +146,8 @@ experiments:
 `
 
 // walltime starts a run whose training exceeds the time limit of its job, and
-// returns what waits for its end, beside other tests: it takes more than a
-// minute. The training is stopped (SIGSTOP) after its first checkpoint, so that
+// returns a function that waits for its end, so that other tests run meanwhile: it
+// takes more than a minute. The training is stopped (SIGSTOP) after its first checkpoint, so that
 // no machine is fast enough to come to its end in time. Slurm ends the job at
 // its limit; the next one goes on from the checkpoint, which costs no attempt,
 // and gives the bytes of a training that was left alone.
@@ -155,7 +155,8 @@ func (x *slurmProject) walltime(t *testing.T) func(*testing.T) {
 	t.Helper()
 	y := &slurmProject{c: x.c, bin: x.bin, dir: t.TempDir()}
 	for _, work := range []string{"here", "there"} {
-		if err := os.WriteFile(filepath.Join(y.dir, work+".yaml"), []byte(strings.Replace(longRun, "WORK", work, 1)), 0o644); err != nil {
+		if err := os.WriteFile(filepath.Join(y.dir, work+".yaml"), []byte(strings.Replace(longRun, "WORK", work, 1)),
+			0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -200,20 +201,21 @@ func (x *slurmProject) walltime(t *testing.T) func(*testing.T) {
 		if err := <-ended; err != nil {
 			t.Fatalf("%v: %s", err, stderr)
 		}
-		if s := stderr.String(); !strings.Contains(s, "toy/train/gap/seed-0: tried again, it goes on where it stopped: its job reached its time limit (1)") {
-			t.Errorf("it is not said why the training was begun again: %s", s)
+		if s := stderr.String(); !strings.Contains(s, "toy/train/gap/seed-0: tried again, it goes on where it stopped: its "+
+			"job reached its time limit (1)") {
+			t.Errorf("no reason for the second start of the training in %s", s)
 		}
 		manifests, _ := filepath.Glob(filepath.Join(y.dir, "there", ".cache", "objects", "*", "*", "manifest.json"))
-		said := ""
+		notes := ""
 		for _, m := range manifests {
 			b, err := os.ReadFile(m)
 			if err != nil {
 				t.Fatal(err)
 			}
-			said += regexp.MustCompile(`went on after [1-9]\d* of 15000 epochs`).FindString(string(b))
+			notes += regexp.MustCompile(`went on after [1-9]\d* of 15000 epochs`).FindString(string(b))
 		}
-		t.Log(said)
-		if said == "" {
+		t.Log(notes)
+		if notes == "" {
 			t.Errorf("the training did not go on from its checkpoint: no such note in %d manifests", len(manifests))
 		}
 		y.same(t, "there")
@@ -234,7 +236,7 @@ func (x *slurmProject) config(t *testing.T, name, work, setup string) {
 	}
 }
 
-// command is the program's, and what it has written to standard error up to now.
+// command is the program's, with its standard error so far.
 func (x *slurmProject) command(t *testing.T, args ...string) (*exec.Cmd, fmt.Stringer) {
 	t.Helper()
 	f, err := os.CreateTemp(t.TempDir(), "stderr")
@@ -247,7 +249,7 @@ func (x *slurmProject) command(t *testing.T, args ...string) (*exec.Cmd, fmt.Str
 	return cmd, content(f.Name())
 }
 
-// content is the path of a file that reads as what stands in it.
+// content is the path of a file that prints as its contents.
 type content string
 
 func (c content) String() string { b, _ := os.ReadFile(string(c)); return string(b) }
@@ -262,7 +264,7 @@ func eventually(ok func() bool) bool {
 	return true
 }
 
-// run wants the program to succeed, and returns what it says.
+// run fails the test unless the program succeeds, and returns its messages.
 func (x *slurmProject) run(t *testing.T, args ...string) string {
 	t.Helper()
 	cmd, stderr := x.command(t, append(args, "--progress", "plain")...)
@@ -318,8 +320,8 @@ func (x *slurmProject) driverKilled(t *testing.T) {
 	x.same(t, "killed")
 }
 
-// report --held-out has its trainings made by the executor too: a split that
-// stands in no file. The models are those that the local report trains.
+// report --held-out uses the executor too, for a split that is in no file. The
+// models are those that the local report trains.
 func (x *slurmProject) heldOut(t *testing.T) {
 	before := x.c.Jobs(t, x.dir)
 	s := x.run(t, "report", "there.yaml", "--held-out", "blades=4", "--held-out", "blades = 3", "--executor", "slurm")
@@ -330,7 +332,7 @@ func (x *slurmProject) heldOut(t *testing.T) {
 		}
 	}
 	if n := x.c.Jobs(t, x.dir); n-before < 2 {
-		t.Errorf("%d jobs, expected at least one of trainings and one of the report; said %s", n-before, s)
+		t.Errorf("%d jobs, expected at least one of trainings and one of the report; its messages: %s", n-before, s)
 	}
 	host, _ := os.Hostname()
 	manifests, _ := filepath.Glob(filepath.Join(x.dir, "the work\\\\dir", ".cache", "objects", "*", "*", "manifest.json"))
@@ -364,7 +366,8 @@ func (x *slurmProject) mixedKernels(t *testing.T) {
 	x.config(t, "mixed.yaml", "mixed", "setup: ['export DOUBLETAKE_KERNELS=portable'], ")
 	cmd, stderr := x.command(t, "run", "mixed.yaml", "--executor", "slurm", "--progress", "plain")
 	err := cmd.Run()
-	if s := stderr.String(); err == nil || !strings.Contains(s, "probe the nodes: node n") || !strings.Contains(s, `with the key kernels) is "portable" there and "`) {
+	if s := stderr.String(); err == nil || !strings.Contains(s, "probe the nodes: node n") ||
+		!strings.Contains(s, `with the key kernels) is "portable" there and "`) {
 		t.Errorf("%v: %s", err, s)
 	}
 	if n := x.c.Jobs(t, filepath.Join(x.dir, "mixed")); n != 0 {
@@ -399,7 +402,8 @@ func (x *slurmProject) trainingWaits(t *testing.T, work string) (*exec.Cmd, fmt.
 // training reports whether jobs of trainings run.
 func (x *slurmProject) training(t *testing.T, work string) bool {
 	for _, l := range strings.Split(x.c.Slurm(t, "squeue", "-h", "-r", "--states=RUNNING", "-o", "%j %Z"), "\n") {
-		if name, at, _ := strings.Cut(l, " "); strings.HasPrefix(name, "dt-train-") && strings.HasPrefix(at, filepath.Join(x.dir, work)) {
+		if name, at, _ := strings.Cut(l, " "); strings.HasPrefix(name, "dt-train-") &&
+			strings.HasPrefix(at, filepath.Join(x.dir, work)) {
 			return true
 		}
 	}
@@ -408,7 +412,10 @@ func (x *slurmProject) training(t *testing.T, work string) bool {
 
 func (x *slurmProject) queueEmpties(t *testing.T, work string) {
 	t.Helper()
-	if !eventually(func() bool { return x.c.Jobs(t, filepath.Join(x.dir, work), "PENDING", "RUNNING", "COMPLETING") == 0 }) {
+	if !eventually(func() bool {
+		return x.c.Jobs(t, filepath.Join(x.dir, work), "PENDING", "RUNNING",
+			"COMPLETING") == 0
+	}) {
 		t.Fatalf("jobs stay:\n%s", x.c.Slurm(t, "squeue"))
 	}
 }
@@ -418,7 +425,7 @@ func (x *slurmProject) interruptedTwice(t *testing.T) {
 	cmd, stderr := x.trainingWaits(t, "twice")
 	_ = cmd.Process.Signal(os.Interrupt)
 	if !eventually(func() bool { return strings.Contains(stderr.String(), "jobs stay in the queue or go on") }) {
-		t.Errorf("it is not said what becomes of the jobs: %s", stderr)
+		t.Errorf("no word about the jobs left: %s", stderr)
 	}
 	_ = cmd.Process.Signal(os.Interrupt)
 	err := cmd.Wait()
@@ -430,7 +437,7 @@ func (x *slurmProject) interruptedTwice(t *testing.T) {
 }
 
 // pipeline cancel ends the jobs of a driver that was killed; the next run makes
-// what is missing.
+// the missing results.
 func (x *slurmProject) cancelled(t *testing.T) {
 	cmd, _ := x.trainingWaits(t, "left")
 	_ = cmd.Process.Kill()

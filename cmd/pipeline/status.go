@@ -7,14 +7,14 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"doubletake/pipeline"
-	"doubletake/pipeline/engine"
 )
 
 func newStatusCommand(stdout io.Writer) *cli.Command {
 	return &cli.Command{
-		Name: "status", Usage: "what is up to date, stale or missing, and why", ArgsUsage: "[FILE]",
-		Description: "Example: pipeline status pipeline.yaml\n\nExit status: 0 success, 2 configuration error, 3 input data error.",
-		Flags:       append(selectionFlags(), &cli.BoolFlag{Name: "json", Usage: "as one JSON document"}),
+		Name: "status", Usage: "list tasks that are up to date, stale or missing, and why", ArgsUsage: "[FILE]",
+		Description: "Example: pipeline status pipeline.yaml\n\nExit status: 0 success, 2 configuration error, 3 input " +
+			"data error.",
+		Flags: append(selectionFlags(), &cli.BoolFlag{Name: "json", Usage: "as one JSON document"}),
 		Action: func(c *cli.Context) error {
 			file, err := fileArgument(c)
 			if err != nil {
@@ -25,9 +25,9 @@ func newStatusCommand(stdout io.Writer) *cli.Command {
 	}
 }
 
-// loadStatus reads a configuration and what every task of it is worth today;
-// what is asked for must exist in it.
-func loadStatus(file string, sel engine.Selection) (*pipeline.Project, []*engine.Status, error) {
+// loadStatus reads a configuration and the state of its tasks; the selection must
+// exist in it.
+func loadStatus(file string, sel pipeline.Selection) (*pipeline.Project, []*pipeline.Status, error) {
 	p, err := pipeline.Load(file)
 	if err != nil {
 		return nil, nil, err
@@ -39,12 +39,12 @@ func loadStatus(file string, sel engine.Selection) (*pipeline.Project, []*engine
 	return p, all, err
 }
 
-func runStatus(file string, sel engine.Selection, asJSON bool, stdout io.Writer) error {
+func runStatus(file string, sel pipeline.Selection, asJSON bool, stdout io.Writer) error {
 	p, all, err := loadStatus(file, sel)
 	if err != nil {
 		return err
 	}
-	var list []*engine.Status
+	var list []*pipeline.Status
 	for _, st := range all {
 		if p.Plan.Selects(sel, st.Task) {
 			list = append(list, st)
@@ -62,11 +62,11 @@ func runStatus(file string, sel engine.Selection, asJSON bool, stdout io.Writer)
 			counts[st.Task.Stage] = c
 		}
 		switch st.State {
-		case engine.UpToDate:
+		case pipeline.UpToDate:
 			c.upToDate++
-		case engine.Stale:
+		case pipeline.Stale:
 			c.stale++
-		case engine.Missing:
+		case pipeline.Missing:
 			c.missing++
 		}
 	}
@@ -77,7 +77,7 @@ func runStatus(file string, sel engine.Selection, asJSON bool, stdout io.Writer)
 		}
 	}
 	for _, st := range list {
-		if st.State == engine.Stale {
+		if st.State == pipeline.Stale {
 			fmt.Fprintf(stdout, "stale: %s: %s\n", st.Task.ID, st.Because())
 		}
 	}

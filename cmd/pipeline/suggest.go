@@ -23,17 +23,22 @@ type suggestOptions struct {
 
 func newSuggestCommand(stdout, stderr io.Writer) *cli.Command {
 	return &cli.Command{
-		Name: "suggest", Usage: "where the next measurement pays most, and whether to measure longer or elsewhere", ArgsUsage: "MODEL",
-		Description: "MODEL is a split's folder, or one model.json. Candidates are ranked by the expected squared error of the model's mean, " +
-			"in units of each outcome's training variance; inputs that are not in the grid are averaged over the values they were trained on. " +
-			"Neighbouring candidates tell much the same, which the ranking does not allow for; --batch N picks N that are to be measured together, apart from each other. docs/study.md holds both against random choice.\n\n" +
+		Name: "suggest", Usage: "where the next measurement pays most, and whether to measure longer or elsewhere",
+		ArgsUsage: "MODEL",
+		Description: "MODEL is a split's folder, or one model.json. Candidates are ranked by the expected squared error " +
+			"of the mean, that of the split's calibrated model where there is one (docs/honest.md), in units of each " +
+			"outcome's training variance; inputs that are not in the grid are averaged over the values they were trained " +
+			"on. Neighbouring candidates give nearly the same information, which the ranking ignores; --batch N picks N " +
+			"to measure together, far from each other. docs/study.md compares rankings by the networks with random " +
+			"choice.\n\n" +
 			"Example: pipeline suggest runs/drone/splits/3-blades --grid blades=2:5:1,rpm=2000:9000:500\n\n" +
 			"Exit status: 0 success, 2 usage error, 3 input data error, 130 interrupted.",
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "grid", Usage: "candidates: input=value or input=from:to:step, joined by commas"},
-			&cli.StringFlag{Name: "by", Value: pipeline.ByBoth, Usage: "what counts as ignorance: cov (C), spread (the seeds' disagreement) or both"},
+			&cli.StringFlag{Name: "by", Usage: "what counts as ignorance: honest (variance of the split's calibrated " +
+				"model; the default where there is one), or of the networks cov (C), spread (the seeds' disagreement) or both"},
 			&cli.IntFlag{Name: "count", Value: 10, Usage: "how many to show (0: all)"},
-			&cli.IntFlag{Name: "batch", Usage: "pick so many to be measured together, each leaving out what the others would tell"},
+			&cli.IntFlag{Name: "batch", Usage: "pick so many to measure together, each after the gain of the others"},
 			&cli.BoolFlag{Name: "json", Usage: "as one JSON document"},
 			&cli.BoolFlag{Name: "csv", Usage: "as CSV"},
 		},
@@ -41,7 +46,10 @@ func newSuggestCommand(stdout, stderr io.Writer) *cli.Command {
 			if c.NArg() != 1 {
 				return usage("pipeline suggest takes one MODEL, found %q", c.Args().Slice())
 			}
-			o := suggestOptions{model: c.Args().First(), grid: c.String("grid"), by: c.String("by"), count: c.Int("count"), batch: c.Int("batch"), json: c.Bool("json"), csv: c.Bool("csv")}
+			o := suggestOptions{
+				model: c.Args().First(), grid: c.String("grid"), by: c.String("by"), count: c.Int("count"),
+				batch: c.Int("batch"), json: c.Bool("json"), csv: c.Bool("csv"),
+			}
 			return runSuggest(c.Context, o, stdout, stderr)
 		},
 	}
@@ -65,6 +73,9 @@ func runSuggest(ctx context.Context, o suggestOptions, stdout, stderr io.Writer)
 	axes, err := m.ParseGrid(o.grid)
 	if err != nil {
 		return usage("--grid: %v", err)
+	}
+	if o.by == "" {
+		o.by = m.DefaultBy()
 	}
 	list, err := m.Suggest(ctx, axes, o.by)
 	if err != nil {
@@ -100,7 +111,8 @@ func suggestTable(w io.Writer, names []string, list []pipeline.Suggestion, o sug
 	if o.batch > 0 {
 		order = "to be measured together, most expected error that the ones before leave first"
 	}
-	fmt.Fprintf(w, "%d of %d candidates, %s; variances in units of the outcomes' training variance\n", len(list), total, order)
+	fmt.Fprintf(w, "%d of %d candidates by %s, %s; variances in units of the outcomes' training variance\n", len(list),
+		total, o.by, order)
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(tw, "rank\t%s\tepistemic\taleatoric\tadvice\n", strings.Join(names, "\t"))
 	for i, s := range list {
@@ -133,7 +145,10 @@ type suggestionJSON struct {
 func suggestJSON(m *pipeline.Models, names []string, list []pipeline.Suggestion, o suggestOptions, total int) any {
 	out := make([]suggestionJSON, len(list))
 	for i, s := range list {
-		j := suggestionJSON{At: map[string]float64{}, Epistemic: s.Epistemic, Aleatoric: s.Aleatoric, Share: s.Share, Measured: s.Measured, Extrapolation: append([]string{}, s.Outside...), Advice: s.Advice}
+		j := suggestionJSON{
+			At: map[string]float64{}, Epistemic: s.Epistemic, Aleatoric: s.Aleatoric, Share: s.Share,
+			Measured: s.Measured, Extrapolation: append([]string{}, s.Outside...), Advice: s.Advice,
+		}
 		for k, n := range names {
 			j.At[n] = s.At[k]
 		}
@@ -151,7 +166,8 @@ func suggestJSON(m *pipeline.Models, names []string, list []pipeline.Suggestion,
 }
 
 func suggestCSV(w io.Writer, names []string, list []pipeline.Suggestion) error {
-	rows := [][]string{append(append([]string{}, names...), "epistemic", "aleatoric", "epistemic_share", "measured", "advice")}
+	rows := [][]string{append(append([]string{}, names...), "epistemic", "aleatoric", "epistemic_share", "measured",
+		"advice")}
 	g := func(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
 	for _, s := range list {
 		var r []string

@@ -4,24 +4,30 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
-	"github.com/urfave/cli/v2"
+	"doubletake/pipeline"
 
-	"doubletake/pipeline/engine"
+	"github.com/urfave/cli/v2"
 )
 
 func newTasksCommand(stdout io.Writer) *cli.Command {
 	return &cli.Command{
 		Name: "tasks", Usage: "list the tasks, for programs that drive them one by one", ArgsUsage: "[FILE]",
-		Description: "One task a line, each after the tasks it needs: index, task, stage, experiment, split, state, weight (expected cost, about seconds), " +
-			"needs (indices of other tasks) and outputs (paths that pipeline exec publishes). Lists are separated by commas in tsv; " +
+		Description: "One task a line, each after the tasks it needs: index, task, stage, experiment, split, state, weight " +
+			"(expected cost, about seconds), " +
+			"needs (indices of other tasks) and outputs (paths that pipeline exec publishes). Lists are separated by commas " +
+			"in tsv; " +
 			"tabs, line ends, commas inside a list and backslashes are written \\t, \\n, \\r, \\c and \\\\. " +
 			"The index of a task is its place in the whole plan, whatever is selected.\n\n" +
 			"Example: pipeline tasks pipeline.yaml --format tsv, then pipeline exec --plan pipeline.yaml --index 0\n\n" +
 			"Exit status: 0 success, 2 usage or configuration error, 3 input data error.",
-		Flags: append(selectionFlags(), &cli.StringFlag{Name: "format", Value: "tsv", Usage: "tsv or json"}),
+		Flags: append(selectionFlags(), &cli.StringFlag{
+			Name: "format", Value: "tsv",
+			Usage: "tsv, json, or the stages as a graph: dot, mermaid",
+		}),
 		Action: func(c *cli.Context) error {
 			file, err := fileArgument(c)
 			if err != nil {
@@ -32,22 +38,24 @@ func newTasksCommand(stdout io.Writer) *cli.Command {
 	}
 }
 
-// listedTask is one task as pipeline tasks tells it.
+var taskFormats = []string{"tsv", "json", "dot", "mermaid"}
+
+// listedTask is one task in the output of pipeline tasks.
 type listedTask struct {
-	Index      int          `json:"index"`
-	Task       string       `json:"task"`
-	Stage      string       `json:"stage"`
-	Experiment string       `json:"experiment"`
-	Split      string       `json:"split"`
-	State      engine.State `json:"state"`
-	Weight     float64      `json:"weight"`
-	Needs      []int        `json:"needs"`
-	Outputs    []string     `json:"outputs"`
+	Index      int            `json:"index"`
+	Task       string         `json:"task"`
+	Stage      string         `json:"stage"`
+	Experiment string         `json:"experiment"`
+	Split      string         `json:"split"`
+	State      pipeline.State `json:"state"`
+	Weight     float64        `json:"weight"`
+	Needs      []int          `json:"needs"`
+	Outputs    []string       `json:"outputs"`
 }
 
-func runTasks(file string, sel engine.Selection, format string, stdout io.Writer) error {
-	if format != "tsv" && format != "json" {
-		return usage("--format %q is unknown, expected tsv or json", format)
+func runTasks(file string, sel pipeline.Selection, format string, stdout io.Writer) error {
+	if !slices.Contains(taskFormats, format) {
+		return usage("--format %q is unknown, expected %s", format, strings.Join(taskFormats, ", "))
 	}
 	p, all, err := loadStatus(file, sel)
 	if err != nil {
@@ -74,8 +82,11 @@ func runTasks(file string, sel engine.Selection, format string, stdout io.Writer
 		}
 		list = append(list, l)
 	}
-	if format == "json" {
+	switch format {
+	case "json":
 		return printJSON(stdout, map[string]any{"tasks": list})
+	case "dot", "mermaid":
+		return lineage(stdout, format, list)
 	}
 	if _, err := fmt.Fprintln(stdout, "index\ttask\tstage\texperiment\tsplit\tstate\tweight\tneeds\toutputs"); err != nil {
 		return err
@@ -89,7 +100,8 @@ func runTasks(file string, sel engine.Selection, format string, stdout io.Writer
 		for i, o := range l.Outputs {
 			outputs[i] = strings.ReplaceAll(tsv(o), ",", `\c`)
 		}
-		_, err := fmt.Fprintf(stdout, "%d\t%s\t%s\t%s\t%s\t%s\t%g\t%s\t%s\n", l.Index, tsv(l.Task), l.Stage, tsv(l.Experiment), tsv(l.Split), l.State, l.Weight,
+		_, err := fmt.Fprintf(stdout, "%d\t%s\t%s\t%s\t%s\t%s\t%g\t%s\t%s\n", l.Index, tsv(l.Task), l.Stage,
+			tsv(l.Experiment), tsv(l.Split), l.State, l.Weight,
 			strings.Join(needs, ","), strings.Join(outputs, ","))
 		if err != nil {
 			return err

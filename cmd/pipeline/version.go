@@ -24,10 +24,18 @@ func newVersionCommand(stdout io.Writer) *cli.Command {
 			if err != nil {
 				return err
 			}
+			commit, date := pipeline.Commit()
 			if c.Bool("json") {
-				return printJSON(stdout, map[string]string{"version": pipeline.Version(), "kernels": kernels, "go": runtime.Version(), "platform": runtime.GOOS + "/" + runtime.GOARCH})
+				return printJSON(stdout, map[string]string{
+					"version": pipeline.Version(), "commit": commit, "commit_date": date, "kernels": kernels,
+					"go": runtime.Version(), "platform": runtime.GOOS + "/" + runtime.GOARCH,
+				})
 			}
-			fmt.Fprintf(stdout, "doubletake pipeline %s, kernels %s, %s %s/%s\n", pipeline.Version(), kernels, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+			fmt.Fprintf(stdout, "doubletake pipeline %s, kernels %s, %s %s/%s\n", pipeline.Version(), kernels, runtime.Version(),
+				runtime.GOOS, runtime.GOARCH)
+			if commit != "" {
+				fmt.Fprintf(stdout, "commit %s of %s\n", commit, date)
+			}
 			return nil
 		},
 	}

@@ -1,12 +1,12 @@
 // Command study runs docs/study.yaml and writes docs/study.md from its results:
 //
 //	go run ./cmd/study [CONFIG] [OUTPUT]
+//	go run ./cmd/study -measured
 //
-// Every number in the document comes from the run; the paper's, quoted beside
-// them, stand in this file as constants.
-//
-// The experiments are the pipeline's, made from docs/study.yaml like anyone's;
-// a method or a score that the study wants belongs to train, not here.
+// The second form runs the measured examples alone and replaces the last section.
+// Every number in the document comes from the run; the paper's are constants in
+// this file. The experiments are the pipeline's, made from docs/study.yaml;
+// methods and scores belong to train, not here.
 package main
 
 import (
@@ -25,7 +25,6 @@ import (
 	"strings"
 
 	"doubletake/pipeline"
-	"doubletake/pipeline/engine"
 	"doubletake/pipeline/table"
 	"doubletake/report"
 	"doubletake/train/score"
@@ -35,13 +34,21 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	config, output := "docs/study.yaml", "docs/study.md"
-	if len(os.Args) > 1 {
+	only := len(os.Args) > 1 && os.Args[1] == "-measured"
+	if len(os.Args) > 1 && !only {
 		config = os.Args[1]
 	}
 	if len(os.Args) > 2 {
 		output = os.Args[2]
 	}
-	if err := study(ctx, config, output, campaigns, os.Stderr); err != nil {
+	var err error
+	if !only {
+		err = study(ctx, config, output, campaigns, os.Stderr)
+	}
+	if err == nil && config == "docs/study.yaml" {
+		err = writeMeasured(ctx, examples, output, os.Stderr)
+	}
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "study: "+err.Error())
 		stop()
 		os.Exit(1)
@@ -61,11 +68,11 @@ func study(ctx context.Context, config, output string, campaigns []campaign, pro
 		return err
 	}
 	fmt.Fprintf(progress, "running %d tasks\n", len(p.Plan.Tasks))
-	res, err := p.Run(ctx, engine.Options{Jobs: runtime.NumCPU()})
+	res, err := p.Run(ctx, pipeline.Options{Jobs: runtime.NumCPU()})
 	if err != nil {
 		return err
 	}
-	all, err := p.Reports(res, engine.Selection{})
+	all, err := p.Reports(res, pipeline.Selection{})
 	if err != nil {
 		return err
 	}
@@ -85,7 +92,7 @@ func study(ctx context.Context, config, output string, campaigns []campaign, pro
 	if err := d.suggest(ctx, campaigns, progress); err != nil {
 		return err
 	}
-	return engine.WriteFile(output, d.b.Bytes())
+	return os.WriteFile(output, d.b.Bytes(), 0o644)
 }
 
 type document struct {
@@ -104,42 +111,46 @@ func digestLine(config []byte) string {
 	return fmt.Sprintf("SHA-256 of the configuration: `%x`", sha256.Sum256(config))
 }
 
-func (d *document) say(format string, a ...any) { fmt.Fprintf(&d.b, format, a...) }
+func (d *document) write(format string, a ...any) { fmt.Fprintf(&d.b, format, a...) }
 
 // rows writes a Markdown table.
 func (d *document) rows(head []string, rows [][]string) {
-	d.say("| %s |\n|%s\n", strings.Join(head, " | "), strings.Repeat(" --- |", len(head)))
+	d.write("| %s |\n|%s\n", strings.Join(head, " | "), strings.Repeat(" --- |", len(head)))
 	for _, r := range rows {
-		d.say("| %s |\n", strings.Join(r, " | "))
+		d.write("| %s |\n", strings.Join(r, " | "))
 	}
-	d.say("\n")
+	d.write("\n")
 }
 
 func (d *document) head(config string, raw []byte, all []report.Experiment) {
-	d.say("# Study: what two answers say of what is not known\n\n")
-	d.say("Written by `go run ./cmd/study` from %s; do not edit. **All data here are simulated.** The paper's figures, from its own measured data, "+
-		"are quoted where a comparison is meant: the simulated campaigns imitate its experiments in size, not in physics. "+
-		"Symbols and scores are defined in [method.md](method.md).\n\n", "`docs/"+filepath.Base(config)+"`")
-	d.say("%s; kernels %s.\n\n", digestLine(raw), d.project.Program.Kernels)
+	d.write("# Study: does the covariance of two predictions measure the error?\n\n")
+	d.write("Written by `go run ./cmd/study` from %s; do not edit. **All data here are simulated**, but for those of "+
+		"the last section. The paper's "+
+		"figures, from its own measured data, "+
+		"are quoted for comparison: the simulated campaigns imitate its experiments in size, not in physics. "+
+		"Symbols and scores are explained in the [glossary](glossary.md) and defined in [method.md](method.md).\n\n",
+		"`docs/"+filepath.Base(config)+"`")
+	d.write("%s; kernels %s.\n\n", digestLine(raw), d.project.Program.Kernels)
 	var rows [][]string
 	for _, e := range d.project.File.Experiments {
 		x, tr := d.all[e.Name], e.Train
 		rows = append(rows, []string{
-			e.Name, x.Construction, strconv.Itoa(x.Runs), strconv.Itoa(x.Triplets), fmt.Sprint(tr.Model.Hidden), strconv.Itoa(tr.Optimizer.Batch),
-			strconv.Itoa(tr.Optimizer.Epochs), strconv.Itoa(tr.Seeds), strings.Join(append([]string{"pair"}, tr.Compare...), ", "),
+			e.Name, x.Construction, strconv.Itoa(x.Runs), strconv.Itoa(x.Triplets), fmt.Sprint(tr.Model.Hidden),
+			strconv.Itoa(tr.Optimizer.Batch),
+			strconv.Itoa(tr.Optimizer.Epochs), strconv.Itoa(tr.Seeds),
+			strings.Join(append([]string{"pair"}, tr.Compare...), ", "),
 		})
 	}
-	d.rows([]string{"experiment", "pairs", "runs", "triplets", "hidden layers", "batch", "epochs", "seeds", "methods"}, rows)
+	d.rows([]string{"experiment", "pairs", "runs", "triplets", "hidden layers", "batch", "epochs", "seeds", "methods"},
+		rows)
 	for _, e := range all {
 		if e.Data != "simulated" {
-			d.say("**%s is not simulated.**\n\n", e.Name)
+			d.write("**%s is not simulated.**\n\n", e.Name)
 		}
 	}
 }
 
-func field(m report.SetMetrics, key string) report.Value { return *m.Field(key) }
-
-// splitRows are the paper's numbers and those beside them, for every split.
+// splitRows are the paper's numbers and ours for every split.
 func (d *document) splitRows(names []string, scale float64) {
 	var rows [][]string
 	for _, name := range names {
@@ -149,11 +160,19 @@ func (d *document) splitRows(names []string, scale float64) {
 				key   string
 				scale float64
 				train bool
-			}{{"r2", 1, true}, {"abs_cov", scale, true}, {"cov_centred", scale, true}, {"mu_delta", scale, true}, {"e", scale, false}, {"sum_e_ratio", 1, false}, {"noise_ceiling", 1, false}} {
+			}{
+				{"r2", 1, true},
+				{"abs_cov", scale, true},
+				{"cov_centred", scale, true},
+				{"mu_delta", scale, true},
+				{"e", scale, false},
+				{"sum_e_ratio", 1, false},
+				{"noise_ceiling", 1, false},
+			} {
 				if c.train {
-					row = append(row, report.Cell(field(s.Train, c.key), c.scale))
+					row = append(row, report.Cell(s.Train.Get(c.key), c.scale))
 				}
-				row = append(row, report.Cell(field(s.Test, c.key), c.scale))
+				row = append(row, report.Cell(s.Test.Get(c.key), c.scale))
 			}
 			rows = append(rows, row)
 		}
@@ -163,7 +182,8 @@ func (d *document) splitRows(names []string, scale float64) {
 		unit = " ×10⁻²"
 	}
 	d.rows([]string{
-		"experiment", "held out", "which is", "R² train", "R² test", "E\\|cov\\|" + unit + " train", "test", "C" + unit + " train", "test",
+		"experiment", "held out", "which is", "R² train", "R² test", "E\\|cov\\|" + unit + " train", "test",
+		"C" + unit + " train", "test",
 		"E\\|μδ\\|" + unit + " train", "test", "e" + unit + " test", "Σe/ΣC test", "noise ceiling",
 	}, rows)
 }
@@ -178,10 +198,12 @@ func (d *document) toys() error {
 	if len(names) == 0 {
 		return nil
 	}
-	d.say("## Toy: y = x·sin x, noise γ·exp(−x²/2)\n\n")
+	d.write("## Toy: y = x·sin x, noise γ·exp(−x²/2)\n\n")
 	d.splitRows(names, 1)
-	d.say("The law is known, so that what is estimated can be held against it. Means over the training and the test conditions of the first split, raw units, over seeds; " +
-		"\"true noise\" is γ²·exp(−x²), \"true squared error\" (μ − x·sin x)². e must agree with the latter on test pairs, C of couples with the former.\n\n")
+	d.write("The law is known, so estimates can be compared with it. Means over the training and the test conditions of " +
+		"the first split, raw units, over seeds; " +
+		"\"true noise\" is γ²·exp(−x²), \"true squared error\" (μ − x·sin x)². e must agree with the latter on test pairs, " +
+		"C of couples with the former.\n\n")
 	var rows [][]string
 	for _, name := range names {
 		gamma, err := strconv.ParseFloat(name[strings.LastIndex(name, "-")+1:], 64)
@@ -200,11 +222,12 @@ func (d *document) toys() error {
 				if err != nil {
 					return err
 				}
-				cov, variance, noise, truth, e = append(cov, m[0]), append(variance, m[1]), append(noise, m[2]), append(truth, m[3]), append(e, m[4])
+				cov, variance, noise, truth, e = append(cov, m[0]), append(variance, m[1]), append(noise, m[2]),
+					append(truth, m[3]), append(e, m[4])
 			}
 			cell := func(v []float64) string {
 				mean, std := score.MeanStd(v)
-				return report.Cell(report.Value{Mean: mean, Std: std, N: len(v)}, 1)
+				return report.Cell(score.Value{Mean: mean, Std: std, N: len(v)}, 1)
 			}
 			measured := cell(e)
 			if set == "train" || strings.HasPrefix(name, "couples") {
@@ -213,10 +236,13 @@ func (d *document) toys() error {
 			rows = append(rows, []string{name, set, cell(cov), cell(variance), cell(noise), cell(truth), measured})
 		}
 	}
-	d.rows([]string{"experiment", "set of split " + d.all[names[0]].Splits[0].Name, "mean C", "mean σ²", "true noise", "true squared error", "mean e"}, rows)
+	d.rows([]string{
+		"experiment", "set of split " + d.all[names[0]].Splits[0].Name, "mean C", "mean σ²", "true noise",
+		"true squared error", "mean e",
+	}, rows)
 	for _, name := range names {
 		if len(d.all[name].Splits[0].Methods) > 0 {
-			d.say("Methods compared on %s.\n\n", name)
+			d.write("Methods compared on %s.\n\n", name)
 			d.best(name)
 			d.b.Write(report.ComparisonMarkdown(d.all[name], 3))
 		}
@@ -240,7 +266,10 @@ func meansOf(t *table.Table, set string, gamma float64) (m [5]float64, err error
 		n++
 		x, mu := v[0][i], v[1][i]
 		err := mu - x*math.Sin(x)
-		for k, q := range []float64{v[3][i], v[2][i], gamma * gamma * math.Exp(-x*x), err * err, (v[4][i] - mu) * (v[5][i] - mu)} {
+		for k, q := range []float64{
+			v[3][i], v[2][i], gamma * gamma * math.Exp(-x*x), err * err,
+			(v[4][i] - mu) * (v[5][i] - mu),
+		} {
 			m[k] += q
 		}
 	}
@@ -250,7 +279,7 @@ func meansOf(t *table.Table, set string, gamma float64) (m [5]float64, err error
 	return m, nil
 }
 
-// paper are the figures of METHOD §6: means of five runs on measured data.
+// paper are the figures of docs/method.md#what-to-expect: means of five runs on measured data.
 var paper = map[string][][]string{
 	"airfoil": {{"U∞ = 4.7 m/s held out", "0.99 ± 0.00", "0.83 ± 0.04", "0.09 ± 0.02", "1.17 ± 0.98"}},
 	"drone": {
@@ -260,11 +289,11 @@ var paper = map[string][][]string{
 }
 
 func (d *document) quoted(name string) {
-	d.say("The paper, on its measured data:\n\n")
+	d.write("The paper, on its measured data:\n\n")
 	d.rows([]string{"", "R² train", "R² test", "E\\|cov\\| ×10⁻² train", "test"}, paper[name])
 }
 
-// verdict says of each split what rose and what did not, from the numbers.
+// verdict counts the splits where each number rises.
 func (d *document) verdict(name string) {
 	e := d.all[name]
 	count := func(f func(s report.Split) bool) string {
@@ -277,27 +306,29 @@ func (d *document) verdict(name string) {
 		return fmt.Sprintf("%d of %d", n, len(e.Splits))
 	}
 	rises := func(key string) func(report.Split) bool {
-		return func(s report.Split) bool { return field(s.Test, key).Mean > field(s.Train, key).Mean }
+		return func(s report.Split) bool { return s.Test.Get(key).Mean > s.Train.Get(key).Mean }
 	}
-	d.say("The paper's claim is that E|cov| rises where R² falls. Here R² falls in %s held-out sets and E|cov| rises in %s. "+
+	d.write("The paper's claim is that E|cov| rises where R² falls. Here R² falls in %s held-out sets and E|cov| rises "+
+		"in %s. "+
 		"Of its two parts, C proper rises in %s and E|μδ|, which is no covariance, in %s. "+
-		"The measured error e exceeds the mean of C, Σe/ΣC > 1, in %s sets, by more than two standard errors in %s: there the covariance claims too little.\n\n",
-		count(func(s report.Split) bool { return field(s.Test, "r2").Mean < field(s.Train, "r2").Mean }), count(rises("abs_cov")),
+		"The measured error e exceeds the mean of C, Σe/ΣC > 1, in %s sets, by more than two standard errors in %s: there "+
+		"the covariance is too small.\n\n",
+		count(func(s report.Split) bool { return s.Test.Get("r2").Mean < s.Train.Get("r2").Mean }), count(rises("abs_cov")),
 		count(rises("cov_centred")), count(rises("mu_delta")),
-		count(func(s report.Split) bool { return field(s.Test, "e").Mean > field(s.Test, "cov_centred").Mean }),
+		count(func(s report.Split) bool { return s.Test.Get("e").Mean > s.Test.Get("cov_centred").Mean }),
 		count(func(s report.Split) bool {
-			return field(s.Test, "e").Mean-2*field(s.Test, "e_se").Mean > field(s.Test, "cov_centred").Mean
+			return s.Test.Get("e").Mean-2*s.Test.Get("e_se").Mean > s.Test.Get("cov_centred").Mean
 		}))
-	d.say("What the diagnostics flag:\n\n")
+	d.write("Diagnostics:\n\n")
 	for _, s := range e.Splits {
 		for _, f := range s.Flags {
-			d.say("- %s %s\n", s.Name, f)
+			d.write("- %s %s\n", s.Name, f)
 		}
 	}
-	d.say("\n")
+	d.write("\n")
 }
 
-// scoreCost is a score and what of it is lowest for the best.
+// scoreCost is a score and a function of it that is lowest for the best method.
 type scoreCost struct {
 	key, head string
 	of        func(v float64) float64
@@ -313,17 +344,17 @@ var costs = []scoreCost{
 
 // preferred is the method a score prefers on a split, "" where it is defined of
 // none.
-func preferred(s report.Split, c scoreCost) (method string, value report.Value) {
+func preferred(s report.Split, c scoreCost) (method string, value score.Value) {
 	lowest := math.Inf(1)
 	for _, m := range s.Methods {
-		if v := m.Score(c.key); v.Undefined == "" && c.of(v.Mean) < lowest {
+		if v := m.Get(c.key); v.Undefined == "" && c.of(v.Mean) < lowest {
 			method, value, lowest = m.Method, v, c.of(v.Mean)
 		}
 	}
 	return method, value
 }
 
-// best says which method each score prefers, per split.
+// best writes which method each score prefers, per split.
 func (d *document) best(name string) {
 	var rows [][]string
 	for _, s := range d.all[name].Splits {
@@ -337,7 +368,7 @@ func (d *document) best(name string) {
 		}
 		rows = append(rows, row)
 	}
-	d.say("Which method each score prefers:\n\n")
+	d.write("Which method each score prefers:\n\n")
 	d.rows([]string{"split", "which is", "NLL", "CRPS", "Σe/Σv̂ nearest to 1", "v̂²−2v̂e", "QLIKE"}, rows)
 }
 
@@ -345,10 +376,11 @@ func (d *document) airfoil() error {
 	if !d.has("airfoil") {
 		return nil
 	}
-	d.say("## Airfoil: lift and drag, the lowest and a middle speed held out\n\n")
+	d.write("## Airfoil: lift and drag, the lowest and a middle speed held out\n\n")
 	for _, e := range d.project.File.Experiments {
 		if n := e.DSP.Samples; e.Name == "airfoil" && n != paperSamples {
-			d.say("Reduced: %d pairs are drawn of each run, where the paper drew %d, so that the study runs in minutes; batches of %d, %d epochs.\n\n", n, paperSamples, e.Train.Optimizer.Batch, e.Train.Optimizer.Epochs)
+			d.write("Reduced: %d pairs are drawn of each run, where the paper drew %d, so that the study runs in minutes; "+
+				"batches of %d, %d epochs.\n\n", n, paperSamples, e.Train.Optimizer.Batch, e.Train.Optimizer.Epochs)
 		}
 	}
 	d.splitRows([]string{"airfoil"}, 100)
@@ -363,7 +395,7 @@ func (d *document) drone() error {
 	if !d.has("drone") {
 		return nil
 	}
-	d.say("## Drone: levels of five harmonics, each blade count held out\n\n")
+	d.write("## Drone: levels of five harmonics, each blade count held out\n\n")
 	d.splitRows([]string{"drone"}, 100)
 	d.quoted("drone")
 	d.verdict("drone")
@@ -375,14 +407,9 @@ func (d *document) drone() error {
 // paperSamples is how many pairs the paper drew of a run of the force balance.
 const paperSamples = 250
 
-// claims confronts what the paper says with what these runs gave, in numbers of
-// this run and the paper's constants.
+// claims compares the paper's claims with this run's numbers.
 func (d *document) claims() {
-	d.say("## What the paper claims, what was measured, and why they differ\n\n")
-	type part struct {
-		e report.Experiment
-		s report.Split
-	}
+	d.write("## The paper's claims, our measurements, and why they differ\n\n")
 	var pairs []part // held-out sets of triplets; couples are another question
 	for _, n := range d.names {
 		for _, s := range d.all[n].Splits {
@@ -391,48 +418,78 @@ func (d *document) claims() {
 			}
 		}
 	}
-	of := func(list []part, f func(p part) bool) (is []part) {
-		for _, p := range list {
-			if f(p) {
-				is = append(is, p)
-			}
+	d.covarianceRises(pairs)
+	d.squaredError(pairs)
+	d.singleDraws()
+	d.heldOutOfPaper()
+	d.otherMethods(pairs)
+}
+
+// part is a held-out set.
+type part struct {
+	e report.Experiment
+	s report.Split
+}
+
+// filter returns the parts for which f is true.
+func filter(list []part, f func(p part) bool) (is []part) {
+	for _, p := range list {
+		if f(p) {
+			is = append(is, p)
 		}
-		return is
 	}
+	return is
+}
+
+// covarianceRises counts the sets whose E|cov| rises where R² falls, and why.
+func (d *document) covarianceRises(pairs []part) {
+	gain := func(p part, key string) float64 { return p.s.Test.Get(key).Mean - p.s.Train.Get(key).Mean }
 	rises := func(key string) func(p part) bool {
-		return func(p part) bool { return field(p.s.Test, key).Mean > field(p.s.Train, key).Mean }
+		return func(p part) bool { return gain(p, key) > 0 }
 	}
-	falls := of(pairs, func(p part) bool { return field(p.s.Test, "r2").Mean < field(p.s.Train, "r2").Mean })
-	both := of(falls, rises("abs_cov"))
-	gain := func(p part, key string) float64 { return field(p.s.Test, key).Mean - field(p.s.Train, key).Mean }
-	shift := of(both, func(p part) bool { return gain(p, "mu_delta") > math.Abs(gain(p, "cov_centred")) })
-	d.say("**E|cov| rises where R² falls.** R² falls in %d of %d held-out sets, and E|cov| rises in %d of these. E|cov| tends to |C + μδ|, of which only C is a covariance: "+
-		"C rises in %d of these %d sets. In %d of the %d rises E|μδ| grows by more than C changes: what grows there is mostly the shift δ of a network that is fed its own answer, times the mean, "+
-		"which depends on where the outcome's zero lies.\n\n", len(falls), len(pairs), len(both), len(of(falls, rises("cov_centred"))), len(falls), len(shift), len(both))
+	falls := filter(pairs, func(p part) bool { return gain(p, "r2") < 0 })
+	both := filter(falls, rises("abs_cov"))
+	shift := filter(both, func(p part) bool { return gain(p, "mu_delta") > math.Abs(gain(p, "cov_centred")) })
+	d.write("**E|cov| rises where R² falls.** R² falls in %d of %d held-out sets, and E|cov| rises in %d of these. "+
+		"E|cov| tends to |C + μδ|, of which only C is a covariance: "+
+		"C rises in %d of these %d sets. In %d of the %d rises E|μδ| grows by more than C changes: "+
+		"the growth there is mostly δ, the shift of a network that is given its own prediction, times the mean, "+
+		"which depends on where the outcome's zero lies.\n\n", len(falls), len(pairs), len(both),
+		len(filter(falls, rises("cov_centred"))), len(falls), len(shift), len(both))
+}
+
+// squaredError compares the covariance with the squared error.
+func (d *document) squaredError(pairs []part) {
 	for _, way := range []string{"extrapolation", "interpolation"} {
-		list := of(pairs, func(p part) bool {
-			v := field(p.s.Test, "sum_e_ratio")
+		list := filter(pairs, func(p part) bool {
+			v := p.s.Test.Get("sum_e_ratio")
 			return strings.HasPrefix(p.s.Reach, way) && v.Undefined == "" && !math.IsNaN(v.Mean)
 		})
 		if len(list) == 0 {
 			continue
 		}
 		if way == "extrapolation" {
-			d.say("**The covariance is what the model does not know.** Then Σe/ΣC were 1. ")
+			d.write("**The covariance is the model's squared error.** Then Σe/ΣC would be 1. ")
 		}
 		var v []float64
 		over := 0
 		for _, p := range list {
-			r := field(p.s.Test, "sum_e_ratio").Mean
+			r := p.s.Test.Get("sum_e_ratio").Mean
 			v = append(v, r)
-			if r-2*field(p.s.Test, "sum_e_ratio_se").Mean > 1 {
+			if r-2*p.s.Test.Get("sum_e_ratio_se").Mean > 1 {
 				over++
 			}
 		}
 		slices.Sort(v)
-		d.say("In %d sets of %s it lies between %s and %s, median %s, and above 1 by more than two standard errors in %d. ", len(v), way, short(v[0]), short(v[len(v)-1]), short(v[len(v)/2]), over)
+		d.write("In %d sets of %s it lies between %s and %s, median %s, and above 1 by more than two standard errors in %d. ",
+			len(v), way, short(v[0]), short(v[len(v)-1]), short(v[len(v)/2]), over)
 	}
-	d.say("The theorem speaks of a network that has learned the joint law of two answers at that condition; where nothing was measured nothing binds it to one, and the diagnostics below say by how much it is violated.\n\n")
+	d.write("The theorem holds for a network that has learned the joint law of two outcomes at that condition. Where " +
+		"nothing was measured nothing makes it learn one; the diagnostics below show by how much it is violated.\n\n")
+}
+
+// singleDraws compares the covariance of couples with that of triplets.
+func (d *document) singleDraws() {
 	for _, n := range d.names {
 		gamma, is := strings.CutPrefix(n, "couples-")
 		if !is || !d.has("toy-"+gamma) {
@@ -442,11 +499,16 @@ func (d *document) claims() {
 			s := d.all[name].Splits[0]
 			t := d.covShare(name, s)
 			mean, std := score.MeanStd(t)
-			return report.Cell(report.Value{Mean: mean, Std: std, N: len(t)}, 1)
+			return report.Cell(score.Value{Mean: mean, Std: std, N: len(t)}, 1)
 		}
-		d.say("**On single draws the covariance is the total variance.** On the training conditions of γ = %s ΣC/Σσ² is %s with couples and %s with triplets: "+
-			"the former should be 1, the latter the share of what is not known.\n\n", gamma, share(n), share("toy-"+gamma))
+		d.write("**On single draws the covariance is the total variance.** On the training conditions of γ = %s ΣC/Σσ² is "+
+			"%s with couples and %s with triplets: "+
+			"the former should be 1, the latter the epistemic share.\n\n", gamma, share(n), share("toy-"+gamma))
 	}
+}
+
+// heldOutOfPaper shows the paper's held-out sets next to ours.
+func (d *document) heldOutOfPaper() {
 	var rows [][]string
 	for _, c := range []struct {
 		experiment, split string
@@ -465,19 +527,28 @@ func (d *document) claims() {
 				return v
 			}
 			rise := func(key string) string {
-				a, b := field(s.Train, key).Mean, field(s.Test, key).Mean
+				a, b := s.Train.Get(key).Mean, s.Test.Get(key).Mean
 				return fmt.Sprintf("%+.0f %%", 100*(b-a)/math.Abs(a))
 			}
 			rows = append(rows, []string{
-				c.experiment + ", " + q[0], q[2], report.Cell(field(s.Test, "r2"), 1), fmt.Sprintf("%+.0f %%", 100*(number(4)-number(3))/number(3)),
+				c.experiment + ", " + q[0], q[2], report.Cell(s.Test.Get("r2"), 1),
+				fmt.Sprintf("%+.0f %%", 100*(number(4)-number(3))/number(3)),
 				rise("abs_cov"), rise("cov_centred"), rise("mu_delta"),
 			})
 		}
 	}
 	if len(rows) > 0 {
-		d.say("**The paper's three held-out sets**, which the simulated campaigns imitate in size, not in physics: their numbers need not agree, their signs should:\n\n")
-		d.rows([]string{"held out", "R² test, paper", "here", "E\\|cov\\| train → test, paper", "here", "C here", "E\\|μδ\\| here"}, rows)
+		d.write("**The paper's three held-out sets**, which the simulated campaigns imitate in size, not in physics: their " +
+			"numbers need not agree, their signs should:\n\n")
+		d.rows([]string{
+			"held out", "R² test, paper", "here", "E\\|cov\\| train → test, paper", "here", "C here",
+			"E\\|μδ\\| here",
+		}, rows)
 	}
+}
+
+// otherMethods counts the sets in which each score prefers each method.
+func (d *document) otherMethods(pairs []part) {
 	var methods []string
 	won, sets := map[string]map[string]int{}, 0
 	for _, p := range pairs {
@@ -500,12 +571,12 @@ func (d *document) claims() {
 	if sets == 0 {
 		return
 	}
-	d.say("**Against other methods.** In how many of %d held-out sets each score prefers which:\n\n", sets)
+	d.write("**Against other methods.** Number of the %d held-out sets in which each score prefers each method:\n\n", sets)
 	head := []string{"method"}
 	for _, c := range costs {
 		head = append(head, c.head)
 	}
-	rows = nil
+	var rows [][]string
 	for _, m := range methods {
 		row := []string{strings.ReplaceAll(m, "|", `\|`)}
 		for _, c := range costs {
@@ -521,7 +592,8 @@ func (d *document) covShare(name string, s report.Split) []float64 {
 	var out []float64
 	for k := range s.Seeds {
 		share := math.NaN()
-		if t, err := table.Read(filepath.Join(d.dir, name, "splits", s.Name, "seed-"+strconv.Itoa(k), "predictions.arrow")); err == nil {
+		if t, err := table.Read(filepath.Join(d.dir, name, "splits", s.Name, "seed-"+strconv.Itoa(k),
+			"predictions.arrow")); err == nil {
 			if m, err := meansOf(t, "train", 0); err == nil {
 				share = m[0] / m[1]
 			}

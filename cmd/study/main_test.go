@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"doubletake/report"
+	"doubletake/train/score"
 )
 
 const tiny = `version: 1
@@ -51,7 +52,14 @@ func TestStudyOfSmallConfiguration(t *testing.T) {
 		t.Fatal(err)
 	}
 	few := []campaign{
-		{"airfoil", []string{"alpha_deg", "u_inf_m_s"}, []string{"cl", "cd"}, []string{"alpha_deg", "u_inf_m_s"}, 4, 4, 1, 2, 3, 2, 2, 5},
+		{
+			"airfoil",
+			[]string{"alpha_deg", "u_inf_m_s"},
+			[]string{"cl", "cd"},
+			[]string{"alpha_deg", "u_inf_m_s"},
+			4, 4, 1, 2,
+			3, 2, 2, 5,
+		},
 		{"drone", nil, nil, nil, 0, 0, 0, 0, 0, 0, 0, 0}, // not of this configuration
 	}
 	var first []byte
@@ -70,16 +78,19 @@ func TestStudyOfSmallConfiguration(t *testing.T) {
 	}
 	doc := string(first)
 	for _, want := range []string{
-		digestLine([]byte(tiny)), "All data here are simulated", "## What the paper claims", "## Toy", "Methods compared on toy-1.5",
+		digestLine([]byte(tiny)), "**All data here are simulated**, but for those of the last section",
+		"## The paper's claims", "## Toy",
+		"Methods compared on toy-1.5",
 		"Methods compared on what gap holds out", "## Airfoil", "20 pairs are drawn of each run, where the paper drew 250",
-		"On the training conditions of γ = 1.5", "### airfoil: 4 runs to start with, 1 rounds of 2, 3 to judge by, 2 repeats, 2 networks",
+		"On the training conditions of γ = 1.5", "### airfoil: 4 runs to start with, 1 rounds of 2, 3 to judge by, 2 " +
+			"repeats, 2 networks",
 	} {
 		if !strings.Contains(doc, want) {
-			t.Errorf("the document does not say %q", want)
+			t.Errorf("the document lacks %q", want)
 		}
 	}
 	if strings.Contains(doc, "## Drone") || regexp.MustCompile(`NaN|%!|\+Inf`).MatchString(doc) {
-		t.Errorf("the document holds what it should not:\n%s", doc)
+		t.Errorf("the document has texts that must not be there:\n%s", doc)
 	}
 	// Expected values: metrics.json, read independently of the generator.
 	raw, err := os.ReadFile(filepath.Join(dir, "runs/study/toy-1.5/report/metrics.json"))
@@ -98,13 +109,14 @@ func TestStudyOfSmallConfiguration(t *testing.T) {
 		t.Fatalf("%v: %s", err, raw)
 	}
 	for _, s := range m.Splits {
-		if want := "| " + report.Cell(report.Value{Mean: s.Test.R2.Mean, Std: s.Test.R2.Std, N: 2}, 1) + " |"; !strings.Contains(doc, want) {
+		if want := "| " + report.Cell(score.Value{Mean: s.Test.R2.Mean, Std: s.Test.R2.Std, N: 2}, 1) +
+			" |"; !strings.Contains(doc, want) {
 			t.Errorf("split %s: the document does not hold its R² %s", s.Name, want)
 		}
 	}
 }
 
-// docs/study.md is that of the configuration beside it.
+// docs/study.md is that of docs/study.yaml.
 func TestCommittedStudy(t *testing.T) {
 	config, err1 := os.ReadFile("../../docs/study.yaml")
 	doc, err2 := os.ReadFile("../../docs/study.md")

@@ -12,14 +12,14 @@ import (
 	"sync"
 
 	"doubletake/pipeline"
-	"doubletake/pipeline/stages"
 	"doubletake/pipeline/table"
 	"doubletake/report"
 	"doubletake/train"
 	"doubletake/train/score"
+	"doubletake/train/triplets"
 )
 
-// campaign is one experiment of choosing what to measure next. Its budget was
+// campaign is one experiment of choosing the next measurements. Its budget was
 // fixed before it was first run.
 type campaign struct {
 	experiment string
@@ -37,35 +37,48 @@ type campaign struct {
 }
 
 var campaigns = []campaign{
-	{"drone", []string{"blades", "rpm", "theta_deg"}, []string{"bpf1_db", "bpf2_db", "bpf3_db", "bpf4_db", "bpf5_db"}, []string{"blades", "rpm"}, 0, 8, 2, 4, 20, 24, 3, 200},
-	{"airfoil", []string{"alpha_deg", "u_inf_m_s"}, []string{"cl", "cd"}, []string{"alpha_deg", "u_inf_m_s"}, 8, 12, 2, 6, 80, 24, 3, 200},
+	{
+		"drone",
+		[]string{"blades", "rpm", "theta_deg"},
+		[]string{"bpf1_db", "bpf2_db", "bpf3_db", "bpf4_db", "bpf5_db"},
+		[]string{"blades", "rpm"},
+		0, 8, 2, 4, 20, 24, 3, 200,
+	},
+	{
+		"airfoil",
+		[]string{"alpha_deg", "u_inf_m_s"},
+		[]string{"cl", "cd"},
+		[]string{"alpha_deg", "u_inf_m_s"},
+		8, 12, 2, 6,
+		80, 24, 3, 200,
+	},
 }
 
-// strategies to choose by; the first is what the others are held against.
+// strategies to choose by; the others are compared with the first.
 var strategies = []strategy{
 	{"random", "", false},
 	{pipeline.ByBoth, pipeline.ByBoth, false},
 	{pipeline.ByCov, pipeline.ByCov, false},
 	{pipeline.BySpread, pipeline.BySpread, false},
-	{pipeline.ByBoth + ", apart", pipeline.ByBoth, true},
-	{pipeline.BySpread + ", apart", pipeline.BySpread, true},
+	{pipeline.ByBoth + ", batch", pipeline.ByBoth, true},
+	{pipeline.BySpread + ", batch", pipeline.BySpread, true},
 }
 
 type strategy struct {
 	name, by string
-	apart    bool // picked by pipeline.Batch
+	batch    bool // picked by pipeline.Batch
 }
 
-// firstRepeat numbers the repeats, and seeds all that is random in them. Those
-// from 0 on were looked at before Batch was written.
+// firstRepeat numbers the repeats, and seeds their random choices. Those from 0
+// on were looked at before Batch was written.
 const firstRepeat = 1000
 
 // pool are the runs of a campaign.
 type pool struct {
 	c    campaign
-	data train.Triplets
+	data triplets.Set
 	std  []float64     // of the outcomes over the whole campaign
-	at   [][]float64   // per run, what it is chosen by
+	at   [][]float64   // per run, the inputs it is chosen by
 	rows map[int][]int // per run
 }
 
@@ -75,7 +88,7 @@ func readPool(dir string, c campaign) (*pool, error) {
 		return nil, err
 	}
 	n := t.Rows()
-	p := &pool{c: c, rows: map[int][]int{}, data: train.Triplets{N: n, In: len(c.inputs), Out: len(c.outcomes)}}
+	p := &pool{c: c, rows: map[int][]int{}, data: triplets.Set{N: n, In: len(c.inputs), Out: len(c.outcomes)}}
 	columns := func(names []string, suffix string) ([]float64, error) {
 		out := make([]float64, n*len(names))
 		for k, name := range names {
@@ -127,9 +140,9 @@ func readPool(dir string, c campaign) (*pool, error) {
 	return p, nil
 }
 
-// take returns the triplets of some runs.
-func (p *pool) take(runs []int) train.Triplets {
-	d := train.Triplets{In: p.data.In, Out: p.data.Out}
+// of returns the triplets of some runs.
+func (p *pool) of(runs []int) triplets.Set {
+	d := triplets.Set{In: p.data.In, Out: p.data.Out}
 	for _, r := range runs {
 		for _, i := range p.rows[r] {
 			d.N++
@@ -143,10 +156,10 @@ func (p *pool) take(runs []int) train.Triplets {
 
 // fit trains the networks on some runs.
 func (p *pool) fit(ctx context.Context, runs []int, seed uint64) (*pipeline.Models, []*train.Model, error) {
-	card := stages.Card{Experiment: p.c.experiment, Data: "simulated"}
-	d := p.take(runs)
+	card := pipeline.Card{Experiment: p.c.experiment, Data: "simulated"}
+	d := p.of(runs)
 	for j, in := range p.c.inputs {
-		c := stages.Input{Name: in, Min: math.Inf(1), Max: math.Inf(-1)}
+		c := pipeline.Input{Name: in, Min: math.Inf(1), Max: math.Inf(-1)}
 		for i := range d.N {
 			v := d.X[i*d.In+j]
 			c.Min, c.Max, c.Values = min(c.Min, v), max(c.Max, v), append(c.Values, v)
@@ -156,7 +169,7 @@ func (p *pool) fit(ctx context.Context, runs []int, seed uint64) (*pipeline.Mode
 		card.Inputs = append(card.Inputs, c)
 	}
 	for _, o := range p.c.outcomes {
-		card.Outcomes = append(card.Outcomes, stages.Outcome{Name: o})
+		card.Outcomes = append(card.Outcomes, pipeline.Outcome{Name: o})
 	}
 	var nets []*train.Model
 	for k := range p.c.seeds {
@@ -174,7 +187,7 @@ func (p *pool) fit(ctx context.Context, runs []int, seed uint64) (*pipeline.Mode
 // heldOut is the mean measured error e of the networks' common mean on some
 // runs, in units of the outcomes' variance.
 func (p *pool) heldOut(nets []*train.Model, runs []int) float64 {
-	d := p.take(runs)
+	d := p.of(runs)
 	mu := make([]float64, d.N*d.Out)
 	for _, m := range nets {
 		one, _ := m.Predict(d.X)
@@ -231,11 +244,11 @@ func (p *pool) trial(ctx context.Context, repeat int) (end []float64, first floa
 				if err != nil {
 					return nil, 0, err
 				}
-				// Only what can be measured is a candidate.
+				// Only runs that can be measured are candidates.
 				list = slices.DeleteFunc(list, func(s pipeline.Suggestion) bool {
 					return !slices.ContainsFunc(left, func(r int) bool { return slices.Equal(p.at[r], s.At) })
 				})
-				if strategy.apart {
+				if strategy.batch {
 					list = pipeline.Batch(list, c.each, len(runs))
 				}
 				for _, s := range list {
@@ -261,10 +274,16 @@ func (d *document) suggest(ctx context.Context, campaigns []campaign, progress i
 	if len(campaigns) == 0 {
 		return nil
 	}
-	d.say("## Measuring next where the model expects to be wrong\n\n")
-	d.say("Each repeat draws runs to start with and runs to judge by, at random. Then runs are added in rounds: those that `suggest` ranks first, by C⁺ and the seeds' spread together (`both`), by C⁺ alone or by the spread alone; " +
-		"or as many at random. The networks are retrained on what was measured, and judged by the measured error e of their common mean on the runs to judge by, in units of the outcomes' variance. " +
-		"The first in rank are taken as they stand, neighbours though they may be; `apart` leaves out what a neighbour of the same round would tell (`suggest --batch`). It was written, without a setting to tune, because the first in rank did worse than random on the airfoil; the repeats below are others than those seen before. Budget and number of repeats were fixed beforehand. Repeats draw from one simulated campaign; the differences are paired, a negative one is in favour of `suggest`, ± is the standard error over repeats.\n\n")
+	d.write("## Measuring next where the model expects to be wrong\n\n")
+	d.write("Each repeat draws runs to start with and runs to judge by, at random. Then runs are added in rounds: those " +
+		"that `suggest` ranks first, by C⁺ and the seeds' spread together (`both`), by C⁺ alone or by the spread alone; " +
+		"or as many at random. The networks are retrained on the measured runs, and judged by the measured error e of " +
+		"their common mean on the runs to judge by, in units of the outcomes' variance. " +
+		"The first in rank are taken even if they are neighbours; `batch` allows for the information from neighbours of " +
+		"the same round (`suggest --batch`). It was written, without a setting to tune, because the first in rank did " +
+		"worse than random on the airfoil; the repeats below are others than those seen before. Budget and number of " +
+		"repeats were fixed before the runs. Repeats draw from one simulated campaign; the differences are paired, a " +
+		"negative one is in favour of `suggest`, ± is the standard error over repeats.\n\n")
 	for _, c := range campaigns {
 		fmt.Fprintf(progress, "suggest on %s\n", c.experiment)
 		p, err := readPool(d.dir, c)
@@ -289,10 +308,11 @@ func (d *document) suggest(ctx context.Context, campaigns []campaign, progress i
 				return err
 			}
 		}
-		d.say("### %s: %d runs to start with, %d rounds of %d, %d to judge by, %d repeats, %d networks\n\n", c.experiment, c.start, c.rounds, c.each, c.test, c.repeats, c.seeds)
+		d.write("### %s: %d runs to start with, %d rounds of %d, %d to judge by, %d repeats, %d networks\n\n", c.experiment,
+			c.start, c.rounds, c.each, c.test, c.repeats, c.seeds)
 		mean, std := score.MeanStd(firsts)
 		cell := func(mean, std float64) string {
-			return report.Cell(report.Value{Mean: mean, Std: std / math.Sqrt(float64(c.repeats)), N: c.repeats}, 1)
+			return report.Cell(score.Value{Mean: mean, Std: std / math.Sqrt(float64(c.repeats)), N: c.repeats}, 1)
 		}
 		rows := [][]string{{"start", cell(mean, std), "", "", ""}}
 		for k, s := range strategies {
@@ -309,7 +329,7 @@ func (d *document) suggest(ctx context.Context, campaigns []campaign, progress i
 			if k > 0 {
 				dm, ds := score.MeanStd(diff)
 				se := ds / math.Sqrt(float64(c.repeats))
-				word := "no difference can be told"
+				word := "no significant difference"
 				switch {
 				case dm < -2*se:
 					word = "better than random"

@@ -1,7 +1,7 @@
 // Command bench measures what the signal path costs on this machine: the
 // statistics and the analysis of recordings, from files in the page cache, and
-// the transform alone. bench.py beside it runs the Python peers in the same
-// session; docs/performance-signal.md says what came out.
+// the transform alone. bench.py runs the Python peers in the same session;
+// docs/performance-signal.md has the results.
 //
 //	go run ./dsp/bench -what analyse FILE.wav …
 //	go run ./dsp/bench -what campaign -jobs 2 pipeline.yaml
@@ -21,12 +21,15 @@ import (
 
 	"doubletake/dsp"
 	"doubletake/ingest"
+	"doubletake/ingest/format"
+	"doubletake/ingest/stats"
 	"doubletake/pipeline"
 	"doubletake/pipeline/engine"
 )
 
 func main() {
-	what := flag.String("what", "analyse", "analyse (Welch, speed, harmonics), scan (statistics), read (decoding alone), fft, or campaign (ingest and dsp of a pipeline.yaml)")
+	what := flag.String("what", "analyse", "analyse (Welch, speed, harmonics), scan (statistics), read (decoding "+
+		"alone), fft, or campaign (ingest and dsp of a pipeline.yaml)")
 	repeat := flag.Int("repeat", 5, "times over all files")
 	jobs := flag.Int("jobs", 1, "files at a time")
 	rate := flag.Float64("rate", 51200, "sampling rate where the file states none")
@@ -84,7 +87,7 @@ func main() {
 
 func one(a *dsp.Analyser, path, what string, rate float64, blades int, rpm float64) {
 	o := ingest.Options{}
-	rd, err := ingest.Open(path, o)
+	rd, err := format.Open(path, o)
 	fatal(err)
 	defer rd.Close()
 	info := rd.Info()
@@ -95,7 +98,7 @@ func one(a *dsp.Analyser, path, what string, rate float64, blades int, rpm float
 	}
 	switch what {
 	case "scan":
-		_, _, err := ingest.Scan(context.Background(), rd, ingest.Run{ID: path, Path: path, Row1: -1})
+		_, _, err := stats.Scan(context.Background(), rd, ingest.Run{ID: path, Path: path, Row1: -1})
 		fatal(err)
 	case "read":
 		dst := make([][]float64, len(channels))
@@ -128,8 +131,10 @@ func campaign(path string, jobs, repeat int) {
 		fatal(err)
 		var u syscall.Rusage
 		fatal(syscall.Getrusage(syscall.RUSAGE_SELF, &u))
-		fmt.Printf("campaign jobs=%d tasks %d wall_s %.2f cpu_s %.2f (user %.2f sys %.2f, whole process) max_rss_MiB %d\n", jobs, res.Ran, time.Since(start).Seconds(),
-			(user() - before).Seconds(), time.Duration(u.Utime.Nano()).Seconds(), time.Duration(u.Stime.Nano()).Seconds(), u.Maxrss/1024)
+		fmt.Printf("campaign jobs=%d tasks %d wall_s %.2f cpu_s %.2f (user %.2f sys %.2f, whole process) max_rss_MiB %d\n",
+			jobs, res.Ran, time.Since(start).Seconds(),
+			(user() - before).Seconds(), time.Duration(u.Utime.Nano()).Seconds(), time.Duration(u.Stime.Nano()).Seconds(),
+			u.Maxrss/1024)
 		for _, st := range res.Stages {
 			fmt.Printf("  %-8s tasks %d task_s %.2f wall_s %.2f\n", st.Stage, st.Tasks, st.Seconds, st.Wall)
 		}

@@ -3,6 +3,7 @@ package kernel
 import "golang.org/x/sys/cpu"
 
 //go:generate go -C asm run . -out ../kernel_amd64.s -stubs ../stubs_amd64.go -pkg kernel
+//go:generate sed -i -E "/^func.{117}/s/, (meanA) /,\\n\\t\\1 /" stubs_amd64.go
 
 func fast() []*Set { return fastSets }
 
@@ -17,18 +18,25 @@ func detect() (sets []*Set) {
 				2: stage(2, radix2AVX512), 3: stage(3, radix3AVX512), 4: stage(4, radix4AVX512), 5: stage(5, radix5AVX512),
 			},
 			Last: [6]func(y, x []float64, s int){
-				2: lastStage(2, last2AVX512), 3: lastStage(3, last3AVX512), 4: lastStage(4, last4AVX512), 5: lastStage(5, last5AVX512),
+				2: lastStage(2, last2AVX512), 3: lastStage(3, last3AVX512), 4: lastStage(4, last4AVX512),
+				5: lastStage(5, last5AVX512),
 			},
 			Pair: [6][6]func(y, x, tw, tmp []float64, q, s int){
 				2: {3: stages(2, 3, pair23AVX512), 5: stages(2, 5, pair25AVX512)},
 				3: {3: stages(3, 3, pair33AVX512), 5: stages(3, 5, pair35AVX512)},
-				4: {2: stages(4, 2, pair42AVX512), 3: stages(4, 3, pair43AVX512), 4: stages(4, 4, pair44AVX512), 5: stages(4, 5, pair45AVX512)},
+				4: {
+					2: stages(4, 2, pair42AVX512), 3: stages(4, 3, pair43AVX512), 4: stages(4, 4, pair44AVX512),
+					5: stages(4, 5, pair45AVX512),
+				},
 				5: {5: stages(5, 5, pair55AVX512)},
 			},
 			LastPair: [6][6]func(y, x, tw, tmp []float64, s int){
 				2: {3: lastStages(2, 3, lastPair23AVX512), 5: lastStages(2, 5, lastPair25AVX512)},
 				3: {3: lastStages(3, 3, lastPair33AVX512), 5: lastStages(3, 5, lastPair35AVX512)},
-				4: {2: lastStages(4, 2, lastPair42AVX512), 3: lastStages(4, 3, lastPair43AVX512), 4: lastStages(4, 4, lastPair44AVX512), 5: lastStages(4, 5, lastPair45AVX512)},
+				4: {
+					2: lastStages(4, 2, lastPair42AVX512), 3: lastStages(4, 3, lastPair43AVX512),
+					4: lastStages(4, 4, lastPair44AVX512), 5: lastStages(4, 5, lastPair45AVX512),
+				},
 				5: {5: lastStages(5, 5, lastPair55AVX512)},
 			},
 			Twist: twistFast(twistAVX512), LoadPair: pairFast(loadPair64AVX512), LoadPair32: pair32Fast(loadPair32AVX512),
@@ -48,13 +56,19 @@ func detect() (sets []*Set) {
 			Pair: [6][6]func(y, x, tw, tmp []float64, q, s int){
 				2: {3: stages(2, 3, pair23AVX2), 5: stages(2, 5, pair25AVX2)},
 				3: {3: stages(3, 3, pair33AVX2), 5: stages(3, 5, pair35AVX2)},
-				4: {2: stages(4, 2, pair42AVX2), 3: stages(4, 3, pair43AVX2), 4: stages(4, 4, pair44AVX2), 5: stages(4, 5, pair45AVX2)},
+				4: {
+					2: stages(4, 2, pair42AVX2), 3: stages(4, 3, pair43AVX2), 4: stages(4, 4, pair44AVX2),
+					5: stages(4, 5, pair45AVX2),
+				},
 				5: {5: stages(5, 5, pair55AVX2)},
 			},
 			LastPair: [6][6]func(y, x, tw, tmp []float64, s int){
 				2: {3: lastStages(2, 3, lastPair23AVX2), 5: lastStages(2, 5, lastPair25AVX2)},
 				3: {3: lastStages(3, 3, lastPair33AVX2), 5: lastStages(3, 5, lastPair35AVX2)},
-				4: {2: lastStages(4, 2, lastPair42AVX2), 3: lastStages(4, 3, lastPair43AVX2), 4: lastStages(4, 4, lastPair44AVX2), 5: lastStages(4, 5, lastPair45AVX2)},
+				4: {
+					2: lastStages(4, 2, lastPair42AVX2), 3: lastStages(4, 3, lastPair43AVX2), 4: lastStages(4, 4, lastPair44AVX2),
+					5: lastStages(4, 5, lastPair45AVX2),
+				},
 				5: {5: lastStages(5, 5, lastPair55AVX2)},
 			},
 			Twist: twistFast(twistAVX2), LoadPair: pairFast(loadPair64AVX2), LoadPair32: pair32Fast(loadPair32AVX2),
@@ -95,28 +109,33 @@ func lastStages(a, b int, f func(y, x, tw, tmp *float64, s int)) func(y, x, tw, 
 	}
 }
 
-func twistFast(f func(y, x, near, far *float64, stride, groups int)) func(y, x, near, far []float64, stride, groups int) {
+func twistFast(f func(y, x, near, far *float64, stride, groups int)) func(y, x, near, far []float64, stride,
+	groups int) {
 	return func(y, x, near, far []float64, stride, groups int) {
 		checkTwist(len(y), len(x), len(near), len(far), stride, groups)
 		f(&y[0], &x[0], &near[0], &far[0], stride, groups)
 	}
 }
 
-func pairFast(f func(dst, a, b, row, lane *float64, meanA, meanB float64, stride, rows, jump, groups int)) func(dst, a, b, row, lane []float64, meanA, meanB float64, stride, rows, jump, groups int) {
+func pairFast(f func(dst, a, b, row, lane *float64, meanA, meanB float64, stride, rows, jump, groups int)) func(dst, a,
+	b, row, lane []float64, meanA, meanB float64, stride, rows, jump, groups int) {
 	return func(dst, a, b, row, lane []float64, meanA, meanB float64, stride, rows, jump, groups int) {
 		checkPair(len(dst), len(a), len(b), len(row), len(lane), stride, rows, jump, groups)
 		f(&dst[0], &a[0], &b[0], &row[0], &lane[0], meanA, meanB, stride, rows, jump, groups)
 	}
 }
 
-func pair32Fast(f func(dst *float64, a, b *float32, row, lane *float64, meanA, meanB float64, stride, rows, jump, groups int)) func(dst []float64, a, b []float32, row, lane []float64, meanA, meanB float64, stride, rows, jump, groups int) {
+func pair32Fast(f func(dst *float64, a, b *float32, row, lane *float64, meanA, meanB float64, stride, rows, jump,
+	groups int)) func(dst []float64, a, b []float32, row, lane []float64, meanA, meanB float64, stride, rows, jump,
+	groups int) {
 	return func(dst []float64, a, b []float32, row, lane []float64, meanA, meanB float64, stride, rows, jump, groups int) {
 		checkPair(len(dst), len(a), len(b), len(row), len(lane), stride, rows, jump, groups)
 		f(&dst[0], &a[0], &b[0], &row[0], &lane[0], meanA, meanB, stride, rows, jump, groups)
 	}
 }
 
-func loadFast(f func(dst, src *float64, stride, rows, jump, groups int)) func(dst, src []float64, stride, rows, jump, groups int) {
+func loadFast(f func(dst, src *float64, stride, rows, jump, groups int)) func(dst, src []float64, stride, rows, jump,
+	groups int) {
 	return func(dst, src []float64, stride, rows, jump, groups int) {
 		checkLoad(len(dst), len(src), stride, rows, jump, groups)
 		f(&dst[0], &src[0], stride, rows, jump, groups)

@@ -4,8 +4,8 @@
 // A Set is one implementation of all of them: "portable" in plain Go, "avx2"
 // and "avx512" in assembly for amd64. They do the same operations in the same
 // order, every product rounded (no fused multiply-add), so that all sets give
-// the same bits on every machine; only the speed differs. What they compute
-// need therefore not be keyed by the set.
+// the same bits on every machine; only the speed differs. Cache keys therefore
+// do not contain the set.
 //
 // # Layout
 //
@@ -64,7 +64,8 @@ type Set struct {
 	// sin ψ: a table of the whole window would crowd the samples out of the
 	// cache. LoadPair32 takes float32 samples.
 	LoadPair   func(dst, a, b, row, lane []float64, meanA, meanB float64, stride, rows, jump, groups int)
-	LoadPair32 func(dst []float64, a, b []float32, row, lane []float64, meanA, meanB float64, stride, rows, jump, groups int)
+	LoadPair32 func(dst []float64, a, b []float32, row, lane []float64, meanA, meanB float64, stride, rows, jump,
+		groups int)
 
 	// LoadComplex fills vectors from complex numbers (pairs), rows stride
 	// numbers apart, in groups as LoadPair has them; StoreComplex is the inverse
@@ -113,7 +114,8 @@ func checkRadix(y, x, tw, r, q, s int) {
 }
 
 func checkTwist(y, x, near, far, stride, groups int) {
-	need(groups > 0 && stride >= 0 && y >= (groups-1)*stride+Lanes*Vec && x >= groups*Lanes*Vec && near >= groups*Lanes*Vec && far >= 2*groups*Lanes)
+	need(groups > 0 && stride >= 0 && y >= (groups-1)*stride+Lanes*Vec && x >= groups*Lanes*Vec &&
+		near >= groups*Lanes*Vec && far >= 2*groups*Lanes)
 }
 
 func checkStages(y, x, tw, tmp, a, b, q, s int) {
@@ -127,12 +129,14 @@ func checkLastStages(y, x, tw, tmp, a, b, s int) {
 func checkPair(dst, a, b, row, lane, stride, rows, jump, groups int) {
 	last := (groups-1)*jump + rows - 1
 	n := last*stride + Lanes
-	need(rows > 0 && groups > 0 && jump >= 0 && stride >= 0 && dst >= rows*groups*Vec && a >= n && b >= n && row >= 2*(last+1) && lane >= Vec)
+	need(rows > 0 && groups > 0 && jump >= 0 && stride >= 0 && dst >= rows*groups*Vec && a >= n && b >= n &&
+		row >= 2*(last+1) && lane >= Vec)
 }
 
 func checkLoad(vectors, numbers, stride, rows, jump, groups int) {
 	last := (groups-1)*jump + rows - 1
-	need(rows > 0 && groups > 0 && jump >= 0 && stride >= 0 && vectors >= rows*groups*Vec && numbers >= 2*(last*stride+Lanes))
+	need(rows > 0 && groups > 0 && jump >= 0 && stride >= 0 && vectors >= rows*groups*Vec &&
+		numbers >= 2*(last*stride+Lanes))
 }
 
 func checkComplex(vectors, numbers, stride, rows int) {

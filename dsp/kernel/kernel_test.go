@@ -200,7 +200,8 @@ func TestMisusePanics(t *testing.T) {
 			},
 			"short power": func() { set.AddPower(make([]float64, 17), make([]float64, 32), 10, 2) },
 			"short pair": func() {
-				set.LoadPair(make([]float64, 16), make([]float64, 8), make([]float64, 7), make([]float64, 2), make([]float64, 16), 0, 0, 1, 1, 1, 1)
+				set.LoadPair(make([]float64, 16), make([]float64, 8), make([]float64, 7), make([]float64, 2), make([]float64, 16),
+					0, 0, 1, 1, 1, 1)
 			},
 		} {
 			func() {

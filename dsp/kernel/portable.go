@@ -167,7 +167,9 @@ func twist(y, x, near, far []float64, stride, groups int) {
 	}
 }
 
-func loadPair[T float32 | float64](dst []float64, a, b []T, turn, lane []float64, meanA, meanB float64, stride, rows, jump, groups int) {
+func loadPair[T float32 | float64](dst []float64, a, b []T, turn, lane []float64, meanA, meanB float64, stride, rows,
+	jump, groups int,
+) {
 	checkPair(len(dst), len(a), len(b), len(turn), len(lane), stride, rows, jump, groups)
 	cos, sin := row(lane, 0)
 	for i := range rows * groups {

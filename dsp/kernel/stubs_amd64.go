@@ -86,10 +86,12 @@ func lastPair55AVX2(y *float64, x *float64, tw *float64, tmp *float64, s int)
 func twistAVX2(y *float64, x *float64, near *float64, far *float64, stride int, groups int)
 
 //go:noescape
-func loadPair64AVX2(dst *float64, a *float64, b *float64, row *float64, lane *float64, meanA float64, meanB float64, stride int, rows int, jump int, groups int)
+func loadPair64AVX2(dst *float64, a *float64, b *float64, row *float64, lane *float64,
+	meanA float64, meanB float64, stride int, rows int, jump int, groups int)
 
 //go:noescape
-func loadPair32AVX2(dst *float64, a *float32, b *float32, row *float64, lane *float64, meanA float64, meanB float64, stride int, rows int, jump int, groups int)
+func loadPair32AVX2(dst *float64, a *float32, b *float32, row *float64, lane *float64,
+	meanA float64, meanB float64, stride int, rows int, jump int, groups int)
 
 //go:noescape
 func loadComplexAVX2(dst *float64, src *float64, stride int, rows int, jump int, groups int)
@@ -191,10 +193,12 @@ func lastPair55AVX512(y *float64, x *float64, tw *float64, tmp *float64, s int)
 func twistAVX512(y *float64, x *float64, near *float64, far *float64, stride int, groups int)
 
 //go:noescape
-func loadPair64AVX512(dst *float64, a *float64, b *float64, row *float64, lane *float64, meanA float64, meanB float64, stride int, rows int, jump int, groups int)
+func loadPair64AVX512(dst *float64, a *float64, b *float64, row *float64, lane *float64,
+	meanA float64, meanB float64, stride int, rows int, jump int, groups int)
 
 //go:noescape
-func loadPair32AVX512(dst *float64, a *float32, b *float32, row *float64, lane *float64, meanA float64, meanB float64, stride int, rows int, jump int, groups int)
+func loadPair32AVX512(dst *float64, a *float32, b *float32, row *float64, lane *float64,
+	meanA float64, meanB float64, stride int, rows int, jump int, groups int)
 
 //go:noescape
 func loadComplexAVX512(dst *float64, src *float64, stride int, rows int, jump int, groups int)

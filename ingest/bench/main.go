@@ -1,13 +1,14 @@
 // Command bench reads files of every format that Python has a reader for, with
 // this package and with that reader (scipy.io.wavfile, numpy.load, scipy.io,
-// h5py, numpy.loadtxt), and prints one table of ratios. What is compared is the
+// h5py, soundfile, pyuff, numpy.loadtxt), and prints one table of ratios. It compares the
 // CPU time of one core, user and system, for all samples of all channels as
 // float64: best of three, so that other work on the machine hardly counts. Both
 // sides must find the same sum of the samples.
 //
 //	go run ./ingest/bench
 //
-// It needs Python with numpy, scipy and h5py (-python names another than
+// It needs Python with numpy, scipy, h5py and soundfile, and pyuff or else the way it
+// reads, which peers.py repeats (-python names another than
 // python3). TDMS and Arrow have no peer there.
 package main
 
@@ -24,6 +25,7 @@ import (
 	"syscall"
 
 	"doubletake/ingest"
+	"doubletake/ingest/format"
 )
 
 func main() {
@@ -46,7 +48,8 @@ func run(w io.Writer, python string) error {
 	if out, err := exec.Command(python, script, "write", dir).CombinedOutput(); err != nil {
 		return fmt.Errorf("write files: %w: %s", err, out)
 	}
-	fmt.Fprintln(w, "| file | MB | ours, MB/s per core | Python's reader | MB/s per core | ratio |\n|---|---|---|---|---|---|")
+	fmt.Fprintln(w, "| file | MB | ours, MB/s per core | Python's reader | MB/s per core | ratio "+
+		"|\n|---|---|---|---|---|---|")
 	for _, f := range [][3]string{
 		{"int16.wav", "WAV, 16 bit", "scipy.io.wavfile"},
 		{"float32.wav", "WAV, float32", "scipy.io.wavfile"},
@@ -57,6 +60,8 @@ func run(w io.Writer, python string) error {
 		{"deflated.mat", "MAT 5, int16, deflated", "scipy.io.loadmat"},
 		{"contiguous.h5", "HDF5, float32, contiguous", "h5py"},
 		{"gzip.h5", "HDF5, float32, shuffle and gzip", "h5py"},
+		{"binary.uff", "UFF 58b, float64", "pyuff"},
+		{"text.uff", "UFF 58, 6 digits", "pyuff"},
 		{"savetxt.txt", "text, 18 digits (numpy.savetxt)", "numpy.loadtxt"},
 		{"short.csv", "text, 6 digits, commas", "numpy.loadtxt"},
 	} {
@@ -106,7 +111,7 @@ func cpu() float64 {
 // readAll opens a file and reads all channels, block by block, and adds up their
 // samples if that is wanted.
 func readAll(path string, add bool) (sum float64, rows int64, err error) {
-	r, err := ingest.Open(path, ingest.Options{})
+	r, err := format.Open(path, ingest.Options{})
 	if err != nil {
 		return 0, 0, err
 	}

@@ -1,22 +1,31 @@
-// Package fault holds the error that the readers of single formats share: what
-// is wrong in a file, where, and what to do. It knows no formats and no paths;
-// package ingest, which knows the file's name, makes its DataError of it.
+// Package fault holds the error of everything that reads or analyses data: what
+// is wrong, in which file, where in it, and what to do. Package ingest, the
+// readers of formats and package dsp return it. A reader of a format does not
+// know the path of its file, nor does dsp: [In] adds it.
 package fault
 
-import "strings"
+import (
+	"errors"
+	"fmt"
+	"strings"
+)
 
-// Error says what is wrong with a file and where.
+// Error describes data that cannot be read or analysed.
 type Error struct {
-	Place string // "byte 28", `channel "Group/Voltage"`; may be empty
-	Want  string // what was expected; may be empty
-	Found string // what was found
+	Path  string // the file (or glob) as the user gave it; empty until the caller that knows it adds it
+	Place string // where in it: "line 12, column 3", "byte 36", "channel 4, sample 1024"; may be empty
+	Want  string // the expected value; may be empty
+	Found string // the value found
 	Hint  string // what to do about it; may be empty
 	Err   error  // the underlying error, if any
 }
 
-// Error joins the parts: "place: expected WANT, found FOUND: ERR (HINT)".
+// Error joins the parts: "path: place: expected WANT, found FOUND: ERR (HINT)".
 func (e *Error) Error() string {
 	var b strings.Builder
+	if e.Path != "" {
+		b.WriteString(e.Path + ": ")
+	}
 	if e.Place != "" {
 		b.WriteString(e.Place + ": ")
 	}
@@ -42,3 +51,21 @@ func (e *Error) Error() string {
 
 // Unwrap returns the underlying error.
 func (e *Error) Unwrap() error { return e.Err }
+
+// In returns err as an *Error with a path. An err that is or wraps an *Error
+// keeps the path it has; any other error becomes the Err of a new one. In
+// returns nil if err is nil.
+func In(path string, err error) error {
+	var e *Error
+	switch {
+	case err == nil:
+		return nil
+	case !errors.As(err, &e):
+		return &Error{Path: path, Err: fmt.Errorf("read: %w", err)}
+	case e.Path != "":
+		return err
+	}
+	c := *e
+	c.Path = path
+	return &c
+}

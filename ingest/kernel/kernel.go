@@ -97,7 +97,9 @@ func describe(x []float32, shift float64) (sum float64, low, high float32, pair,
 }
 
 // rest joins the lanes and adds the samples after the whole blocks.
-func rest(x []float32, n int, acc *[lanes]float64, low, high float32, shift float64, bits int) (float64, float32, float32, bool, bool) {
+func rest(x []float32, n int, acc *[lanes]float64, low, high float32, shift float64, bits int) (float64, float32,
+	float32, bool, bool,
+) {
 	sum := join(acc)
 	for i := n; i < len(x); i++ {
 		s := x[i]

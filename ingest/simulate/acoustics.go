@@ -5,7 +5,7 @@ import (
 	"math/cmplx"
 )
 
-// Geometry and gas of the simulated test stand, SI units.
+// Geometry and gas of the simulated test bench, SI units.
 const (
 	densityKgM3   = 1.204
 	soundSpeedMS  = 343.0

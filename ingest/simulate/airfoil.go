@@ -50,12 +50,12 @@ func (a Airfoil) WithDefaults() Airfoil {
 // Kind returns "airfoil".
 func (a Airfoil) Kind() string { return "airfoil" }
 
-// Validate returns every unusable field with what was expected.
+// Validate returns every unusable field with the expected range.
 func (a Airfoil) Validate() error {
 	a = a.WithDefaults()
 	var errs []error
 	bad := func(field, want string, found any) {
-		errs = append(errs, fmt.Errorf("airfoil: %s: expected %s, found %v", field, want, found))
+		errs = append(errs, &FieldError{"airfoil", field, fmt.Sprintf("expected %s, found %v", want, found)})
 	}
 	// Vortex shedding is simulated up to 300 Hz.
 	if !(a.RateHz >= 700 && a.RateHz <= 1e6) {
@@ -133,7 +133,8 @@ func (a Airfoil) Readme() string {
 	fmt.Fprintf(&b, "conditions         conditions.csv: file, alpha_deg, u_inf_m_s (also in the file names)\n")
 	fmt.Fprintf(&b, "rate               %s Hz\n", plain(a.RateHz))
 	fmt.Fprintf(&b, "duration           %s s\n", plain(a.DurationS))
-	fmt.Fprintf(&b, "model              NACA 0012, chord %s m, span %s m, air density %s kg/m3\n", plain(chordM), plain(spanM), plain(densityKgM3))
+	fmt.Fprintf(&b, "model              NACA 0012, chord %s m, span %s m, air density %s kg/m3\n", plain(chordM),
+		plain(spanM), plain(densityKgM3))
 	fmt.Fprintf(&b, "full scale         does not apply: forces in N, resolution 0.000001 N\n")
 	return b.String()
 }
@@ -216,7 +217,8 @@ func (a Airfoil) Write(ctx context.Context, w io.Writer, i int) error {
 	digits := timeDigits(a.RateHz)
 	timeScale := math.Pow10(digits)
 	out := make([]byte, 0, 1<<16)
-	out = fmt.Appendf(out, "# simulated balance recording, not measured: NACA 0012 chord %s m span %s m alpha_deg=%s u_inf_m_s=%s seed %d, wind axes (Fx drag, Fz lift)\n",
+	out = fmt.Appendf(out, "# simulated balance recording, not measured: NACA 0012 chord %s m span %s m alpha_deg=%s "+
+		"u_inf_m_s=%s seed %d, wind axes (Fx drag, Fz lift)\n",
 		plain(chordM), plain(spanM), plain(al), plain(u), a.Seed)
 	out = append(out, "time_s,Fx,Fz\ns,N,N\n"...)
 	balance := newBalance(a.Seed, a.RateHz, al, u)

@@ -11,12 +11,13 @@ import (
 	"testing"
 )
 
-// Expected: the campaign of METHOD §1 (10 s at 1 kHz), names and columns as
-// the documentation promises them.
+// Expected: the campaign of docs/method.md#random-samples (10 s at 1 kHz), names
+// and columns as the documentation promises them.
 func TestAirfoilFile(t *testing.T) {
 	a := Airfoil{}
 	files := a.Files()
-	if len(files) != 225 || files[0].Name != "simulated_naca0012_a-11_u4.7.csv" || files[22].Name != "simulated_naca0012_a0_u4.7.csv" ||
+	if len(files) != 225 || files[0].Name != "simulated_naca0012_a-11_u4.7.csv" ||
+		files[22].Name != "simulated_naca0012_a0_u4.7.csv" ||
 		files[2*45+15].Name != "simulated_naca0012_a-3.5_u9.1.csv" {
 		t.Fatalf("%d files, %s, %s, %s", len(files), files[0].Name, files[22].Name, files[105].Name)
 	}
@@ -48,15 +49,15 @@ func TestAirfoilFile(t *testing.T) {
 	if err := a.Conditions(&c); err != nil {
 		t.Fatal(err)
 	}
-	if rows := strings.Split(c.String(), "\n"); len(rows) != 227 || rows[0] != "file,alpha_deg,u_inf_m_s" || rows[106] != "simulated_naca0012_a-3.5_u9.1.csv,-3.5,9.1" {
+	if rows := strings.Split(c.String(), "\n"); len(rows) != 227 || rows[0] != "file,alpha_deg,u_inf_m_s" ||
+		rows[106] != "simulated_naca0012_a-3.5_u9.1.csv,-3.5,9.1" {
 		t.Errorf("%d lines, %q, %q", len(rows), rows[0], rows[106])
 	}
 }
 
 // Expected: averages over 24 recordings of sim.py with their standard errors
 // (golden.json), and the closed form airfoilStd. The squared difference of
-// half means says that slow parts are alike, successive differences that fast
-// ones are.
+// half means tests the slow parts, successive differences the fast ones.
 func TestAirfoilStatisticsAgreeWithReference(t *testing.T) {
 	const records, n = 48, 10000
 	type sums struct{ s, s2 float64 }

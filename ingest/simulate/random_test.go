@@ -142,8 +142,14 @@ func TestProcesses(t *testing.T) {
 		make func(*stream) interface{ next() float64 }
 		want func(lag int) float64
 	}{
-		{"ar1", func(s *stream) interface{ next() float64 } { return newAR1(s, 12, rate) }, func(k int) float64 { return math.Pow(a, float64(k)) }},
-		{"resonator", func(s *stream) interface{ next() float64 } { return newResonator(s, 52, 8, rate) }, func(k int) float64 { return rho[k] }},
+		{
+			"ar1", func(s *stream) interface{ next() float64 } { return newAR1(s, 12, rate) },
+			func(k int) float64 { return math.Pow(a, float64(k)) },
+		},
+		{
+			"resonator", func(s *stream) interface{ next() float64 } { return newResonator(s, 52, 8, rate) },
+			func(k int) float64 { return rho[k] },
+		},
 	} {
 		sum := make([]float64, length)
 		last := 0.0

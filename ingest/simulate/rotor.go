@@ -48,10 +48,15 @@ type Rotor struct {
 	SensitivityVPerPa float64 `json:"sensitivity_v_per_pa"` // default 0.05
 
 	// How unsteady a run is; for none of it, set a negative value.
-	SpeedError     float64 `json:"speed_error"`     // standard deviation over runs of the relative set-point error; default 5e-4
-	SpeedDrift     float64 `json:"speed_drift"`     // standard deviation over runs of the relative linear drift during a run; default 2e-4
-	SpeedJitter    float64 `json:"speed_jitter"`    // rms relative speed fluctuation within a run, correlation time 1.5 s; default 3e-4
-	ToneModulation float64 `json:"tone_modulation"` // rms relative amplitude fluctuation of each blade tone, correlation time 0.5 s; default 0.08
+	// standard deviation over runs of the relative set-point error; default 5e-4
+	SpeedError float64 `json:"speed_error"`
+	// standard deviation over runs of the relative linear drift during a run; default 2e-4
+	SpeedDrift float64 `json:"speed_drift"`
+	// rms relative speed fluctuation within a run, correlation time 1.5 s; default 3e-4
+	SpeedJitter float64 `json:"speed_jitter"`
+	// rms relative amplitude fluctuation of each blade tone, correlation time 0.5 s;
+	// default 0.08
+	ToneModulation float64 `json:"tone_modulation"`
 }
 
 // Correlation times of a run's unsteadiness.
@@ -109,7 +114,7 @@ func plain(v float64) string { return strconv.FormatFloat(v+0, 'f', -1, 64) }
 // Kind returns "rotor".
 func (r Rotor) Kind() string { return "rotor" }
 
-// Validate returns every unusable field with what was expected.
+// Validate returns every unusable field with the expected range.
 func (r Rotor) Validate() error {
 	r = r.WithDefaults()
 	if err := r.validateFields(); err != nil {
@@ -129,8 +134,9 @@ func (r Rotor) Validate() error {
 		}
 	}
 	if full := r.fullScalePa(); loudest > full {
-		return fmt.Errorf("rotor: FullScaleV: expected at least %.3g V, so that %s (up to %.3g Pa at %g V/Pa) does not clip, found %g V",
-			loudest*r.SensitivityVPerPa, name, loudest, r.SensitivityVPerPa, r.FullScaleV)
+		return &FieldError{"rotor", "FullScaleV", fmt.Sprintf(
+			"expected at least %.3g V, so that %s (up to %.3g Pa at %g V/Pa) does not clip, found %g V",
+			loudest*r.SensitivityVPerPa, name, loudest, r.SensitivityVPerPa, r.FullScaleV)}
 	}
 	return nil
 }
@@ -139,7 +145,7 @@ func (r Rotor) Validate() error {
 func (r Rotor) validateFields() error {
 	var errs []error
 	bad := func(field, want string, found any) {
-		errs = append(errs, fmt.Errorf("rotor: %s: expected %s, found %v", field, want, found))
+		errs = append(errs, &FieldError{"rotor", field, fmt.Sprintf("expected %s, found %v", want, found)})
 	}
 	if !(r.RateHz >= 1000 && r.RateHz <= 1e6) || r.RateHz != math.Trunc(r.RateHz) {
 		bad("RateHz", "a whole number from 1000 to 1000000", r.RateHz)
@@ -266,13 +272,16 @@ func (r Rotor) Readme() string {
 	fmt.Fprintf(&b, "simulated rotor campaign: no measurement\n\n")
 	fmt.Fprintf(&b, "generator version  %s\n", Version)
 	fmt.Fprintf(&b, "seed               %d\n", r.Seed)
-	fmt.Fprintf(&b, "files              %d WAV files, one per blade number and shaft speed; %d channels, one per polar angle\n", len(r.Blades)*len(r.RPM), len(r.ThetaDeg))
-	fmt.Fprintf(&b, "conditions         conditions.csv: file, channel (from 1), blades, rpm, theta_deg (polar angle from the rotor plane)\n")
+	fmt.Fprintf(&b, "files              %d WAV files, one per blade number and shaft speed; %d channels, one per polar "+
+		"angle\n", len(r.Blades)*len(r.RPM), len(r.ThetaDeg))
+	fmt.Fprintf(&b, "conditions         conditions.csv: file, channel (from 1), blades, rpm, theta_deg (polar angle "+
+		"from the rotor plane)\n")
 	fmt.Fprintf(&b, "rate               %s Hz\n", plain(r.RateHz))
 	fmt.Fprintf(&b, "duration           %s s\n", plain(r.DurationS))
 	fmt.Fprintf(&b, "encoding           %s\n", r.Encoding)
 	fmt.Fprintf(&b, "full scale         %s V peak\n", plain(r.FullScaleV))
-	fmt.Fprintf(&b, "sensitivity        %s V/Pa, so full scale is %s Pa peak\n", plain(r.SensitivityVPerPa), plain(r.fullScalePa()))
+	fmt.Fprintf(&b, "sensitivity        %s V/Pa, so full scale is %s Pa peak\n", plain(r.SensitivityVPerPa),
+		plain(r.fullScalePa()))
 	fmt.Fprintf(&b, "unsteadiness       speed error %g, drift %g, jitter %g (relative, rms); tone modulation %g\n",
 		max(r.SpeedError, 0), max(r.SpeedDrift, 0), max(r.SpeedJitter, 0), max(r.ToneModulation, 0))
 	return b.String()
@@ -312,7 +321,8 @@ func (r Rotor) header(blades int, rpm float64) []byte {
 	f = le.AppendUint16(f, tag)
 	f = append(f, "\x00\x00\x00\x00\x10\x00\x80\x00\x00\xaa\x00\x38\x9b\x71"...)
 
-	comment := fmt.Sprintf("simulated rotor recording, not measured: blades=%d rpm=%s; one channel per polar angle theta_deg=%s; full scale %s V peak, sensitivity %s V/Pa; seed %d",
+	comment := fmt.Sprintf("simulated rotor recording, not measured: blades=%d rpm=%s; one channel per polar angle "+
+		"theta_deg=%s; full scale %s V peak, sensitivity %s V/Pa; seed %d",
 		blades, plain(rpm), joinPlain(r.ThetaDeg), plain(r.FullScaleV), plain(r.SensitivityVPerPa), r.Seed)
 	info := []byte("INFO")
 	info = chunk(info, "INAM", []byte("simulated rotor\x00"))

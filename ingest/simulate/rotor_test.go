@@ -102,11 +102,13 @@ func recordWAV(t testing.TB, c Campaign, i int) *wav {
 	return w
 }
 
-// Expected: METHOD §7 (n ∈ 2…5, 15 speeds, 13 angles = 780 recordings).
+// Expected: docs/method.md#layouts-of-published-files (n ∈ 2…5, 15 speeds, 13
+// angles = 780 recordings).
 func TestRotorDefaults(t *testing.T) {
 	r := Rotor{}
 	files := r.Files()
-	if len(files) != 60 || files[0].Name != "simulated_rotor_n2_rpm2000.wav" || files[59].Name != "simulated_rotor_n5_rpm9000.wav" {
+	if len(files) != 60 || files[0].Name != "simulated_rotor_n2_rpm2000.wav" ||
+		files[59].Name != "simulated_rotor_n5_rpm9000.wav" {
 		t.Errorf("%d files, %s … %s", len(files), files[0].Name, files[59].Name)
 	}
 	var b bytes.Buffer
@@ -147,7 +149,7 @@ func TestRotorFile(t *testing.T) {
 	const i = 17 // 3 blades, 3000 rpm
 	for _, c := range []Rotor{pcm, flt} {
 		if got, want := int64(len(record(t, c, i))), c.Files()[i].Bytes; got != want {
-			t.Errorf("%s: %d bytes, Files says %d", c.Encoding, got, want)
+			t.Errorf("%s: %d bytes, Files has %d", c.Encoding, got, want)
 		}
 	}
 	a, b := recordWAV(t, pcm, i), recordWAV(t, flt, i)
@@ -158,7 +160,10 @@ func TestRotorFile(t *testing.T) {
 		if w.channels != 13 || w.rate != 10240 || len(w.x[12]) != 7168 {
 			t.Fatalf("%d channels at %d Hz, %d samples", w.channels, w.rate, len(w.x[12]))
 		}
-		for _, want := range []string{"simulated", "blades=3 rpm=3000", "full scale 0.05 V peak", "0.05 V/Pa", "seed 3", "theta_deg=-60,-50,"} {
+		for _, want := range []string{
+			"simulated", "blades=3 rpm=3000", "full scale 0.05 V peak", "0.05 V/Pa", "seed 3",
+			"theta_deg=-60,-50,",
+		} {
 			if !strings.Contains(w.comment, want) {
 				t.Errorf("comment %q lacks %q", w.comment, want)
 			}
@@ -320,8 +325,9 @@ func TestRotorModulation(t *testing.T) {
 	sum, square := 0.0, 0.0
 	for seed := range uint64(runs) {
 		r := Rotor{
-			Seed: seed, RateHz: 2000, DurationS: 4, Encoding: EncodingFloat32, SpeedError: -1, SpeedDrift: -1, SpeedJitter: -1, ToneModulation: 0.4,
-			Blades: []int{2}, RPM: []float64{9000}, ThetaDeg: []float64{60},
+			Seed: seed, RateHz: 2000, DurationS: 4, Encoding: EncodingFloat32, SpeedError: -1, SpeedDrift: -1, SpeedJitter: -1,
+			ToneModulation: 0.4,
+			Blades:         []int{2}, RPM: []float64{9000}, ThetaDeg: []float64{60},
 		}
 		x := recordWAV(t, r, 0).x[0]
 		// The tone at order 2 (300 Hz) is demodulated over ±3 Hz and its power
@@ -402,7 +408,10 @@ func TestRotorValidate(t *testing.T) {
 		{Rotor{RateHz: nan, DurationS: -1}, []string{"RateHz", "NaN", "DurationS", "-1"}},
 		{Rotor{Encoding: "pcm24"}, []string{"Encoding", "pcm16 or float32", `"pcm24"`}},
 		{Rotor{Blades: []int{2, 0}}, []string{"Blades[1]", "1 to 30", "found 0"}},
-		{Rotor{Blades: []int{2, 2}, RPM: []float64{-3, nan}}, []string{"Blades[1]: expected every number once", "RPM[0]", "RPM[1]"}},
+		{
+			Rotor{Blades: []int{2, 2}, RPM: []float64{-3, nan}},
+			[]string{"Blades[1]: expected every number once", "RPM[0]", "RPM[1]"},
+		},
 		{Rotor{RPM: []float64{2000, 2000}}, []string{"RPM[1]: expected every speed once"}},
 		{Rotor{ThetaDeg: []float64{0, 0}}, []string{"ThetaDeg[1]: expected every angle once"}},
 		{Rotor{ThetaDeg: []float64{181}}, []string{"ThetaDeg[0]"}},
@@ -425,7 +434,7 @@ func TestRotorValidate(t *testing.T) {
 	}
 }
 
-// Expected: a recording that would clip is an error that says where, never a
+// Expected: a recording that would clip is an error with its place, never a
 // clipped file; a missing file is the caller's mistake.
 func TestRotorWriteErrors(t *testing.T) {
 	err := Rotor{FullScaleV: 0.001, DurationS: 1}.Write(context.Background(), io.Discard, 59)

@@ -43,10 +43,13 @@ func TestRotorWaveform(t *testing.T) {
 	}
 }
 
-// Expected: at 51.2 kHz and the lowest speed the microphone's floor is what is
-// left just below half the rate: 4·10⁻⁵ Pa rms, white.
+// Expected: at 51.2 kHz and the lowest speed only the microphone's floor is left
+// just below half the rate: 4·10⁻⁵ Pa rms, white.
 func TestMicrophoneFloor(t *testing.T) {
-	r := Rotor{RateHz: 51200, DurationS: 2, Encoding: EncodingFloat32, Blades: []int{2}, RPM: []float64{2000}, ThetaDeg: []float64{0}}
+	r := Rotor{
+		RateHz: 51200, DurationS: 2, Encoding: EncodingFloat32, Blades: []int{2}, RPM: []float64{2000},
+		ThetaDeg: []float64{0},
+	}
 	p := welch(recordWAV(t, r, 0).x[0], 1024, 51200)
 	got := 0.0
 	for k := 509; k < 512; k++ {
@@ -71,7 +74,7 @@ func turn(r Rotor, seed uint64) (late []float64, square float64) {
 		n := int(min(blockLen, q.samples-start))
 		q.tones(start, n)
 		nominal := float64(n) * q.revs / q.rate
-		// The nominal turn is known; what is left is far below half a turn.
+		// The nominal turn is known; the rest is far below half a turn.
 		d := q.phase - last - nominal
 		revs += d - math.Round(d)
 		last = q.phase

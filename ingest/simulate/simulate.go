@@ -1,6 +1,6 @@
-// Package simulate writes raw campaigns in real file formats: what a rotor
-// test stand, a wind-tunnel balance or the paper's toy experiment would have
-// recorded. All of it is simulated, and every file name says so.
+// Package simulate writes raw campaigns in real file formats: recordings of a
+// rotor on a test bench, of a wind-tunnel balance, or of the paper's toy experiment.
+// All of it is simulated, and marked so in every file name.
 //
 // Physics after the project's Python reference (Gutin, Lowson and thickness
 // noise, broadband hump and rumble; thin-airfoil lift with a stall blend and
@@ -17,7 +17,7 @@
 // [Rotor.Orders], [Rotor.TonePower], [Rotor.NoiseDensity], [AirfoilMean],
 // [ToyMean] and [ToySigma] are the truth an estimate is compared with.
 //
-// Simulated files are read back like measured ones: nothing here hands numbers
+// Simulated files are read back like measured ones: nothing here passes numbers
 // to an analysis.
 package simulate
 
@@ -40,10 +40,12 @@ const Version = "1"
 
 // File is one file of a campaign.
 type File struct {
-	Name       string             // base name; contains "simulated"
-	Conditions map[string]float64 // what all of the file shares: blades and rpm; alpha_deg and u_inf_m_s; empty for the toy
-	ThetaDeg   []float64          // rotor: polar angle of every channel, in the file's order; else nil
-	Bytes      int64              // size where it is known beforehand (rotor), else 0
+	Name string // base name; contains "simulated"
+	// what all of the file shares: blades and rpm; alpha_deg and u_inf_m_s; empty for the
+	// toy
+	Conditions map[string]float64
+	ThetaDeg   []float64 // rotor: polar angle of every channel, in the file's order; else nil
+	Bytes      int64     // size where it is known before writing (rotor), else 0
 }
 
 // Campaign is a set of raw files that can be made independently of each other.
@@ -62,13 +64,22 @@ type Campaign interface {
 	// row per recording. The toy has none (its table holds its conditions) and
 	// writes nothing.
 	Conditions(w io.Writer) error
-	// Validate returns every unusable field with what was expected, joined; nil
-	// when the campaign can be made.
+	// Validate returns a *FieldError for every unusable field, joined; nil when
+	// the campaign can be made.
 	Validate() error
 	// Readme describes the campaign for people: that it is simulated, by which
 	// version and seed, units, calibration.
 	Readme() string
 }
+
+// FieldError reports a field of a campaign that is out of its limits.
+type FieldError struct {
+	Kind  string // of the campaign
+	Field string // its name in Go; of an element of a list with its index: "RPM[1]"
+	Text  string // "expected …, found …"
+}
+
+func (e *FieldError) Error() string { return e.Kind + ": " + e.Field + ": " + e.Text }
 
 // Kinds are the names New knows, in order.
 func Kinds() []string { return []string{"rotor", "airfoil", "toy"} }
@@ -191,7 +202,7 @@ func writeBytes(path string, b []byte) error {
 	})
 }
 
-// writeFile fills a temporary file beside path, syncs it and renames it to
+// writeFile fills a temporary file in path's folder, syncs it and renames it to
 // path; on any error nothing of it remains.
 func writeFile(path string, fill func(io.Writer) error) (err error) {
 	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".tmp*")

@@ -29,10 +29,11 @@ func TestNew(t *testing.T) {
 		}
 		for _, f := range c.Files() {
 			if !strings.Contains(f.Name, "simulated") {
-				t.Errorf("%s does not say simulated", f.Name)
+				t.Errorf("%s lacks the word simulated", f.Name)
 			}
 		}
-		if text := c.Readme(); !strings.HasPrefix(text, "simulated") || !strings.Contains(text, "generator version  "+Version+"\nseed               0\n") {
+		if text := c.Readme(); !strings.HasPrefix(text, "simulated") ||
+			!strings.Contains(text, "generator version  "+Version+"\nseed               0\n") {
 			t.Errorf("README of %s:\n%s", kind, text)
 		}
 	}
@@ -42,7 +43,8 @@ func TestNew(t *testing.T) {
 }
 
 // Expected: x uniform, y with mean x·sin x and σ = γ·exp(−x²/2), y_1 and y_2
-// independent (METHOD §1); standard errors of normal variables.
+// independent (docs/method.md#synthetic-data-and-couples); standard errors of
+// normal variables.
 func TestToy(t *testing.T) {
 	toy := Toy{N: 20000, Gamma: 3, Seed: 4}
 	lines := strings.Split(strings.TrimSuffix(string(record(t, toy, 0)), "\n"), "\n")
@@ -68,20 +70,23 @@ func TestToy(t *testing.T) {
 		b := (v[2] - x*math.Sin(x)) / (3 * math.Exp(-x*x/2))
 		z1, z2, z12, q1, q2 = z1+a, z2+b, z12+a*b, q1+a*a, q2+b*b
 	}
-	inside := 0.0
+	count := 0.0
 	slices.Sort(xs)
 	d := 0.0
 	for i, x := range xs {
 		if math.Abs(x) <= 5 {
-			inside++
+			count++
 		}
 		d = max(d, math.Abs((x+6)/12-float64(i)/20000))
 	}
 	if d > 1.95/math.Sqrt(20000)+1.0/20000 {
 		t.Errorf("x is not uniform: Kolmogorov distance %g", d)
 	}
-	se := 1 / math.Sqrt(inside)
-	for name, v := range map[string]float64{"mean of y_1": z1 / inside, "mean of y_2": z2 / inside, "product": z12 / inside, "variance of y_1": (q1/inside - 1) / math.Sqrt2, "variance of y_2": (q2/inside - 1) / math.Sqrt2} {
+	se := 1 / math.Sqrt(count)
+	for name, v := range map[string]float64{
+		"mean of y_1": z1 / count, "mean of y_2": z2 / count, "product": z12 / count,
+		"variance of y_1": (q1/count - 1) / math.Sqrt2, "variance of y_2": (q2/count - 1) / math.Sqrt2,
+	} {
 		if math.Abs(v) > 4*se {
 			t.Errorf("%s is %g standard errors off", name, v/se)
 		}
@@ -89,7 +94,14 @@ func TestToy(t *testing.T) {
 	if xs[0] < -6 || xs[len(xs)-1] > 6 {
 		t.Errorf("x from %g to %g", xs[0], xs[len(xs)-1])
 	}
-	for _, bad := range []Toy{{N: -1}, {Gamma: -1}, {Lo: 1, Hi: 1}, {Lo: 2, Hi: -2}, {Lo: math.Inf(-1), Hi: 1}, {Gamma: math.NaN()}} {
+	for _, bad := range []Toy{
+		{N: -1},
+		{Gamma: -1},
+		{Lo: 1, Hi: 1},
+		{Lo: 2, Hi: -2},
+		{Lo: math.Inf(-1), Hi: 1},
+		{Gamma: math.NaN()},
+	} {
 		if bad.Validate() == nil || bad.Write(context.Background(), io.Discard, 0) == nil {
 			t.Errorf("%+v is accepted", bad)
 		}

@@ -10,7 +10,7 @@ import (
 	"strconv"
 )
 
-// Toy is the paper's synthetic experiment (METHOD §1, "synthetic"): one CSV
+// Toy is the paper's synthetic experiment (docs/method.md#synthetic-data-and-couples): one CSV
 // table of triplets x, y_1, y_2 with x ~ U[Lo, Hi] and both y drawn
 // independently from N(x·sin x, σ²(x)), σ(x) = γ·exp(−x²/2). A zero field
 // means its default.
@@ -21,6 +21,12 @@ type Toy struct {
 	Lo    float64 `json:"lo"`    // Lo and Hi both 0 mean −6 and 6
 	Hi    float64 `json:"hi"`
 }
+
+// Limits of a toy campaign.
+const (
+	maxTriplets = 10_000_000
+	maxGamma    = 1e6
+)
 
 var _ Campaign = Toy{}
 
@@ -39,18 +45,21 @@ func (t Toy) WithDefaults() Toy {
 // Kind returns "toy".
 func (t Toy) Kind() string { return "toy" }
 
-// Validate returns every unusable field with what was expected.
+// Validate returns every unusable field with the expected range.
 func (t Toy) Validate() error {
 	t = t.WithDefaults()
 	var errs []error
-	if t.N < 1 {
-		errs = append(errs, fmt.Errorf("toy: N: expected at least 1, found %d", t.N))
+	bad := func(field, format string, a ...any) {
+		errs = append(errs, &FieldError{"toy", field, fmt.Sprintf(format, a...)})
 	}
-	if !(t.Gamma > 0) || math.IsInf(t.Gamma, 0) {
-		errs = append(errs, fmt.Errorf("toy: Gamma: expected more than 0, found %v", t.Gamma))
+	if t.N < 1 || t.N > maxTriplets {
+		bad("N", "expected 1 to %d, found %d", maxTriplets, t.N)
+	}
+	if !(t.Gamma > 0 && t.Gamma <= maxGamma) {
+		bad("Gamma", "expected more than 0, at most %g, found %v", maxGamma, t.Gamma)
 	}
 	if !(t.Lo < t.Hi) || math.IsInf(t.Hi-t.Lo, 0) {
-		errs = append(errs, fmt.Errorf("toy: Lo, Hi: expected Lo < Hi, both finite, found %v, %v", t.Lo, t.Hi))
+		bad("Lo, Hi", "expected Lo < Hi, both finite, found %v, %v", t.Lo, t.Hi)
 	}
 	return errors.Join(errs...)
 }

@@ -1,20 +1,25 @@
 package config
 
+import (
+	"fmt"
+	"math"
+)
+
 // Calibrator is a recording of a sound calibrator on each microphone: its tone's
 // rms gives the pascal per sample unit.
 type Calibrator struct {
-	LevelDB     float64       `key:"level_db" doc:"level of its tone in dB re 20 uPa: 94, 114, or what its certificate says"`
-	FrequencyHz float64       `key:"frequency_hz" doc:"frequency of its tone in Hz; 0: the strongest line above 20 Hz" default:"0"`
-	File        string        `key:"file" doc:"one recording for all channels: a file of one channel, or one whose channels have the names of the recordings'"`
-	Channel     string        `key:"channel" doc:"file: its channel that heard the calibrator, by name or number from 1, for all channels of the recordings"`
-	Recordings  []NamedString `key:"recordings" doc:"instead of file: a recording for each channel (by name or number from 1), e.g. {1: cal/mic1.wav, 2: cal/mic2.wav}; of its channels the one of that name, or #CHANNEL behind the file's name"`
-	FromS       float64       `key:"from_s" doc:"first second of it to use" default:"0"`
-	ToS         float64       `key:"to_s" doc:"last second of it to use; 0: to the end" default:"0"`
-	SpreadDB    float64       `key:"spread_db" doc:"how steady its level must be: the largest difference in dB between tenths of it"`
-	GainDB      float64       `key:"gain_db" doc:"gain of the recordings over that of the calibrator's recording, in dB" default:"0"`
+	LevelDB     float64       `key:"level_db"`
+	FrequencyHz float64       `key:"frequency_hz" default:"0"`
+	File        string        `key:"file"`
+	Channel     string        `key:"channel"`
+	Recordings  []NamedString `key:"recordings"`
+	FromS       float64       `key:"from_s" default:"0"`
+	ToS         float64       `key:"to_s" default:"0"`
+	SpreadDB    float64       `key:"spread_db"`
+	GainDB      float64       `key:"gain_db" default:"0"`
 }
 
-// DefaultCalibrator is one of that level, all else as where nothing is said.
+// DefaultCalibrator returns a calibrator of that level with default settings.
 func DefaultCalibrator(levelDB float64) Calibrator {
 	c := Calibrator{LevelDB: levelDB}
 	c.setDefaults()
@@ -23,10 +28,22 @@ func DefaultCalibrator(levelDB float64) Calibrator {
 
 func (c *Calibrator) setDefaults() { c.SpreadDB = 0.2 }
 
-func (c *Calibration) validate(f *File, key string, fail func(key, format string, args ...any)) {
+func (c *Calibration) validate(f *File, key string, fail failFunc) {
+	for _, v := range []struct {
+		name  string
+		value float64
+	}{{"full_scale_v", c.FullScaleV}, {"sensitivity_v_per_pa", c.SensitivityVPerPa}, {"pa_per_unit", c.PaPerUnit}} {
+		if f.Has(key + "." + v.name) {
+			fail.above(key+"."+v.name, "a number", v.value, most)
+		}
+	}
+	fail.within(key+".gain_db", "a gain", c.GainDB, -maxDB, maxDB)
+	if c.Calibrator == nil {
+		return
+	}
 	for _, k := range []string{"unit", "full_scale_v", "reading", "sensitivity_v_per_pa", "gain_db", "pa_per_unit"} {
 		if f.Has(key + "." + k) {
-			fail(key+"."+k, "the calibrator's recording says what the chain would; keep one of them")
+			fail(key+"."+k, "the calibrator's recording replaces the chain; keep one of them")
 		}
 	}
 	cal, key := c.Calibrator, key+".calibrator"
@@ -40,16 +57,40 @@ func (c *Calibration) validate(f *File, key string, fail func(key, format string
 	}
 	if !f.Has(key + ".level_db") {
 		fail(key, "expected level_db: the level the calibrator makes, e.g. 94 or 114")
-	} else if cal.LevelDB < 20 || cal.LevelDB > 200 {
-		fail(key+".level_db", "expected a level in dB re 20 µPa, e.g. 94 or 114, found %g", cal.LevelDB)
+		return
 	}
-	if cal.FrequencyHz < 0 {
-		fail(key+".frequency_hz", "expected a frequency above zero, or 0, found %g", cal.FrequencyHz)
+	cal.Check(func(setting, text string) { fail(key+"."+setting, "%s", text) })
+}
+
+// Limits of a calibrator's settings.
+const (
+	minCalibratorDB, maxCalibratorDB = 20, 200
+	maxFrequencyHz                   = 1e9
+	maxSeconds                       = 1e9
+	maxDB                            = 1000
+)
+
+// Check calls fail for each number outside of its limits, with the setting's key
+// and a text "expected …, found …".
+func (c *Calibrator) Check(fail func(setting, text string)) {
+	if !(c.LevelDB >= minCalibratorDB && c.LevelDB <= maxCalibratorDB) {
+		fail("level_db", fmt.Sprintf("expected a level in dB re 20 µPa from %d to %d, e.g. 94 or 114, found %g",
+			minCalibratorDB, maxCalibratorDB, c.LevelDB))
 	}
-	if cal.FromS < 0 || cal.ToS < 0 || cal.ToS > 0 && cal.ToS <= cal.FromS {
-		fail(key+".from_s", "expected seconds from 0 with from_s below to_s, found %g and %g", cal.FromS, cal.ToS)
+	if !(c.FrequencyHz >= 0 && c.FrequencyHz <= maxFrequencyHz) {
+		fail("frequency_hz", fmt.Sprintf("expected a frequency up to %g Hz, or 0 for the strongest line, found %g",
+			float64(maxFrequencyHz), c.FrequencyHz))
 	}
-	if !(cal.SpreadDB > 0) {
-		fail(key+".spread_db", "expected a difference above zero, found %g", cal.SpreadDB)
+	if !(c.FromS >= 0 && c.FromS <= maxSeconds) {
+		fail("from_s", fmt.Sprintf("expected a second from 0 to %g, found %g", float64(maxSeconds), c.FromS))
+	}
+	if !(c.ToS >= 0 && c.ToS <= maxSeconds) || c.ToS > 0 && c.ToS <= c.FromS {
+		fail("to_s", fmt.Sprintf("expected a second after from_s (%g), or 0 for the end, found %g", c.FromS, c.ToS))
+	}
+	if !(c.SpreadDB > 0 && c.SpreadDB <= maxDB) {
+		fail("spread_db", fmt.Sprintf("expected a difference above 0 and up to %d dB, found %g", maxDB, c.SpreadDB))
+	}
+	if !(math.Abs(c.GainDB) <= maxDB) {
+		fail("gain_db", fmt.Sprintf("expected a gain from -%d to %d dB, found %g", maxDB, maxDB, c.GainDB))
 	}
 }

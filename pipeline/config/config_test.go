@@ -6,10 +6,13 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"unicode/utf8"
+
+	"doubletake/dsp"
 )
 
 // Every testdata/NAME.bad.yml must give the messages of NAME.bad.txt, written
-// by hand from what the file's comment says is wrong with it.
+// by hand from the fault stated in the file's comment.
 func TestBadFiles(t *testing.T) {
 	files, _ := filepath.Glob("testdata/*.bad.yml")
 	if len(files) < 5 {
@@ -64,7 +67,7 @@ func TestGood(t *testing.T) {
 		t.Errorf("text changed: %q %q", e.Ingest.Conditions, e.Ingest.Files)
 	}
 	if e.Train.Optimizer.Batch != 32 || e.DSP.Tolerance != 0.03 || !e.Train.Standardise {
-		t.Error("defaults are missing beside given keys")
+		t.Error("defaults are missing where other keys are given")
 	}
 	for i, want := range []string{"blades = 2", "blades = 2, 3 and rpm ≥ 3000", "u_inf_m_s = 4.7 ± 0.1"} {
 		if got := e.Train.Splits[i].Test.String(); got != want {
@@ -108,7 +111,7 @@ func TestRules(t *testing.T) {
 // show up only when they are there.
 func TestFlatten(t *testing.T) {
 	e := defaultExperiment()
-	e.DSP.Track = &Track{RangeHz: []float64{250, 500}}
+	e.DSP.Track = &dsp.Track{RangeHz: []float64{250, 500}}
 	var got []string
 	for _, kv := range Flatten("dsp", e.DSP) {
 		if strings.HasPrefix(kv.Key, "dsp.track") || strings.HasPrefix(kv.Key, "dsp.distance") || kv.Key == "dsp.tolerance" {
@@ -117,15 +120,6 @@ func TestFlatten(t *testing.T) {
 	}
 	if want := []string{"dsp.tolerance=0.03", "dsp.track.range_hz=[250, 500]"}; !reflect.DeepEqual(got, want) {
 		t.Errorf("got %v, expected %v", got, want)
-	}
-}
-
-func TestNearest(t *testing.T) {
-	keys := keysOf(reflect.TypeFor[DSP]())
-	for in, want := range map[string]string{"segmnts": "segments", "tolerence": "tolerance", "amplitdue": "amplitude", "xyzzy": ""} {
-		if got := Nearest(in, keys); got != want {
-			t.Errorf("nearest to %s: %q, expected %q", in, got, want)
-		}
 	}
 }
 
@@ -143,6 +137,36 @@ func FuzzParse(f *testing.F) {
 			t.Fatalf("%T: %v", err, err)
 		}
 	})
+}
+
+// keys.txt documents fields there are, and each in lines that an editor shows
+// whole.
+func TestKeysText(t *testing.T) {
+	used := map[string]bool{}
+	var walk func(t reflect.Type)
+	walk = func(t reflect.Type) {
+		for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice {
+			t = t.Elem()
+		}
+		if t.Kind() != reflect.Struct {
+			return
+		}
+		for _, f := range fields(t) {
+			used[docKey(t, f)] = true
+			walk(f.Type)
+		}
+	}
+	walk(reflect.TypeFor[File]())
+	for k := range docs() {
+		if !used[k] {
+			t.Errorf("keys.txt documents %s, which is no key", k)
+		}
+	}
+	for i, l := range strings.Split(keysText, "\n") {
+		if utf8.RuneCountInString(l) > 120 {
+			t.Errorf("keys.txt:%d is longer than 120 columns", i+1)
+		}
+	}
 }
 
 // Every key is documented, and the schema knows exactly the keys the decoder takes.

@@ -15,17 +15,29 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"doubletake/ingest/fault"
+	"doubletake/ingest/spelling"
 )
+
+// maxConfiguration bounds a configuration, which is held in memory.
+const maxConfiguration = 16 << 20
 
 // Load reads and validates a file. A fault of its contents comes back as
 // Errors, with every fault found; a file that cannot be read as *Error.
 func Load(path string) (*File, error) {
-	b, err := os.ReadFile(path)
+	b, err := fault.ReadFile(path, maxConfiguration, "a configuration")
 	if err != nil {
 		text := err.Error()
+		var data *fault.Error
+		if errors.As(err, &data) {
+			c := *data
+			c.Path = "" // it follows anyway
+			text = c.Error()
+		}
 		var pe *fs.PathError
 		if errors.As(err, &pe) {
-			text = pe.Err.Error() // the path is said already
+			text = pe.Err.Error() // without the path, which follows anyway
 		}
 		if errors.Is(err, os.ErrNotExist) {
 			text = "no such file" + configsNear(path) + "; name your configuration: pipeline run FILE"
@@ -83,6 +95,9 @@ func Parse(path string, b []byte) (*File, error) {
 		})
 		return nil, d.errs
 	}
+	for i := range f.Experiments {
+		f.Experiments[i].resolve()
+	}
 	return &f, nil
 }
 
@@ -113,7 +128,10 @@ type nodeDecoder interface {
 
 func (d *decoder) fail(n *yaml.Node, path, format string, args ...any) {
 	p := pos{n.Line, n.Column}
-	d.errs = append(d.errs, &Error{File: d.file, Line: p.line, Col: p.col, Key: path, Text: fmt.Sprintf(format, args...), Excerpt: excerpt(d.lines, p)})
+	d.errs = append(d.errs, &Error{
+		File: d.file, Line: p.line, Col: p.col, Key: path, Text: fmt.Sprintf(format, args...),
+		Excerpt: excerpt(d.lines, p),
+	})
 }
 
 // resolve follows aliases.
@@ -144,8 +162,8 @@ func describe(n *yaml.Node) string {
 	return "something else"
 }
 
-// eachKey calls f for every key of a mapping, and reports keys that are no
-// plain text or stand twice. The place of every key is remembered.
+// eachKey calls f for every key of a mapping, and reports keys that are no plain
+// text or occur twice. It records the place of every key.
 func (d *decoder) eachKey(n *yaml.Node, path string, f func(k, v *yaml.Node)) {
 	seen := map[string]int{}
 	for i := 0; i+1 < len(n.Content); i += 2 {
@@ -155,7 +173,7 @@ func (d *decoder) eachKey(n *yaml.Node, path string, f func(k, v *yaml.Node)) {
 			continue
 		}
 		if l, ok := seen[k.Value]; ok {
-			d.fail(k, join(path, k.Value), "stands twice; first in line %d", l)
+			d.fail(k, join(path, k.Value), "occurs twice; first in line %d", l)
 			continue
 		}
 		seen[k.Value] = k.Line
@@ -227,7 +245,7 @@ func (d *decoder) decode(n *yaml.Node, path string, v reflect.Value, enum string
 					return
 				}
 			}
-			d.fail(n, path, "expected %s, found %s%s", orList(allowed), describe(n), didYouMean(n.Value, allowed))
+			d.fail(n, path, "expected %s, found %s%s", orList(allowed), describe(n), spelling.DidYouMean(n.Value, allowed))
 			return
 		}
 		v.SetString(n.Value)
@@ -288,7 +306,7 @@ func (d *decoder) slice(n *yaml.Node, path string, v reflect.Value) {
 		})
 		return
 	}
-	list := []*yaml.Node{n} // one value stands for a list of one
+	list := []*yaml.Node{n} // one value means a list of one
 	if n.Kind == yaml.SequenceNode {
 		list = n.Content
 	} else if n.Kind != yaml.ScalarNode {
@@ -313,6 +331,10 @@ func (d *decoder) object(n *yaml.Node, path string, v reflect.Value) {
 		v.FieldByName("Ending").SetString(n.Value) // an ending alone
 		return
 	}
+	if n.Kind == yaml.SequenceNode && v.Type() == reflect.TypeFor[Reader]() {
+		d.decode(n, path, v.FieldByName("Program"), "") // a program and its arguments alone
+		return
+	}
 	if v.Type() == reflect.TypeFor[Split]() && v.FieldByName("Name").String() == "each" && n.Kind != yaml.MappingNode {
 		d.decode(n, path, v.FieldByName("Each"), "") // splits: {each: blades}
 		return
@@ -326,27 +348,19 @@ func (d *decoder) object(n *yaml.Node, path string, v reflect.Value) {
 		return
 	}
 	d.eachKey(n, path, func(k, e *yaml.Node) {
-		for i := range v.NumField() {
-			sf := v.Type().Field(i)
-			if key := sf.Tag.Get("key"); key != "" && key == k.Value {
-				d.decode(e, join(path, key), v.Field(i), sf.Tag.Get("enum"))
+		for _, sf := range fields(v.Type()) {
+			if key := sf.Tag.Get("key"); key == k.Value {
+				d.decode(e, join(path, key), v.FieldByIndex(sf.Index), enum(sf))
 				return
 			}
 		}
 		keys := keysOf(v.Type())
-		hint := didYouMean(k.Value, keys)
+		hint := spelling.DidYouMean(k.Value, keys)
 		if hint == "" {
 			hint = "; known keys here: " + strings.Join(keys, ", ")
 		}
 		d.fail(k, join(path, k.Value), "unknown key%s", hint)
 	})
-}
-
-func didYouMean(s string, candidates []string) string {
-	if n := Nearest(s, candidates); n != "" {
-		return fmt.Sprintf("; did you mean %q?", n)
-	}
-	return ""
 }
 
 func orList(s []string) string {
@@ -364,10 +378,8 @@ func orList(s []string) string {
 
 func keysOf(t reflect.Type) []string {
 	var keys []string
-	for i := range t.NumField() {
-		if k := t.Field(i).Tag.Get("key"); k != "" {
-			keys = append(keys, k)
-		}
+	for _, sf := range fields(t) {
+		keys = append(keys, sf.Tag.Get("key"))
 	}
 	return keys
 }

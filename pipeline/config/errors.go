@@ -12,7 +12,7 @@ type Error struct {
 	File      string
 	Line, Col int    // from 1; 0 when the whole file is meant
 	Key       string // dotted path of the key
-	Text      string // what was expected, what was found, what to do
+	Text      string // expected, found, what to do
 	Excerpt   string // the line with a caret below the place; may be empty
 }
 
@@ -63,7 +63,7 @@ func (f *File) Errorf(key, format string, args ...any) *Error {
 	return e
 }
 
-// Has reports whether the key stands in the file.
+// Has reports whether the file has the key.
 func (f *File) Has(key string) bool { _, ok := f.where[key]; return ok }
 
 func excerpt(lines []string, p pos) string {
@@ -74,43 +74,6 @@ func excerpt(lines []string, p pos) string {
 	if len(l) > 160 {
 		return ""
 	}
-	return fmt.Sprintf("  %d | %s\n  %s | %s^", p.line, l, strings.Repeat(" ", len(fmt.Sprint(p.line))), strings.Repeat(" ", max(p.col-1, 0)))
-}
-
-// Nearest returns the name of candidates that is most like s, or "" when none is near.
-func Nearest(s string, candidates []string) string {
-	best, at := len(s)/2+1, ""
-	if len(s) <= 3 {
-		best = 2
-	}
-	for _, c := range candidates {
-		if d := distance(strings.ToLower(s), strings.ToLower(c)); d < best {
-			best, at = d, c
-		}
-	}
-	return at
-}
-
-// distance counts insertions, deletions, substitutions and swaps of neighbours.
-func distance(a, b string) int {
-	x, y := []rune(a), []rune(b)
-	prev2, prev, cur := make([]int, len(y)+1), make([]int, len(y)+1), make([]int, len(y)+1)
-	for j := range prev {
-		prev[j] = j
-	}
-	for i := 1; i <= len(x); i++ {
-		cur[0] = i
-		for j := 1; j <= len(y); j++ {
-			c := 1
-			if x[i-1] == y[j-1] {
-				c = 0
-			}
-			cur[j] = min(prev[j]+1, cur[j-1]+1, prev[j-1]+c)
-			if i > 1 && j > 1 && x[i-1] == y[j-2] && x[i-2] == y[j-1] {
-				cur[j] = min(cur[j], prev2[j-2]+1)
-			}
-		}
-		prev2, prev, cur = prev, cur, prev2
-	}
-	return prev[len(y)]
+	return fmt.Sprintf("  %d | %s\n  %s | %s^", p.line, l, strings.Repeat(" ", len(fmt.Sprint(p.line))),
+		strings.Repeat(" ", max(p.col-1, 0)))
 }

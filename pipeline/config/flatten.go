@@ -5,46 +5,46 @@ import (
 	"reflect"
 	"strconv"
 	"strings"
-)
 
-// KV is one effective setting: its dotted key and canonical value.
-type KV struct{ Key, Value string }
+	"doubletake/pipeline/kv"
+)
 
 // Flatten lists the effective settings of a section (a struct of this
 // package), defaults included, as dotted keys with canonical values, in the
 // order of the types. Optional sections that are not there, empty lists and
-// empty texts are left out, so that which keys exist is part of the list.
-func Flatten(prefix string, section any) []KV {
-	var out []KV
+// texts, and zeros of fields with the tag omit:"zero" are left out, so that which
+// keys exist is part of the list.
+func Flatten(prefix string, section any) []kv.Pair {
+	var out []kv.Pair
 	flatten(prefix, reflect.ValueOf(section), &out)
 	return out
 }
 
-func flatten(path string, v reflect.Value, out *[]KV) {
+func flatten(path string, v reflect.Value, out *[]kv.Pair) {
 	switch v.Kind() {
 	case reflect.Pointer:
 		if !v.IsNil() {
 			flatten(path, v.Elem(), out)
 		}
 	case reflect.Struct:
-		for i := range v.NumField() {
-			if key := v.Type().Field(i).Tag.Get("key"); key != "" {
-				flatten(join(path, key), v.Field(i), out)
+		for _, sf := range fields(v.Type()) {
+			if f := v.FieldByIndex(sf.Index); sf.Tag.Get("omit") != "zero" || !f.IsZero() {
+				flatten(join(path, sf.Tag.Get("key")), f, out)
 			}
 		}
 	case reflect.Slice:
 		switch list := v.Interface().(type) {
 		case []NamedNumber:
 			for _, e := range list {
-				*out = append(*out, KV{join(path, e.Name), canonical(reflect.ValueOf(e.Value))})
+				*out = append(*out, kv.Pair{Key: join(path, e.Name), Value: canonical(reflect.ValueOf(e.Value))})
 			}
 		case []NamedString:
 			for _, e := range list {
-				*out = append(*out, KV{join(path, e.Name), e.Value})
+				*out = append(*out, kv.Pair{Key: join(path, e.Name), Value: e.Value})
 			}
 		case Rule:
 			if len(list) > 0 {
-				*out = append(*out, KV{path, list.String()})
+				*out = append(*out, kv.Pair{Key: path, Value: list.String()})
 			}
 		case []Split:
 			for _, e := range list {
@@ -56,12 +56,12 @@ func flatten(path string, v reflect.Value, out *[]KV) {
 				s[i] = canonical(v.Index(i))
 			}
 			if len(s) > 0 {
-				*out = append(*out, KV{path, "[" + strings.Join(s, ", ") + "]"})
+				*out = append(*out, kv.Pair{Key: path, Value: "[" + strings.Join(s, ", ") + "]"})
 			}
 		}
 	default:
 		if s := canonical(v); s != "" {
-			*out = append(*out, KV{path, s})
+			*out = append(*out, kv.Pair{Key: path, Value: s})
 		}
 	}
 }

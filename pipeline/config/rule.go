@@ -8,7 +8,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Rule says which conditions are held out; all of its terms must hold.
+// Rule selects the held-out conditions; all of its terms must hold.
 type Rule []Term
 
 // Term is the rule for one condition. Exactly one form is set.
@@ -17,8 +17,14 @@ type Term struct {
 	Values       []float64 // one of these
 	Min, Max     float64   // Min ≤ value ≤ Max; unset sides are infinite
 	Near, Within float64   // |value − Near| ≤ Within
-	form         string    // "values", "range", "near"
+	form         string    // "values", "range", "near", "none"
 }
+
+// NoneRule is the rule of a final model: nothing is held out.
+func NoneRule() Rule { return Rule{{form: "none"}} }
+
+// None reports whether nothing is held out.
+func (r Rule) None() bool { return len(r) == 1 && r[0].form == "none" }
 
 // ValuesTerm is the rule "condition is one of values".
 func ValuesTerm(condition string, values ...float64) Term {
@@ -49,6 +55,8 @@ func (t Term) Holds(v float64) bool {
 
 func (t Term) String() string {
 	switch t.form {
+	case "none":
+		return "nothing"
 	case "range":
 		switch {
 		case math.IsInf(t.Min, -1):
@@ -76,8 +84,12 @@ func (r Rule) String() string {
 }
 
 func (r *Rule) decodeNode(d *decoder, n *yaml.Node, path string) {
+	if n.Kind == yaml.ScalarNode && n.Value == "none" {
+		*r = NoneRule()
+		return
+	}
 	if n.Kind != yaml.MappingNode || len(n.Content) == 0 {
-		d.fail(n, path, "expected conditions and what is held out of them, e.g. {blades: 2}, found %s", describe(n))
+		d.fail(n, path, "expected conditions and their held-out values, e.g. {blades: 2}, or none, found %s", describe(n))
 		return
 	}
 	d.eachKey(n, path, func(k, v *yaml.Node) {

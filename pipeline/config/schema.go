@@ -7,7 +7,7 @@ import (
 
 // Key is one documented key of the file.
 type Key struct {
-	Path    string   // dotted; <name> stands for names of the user's own
+	Path    string   // dotted; <name> means a name of the user's own
 	Type    string   // "text", "number", "whole number", "true or false", "list of …", "mapping", …
 	Doc     string   // one sentence
 	Choices []string // where only these are allowed
@@ -25,21 +25,17 @@ func Keys() []Key {
 }
 
 func listKeys(path string, v reflect.Value, out *[]Key) {
-	for i := range v.NumField() {
-		sf := v.Type().Field(i)
+	for _, sf := range fields(v.Type()) {
 		key := sf.Tag.Get("key")
-		if key == "" {
-			continue
-		}
-		k := Key{Path: join(path, key), Doc: sf.Tag.Get("doc")}
-		if e := sf.Tag.Get("enum"); e != "" {
+		k := Key{Path: join(path, key), Doc: doc(v.Type(), sf)}
+		if e := enum(sf); e != "" {
 			for _, c := range strings.Split(e, "|") {
 				if c != "" {
 					k.Choices = append(k.Choices, c)
 				}
 			}
 		}
-		field := v.Field(i)
+		field := v.FieldByIndex(sf.Index)
 		k.Default = sf.Tag.Get("default")
 		k.Type = typeName(field.Type())
 		switch field.Kind() {
@@ -127,10 +123,19 @@ func schemaOf(v reflect.Value) map[string]any {
 		term := map[string]any{"oneOf": []any{
 			number,
 			map[string]any{"type": "array", "items": number, "minItems": 1},
-			map[string]any{"type": "object", "properties": map[string]any{"min": number, "max": number}, "additionalProperties": false, "minProperties": 1},
-			map[string]any{"type": "object", "properties": map[string]any{"near": number, "within": number}, "required": []string{"near", "within"}, "additionalProperties": false},
+			map[string]any{
+				"type": "object", "properties": map[string]any{"min": number, "max": number},
+				"additionalProperties": false, "minProperties": 1,
+			},
+			map[string]any{
+				"type": "object", "properties": map[string]any{"near": number, "within": number},
+				"required": []string{"near", "within"}, "additionalProperties": false,
+			},
 		}}
-		return map[string]any{"type": "object", "additionalProperties": term, "minProperties": 1}
+		return map[string]any{"oneOf": []any{
+			map[string]any{"const": "none"},
+			map[string]any{"type": "object", "additionalProperties": term, "minProperties": 1},
+		}}
 	case reflect.TypeFor[[]NamedNumber]():
 		return map[string]any{"type": "object", "additionalProperties": number}
 	case reflect.TypeFor[[]NamedString]():
@@ -156,6 +161,11 @@ func schemaOf(v reflect.Value) map[string]any {
 		if e := v.Type().Elem(); e == reflect.TypeFor[Table]() || e == reflect.TypeFor[Sidecar]() {
 			return map[string]any{"oneOf": []any{map[string]any{"type": "string"}, s}}
 		}
+		if v.Type().Elem() == reflect.TypeFor[Reader]() {
+			return map[string]any{"oneOf": []any{
+				map[string]any{"type": "array", "items": map[string]any{"type": []string{"string", "number"}}}, s,
+			}}
+		}
 		return s
 	case reflect.Slice:
 		elem := reflect.New(v.Type().Elem()).Elem()
@@ -169,26 +179,22 @@ func schemaOf(v reflect.Value) map[string]any {
 		return map[string]any{"oneOf": []any{one, map[string]any{"type": "array", "items": one}}}
 	}
 	props := map[string]any{}
-	for i := range v.NumField() {
-		sf := v.Type().Field(i)
-		key := sf.Tag.Get("key")
-		if key == "" {
-			continue
-		}
-		p := schemaOf(v.Field(i))
-		if e := sf.Tag.Get("enum"); e != "" {
+	for _, sf := range fields(v.Type()) {
+		key, f := sf.Tag.Get("key"), v.FieldByIndex(sf.Index)
+		p := schemaOf(f)
+		if e := enum(sf); e != "" {
 			p = map[string]any{"enum": strings.Split(strings.TrimPrefix(e, "|"), "|")}
 		}
 		if sf.Tag.Get("default") == "0" {
 			p["default"] = 0
 		}
-		if f := v.Field(i); !f.IsZero() {
+		if !f.IsZero() {
 			switch f.Kind() {
 			case reflect.String, reflect.Int, reflect.Uint64, reflect.Float64, reflect.Bool:
 				p["default"] = f.Interface()
 			}
 		}
-		p["description"] = sf.Tag.Get("doc")
+		p["description"] = doc(v.Type(), sf)
 		props[key] = p
 	}
 	return map[string]any{"type": "object", "properties": props, "additionalProperties": false}

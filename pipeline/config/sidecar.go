@@ -4,24 +4,24 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"math"
-	"os"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"doubletake/ingest/fault"
 )
 
-// Sidecar is a file beside each recording that says its conditions.
+// Sidecar is a file next to each recording with its conditions.
 type Sidecar struct {
-	Ending string        `key:"ending" doc:"its name is the recording's with this ending, e.g. .yaml: run_1.wav has run_1.yaml"`
-	Values []NamedString `key:"values" doc:"which of its numbers is which condition, by the keys on the way joined with dots, e.g. {rpm: motor.speed}; empty: all numbers at its top"`
+	Ending string        `key:"ending"`
+	Values []NamedString `key:"values"`
 }
 
-func (s *Sidecar) validate(key string, fail func(key, format string, args ...any)) {
+func (s *Sidecar) validate(key string, fail failFunc) {
 	if s.Ending == "" || strings.ContainsAny(s.Ending, `/\`) {
-		fail(key, "expected the ending of the files beside the recordings, e.g. .yaml, found %q", s.Ending)
+		fail(key, "expected the ending of the files next to the recordings, e.g. .yaml, found %q", s.Ending)
 	}
 }
 
@@ -30,23 +30,21 @@ const maxSidecar = 1 << 20
 
 // ReadNumbers reads the numbers of a YAML (or JSON) file of keys and values, in
 // its order: those at the top by their key, deeper ones by the keys on the way
-// joined with dots. Texts, lists and what is no finite number are left out.
+// joined with dots. Texts, lists and numbers that are not finite are left out.
 func ReadNumbers(path string) ([]NamedNumber, error) {
-	f, err := os.Open(path)
-	if err != nil {
+	b, err := fault.ReadFile(path, maxSidecar, "a file of conditions")
+	if err != nil { // without the path, which follows anyway
 		var pe *fs.PathError
-		if errors.As(err, &pe) {
-			err = pe.Err // the path is said already
+		var data *fault.Error
+		switch {
+		case errors.As(err, &pe):
+			err = pe.Err
+		case errors.As(err, &data):
+			c := *data
+			c.Path = ""
+			err = &c
 		}
 		return nil, err
-	}
-	defer f.Close()
-	b, err := io.ReadAll(io.LimitReader(f, maxSidecar+1))
-	if err != nil {
-		return nil, err
-	}
-	if len(b) > maxSidecar {
-		return nil, errors.New("expected a file of conditions, found more than 1 MiB")
 	}
 	var doc yaml.Node
 	if err := yaml.NewDecoder(bytes.NewReader(b)).Decode(&doc); err != nil {
@@ -79,7 +77,7 @@ func ReadNumbers(path string) ([]NamedNumber, error) {
 					continue
 				}
 				if l, ok := seen[name]; ok {
-					return fmt.Errorf("line %d: %q stands twice; first in line %d", k.Line, name, l)
+					return fmt.Errorf("line %d: %q occurs twice; first in line %d", k.Line, name, l)
 				}
 				seen[name] = k.Line
 				out = append(out, NamedNumber{name, x})

@@ -21,6 +21,8 @@ import (
 	"testing"
 	"time"
 
+	"doubletake/pipeline/kv"
+
 	"pgregory.net/rapid"
 )
 
@@ -42,7 +44,8 @@ type world struct {
 func newWorld(dir string) *world {
 	w := &world{
 		dir: filepath.Join(dir, "work"), raw: filepath.Join(dir, "raw"), version: 1, seeds: 2,
-		files: map[string]string{"a": "alpha", "b": "beta", "c": "gamma"}, config: map[string]string{"count.letter": "a", "fit.rate": "1"},
+		files:  map[string]string{"a": "alpha", "b": "beta", "c": "gamma"},
+		config: map[string]string{"count.letter": "a", "fit.rate": "1"},
 	}
 	return w
 }
@@ -67,11 +70,11 @@ func (w *world) write(t interface{ Fatal(...any) }) {
 	}
 }
 
-func (w *world) section(prefix string) []KV {
-	var out []KV
+func (w *world) section(prefix string) []kv.Pair {
+	var out []kv.Pair
 	for k, v := range w.config {
 		if strings.HasPrefix(k, prefix+".") {
-			out = append(out, KV{k, v})
+			out = append(out, kv.Pair{Key: k, Value: v})
 		}
 	}
 	sort.Slice(out, func(i, j int) bool { return out[i].Key < out[j].Key })
@@ -87,7 +90,7 @@ func (w *world) names() []string {
 	return n
 }
 
-func text(kvs []KV) string {
+func text(kvs []kv.Pair) string {
 	var s []string
 	for _, kv := range kvs {
 		s = append(s, kv.Key+"="+kv.Value)
@@ -95,8 +98,8 @@ func text(kvs []KV) string {
 	return strings.Join(s, ",")
 }
 
-// plan makes the tasks; wants says, by plain functions of the contents, what
-// each task's output must be, and signs what it is made of.
+// plan makes the tasks; wants holds, by plain functions of the contents, the
+// expected output of each task, and signs its sources.
 func (w *world) plan() *Plan {
 	p := &Plan{Dir: w.dir, Stages: []string{"read", "count", "join", "fit"}}
 	add := func(t *Task, body func(j *Job) (string, error)) {
@@ -120,31 +123,37 @@ func (w *world) plan() *Plan {
 	var counts []Dep
 	for _, n := range w.names() {
 		read := "read/" + n
-		add(&Task{ID: read, Stage: "read", Version: 1, Files: []File{{n, filepath.Join(w.raw, n)}}}, func(*Job) (string, error) {
-			b, err := os.ReadFile(filepath.Join(w.raw, n))
-			return strings.ToUpper(string(b)), err
-		})
-		add(&Task{ID: "count/" + n, Stage: "count", Version: w.version, Config: w.section("count"), Deps: []Dep{{read, "out"}}}, func(j *Job) (string, error) {
+		add(&Task{ID: read, Stage: "read", Version: 1, Files: []File{{n, filepath.Join(w.raw, n)}}},
+			func(*Job) (string, error) {
+				b, err := os.ReadFile(filepath.Join(w.raw, n))
+				return strings.ToUpper(string(b)), err
+			})
+		add(&Task{
+			ID: "count/" + n, Stage: "count", Version: w.version, Config: w.section("count"),
+			Deps: []Dep{{read, "out"}},
+		}, func(j *Job) (string, error) {
 			s, err := in(j, read)
 			return fmt.Sprintf("%s:%d:v%d", text(w.section("count")), len(s), w.version), err
 		})
 		counts = append(counts, Dep{"count/" + n, "out"})
 	}
-	add(&Task{ID: "join", Stage: "join", Version: 1, Deps: counts, Publish: []Link{{"out", "all/joined"}}}, func(j *Job) (string, error) {
-		var all []string
-		for _, c := range counts {
-			s, err := in(j, c.Task)
-			if err != nil {
-				return "", err
+	add(&Task{ID: "join", Stage: "join", Version: 1, Deps: counts, Publish: []Link{{"out", "all/joined"}}},
+		func(j *Job) (string, error) {
+			var all []string
+			for _, c := range counts {
+				s, err := in(j, c.Task)
+				if err != nil {
+					return "", err
+				}
+				all = append(all, s)
 			}
-			all = append(all, s)
-		}
-		return strings.Join(all, "\n"), nil
-	})
+			return strings.Join(all, "\n"), nil
+		})
 	for k := range w.seeds {
 		add(&Task{
-			ID: fmt.Sprintf("fit/%d", k), Stage: "fit", Split: "s", Version: 1, Config: w.section("fit"), Local: []KV{{"seed", fmt.Sprint(k)}},
-			Deps: []Dep{{"join", "out"}}, Publish: []Link{{"out", fmt.Sprintf("fits/%d", k)}},
+			ID: fmt.Sprintf("fit/%d", k), Stage: "fit", Split: "s", Version: 1, Config: w.section("fit"),
+			Local: []kv.Pair{{Key: "seed", Value: fmt.Sprint(k)}},
+			Deps:  []Dep{{"join", "out"}}, Publish: []Link{{"out", fmt.Sprintf("fits/%d", k)}},
 		}, func(j *Job) (string, error) {
 			s, err := in(j, "join")
 			return fmt.Sprintf("%s|seed %d|%s", text(w.section("fit")), k, s), err
@@ -201,7 +210,10 @@ func TestRandomEdits(t *testing.T) {
 			if step > 0 {
 				switch rapid.IntRange(0, 8).Draw(rt, "edit") {
 				case 0: // change a file
-					w.files[rapid.SampledFrom(w.names()).Draw(rt, "file")] = rapid.SampledFrom([]string{"x", "alpha", "ALPHA", "longer text"}).Draw(rt, "content")
+					w.files[rapid.SampledFrom(w.names()).Draw(rt, "file")] = rapid.SampledFrom([]string{
+						"x", "alpha", "ALPHA",
+						"longer text",
+					}).Draw(rt, "content")
 				case 1: // touch a file
 					n := rapid.SampledFrom(w.names()).Draw(rt, "file")
 					now := time.Now().Add(time.Hour)
@@ -311,7 +323,8 @@ func TestPartialRuns(t *testing.T) {
 	w := newWorld(t.TempDir())
 	w.write(t)
 	var lack *NotReadyError
-	if _, err := w.run(Options{Selection: Selection{Stages: []string{"fit"}}}); !errors.As(err, &lack) || lack.Needs.Task.ID != "join" {
+	if _, err := w.run(Options{Selection: Selection{Stages: []string{"fit"}}}); !errors.As(err, &lack) ||
+		lack.Needs.Task.ID != "join" {
 		t.Fatalf("fit without join: %v", err)
 	}
 	if len(w.ran) != 0 {
@@ -320,14 +333,66 @@ func TestPartialRuns(t *testing.T) {
 	if _, err := w.run(Options{Selection: Selection{To: "count"}}); err != nil || len(w.ran) != 6 {
 		t.Fatalf("up to count: %v, ran %v", err, w.ran)
 	}
-	if _, err := w.run(Options{Selection: Selection{From: "join"}}); err != nil || !slices.Equal(w.ran, []string{"fit/0", "fit/1", "join"}) {
+	if _, err := w.run(Options{Selection: Selection{From: "join"}}); err != nil ||
+		!slices.Equal(w.ran, []string{"fit/0", "fit/1", "join"}) {
 		t.Fatalf("from join: %v, ran %v", err, w.ran)
 	}
-	if _, err := w.run(Options{Selection: Selection{Stages: []string{"fit"}, Force: true}}); err != nil || !slices.Equal(w.ran, []string{"fit/0", "fit/1"}) {
+	if _, err := w.run(Options{Selection: Selection{Stages: []string{"fit"}, Force: true}}); err != nil ||
+		!slices.Equal(w.ran, []string{"fit/0", "fit/1"}) {
 		t.Fatalf("forced: %v, ran %v", err, w.ran)
 	}
 	if _, err := w.run(Options{}); err != nil || len(w.ran) != 0 {
 		t.Fatalf("after forcing: %v, ran %v", err, w.ran)
+	}
+}
+
+// A change that keeps a file's size and time is found where everything is hashed.
+func TestVerify(t *testing.T) {
+	w := newWorld(t.TempDir())
+	w.write(t)
+	past := time.Now().Add(-time.Hour)
+	age := func(p string) {
+		if err := os.Chtimes(p, past, past); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, n := range w.names() {
+		age(filepath.Join(w.raw, n))
+	}
+	if _, err := w.run(Options{}); err != nil {
+		t.Fatal(err)
+	}
+	w.files["a"] = "aaaaa"
+	w.write(t)
+	age(filepath.Join(w.raw, "a"))
+	if _, err := w.run(Options{}); err != nil || len(w.ran) != 0 {
+		t.Fatalf("%v, ran %v", err, w.ran)
+	}
+	if _, err := w.run(Options{Selection: Selection{Verify: true}}); err != nil || !slices.Contains(w.ran, "read/a") ||
+		slices.Contains(w.ran, "read/b") {
+		t.Fatalf("verified: %v, ran %v", err, w.ran)
+	}
+	// So is a result that was changed in place.
+	res, err := w.run(Options{})
+	if err != nil || len(w.ran) != 0 {
+		t.Fatalf("%v, ran %v", err, w.ran)
+	}
+	out, ok := res.Output("join", "out")
+	st, err := os.Stat(out)
+	if !ok || err != nil {
+		t.Fatal(out, err)
+	}
+	b, err := os.ReadFile(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b[0] ^= 1
+	err = errors.Join(os.Chmod(out, 0o644), os.WriteFile(out, b, 0o644), os.Chtimes(out, st.ModTime(), st.ModTime()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.run(Options{Selection: Selection{Verify: true}}); err != nil || !slices.Contains(w.ran, "join") {
+		t.Fatalf("a changed result: %v, ran %v", err, w.ran)
 	}
 }
 
@@ -384,7 +449,10 @@ func TestReadLater(t *testing.T) {
 	if _, err := Run(context.Background(), plan(), Options{Jobs: 1, Observe: see}); err != nil {
 		t.Fatal(err)
 	}
-	if want := []string{"read/a", "count/a", "read/b", "count/b", "read/c", "count/c", "join", "fit/0", "fit/1"}; !slices.Equal(order, want) {
+	if want := []string{
+		"read/a", "count/a", "read/b", "count/b", "read/c", "count/c", "join", "fit/0",
+		"fit/1",
+	}; !slices.Equal(order, want) {
 		t.Errorf("order %v, expected %v", order, want)
 	}
 
@@ -393,18 +461,20 @@ func TestReadLater(t *testing.T) {
 	for _, sel := range []Selection{{Stages: []string{"fit"}}, {Stages: []string{"read", "join"}}, {}} {
 		os.Remove(filepath.Join(w.dir, ".cache", "index"))
 		order = nil
-		if res, err := Run(context.Background(), plan(), Options{Jobs: 2, Selection: sel, Observe: see}); err != nil || len(order) > 0 || res.Ran > 0 {
+		if res, err := Run(context.Background(), plan(), Options{Jobs: 2, Selection: sel, Observe: see}); err != nil ||
+			len(order) > 0 || res.Ran > 0 {
 			t.Errorf("%v without the index: %v, made %v", sel.Stages, err, order)
 		}
 	}
 
-	// What cannot be read at all is told before anything is made.
+	// An unreadable file is reported before anything is made.
 	os.RemoveAll(w.dir)
 	os.Remove(filepath.Join(w.raw, "c"))
 	os.Mkdir(filepath.Join(w.raw, "c"), 0o755)
 	order = nil
 	var fe *FileError
-	if _, err := Run(context.Background(), plan(), Options{Jobs: 2, Observe: see}); !errors.As(err, &fe) || fe.Path != "c" || len(order) > 0 {
+	if _, err := Run(context.Background(), plan(), Options{Jobs: 2, Observe: see}); !errors.As(err, &fe) ||
+		fe.Path != "c" || len(order) > 0 {
 		t.Errorf("a folder among the files: %v, after %v", err, order)
 	}
 }
@@ -471,7 +541,8 @@ func TestDamage(t *testing.T) {
 			t.Fatal(err)
 		}
 		i := slices.IndexFunc(list, func(s *Status) bool { return s.Task.ID == "join" })
-		if list[i].State != Stale || list[i].Reasons[0].Kind != "damaged" || !strings.Contains(list[i].Reasons[0].Name, "out") {
+		if list[i].State != Stale || list[i].Reasons[0].Kind != "damaged" ||
+			!strings.Contains(list[i].Reasons[0].Name, "out") {
 			t.Errorf("%s: %s %v", name, list[i].State, list[i].Reasons)
 		}
 		if _, err := w.run(Options{}); err != nil || !slices.Equal(w.ran, []string{"join"}) {
@@ -521,7 +592,8 @@ func TestFailures(t *testing.T) {
 		return was(ctx, j)
 	}
 	var fe *FileError
-	if _, err := Run(context.Background(), p, Options{Selection: Selection{Stages: []string{"read"}, Force: true}}); !errors.As(err, &fe) || fe.Path != "a" {
+	if _, err := Run(context.Background(), p,
+		Options{Selection: Selection{Stages: []string{"read"}, Force: true}}); !errors.As(err, &fe) || fe.Path != "a" {
 		t.Errorf("a file changed while it was read: %v", err)
 	}
 	os.Remove(filepath.Join(w.raw, "a"))
@@ -606,16 +678,19 @@ func TestLock(t *testing.T) {
 	}
 }
 
-// The engine imports nothing of the project: it must not come to know
-// microphones, networks or configuration files.
+// The engine imports the standard library and the key-value pair, which itself
+// imports nothing: it must not know microphones, networks or configuration files.
 func TestImports(t *testing.T) {
 	p, err := build.ImportDir(".", 0)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, i := range p.Imports {
+		if i == "doubletake/pipeline/kv" {
+			continue
+		}
 		if strings.Contains(strings.SplitN(i, "/", 2)[0], ".") || strings.HasPrefix(i, "doubletake") {
-			t.Errorf("the engine imports %s; only the standard library is allowed", i)
+			t.Errorf("the engine imports %s; only the standard library and doubletake/pipeline/kv are allowed", i)
 		}
 	}
 }
@@ -713,11 +788,12 @@ func TestCollect(t *testing.T) {
 // The index comes back as it was written, and a damaged one is noticed.
 func TestIndex(t *testing.T) {
 	ix := index{
-		Configs: map[string][]KV{"c1": {{"a.b", "1"}, {"a.c", ""}}, "c2": nil},
+		Configs: map[string][]kv.Pair{"c1": {{Key: "a.b", Value: "1"}, {Key: "a.c", Value: ""}}, "c2": nil},
 		Tasks: map[string]*record{
 			"x/y": {
-				Key: "k", Version: 3, Config: "c1", Local: []KV{{"seed", "0"}}, Inputs: []input{{"f → out", "d1"}},
-				Outputs: []output{{"out", 12, "s1", ""}, {"b", 0, "s2", "d2"}}, Stamps: []stamp{{12, -5, 7}, {0, 1 << 60, 8}}, Seconds: 0.25,
+				Key: "k", Version: 3, Config: "c1", Local: []kv.Pair{{Key: "seed", Value: "0"}}, Inputs: []input{{"f → out", "d1"}},
+				Outputs: []output{{"out", 12, "s1", ""}, {"b", 0, "s2", "d2"}}, Stamps: []stamp{{12, -5, 7}, {0, 1 << 60, 8}},
+				Seconds: 0.25,
 			},
 			"z": {Inputs: []input{}, Outputs: []output{}, Stamps: []stamp{}},
 		},
@@ -750,103 +826,4 @@ func FuzzIndex(f *testing.F) {
 		b = append([]byte(indexMagic), b...)
 		got.decode(binary.LittleEndian.AppendUint32(b, crc32.ChecksumIEEE(b)))
 	})
-}
-
-// What a task leaves for the one that follows is found by it, and only then: the
-// other runs in this process, was not made from the same before, and both read
-// the same. Expected: the rules themselves, as Job.Follows and Job.Leave state them.
-func TestLeave(t *testing.T) {
-	type world struct {
-		dir, raw string
-		setting  string
-		spoil    func() // between the two tasks
-		fail     bool
-		log      []string
-	}
-	var mu sync.Mutex
-	plan := func(w *world, files int) *Plan {
-		p := &Plan{Dir: w.dir, Stages: []string{"read", "count", "join"}}
-		var all []Dep
-		for i := range files {
-			f := File{fmt.Sprint(i), filepath.Join(w.raw, fmt.Sprint(i))}
-			read, count := "read/"+f.Path, "count/"+f.Path
-			p.Tasks = append(p.Tasks, &Task{ID: read, Stage: "read", Files: []File{f}, Weight: 1, Run: func(_ context.Context, j *Job) error {
-				mu.Lock()
-				w.log = append(w.log, fmt.Sprintf("%s follows %v %v %v", f.Path, j.Follows(count), j.Follows("join"), j.Follows(read)))
-				mu.Unlock()
-				if j.Follows(count) {
-					j.Leave(count, "left of "+f.Path)
-				}
-				if w.fail {
-					return errors.New("spoilt")
-				}
-				return os.WriteFile(j.Output("out"), []byte(f.Path), 0o644)
-			}}, &Task{
-				ID: count, Stage: "count", Files: []File{f}, Deps: []Dep{{read, "out"}}, Weight: 1, Config: []KV{{"setting", w.setting}},
-				Run: func(_ context.Context, j *Job) error {
-					mu.Lock()
-					w.log = append(w.log, fmt.Sprintf("%s found %v", f.Path, j.Left()))
-					mu.Unlock()
-					return os.WriteFile(j.Output("out"), []byte(j.FileDigest(f.Path)), 0o644)
-				},
-			})
-			all = append(all, Dep{count, "out"})
-		}
-		p.Tasks = append(p.Tasks, &Task{ID: "join", Stage: "join", Deps: all, Run: func(_ context.Context, j *Job) error {
-			return os.WriteFile(j.Output("out"), nil, 0o644)
-		}})
-		return p
-	}
-	fresh := func() *world {
-		w := &world{dir: t.TempDir(), raw: t.TempDir(), setting: "1"}
-		for i := range 3 {
-			if err := os.WriteFile(filepath.Join(w.raw, fmt.Sprint(i)), []byte(strings.Repeat("x", i)), 0o644); err != nil {
-				t.Fatal(err)
-			}
-		}
-		return w
-	}
-	run := func(w *world, files int, o Options) string {
-		w.log = nil
-		o.Observe = func(e Event) {
-			if w.spoil != nil && e.Kind == "done" && e.Task.Stage == "read" {
-				w.spoil()
-			}
-		}
-		if _, err := Run(context.Background(), plan(w, files), o); (err != nil) != w.fail {
-			t.Fatal(err)
-		}
-		return strings.Join(w.log, "; ")
-	}
-	expect := func(what, got, want string) {
-		t.Helper()
-		if got != want {
-			t.Errorf("%s: %s\nexpected %s", what, got, want)
-		}
-	}
-
-	w := fresh()
-	expect("from nothing", run(w, 3, Options{Jobs: 1}), "0 follows true false false; 0 found left of 0; 1 follows true false false; 1 found left of 1; 2 follows true false false; 2 found left of 2")
-	w.setting = "2" // the first task is up to date and leaves nothing
-	expect("another setting", run(w, 1, Options{Jobs: 1}), "0 found <nil>")
-	expect("forced", run(w, 1, Options{Jobs: 1, Selection: Selection{Force: true}}), "0 follows true false false; 0 found left of 0")
-	// A file that changed: it is not known before the first task ran whether the other must.
-	if err := os.WriteFile(filepath.Join(w.raw, "0"), []byte("other"), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	expect("another file", run(w, 1, Options{Jobs: 1}), "0 follows false false false; 0 found <nil>")
-	expect("only the first", run(fresh(), 1, Options{Jobs: 1, Selection: Selection{To: "read"}}), "0 follows false false false")
-	expect("elsewhere", run(fresh(), 1, Options{Executor: &elsewhere{}}), "0 follows false false false; 0 found <nil>")
-
-	w = fresh()
-	w.spoil = func() {
-		if err := os.WriteFile(filepath.Join(w.raw, "0"), []byte("changed in between"), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	expect("changed in between", run(w, 1, Options{Jobs: 1}), "0 follows true false false; 0 found <nil>")
-
-	w = fresh()
-	w.fail = true
-	expect("failed", run(w, 1, Options{Jobs: 1, KeepGoing: true}), "0 follows true false false")
 }

@@ -8,10 +8,11 @@ import (
 	"strings"
 
 	"doubletake/pipeline/engine"
+	"doubletake/pipeline/kv"
 )
 
 // Two tasks, the second made from the first's output. Run again nothing is
-// made; a change of configuration remakes what it concerns, and says why.
+// made; a change of configuration remakes the task that reads it, with the reason.
 func ExampleRun() {
 	dir, err := os.MkdirTemp("", "work")
 	if err != nil {
@@ -23,7 +24,7 @@ func ExampleRun() {
 	plan := func(greeting string) *engine.Plan {
 		return &engine.Plan{Dir: dir, Stages: []string{"write", "shout"}, Tasks: []*engine.Task{
 			{
-				ID: "hello", Stage: "write", Version: 1, Config: []engine.KV{{Key: "greeting", Value: greeting}},
+				ID: "hello", Stage: "write", Version: 1, Config: []kv.Pair{{Key: "greeting", Value: greeting}},
 				Run: func(_ context.Context, j *engine.Job) error {
 					return os.WriteFile(j.Output("hello.txt"), []byte(greeting), 0o600)
 				},

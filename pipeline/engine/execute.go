@@ -10,12 +10,14 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"doubletake/pipeline/kv"
 )
 
 // Executor is where the tasks of a run are made: in this process (Local), or by
 // worker processes somewhere that sees the work directory. The runner decides
-// what is ready and in which order; the executor decides when and where. It
-// never decides whether a task succeeded: the object in the store does.
+// which tasks are ready and in which order; the executor decides when and where.
+// It never decides whether a task succeeded: the object in the store does.
 type Executor interface {
 	// Open is called once, with the lock of the work directory held, before the
 	// first task. The session is valid until Close.
@@ -24,8 +26,8 @@ type Executor interface {
 	Limit() int
 	// Do returns when the task's result is sealed (nil), when it is sure that it
 	// will not be (an error), or soon after ctx ends. It is called by one
-	// goroutine per task in hand. ErrNotStarted says that nothing was done, and
-	// that this is no failure of the task.
+	// goroutine per task in hand. ErrNotStarted means that nothing was done, which
+	// is no failure of the task.
 	Do(ctx context.Context, w *Work) error
 	// Drain is called when a task has failed and the run is to end: what has not
 	// begun need not begin, what has may finish.
@@ -38,7 +40,7 @@ type Executor interface {
 // because the run ends.
 var ErrNotStarted = errors.New("not started")
 
-// Session tells an executor of the run it works for.
+// Session is the run an executor works for.
 type Session struct {
 	Dir     string            // the work directory
 	Current map[string]string // keys of the plan's tasks as they are now, "" where not known yet
@@ -55,7 +57,7 @@ func (s *Session) Sealed(key string) bool {
 	return err == nil
 }
 
-// Work is one task that is ready: what it takes is there, its result is not.
+// Work is one task that is ready: its inputs exist, its result does not.
 type Work struct {
 	Task   *Task
 	Key    string  // of the result that is wanted
@@ -72,13 +74,13 @@ type Work struct {
 func (w *Work) Make(ctx context.Context) error {
 	w.Started()
 	m := w.r.maker()
-	m.tell = w.Note
+	m.note = w.Note
 	rec, err := m.make(ctx, w.Task, w.st, func(task string) string { return w.of[task].rec.Key })
 	w.rec = rec
 	return err
 }
 
-// Started tells the run's observer that the task is being made; only the first
+// Started notifies the run's observer that the task is being made; only the first
 // call counts.
 func (w *Work) Started() {
 	w.r.mu.Lock()
@@ -89,7 +91,7 @@ func (w *Work) Started() {
 	}
 }
 
-// Note tells the run's observer something about the task.
+// Note sends the run's observer a note about the task.
 func (w *Work) Note(text string) {
 	w.r.mu.Lock()
 	defer w.r.mu.Unlock()
@@ -100,8 +102,8 @@ func (w *Work) Note(text string) {
 func (w *Work) Sealed() bool { return sealed(w.r.s, w.Key) }
 
 // Clear moves away an object of that key that is damaged, or to be made again
-// by force, so that a worker's result can take its place. Of others it keeps
-// its hands: another task of the same content may just have made it.
+// by force, so that a worker's result can take its place. Other objects are left
+// alone: another task of the same content may just have made them.
 func (w *Work) Clear() error {
 	if w.st.State != UpToDate && !slices.ContainsFunc(w.st.Reasons, func(r Reason) bool { return r.Kind == "damaged" }) {
 		return nil
@@ -133,8 +135,8 @@ func (w *Work) Progress() time.Time {
 	return last
 }
 
-// Spec is what a worker process is told of a task: enough to make it without
-// looking at anything but what the task takes.
+// Spec describes a task to a worker process: enough to make it while reading only
+// the task's inputs.
 type Spec struct {
 	Task    string   `json:"task"`
 	Key     string   `json:"key"`
@@ -142,7 +144,7 @@ type Spec struct {
 	Objects []string `json:"objects,omitempty"` // keys of the objects these are in
 }
 
-// Spec returns what a worker process is told of the task.
+// Spec returns the task's description for a worker process.
 func (w *Work) Spec() Spec {
 	s := Spec{Task: w.Task.ID, Key: w.Key, Inputs: w.st.inputs[len(w.Task.Files):]}
 	for _, d := range w.Task.Deps {
@@ -210,10 +212,10 @@ func (s *store) adopt(t *Task, key string) (*record, error) {
 type maker struct {
 	s        *store
 	program  string
-	annotate []KV
-	tell     func(string)
-	worker   bool    // of several processes: an object that is there stays, mine is dropped
-	r        *runner // nil for workers: nothing is left for other tasks
+	annotate []kv.Pair
+	note     func(string)
+	worker   bool    // one of several processes: an existing object stays, mine is dropped
+	r        *runner // nil for workers: nothing is passed between tasks
 }
 
 func (r *runner) maker() maker {
@@ -228,14 +230,25 @@ func (m maker) make(ctx context.Context, t *Task, st *Status, object func(task s
 		return nil, err
 	}
 	defer os.RemoveAll(dir) // gone already when the result was sealed
-	j := &Job{Dir: dir, scratch: m.s.cache("scratch", st.key), digests: map[string]string{}, inputs: map[Dep]string{}, made: map[string]string{}, tell: m.tell, leaving: map[string]any{}}
+	j := &Job{
+		Dir: dir, scratch: m.s.cache("scratch", st.key), digests: map[string]string{}, inputs: map[Dep]string{},
+		made: map[string]string{}, note: m.note, passing: map[string]Freer{},
+	}
 	for _, in := range st.inputs {
 		j.made[in.Name] = in.Digest
 	}
 	if m.r != nil {
 		j.follows = func(task string) bool { return m.r.follows(t, task) }
-		j.left = m.r.take(t, j.made)
+		j.passed = m.r.take(t, j.made)
 	}
+	defer func() {
+		if j.passed != nil {
+			j.passed.Free()
+		}
+		for _, v := range j.passing { // to a task that does not get it
+			v.Free()
+		}
+	}()
 	for _, d := range t.Deps {
 		j.inputs[d] = filepath.Join(m.s.object(object(d.Task)), d.Output)
 	}
@@ -259,28 +272,23 @@ func (m maker) make(ctx context.Context, t *Task, st *Status, object func(task s
 	rec, err := m.s.seal(t, st.key, dir, manifest{
 		Task: t.ID, Stage: t.Stage, Version: t.Version, Program: m.program, Host: host,
 		Start: began.UTC().Format(time.RFC3339), Seconds: time.Since(began).Seconds(),
-		Config: append(slices.Clone(t.Config), t.Local...), Inputs: st.inputs, Annotate: append(slices.Clone(m.annotate), j.notes...),
+		Config: append(slices.Clone(t.Config), t.Local...), Inputs: st.inputs,
+		Annotate: append(slices.Clone(m.annotate), j.notes...),
 	}, j.digests, m.worker)
 	if err != nil {
 		return nil, err
 	}
 	os.RemoveAll(j.scratch)
 	if m.r != nil {
-		m.r.leave(j)
+		m.r.pass(j)
 	}
 	return rec, nil
-}
-
-// leaving is what a task left for another, and the digests of what it had read.
-type leaving struct {
-	v    any
-	made map[string]string
 }
 
 // follows reports whether the task of that name is made next after t, here. It
 // must wait for nothing else, and it must be as good as certain that it runs:
 // it was never made, or from other settings or by another version. Such tasks
-// go before others, so that no more is left at a time than tasks are made.
+// go before others, so that no more is passed on at a time than tasks are made.
 func (r *runner) follows(t *Task, task string) bool {
 	if _, here := r.ex.(Local); !here {
 		return false
@@ -300,32 +308,8 @@ func (r *runner) follows(t *Task, task string) bool {
 		slices.ContainsFunc(st.Reasons, func(r Reason) bool { return r.Kind == "key" }))
 }
 
-// leave keeps what a task left, now that its result is sealed.
-func (r *runner) leave(j *Job) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for task, v := range j.leaving {
-		r.left[task] = leaving{v, j.made}
-	}
-}
-
-// take returns what was left for t, unless one of the things that both tasks
-// read has changed in between.
-func (r *runner) take(t *Task, made map[string]string) any {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	l := r.left[t.ID]
-	delete(r.left, t.ID)
-	for name, digest := range l.made {
-		if now, both := made[name]; both && now != digest {
-			return nil
-		}
-	}
-	return l.v
-}
-
-// folder makes a fresh folder for a task's outputs. Those of workers lie where
-// a driver that starts clears nothing away.
+// folder makes a fresh folder for a task's outputs. Workers use a folder that the
+// driver does not clean at startup.
 func (m maker) folder(key string) (string, error) {
 	if !m.worker {
 		return m.s.scratch()
@@ -345,15 +329,15 @@ func (m maker) folder(key string) (string, error) {
 }
 
 // Worker makes single tasks of a plan, without the lock of the work directory,
-// beside others that do the same. The first to seal a result wins.
+// at the same time as others. The first to seal a result wins.
 type Worker struct {
 	Plan     *Plan
 	Program  string
-	Annotate []KV
+	Annotate []kv.Pair
 	Note     func(task, note string) // may be nil
 }
 
-// SpecError says that a worker cannot make a task as its driver planned it.
+// SpecError reports that a worker cannot make a task as its driver planned it.
 type SpecError struct{ Task, Text string }
 
 func (e *SpecError) Error() string { return e.Task + ": " + e.Text }
@@ -367,30 +351,34 @@ func (k *Worker) find(id string) (*Task, error) {
 }
 
 func (k *Worker) maker(s *store, id string) maker {
-	m := maker{s: s, program: k.Program, annotate: k.Annotate, worker: true, tell: func(string) {}}
+	m := maker{s: s, program: k.Program, annotate: k.Annotate, worker: true, note: func(string) {}}
 	if k.Note != nil {
-		m.tell = func(n string) { k.Note(id, n) }
+		m.note = func(n string) { k.Note(id, n) }
 	}
 	return m
 }
 
 // Make makes one task as a driver planned it. It hashes the task's raw files
 // and takes the rest from the specification, so that it reads nothing that the
-// task does not; if that gives another key than the driver's, what is seen here
-// differs from what the driver saw, and the task is refused. ran is false when
+// task does not; if that gives another key than the driver's, this machine sees
+// other files than the driver did, and the task is refused. ran is false when
 // the result was there already.
 func (k *Worker) Make(ctx context.Context, spec Spec) (ran bool, err error) {
 	t, err := k.find(spec.Task)
 	if err != nil {
 		return false, err
 	}
-	s := &store{dir: k.Plan.Dir, ix: index{map[string][]KV{}, map[string]*record{}, map[string]fileRecord{}}, hashing: map[string]chan struct{}{}}
+	s := &store{
+		dir: k.Plan.Dir, ix: index{map[string][]kv.Pair{}, map[string]*record{}, map[string]fileRecord{}},
+		hashing: map[string]chan struct{}{},
+	}
 	if sealed(s, spec.Key) {
 		os.RemoveAll(s.cache("scratch", spec.Key))
 		return false, nil
 	}
 	if len(spec.Objects) != len(t.Deps) || len(spec.Inputs) != len(t.Deps) {
-		return false, &SpecError{t.ID, "the plan here has other inputs for it than the driver's; was the configuration changed since? start the run again"}
+		return false, &SpecError{t.ID, "the plan here has other inputs for it than the driver's; was the configuration " +
+			"changed since? start the run again"}
 	}
 	st := &Status{Task: t}
 	object := map[string]string{}
@@ -407,7 +395,8 @@ func (k *Worker) Make(ctx context.Context, spec Spec) (ran bool, err error) {
 	}
 	st.inputs = append(st.inputs, spec.Inputs...)
 	if st.key = t.key(st.inputs); st.key != spec.Key {
-		return false, &SpecError{t.ID, "its key here is not the driver's: the configuration, a raw file or the numeric kernels differ between the two, or were changed since; start the run again"}
+		return false, &SpecError{t.ID, "its key here is not the driver's: the configuration, a raw file or the numeric " +
+			"kernels differ between the two, or were changed since; start the run again"}
 	}
 	rec, err := k.maker(s, t.ID).make(ctx, t, st, func(task string) string { return object[task] })
 	if err != nil && sealed(s, spec.Key) {
@@ -417,8 +406,8 @@ func (k *Worker) Make(ctx context.Context, spec Spec) (ran bool, err error) {
 }
 
 // MakeOne makes one task that no driver planned: it looks for itself whether
-// what the task depends on is up to date (and returns a *NotReadyError if not),
-// and publishes the result. What it learned is left for others to know.
+// the task's dependencies are up to date (and returns a *NotReadyError if not),
+// and publishes the result. It leaves an index of its findings.
 func (k *Worker) MakeOne(ctx context.Context, id string) (ran bool, err error) {
 	if err := k.Plan.Check(); err != nil {
 		return false, err
@@ -473,12 +462,16 @@ func (k *Worker) MakeOne(ctx context.Context, id string) (ran bool, err error) {
 	return ran, s.leave(t)
 }
 
-// leave writes what is known of one task and its raw files as an index of its
-// own, beside the one that only the holder of the lock may write.
+// leave writes the records of one task and its raw files as a separate index,
+// because only the holder of the lock may write the main one.
 func (s *store) leave(t *Task) error {
 	s.mu.Lock()
 	r := s.ix.Tasks[t.ID]
-	one := index{map[string][]KV{r.Config: s.ix.Configs[r.Config]}, map[string]*record{t.ID: r}, map[string]fileRecord{}}
+	one := index{
+		map[string][]kv.Pair{r.Config: s.ix.Configs[r.Config]},
+		map[string]*record{t.ID: r},
+		map[string]fileRecord{},
+	}
 	for _, f := range t.Files {
 		if x, ok := s.ix.Files[f.Path]; ok {
 			one.Files[f.Path] = x
@@ -488,7 +481,7 @@ func (s *store) leave(t *Task) error {
 	if err := os.MkdirAll(s.cache("learned"), 0o755); err != nil {
 		return &WorkdirError{s.dir, err}
 	}
-	return WriteFile(s.cache("learned", configDigest([]KV{{Key: t.ID}})), one.encode())
+	return WriteFile(s.cache("learned", configDigest([]kv.Pair{{Key: t.ID}})), one.encode())
 }
 
 // learn takes up what workers left.

@@ -7,12 +7,14 @@ import (
 	"hash/crc32"
 	"math"
 	"sort"
+
+	"doubletake/pipeline/kv"
 )
 
 // The index is one small binary file, because a run that has nothing to do
 // spends its time reading it: a magic word, a table of all texts (each once),
-// the records with texts as numbers, and a checksum. Nothing in it is needed
-// that the objects' manifests do not say too.
+// the records with texts as numbers, and a checksum. All of it can be restored
+// from the objects' manifests.
 const indexMagic = "doubletake index 2\n"
 
 type indexWriter struct {
@@ -37,7 +39,7 @@ func (w *indexWriter) text(s string) {
 	w.num(id)
 }
 
-func (w *indexWriter) kvs(list []KV) {
+func (w *indexWriter) kvs(list []kv.Pair) {
 	w.num(uint64(len(list)))
 	for _, kv := range list {
 		w.text(kv.Key)
@@ -153,14 +155,14 @@ func (r *indexReader) text() string {
 	return r.texts[id]
 }
 
-func (r *indexReader) kvs() []KV {
+func (r *indexReader) kvs() []kv.Pair {
 	n := r.count()
 	if n == 0 {
 		return nil
 	}
-	out := make([]KV, n)
+	out := make([]kv.Pair, n)
 	for i := range out {
-		out[i] = KV{r.text(), r.text()}
+		out[i] = kv.Pair{Key: r.text(), Value: r.text()}
 	}
 	return out
 }
@@ -171,7 +173,8 @@ func (r *indexReader) stamp() stamp { return stamp{r.int(), r.int(), r.num()} }
 // not to be used.
 func (ix *index) decode(b []byte) error {
 	n := len(b) - 4
-	if n < len(indexMagic) || !bytes.HasPrefix(b, []byte(indexMagic)) || crc32.ChecksumIEEE(b[:n]) != binary.LittleEndian.Uint32(b[n:]) {
+	if n < len(indexMagic) || !bytes.HasPrefix(b, []byte(indexMagic)) ||
+		crc32.ChecksumIEEE(b[:n]) != binary.LittleEndian.Uint32(b[n:]) {
 		return errIndex
 	}
 	r := &indexReader{b: string(b[:n]), at: len(indexMagic)}
@@ -184,7 +187,7 @@ func (ix *index) decode(b []byte) error {
 		r.texts[i] = r.b[r.at : r.at+l]
 		r.at += l
 	}
-	ix.Configs = make(map[string][]KV)
+	ix.Configs = make(map[string][]kv.Pair)
 	for range r.count() {
 		k := r.text()
 		ix.Configs[k] = r.kvs()

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// LockedError says that another process holds the work directory.
+// LockedError reports that another process holds the work directory.
 type LockedError struct{ Dir, Holder string }
 
 func (e *LockedError) Error() string {

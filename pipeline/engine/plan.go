@@ -7,6 +7,8 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+
+	"doubletake/pipeline/kv"
 )
 
 // State of a task.
@@ -16,7 +18,7 @@ type State string
 const (
 	UpToDate State = "up to date"
 	Missing  State = "missing" // never made
-	Stale    State = "stale"   // made from something else than what is there now
+	Stale    State = "stale"   // made from other inputs than the present ones
 )
 
 // Reason is one cause for a task to be stale.
@@ -92,29 +94,30 @@ func (s *Status) Because() string {
 	return strings.Join(out, "; ")
 }
 
-// Selection says which tasks a run is about; the zero value means all.
+// Selection selects the tasks of a run; the zero value means all.
 type Selection struct {
 	Stages      []string // only these
 	From, To    string   // only from, up to this stage
 	Experiments []string
 	Splits      []string
 	Force       bool // run them though they are up to date
+	Verify      bool // hash all files and results, also those whose size and time are as before
 }
 
-// Plan is an ordered list of tasks, each after what it depends on.
+// Plan is an ordered list of tasks, each after its dependencies.
 type Plan struct {
 	Dir    string   // work directory
 	Stages []string // stage names in order
 	Tasks  []*Task
 }
 
-// Check reports the first fault of the plan itself: an ID that stands twice, a
-// dependency that is not there or comes later. Such a fault is the program's.
+// Check reports the first fault of the plan itself: an ID used twice, a
+// dependency that is missing or comes later. Such a fault is the program's.
 func (p *Plan) Check() error {
 	seen := map[string]bool{}
 	for _, t := range p.Tasks {
 		if seen[t.ID] {
-			return fmt.Errorf("plan: task %s stands twice", t.ID)
+			return fmt.Errorf("plan: task %s occurs twice", t.ID)
 		}
 		for _, d := range t.Deps {
 			if !seen[d.Task] {
@@ -140,7 +143,7 @@ func (p *Plan) Selects(s Selection, t *Task) bool {
 	return true
 }
 
-// assess says what is to be done about t, given the status of its dependencies.
+// assess determines the status of t, given the status of its dependencies.
 // Raw files that changed are hashed, or, if later, left to be hashed when the
 // task's turn comes.
 func (s *store) assess(t *Task, of map[string]*Status, later bool) (*Status, error) {
@@ -179,7 +182,7 @@ func (s *store) assess(t *Task, of map[string]*Status, later bool) (*Status, err
 	}
 	s.mu.Lock()
 	old := s.ix.Tasks[t.ID]
-	var oldConfig []KV
+	var oldConfig []kv.Pair
 	if old != nil {
 		oldConfig = s.ix.Configs[old.Config]
 	}
@@ -188,7 +191,8 @@ func (s *store) assess(t *Task, of map[string]*Status, later bool) (*Status, err
 		st.State = Missing
 		if old != nil {
 			st.State = Stale
-			st.Reasons = append(configReasons(append(slices.Clone(oldConfig), old.Local...), append(slices.Clone(t.Config), t.Local...)), st.Reasons...)
+			st.Reasons = append(configReasons(append(slices.Clone(oldConfig), old.Local...),
+				append(slices.Clone(t.Config), t.Local...)), st.Reasons...)
 		}
 		return st, nil
 	}
@@ -208,7 +212,8 @@ func (s *store) assess(t *Task, of map[string]*Status, later bool) (*Status, err
 		if old.Version != t.Version {
 			st.Reasons = append(st.Reasons, Reason{"version", t.Stage, fmt.Sprint(old.Version), fmt.Sprint(t.Version)})
 		}
-		st.Reasons = append(st.Reasons, configReasons(append(slices.Clone(oldConfig), old.Local...), append(slices.Clone(t.Config), t.Local...))...)
+		st.Reasons = append(st.Reasons, configReasons(append(slices.Clone(oldConfig), old.Local...),
+			append(slices.Clone(t.Config), t.Local...))...)
 		kind := func(n string) string {
 			if slices.ContainsFunc(t.Files, func(f File) bool { return f.Path == n }) {
 				return "file"
@@ -237,7 +242,7 @@ func (s *store) assess(t *Task, of map[string]*Status, later bool) (*Status, err
 	return st, nil
 }
 
-func configReasons(old, now []KV) []Reason {
+func configReasons(old, now []kv.Pair) []Reason {
 	var out []Reason
 	a := map[string]string{}
 	for _, kv := range old {
@@ -258,9 +263,9 @@ func configReasons(old, now []KV) []Reason {
 	return out
 }
 
-// Assess says of every task of the plan whether it is up to date, missing or
-// stale, and why. It changes nothing below the work directory but the index of
-// what it learned, and that only if it can.
+// Assess determines for every task of the plan whether it is up to date, missing
+// or stale, and why. Below the work directory it changes only the index, and that
+// only if it can.
 func Assess(p *Plan) ([]*Status, error) {
 	if err := p.Check(); err != nil {
 		return nil, err
@@ -273,13 +278,13 @@ func Assess(p *Plan) ([]*Status, error) {
 	return list, nil
 }
 
-// readLater tells the tasks whose raw files can be hashed when the task's turn
+// readLater returns the tasks whose raw files can be hashed when the task's turn
 // comes instead of before the run begins: while one file comes from the disk
 // another is worked on, and of a campaign larger than the memory a file is still
 // there when its tasks read it. Those are tasks that were never made, so that
 // little is lost by not knowing yet whether they must be; that are made in this
-// process; and that are not needed to tell whether a partial run has what it
-// takes.
+// process; and that are not needed to decide whether a partial run has its
+// inputs.
 func (s *store) readLater(p *Plan, o Options) map[*Task]bool {
 	if _, here := o.Executor.(Local); o.Executor != nil && !here {
 		return nil

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"doubletake/pipeline/kv"
 )
 
 // TestPublishFolder publishes outputs whose names are only known once the task
@@ -57,7 +59,8 @@ func TestPublishTakesAway(t *testing.T) {
 	run := func(names ...string) {
 		t.Helper()
 		p := &Plan{Dir: dir, Stages: []string{"draw"}, Tasks: []*Task{{
-			ID: "draw", Stage: "draw", Version: 1, Local: []KV{{"names", strings.Join(names, ",")}}, Publish: []Link{{"figures/", "figures"}},
+			ID: "draw", Stage: "draw", Version: 1, Local: []kv.Pair{{Key: "names", Value: strings.Join(names, ",")}},
+			Publish: []Link{{"figures/", "figures"}},
 			Run: func(_ context.Context, j *Job) error {
 				err := os.MkdirAll(j.Output("figures"), 0o755)
 				for _, n := range names {

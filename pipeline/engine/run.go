@@ -10,26 +10,30 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"doubletake/pipeline/kv"
 )
 
-// Event tells an observer what happens to a task.
+// Event reports to an observer what happens to a task.
 type Event struct {
-	Kind    string  // "plan", "start", "note", "done", "failed"
-	Task    *Task   // nil for "plan"
-	Todo    []*Task // of "plan": what is to be made, unless it turns out to be there
+	Kind    string    // "plan", "start", "note", "done", "failed"
+	Task    *Task     // nil for "plan"
+	Todo    []*Task   // of "plan": the tasks to make, unless their results turn out to exist
+	Expect  []float64 // of "plan": the seconds each of Todo may take
+	Ran     bool      // of "done": the result was made, not found
 	Seconds float64
 	Err     error
-	Note    string // what the task said, see Job.Note
+	Note    string // see Job.Note
 }
 
-// Options say how a run goes about it.
+// Options are the settings of a run.
 type Options struct {
 	Selection
 	Jobs      int         // tasks at a time; at least 1
 	Executor  Executor    // where tasks are made; nil: in this process, Jobs at a time
 	KeepGoing bool        // after a failure, go on with what does not depend on it
 	Program   string      // version of the program, recorded with each result
-	Annotate  []KV        // further facts recorded with each result (numeric kernels)
+	Annotate  []kv.Pair   // further facts recorded with each result (numeric kernels)
 	Observe   func(Event) // called by one goroutine at a time; may be nil
 }
 
@@ -59,7 +63,7 @@ type Result struct {
 // Output returns the path of a task's output, if the task is up to date now.
 func (r *Result) Output(task, name string) (path string, ok bool) { return r.output(task, name) }
 
-// TaskError says which task failed.
+// TaskError is the failure of a task.
 type TaskError struct {
 	Task *Task
 	Err  error
@@ -68,9 +72,9 @@ type TaskError struct {
 func (e *TaskError) Error() string { return fmt.Sprintf("%s: %v", e.Task.ID, e.Err) }
 func (e *TaskError) Unwrap() error { return e.Err }
 
-// NotReadyError says that a partial run lacks something from before it.
+// NotReadyError reports that a partial run lacks the result of an earlier stage.
 type NotReadyError struct {
-	Stage  string  // what was asked for
+	Stage  string  // the stage asked for
 	Needs  *Status // the first thing it lacks
 	Others int     // how many more
 }
@@ -80,22 +84,26 @@ func (e *NotReadyError) Error() string {
 	if e.Others > 0 {
 		more = fmt.Sprintf(" (and %d more)", e.Others)
 	}
-	return fmt.Sprintf("stage %s needs %s%s, which is %s: %s", e.Stage, e.Needs.Task.ID, more, e.Needs.State, e.Needs.Because())
+	return fmt.Sprintf("stage %s needs %s%s, which is %s: %s", e.Stage, e.Needs.Task.ID, more, e.Needs.State,
+		e.Needs.Because())
 }
 
 // ErrFailed is wrapped by the error of a run in which tasks failed.
 var ErrFailed = errors.New("a task failed")
 
 type runner struct {
-	s           *store
-	p           *Plan
-	o           Options
-	mu          sync.Mutex
-	cond        *sync.Cond
-	of          map[string]*Status
-	level       map[*Task]float64
-	near        map[*Task]bool     // ready tasks that read a file which was just read, or for which something was left
-	left        map[string]leaving // by the task it is for
+	s     *store
+	p     *Plan
+	o     Options
+	mu    sync.Mutex
+	cond  *sync.Cond
+	of    map[string]*Status
+	level map[*Task]float64
+	// ready tasks that read a file which was just read, or to which something was passed
+	near        map[*Task]bool
+	passed      map[string]passed            // by the task that gets it
+	pools       map[interface{ Empty() }]int // tasks that have not ended
+	ended       map[*Task]bool               // tasks that are counted out of pools
 	wait        map[*Task]int
 	users       map[string][]*Task
 	ready       *queue
@@ -124,12 +132,16 @@ func Run(ctx context.Context, p *Plan, o Options) (*Result, error) {
 	}
 	defer unlock()
 	s := openStore(p.Dir)
+	if o.Verify {
+		s.forget()
+	}
 	list, of, err := s.assessAll(p, s.readLater(p, o))
 	if err != nil {
 		return nil, err
 	}
 	r := &runner{
-		s: s, p: p, o: o, of: of, level: map[*Task]float64{}, near: map[*Task]bool{}, left: map[string]leaving{}, wait: map[*Task]int{}, users: map[string][]*Task{},
+		s: s, p: p, o: o, of: of, level: map[*Task]float64{}, near: map[*Task]bool{}, passed: map[string]passed{},
+		pools: map[interface{ Empty() }]int{}, ended: map[*Task]bool{}, wait: map[*Task]int{}, users: map[string][]*Task{},
 		stats: map[string]*StageSummary{}, first: map[string]time.Time{}, last: map[string]time.Time{}, res: &Result{},
 	}
 	r.cond = sync.NewCond(&r.mu)
@@ -153,9 +165,20 @@ func Run(ctx context.Context, p *Plan, o Options) (*Result, error) {
 		if err := s.prepare(); err != nil {
 			return nil, err
 		}
-		r.observe(Event{Kind: "plan", Todo: todo})
+		r.expect = r.speeds()
+		expect := make([]float64, len(todo))
+		for i, t := range todo {
+			expect[i] = r.expected(t)
+		}
+		r.observe(Event{Kind: "plan", Todo: todo, Expect: expect})
 		if err := r.run(ctx, todo); err != nil {
 			unable = err
+		}
+		for task := range r.passed { // of a run that stopped
+			r.free(task)
+		}
+		for pool := range r.pools {
+			pool.Empty()
 		}
 	}
 	if err := s.save(true); err != nil && len(todo) > 0 {
@@ -269,8 +292,8 @@ func (r *runner) stage(name string) *StageSummary {
 }
 
 // queue holds the ready tasks; the one with the most work behind it goes first,
-// but before it those that read what was just read: of a campaign larger than
-// the memory every file would else be fetched from the disk once more.
+// but before it those that read the file just read: in a campaign larger than
+// the memory every file would otherwise be fetched from the disk once more.
 type queue struct {
 	tasks []*Task
 	less  func(a, b *Task) bool
@@ -286,8 +309,8 @@ func (q *queue) Pop() any {
 	return t
 }
 
-// run hands the tasks of todo to the executor as they become ready, as many at
-// a time as it takes.
+// run passes the tasks of todo to the executor as they become ready, as many at
+// a time as it accepts.
 func (r *runner) run(ctx context.Context, todo []*Task) error {
 	order := map[*Task]int{}
 	r.ready = &queue{less: func(a, b *Task) bool {
@@ -301,6 +324,9 @@ func (r *runner) run(ctx context.Context, todo []*Task) error {
 	}}
 	for i, t := range todo {
 		order[t] = i
+		if t.Pool != nil {
+			r.pools[t.Pool]++
+		}
 	}
 	for _, t := range todo {
 		if r.wait[t] == 0 {
@@ -314,7 +340,6 @@ func (r *runner) run(ctx context.Context, todo []*Task) error {
 	if err := r.ex.Open(ctx, session); err != nil {
 		return fmt.Errorf("open executor: %w", err)
 	}
-	r.expect = r.speeds()
 	wake := context.AfterFunc(ctx, func() { r.mu.Lock(); r.stop = true; r.mu.Unlock(); r.cond.Broadcast() })
 	defer wake()
 	started := map[string]bool{}
@@ -361,13 +386,13 @@ func (r *runner) run(ctx context.Context, todo []*Task) error {
 	return nil
 }
 
-// speeds says by stage how many seconds a unit of Task.Weight took in earlier
-// runs: the median over what the index remembers.
+// speeds returns by stage how many seconds a unit of load took in earlier
+// runs: the median over the index's records.
 func (r *runner) speeds() map[string]float64 {
 	ratios := map[string][]float64{}
 	for _, t := range r.p.Tasks {
 		if rec := r.s.ix.Tasks[t.ID]; rec != nil && rec.Seconds > 0 && t.Weight > 0 {
-			ratios[t.Stage] = append(ratios[t.Stage], rec.Seconds/t.Weight)
+			ratios[t.Stage] = append(ratios[t.Stage], rec.Seconds/load(t))
 		}
 	}
 	out := map[string]float64{}
@@ -388,14 +413,15 @@ func (r *runner) expected(t *Task) float64 {
 		return rec.Seconds
 	}
 	if x := r.expect[t.Stage]; x > 0 {
-		return t.Weight * x
+		return load(t) * x
 	}
-	return t.Weight
+	return load(t)
 }
 
 // finish books the end of a task; the mutex is held.
 func (r *runner) finish(ctx context.Context, t *Task, ran bool, secs float64, err error) {
-	delete(r.left, t.ID) // if its result was there after all
+	r.free(t.ID) // if its result was there after all
+	r.leavePool(t)
 	sum := r.stage(t.Stage)
 	r.last[t.Stage] = time.Now()
 	if errors.Is(err, ErrNotStarted) {
@@ -409,6 +435,7 @@ func (r *runner) finish(ctx context.Context, t *Task, ran bool, secs float64, er
 			r.observe(Event{Kind: "failed", Task: t, Seconds: secs, Err: err})
 			r.stop = r.stop || !r.o.KeepGoing
 		}
+		r.abandon(t)
 		return // what depends on it is never ready
 	}
 	if ran {
@@ -419,11 +446,11 @@ func (r *runner) finish(ctx context.Context, t *Task, ran bool, secs float64, er
 	} else {
 		sum.Cached++
 	}
-	r.observe(Event{Kind: "done", Task: t, Seconds: secs})
+	r.observe(Event{Kind: "done", Task: t, Ran: ran, Seconds: secs})
 	for _, u := range r.users[t.ID] {
 		if r.wait[u]--; r.wait[u] == 0 {
-			_, left := r.left[u.ID]
-			r.near[u] = left || slices.ContainsFunc(u.Files, func(f File) bool { return slices.Contains(t.Files, f) })
+			_, passed := r.passed[u.ID]
+			r.near[u] = passed || slices.ContainsFunc(u.Files, func(f File) bool { return slices.Contains(t.Files, f) })
 			heap.Push(r.ready, u)
 		}
 	}

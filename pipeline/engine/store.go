@@ -14,9 +14,11 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"doubletake/pipeline/kv"
 )
 
-// WorkdirError says why the work directory cannot be used.
+// WorkdirError reports why the work directory cannot be used.
 type WorkdirError struct {
 	Dir string
 	Err error
@@ -28,7 +30,7 @@ func (e *WorkdirError) Error() string {
 
 func (e *WorkdirError) Unwrap() error { return e.Err }
 
-// FileError says that a raw file cannot be read.
+// FileError reports that a raw file cannot be read.
 type FileError struct {
 	Path string
 	Err  error
@@ -37,7 +39,7 @@ type FileError struct {
 func (e *FileError) Error() string { return fmt.Sprintf("read %s: %v", e.Path, e.Err) }
 func (e *FileError) Unwrap() error { return e.Err }
 
-// stamp is what tells an unchanged file without reading it.
+// stamp identifies an unchanged file without reading it.
 type stamp struct {
 	Size  int64
 	MTime int64 // ns since 1970
@@ -58,7 +60,7 @@ type record struct {
 	Key     string
 	Version int
 	Config  string // digest of the shared slice, in index.Configs
-	Local   []KV
+	Local   []kv.Pair
 	Inputs  []input
 	Outputs []output
 	Stamps  []stamp // of the outputs
@@ -72,7 +74,7 @@ type fileRecord struct {
 }
 
 type index struct {
-	Configs map[string][]KV // shared slices of configuration, by digest
+	Configs map[string][]kv.Pair // shared slices of configuration, by digest
 	Tasks   map[string]*record
 	Files   map[string]fileRecord // stat cache, by path
 }
@@ -88,7 +90,7 @@ type store struct {
 
 	hashing map[string]chan struct{} // raw files that are being hashed, by path; closed at the end
 
-	learned []string // files of what workers left, to be removed when the index says it
+	learned []string // indices left by workers, to be removed once they are in the main one
 }
 
 func (s *store) cache(elem ...string) string {
@@ -98,15 +100,23 @@ func (s *store) cache(elem ...string) string {
 func (s *store) object(key string) string { return s.cache("objects", key[:2], key) }
 
 // openStore reads the index; a missing or damaged one is empty, because the
-// objects speak for themselves. It writes nothing.
+// objects' manifests have all of it. It writes nothing.
 func openStore(dir string) *store {
 	s := &store{dir: dir, saved: time.Now(), hashing: map[string]chan struct{}{}}
 	b, err := os.ReadFile(s.cache("index"))
 	if err != nil || s.ix.decode(b) != nil {
-		s.ix = index{map[string][]KV{}, map[string]*record{}, map[string]fileRecord{}}
+		s.ix = index{map[string][]kv.Pair{}, map[string]*record{}, map[string]fileRecord{}}
 	}
 	s.learn()
 	return s
+}
+
+// forget makes the store hash every raw file and every result again.
+func (s *store) forget() {
+	s.ix.Files = map[string]fileRecord{}
+	for _, r := range s.ix.Tasks {
+		r.Stamps = nil
+	}
 }
 
 // prepare makes the folders and clears what an interrupted run left behind;
@@ -165,9 +175,9 @@ func (s *store) save(now bool) error {
 	return nil
 }
 
-// racy is how close to now a file's change may lie before its stamp can no
-// longer tell a later change of equal size: the clock of file systems ticks in
-// steps of some milliseconds.
+// racy is how close to now a file's change may be before its stamp may miss a
+// later change of equal size: the clock of file systems ticks in steps of some
+// milliseconds.
 const racy = 50 * time.Millisecond
 
 // look returns the stamp of a raw file.
@@ -176,8 +186,11 @@ func look(f File) (stamp, error) {
 	if err != nil {
 		return stamp{}, &FileError{f.Path, err}
 	}
-	if fi.IsDir() {
+	switch mode := fi.Mode(); {
+	case mode.IsDir():
 		return stamp{}, &FileError{f.Path, errors.New("it is a folder, expected a file")}
+	case !mode.IsRegular(): // reading it may wait for ever
+		return stamp{}, &FileError{f.Path, errors.New("it is a FIFO, a socket or a device, expected a file")}
 	}
 	return stampOf(fi), nil
 }
@@ -246,9 +259,9 @@ func (s *store) hash(f File) (string, stamp, error) {
 }
 
 // lookup returns the record of the object of that key if it is there and
-// whole. The index's record of the task is used when it speaks of that key;
+// whole. The index's record of the task is used if it has that key;
 // otherwise the object's manifest is read and its outputs are hashed. damage
-// names what is wrong with an object that is there but not whole.
+// describes the fault of an object that exists but is not whole.
 func (s *store) lookup(t *Task, key string) (r *record, damage string) {
 	s.mu.Lock()
 	old := s.ix.Tasks[t.ID]
@@ -258,7 +271,8 @@ func (s *store) lookup(t *Task, key string) (r *record, damage string) {
 		ok := true
 		for i, o := range old.Outputs {
 			fi, err := os.Stat(filepath.Join(dir, o.Name))
-			if err != nil || i >= len(old.Stamps) || fi.Size() != old.Stamps[i].Size || fi.ModTime().UnixNano() != old.Stamps[i].MTime {
+			if err != nil || i >= len(old.Stamps) || fi.Size() != old.Stamps[i].Size ||
+				fi.ModTime().UnixNano() != old.Stamps[i].MTime {
 				ok = false
 				break
 			}
@@ -303,7 +317,7 @@ func (s *store) lookup(t *Task, key string) (r *record, damage string) {
 	return r, ""
 }
 
-func configDigest(kvs []KV) string {
+func configDigest(kvs []kv.Pair) string {
 	h := sha256.New()
 	for _, kv := range kvs {
 		fmt.Fprintf(h, "%d:%s%d:%s", len(kv.Key), kv.Key, len(kv.Value), kv.Value)
@@ -418,8 +432,8 @@ func (t *Task) links(r *record) []Link {
 
 // publish makes the outputs appear under their readable names, as further
 // names of the object's (read-only) files, or as copies where the file system
-// knows no links. What is already right is left alone; what an earlier result
-// published into a folder and this one does not is taken away.
+// knows no links. Correct files are left alone; files that an earlier result
+// published into a folder and this one does not are removed.
 func (s *store) publish(t *Task, r *record) error {
 	if err := s.unpublish(t, r); err != nil {
 		return err
@@ -460,8 +474,8 @@ func (s *store) publish(t *Task, r *record) error {
 
 // place has a file made aside and renames it to its name. Aside is the folder
 // that the next run clears, so that a kill leaves nothing among the results. A
-// run that starts may clear it under the hands of a worker, which then makes the
-// file again. Several workers may place the same at a time.
+// run that starts may clear it while a worker uses it, which then makes the
+// file again. Several workers may place the same file at a time.
 func (s *store) place(to string, write func(tmp string) error) error {
 	host, _ := os.Hostname()
 	s.mu.Lock()
@@ -516,10 +530,12 @@ func (s *store) unpublish(t *Task, r *record) error {
 			continue
 		}
 		for _, name := range strings.Split(string(before), "\n") {
-			if i := sort.SearchStrings(now, name); name == "" || i < len(now) && now[i] == name || !filepath.IsLocal(filepath.FromSlash(name)) {
+			if i := sort.SearchStrings(now, name); name == "" || i < len(now) && now[i] == name ||
+				!filepath.IsLocal(filepath.FromSlash(name)) {
 				continue
 			}
-			if err := os.Remove(filepath.Join(s.dir, l.Path, filepath.FromSlash(name))); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			if err := os.Remove(filepath.Join(s.dir, l.Path, filepath.FromSlash(name))); err != nil &&
+				!errors.Is(err, fs.ErrNotExist) {
 				return fmt.Errorf("clear %s: %w", l.Path, err)
 			}
 		}

@@ -4,14 +4,14 @@
 //
 // A task's key is the SHA-256 of its stage's version, the slice of
 // configuration it reads, the content hashes of its raw files and the digests
-// of what it takes from other tasks. Its result is an object: a directory
-// .cache/objects/<key> with the task's outputs and a manifest, written aside,
-// synced and renamed, so that it is there whole or not at all. The index
-// (.cache/index) only remembers what the objects say, and what each task's
-// last key was made of, to be fast and to explain; lost, it is made again.
+// of its inputs from other tasks. Its result is an object: a directory
+// .cache/objects/<key> with the task's outputs and a manifest, written under
+// another name, synced and renamed, so that it is complete or absent. The index
+// (.cache/index) caches the manifests and the parts of each task's last key, to
+// be fast and to explain; lost, it is made again.
 //
 // The engine knows nothing of microphones, networks, configuration files or
-// tables, and imports nothing of the project.
+// tables. Of the project it imports only the key-value pair.
 package engine
 
 import (
@@ -25,24 +25,27 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+
+	"doubletake/pipeline/kv"
 )
 
-// KV is one setting: its dotted key and canonical value.
-type KV struct{ Key, Value string }
+// KV is an old name of kv.Pair; it goes when nobody uses it.
+type KV = kv.Pair
 
 // Task is one unit of caching and of parallelism.
 type Task struct {
-	ID         string  // unique, stable over runs: "drone/dsp/n2_rpm2000.wav"
-	Stage      string  // "ingest", "dsp", "train", "report", …
-	Experiment string  // "" for tasks over all experiments
-	Split      string  // "" unless the task belongs to one
-	Version    int     // of the stage's code; a change reruns the task
-	Config     []KV    // slice of the configuration the task reads; shared slices are kept once
-	Local      []KV    // settings of this task alone: its rows of the conditions, its seed
-	Files      []File  // raw files it reads
-	Deps       []Dep   // what it takes from other tasks
-	Weight     float64 // expected cost, any unit: heavy tasks are started first within a stage
-	Publish    []Link  // outputs that also appear under a readable name
+	ID         string               // unique, stable over runs: "drone/dsp/n2_rpm2000.wav"
+	Stage      string               // "ingest", "dsp", "train", "report", …
+	Experiment string               // "" for tasks over all experiments
+	Split      string               // "" unless the task belongs to one
+	Version    int                  // of the stage's code; a change reruns the task
+	Config     []kv.Pair            // slice of the configuration the task reads; shared slices are kept once
+	Local      []kv.Pair            // settings of this task alone: its rows of the conditions, its seed
+	Files      []File               // raw files it reads
+	Deps       []Dep                // its inputs from other tasks
+	Weight     float64              // expected cost, any unit: heavy tasks are started first within a stage
+	Publish    []Link               // outputs that also appear under a readable name
+	Pool       interface{ Empty() } // values it shares with other tasks: a *Pool; nil: none
 	Run        func(ctx context.Context, j *Job) error
 }
 
@@ -53,8 +56,8 @@ type File struct{ Path, Open string }
 type Dep struct{ Task, Output string }
 
 // Link publishes an output at a path below the work directory; an Output that
-// ends in "/" stands for all outputs below that folder, which are published
-// below Path.
+// ends in "/" means all outputs below that folder, which are published below
+// Path.
 type Link struct{ Output, Path string }
 
 // Job is what a running task is given.
@@ -64,19 +67,19 @@ type Job struct {
 	inputs  map[Dep]string
 	scratch string            // folder that Scratch makes
 	made    map[string]string // digests of raw files by path, of inputs by "task → output"
-	notes   []KV
-	tell    func(note string)
+	notes   []kv.Pair
+	note    func(text string)
 	follows func(task string) bool
-	leaving map[string]any // what Leave was given, by task
-	left    any            // what was left for this task
+	passing map[string]Freer // by Handoff, by the task that gets it
+	passed  Freer            // to this task
 }
 
-// Note records a fact about how the result came about (not about what it is)
-// in its manifest, and tells the run's observer: "checkpoint", "went on at
-// epoch 312 of 500".
+// Note records a fact about how the result was made (not about the result) in its
+// manifest, and sends it to the run's observer: "checkpoint", "went on at epoch
+// 312 of 500".
 func (j *Job) Note(key, value string) {
-	j.notes = append(j.notes, KV{key, value})
-	j.tell(key + ": " + value)
+	j.notes = append(j.notes, kv.Pair{Key: key, Value: value})
+	j.note(key + ": " + value)
 }
 
 // Scratch returns a folder that outlives an interrupted run: what a task keeps
@@ -88,20 +91,6 @@ func (j *Job) Scratch() (string, error) {
 	}
 	return j.scratch, nil
 }
-
-// Follows reports whether the task of that name, which waits for this one alone,
-// is made in this process as soon as this one's result is sealed. What it would
-// otherwise find out again can then be left for it.
-func (j *Job) Follows(task string) bool { return j.follows != nil && j.follows(task) }
-
-// Leave keeps v in memory for the task that Follows, which finds it as Left if
-// this one's result is sealed and the raw files and inputs that both read are
-// the same for both. It saves work and must not change results: the task may
-// run where nothing was left, after an interruption or on another machine.
-func (j *Job) Leave(task string, v any) { j.leaving[task] = v }
-
-// Left returns what a task before this one left for it, nil if nothing.
-func (j *Job) Left() any { return j.left }
 
 // FileDigest returns the SHA-256 of a raw file of the task, as hex.
 func (j *Job) FileDigest(path string) string { return j.made[path] }
@@ -147,19 +136,19 @@ type input struct {
 	Digest string `json:"digest"`
 }
 
-// manifest describes an object; it lies beside the outputs.
+// manifest describes an object, in the same folder as the outputs.
 type manifest struct {
-	Task     string   `json:"task"`
-	Stage    string   `json:"stage"`
-	Version  int      `json:"stage_version"`
-	Program  string   `json:"program"` // version of the program: recorded, never keyed
-	Host     string   `json:"host"`
-	Start    string   `json:"start"`
-	Seconds  float64  `json:"seconds"`
-	Config   []KV     `json:"config"`
-	Inputs   []input  `json:"inputs"`
-	Outputs  []output `json:"outputs"`
-	Annotate []KV     `json:"annotate,omitempty"`
+	Task     string    `json:"task"`
+	Stage    string    `json:"stage"`
+	Version  int       `json:"stage_version"`
+	Program  string    `json:"program"` // version of the program: recorded, never keyed
+	Host     string    `json:"host"`
+	Start    string    `json:"start"`
+	Seconds  float64   `json:"seconds"`
+	Config   []kv.Pair `json:"config"`
+	Inputs   []input   `json:"inputs"`
+	Outputs  []output  `json:"outputs"`
+	Annotate []kv.Pair `json:"annotate,omitempty"`
 }
 
 // key computes the task's key from the digests of its inputs.
@@ -170,7 +159,7 @@ func (t *Task) key(inputs []input) string {
 	put("doubletake object 1")
 	put(t.Stage)
 	num(t.Version)
-	for _, list := range [][]KV{t.Config, t.Local} {
+	for _, list := range [][]kv.Pair{t.Config, t.Local} {
 		num(len(list))
 		for _, kv := range list {
 			put(kv.Key)

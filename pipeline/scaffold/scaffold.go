@@ -1,8 +1,8 @@
 // Package scaffold looks at a folder of measurements and writes a commented
-// pipeline.yaml that fits what it found: formats, channels, rates, conditions
-// in the names. What it cannot know it leaves as a comment that says what to
-// fill in. It reads headers, never samples, and writes nothing: texts go back to the
-// command. What a key means is package config's to say.
+// pipeline.yaml that fits it: formats, channels, rates, conditions in the names.
+// Settings it cannot know become comments that ask for them. It reads headers,
+// never samples, and writes nothing: texts go back to the command. Package config
+// defines the keys.
 package scaffold
 
 import (
@@ -19,14 +19,17 @@ import (
 	"strings"
 
 	"doubletake/ingest"
+	"doubletake/ingest/campaign"
+	"doubletake/ingest/fault"
+	"doubletake/ingest/format"
 	"doubletake/pipeline/config"
 )
 
-// Result is a configuration and what was noticed while making it.
+// Result is a configuration and notes made on the way.
 type Result struct {
 	YAML       string
-	Conditions string   // text of a table conditions.csv the configuration needs beside it; "": none
-	Notes      []string // for people: what was found, what remains to be filled in
+	Conditions string   // text of a table conditions.csv the configuration needs in its folder; "": none
+	Notes      []string // for people: findings, and settings to fill in
 }
 
 // maxDepth bounds how far below the folder recordings are looked for.
@@ -35,24 +38,9 @@ const maxDepth = 4
 // maxOpened bounds how many headers are read.
 const maxOpened = 2000
 
-// kinds are the file endings of recordings, most telling first. Content decides
-// what a file is in the end (ingest.Open); the ending, what is worth opening.
-var kinds = []struct {
-	format string
-	ends   []string
-}{
-	{"wav", []string{".wav", ".bwf", ".rf64"}},
-	{"tdms", []string{".tdms"}},
-	{"hdf5", []string{".h5", ".hdf5", ".he5"}},
-	{"mat", []string{".mat"}},
-	{"npz", []string{".npz"}},
-	{"npy", []string{".npy"}},
-	{"text", []string{".csv", ".txt", ".dat", ".tsv"}},
-}
-
 // Look makes a configuration for the recordings below dir. Paths in it are
 // relative to dir, where the file belongs. A folder without files it knows
-// gives a template for microphones, with a note that says so.
+// gives a template for microphones, with a note.
 func Look(dir string) (*Result, error) {
 	found, err := list(dir)
 	if err != nil {
@@ -60,7 +48,7 @@ func Look(dir string) (*Result, error) {
 	}
 	r := &Result{}
 	var conditions string
-	groups := map[string][]string{}
+	formats, groups := format.All(), map[string][]string{}
 	for _, f := range found {
 		ext := strings.ToLower(filepath.Ext(f))
 		if ext == ".csv" && isConditions(filepath.Join(dir, f)) {
@@ -71,35 +59,36 @@ func Look(dir string) (*Result, error) {
 			conditions = f
 			continue
 		}
-		for _, k := range kinds {
-			if slices.Contains(k.ends, ext) && !note(f) {
-				groups[k.format] = append(groups[k.format], f)
+		for _, k := range formats {
+			if slices.Contains(k.Endings, ext) && !note(f) {
+				groups[k.Name] = append(groups[k.Name], f)
 			}
 		}
 	}
-	format := ""
-	for _, k := range kinds { // the most numerous; of equals the first
-		if len(groups[k.format]) > len(groups[format]) {
-			format = k.format
+	chosen := ""
+	for _, k := range formats { // the most numerous; of equals the first
+		if len(groups[k.Name]) > len(groups[chosen]) {
+			chosen = k.Name
 		}
 	}
-	if format == "" {
-		r.note("no recordings (WAV, TDMS, HDF5, MAT, NPZ, NPY, text) were found below %s: this is a template to fill in", dir)
+	if chosen == "" {
+		r.note("no recordings (%s) were found below %s: this is a template to fill in", format.Titles(), dir)
 		r.YAML = render(plan{name: "experiment", files: []string{"data/*.wav"}, spectra: true, format: "wav", todo: true})
 		return r, nil
 	}
-	for _, k := range kinds {
-		if n := len(groups[k.format]); k.format != format && n > 0 {
-			r.note("%s not used: an experiment reads one kind of file", count(n, k.format+" file"))
+	for _, k := range formats {
+		if n := len(groups[k.Name]); k.Name != chosen && n > 0 {
+			r.note("%s not used: an experiment reads one kind of file", count(n, k.Name+" file"))
 		}
 	}
-	files := groups[format]
-	p := plan{name: "experiment", format: format, conditions: conditions}
+	files := groups[chosen]
+	p := plan{name: "experiment", format: chosen, conditions: conditions}
 	if base := filepath.Base(absolute(dir)); regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_-]*$`).MatchString(base) {
 		p.name = base
 	}
 	p.files = globs(files)
-	p.simulated = !slices.ContainsFunc(files, func(f string) bool { return !strings.HasPrefix(path.Base(f), "simulated_") })
+	p.simulated = !slices.ContainsFunc(files,
+		func(f string) bool { return !strings.HasPrefix(path.Base(f), "simulated_") })
 	var rows []map[string]float64
 	if conditions != "" {
 		files, rows = p.fromTable(dir, files, r)
@@ -110,7 +99,7 @@ func Look(dir string) (*Result, error) {
 	p.holdOut(rows)
 	p.knowSpeed(r)
 	// The globs may take more than the recordings: the table of conditions itself, a README.
-	if all, _, err := ingest.Find(p.files, nil, dir); err == nil {
+	if all, _, err := campaign.Find(p.files, nil, dir); err == nil {
 		for _, f := range all {
 			if !slices.Contains(files, f) && !slices.Contains(p.exclude, f) {
 				p.exclude = append(p.exclude, f)
@@ -138,10 +127,10 @@ func (r *Result) note(format string, args ...any) {
 	r.Notes = append(r.Notes, fmt.Sprintf(format, args...))
 }
 
-// fromTable takes the conditions from the table that lies there, and leaves out
-// the files it does not speak of.
+// fromTable reads the conditions from the folder's table, and leaves out files
+// without a row.
 func (p *plan) fromTable(dir string, files []string, r *Result) (used []string, rows []map[string]float64) {
-	c, err := ingest.ReadConditions(filepath.Join(dir, p.conditions))
+	c, err := campaign.ReadConditions(filepath.Join(dir, p.conditions))
 	if err != nil {
 		r.note("the table of conditions does not fit yet: %v", err)
 		return files, nil
@@ -159,8 +148,8 @@ func (p *plan) fromTable(dir string, files []string, r *Result) (used []string, 
 		}
 	}
 	for _, f := range files {
-		if slices.ContainsFunc(c.Rows, func(row ingest.ConditionRow) bool {
-			one := &ingest.Conditions{Path: c.Path, Names: c.Names, Rows: []ingest.ConditionRow{row}}
+		if slices.ContainsFunc(c.Rows, func(row campaign.ConditionRow) bool {
+			one := &campaign.Conditions{Path: c.Path, Names: c.Names, Rows: []campaign.ConditionRow{row}}
 			_, err := one.ForFiles([]string{f})
 			return err == nil
 		}) {
@@ -168,7 +157,7 @@ func (p *plan) fromTable(dir string, files []string, r *Result) (used []string, 
 		}
 	}
 	if n := len(files) - len(used); n > 0 && len(used) > 0 {
-		r.note("%s left out: no row of %s speaks of it", count(n, "file"), p.conditions)
+		r.note("%s left out: no row of %s matches", count(n, "file"), p.conditions)
 	}
 	if len(used) == 0 {
 		used = files
@@ -180,7 +169,7 @@ func (p *plan) fromTable(dir string, files []string, r *Result) (used []string, 
 }
 
 // fromNames takes the conditions from the file names: by a pattern where all
-// names are built alike, else by a table that is written beside the
+// names are built alike, else by a table that is written next to the
 // configuration, where people can correct it.
 func (p *plan) fromNames(files []string, r *Result) (used []string, rows []map[string]float64) {
 	n := naming(files)
@@ -192,7 +181,7 @@ func (p *plan) fromNames(files []string, r *Result) (used []string, rows []map[s
 			b.WriteString(cell(f) + "\n")
 		}
 		p.conditions, r.Conditions = "conditions.csv", b.String()
-		r.note("the file names tell no conditions: conditions.csv lists the files; add a column per condition")
+		r.note("the file names contain no conditions: conditions.csv lists the files; add a column per condition")
 		return files, nil
 	case len(n.odd) == 0:
 		p.pattern, p.inputs = n.text, n.names
@@ -229,7 +218,8 @@ func (p *plan) fromNames(files []string, r *Result) (used []string, rows []map[s
 		b.WriteString("\n")
 	}
 	r.Conditions = b.String()
-	r.note("the names are built in %d ways: conditions.csv holds what they say; its column variant is 0 for names like %s", len(variants)+1, n.text)
+	r.note("the names are built in %d ways: conditions.csv holds their conditions; its column variant is 0 for names "+
+		"like %s", len(variants)+1, n.text)
 	for i, v := range variants {
 		r.note("variant %d: names like %s; rename the column after what that means, or take it out", i+1, v)
 	}
@@ -237,14 +227,14 @@ func (p *plan) fromNames(files []string, r *Result) (used []string, rows []map[s
 	return used, rows
 }
 
-// doubt tells of conditions whose unit the names do not state.
+// doubt notes conditions whose unit the names do not state.
 func (p *plan) doubt(r *Result, what string) {
 	for _, name := range p.inputs {
 		switch name {
 		case "speed":
 			r.note("speed in the names counts settings; it is no speed in m/s (u_inf_m_s): %s", what)
 		case "condition":
-			r.note("a number in the names stands without a word and is called condition: %s", what)
+			r.note("a number in the names has no word with it and is called condition: %s", what)
 		}
 	}
 }
@@ -281,7 +271,8 @@ func list(dir string) ([]string, error) {
 		}
 		rel, _ := filepath.Rel(dir, p)
 		if d.IsDir() {
-			if p != dir && (strings.HasPrefix(d.Name(), ".") || d.Name() == "runs" || strings.Count(rel, string(filepath.Separator)) >= maxDepth) {
+			if p != dir && (strings.HasPrefix(d.Name(), ".") || d.Name() == "runs" ||
+				strings.Count(rel, string(filepath.Separator)) >= maxDepth) {
 				return fs.SkipDir
 			}
 			return nil
@@ -301,8 +292,8 @@ func list(dir string) ([]string, error) {
 // isConditions reports whether a CSV file is a table of conditions: its header
 // has a column file.
 func isConditions(path string) bool {
-	_, err := ingest.ReadConditions(path)
-	var data *ingest.DataError
+	_, err := campaign.ReadConditions(path)
+	var data *fault.Error
 	if errors.As(err, &data) {
 		return strings.Contains(strings.ToLower(filepath.Base(path)), "condition")
 	}
@@ -322,7 +313,7 @@ func globs(files []string) []string {
 			out = append(out, g)
 		}
 	}
-	// Speed*/*.txt takes what Speed*R/*.txt does: a star stands for a star and more.
+	// Speed*/*.txt matches all that Speed*R/*.txt does: a star matches a star and more.
 	return slices.DeleteFunc(slices.Clone(out), func(g string) bool {
 		return slices.ContainsFunc(out, func(h string) bool {
 			covers, err := path.Match(h, g)
@@ -333,14 +324,22 @@ func globs(files []string) []string {
 
 var numbers = regexp.MustCompile(`[+-]?[0-9]+(?:\.[0-9]+)?`)
 
-// cut splits a name into numbers and what stands between them.
+// cut splits a name into numbers and the texts between them.
 func cut(s string) (texts, nums []string) {
 	at := 0
 	for _, m := range numbers.FindAllStringIndex(s, -1) {
 		lo := m[0]
-		// A hyphen after a word is a separator, not a sign: run-5, but a-5 is a negative angle.
-		if s[lo] == '-' && lo > 1 && letter(s[lo-1]) && letter(s[lo-2]) {
+		// A hyphen after a word is a separator, not a sign: run-5, but a-5 is a negative
+		// angle; so is one within a date: 2023-04-11.
+		if s[lo] == '-' && lo > 1 && (letter(s[lo-1]) && letter(s[lo-2]) || at == lo && at > 0) {
 			lo++
+		}
+		// m after the word of an angle is a minus sign: am5, alpham5.
+		if lo > at+1 && s[lo] != '-' && s[lo] != '+' && s[lo-1] == 'm' {
+			w := words.FindAllString(s[at:lo-1], -1)
+			if len(w) > 0 && strings.HasSuffix(s[at:lo-1], w[len(w)-1]) && signed[strings.ToLower(w[len(w)-1])] {
+				lo--
+			}
 		}
 		texts, nums = append(texts, s[at:lo]), append(nums, s[lo:m[1]])
 		at = m[1]
@@ -362,70 +361,88 @@ type names struct {
 	numbers  int      // in each name
 }
 
-// naming finds what varies in the names.
+// naming finds what varies in the names, and in the folders above them as far as
+// these are named alike.
 func naming(files []string) *names {
 	deepest := 0
 	for _, f := range files {
 		deepest = max(deepest, strings.Count(f, "/")+1)
 	}
-	for elements := 1; elements <= deepest; elements++ { // take folders in until the names differ
-		bySkeleton := map[string][]int{}
-		best := ""
-		tails := make([]string, len(files))
-		for i, f := range files {
-			tails[i] = tail(f, elements)
-			texts, _ := cut(tails[i])
-			k := strings.Join(texts, "\x00")
-			bySkeleton[k] = append(bySkeleton[k], i)
-			if n := len(bySkeleton[k]) - len(bySkeleton[best]); n > 0 || n == 0 && k < best {
-				best = k
-			}
+	var found *names
+	for elements := 1; elements <= deepest; elements++ {
+		n := namingOf(files, elements)
+		if n == nil {
+			continue
 		}
-		texts, first := cut(tails[bySkeleton[best][0]])
-		varies := make([]bool, len(first))
-		distinct := map[string]bool{}
-		member := map[int]bool{}
-		found := make([][]float64, len(first))
-		for _, i := range bySkeleton[best] {
-			member[i] = true
-			distinct[tails[i]] = true
-			_, nums := cut(tails[i])
-			for k := range nums {
-				varies[k] = varies[k] || nums[k] != first[k]
-				v, _ := strconv.ParseFloat(nums[k], 64)
-				found[k] = append(found[k], v)
-			}
+		if found == nil || len(n.values) >= len(found.values) && len(n.names) > len(found.names) {
+			found = n
 		}
-		if len(distinct) < len(bySkeleton[best]) {
-			continue // equal names in several folders
-		}
-		n := &names{elements: elements, numbers: len(first), values: map[string]map[string]float64{}}
-		var b strings.Builder
-		for k, number := range first {
-			b.WriteString(texts[k])
-			if !varies[k] {
-				b.WriteString(number)
-				continue
-			}
-			name := fieldName(texts[k], n.names, found[k])
-			n.names, n.vary, n.before = append(n.names, name), append(n.vary, k), append(n.before, texts[k])
-			b.WriteString("{" + name + "}")
-		}
-		b.WriteString(texts[len(first)])
-		if len(n.names) == 0 {
-			return &names{}
-		}
-		n.text = b.String()
-		for i, f := range files {
-			if !member[i] {
-				n.odd = append(n.odd, f)
-				continue
-			}
-			n.take(f, tails[i], 0)
-		}
-		return n
 	}
-	return &names{}
+	if found == nil || len(found.names) == 0 {
+		return &names{}
+	}
+	return found
+}
+
+// namingOf finds what varies in the last elements of the paths; nil where equal
+// ends are in several folders.
+func namingOf(files []string, elements int) *names {
+	bySkeleton := map[string][]int{}
+	best := ""
+	tails := make([]string, len(files))
+	for i, f := range files {
+		tails[i] = tail(f, elements)
+		texts, _ := cut(tails[i])
+		k := strings.Join(texts, "\x00")
+		bySkeleton[k] = append(bySkeleton[k], i)
+		if n := len(bySkeleton[k]) - len(bySkeleton[best]); n > 0 || n == 0 && k < best {
+			best = k
+		}
+	}
+	texts, first := cut(tails[bySkeleton[best][0]])
+	varies := make([]bool, len(first))
+	distinct := map[string]bool{}
+	member := map[int]bool{}
+	found := make([][]float64, len(first))
+	for _, i := range bySkeleton[best] {
+		member[i] = true
+		distinct[tails[i]] = true
+		_, nums := cut(tails[i])
+		for k := range nums {
+			varies[k] = varies[k] || nums[k] != first[k]
+			found[k] = append(found[k], value(nums[k]))
+		}
+	}
+	if len(distinct) < len(bySkeleton[best]) {
+		return nil
+	}
+	n := &names{elements: elements, numbers: len(first), values: map[string]map[string]float64{}}
+	var b strings.Builder
+	for k, number := range first {
+		b.WriteString(texts[k])
+		if !varies[k] {
+			b.WriteString(number)
+			continue
+		}
+		if isNumbering(texts, first, k) {
+			b.WriteString("{_}")
+			continue
+		}
+		word := label(texts, k)
+		name := fieldName(word, n.names, found[k])
+		n.names, n.vary, n.before = append(n.names, name), append(n.vary, k), append(n.before, word)
+		b.WriteString("{" + name + "}")
+	}
+	b.WriteString(texts[len(first)])
+	n.text = b.String()
+	for i, f := range files {
+		if !member[i] {
+			n.odd = append(n.odd, f)
+			continue
+		}
+		n.take(f, tails[i], 0)
+	}
+	return n
 }
 
 func tail(f string, elements int) string {
@@ -437,13 +454,13 @@ func (n *names) take(f, t string, variant float64) {
 	_, nums := cut(t)
 	m := map[string]float64{"variant": variant}
 	for i, k := range n.vary {
-		m[n.names[i]], _ = strconv.ParseFloat(nums[k], 64)
+		m[n.names[i]] = value(nums[k])
 	}
 	n.values[f] = m
 }
 
 // variants takes in odd files whose names hold the same fields with another
-// text around them (Speed1R/angle5.txt beside Speed1/angle5.txt), and returns an
+// text around them (Speed1R/angle5.txt and Speed1/angle5.txt), and returns an
 // example of each such way of naming; n.odd keeps the others.
 func (n *names) variants() (examples []string) {
 	number := map[string]float64{}
@@ -453,7 +470,7 @@ func (n *names) variants() (examples []string) {
 		texts, nums := cut(t)
 		same := len(nums) == n.numbers && !slices.Contains(n.names, "variant")
 		for i, k := range n.vary {
-			same = same && fieldName(texts[k], n.names[:i], nil) == fieldName(n.before[i], n.names[:i], nil)
+			same = same && fieldName(label(texts, k), n.names[:i], nil) == fieldName(n.before[i], n.names[:i], nil)
 		}
 		if !same {
 			left = append(left, f)
@@ -475,6 +492,7 @@ func (n *names) variants() (examples []string) {
 // values (angles that were read, not set) give a range. Conditions that do not
 // vary are no inputs.
 func (p *plan) holdOut(rows []map[string]float64) {
+	p.known = slices.Clone(p.inputs)
 	distinct := map[string][]float64{}
 	for _, name := range slices.Clone(p.inputs) {
 		var v []float64
@@ -582,8 +600,8 @@ func fieldName(before string, taken []string, values []float64) string {
 	case std != "":
 		name = std
 	}
-	if name == "file" || name == "channel" {
-		name += "_number" // the other meanings of these words in a table of conditions
+	if name == "file" || name == "channel" || name == "set" {
+		name += "_number" // these words have other meanings in tables
 	}
 	for i := 2; slices.Contains(taken, name); i++ {
 		name = strings.TrimRight(name, "_0123456789") + "_" + strconv.Itoa(i)
@@ -591,13 +609,12 @@ func fieldName(before string, taken []string, values []float64) string {
 	return name
 }
 
-// plan is what the configuration will say.
+// plan holds the contents of the configuration to write.
 type plan struct {
 	name       string
 	files      []string
 	format     string
 	spectra    bool
-	many       int // triplets, where they are too many for the default passes; else 0
 	conditions string
 	pattern    string
 	inputs     []string
@@ -608,6 +625,8 @@ type plan struct {
 	units      []string
 	needSpeed  bool
 	needBlades bool
+	known      []string // conditions, inputs or not
+	noRotor    bool     // neither blades nor a speed is known: levels of bands
 	samples    int64
 	todo       bool
 	exclude    []string
@@ -615,7 +634,7 @@ type plan struct {
 	attributes []config.NamedString
 	simulated  bool  // every file is named so, as `pipeline simulate` does
 	intervals  bool  // the table cuts the files
-	shortest   int64 // samples of the shortest run, as far as headers and table tell; 0: unknown
+	shortest   int64 // samples of the shortest run by headers and table; 0: unknown
 	some       bool  // not all channels are used
 	pascal     bool
 	stated     string // unit of the first channel
@@ -665,9 +684,7 @@ func (p *plan) look(dir string, files []string, rows []map[string]float64, r *Re
 		}
 	}
 	p.choose(first, r)
-	switch p.format {
-	case "mat", "hdf5", "npz", "tdms":
-	default:
+	if !slices.ContainsFunc(format.All(), func(f ingest.Format) bool { return f.Name == p.format && f.Attributes }) {
 		return
 	}
 	for _, a := range names { // conditions the files state themselves
@@ -697,7 +714,7 @@ func (p *plan) look(dir string, files []string, rows []map[string]float64, r *Re
 }
 
 func header(path string) (ingest.Info, error) {
-	rd, err := ingest.Open(path, ingest.Options{})
+	rd, err := format.Open(path, ingest.Options{})
 	if err != nil {
 		return ingest.Info{}, err
 	}
@@ -705,7 +722,7 @@ func header(path string) (ingest.Info, error) {
 	return rd.Info(), nil
 }
 
-// roleOf tells lift and drag by the names people give them.
+// roleOf recognises lift and drag by their usual names.
 func roleOf(channel string) string {
 	switch strings.ToLower(channel) {
 	case "lift", "l", "fz", "lift_n":
@@ -716,8 +733,8 @@ func roleOf(channel string) string {
 	return ""
 }
 
-// choose decides from the first file what the channels are: microphones, or a
-// balance. Sound is sampled in kHz; forces have names, or stand in text.
+// choose decides from the first file whether the channels are microphones or a
+// balance. Sound is sampled in kHz; forces have names, or are in text files.
 func (p *plan) choose(info ingest.Info, r *Result) {
 	type shape struct {
 		rate    float64
@@ -737,7 +754,7 @@ func (p *plan) choose(info ingest.Info, r *Result) {
 		}
 	}
 	if len(all) == 0 {
-		r.note("%s holds no channel of samples; pipeline inspect shows what is in it", info.Path)
+		r.note("%s has no channel of samples; pipeline inspect shows its contents", info.Path)
 		return
 	}
 	forces := false
@@ -754,7 +771,8 @@ func (p *plan) choose(info ingest.Info, r *Result) {
 	p.pascal = pascal
 	p.stated = p.units[0]
 	p.samples, p.rateHz, p.rateKnown = most.samples, most.rate, most.rate > 0
-	p.spectra = !forces && (p.format != "text" && (!p.rateKnown || p.rateHz >= 2000) || p.format == "text" && p.rateHz >= 5000)
+	p.spectra = !forces && (p.format != "text" && (!p.rateKnown || p.rateHz >= 2000) || p.format == "text" &&
+		p.rateHz >= 5000)
 	channels := "1 channel"
 	if n := len(p.channels); n > 1 {
 		channels = fmt.Sprintf("%d channels", n)
@@ -797,21 +815,30 @@ func (p *plan) choose(info ingest.Info, r *Result) {
 		}
 		p.columns = append(p.columns, config.NamedString{Name: name, Value: c})
 	}
-	r.note("no column is called lift or drag: all are outcomes; keep under columns what was measured, and take out a clock or what was set")
+	r.note("no column is called lift or drag: all are outcomes; under columns keep measured quantities, and remove " +
+		"clocks and settings")
 }
 
 var notWord = regexp.MustCompile(`[^A-Za-z0-9]+`)
 
-// knowSpeed notes what a rotor's analysis needs and the names do not tell.
+// knowSpeed notes settings that a rotor's analysis needs and the names lack.
 func (p *plan) knowSpeed(r *Result) {
 	if !p.spectra {
 		return
 	}
-	if !slices.Contains(p.inputs, "rpm") {
+	has := func(name string) bool { return slices.Contains(p.known, name) }
+	switch {
+	case !has("rpm") && !has("rps") && !has("blades"):
+		p.noRotor = true
+		r.note("no conditions blades and rpm were found: the outcomes are levels of bands and overall levels; the " +
+			"configuration states what the harmonics of a rotor need")
+	case !has("rpm") && !has("rps"):
 		p.needSpeed = true
-		r.note("no condition rpm was found: the shaft speed is looked for in the sound; set the range under track, narrower than a factor of 2, or halves and doubles of the speed are mistaken for it (pipeline inspect lists the lines of a recording; the blade passing frequency is blades times the shaft speed)")
+		r.note("no condition rpm was found: the shaft speed is looked for in the sound; set the range under track, " +
+			"narrower than a factor of 2, or halves and doubles of the speed are mistaken for it (pipeline inspect lists the " +
+			"lines of a recording; the blade passing frequency is blades times the shaft speed)")
 	}
-	if !slices.Contains(p.inputs, "blades") {
+	if !p.noRotor && !has("blades") {
 		p.needBlades = true
 		r.note("no condition blades was found: the number of blades is taken to be 2; correct it under constants")
 	}
@@ -822,120 +849,158 @@ func (p *plan) knowSpeed(r *Result) {
 
 func quote(s string) string { return strconv.Quote(s) }
 
+// SchemaFile is the file next to pipeline.yaml from which editors with a YAML
+// language server complete and check its keys: the JSON Schema of the configuration.
+const SchemaFile = "pipeline.schema.json"
+
 // render writes the plan as commented YAML.
 func render(p plan) string {
-	var b strings.Builder
-	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
-	line("# Written by `pipeline init`. `pipeline check` validates it, `pipeline run` runs it,")
-	line("# `pipeline schema` and docs/ say what every key means.")
-	line("version: 1")
-	line("workdir: runs # everything the program writes")
-	line("")
-	line("experiments:")
-	line("  %s:", p.name)
-	line("    ingest:")
-	q := make([]string, len(p.files))
-	for i, f := range p.files {
-		q[i] = quote(f)
+	var w lines
+	w.add("# yaml-language-server: $schema=%s", SchemaFile)
+	w.add("# Written by `pipeline init`. `pipeline check` validates it, `pipeline run` runs it,")
+	w.add("# `pipeline schema` and docs/ explain every key.")
+	w.add("version: 1")
+	w.add("workdir: runs # everything the program writes")
+	w.add("")
+	w.add("experiments:")
+	w.add("  %s:", p.name)
+	w.add("    ingest:")
+	w.files(p)
+	if p.spectra {
+		w.microphones(p)
+	} else {
+		w.balance(p)
 	}
-	line("      files: [%s]", strings.Join(q, ", "))
+	w.train(p)
+	return w.String()
+}
+
+// lines is a configuration that is being written.
+type lines struct{ strings.Builder }
+
+func (w *lines) add(format string, args ...any) { fmt.Fprintf(w, format+"\n", args...) }
+
+func quoted(list []string) string {
+	q := make([]string, len(list))
+	for i, s := range list {
+		q[i] = quote(s)
+	}
+	return strings.Join(q, ", ")
+}
+
+func pairs(list []config.NamedString) string {
+	q := make([]string, len(list))
+	for i, e := range list {
+		q[i] = e.Name + ": " + quote(e.Value)
+	}
+	return strings.Join(q, ", ")
+}
+
+// files writes the files, their conditions and their channels.
+func (w *lines) files(p plan) {
+	w.add("      files: [%s]", quoted(p.files))
 	if p.simulated {
-		line("      data: simulated # as the file names say")
+		w.add("      data: simulated # by the file names")
 	}
 	if len(p.exclude) > 0 {
-		x := make([]string, len(p.exclude))
-		for i, f := range p.exclude {
-			x[i] = quote(f)
-		}
-		line("      exclude: [%s] # no recordings of this kind", strings.Join(x, ", "))
+		w.add("      exclude: [%s] # no recordings of this kind", quoted(p.exclude))
 	}
 	switch {
 	case p.conditions != "":
-		line("      conditions: %s # columns file[,channel][,row0,row1] and one per condition", quote(p.conditions))
+		w.add("      conditions: %s # columns file[,channel][,row0,row1] and one per condition", quote(p.conditions))
 	case p.pattern != "":
-		line("      pattern: %s # conditions from the names; rename the fields as you like", quote(p.pattern))
+		w.add("      pattern: %s # conditions from the names; rename the fields as you like", quote(p.pattern))
 	default:
-		line("      # conditions: conditions.csv # columns file[,channel][,row0,row1] and one per condition")
+		w.add("      # conditions: conditions.csv # columns file[,channel][,row0,row1] and one per condition")
 	}
 	if len(p.attributes) > 0 {
-		var c []string
-		for _, e := range p.attributes {
-			c = append(c, e.Name+": "+quote(e.Value))
-		}
-		line("      attributes: {%s} # conditions the files state themselves", strings.Join(c, ", "))
+		w.add("      attributes: {%s} # conditions the files state themselves", pairs(p.attributes))
 	}
 	if p.some {
-		var c []string
-		for _, n := range p.channels {
-			c = append(c, quote(n))
-		}
-		line("      channels: [%s]", strings.Join(c, ", "))
+		w.add("      channels: [%s]", quoted(p.channels))
 	}
 	if p.needBlades || p.todo {
-		line("      constants: {blades: 2} # conditions that are the same everywhere: correct it")
+		w.add("      constants: {blades: 2} # conditions that are the same everywhere: correct it")
 	}
-	if p.spectra {
-		if !p.rateKnown && !p.todo {
-			line("      rate_hz: 48000 # the files do not state it: correct it")
-		}
-		switch {
-		case p.pascal:
-			line("      calibration: {unit: Pa} # as the files state")
-		case p.stated != "" && p.stated != "full-scale":
-			line("      # calibration: {sensitivity_v_per_pa: 0.05} # the files state %s; for levels in dB re 20 µPa say how many V a Pa gives", p.stated)
-		default:
-			line("      calibration: {unit: full-scale} # levels in dBFS; for Pa state the chain:")
-		}
-		if p.stated == "" || p.stated == "full-scale" {
-			line("      # calibration: {full_scale_v: 10, reading: peak, sensitivity_v_per_pa: 0.05}")
-		}
-		line("    dsp:")
-		line("      triplets: split-half-spectrum # the two halves of a recording are the two outcomes")
-		if p.needSpeed || p.todo {
-			line("      track: {range_hz: [20, 500]} # where the shaft speed (rev/s) is looked for: narrow it to less than a factor of 2; a condition rpm is better")
-		}
-		line("      harmonics: 5 # of the blade passing frequency")
-	} else {
-		var c []string
-		newtons := true
-		for _, e := range p.columns {
-			c = append(c, e.Name+": "+quote(e.Value))
-			newtons = newtons && strings.HasSuffix(e.Name, "_n")
-		}
-		line("      columns: {%s} # outcome: column", strings.Join(c, ", "))
-		line("    dsp:")
-		line("      triplets: random-samples # random samples of a run, in two independent sets")
-		n := int64(250)
-		if p.shortest > 0 {
-			n = max(min(n, p.shortest/2), 1)
-		}
-		line("      samples: %d # triplets per run; takes twice as many samples", n)
-		if all := int(n) * p.runs; all >= manyTriplets {
-			p.many = all
-		}
-		if newtons && len(p.columns) > 0 {
-			line("      # chord_m: 0.10 # with span and density forces become coefficients")
-			line("      # span_m: 0.25")
-			line("      # density_kg_m3: 1.204")
-		}
+}
+
+// microphones writes the calibration and the dsp stage of spectra.
+func (w *lines) microphones(p plan) {
+	if !p.rateKnown && !p.todo {
+		w.add("      rate_hz: 48000 # the files do not state it: correct it")
 	}
+	switch {
+	case p.pascal:
+		w.add("      calibration: {unit: Pa} # as the files state")
+	case p.stated != "" && p.stated != "full-scale":
+		w.add("      # calibration: {sensitivity_v_per_pa: 0.05} # the files state %s; for levels in dB re 20 µPa give the "+
+			"V per Pa", p.stated)
+	default:
+		w.add("      calibration: {unit: full-scale} # levels in dBFS; for Pa state the chain:")
+	}
+	if p.stated == "" || p.stated == "full-scale" {
+		w.add("      # calibration: {full_scale_v: 10, reading: peak, sensitivity_v_per_pa: 0.05}")
+	}
+	w.add("    dsp:")
+	w.add("      triplets: split-half-spectrum # the two halves of a recording are the two outcomes")
+	if p.needSpeed || p.todo {
+		w.add("      track: {range_hz: [20, 500]} # where the shaft speed (rev/s) is looked for: narrow it to less than a " +
+			"factor of 2; a condition rpm is better")
+	}
+	if p.noRotor {
+		w.add("      outcomes: [overall] # the level of the sum of all frequencies")
+		w.add("      # Of a rotor: outcomes: [harmonics, overall, broadband], constants: {blades: 2} above, and")
+		w.add("      # a condition rpm or track: {range_hz: [from, to]}, the range of its shaft speed in rev/s")
+		return
+	}
+	w.add("      harmonics: 5 # of the blade passing frequency")
+}
+
+// balance writes the columns and the dsp stage of a balance.
+func (w *lines) balance(p plan) {
+	newtons := true
+	for _, e := range p.columns {
+		newtons = newtons && strings.HasSuffix(e.Name, "_n")
+	}
+	w.add("      columns: {%s} # outcome: column", pairs(p.columns))
+	w.add("    dsp:")
+	w.add("      triplets: random-samples # random samples of a run, in two independent sets")
+	w.add("      samples: %d # triplets per run; takes twice as many samples", p.perRun())
+	if newtons && len(p.columns) > 0 {
+		w.add("      # chord_m: 0.10 # with span and density forces become coefficients")
+		w.add("      # span_m: 0.25")
+		w.add("      # density_kg_m3: 1.204")
+	}
+}
+
+// perRun returns the number of triplets a run of a balance gives.
+func (p *plan) perRun() int64 {
+	if p.shortest > 0 {
+		return max(min(250, p.shortest/2), 1)
+	}
+	return 250
+}
+
+// train writes the train stage, as a comment where there is nothing to learn
+// from or to hold out.
+func (w *lines) train(p plan) {
 	inputs := slices.Clone(p.inputs)
 	if p.spectra && p.needSpeed {
 		inputs = append(inputs, "rpm_tracked")
 	}
 	if len(p.inputs) == 0 || p.held == "" {
-		line("    # train: # when there are conditions with three or more values each")
-		line("    #   inputs: [%s]", strings.Join(inputs, ", "))
-		line("    #   splits: {held-out: {test: {CONDITION: VALUE}}}")
-		return b.String()
+		w.add("    # train: # when there are conditions with three or more values each")
+		w.add("    #   inputs: [%s]", strings.Join(inputs, ", "))
+		w.add("    #   splits: {held-out: {test: {CONDITION: VALUE}}}")
+		return
 	}
-	line("    train:")
-	line("      inputs: [%s] # what the network sees", strings.Join(inputs, ", "))
-	if p.many > 0 {
-		line("      optimizer: {batch: 256, epochs: 40, schedule: cosine} # %d triplets: fewer passes in larger steps than the default", p.many)
+	w.add("    train:")
+	w.add("      inputs: [%s] # what the network sees", strings.Join(inputs, ", "))
+	if n := int(p.perRun()) * p.runs; !p.spectra && n >= manyTriplets {
+		w.add("      optimizer: {batch: 256, epochs: 40, schedule: cosine} # %d triplets: fewer passes in larger steps than "+
+			"the default", n)
 	}
-	line("      seeds: 5")
-	line("      splits: # what is held out: a value, a list, {min, max} or {near, within}")
-	line("        held-out: {test: {%s}}", p.held)
-	return b.String()
+	w.add("      seeds: 5")
+	w.add("      splits: # held out: a value, a list, {min, max} or {near, within}")
+	w.add("        held-out: {test: {%s}}", p.held)
 }

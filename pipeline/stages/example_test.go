@@ -7,6 +7,7 @@ import (
 
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/stages"
+	"doubletake/pipeline/stages/plan"
 )
 
 // A configuration becomes tasks, each after those it takes something from.
@@ -15,13 +16,13 @@ func ExamplePlan() {
 experiments:
   toy:
     ingest: {simulate: {campaign: toy}}
-    train: {inputs: [x], seeds: 2, splits: {edge: {test: {x: {min: 4}}}}}
+    train: {inputs: [x], seeds: 1, splits: {edge: {test: {x: {min: 4}}}}}
 `))
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	p, _, err := stages.Plan(f, stages.Program{}, nil)
+	p, _, err := stages.Plan(f, plan.Program{}, nil)
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -29,8 +30,8 @@ experiments:
 	for _, t := range p.Tasks {
 		var from []string
 		for _, d := range t.Deps {
-			if !slices.Contains(from, d.Task) { // a task may take several outputs of another
-				from = append(from, d.Task)
+			if d := strings.TrimPrefix(d.Task, "toy/"); !slices.Contains(from, d) { // a task may take several outputs of another
+				from = append(from, d)
 			}
 		}
 		fmt.Printf("%-8s %s\n", t.Stage, strings.Join(append([]string{t.ID}, from...), " ← "))
@@ -38,10 +39,10 @@ experiments:
 	// Output:
 	// simulate toy/simulate/simulated_toy_triplets.csv
 	// simulate toy/simulate/README.txt
-	// ingest   toy/ingest/simulated_toy_triplets.csv ← toy/simulate/simulated_toy_triplets.csv
-	// dsp      toy/triplets ← toy/ingest/simulated_toy_triplets.csv
-	// train    toy/train/edge/seed-0 ← toy/triplets
-	// train    toy/train/edge/seed-1 ← toy/triplets
-	// report   toy/report ← toy/triplets ← toy/ingest/simulated_toy_triplets.csv ← toy/train/edge/seed-0 ← toy/train/edge/seed-1
-	// report   report ← toy/report
+	// ingest   toy/ingest/simulated_toy_triplets.csv ← simulate/simulated_toy_triplets.csv
+	// dsp      toy/triplets ← ingest/simulated_toy_triplets.csv
+	// train    toy/train/edge/seed-0 ← triplets
+	// train    toy/train/edge/honest ← triplets
+	// report   toy/report ← triplets ← ingest/simulated_toy_triplets.csv ← train/edge/seed-0 ← train/edge/honest
+	// report   report ← report
 }

@@ -10,9 +10,8 @@ import (
 
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/engine"
+	"doubletake/pipeline/stages/plan"
 	"doubletake/pipeline/table"
-	"doubletake/report"
-	"doubletake/train/score"
 )
 
 // A new stage is one plan function and one line in the registry: the planner,
@@ -20,11 +19,11 @@ import (
 func TestNewStage(t *testing.T) {
 	defer func(was []stage) { registry = was }(registry)
 	ran := 0
-	count := func(b *builder) error {
-		from := engine.Dep{Task: b.id("triplets"), Output: "triplets.arrow"}
-		b.add(&engine.Task{
-			ID: b.id("count"), Stage: "count", Version: 1, Deps: []engine.Dep{from},
-			Publish: []engine.Link{{Output: "count.txt", Path: b.published("count.txt")}},
+	count := func(b *plan.Builder) error {
+		from := engine.Dep{Task: b.ID("triplets"), Output: "triplets.arrow"}
+		b.Add(&engine.Task{
+			ID: b.ID("count"), Stage: "count", Version: 1, Deps: []engine.Dep{from},
+			Publish: []engine.Link{{Output: "count.txt", Path: b.Published("count.txt")}},
 			Run: func(_ context.Context, j *engine.Job) error {
 				ran++
 				t, err := table.Read(j.Input(from.Task, from.Output))
@@ -41,7 +40,8 @@ func TestNewStage(t *testing.T) {
 
 	dir := t.TempDir()
 	path := filepath.Join(dir, "pipeline.yaml")
-	if err := os.WriteFile(path, []byte("version: 1\nexperiments: {toy: {ingest: {simulate: {campaign: toy, triplets: 17}}}}\n"), 0o644); err != nil {
+	if err := os.WriteFile(path, []byte("version: 1\nexperiments: {toy: {ingest: {simulate: {campaign: toy, triplets: "+
+		"17}}}}\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	f, err := config.Load(path)
@@ -50,7 +50,7 @@ func TestNewStage(t *testing.T) {
 	}
 	run := func(s engine.Selection) {
 		t.Helper()
-		p, _, err := Plan(f, Program{Version: "test", Kernels: "portable"}, nil)
+		p, _, err := Plan(f, plan.Program{Version: "test", Kernels: "portable"}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -70,16 +70,5 @@ func TestNewStage(t *testing.T) {
 	run(engine.Selection{Stages: []string{"count"}, Force: true})
 	if ran != 2 {
 		t.Errorf("forced, yet it did not run")
-	}
-}
-
-// TestNumbersAgree: what score computes and what the report shows are the same
-// numbers, by name; neither package knows of the other.
-func TestNumbersAgree(t *testing.T) {
-	computed, shown := score.Names[score.Metrics](), report.Keys()
-	slices.Sort(computed)
-	slices.Sort(shown)
-	if !slices.Equal(computed, shown) {
-		t.Errorf("score has %v\nthe report has %v", computed, shown)
 	}
 }

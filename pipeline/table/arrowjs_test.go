@@ -17,6 +17,7 @@ import (
 
 	"doubletake/pipeline"
 	"doubletake/pipeline/engine"
+	"doubletake/pipeline/kv"
 	"doubletake/pipeline/table"
 )
 
@@ -71,7 +72,7 @@ func arrowJS(t *testing.T, paths ...string) []jsFile {
 	return files
 }
 
-// fromGo says of a table what read.mjs should: type names as Arrow JS prints
+// fromGo describes a table as read.mjs should: type names as Arrow JS prints
 // them, values to the bit.
 func fromGo(t *table.Table) jsFile {
 	f := jsFile{Rows: t.Rows(), Metadata: [][2]string{}}
@@ -131,7 +132,8 @@ func fromGo(t *table.Table) jsFile {
 func compare(t *testing.T, name string, got, want jsFile) {
 	t.Helper()
 	if got.Rows != want.Rows || len(got.Columns) != len(want.Columns) {
-		t.Errorf("%s: Arrow JS sees %d rows of %d columns, expected %d of %d", name, got.Rows, len(got.Columns), want.Rows, len(want.Columns))
+		t.Errorf("%s: Arrow JS sees %d rows of %d columns, expected %d of %d", name, got.Rows, len(got.Columns), want.Rows,
+			len(want.Columns))
 		return
 	}
 	same := func(a, b [][2]string) bool {
@@ -177,18 +179,35 @@ func TestArrowJSTypes(t *testing.T) {
 	}
 	tables := map[string]*table.Table{
 		"types": {
-			Meta: []table.KV{{Key: "program", Value: "doubletake test"}, {Key: "config:train.inputs", Value: "[blades, rpm]"}, {Key: "µ", Value: ""}},
+			Meta: []kv.Pair{
+				{Key: "program", Value: "doubletake test"},
+				{Key: "config:train.inputs", Value: "[blades, rpm]"},
+				{Key: "µ", Value: ""},
+			},
 			Columns: []table.Column{
 				{Name: "run", Description: "one acquisition", Strings: []string{"a", "", "µ\x00ß 風", "a + b", "\U0001F300"}},
-				{Name: "rpm", Unit: "1/min", Description: "shaft speed", Floats: []float64{math.NaN(), math.Inf(-1), math.Copysign(0, -1), math.SmallestNonzeroFloat64, math.MaxFloat64}},
+				{
+					Name: "rpm", Unit: "1/min", Description: "shaft speed",
+					Floats: []float64{math.NaN(), math.Inf(-1), math.Copysign(0, -1), math.SmallestNonzeroFloat64, math.MaxFloat64},
+				},
 				{Name: "seed", Ints: []int64{math.MinInt64, -1, 0, 1<<53 + 1, math.MaxInt64}},
 				{Name: "bpf1_db_emergent", Bools: []bool{true, false, true, true, false}},
-				{Name: "power", Unit: "Pa²", Lists: [][]float32{{}, {1, 0.1}, {math.SmallestNonzeroFloat32}, {}, {float32(math.Inf(1)), -2, 3}}},
+				{Name: "power", Unit: "Pa²", Lists: [][]float32{
+					{},
+					{1, 0.1},
+					{math.SmallestNonzeroFloat32},
+					{},
+					{float32(math.Inf(1)), -2, 3},
+				}},
 			},
 		},
 		"empty": {
-			Meta:    []table.KV{{Key: "program", Value: "doubletake test"}},
-			Columns: []table.Column{{Name: "x", Unit: "m", Floats: []float64{}}, {Name: "s", Strings: []string{}}, {Name: "l", Lists: [][]float32{}}},
+			Meta: []kv.Pair{{Key: "program", Value: "doubletake test"}},
+			Columns: []table.Column{
+				{Name: "x", Unit: "m", Floats: []float64{}},
+				{Name: "s", Strings: []string{}},
+				{Name: "l", Lists: [][]float32{}},
+			},
 		},
 		"long": {Columns: []table.Column{{Name: "x", Floats: long}, {Name: "run", Strings: names}}},
 	}
@@ -285,13 +304,24 @@ experiments:
 		rows    int
 		columns string // name type unit, …
 	}{
-		{"rotor/recordings.arrow", 18, "run Utf8, recording Utf8, blades Float64, rpm Float64 1/min, theta_deg Float64 deg, rate_hz Float64 Hz, samples Int64, sha256 Utf8"},
-		{"rotor/triplets.arrow", 18, "run Utf8, recording Utf8, blades Float64, rpm Float64 1/min, bpf1_db_1 Float64 dB re 20 µPa, bpf5_db_2 Float64 dB re 20 µPa, bpf1_db_rho_db_1 Float64 dB, bpf1_db_sd_2 Float64 dB, bpf1_db_hz_1 Float64 Hz, bpf1_db_emergent Bool"},
-		{"rotor/spectra.arrow", 36, "run Utf8, half Int64, bin_hz Float64 Hz, power List<Float32> Pa², line_hz List<Float32> Hz"},
-		{"rotor/splits/2-blades/seed-0/predictions.arrow", 18, "set Utf8, bpf1_db_1 Float64 dB re 20 µPa, bpf1_db_mu Float64 dB re 20 µPa, bpf1_db_var Float64 (dB re 20 µPa)², bpf1_db_cov_raw Float64 (dB re 20 µPa)², bpf1_db_cov Float64 (dB re 20 µPa)², bpf1_db_delta Float64 dB re 20 µPa, bpf1_db_zigzag Float64 dB re 20 µPa"},
+		{"rotor/recordings.arrow", 18, "run Utf8, recording Utf8, blades Float64, rpm Float64 1/min, theta_deg Float64 " +
+			"deg, rate_hz Float64 Hz, samples Int64, sha256 Utf8"},
+		{"rotor/triplets.arrow", 18, "run Utf8, recording Utf8, blades Float64, rpm Float64 1/min, bpf1_db_1 Float64 dB re " +
+			"20 µPa, bpf5_db_2 Float64 dB re 20 µPa, bpf1_db_rho_db_1 Float64 dB, bpf1_db_sd_2 Float64 dB, bpf1_db_hz_1 " +
+			"Float64 Hz, bpf1_db_emergent Bool"},
+		{"rotor/spectra.arrow", 36, "run Utf8, half Int64, bin_hz Float64 Hz, power List<Float32> Pa², line_hz " +
+			"List<Float32> Hz"},
+		{
+			"rotor/splits/2-blades/seed-0/predictions.arrow", 18,
+			"set Utf8, bpf1_db_1 Float64 dB re 20 µPa, bpf1_db_mu Float64 dB re 20 µPa, bpf1_db_var Float64 (dB re 20 µPa)², " +
+				"bpf1_db_cov_raw Float64 (dB re 20 µPa)², bpf1_db_cov Float64 (dB re 20 µPa)², bpf1_db_delta Float64 dB re 20 " +
+				"µPa, bpf1_db_zigzag Float64 dB re 20 µPa",
+		},
 		{"rotor/splits/2-blades/seed-0/history.arrow", 2, "epoch Int64, loss Float64"},
-		{"rotor/report/metrics.arrow", -1, "experiment Utf8, split Utf8, set Utf8, outcome Utf8, metric Utf8, mean Float64, std Float64, seeds Int64, undefined Utf8"},
-		{"wing/triplets.arrow", 120, "alpha_deg Float64 deg, u_inf_m_s Float64 m/s, cl_1 Float64, cl_2 Float64, cd_1 Float64, cd_2 Float64"},
+		{"rotor/report/metrics.arrow", -1, "experiment Utf8, split Utf8, set Utf8, outcome Utf8, metric Utf8, mean " +
+			"Float64, std Float64, seeds Int64, undefined Utf8"},
+		{"wing/triplets.arrow", 120, "alpha_deg Float64 deg, u_inf_m_s Float64 m/s, cl_1 Float64, cl_2 Float64, cd_1 " +
+			"Float64, cd_2 Float64"},
 		{"wing/splits/steep/seed-0/predictions.arrow", 120, "cl_mu Float64, cd_zigzag Float64"},
 		{"toy/triplets.arrow", 40, "x Float64, y_1 Float64, y_2 Float64"},
 	} {

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"os"
 
+	"doubletake/pipeline/kv"
+
 	"github.com/apache/arrow/go/v17/arrow"
 	"github.com/apache/arrow/go/v17/arrow/array"
 	"github.com/apache/arrow/go/v17/arrow/ipc"
@@ -18,7 +20,7 @@ import (
 //
 // One record batch is held at a time, and each becomes a batch of the result:
 // memory does not grow with the number of parts, and readers can stream.
-func Concat(path string, meta []KV, parts []string) (rows int, err error) {
+func Concat(path string, meta []kv.Pair, parts []string) (rows int, err error) {
 	f, err := os.Create(path)
 	if err != nil {
 		return 0, fmt.Errorf("create table: %w", err)
@@ -45,7 +47,7 @@ func Concat(path string, meta []KV, parts []string) (rows int, err error) {
 
 type concat struct {
 	file   *os.File
-	meta   []KV
+	meta   []kv.Pair
 	schema *arrow.Schema
 	out    *ipc.FileWriter
 	rows   int
@@ -57,32 +59,17 @@ func (c *concat) open() (err error) {
 }
 
 func (c *concat) add(path string) error {
-	in, err := os.Open(path)
+	f, err := openFile(path)
 	if err != nil {
 		return err
 	}
-	defer in.Close()
-	f, err := openTable(in)
-	if err != nil {
-		return fmt.Errorf("read table %s: %w", path, err)
-	}
-	defer f.ipc.Close()
-	for i, rows := range f.rows {
-		if rows == 0 {
-			continue
+	defer f.Close()
+	return f.each(func(rec arrow.Record) error {
+		if rec.NumRows() == 0 {
+			return nil
 		}
-		rec, err := f.load(i)
-		if err != nil {
-			return fmt.Errorf("read table %s: %w", path, err)
-		}
-		// What is written is cut out of the values by their own offsets.
-		err = guard(f.batches[i].place, func() error { return c.write(path, rec) })
-		rec.Release()
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+		return c.write(path, rec)
+	})
 }
 
 func (c *concat) write(path string, rec arrow.Record) error {

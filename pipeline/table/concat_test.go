@@ -6,16 +6,18 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"doubletake/pipeline/kv"
 )
 
 // Expected value: the same parts joined in memory by Append.
 func TestConcat(t *testing.T) {
 	dir := t.TempDir()
-	meta := []KV{{"program", "doubletake"}, {"pairs", "same-run"}}
+	meta := []kv.Pair{{Key: "program", Value: "doubletake"}, {Key: "pairs", Value: "same-run"}}
 	var want Table
 	var parts []string
 	for i, rows := range []int{0, 2, 0, 3, 1} {
-		part := &Table{Meta: []KV{{"part", "of the whole"}}}
+		part := &Table{Meta: []kv.Pair{{Key: "part", Value: "of the whole"}}}
 		if rows > 0 {
 			c := Column{Name: "run", Strings: []string{}}
 			x := Column{Name: "power", Unit: "Pa²", Description: "one-sided", Lists: [][]float32{}}
@@ -75,7 +77,10 @@ func TestConcatRefuses(t *testing.T) {
 	for _, c := range []struct{ part, want string }{
 		{write("unit", Column{Name: "x", Unit: "V", Floats: []float64{1}}), "expected column x"},
 		{write("type", Column{Name: "x", Unit: "Pa", Ints: []int64{1}}), "expected column x"},
-		{write("more", Column{Name: "x", Unit: "Pa", Floats: []float64{1}}, Column{Name: "y", Floats: []float64{1}}), "expected 1 columns, found 2"},
+		{
+			write("more", Column{Name: "x", Unit: "Pa", Floats: []float64{1}}, Column{Name: "y", Floats: []float64{1}}),
+			"expected 1 columns, found 2",
+		},
 		{junk, "an Arrow IPC file"},
 		{filepath.Join(dir, "absent"), "no such file"},
 	} {

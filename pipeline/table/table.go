@@ -1,13 +1,12 @@
 // Package table reads and writes the pipeline's tables as Arrow IPC files
-// (random-access format, uncompressed: Arrow JS reads nothing else). It is the
-// only importer of Arrow, so that a move to another Arrow version is this
-// package's work alone.
+// (random-access format, uncompressed: Arrow JS reads nothing else). Recordings
+// in Arrow files of other writers are package ingest/format/arrow's.
 //
 // A table is columns of plain Go slices. Missing numbers are NaN here and null
 // in the file. Schema metadata carries provenance; every field carries its
 // unit and description. A table's digest covers names, types, units and values
 // but not the schema metadata, so that a new program version alone never makes
-// anything downstream stale. What a column means is said by whoever fills it.
+// anything downstream stale. The callers define the columns.
 package table
 
 import (
@@ -24,10 +23,12 @@ import (
 	"github.com/apache/arrow/go/v17/arrow/array"
 	"github.com/apache/arrow/go/v17/arrow/ipc"
 	"github.com/apache/arrow/go/v17/arrow/memory"
+
+	"doubletake/pipeline/kv"
 )
 
-// KV is one entry of metadata; order is kept.
-type KV struct{ Key, Value string }
+// KV is an old name of kv.Pair; it goes when nobody uses it.
+type KV = kv.Pair
 
 // Column is one named column. Exactly one of the value slices is set.
 type Column struct {
@@ -65,7 +66,7 @@ func (c *Column) dataType() arrow.DataType {
 // Table is an ordered set of columns of equal length.
 type Table struct {
 	Columns []Column
-	Meta    []KV
+	Meta    []kv.Pair
 }
 
 // Rows returns the number of rows.
@@ -123,7 +124,10 @@ func (t *Table) schema() *arrow.Schema {
 		if c.Description != "" {
 			keys, vals = append(keys, "description"), append(vals, c.Description)
 		}
-		fields[i] = arrow.Field{Name: c.Name, Type: c.dataType(), Nullable: c.Floats != nil, Metadata: arrow.NewMetadata(keys, vals)}
+		fields[i] = arrow.Field{
+			Name: c.Name, Type: c.dataType(), Nullable: c.Floats != nil,
+			Metadata: arrow.NewMetadata(keys, vals),
+		}
 	}
 	keys, vals := make([]string, len(t.Meta)), make([]string, len(t.Meta))
 	for i, kv := range t.Meta {
@@ -270,41 +274,108 @@ func (t *Table) WriteFile(path string) (digest string, err error) {
 	return digest, nil
 }
 
-// openTable verifies and opens a table.
-func openTable(in *os.File) (*file, error) {
-	st, err := in.Stat()
-	if err != nil {
-		return nil, err
-	}
-	return openFile(in, st.Size())
+// file is an open table and its batches, read one at a time.
+type file struct {
+	in *os.File
+	r  *ipc.FileReader
 }
 
-// Read reads a whole Arrow IPC file whose columns are of the types Write knows.
-// The file may come from anywhere: what it says of itself is verified first, and
-// all of it takes at most 16 MiB and 256 times the file decompressed.
-func Read(path string) (t *Table, err error) {
+// openFile opens a table.
+func openFile(path string) (f *file, err error) {
+	if st, err := os.Stat(path); err == nil && !st.Mode().IsRegular() { // a FIFO may wait for ever
+		return nil, fmt.Errorf("open table %s: expected a file", path)
+	}
 	in, err := os.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("open table: %w", err)
 	}
-	defer in.Close()
-	f, err := openTable(in)
-	if err == nil {
-		defer f.ipc.Close()
-		t, err = f.read()
-	}
+	f = &file{in: in}
+	err = guard(func() (err error) {
+		if f.r, err = ipc.NewFileReader(in); err != nil {
+			err = fmt.Errorf("expected an Arrow IPC file: %w", err)
+		}
+		return err
+	})
 	if err != nil {
+		return nil, errors.Join(fmt.Errorf("read table %s: %w", path, err), in.Close())
+	}
+	return f, nil
+}
+
+// Close closes the file.
+func (f *file) Close() error { return errors.Join(f.r.Close(), f.in.Close()) }
+
+// each passes the batches in their order to do.
+func (f *file) each(do func(rec arrow.Record) error) error {
+	for i := range f.r.NumRecords() {
+		err := guard(func() error {
+			rec, err := f.r.RecordAt(i)
+			if err != nil {
+				return err
+			}
+			defer rec.Release()
+			return do(rec)
+		})
+		if err != nil {
+			return fmt.Errorf("read table %s: batch %d: %w", f.in.Name(), i+1, err)
+		}
+	}
+	return nil
+}
+
+// guard runs what Apache's library does and returns its panics as errors: on
+// damaged values it panics.
+func guard(do func() error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("the file is damaged: %v", p)
+		}
+	}()
+	return do()
+}
+
+// Read reads a whole table. The file must be one that Write wrote, trusted by
+// its digest: damage is an error, or shows in the values, but a file made to
+// deceive may take any memory. Files from elsewhere are verified first, by
+// ingest/format/arrow. The values take at most 16 MiB and 256 times the file.
+func Read(path string) (t *Table, err error) {
+	f, err := openFile(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	st, err := f.in.Stat()
+	if err != nil {
+		return nil, fmt.Errorf("open table: %w", err)
+	}
+	if t, err = empty(f.r.Schema()); err != nil {
 		return nil, fmt.Errorf("read table %s: %w", path, err)
+	}
+	most := 16<<20 + 256*st.Size()
+	left := most
+	err = f.each(func(rec arrow.Record) error {
+		for j, c := range rec.Columns() {
+			if left -= int64(c.Data().SizeInBytes()); left < 0 {
+				return fmt.Errorf("expected at most %d bytes in a table of %d, found more", most, st.Size())
+			}
+			if err := t.Columns[j].extend(c); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
 	}
 	return t, nil
 }
 
-func (f *file) read() (t *Table, err error) {
-	t = &Table{}
-	schema := f.ipc.Schema()
+// empty returns a table of a file's columns without rows.
+func empty(schema *arrow.Schema) (*Table, error) {
+	t := &Table{}
 	md := schema.Metadata()
 	for i := range md.Len() {
-		t.Meta = append(t.Meta, KV{md.Keys()[i], md.Values()[i]})
+		t.Meta = append(t.Meta, kv.Pair{Key: md.Keys()[i], Value: md.Values()[i]})
 	}
 	for _, fd := range schema.Fields() {
 		c := Column{Name: fd.Name}
@@ -326,31 +397,28 @@ func (f *file) read() (t *Table, err error) {
 		case arrow.LIST:
 			c.Lists = [][]float32{}
 		default:
-			return nil, fmt.Errorf("column %q has type %s, expected utf8, float64, int64, bool or list<float32>", fd.Name, typeName(fd.Type))
+			return nil, fmt.Errorf("column %q has type %s, expected utf8, float64, int64, bool or list<float32>", fd.Name,
+				typeName(fd.Type))
 		}
 		t.Columns = append(t.Columns, c)
-	}
-	left := f.most
-	for i := range f.rows {
-		rec, err := f.load(i)
-		if err != nil {
-			return nil, err
-		}
-		if left -= f.most - f.mem.left; left < 0 {
-			return nil, fmt.Errorf("%s: expected at most %d bytes in a table of %d, found more", f.batches[i].place, f.most, f.size)
-		}
-		for j := range t.Columns {
-			err = errors.Join(err, guard(f.batches[i].place, func() error { return t.Columns[j].take(rec.Column(j)) }))
-		}
-		rec.Release()
-		if err != nil {
-			return nil, err
-		}
 	}
 	return t, nil
 }
 
-func (c *Column) take(a arrow.Array) error {
+// typeName names a type; of nested ones only the outermost: their full names can
+// be many times as long as the file.
+func typeName(t arrow.DataType) string {
+	if d, ok := t.(*arrow.DictionaryType); ok {
+		t = d.ValueType
+	}
+	if _, ok := t.(arrow.NestedType); ok {
+		return t.Name()
+	}
+	return t.String()
+}
+
+// extend adds the values of a batch.
+func (c *Column) extend(a arrow.Array) error {
 	switch a := a.(type) {
 	case *array.String:
 		for i := range a.Len() {

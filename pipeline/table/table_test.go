@@ -1,16 +1,20 @@
 package table
 
 import (
+	"bytes"
 	"math"
 	"os"
 	"path/filepath"
 	"reflect"
+	"strings"
 	"testing"
+
+	"doubletake/pipeline/kv"
 )
 
 func sample() *Table {
 	return &Table{
-		Meta: []KV{{"program", "doubletake"}, {"config_digest", "abc"}},
+		Meta: []kv.Pair{{Key: "program", Value: "doubletake"}, {Key: "config_digest", Value: "abc"}},
 		Columns: []Column{
 			{Name: "run", Description: "acquisition", Strings: []string{"a", "ä\x00b", ""}},
 			{Name: "rpm", Unit: "1/min", Floats: []float64{1, math.NaN(), math.Inf(-1)}},
@@ -116,6 +120,37 @@ func TestDamaged(t *testing.T) {
 		if _, err := Read(q); err == nil {
 			t.Fatalf("cut to %d of %d bytes: no error", n, len(b))
 		}
+	}
+}
+
+// A list that ends beyond its values is an error that names it, a panic of the
+// library one that quotes it.
+func TestReadDamagedList(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "lists.arrow")
+	lists := &Table{Columns: []Column{{Name: "x", Lists: [][]float32{{1, 2}, {}, {3}, {4, 5, 6}}}}}
+	if _, err := lists.WriteFile(path); err != nil {
+		t.Fatal(err)
+	}
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	offsets := []byte{0, 0, 0, 0, 2, 0, 0, 0, 2, 0, 0, 0, 3, 0, 0, 0, 6, 0, 0, 0}
+	at := bytes.Index(b, offsets)
+	if at < 0 || bytes.Contains(b[at+1:], offsets) {
+		t.Fatal("the lists' offsets are not where they are looked for")
+	}
+	b[at+16] = 7
+	if err := os.WriteFile(path, b, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Read(path); err == nil ||
+		!strings.Contains(err.Error(), `column "x": list 4 has the values 3 to 7 of 6`) {
+		t.Error(err)
+	}
+	if err := guard(func() error { panic("index out of range") }); err == nil ||
+		err.Error() != "the file is damaged: index out of range" {
+		t.Error(err)
 	}
 }
 

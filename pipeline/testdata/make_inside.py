@@ -1,6 +1,6 @@
 """Writes inside/: recordings with the table of their conditions inside, as HDF5
 (h5py), MATLAB level 5 (scipy.io) and MATLAB 7.3 (h5py, with a user block), and in
-inside/truth.json what they were made from. Run: python3 make_inside.py (in this
+inside/truth.json their sources. Run: python3 make_inside.py (in this
 folder)."""
 import json
 import os

@@ -1,4 +1,4 @@
-"""Writes tunnel/: acquisitions of a wind tunnel after METHOD section 7 (group
+"""Writes tunnel/: acquisitions of a wind tunnel as in docs/method.md (group
 Table1, its first dataset the time, the sampling period an attribute of each
 dataset, conditions in the file name), simulated, and in tunnel/truth.json what
 they were made from. Run: python3 make_tunnel.py (in this folder)."""

@@ -1,14 +1,14 @@
 """Levels of the blade passing harmonics of mono WAV files, by scipy.
 
-The definition is METHOD section 1's, with the choices that package dsp states in
-its comments; nothing of the program's code is used, scipy does the spectra.
+The definition is that of docs/method.md#split-half-spectra; nothing of the
+program's code is used, scipy does the spectra.
 
     rotor_levels.py FOLDER [TOLERANCE] < speeds.json > levels.json
 
 FOLDER holds NAME.wav. speeds.json gives, per NAME, the shaft speed in rev/s of the
 first and the second half: {"40000": [327.5, 324.0], ...}. The levels are measured
 at those speeds, because the edges of search and floor depend on them in the last
-digit. "own_hz" beside them is this script's own estimate of the speed, from the
+digit. "own_hz" is this script's own estimate of the speed, from the
 largest line between 600 and 900 Hz (there is no other shaft order) in windows of 100 ms.
 """
 import json

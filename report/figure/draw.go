@@ -11,7 +11,7 @@ import (
 	"unicode/utf8"
 )
 
-// Options say where the SVG will stand.
+// Options adapt the SVG to its surroundings.
 type Options struct {
 	Inline bool // in a page with Style: no style inside, label and not title
 	Digits int  // significant digits of the data attributes; 0: as many as read back to the same bits
@@ -63,14 +63,17 @@ func Draw(f *Figure, o Options) []byte {
 	if f.Note != "" {
 		height += 14
 	}
-	fmt.Fprintf(&d.b, `<svg xmlns="http://www.w3.org/2000/svg" class="dtf" id="%s" viewBox="0 0 %s %s"`, Escape(f.ID), px(w), px(height))
+	fmt.Fprintf(&d.b, `<svg xmlns="http://www.w3.org/2000/svg" class="dtf" id="%s" viewBox="0 0 %s %s"`, Escape(f.ID),
+		px(w), px(height))
 	if o.Inline {
 		if w < defaultWidth { // no larger than it is drawn
 			fmt.Fprintf(&d.b, ` style="max-width:%spx"`, px(w))
 		}
 		fmt.Fprintf(&d.b, ` role="img" aria-label="%s">`, Escape(strings.TrimSpace(f.Title+". "+f.Desc)))
 	} else {
-		fmt.Fprintf(&d.b, ` width="%s" height="%s" role="img" aria-labelledby="%s-t %s-d"><title id="%s-t">%s</title><desc id="%s-d">%s</desc>`,
+		fmt.Fprintf(&d.b,
+			` width="%s" height="%s" role="img" aria-labelledby="%s-t %s-d">`+
+				`<title id="%s-t">%s</title><desc id="%s-d">%s</desc>`,
 			px(w), px(height), Escape(f.ID), Escape(f.ID), Escape(f.ID), Escape(f.Title), Escape(f.ID), Escape(f.Desc))
 		d.b.WriteString("\n<style>\n" + standalone() + "</style>\n")
 		fmt.Fprintf(&d.b, `<rect class="back" width="%s" height="%s"/>`, px(w), px(height))
@@ -90,7 +93,7 @@ func Draw(f *Figure, o Options) []byte {
 	return d.b.Bytes()
 }
 
-// box is where a panel stands: its corner, its size, and its plotting area.
+// box is the place of a panel: its corner, its size, and its plotting area.
 type box struct {
 	x, y, width, height      float64
 	left, top, right, bottom float64 // of the plotting area, from the corner
@@ -172,13 +175,15 @@ func number(v float64) string {
 }
 
 func superscript(n int) string {
-	r := strings.NewReplacer("-", "⁻", "0", "⁰", "1", "¹", "2", "²", "3", "³", "4", "⁴", "5", "⁵", "6", "⁶", "7", "⁷", "8", "⁸", "9", "⁹")
+	r := strings.NewReplacer("-", "⁻", "0", "⁰", "1", "¹", "2", "²", "3", "³", "4", "⁴", "5", "⁵", "6", "⁶", "7", "⁷",
+		"8", "⁸", "9", "⁹")
 	return r.Replace(strconv.Itoa(n))
 }
 
 // panel opens a panel's group and its clipping area.
 func (d *drawing) panel(i int, b box, attributes string) {
-	fmt.Fprintf(&d.b, `<g class="panel" transform="translate(%s %s)" data-panel="%s"%s>`, px(b.x), px(b.y), Escape(d.f.Panels[i].Title), attributes)
+	fmt.Fprintf(&d.b, `<g class="panel" transform="translate(%s %s)" data-panel="%s"%s>`, px(b.x), px(b.y),
+		Escape(d.f.Panels[i].Title), attributes)
 	d.b.WriteByte('\n')
 }
 
@@ -200,10 +205,12 @@ func (d *drawing) cartesian(i int, b box) {
 	p := &d.f.Panels[i]
 	x, y := p.ranges()
 	sx, sy := newScale(x, b.left, b.right), newScale(y, b.bottom, b.top)
-	d.panel(i, b, fmt.Sprintf(` data-xscale="%s" data-yscale="%s" data-xlabel="%s" data-ylabel="%s"`, sx, sy, Escape(x.Label), Escape(y.Label)))
+	d.panel(i, b, fmt.Sprintf(` data-xscale="%s" data-yscale="%s" data-xlabel="%s" data-ylabel="%s"`, sx, sy,
+		Escape(x.Label), Escape(y.Label)))
 	d.text(b.left, 15, "title", "", shorten(p.Title, max(8, int((b.width-b.left)/6.6))))
 	clip := fmt.Sprintf("%s-c%d", d.f.ID, i)
-	fmt.Fprintf(&d.b, `<clipPath id="%s"><rect x="%s" y="%s" width="%s" height="%s"/></clipPath>`, Escape(clip), px(b.left), px(b.top), px(b.right-b.left), px(b.bottom-b.top))
+	fmt.Fprintf(&d.b, `<clipPath id="%s"><rect x="%s" y="%s" width="%s" height="%s"/></clipPath>`, Escape(clip),
+		px(b.left), px(b.top), px(b.right-b.left), px(b.bottom-b.top))
 	d.b.WriteByte('\n')
 	// Shading lies below the grid, everything else above it.
 	d.marks(p, clip, true, sx, sy, nil)
@@ -215,12 +222,14 @@ func (d *drawing) cartesian(i int, b box) {
 		grid += "M" + v + " " + px(b.top) + "V" + px(b.bottom)
 		label := x.tickText(t)
 		at := math.Min(sx.at(t), b.width-textWidth(label, 10.5)/2) // the last one stays on the paper
-		ticks += fmt.Sprintf(`<text x="%s" y="%s" class="tick" text-anchor="middle">%s</text>`+"\n", px(at), px(b.bottom+15), Escape(label))
+		ticks += fmt.Sprintf(`<text x="%s" y="%s" class="tick" text-anchor="middle">%s</text>`+"\n", px(at), px(b.bottom+15),
+			Escape(label))
 	}
 	for _, t := range y.ticks(max(4, min(9, int((b.bottom-b.top)/26)))) {
 		v := sy.at(t)
 		grid += "M" + px(b.left) + " " + px(v) + "H" + px(b.right)
-		ticks += fmt.Sprintf(`<text x="%s" y="%s" class="tick" text-anchor="end">%s</text>`+"\n", px(b.left-6), px(v+3.6), Escape(y.tickText(t)))
+		ticks += fmt.Sprintf(`<text x="%s" y="%s" class="tick" text-anchor="end">%s</text>`+"\n", px(b.left-6), px(v+3.6),
+			Escape(y.tickText(t)))
 	}
 	if grid != "" && p.ZLabel == "" { // cells show their own grid
 		fmt.Fprintf(&d.b, `<path class="grid" d="%s"/>`+"\n", grid)
@@ -231,7 +240,8 @@ func (d *drawing) cartesian(i int, b box) {
 	d.text((b.left+b.right)/2, b.bottom+33, "", "middle", shorten(x.Label, max(10, int((b.right-b.left)/5.5))))
 	if y.Label != "" {
 		yc := (b.top + b.bottom) / 2
-		fmt.Fprintf(&d.b, `<text transform="translate(11 %s) rotate(-90)" text-anchor="middle">%s</text>`+"\n", px(yc), Escape(shorten(y.Label, max(10, int((b.bottom-b.top)/5)))))
+		fmt.Fprintf(&d.b, `<text transform="translate(11 %s) rotate(-90)" text-anchor="middle">%s</text>`+"\n", px(yc),
+			Escape(shorten(y.Label, max(10, int((b.bottom-b.top)/5)))))
 	}
 	if p.ZLabel != "" {
 		d.key(p, b)
@@ -264,13 +274,15 @@ func keyWidth(p *Panel) float64 {
 func (d *drawing) key(p *Panel, b box) {
 	x, h := b.right+14, (b.bottom-b.top)/heatClasses
 	for k := range heatClasses {
-		fmt.Fprintf(&d.b, `<rect class="h%d" x="%s" y="%s" width="11" height="%s"/>`, k, px(x), px(b.bottom-float64(k+1)*h), px(h))
+		fmt.Fprintf(&d.b, `<rect class="h%d" x="%s" y="%s" width="11" height="%s"/>`, k, px(x), px(b.bottom-float64(k+1)*h),
+			px(h))
 	}
 	d.b.WriteByte('\n')
 	for k := 0; k <= heatClasses; k++ {
 		d.text(x+15, b.bottom-float64(k)*h+3.5, "tick", "", p.keyText(k))
 	}
-	fmt.Fprintf(&d.b, `<text transform="translate(%s %s) rotate(-90)" text-anchor="middle">%s</text>`+"\n", px(b.width-3), px((b.top+b.bottom)/2), Escape(shorten(p.ZLabel, int((b.bottom-b.top)/5))))
+	fmt.Fprintf(&d.b, `<text transform="translate(%s %s) rotate(-90)" text-anchor="middle">%s</text>`+"\n", px(b.width-3),
+		px((b.top+b.bottom)/2), Escape(shorten(p.ZLabel, int((b.bottom-b.top)/5))))
 }
 
 // round3 rounds to three significant digits.
@@ -308,7 +320,8 @@ func polarHeight(p *Panel, width float64) float64 {
 	lo, hi := polarSpan(p)
 	up, down := 1.0, 1.0
 	if p.Dual {
-		up, down = math.Max(0.3, math.Sin(math.Min(90, hi)*math.Pi/180)), math.Max(0.3, -math.Sin(math.Max(-90, lo)*math.Pi/180))
+		up, down = math.Max(0.3, math.Sin(math.Min(90, hi)*math.Pi/180)),
+			math.Max(0.3, -math.Sin(math.Max(-90, lo)*math.Pi/180))
 	}
 	h := r*(up+down) + 34
 	if p.Y.Label != "" {
@@ -337,10 +350,12 @@ func (d *drawing) polar(i int, b box) {
 		lo, hi = -180, 180
 	}
 	q := polarPlace{cx: b.width / 2, cy: b.top + 18 + radius*up, r: newScale(y, 0, radius)}
-	d.panel(i, b, fmt.Sprintf(` data-polar="%s %s %s" data-yscale="%s" data-xlabel="%s" data-ylabel="%s"`, px(q.cx), px(q.cy), strconv.FormatBool(p.Dual), q.r, Escape(x.Label), Escape(y.Label)))
+	d.panel(i, b, fmt.Sprintf(` data-polar="%s %s %s" data-yscale="%s" data-xlabel="%s" data-ylabel="%s"`, px(q.cx),
+		px(q.cy), strconv.FormatBool(p.Dual), q.r, Escape(x.Label), Escape(y.Label)))
 	d.text(b.width/2, 14, "title", "middle", shorten(p.Title, max(8, int(b.width/6.8))))
 	clip := fmt.Sprintf("%s-c%d", d.f.ID, i)
-	fmt.Fprintf(&d.b, `<clipPath id="%s"><circle cx="%s" cy="%s" r="%s"/></clipPath>`+"\n", Escape(clip), px(q.cx), px(q.cy), px(radius))
+	fmt.Fprintf(&d.b, `<clipPath id="%s"><circle cx="%s" cy="%s" r="%s"/></clipPath>`+"\n", Escape(clip), px(q.cx),
+		px(q.cy), px(radius))
 	sides := []bool{false}
 	if p.Dual {
 		sides = []bool{false, true}
@@ -349,7 +364,8 @@ func (d *drawing) polar(i int, b box) {
 	rt := y.ticks(4)
 	arc := func(r float64, left bool) string {
 		if !p.Dual {
-			return fmt.Sprintf("M%s %sa%s %s 0 1 0 %s 0a%s %s 0 1 0 %s 0", px(q.cx-r), px(q.cy), px(r), px(r), px(2*r), px(r), px(r), px(-2*r))
+			return fmt.Sprintf("M%s %sa%s %s 0 1 0 %s 0a%s %s 0 1 0 %s 0", px(q.cx-r), px(q.cy), px(r), px(r), px(2*r), px(r),
+				px(r), px(-2*r))
 		}
 		s0, c0 := math.Sincos(lo * math.Pi / 180)
 		s1, c1 := math.Sincos(hi * math.Pi / 180)
@@ -361,7 +377,8 @@ func (d *drawing) polar(i int, b box) {
 		if hi-lo > 180 {
 			large = 1
 		}
-		return fmt.Sprintf("M%s %sA%s %s 0 %d %d %s %s", px(q.cx+sign*r*c0), px(q.cy-r*s0), px(r), px(r), large, sweep, px(q.cx+sign*r*c1), px(q.cy-r*s1))
+		return fmt.Sprintf("M%s %sA%s %s 0 %d %d %s %s", px(q.cx+sign*r*c0), px(q.cy-r*s0), px(r), px(r), large, sweep,
+			px(q.cx+sign*r*c1), px(q.cy-r*s1))
 	}
 	for _, left := range sides {
 		for _, t := range rt {
@@ -384,14 +401,15 @@ func (d *drawing) polar(i int, b box) {
 			case c < 0:
 				anchor = "end"
 			}
-			ticks += fmt.Sprintf(`<text x="%s" y="%s" class="tick" text-anchor="%s">%s°</text>`+"\n", px(q.cx+(radius+4)*c), px(q.cy-(radius+5)*s+3.6), anchor, Escape(number(t)))
+			ticks += fmt.Sprintf(`<text x="%s" y="%s" class="tick" text-anchor="%s">%s°</text>`+"\n", px(q.cx+(radius+4)*c),
+				px(q.cy-(radius+5)*s+3.6), anchor, Escape(number(t)))
 		}
 	}
 	fmt.Fprintf(&d.b, `<path class="grid" d="%s"/>`+"\n", grid)
 	d.marks(p, clip, true, scale{}, scale{}, &q)
 	d.marks(p, clip, false, scale{}, scale{}, &q)
 	d.b.WriteString(ticks)
-	// Radius labels stand on the axis that parts the halves, or at −75°.
+	// Radius labels are on the axis between the halves, or at −75°.
 	for _, t := range rt {
 		r := q.r.at(t)
 		if r > radius+0.5 || r < 0 {
@@ -432,7 +450,7 @@ func (d *drawing) marks(p *Panel, clip string, below bool, sx, sy scale, q *pola
 		d.mark(p, m, sx, sy, q)
 	}
 	d.b.WriteString("</g>\n")
-	for k := range p.Marks { // labels may stand outside
+	for k := range p.Marks { // labels may be outside
 		if m := &p.Marks[k]; !below && m.Kind == Labels {
 			fmt.Fprintf(&d.b, `<g class="mark" data-series="%s"%s>`, Escape(m.Name), d.data(m))
 			for i := range m.X {
@@ -454,7 +472,7 @@ func finite(v ...float64) bool {
 	return true
 }
 
-// drawable tells whether the numbers have a place on paper.
+// drawable reports whether the numbers can be drawn.
 func drawable(v ...float64) bool {
 	for _, x := range v {
 		if math.IsNaN(x) || math.Abs(x) > far {
@@ -464,71 +482,67 @@ func drawable(v ...float64) bool {
 	return true
 }
 
+// pen draws the paths of one mark: at places numbers on paper, ok tells which can be
+// placed.
+type pen struct {
+	d      *drawing
+	m      *Mark
+	sx, sy scale
+	polar  bool
+	at     func(x, y float64) (float64, float64)
+}
+
+func (n *pen) ok(x, y float64) bool {
+	return drawable(x, y) && !(n.sx.log && x <= 0) && !(n.sy.log && y <= 0)
+}
+
+// path writes a path, if it is not empty.
+func (n *pen) path(class, s string) {
+	if s != "" {
+		fmt.Fprintf(&n.d.b, `<path class="%s" d="%s"/>`, class, s)
+	}
+}
+
+// line is the class of the mark's lines.
+func (n *pen) line() string {
+	line := "line " + n.m.Class
+	if n.m.Dashed {
+		line += " dashed"
+	}
+	if n.m.Thin {
+		line += " thin"
+	}
+	return line
+}
+
 func (d *drawing) mark(p *Panel, m *Mark, sx, sy scale, q *polarPlace) {
 	if m.Kind == Labels {
 		return
 	}
-	at := func(x, y float64) (float64, float64) { return sx.at(x), sy.at(y) }
+	n := &pen{d: d, m: m, sx: sx, sy: sy, polar: q != nil}
+	n.at = func(x, y float64) (float64, float64) { return sx.at(x), sy.at(y) }
 	if q != nil {
-		at = func(x, y float64) (float64, float64) { return q.at(x, y, m.Left) }
+		n.at = func(x, y float64) (float64, float64) { return q.at(x, y, m.Left) }
 	}
-	ok := func(x, y float64) bool {
-		return drawable(x, y) && !(sx.log && x <= 0) && !(sy.log && y <= 0)
-	}
-	fmt.Fprintf(&d.b, `<g class="mark" data-series="%s" data-kind="%s"%s%s>`, Escape(m.Name), kindNames[m.Kind], leftAttribute(m), d.data(m))
-	path := func(class, s string) {
-		if s != "" {
-			fmt.Fprintf(&d.b, `<path class="%s" d="%s"/>`, class, s)
-		}
-	}
-	line := "line " + m.Class
-	if m.Dashed {
-		line += " dashed"
-	}
-	if m.Thin {
-		line += " thin"
-	}
+	fmt.Fprintf(&d.b, `<g class="mark" data-series="%s" data-kind="%s"%s%s>`, Escape(m.Name), kindNames[m.Kind],
+		leftAttribute(m), d.data(m))
 	switch m.Kind {
 	case Points:
-		outlines := m.points(at, ok)
+		outlines := m.points(n.at, n.ok)
 		if m.Class == "measured" { // on cells of any colour
-			path("halo", outlines)
+			n.path("halo", outlines)
 		}
-		path(m.pointClass(), outlines)
+		n.path(m.pointClass(), outlines)
 	case Bars:
-		var s strings.Builder
-		for i := range m.X {
-			if ok(m.X[i], m.Lo[i]) && ok(m.X[i], m.Hi[i]) {
-				x, a := at(m.X[i], m.Lo[i])
-				_, b := at(m.X[i], m.Hi[i])
-				fmt.Fprintf(&s, "M%s %sV%sM%s %sh6m-6 0M%s %sh6", px(x), px(a), px(b), px(x-3), px(a), px(x-3), px(b))
-			}
-		}
-		path("bar "+m.Class, s.String())
-		path(m.pointClass(), m.points(at, ok))
+		n.bars()
 	case Line:
-		path(line, d.polyline(m.X, m.Y, at, ok, q != nil))
+		n.path(n.line(), d.polyline(m.X, m.Y, n.at, n.ok, n.polar))
 	case Band:
-		var s strings.Builder
-		for i := 0; i < len(m.X); {
-			if !ok(m.X[i], m.Lo[i]) || !drawable(m.Hi[i]) {
-				i++
-				continue
-			}
-			j := i
-			for j < len(m.X) && ok(m.X[j], m.Lo[j]) && drawable(m.Hi[j]) {
-				j++
-			}
-			up := d.polyline(m.X[i:j], m.Hi[i:j], at, ok, q != nil)
-			down := d.polyline(reversed(m.X[i:j]), reversed(m.Lo[i:j]), at, ok, q != nil)
-			s.WriteString(up + "L" + strings.TrimPrefix(down, "M") + "Z")
-			i = j
-		}
-		path("band "+m.Class, s.String())
+		n.band()
 	case Span:
 		for i := range m.Lo {
 			a, b := sx.at(m.Lo[i]), sx.at(m.Hi[i])
-			path("band "+m.Class, fmt.Sprintf("M%s %sH%sV%sH%sZ", px(a), px(sy.a), px(b), px(sy.b), px(a)))
+			n.path("band "+m.Class, fmt.Sprintf("M%s %sH%sV%sH%sZ", px(a), px(sy.a), px(b), px(sy.b), px(a)))
 		}
 	case Rule:
 		s := ""
@@ -538,38 +552,80 @@ func (d *drawing) mark(p *Panel, m *Mark, sx, sy scale, q *polarPlace) {
 		for _, v := range m.X {
 			s += fmt.Sprintf("M%s %sV%s", px(sx.at(v)), px(sy.a), px(sy.b))
 		}
-		path(line, s)
+		n.path(n.line(), s)
 	case Steps:
 		var s strings.Builder
 		for i := range m.Y {
-			if ok(m.Lo[i], m.Y[i]) && ok(m.Hi[i], m.Y[i]) {
+			if n.ok(m.Lo[i], m.Y[i]) && n.ok(m.Hi[i], m.Y[i]) {
 				fmt.Fprintf(&s, "M%s %sH%s", px(sx.at(m.Lo[i])), px(sy.at(m.Y[i])), px(sx.at(m.Hi[i])))
 			}
 		}
-		path(line, s.String())
+		n.path(n.line(), s.String())
 	case Cells:
-		by := make([]strings.Builder, heatClasses)
-		var none strings.Builder
-		for i := range m.X {
-			a, b := sx.at(m.X[i]-m.DX/2), sy.at(m.Y[i]+m.DY/2)
-			rect := fmt.Sprintf("M%s %sH%sV%sH%sZ", px(a), px(b), px(sx.at(m.X[i]+m.DX/2)), px(sy.at(m.Y[i]-m.DY/2)), px(a))
-			if !finite(m.Z[i]) {
-				none.WriteString(rect)
-				continue
-			}
-			k := 0
-			if p.ZMax > p.ZMin {
-				k = int(heatClasses * (m.Z[i] - p.ZMin) / (p.ZMax - p.ZMin))
-			}
-			k = max(0, min(heatClasses-1, k))
-			by[k].WriteString(rect)
-		}
-		path("hn", none.String())
-		for k := range by {
-			path(fmt.Sprintf("h%d", k), by[k].String())
-		}
+		n.cells(p.ZMin, p.ZMax)
 	}
 	d.b.WriteString("</g>\n")
+}
+
+// bars draws points with a bar from Lo to Hi.
+func (n *pen) bars() {
+	m := n.m
+	var s strings.Builder
+	for i := range m.X {
+		if n.ok(m.X[i], m.Lo[i]) && n.ok(m.X[i], m.Hi[i]) {
+			x, a := n.at(m.X[i], m.Lo[i])
+			_, b := n.at(m.X[i], m.Hi[i])
+			fmt.Fprintf(&s, "M%s %sV%sM%s %sh6m-6 0M%s %sh6", px(x), px(a), px(b), px(x-3), px(a), px(x-3), px(b))
+		}
+	}
+	n.path("bar "+m.Class, s.String())
+	n.path(m.pointClass(), m.points(n.at, n.ok))
+}
+
+// band fills between Lo and Hi, each stretch of numbers that can be drawn.
+func (n *pen) band() {
+	m := n.m
+	var s strings.Builder
+	for i := 0; i < len(m.X); {
+		if !n.ok(m.X[i], m.Lo[i]) || !drawable(m.Hi[i]) {
+			i++
+			continue
+		}
+		j := i
+		for j < len(m.X) && n.ok(m.X[j], m.Lo[j]) && drawable(m.Hi[j]) {
+			j++
+		}
+		up := n.d.polyline(m.X[i:j], m.Hi[i:j], n.at, n.ok, n.polar)
+		down := n.d.polyline(reversed(m.X[i:j]), reversed(m.Lo[i:j]), n.at, n.ok, n.polar)
+		s.WriteString(up + "L" + strings.TrimPrefix(down, "M") + "Z")
+		i = j
+	}
+	n.path("band "+m.Class, s.String())
+}
+
+// cells draws rectangles, in one path for each class of the range from lo to hi.
+func (n *pen) cells(lo, hi float64) {
+	m, sx, sy := n.m, n.sx, n.sy
+	by := make([]strings.Builder, heatClasses)
+	var none strings.Builder
+	for i := range m.X {
+		a, b := sx.at(m.X[i]-m.DX/2), sy.at(m.Y[i]+m.DY/2)
+		rect := fmt.Sprintf("M%s %sH%sV%sH%sZ", px(a), px(b), px(sx.at(m.X[i]+m.DX/2)), px(sy.at(m.Y[i]-m.DY/2)), px(a))
+		if !finite(m.Z[i]) {
+			none.WriteString(rect)
+			continue
+		}
+		k := 0
+		if hi > lo {
+			k = int(heatClasses * (m.Z[i] - lo) / (hi - lo))
+		}
+		k = max(0, min(heatClasses-1, k))
+		by[k].WriteString(rect)
+	}
+	n.path("hn", none.String())
+	for k := range by {
+		n.path(fmt.Sprintf("h%d", k), by[k].String())
+	}
 }
 
 var kindNames = [...]string{"points", "line", "band", "bars", "span", "rule", "steps", "cells", "labels"}
@@ -591,7 +647,9 @@ func reversed(v []float64) []float64 {
 
 // polyline joins the points; in polar panels a straight piece in angle and
 // radius is a curve on paper.
-func (d *drawing) polyline(xs, ys []float64, at func(x, y float64) (float64, float64), ok func(x, y float64) bool, polar bool) string {
+func (d *drawing) polyline(xs, ys []float64, at func(x, y float64) (float64, float64), ok func(x, y float64) bool,
+	polar bool,
+) string {
 	var s strings.Builder
 	pen := "M"
 	for i := range xs {
@@ -651,11 +709,13 @@ func outline(shape string, x, y, r float64) string {
 	case "square":
 		return fmt.Sprintf("M%s %sh%sv%sh%sz", px(x-r*.9), px(y-r*.9), px(1.8*r), px(1.8*r), px(-1.8*r))
 	case "diamond":
-		return fmt.Sprintf("M%s %sl%s %sl%s %sl%s %sz", px(x-1.3*r), px(y), px(1.3*r), px(-1.3*r), px(1.3*r), px(1.3*r), px(-1.3*r), px(1.3*r))
+		return fmt.Sprintf("M%s %sl%s %sl%s %sl%s %sz", px(x-1.3*r), px(y), px(1.3*r), px(-1.3*r), px(1.3*r), px(1.3*r),
+			px(-1.3*r), px(1.3*r))
 	case "cross":
 		return fmt.Sprintf("M%s %sl%s %sm0 %sl%s %s", px(x-r), px(y-r), px(2*r), px(2*r), px(-2*r), px(-2*r), px(2*r))
 	}
-	return fmt.Sprintf("M%s %sa%s %s 0 1 0 %s 0a%s %s 0 1 0 %s 0", px(x-r), px(y), px(r), px(r), px(2*r), px(r), px(r), px(-2*r))
+	return fmt.Sprintf("M%s %sa%s %s 0 1 0 %s 0a%s %s 0 1 0 %s 0", px(x-r), px(y), px(r), px(r), px(2*r), px(r), px(r),
+		px(-2*r))
 }
 
 // data writes the mark's numbers as attributes.
@@ -760,7 +820,8 @@ func swatch(m *Mark, x, y float64) string {
 	case Points:
 		return fmt.Sprintf(`<path class="%s" d="%s"/>`, m.pointClass(), outline(m.Shape, x+11, y, math.Max(m.Size, 2.6)))
 	case Bars:
-		return fmt.Sprintf(`<path class="bar %s" d="M%s %sv12m-3 0h6m-6 -12h6"/><path class="%s" d="%s"/>`, m.Class, px(x+11), px(y-6), m.pointClass(), outline(m.Shape, x+11, y, 2.6))
+		return fmt.Sprintf(`<path class="bar %s" d="M%s %sv12m-3 0h6m-6 -12h6"/><path class="%s" d="%s"/>`, m.Class,
+			px(x+11), px(y-6), m.pointClass(), outline(m.Shape, x+11, y, 2.6))
 	case Labels:
 		return ""
 	}
@@ -800,8 +861,7 @@ func shorten(s string, n int) string {
 }
 
 // Escape makes a text safe in XML and HTML, as text and as an attribute in
-// double quotes. Characters that XML forbids and those that turn the direction
-// of the text around become "�".
+// double quotes, with the characters that Printable gives.
 func Escape(s string) string {
 	var b strings.Builder
 	for _, r := range s {
@@ -816,21 +876,35 @@ func Escape(s string) string {
 			b.WriteString("&#34;")
 		case r == '\'':
 			b.WriteString("&#39;")
-		case r == '\t' || r == '\n' || r == '\r' || r == 0x85 || r == 0x2028 || r == 0x2029:
+		case r == '\t' || r == '\n':
 			b.WriteByte(' ')
-		case r == 0x200c || r == 0x200d || r == 0x2068 || r == 0x2069: // joiners, isolates
-			b.WriteRune(r)
-		case unicode.IsControl(r) || unicode.In(r, unicode.Cf, unicode.Co, unicode.Cs) || r == utf8.RuneError || r&0xfffe == 0xfffe:
-			b.WriteRune(utf8.RuneError)
 		default:
-			b.WriteRune(r)
+			b.WriteRune(Printable(r))
 		}
 	}
 	return b.String()
 }
 
+// Printable returns the character to write for r in XML and HTML: "�" for one that
+// XML forbids or that turns the direction of the text around, a space for other
+// line breaks than "\n", r itself otherwise.
+func Printable(r rune) rune {
+	switch {
+	case r == '\t' || r == '\n':
+		return r
+	case r == '\r' || r == 0x85 || r == 0x2028 || r == 0x2029:
+		return ' '
+	case r == 0x200c || r == 0x200d || r == 0x2068 || r == 0x2069: // joiners, isolates
+		return r
+	case unicode.IsControl(r) || unicode.In(r, unicode.Cf, unicode.Co, unicode.Cs) || r == utf8.RuneError ||
+		r&0xfffe == 0xfffe:
+		return utf8.RuneError
+	}
+	return r
+}
+
 // CSV returns the numbers behind the figure, one row per point of each mark;
-// numbers read back to the same bits, what is absent is empty.
+// numbers read back to the same bits, absent ones are empty.
 func (f *Figure) CSV() []byte {
 	var b bytes.Buffer
 	w := csv.NewWriter(&b)
@@ -860,7 +934,8 @@ func (f *Figure) CSV() []byte {
 				if m.Kind == Cells {
 					z = p.ZLabel
 				}
-				put(plain(p.Title), plain(m.Name), plain(p.X.Label), plain(p.Y.Label), get(m.X, j), get(m.Y, j), get(m.Lo, j), get(m.Hi, j), get(m.Z, j), plain(z), plain(text))
+				put(plain(p.Title), plain(m.Name), plain(p.X.Label), plain(p.Y.Label), get(m.X, j), get(m.Y, j), get(m.Lo, j),
+					get(m.Hi, j), get(m.Z, j), plain(z), plain(text))
 			}
 		}
 	}

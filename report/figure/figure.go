@@ -2,8 +2,8 @@
 // with axes, bands, lines, points, error bars and cells, made to be printed.
 //
 // A Figure is plain data. Draw returns the same bytes for the same figure; the
-// file stands alone (its style inside, light and dark, light in print) or is
-// made to stand in a page that carries Style once. Every mark carries the
+// file is complete (its style inside, light and dark, light in print), or made
+// for a page that has Style once. Every mark carries the
 // numbers it was drawn from in the attributes data-x, data-y, data-lo, data-hi
 // and data-z (a list separated by blanks, "-" where there is no number), and
 // CSV returns the same numbers as a table. Texts are escaped; nothing a name
@@ -16,8 +16,8 @@ import "math"
 // Figure is one picture: panels in a grid, read row by row.
 type Figure struct {
 	ID      string  // unique in a page: letters, digits, hyphens
-	Title   string  // what is shown, for readers who cannot see it; not drawn
-	Desc    string  // what there is to see, likewise
+	Title   string  // for readers who cannot see it; not drawn
+	Desc    string  // description, likewise
 	Note    string  // drawn small at the foot: what a reader must know even of a figure cut out of its page
 	Width   float64 // in px; default 720
 	Columns int     // panels side by side; default 1
@@ -39,7 +39,7 @@ type Panel struct {
 }
 
 // Axis is one axis. Where Min and Max are equal the range is that of the data,
-// widened to let the outermost marks stand free.
+// widened so that the outermost marks do not touch the frame.
 type Axis struct {
 	Label    string // with the unit: "angle of attack (deg)"
 	Log      bool
@@ -49,7 +49,7 @@ type Axis struct {
 	Zero     bool      // the range found from the data includes 0
 }
 
-// Kind says how a mark is drawn.
+// Kind is the form of a mark.
 type Kind int
 
 // The kinds of marks, and which of their numbers they use.

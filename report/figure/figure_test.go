@@ -30,10 +30,16 @@ func every() *Figure {
 				Title: "Cartesian", X: Axis{Label: "angle (deg)"}, Y: Axis{Label: "level (dB)"},
 				Marks: []Mark{
 					{Kind: Span, Name: "range", Class: "span", Lo: []float64{-30}, Hi: []float64{30}},
-					{Kind: Band, Name: "band", Class: "total", X: x, Lo: []float64{50, 53, math.NaN(), 52, 48}, Hi: []float64{54, 58, math.NaN(), 56, 52}},
+					{
+						Kind: Band, Name: "band", Class: "total", X: x, Lo: []float64{50, 53, math.NaN(), 52, 48},
+						Hi: []float64{54, 58, math.NaN(), 56, 52},
+					},
 					{Kind: Line, Name: "line", Class: "mean", X: x, Y: y},
 					{Kind: Points, Name: "points", Class: "test", Shape: "diamond", X: x, Y: y},
-					{Kind: Bars, Name: "bars", Class: "epi", X: x, Y: y, Lo: []float64{51, 54, 57, 53, 49}, Hi: []float64{53, 57, 60, 55, 51}},
+					{
+						Kind: Bars, Name: "bars", Class: "epi", X: x, Y: y, Lo: []float64{51, 54, 57, 53, 49},
+						Hi: []float64{53, 57, 60, 55, 51},
+					},
 					{Kind: Rule, Class: "grey", Y: []float64{55}, Dashed: true},
 					{Kind: Labels, Name: "labels", Quiet: true, Class: "test", X: x[2:3], Y: y[2:3], Text: []string{"top"}},
 				},
@@ -41,21 +47,31 @@ func every() *Figure {
 			{
 				Title: "Cells", X: Axis{Label: "a"}, Y: Axis{Label: "b"}, ZLabel: "z", ZMax: 3,
 				Marks: []Mark{
-					{Kind: Cells, Name: "cells", Quiet: true, X: []float64{1, 2, 1, 2}, Y: []float64{1, 1, 2, 2}, Z: []float64{0, 1.5, math.NaN(), 3}, DX: 1, DY: 1},
+					{
+						Kind: Cells, Name: "cells", Quiet: true, X: []float64{1, 2, 1, 2}, Y: []float64{1, 1, 2, 2},
+						Z: []float64{0, 1.5, math.NaN(), 3}, DX: 1, DY: 1,
+					},
 					{Kind: Points, Name: "measured", Class: "measured", Shape: "ring", X: []float64{1}, Y: []float64{2}},
 				},
 			},
 			{
-				Title: "Dual", Polar: true, Dual: true, Sides: [2]string{"left", "right"}, X: Axis{Label: "angle"}, Y: Axis{Label: "level (dB)", Min: 40, Max: 60},
+				Title: "Dual", Polar: true, Dual: true, Sides: [2]string{"left", "right"}, X: Axis{Label: "angle"},
+				Y: Axis{Label: "level (dB)", Min: 40, Max: 60},
 				Marks: []Mark{
-					{Kind: Band, Name: "band", Class: "total", X: x, Lo: []float64{50, 53, 56, 52, 48}, Hi: []float64{54, 58, 60, 56, 52}},
+					{
+						Kind: Band, Name: "band", Class: "total", X: x, Lo: []float64{50, 53, 56, 52, 48},
+						Hi: []float64{54, 58, 60, 56, 52},
+					},
 					{Kind: Line, Name: "line", Class: "mean", X: x, Y: y},
 					{Kind: Line, Name: "mirrored", Class: "aux", X: x, Y: y, Left: true},
 				},
 			},
 			{
 				Title: "Logarithmic", X: Axis{Label: "f (Hz)", Log: true}, Y: Axis{Label: "p", Log: true},
-				Marks: []Mark{{Kind: Steps, Name: "steps", Class: "floor", X: []float64{10, 100}, Lo: []float64{5, 50}, Hi: []float64{50, 500}, Y: []float64{1e-3, 10}}},
+				Marks: []Mark{{
+					Kind: Steps, Name: "steps", Class: "floor", X: []float64{10, 100}, Lo: []float64{5, 50},
+					Hi: []float64{50, 500}, Y: []float64{1e-3, 10},
+				}},
 			},
 		},
 	}
@@ -64,7 +80,11 @@ func every() *Figure {
 // TestGolden compares figures with files that were rasterised and looked at
 // when they were made.
 func TestGolden(t *testing.T) {
-	for name, got := range map[string][]byte{"every.svg": Draw(every(), Options{}), "every-inline.svg": Draw(every(), Options{Inline: true, Digits: 5}), "every.csv": every().CSV(), "style.css": []byte(Style())} {
+	for name, got := range map[string][]byte{
+		"every.svg":        Draw(every(), Options{}),
+		"every-inline.svg": Draw(every(), Options{Inline: true, Digits: 5}), "every.csv": every().CSV(),
+		"style.css": []byte(Style()),
+	} {
 		path := filepath.Join("testdata", name)
 		if *update {
 			if err := os.WriteFile(path, got, 0o644); err != nil {
@@ -180,7 +200,11 @@ func TestDataAttributes(t *testing.T) {
 // TestPlaces checks where marks are drawn against positions worked out by hand:
 // a panel of known range, its corners and its middle.
 func TestPlaces(t *testing.T) {
-	f := &Figure{ID: "p", Width: 400, Panels: []Panel{{X: Axis{Min: 0, Max: 10}, Y: Axis{Min: 0, Max: 4, Ticks: []float64{}}, Height: 100, Marks: []Mark{{Kind: Line, Name: "l", Quiet: true, Class: "mean", X: []float64{0, 5, 10}, Y: []float64{0, 2, 4}}}}}}
+	f := &Figure{ID: "p", Width: 400, Panels: []Panel{{
+		X: Axis{Min: 0, Max: 10},
+		Y: Axis{Min: 0, Max: 4, Ticks: []float64{}}, Height: 100,
+		Marks: []Mark{{Kind: Line, Name: "l", Quiet: true, Class: "mean", X: []float64{0, 5, 10}, Y: []float64{0, 2, 4}}},
+	}}}
 	// Without labels the plotting area begins 10 px from the left (no tick is
 	// drawn), ends 8 px from the right, and begins 8 px from the top.
 	want := "M10 108L201 58L392 8"
@@ -256,7 +280,10 @@ func TestNice(t *testing.T) {
 // TestNumber writes ticks as a reader expects them; the strings were written by
 // hand.
 func TestNumber(t *testing.T) {
-	for v, want := range map[float64]string{0: "0", 1: "1", -2.5: "−2.5", 1000: "1000", 0.001: "0.001", 1e6: "10⁶", 2e6: "2·10⁶", -5e-5: "−5·10⁻⁵", 0.1 + 0.2: "0.3", 123456: "123456"} {
+	for v, want := range map[float64]string{
+		0: "0", 1: "1", -2.5: "−2.5", 1000: "1000", 0.001: "0.001", 1e6: "10⁶",
+		2e6: "2·10⁶", -5e-5: "−5·10⁻⁵", 0.1 + 0.2: "0.3", 123456: "123456",
+	} {
 		if got := number(v); got != want {
 			t.Errorf("number(%v) = %q, want %q", v, got, want)
 		}
@@ -266,12 +293,18 @@ func TestNumber(t *testing.T) {
 // FuzzHostile draws names and numbers of any kind: the SVG stays well-formed,
 // holds no element a name brought along, and shows the name as text.
 func FuzzHostile(f *testing.F) {
-	for _, s := range []string{"<script>alert(1)</script>", `"><x y="`, "a\x00b", "\u202eabc", "]]>", "&amp;", strings.Repeat("x", 300), "שלום"} {
+	for _, s := range []string{
+		"<script>alert(1)</script>", `"><x y="`, "a\x00b", "\u202eabc", "]]>", "&amp;",
+		strings.Repeat("x", 300), "שלום",
+	} {
 		f.Add(s, 1.0, 2.0)
 	}
 	f.Add("", math.NaN(), math.Inf(1))
 	f.Add("x", -1e308, 1e308)
-	known := map[string]bool{"svg": true, "g": true, "path": true, "rect": true, "text": true, "title": true, "desc": true, "style": true, "clipPath": true, "circle": true}
+	known := map[string]bool{
+		"svg": true, "g": true, "path": true, "rect": true, "text": true, "title": true,
+		"desc": true, "style": true, "clipPath": true, "circle": true,
+	}
 	f.Fuzz(func(t *testing.T, name string, a, b float64) {
 		for _, polar := range []bool{false, true} {
 			for _, log := range []bool{false, true} {
@@ -306,9 +339,12 @@ func FuzzHostile(f *testing.F) {
 }
 
 func ExampleDraw() {
-	f := &Figure{ID: "sine", Title: "A sine", Panels: []Panel{{X: Axis{Label: "x (rad)"}, Y: Axis{Label: "sin x"}, Marks: []Mark{
-		{Kind: Line, Class: "mean", X: []float64{0, 1, 2, 3}, Y: []float64{0, 0.84, 0.91, 0.14}},
-	}}}}
+	f := &Figure{ID: "sine", Title: "A sine", Panels: []Panel{{
+		X: Axis{Label: "x (rad)"}, Y: Axis{Label: "sin x"},
+		Marks: []Mark{
+			{Kind: Line, Class: "mean", X: []float64{0, 1, 2, 3}, Y: []float64{0, 0.84, 0.91, 0.14}},
+		},
+	}}}
 	svg := Draw(f, Options{})
 	fmt.Println(strings.Contains(string(svg), `data-y="0 0.84 0.91 0.14"`))
 	// Output: true

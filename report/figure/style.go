@@ -6,7 +6,7 @@ import (
 )
 
 // colour is a role's colour on white and on black. Hues are those of Okabe and
-// Ito's palette or near them, which people with any colour vision tell apart;
+// Ito's palette or near them, which people with any colour vision distinguish;
 // lines and points have a contrast of 3 : 1 or more, texts of 4.5 : 1.
 type colour struct{ name, light, dark string }
 
@@ -31,7 +31,7 @@ var colours = []colour{
 }
 
 // heat are the classes of cells, from little to much: light to dark, equal
-// steps of lightness, told apart in grey too.
+// steps of lightness, distinct in grey too.
 var heat = []string{"#fff7dc", "#fbdc9b", "#f4b766", "#e28a4b", "#c05b46", "#8e3651", "#531c4c"}
 
 // Style returns the style sheet for figures drawn with Options.Inline: colours
@@ -70,7 +70,8 @@ func standalone() string {
 func rules(c func(string) string) string {
 	var b strings.Builder
 	r := func(selector, body string) { fmt.Fprintf(&b, ".dtf %s{%s}\n", selector, body) }
-	b.WriteString(".dtf{font-family:system-ui,-apple-system,\"Segoe UI\",\"Helvetica Neue\",Arial,\"Liberation Sans\",sans-serif;font-size:11px}\n")
+	b.WriteString(".dtf{font-family:system-ui,-apple-system,\"Segoe UI\",\"Helvetica Neue\",Arial,\"Liberation " +
+		"Sans\",sans-serif;font-size:11px}\n")
 	r("text", "fill:"+c("ink"))
 	r(".tick", "fill:"+c("soft")+";font-size:10.5px")
 	r(".title", "font-size:12px;font-weight:600")

@@ -1,8 +1,9 @@
 // Package baseline holds methods that predict a mean, its total uncertainty and
 // the epistemic part of it, behind one interface, so that they can be compared
-// on the same data by the same scores (METHOD §5): the model of pairs itself
-// and the methods it is measured against. A new method is one file: a type with
-// Fit, and its line in New. The scores themselves are package score's.
+// on the same data by the same scores (docs/method.md#scores): the model of pairs
+// itself and the methods it is measured against. A new method is one file, a type
+// with Fit, and its line in methods; TestConformance then holds it to the
+// contract of Method. The scores themselves are in package score.
 //
 // All methods see the same triplets and, as far as they are networks, the same
 // layers, optimiser and number of steps.
@@ -11,25 +12,36 @@ package baseline
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"doubletake/train"
+	"doubletake/train/triplets"
 )
 
-// Method learns from triplets. The result of Fit depends on the data, the
-// method's settings and the seed only; several may run at once.
+// Method learns from triplets.
+//
+// Fit does not change data, and its result depends on the rows of data, the
+// method's settings and the seed only; several may run at once. A set of some of
+// the rows (triplets.Set.Select) is a training set like any other, of which a
+// method knows nothing but these rows. Fit returns an error that wraps ctx's when
+// ctx is done, and an error for data that nothing can be learned from: fewer than
+// two rows, numbers that are not finite, an outcome that does not vary.
 type Method interface {
-	Fit(ctx context.Context, data train.Triplets, seed uint64) (Predictor, error)
+	Fit(ctx context.Context, data triplets.Set, seed uint64) (Predictor, error)
 }
 
-// Predictor is a fitted method. Predict is safe for concurrent use only where
-// the method says so. x is row-major n×In in the data's own units.
+// Predictor is a fitted method. x is row-major n×In in the data's own units;
+// Predict panics if it is not. The prediction at a condition does not depend on
+// the others asked for. Predict returns an error that wraps ctx's when ctx is
+// done, and is safe for concurrent use where the method's documentation promises
+// it.
 type Predictor interface {
 	Predict(ctx context.Context, x []float64) (*Prediction, error)
 }
 
-// Prediction is what a method says at N conditions, N×Out each, row-major, in
-// the outcomes' own units (variances in unit²).
+// Prediction holds a method's predictions at N conditions, N×Out each,
+// row-major, in the outcomes' own units (variances in unit²).
 type Prediction struct {
 	N, Out    int
 	Mu        []float64 // mean
@@ -38,11 +50,12 @@ type Prediction struct {
 }
 
 func newPrediction(n, out int) *Prediction {
-	return &Prediction{N: n, Out: out, Mu: make([]float64, n*out), Total: make([]float64, n*out), Epistemic: make([]float64, n*out)}
+	v := func() []float64 { return make([]float64, n*out) }
+	return &Prediction{N: n, Out: out, Mu: v(), Total: v(), Epistemic: v()}
 }
 
-// Settings are what New needs for any method. The zero values of Members and
-// Samples stand for the defaults.
+// Settings holds the settings of every method. Members and Samples take their
+// defaults if zero.
 type Settings struct {
 	Config   train.Config          // network and training; its Seed is replaced by Fit's
 	Estimate train.EstimateOptions // pair: how C is computed
@@ -50,24 +63,71 @@ type Settings struct {
 	Samples  int                   // mc-dropout: passes, default 200
 }
 
-// names are the methods New knows, in the order of tables.
-var names = []string{"pair", "ensemble", "mc-dropout", "zigzag", "gp"}
+// Info describes a method.
+type Info struct {
+	Name    string // in the configuration, in tables and of files
+	Claim   string // what v̂ is: "the variance of the members' means"
+	Members bool   // Settings.Members is used: as many networks are trained
+	make    func(s Settings) Method
+	needs   func(c train.Config) string // what the settings lack, in the words of the configuration; may be nil
+}
+
+// methods are the methods that New knows, in the order of tables.
+var methods = []Info{
+	{Name: "pair", Claim: "C", make: func(s Settings) Method { return Pair{s.Config, s.Estimate} }},
+	{
+		Name: "ensemble", Claim: "the variance of the members' means", Members: true,
+		make: func(s Settings) Method { return Ensemble{s.Config, s.Members} },
+	},
+	{
+		Name: "mc-dropout", Claim: "the variance of the sampled means", needs: dropoutNeeds,
+		make: func(s Settings) Method { return MCDropout{s.Config, s.Samples} },
+	},
+	{Name: "zigzag", Claim: "u²", make: func(s Settings) Method { return ZigZag{s.Config} }},
+	{
+		Name: "gp", Claim: "the posterior variance of the process",
+		make: func(s Settings) Method { return GP{Nugget: true, Standardise: s.Config.Standardise} },
+	},
+}
+
+// Compared returns the names of the methods that the model of pairs, the first of
+// methods, is compared with.
+func Compared() []string { return names()[1:] }
+
+func names() []string {
+	out := make([]string, len(methods))
+	for i, m := range methods {
+		out[i] = m.Name
+	}
+	return out
+}
+
+// Describe returns the description of the method of that name; ok is false where
+// there is none.
+func Describe(name string) (m Info, ok bool) {
+	i := slices.IndexFunc(methods, func(m Info) bool { return m.Name == name })
+	if i < 0 {
+		return m, false
+	}
+	return methods[i], true
+}
+
+// Needs returns what the settings of the network lack for the method of that name,
+// in the words of the configuration: "model.dropout above 0"; "" when nothing.
+func Needs(name string, c train.Config) string {
+	if m, ok := Describe(name); ok && m.needs != nil {
+		return m.needs(c)
+	}
+	return ""
+}
 
 // New returns the method of that name.
 func New(name string, s Settings) (Method, error) {
-	switch name {
-	case "pair":
-		return Pair{s.Config, s.Estimate}, nil
-	case "ensemble":
-		return Ensemble{s.Config, s.Members}, nil
-	case "mc-dropout":
-		return MCDropout{s.Config, s.Samples}, nil
-	case "zigzag":
-		return ZigZag{s.Config}, nil
-	case "gp":
-		return GP{Nugget: true, Standardise: s.Config.Standardise}, nil
+	m, ok := Describe(name)
+	if !ok {
+		return nil, fmt.Errorf("choose method: expected one of %s, found %q", strings.Join(names(), ", "), name)
 	}
-	return nil, fmt.Errorf("choose method: expected one of %s, found %q", strings.Join(names, ", "), name)
+	return m.make(s), nil
 }
 
 // derive gives the k-th member of a method its seed (splitmix64's finaliser).

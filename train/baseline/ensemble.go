@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"doubletake/train"
+	"doubletake/train/triplets"
 )
 
 // Ensemble is a Deep Ensemble (Lakshminarayanan, Pritzel & Blundell 2017,
@@ -14,18 +15,25 @@ import (
 // variance of the members' means.
 type Ensemble struct {
 	Config  train.Config
-	Members int // default 5
+	Members int // 2 to 1000, default 5
 }
+
+// Default and limits of Ensemble.Members.
+const (
+	DefaultMembers = 5
+	MinMembers     = 2
+	MaxMembers     = 1000
+)
 
 type ensemblePredictor []*train.Model
 
 // Fit trains the members one after the other.
-func (e Ensemble) Fit(ctx context.Context, data train.Triplets, seed uint64) (Predictor, error) {
+func (e Ensemble) Fit(ctx context.Context, data triplets.Set, seed uint64) (Predictor, error) {
 	if e.Members == 0 {
-		e.Members = 5
+		e.Members = DefaultMembers
 	}
-	if e.Members < 2 {
-		return nil, fmt.Errorf("fit ensemble: expected at least 2 members, found %d", e.Members)
+	if e.Members < MinMembers || e.Members > MaxMembers {
+		return nil, fmt.Errorf("fit ensemble: expected %d to %d members, found %d", MinMembers, MaxMembers, e.Members)
 	}
 	var p ensemblePredictor
 	for k := range e.Members {

@@ -6,11 +6,12 @@ import (
 
 	"doubletake/train"
 	"doubletake/train/baseline"
+	"doubletake/train/triplets"
 )
 
 // A Gaussian process on pairs of y = x: sure between the data, unsure beyond.
 func ExampleNew() {
-	var data train.Triplets
+	var data triplets.Set
 	data.In, data.Out = 1, 1
 	for i := range 20 {
 		x := float64(i) / 10

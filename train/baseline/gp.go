@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"strconv"
 
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/blas/blas64"
@@ -13,12 +12,13 @@ import (
 	"gonum.org/v1/gonum/optimize"
 
 	"doubletake/train"
+	"doubletake/train/triplets"
 )
 
 // GP is exact Gaussian process regression (Rasmussen & Williams 2006, alg. 2.1),
 // one process per outcome. Measurements of a condition are collapsed to their
-// mean; the noise of one measurement is what the pairs say, mean ½(y1−y2)², the
-// same everywhere, and is not fitted. Kernel: squared exponential with a length
+// mean; the noise of one measurement is mean ½(y1−y2)² over the pairs, the same
+// everywhere, and is not fitted. Kernel: squared exponential with a length
 // per input (ARD). Lengths, amplitude and, with Nugget, the run-to-run
 // deviation τ maximise the marginal likelihood (L-BFGS) on at most HyperRows
 // conditions drawn by the seed; the prediction uses all.
@@ -125,23 +125,12 @@ type collapsed struct {
 	noise []float64 // per outcome, variance of one measurement from the pairs
 }
 
-func collapse(d train.Triplets) collapsed {
+func collapse(d triplets.Set) collapsed {
 	c := collapsed{noise: make([]float64, d.Out)}
-	index := map[string]int{}
-	var key []byte
-	for i := range d.N {
-		row := d.X[i*d.In : (i+1)*d.In]
-		key = key[:0]
-		for _, v := range row {
-			key = strconv.AppendFloat(append(key, ','), v, 'g', -1, 64)
-		}
-		k, ok := index[string(key)]
-		if !ok {
-			k = c.n
-			index[string(key)] = k
-			c.n++
-			c.x, c.y, c.count = append(c.x, row...), append(c.y, make([]float64, d.Out)...), append(c.count, 0)
-		}
+	index, x := triplets.Index(d.X, d.In)
+	c.n, c.x = len(x)/d.In, x
+	c.y, c.count = make([]float64, c.n*d.Out), make([]float64, c.n)
+	for i, k := range index {
 		for j := range d.Out {
 			a, b := d.Y1[i*d.Out+j], d.Y2[i*d.Out+j]
 			c.y[k*d.Out+j] += a + b
@@ -156,19 +145,23 @@ func collapse(d train.Triplets) collapsed {
 }
 
 // Fit finds the hyperparameters and factorises the covariance.
-func (g GP) Fit(ctx context.Context, data train.Triplets, seed uint64) (Predictor, error) {
+func (g GP) Fit(ctx context.Context, data triplets.Set, seed uint64) (Predictor, error) {
 	if g.HyperRows == 0 {
 		g.HyperRows = 300
 	}
 	if g.MaxRows == 0 {
 		g.MaxRows = 4000
 	}
+	if err := data.Check(); err != nil {
+		return nil, fmt.Errorf("fit gp: check training data: %w", err)
+	}
 	c := collapse(data)
 	if c.n < 2 {
 		return nil, fmt.Errorf("fit gp: expected at least 2 distinct conditions, found %d", c.n)
 	}
 	if c.n > g.MaxRows {
-		return nil, fmt.Errorf("fit gp: %d distinct conditions are more than %d, for which an exact process is affordable; leave gp out of the comparison", c.n, g.MaxRows)
+		return nil, fmt.Errorf("fit gp: %d distinct conditions are more than %d, for which an exact process is "+
+			"affordable; leave gp out of the comparison", c.n, g.MaxRows)
 	}
 	p := &gpPredictor{in: data.In, out: data.Out, mean: make([]float64, data.In), std: make([]float64, data.In)}
 	for j := range data.In {
@@ -270,7 +263,7 @@ type hyper struct {
 }
 
 // Bounds of the logarithms: lengths from a twentieth of a deviation, below
-// which neighbours would say nothing of each other, to a hundred, which is flat.
+// which neighbours are independent, to a hundred, which is flat.
 var (
 	lengthBound    = [2]float64{math.Log(0.05), math.Log(100)}
 	amplitudeBound = [2]float64{math.Log(0.01), math.Log(30)}
@@ -379,13 +372,13 @@ func fitHyper(ctx context.Context, x []float64, in int, y, d []float64, nugget b
 	dim := len(bounds)
 	// θ = lo + (hi−lo)/(1+e^−t) keeps the search within the bounds.
 	theta := make([]float64, dim)
-	inside := func(t []float64) []float64 {
+	bounded := func(t []float64) []float64 {
 		for i, b := range bounds {
 			theta[i] = b[0] + (b[1]-b[0])/(1+math.Exp(-t[i]))
 		}
 		return theta
 	}
-	outside := func(v, lo, hi float64) float64 { return math.Log((v - lo) / (hi - v)) }
+	unbounded := func(v, lo, hi float64) float64 { return math.Log((v - lo) / (hi - v)) }
 	var lastT []float64
 	lastG, lastF := make([]float64, dim), 0.0
 	eval := func(t []float64) {
@@ -401,7 +394,7 @@ func fitHyper(ctx context.Context, x []float64, in int, y, d []float64, nugget b
 			return
 		}
 		lastT = append(lastT[:0], t...)
-		lastF = -e.value(inside(t), lastG)
+		lastF = -e.value(bounded(t), lastG)
 		for i, b := range bounds {
 			u := (theta[i] - b[0]) / (b[1] - b[0])
 			lastG[i] *= -(b[1] - b[0]) * u * (1 - u)
@@ -429,9 +422,10 @@ func fitHyper(ctx context.Context, x []float64, in int, y, d []float64, nugget b
 			if start > 0 {
 				v = b[0] + (b[1]-b[0])*(0.2+0.6*rng.Float64())
 			}
-			t[i] = outside(v, b[0], b[1])
+			t[i] = unbounded(v, b[0], b[1])
 		}
-		res, err := optimize.Minimize(problem, t, &optimize.Settings{MajorIterations: 60, GradientThreshold: 1e-4}, &optimize.LBFGS{})
+		res, err := optimize.Minimize(problem, t, &optimize.Settings{MajorIterations: 60, GradientThreshold: 1e-4},
+			&optimize.LBFGS{})
 		if err := ctx.Err(); err != nil {
 			return best, err
 		}
@@ -440,7 +434,7 @@ func fitHyper(ctx context.Context, x []float64, in int, y, d []float64, nugget b
 			return best, fmt.Errorf("maximise marginal likelihood: %w", err)
 		}
 		if l := -res.F; l > best.log {
-			th := inside(res.X)
+			th := bounded(res.X)
 			best = hyper{log: l, amplitude: math.Exp(th[in])}
 			for j := range in {
 				best.length = append(best.length, math.Exp(th[j]))

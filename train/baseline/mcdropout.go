@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"doubletake/train"
+	"doubletake/train/triplets"
 )
 
 // MCDropout is Monte-Carlo dropout (Gal & Ghahramani 2016): one network with
@@ -22,8 +23,15 @@ type dropoutPredictor struct {
 	seed    uint64
 }
 
+func dropoutNeeds(c train.Config) string {
+	if c.Dropout == 0 {
+		return "model.dropout above 0"
+	}
+	return ""
+}
+
 // Fit trains the network; settings without dropout are an error.
-func (c MCDropout) Fit(ctx context.Context, data train.Triplets, seed uint64) (Predictor, error) {
+func (c MCDropout) Fit(ctx context.Context, data triplets.Set, seed uint64) (Predictor, error) {
 	if c.Config.Dropout == 0 {
 		return nil, errors.New("fit mc-dropout: the network has no dropout to sample; set a dropout probability above 0")
 	}

@@ -5,9 +5,10 @@ import (
 	"fmt"
 
 	"doubletake/train"
+	"doubletake/train/triplets"
 )
 
-// Pair is the model of pairs (METHOD §2): its total is the first answer's σ²,
+// Pair is the model of pairs (docs/method.md#scores): its total is the first answer's σ²,
 // its epistemic variance C, the covariance of two answers.
 type Pair struct {
 	Config   train.Config
@@ -15,7 +16,7 @@ type Pair struct {
 }
 
 // Fit trains the network.
-func (p Pair) Fit(ctx context.Context, data train.Triplets, seed uint64) (Predictor, error) {
+func (p Pair) Fit(ctx context.Context, data triplets.Set, seed uint64) (Predictor, error) {
 	p.Config.Seed = seed
 	m, _, err := train.Fit(ctx, data, p.Config, nil)
 	if err != nil {
@@ -37,11 +38,6 @@ func (p PairPredictor) Predict(ctx context.Context, x []float64) (*Prediction, e
 	if err != nil {
 		return nil, fmt.Errorf("predict with pair model: %w", err)
 	}
-	mean, std := p.Model.OutputScale()
-	r := newPrediction(e.N, e.Out)
-	for k := range r.Mu {
-		s, m := std[k%e.Out], mean[k%e.Out]
-		r.Mu[k], r.Total[k], r.Epistemic[k] = e.Mu[k]*s+m, e.Var[k]*s*s, e.Cov[k]*s*s
-	}
-	return r, nil
+	own := e.Own(p.Model.OutcomeScale())
+	return &Prediction{N: e.N, Out: e.Out, Mu: own.Mu, Total: own.Var, Epistemic: own.Cov}, nil
 }

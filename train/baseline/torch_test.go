@@ -36,7 +36,10 @@ func TestAgainstTorch(t *testing.T) {
 		name string
 		p    Predictor
 		want answers
-	}{{"zigzag", zigzagPredictor{&g.ZigZag.Model}, g.ZigZag.answers}, {"ensemble", ensemblePredictor(g.Ensemble.Models), g.Ensemble.answers}} {
+	}{
+		{"zigzag", zigzagPredictor{&g.ZigZag.Model}, g.ZigZag.answers},
+		{"ensemble", ensemblePredictor(g.Ensemble.Models), g.Ensemble.answers},
+	} {
 		got, err := c.p.Predict(t.Context(), g.X)
 		if err != nil {
 			t.Fatal(err)

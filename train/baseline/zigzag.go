@@ -5,11 +5,12 @@ import (
 	"fmt"
 
 	"doubletake/train"
+	"doubletake/train/triplets"
 )
 
 // ZigZagValue is the constant fed back for "nothing yet", in standardised
-// units; the authors used −100, −20, 0 and 50. Far from the data it is told
-// from an outcome, but the nearer ones train faster.
+// units; the authors used −100, −20, 0 and 50. A value far from the data cannot
+// be taken for an outcome, but the nearer ones train faster.
 const ZigZagValue = -20
 
 // ZigZag is the deterministic method of Durasov et al. (2024), trained as its
@@ -23,12 +24,15 @@ type ZigZag struct{ Config train.Config }
 type zigzagPredictor struct{ m *train.Model }
 
 // Fit trains the network.
-func (z ZigZag) Fit(ctx context.Context, data train.Triplets, seed uint64) (Predictor, error) {
+func (z ZigZag) Fit(ctx context.Context, data triplets.Set, seed uint64) (Predictor, error) {
+	if err := data.Check(); err != nil { // before the rows are doubled
+		return nil, fmt.Errorf("fit zigzag: check training data: %w", err)
+	}
 	c := z.Config
 	c.Seed, c.Pairs, c.Feedback, c.FeedbackValue = seed, train.Plain, train.Constant, ZigZagValue
 	c.Epochs = (c.Epochs + 1) / 2
 	both := append(append([]float64(nil), data.Y1...), data.Y2...)
-	single := train.Triplets{
+	single := triplets.Set{
 		N: 2 * data.N, In: data.In, Out: data.Out, Y1: both, Y2: both,
 		X: append(append([]float64(nil), data.X...), data.X...),
 	}

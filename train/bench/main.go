@@ -8,7 +8,7 @@
 // The reference is looked for in $DOUBLETAKE_REFERENCE, then in
 // ../shared/reference relative to the repository. The peers want the Debian
 // packages python3-torch, python3-numba, python3-scipy; the machine's peaks
-// gcc and libopenblas-dev. What is not there is left out by name.
+// gcc and libopenblas-dev. Missing peers are named and left out.
 //
 // Wall time is what a user waits for, but on a machine that others use too it
 // measures them as well: ratios are of processor time (user and system, all
@@ -41,6 +41,7 @@ import (
 
 	"doubletake/train"
 	"doubletake/train/kernel"
+	"doubletake/train/triplets"
 )
 
 func main() {
@@ -53,10 +54,10 @@ func main() {
 	}
 }
 
-// workload is one of the three experiments (METHOD §2).
+// workload is one of the three experiments (docs/method.md#model-and-training).
 type workload struct {
 	name         string
-	data         train.Triplets
+	data         triplets.Set
 	cfg          train.Config
 	epochs       int     // of ours in one round
 	steps        int     // of a peer in one round
@@ -105,7 +106,8 @@ func run(rounds int, only []string) error {
 // workloads reads the reference's airfoil and drone tables, cut as the paper
 // cuts them, and draws the toy.
 func workloads(ref string) ([]*workload, error) {
-	airfoil, err := readTable(filepath.Join(ref, "data", "aero_s0.csv"), 2, 2, func(x []float64) bool { return x[1] != 4.7 })
+	airfoil, err := readTable(filepath.Join(ref, "data", "aero_s0.csv"), 2, 2,
+		func(x []float64) bool { return x[1] != 4.7 })
 	if err != nil {
 		return nil, err
 	}
@@ -113,9 +115,9 @@ func workloads(ref string) ([]*workload, error) {
 	if err != nil {
 		return nil, err
 	}
-	toy := train.Triplets{N: 1000, In: 1, Out: 1}
+	toy := triplets.Set{N: 1000, In: 1, Out: 1}
 	rng := rand.New(rand.NewPCG(1, 1))
-	for range toy.N { // METHOD §1, γ = 1.5
+	for range toy.N { // docs/method.md#synthetic-data-and-couples, γ = 1.5
 		x := 12*rng.Float64() - 6
 		s := 1.5 * math.Exp(-x*x/2)
 		toy.X = append(toy.X, x)
@@ -140,8 +142,8 @@ func workloads(ref string) ([]*workload, error) {
 	return ws, nil
 }
 
-func readTable(path string, in, out int, keep func(x []float64) bool) (train.Triplets, error) {
-	d := train.Triplets{In: in, Out: out}
+func readTable(path string, in, out int, keep func(x []float64) bool) (triplets.Set, error) {
+	d := triplets.Set{In: in, Out: out}
 	f, err := os.Open(path)
 	if err != nil {
 		return d, fmt.Errorf("find the reference's data (set DOUBLETAKE_REFERENCE): %w", err)
@@ -227,10 +229,12 @@ func limits(ref string, ws []*workload) (peak float64, err error) {
 		return 0, err
 	}
 	bin := filepath.Join(dir, "limits")
-	if err := os.WriteFile(bin+".c", bytes.ReplaceAll(source, []byte("CLOCK_MONOTONIC"), []byte("CLOCK_THREAD_CPUTIME_ID")), 0o644); err != nil {
+	if err := os.WriteFile(bin+".c", bytes.ReplaceAll(source, []byte("CLOCK_MONOTONIC"),
+		[]byte("CLOCK_THREAD_CPUTIME_ID")), 0o644); err != nil {
 		return 0, err
 	}
-	if out, err := exec.Command("gcc", "-O3", "-march=native", bin+".c", "-o", bin, "-lopenblas").CombinedOutput(); err != nil {
+	if out, err := exec.Command("gcc", "-O3", "-march=native", bin+".c", "-o", bin,
+		"-lopenblas").CombinedOutput(); err != nil {
 		return 0, fmt.Errorf("compile bench_limits.c: %w: %s", err, out)
 	}
 	c := exec.Command("sh", "-c", ". ./env.sh; exec "+bin)
@@ -304,6 +308,15 @@ var peerNames = []struct{ key, name string }{
 	{"torch", "torch eager"}, {"bmm", "torch, 5 nets as bmm"}, {"numpy", "numpy by hand"}, {"numba", "numba by hand"},
 }
 
+// comparison holds the measures of alternating rounds: ours by work, theirs by work
+// and peer.
+type comparison struct {
+	p                   *peers
+	ws                  []*workload
+	training, estimates bool
+	ours, theirs        map[string][]measure
+}
+
 func comparePeers(ref string, ws []*workload, rounds int, peak float64, training, estimates bool) error {
 	runtime.GOMAXPROCS(1)
 	dir, err := os.MkdirTemp("", "peers")
@@ -321,88 +334,113 @@ func comparePeers(ref string, ws []*workload, rounds int, peak float64, training
 		if err := writeRows(path, w.data); err != nil {
 			return err
 		}
-		if _, err := p.ask(map[string]any{"do": "load", "data": w.name, "file": path, "n": w.data.N, "in": w.data.In, "out": w.data.Out, "standardise": w.cfg.Standardise}); err != nil {
+		if _, err := p.ask(map[string]any{
+			"do": "load", "data": w.name, "file": path, "n": w.data.N, "in": w.data.In,
+			"out": w.data.Out, "standardise": w.cfg.Standardise,
+		}); err != nil {
 			return err
 		}
 	}
-	cov := map[string]any{"do": "cov", "data": "drone", "rows": 585, "samples": covSamples}
 	drone := *ws[1]
 	drone.cfg.Epochs = 500
 	model, _, err := fit(&drone, "auto", 1)
 	if err != nil {
 		return err
 	}
-	ours, wall := map[string][]measure{}, map[string][]measure{}
+	c := &comparison{p, ws, training, estimates, map[string][]measure{}, map[string][]measure{}}
 	for round := range rounds + 1 {
-		for _, w := range ws {
-			if !training {
-				break
-			}
-			_, m, err := fit(w, "auto", 1)
-			if err != nil {
-				return err
-			}
-			ours[w.name] = append(ours[w.name], m)
-			for _, q := range peerNames {
-				m, err := p.ask(map[string]any{"do": "train", "data": w.name, "peer": q.key, "batch": w.cfg.Batch, "steps": w.steps})
-				if err != nil {
-					return err
-				}
-				wall[w.name+q.key] = append(wall[w.name+q.key], m)
-			}
-		}
-		if estimates {
-			m, err := estimate(model, drone.data.X)
-			if err != nil {
-				return err
-			}
-			ours["cov"] = append(ours["cov"], m)
-			if m, err = p.ask(cov); err != nil {
-				return err
-			}
-			wall["cov"] = append(wall["cov"], m)
+		if err := c.round(model, drone.data.X); err != nil {
+			return err
 		}
 		if round == 0 { // warming up
-			clear(ours)
-			clear(wall)
+			clear(c.ours)
+			clear(c.theirs)
 		}
 	}
-	fmt.Printf("One core against one core, %d alternating rounds; medians. Thousand triplets (cov_θ: network rows) a second of processor time:\n\n", rounds)
+	c.print(rounds)
+	if training {
+		c.printSteps(peak)
+	}
+	fmt.Println()
+	return nil
+}
+
+// round measures every work once, ours and the peers' in turn.
+func (c *comparison) round(model *train.Model, x []float64) error {
+	for _, w := range c.ws {
+		if !c.training {
+			break
+		}
+		_, m, err := fit(w, "auto", 1)
+		if err != nil {
+			return err
+		}
+		c.ours[w.name] = append(c.ours[w.name], m)
+		for _, q := range peerNames {
+			m, err := c.p.ask(map[string]any{
+				"do": "train", "data": w.name, "peer": q.key, "batch": w.cfg.Batch,
+				"steps": w.steps,
+			})
+			if err != nil {
+				return err
+			}
+			c.theirs[w.name+q.key] = append(c.theirs[w.name+q.key], m)
+		}
+	}
+	if !c.estimates {
+		return nil
+	}
+	m, err := estimate(model, x)
+	if err != nil {
+		return err
+	}
+	c.ours["cov"] = append(c.ours["cov"], m)
+	if m, err = c.p.ask(map[string]any{"do": "cov", "data": "drone", "rows": 585, "samples": covSamples}); err != nil {
+		return err
+	}
+	c.theirs["cov"] = append(c.theirs["cov"], m)
+	return nil
+}
+
+// print writes the table of rates.
+func (c *comparison) print(rounds int) {
+	fmt.Printf("One core against one core, %d alternating rounds; medians. Thousand triplets (cov_θ: network rows) a "+
+		"second of processor time:\n\n", rounds)
 	fmt.Println("| work | peer | peer | ours | ratio | range | ratio by wall time |\n|---|---|---|---|---|---|---|")
 	row := func(work, peer string, a, b []measure) {
 		r := ratios(a, b, measure.perCPU)
 		rw := ratios(a, b, func(m measure) float64 { return m.Units / m.Wall })
-		fmt.Printf("| %s | %s | %.0f | %.0f | **%.1f** | %.1f–%.1f | %.1f |\n", work, peer, median(rates(b))/1e3, median(rates(a))/1e3,
+		fmt.Printf("| %s | %s | %.0f | %.0f | **%.1f** | %.1f–%.1f | %.1f |\n", work, peer, median(rates(b))/1e3,
+			median(rates(a))/1e3,
 			median(r), slices.Min(r), slices.Max(r), median(rw))
 	}
-	for _, w := range ws {
-		if !training {
-			break
-		}
-		for _, q := range peerNames {
-			row(w.name, q.name, ours[w.name], wall[w.name+q.key])
+	if c.training {
+		for _, w := range c.ws {
+			for _, q := range peerNames {
+				row(w.name, q.name, c.ours[w.name], c.theirs[w.name+q.key])
+			}
 		}
 	}
-	if estimates {
-		row("cov_θ, d = 5, samples", "torch", ours["cov"], wall["cov"])
-		all := slices.Clone(ours["cov"])
-		for i := range all { // 3⁵ nodes of the quadrature beside the samples
-			all[i].Units *= float64(covSamples+covNodes) / covSamples
-		}
-		row("cov_θ, d = 5, all network rows", "torch", all, wall["cov"])
+	if !c.estimates {
+		return
 	}
-	if !training {
-		fmt.Println()
-		return nil
+	row("cov_θ, d = 5, samples", "torch", c.ours["cov"], c.theirs["cov"])
+	all := slices.Clone(c.ours["cov"])
+	for i := range all { // 3⁵ nodes of the quadrature and the samples
+		all[i].Units *= float64(covSamples+covNodes) / covSamples
 	}
-	fmt.Println("\n| work | a step | GFLOP/s of products | of the FMA peak | of the speed of its 8 products alone (OpenBLAS) |\n|---|---|---|---|---|")
-	for _, w := range ws {
-		step := float64(w.cfg.Batch) / median(rates(ours[w.name]))
+	row("cov_θ, d = 5, all network rows", "torch", all, c.theirs["cov"])
+}
+
+// printSteps writes the time of a training step against the processor's peak.
+func (c *comparison) printSteps(peak float64) {
+	fmt.Println("\n| work | a step | GFLOP/s of products | of the FMA peak | of the speed of its 8 products alone " +
+		"(OpenBLAS) |\n|---|---|---|---|---|")
+	for _, w := range c.ws {
+		step := float64(w.cfg.Batch) / median(rates(c.ours[w.name]))
 		g := w.flop / step / 1e9
 		fmt.Printf("| %s | %.1f µs | %.0f | %s | %s |\n", w.name, step*1e6, g, share(g, peak), share(w.productsTime, step))
 	}
-	fmt.Println()
-	return nil
 }
 
 func share(a, b float64) string {
@@ -412,7 +450,7 @@ func share(a, b float64) string {
 	return fmt.Sprintf("%.2f", a/b)
 }
 
-func writeRows(path string, d train.Triplets) error {
+func writeRows(path string, d triplets.Set) error {
 	f, err := os.Create(path)
 	if err != nil {
 		return err
@@ -456,10 +494,12 @@ func compareKernels(ws []*workload, rounds int) error {
 			}
 		}
 	}
-	fmt.Printf("Kernel sets, medians of %d alternating rounds, thousand a second of processor time:\n\n| work | kernels | triplets trained | cov_θ rows |\n|---|---|---|---|\n", rounds)
+	fmt.Printf("Kernel sets, medians of %d alternating rounds, thousand a second of processor time:\n\n| work | "+
+		"kernels | triplets trained | cov_θ rows |\n|---|---|---|---|\n", rounds)
 	for _, w := range ws {
 		for _, k := range names {
-			fmt.Printf("| %s | %s | %.0f | %.0f |\n", w.name, k, median(rates(train[w.name+k]))/1e3, median(rates(cov[w.name+k]))/1e3)
+			fmt.Printf("| %s | %s | %.0f | %.0f |\n", w.name, k, median(rates(train[w.name+k]))/1e3,
+				median(rates(cov[w.name+k]))/1e3)
 		}
 	}
 	fmt.Println()
@@ -473,7 +513,8 @@ func compareCores(ws []*workload, rounds int) error {
 		return nil
 	}
 	runtime.GOMAXPROCS(2)
-	fmt.Printf("Two seeds on two cores against one on one, medians of %d alternating rounds. By processor time: what a triplet costs when both cores work (2 is perfect); by wall time with whatever else the machine did:\n\n", rounds)
+	fmt.Printf("Two seeds on two cores against one on one, medians of %d alternating rounds. By processor time: what a "+
+		"triplet costs when both cores work (2 is perfect); by wall time with whatever else the machine did:\n\n", rounds)
 	fmt.Println("| work | by processor time | range | by wall time | best by wall time |\n|---|---|---|---|---|")
 	for _, w := range ws {
 		var cpu, wall []float64
@@ -503,7 +544,8 @@ func compareCores(ws []*workload, rounds int) error {
 			cpu = append(cpu, 2*two.perCPU()/one.perCPU())
 			wall = append(wall, two.Units/two.Wall/(one.Units/one.Wall))
 		}
-		fmt.Printf("| %s | %.2f | %.2f–%.2f | %.2f | %.2f |\n", w.name, median(cpu), slices.Min(cpu), slices.Max(cpu), median(wall), slices.Max(wall))
+		fmt.Printf("| %s | %.2f | %.2f–%.2f | %.2f | %.2f |\n", w.name, median(cpu), slices.Min(cpu), slices.Max(cpu),
+			median(wall), slices.Max(wall))
 	}
 	fmt.Println()
 	return nil
@@ -516,7 +558,7 @@ func cost(w *workload, rounds int) error {
 	times := map[[2]int][]float64{}
 	for range rounds {
 		for _, a := range factors {
-			d := train.Triplets{N: a * w.data.N, In: w.data.In, Out: w.data.Out}
+			d := triplets.Set{N: a * w.data.N, In: w.data.In, Out: w.data.Out}
 			for range a {
 				d.X, d.Y1, d.Y2 = append(d.X, w.data.X...), append(d.Y1, w.data.Y1...), append(d.Y2, w.data.Y2...)
 			}
@@ -532,7 +574,9 @@ func cost(w *workload, rounds int) error {
 		}
 	}
 	unit := median(times[[2]int{1, 1}])
-	fmt.Printf("Cost of %s training in units of %d triplets × 30 epochs (%.0f ms of processor time), medians of %d rounds; in brackets per triplet and epoch:\n\n| triplets | 30 epochs | 90 epochs | 300 epochs |\n|---|---|---|---|\n", w.name, w.data.N, unit*1e3, rounds)
+	fmt.Printf("Cost of %s training in units of %d triplets × 30 epochs (%.0f ms of processor time), medians of %d "+
+		"rounds; in brackets per triplet and epoch:\n\n| triplets | 30 epochs | 90 epochs | 300 epochs "+
+		"|\n|---|---|---|---|\n", w.name, w.data.N, unit*1e3, rounds)
 	for _, a := range factors {
 		fmt.Printf("| %d × %d |", a, w.data.N)
 		for _, b := range factors {

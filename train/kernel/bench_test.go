@@ -35,9 +35,10 @@ func BenchmarkKernels(b *testing.B) {
 		keep[i] = uint16(r.Uint32())
 	}
 	for _, k := range []int{8, 64} { // first layer, hidden layers
-		eachBench(b, "DenseReLU"+map[int]string{8: "/96x8x64", 64: "/96x64x64"}[k], 2*rows*n*float64(k), func(s *Set[float32]) func() {
-			return func() { s.DenseReLU(z, a, n, w, bias, keep, n/Lane, rows, k, n, 1) }
-		})
+		eachBench(b, "DenseReLU"+map[int]string{8: "/96x8x64", 64: "/96x64x64"}[k], 2*rows*n*float64(k),
+			func(s *Set[float32]) func() {
+				return func() { s.DenseReLU(z, a, n, w, bias, keep, n/Lane, rows, k, n, 1) }
+			})
 	}
 	eachBench(b, "Dense/96x64x16", 2*rows*n*16, func(s *Set[float32]) func() {
 		return func() { s.Dense(z[:rows*16], a, n, w, bias, rows, n, 16, 1) }
@@ -68,7 +69,10 @@ func BenchmarkKernels(b *testing.B) {
 		params[i] = make([]float32, 5456) // of the drone's network
 	}
 	eachBench(b, "Adam/5456", 0, func(s *Set[float32]) func() {
-		step := AdamStep[float32]{Beta1: 0.9, OneMinusBeta1: 0.1, Beta2: 0.999, OneMinusBeta2: 0.001, Rate: 1e-3, RootScale: 1, Eps: 1e-8, Decay: 1}
+		step := AdamStep[float32]{
+			Beta1: 0.9, OneMinusBeta1: 0.1, Beta2: 0.999, OneMinusBeta2: 0.001, Rate: 1e-3,
+			RootScale: 1, Eps: 1e-8, Decay: 1,
+		}
 		return func() { s.Adam(params[0], params[1], params[2], params[3], step) }
 	})
 	lanes := NewLanes(1)

@@ -7,6 +7,7 @@ import (
 )
 
 //go:generate go -C asm run . -out ../kernel_amd64.s -stubs ../stubs_amd64.go -pkg kernel
+//go:generate sed -i -E "/^func.{117}/s/, (rows|c) /,\\n\\t\\1 /" stubs_amd64.go
 
 func fast() []*Set[float32] { return fastSets }
 
@@ -54,7 +55,9 @@ func denseAVX2(z, a []float32, lda int, w, b []float32, rows, k, n int, alpha fl
 	}
 }
 
-func denseReLUAVX512(z, a []float32, lda int, w, b []float32, keep []uint16, keepStride int, rows, k, n int, alpha float32) {
+func denseReLUAVX512(z, a []float32, lda int, w, b []float32, keep []uint16, keepStride int, rows, k, n int,
+	alpha float32,
+) {
 	checkGemm(len(z), len(a), lda, len(w), rows, k, n)
 	need(len(b) >= n, "bias is too short")
 	need(len(keep) >= (rows-1)*keepStride+n/Lane, "keep is too short")
@@ -67,7 +70,9 @@ func denseReLUAVX512(z, a []float32, lda int, w, b []float32, keep []uint16, kee
 	}
 }
 
-func denseReLUAVX2(z, a []float32, lda int, w, b []float32, keep []uint16, keepStride int, rows, k, n int, alpha float32) {
+func denseReLUAVX2(z, a []float32, lda int, w, b []float32, keep []uint16, keepStride int, rows, k, n int,
+	alpha float32,
+) {
 	checkGemm(len(z), len(a), lda, len(w), rows, k, n)
 	need(len(b) >= n, "bias is too short")
 	need(len(keep) >= (rows-1)*keepStride+n/Lane, "keep is too short")
@@ -144,7 +149,8 @@ func transposeFast(dst []float32, ldd int, src []float32, lds, rows, cols int) {
 	transposeAVX2(&dst[0], ldd, &src[0], lds, rows, cols)
 }
 
-func lossGradFast(f func(gmu, graw, mu, raw, t1, t2, c *float32, n int, beta float32) float32) func(gmu, graw, mu, raw, t1, t2, c []float32, beta float32) float32 {
+func lossGradFast(f func(gmu, graw, mu, raw, t1, t2, c *float32, n int, beta float32) float32) func(gmu, graw, mu, raw,
+	t1, t2, c []float32, beta float32) float32 {
 	return func(gmu, graw, mu, raw, t1, t2, c []float32, beta float32) float32 {
 		n := len(mu)
 		checkLoss(n, len(gmu), len(graw), len(raw), len(t1), len(t2), len(c))

@@ -1,5 +1,5 @@
 // Package kernel holds the inner loops of training: dense layers, their
-// gradients, the β-NLL and Adam, for the small networks of METHOD §2.
+// gradients, the β-NLL and Adam, for networks of a few thousand weights.
 //
 // A Set is one implementation of all of them. There are three: "portable" in
 // plain Go, which gives the same bytes on every machine (no fused
@@ -23,7 +23,7 @@ import (
 	"strings"
 )
 
-// Float is the element type: float32 is what is trained, float64 checks it.
+// Float is the element type: networks are trained in float32; float64 checks them.
 type Float interface{ ~float32 | ~float64 }
 
 const (
@@ -49,7 +49,7 @@ func PadRows(r int) int { return (r + RowStep - 1) / RowStep * RowStep }
 // PadWideRows rounds a number of rows up to a multiple of WideRowStep.
 func PadWideRows(r int) int { return (r + WideRowStep - 1) / WideRowStep * WideRowStep }
 
-// AdamStep are the scalars of one Adam update (METHOD §2; ε outside the root):
+// AdamStep are the scalars of one Adam update, with ε outside the root:
 //
 //	m ← β1·m + (1−β1)·g
 //	v ← β2·v + (1−β2)·g²
@@ -93,7 +93,7 @@ type Set[T Float] struct {
 	Transpose func(dst []T, ldd int, src []T, lds, rows, cols int)
 
 	// LossGrad evaluates, element by element, half the sum of the β-NLL of two
-	// targets with weight c (METHOD §2),
+	// targets with weight c (docs/method.md#model-and-training),
 	//
 	//	v = softplus(raw) + 1e-6
 	//	l = c·v^β·½·(log v + ½(q1²+q2²)/v), q = t − μ
@@ -186,7 +186,8 @@ func need(ok bool, what string) {
 }
 
 func checkGemm(z, a, lda, w, rows, k, n int) {
-	need((rows%RowStep == 0 || rows%WideRowStep == 0 && n%WideLane == 0) && k%KStep == 0 && n%Lane == 0 && rows > 0 && k > 0 && n > 0, "size is not padded")
+	need((rows%RowStep == 0 || rows%WideRowStep == 0 && n%WideLane == 0) && k%KStep == 0 && n%Lane == 0 && rows > 0 &&
+		k > 0 && n > 0, "size is not padded")
 	need(lda >= k && z >= rows*n && a >= (rows-1)*lda+k && w >= k*n, "slice is too short for its shape")
 }
 
@@ -198,7 +199,8 @@ func checkOuter[T Float](g int, sum []T, a, lda, d, rows, k, n int) {
 
 func checkTranspose(dst, ldd, src, lds, rows, cols int) {
 	need(rows%KStep == 0 && cols%KStep == 0 && rows > 0 && cols > 0, "size is not padded")
-	need(lds >= cols && ldd >= rows && src >= (rows-1)*lds+cols && dst >= (cols-1)*ldd+rows, "slice is too short for its shape")
+	need(lds >= cols && ldd >= rows && src >= (rows-1)*lds+cols && dst >= (cols-1)*ldd+rows,
+		"slice is too short for its shape")
 }
 
 func checkLoss(n, gmu, graw, raw, t1, t2, c int) {

@@ -310,7 +310,8 @@ func TestLossGrad(t *testing.T) {
 			v := append([]float32(nil), raw...)
 			set.Variance(v)
 			for i := range n {
-				if w := math.Max(float64(raw[i]), 0) + math.Log1p(math.Exp(-math.Abs(float64(raw[i])))) + 1e-6; math.Abs(float64(v[i])-w) > 3e-7*w {
+				if w := math.Max(float64(raw[i]), 0) + math.Log1p(math.Exp(-math.Abs(float64(raw[i])))) +
+					1e-6; math.Abs(float64(v[i])-w) > 3e-7*w {
 					t.Fatalf("variance of raw %g is %.9g, expected %.9g", raw[i], v[i], w)
 				}
 				// Cancellation of 1 − (q²)/v and of q1 + q2 costs digits: the
@@ -350,7 +351,8 @@ func TestAdam(t *testing.T) {
 			b1t *= 0.9
 			b2t *= 0.999
 			s := AdamStep[float32]{
-				0.9, float32(1 - 0.9), 0.999, float32(1 - 0.999), float32(1e-2 / (1 - b1t)), float32(1 / math.Sqrt(1-b2t)), 1e-8, 1 - 1e-3,
+				0.9, float32(1 - 0.9), 0.999, float32(1 - 0.999), float32(1e-2 / (1 - b1t)), float32(1 / math.Sqrt(1-b2t)), 1e-8,
+				1 - 1e-3,
 			}
 			for i := range n {
 				gi := float64(g[i])
@@ -469,7 +471,8 @@ func TestMisuse(t *testing.T) {
 				set.Dense(make([]float32, 192), make([]float32, 48), 4, make([]float32, 64), make([]float32, 15), 12, 4, 16, 1)
 			},
 			"bits too short": func() {
-				set.DenseReLU(make([]float32, 192), make([]float32, 48), 4, make([]float32, 64), make([]float32, 16), make([]uint16, 11), 1, 12, 4, 16, 1)
+				set.DenseReLU(make([]float32, 192), make([]float32, 48), 4, make([]float32, 64), make([]float32, 16),
+					make([]uint16, 11), 1, 12, 4, 16, 1)
 			},
 			"gradient too short": func() {
 				set.Outer(make([]float32, 63), nil, make([]float32, 48), 4, make([]float32, 192), 12, 4, 16, 1)

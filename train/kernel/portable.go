@@ -138,7 +138,7 @@ func transpose[T Float](dst []T, ldd int, src []T, lds, rows, cols int) {
 	}
 }
 
-// varianceFloor is added to softplus(raw), METHOD §2.
+// varianceFloor is added to softplus(raw).
 const varianceFloor = 1e-6
 
 func lossGrad[T Float](gmu, graw, mu, raw, t1, t2, c []T, beta T) T {
@@ -268,7 +268,7 @@ const (
 	expMin = -87.25 // below, exp is taken as exp(−87.25) = 1.3e-38, the least normal number
 )
 
-// is32 tells the two element types apart: 2⁻³⁰ is lost beside 1 in float32.
+// is32 reports whether T is float32, where 1 + 2⁻³⁰ is 1.
 func is32[T Float]() bool {
 	one, tiny := T(1), T(1.0/(1<<30))
 	return one+tiny == one

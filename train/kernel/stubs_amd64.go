@@ -8,7 +8,8 @@ package kernel
 func dense16AVX2(z *float32, a *float32, w *float32, b *float32, rows int, k int, lda int, n int, alpha float32)
 
 //go:noescape
-func relu16AVX2(z *float32, a *float32, w *float32, b *float32, rows int, k int, lda int, n int, alpha float32, keep *uint16, keepStride int)
+func relu16AVX2(z *float32, a *float32, w *float32, b *float32,
+	rows int, k int, lda int, n int, alpha float32, keep *uint16, keepStride int)
 
 //go:noescape
 func back16AVX2(z *float32, a *float32, w *float32, h *float32, rows int, k int, lda int, n int, alpha float32)
@@ -23,7 +24,8 @@ func outerSum16AVX2(grad *float32, sum *float32, a *float32, d *float32, rows in
 func adamAVX2(w *float32, grad *float32, m *float32, v *float32, n int, c *float32)
 
 //go:noescape
-func lossGradAVX2(gmu *float32, graw *float32, mu *float32, raw *float32, t1 *float32, t2 *float32, c *float32, n int, beta float32) float32
+func lossGradAVX2(gmu *float32, graw *float32, mu *float32, raw *float32, t1 *float32, t2 *float32,
+	c *float32, n int, beta float32) float32
 
 //go:noescape
 func varianceAVX2(raw *float32, n int)
@@ -41,7 +43,8 @@ func transposeAVX2(dst *float32, ldd int, src *float32, lds int, rows int, cols 
 func dense64AVX512(z *float32, a *float32, w *float32, b *float32, rows int, k int, lda int, n int, alpha float32)
 
 //go:noescape
-func relu64AVX512(z *float32, a *float32, w *float32, b *float32, rows int, k int, lda int, n int, alpha float32, keep *uint16, keepStride int)
+func relu64AVX512(z *float32, a *float32, w *float32, b *float32,
+	rows int, k int, lda int, n int, alpha float32, keep *uint16, keepStride int)
 
 //go:noescape
 func back64AVX512(z *float32, a *float32, w *float32, h *float32, rows int, k int, lda int, n int, alpha float32)
@@ -50,7 +53,8 @@ func back64AVX512(z *float32, a *float32, w *float32, h *float32, rows int, k in
 func dense16AVX512(z *float32, a *float32, w *float32, b *float32, rows int, k int, lda int, n int, alpha float32)
 
 //go:noescape
-func relu16AVX512(z *float32, a *float32, w *float32, b *float32, rows int, k int, lda int, n int, alpha float32, keep *uint16, keepStride int)
+func relu16AVX512(z *float32, a *float32, w *float32, b *float32,
+	rows int, k int, lda int, n int, alpha float32, keep *uint16, keepStride int)
 
 //go:noescape
 func back16AVX512(z *float32, a *float32, w *float32, h *float32, rows int, k int, lda int, n int, alpha float32)
@@ -71,7 +75,8 @@ func outerSum16AVX512(grad *float32, sum *float32, a *float32, d *float32, rows 
 func adamAVX512(w *float32, grad *float32, m *float32, v *float32, n int, c *float32)
 
 //go:noescape
-func lossGradAVX512(gmu *float32, graw *float32, mu *float32, raw *float32, t1 *float32, t2 *float32, c *float32, n int, beta float32) float32
+func lossGradAVX512(gmu *float32, graw *float32, mu *float32, raw *float32, t1 *float32, t2 *float32,
+	c *float32, n int, beta float32) float32
 
 //go:noescape
 func varianceAVX512(raw *float32, n int)

@@ -5,11 +5,13 @@ import (
 	"math"
 
 	"gonum.org/v1/gonum/stat/distuv"
+
+	"doubletake/train/triplets"
 )
 
-// Limits of the diagnostics of METHOD §4. A trained network obeys no identity
-// exactly; these are the sizes from which a violation changes what the numbers
-// mean, not from which it can be detected.
+// Limits of docs/method.md#diagnostics. A trained network obeys no identity
+// exactly; these are the sizes from which a violation changes the meaning of the
+// numbers, not from which it can be detected.
 const (
 	LimitDelta    = 0.5  // rms δ in units of the root mean |C|
 	LimitKappa    = 0.1  // mean |κ| in units of the mean σ²
@@ -28,14 +30,12 @@ type Flag struct {
 
 func (f Flag) String() string { return f.Violated + "; " + f.Do }
 
-// Answers are what the identities speak of, N×Out each, in one unit system; nil
-// where not computed. Each distinct condition should stand once.
-type Answers struct{ Var, Cov, Delta, Kappa []float64 }
-
 // Diagnose checks the identities that hold where two answers are a consistent
-// joint distribution: δ = 0, κ = 0, C ≥ 0 and C ≤ σ² (METHOD §4). It returns a
-// flag for each that is violated beyond its limit, in this order.
-func Diagnose(a Answers) []Flag {
+// joint distribution: δ = 0, κ = 0, C ≥ 0 and C ≤ σ²
+// (docs/method.md#diagnostics). It takes answers in one unit system, at every
+// distinct condition once, and returns a flag for each identity that is violated
+// beyond its limit, in this order.
+func Diagnose(a triplets.Answers) []Flag {
 	var flags []Flag
 	add := func(code string, value, limit float64, violated, do string) {
 		if value > limit { // false for NaN
@@ -53,19 +53,23 @@ func Diagnose(a Answers) []Flag {
 	if len(a.Delta) > 0 && len(a.Cov) > 0 {
 		v := math.Sqrt(meanOf(a.Delta, square) / meanOf(a.Cov, math.Abs))
 		add("delta", v, LimitDelta,
-			fmt.Sprintf("δ = 0 is violated: fed its own answers the model shifts its mean by %.2g of √C (rms), so that the paper's E|cov| = C + μδ depends on where the outcome's zero lies", v),
+			fmt.Sprintf("δ = 0 is violated: given its own answers the model shifts its mean by %.2g of √C (rms), so the "+
+				"paper's E|cov| = C + μδ depends on where the outcome's zero lies", v),
 			"read C instead of the raw covariance; train longer, with pairs: symmetrised, or with feedback: flag")
 	}
 	if len(a.Kappa) > 0 && len(a.Var) > 0 {
 		v := meanOf(a.Kappa, math.Abs) / meanOf(a.Var, math.Abs)
 		add("kappa", v, LimitKappa,
-			fmt.Sprintf("κ = 0 is violated: variance and mean of the second answer do not add up to the first answer's variance, by %.0f %% of σ² on average", 100*v),
-			"the split of the total into aleatoric and epistemic is uncertain by as much; train longer, lower beta, or compare seeds")
+			fmt.Sprintf("κ = 0 is violated: variance and mean of the second answer do not add up to the first answer's "+
+				"variance, by %.0f %% of σ² on average", 100*v),
+			"the split of the total into aleatoric and epistemic is uncertain by as much; train longer, lower beta, or "+
+				"compare seeds")
 	}
 	if len(a.Cov) > 0 {
 		v := meanOf(a.Cov, func(x float64) float64 { return indicator(x < 0, x) })
 		add("negative-cov", v, LimitNegative,
-			fmt.Sprintf("C ≥ 0 is violated at %.0f %% of the conditions: no variance can be negative, and there is no interval", 100*v),
+			fmt.Sprintf("C ≥ 0 is violated at %.0f %% of the conditions: no variance can be negative, and there is no "+
+				"interval", 100*v),
 			"take such conditions as \"ignorance not resolved\", not as certainty; average C over seeds, or measure more pairs")
 	}
 	if len(a.Cov) > 0 && len(a.Cov) == len(a.Var) {
@@ -74,32 +78,51 @@ func Diagnose(a Answers) []Flag {
 			v += indicator(c > a.Var[k], c+a.Var[k]) / float64(len(a.Cov))
 		}
 		add("cov-above-var", v, LimitAbove,
-			fmt.Sprintf("C ≤ σ² is violated at %.0f %% of the conditions: the model claims more ignorance than total uncertainty", 100*v),
+			fmt.Sprintf("C ≤ σ² is violated at %.0f %% of the conditions: the model claims more ignorance than total "+
+				"uncertainty", 100*v),
 			"do not read σ² − C as noise there; these conditions usually lie far outside the training data: measure there")
 	}
 	return flags
 }
 
+// CompareCalibration compares Σe/ΣC over the seeds of a split with 1: +1 where the
+// ratio lies above Student's 95 % range of its standard error, clustered by so many
+// runs, −1 where it lies below, 0 within; wide is half that range. ok is false where
+// the ratio or its error is undefined.
+func CompareCalibration(v Values, runs int) (sign int, wide float64, ok bool) {
+	ratio, se := v.Get("sum_e_ratio"), v.Get("sum_e_ratio_se")
+	if !ratio.Defined() || !se.Defined() || !(se.Mean > 0) || runs < 2 {
+		return 0, math.NaN(), false
+	}
+	wide = se.Mean * distuv.StudentsT{Mu: 0, Sigma: 1, Nu: float64(runs - 1)}.Quantile(0.975)
+	switch {
+	case ratio.Mean > 1+wide:
+		return 1, wide, true
+	case ratio.Mean < 1-wide:
+		return -1, wide, true
+	}
+	return 0, wide, true
+}
+
 // DiagnoseCalibration checks the headline of covariance calibration, Σe/ΣC = 1
-// (METHOD §4), in the summary of pairs the model was not trained on. It is
-// violated when the ratio is farther from 1 than Student's 95 % range of its
-// standard error, clustered by run; without one there is no flag.
-func DiagnoseCalibration(s Summary) []Flag {
-	off := math.Abs(s.SumERatio - 1)
-	if !(s.SumERatioSE > 0) || s.Runs < 2 {
+// (docs/method.md#diagnostics), on pairs that the models were not trained on. It
+// takes the means over the seeds that the tables show, so that table and flag state
+// one number. The identity is violated where CompareCalibration is not 0.
+func DiagnoseCalibration(v Values, runs int) []Flag {
+	sign, wide, _ := CompareCalibration(v, runs)
+	if sign == 0 {
 		return nil
 	}
-	limit := s.SumERatioSE * distuv.StudentsT{Mu: 0, Sigma: 1, Nu: float64(s.Runs - 1)}.Quantile(0.975)
-	if !(off > limit) {
-		return nil
-	}
-	f := Flag{Code: "calibration", Value: off, Limit: limit}
-	f.Violated = fmt.Sprintf("Σe/ΣC = 1 is violated: the measured squared error is %s ± %s times what C says, so the model ", short(s.SumERatio), short(s.SumERatioSE))
-	if s.SumERatio > 1 {
-		f.Violated += "is surer than it may be"
-		f.Do = "do not take √C for the error there: recalibrate on runs set aside (calibration: 0.2), which serves conditions like theirs, or measure there"
+	ratio, se := v.Get("sum_e_ratio").Mean, v.Get("sum_e_ratio_se").Mean
+	f := Flag{Code: "calibration", Value: math.Abs(ratio - 1), Limit: wide}
+	f.Violated = fmt.Sprintf("Σe/ΣC = 1 is violated: the measured squared error is %s times C (standard error %s), so "+
+		"the model ", short(ratio), short(se))
+	if sign > 0 {
+		f.Violated += "is overconfident"
+		f.Do = "do not take √C for the error there: recalibrate on runs set aside (calibration: 0.2), which serves " +
+			"conditions like theirs, or measure there"
 	} else {
-		f.Violated += "claims more ignorance than it has"
+		f.Violated += "is underconfident"
 		f.Do = "intervals from C are too wide there: recalibrate on runs set aside (calibration: 0.2)"
 	}
 	return []Flag{f}

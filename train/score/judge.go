@@ -4,39 +4,18 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"sort"
 )
 
-// Scores are the numbers by which methods are compared on one set (METHOD §4,
-// §5). Method means are normal with variance "total" around μ; v̂ is the
-// epistemic variance a method claims, scored against the measured error e of
-// its own mean. Values are pooled over rows and outcomes; y1 and y2 both count.
-// NaN is undefined, with the reason in Undefined; the keys are the
-// names Get and Reason know, "of" is what a number cannot be had without: the
-// total variance, the measured error, or that and the epistemic variance.
+// Scores are the metrics by which methods are compared on one set
+// (docs/method.md#scores). Method means are normal with variance "total" around
+// μ; v̂ is the epistemic variance a method claims, scored against the measured
+// error e of its own mean. Values are pooled over rows and outcomes; y1 and y2
+// both count.
 type Scores struct {
-	R2         float64 `key:"r2"`                    // coefficient of determination of μ, mean over outcomes
-	NLL        float64 `key:"nll" of:"total"`        // mean negative log density of y, nats
-	CRPS       float64 `key:"crps" of:"total"`       // mean continuous ranked probability score of y
-	Coverage68 float64 `key:"coverage68" of:"total"` // fraction of y within the central 68.27 % interval (μ ± 1 deviation)
-	Coverage95 float64 `key:"coverage95" of:"total"` // fraction of y within the central 95 % interval
-	Width95    float64 `key:"width95" of:"total"`    // mean full width of that interval
-	ENCE       float64 `key:"ence" of:"total"`       // expected normalised calibration error of the total variance
-	ENCERef    float64 `key:"ence_ref" of:"total"`   // its mean for simulated data that are calibrated, with the same bins
-	ENCERef95  float64 `key:"ence_ref95" of:"total"` // the 95 % quantile of that: an ENCE above it is no accident
-
-	E           float64 `key:"e" of:"error"`                  // mean of e: the measured squared error of μ
-	SumERatio   float64 `key:"sum_e_ratio" of:"epistemic"`    // Σe/Σv̂: 1 when v̂ is calibrated as a whole, above: overconfident
-	SumERatioSE float64 `key:"sum_e_ratio_se" of:"epistemic"` // its standard error, clustered by run
-	Square      float64 `key:"square" of:"epistemic"`         // mean(v̂² − 2v̂e): mean squared error of v̂ against the true squared error, up to a constant; lower is better
-	SquareSE    float64 `key:"square_se" of:"epistemic"`      // its standard error, clustered by run
-	QLIKE       float64 `key:"qlike" of:"epistemic"`          // mean(ln v̂ + e/v̂), v̂ floored at 1e-4·Var(y); lower is better
-	Floored     float64 `key:"floored" of:"epistemic"`        // fraction of values where v̂ was below that floor
-	NonPositive float64 `key:"nonpositive" of:"epistemic"`    // fraction of values with v̂ ≤ 0: no interval for the mean there
-	Chebyshev95 float64 `key:"chebyshev95" of:"epistemic"`    // mean half-width √(v̂/0.05) of the 95 % Chebyshev interval for the true mean, where v̂ > 0
-
-	Quantiles []QuantilePoint // quantile calibration
-	Undefined []Reason
+	Numbers
+	Quantiles []QuantilePoint // quantile calibration; nil where the total variance is not positive
 }
 
 // QuantilePoint is one level of quantile calibration.
@@ -50,16 +29,16 @@ const (
 	z95      = 1.959963984540054 // 95 %
 	enceBins = 10
 	// FloorShare is the share of Var(y) below which v̂ is floored in QLIKE
-	// (METHOD §5): a score with ln v̂ and e/v̂ has no meaning at 0.
+	// (docs/method.md#scores): a score with ln v̂ and e/v̂ has no meaning at 0.
 	FloorShare = 1e-4
 	// enceRuns simulations give the mean of ENCE's reference to a few per cent.
 	enceRuns = 200
 )
 
-// Judge scores what a method says of a set: s.Mu, its total predictive
+// Judge scores a method's predictions for a set: s.Mu, its total predictive
 // variance of one y, and its epistemic variance v̂ (both N×Out, in the units of
 // s, squared). epistemic may be nil for a method that claims none; s.Var is not
-// used. e and what rests on it are undefined for training pairs and couples.
+// used. e and all that follows from it are undefined for training pairs and couples.
 // Judge is deterministic. It panics when a slice does not have the length Set
 // states.
 func Judge(s Set, total, epistemic []float64) Scores {
@@ -67,64 +46,52 @@ func Judge(s Set, total, epistemic []float64) Scores {
 	if len(total) != s.N*s.Out || epistemic != nil && len(epistemic) != s.N*s.Out {
 		panic(fmt.Sprintf("score: %d and %d variances for %d rows × %d outcomes", len(total), len(epistemic), s.N, s.Out))
 	}
-	var r Scores
+	r := Scores{Numbers: newNumbers(Methods)}
 	if s.N == 0 {
-		for _, n := range Names[Scores]() {
-			r.undefine(n, "no rows")
-		}
+		r.undefineAll("no rows")
 		return r
 	}
 	r.judgeTotal(s, total, epistemic)
 	r.judgeEpistemic(s, epistemic)
-	undefineRest(&r, &r.Undefined)
+	r.undefineRest()
 	return r
 }
 
 // judgeTotal sets what concerns the distribution of y.
 func (r *Scores) judgeTotal(s Set, total, epistemic []float64) {
+	r2 := 0.0
 	for j := range s.Out {
-		r.R2 += R2(column(s.Y1, s.Out, j), column(s.Y2, s.Out, j), column(s.Mu, s.Out, j)) / float64(s.Out)
+		r2 += R2(column(s.Y1, s.Out, j), column(s.Y2, s.Out, j), column(s.Mu, s.Out, j)) / float64(s.Out)
 	}
+	r.set("r2", r2)
 	if _, conditions := dense(s.Condition); conditions < 2 {
-		r.undefine("r2", "one condition only")
+		r.undefine("one condition only", "r2")
 	}
 	for _, v := range total {
 		if !(v > 0) {
-			for _, n := range scoresOf("total") {
-				r.undefine(n, "a total variance is not positive")
-			}
+			r.undefine("a total variance is not positive", keysThatNeed("total")...)
 			return
 		}
 	}
-	n := 2 * float64(len(total))
-	levels := []float64{0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95}
-	below := make([]int, len(levels))
-	quantile := make([]float64, len(levels))
-	for i, l := range levels {
-		quantile[i] = math.Sqrt2 * math.Erfinv(2*l-1)
-	}
+	z := residuals(s, total)
+	n := float64(len(z))
+	var nll, crps, width float64
 	for k, v := range total {
 		sd := math.Sqrt(v)
-		r.Width95 += 2 * z95 * sd / float64(len(total))
-		for _, y := range [2]float64{s.Y1[k], s.Y2[k]} {
-			z := (y - s.Mu[k]) / sd
-			r.NLL += (0.5*z*z + math.Log(sd) + 0.5*math.Log(2*math.Pi)) / n
-			r.CRPS += CRPSNormal(z) * sd / n
-			if math.Abs(z) <= z68 {
-				r.Coverage68 += 1 / n
-			}
-			if math.Abs(z) <= z95 {
-				r.Coverage95 += 1 / n
-			}
-			for i, q := range quantile {
-				if z < q {
-					below[i]++
-				}
-			}
+		width += 2 * z95 * sd / float64(len(total))
+		for _, z := range z[2*k : 2*k+2] {
+			nll += (0.5*z*z + math.Log(sd) + 0.5*math.Log(2*math.Pi)) / n
+			crps += CRPSNormal(z) * sd / n
 		}
 	}
-	for i, l := range levels {
-		r.Quantiles = append(r.Quantiles, QuantilePoint{l, float64(below[i]) / n})
+	r.set("nll", nll)
+	r.set("crps", crps)
+	r.set("width95", width)
+	r.set("coverage68", share(central(s.Out, z68).within(z), n))
+	r.set("coverage95", share(central(s.Out, z95).within(z), n))
+	for _, l := range quantileLevels {
+		below := central(s.Out, math.Sqrt2*math.Erfinv(2*l-1)).below(z)
+		r.Quantiles = append(r.Quantiles, QuantilePoint{l, float64(below) / n})
 	}
 	bins := equalCount(total, enceBins)
 	square := make([]float64, len(total)) // sum of the two squared residuals
@@ -132,9 +99,14 @@ func (r *Scores) judgeTotal(s Set, total, epistemic []float64) {
 		a, b := s.Y1[k]-mu, s.Y2[k]-mu
 		square[k] = a*a + b*b
 	}
-	r.ENCE = ence(bins, total, square)
-	r.ENCERef, r.ENCERef95 = enceReference(s, bins, total, epistemic)
+	reference, q95 := enceReference(s, bins, total, epistemic)
+	r.set("ence", ence(bins, total, square))
+	r.set("ence_ref", reference)
+	r.set("ence_ref95", q95)
 }
+
+// quantileLevels are the levels of quantile calibration.
+var quantileLevels = []float64{0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95}
 
 // ence is (1/B) Σ |RMSE_b − RMV_b|/RMV_b; square holds the sum of two squared
 // residuals for each total variance.
@@ -153,7 +125,7 @@ func ence(bins [][]int, total, square []float64) float64 {
 	return sum / float64(len(bins))
 }
 
-// enceReference simulates data that are as the method says: an error of the
+// enceReference simulates data for which the method's claims hold: an error of the
 // mean with variance v̂ (kept within 0 and the total), shared by all rows of a
 // condition, and noise with the rest of the total. Errors of neighbouring
 // conditions, correlated in practice, are independent here, so that the
@@ -190,10 +162,9 @@ func enceReference(s Set, bins [][]int, total, epistemic []float64) (mean, q95 f
 
 // judgeEpistemic sets what rests on v̂ and e.
 func (r *Scores) judgeEpistemic(s Set, v []float64) {
+	rest := keysThatNeed("epistemic")
 	if why := s.errorUndefined(); why != "" {
-		for _, n := range append(scoresOf("error"), scoresOf("epistemic")...) {
-			r.undefine(n, why)
-		}
+		r.undefine(why, append(keysThatNeed("error"), rest...)...)
 		return
 	}
 	run, runs := dense(s.Run)
@@ -201,54 +172,56 @@ func (r *Scores) judgeEpistemic(s Set, v []float64) {
 	for k := range cluster {
 		cluster[k] = run[k/s.Out]
 	}
-	r.E, _ = ClusteredMean(e, cluster)
+	meanE, _ := ClusteredMean(e, cluster)
+	r.set("e", meanE)
 	if v == nil {
-		for _, n := range scoresOf("epistemic") {
-			r.undefine(n, "the method claims no epistemic variance")
-		}
+		r.undefine("the method claims no epistemic variance", rest...)
 		return
 	}
 	c := CalibrateCov(v, e, cluster, 0)
-	r.SumERatio, r.SumERatioSE, r.NonPositive = c.Ratio, c.SE, c.NonPositive
-	if c.Undefined != "" {
-		r.undefine("sum_e_ratio", c.Undefined)
-		r.undefine("sum_e_ratio_se", c.Undefined)
-	}
+	r.ratio(c, runs)
+	r.set("nonpositive", c.NonPositive)
 	sq := make([]float64, len(v))
 	for k := range v {
 		sq[k] = v[k]*v[k] - 2*v[k]*e[k]
 	}
-	r.Square, r.SquareSE = ClusteredMean(sq, cluster)
+	square, se := ClusteredMean(sq, cluster)
+	r.set("square", square)
+	r.set("square_se", se)
 	if runs < 2 {
-		r.undefine("sum_e_ratio_se", "one run only")
-		r.undefine("square_se", "one run only")
+		r.undefine("one run only", "square_se")
 	}
+	r.qlike(s, v, e)
+}
+
+// qlike sets QLIKE with the share of floored values, and the mean Chebyshev
+// interval.
+func (r *Scores) qlike(s Set, v, e []float64) {
 	floor := make([]float64, s.Out)
 	for j := range floor {
 		floor[j] = FloorShare * pooledVar(column(s.Y1, s.Out, j), column(s.Y2, s.Out, j))
 	}
 	n := float64(len(v))
-	positive := 0.0
+	var qlike, floored, half, positive float64
 	for k, x := range v {
 		if f := floor[k%s.Out]; x < f {
 			x = f
-			r.Floored += 1 / n
+			floored += 1 / n
 		}
-		r.QLIKE += (math.Log(x) + e[k]/x) / n
+		qlike += (math.Log(x) + e[k]/x) / n
 		if h, ok := Chebyshev(v[k], 0.05); ok {
-			r.Chebyshev95 += h
+			half += h
 			positive++
 		}
 	}
-	for _, f := range floor {
-		if f == 0 {
-			r.undefine("qlike", "all measured values of an outcome are equal")
-		}
+	r.set("qlike", qlike)
+	r.set("floored", floored)
+	r.set("chebyshev95", half/positive)
+	if slices.Contains(floor, 0) {
+		r.undefine("all measured values of an outcome are equal", "qlike")
 	}
 	if positive == 0 {
-		r.undefine("chebyshev95", "no v̂ is positive")
-	} else {
-		r.Chebyshev95 /= positive
+		r.undefine("no v̂ is positive", "chebyshev95")
 	}
 }
 
@@ -260,7 +233,7 @@ func CRPSNormal(z float64) float64 {
 }
 
 // Chebyshev returns the half-width √(c/α) of the interval that holds the true
-// mean with confidence 1 − α whatever the error's distribution (METHOD §4).
+// mean with confidence 1 − α whatever the error's distribution (docs/method.md#diagnostics).
 // There is none, and ok is false, where the covariance c is not positive.
 func Chebyshev(c, alpha float64) (half float64, ok bool) {
 	if !(c > 0) || !(alpha > 0) || math.IsInf(c, 0) {

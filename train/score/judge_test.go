@@ -5,10 +5,13 @@ import (
 	"math"
 	"math/rand/v2"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"doubletake/train/triplets"
 )
 
 // Expected values: scipy.stats, numerical integration and simulation with
@@ -30,12 +33,12 @@ func TestJudgeAgainstScipy(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := Judge(s, in.Total, in.V)
-	for _, name := range Names[Scores]() {
+	for _, name := range keys(Methods) {
 		want, ok := in.Want[name]
 		tol := 1e-9
 		switch name {
 		case "r2":
-			want, ok = Summarise(s).R2, true
+			want, ok = Summarise(s).Get("r2"), true
 		case "ence_ref": // two simulations: 200 runs here, 4000 there
 			tol = 4 * in.Want["ence_ref_sd"] * math.Sqrt(1.0/enceRuns+1.0/4000)
 		case "ence_ref95": // the quantile's error is about twice the mean's
@@ -57,16 +60,16 @@ func TestJudgeAgainstScipy(t *testing.T) {
 			t.Errorf("CRPS(%v) = %v, want %v", c[0], g, c[1])
 		}
 	}
-	if len(got.Undefined) > 0 {
-		t.Errorf("undefined: %v", got.Undefined)
+	if len(got.Undefined()) > 0 {
+		t.Errorf("undefined: %v", got.Undefined())
 	}
 }
 
-// honest returns simulated data that are exactly as the method says; sharp lets the claimed
-// epistemic variance be that multiple of the true one.
+// honest returns simulated data for which the method's claims hold exactly; sharp
+// multiplies the claimed epistemic variance.
 func honest(seed uint64, n int, sharp float64) (s Set, total, v []float64) {
 	rng := rand.New(rand.NewPCG(seed, 9))
-	s = Set{N: n, Out: 1}
+	s = Set{Set: triplets.Set{N: n, Out: 1}}
 	for range n {
 		c, a := 0.05+rng.Float64(), 0.1+rng.Float64()
 		mu := 3 * rng.NormFloat64()
@@ -85,43 +88,46 @@ func TestJudgeOnCalibratedData(t *testing.T) {
 	const n = 20000
 	s, total, v := honest(1, n, 1)
 	r := Judge(s, total, v)
-	if d := math.Abs(r.SumERatio - 1); d > 4*r.SumERatioSE || r.SumERatioSE > 0.05 {
-		t.Errorf("Σe/Σv̂ = %v ± %v, want 1", r.SumERatio, r.SumERatioSE)
+	if d := math.Abs(r.Get("sum_e_ratio") - 1); d > 4*r.Get("sum_e_ratio_se") || r.Get("sum_e_ratio_se") > 0.05 {
+		t.Errorf("Σe/Σv̂ = %v ± %v, want 1", r.Get("sum_e_ratio"), r.Get("sum_e_ratio_se"))
 	}
 	// y1 and y2 share the error of the mean: at worst n independent values.
 	for _, c := range []struct {
 		name      string
 		got, want float64
-	}{{"coverage68", r.Coverage68, math.Erf(1 / math.Sqrt2)}, {"coverage95", r.Coverage95, 0.95}} {
+	}{{"coverage68", r.Get("coverage68"), math.Erf(1 / math.Sqrt2)}, {"coverage95", r.Get("coverage95"), 0.95}} {
 		if math.Abs(c.got-c.want) > 4*math.Sqrt(c.want*(1-c.want)/n) {
 			t.Errorf("%s = %v, want %v", c.name, c.got, c.want)
 		}
 	}
-	if r.ENCE > 1.5*r.ENCERef95 {
-		t.Errorf("ENCE %v of calibrated data, reference %v, 95 %% %v", r.ENCE, r.ENCERef, r.ENCERef95)
+	if r.Get("ence") > 1.5*r.Get("ence_ref95") {
+		t.Errorf("ENCE %v of calibrated data, reference %v, 95 %% %v", r.Get("ence"), r.Get("ence_ref"), r.Get("ence_ref95"))
 	}
 	// E[v² − 2ve] = −E[v²].
 	want := 0.0
 	for _, x := range v {
 		want -= x * x / n
 	}
-	if math.Abs(r.Square-want) > 4*r.SquareSE {
-		t.Errorf("mean(v²−2ve) = %v ± %v, want %v", r.Square, r.SquareSE, want)
+	if math.Abs(r.Get("square")-want) > 4*r.Get("square_se") {
+		t.Errorf("mean(v²−2ve) = %v ± %v, want %v", r.Get("square"), r.Get("square_se"), want)
 	}
 	// The true variance is the best claim by both scores, and an ENCE of a
-	// total variance halved stands out.
+	// total variance halved is far above its reference.
 	for _, sharp := range []float64{0.4, 2.5} {
 		_, _, off := honest(1, n, sharp)
-		if o := Judge(s, total, off); o.QLIKE <= r.QLIKE || o.Square <= r.Square || math.Abs(o.SumERatio*sharp-r.SumERatio) > 1e-9 {
-			t.Errorf("claims %v times too large are not worse: QLIKE %v (%v), square %v (%v)", sharp, o.QLIKE, r.QLIKE, o.Square, r.Square)
+		if o := Judge(s, total, off); o.Get("qlike") <= r.Get("qlike") || o.Get("square") <= r.Get("square") ||
+			math.Abs(o.Get("sum_e_ratio")*sharp-r.Get("sum_e_ratio")) > 1e-9 {
+			t.Errorf("claims %v times too large are not worse: QLIKE %v (%v), square %v (%v)", sharp, o.Get("qlike"),
+				r.Get("qlike"), o.Get("square"), r.Get("square"))
 		}
 	}
 	half := make([]float64, n)
 	for i, x := range total {
 		half[i] = x / 2
 	}
-	if o := Judge(s, half, v); o.ENCE < 5*o.ENCERef95 || o.NLL <= r.NLL || o.CRPS <= r.CRPS {
-		t.Errorf("half the variance is not found out: ENCE %v, reference %v", o.ENCE, o.ENCERef95)
+	if o := Judge(s, half, v); o.Get("ence") < 5*o.Get("ence_ref95") || o.Get("nll") <= r.Get("nll") ||
+		o.Get("crps") <= r.Get("crps") {
+		t.Errorf("half the variance is not found out: ENCE %v, reference %v", o.Get("ence"), o.Get("ence_ref95"))
 	}
 }
 
@@ -132,10 +138,10 @@ func TestENCEReferenceClosedForm(t *testing.T) {
 	s, total, _ := honest(3, n, 1)
 	r := Judge(s, total, nil)
 	want := math.Sqrt(2/math.Pi) / math.Sqrt(2*2*n/10)
-	if math.Abs(r.ENCERef/want-1) > 0.05 {
-		t.Errorf("reference %v, closed form %v", r.ENCERef, want)
+	if math.Abs(r.Get("ence_ref")/want-1) > 0.05 {
+		t.Errorf("reference %v, closed form %v", r.Get("ence_ref"), want)
 	}
-	if r.Reason("sum_e_ratio") == "" || !math.IsNaN(r.SumERatio) || math.IsNaN(r.E) {
+	if r.Reason("sum_e_ratio") == "" || !math.IsNaN(r.Get("sum_e_ratio")) || math.IsNaN(r.Get("e")) {
 		t.Error("a method without v̂ has a ratio, or no e")
 	}
 }
@@ -148,7 +154,7 @@ func TestJudgeUndefined(t *testing.T) {
 		what   string
 		why    string
 	}{
-		{"training", func(s *Set, _ []float64) { s.Training = true }, "e", "trained on"},
+		{"training", func(s *Set, _ []float64) { s.Part = make([]triplets.Part, s.N) }, "e", "trained on"},
 		{"couples", func(s *Set, _ []float64) { s.Couples = true }, "qlike", "couples"},
 		{"total", func(_ *Set, total []float64) { total[3] = 0 }, "nll", "not positive"},
 		{"one run", func(s *Set, _ []float64) { s.Run = make([]int, s.N) }, "square_se", "one run"},
@@ -162,8 +168,8 @@ func TestJudgeUndefined(t *testing.T) {
 			t.Errorf("%s: %s = %v because %q", c.name, c.what, r.Get(c.what), r.Reason(c.what))
 		}
 	}
-	if r := Judge(Set{Out: 2}, nil, nil); len(r.Undefined) != len(Names[Scores]()) {
-		t.Errorf("no rows: %v", r.Undefined)
+	if r := Judge(Set{Set: triplets.Set{Out: 2}}, nil, nil); len(r.Undefined()) != len(keys(Methods)) {
+		t.Errorf("no rows: %v", r.Undefined())
 	}
 }
 
@@ -185,11 +191,17 @@ func TestChebyshev(t *testing.T) {
 }
 
 func TestDiagnose(t *testing.T) {
-	fine := Answers{Var: []float64{1, 1, 1}, Cov: []float64{0.2, 0.3, 0.4}, Delta: []float64{0.1, -0.1, 0}, Kappa: []float64{0.02, -0.05, 0}}
+	fine := triplets.Answers{
+		Var: []float64{1, 1, 1}, Cov: []float64{0.2, 0.3, 0.4}, Delta: []float64{0.1, -0.1, 0},
+		Kappa: []float64{0.02, -0.05, 0},
+	}
 	if f := Diagnose(fine); len(f) > 0 {
 		t.Errorf("flags of a consistent model: %v", f)
 	}
-	bad := Answers{Var: []float64{1, 1}, Cov: []float64{-0.25, 1.5}, Delta: []float64{1, -1}, Kappa: []float64{0.5, -0.3}}
+	bad := triplets.Answers{
+		Var: []float64{1, 1}, Cov: []float64{-0.25, 1.5}, Delta: []float64{1, -1},
+		Kappa: []float64{0.5, -0.3},
+	}
 	var codes []string
 	for _, f := range Diagnose(bad) {
 		codes = append(codes, f.Code)
@@ -207,7 +219,7 @@ func TestDiagnose(t *testing.T) {
 	if f := Diagnose(bad)[1]; !near(f.Value, 0.4, 1e-12) {
 		t.Errorf("kappa: %v", f)
 	}
-	if f := Diagnose(Answers{}); f != nil {
+	if f := Diagnose(triplets.Answers{}); f != nil {
 		t.Errorf("flags of nothing: %v", f)
 	}
 }
@@ -221,15 +233,16 @@ func TestDiagnoseCalibration(t *testing.T) {
 		for k := range v {
 			s.Cov[k] = factor * v[k]
 		}
-		return DiagnoseCalibration(Summarise(s))
+		return DiagnoseCalibration(OverSeeds([]Numbers{Summarise(s).Numbers}), 400)
 	}
 	right := 0
 	for seed := range uint64(60) {
 		if len(flagged(seed, 1)) == 0 {
 			right++
 		}
-		for factor, word := range map[float64]string{0.25: "surer than it may be", 4: "more ignorance than it has"} {
-			if f := flagged(seed, factor); len(f) != 1 || f[0].Code != "calibration" || !strings.Contains(f[0].Violated, word) || !(f[0].Value > f[0].Limit) || f[0].Do == "" {
+		for factor, word := range map[float64]string{0.25: "overconfident", 4: "underconfident"} {
+			if f := flagged(seed, factor); len(f) != 1 || f[0].Code != "calibration" ||
+				!strings.Contains(f[0].Violated, word) || !(f[0].Value > f[0].Limit) || f[0].Do == "" {
 				t.Fatalf("seed %d, C %v times the squared error: %v", seed, factor, f)
 			}
 		}
@@ -238,8 +251,47 @@ func TestDiagnoseCalibration(t *testing.T) {
 	if right < 48 {
 		t.Errorf("%d of 60 calibrated models are not flagged, expected about 57", right)
 	}
-	if f := DiagnoseCalibration(Summary{Metrics: Metrics{SumERatio: math.NaN(), SumERatioSE: math.NaN()}, Runs: 5}); f != nil {
+	none := newNumbers(Parts)
+	none.undefineAll("not computed")
+	if f := DiagnoseCalibration(OverSeeds([]Numbers{none}), 5); f != nil {
 		t.Errorf("flags of nothing: %v", f)
+	}
+}
+
+// The flag states the means over the seeds, as the tables do. By hand: ratios 40 and
+// 62 with standard errors 4 and 6 have the mean 51 with 5; of 5 runs Student's 97.5 %
+// quantile with 4 degrees of freedom is 2.776 (tables), so that 1 ± 13.88 is the range.
+func TestCalibrationOverSeeds(t *testing.T) {
+	seeds := func(ratios, se []float64) Values {
+		var list []Numbers
+		for i := range ratios {
+			n := newNumbers(Parts)
+			n.set("sum_e_ratio", ratios[i])
+			n.set("sum_e_ratio_se", se[i])
+			n.undefineRest()
+			list = append(list, n)
+		}
+		return OverSeeds(list)
+	}
+	f := DiagnoseCalibration(seeds([]float64{40, 62}, []float64{4, 6}), 5)
+	if len(f) != 1 || !near(f[0].Limit, 13.882, 1e-3) || f[0].Value != 50 ||
+		!strings.Contains(f[0].Violated, "is 51 times C (standard error 5), so the model is over") {
+		t.Errorf("%+v", f)
+	}
+	for _, c := range []struct {
+		ratio, se float64
+		sign      int
+	}{{14.8, 5, 0}, {14.9, 5, 1}, {-12.8, 5, 0}, {-12.9, 5, -1}} {
+		if sign, _, ok := CompareCalibration(seeds([]float64{c.ratio}, []float64{c.se}), 5); sign != c.sign || !ok {
+			t.Errorf("%g ± %g: %d, %v", c.ratio, c.se, sign, ok)
+		}
+	}
+	// One seed without a ratio: the table has none, and there is no flag.
+	if f := DiagnoseCalibration(seeds([]float64{13, math.NaN()}, []float64{1, math.NaN()}), 5); f != nil {
+		t.Errorf("%v", f)
+	}
+	if _, _, ok := CompareCalibration(seeds([]float64{40}, []float64{4}), 1); ok {
+		t.Error("a range with one run")
 	}
 }
 
@@ -251,7 +303,7 @@ func TestJudgeInvariants(t *testing.T) {
 		s, total, v := honest(rapid.Uint64().Draw(t, "seed"), n, 1)
 		f := rapid.Float64Range(0.01, 100).Draw(t, "factor")
 		a := Judge(s, total, v)
-		o := Set{N: n, Out: 1}
+		o := Set{Set: triplets.Set{N: n, Out: 1}}
 		var ot, ov []float64
 		for i := n - 1; i >= 0; i-- {
 			o.Y1, o.Y2, o.Mu = append(o.Y1, s.Y1[i]*f), append(o.Y2, s.Y2[i]*f), append(o.Mu, s.Mu[i]*f)
@@ -275,9 +327,36 @@ func TestJudgeInvariants(t *testing.T) {
 			{"floored", 1, 0},
 			{"chebyshev95", f, 0},
 		} {
-			if x, y := a.Get(c.name)*c.scale+c.add, b.Get(c.name); math.Abs(x-y) > 1e-8*math.Max(1e-6, math.Abs(x)) && math.Abs(x-y) > 1e-9 {
+			if x, y := a.Get(c.name)*c.scale+c.add, b.Get(c.name); math.Abs(x-y) > 1e-8*math.Max(1e-6, math.Abs(x)) &&
+				math.Abs(x-y) > 1e-9 {
 				t.Errorf("%s: %v, reversed and scaled by %v: %v", c.name, x, f, y)
 			}
 		}
 	})
+}
+
+// Residuals of 0, 1, 2 and 3 deviations. The central 95 % reach to 1.96, so two of
+// four are inside; the central 99 % to 2.58, so three; the central 50 % to 0.67,
+// so one.
+func TestCoverageByHand(t *testing.T) {
+	s := Set{
+		triplets.Set{N: 2, Out: 1, Y1: []float64{5, 7}, Y2: []float64{9, 11}},
+		triplets.Answers{Mu: []float64{5, 5}, Var: []float64{4, 4}},
+	}
+	if got := Coverage(s, []float64{0.5, 0.7, 0.95, 0.99}); !slices.Equal(got, []float64{0.25, 0.5, 0.5, 0.75}) {
+		t.Errorf("%v", got)
+	}
+	if got := Coverage(Set{Set: triplets.Set{Out: 1}}, []float64{0.5}); got != nil {
+		t.Errorf("without rows: %v", got)
+	}
+	// Judge counts the same way, with the rounding of a sum.
+	r := Judge(s, s.Var, nil)
+	if r.Get("coverage68") != 0.5 || r.Get("coverage95") != 0.5 {
+		t.Errorf("68 %%: %v, 95 %%: %v", r.Get("coverage68"), r.Get("coverage95"))
+	}
+	// Limits differ by outcome: rows of two outcomes, residuals 0, 0 | 3, 3.
+	l := limits{[]float64{-1, 4}, []float64{1, 5}}
+	if n, below := l.within([]float64{0, 0, 3, 3}), l.below([]float64{0, 1, 3, 5}); n != 2 || below != 2 {
+		t.Errorf("%d inside, %d below", n, below)
+	}
 }

@@ -4,6 +4,8 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
+
+	"doubletake/train/triplets"
 )
 
 // campaignPairs simulates pairs at conditions with a known true mean and a model
@@ -13,7 +15,7 @@ import (
 func campaignPairs(seed uint64, sameRun bool) (s Set, trueSquare, runVar float64) {
 	const conditions, channels, sdRun, sdNoise = 400, 3, 0.5, 0.4
 	rng := rand.New(rand.NewPCG(seed, 5))
-	s = Set{Out: 1}
+	s = Set{Set: triplets.Set{Out: 1}}
 	for c := range conditions {
 		truth := 2 * rng.NormFloat64()
 		off := 0.3 * rng.NormFloat64() // the model's error here
@@ -35,7 +37,8 @@ func campaignPairs(seed uint64, sameRun bool) (s Set, trueSquare, runVar float64
 
 // The truth is simulated, so the squared error of the model's mean is known.
 // On repeat-run pairs e is it, within three clustered standard errors; on
-// same-run pairs it is too large by the variance from run to run (METHOD §1).
+// same-run pairs it is too large by the variance from run to run
+// (docs/method.md#from-raw-measurements-to-triplets).
 func TestMeasuredErrorAgainstTruth(t *testing.T) {
 	for _, sameRun := range []bool{false, true} {
 		z := 0.0
@@ -46,9 +49,9 @@ func TestMeasuredErrorAgainstTruth(t *testing.T) {
 				want += runVar
 			}
 			m := Summarise(s)
-			d := (m.E - want) / m.ESE
+			d := (m.Get("e") - want) / m.Get("e_se")
 			if r == 0 && math.Abs(d) > 3 {
-				t.Errorf("same run %v: e = %v ± %v, want %v", sameRun, m.E, m.ESE, want)
+				t.Errorf("same run %v: e = %v ± %v, want %v", sameRun, m.Get("e"), m.Get("e_se"), want)
 			}
 			z += d / repeats
 		}

@@ -4,7 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"sort"
+
+	"doubletake/train/triplets"
 )
 
 // Kinds of recalibration.
@@ -16,8 +19,8 @@ const (
 
 // Recalibration maps the variances a model claims to those a calibration set
 // found, per outcome, in standardised units². It changes no mean. The
-// calibration set must not have been trained on. It repairs what is wrong in the
-// same way everywhere; it cannot know what the model does outside of the
+// calibration set must not have been trained on. It repairs errors that are the
+// same everywhere; it cannot know what the model does outside of the
 // calibration set's conditions.
 type Recalibration struct {
 	Rows     int                    `json:"rows"`
@@ -153,9 +156,10 @@ func Recalibrate(s Set, total, cov []float64) (*Recalibration, error) {
 		panic(fmt.Sprintf("score: %d and %d variances for %d rows × %d outcomes", len(total), len(cov), s.N, s.Out))
 	}
 	if s.N < minCalibration {
-		return nil, fmt.Errorf("recalibrate: expected at least %d calibration rows, found %d; set more runs aside", minCalibration, s.N)
+		return nil, fmt.Errorf("recalibrate: expected at least %d calibration rows, found %d; set more runs aside",
+			minCalibration, s.N)
 	}
-	if s.Training {
+	if slices.Contains(s.Part, triplets.Train) {
 		return nil, errors.New("recalibrate: the model was trained on these pairs")
 	}
 	r := &Recalibration{Rows: s.N}
@@ -248,12 +252,47 @@ func (r *Recalibration) JudgeQuantiles(s Set, total, epistemic []float64) Scores
 		panic(fmt.Sprintf("score: quantiles of %d outcomes for a set of %d", len(r.Outcomes), s.Out))
 	}
 	out := Judge(s, total, epistemic)
-	if s.N == 0 || math.IsNaN(out.Width95) {
+	if s.N == 0 || math.IsNaN(out.Get("width95")) {
 		return out
 	}
-	for _, n := range []string{"nll", "ence", "ence_ref", "ence_ref95"} {
-		out.undefine(n, "recalibrated quantiles are no density and no variance")
+	out.undefine("recalibrated quantiles are no density and no variance", "nll", "ence", "ence_ref", "ence_ref95")
+	for _, o := range r.Outcomes {
+		if len(o.QuantileMap.X) == 0 {
+			out.undefine("no quantile map was learned", "crps", "coverage68", "coverage95", "width95")
+			out.Quantiles = nil
+			return out
+		}
 	}
+	z := residuals(s, total)
+	n := float64(len(z))
+	out.set("crps", r.pinball(s, total, z))
+	l68, l95 := r.limits(z68), r.limits(z95)
+	width := 0.0
+	for k, v := range total {
+		width += (l95.hi[k%s.Out] - l95.lo[k%s.Out]) * math.Sqrt(v) / float64(len(total))
+	}
+	out.set("width95", width)
+	out.set("coverage68", share(l68.within(z), n))
+	out.set("coverage95", share(l95.within(z), n))
+	for i, q := range out.Quantiles {
+		out.Quantiles[i].Observed = share(r.limits(math.Sqrt2*math.Erfinv(2*q.Level-1)).below(z), n)
+	}
+	return out
+}
+
+// limits is the interval that the recalibrated quantiles give instead of
+// μ ± half·σ.
+func (r *Recalibration) limits(half float64) limits {
+	var l limits
+	for _, o := range r.Outcomes {
+		l.lo, l.hi = append(l.lo, o.Sigmas(-half)), append(l.hi, o.Sigmas(half))
+	}
+	return l
+}
+
+// pinball is the CRPS as twice the mean pinball loss of the recalibrated
+// quantiles.
+func (r *Recalibration) pinball(s Set, total, z []float64) float64 {
 	at := make([][crpsLevels]float64, s.Out)
 	var levels [crpsLevels]float64
 	for i := range levels {
@@ -262,33 +301,15 @@ func (r *Recalibration) JudgeQuantiles(s Set, total, epistemic []float64) Scores
 			at[j][i] = o.Sigmas(math.Sqrt2 * math.Erfinv(2*levels[i]-1))
 		}
 	}
-	out.CRPS, out.Coverage68, out.Coverage95, out.Width95 = 0, 0, 0, 0
-	quantiles := make([]QuantilePoint, len(out.Quantiles))
-	n := 2 * float64(len(total))
+	sum, n := 0.0, float64(len(z))
 	for k, v := range total {
-		j, sd := k%s.Out, math.Sqrt(v)
-		o := r.Outcomes[j]
-		low68, high68, low95, high95 := o.Sigmas(-z68), o.Sigmas(z68), o.Sigmas(-z95), o.Sigmas(z95)
-		out.Width95 += (high95 - low95) * sd / float64(len(total))
-		for _, y := range [2]float64{s.Y1[k], s.Y2[k]} {
-			z := (y - s.Mu[k]) / sd
-			out.Coverage68 += indicator(low68 <= z && z <= high68, z) / n
-			out.Coverage95 += indicator(low95 <= z && z <= high95, z) / n
+		sd := math.Sqrt(v)
+		for _, z := range z[2*k : 2*k+2] {
 			for i, l := range levels {
-				d := z - at[j][i]
-				out.CRPS += 2 * max(l*d, (l-1)*d) * sd / (n * crpsLevels)
-			}
-			for i, q := range out.Quantiles {
-				quantiles[i].Level = q.Level
-				quantiles[i].Observed += indicator(z < o.Sigmas(math.Sqrt2*math.Erfinv(2*q.Level-1)), z) / n
+				d := z - at[k%s.Out][i]
+				sum += 2 * max(l*d, (l-1)*d) * sd / (n * crpsLevels)
 			}
 		}
 	}
-	out.Quantiles = quantiles
-	for _, name := range []string{"crps", "coverage68", "coverage95", "width95"} {
-		if math.IsNaN(out.Get(name)) || math.IsNaN(out.Width95) {
-			out.undefine(name, "no quantile map was learned")
-		}
-	}
-	return out
+	return sum
 }

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"doubletake/train/triplets"
 )
 
 // A model that claims a third of its total variance and four times its
@@ -42,8 +44,11 @@ func TestRecalibrate(t *testing.T) {
 	for _, kind := range []string{Scaled, Isotonic} {
 		nt, nv := r.Apply(kind, ft, fv)
 		after := Judge(fresh, nt, nv)
-		if after.NLL >= before.NLL || after.ENCE > 0.08 || before.ENCE < 0.5 || math.Abs(after.SumERatio-1) > 5*after.SumERatioSE {
-			t.Errorf("%s: NLL %v → %v, ENCE %v → %v, Σe/ΣC %v → %v ± %v", kind, before.NLL, after.NLL, before.ENCE, after.ENCE, before.SumERatio, after.SumERatio, after.SumERatioSE)
+		if after.Get("nll") >= before.Get("nll") || after.Get("ence") > 0.08 || before.Get("ence") < 0.5 ||
+			math.Abs(after.Get("sum_e_ratio")-1) > 5*after.Get("sum_e_ratio_se") {
+			t.Errorf("%s: NLL %v → %v, ENCE %v → %v, Σe/ΣC %v → %v ± %v", kind, before.Get("nll"), after.Get("nll"),
+				before.Get("ence"), after.Get("ence"), before.Get("sum_e_ratio"), after.Get("sum_e_ratio"),
+				after.Get("sum_e_ratio_se"))
 		}
 	}
 	b, err := json.Marshal(r)
@@ -98,15 +103,15 @@ func TestIsotonicInvariants(t *testing.T) {
 
 func TestRecalibrateErrors(t *testing.T) {
 	s, total, v := honest(1, 30, 1)
-	few := Set{N: 3, Out: 1, Y1: s.Y1[:3], Y2: s.Y2[:3], Mu: s.Mu[:3]}
+	few := Set{triplets.Set{N: 3, Out: 1, Y1: s.Y1[:3], Y2: s.Y2[:3]}, triplets.Answers{Mu: s.Mu[:3]}}
 	if _, err := Recalibrate(few, total[:3], v[:3]); err == nil || !strings.Contains(err.Error(), "at least 10") {
 		t.Errorf("three rows: %v", err)
 	}
-	s.Training = true
+	s.Part = make([]triplets.Part, s.N)
 	if _, err := Recalibrate(s, total, v); err == nil || !strings.Contains(err.Error(), "trained on") {
 		t.Errorf("training pairs: %v", err)
 	}
-	s.Training, s.Couples = false, true
+	s.Part, s.Couples = nil, true
 	r, err := Recalibrate(s, total, v)
 	if err != nil || r.Outcomes[0].CovFactor != nil || !strings.Contains(r.Outcomes[0].CovWhyNot, "couples") {
 		t.Errorf("couples: %+v, %v", r, err)
@@ -129,7 +134,7 @@ func TestRecalibrateQuantiles(t *testing.T) {
 	const n = 4000
 	skewed := func(seed uint64) (Set, []float64) {
 		rng := rand.New(rand.NewPCG(seed, 1))
-		s, total := Set{N: n, Out: 1}, []float64{}
+		s, total := Set{Set: triplets.Set{N: n, Out: 1}}, []float64{}
 		for range n {
 			mu, sd := rng.NormFloat64(), 0.5+rng.Float64()
 			s.Mu = append(s.Mu, mu)
@@ -163,24 +168,33 @@ func TestRecalibrateQuantiles(t *testing.T) {
 		}
 		return w
 	}
-	if b, a := worst(before.Quantiles), worst(after.Quantiles); b < 0.05 || a > 0.03 || len(after.Quantiles) != len(before.Quantiles) {
+	if b, a := worst(before.Quantiles), worst(after.Quantiles); b < 0.05 || a > 0.03 ||
+		len(after.Quantiles) != len(before.Quantiles) {
 		t.Errorf("largest distance of a share from its level %v → %v", b, a)
 	}
-	if math.Abs(after.Coverage95-0.95) > 0.015 || after.CRPS >= before.CRPS {
-		t.Errorf("coverage %v, CRPS %v → %v", after.Coverage95, before.CRPS, after.CRPS)
+	if math.Abs(after.Get("coverage95")-0.95) > 0.015 || after.Get("crps") >= before.Get("crps") {
+		t.Errorf("coverage %v, CRPS %v → %v", after.Get("coverage95"), before.Get("crps"), after.Get("crps"))
 	}
-	if !math.IsNaN(after.NLL) || after.Reason("nll") == "" || !math.IsNaN(after.ENCE) || after.R2 != before.R2 || after.E != before.E {
+	if !math.IsNaN(after.Get("nll")) || after.Reason("nll") == "" || !math.IsNaN(after.Get("ence")) ||
+		after.Get("r2") != before.Get("r2") || after.Get("e") != before.Get("e") {
 		t.Errorf("%+v", after)
 	}
 	// With the map of the standard normal itself nothing changes, but that the
 	// CRPS is a sum of 200 pinball losses.
-	same := &Recalibration{Outcomes: []OutcomeRecalibration{{TotalFactor: 1, QuantileMap: Curve{X: []float64{-1, 1}, Y: []float64{-1, 1}}}}}
-	if q := same.JudgeQuantiles(fresh, ft, nil); math.Abs(q.CRPS-before.CRPS) > 2e-3*before.CRPS || math.Abs(q.Width95-before.Width95) > 1e-12 ||
-		math.Abs(q.Coverage68-before.Coverage68) > 1e-9 || math.Abs(q.Coverage95-before.Coverage95) > 1e-9 || math.Abs(worst(q.Quantiles)-worst(before.Quantiles)) > 1e-9 {
+	same := &Recalibration{Outcomes: []OutcomeRecalibration{{
+		TotalFactor: 1,
+		QuantileMap: Curve{X: []float64{-1, 1}, Y: []float64{-1, 1}},
+	}}}
+	if q := same.JudgeQuantiles(fresh, ft, nil); math.Abs(q.Get("crps")-before.Get("crps")) > 2e-3*before.Get("crps") ||
+		math.Abs(q.Get("width95")-before.Get("width95")) > 1e-12 ||
+		math.Abs(q.Get("coverage68")-before.Get("coverage68")) > 1e-9 ||
+		math.Abs(q.Get("coverage95")-before.Get("coverage95")) > 1e-9 ||
+		math.Abs(worst(q.Quantiles)-worst(before.Quantiles)) > 1e-9 {
 		t.Errorf("the normal's own map: %+v, want %+v", q, before)
 	}
 	none := &Recalibration{Outcomes: []OutcomeRecalibration{{TotalFactor: 1}}}
-	if q := none.JudgeQuantiles(fresh, ft, nil); q.Reason("crps") != "no quantile map was learned" || !math.IsNaN(q.Coverage95) {
-		t.Errorf("without a map: %v, %q", q.Coverage95, q.Reason("crps"))
+	if q := none.JudgeQuantiles(fresh, ft, nil); q.Reason("crps") != "no quantile map was learned" ||
+		!math.IsNaN(q.Get("coverage95")) {
+		t.Errorf("without a map: %v, %q", q.Get("coverage95"), q.Reason("crps"))
 	}
 }

@@ -1,80 +1,45 @@
-// Package score computes the numbers a model is judged by (METHOD §3, §4): how
-// well its mean fits, how large the covariance of its two answers is, and what
-// the pairs themselves say about its error.
+// Package score computes the numbers a model is judged by
+// (docs/method.md#what-is-reported, docs/method.md#diagnostics): the fit of its
+// mean, the covariance of its two answers, and its error measured on the pairs.
 //
-// Everything is float64, in standardised units unless a name says otherwise,
+// Everything is float64, in standardised units unless a name states another unit,
 // and takes plain row-major slices. A number that has no meaning for a set is
-// NaN, and the reason stands beside it in words. The package knows no model,
-// file or page: predictions come in, numbers go out.
+// NaN, with a reason in words. The package knows no model, file or page:
+// predictions come in, numbers go out.
 package score
 
 import (
 	"fmt"
 	"math"
+	"slices"
+
+	"doubletake/train/triplets"
 )
 
-// Set is one split's train or test part as one seed's model sees it, in
-// standardised units, row-major N×Out.
+// Set is a part of a split as one seed's model predicts it: the triplets that are
+// judged, outcomes in standardised units, and the model's answers at each row in
+// the same units. Y1, Y2 and Mu are needed; other answers are nil where they were
+// not computed.
+//
+// Means "over inputs" weigh each distinct condition once, however many rows it
+// has; Condition may hold any integers, and nil makes every row a condition of
+// its own. Standard errors are clustered by Run, because channels of a run share
+// its set-up (docs/method.md#units-of-data); nil makes every row a run.
+//
+// Rows of the training part (Part) make e, and what follows from it, undefined:
+// it is biased there. So do Couples: nothing that rests on the independence of
+// the two outcomes is then defined.
 type Set struct {
-	N, Out int       // rows (triplets), outcomes
-	Y1, Y2 []float64 // the two measured outcomes, N×Out
-	Mu     []float64 // μ(x), the first answer's mean, N×Out
-	Var    []float64 // σ²(x), its variance; nil: not given
-	CovRaw []float64 // the paper's estimate of the covariance; nil: not computed
-	Cov    []float64 // C, the centred covariance (its diagonal); nil: not computed
-	Delta  []float64 // δ, the mean shift of the second answer; nil: not computed
-	Kappa  []float64 // κ = E[v(Y1)] + Var m(Y1) − σ²; nil: not computed
-	ZigZag []float64 // u = |m(μ) − μ|; nil: not computed
-
-	// Condition is the index of the distinct input x of each row. Means "over
-	// inputs" weigh each distinct condition once, however many rows it has. Any
-	// integers do; nil makes every row a condition of its own.
-	Condition []int
-	// Run is the run of each row: standard errors are clustered by it, because
-	// channels of a run share its set-up (METHOD §0). Nil makes every row a run.
-	Run []int
-
-	// Training says that the model was trained on these pairs: e and what
-	// follows from it are then biased and therefore undefined.
-	Training bool
-	// Couples says that y2 is y1 by construction, one draw used twice: nothing
-	// that rests on the independence of the two is then defined.
-	Couples bool
+	triplets.Set
+	triplets.Answers
 }
 
-// Metrics are the numbers of one set, or of one outcome in it. NaN is
-// undefined, with the reason in Undefined. The keys are the names Get and Reason
-// know, and those of metrics.json.
-type Metrics struct {
-	R2           float64 `key:"r2"`            // coefficient of determination of μ over all y1 and y2
-	NoiseCeiling float64 `key:"noise_ceiling"` // the R² of the true mean, from the pairs' differences
-	PairMSE      float64 `key:"pair_mse"`      // mean ½[(y1−μ)² + (y2−μ)²] over rows
-
-	AbsCov        float64 `key:"abs_cov"`         // E|cov|: mean |raw| over distinct inputs
-	AbsCovCentred float64 `key:"abs_cov_centred"` // mean |C| over distinct inputs
-	CovCentred    float64 `key:"cov_centred"`     // mean C over distinct inputs
-	AbsDelta      float64 `key:"delta"`           // mean |δ| over distinct inputs
-	AbsMuDelta    float64 `key:"mu_delta"`        // mean |μδ| over distinct inputs: the part of raw that is no covariance
-	KappaShare    float64 `key:"kappa"`           // mean |κ| over mean σ², over distinct inputs: 0 where the two answers add up
-	ZigZag        float64 `key:"zigzag"`          // mean u over distinct inputs
-	NegativeCov   float64 `key:"negative_cov"`    // fraction of distinct inputs (and outcomes) with C ≤ 0
-	CovAboveVar   float64 `key:"cov_above_var"`   // fraction with C > σ², which no covariance may exceed
-
-	E                  float64 `key:"e"`                   // mean of e = (y1−μ)(y2−μ) over rows: the measured squared error of μ
-	ESE                float64 `key:"e_se"`                // its standard error, clustered by run
-	SumERatio          float64 `key:"sum_e_ratio"`         // Σe/ΣC over rows: 1 when the covariance is calibrated, above: overconfident
-	SumERatioSE        float64 `key:"sum_e_ratio_se"`      // its standard error, clustered by run
-	CalibratedFraction float64 `key:"calibrated_fraction"` // fraction of the equal-count bins of C whose mean e agrees with mean C at 95 %
-
-	Undefined []Reason // why a number is NaN, in the order of the fields
-}
-
-// Summary holds the numbers of one set: uniform means over outcomes, and the
+// Summary holds the metrics of one part: uniform means over outcomes, and the
 // same per outcome.
 type Summary struct {
-	Metrics
+	Numbers
 	Conditions, Rows, Runs int
-	Outcomes               []Metrics
+	Outcomes               []Numbers
 	Warnings               []string // what limits the trust in a defined number, in words
 }
 
@@ -91,19 +56,21 @@ func Summarise(s Set) Summary {
 		all[j] = j
 		out.Outcomes = append(out.Outcomes, s.metrics([]int{j}, cond, conditions, run, runs))
 	}
-	out.Metrics = s.metrics(all, cond, conditions, run, runs)
-	if !math.IsNaN(out.R2) {
+	out.Numbers = s.metrics(all, cond, conditions, run, runs)
+	if !math.IsNaN(out.Get("r2")) {
 		if w := R2Warning(conditions); w != "" {
 			out.Warnings = append(out.Warnings, w)
 		}
 	}
-	if !math.IsNaN(out.ESE) && runs < FewRuns {
+	if !math.IsNaN(out.Get("e_se")) && runs < FewRuns {
 		out.Warnings = append(out.Warnings, fmt.Sprintf(
-			"%d runs are few for a standard error clustered by run: it is itself uncertain by about %.0f %%", runs, 100/math.Sqrt(2*float64(runs-1))))
+			"%d runs are few for a standard error clustered by run: it is itself uncertain by about %.0f %%", runs,
+			100/math.Sqrt(2*float64(runs-1))))
 	}
 	if s.N > 0 && !s.Couples && equal(s.Y1, s.Y2) {
 		out.Warnings = append(out.Warnings,
-			"y1 and y2 are equal in every pair: either the data have no noise, or one draw was used twice and then neither e nor the noise ceiling holds")
+			"y1 and y2 are equal in every pair: either the data have no noise, or one draw was used twice and then neither e "+
+				"nor the noise ceiling holds")
 	}
 	return out
 }
@@ -147,53 +114,52 @@ func (s Set) check() Set {
 }
 
 // metrics computes the numbers over the outcomes cols; cond and run are dense.
-func (s Set) metrics(cols, cond []int, conditions int, run []int, runs int) Metrics {
-	var m Metrics
+func (s Set) metrics(cols, cond []int, conditions int, run []int, runs int) Numbers {
+	m := newNumbers(Parts)
 	if s.N == 0 {
-		for _, n := range Names[Metrics]() {
-			m.undefine(n, "no rows")
-		}
+		m.undefineAll("no rows")
 		return m
 	}
-	s.fit(&m, cols, conditions)
-	s.covariances(&m, cols, cond, conditions)
-	s.errors(&m, cols, run, runs)
-	undefineRest(&m, &m.Undefined)
+	s.fit(m, cols, conditions)
+	s.covariances(m, cols, cond, conditions)
+	s.errors(m, cols, run, runs)
+	m.undefineRest()
 	return m
 }
 
-// fit sets R2, NoiseCeiling and PairMSE.
-func (s Set) fit(m *Metrics, cols []int, conditions int) {
+// fit sets R², the noise ceiling and the pair error.
+func (s Set) fit(m Numbers, cols []int, conditions int) {
 	flat := ""
+	var r2, ceiling, pair float64
 	for _, j := range cols {
 		y1, y2, mu := column(s.Y1, s.Out, j), column(s.Y2, s.Out, j), column(s.Mu, s.Out, j)
 		if pooledVar(y1, y2) == 0 {
 			flat = "all measured values of an outcome are equal"
 		}
-		m.R2 += R2(y1, y2, mu) / float64(len(cols))
-		m.NoiseCeiling += NoiseCeiling(y1, y2) / float64(len(cols))
+		r2 += R2(y1, y2, mu) / float64(len(cols))
+		ceiling += NoiseCeiling(y1, y2) / float64(len(cols))
 		for i := range s.N {
 			k := i*s.Out + j
 			a, b := s.Y1[k]-s.Mu[k], s.Y2[k]-s.Mu[k]
-			m.PairMSE += (a*a + b*b) / 2
+			pair += (a*a + b*b) / 2
 		}
 	}
-	m.PairMSE /= float64(s.N * len(cols))
+	m.set("r2", r2)
+	m.set("noise_ceiling", ceiling)
+	m.set("pair_mse", pair/float64(s.N*len(cols)))
 	switch {
 	case conditions < 2:
-		m.undefine("r2", "one condition only")
-		m.undefine("noise_ceiling", "one condition only")
+		m.undefine("one condition only", "r2", "noise_ceiling")
 	case flat != "":
-		m.undefine("r2", flat)
-		m.undefine("noise_ceiling", flat)
+		m.undefine(flat, "r2", "noise_ceiling")
 	}
 	if s.Couples {
-		m.undefine("noise_ceiling", "couples: y2 is y1, their difference says nothing of the noise")
+		m.undefine("couples: y2 is y1, so their difference does not measure the noise", "noise_ceiling")
 	}
 }
 
-// covariances sets what is a mean over distinct inputs of the model's answers.
-func (s Set) covariances(m *Metrics, cols, cond []int, conditions int) {
+// covariances sets the means over distinct inputs of the model's answers.
+func (s Set) covariances(m Numbers, cols, cond []int, conditions int) {
 	weight := conditionWeights(cond, conditions)
 	over := func(f func(k int) float64) float64 {
 		sum := 0.0
@@ -208,10 +174,10 @@ func (s Set) covariances(m *Metrics, cols, cond []int, conditions int) {
 	}
 	set := func(name string, from []float64, f func(k int) float64) {
 		if from == nil {
-			m.undefine(name, "not computed")
+			m.undefine("not computed", name)
 			return
 		}
-		*field(m, name) = over(f)
+		m.set(name, over(f))
 	}
 	set("abs_cov", s.CovRaw, func(k int) float64 { return math.Abs(s.CovRaw[k]) })
 	set("abs_cov_centred", s.Cov, func(k int) float64 { return math.Abs(s.Cov[k]) })
@@ -219,15 +185,16 @@ func (s Set) covariances(m *Metrics, cols, cond []int, conditions int) {
 	set("delta", s.Delta, func(k int) float64 { return math.Abs(s.Delta[k]) })
 	set("mu_delta", s.Delta, func(k int) float64 { return math.Abs(s.Mu[k] * s.Delta[k]) })
 	if s.Kappa == nil || s.Var == nil {
-		m.undefine("kappa", "not computed")
+		m.undefine("not computed", "kappa")
 	} else {
-		m.KappaShare = over(func(k int) float64 { return math.Abs(s.Kappa[k]) }) / over(func(k int) float64 { return s.Var[k] })
+		kappa := over(func(k int) float64 { return math.Abs(s.Kappa[k]) })
+		m.set("kappa", kappa/over(func(k int) float64 { return s.Var[k] }))
 	}
 	set("zigzag", s.ZigZag, func(k int) float64 { return s.ZigZag[k] })
 	// A NaN satisfies neither inequality; it must not pass for a good point.
 	set("negative_cov", s.Cov, func(k int) float64 { return indicator(s.Cov[k] <= 0, s.Cov[k]) })
 	if s.Cov == nil || s.Var == nil {
-		m.undefine("cov_above_var", "not computed")
+		m.undefine("not computed", "cov_above_var")
 		return
 	}
 	set("cov_above_var", s.Cov, func(k int) float64 { return indicator(s.Cov[k] > s.Var[k], s.Cov[k]+s.Var[k]) })
@@ -243,10 +210,10 @@ func indicator(is bool, v float64) float64 {
 	return 0
 }
 
-// errorUndefined says why there is no measured error of a set; "" where there is.
+// errorUndefined returns why a set has no measured error; "" if it has one.
 func (s Set) errorUndefined() string {
 	switch {
-	case s.Training:
+	case slices.Contains(s.Part, triplets.Train):
 		return "biased on pairs the model was trained on"
 	case s.Couples:
 		return "couples: y2 is y1, so the product of the residuals holds the noise too"
@@ -255,47 +222,61 @@ func (s Set) errorUndefined() string {
 }
 
 // errors sets what rests on e.
-func (s Set) errors(m *Metrics, cols, run []int, runs int) {
-	names := []string{"e", "e_se", "sum_e_ratio", "sum_e_ratio_se", "calibrated_fraction"}
+func (s Set) errors(m Numbers, cols, run []int, runs int) {
+	rest := []string{"sum_e_ratio", "sum_e_ratio_se", "calibrated_fraction"}
 	if why := s.errorUndefined(); why != "" {
-		for _, n := range names {
-			m.undefine(n, why)
-		}
+		m.undefine(why, append(rest, "e", "e_se")...)
 		return
 	}
 	n := s.N * len(cols)
 	e, cov, cluster := make([]float64, 0, n), make([]float64, 0, n), make([]int, 0, n)
+	w := make([]float64, 0, n)
 	for i := range s.N {
 		for _, j := range cols {
 			k := i*s.Out + j
-			e = append(e, (s.Y1[k]-s.Mu[k])*(s.Y2[k]-s.Mu[k]))
+			e = append(e, s.weight(i)*(s.Y1[k]-s.Mu[k])*(s.Y2[k]-s.Mu[k]))
+			w = append(w, s.weight(i))
 			cluster = append(cluster, run[i])
 			if s.Cov != nil {
-				cov = append(cov, s.Cov[k])
+				cov = append(cov, s.weight(i)*s.Cov[k])
 			}
 		}
 	}
-	m.E, m.ESE = ClusteredMean(e, cluster)
+	mean, se := ClusteredRatio(e, w, cluster)
+	m.set("e", mean)
+	m.set("e_se", se)
 	if runs < 2 {
-		m.undefine("e_se", "one run only")
+		m.undefine("one run only", "e_se")
 	}
 	if s.Cov == nil {
-		for _, n := range names[2:] {
-			m.undefine(n, "not computed")
-		}
+		m.undefine("not computed", rest...)
 		return
 	}
 	c := CalibrateCov(cov, e, cluster, 0)
-	m.SumERatio, m.SumERatioSE, m.CalibratedFraction = c.Ratio, c.SE, c.Agreeing
+	m.ratio(c, runs)
+	m.set("calibrated_fraction", c.Agreeing)
+	if math.IsNaN(c.Agreeing) {
+		m.undefine("no bin holds two runs", "calibrated_fraction")
+	}
+}
+
+// weight is the weight of a row in the measured error.
+func (s Set) weight(i int) float64 {
+	if s.Weight == nil {
+		return 1
+	}
+	return s.Weight[i]
+}
+
+// ratio sets the ratio Σe/ΣC and its standard error.
+func (n Numbers) ratio(c Calibration, runs int) {
+	n.set("sum_e_ratio", c.Ratio)
+	n.set("sum_e_ratio_se", c.SE)
 	if c.Undefined != "" {
-		m.undefine("sum_e_ratio", c.Undefined)
-		m.undefine("sum_e_ratio_se", c.Undefined)
+		n.undefine(c.Undefined, "sum_e_ratio", "sum_e_ratio_se")
 	}
 	if runs < 2 {
-		m.undefine("sum_e_ratio_se", "one run only")
-	}
-	if math.IsNaN(c.Agreeing) {
-		m.undefine("calibrated_fraction", "no bin holds two runs")
+		n.undefine("one run only", "sum_e_ratio_se")
 	}
 }
 

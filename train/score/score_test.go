@@ -6,10 +6,13 @@ import (
 	"math"
 	"math/rand/v2"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"doubletake/train/triplets"
 )
 
 // golden reads the set computed by testdata/make.py.
@@ -41,9 +44,19 @@ func golden(t testing.TB) (s Set, want struct {
 		t.Fatal(err)
 	}
 	return Set{
-		N: in.N, Out: in.Out, Y1: in.Y1, Y2: in.Y2, Mu: in.Mu, Var: in.Var, CovRaw: in.CovRaw, Cov: in.Cov, Delta: in.Delta, Kappa: in.Kappa, ZigZag: in.ZigZag,
-		Condition: in.Condition, Run: in.Run,
+		triplets.Set{N: in.N, Out: in.Out, Y1: in.Y1, Y2: in.Y2, Condition: in.Condition, Run: in.Run},
+		triplets.Answers{
+			Mu: in.Mu, Var: in.Var, CovRaw: in.CovRaw, Cov: in.Cov, Delta: in.Delta, Kappa: in.Kappa, ZigZag: in.ZigZag,
+		},
 	}, want
+}
+
+// keys of the metrics that are computed of that.
+func keys(u Uses) (out []string) {
+	for _, m := range MetricsOf(u) {
+		out = append(out, m.Key)
+	}
+	return out
 }
 
 func near(a, b, tol float64) bool { return math.Abs(a-b) <= tol*math.Max(1, math.Abs(b)) }
@@ -55,11 +68,11 @@ func TestSummariseAgainstNumpy(t *testing.T) {
 	if got.Conditions != want.Conditions || got.Runs != want.Runs || got.Rows != s.N {
 		t.Errorf("%d conditions, %d runs, %d rows", got.Conditions, got.Runs, got.Rows)
 	}
-	check := func(what string, m Metrics, want map[string]float64) {
+	check := func(what string, m Numbers, want map[string]float64) {
 		if len(want) < 15 {
 			t.Fatalf("%s: only %d numbers to compare", what, len(want))
 		}
-		for _, name := range Names[Metrics]() {
+		for _, name := range keys(Parts) {
 			w, ok := want[name]
 			if !ok {
 				if name != "calibrated_fraction" {
@@ -71,11 +84,11 @@ func TestSummariseAgainstNumpy(t *testing.T) {
 				t.Errorf("%s: %s = %v, want %v", what, name, g, w)
 			}
 		}
-		if len(m.Undefined) > 0 {
-			t.Errorf("%s: undefined %v", what, m.Undefined)
+		if len(m.Undefined()) > 0 {
+			t.Errorf("%s: undefined %v", what, m.Undefined())
 		}
 	}
-	check("all", got.Metrics, want.All)
+	check("all", got.Numbers, want.All)
 	for j, o := range got.Outcomes {
 		check(fmt.Sprint("outcome ", j), o, want.Outcomes[j])
 	}
@@ -89,7 +102,7 @@ func TestR2FactorAgainstScipy(t *testing.T) {
 			t.Errorf("R2Factor(%d) = %v, want %v", n, R2Factor(n), w)
 		}
 	}
-	// The threshold stands where the comment of FewConditions says.
+	// The threshold is the one in the comment of FewConditions.
 	if R2Factor(FewConditions) >= 4 || R2Factor(FewConditions-1) <= 4 {
 		t.Errorf("factor %v at %d conditions, %v below", R2Factor(FewConditions), FewConditions, R2Factor(FewConditions-1))
 	}
@@ -238,10 +251,10 @@ func TestClusteredMeanMonteCarlo(t *testing.T) {
 }
 
 // calibrated draws a set whose model is off by b with b ~ N(0, C·scale), so
-// that E[e] = C·scale (METHOD §3): a covariance that is calibrated for scale 1.
+// that E[e] = C·scale (docs/method.md#what-is-reported): a covariance that is calibrated for scale 1.
 func calibrated(rng *rand.Rand, runs, channels int, scale float64) Set {
 	n := runs * channels
-	s := Set{N: n, Out: 1}
+	s := Set{Set: triplets.Set{N: n, Out: 1}}
 	for r := range runs {
 		c := math.Exp(rng.NormFloat64())
 		b := math.Sqrt(c*scale) * rng.NormFloat64()
@@ -266,9 +279,9 @@ func TestSumERatioMonteCarlo(t *testing.T) {
 		ratio, se2, agree := make([]float64, reps), 0.0, 0.0
 		for r := range ratio {
 			m := Summarise(calibrated(rng, 400, 5, scale))
-			ratio[r] = m.SumERatio
-			se2 += m.SumERatioSE * m.SumERatioSE / reps
-			agree += m.CalibratedFraction / reps
+			ratio[r] = m.Get("sum_e_ratio")
+			se2 += m.Get("sum_e_ratio_se") * m.Get("sum_e_ratio_se") / reps
+			agree += m.Get("calibrated_fraction") / reps
 		}
 		mean, sd := MeanStd(ratio)
 		if math.Abs(mean-scale) > 4*sd/math.Sqrt(reps) {
@@ -336,7 +349,7 @@ func TestCalibrateCov(t *testing.T) {
 
 // draw makes a set of any shape.
 func draw(t *rapid.T) Set {
-	s := Set{N: rapid.IntRange(4, 40).Draw(t, "n"), Out: rapid.IntRange(1, 3).Draw(t, "out")}
+	s := Set{Set: triplets.Set{N: rapid.IntRange(4, 40).Draw(t, "n"), Out: rapid.IntRange(1, 3).Draw(t, "out")}}
 	k := s.N * s.Out
 	for _, v := range []*[]float64{&s.Y1, &s.Y2, &s.Mu, &s.Var, &s.CovRaw, &s.Cov, &s.Delta, &s.Kappa, &s.ZigZag} {
 		*v = rapid.SliceOfN(rapid.Float64Range(-3, 3), k, k).Draw(t, "values")
@@ -369,7 +382,7 @@ func TestPermutationInvariance(t *testing.T) {
 		}
 		p.Condition, p.Run = pick(s.Condition, perm), pick(s.Run, perm)
 		a, b := Summarise(s), Summarise(p)
-		for _, n := range Names[Metrics]() {
+		for _, n := range keys(Parts) {
 			if n == "calibrated_fraction" || strings.HasPrefix(n, "sum_e_ratio") {
 				continue // may sit on an edge (Σ = 0, |d| = t·se) that rounding decides
 			}
@@ -403,8 +416,10 @@ func TestAffineInvariance(t *testing.T) {
 		s := draw(t)
 		s.Out = 1
 		k := s.N
-		s.Y1, s.Y2, s.Mu, s.Cov, s.Var, s.CovRaw, s.Delta, s.Kappa, s.ZigZag = s.Y1[:k], s.Y2[:k], s.Mu[:k], s.Cov[:k], nil, nil, nil, nil, nil
-		a, b := rapid.Float64Range(-50, 50).Draw(t, "shift"), rapid.SampledFrom([]float64{-20, -0.1, 0.01, 3, 700}).Draw(t, "scale")
+		s.Y1, s.Y2, s.Mu, s.Cov, s.Var, s.CovRaw, s.Delta, s.Kappa, s.ZigZag = s.Y1[:k], s.Y2[:k], s.Mu[:k], s.Cov[:k], nil,
+			nil, nil, nil, nil
+		a, b := rapid.Float64Range(-50, 50).Draw(t, "shift"),
+			rapid.SampledFrom([]float64{-20, -0.1, 0.01, 3, 700}).Draw(t, "scale")
 		p := s
 		for _, v := range []*[]float64{&p.Y1, &p.Y2, &p.Mu} {
 			w := make([]float64, k)
@@ -414,20 +429,20 @@ func TestAffineInvariance(t *testing.T) {
 			*v = w
 		}
 		if pooledVar(s.Y1, s.Y2) < 1e-6 {
-			t.Skip("no variation to speak of")
+			t.Skip("almost no variation")
 		}
 		m, q := Summarise(s), Summarise(p)
-		if !same(m.R2, q.R2) || !same(m.NoiseCeiling, q.NoiseCeiling) {
-			t.Fatalf("R² %v → %v, ceiling %v → %v", m.R2, q.R2, m.NoiseCeiling, q.NoiseCeiling)
+		if !same(m.Get("r2"), q.Get("r2")) || !same(m.Get("noise_ceiling"), q.Get("noise_ceiling")) {
+			t.Fatalf("R² %v → %v, ceiling %v → %v", m.Get("r2"), q.Get("r2"), m.Get("noise_ceiling"), q.Get("noise_ceiling"))
 		}
-		if !same(m.E, q.E/b/b) || !same(m.PairMSE, q.PairMSE/b/b) {
-			t.Fatalf("e %v → %v, pair error %v → %v", m.E, q.E, m.PairMSE, q.PairMSE)
+		if !same(m.Get("e"), q.Get("e")/b/b) || !same(m.Get("pair_mse"), q.Get("pair_mse")/b/b) {
+			t.Fatalf("e %v → %v, pair error %v → %v", m.Get("e"), q.Get("e"), m.Get("pair_mse"), q.Get("pair_mse"))
 		}
 	})
 }
 
-// METHOD §3: ½[(y1−μ)² + (y2−μ)²] = e + ½(y1−y2)², so the means too; and R²
-// never exceeds what it is made of: with one outcome 1−R² = pair error/variance.
+// ½[(y1−μ)² + (y2−μ)²] = e + ½(y1−y2)² (docs/method.md#what-is-reported), so the
+// means too; and with one outcome 1−R² = pair error/variance.
 func TestPairErrorIdentity(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := draw(t)
@@ -437,18 +452,18 @@ func TestPairErrorIdentity(t *testing.T) {
 			d := s.Y1[k] - s.Y2[k]
 			noise += d * d / 2 / float64(len(s.Y1))
 		}
-		if math.Abs(m.PairMSE-m.E-noise) > 1e-10 {
-			t.Fatalf("%v ≠ %v + %v", m.PairMSE, m.E, noise)
+		if math.Abs(m.Get("pair_mse")-m.Get("e")-noise) > 1e-10 {
+			t.Fatalf("%v ≠ %v + %v", m.Get("pair_mse"), m.Get("e"), noise)
 		}
 		for j, o := range m.Outcomes {
 			v := pooledVar(column(s.Y1, s.Out, j), column(s.Y2, s.Out, j))
-			if !math.IsNaN(o.R2) && !same((1-o.R2)*v, o.PairMSE) {
-				t.Fatalf("outcome %d: R² %v, variance %v, pair error %v", j, o.R2, v, o.PairMSE)
+			if !math.IsNaN(o.Get("r2")) && !same((1-o.Get("r2"))*v, o.Get("pair_mse")) {
+				t.Fatalf("outcome %d: R² %v, variance %v, pair error %v", j, o.Get("r2"), v, o.Get("pair_mse"))
 			}
 		}
 		e := MeasuredError(s)
-		if !same(average(e), m.E) {
-			t.Fatalf("mean of e %v, E %v", average(e), m.E)
+		if !same(average(e), m.Get("e")) {
+			t.Fatalf("mean of e %v, E %v", average(e), m.Get("e"))
 		}
 	})
 }
@@ -470,12 +485,15 @@ func TestConditionsWeighOnce(t *testing.T) {
 		s.N++
 	}
 	m := Summarise(s)
-	for _, name := range []string{"abs_cov", "abs_cov_centred", "cov_centred", "delta", "mu_delta", "kappa", "zigzag", "negative_cov", "cov_above_var"} {
+	for _, name := range []string{
+		"abs_cov", "abs_cov_centred", "cov_centred", "delta", "mu_delta", "kappa", "zigzag",
+		"negative_cov", "cov_above_var",
+	} {
 		if !near(m.Get(name), want.All[name], 1e-12) {
 			t.Errorf("%s changed from %v to %v", name, want.All[name], m.Get(name))
 		}
 	}
-	if near(m.E, want.All["e"], 1e-6) {
+	if near(m.Get("e"), want.All["e"], 1e-6) {
 		t.Error("the mean of e runs over rows and should have changed")
 	}
 }
@@ -492,29 +510,47 @@ func TestUndefined(t *testing.T) {
 		change func(*Set)
 		reason map[string]string // of every number that must be undefined
 	}{
-		{"training", func(s *Set) { s.Training = true }, all("biased on pairs the model was trained on", "e", "e_se", "sum_e_ratio", "sum_e_ratio_se", "calibrated_fraction")},
+		{
+			"training", func(s *Set) { s.Part = make([]triplets.Part, s.N) },
+			all("biased on pairs the model was trained on", "e", "e_se", "sum_e_ratio", "sum_e_ratio_se",
+				"calibrated_fraction"),
+		},
 		{"couples", func(s *Set) { s.Couples, s.Y2 = true, s.Y1 }, join(
-			all("couples: y2 is y1, their difference says nothing of the noise", "noise_ceiling"),
-			all("couples: y2 is y1, so the product of the residuals holds the noise too", "e", "e_se", "sum_e_ratio", "sum_e_ratio_se", "calibrated_fraction"),
+			all("couples: y2 is y1, so their difference does not measure the noise", "noise_ceiling"),
+			all("couples: y2 is y1, so the product of the residuals holds the noise too", "e", "e_se", "sum_e_ratio",
+				"sum_e_ratio_se", "calibrated_fraction"),
 		)},
 		{"one condition", func(s *Set) { s.Condition = make([]int, s.N) }, all("one condition only", "r2", "noise_ceiling")},
-		{"one run", func(s *Set) { s.Run = make([]int, s.N) }, join(all("one run only", "e_se", "sum_e_ratio_se"), all("no bin holds two runs", "calibrated_fraction"))},
-		{"constant outcome", func(s *Set) { s.Y1 = fill(s.N*s.Out, 0.1); s.Y2 = s.Y1 }, all("all measured values of an outcome are equal", "r2", "noise_ceiling")},
-		{"nothing computed", func(s *Set) { s.Var, s.CovRaw, s.Cov, s.Delta, s.Kappa, s.ZigZag = nil, nil, nil, nil, nil, nil }, all("not computed",
-			"abs_cov", "abs_cov_centred", "cov_centred", "delta", "mu_delta", "kappa", "zigzag", "negative_cov", "cov_above_var", "sum_e_ratio", "sum_e_ratio_se", "calibrated_fraction")},
-		{"negative covariances", func(s *Set) { s.Cov = fill(s.N*s.Out, -1) }, all("the covariances do not sum to a positive value", "sum_e_ratio", "sum_e_ratio_se")},
+		{
+			"one run", func(s *Set) { s.Run = make([]int, s.N) },
+			join(all("one run only", "e_se", "sum_e_ratio_se"), all("no bin holds two runs", "calibrated_fraction")),
+		},
+		{
+			"constant outcome", func(s *Set) { s.Y1 = fill(s.N*s.Out, 0.1); s.Y2 = s.Y1 },
+			all("all measured values of an outcome are equal", "r2", "noise_ceiling"),
+		},
+		{"nothing computed", func(s *Set) {
+			s.Var, s.CovRaw, s.Cov, s.Delta, s.Kappa, s.ZigZag = nil, nil, nil, nil, nil,
+				nil
+		}, all("not computed",
+			"abs_cov", "abs_cov_centred", "cov_centred", "delta", "mu_delta", "kappa", "zigzag", "negative_cov",
+			"cov_above_var", "sum_e_ratio", "sum_e_ratio_se", "calibrated_fraction")},
+		{"negative covariances", func(s *Set) { s.Cov = fill(s.N*s.Out, -1) }, all("the covariances do not sum to a "+
+			"positive value", "sum_e_ratio", "sum_e_ratio_se")},
 		{"NaN covariance", func(s *Set) { nan(s, &s.Cov) }, join(
-			all("a value it is computed from is not finite", "abs_cov_centred", "cov_centred", "negative_cov", "cov_above_var", "sum_e_ratio", "sum_e_ratio_se"),
+			all("a value it is computed from is not finite", "abs_cov_centred", "cov_centred", "negative_cov", "cov_above_var",
+				"sum_e_ratio", "sum_e_ratio_se"),
 			all("no bin holds two runs", "calibrated_fraction"))},
 		{"diverged mean", func(s *Set) { nan(s, &s.Mu) }, join(
-			all("a value it is computed from is not finite", "r2", "pair_mse", "mu_delta", "e", "e_se", "sum_e_ratio", "sum_e_ratio_se"),
+			all("a value it is computed from is not finite", "r2", "pair_mse", "mu_delta", "e", "e_se", "sum_e_ratio",
+				"sum_e_ratio_se"),
 			all("no bin holds two runs", "calibrated_fraction"))},
-		{"empty", func(s *Set) { *s = Set{Out: 1} }, all("no rows", Names[Metrics]()...)},
+		{"empty", func(s *Set) { *s = Set{Set: triplets.Set{Out: 1}} }, all("no rows", keys(Parts)...)},
 	} {
 		s := base
 		c.change(&s)
 		m := Summarise(s)
-		for _, n := range Names[Metrics]() {
+		for _, n := range keys(Parts) {
 			want, undefined := c.reason[n]
 			if got := m.Reason(n); got != want || undefined != math.IsNaN(m.Get(n)) {
 				t.Errorf("%s: %s = %v, reason %q, want %q", c.name, n, m.Get(n), got, want)
@@ -555,7 +591,8 @@ func TestWarnings(t *testing.T) {
 	for i := range s.Condition {
 		s.Condition[i] %= 7
 	}
-	want := "seven distinct conditions are too few for R²: sampling alone moves 1 − R² by a factor of 5.3 either way (95 %)"
+	want := "seven distinct conditions are too few for R²: sampling alone moves 1 − R² by a factor of 5.3 either way " +
+		"(95 %)"
 	if w := Summarise(s).Warnings; len(w) != 1 || w[0] != want {
 		t.Errorf("%q, want %q", w, want)
 	}
@@ -564,7 +601,8 @@ func TestWarnings(t *testing.T) {
 	}
 	s.Y2 = s.Y1
 	w := Summarise(s).Warnings
-	if len(w) != 3 || !strings.HasPrefix(w[1], "3 runs are few") || !strings.HasSuffix(w[1], "about 50 %") || !strings.HasPrefix(w[2], "y1 and y2 are equal in every pair") {
+	if len(w) != 3 || !strings.HasPrefix(w[1], "3 runs are few") || !strings.HasSuffix(w[1], "about 50 %") ||
+		!strings.HasPrefix(w[2], "y1 and y2 are equal in every pair") {
 		t.Errorf("%q", w)
 	}
 	if R2Warning(1) == "" || R2Warning(10) != "" || R2Warning(0) != "" {
@@ -573,17 +611,63 @@ func TestWarnings(t *testing.T) {
 }
 
 func TestOverSeeds(t *testing.T) {
-	a, b := Metrics{R2: 0.5}, Metrics{R2: 0.7}
+	a, b := newNumbers(Parts), newNumbers(Parts)
+	a.set("r2", 0.5)
+	b.set("r2", 0.7)
 	// By hand: mean 0.6, deviation 0.2/√2.
-	if s := OverSeeds([]Metrics{a, b}, "r2"); !near(s.Mean, 0.6, 1e-15) || !near(s.Std, 0.2/math.Sqrt2, 1e-15) || s.N != 2 || s.Undefined != "" {
+	v := OverSeeds([]Numbers{a, b})
+	if s := v.Get("r2"); !near(s.Mean, 0.6, 1e-15) || !near(s.Std, 0.2/math.Sqrt2, 1e-15) || s.N != 2 || !s.Defined() {
 		t.Errorf("%+v", s)
 	}
-	b.undefine("r2", "one condition only")
-	if s := OverSeeds([]Metrics{a, b}, "r2"); !math.IsNaN(s.Mean) || s.Undefined != "one condition only" {
+	if len(v) != len(keys(Parts)) || v[0].Key != "r2" || !v.Get("nll").Absent() {
+		t.Errorf("%+v", v)
+	}
+	b.undefine("one condition only", "r2")
+	if s := OverSeeds([]Numbers{a, b}).Get("r2"); !math.IsNaN(s.Mean) || s.Reason() != "one condition only" ||
+		s.Defined() {
 		t.Errorf("%+v", s)
 	}
-	if s := OverSeeds[Metrics](nil, "r2"); !math.IsNaN(s.Mean) || s.Undefined != "no seeds" {
-		t.Errorf("%+v", s)
+	if v := OverSeeds(nil); v != nil {
+		t.Errorf("%+v", v)
+	}
+}
+
+func TestValueReason(t *testing.T) {
+	for _, c := range []struct {
+		v    Value
+		want string
+	}{
+		{Value{}, "not computed"},
+		{Value{Mean: 0, N: 1}, ""},
+		{Value{Mean: math.NaN(), N: 1}, "not a finite number"},
+		{Value{Mean: math.NaN(), N: 1, Undefined: "no rows"}, "no rows"},
+		{Mean([]float64{1, 3}), ""},
+	} {
+		if r := c.v.Reason(); r != c.want || c.v.Defined() != (r == "") {
+			t.Errorf("%+v: reason %q, expected %q", c.v, r, c.want)
+		}
+	}
+}
+
+// Every metric is described, keys are unique, and tables show it as it is or in
+// hundredths.
+func TestMetrics(t *testing.T) {
+	seen := map[string]bool{}
+	for _, m := range Metrics {
+		if seen[m.Key] || m.Symbol == "" || m.What == "" || m.Over.What == "" || m.Of == 0 ||
+			m.Factor != 1 && m.Factor != 100 {
+			t.Errorf("%+v", m)
+		}
+		if !slices.Contains([]string{"1", "nat", "sd", "sd²", "sd⁴"}, m.Unit) {
+			t.Errorf("%s has the unit %q", m.Key, m.Unit)
+		}
+		seen[m.Key] = true
+		if MetricOf(m.Key).What != m.What {
+			t.Errorf("%s is not found by its key", m.Key)
+		}
+	}
+	if p, m := len(keys(Parts)), len(keys(Methods)); p != 17 || m != 18 {
+		t.Errorf("%d metrics of parts, %d of methods", p, m)
 	}
 }
 
@@ -595,7 +679,8 @@ func TestPanics(t *testing.T) {
 		"short Run":  func() { s := ok; s.Run = s.Run[1:]; Summarise(s) },
 		"no outcome": func() { Summarise(Set{}) },
 		"R2":         func() { R2([]float64{1}, nil, nil) },
-		"name":       func() { Metrics{}.Get("R2") },
+		"metric":     func() { MetricOf("R2") },
+		"name":       func() { newNumbers(Parts).Get("R2") },
 	} {
 		func() {
 			defer func() {
@@ -610,12 +695,14 @@ func TestPanics(t *testing.T) {
 
 func ExampleSummarise() {
 	s := Set{
-		N: 4, Out: 1,
-		Y1: []float64{0, 1, 2, 3}, Y2: []float64{0.2, 0.8, 2.2, 2.8}, Mu: []float64{0.5, 1.5, 2.5, 3.5},
-		Cov: []float64{0.3, 0.3, 0.3, 0.3}, Condition: []int{0, 0, 1, 1}, Run: []int{0, 1, 2, 3},
+		triplets.Set{
+			N: 4, Out: 1, Y1: []float64{0, 1, 2, 3}, Y2: []float64{0.2, 0.8, 2.2, 2.8},
+			Condition: []int{0, 0, 1, 1}, Run: []int{0, 1, 2, 3},
+		},
+		triplets.Answers{Mu: []float64{0.5, 1.5, 2.5, 3.5}, Cov: []float64{0.3, 0.3, 0.3, 0.3}},
 	}
 	m := Summarise(s)
-	fmt.Printf("R² %.3f, e %.3f ± %.3f, Σe/ΣC %.2f\n", m.R2, m.E, m.ESE, m.SumERatio)
+	fmt.Printf("R² %.3f, e %.3f ± %.3f, Σe/ΣC %.2f\n", m.Get("r2"), m.Get("e"), m.Get("e_se"), m.Get("sum_e_ratio"))
 	fmt.Println("E|cov|:", m.Reason("abs_cov"))
 	fmt.Println(m.Warnings[0])
 	// By hand: 1 − 2.16/9.36, e = 0.15, 0.35, 0.15, 0.35, 1/1.2, and

@@ -26,7 +26,8 @@ func MeanStd(v []float64) (mean, std float64) {
 }
 
 // R2 returns the coefficient of determination of mu over all y1 and y2 of one
-// outcome, 1 − SS_res/SS_tot with SS_tot about the set's own mean (METHOD §3).
+// outcome, 1 − SS_res/SS_tot with SS_tot about the set's own mean
+// (docs/method.md#what-is-reported).
 // It is NaN when the measured values are all equal: there is nothing to
 // explain. All slices have one length, or it panics.
 func R2(y1, y2, mu []float64) float64 {
@@ -44,7 +45,7 @@ func R2(y1, y2, mu []float64) float64 {
 }
 
 // NoiseCeiling returns 1 − mean(½(y1−y2)²)/Var(y), the R² the true mean would
-// reach on these pairs (METHOD §3); Var is the population variance of y1 and
+// reach on these pairs (docs/method.md#what-is-reported); Var is the population variance of y1 and
 // y2 together. NaN when the values are all equal. Both slices have one
 // length, or it panics.
 func NoiseCeiling(y1, y2 []float64) float64 {
@@ -109,8 +110,8 @@ func R2Factor(n int) float64 {
 
 var numerals = []string{"", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine"}
 
-// R2Warning says in words that n distinct conditions are too few to trust an
-// R²; "" from FewConditions on.
+// R2Warning warns that n distinct conditions are too few to trust an R²; "" from
+// FewConditions on.
 func R2Warning(n int) string {
 	switch {
 	case n >= FewConditions || n < 1:
@@ -122,7 +123,8 @@ func R2Warning(n int) string {
 	if factor >= 10 {
 		digits = 0
 	}
-	return fmt.Sprintf("%s distinct conditions are too few for R²: sampling alone moves 1 − R² by a factor of %.*f either way (95 %%)",
+	return fmt.Sprintf("%s distinct conditions are too few for R²: sampling alone moves 1 − R² by a factor of %.*f "+
+		"either way (95 %%)",
 		numerals[n], digits, factor)
 }
 
@@ -176,7 +178,7 @@ type CalibrationBin struct {
 	Agrees         bool    // mean(e − C) is zero within Student's 95 % range of its clustered SE; false with one cluster
 }
 
-// Calibration compares a covariance with the measured error (METHOD §4).
+// Calibration compares a covariance with the measured error (docs/method.md#diagnostics).
 type Calibration struct {
 	Ratio, SE   float64 // the headline Σe/ΣC and its clustered standard error
 	Undefined   string  // why Ratio is NaN
@@ -236,7 +238,8 @@ func CalibrateCov(cov, e []float64, cluster []int, bins int) Calibration {
 }
 
 func calibrationBin(rows []int, cov, e []float64, cluster []int) CalibrationBin {
-	cs, es, ds, id := make([]float64, len(rows)), make([]float64, len(rows)), make([]float64, len(rows)), make([]int, len(rows))
+	cs, es, ds, id := make([]float64, len(rows)), make([]float64, len(rows)), make([]float64, len(rows)),
+		make([]int, len(rows))
 	for k, i := range rows {
 		cs[k], es[k], ds[k], id[k] = cov[i], e[i], e[i]-cov[i], cluster[i]
 	}

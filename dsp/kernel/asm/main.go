@@ -4,7 +4,7 @@
 // It is a module of its own, so that nothing but the generator needs avo.
 //
 // One description serves both instruction sets: isa holds what differs. Lanes
-// stand eight to a vector in memory; AVX-512 takes them in one register, AVX2
+// are eight to a vector in memory; AVX-512 takes them in one register, AVX2
 // in two, one after the other. No fused multiply-add: every product is rounded,
 // as in the portable twin, so that all sets give the same bits.
 package main
@@ -118,6 +118,14 @@ func (s isa) cmul(a, w c) c {
 	return c{re, im}
 }
 
+// factor returns the complex number i at p in all lanes.
+func (s isa) factor(p GPVirtual, i int) c {
+	v := c{s.vec(), s.vec()}
+	VBROADCASTSD(Mem{Base: p, Disp: 16 * i}, v.re)
+	VBROADCASTSD(Mem{Base: p, Disp: 16*i + 8}, v.im)
+	return v
+}
+
 // minusI is −i·(a − b).
 func (s isa) minusI(a, b c) c { return c{s.sub(a.im, b.im), s.sub(b.re, a.re)} }
 
@@ -159,10 +167,7 @@ func (s isa) radix(r int, twiddles bool) {
 	var w []c
 	if twiddles && s.wide {
 		for i := range r - 1 {
-			v := c{s.vec(), s.vec()}
-			VBROADCASTSD(Mem{Base: tw, Disp: 16 * i}, v.re)
-			VBROADCASTSD(Mem{Base: tw, Disp: 16*i + 8}, v.im)
-			w = append(w, v)
+			w = append(w, s.factor(tw, i))
 		}
 	}
 	k := GP64()
@@ -179,10 +184,7 @@ func (s isa) radix(r int, twiddles bool) {
 			if s.wide {
 				return w[i]
 			}
-			v := c{s.vec(), s.vec()}
-			VBROADCASTSD(Mem{Base: tw, Disp: 16 * i}, v.re)
-			VBROADCASTSD(Mem{Base: tw, Disp: 16*i + 8}, v.im)
-			return v
+			return s.factor(tw, i)
 		}
 		s.butterfly(r, in, consts, func(i int, v c) {
 			if i > 0 && twiddles {
@@ -247,12 +249,6 @@ func (s isa) pair(ra, rb int, last bool) {
 			constsB = s.constants(rb)
 		}
 	}
-	factor := func(i int) c {
-		v := c{s.vec(), s.vec()}
-		VBROADCASTSD(Mem{Base: tw, Disp: 16 * i}, v.re)
-		VBROADCASTSD(Mem{Base: tw, Disp: 16*i + 8}, v.im)
-		return v
-	}
 	Label(name + "_j")
 	k := GP64()
 	MOVQ(stride, k)
@@ -266,7 +262,7 @@ func (s isa) pair(ra, rb int, last bool) {
 		}
 		s.butterfly(ra, in, constsA, func(i int, v c) {
 			if i > 0 {
-				v = s.cmul(v, factor(i2*(ra-1)+i-1))
+				v = s.cmul(v, s.factor(tw, i2*(ra-1)+i-1))
 			}
 			s.store(Mem{Base: tmp, Disp: vec * (i2*ra + i)}, 0, v)
 		})
@@ -284,7 +280,7 @@ func (s isa) pair(ra, rb int, last bool) {
 		}
 		s.butterfly(rb, in, constsB, func(i int, v c) {
 			if i > 0 && !last {
-				v = s.cmul(v, factor(rb*(ra-1)+i-1))
+				v = s.cmul(v, s.factor(tw, rb*(ra-1)+i-1))
 			}
 			s.store(ys[i], 0, v)
 		})
@@ -292,21 +288,7 @@ func (s isa) pair(ra, rb int, last bool) {
 			ADDQ(stride, to)
 		}
 	}
-	if s.wide {
-		ADDQ(U32(vec), x)
-		ADDQ(U32(vec), y)
-		SUBQ(U32(vec), k)
-	} else { // half a vector at a time
-		ADDQ(Imm(32), x)
-		ADDQ(Imm(32), y)
-		SUBQ(Imm(64), k)
-		TESTQ(U32(64), k)
-		JNZ(LabelRef(name + "_k"))
-		ADDQ(Imm(64), x)
-		ADDQ(Imm(64), y)
-		TESTQ(k, k)
-	}
-	JNZ(LabelRef(name + "_k"))
+	s.nextVector(name+"_k", x, y, k)
 	if !last {
 		t := GP64()
 		IMUL3Q(U32(uint32(ra*rb-1)), stride, t)
@@ -317,6 +299,26 @@ func (s isa) pair(ra, rb int, last bool) {
 	}
 	VZEROUPPER()
 	RET()
+}
+
+// nextVector moves x and y to the next vector, or the next half of one, and
+// jumps to label while any of k bytes are left.
+func (s isa) nextVector(label string, x, y, k GPVirtual) {
+	if s.wide {
+		ADDQ(U32(vec), x)
+		ADDQ(U32(vec), y)
+		SUBQ(U32(vec), k)
+	} else { // half a vector at a time
+		ADDQ(Imm(32), x)
+		ADDQ(Imm(32), y)
+		SUBQ(Imm(64), k)
+		TESTQ(U32(64), k)
+		JNZ(LabelRef(label))
+		ADDQ(Imm(64), x)
+		ADDQ(Imm(64), y)
+		TESTQ(k, k)
+	}
+	JNZ(LabelRef(label))
 }
 
 // fan returns n places base + i·step.
@@ -414,11 +416,8 @@ func (s isa) twist() {
 	SHLQ(Imm(3), stride)
 	Label(name + "_g")
 	row := func(k, part int) c {
-		w := c{s.vec(), s.vec()}
-		f := c{s.vec(), s.vec()}
-		VBROADCASTSD(Mem{Base: far, Disp: 16 * k}, f.re)
-		VBROADCASTSD(Mem{Base: far, Disp: 16*k + 8}, f.im)
-		w = s.cmul(s.load(Mem{Base: near, Disp: vec * k}, part), f)
+		f := s.factor(far, k)
+		w := s.cmul(s.load(Mem{Base: near, Disp: vec * k}, part), f)
 		return s.cmul(s.load(Mem{Base: x, Disp: vec * k}, part), w)
 	}
 	if s.wide {
@@ -510,7 +509,8 @@ func transpose8(a []VecVirtual) []VecVirtual {
 // size is that of a sample, 8 or 4 bytes.
 func (s isa) loadPair(size int) {
 	name := fmt.Sprintf("loadPair%d%s", 8*size, s.name)
-	TEXT(name, NOSPLIT, fmt.Sprintf("func(dst *float64, a, b *float%d, row, lane *float64, meanA, meanB float64, stride, rows, jump, groups int)", 8*size))
+	TEXT(name, NOSPLIT, fmt.Sprintf("func(dst *float64, a, b *float%d, row, lane *float64, meanA, meanB float64, "+
+		"stride, rows, jump, groups int)", 8*size))
 	Pragma("noescape")
 	dst, a, b, row, lane := param("dst"), param("a"), param("b"), param("row"), param("lane")
 	ma, mb := s.broadcastParam("meanA"), s.broadcastParam("meanB")

@@ -89,7 +89,8 @@ func unpack() {
 // describe sums blocks of 16 samples less shift in 16 lanes, finds the least
 // and the greatest, and whether a sample equals the next, or the next two.
 func describe() {
-	TEXT("describeAVX2", NOSPLIT, "func(sum *float64, low, high *float32, x *float32, blocks int, shift float64) (equal int)")
+	TEXT("describeAVX2", NOSPLIT, "func(sum *float64, low, high *float32, x *float32, blocks int, shift float64) (equal "+
+		"int)")
 	Pragma("noescape")
 	sum, low, high, x, blocks := param("sum"), param("low"), param("high"), param("x"), param("blocks")
 	shift := broadcast("shift")

@@ -29,14 +29,15 @@ func (e *Executor) Close() error {
 	interrupted := e.ctx.Err() != nil
 	cancelled := false
 	if interrupted && n > 0 {
-		e.o.Say(fmt.Sprintf("interrupted; %d jobs stay in the queue or go on, and the next run waits for them; interrupt again within %s, or run pipeline cancel, to cancel them", n, e.o.Linger))
+		e.o.Notify(fmt.Sprintf("interrupted; %d jobs stay in the queue or go on, and the next run waits for them; "+
+			"interrupt again within %s, or run pipeline cancel, to cancel them", n, e.o.Linger))
 		select {
 		case <-e.cancel:
 			cancelled = true
 		case <-time.After(e.o.Linger):
 		}
 	}
-	// An sbatch that is under way has an end; what it submitted is then known.
+	// An sbatch that is under way has an end; its job is then known.
 	for end := time.Now().Add(commandTime); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
 		busy := make(chan bool, 1)
 		e.post(func() { busy <- e.calling })

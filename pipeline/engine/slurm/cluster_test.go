@@ -13,7 +13,9 @@ import (
 	"time"
 
 	"doubletake/pipeline/engine"
+	"doubletake/pipeline/engine/slurm/job"
 	"doubletake/pipeline/engine/slurm/slurmtest"
+	"doubletake/pipeline/kv"
 )
 
 // 343 tasks of 0.1 s are 5.7 s on 6 slots; packed into jobs, all is done in 25 s.
@@ -60,9 +62,9 @@ func TestInheritedEnvironment(t *testing.T) {
 	y.check(t)
 }
 
-// What a run gives is what the tasks say; the second submits nothing.
+// A run gives the outputs the tasks define; the second submits nothing.
 func TestSame(t *testing.T) {
-	c := beside(t, false)
+	c := parallel(t, false)
 	y, dir := newToy(t, 60, 20)
 	res, _, err := y.run(t.Context(), t, dir, false)
 	if err != nil || res.Ran != 61 {
@@ -82,7 +84,7 @@ func TestSame(t *testing.T) {
 
 // A killed driver finds its jobs again: nothing is lost, nothing runs twice.
 func TestDriverKilled(t *testing.T) {
-	c := beside(t, false)
+	c := parallel(t, false)
 	y, dir := newToy(t, 24, 0)
 	y.hold()
 	d, _ := y.driver(t, c, dir)
@@ -99,10 +101,13 @@ func TestDriverKilled(t *testing.T) {
 // A driver killed the moment it has written the name of a batch, before sbatch
 // came through: the next one must not wait for jobs that never were.
 func TestJournalWithoutJobs(t *testing.T) {
-	beside(t, false)
+	parallel(t, false)
 	y, dir := newToy(t, 6, 10)
 	root := filepath.Join(y.Work, ".cache", "slurm")
-	b := &Batch{Format: BatchFormat, Name: "dt-make-never-1", Stage: "make", Elements: [][]engine.Spec{{{Task: "make/000", Key: strings.Repeat("0", 64)}}}}
+	b := &Batch{
+		Format: BatchFormat, Name: "dt-make-never-1", Stage: "make",
+		Elements: [][]engine.Spec{{{Task: "make/000", Key: strings.Repeat("0", 64)}}},
+	}
 	if err := b.write(filepath.Join(root, "batches", b.Name)); err != nil {
 		t.Fatal(err)
 	}
@@ -121,11 +126,11 @@ func TestJournalWithoutJobs(t *testing.T) {
 }
 
 // A controller that is away when the driver comes to submit, and once more for
-// 15 s while jobs run: an error is not an end, and what was tried while it was
-// away is not submitted twice. It is a cluster of its own, and the driver a
+// 15 s while jobs run: an error is not an end, and an array submitted while it
+// was away is not submitted twice. It is a cluster of its own, and the driver a
 // process.
 func TestControllerDown(t *testing.T) {
-	beside(t, true)
+	parallel(t, true)
 	c, err := slurmtest.Up()
 	if err != nil {
 		t.Fatal(err)
@@ -135,8 +140,9 @@ func TestControllerDown(t *testing.T) {
 	y.hold()
 	y.Options.Partition = ""
 	c.Do(t, "controller-off")
-	d, said := y.driver(t, c, dir)
-	until(t, "it is told that nothing can be submitted", func() bool { return strings.Contains(said.String(), "jobs cannot be submitted now") })
+	d, messages := y.driver(t, c, dir)
+	until(t, "a message that nothing can be submitted",
+		func() bool { return strings.Contains(messages.String(), "jobs cannot be submitted now") })
 	c.Do(t, "controller-on")
 	until(t, "6 tasks begin", func() bool { return y.begun() >= 6 })
 	c.Do(t, "controller-off")
@@ -154,20 +160,23 @@ func TestControllerDown(t *testing.T) {
 		err = errors.New("the driver does not end")
 	}
 	if err != nil {
-		t.Fatalf("%v: %s\n%s\n%s", err, said, c.Slurm(t, "squeue", "-r", "--states=all"), c.Logs())
+		t.Fatalf("%v: %s\n%s\n%s", err, messages, c.Slurm(t, "squeue", "-r", "--states=all"), c.Logs())
 	}
 	y.check(t)
 	y.once(t)
-	for _, word := range []string{"jobs are accepted again", "the Slurm controller does not answer", "the Slurm controller answers again"} {
-		if !strings.Contains(said.String(), word) {
-			t.Errorf("it is not said that %s: %s", word, said)
+	for _, word := range []string{
+		"jobs are accepted again", "the Slurm controller does not answer",
+		"the Slurm controller answers again",
+	} {
+		if !strings.Contains(messages.String(), word) {
+			t.Errorf("no message that %s: %s", word, messages)
 		}
 	}
 }
 
 // A node that loses power: its tasks run again elsewhere, the others do not.
 func TestNodeKilled(t *testing.T) {
-	c := beside(t, true)
+	c := parallel(t, true)
 	c.Ready(t, power)
 	y, dir := newToy(t, 18, 0)
 	y.hold()
@@ -180,11 +189,11 @@ func TestNodeKilled(t *testing.T) {
 		c.Do(t, "node-off", node)
 		y.letGo(t)
 	})
-	_, said, err := y.run(t.Context(), t, dir, false)
+	_, messages, err := y.run(t.Context(), t, dir, false)
 	wait()
 	c.Do(t, "node-on", node)
 	if err != nil {
-		t.Fatalf("%v\n%s", err, strings.Join(said, "\n"))
+		t.Fatalf("%v\n%s", err, strings.Join(messages, "\n"))
 	}
 	y.check(t)
 	again := 0
@@ -205,7 +214,7 @@ func TestNodeKilled(t *testing.T) {
 // of them. When both are there they are let go at once: one of them wins,
 // nothing is torn, and no job is left behind.
 func TestDaemonKilled(t *testing.T) {
-	c := beside(t, true)
+	c := parallel(t, true)
 	c.Ready(t, daemon)
 	y, dir := newToy(t, 2, 0)
 	y.hold()
@@ -219,14 +228,15 @@ func TestDaemonKilled(t *testing.T) {
 		until(t, "a second copy begins", func() bool { return y.starts()["make/000"] == 2 })
 		y.letGo(t)
 	})
-	_, said, err := y.run(t.Context(), t, dir, false)
+	_, messages, err := y.run(t.Context(), t, dir, false)
 	wait()
 	c.Do(t, "node-on", node)
 	if err != nil {
-		t.Fatalf("%v\n%s", err, strings.Join(said, "\n"))
+		t.Fatalf("%v\n%s", err, strings.Join(messages, "\n"))
 	}
 	for _, task := range y.Tasks {
-		if got, err := os.ReadFile(filepath.Join(y.Work, "published", strings.ReplaceAll(task.ID, "/", "_"))); err != nil || string(got) != y.want(task.ID) {
+		if got, err := os.ReadFile(filepath.Join(y.Work, "published", strings.ReplaceAll(task.ID, "/", "_"))); err != nil ||
+			string(got) != y.want(task.ID) {
 			t.Errorf("%s: %q, %v", task.ID, got, err)
 		}
 	}
@@ -235,10 +245,10 @@ func TestDaemonKilled(t *testing.T) {
 
 // A task that is killed is tried again, it alone.
 func TestTaskKilled(t *testing.T) {
-	beside(t, false)
+	parallel(t, false)
 	y, dir := newToy(t, 12, 300)
 	y.Tasks[3].Mode = "die-once"
-	_, said, err := y.run(t.Context(), t, dir, false)
+	_, messages, err := y.run(t.Context(), t, dir, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -248,15 +258,15 @@ func TestTaskKilled(t *testing.T) {
 			t.Errorf("%s was begun %d times, expected %d", id, n, want)
 		}
 	}
-	if s := strings.Join(said, "\n"); !strings.Contains(s, "make/003: tried again, attempt 2 of 3") {
-		t.Errorf("it is not told: %s", s)
+	if s := strings.Join(messages, "\n"); !strings.Contains(s, "make/003: tried again, attempt 2 of 3") {
+		t.Errorf("no such message: %s", s)
 	}
 }
 
 // A task that always fails ends the run after its retries, with its own words
 // and where its log is; bad data are not tried again; the rest is made.
 func TestAlwaysFails(t *testing.T) {
-	beside(t, false)
+	parallel(t, false)
 	y, dir := newToy(t, 8, 50)
 	y.Tasks[2].Mode, y.Tasks[5].Mode = "fail", "data"
 	_, _, err := y.run(t.Context(), t, dir, true)
@@ -267,7 +277,8 @@ func TestAlwaysFails(t *testing.T) {
 	if te.Task != "make/002" || te.Text != "this toy always fails" || te.Of != 3 || te.Code != 1 {
 		t.Errorf("first failure: %+v", te)
 	}
-	if b, err := os.ReadFile(te.Log); err != nil || !strings.Contains(string(b), "make/002: failed: this toy always fails") {
+	if b, err := os.ReadFile(te.Log); err != nil ||
+		!strings.Contains(string(b), "make/002: failed: this toy always fails") {
 		t.Errorf("log %s: %q, %v", te.Log, b, err)
 	}
 	n := y.starts()
@@ -288,13 +299,14 @@ func TestAlwaysFails(t *testing.T) {
 // A task that is killed every time asks for more memory when it is tried again,
 // and the error shows how its log ends.
 func TestKilledForMemory(t *testing.T) {
-	c := beside(t, false)
+	c := parallel(t, false)
 	y, dir := newToy(t, 1, 0)
 	y.Tasks[0].Mode, y.Retries = "die", 1
 	y.Options.Mem, y.Options.RetryMem = "100M", 2
 	_, _, err := y.run(t.Context(), t, dir, false)
 	var te *TaskError
-	if !errors.As(err, &te) || te.Of != 2 || !strings.HasPrefix(te.Text, "its worker was killed") || !strings.Contains(te.Tail, " tasks") {
+	if !errors.As(err, &te) || te.Of != 2 || !strings.HasPrefix(te.Text, "its worker was killed") ||
+		!strings.Contains(te.Tail, " tasks") {
 		t.Errorf("error: %v", err)
 	}
 	var mem []string
@@ -311,7 +323,7 @@ func TestKilledForMemory(t *testing.T) {
 
 // Attempts outlive the driver.
 func TestAttemptsPersist(t *testing.T) {
-	c := beside(t, false)
+	c := parallel(t, false)
 	y, dir := newToy(t, 2, 10)
 	y.Tasks[0].Mode, y.Retries = "fail", 3
 	y.Tasks[1].Mode, y.Tasks[1].Weight = "hold", 1000 // keeps a job in hand, and so the journal
@@ -334,7 +346,7 @@ func TestAttemptsPersist(t *testing.T) {
 
 // What a user cancels is not submitted again.
 func TestUserCancels(t *testing.T) {
-	c := beside(t, false)
+	c := parallel(t, false)
 	y, dir := newToy(t, 6, 0)
 	y.hold()
 	background(t, func() {
@@ -368,7 +380,7 @@ func TestUserCancels(t *testing.T) {
 
 // An interrupted run leaves its jobs to the next one.
 func TestInterruptedRunResumes(t *testing.T) {
-	beside(t, false)
+	parallel(t, false)
 	y, dir := newToy(t, 18, 0)
 	y.hold()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -376,18 +388,19 @@ func TestInterruptedRunResumes(t *testing.T) {
 		until(t, "6 tasks begin", func() bool { return y.begun() >= 6 })
 		cancel()
 	})
-	_, said, err := y.run(ctx, t, dir, false)
-	if !errors.Is(err, context.Canceled) || !strings.Contains(strings.Join(said, "\n"), " jobs stay in the queue or go on") {
-		t.Fatalf("%v, said %q", err, said)
+	_, messages, err := y.run(ctx, t, dir, false)
+	if !errors.Is(err, context.Canceled) || !strings.Contains(strings.Join(messages, "\n"),
+		" jobs stay in the queue or go on") {
+		t.Fatalf("%v, messages %q", err, messages)
 	}
-	y.hear = func(s string) {
+	y.notify = func(s string) {
 		if strings.Contains(s, "of an earlier run are in hand") {
 			y.letGo(t)
 		}
 	}
-	_, said, err = y.run(t.Context(), t, dir, false)
-	if err != nil || !strings.Contains(strings.Join(said, "\n"), "of an earlier run are in hand") {
-		t.Fatalf("%v, said %q", err, said)
+	_, messages, err = y.run(t.Context(), t, dir, false)
+	if err != nil || !strings.Contains(strings.Join(messages, "\n"), "of an earlier run are in hand") {
+		t.Fatalf("%v, messages %q", err, messages)
 	}
 	y.check(t)
 	y.once(t)
@@ -395,7 +408,7 @@ func TestInterruptedRunResumes(t *testing.T) {
 
 // A second interrupt, or pipeline cancel, ends what runs and empties the queue.
 func TestCancel(t *testing.T) {
-	c := beside(t, false)
+	c := parallel(t, false)
 	y, dir := newToy(t, 18, 0)
 	y.hold()
 	y.Options.MaxRunning = 6 // the others wait
@@ -434,23 +447,23 @@ func TestCancel(t *testing.T) {
 	until(t, "the queue is empty again", empty)
 }
 
-// A reason to wait that will not pass is told after a while: the limit of the
+// A reason to wait that will not pass is reported after a while: the limit of the
 // partition is one minute.
 func TestPendingReason(t *testing.T) {
-	beside(t, false)
+	parallel(t, false)
 	y, dir := newToy(t, 2, 10)
 	y.Options.Partition, y.Options.Time = brief.Name, "5"
-	told := ""
+	notes := ""
 	x := New(y.options(y.write(t, dir)))
 	x.probed = true // it would wait for the same reason
 	_, err := engine.Run(t.Context(), y.plan(), engine.Options{Executor: x, Observe: func(e engine.Event) {
 		if e.Kind == "note" {
-			told += e.Note + "\n"
+			notes += e.Note + "\n"
 			go func() { _, _ = Cancel(y.Work) }()
 		}
 	}})
-	if !strings.Contains(told, "waits in the queue with reason PartitionTimeLimit") {
-		t.Errorf("told %q; error %v", told, err)
+	if !strings.Contains(notes, "waits in the queue with reason PartitionTimeLimit") {
+		t.Errorf("notes %q; error %v", notes, err)
 	}
 	if err == nil || !strings.Contains(err.Error(), "cancelled") {
 		t.Errorf("error after cancel: %v", err)
@@ -459,23 +472,25 @@ func TestPendingReason(t *testing.T) {
 
 // What sbatch refuses ends the run, with its words and without a second try.
 func TestRefused(t *testing.T) {
-	beside(t, false)
+	parallel(t, false)
 	y, dir := newToy(t, 2, 10)
 	y.Options.Partition = "no such"
-	_, said, err := y.run(t.Context(), t, dir, false)
-	if err == nil || !strings.Contains(strings.ToLower(err.Error()), "invalid partition") || strings.Contains(strings.Join(said, "\n"), "tried again") {
-		t.Errorf("said %q: %v", said, err)
+	_, messages, err := y.run(t.Context(), t, dir, false)
+	if err == nil || !strings.Contains(strings.ToLower(err.Error()), "invalid partition") ||
+		strings.Contains(strings.Join(messages, "\n"), "tried again") {
+		t.Errorf("messages %q: %v", messages, err)
 	}
 }
 
-// Nodes that do not agree with the driver are told of by the probe, before any
-// task is begun.
+// The probe reports nodes that do not agree with the driver, before any task is
+// begun.
 func TestProbe(t *testing.T) {
-	beside(t, false)
+	parallel(t, false)
 	y, dir := newToy(t, 2, 10)
-	y.Options.Facts = []engine.KV{{Key: "fact", Value: "other"}}
+	y.Options.Facts = []kv.Pair{{Key: "fact", Value: "other"}}
 	_, _, err := y.run(t.Context(), t, dir, false)
-	if err == nil || !strings.Contains(err.Error(), `does not agree with the machine of the run: fact is "same" there and "other" here`) || y.begun() != 0 {
+	if err == nil || !strings.Contains(err.Error(),
+		`does not agree with the machine of the run: fact is "same" there and "other" here`) || y.begun() != 0 {
 		t.Errorf("%d begun: %v", y.begun(), err)
 	}
 }
@@ -483,7 +498,7 @@ func TestProbe(t *testing.T) {
 // Arrays are split by MaxArraySize (40 in the tests' cluster), and never more
 // than max_running jobs run.
 func TestLimits(t *testing.T) {
-	c := beside(t, false)
+	c := parallel(t, false)
 	y, dir := newToy(t, 60, 60)
 	for i := range y.Tasks {
 		y.Tasks[i].Weight = 1000 // each a job of its own
@@ -519,7 +534,7 @@ func TestLimits(t *testing.T) {
 
 // Jobs of an earlier configuration do not stay in the queue.
 func TestSuperseded(t *testing.T) {
-	c := beside(t, false)
+	c := parallel(t, false)
 	y, dir := newToy(t, 24, 0)
 	y.hold()
 	d, _ := y.driver(t, c, dir)
@@ -529,27 +544,28 @@ func TestSuperseded(t *testing.T) {
 		y.Tasks[i].Mode = ""
 	}
 	y.Salt = "other"
-	_, said, err := y.run(t.Context(), t, dir, false)
+	_, messages, err := y.run(t.Context(), t, dir, false)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !strings.Contains(strings.Join(said, "\n"), "jobs of an earlier run are cancelled") {
-		t.Errorf("said %q", said)
+	if !strings.Contains(strings.Join(messages, "\n"), "jobs of an earlier run are cancelled") {
+		t.Errorf("messages %q", messages)
 	}
 	y.check(t)
 	until(t, "the queue is empty", func() bool { return c.Jobs(t, dir, "PENDING", "RUNNING", "COMPLETING") == 0 })
 }
 
-// Paths, names and commands that a shell would make something of stay what they
-// are: spaces, quotes, $(…), backquotes, line ends, what Slurm replaces in the
+// Paths, names and commands that a shell would change stay unchanged: spaces,
+// quotes, $(…), backquotes, line ends, the patterns Slurm replaces in the
 // paths of logs, and what sbatch reads as an option of its own.
 func TestHostileNames(t *testing.T) {
-	beside(t, true)
+	parallel(t, true)
 	for _, name := range []string{
-		"a b'c\"d", "$(touch evil)`touch evil`;touch evil&", "line\n#SBATCH --job-name=evil\ntouch evil\n", "per%jcent%a", `back\slash\`, "-rf", "ümläut *?[x]~#!",
+		"a b'c\"d", "$(touch evil)`touch evil`;touch evil&", "line\n#SBATCH --job-name=evil\ntouch evil\n", "per%jcent%a",
+		`back\slash\`, "-rf", "ümläut *?[x]~#!",
 	} {
 		t.Run(fmt.Sprintf("%q", name), func(t *testing.T) {
-			beside(t, false)
+			parallel(t, false)
 			base := t.TempDir()
 			dir := filepath.Join(base, name)
 			y := &toy{Work: filepath.Join(dir, "work "+name), Notes: filepath.Join(base, "notes"), Fact: name, Salt: name}
@@ -561,9 +577,9 @@ func TestHostileNames(t *testing.T) {
 				t.Fatal(err)
 			}
 			mark := filepath.Join(base, "setup"+string([]rune(name)[:1])+"; $(touch evil)")
-			y.Options.Setup = []string{"touch " + quote(mark)}
-			if _, said, err := y.run(t.Context(), t, dir, false); err != nil {
-				t.Fatalf("%v, said %q", err, said)
+			y.Options.Setup = []string{"touch " + job.Quote(mark)}
+			if _, messages, err := y.run(t.Context(), t, dir, false); err != nil {
+				t.Fatalf("%v, messages %q", err, messages)
 			}
 			y.check(t)
 			if made, err := os.ReadDir(base); err != nil || len(made) != 3 {
@@ -585,14 +601,14 @@ func TestHostileNames(t *testing.T) {
 // A training that is longer than the limit of its job goes on from its
 // checkpoint in the next, and that costs no attempt.
 func TestWalltime(t *testing.T) {
-	beside(t, true)
+	parallel(t, true)
 	y, dir := newToy(t, 1, 0)
 	y.Tasks[0].Mode = "epochs"
 	y.Retries = 0
 	y.Options.Partition, y.Options.Time = brief.Name, "1"
-	_, said, err := y.run(t.Context(), t, dir, false)
+	_, messages, err := y.run(t.Context(), t, dir, false)
 	if err != nil {
-		t.Fatalf("%v, said %q", err, said)
+		t.Fatalf("%v, messages %q", err, messages)
 	}
 	y.check(t)
 	if n := len(y.notes("make/000", "start")); n != 2 {
@@ -613,7 +629,7 @@ func TestWalltime(t *testing.T) {
 	if next < 20 || again > 1 {
 		t.Errorf("%d epochs, %d of them twice", next, again)
 	}
-	if !strings.Contains(strings.Join(said, "\n"), "it goes on where it stopped: its job reached its time limit (1)") {
-		t.Errorf("said %q", said)
+	if !strings.Contains(strings.Join(messages, "\n"), "it goes on where it stopped: its job reached its time limit (1)") {
+		t.Errorf("messages %q", messages)
 	}
 }

@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"doubletake/pipeline/engine/slurm/job"
 )
 
 // commandTime is how long a command of Slurm's may take; they wait for a
@@ -34,8 +36,7 @@ func environment() []string {
 	})
 }
 
-// call runs one command of Slurm's and returns what it wrote. No shell is
-// between.
+// call runs one command of Slurm's, without a shell, and returns its output.
 func call(ctx context.Context, stdin string, name string, args ...string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, commandTime)
 	defer cancel()
@@ -58,14 +59,14 @@ func call(ctx context.Context, stdin string, name string, args ...string) (strin
 	return out.String(), nil
 }
 
-// UnavailableError says that a command of Slurm's is not on this machine.
+// UnavailableError reports that a command of Slurm's is not on this machine.
 type UnavailableError struct{ Command string }
 
 func (e *UnavailableError) Error() string {
 	return e.Command + " is not here: run on a machine that submits to the cluster, or with --executor local"
 }
 
-// row is what squeue says of one array element.
+// row is one array element in squeue's output.
 type row struct {
 	name          string
 	job           string // of the array
@@ -96,7 +97,8 @@ func parseRows(out string) []row {
 // are taken for going on: a job is never thought dead by mistake.
 func ended(state string) bool {
 	switch state {
-	case "BOOT_FAIL", "CANCELLED", "COMPLETED", "DEADLINE", "FAILED", "NODE_FAIL", "OUT_OF_MEMORY", "PREEMPTED", "REVOKED", "TIMEOUT", "LAUNCH_FAILED", "RECONFIG_FAIL":
+	case "BOOT_FAIL", "CANCELLED", "COMPLETED", "DEADLINE", "FAILED", "NODE_FAIL", "OUT_OF_MEMORY", "PREEMPTED", "REVOKED",
+		"TIMEOUT", "LAUNCH_FAILED", "RECONFIG_FAIL":
 		return true
 	}
 	return false
@@ -105,7 +107,8 @@ func ended(state string) bool {
 // squeue returns the state of every array element under these names. Ended jobs
 // are among them for as long as the controller remembers them.
 func squeue(ctx context.Context, names []string) ([]row, error) {
-	out, err := call(ctx, "", "squeue", "--noheader", "--array", "--states=all", "--name="+strings.Join(names, ","), "--format="+rowFormat)
+	out, err := call(ctx, "", "squeue", "--noheader", "--array", "--states=all", "--name="+strings.Join(names, ","),
+		"--format="+rowFormat)
 	if err != nil {
 		return nil, err
 	}
@@ -117,8 +120,10 @@ func squeue(ctx context.Context, names []string) ([]row, error) {
 func passing(err error, inHand bool) bool {
 	t := strings.ToLower(err.Error())
 	for _, s := range []string{
-		"unable to contact slurm controller", "socket timed out", "temporarily unable", "connection refused", "connection timed out", "zero bytes",
-		"standby", "resource temporarily unavailable", "connect failure", "transport endpoint", "signal: killed", "deadline exceeded", "send/recv", "communication", "please retry", "network is unreachable", "connection reset",
+		"unable to contact slurm controller", "socket timed out", "temporarily unable", "connection refused",
+		"connection timed out", "zero bytes",
+		"standby", "resource temporarily unavailable", "connect failure", "transport endpoint", "signal: killed",
+		"deadline exceeded", "send/recv", "communication", "please retry", "network is unreachable", "connection reset",
 		"unexpected message", "protocol authentication error", "munge", "job submit limit exceeded temporarily",
 	} {
 		if strings.Contains(t, s) {
@@ -152,7 +157,7 @@ type cluster struct {
 	slots    int // jobs that could run at a time
 }
 
-func askCluster(ctx context.Context, s Settings) cluster {
+func askCluster(ctx context.Context, s job.Settings) cluster {
 	c := cluster{maxArray: 1000, slots: 32}
 	if out, err := call(ctx, "", "scontrol", "show", "config"); err == nil {
 		for _, l := range strings.Split(out, "\n") {
@@ -178,7 +183,8 @@ func processors(out, partitions string) int {
 		counts, name, _ := strings.Cut(strings.TrimSpace(l), "|")
 		name, isDefault := strings.CutSuffix(name, "*")
 		f := strings.Split(counts, "/")
-		if len(f) != 4 || partitions == "" && !isDefault || partitions != "" && !slices.Contains(strings.Split(partitions, ","), name) {
+		if len(f) != 4 || partitions == "" && !isDefault || partitions != "" &&
+			!slices.Contains(strings.Split(partitions, ","), name) {
 			continue
 		}
 		allocated, err1 := strconv.Atoi(f[0])

@@ -6,14 +6,14 @@ import (
 	"doubletake/pipeline/engine/slurm"
 )
 
-// A command before the program is split into words; nothing of it is left to a
-// shell.
-func ExampleWords() {
-	words, err := slurm.Words(`module load "gcc 13"`)
-	fmt.Printf("%q %v\n", words, err)
-	_, err = slurm.Words("module load gcc; rm -r scratch")
+// A node with other kernels than the driver's machine would give other bytes;
+// the run ends with this error before any task runs there.
+func ExampleDisagreeError() {
+	err := &slurm.DisagreeError{
+		Node:        "n7",
+		Differences: []slurm.Difference{{What: "kernels", Here: "avx512", There: "avx2"}},
+	}
 	fmt.Println(err)
 	// Output:
-	// ["module" "load" "gcc 13"] <nil>
-	// "module load gcc; rm -r scratch" is more than a command and its words: found ';'; put it into a script and name that: source setup.sh
+	// node n7 does not agree with the machine of the run: kernels is "avx2" there and "avx512" here
 }

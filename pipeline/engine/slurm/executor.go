@@ -53,7 +53,7 @@ type batch struct {
 	limit     int  // jobs of it at a time; 0: any
 	elements  []*element
 	read      map[string]bool // failure notes that were read
-	told      map[string]bool // reasons to wait that were told
+	reported  map[string]bool // reasons to wait that were reported
 	tries     int             // of sbatch
 	retryAt   time.Time
 	ready     bool // to be submitted
@@ -95,9 +95,9 @@ type Executor struct {
 	asking    bool // squeue runs
 	calling   bool // sbatch, or another command that changes something, runs
 	nextAsk   time.Time
-	heard     time.Time // when squeue was last asked and answered
+	answered  time.Time // when squeue last answered
 	askEvery  time.Duration
-	deaf      bool // the controller does not answer, and that was told
+	silent    bool // the controller does not answer, and that was reported
 	attempts  map[string]int
 	raised    map[string]int
 	noted     map[string]bool  // notes of failures that an earlier driver counted
@@ -119,8 +119,10 @@ type Executor struct {
 func New(o Options) *Executor {
 	o.defaults()
 	return &Executor{
-		o: o, in: make(chan *task, 1024), todo: make(chan func(), 64), quit: make(chan struct{}), gone: make(chan struct{}), cancel: make(chan struct{}),
-		handled: map[string]bool{}, refused: map[string]error{}, askEvery: o.Query, run: strconv.FormatInt(time.Now().UnixNano(), 36),
+		o: o, in: make(chan *task, 1024), todo: make(chan func(), 64), quit: make(chan struct{}), gone: make(chan struct{}),
+		cancel:  make(chan struct{}),
+		handled: map[string]bool{}, refused: map[string]error{}, askEvery: o.Query,
+		run: strconv.FormatInt(time.Now().UnixNano(), 36),
 	}
 }
 
@@ -160,7 +162,7 @@ func (e *Executor) Open(ctx context.Context, s *engine.Session) error {
 	if err := e.copyBinary(); err != nil {
 		return err
 	}
-	// A controller that is away must not stop the run; what is not known has defaults.
+	// A controller that is away must not stop the run; unknown limits have defaults.
 	c, cancel := context.WithTimeout(ctx, 20*time.Second)
 	defer cancel()
 	e.cluster = askCluster(c, e.o.Settings)
@@ -183,7 +185,10 @@ func (e *Executor) attach(open []opened) {
 			continue
 		}
 		known[o.name] = true
-		b := &batch{name: o.name, dir: dir, stage: plan.Stage, job: o.job, known: o.job != "", submitted: o.at, earlier: true, read: map[string]bool{}, told: map[string]bool{}}
+		b := &batch{
+			name: o.name, dir: dir, stage: plan.Stage, job: o.job, known: o.job != "", submitted: o.at, earlier: true,
+			read: map[string]bool{}, reported: map[string]bool{},
+		}
 		for _, specs := range plan.Elements {
 			b.elements = append(b.elements, &element{specs: specs, tasks: make([]*task, len(specs))})
 		}
@@ -209,7 +214,7 @@ func list(dir string) []string {
 	return names
 }
 
-// copyBinary puts the program beside the plans, named by its content.
+// copyBinary puts the program into the folder of the plans, named by its content.
 func (e *Executor) copyBinary() error {
 	name, err := contentName(e.o.Binary)
 	if err != nil {
@@ -288,8 +293,8 @@ func (e *Executor) post(f func()) {
 	}
 }
 
-// loop is the one goroutine that decides. Commands run beside it and post what
-// they found.
+// loop is the one goroutine that decides. Commands run in others and post their
+// results.
 func (e *Executor) loop() {
 	defer close(e.gone)
 	tick := time.NewTicker(e.o.Tick)

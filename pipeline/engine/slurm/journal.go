@@ -12,13 +12,14 @@ import (
 	"time"
 
 	"doubletake/pipeline/engine"
+	"doubletake/pipeline/kv"
 )
 
-// entry is one line of the journal; the fields say which kind it is.
+// entry is one line of the journal; the fields that are set give its kind.
 type entry struct {
 	Open   string    `json:"open,omitempty"`  // a batch is about to be submitted under this name
 	Job    string    `json:"job,omitempty"`   // it was, and this is its number (with Of)
-	Of     string    `json:"of,omitempty"`    // the batch that Job or Close speaks of
+	Of     string    `json:"of,omitempty"`    // the batch that Job or Close belongs to
 	Close  bool      `json:"close,omitempty"` // nothing of it is in hand any more
 	Died   string    `json:"died,omitempty"`  // key of a task that ended without a result
 	Why    string    `json:"why,omitempty"`
@@ -27,8 +28,8 @@ type entry struct {
 	Time   time.Time `json:"time"`
 }
 
-// journal is what a driver must not forget when it is killed: one JSON document
-// a line, each on the disk before what it announces happens.
+// journal keeps a driver's submissions across a kill: one JSON document a line,
+// each on the disk before the action it announces.
 type journal struct {
 	f *os.File
 }
@@ -39,7 +40,7 @@ type opened struct {
 	at        time.Time
 }
 
-// memory is what a journal tells.
+// memory is the contents of a journal.
 type memory struct {
 	open     []opened
 	attempts map[string]int // by key: how often it died
@@ -99,7 +100,7 @@ func (j *journal) write(e entry) error {
 	e.Time = time.Now().UTC()
 	b, err := json.Marshal(e)
 	if err == nil {
-		// A line that a killed driver cut short must not swallow this one.
+		// A line that a killed driver cut short must not take in this one.
 		_, err = j.f.Write(append(append([]byte("\n"), b...), '\n'))
 	}
 	if err == nil {
@@ -111,7 +112,7 @@ func (j *journal) write(e entry) error {
 	return nil
 }
 
-// Batch is what the workers of one array are told: plan.json of its folder.
+// Batch is the work of one array, plan.json of its folder.
 type Batch struct {
 	Format   string          `json:"doubletake_batch"` // BatchFormat
 	Name     string          `json:"name"`
@@ -119,9 +120,9 @@ type Batch struct {
 	Config   []byte          `json:"config"` // paths are bytes, not always text
 	Added    []string        `json:"added,omitempty"`
 	Dir      []byte          `json:"dir"`
-	Facts    []engine.KV     `json:"facts"`
+	Facts    []kv.Pair       `json:"facts"`
 	Written  time.Time       `json:"written"`
-	Probe    bool            `json:"probe,omitempty"` // only say how the node is
+	Probe    bool            `json:"probe,omitempty"` // only report on the node
 	Elements [][]engine.Spec `json:"elements"`        // by array index: the tasks to make, in order
 }
 

@@ -30,7 +30,8 @@ rule one:
 // nothing is concluded from times; the test fails when a run of ours does.
 func TestPeer(t *testing.T) {
 	if os.Getenv("DOUBLETAKE_PEER") != "1" {
-		t.Skip("takes ten minutes and wants snakemake, mariadb-server, slurmdbd and slurm-wlm-mysql-plugin: DOUBLETAKE_PEER=1")
+		t.Skip("takes ten minutes and wants snakemake, mariadb-server, slurmdbd and slurm-wlm-mysql-plugin: " +
+			"DOUBLETAKE_PEER=1")
 	}
 	version, err := exec.Command("snakemake", "--version").Output()
 	if err != nil {
@@ -50,7 +51,8 @@ func TestPeer(t *testing.T) {
 	all := func() int { return len(strings.Fields(c.Slurm(t, "squeue", "-h", "-r", "--states=all", "-o", "%A"))) }
 	var table strings.Builder
 	row := func(who string, began time.Time, made, noticed string, jobs int) {
-		fmt.Fprintf(&table, "| %s | %.0f s | %s | %s | %d | %s |\n", who, time.Since(began).Seconds(), made, noticed, jobs, load())
+		fmt.Fprintf(&table, "| %s | %.0f s | %s | %s | %d | %s |\n", who, time.Since(began).Seconds(), made, noticed, jobs,
+			load())
 	}
 	y, dir := newToy(t, 343, 100)
 	y.Options.Partition = ""
@@ -68,21 +70,24 @@ func TestPeer(t *testing.T) {
 		}
 		c.Ready(t, slurmtest.Test)
 		began, before = time.Now(), all()
-		said := &words{}
-		cmd := exec.Command("timeout", "--signal=KILL", fmt.Sprint(peerLimit.Seconds()), "snakemake", "--slurm", "-j", jobs, "--default-resources", "slurm_account=lab", "slurm_partition=test", "mem_mb=50", "runtime=5")
-		cmd.Dir, cmd.Stdout, cmd.Stderr = dir, said, said
+		messages := &words{}
+		cmd := exec.Command("timeout", "--signal=KILL", fmt.Sprint(peerLimit.Seconds()), "snakemake", "--slurm", "-j", jobs,
+			"--default-resources", "slurm_account=lab", "slurm_partition=test", "mem_mb=50", "runtime=5")
+		cmd.Dir, cmd.Stdout, cmd.Stderr = dir, messages, messages
 		cmd.WaitDelay = 10 * time.Second
 		cmd.Env = append(c.Env(), "HOME="+dir, "XDG_CACHE_HOME="+dir, "USER=root") // it asks for these
 		err := cmd.Run()
 		out, _ := os.ReadDir(filepath.Join(dir, "out"))
-		noticed := strings.Count(said.String(), "Finished job ")
+		noticed := strings.Count(messages.String(), "Finished job ")
 		if len(out) == 0 {
-			t.Fatalf("snakemake made nothing: %v: %s", err, said)
+			t.Fatalf("snakemake made nothing: %v: %s", err, messages)
 		}
-		row(fmt.Sprintf("Snakemake %s `--slurm -j %s`", strings.TrimSpace(string(version)), jobs), began, fmt.Sprint(min(len(out), 343)), fmt.Sprint(min(noticed, 343)), all()-before)
+		row(fmt.Sprintf("Snakemake %s `--slurm -j %s`", strings.TrimSpace(string(version)), jobs), began,
+			fmt.Sprint(min(len(out), 343)), fmt.Sprint(min(noticed, 343)), all()-before)
 		if ids := strings.Fields(c.Slurm(t, "squeue", "-h", "-o", "%A")); len(ids) > 0 {
 			c.Slurm(t, "scancel", ids...)
 		}
 	}
-	t.Logf("343 tasks of 0.1 s, 6 slots; Snakemake was ended after %v\n\n| | time | outputs made | noticed by the driver | jobs | load |\n|---|---|---|---|---|---|\n%s", peerLimit, table.String())
+	t.Logf("343 tasks of 0.1 s, 6 slots; Snakemake was ended after %v\n\n| | time | outputs made | noticed by the "+
+		"driver | jobs | load |\n|---|---|---|---|---|---|\n%s", peerLimit, table.String())
 }

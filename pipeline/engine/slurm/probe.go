@@ -19,14 +19,17 @@ const patience = 20 * time.Second
 // skewed is how far clocks may lie apart without a word.
 const skewed = 5 * time.Second
 
-// startProbe submits a job that only says how a node sees the world, before the
-// first real one.
+// startProbe submits a job that only reports on its node, before the first real
+// one.
 func (e *Executor) startProbe(now time.Time) {
 	if e.probe != nil {
 		return
 	}
 	name := "dt-probe-" + e.run
-	b := &batch{name: name, dir: e.root("batches", name), stage: e.pending[0].w.Task.Stage, read: map[string]bool{}, told: map[string]bool{}, ready: true}
+	b := &batch{
+		name: name, dir: e.root("batches", name), stage: e.pending[0].w.Task.Stage, read: map[string]bool{},
+		reported: map[string]bool{}, ready: true,
+	}
 	b.elements = []*element{{}}
 	if err := e.write(b, true); err != nil {
 		e.fatal, e.probed = err, true
@@ -64,15 +67,17 @@ func (e *Executor) answer(now time.Time) {
 		}
 		early, late := b.submitted.Add(-skewed), now.Add(skewed)
 		if a.Now.Before(early) || a.Now.After(late) {
-			e.o.Say(fmt.Sprintf("the clock of node %s differs: it was %s there when it was %s here; results do not depend on it, times in manifests do", a.Node, a.Now.UTC().Format(time.TimeOnly), now.UTC().Format(time.TimeOnly)))
+			e.o.Notify(fmt.Sprintf("the clock of node %s differs: it was %s there when it was %s here; results do not depend "+
+				"on it, times in manifests do", a.Node, a.Now.UTC().Format(time.TimeOnly), now.UTC().Format(time.TimeOnly)))
 		}
 		e.endProbe()
 	case !el.over.IsZero() && now.Sub(el.over) > e.o.Settle:
 		log := filepath.Join(b.dir, "log", "0.log")
-		e.fatal = fmt.Errorf("probe the nodes: the probe job %s ended %s on %s and left no answer; can the nodes run %s, and do they see %s? its log ends with:\n    %s", b.job, el.state, el.node, e.root("bin"), b.dir, tail(log, 8))
+		e.fatal = fmt.Errorf("probe the nodes: the probe job %s ended %s on %s and left no answer; can the nodes run %s, "+
+			"and do they see %s? its log ends with:\n    %s", b.job, el.state, el.node, e.root("bin"), b.dir, tail(log, 8))
 		e.endProbe()
 	case now.Sub(e.probeFrom) > patience && !e.probed:
-		e.probed = true // go on; what it says later still counts
+		e.probed = true // go on; a late report still counts
 	}
 }
 

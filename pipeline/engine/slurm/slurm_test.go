@@ -4,84 +4,15 @@ import (
 	"encoding/json"
 	"errors"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
 	"time"
 
-	"pgregory.net/rapid"
-
-	"doubletake/pipeline/engine"
+	"doubletake/pipeline/engine/slurm/job"
+	"doubletake/pipeline/kv"
 )
-
-// Expected words are written by hand, from what a POSIX shell makes of the same
-// line where it is a plain command.
-func TestWords(t *testing.T) {
-	for _, c := range []struct {
-		in   string
-		want []string
-	}{
-		{"module load gcc/12.2", []string{"module", "load", "gcc/12.2"}},
-		{"  source\t/opt/a\\ b.sh ", []string{"source", "/opt/a b.sh"}},
-		{`export NOTE='it costs $5'`, []string{"export", "NOTE=it costs $5"}},
-		{`echo "a \"b\" \\ c" ''`, []string{"echo", `a "b" \ c`, ""}},
-		{"echo 'two\nlines'", []string{"echo", "two\nlines"}},
-	} {
-		got, err := Words(c.in)
-		if err != nil || !reflect.DeepEqual(got, c.want) {
-			t.Errorf("%q: %q, %v; expected %q", c.in, got, err, c.want)
-		}
-	}
-	for _, bad := range []string{"", "  ", "a; b", "a && b", "a | b", "echo $HOME", "echo `id`", "echo $(id)", `echo "$HOME"`, "a\nb", "a >b", "ls *", "cd ~", "# no", "'open", `end\`, "a\x00b", "\\\x00"} {
-		if got, err := Words(bad); err == nil {
-			t.Errorf("%q: taken as %q", bad, got)
-		}
-	}
-}
-
-// What Words takes, quoted, is to a real shell the same words: the witness is
-// /bin/sh itself.
-func TestWordsAndShell(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		words := rapid.SliceOfN(rapid.StringMatching("[ -~\n\té]{0,8}"), 1, 4).Draw(t, "words")
-		var quoted []string
-		for _, w := range words {
-			quoted = append(quoted, quote(w))
-		}
-		line := strings.Join(quoted, " ")
-		got, err := Words(line)
-		if err != nil || !reflect.DeepEqual(got, words) {
-			t.Fatalf("%q: %q, %v; expected %q", line, got, err, words)
-		}
-		out, err := exec.Command("/bin/sh", "-c", "printf '%s\\0' "+line).Output()
-		if err != nil || string(out) != strings.Join(words, "\x00")+"\x00" {
-			t.Fatalf("the shell makes of %q: %q, %v", line, out, err)
-		}
-	})
-}
-
-// FuzzWords holds that whatever is taken survives quoting and reading again.
-func FuzzWords(f *testing.F) {
-	for _, s := range []string{"module load gcc", `a "b c" 'd e' \f`, "x'y\"z'", "$(x)", "é\x80", "\\\x00"} {
-		f.Add(s)
-	}
-	f.Fuzz(func(t *testing.T, line string) {
-		words, err := Words(line)
-		if err != nil {
-			return
-		}
-		var q []string
-		for _, w := range words {
-			q = append(q, quote(w))
-		}
-		again, err := Words(strings.Join(q, " "))
-		if err != nil || !reflect.DeepEqual(again, words) {
-			t.Errorf("%q: %q, then %q, %v", line, words, again, err)
-		}
-	})
-}
 
 func TestIndices(t *testing.T) {
 	for want, list := range map[string][]int{"": nil, "3": {3}, "0-3,7": {0, 1, 2, 3, 7}, "1,3,5-6": {1, 3, 5, 6}} {
@@ -107,8 +38,13 @@ func TestRaise(t *testing.T) {
 
 // Lines as squeue 22.05 wrote them on the tests' cluster.
 func TestParseRows(t *testing.T) {
-	got := parseRows("dt-y|59|N/A|CANCELLED||JobHeldUser\ndt-x|52|2|RUNNING|n2|None\nslurm_load_jobs error\n\ndt-x|52|6|PENDING||a|b\n")
-	want := []row{{"dt-y", "59", -1, "CANCELLED", "JobHeldUser", ""}, {"dt-x", "52", 2, "RUNNING", "None", "n2"}, {"dt-x", "52", 6, "PENDING", "a|b", ""}}
+	got := parseRows("dt-y|59|N/A|CANCELLED||JobHeldUser\ndt-x|52|2|RUNNING|n2|None\nslurm_load_jobs " +
+		"error\n\ndt-x|52|6|PENDING||a|b\n")
+	want := []row{
+		{"dt-y", "59", -1, "CANCELLED", "JobHeldUser", ""},
+		{"dt-x", "52", 2, "RUNNING", "None", "n2"},
+		{"dt-x", "52", 6, "PENDING", "a|b", ""},
+	}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("%+v", got)
 	}
@@ -153,7 +89,7 @@ func TestVerdict(t *testing.T) {
 	}
 }
 
-// What an answer of squeue's says of elements that were pending, by Slurm 22.05
+// squeue's answers about pending elements, by Slurm 22.05
 // as the tests' cluster showed it: of those that a user cancels before they begin
 // there is no record, but of others of their array, or of the array as a whole; a
 // controller that lost its state knows nothing of the array. An element that is
@@ -172,62 +108,90 @@ func TestHear(t *testing.T) {
 		{"array cancelled", []row{{"dt-a", "7", -1, "CANCELLED", "None", ""}}, "CANCELLED", true},
 		{"lost", nil, "PENDING", true},
 		{"others alone", []row{{"dt-b", "8", 1, "RUNNING", "None", "n1"}}, "PENDING", true},
-		{"failed and queued again", []row{{"dt-a", "7", 0, "RUNNING", "None", "n1"}, {"dt-a", "7", 1, "REQUEUED", "None", ""}}, "REQUEUED", false},
+		{"failed and queued again", []row{
+			{"dt-a", "7", 0, "RUNNING", "None", "n1"},
+			{"dt-a", "7", 1, "REQUEUED", "None", ""},
+		}, "REQUEUED", false},
 	} {
 		e := New(Options{})
 		b := &batch{name: "dt-a", job: "7", known: true, submitted: now.Add(-time.Minute), elements: []*element{{}, {}}}
 		e.batches, e.attached = []*batch{b}, true
-		e.hear(now.Add(-2*time.Second), first)
-		e.hear(now, c.then)
+		e.update(now.Add(-2*time.Second), first)
+		e.update(now, c.then)
 		if el := b.elements[1]; el.state != c.state || el.over.IsZero() == c.over {
 			t.Errorf("%s: state %q, over %v", c.name, el.state, el.over)
 		}
 	}
 }
 
-// The answer of a probe job is judged as it lies there: one whose clock is an
-// hour behind is told and does no harm, one whose kernels are others ends the run
-// before anything is made, with what differs on both sides.
+// The answer of a probe job: a clock an hour behind is reported and does no harm,
+// other kernels end the run before anything is made, with the difference on both
+// sides.
 func TestProbeAnswer(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-	here := []engine.KV{{Key: "the program's version", Value: "1"}, {Key: "the set of numeric kernels", Value: "avx512"}}
-	mixed := []engine.KV{{Key: "the program's version", Value: "1"}, {Key: "the set of numeric kernels", Value: "avx2"}}
+	here := []kv.Pair{{Key: "the program's version", Value: "1"}, {Key: "the set of numeric kernels", Value: "avx512"}}
+	mixed := []kv.Pair{{Key: "the program's version", Value: "1"}, {Key: "the set of numeric kernels", Value: "avx2"}}
 	for _, c := range []struct {
 		name        string
 		answer      Answer
-		said, fatal string
+		text, fatal string
 	}{
 		{"agrees", Answer{Facts: here, Now: now}, "", ""},
 		{"slightly late", Answer{Facts: here, Now: now.Add(4 * time.Second)}, "", ""},
-		{"behind", Answer{Facts: here, Now: now.Add(-time.Hour)}, "the clock of node n7 differs: it was 11:00:00 there when it was 12:00:00 here", ""},
+		{
+			"behind",
+			Answer{Facts: here, Now: now.Add(-time.Hour)},
+			"the clock of node n7 differs: it was 11:00:00 there when it was 12:00:00 here", "",
+		},
 		{"ahead", Answer{Facts: here, Now: now.Add(time.Minute)}, "it was 12:01:00 there when it was 12:00:00 here", ""},
-		{"kernels", Answer{Facts: mixed, Now: now}, "", `probe the nodes: node n7 does not agree with the machine of the run: the set of numeric kernels is "avx2" there and "avx512" here`},
-		{"both", Answer{Facts: nil, Now: now}, "", `the program's version is "" there and "1" here, the set of numeric kernels is "" there and "avx512" here`},
-		{"no project", Answer{Error: "open pipeline.yaml: no such file or directory", Now: now}, "", "probe the nodes: on node n7: open pipeline.yaml: no such file"},
+		{
+			"kernels",
+			Answer{Facts: mixed, Now: now},
+			"",
+			`probe the nodes: node n7 does not agree with the machine of the run: the set of numeric kernels is "avx2" there ` +
+				`and "avx512" here`,
+		},
+		{
+			"both",
+			Answer{Facts: nil, Now: now},
+			"",
+			`the program's version is "" there and "1" here, the set of numeric kernels is "" there and "avx512" here`,
+		},
+		{
+			"no project",
+			Answer{Error: "open pipeline.yaml: no such file or directory", Now: now},
+			"",
+			"probe the nodes: on node n7: open pipeline.yaml: no such file",
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			said := ""
-			e := New(Options{Facts: here, Say: func(s string) { said += s }})
+			text := ""
+			e := New(Options{Facts: here, Notify: func(s string) { text += s }})
 			dir := t.TempDir()
 			j, err := openJournal(filepath.Join(dir, "journal"))
 			if err != nil {
 				t.Fatal(err)
 			}
 			defer j.f.Close()
-			e.j, e.probe = j, &batch{name: "dt-probe", dir: filepath.Join(dir, "batch"), job: "1", submitted: now.Add(-2 * time.Second), elements: []*element{{}}}
+			e.j, e.probe = j, &batch{
+				name: "dt-probe", dir: filepath.Join(dir, "batch"), job: "1",
+				submitted: now.Add(-2 * time.Second), elements: []*element{{}},
+			}
 			c.answer.Node = "n7"
 			js, err := json.Marshal(c.answer)
-			if err = errors.Join(err, os.Mkdir(e.probe.dir, 0o755), os.WriteFile(filepath.Join(e.probe.dir, "probe.json"), js, 0o644)); err != nil {
+			if err = errors.Join(err, os.Mkdir(e.probe.dir, 0o755),
+				os.WriteFile(filepath.Join(e.probe.dir, "probe.json"), js, 0o644)); err != nil {
 				t.Fatal(err)
 			}
 			e.answer(now)
 			if !e.probed || e.probe != nil {
 				t.Error("the answer is not taken")
 			}
-			if said != c.said && (c.said == "" || !strings.Contains(said, c.said)) {
-				t.Errorf("said %q, expected %q", said, c.said)
+			if text != c.text && (c.text == "" || !strings.Contains(text, c.text)) {
+				t.Errorf("text %q, expected %q", text, c.text)
 			}
-			if c.fatal == "" && e.fatal != nil || c.fatal != "" && (e.fatal == nil || !strings.Contains(e.fatal.Error(), c.fatal)) {
+			if c.fatal == "" && e.fatal != nil || c.fatal != "" &&
+				(e.fatal == nil || !strings.Contains(e.fatal.Error(), c.fatal)) {
 				t.Errorf("error %v, expected %q", e.fatal, c.fatal)
 			}
 		})
@@ -236,7 +200,10 @@ func TestProbeAnswer(t *testing.T) {
 
 // A state that a later Slurm invents must not be taken for an end.
 func TestEnded(t *testing.T) {
-	for _, s := range []string{"PENDING", "RUNNING", "COMPLETING", "CONFIGURING", "SUSPENDED", "REQUEUED", "REQUEUE_HOLD", "STOPPED", "SIGNALING", "INVENTED", ""} {
+	for _, s := range []string{
+		"PENDING", "RUNNING", "COMPLETING", "CONFIGURING", "SUSPENDED", "REQUEUED", "REQUEUE_HOLD",
+		"STOPPED", "SIGNALING", "INVENTED", "",
+	} {
 		if ended(s) {
 			t.Errorf("%q is taken for an end", s)
 		}
@@ -253,9 +220,14 @@ func TestPassing(t *testing.T) {
 		{"sbatch: error: Batch job submission failed: Unable to contact slurm controller (connect failure)", false, true},
 		{"sbatch: error: Batch job submission failed: Socket timed out on send/recv operation", false, true},
 		{"sbatch: error: invalid partition specified: nowhere", false, false},
-		{"sbatch: error: Batch job submission failed: Invalid account or account/partition combination specified", true, false},
-		{"sbatch: error: Batch job submission failed: Job violates accounting/QOS policy (job submit limit, user's size and/or time limits)", true, true},
-		{"sbatch: error: Batch job submission failed: Job violates accounting/QOS policy (job submit limit, user's size and/or time limits)", false, false},
+		{
+			"sbatch: error: Batch job submission failed: Invalid account or account/partition combination specified", true,
+			false,
+		},
+		{"sbatch: error: Batch job submission failed: Job violates accounting/QOS policy (job submit limit, user's size " +
+			"and/or time limits)", true, true},
+		{"sbatch: error: Batch job submission failed: Job violates accounting/QOS policy (job submit limit, user's size " +
+			"and/or time limits)", false, false},
 	} {
 		if got := passing(errors.New(c.text), c.inHand); got != c.want {
 			t.Errorf("%q: %v", c.text, got)
@@ -263,29 +235,22 @@ func TestPassing(t *testing.T) {
 	}
 }
 
-func TestCheckExtra(t *testing.T) {
-	for _, ok := range []string{"--constraint=avx512", "--exclusive", "--nodelist=n[1-3]", "--gres=gpu:1", "--nice=100", "--comment=a b"} {
-		if err := CheckExtra(ok); err != nil {
-			t.Error(err)
-		}
-	}
-	// sbatch takes abbreviations, so that --arr is --array.
-	for _, bad := range []string{"constraint=x", "-C x", "--", "--array=0-3", "--arr=1", "--wrap=x", "--job-name=x", "--output=x", "--no-requeue", "--a b"} {
-		if CheckExtra(bad) == nil {
-			t.Errorf("%q is taken", bad)
-		}
-	}
-}
-
-// A journal whose last line was cut by a kill is read up to there, and what is
-// written after it is not lost.
+// A journal whose last line was cut by a kill is read up to there, and later
+// entries are not lost.
 func TestJournal(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "journal")
 	j, err := openJournal(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, e := range []entry{{Open: "a"}, {Of: "a", Job: "7"}, {Died: "k", Why: "x"}, {Died: "k", Memory: 1}, {Open: "b"}, {Of: "a", Close: true}} {
+	for _, e := range []entry{
+		{Open: "a"},
+		{Of: "a", Job: "7"},
+		{Died: "k", Why: "x"},
+		{Died: "k", Memory: 1},
+		{Open: "b"},
+		{Of: "a", Close: true},
+	} {
 		if err := j.write(e); err != nil {
 			t.Fatal(err)
 		}
@@ -301,7 +266,8 @@ func TestJournal(t *testing.T) {
 		t.Fatal(err)
 	}
 	m, err := readJournal(path)
-	if err != nil || len(m.open) != 2 || m.open[0].name != "b" || m.open[1].name != "d" || m.attempts["k"] != 2 || m.raised["k"] != 1 {
+	if err != nil || len(m.open) != 2 || m.open[0].name != "b" || m.open[1].name != "d" || m.attempts["k"] != 2 ||
+		m.raised["k"] != 1 {
 		t.Errorf("%+v, %v", m, err)
 	}
 	if m, err := readJournal(filepath.Join(t.TempDir(), "none")); err != nil || len(m.open) != 0 {
@@ -312,59 +278,72 @@ func TestJournal(t *testing.T) {
 // The batch script holds no path and no name, only the setup's words, quoted.
 func TestScript(t *testing.T) {
 	e := &Executor{binary: "../../bin/0123"}
-	got, err := e.script(&batch{dir: "/x/$(evil)"}, Settings{Setup: []string{"module load 'a b'", `echo "it's"`}})
-	want := "#!/bin/bash -l\n:\nhere=$PWD\n'module' 'load' 'a b' || { echo 'setup command 1 failed'; exit 1; }\n'echo' 'it'\\''s' || { echo 'setup command 2 failed'; exit 1; }\n" +
+	got, err := e.script(&batch{dir: "/x/$(evil)"}, job.Settings{Setup: []string{"module load 'a b'", `echo "it's"`}})
+	want := "#!/bin/bash -l\n:\nhere=$PWD\n'module' 'load' 'a b' || { echo 'setup command 1 failed'; exit 1; }\n'echo' " +
+		"'it'\\''s' || { echo 'setup command 2 failed'; exit 1; }\n" +
 		"cd -- \"$here\" && exec ../../bin/0123 exec --plan plan.json --index \"$SLURM_ARRAY_TASK_ID\"\n"
 	if err != nil || got != want {
 		t.Errorf("got\n%s\nexpected\n%s\n%v", got, want, err)
 	}
-	if got, err := e.script(&batch{dir: "/x"}, Settings{Setup: []string{"a; b"}}); err == nil {
+	if got, err := e.script(&batch{dir: "/x"}, job.Settings{Setup: []string{"a; b"}}); err == nil {
 		t.Errorf("taken: %s", got)
 	}
 }
 
-// What sbatch is told besides: an array no longer than its elements, no more of
+// The other arguments of sbatch: an array no longer than its elements, no more of
 // them at a time than allowed, jobs that may be requeued, logs that are not
-// overwritten by that; what is not asked for is left to the cluster.
+// overwritten by that; settings not given are left to the cluster.
 func TestArguments(t *testing.T) {
-	e := New(Options{RetryMem: 2})
+	e := New(Options{Policy: job.Policy{RetryMem: 2}})
 	b := &batch{name: "dt-make-x-1", dir: "/w/.cache/slurm/batches/dt-make-x-1", elements: make([]*element, 7)}
-	want := []string{"--parsable", "--job-name=dt-make-x-1", "--array=0-6", "--requeue", "--open-mode=append", "--chdir=" + b.dir, "--output=log/%a.log"}
-	if got := e.arguments(b, Settings{}); !reflect.DeepEqual(got, want) {
+	want := []string{
+		"--parsable", "--job-name=dt-make-x-1", "--array=0-6", "--requeue", "--open-mode=append",
+		"--chdir=" + b.dir, "--output=log/%a.log",
+	}
+	if got := e.arguments(b, job.Settings{}); !reflect.DeepEqual(got, want) {
 		t.Errorf("%q", got)
 	}
 	b.limit, b.memory = 3, 1
 	want[2] = "--array=0-6%3"
-	want = append(want, "--partition=p", "--account=a", "--qos=q", "--time=1-0", "--mem=2097152K", "--cpus-per-task=4", "--constraint=avx512")
-	if got := e.arguments(b, Settings{Partition: "p", Account: "a", QOS: "q", Time: "1-0", Mem: "1G", CPUs: 4, Extra: []string{"--constraint=avx512"}}); !reflect.DeepEqual(got, want) {
+	want = append(want, "--partition=p", "--account=a", "--qos=q", "--time=1-0", "--mem=2097152K", "--cpus-per-task=4",
+		"--constraint=avx512")
+	if got := e.arguments(b, job.Settings{
+		Partition: "p", Account: "a", QOS: "q", Time: "1-0", Mem: "1G", CPUs: 4,
+		Extra: []string{"--constraint=avx512"},
+	}); !reflect.DeepEqual(got, want) {
 		t.Errorf("%q", got)
 	}
 	// sbatch would replace %j in the path of a log: then the script opens it.
 	b.dir = "/w %j/x"
-	if got := strings.Join(e.arguments(b, Settings{}), " "); !strings.Contains(got, "--output=/dev/null") {
+	if got := strings.Join(e.arguments(b, job.Settings{}), " "); !strings.Contains(got, "--output=/dev/null") {
 		t.Error(got)
 	}
-	if s, err := e.script(b, Settings{}); err != nil || !strings.Contains(s, `exec >>log/"$SLURM_ARRAY_TASK_ID".log 2>&1`) {
+	if s, err := e.script(b, job.Settings{}); err != nil ||
+		!strings.Contains(s, `exec >>log/"$SLURM_ARRAY_TASK_ID".log 2>&1`) {
 		t.Error(s, err)
 	}
 }
 
 // Reasons to wait, by Slurm's manual (squeue, JOB REASON CODES): those that a
-// free slot or the time of day ends are not told, those that only somebody can
-// mend are.
+// free slot or the time of day ends are not reported, those that need a person
+// are.
 func TestSettles(t *testing.T) {
 	for _, r := range []string{"", "None", "Resources", "Priority", "JobArrayTaskLimit", "BeginTime"} {
 		if !settles("PENDING", r) {
-			t.Errorf("%q would be told", r)
+			t.Errorf("%q would be reported", r)
 		}
 	}
-	for _, r := range []string{"PartitionTimeLimit", "PartitionNodeLimit", "PartitionConfig", "QOSMaxWallDurationPerJobLimit", "QOSMaxCpuPerUserLimit", "AssocGrpCpuLimit", "ReqNodeNotAvail", "JobHeldUser", "JobHeldAdmin", "launch failed requeued held", "BadConstraints", "invented"} {
+	for _, r := range []string{
+		"PartitionTimeLimit", "PartitionNodeLimit", "PartitionConfig",
+		"QOSMaxWallDurationPerJobLimit", "QOSMaxCpuPerUserLimit", "AssocGrpCpuLimit", "ReqNodeNotAvail", "JobHeldUser",
+		"JobHeldAdmin", "launch failed requeued held", "BadConstraints", "invented",
+	} {
 		if settles("PENDING", r) {
-			t.Errorf("%q would not be told", r)
+			t.Errorf("%q would not be reported", r)
 		}
 	}
 	if settles("REQUEUE_HOLD", "None") {
-		t.Error("a held job would not be told")
+		t.Error("a held job would not be reported")
 	}
 }
 

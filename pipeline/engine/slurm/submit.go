@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"doubletake/pipeline/engine"
+	"doubletake/pipeline/engine/slurm/job"
 )
 
 // submit makes batches of what waits, and submits one at a time.
@@ -149,7 +150,10 @@ func (e *Executor) pack(due []*task, limit int) *batch {
 	aim := max(min(e.o.Pack, total/float64(3*e.cluster.slots)), e.least)
 	e.seq++
 	name := fmt.Sprintf("dt-%s-%s-%d", plain(stage), e.run, e.seq)
-	b := &batch{name: name, dir: e.root("batches", name), stage: stage, limit: limit, memory: mem, read: map[string]bool{}, told: map[string]bool{}, ready: true}
+	b := &batch{
+		name: name, dir: e.root("batches", name), stage: stage, limit: limit, memory: mem, read: map[string]bool{},
+		reported: map[string]bool{}, ready: true,
+	}
 	var el *element
 	sum := 0.0
 	for _, t := range tasks {
@@ -198,7 +202,10 @@ func plain(s string) string {
 
 // write puts a batch on the disk and its name into the journal.
 func (e *Executor) write(b *batch, probe bool) error {
-	x := &Batch{Format: BatchFormat, Name: b.name, Stage: b.stage, Config: []byte(e.o.Config), Added: e.o.Added, Dir: []byte(e.o.Dir), Facts: e.o.Facts, Written: time.Now(), Probe: probe}
+	x := &Batch{
+		Format: BatchFormat, Name: b.name, Stage: b.stage, Config: []byte(e.o.Config), Added: e.o.Added,
+		Dir: []byte(e.o.Dir), Facts: e.o.Facts, Written: time.Now(), Probe: probe,
+	}
 	for _, el := range b.elements {
 		x.Elements = append(x.Elements, el.specs)
 	}
@@ -223,7 +230,7 @@ func (e *Executor) fail(b *batch, err error) {
 
 // script is what a job runs. Nothing in it comes from outside but the words of
 // the setup, quoted; the rest is relative to the batch's folder.
-func (e *Executor) script(b *batch, set Settings) (string, error) {
+func (e *Executor) script(b *batch, set job.Settings) (string, error) {
 	var s strings.Builder
 	s.WriteString("#!/bin/sh\n:\n")
 	if len(set.Setup) > 0 {
@@ -235,7 +242,7 @@ func (e *Executor) script(b *batch, set Settings) (string, error) {
 	}
 	s.WriteString("here=$PWD\n")
 	for i, c := range set.Setup {
-		words, err := Words(c)
+		words, err := job.Words(c)
 		if err != nil {
 			return "", err
 		}
@@ -243,7 +250,7 @@ func (e *Executor) script(b *batch, set Settings) (string, error) {
 			if j > 0 {
 				s.WriteByte(' ')
 			}
-			s.WriteString(quote(w))
+			s.WriteString(job.Quote(w))
 		}
 		fmt.Fprintf(&s, " || { echo 'setup command %d failed'; exit 1; }\n", i+1)
 	}
@@ -256,7 +263,7 @@ func (e *Executor) script(b *batch, set Settings) (string, error) {
 func (e *Executor) plainOutput(b *batch) bool { return strings.ContainsAny(b.dir, `\%`) }
 
 // arguments are those of sbatch.
-func (e *Executor) arguments(b *batch, set Settings) []string {
+func (e *Executor) arguments(b *batch, set job.Settings) []string {
 	array := fmt.Sprintf("--array=0-%d", len(b.elements)-1)
 	if b.limit > 0 && b.limit < len(b.elements) {
 		array += "%" + strconv.Itoa(b.limit)
@@ -267,7 +274,10 @@ func (e *Executor) arguments(b *batch, set Settings) []string {
 	if e.plainOutput(b) {
 		output = "--output=/dev/null"
 	}
-	args := []string{"--parsable", "--job-name=" + b.name, array, "--requeue", "--open-mode=append", "--chdir=" + b.dir, output}
+	args := []string{
+		"--parsable", "--job-name=" + b.name, array, "--requeue", "--open-mode=append", "--chdir=" + b.dir,
+		output,
+	}
 	opt := func(name, v string) {
 		if v != "" {
 			args = append(args, "--"+name+"="+v)
@@ -305,7 +315,7 @@ func raise(mem string, by float64, n int) string {
 	return strconv.FormatInt(int64(kb), 10) + "K"
 }
 
-// sbatch submits a batch, beside the loop.
+// sbatch submits a batch, outside the loop.
 func (e *Executor) sbatch(b *batch) {
 	set := e.o.settings(b.stage)
 	script, err := e.script(b, set)
@@ -339,10 +349,10 @@ func (e *Executor) sbatch(b *batch) {
 				b.job, _, _ = strings.Cut(strings.TrimSpace(out), ";")
 				b.ready, b.known, b.submitted = false, true, time.Now()
 				if b.tries > 2 {
-					e.o.Say("jobs are accepted again")
+					e.o.Notify("jobs are accepted again")
 				}
 				if err := e.j.write(entry{Of: b.name, Job: b.job}); err != nil {
-					e.o.Say(err.Error())
+					e.o.Notify(err.Error())
 				}
 				e.stir()
 				e.nextAsk = time.Now().Add(e.o.Query)
@@ -350,7 +360,7 @@ func (e *Executor) sbatch(b *batch) {
 				wait := min(time.Second<<min(b.tries-1, 5), 30*time.Second)
 				b.retryAt = time.Now().Add(wait)
 				if b.tries == 2 {
-					e.o.Say(fmt.Sprintf("jobs cannot be submitted now, tried again until they can: %s", firstLine(err.Error())))
+					e.o.Notify(fmt.Sprintf("jobs cannot be submitted now, tried again until they can: %s", firstLine(err.Error())))
 				}
 			default:
 				b.ready = false
@@ -390,7 +400,8 @@ func (e *Executor) throttle() {
 		n := b.limit + free
 		e.calling = true
 		go func() {
-			_, err := call(context.WithoutCancel(e.ctx), "", "scontrol", "update", "JobId="+b.job, "ArrayTaskThrottle="+strconv.Itoa(n))
+			_, err := call(context.WithoutCancel(e.ctx), "", "scontrol", "update", "JobId="+b.job,
+				"ArrayTaskThrottle="+strconv.Itoa(n))
 			e.post(func() {
 				e.calling = false
 				if err == nil {

@@ -20,6 +20,7 @@ import (
 
 	"doubletake/pipeline/engine"
 	"doubletake/pipeline/engine/slurm/slurmtest"
+	"doubletake/pipeline/kv"
 )
 
 // The tests' own work: a plan of toy tasks in a file. The test binary is driver
@@ -28,12 +29,12 @@ type toy struct {
 	Work  string // work directory
 	Notes string // folder where tasks note that they start
 	Salt  string // setting of every task: another one makes other keys
-	Fact  string // what the nodes say
+	Fact  string // a fact the nodes report
 	Tasks []toyTask
 	// of the driver
 	Retries int
 	Options Options
-	hear    func(string) // what it says, when it does
+	notify  func(string) // called with its messages
 }
 
 type toyTask struct {
@@ -50,13 +51,16 @@ type toyTask struct {
 // patient is how long tests wait for what must come, on a machine under load.
 const patient = 3 * time.Minute
 
-// errData stands for bad data: exit status 3, no use to try again.
+// errData means bad data: exit status 3, no use to try again.
 var errData = errors.New("bad data")
 
 func (y *toy) plan() *engine.Plan {
 	p := &engine.Plan{Dir: y.Work, Stages: []string{"make", "join"}}
 	for _, t := range y.Tasks {
-		et := &engine.Task{ID: t.ID, Stage: t.Stage, Version: 1, Weight: t.Weight, Local: []engine.KV{{Key: "id", Value: t.ID}, {Key: "salt", Value: y.Salt}, {Key: "mode", Value: t.Mode}}}
+		et := &engine.Task{
+			ID: t.ID, Stage: t.Stage, Version: 1, Weight: t.Weight,
+			Local: []kv.Pair{{Key: "id", Value: t.ID}, {Key: "salt", Value: y.Salt}, {Key: "mode", Value: t.Mode}},
+		}
 		for _, n := range t.Needs {
 			et.Deps = append(et.Deps, engine.Dep{Task: n, Output: "out"})
 		}
@@ -70,7 +74,8 @@ func (y *toy) plan() *engine.Plan {
 // note appends a line to a task's notes: one write, so that copies on several
 // nodes do not tear it.
 func (y *toy) note(id, line string) error {
-	f, err := os.OpenFile(filepath.Join(y.Notes, strings.ReplaceAll(id, "/", "_")), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	f, err := os.OpenFile(filepath.Join(y.Notes, strings.ReplaceAll(id, "/", "_")), os.O_CREATE|os.O_APPEND|os.O_WRONLY,
+		0o644)
 	if err != nil {
 		return err
 	}
@@ -89,7 +94,7 @@ func (y *toy) notes(id, word string) []string {
 	return out
 }
 
-// letGo ends the wait of tasks that are held; let is what they look at.
+// letGo ends the wait of tasks that are held by the file let.
 func (y *toy) letGo(t testing.TB) {
 	if err := os.WriteFile(filepath.Join(y.Notes, "let-go"), nil, 0o644); err != nil {
 		t.Error(err)
@@ -147,7 +152,8 @@ func (y *toy) make(ctx context.Context, t toyTask, j *engine.Job) error {
 		k, _ := strconv.Atoi(string(b))
 		for end := k + 3; k < end || k < 600 && len(y.notes(t.ID, "start")) == 1; k++ {
 			time.Sleep(time.Second)
-			if err := errors.Join(y.note(t.ID, fmt.Sprintf("epoch %d", k)), engine.WriteFile(at, []byte(strconv.Itoa(k+1)))); err != nil {
+			if err := errors.Join(y.note(t.ID, fmt.Sprintf("epoch %d", k)),
+				engine.WriteFile(at, []byte(strconv.Itoa(k+1)))); err != nil {
 				return err
 			}
 		}
@@ -194,12 +200,12 @@ func execToy(args []string) int {
 		return 2
 	}
 	n, _ := strconv.Atoi(args[3])
-	load := func(config string, _ []string) (*engine.Worker, []engine.KV, error) {
+	load := func(config string, _ []string) (*engine.Worker, []kv.Pair, error) {
 		y, err := readToy(config)
 		if err != nil {
 			return nil, nil, err
 		}
-		return &engine.Worker{Plan: y.plan(), Program: "toy"}, []engine.KV{{Key: "fact", Value: y.Fact}}, nil
+		return &engine.Worker{Plan: y.plan(), Program: "toy"}, []kv.Pair{{Key: "fact", Value: y.Fact}}, nil
 	}
 	code, err := Work(context.Background(), filepath.Dir(args[1]), b, n, load, explainToy, os.Stderr)
 	if err != nil {
@@ -214,7 +220,7 @@ func (y *toy) options(file string) Options {
 	o.Binary, o.Config, o.Dir, o.Retries = must(os.Executable()), filepath.Base(file), filepath.Dir(file), y.Retries
 	o.Query, o.Settle, o.Grace, o.Linger = 500*time.Millisecond, time.Second, 2*time.Second, 2*time.Second
 	if o.Facts == nil {
-		o.Facts = []engine.KV{{Key: "fact", Value: y.Fact}}
+		o.Facts = []kv.Pair{{Key: "fact", Value: y.Fact}}
 	}
 	return o
 }
@@ -227,11 +233,11 @@ func must[T any](v T, err error) T {
 }
 
 // driveToy is a driver in a process of its own, to be killed, or to work with
-// another cluster. What it says goes to standard output.
+// another cluster. Its messages go to standard output.
 func driveToy(file string) int {
 	y := must(readToy(file))
 	o := y.options(file)
-	o.Say = func(s string) { fmt.Println(s) }
+	o.Notify = func(s string) { fmt.Println(s) }
 	_, err := engine.Run(context.Background(), y.plan(), engine.Options{Executor: New(o), Program: "toy"})
 	if err != nil {
 		fmt.Println(err)
@@ -241,7 +247,7 @@ func driveToy(file string) int {
 }
 
 // The cluster that tests share. Each of the partitions has nodes of its own, so
-// that tests run beside each other: wide has room for all, brief a time limit of
+// that tests run at the same time: wide has room for all, brief a time limit of
 // a minute, and of power and daemon nodes fail.
 var (
 	wide   = slurmtest.Partition{Name: "wide", Nodes: 2, CPUs: 40, Options: "DefaultTime=15"}
@@ -285,8 +291,8 @@ func TestMain(m *testing.M) {
 
 func required() bool { return !testing.Short() && os.Getenv("DOUBLETAKE_REQUIRE_SLURM") == "1" }
 
-// alone returns the cluster for a test beside which no other runs; it is started
-// for the first that asks.
+// alone returns the cluster for a test that runs while no other does; it is
+// started for the first that asks.
 func alone(t *testing.T) *slurmtest.Cluster {
 	t.Helper()
 	if !required() {
@@ -297,9 +303,9 @@ func alone(t *testing.T) *slurmtest.Cluster {
 	return c
 }
 
-// beside returns the cluster for a test that runs beside others and leaves their
-// nodes and jobs alone; waits says that it hardly works itself.
-func beside(t *testing.T, waits bool) *slurmtest.Cluster {
+// parallel returns the cluster for a test that runs in parallel with others and
+// leaves their nodes and jobs alone; waits is true if it needs almost no processor.
+func parallel(t *testing.T, waits bool) *slurmtest.Cluster {
 	t.Helper()
 	c := alone(t)
 	t.Parallel()
@@ -331,27 +337,30 @@ func newToy(t *testing.T, n, millis int) (*toy, string) {
 func (y *toy) run(ctx context.Context, t *testing.T, dir string, keep bool) (*engine.Result, []string, error) {
 	t.Helper()
 	o := y.options(y.write(t, dir))
-	said := make(chan string, 10000)
-	o.Say = func(s string) {
-		said <- s
-		if y.hear != nil {
-			y.hear(s)
+	messages := make(chan string, 10000)
+	o.Notify = func(s string) {
+		messages <- s
+		if y.notify != nil {
+			y.notify(s)
 		}
 	}
-	res, err := engine.Run(ctx, y.plan(), engine.Options{Executor: New(o), KeepGoing: keep, Program: "toy", Observe: func(e engine.Event) {
-		if e.Kind == "note" {
-			said <- e.Task.ID + ": " + e.Note
-		}
-	}})
-	close(said)
+	res, err := engine.Run(ctx, y.plan(), engine.Options{
+		Executor: New(o), KeepGoing: keep, Program: "toy",
+		Observe: func(e engine.Event) {
+			if e.Kind == "note" {
+				messages <- e.Task.ID + ": " + e.Note
+			}
+		},
+	})
+	close(messages)
 	var all []string
-	for s := range said {
+	for s := range messages {
 		all = append(all, s)
 	}
 	return res, all, err
 }
 
-// check compares every output with what it must be, and looks for leftovers.
+// check compares every output with the expected one, and looks for leftovers.
 func (y *toy) check(t *testing.T) {
 	t.Helper()
 	for _, task := range y.Tasks {
@@ -373,7 +382,7 @@ func (y *toy) check(t *testing.T) {
 	}
 }
 
-// want says by a plain recursion what a task's output is.
+// want returns a task's expected output, by a plain recursion.
 func (y *toy) want(id string) string {
 	i := slices.IndexFunc(y.Tasks, func(t toyTask) bool { return t.ID == id })
 	t := y.Tasks[i]
@@ -384,7 +393,7 @@ func (y *toy) want(id string) string {
 	return s
 }
 
-// starts says how often each task was begun.
+// starts counts how often each task was begun.
 func (y *toy) starts() map[string]int {
 	m := map[string]int{}
 	for _, t := range y.Tasks {
@@ -421,7 +430,7 @@ func until(t *testing.T, what string, ok func() bool) {
 	}
 }
 
-// background starts f beside the test, and has the test wait for its end.
+// background starts f in a goroutine, and has the test wait for its end.
 func background(t *testing.T, f func()) (wait func()) {
 	done := make(chan struct{})
 	go func() { defer close(done); f() }()
@@ -443,7 +452,7 @@ func (y *toy) begun() int {
 	return n
 }
 
-// words collects what a process says.
+// words collects the output of a process.
 type words struct {
 	mu sync.Mutex
 	b  bytes.Buffer
@@ -462,16 +471,16 @@ func (w *words) String() string {
 }
 
 // driver starts a driver as a process, of a cluster.
-func (y *toy) driver(t *testing.T, c *slurmtest.Cluster, dir string) (d *exec.Cmd, said *words) {
+func (y *toy) driver(t *testing.T, c *slurmtest.Cluster, dir string) (d *exec.Cmd, messages *words) {
 	t.Helper()
-	d, said = exec.Command(must(os.Executable()), "drive", y.write(t, dir)), &words{}
-	d.Env, d.Stdout, d.Stderr = c.Env(), said, said
+	d, messages = exec.Command(must(os.Executable()), "drive", y.write(t, dir)), &words{}
+	d.Env, d.Stdout, d.Stderr = c.Env(), messages, messages
 	d.WaitDelay = 10 * time.Second
 	if err := d.Start(); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = d.Process.Kill(); _ = d.Wait() })
-	return d, said
+	return d, messages
 }
 
 // kill ends a driver as kill -9 does.

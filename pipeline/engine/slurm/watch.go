@@ -15,8 +15,8 @@ import (
 	"doubletake/pipeline/engine"
 )
 
-// results looks into the store for what is finished, and into the batches for
-// what failed.
+// results looks into the store for finished tasks, and into the batches for
+// failed ones.
 func (e *Executor) results(now time.Time) {
 	inHand := 0
 	for _, b := range e.batches {
@@ -85,15 +85,15 @@ func (b *batch) notes() map[string]Failure {
 	return fresh
 }
 
-// TaskError says why a task has no result.
+// TaskError is the reason why a task has no result.
 type TaskError struct {
 	Task string
-	Text string // what the task said, or what Slurm says of its job
+	Text string // the task's error, or the end of its job by Slurm
 	Code int    // exit status that the failure means
 	Node string
 	Job  string
 	Log  string // path of the log
-	Tail string // end of the log, where the task could say nothing itself
+	Tail string // end of the log, if the task left no error
 	Of   int    // attempts made
 }
 
@@ -169,7 +169,7 @@ func (e *Executor) died(t *task, err *TaskError, end ending) {
 			e.raised[key]++
 		}
 		if werr := e.j.write(entry{Died: key, Why: err.Text, Note: end.note, Memory: e.raised[key]}); werr != nil {
-			e.o.Say(werr.Error())
+			e.o.Notify(werr.Error())
 		}
 	}
 	err.Of = e.attempts[key]
@@ -192,7 +192,7 @@ func (e *Executor) died(t *task, err *TaskError, end ending) {
 
 func firstLine(s string) string { l, _, _ := strings.Cut(s, "\n"); return l }
 
-// ask asks squeue, beside the loop.
+// ask asks squeue, outside the loop.
 func (e *Executor) ask(now time.Time) {
 	if e.asking || now.Before(e.nextAsk) || now.Before(e.waitUntil) {
 		return
@@ -219,23 +219,24 @@ func (e *Executor) ask(now time.Time) {
 			}
 			e.nextAsk = time.Now().Add(e.askEvery)
 			if err != nil {
-				if !e.deaf {
-					e.deaf = true
-					e.o.Say(fmt.Sprintf("the Slurm controller does not answer; jobs go on, and so does the run when it does (%s)", firstLine(err.Error())))
+				if !e.silent {
+					e.silent = true
+					e.o.Notify(fmt.Sprintf("the Slurm controller does not answer; jobs go on, and so does the run when it does (%s)",
+						firstLine(err.Error())))
 				}
 				return
 			}
-			if e.deaf {
-				e.deaf = false
-				e.o.Say("the Slurm controller answers again")
+			if e.silent {
+				e.silent = false
+				e.o.Notify("the Slurm controller answers again")
 			}
-			e.hear(now, rows)
+			e.update(now, rows)
 		})
 	}()
 }
 
-// hear takes squeue's answer to a question asked at that time.
-func (e *Executor) hear(asked time.Time, rows []row) {
+// update takes squeue's answer to a question asked at that time.
+func (e *Executor) update(asked time.Time, rows []row) {
 	of := map[string]*batch{}
 	all := e.batches
 	if e.probe != nil {
@@ -293,22 +294,22 @@ func (e *Executor) hear(asked time.Time, rows []row) {
 				// record, but of others of the array, or one of it as a whole, for
 				// minutes (MinJobAge). A controller that knows nothing of the array
 				// has lost it.
-				if ended(whole[b]) || el.state == "PENDING" && some[b] && asked.Sub(e.heard) < time.Minute {
+				if ended(whole[b]) || el.state == "PENDING" && some[b] && asked.Sub(e.answered) < time.Minute {
 					el.state = "CANCELLED"
 				}
 			}
 		}
 	}
-	e.heard = asked
+	e.answered = asked
 	if !e.attached {
 		e.attached = true
 		e.settleAttached()
 	}
 }
 
-// settleAttached decides about an earlier driver's batches, once Slurm has said
-// how they are: what is in hand and wanted is kept for its tasks to come, what
-// nobody wants any more is cancelled.
+// settleAttached decides about an earlier driver's batches, once Slurm has
+// reported their state: jobs in hand and still wanted are kept for their tasks,
+// the others are cancelled.
 func (e *Executor) settleAttached() {
 	kept := 0
 	for _, b := range slices.Clone(e.batches) {
@@ -327,7 +328,7 @@ func (e *Executor) settleAttached() {
 			if note := b.name + "/" + n; !e.noted[note] {
 				e.attempts[f.Key]++
 				if err := e.j.write(entry{Died: f.Key, Why: f.Text, Note: note, Memory: e.raised[f.Key]}); err != nil {
-					e.o.Say(err.Error())
+					e.o.Notify(err.Error())
 				}
 			}
 		}
@@ -357,15 +358,16 @@ func (e *Executor) settleAttached() {
 		}
 		e.scancel(b, superseded)
 		if len(superseded) > 0 {
-			e.o.Say(fmt.Sprintf("%d jobs of an earlier run are cancelled: what they make is not wanted any more", len(superseded)))
+			e.o.Notify(fmt.Sprintf("%d jobs of an earlier run are cancelled: their results are not wanted any more",
+				len(superseded)))
 		}
 	}
 	if kept > 0 {
-		e.o.Say(fmt.Sprintf("%d jobs of an earlier run are in hand and are waited for", kept))
+		e.o.Notify(fmt.Sprintf("%d jobs of an earlier run are in hand and are waited for", kept))
 	}
 }
 
-// scancel cancels elements of a batch, beside the loop.
+// scancel cancels elements of a batch, outside the loop.
 func (e *Executor) scancel(b *batch, list []int) {
 	if len(list) == 0 || b.job == "" {
 		return
@@ -463,7 +465,7 @@ func (e *Executor) bury(b *batch, i int) {
 	}
 }
 
-// verdict says what the end of an element without a result means: Slurm's last
+// verdict interprets the end of an element without a result: Slurm's last
 // word on it and its reason, the time limit that was asked for, and how its log
 // ends.
 func verdict(state, reason, limit, log string) (text string, end ending) {
@@ -487,7 +489,8 @@ func verdict(state, reason, limit, log string) (text string, end ending) {
 	case state == "PENDING" || state == "":
 		return "the controller has lost its job, which waited", ending{again: true}
 	}
-	return "its job is gone without a result, nobody says why (killed: memory, time limit or node)", ending{again: true, more: true}
+	return "its job is gone without a result or a reason (killed: memory, time limit or node)",
+		ending{again: true, more: true}
 }
 
 func timeHint(t string) string {
@@ -513,22 +516,25 @@ func account(ctx context.Context, job string) string {
 	return f[0]
 }
 
-// reasons tells once of every reason to wait that will not pass by itself.
+// reasons reports each reason to wait that will not pass by itself, once.
 func (e *Executor) reasons(b *batch, now time.Time) {
 	for _, el := range b.elements {
-		if el.closed || !el.over.IsZero() || el.state == "RUNNING" || el.state == "" || settles(el.state, el.reason) || b.told[el.reason] || now.Sub(el.waits) < e.o.Grace {
+		if el.closed || !el.over.IsZero() || el.state == "RUNNING" || el.state == "" || settles(el.state, el.reason) ||
+			b.reported[el.reason] || now.Sub(el.waits) < e.o.Grace {
 			continue
 		}
 		for _, t := range el.tasks {
 			if t != nil {
-				b.told[el.reason] = true
+				b.reported[el.reason] = true
 				n := 0
 				for _, o := range b.elements {
 					if o.reason == el.reason && !o.closed {
 						n++
 					}
 				}
-				t.w.Note(fmt.Sprintf("waits in the queue with reason %s (job %s, %d such); it may never start: compare partition, account, qos, time, mem and cpus with what the cluster offers (sinfo, sacctmgr), or cancel with pipeline cancel", el.reason, b.job, n))
+				t.w.Note(fmt.Sprintf("waits in the queue with reason %s (job %s, %d such); it may never start: compare "+
+					"partition, account, qos, time, mem and cpus with what the cluster offers (sinfo, sacctmgr), or cancel with "+
+					"pipeline cancel", el.reason, b.job, n))
 				break
 			}
 		}
@@ -538,7 +544,7 @@ func (e *Executor) reasons(b *batch, now time.Time) {
 // forget drops a batch of which nothing is in hand.
 func (e *Executor) forget(b *batch) {
 	if err := e.j.write(entry{Of: b.name, Close: true}); err != nil {
-		e.o.Say(err.Error())
+		e.o.Notify(err.Error())
 	}
 	if !b.failed {
 		os.RemoveAll(b.dir)

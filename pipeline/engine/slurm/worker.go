@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"doubletake/pipeline/engine"
+	"doubletake/pipeline/kv"
 )
 
 // Failure is what a worker leaves when a task fails: failed/*.json.
@@ -26,10 +27,10 @@ type Failure struct {
 
 // Answer is what a probe job leaves: probe.json.
 type Answer struct {
-	Node  string      `json:"node"`
-	Facts []engine.KV `json:"facts"`
-	Error string      `json:"error,omitempty"`
-	Now   time.Time   `json:"now"`
+	Node  string    `json:"node"`
+	Facts []kv.Pair `json:"facts"`
+	Error string    `json:"error,omitempty"`
+	Now   time.Time `json:"now"`
 
 	Seconds float64 `json:"seconds"` // that it took to load the configuration and to plan
 }
@@ -37,13 +38,15 @@ type Answer struct {
 // Load gives a worker its plan and the facts as they are where it runs, from
 // Options.Config and Options.Added. It is called in the driver's working
 // directory.
-type Load func(config string, added []string) (*engine.Worker, []engine.KV, error)
+type Load func(config string, added []string) (*engine.Worker, []kv.Pair, error)
 
 // Work makes the tasks of one element of a batch, one after the other; dir is
 // the batch's folder. A task that fails is noted there, and the others are made
 // all the same; explain gives an error its exit status and its words. The
 // result is the exit status: 0 when every task's result is there.
-func Work(ctx context.Context, dir string, b *Batch, element int, load Load, explain func(error) (int, string), log io.Writer) (int, error) {
+func Work(ctx context.Context, dir string, b *Batch, element int, load Load, explain func(error) (int, string),
+	log io.Writer,
+) (int, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
 		return 1, fmt.Errorf("find plan: %w", err)
@@ -62,7 +65,7 @@ func Work(ctx context.Context, dir string, b *Batch, element int, load Load, exp
 	fmt.Fprintf(log, "%s on %s, job %s, %d tasks\n", time.Now().Format(time.DateTime), node, job, len(b.Elements[element]))
 
 	var k *engine.Worker
-	var facts []engine.KV
+	var facts []kv.Pair
 	began := time.Now()
 	if err = os.Chdir(string(b.Dir)); err == nil {
 		k, facts, err = load(string(b.Config), b.Added)
@@ -112,7 +115,8 @@ func Work(ctx context.Context, dir string, b *Batch, element int, load Load, exp
 		fmt.Fprintf(log, "%s: failed: %s\n", s.Task, f.Text)
 		js, e := json.Marshal(f)
 		if e == nil {
-			e = engine.WriteFile(filepath.Join(dir, "failed", fmt.Sprintf("%d-%d-%s-%d.json", element, i, node, os.Getpid())), js)
+			e = engine.WriteFile(filepath.Join(dir, "failed", fmt.Sprintf("%d-%d-%s-%d.json", element, i, node, os.Getpid())),
+				js)
 		}
 		if e != nil {
 			return 1, fmt.Errorf("note a failure: %w", e)
@@ -121,7 +125,7 @@ func Work(ctx context.Context, dir string, b *Batch, element int, load Load, exp
 	return worst, nil
 }
 
-// DisagreeError says in what a node differs from the driver's machine.
+// DisagreeError reports how a node differs from the driver's machine.
 type DisagreeError struct {
 	Node        string
 	Differences []Difference
@@ -138,7 +142,7 @@ func (e *DisagreeError) Error() string {
 	return fmt.Sprintf("node %s does not agree with the machine of the run: %s", e.Node, strings.Join(list, ", "))
 }
 
-func disagree(here, there []engine.KV, node string) error {
+func disagree(here, there []kv.Pair, node string) error {
 	e := &DisagreeError{Node: node}
 	for _, f := range here {
 		found := ""

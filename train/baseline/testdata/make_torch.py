@@ -42,7 +42,7 @@ def train(zigzag):
         opt.zero_grad()
         loss.backward()
         opt.step()
-    for p in n.parameters():                                 # what the file holds is what is evaluated
+    for p in n.parameters():                                 # evaluate the weights as written to the file
         p.data = p.data.float().double()
     return n
 

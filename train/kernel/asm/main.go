@@ -182,15 +182,7 @@ func (s isa) gemm(p panel, kind string) {
 		}
 		ADDQ(ldn, w)
 		for r := range p.rows {
-			m := row(ap, lda, r, 4*u)
-			if s.wide && p.vecs == 1 {
-				VFMADD231PS_BCST(m, wv[0], acc[r])
-				continue
-			}
-			VBROADCASTSS(m, x)
-			for c := range wv {
-				VFMADD231PS(wv[c], x, acc[r*p.vecs+c])
-			}
+			s.addProducts(acc[r*p.vecs:][:p.vecs], row(ap, lda, r, 4*u), wv, x)
 		}
 	}
 	for _, q := range ap {
@@ -220,28 +212,11 @@ func (s isa) gemm(p panel, kind string) {
 	for r := range p.rows {
 		for c := range wv {
 			v := acc[r*p.vecs+c]
-			switch {
-			case kind == "relu" && s.wide:
-				m := K()
-				KMOVW(Mem{Base: keep, Disp: 2 * c}, m)
-				// The NaN of the second operand (first here) survives.
-				VMAXPS_Z(v, zero, m, v)
-			case kind == "relu":
-				VMAXPS(v, zero, v)
-				m := s.vec()
-				VPBROADCASTB(Mem{Base: keep, Disp: c}, m)
-				VPAND(bitsOf, m, m)
-				VPCMPEQD(bitsOf, m, m)
-				VANDPS(m, v, v)
-			case kind == "back" && s.wide:
-				m := K()
-				VCMPPS(Imm(1), Mem{Base: h, Disp: c * s.bytes()}, zero, m)
-				VMULPS_Z(alpha, v, m, v)
-			case kind == "back":
-				m := s.vec()
-				VCMPPS(Imm(1), Mem{Base: h, Disp: c * s.bytes()}, zero, m)
-				VMULPS(alpha, v, v)
-				VANDPS(m, v, v)
+			switch kind {
+			case "relu":
+				s.keepPositive(v, zero, bitsOf, keep, c)
+			case "back":
+				s.keepWhere(v, zero, alpha, h, c)
 			}
 			VMOVUPS(v, Mem{Base: z, Disp: c * s.bytes()})
 		}
@@ -262,6 +237,52 @@ func (s isa) gemm(p panel, kind string) {
 	JNZ(LabelRef(label("rows")))
 	VZEROUPPER()
 	RET()
+}
+
+// addProducts adds the number at m times each of w to acc; x is for scratch.
+func (s isa) addProducts(acc []VecVirtual, m Mem, w []VecVirtual, x VecVirtual) {
+	if s.wide && len(w) == 1 {
+		VFMADD231PS_BCST(m, w[0], acc[0])
+		return
+	}
+	VBROADCASTSS(m, x)
+	for c := range w {
+		VFMADD231PS(w[c], x, acc[c])
+	}
+}
+
+// keepPositive sets the lanes of v to zero that are negative or whose bit in
+// vector c of keep is not set. bits are the bits of the lanes, where the
+// instruction set has no masks.
+func (s isa) keepPositive(v, zero, bits VecVirtual, keep GPVirtual, c int) {
+	if s.wide {
+		m := K()
+		KMOVW(Mem{Base: keep, Disp: 2 * c}, m)
+		// The NaN of the second operand (first here) survives.
+		VMAXPS_Z(v, zero, m, v)
+		return
+	}
+	VMAXPS(v, zero, v)
+	m := s.vec()
+	VPBROADCASTB(Mem{Base: keep, Disp: c}, m)
+	VPAND(bits, m, m)
+	VPCMPEQD(bits, m, m)
+	VANDPS(m, v, v)
+}
+
+// keepWhere multiplies v by alpha where vector c of h is positive, and sets the
+// other lanes to zero.
+func (s isa) keepWhere(v, zero, alpha VecVirtual, h GPVirtual, c int) {
+	if s.wide {
+		m := K()
+		VCMPPS(Imm(1), Mem{Base: h, Disp: c * s.bytes()}, zero, m)
+		VMULPS_Z(alpha, v, m, v)
+		return
+	}
+	m := s.vec()
+	VCMPPS(Imm(1), Mem{Base: h, Disp: c * s.bytes()}, zero, m)
+	VMULPS(alpha, v, v)
+	VANDPS(m, v, v)
 }
 
 var laneBitsMem *Mem
@@ -365,7 +386,7 @@ func (s isa) outer(name string, kr, vecs, unroll int, sum bool) {
 	RET()
 }
 
-// tiny is the portable code's: what is below becomes zero.
+// tiny is the portable code's: smaller values become zero.
 const tiny = 1e-35
 
 // flush zeroes the lanes of x below limit; NaN stays.

@@ -1,5 +1,5 @@
 # Writes score.json: one random set and its numbers, computed with numpy and
-# scipy from the formulas of METHOD sections 3 and 4, independently of the Go
+# scipy from the formulas of docs/method.md, independently of the Go
 # code (matrix forms instead of loops).  usage: /usr/bin/python3 make.py > score.json
 import json
 

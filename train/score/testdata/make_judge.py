@@ -1,6 +1,6 @@
 # Writes judge.json: scores of one prediction of the set in score.json, from
 # scipy's distributions and numerical integration, independently of the Go
-# code.  usage: /usr/bin/python3 make_judge.py > judge.json   (beside score.json)
+# code.  usage: /usr/bin/python3 make_judge.py > judge.json   (next to score.json)
 import json
 import os
 

@@ -149,8 +149,8 @@ func (c *Cluster) Conf() string { return filepath.Join(c.Dir, "slurm.conf") }
 
 // Env is this process's environment with SLURM_CONF of this cluster, which is
 // its last entry. Its HOME is empty: jobs with setup commands are login shells,
-// and what a developer's profile starts (a version manager that takes a lock,
-// say) must neither delay jobs nor be killed in the midst of something with them.
+// and programs started by a developer's profile (for example a version manager
+// that takes a lock) must neither delay jobs nor be killed with them.
 func (c *Cluster) Env() []string {
 	env := slices.DeleteFunc(os.Environ(), func(kv string) bool {
 		return strings.HasPrefix(kv, "SLURM_CONF=") || strings.HasPrefix(kv, "HOME=")
@@ -217,7 +217,8 @@ func (c *Cluster) Jobs(t testing.TB, dir string, states ...string) int {
 func (c *Cluster) Ready(t testing.TB, p Partition) {
 	t.Helper()
 	for end := time.Now().Add(3 * time.Minute); ; time.Sleep(200 * time.Millisecond) {
-		if out := c.Slurm(t, "sinfo", "-h", "-N", "-p", p.Name, "-t", "idle", "-o", "%N"); len(strings.Fields(out)) == p.Nodes {
+		if out := c.Slurm(t, "sinfo", "-h", "-N", "-p", p.Name, "-t", "idle", "-o",
+			"%N"); len(strings.Fields(out)) == p.Nodes {
 			return
 		}
 		if time.Now().After(end) {

@@ -39,15 +39,15 @@ func TestEndsWithItsProcess(t *testing.T) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	dir, said := "", ""
-	for sc := bufio.NewScanner(out); dir == "" && sc.Scan(); said += sc.Text() + "\n" {
+	dir, messages := "", ""
+	for sc := bufio.NewScanner(out); dir == "" && sc.Scan(); messages += sc.Text() + "\n" {
 		dir, _ = strings.CutPrefix(sc.Text(), "up in ")
 		if dir == sc.Text() {
 			dir = ""
 		}
 	}
 	if dir == "" {
-		t.Fatalf("no cluster: %s", said)
+		t.Fatalf("no cluster: %s", messages)
 	}
 	if n := len(owned(dir)); n < 5 { // munged, slurmctld, slurmd, slurmstepd, the job
 		t.Errorf("%d processes are found of a running cluster", n)

@@ -1,0 +1,115 @@
+package main
+
+import (
+	"os/exec"
+	"strings"
+	"testing"
+)
+
+// imports lists the packages of the module that a package may import, as the rooms
+// of docs/architecture.md are ordered. The longest name that a package begins
+// with counts; "x/..." means x and all below it. Programs that measure and
+// those that generate assembly (bench, asm) are no rooms and may import what
+// they measure.
+var imports = []struct{ of, may string }{
+	// The four packages that do the work exchange plain values.
+	{"dsp", "dsp/... ingest/fault"},
+	{"dsp/kernel", ""},
+	{"ingest", "ingest/..."},
+	{"ingest/fault", ""},
+	{"ingest/kernel", ""},
+	{"ingest/spelling", ""},
+	{"ingest/simulate", ""},
+	{"train", "train/..."},
+	{"train/kernel", ""},
+	{"train/honest", "train/score"}, // bases are given to it
+	{"train/gp", ""},
+	{"report", "report/... train/score"}, // the metrics it shows are listed there
+
+	{"pipeline/kv", ""},
+	{"pipeline/engine", "pipeline/kv"},
+	{"pipeline/engine/slurm", "pipeline/kv pipeline/engine pipeline/engine/slurm/job"},
+	{"pipeline/engine/slurm/job", ""},
+	{"pipeline/engine/slurm/slurmtest", ""},
+	{"pipeline/table", "pipeline/kv"},
+	// The configuration reads the settings of the packages that use them.
+	{"pipeline/config", "pipeline/kv pipeline/engine/slurm/job ingest/campaign ingest/fault ingest/spelling " +
+		"ingest/simulate ingest/format dsp train train/baseline"},
+	{"pipeline/export", "pipeline/kv pipeline/table ingest/fault train train/gp train/honest"},
+	{"pipeline/scaffold", "pipeline/config ingest/..."},
+	{"pipeline/stages", "pipeline/stages/... pipeline/config pipeline/engine pipeline/kv pipeline/table ingest/... dsp " +
+		"train/... report"},
+	{"pipeline", "pipeline/... ingest/... dsp train/... report"},
+	{"cmd", "pipeline pipeline/export pipeline/scaffold ingest ingest/fault ingest/spelling ingest/simulate train " +
+		"train/score report"},
+	{"cmd/study", "pipeline pipeline/table train/... report"},
+}
+
+// foreign lists the packages that may import a module of others.
+var foreign = []struct{ module, by string }{
+	{"github.com/apache/arrow", "pipeline/table ingest/format/arrow"},
+	{"github.com/klauspost/compress", "ingest/format/internal/inflate ingest/format/parquet"},
+	{"github.com/urfave/cli", "cmd/pipeline"},
+	{"go.yaml.in/yaml", "pipeline/config"},
+	{"github.com/mjibson/go-dsp", "dsp"},
+	{"gonum.org/v1/gonum", "dsp train/..."},
+	{"golang.org/x/sys", "dsp/kernel ingest/... train/kernel"},
+}
+
+// listed reports whether a list of names holds a package.
+func listed(list, pkg string) bool {
+	for _, p := range strings.Fields(list) {
+		below, all := strings.CutSuffix(p, "/...")
+		if pkg == p || all && (pkg == below || strings.HasPrefix(pkg, below+"/")) {
+			return true
+		}
+	}
+	return false
+}
+
+// No package imports one that it must not know.
+func TestImports(t *testing.T) {
+	c := exec.Command("go", "list", "-f", "{{.ImportPath}}\t{{join .Imports \" \"}}", "./...")
+	c.Dir = repository
+	out, err := c.Output()
+	if err != nil {
+		t.Fatalf("go list: %v", err)
+	}
+	n := 0
+	for _, l := range strings.Split(strings.TrimSpace(string(out)), "\n") {
+		path, list, _ := strings.Cut(l, "\t")
+		pkg, _ := strings.CutPrefix(path, "doubletake/")
+		if strings.HasSuffix(pkg, "/bench") || strings.HasSuffix(pkg, "/asm") {
+			continue
+		}
+		rule, may := "", ""
+		for _, r := range imports {
+			if len(r.of) > len(rule) && listed(r.of+"/...", pkg) {
+				rule, may = r.of, r.may
+			}
+		}
+		if rule == "" {
+			t.Errorf("%s has no rule: list the packages it may import", pkg)
+		}
+		for _, i := range strings.Fields(list) {
+			if own, ok := strings.CutPrefix(i, "doubletake/"); ok {
+				if n++; !listed(may, own) {
+					t.Errorf("%s imports %s; %s may import: %s", pkg, own, rule, may)
+				}
+			} else if strings.Contains(strings.SplitN(i, "/", 2)[0], ".") {
+				by, known := "", false
+				for _, f := range foreign {
+					if strings.HasPrefix(i, f.module) {
+						by, known = f.by, true
+					}
+				}
+				if !known || !listed(by, pkg) {
+					t.Errorf("%s imports %s, which only these may: %s", pkg, i, by)
+				}
+			}
+		}
+	}
+	if n < 50 {
+		t.Errorf("only %d imports", n)
+	}
+}

@@ -1,0 +1,430 @@
+package main
+
+import (
+	"encoding/csv"
+	"fmt"
+	"io"
+	"math"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+
+	"doubletake/pipeline"
+	"doubletake/train/score"
+)
+
+// answers are the predictions at some conditions, to be printed.
+type answers struct {
+	*pipeline.Models
+	x           []float64
+	network     *pipeline.Predictions
+	recommended *pipeline.Recommended // nil where the split has no calibrated model
+	options     predictOptions
+}
+
+// at is the i-th condition.
+func (a answers) at(i int) []float64 {
+	d := len(a.Card.Inputs)
+	return a.x[i*d : (i+1)*d]
+}
+
+// chebyshev is the half width of the network's interval of the mean; NaN where
+// C ≤ 0, and outside the training range unless that is asked for.
+func (a answers) chebyshev(i, k int) float64 {
+	if !a.options.extrapolate && a.Outside(a.at(i)) != nil {
+		return math.NaN()
+	}
+	h, _ := score.Chebyshev(a.network.Cov[k], a.options.alpha)
+	return h
+}
+
+func (a answers) table(w io.Writer) error {
+	c := a.Card
+	if c.Experiment != "" {
+		held := ""
+		if c.HeldOut != "" {
+			held = "; held out: " + c.HeldOut
+		}
+		if len(c.Record) > 0 {
+			held += " (its record is that of the splits " + strings.Join(c.Record, ", ") + ")"
+		}
+		fmt.Fprintf(w, "%s, %s data, split %s%s; %s\n", c.Experiment, c.Data, c.Split, held, seedsText(a.network.Seeds))
+	}
+	for _, l := range a.calibrationText() {
+		fmt.Fprintln(w, l)
+	}
+	for i := range a.network.N {
+		fmt.Fprintf(w, "\nat %s\n", conditionText(a.Models, a.at(i)))
+		if a.recommended != nil {
+			if err := a.recommendedRows(w, i); err != nil {
+				return err
+			}
+			fmt.Fprintln(w, "\nthe network's own claim, not checked on new groups")
+		}
+		if err := a.networkRows(w, i); err != nil {
+			return err
+		}
+		for _, s := range a.Outside(a.at(i)) {
+			fmt.Fprintln(w, "extrapolation: "+s)
+		}
+	}
+	text := "\ntotal ±: deviation of one measurement; √C: of the mean. " +
+		"The interval of the mean is Chebyshev's √(C/α): it holds for every distribution of the error if C is right.\n"
+	if a.recommended != nil {
+		text = "\nUse the calibrated mean with its own interval, which is of one new measurement. " +
+			"√v̂: what its model claims; √C_x: what the left-out groups add; σ: noise.\n" + strings.TrimPrefix(text, "\n")
+	}
+	_, err := io.WriteString(w, text)
+	return err
+}
+
+// calibrationText describes the calibrated model, and its record on what was held out.
+func (a answers) calibrationText() []string {
+	h := a.Honest
+	switch {
+	case h == nil:
+		return []string{"no calibrated model: the intervals are the network's own claim"}
+	case h.Calibration == nil:
+		out := []string{"no calibrated interval: " + h.Absent}
+		for _, g := range h.LeftOut {
+			se := ""
+			if g.ESE != nil {
+				se = " ± " + short(*g.ESE)
+			}
+			out = append(out, fmt.Sprintf("left out %s %s: squared error %s%s of the outcomes' variance", h.Condition, g.Name,
+				short(g.E), se))
+		}
+		return out
+	}
+	k := h.Calibration
+	var groups []string
+	for _, g := range k.Groups {
+		groups = append(groups, g.Name)
+	}
+	out := []string{fmt.Sprintf("calibrated: %s, on %d left-out groups of %s: %s", k.Base, k.K, k.Condition,
+		strings.Join(groups, ", "))}
+	if r := h.Record; r != nil {
+		out = append(out, fmt.Sprintf("record on %s: squared error over claim %s → %s, measured values inside %s → %s "+
+			"(before → after calibration); R² %s", h.HeldOut, ratio(r.RatioBefore), ratio(r.RatioAfter),
+			percent(r.CoverageBefore), percent(r.CoverageAfter), known(r.R2)))
+		if r.WidthOverSpread != nil && *r.WidthOverSpread >= score.WideSpread {
+			out = append(out, fmt.Sprintf(
+				"note: the intervals there are %.2g times as wide as the training outcomes' own spread", *r.WidthOverSpread))
+		}
+	}
+	for _, n := range k.Notes() {
+		out = append(out, "note: "+n)
+	}
+	guarantee := fmt.Sprintf("no guarantee, because the model's hyperparameters saw these groups (%d/%d if they had not)",
+		k.K, k.K+1)
+	if k.Conformal.Guarantee > 0 {
+		guarantee = fmt.Sprintf("covers a new group that is like these with probability %d/%d", k.K, k.K+1)
+	}
+	return append(out, "largest left-out deviation: "+guarantee)
+}
+
+func known(v *float64) string {
+	if v == nil {
+		return "undefined"
+	}
+	return strconv.FormatFloat(*v, 'g', 2, 64)
+}
+
+// ratio writes Σe/Σv̂. The sum of e is not positive where the noise exceeds the error.
+func ratio(v *float64) string {
+	if v != nil && *v <= 0 {
+		return "≤ 0 (error below the noise)"
+	}
+	return known(v)
+}
+
+func percent(v *float64) string {
+	if v == nil {
+		return "undefined"
+	}
+	return fmt.Sprintf("%.0f %%", 100**v)
+}
+
+func (a answers) recommendedRows(w io.Writer, i int) error {
+	r, tw := a.recommended, tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	if r.Position[i] != "" {
+		fmt.Fprintln(w, r.Position[i])
+	}
+	fmt.Fprintf(tw, "outcome\tunit\tmean\tinterval (%s %%)\t√v̂\t√C_x\tσ\tlargest left-out ±\n", short(100*r.Level))
+	for j, out := range a.Card.Outcomes {
+		k := i*r.Out + j
+		interval := "none"
+		if !math.IsNaN(r.Half[k]) {
+			interval = short(r.Mu[k]-r.Half[k]) + " … " + short(r.Mu[k]+r.Half[k])
+		}
+		added, largest := "–", "–"
+		noise := r.Total[k] - r.Claim[k]
+		if c := a.Honest.Calibration; c != nil {
+			added, largest, noise = short(math.Sqrt(r.Added[k])), short(c.Conformal.Half[j]), r.Total[k]-r.Epistemic[k]
+		}
+		fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", out.Name, out.Unit, short(r.Mu[k]), interval,
+			short(math.Sqrt(r.Claim[k])), added, short(math.Sqrt(noise)), largest)
+	}
+	if err := tw.Flush(); err != nil {
+		return fmt.Errorf("print predictions: %w", err)
+	}
+	for _, s := range r.Refused[i] {
+		if a.Honest.Calibration != nil {
+			s += " (--extrapolate gives the interval)"
+		}
+		fmt.Fprintln(w, "no interval: "+s)
+	}
+	return nil
+}
+
+func (a answers) networkRows(w io.Writer, i int) error {
+	p, tw := a.network, tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintf(tw, "outcome\tunit\tmean\ttotal ±\tepistemic √C\tinterval of the mean (%s %%)\tbetween seeds ±\n",
+		short(100*(1-a.options.alpha)))
+	for j, out := range a.Card.Outcomes {
+		k := i*p.Out + j
+		sd, interval := "none", "none: C ≤ 0"
+		if p.Cov[k] > 0 {
+			sd, interval = short(math.Sqrt(p.Cov[k])), "none: extrapolation"
+			if h := a.chebyshev(i, k); !math.IsNaN(h) {
+				interval = short(p.Mu[k]-h) + " … " + short(p.Mu[k]+h)
+			}
+		}
+		spread := "–"
+		if !math.IsNaN(p.Spread[k]) {
+			spread = short(math.Sqrt(p.Spread[k]))
+		}
+		fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", out.Name, out.Unit, short(p.Mu[k]), short(math.Sqrt(p.Total[k])), sd,
+			interval, spread)
+	}
+	if err := tw.Flush(); err != nil {
+		return fmt.Errorf("print predictions: %w", err)
+	}
+	return nil
+}
+
+func seedsText(n int) string {
+	if n == 1 {
+		return "one model"
+	}
+	return fmt.Sprintf("%d models together", n)
+}
+
+func conditionText(m *pipeline.Models, x []float64) string {
+	var s []string
+	for i, in := range m.Card.Inputs {
+		t := in.Name + " = " + strconv.FormatFloat(x[i], 'g', -1, 64)
+		if in.Unit != "" {
+			t += " " + in.Unit
+		}
+		s = append(s, t)
+	}
+	return strings.Join(s, ", ")
+}
+
+// short writes a number with four digits.
+func short(v float64) string { return strconv.FormatFloat(v, 'g', 4, 64) }
+
+type outcomeJSON struct {
+	Name     string      `json:"name"`
+	Unit     string      `json:"unit"`
+	Honest   *honestJSON `json:"honest"` // null where the split has no calibrated model
+	Mean     float64     `json:"mean"`
+	Total    float64     `json:"total_variance"`
+	Cov      float64     `json:"cov"`
+	Raw      float64     `json:"cov_raw"`
+	Delta    float64     `json:"delta"`
+	ZigZag   float64     `json:"zigzag"`
+	Spread   *float64    `json:"between_seeds_variance"`
+	Interval *[]float64  `json:"interval"` // null where C ≤ 0: there is none; and outside the training range
+}
+
+// honestJSON is the recommended prediction of one outcome.
+type honestJSON struct {
+	Mean      float64    `json:"mean"`
+	Interval  *[]float64 `json:"interval"` // of one new measurement; null where there is none
+	Claim     float64    `json:"claim_variance"`
+	Added     *float64   `json:"added_variance"` // C_x; null without a calibration
+	Total     float64    `json:"total_variance"`
+	Conformal *float64   `json:"largest_left_out"`
+}
+
+// positionJSON is where a condition lies among the measured groups.
+type positionJSON struct {
+	Words    string   `json:"words"`
+	Distance *float64 `json:"distance"`
+	Below    *float64 `json:"below"`
+	Above    *float64 `json:"above"`
+	Refused  []string `json:"no_interval"` // why there is none
+}
+
+type conditionJSON struct {
+	At            map[string]float64 `json:"at"`
+	Extrapolation []string           `json:"extrapolation"`
+	Position      *positionJSON      `json:"position"`
+	Outcomes      []outcomeJSON      `json:"outcomes"`
+}
+
+// defined returns nil for NaN, which JSON does not have.
+func defined(v float64) *float64 {
+	if math.IsNaN(v) {
+		return nil
+	}
+	return &v
+}
+
+func ends(mean, half float64) *[]float64 {
+	if math.IsNaN(half) {
+		return nil
+	}
+	return &[]float64{mean - half, mean + half}
+}
+
+func (a answers) json() any {
+	m, p := a.Models, a.network
+	list := make([]conditionJSON, p.N)
+	for i := range list {
+		row := a.at(i)
+		c := conditionJSON{At: map[string]float64{}, Extrapolation: append([]string{}, m.Outside(row)...)}
+		for k, name := range m.InputNames() {
+			c.At[name] = row[k]
+		}
+		c.Position = a.positionJSON(i)
+		for j, out := range m.Card.Outcomes {
+			k := i*p.Out + j
+			c.Outcomes = append(c.Outcomes, outcomeJSON{
+				Name: out.Name, Unit: out.Unit, Honest: a.honestJSON(k, j), Mean: p.Mu[k], Total: p.Total[k], Cov: p.Cov[k],
+				Raw: p.Raw[k], Delta: p.Delta[k], ZigZag: p.ZigZag[k], Spread: defined(p.Spread[k]),
+				Interval: ends(p.Mu[k], a.chebyshev(i, k)),
+			})
+		}
+		list[i] = c
+	}
+	type calibration struct {
+		Base      string                 `json:"base"`
+		Condition string                 `json:"condition"`
+		Groups    []string               `json:"groups"`
+		Level     float64                `json:"level"`
+		T         float64                `json:"t"`
+		Guarantee float64                `json:"largest_left_out_guarantee"`
+		Notes     []string               `json:"notes"`
+		Record    *pipeline.HonestRecord `json:"record"`
+	}
+	var cal *calibration
+	absent := ""
+	if h := m.Honest; h != nil {
+		absent = h.Absent
+		if c := h.Calibration; c != nil {
+			cal = &calibration{
+				Base: c.Base, Condition: c.Condition, Level: a.recommended.Level, T: a.recommended.T,
+				Guarantee: c.Conformal.Guarantee, Notes: append([]string{}, c.Notes()...), Record: h.Record,
+			}
+			for _, g := range c.Groups {
+				cal.Groups = append(cal.Groups, g.Name)
+			}
+		}
+	}
+	return struct {
+		Models     []string        `json:"models"`
+		Experiment string          `json:"experiment"`
+		Data       string          `json:"data"`
+		Split      string          `json:"split"`
+		HeldOut    string          `json:"held_out"`
+		Alpha      float64         `json:"alpha"`
+		Calibrated string          `json:"calibrated"`
+		Honest     *calibration    `json:"honest"`
+		Absent     string          `json:"honest_absent"`
+		Notes      []string        `json:"notes"`
+		Conditions []conditionJSON `json:"conditions"`
+	}{
+		m.Paths, m.Card.Experiment, m.Card.Data, m.Card.Split, m.Card.HeldOut, a.options.alpha, a.options.calibrated, cal,
+		absent, append([]string{}, m.Warnings...), list,
+	}
+}
+
+func (a answers) honestJSON(k, j int) *honestJSON {
+	r := a.recommended
+	if r == nil {
+		return nil
+	}
+	out := &honestJSON{
+		Mean: r.Mu[k], Interval: ends(r.Mu[k], r.Half[k]), Claim: r.Claim[k], Added: defined(r.Added[k]), Total: r.Total[k],
+	}
+	if c := a.Honest.Calibration; c != nil {
+		out.Conformal = &c.Conformal.Half[j]
+	}
+	return out
+}
+
+func (a answers) positionJSON(i int) *positionJSON {
+	r := a.recommended
+	if r == nil {
+		return nil
+	}
+	p := &positionJSON{Words: r.Position[i], Refused: append([]string{}, r.Refused[i]...)}
+	if r.Where != nil {
+		w := r.Where[i]
+		p.Distance, p.Below, p.Above = defined(w.Distance), defined(w.Below), defined(w.Above)
+	}
+	return p
+}
+
+// csv writes one row a condition. The columns of the calibrated model are empty
+// where there is none.
+func (a answers) csv(w io.Writer) error {
+	p, r := a.network, a.recommended
+	head := a.InputNames()
+	for _, out := range a.Card.Outcomes {
+		for _, s := range []string{
+			"honest_mu", "honest_low", "honest_high", "honest_claim", "honest_added", "honest_var", "largest_left_out",
+			"mu", "var", "cov", "cov_raw", "delta", "zigzag", "between_seeds_var", "low", "high",
+		} {
+			head = append(head, out.Name+"_"+s)
+		}
+	}
+	rows := [][]string{append(head, "distance", "below", "above", "no_interval", "extrapolation")}
+	number := func(v float64) string {
+		if math.IsNaN(v) {
+			return ""
+		}
+		return strconv.FormatFloat(v, 'g', -1, 64)
+	}
+	for i := range p.N {
+		var row []string
+		add := func(list ...float64) {
+			for _, v := range list {
+				row = append(row, number(v))
+			}
+		}
+		none := math.NaN()
+		add(a.at(i)...)
+		for j := range p.Out {
+			k := i*p.Out + j
+			largest := none
+			if h := a.Honest; h != nil && h.Calibration != nil {
+				largest = h.Calibration.Conformal.Half[j]
+			}
+			if r == nil {
+				add(none, none, none, none, none, none, none)
+			} else {
+				add(r.Mu[k], r.Mu[k]-r.Half[k], r.Mu[k]+r.Half[k], r.Claim[k], r.Added[k], r.Total[k], largest)
+			}
+			h := a.chebyshev(i, k) // NaN, hence empty, where there is none
+			add(p.Mu[k], p.Total[k], p.Cov[k], p.Raw[k], p.Delta[k], p.ZigZag[k], p.Spread[k], p.Mu[k]-h, p.Mu[k]+h)
+		}
+		refused := ""
+		if r != nil {
+			refused = strings.Join(r.Refused[i], "; ")
+		}
+		if r != nil && r.Where != nil {
+			add(r.Where[i].Distance, r.Where[i].Below, r.Where[i].Above)
+		} else {
+			add(none, none, none)
+		}
+		rows = append(rows, append(row, refused, strings.Join(a.Outside(a.at(i)), "; ")))
+	}
+	if err := csv.NewWriter(w).WriteAll(rows); err != nil {
+		return fmt.Errorf("print predictions: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,195 @@
+"""The calibrated model of a split, honest.json, in numpy: a Gaussian process, and
+what the training groups that were left out teach about its error."""
+
+import bisect
+import json
+import math
+from types import SimpleNamespace
+
+import numpy as np
+
+TINY = 1e-12  # added to squared scaled distances
+MIN_VARIANCE = 1e-9  # of the latent function, standardised
+MIN_CLAIM = 1e-9  # the standardised variance to which a smaller claim is raised
+MIN_DISTANCE = 1e-4  # added to every distance to the measured groups
+EDGE = 1e-9  # share of the range by which a value may exceed the measured ones
+
+
+class Honest:
+    """absent: why there are no intervals, "" where there are."""
+
+    def __init__(self, path):
+        with open(path, encoding="utf-8") as f:
+            j = json.load(f)
+        if j.get("format") != "doubletake-honest-model" or j.get("version") != 1:
+            raise ValueError("%s: expected a doubletake-honest-model of version 1, found %r version %r" % (path, j.get("format"), j.get("version")))
+        self.path, self.held_out, self.absent = path, j["held_out"], j.get("absent", "")
+        self.inputs = [i["name"] for i in j.get("inputs") or []]
+        self.calibration = c = j.get("calibration")
+        if c is None:
+            self.absent = self.absent or "%s has no calibration" % path
+            return
+        if c["axis"] is not None and c["condition"] not in self.inputs:
+            self.absent = "the groups' condition %s is no input" % c["condition"]
+            return
+        self.logarithm, self.orders, m = j.get("logarithm"), j.get("orders"), j["model"]
+        self.columns, self.others = m["columns"], m["others"] or []
+        self.x_mean, self.x_std = np.array(m["input_mean"]), np.array(m["input_std"])
+        self.y_mean, self.y_std = m["outcome_mean"], m["outcome_std"]
+        self.hyper, self.noise, out = m["hyperparameters"], m["noise"], m["outcomes"]
+        self.x = np.array(m["x"]).reshape(-1, len(self.columns))
+        self.y, self.spread = np.array(m["y"]).reshape(-1, out), np.array(m["spread"]).reshape(-1, out)
+        self._factors = None
+
+    def predict(self, x, level=None):
+        """Calibrated predictions at conditions x, own units."""
+        z, c = self._features(x), self.calibration
+        if self._factors is None:
+            self._factors = [self._factor(j) for j in range(len(self.hyper))]
+        mean, claim, noise = (np.empty((len(z), len(self.hyper))) for _ in range(3))
+        for j in range(len(self.hyper)):
+            for s in range(0, len(z), 512):
+                part = slice(s, s + 512)
+                mean[part, j], claim[part, j] = self._at(j, z[part])
+            noise[:, j] = self._noise(j, z)
+            s = self.y_std[j]
+            mean[:, j], claim[:, j], noise[:, j] = mean[:, j] * s + self.y_mean[j], claim[:, j] * s * s, noise[:, j] * s * s
+        shape = len(x), len(c["mean"])  # in order form a column of harmonics
+        mean, claim, noise = mean.reshape(shape), claim.reshape(shape), noise.reshape(shape)
+        added, words = self._added(x, claim)
+        variance = claim + added + noise
+        level = c["level"] if level is None else level
+        half = t_quantile((1 + level) / 2, c["k"]) * np.sqrt(variance)
+        return SimpleNamespace(
+            base=c["base"], level=level, groups=c["k"], condition=c["condition"], mean=mean, claim=claim, added=added,
+            epistemic=claim + added, variance=variance, low=mean - half, high=mean + half, words=words,
+        )
+
+    def _features(self, x):
+        """Standardised inputs of the process: a row each condition, or each harmonic of one."""
+        x = np.array(x, float)
+        o = self.orders
+        take = [o["Speed"], o["Blades"]] if o else [k for k, log in enumerate(self.logarithm) if log]
+        if (x[:, take] <= 0).any():
+            raise ValueError("expected positive values of %s" % ", ".join(self.inputs[k] for k in take))
+        if o:
+            blades, m = np.repeat(x[:, o["Blades"]], o["Harmonics"]), np.tile(np.arange(1.0, o["Harmonics"] + 1), len(x))
+            x[:, o["Speed"]] = np.log(x[:, o["Speed"]])
+            x = np.column_stack([np.repeat(x, o["Harmonics"], axis=0), np.log(m * blades), m])
+        else:
+            x[:, take] = np.log(x[:, take])
+        return (x[:, self.columns] - self.x_mean) / self.x_std
+
+    def _kernel(self, h, a, b):
+        k = h["constant"] ** 2 + (a * np.square(h["linear"])) @ b.T
+        k += h["amplitude"] ** 2 * matern(a, b, h["length"], range(len(h["length"])))
+        if h["shared"] > 0:
+            k += h["shared"] ** 2 * matern(a, b, h["lengths"], self.others)
+        return k
+
+    def _factor(self, j):
+        """The Cholesky factor of the covariance of the conditions, and its inverse times y."""
+        h = self.hyper[j]
+        k = self._kernel(h, self.x, self.x) + np.diag(self.spread[:, j] + h["nugget"] ** 2)
+        for jitter in (0, 1e-10, 1e-8, 1e-6):  # only where rounding leaves it indefinite
+            try:
+                l = np.linalg.cholesky(k + jitter * np.eye(len(k)))
+                break
+            except np.linalg.LinAlgError:
+                if jitter == 1e-6:
+                    raise
+        w = solve(l, self.y[:, j : j + 1])
+        return l, solve(l.T[::-1, ::-1], w[::-1])[::-1, 0]
+
+    def _at(self, j, z):
+        h, (l, weights) = self.hyper[j], self._factors[j]
+        k = self._kernel(h, self.x, z)
+        r = math.sqrt(5 * TINY)
+        own = h["constant"] ** 2 + (h["amplitude"] ** 2 + h["shared"] ** 2) * (1 + r + r * r / 3) * math.exp(-r)
+        own = own + np.square(z * h["linear"]).sum(axis=1)
+        variance = np.maximum(own - np.square(solve(l, k)).sum(axis=0), MIN_VARIANCE) + h["nugget"] ** 2
+        return weights @ k, variance
+
+    def _noise(self, j, z):
+        n, d = self.noise[j], len(self.columns)
+        f = [np.ones(len(z))] + [z[:, i] for i in range(d)] + [z[:, i] * z[:, k] for i in range(d) for k in range(i, d)]
+        return np.clip(np.exp(np.clip(np.array(n["coefficients"]) @ np.array(f), -30, 10)), n["min"], n["max"])
+
+    def _added(self, x, claim):
+        """The covariance that the left-out groups teach, and why a condition is not covered."""
+        c = self.calibration
+        cov, axis = c["covariance"], c["axis"]
+        scale2 = np.square(cov["scale"])
+        distance, outside, words = np.ones(len(x)), np.zeros(len(x), bool), []
+        for i, row in enumerate(x):
+            why = []
+            for v, r in zip(row, c["inputs"]):
+                tolerance = EDGE * max(r["max"] - r["min"], abs(r["max"]), abs(r["min"]))
+                if not r["from_group"] and not r["min"] - tolerance <= v <= r["max"] + tolerance:
+                    why.append("not calibrated in this direction: %s outside %.4g to %.4g" % (r["name"], r["min"], r["max"]))
+            if axis is not None:
+                distance[i], outside[i] = between(axis, row[self.inputs.index(c["condition"])])
+                if outside[i]:
+                    why.append("%s outside the measured %.4g to %.4g" % (c["condition"], axis["values"][0], axis["values"][-1]))
+            words.append("; ".join(why))
+        eta = np.array(cov["ln_beta"]) + (cov["dist_exponent"] * np.log(distance) + cov["outside_summand"] * outside)[:, None]
+        if cov["claim_exponent"] != 0:
+            eta = eta + cov["claim_exponent"] * np.log(np.maximum(claim / scale2, MIN_CLAIM))
+        return np.exp(eta) * scale2, words
+
+
+def matern(a, b, lengths, use):
+    """The Matérn-5/2 correlation of rows a and b by some of their columns."""
+    q = np.full((len(a), len(b)), TINY)
+    for length, k in zip(lengths, use):
+        q += np.square((a[:, k, None] - b[None, :, k]) / length)
+    r = np.sqrt(5 * q)
+    return (1 + r + r * r / 3) * np.exp(-r)
+
+
+def solve(l, b, block=64):
+    """The inverse of a lower triangular matrix times b, in blocks: numpy has no such solver."""
+    x = np.array(b)
+    for s in range(0, len(l), block):
+        e = min(s + block, len(l))
+        x[s:e] = np.linalg.solve(l[s:e, s:e], x[s:e] - l[s:e, :s] @ x[:s])
+    return x
+
+
+def between(axis, z):
+    """The distance of z to the measured values, and whether it lies beyond them."""
+    v, unit = axis["values"], axis["range"]
+    i = bisect.bisect_left(v, z)
+    if i < len(v) and v[i] == z:
+        d = 0.0
+    elif i == 0:
+        d = 2 * (v[0] - z) / unit
+    elif i == len(v):
+        d = 2 * (z - v[-1]) / unit
+    else:
+        d = 2 * (z - v[i - 1]) * (v[i] - z) / ((v[i] - v[i - 1]) * unit)
+    return d + MIN_DISTANCE, z < v[0] - EDGE * unit or z > v[-1] + EDGE * unit
+
+
+def t_quantile(p, k):
+    """Student's quantile of p > ½ with k degrees of freedom, by bisection of the angle
+    atan(t/√k), in which the distribution is a finite sum (Abramowitz & Stegun 26.7.3–4)."""
+
+    def above(angle):
+        c, odd = math.cos(angle) ** 2, k % 2
+        if odd:
+            term, n = math.cos(angle), 3
+        else:
+            term, n = 1.0, 2
+        total = term if k > 1 else 0.0
+        for i in range(n, k - 1, 2):
+            term *= c * (i - 1) / i
+            total += term
+        a = 2 / math.pi * (angle + math.sin(angle) * total) if odd else math.sin(angle) * total
+        return a < 2 * p - 1
+
+    low, high = 0.0, math.pi / 2
+    for _ in range(100):
+        middle = (low + high) / 2
+        low, high = (middle, high) if above(middle) else (low, middle)
+    return math.sqrt(k) * math.tan(low)

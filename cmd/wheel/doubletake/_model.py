@@ -1,0 +1,235 @@
+"""Trained models in numpy: the numbers of `pipeline predict`, and κ."""
+
+import json
+import os
+from types import SimpleNamespace
+
+import numpy as np
+
+from . import _quadrature
+from ._honest import Honest
+
+
+class Model:
+    """A model.json, the folder of one, or the folder of a split with several
+    (seed-0, seed-1, …), which then predict together.
+
+    inputs, outcomes: names. units: of both. card: what the file card.json
+    states, {} without one. uncalibrated: why predictions have no calibrated
+    intervals, "" where they have.
+    """
+
+    def __init__(self, path):
+        path = os.fspath(path)
+        files = [path]
+        if os.path.isdir(path):
+            files = [os.path.join(path, "model.json")]
+            if not os.path.exists(files[0]):
+                seeds = [d for d in os.listdir(path) if d.startswith("seed-")]
+                seeds.sort(key=lambda d: (int(d[5:]) if d[5:].isdigit() else 1 << 62, d))
+                files = [os.path.join(path, d, "model.json") for d in seeds]
+                files = [f for f in files if os.path.exists(f)]
+            if not files:
+                raise FileNotFoundError("%s: expected model.json, or seed-*/model.json" % path)
+        self.paths = files
+        self._nets = [_Net(f) for f in files]
+        self.card = {}
+        card = os.path.join(os.path.dirname(files[0]), "card.json")
+        if os.path.exists(card):
+            with open(card, encoding="utf-8") as f:
+                self.card = json.load(f)
+        first = self._nets[0]
+        for n in self._nets:
+            if (n.n_in, n.n_out) != (first.n_in, first.n_out):
+                raise ValueError("%s: expected the inputs and outcomes of %s" % (n.path, first.path))
+        inputs = self.card.get("inputs") or [{"name": "x%d" % (i + 1)} for i in range(first.n_in)]
+        outcomes = self.card.get("outcomes") or [{"name": "y%d" % (i + 1)} for i in range(first.n_out)]
+        if len(inputs) != first.n_in or len(outcomes) != first.n_out:
+            raise ValueError("%s: card and model are not of one training" % card)
+        self.inputs = [i["name"] for i in inputs]
+        self.outcomes = [o["name"] for o in outcomes]
+        self.units = {i["name"]: i.get("unit", "") for i in inputs + outcomes}
+        honest = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(files[0]))), "honest.json")
+        self._honest, self.uncalibrated = None, "there is no %s" % honest
+        if os.path.exists(honest):
+            h = Honest(honest)
+            if not h.absent and (h.held_out != self.card.get("held_out") or h.inputs != self.inputs):
+                raise ValueError("%s: expected the inputs and the held-out set of %s" % (honest, first.path))
+            self._honest, self.uncalibrated = None if h.absent else h, h.absent
+
+    def _rows(self, x):
+        """Conditions as rows in the order of inputs."""
+        if hasattr(x, "keys"):
+            missing = [k for k in self.inputs if k not in x]
+            if missing:
+                raise ValueError("%s missing; the model's inputs are %s" % (", ".join(missing), ", ".join(self.inputs)))
+            columns = np.broadcast_arrays(*(np.asarray(x[k], dtype=float) for k in self.inputs))
+            x = np.stack([c.ravel() for c in columns], axis=1)
+        x = np.asarray(x, dtype=float)
+        if x.ndim < 2:
+            x = x.reshape(-1, len(self.inputs))
+        if x.ndim != 2 or x.shape[1] != len(self.inputs):
+            raise ValueError("expected rows of %d inputs (%s), found the shape %s" % (len(self.inputs), ", ".join(self.inputs), x.shape))
+        if not np.isfinite(x).all():
+            raise ValueError("expected finite conditions")
+        return x
+
+    def predict(self, x, level=None):
+        """Predicts at conditions x: rows of inputs, or a dict, Table or DataFrame
+        with a column per input (numbers are repeated). Own units. level is that of
+        the calibrated intervals, by default that of the configuration."""
+        x = self._rows(x)
+        one = [n.estimate(x) for n in self._nets]
+        mean = lambda name: np.mean([e[name] for e in one], axis=0)
+        mu = mean("mu")
+        apart = sum((e["mu"] - mu) ** 2 for e in one)
+        spread = apart / (len(one) - 1) if len(one) > 1 else np.full(mu.shape, np.nan)
+        return Prediction(
+            self, x, mean=mu, variance=mean("var") + apart / len(one), cov=mean("cov"), delta=mean("delta"),
+            kappa=mean("kappa"), zigzag=mean("zigzag"), spread=spread,
+            calibrated=self._honest and self._honest.predict(x, level),
+        )
+
+    def given(self, x, y):
+        """Mean and variance of a second answer: outcomes y (rows of outcomes, own
+        units) are fed back. Of several models the mean, and the variance of their
+        mixture."""
+        x = self._rows(x)
+        y = np.asarray(y, dtype=float).reshape(len(x), len(self.outcomes))
+        one = [n.answer(x, y) for n in self._nets]
+        mu = np.mean([m for m, _ in one], axis=0)
+        return mu, np.mean([v + (m - mu) ** 2 for m, v in one], axis=0)
+
+
+class Prediction:
+    """What models predict at n conditions: arrays of n × outcomes in own units,
+    variances and covariances in unit².
+
+    mean: of the models' means. variance: of one measurement. cov: C, the
+    epistemic variance. delta: δ. kappa: κ. zigzag: |m(μ) − μ|. spread: sample
+    variance of the models' means, NaN of one model. p["cl"] has the same as
+    columns of one outcome.
+
+    calibrated: what the model that was calibrated on left-out groups predicts, None
+    where the split has none. It has mean, claim (its own epistemic variance), added
+    (what the left-out groups add), epistemic (their sum), variance (of one
+    measurement), low and high (ends of the interval of one measurement, of the
+    probability level), n × outcomes each, and words: per condition why the
+    calibration does not cover it, "" where it does.
+    """
+
+    _names = ("mean", "variance", "cov", "delta", "kappa", "zigzag", "spread")
+
+    def __init__(self, model, x, **arrays):
+        self.inputs, self.outcomes, self.units, self.x = model.inputs, model.outcomes, model.units, x
+        self.calibrated = arrays["calibrated"]
+        for name in self._names:
+            setattr(self, name, arrays[name])
+
+    def __getitem__(self, outcome):
+        j = self.outcomes.index(outcome)
+        return SimpleNamespace(unit=self.units[outcome], **{k: getattr(self, k)[:, j] for k in self._names})
+
+    def interval(self, alpha=0.05):
+        """Low and high ends of Chebyshev's interval μ ± √(C/α), which holds the true
+        mean with probability 1 − alpha if C is right. NaN where C ≤ 0."""
+        with np.errstate(invalid="ignore"):
+            half = np.where(self.cov > 0, np.sqrt(self.cov / alpha), np.nan)
+        return self.mean - half, self.mean + half
+
+    def frame(self):
+        """A pandas.DataFrame with the columns of `pipeline predict --csv`."""
+        import pandas
+
+        f = pandas.DataFrame(self.x, columns=self.inputs)
+        low, high = self.interval()
+        ends = {"mean": "mu", "variance": "var", "spread": "between_seeds_var"}
+        for j, o in enumerate(self.outcomes):
+            for k in self._names:
+                f["%s_%s" % (o, ends.get(k, k))] = getattr(self, k)[:, j]
+            f[o + "_low"], f[o + "_high"] = low[:, j], high[:, j]
+        f.attrs = {"units": dict(self.units)}
+        return f
+
+
+class _Net:
+    """One network. Weights are those of the file, arithmetic is float64."""
+
+    def __init__(self, path):
+        self.path = path
+        with open(path, encoding="utf-8") as f:
+            j = json.load(f)
+        if j.get("format") != "doubletake-model" or j.get("version") != 1:
+            raise ValueError("%s: expected a doubletake-model of version 1, found %r version %r" % (path, j.get("format"), j.get("version")))
+        self.n_in, self.n_out = j["inputs"], j["outcomes"]
+        self.flag = j["feedback"] == "flag"
+        self.none = np.float32(j["feedback_when_none"])
+        self.x_mean, self.x_std = np.array(j["input_mean"]), np.array(j["input_std"])
+        self.y_mean, self.y_std = np.array(j["outcome_mean"]), np.array(j["outcome_std"])
+        # float32, as the program has them.
+        self.layers = [(np.array(l["weights"], np.float32).astype(float), np.array(l["bias"], np.float32).astype(float)) for l in j["layers"]]
+        if self.layers[0][0].shape[0] != self.n_in + self.n_out + self.flag or self.layers[-1][0].shape[1] != 2 * self.n_out:
+            raise ValueError("%s: expected layers for %d inputs and %d outcomes" % (path, self.n_in, self.n_out))
+
+    def scaled(self, x):
+        return ((x - self.x_mean) / self.x_std).astype(np.float32).astype(float)
+
+    def raw(self, x, y):
+        """Means and raw variances, standardised; y None: nothing fed back."""
+        none = y is None
+        if none:
+            y = np.full((len(x), self.n_out), float(self.none))
+        parts = [x, y]
+        if self.flag:
+            parts.append(np.full((len(x), 1), 0.0 if none else 1.0))
+        z = np.concatenate(parts, axis=1)
+        for w, b in self.layers[:-1]:
+            z = np.maximum(z @ w + b, 0)
+        w, b = self.layers[-1]
+        z = z @ w + b
+        return z[:, : self.n_out], z[:, self.n_out :]
+
+    def answer(self, x, y=None):
+        if y is not None:
+            y = ((y - self.y_mean) / self.y_std).astype(np.float32).astype(float)
+        m, r = self.raw(self.scaled(x), y)
+        return m * self.y_std + self.y_mean, softplus(r) * self.y_std**2
+
+    def estimate(self, x):
+        """Both answers compared at conditions x, own units."""
+        x, s = self.scaled(x), self.y_std
+        mu, r = self.raw(x, None)
+        var = softplus(r)
+        again, _ = self.raw(x, mu)
+        if self.n_out == 1:
+            cov, delta, kappa = _quadrature.line(self, x, mu, var)
+        else:
+            cov, delta, kappa = self.cubature(x, mu, var)
+        return {
+            "mu": mu * s + self.y_mean, "var": var * s**2, "cov": cov * s**2, "delta": delta * s,
+            "kappa": kappa * s**2, "zigzag": np.abs(again - mu) * s,
+        }
+
+    def cubature(self, x, mu, var):
+        """C, δ and κ of several outcomes by the fixed points."""
+        nodes, weights = _quadrature.points(self.n_out)
+        cov, delta, kappa = (np.empty(mu.shape) for _ in range(3))
+        sd = np.sqrt(var)
+        # Of the first layer only what y adds changes from point to point.
+        (w, b), rest = self.layers[0], self.layers[1:]
+        fixed = x @ w[: self.n_in] + b + (w[-1] if self.flag else 0)
+        wy = w[self.n_in : self.n_in + self.n_out]
+        for i in range(len(x)):
+            z = fixed[i] + (mu[i] + sd[i] * nodes) @ wy
+            for w, b in rest:
+                z = np.maximum(z, 0) @ w + b
+            c, v = z[:, : self.n_out] - mu[i], softplus(z[:, self.n_out :])
+            delta[i] = weights @ c
+            cov[i] = sd[i] * (weights @ (nodes * c))
+            kappa[i] = weights @ v + (weights @ c**2 - delta[i] ** 2) - var[i]
+        return cov, delta, kappa
+
+
+def softplus(r):
+    """The variance of a raw variance."""
+    return np.maximum(r, 0) + np.log1p(np.exp(-np.abs(r))) + 1e-6

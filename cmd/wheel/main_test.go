@@ -1,0 +1,586 @@
+package main
+
+import (
+	"archive/zip"
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	"doubletake/pipeline/kv"
+	"doubletake/pipeline/stages/trainstage"
+	"doubletake/pipeline/table"
+	"doubletake/train"
+	"doubletake/train/gp"
+	"doubletake/train/honest"
+	"doubletake/train/triplets"
+)
+
+// absent skips a test, or fails it where the environment requires what it needs.
+func absent(t *testing.T, require, format string, args ...any) {
+	t.Helper()
+	if os.Getenv(require) == "1" {
+		t.Fatalf(require+"=1, but "+format, args...)
+	}
+	t.Skipf("not tested: "+format, args...)
+}
+
+// python returns a Python with a module.
+func python(t *testing.T, module, debian string) string {
+	t.Helper()
+	for _, p := range []string{"python3", "/usr/bin/python3"} {
+		if exec.Command(p, "-c", "import "+module).Run() == nil {
+			return p
+		}
+	}
+	absent(t, "DOUBLETAKE_REQUIRE_SCIPY", "no python3 has %s (apt-get install %s)", module, debian)
+	return ""
+}
+
+var built = sync.OnceValues(func() (string, error) {
+	dir, err := os.MkdirTemp("", "wheel-test")
+	if err != nil {
+		return "", err
+	}
+	bin := filepath.Join(dir, "pipeline")
+	c := exec.Command("go", "build", "-o", bin, "doubletake/cmd/pipeline")
+	c.Env = append(os.Environ(), "CGO_ENABLED=0")
+	out, err := c.CombinedOutput()
+	if err != nil {
+		err = fmt.Errorf("%w\n%s", err, out)
+	}
+	return bin, err
+})
+
+func TestMain(m *testing.M) {
+	status := m.Run()
+	if bin, err := built(); err == nil {
+		os.RemoveAll(filepath.Dir(bin))
+	}
+	os.Exit(status)
+}
+
+func program(t *testing.T) string {
+	t.Helper()
+	bin, err := built()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return bin
+}
+
+func writeJSON(t *testing.T, path string, v any) {
+	t.Helper()
+	b, err := json.Marshal(v)
+	if err == nil {
+		err = os.WriteFile(path, b, 0o644)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// writeTables writes tables, and their contents: numbers as text, null where
+// they are missing.
+func writeTables(t *testing.T, dir string) {
+	long := make([]float64, 1<<16+3) // two batches
+	for i := range long {
+		long[i] = float64(i) / 3
+	}
+	tables := map[string]*table.Table{
+		"types": {
+			Meta: []kv.Pair{{Key: "program", Value: "doubletake test"}, {Key: "µ", Value: ""}},
+			Columns: []table.Column{
+				{Name: "run", Description: "one acquisition", Strings: []string{"a", "", "µ\x00ß 風", "a + b", "\U0001F300"}},
+				{
+					Name: "rpm", Unit: "1/min", Description: "shaft speed",
+					Floats: []float64{math.NaN(), math.Inf(-1), math.Copysign(0, -1), math.SmallestNonzeroFloat64, math.MaxFloat64},
+				},
+				{Name: "seed", Ints: []int64{math.MinInt64, -1, 0, 1<<53 + 1, math.MaxInt64}},
+				{Name: "emergent", Bools: []bool{true, false, true, true, false}},
+				{Name: "power", Unit: "Pa²", Lists: [][]float32{
+					{},
+					{1, 0.1},
+					{math.SmallestNonzeroFloat32},
+					{},
+					{float32(math.Inf(1)), -2, 3},
+				}},
+				{Name: "same", Lists: [][]float32{{1, 2}, {3, 4}, {5, 0.1}, {7, 8}, {9, 10}}},
+			},
+		},
+		"empty": {Columns: []table.Column{
+			{Name: "x", Floats: []float64{}},
+			{Name: "s", Strings: []string{}},
+			{Name: "l", Lists: [][]float32{}},
+			{Name: "b", Bools: []bool{}},
+		}},
+		"long": {Columns: []table.Column{{Name: "x", Floats: long}}},
+	}
+	type column struct {
+		Name        string `json:"name"`
+		Unit        string `json:"unit"`
+		Description string `json:"description"`
+		Kind        string `json:"kind"`
+		Values      []any  `json:"values"`
+	}
+	type file struct {
+		File     string            `json:"file"`
+		Metadata map[string]string `json:"metadata"`
+		Columns  []column          `json:"columns"`
+	}
+	var files []file
+	for name, tab := range tables {
+		if _, err := tab.WriteFile(filepath.Join(dir, name+".arrow")); err != nil {
+			t.Fatal(err)
+		}
+		f := file{File: name + ".arrow", Metadata: map[string]string{}}
+		for _, kv := range tab.Meta {
+			f.Metadata[kv.Key] = kv.Value
+		}
+		for i := range tab.Columns {
+			c := &tab.Columns[i]
+			j := column{c.Name, c.Unit, c.Description, kind(c), []any{}}
+			for r := range tab.Rows() {
+				var v any
+				switch {
+				case c.Strings != nil:
+					v = c.Strings[r]
+				case c.Bools != nil:
+					v = c.Bools[r]
+				case c.Ints != nil:
+					v = strconv.FormatInt(c.Ints[r], 10)
+				case c.Lists != nil:
+					l := []string{}
+					for _, x := range c.Lists[r] {
+						l = append(l, strconv.FormatFloat(float64(x), 'g', -1, 32))
+					}
+					v = l
+				case c.Floats[r] == c.Floats[r]:
+					v = strconv.FormatFloat(c.Floats[r], 'g', -1, 64)
+				}
+				j.Values = append(j.Values, v)
+			}
+			f.Columns = append(f.Columns, j)
+		}
+		files = append(files, f)
+	}
+	writeJSON(t, filepath.Join(dir, "tables.json"), files)
+}
+
+func kind(c *table.Column) string {
+	switch {
+	case c.Strings != nil:
+		return "utf8"
+	case c.Bools != nil:
+		return "bool"
+	case c.Ints != nil:
+		return "int64"
+	case c.Lists != nil:
+		return "list"
+	}
+	return "float64"
+}
+
+// writeModels trains a network of every rule of integration and every kind of
+// feedback, and writes its predictions.
+func writeModels(t *testing.T, dir string) {
+	type expected struct {
+		Name          string      `json:"name"`
+		X             [][]float64 `json:"x"`
+		Mean          []float64   `json:"mean"`
+		Variance      []float64   `json:"variance"`
+		Cov           []float64   `json:"cov"`
+		Delta         []float64   `json:"delta"`
+		Kappa         []float64   `json:"kappa"`
+		ZigZag        []float64   `json:"zigzag"`
+		GivenMean     []float64   `json:"given_mean"`
+		GivenVariance []float64   `json:"given_variance"`
+	}
+	var list []expected
+	for i, c := range []struct {
+		out      int
+		feedback string
+		hidden   []int
+		plain    bool
+	}{
+		{1, train.DropWeights, []int{64, 64}, false},
+		{1, train.Flag, []int{32}, true},
+		{1, train.Constant, []int{20, 10, 12}, false},
+		{2, train.DropWeights, []int{64, 64}, false},
+		{2, train.Flag, []int{16, 16}, false},
+		{3, train.Constant, []int{16}, false},
+		{4, train.DropWeights, []int{16, 8}, true},
+		{5, train.DropWeights, []int{64, 64}, false},
+		{6, train.DropWeights, []int{16}, false},
+		{21, train.DropWeights, []int{16}, false},
+	} {
+		const in, n = 2, 200
+		rng := rand.New(rand.NewPCG(uint64(i), 1))
+		set := triplets.Set{N: n, In: in, Out: c.out}
+		for range n {
+			a, b := 3000+2000*rng.Float64(), rng.NormFloat64()
+			if c.plain {
+				a /= 3000
+			}
+			set.X = append(set.X, a, b)
+			for j := range c.out {
+				own := rng.NormFloat64() // of the condition: both outcomes have it
+				scale := 1.0
+				if !c.plain {
+					scale = math.Pow(10, float64(j%3))
+				}
+				f := math.Sin(b+float64(j)) + a/3000 + 0.5*own
+				set.Y1 = append(set.Y1, scale*(f+0.2*rng.NormFloat64()))
+				set.Y2 = append(set.Y2, scale*(f+0.2*rng.NormFloat64()))
+			}
+		}
+		cfg := train.DefaultConfig()
+		cfg.Hidden, cfg.Feedback, cfg.Standardise, cfg.Epochs, cfg.Kernels, cfg.LearningRate = c.hidden, c.feedback, !c.plain,
+			30, "portable", 5e-3
+		if c.feedback == train.Constant {
+			cfg.FeedbackValue = -2.5
+		}
+		m, _, err := train.Fit(context.Background(), set, cfg, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		e := expected{Name: fmt.Sprintf("%d-%s-%d.json", i, c.feedback, c.out)}
+		x := set.X[:2*40]
+		for k := 0; k < len(x); k += 2 {
+			e.X = append(e.X, []float64{x[k], x[k+1]})
+		}
+		est, err := m.Estimate(context.Background(), x, train.EstimateOptions{Samples: 2})
+		if err != nil {
+			t.Fatal(err)
+		}
+		scale := m.OutcomeScale()
+		mean, std := scale.Mean, scale.Std
+		fed := make([]float64, len(est.Mu))
+		for k := range est.Mu {
+			m, s := mean[k%c.out], std[k%c.out]
+			e.Mean, e.Variance = append(e.Mean, m+s*est.Mu[k]), append(e.Variance, s*s*est.Var[k])
+			e.Cov, e.Delta = append(e.Cov, s*s*est.Cov[k]), append(e.Delta, s*est.Delta[k])
+			e.Kappa, e.ZigZag = append(e.Kappa, s*s*est.Kappa[k]), append(e.ZigZag, s*est.ZigZag[k])
+			fed[k] = e.Mean[k] + math.Sqrt(e.Variance[k])
+		}
+		e.GivenMean, e.GivenVariance = m.PredictGiven(x, fed)
+		writeJSON(t, filepath.Join(dir, e.Name), m)
+		list = append(list, e)
+	}
+	writeJSON(t, filepath.Join(dir, "models.json"), list)
+}
+
+const configuration = `version: 1
+workdir: runs
+experiments:
+  wing:
+    ingest: {table: {file: pairs.csv, inputs: [a, b], run: run, units: {a: deg, lift: N}}}
+    train:
+      inputs: [a, b]
+      model: {hidden: [8]}
+      optimizer: {epochs: 20}
+      seeds: 2
+      estimate: {samples: 20}
+      splits: {b3: {test: {b: 3}}}
+`
+
+// calibrations are configurations whose splits are calibrated: with each form of the
+// covariance, over values and blocks of a condition and over labels, with a rate that
+// enters as its logarithm, with two outcomes, and in order form.
+const calibrations = `version: 1
+workdir: calibrated
+experiments:
+`
+
+func calibrated(name, file, inputs, honest, test string) string {
+	return fmt.Sprintf(`  %s:
+    ingest: {table: {file: %s.csv, inputs: [%s], run: run}}
+    train:
+      inputs: [%s]
+      model: {hidden: [8]}
+      optimizer: {epochs: 2}
+      seeds: 1
+      honest: {%s}
+      splits: {out: {test: {%s}}}
+`, name, file, inputs, inputs, honest, test)
+}
+
+// writeCalibrated runs a campaign, and writes what its calibrated models predict
+// within and beyond the training range.
+func writeCalibrated(t *testing.T, dir string) {
+	t.Helper()
+	rng := rand.New(rand.NewPCG(5, 6))
+	wing := "run,alpha_deg,u_m_s,lift_1,lift_2,drag_1,drag_2\n"
+	rotor := "run,blades,rpm,bpf1_db_1,bpf1_db_2,bpf2_db_1,bpf2_db_2\n"
+	for i := range 80 {
+		a, u := float64(i%8), 10+4*float64(i/8%5)
+		lift, drag := 0.01*u*u*(0.1+0.1*a), 0.01*u*u*(0.02+0.01*a*a)
+		wing += fmt.Sprintf("r%d,%g,%g,%g,%g,%g,%g\n", i, a, u, lift+0.1*rng.NormFloat64(), lift+0.1*rng.NormFloat64(),
+			drag+0.05*rng.NormFloat64(), drag+0.05*rng.NormFloat64())
+		n, rpm := 2+float64(i%5), 3000+500*float64(i/5%7)
+		level := func(m float64) float64 { return 60 + 50*math.Log10(rpm/3000) - 3*m*n + rng.NormFloat64() }
+		rotor += fmt.Sprintf("r%d,%g,%g,%g,%g,%g,%g\n", i, n, rpm, level(1), level(1), level(2), level(2))
+	}
+	yaml := calibrations + calibrated("values", "wing", "alpha_deg, u_m_s", "variant: E", "u_m_s: 10") +
+		calibrated("blocks", "wing", "alpha_deg, u_m_s", "variant: B, groups: alpha_deg, blocks: 5", "u_m_s: 10") +
+		calibrated("labels", "wing", "alpha_deg, u_m_s", "variant: o, labels: true, level: 0.8", "u_m_s: 10") +
+		calibrated("rotor", "rotor", "blades, rpm", "variant: oE", "blades: 5")
+	for name, text := range map[string]string{"calibrated.yaml": yaml, "wing.csv": wing, "rotor.csv": rotor} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c := exec.Command(program(t), "run", "calibrated.yaml", "--to", "train", "--progress", "none")
+	c.Dir = dir
+	if out, err := c.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	type expected struct {
+		Split                                         string `json:"split"`
+		X                                             [][]float64
+		Mean, Claim, Added, Epistemic, Variance, Half []float64
+		Words                                         []string
+	}
+	var list []expected
+	for split, at := range map[string][2]float64{
+		"values/splits/out": {3, 15}, "blocks/splits/out": {3, 15}, "labels/splits/out": {3, 15},
+		"rotor/splits/out": {4, 4000},
+	} {
+		e := expected{Split: split}
+		var h trainstage.HonestModel
+		b, err := os.ReadFile(filepath.Join(dir, "calibrated", split, "honest.json"))
+		if err == nil {
+			err = json.Unmarshal(b, &h)
+		}
+		if err != nil || h.Calibration == nil {
+			t.Fatalf("%s: %v %s", split, err, h.Absent)
+		}
+		x := []float64{4, 18, 7, 26} // measured conditions of the wing
+		for range 40 {
+			x = append(x, at[0]*(1+0.9*(2*rng.Float64()-1)), at[1]*(1+0.6*(2*rng.Float64()-1)))
+		}
+		var own, z []float64 // as the process takes them; the groups' coordinate
+		for i, v := range x {
+			if i%2 == 0 {
+				e.X = append(e.X, x[i:i+2])
+			}
+			if h.Calibration.Axis != nil && h.Inputs[i%2].Name == h.Calibration.Condition {
+				z = append(z, v)
+			}
+			if h.Orders == nil && h.Logarithm[i%2] {
+				v = math.Log(v)
+			}
+			own = append(own, v)
+		}
+		var model honest.Predictor = h.Model
+		if h.Orders != nil {
+			model = &gp.OrderModel{Form: *h.Orders, Model: h.Model}
+		}
+		mu, claim, noise, err := model.Predict(context.Background(), own)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := h.Calibration.Predict(x, z, mu, claim, noise)
+		e.Mean, e.Claim, e.Added, e.Epistemic, e.Variance, e.Half = p.Mu, p.Claim, p.Added, p.Epistemic, p.Total, p.Half
+		for _, w := range p.Where {
+			e.Words = append(e.Words, h.Calibration.Words(w))
+		}
+		list = append(list, e)
+	}
+	writeJSON(t, filepath.Join(dir, "calibrated.json"), list)
+}
+
+func writeProject(t *testing.T, dir string) {
+	t.Helper()
+	rows := "run,a,b,lift_1,lift_2\n"
+	for i := range 24 {
+		a, b := i%3, i/3%4
+		rows += fmt.Sprintf("r%d,%d,%d,%g,%g\n", i, a, b, float64(a+b)+0.1*float64(i%5), float64(a+b)+0.1*float64(i%7))
+	}
+	for name, text := range map[string]string{"pipeline.yaml": configuration, "pairs.csv": rows} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// The package's own tests, with Python and numpy alone: tables and models of
+// this program read back equal, and a run.
+func TestPackage(t *testing.T) {
+	if testing.Short() {
+		t.Skip("trains ten networks")
+	}
+	p := python(t, "numpy", "python3-numpy")
+	dir := t.TempDir()
+	writeTables(t, dir)
+	writeModels(t, dir)
+	writeProject(t, dir)
+	writeCalibrated(t, dir)
+	here, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := exec.Command(p, "-B", "-W", "error", "-m", "unittest", "-q", "test_doubletake")
+	c.Dir = "testdata"
+	c.Env = append(os.Environ(), "DOUBLETAKE_TEST_DATA="+dir, "DOUBLETAKE_PIPELINE="+program(t), "PYTHONPATH="+here)
+	if out, err := c.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	} else if !strings.Contains(string(out), "OK") || strings.Contains(string(out), "skipped") {
+		t.Fatalf("%s", out)
+	}
+}
+
+// The notebook runs from raw files to a figure, in a folder of its own.
+func TestNotebook(t *testing.T) {
+	if testing.Short() {
+		t.Skip("simulates and runs a campaign")
+	}
+	const p = "/usr/bin/python3" // the kernel of Debian's python3-ipykernel is this Python
+	if exec.Command(p, "-c", "import nbconvert, ipykernel, matplotlib, numpy").Run() != nil {
+		absent(t, "DOUBLETAKE_REQUIRE_JUPYTER", "%s has no nbconvert (apt-get install jupyter-nbconvert python3-ipykernel "+
+			"python3-matplotlib python3-numpy)", p)
+	}
+	here, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	source := filepath.Join(here, "..", "..", "docs", "notebook.ipynb")
+	dir := t.TempDir()
+	b, err := os.ReadFile(source)
+	if err == nil {
+		err = os.WriteFile(filepath.Join(dir, "notebook.ipynb"), b, 0o644)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if bytes.Contains(b, []byte(`"output_type"`)) {
+		t.Error("docs/notebook.ipynb has outputs: clear them, so that the file changes with its text only")
+	}
+	c := exec.Command(p, "-m", "nbconvert", "--to", "notebook", "--execute", "--ExecutePreprocessor.timeout=500",
+		"--output", "out.ipynb", "notebook.ipynb")
+	c.Dir = dir
+	c.Env = append(os.Environ(), "PYTHONPATH="+here, "DOUBLETAKE_PIPELINE="+program(t), "HOME="+dir,
+		"PYTHONDONTWRITEBYTECODE=1")
+	if out, err := c.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	out, err := os.ReadFile(filepath.Join(dir, "out.ipynb"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		`"image/png"`, `triplets; alpha_deg [deg], u_inf_m_s [m/s], lift_n_1 [N]`, `% of the held-out values are inside`,
+	} {
+		if !bytes.Contains(out, []byte(want)) {
+			t.Errorf("no output of the notebook has %s", want)
+		}
+	}
+}
+
+// A wheel installs without network into a fresh environment, and gives the
+// program and the package: a run, its tables, its models.
+func TestWheelInstalls(t *testing.T) {
+	if testing.Short() {
+		t.Skip("makes a virtual environment")
+	}
+	p := python(t, "numpy, ensurepip, venv", "python3-numpy python3-venv")
+	dir := t.TempDir()
+	licence := filepath.Join(dir, "LICENSE")
+	if err := os.WriteFile(licence, []byte("a licence\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	var wheels [2][]byte
+	var name string
+	for i := range wheels {
+		var out bytes.Buffer
+		if err := run([]string{
+			"-version", "1.2.0.dev3", "-binary", program(t), "-o", filepath.Join(dir, strconv.Itoa(i)),
+			licence,
+		}, &out); err != nil {
+			t.Fatal(err)
+		}
+		name = strings.TrimSpace(out.String())
+		b, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		wheels[i] = b
+	}
+	if filepath.Base(
+		name) != "doubletake-1.2.0.dev3-py3-none-manylinux_2_17_x86_64.manylinux2014_x86_64.musllinux_1_1_x86_64.whl" {
+		t.Errorf("the wheel is called %s", name)
+	}
+	if !bytes.Equal(wheels[0], wheels[1]) {
+		t.Error("two wheels of the same program differ")
+	}
+	z, err := zip.NewReader(bytes.NewReader(wheels[0]), int64(len(wheels[0])))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range z.File {
+		want := uint32(0o100644)
+		if strings.HasSuffix(f.Name, "/scripts/pipeline") {
+			want = 0o100755
+		}
+		if f.ExternalAttrs>>16 != want {
+			t.Errorf("%s has mode %o, expected %o", f.Name, f.ExternalAttrs>>16, want)
+		}
+	}
+	env := filepath.Join(dir, "env")
+	writeProject(t, dir)
+	script := `
+import doubletake
+assert doubletake.__version__ == "1.2.0.dev3"
+for event in doubletake.run("pipeline.yaml"):
+    pass
+runs = doubletake.load("runs")
+assert runs["wing/triplets"].rows == 24
+assert runs.model("wing/splits/b3").predict([1, 3]).mean.shape == (1, 1)
+`
+	for _, args := range [][]string{
+		{p, "-m", "venv", "--system-site-packages", env}, // numpy is the system's
+		{filepath.Join(env, "bin/pip"), "install", "--no-index", "--disable-pip-version-check", name},
+		{filepath.Join(env, "bin/pipeline"), "version"},
+		{filepath.Join(env, "bin/python"), "-c", script},
+		{filepath.Join(env, "bin/pip"), "uninstall", "--yes", "doubletake"},
+	} {
+		c := exec.Command(args[0], args[1:]...)
+		c.Dir = dir
+		c.Env = append(os.Environ(), "PATH=/usr/bin:/bin", "PYTHONNOUSERSITE=1")
+		if out, err := c.CombinedOutput(); err != nil {
+			t.Fatalf("%q: %v\n%s", args, err, out)
+		}
+	}
+	if _, err := os.Stat(filepath.Join(env, "bin/pipeline")); err == nil {
+		t.Error("uninstall leaves the program")
+	}
+}
+
+// What cannot be built is refused before anything is written.
+func TestArguments(t *testing.T) {
+	for _, c := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"-version", "v1.2"}, `-version: expected a version such as 1.2.0 or 1.3.0.dev1, found "v1.2"`},
+		{
+			[]string{"-platform", "plan9/386"},
+			`-platform: expected linux/amd64, linux/arm64 or darwin/arm64, found "plan9/386"`,
+		},
+		{[]string{"-binary", "/nowhere"}, "no such file"},
+	} {
+		if err := run(append(c.args, "-o", t.TempDir()), new(bytes.Buffer)); err == nil ||
+			!strings.Contains(err.Error(), c.want) {
+			t.Errorf("%q: %v, expected %s", c.args, err, c.want)
+		}
+	}
+}

@@ -1,0 +1,488 @@
+package dsp
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+
+	"doubletake/ingest/fault"
+)
+
+// constructions are all there are. A new one is a file and a line here.
+var constructions = []Construction{
+	randomSamples{},
+	splitHalves{},
+	halfSpectra{name: "split-half-spectrum", standard: "harmonics"},
+	halfSpectra{name: "repeats", standard: "harmonics", repeats: true},
+	repeatedMeans{},
+}
+
+// A Construction makes pairs of outcomes (y1, y2) of the runs of a campaign. It
+// is an OfSpectra or an OfSeries.
+type Construction interface {
+	// Describe returns the facts about the construction.
+	Describe() Description
+	// Check calls fail for every setting outside its limits that Pairs reads.
+	Check(s *Settings, fail Fail)
+}
+
+// OfSpectra is a Construction that takes the spectra of microphones; each
+// microphone of a run is a recording.
+type OfSpectra interface {
+	Construction
+	// Spectra returns the spectra that Pairs needs of a run. A run that cannot be
+	// analysed is a *fault.Error.
+	Spectra(r *Run) (SpectrumSettings, error)
+	// Pairs makes the pairs of a run whose spectra a holds. src delivers the
+	// samples again, where spectra do not suffice.
+	Pairs(ctx context.Context, src Source, r *Run, a *Analyser) (*Pairs, error)
+}
+
+// OfSeries is a Construction that takes the series of a balance, which were
+// sampled at the same instants; they are one recording.
+type OfSeries interface {
+	Construction
+	// Pairs makes the pairs of a run. Series are equally long.
+	Pairs(r *Run, series []Series) (*Pairs, error)
+}
+
+// PerRun is a Construction whose number of pairs follows from its settings.
+type PerRun interface {
+	Construction
+	// PairsPerRun returns the number of pairs of every run.
+	PairsPerRun(s *Settings) int
+}
+
+// Fail reports a fault of a setting. key is its name, or "" for several.
+type Fail func(key, format string, args ...any)
+
+// Description holds the facts about a construction.
+type Description struct {
+	Name     string   // in the configuration: "split-half-spectrum"
+	Doc      string   // how y1 and y2 come about: "y1 and y2 are …"
+	Settings []string // keys of the Settings that change the result
+	Shaft    bool     // a run needs the condition blades and a shaft speed
+	Repeats  bool     // a run gives one value; y1 and y2 come from runs at equal conditions
+	Ordered  bool     // y2 was measured after y1
+	Version  int      // raise it where the same input gives another result
+}
+
+// Settings are those of all constructions. Zero values mean no value, not
+// for a default: start with DefaultSettings. The tags are for configuration
+// files: key is the setting's name, enum lists its values. Its documentation is
+// in pipeline/config/keys.txt.
+type Settings struct {
+	Outcomes     []string    `key:"outcomes" of:"outcomes"`
+	Segments     int         `key:"segments"`
+	SegmentS     float64     `key:"segment_s" omit:"zero"`
+	ResolutionHz float64     `key:"resolution_hz" omit:"zero"`
+	Overlap      float64     `key:"overlap" omit:"zero"`
+	Window       string      `key:"window" enum:"hann|hamming|blackman|flattop"`
+	Harmonics    int         `key:"harmonics"`
+	Tolerance    float64     `key:"tolerance"`
+	MinBins      int         `key:"min_bins"`
+	Amplitude    string      `key:"amplitude" enum:"band|peak|synchronous"`
+	Output       string      `key:"output" enum:"dB|power"`
+	Speed        string      `key:"speed" enum:"refine|nominal"`
+	Track        *Track      `key:"track"`
+	EmergenceDB  float64     `key:"emergence_db"`
+	Censored     string      `key:"censored" enum:"keep|drop"`
+	Distance     *Distance   `key:"distance"`
+	Atmosphere   *Atmosphere `key:"atmosphere"`
+	OverallHz    []float64   `key:"overall_hz"`
+	Weighting    []string    `key:"weighting"`
+	Samples      int         `key:"samples"`
+	ChordM       float64     `key:"chord_m"`
+	SpanM        float64     `key:"span_m"`
+	DensityKgM3  float64     `key:"density_kg_m3"`
+	TemperatureC float64     `key:"temperature_c"`
+	PressurePa   float64     `key:"pressure_pa"`
+	Seed         uint64      `key:"seed" default:"0"`
+}
+
+// Track is a range to find the shaft speed in.
+type Track struct {
+	RangeHz []float64 `key:"range_hz"`
+}
+
+// Distance normalises levels.
+type Distance struct {
+	FromM float64 `key:"from_m"`
+	ToM   float64 `key:"to_m"`
+}
+
+// DefaultSettings returns the settings where nothing else is stated.
+func DefaultSettings() Settings {
+	return Settings{
+		Segments: defaultSegments, Window: DefaultWindow, Harmonics: defaultHarmonics, Tolerance: defaultTolerance,
+		MinBins:   defaultMinBins,
+		Amplitude: defaultAmplitude, Output: "dB", Speed: defaultSpeed, EmergenceDB: defaultEmergenceDB, Censored: "keep",
+		Samples: 250,
+	}
+}
+
+// Limits of the settings: larger numbers are a mistake.
+const (
+	maxSegments     = 1_000_000
+	maxOverlap      = 0.75
+	maxSegmentS     = 1e4
+	maxResolutionHz = 1e6
+	maxHarmonics    = 100
+	maxBins         = 1_000_000
+	maxTolerance    = 0.5
+	maxShaftHz      = 1e5
+	maxBandHz       = 1e6
+	minAirC         = -73
+	maxAirC         = 100
+	minAirPa        = 1e4
+	maxAirPa        = 2e5
+	maxEmergenceDB  = 1000
+	maxDistanceM    = 1e6
+	maxSamples      = 100_000_000
+	maxLengthM      = 1000
+	maxDensityKgM3  = 1e4
+	maxPressurePa   = 1e9
+	minTemperatureC = -273
+	maxTemperatureC = 10_000
+)
+
+// Constructions lists the names of all constructions.
+func Constructions() []string {
+	var names []string
+	for _, c := range constructions {
+		if n := c.Describe().Name; !slices.Contains(names, n) {
+			names = append(names, n)
+		}
+	}
+	return names
+}
+
+// Find returns the construction of that name, nil if there is none. Where one
+// takes spectra and another series, series selects one.
+func Find(name string, series bool) Construction {
+	var found Construction
+	for _, c := range constructions {
+		if c.Describe().Name != name {
+			continue
+		}
+		if _, is := c.(OfSeries); is == series || found == nil {
+			found = c
+		}
+	}
+	return found
+}
+
+// configured is a Construction whose facts depend on the settings.
+type configured interface {
+	configure(s *Settings) Construction
+}
+
+// Configure returns the construction as Describe states it under those settings,
+// which it keeps. c may be nil.
+func Configure(c Construction, s *Settings) Construction {
+	if c, ok := c.(configured); ok {
+		return c.configure(s)
+	}
+	return c
+}
+
+// CheckSettings calls fail for every setting outside its limits, whichever
+// construction reads it.
+func CheckSettings(s *Settings, fail Fail) {
+	type fault struct{ key, text string }
+	seen := map[fault]bool{}
+	for _, c := range constructions {
+		c.Check(s, func(key, format string, args ...any) {
+			if f := (fault{key, fmt.Sprintf(format, args...)}); !seen[f] {
+				seen[f] = true
+				fail(key, "%s", f.text)
+			}
+		})
+	}
+}
+
+// Run is one acquisition at one condition, as a construction takes it.
+type Run struct {
+	RateHz         float64 // sampling rate; 0: not known
+	Start, Samples int64   // interval of the run in the source
+	Seed           uint64  // of random draws: from Settings.Seed and the run's name
+	Settings       *Settings
+	Microphones    []Microphone // OfSpectra
+	Pulses         *Pulses      // of a tachometer, from Start on; nil without
+}
+
+// Microphone is one channel of a run.
+type Microphone struct {
+	Channel    int     // of the source
+	Scale      float64 // factor to the physical unit
+	Unit       string  // the physical unit: "Pa", "full-scale", …
+	Conditions map[string]float64
+	Background []BackgroundRecording // without the source under test; nil: not recorded
+}
+
+// condition returns a condition of the whole run, 0 where it is not one.
+// Microphones with different values are a *fault.Error.
+func (r *Run) condition(name string) (float64, error) {
+	first := r.Microphones[0].Conditions[name]
+	for _, m := range r.Microphones {
+		if v := m.Conditions[name]; v != first {
+			return 0, &fault.Error{
+				Want:  "one value of " + name + " for all channels of a run",
+				Found: fmt.Sprintf("%g and %g", first, v),
+			}
+		}
+	}
+	return first, nil
+}
+
+// rate returns the sampling rate; none is a *fault.Error.
+func (r *Run) rate() (float64, error) {
+	if r.RateHz == 0 {
+		return 0, &fault.Error{
+			Want: "a sampling rate", Found: "none in the file",
+			Hint: "state it in the configuration: ingest: {rate_hz: …}",
+		}
+	}
+	return r.RateHz, nil
+}
+
+// channels returns the microphones' channels and scales.
+func (r *Run) channels() (channels []int, scale []float64) {
+	for _, m := range r.Microphones {
+		channels, scale = append(channels, m.Channel), append(scale, m.Scale)
+	}
+	return channels, scale
+}
+
+// Series is one outcome of a balance, sample by sample.
+type Series struct {
+	Name, Unit string
+	Note       string // how the unit was converted; may be empty
+	Values     []float64
+}
+
+// Pairs are the pairs of one run.
+type Pairs struct {
+	Outcomes []Outcome  // the same of every run of a campaign
+	Members  [2]string  // ends of the descriptions of first and of second values
+	Rows     []Row      // none where everything was dropped
+	Spectra  []Spectra  // for figures, by microphone; nil of series
+	ShaftHz  [2]float64 // shaft speed of each half, rev/s; 0: not looked for
+	BinHz    float64    // of Spectra
+	Flags    []Flag     // doubts; Channel is a position among the microphones or series
+	Dropped  int        // recordings left out because of Settings.Censored
+	Levels   int        // values that are levels …
+	Bounds   int        // … of which so many are upper bounds
+	Near     int        // … and so many less than NearBackgroundDB above the background
+}
+
+// Outcome is a quantity with a pair of values, in the columns NAME_1 and NAME_2.
+type Outcome struct {
+	Name, Unit, Description string
+	Note                    string // how the unit was converted; may be empty
+	ByProducts              []ByProduct
+}
+
+// ByProduct is a number that comes with an outcome's values, in the columns
+// NAME_SUFFIX_1 and NAME_SUFFIX_2, or NAME_SUFFIX where there is one for both.
+type ByProduct struct {
+	Suffix, Unit, Description string
+	Single                    bool // one for both values
+	Bool                      bool // true or false: 1 or 0
+}
+
+// Suffixes of by-products.
+const (
+	sufRho        = "rho_db"
+	sufSD         = "sd"
+	sufHz         = "hz"
+	sufBound      = "bound"      // true or false
+	sufBackground = "background" //
+	sufEmergent   = "emergent"   // single, true or false
+	sufAverages   = "averages"   // single
+	sufNear       = "near"       // true or false
+	sufAir        = "air"
+)
+
+// IsByProduct reports whether number columns NAME_SUFFIX_1 and NAME_SUFFIX_2 are
+// by-products of an outcome NAME.
+func IsByProduct(suffix string) bool {
+	return slices.Contains([]string{sufRho, sufSD, sufHz, sufBackground, sufAir}, suffix)
+}
+
+// Row is one pair.
+type Row struct {
+	Recording int     // position of the microphone; 0 of series
+	Values    []Value // one per outcome
+}
+
+// Value is a pair of values of an outcome, with its by-products.
+type Value struct {
+	Y          [2]float64
+	ByProducts [][2]float64 // one per by-product; of a single one the first counts
+}
+
+// Spectra are the spectra of the halves of a microphone.
+type Spectra struct {
+	Recording int // position of the microphone
+	Halves    [2]Half
+}
+
+// leveler turns mean squares into outcomes, by the settings output and distance.
+type leveler struct {
+	decibel       bool
+	ref, shift    float64
+	suffix        string // of the outcome's name: "db" or "power"
+	unit, meaning string // meaning: "level", "mean square", …
+}
+
+func (s *Settings) leveler(unit string) leveler {
+	l := leveler{suffix: "power", unit: unit + "²", meaning: "mean square"}
+	if s.Output == "dB" {
+		l.decibel, l.suffix, l.meaning = true, "db", "level"
+		l.ref, l.unit = Reference(unit)
+	}
+	if s.Distance != nil {
+		l.shift = DistanceDB(s.Distance.FromM, s.Distance.ToM)
+		l.meaning += fmt.Sprintf(", normalised from %g m to %g m", s.Distance.FromM, s.Distance.ToM)
+	}
+	return l
+}
+
+// value returns the outcome of a mean square.
+func (l *leveler) value(meanSquare float64) float64 {
+	if l.decibel {
+		return LevelDB(meanSquare, l.ref) + l.shift
+	}
+	return meanSquare * math.Pow(10, l.shift/10)
+}
+
+// checkSpectra checks the settings that all constructions of spectra read.
+func (s *Settings) checkSpectra(fail Fail) {
+	if s.Segments < 2 || s.Segments > maxSegments {
+		fail("segments", "expected 2 to %d segments, found %d", maxSegments, s.Segments)
+	}
+	if !(s.SegmentS >= 0 && s.SegmentS <= maxSegmentS) {
+		fail("segment_s", "expected a length above 0 and up to %g s, found %g", maxSegmentS, s.SegmentS)
+	}
+	if !(s.ResolutionHz >= 0 && s.ResolutionHz <= maxResolutionHz) {
+		fail("resolution_hz", "expected a distance of bins above 0 and up to %g Hz, found %g", maxResolutionHz,
+			s.ResolutionHz)
+	}
+	if !(s.Overlap >= 0 && s.Overlap <= maxOverlap) {
+		fail("overlap", "expected a share from 0 to %g, found %g", maxOverlap, s.Overlap)
+	}
+	s.Atmosphere.check(s, fail)
+	if !(math.Abs(s.EmergenceDB) <= maxEmergenceDB) {
+		fail("emergence_db", "expected a level from -%d to %d dB, found %g", maxEmergenceDB, maxEmergenceDB, s.EmergenceDB)
+	}
+	if d := s.Distance; d != nil {
+		if !(d.FromM > 0 && d.FromM <= maxDistanceM) {
+			fail("distance.from_m", "expected a distance above 0 and up to %g m, found %g", maxDistanceM, d.FromM)
+		}
+		if !(d.ToM > 0 && d.ToM <= maxDistanceM) {
+			fail("distance.to_m", "expected a distance above 0 and up to %g m, found %g", maxDistanceM, d.ToM)
+		}
+	}
+}
+
+// averagingKeys are the keys of segments and window.
+var averagingKeys = []string{"segments", "segment_s", "resolution_hz", "overlap", "window"}
+
+// segLen is the length of a segment in samples; 0: by their number.
+func (s *Settings) segLen(rateHz float64) int {
+	switch {
+	case s.SegmentS > 0:
+		return max(1, int(math.Round(s.SegmentS*rateHz)))
+	case s.ResolutionHz > 0:
+		return max(1, int(math.Round(rateHz/s.ResolutionHz)))
+	}
+	return 0
+}
+
+// spectra are the settings of the spectra of a run without a rotor.
+func (r *Run) spectra() (s SpectrumSettings, err error) {
+	rate, err := r.rate()
+	if err != nil {
+		return s, err
+	}
+	o := r.Settings
+	s = SpectrumSettings{
+		RateHz: rate, Start: r.Start, Samples: r.Samples, Segments: o.Segments, SegLen: o.segLen(rate), Overlap: o.Overlap,
+		Window: o.Window,
+	}
+	s.Channels, s.Scale = r.channels()
+	return s, s.check()
+}
+
+// loadSettings are the keys of what makes outcomes of a balance's channels,
+// before any construction takes them.
+var loadSettings = []string{"chord_m", "span_m", "density_kg_m3", "temperature_c", "pressure_pa"}
+
+// checkLoads checks them.
+func (s *Settings) checkLoads(fail Fail) {
+	if (s.ChordM > 0) != (s.SpanM > 0) {
+		fail("", "chord_m and span_m make coefficients together; only one is given")
+	}
+	for _, v := range []struct {
+		key, unit string
+		value, hi float64
+	}{
+		{"chord_m", "m", s.ChordM, maxLengthM},
+		{"span_m", "m", s.SpanM, maxLengthM},
+		{"density_kg_m3", "kg/m3", s.DensityKgM3, maxDensityKgM3},
+		{"pressure_pa", "Pa", s.PressurePa, maxPressurePa},
+	} {
+		if !(v.value >= 0 && v.value <= v.hi) {
+			fail(v.key, "expected a number above 0 and up to %g %s, found %g", v.hi, v.unit, v.value)
+		}
+	}
+	if !(s.TemperatureC >= minTemperatureC && s.TemperatureC <= maxTemperatureC) {
+		fail("temperature_c", "expected %d to %d °C, found %g", minTemperatureC, maxTemperatureC, s.TemperatureC)
+	}
+	if s.PressurePa != 0 && s.DensityKgM3 != 0 {
+		fail("density_kg_m3", "the density is given twice: here, and by temperature_c and pressure_pa")
+	}
+}
+
+// loadOutcomes are the outcomes of series.
+func loadOutcomes(series []Series) []Outcome {
+	out := make([]Outcome, len(series))
+	for i, s := range series {
+		out[i] = Outcome{Name: s.Name, Unit: s.Unit, Note: s.Note}
+	}
+	return out
+}
+
+// loadMembers describe the values of a balance's pair.
+var loadMembers = [2]string{"first outcome", "second outcome, independent of the first given the run"}
+
+// loadRow is a row of values without by-products.
+func loadRow(y1, y2 []float64) Row {
+	row := Row{Values: make([]Value, len(y1))}
+	for i := range y1 {
+		row.Values[i].Y = [2]float64{y1[i], y2[i]}
+	}
+	return row
+}
+
+// loadPairs are the pairs of a balance, with the doubts about the run: whether
+// its halves agree, where the rate is known.
+func loadPairs(r *Run, series []Series, rows ...Row) *Pairs {
+	p := &Pairs{Outcomes: loadOutcomes(series), Members: loadMembers, Rows: rows}
+	if r.RateHz > 0 {
+		if c, err := CheckBalance(values(series), r.RateHz, BalanceSettings{}); err == nil {
+			p.Flags = c.Flags
+		}
+	}
+	return p
+}
+
+func values(series []Series) [][]float64 {
+	out := make([][]float64, len(series))
+	for i, s := range series {
+		out[i] = s.Values
+	}
+	return out
+}

@@ -1,0 +1,91 @@
+package dsp
+
+import (
+	"math"
+	"slices"
+	"strings"
+)
+
+// overallLevel is the level of the sum over a range of frequencies, weighted or
+// not (docs/method.md#overall-levels). It needs no rotor.
+type overallLevel struct{}
+
+func (overallLevel) describe(*Settings) outcomeFacts {
+	return outcomeFacts{name: "overall", words: "overall level", settings: []string{"overall_hz", "weighting"}}
+}
+
+func (overallLevel) check(s *Settings, fail Fail) {
+	if r := s.OverallHz; len(r) > 0 && (len(r) != 2 || !(r[0] >= 0 && r[0] < r[1] && r[1] <= maxBandHz)) {
+		fail("overall_hz", "expected [from, to] with 0 <= from < to <= %g, found %v", maxBandHz, r)
+	}
+	for i, w := range s.Weighting {
+		if !slices.Contains([]string{"Z", "A", "C"}, w) {
+			fail("weighting", "expected Z, A or C, found %q", w)
+		} else if slices.Contains(s.Weighting[:i], w) {
+			fail("weighting", "%s is named twice", w)
+		}
+	}
+}
+
+func (overallLevel) fits(s *Settings, binHz float64, bins int) error {
+	return unresolved(overallBand(s, binHz, bins), binHz, bins, 1, "overall_hz", "change overall_hz")
+}
+
+// overallBand is the range of the sum: all bins but the first where the settings
+// name none.
+func overallBand(s *Settings, binHz float64, bins int) Band {
+	b := Band{Lo: binHz / 2, Hi: binHz * (float64(bins) - 0.5)}
+	if len(s.OverallHz) == 2 {
+		b.Lo, b.Hi = max(b.Lo, s.OverallHz[0]), s.OverallHz[1]
+	}
+	return b
+}
+
+func (overallLevel) add(m *sound) error {
+	b := overallBand(m.r.Settings, m.binHz, len(m.power[0]))
+	return m.weighted(func(suffix, words string, gain []float64) error {
+		return m.add("oaspl"+suffix, "sum"+words, m.sum([2]Band{b, b}, gain))
+	})
+}
+
+// weighted calls f for each weighting of the settings with the gain of each bin,
+// nil for 1, and ends of names and descriptions.
+func (m *sound) weighted(f func(suffix, words string, gain []float64) error) error {
+	list := m.r.Settings.Weighting
+	if len(list) == 0 {
+		list = []string{"Z"}
+	}
+	for _, w := range list {
+		suffix, words, gain := "", " over all frequencies", []float64(nil)
+		if r := m.r.Settings.OverallHz; len(r) == 2 {
+			words = " over the frequencies of overall_hz"
+		}
+		if w != "Z" {
+			suffix, words = "_"+strings.ToLower(w), words+", weighted by "+w
+			gain = make([]float64, len(m.power[0]))
+			for k := range gain {
+				gain[k] = math.Pow(10, WeightingDB(w, float64(k)*m.binHz)/10)
+			}
+		}
+		if err := f(suffix, words, gain); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// WeightingDB is the frequency weighting A or C of IEC 61672-1 in dB, 0 of any
+// other: the analogue formula with the poles of its annex E, 0 dB at 1 kHz. It is
+// −Inf at 0 Hz.
+func WeightingDB(weighting string, hz float64) float64 {
+	const f1, f2, f3, f4 = 20.598997, 107.65265, 737.86223, 12194.217
+	c := func(q float64) float64 { return q / ((q + f1*f1) * (q + f4*f4)) }
+	a := func(q float64) float64 { return c(q) * q / math.Sqrt((q+f2*f2)*(q+f3*f3)) }
+	switch weighting {
+	case "A":
+		return 20 * math.Log10(a(hz*hz)/a(1e6))
+	case "C":
+		return 20 * math.Log10(c(hz*hz)/c(1e6))
+	}
+	return 0
+}

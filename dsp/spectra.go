@@ -1,0 +1,484 @@
+package dsp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strconv"
+	"unsafe"
+
+	"doubletake/ingest/fault"
+)
+
+// SpectrumSettings select samples of a source and define their spectra: each
+// half of the interval is cut into Segments segments, the tail dropped
+// (docs/method.md#split-half-spectra). Overlap is within a half: the halves
+// share no sample, so that they stay independent.
+type SpectrumSettings struct {
+	RateHz         float64   // sampling rate
+	Start, Samples int64     // interval of the run in the source
+	Channels       []int     // channels of the source, microphones of one run
+	Scale          []float64 // per channel, factor to the physical unit; nil: 1
+	Segments       int       // per half; 8; with SegLen as many as fit
+	Overlap        float64   // share of a segment that the next one has too, 0 … maxOverlap
+	SegLen         int       // samples per segment; 0: as many as Segments allow
+	Window         string    // DefaultWindow, "hamming", "blackman" or "flattop"
+	SegmentBins    int       // bins of each segment's own spectrum to keep, from 0 Hz on; 1
+}
+
+// segLen is the length of a segment in samples, hop the distance of two.
+func (s *SpectrumSettings) segLen() (n int) {
+	switch half := s.Samples / 2; {
+	case s.SegLen > 0:
+		return s.SegLen
+	case s.Overlap == 0:
+		return int(half / int64(s.Segments))
+	default:
+		n = int(float64(half) / (1 + float64(s.Segments-1)*(1-s.Overlap)))
+		for n > 0 && int64(n)+int64(s.Segments-1)*int64(n-s.shared(n)) > half {
+			n-- // the hop is rounded up
+		}
+		return n
+	}
+}
+
+func (s *SpectrumSettings) hop() int { n := s.segLen(); return n - s.shared(n) }
+
+// shared is the number of samples that two segments of n have in common.
+func (s *SpectrumSettings) shared(n int) int { return int(s.Overlap * float64(n)) }
+
+// disjoint is the number of segments from one to the next that it does not overlap.
+func (s *SpectrumSettings) disjoint() int {
+	n, hop := s.segLen(), s.hop()
+	return (n + hop - 1) / hop
+}
+
+// power is the factor from the power spectrum of a segment of channel c to its
+// part of the mean, in the physical unit. Segment spectra keep it: only their
+// ratios matter.
+func (s *SpectrumSettings) power(c int) float64 {
+	p := 1 / float64(s.Segments)
+	if s.Scale != nil {
+		p *= s.Scale[c] * s.Scale[c]
+	}
+	return p
+}
+
+// check fills in defaults and checks values. It panics on shapes that only a
+// programmer can get wrong.
+func (s *SpectrumSettings) check() error {
+	checkShape(s.Channels, s.Scale)
+	if s.Segments == 0 {
+		s.Segments = defaultSegments
+	}
+	if s.Window == "" {
+		s.Window = DefaultWindow
+	}
+	s.SegmentBins = max(1, s.SegmentBins)
+	switch {
+	case !(s.Overlap >= 0 && s.Overlap <= maxOverlap):
+		return &fault.Error{Want: fmt.Sprintf("an overlap from 0 to %g", maxOverlap), Found: fmt.Sprint(s.Overlap)}
+	case s.SegLen > 0 && int64(s.SegLen) <= s.Samples/4:
+		s.Segments = 1 + int((s.Samples/2-int64(s.SegLen))/int64(s.hop()))
+	}
+	switch {
+	case !(s.RateHz > 0) || math.IsInf(s.RateHz, 0):
+		return &fault.Error{
+			Want: "a sampling rate above 0 Hz", Found: strconv.FormatFloat(s.RateHz, 'g', 6, 64),
+			Hint: "state the rate if the file does not",
+		}
+	case s.Segments < 1:
+		return &fault.Error{Want: "at least 1 segment per half", Found: strconv.Itoa(s.Segments)}
+	case s.SegLen > 0 && int64(s.SegLen) > s.Samples/4:
+		return &fault.Error{
+			Want:  fmt.Sprintf("at least %d samples (2 halves of 2 segments of %d)", 4*int64(s.SegLen), s.SegLen),
+			Found: strconv.FormatInt(s.Samples, 10), Hint: "record longer or ask for shorter segments",
+		}
+	case s.SegLen > 0 && s.SegLen < floorMinBins:
+		return &fault.Error{
+			Want: fmt.Sprintf("segments of at least %d samples", floorMinBins), Found: strconv.Itoa(s.SegLen),
+			Hint: "ask for longer segments",
+		}
+	case s.SegLen == 0 && s.segLen() < floorMinBins:
+		return &fault.Error{
+			Want: fmt.Sprintf("at least %d samples (2 halves of %d segments)",
+				int(float64(2*floorMinBins)*(1+float64(s.Segments-1)*(1-s.Overlap))), s.Segments),
+			Found: strconv.FormatInt(s.Samples, 10), Hint: "record longer or ask for fewer segments",
+		}
+	}
+	return nil
+}
+
+func checkShape(channels []int, scale []float64) {
+	if len(channels) == 0 {
+		panic("dsp: spectra of no channels")
+	}
+	if scale != nil && len(scale) != len(channels) {
+		panic(fmt.Sprintf("dsp: %d scale factors for %d channels", len(scale), len(channels)))
+	}
+}
+
+// equal reports whether both ask for the same spectra.
+func (s *SpectrumSettings) equal(o *SpectrumSettings) bool {
+	return s.RateHz == o.RateHz && s.Start == o.Start && s.Samples == o.Samples && s.Segments == o.Segments &&
+		s.SegLen == o.SegLen && s.Overlap == o.Overlap && s.Window == o.Window &&
+		s.SegmentBins == o.SegmentBins && slices.Equal(s.Channels, o.Channels) && slices.Equal(s.Scale, o.Scale)
+}
+
+// Analyser reads the samples of a run and keeps their spectra. It reuses its
+// buffers: make one per worker and do not share it. Memory holds one block (two
+// segments or more of all channels, two of one channel where ByChannel), the
+// channels' sums, the mean spectra of both halves, and the first SegmentBins of
+// every segment's spectrum as float32.
+type Analyser struct {
+	settings  SpectrumSettings // of Load
+	averages  averages         // of one half
+	loaded    bool
+	welch     *Welch
+	block     [][]float64
+	block32   [][]float32
+	sums      [][]float64 // per channel: Welch.fold's sum over the half's segments
+	low, high []float64   // ends of a pair's transform
+	single    []float64
+	power     []float64
+	narrow    []float32
+	mean      [2][][]float64   // half, channel: mean spectrum
+	segs      [2][][][]float32 // half, segment, channel: first bins of the spectrum
+}
+
+// NewAnalyser returns an Analyser.
+func NewAnalyser() *Analyser { return &Analyser{} }
+
+// Load reads the samples and keeps their spectra. Samples are read once, in
+// order, an even number of segments at a time; of a source ByChannel, a half of
+// one channel after the other.
+//
+// Errors that are the data's fault are *fault.Error; errors of the source and of ctx
+// are wrapped.
+func (a *Analyser) Load(ctx context.Context, src Source, s SpectrumSettings) error {
+	a.loaded = false
+	if err := s.check(); err != nil {
+		return err
+	}
+	if segLen := s.segLen(); a.welch == nil || a.welch.SegLen() != segLen || a.welch.name != s.Window {
+		a.welch = newWelch(segLen, s.Window)
+	}
+	together := len(s.Channels) // channels read at a time
+	if by, ok := src.(ByChannel); ok && by.ByChannel() {
+		together = 1
+	}
+	var err error
+	if narrow, ok := src.(Source32); ok && narrow.Exact32() && a.welch.lanes != nil {
+		err = readHalves(ctx, a, &a.block32, narrow.Read32, together, &s)
+	} else {
+		err = readHalves(ctx, a, &a.block, src.Read, together, &s)
+	}
+	if err != nil {
+		return err
+	}
+	a.settings, a.loaded = s, true
+	a.averages = a.welch.averagesOf(s.Segments, s.hop())
+	return nil
+}
+
+// Holds reports whether the Analyser holds the spectra that Load would make
+// with these settings of the same source.
+func (a *Analyser) Holds(s SpectrumSettings) bool {
+	return a.loaded && s.check() == nil && s.equal(&a.settings)
+}
+
+// SegLen returns the samples per segment, BinHz the distance of the bins.
+func (a *Analyser) SegLen() int { return a.welch.SegLen() }
+
+// BinHz returns the distance of two bins in Hz; the first lies at 0 Hz.
+func (a *Analyser) BinHz() float64 { return a.settings.RateHz / float64(a.welch.SegLen()) }
+
+// Power returns the mean one-sided power spectrum of a half (0 or 1) of a
+// channel (a position in SpectrumSettings.Channels), in the square of the
+// physical unit; a sine on a bin reads its mean square. It stays valid until
+// the next Load and must not be changed. It panics before Load has succeeded.
+func (a *Analyser) Power(half, channel int) []float64 {
+	if !a.loaded {
+		panic("dsp: spectrum before Load")
+	}
+	return a.mean[half][channel]
+}
+
+// Power32 returns Power as float32, in memory of its own.
+func (a *Analyser) Power32(half, channel int) []float32 {
+	p := a.Power(half, channel)
+	a.narrow = slices.Grow(a.narrow[:0], len(p))[:len(p)]
+	for k, v := range p {
+		a.narrow[k] = float32(v)
+	}
+	return slices.Clone(a.narrow) // not zeroed first
+}
+
+// readHalves reads both halves through read and fills a.mean and a.segs.
+func readHalves[T float](ctx context.Context, a *Analyser, block *[][]T,
+	read func(channels []int, start int64, dst [][]T) (int, error), together int, s *SpectrumSettings,
+) error {
+	n, hop, bins, channels := a.welch.SegLen(), s.hop(), a.welch.Bins(), len(s.Channels)
+	keep := min(s.SegmentBins, bins)
+	half := s.Samples / 2
+	// Of channels that come together as many segments are read at a time as a
+	// block may hold: a channel's sums then stay cached from pair to pair.
+	var sample T
+	per := 2
+	if size := together * n * int(unsafe.Sizeof(sample)); together > 1 {
+		per = max(2, min(blockBytes/size, s.Segments)&^1)
+	}
+	a.sums = resize(a.sums, channels, n)
+	for h := range a.mean {
+		a.mean[h] = resize(a.mean[h], channels, bins)
+		a.segs[h] = resizeOuter(a.segs[h], s.Segments)
+		for g := range s.Segments {
+			a.segs[h][g] = resize(a.segs[h][g], channels, keep)
+		}
+		if a.welch.lanes == nil {
+			for _, m := range a.mean[h] {
+				clear(m)
+			}
+		}
+		for c := 0; c < channels; c += together {
+			for g := 0; g < s.Segments; g += per {
+				if err := ctx.Err(); err != nil {
+					return fmt.Errorf("analyse run: %w", err)
+				}
+				count, shared := min(per, s.Segments-g), 0
+				if g > 0 { // the end of the block before
+					shared = n - hop
+					for _, x := range *block {
+						copy(x, x[per*hop:])
+					}
+				}
+				start := s.Start + int64(h)*half + int64(g*hop)
+				*block = resize(*block, together, n+(count-1)*hop)
+				if err := fill(*block, shared, read, s.Channels[c:c+together], start, s); err != nil {
+					return err
+				}
+				for i, x := range *block {
+					if err := addSegments(a, x, h, g, c+i, s, start); err != nil {
+						return err
+					}
+				}
+			}
+		}
+		for c, m := range a.mean[h] {
+			if a.welch.lanes != nil {
+				a.welch.fold(m, a.sums[c], s.power(c))
+			}
+			total := a.welch.kernels.Sum(m) // of powers: finite if all are, unless it is too large itself
+			if !finite(total) && slices.ContainsFunc(m, func(p float64) bool { return !finite(p) }) {
+				return tooLarge(s.Channels[c], s.Start+int64(h)*half)
+			}
+			if total == 0 {
+				return &fault.Error{
+					Place: fmt.Sprintf("channel %d, %s half", s.Channels[c]+1, halfName(h)),
+					Want:  "sound", Found: "silence (all samples equal)",
+					Hint: "leave the channel out if it was not connected",
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// fill reads a block, whose first sample is start, from its sample number shared on.
+func fill[T float](block [][]T, shared int, read func(channels []int, start int64, dst [][]T) (int, error),
+	channels []int, start int64, s *SpectrumSettings,
+) error {
+	size := len(block[0])
+	fresh := make([][]T, len(block))
+	for i, x := range block {
+		fresh[i] = x[shared:]
+	}
+	got, err := read(channels, start+int64(shared), fresh)
+	if got += shared; got < size {
+		if err == nil || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+			return &fault.Error{
+				Place: fmt.Sprintf("sample %d", start+int64(got)),
+				Want:  fmt.Sprintf("%d samples from %d on", s.Samples, s.Start), Found: "the end of the data",
+			}
+		}
+		return fmt.Errorf("read samples %d … %d: %w", start, start+int64(size), err)
+	} else if err != nil && !errors.Is(err, io.EOF) {
+		return fmt.Errorf("read samples %d … %d: %w", start, start+int64(size), err)
+	}
+	return nil
+}
+
+// blockBytes bounds a block of several channels, unless two segments of them are
+// more.
+const blockBytes = 8 << 20
+
+// addSegments transforms the segments of channel c that x holds, from segment g
+// of half h on: two at a time, or singly where the length is none for lanes.
+func addSegments[T float](a *Analyser, x []T, h, g, c int, s *SpectrumSettings, start int64) error {
+	w, n, hop := a.welch, a.welch.SegLen(), s.hop()
+	for ; len(x) >= n; g, start = g+2, start+int64(2*hop) {
+		first, second := x[:n], x[:0]
+		if len(x) >= hop+n {
+			second = x[hop : hop+n]
+		}
+		x = x[min(2*hop, len(x)):]
+		mean1, live1 := segmentMean(w, first)
+		mean2, live2 := segmentMean(w, second)
+		if !finite(mean1) {
+			return badSample(first, s.Channels[c], start)
+		}
+		if !finite(mean2) {
+			return badSample(second, s.Channels[c], start+int64(hop))
+		}
+		if w.lanes == nil {
+			segment(a, first, h, g, c, s)
+			if len(second) > 0 {
+				segment(a, second, h, g+1, c, s)
+			}
+			continue
+		}
+		seg1 := a.segs[h][g][c]
+		var seg2 []float32
+		if len(second) > 0 {
+			seg2 = a.segs[h][g+1][c]
+		} else {
+			second = zeros[T](w)
+		}
+		rows := (len(seg1) + w.lanes.n1 - 1) / w.lanes.n1
+		a.low = slices.Grow(a.low[:0], 2*rows*w.lanes.n1)[:2*rows*w.lanes.n1]
+		a.high = slices.Grow(a.high[:0], len(a.low))[:len(a.low)]
+		powers(w.lanes, a.sums[c], a.low, a.high, first, second, mean1, mean2, w.hann, g == 0)
+		scale := s.power(c) / (w.sum * w.sum)
+		untanglePair(seg1, seg2, a.low, a.high, 2*scale, n)
+		// A transform of nothing but zeros leaves a trace of its partner's
+		// rounding; a segment without sound has none.
+		if !live1 {
+			clear(seg1)
+		}
+		if !live2 {
+			clear(seg2)
+		}
+	}
+	return nil
+}
+
+// segmentMean returns the mean of a segment and whether its samples differ. Of
+// equal samples it is exact.
+func segmentMean[T float](w *Welch, x []T) (mean float64, live bool) {
+	if len(x) == 0 {
+		return 0, false
+	}
+	for _, v := range x {
+		if v != x[0] {
+			live = true
+			break
+		}
+	}
+	if !live {
+		return float64(x[0]), false
+	}
+	switch x := any(x).(type) {
+	case []float64:
+		mean = w.kernels.Sum(x)
+	case []float32:
+		mean = w.kernels.Sum32(x)
+	}
+	return mean / float64(len(x)), true
+}
+
+// zeros is the partner of a segment that has none.
+func zeros[T float](w *Welch) []T {
+	var z []T
+	switch p := any(&z).(type) {
+	case *[]float64:
+		*p = w.zeros
+	case *[]float32:
+		*p = w.zeros32
+	}
+	return z
+}
+
+// untanglePair fills x and y, unless empty, with the power spectra of the two
+// real sequences behind Z, from k = 0 on: X_k = (Z_k + Z̄_(n−k))/2 and
+// Y_k = (Z_k − Z̄_(n−k))/2i. low holds Z_0 …, high … Z_(n−1), as pairs. Powers
+// are multiplied by scale, half of it at 0 Hz and the Nyquist frequency.
+func untanglePair(x, y []float32, low, high []float64, scale float64, n int) {
+	scale *= 0.25
+	at := len(high) - 2
+	for k := 1; k < len(x); k, at = k+1, at-2 {
+		zr, zi, yr, yi := low[2*k], low[2*k+1], high[at], high[at+1]
+		s := scale
+		if 2*k == n {
+			s *= 0.5
+		}
+		a, b := zr+yr, zi-yi
+		x[k] = float32((float64(a*a) + float64(b*b)) * s)
+		if k < len(y) {
+			c, d := zr-yr, zi+yi
+			y[k] = float32((float64(c*c) + float64(d*d)) * s)
+		}
+	}
+	x[0] = float32(float64(low[0]*low[0]) * 2 * scale)
+	if len(y) > 0 {
+		y[0] = float32(float64(low[1]*low[1]) * 2 * scale)
+	}
+}
+
+// segment transforms a single segment.
+func segment[T float](a *Analyser, x []T, h, g, c int, s *SpectrumSettings) {
+	a.single = slices.Grow(a.single[:0], len(x))[:len(x)]
+	for i, v := range x {
+		a.single[i] = float64(v)
+	}
+	a.power = slices.Grow(a.power[:0], a.welch.Bins())[:a.welch.Bins()]
+	a.welch.SegmentPower(a.power, a.single)
+	scale := s.power(c)
+	m, seg := a.mean[h][c][:len(a.power)], a.segs[h][g][c]
+	for k, p := range a.power {
+		m[k] += p * scale
+	}
+	for k := range seg {
+		seg[k] = float32(a.power[k] * scale)
+	}
+}
+
+// badSample reports the first sample that is not finite, or values too large to
+// square.
+func badSample[T float](x []T, channel int, start int64) error {
+	for i, v := range x {
+		if v-v != 0 {
+			return &fault.Error{
+				Place: fmt.Sprintf("channel %d, sample %d", channel+1, start+int64(i)), Want: "a finite number",
+				Found: fmt.Sprint(v),
+			}
+		}
+	}
+	return tooLarge(channel, start)
+}
+
+func tooLarge(channel int, start int64) error {
+	return &fault.Error{
+		Place: fmt.Sprintf("channel %d, samples from %d on", channel+1, start),
+		Want:  "samples whose squares are finite", Found: "values too large",
+	}
+}
+
+// resizeOuter returns x with n elements, keeping their contents.
+func resizeOuter[T any](x []T, n int) []T {
+	if n <= cap(x) {
+		return x[:n]
+	}
+	return append(x[:cap(x)], make([]T, n-cap(x))...)
+}
+
+// resize returns x as n slices of length each, reusing memory.
+func resize[T any](x [][]T, n, length int) [][]T {
+	x = resizeOuter(x, n)
+	for i := range x {
+		x[i] = slices.Grow(x[i][:0], length)[:length]
+	}
+	return x
+}

@@ -1,0 +1,107 @@
+package dsp
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/stat"
+
+	"doubletake/ingest/fault"
+)
+
+// loadOutcomeNames are the outcomes of a balance's run (docs/method.md#unsteady-loads).
+var loadOutcomeNames = []string{"mean", "rms"}
+
+// unsteadyKeys lists the settings that outcomes of a balance beyond means read.
+func unsteadyKeys(s *Settings) []string {
+	if s == nil || len(s.Outcomes) == 0 {
+		return nil
+	}
+	return slices.Concat([]string{"outcomes", "output"}, averagingKeys)
+}
+
+// unsteady adds the rms of the series to the means in the one
+// row of p, or leaves the means out, as Settings.Outcomes wants. With repeats both
+// halves are one estimate.
+func unsteady(r *Run, series []Series, p *Pairs, repeats bool) (*Pairs, error) {
+	s, row := r.Settings, &p.Rows[0]
+	if len(s.Outcomes) == 0 {
+		return p, nil
+	}
+	if !slices.Contains(s.Outcomes, "mean") {
+		p.Outcomes, row.Values = nil, nil
+	}
+	if !slices.Contains(s.Outcomes, "rms") {
+		return p, nil
+	}
+	all := *r // its series as microphones
+	all.Start, all.Samples, all.Microphones = 0, int64(len(series[0].Values)), nil
+	for i, x := range series {
+		if slices.Min(x.Values) == slices.Max(x.Values) {
+			return nil, &fault.Error{Place: x.Name, Want: "a load that varies", Found: fmt.Sprintf("%g throughout", x.Values[0])}
+		}
+		all.Microphones = append(all.Microphones, Microphone{Channel: i, Scale: 1, Unit: x.Unit})
+	}
+	load, err := all.spectra()
+	if err != nil {
+		return nil, err
+	}
+	a := NewAnalyser()
+	if err := a.Load(context.Background(), memorySource(values(series)), load); err != nil {
+		return nil, err
+	}
+	plain := *s // distance and atmosphere are those of sound
+	plain.Distance, plain.Atmosphere = nil, nil
+	all.Settings = &plain
+	for i, x := range series {
+		m, err := newSound(&all, i, a, nil, p, repeats)
+		if err != nil {
+			return nil, err
+		}
+		if slices.Contains(s.Outcomes, "rms") {
+			m.rms(x, repeats)
+		}
+		for k := range m.outcomes {
+			m.outcomes[k].Name = x.Name + "_" + m.outcomes[k].Name
+		}
+		p.Outcomes, row.Values = append(p.Outcomes, m.outcomes...), append(row.Values, m.values...)
+	}
+	return p, nil
+}
+
+// rms appends the standard deviation of a series about its mean, whose own one
+// follows from the spectrum: half the relative one of the mean square.
+func (m *sound) rms(x Series, repeats bool) {
+	half := len(x.Values) / 2
+	parts := [2][]float64{x.Values[:half], x.Values[half : 2*half]}
+	if repeats {
+		parts = [2][]float64{x.Values, x.Values}
+	}
+	var y, sd [2]float64
+	for h, part := range parts {
+		y[h] = stat.PopStdDev(part, nil)
+		_, db := m.averages.level(m.power[h], m.binHz, overallBand(&Settings{}, m.binHz, len(m.power[h])), nil)
+		sd[h] = y[h] * db * math.Ln10 / 20
+	}
+	m.outcomes = append(m.outcomes, Outcome{Name: "rms", Unit: x.Unit, Description: "standard deviation of " + x.Name +
+		" about its mean, ", ByProducts: []ByProduct{
+		{Suffix: sufSD, Unit: x.Unit, Description: "predicted standard deviation of the rms, "},
+	}})
+	m.values = append(m.values, Value{Y: y, ByProducts: [][2]float64{sd}})
+}
+
+// memorySource is a Source of samples in memory.
+type memorySource [][]float64
+
+func (m memorySource) Read(channels []int, start int64, dst [][]float64) (n int, err error) {
+	for i, c := range channels {
+		n = copy(dst[i], m[c][min(start, int64(len(m[c]))):])
+	}
+	if n < len(dst[0]) {
+		err = io.EOF
+	}
+	return n, err
+}

@@ -1,0 +1,64 @@
+package ingest
+
+import (
+	"math"
+	"strings"
+	"testing"
+)
+
+// TestCalibration: factors by hand. A microphone of 50 mV/Pa behind 20 dB of
+// gain on a recorder of 10 V peak: 10/0.05/10 = 20 Pa at full scale.
+func TestCalibration(t *testing.T) {
+	for _, c := range []struct {
+		c       Calibration
+		channel string
+		factor  float64
+		unit    string
+	}{
+		{Calibration{}, "full-scale", 1, "full-scale"},
+		{Calibration{}, "N", 1, "N"},
+		{Calibration{}, "", 1, ""},
+		{Calibration{FullScaleV: 10, SensitivityVPerPa: 0.05}, "full-scale", 200, "Pa"},
+		{Calibration{FullScaleV: 10, Reading: "peak", SensitivityVPerPa: 0.05, GainDB: 20}, "full-scale", 20, "Pa"},
+		{Calibration{FullScaleV: 10, Reading: "rms", SensitivityVPerPa: 0.05}, "full-scale", 200 * math.Sqrt2, "Pa"},
+		{Calibration{SensitivityVPerPa: 0.05}, "V", 20, "Pa"},
+		{Calibration{FullScaleV: 10}, "full-scale", 10, "V"},
+		{Calibration{PaPerUnit: 3}, "full-scale", 3, "Pa"},
+		{Calibration{PaPerUnit: 3}, "", 3, "Pa"},
+		{Calibration{Unit: "Pa"}, "full-scale", 1, "Pa"},
+		{Calibration{Unit: "Pa"}, "", 1, "Pa"},
+		{Calibration{Unit: "Pa"}, "Pa", 1, "Pa"},
+		{Calibration{Unit: "full-scale"}, "full-scale", 1, "full-scale"},
+	} {
+		f, u, err := c.c.Factor(c.channel)
+		if err != nil || math.Abs(f-c.factor) > 1e-12*c.factor || u != c.unit {
+			t.Errorf("%+v on %q: %v %s %v; want %v %s", c.c, c.channel, f, u, err, c.factor, c.unit)
+		}
+	}
+	for _, c := range []struct {
+		c             Calibration
+		channel, want string
+	}{
+		{Calibration{FullScaleV: 10, SensitivityVPerPa: 1, PaPerUnit: 2}, "full-scale", "keep one"},
+		{Calibration{SensitivityVPerPa: 1, Unit: "Pa"}, "V", "keep one"},
+		{Calibration{PaPerUnit: 2, Unit: "full-scale"}, "V", "keep one"},
+		{Calibration{SensitivityVPerPa: 1}, "full-scale", "needs full_scale_v"},
+		{Calibration{SensitivityVPerPa: 1, FullScaleV: 1}, "V", "leave out full_scale_v"},
+		{Calibration{SensitivityVPerPa: 1}, "", "does not state"},
+		{Calibration{SensitivityVPerPa: 1, FullScaleV: 1}, "", "does not state"},
+		{Calibration{SensitivityVPerPa: 1}, "Pa", "in Pa"},
+		{Calibration{PaPerUnit: 1}, "Pa", "already"},
+		{Calibration{Unit: "Pa"}, "N", "in N"},
+		{Calibration{Reading: "rms"}, "full-scale", "full_scale_v is missing"},
+		{Calibration{GainDB: 20}, "full-scale", "sensitivity_v_per_pa is missing"},
+		{Calibration{Reading: "RMS", FullScaleV: 1}, "full-scale", `"peak" or "rms"`},
+		{Calibration{Unit: "dB"}, "full-scale", `"Pa" or "full-scale"`},
+		{Calibration{FullScaleV: -1}, "full-scale", "positive"},
+		{Calibration{PaPerUnit: math.NaN()}, "full-scale", "positive"},
+		{Calibration{SensitivityVPerPa: 1, GainDB: math.Inf(1)}, "V", "a number"},
+	} {
+		if f, u, err := c.c.Factor(c.channel); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%+v on %q: %v %q %v; want %q", c.c, c.channel, f, u, err, c.want)
+		}
+	}
+}

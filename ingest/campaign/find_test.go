@@ -1,0 +1,281 @@
+package campaign
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"doubletake/ingest/ingesttest"
+)
+
+// tree makes empty files.
+func tree(t testing.TB, names ...string) string {
+	t.Helper()
+	dir := t.TempDir()
+	for _, n := range names {
+		p := filepath.Join(dir, n)
+		if err := os.MkdirAll(filepath.Dir(p), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(p, nil, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+func TestFind(t *testing.T) {
+	dir := tree(t, "S1/angle0.txt", "S1/angle10.txt", "S2/angle30txt", "S2/angle5.txt", "S2/deep/er/angle7.txt",
+		"S4/force.txt", "conditions.csv", ".hidden/angle1.txt", "S1/.angle3.txt", "S2/angle5.txt~", "S1/Angle2.txt",
+		"S1/angle4.TXT", "S1/angel5.txt", "S1/angle6.tx", "S1/anglle7.txt")
+	for _, c := range []struct {
+		patterns, exclude []string
+		want              string
+		warn              []string
+	}{
+		{
+			[]string{"S2/angle*.txt"},
+			nil, "[S2/angle5.txt]",
+			[]string{`S2/angle30txt is not matched by "S2/angle*.txt": a dot missing? it is left out`},
+		},
+		{[]string{"S*/angle*.txt", "S1/*0.txt"}, nil, "[S1/angle0.txt S1/angle10.txt S2/angle5.txt]", nil},
+		{
+			[]string{"**/angle*.txt"},
+			[]string{"an???le7.txt"},
+			"[S1/angle0.txt S1/angle10.txt S2/angle5.txt S2/deep/er/angle7.txt]",
+			[]string{"excludes nothing"},
+		},
+		{[]string{"**/angle*.txt"}, []string{"angle7.txt", "S1/**"}, "[S2/angle5.txt]", nil},
+		{[]string{"**"}, []string{"S?/**"}, "[conditions.csv]", nil},
+		{[]string{"./S4/../S4/force.txt"}, nil, "[S4/force.txt]", nil},
+	} {
+		got, ws, err := Find(c.patterns, c.exclude, dir)
+		if err != nil || fmt.Sprint(got) != c.want {
+			t.Errorf("%v − %v: %v, %v; want %s", c.patterns, c.exclude, got, err, c.want)
+		}
+		for _, w := range c.warn {
+			if !strings.Contains(fmt.Sprint(ws), w) {
+				t.Errorf("%v: %q is missing in %v", c.patterns, w, ws)
+			}
+		}
+	}
+	_, ws, err := Find([]string{"S1/angle*.txt"}, nil, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, w := range ws {
+		got = append(got, w.Text)
+	}
+	// Sorted by name within the folder; the backup and the hidden file are not spoken of.
+	want := []string{
+		`S1/Angle2.txt is not matched by "S1/angle*.txt": other letter case? it is left out`,
+		`S1/angel5.txt is not matched by "S1/angle*.txt": two characters swapped? it is left out`,
+		`S1/angle4.TXT is not matched by "S1/angle*.txt": other letter case? it is left out`,
+		`S1/angle6.tx is not matched by "S1/angle*.txt": a character missing? it is left out`,
+		`S1/anglle7.txt is not matched by "S1/angle*.txt": a character too many? it is left out`,
+	}
+	if strings.Join(got, "\n") != strings.Join(want, "\n") {
+		t.Errorf("warnings:\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+	// Absolute patterns give absolute results.
+	abs, _, err := Find([]string{filepath.Join(dir, "S4/*.txt")}, nil, "elsewhere")
+	if err != nil || len(abs) != 1 || abs[0] != filepath.Join(dir, "S4/force.txt") {
+		t.Error(abs, err)
+	}
+}
+
+func TestFindRefused(t *testing.T) {
+	dir := tree(t, "S1/angle0.txt", "S1/angle10.txt", "data/run1.wav", "notes.md")
+	for _, c := range []struct {
+		pattern string
+		exclude []string
+		want    []string
+	}{
+		{"S1/angel*.txt", nil, []string{"S1/angel*.txt: expected files that match, found none", `there is "S1/angle0.txt"`}},
+		{"dta/*.wav", nil, []string{`no folder "dta"`, `"data"`}},
+		{"S1", nil, []string{"found none"}},
+		{"**/*.flac", nil, []string{"**/*.flac: expected files that match"}},
+		{"[", nil, []string{"malformed"}},
+		{"", nil, []string{"malformed"}},
+		{"S1/*.txt", []string{"*.txt"}, []string{"none left: all 2 are excluded"}},
+	} {
+		got, _, err := Find([]string{c.pattern}, c.exclude, dir)
+		ingesttest.WantDataError(t, got, err, c.want...)
+	}
+}
+
+// TestGlobMatch: ** against its definition by trying every split.
+func TestGlobMatch(t *testing.T) {
+	var slow func(p, n []string) bool
+	slow = func(p, n []string) bool {
+		if len(p) == 0 {
+			return len(n) == 0
+		}
+		if p[0] == "**" {
+			for k := 0; k <= len(n); k++ {
+				if slow(p[1:], n[k:]) {
+					return true
+				}
+			}
+			return false
+		}
+		return len(n) > 0 && matchElement(p[0], n[0]) && slow(p[1:], n[1:])
+	}
+	rapid.Check(t, func(rt *rapid.T) {
+		p := rapid.SliceOfN(rapid.SampledFrom([]string{"**", "*", "a", "b", "a*"}), 1, 5).Draw(rt, "p")
+		n := rapid.SliceOfN(rapid.SampledFrom([]string{"a", "b", "ab", "c"}), 1, 5).Draw(rt, "n")
+		if got, want := matchElements(p, n), slow(p, n); got != want {
+			rt.Fatalf("%v ~ %v: %v, want %v", p, n, got, want)
+		}
+	})
+}
+
+func TestPattern(t *testing.T) {
+	for _, c := range []struct {
+		pattern, path string
+		want          string // "" no match
+	}{
+		{"naca0012_a{alpha_deg}_u{u_inf_m_s}.csv", "data/naca0012_a-3.5_u4.7.csv", "map[alpha_deg:-3.5 u_inf_m_s:4.7]"},
+		{"naca0012_a{alpha_deg}_u{u_inf_m_s}.csv", "naca0012_a+3_u1e1.csv", "map[alpha_deg:3 u_inf_m_s:10]"},
+		{"naca0012_a{alpha_deg}_u{u_inf_m_s}.csv", "naca0012_a3_ux.csv", ""},
+		{"naca0012_a{alpha_deg}_u{u_inf_m_s}.csv", "naca0012_a3_u1.csvx", ""},
+		{"naca0012_a{alpha_deg}_u{u_inf_m_s}.csv", "xnaca0012_a3_u1.csv", ""},
+		{"Speed{setting}/angle{alpha_deg}.txt", "a/b/Speed2/angle30.txt", "map[alpha_deg:30 setting:2]"},
+		{"Speed{setting}/angle{alpha_deg}.txt", "Speed1R/angle30.txt", ""},
+		{"Speed{setting}/angle{alpha_deg}.txt", "angle30.txt", ""},
+		{"Speed{setting}{_}/angle{alpha_deg}.txt", "Speed1R/angle30.txt", "map[alpha_deg:30 setting:1]"},
+		{"{*}_{rpm}_{*}.wav", "ISAE_5000_x.wav", "map[rpm:5000]"},
+		{"a.{x}", "ab3", ""}, // the dot is a dot
+		{"{x}{y}", "12", "map[x:1 y:2]"},
+		{"r{x}", "r.5", "map[x:0.5]"},
+		{"r{x}.wav", "r5.wav", "map[x:5]"},
+		{"r{x}", "r1e999", ""},
+	} {
+		p, err := ParsePattern(c.pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m, ok := p.Match(c.path)
+		got := ""
+		if ok {
+			got = fmt.Sprint(m)
+		}
+		if got != c.want {
+			t.Errorf("%s ~ %s: %s, want %q", c.pattern, c.path, got, c.want)
+		}
+	}
+	for pattern, want := range map[string]string{
+		"": "empty", "abc": "names no condition", "a{": "never closes", "a}": "never opened", "{}": "no name",
+		"{a}{a}": "twice", "{a b}": "letters", "{9}": "letters", "{_}": "names no condition",
+	} {
+		if _, err := ParsePattern(pattern); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, want %q", pattern, err, want)
+		}
+	}
+	p, _ := ParsePattern("a{z}/{_}b{a}")
+	if fmt.Sprint(p.Names()) != "[z a]" || p.String() != "a{z}/{_}b{a}" {
+		t.Error(p.Names(), p)
+	}
+}
+
+// TestPatternRoundTrip: any two numbers written into a name come back.
+func TestPatternRoundTrip(t *testing.T) {
+	p, err := ParsePattern("{_}/run_a{alpha}_u{u}.csv")
+	if err != nil {
+		t.Fatal(err)
+	}
+	rapid.Check(t, func(rt *rapid.T) {
+		a, u := rapid.Float64().Draw(rt, "a"), rapid.Float64().Draw(rt, "u")
+		m, ok := p.Match(fmt.Sprintf("x/y/run_a%v_u%v.csv", a, u))
+		if !ok || m["alpha"] != a || m["u"] != u {
+			rt.Fatal(m, ok)
+		}
+	})
+}
+
+func FuzzPattern(f *testing.F) {
+	f.Add("naca0012_a{alpha_deg}_u{u_inf_m_s}.csv", "data/naca0012_a-3.5_u4.7.csv")
+	f.Add("Speed{setting}/{_}{*}", "Speed2/angle30.txt")
+	f.Add("{x}{y}{_}{z}", "111111111111111111")
+	f.Fuzz(func(t *testing.T, pattern, file string) {
+		p, err := ParsePattern(pattern)
+		if err != nil {
+			return
+		}
+		m, ok := p.Match(file)
+		if ok && len(m) != len(p.Names()) {
+			t.Fatalf("%v for %v", m, p.Names())
+		}
+		for n, v := range m {
+			if !finite(v) {
+				t.Fatalf("%s = %v", n, v)
+			}
+		}
+	})
+}
+
+// A link that leads nowhere and a FIFO are files that cannot be read, not files
+// that are not there.
+func TestFindUnreadable(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "a1.wav"), []byte("x"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink("nowhere.wav", filepath.Join(dir, "a2.wav")); err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Mkfifo(filepath.Join(dir, "a3.wav"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(filepath.Join(dir, "a4.wav"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for pattern, want := range map[string]int{"a*.wav": 3, "**/a*.wav": 3, "a2.wav": 1} {
+		if files, _, err := Find([]string{pattern}, nil, dir); err != nil || len(files) != want {
+			t.Errorf("%s: %v, %v", pattern, files, err)
+		}
+	}
+}
+
+// A folder that cannot be listed is an error, not an empty folder.
+func TestFindUnlistable(t *testing.T) {
+	defer func() { listDir = os.ReadDir }()
+	listDir = func(d string) ([]os.DirEntry, error) {
+		if filepath.Base(d) == "closed" {
+			return nil, &fs.PathError{Op: "open", Path: d, Err: fs.ErrPermission}
+		}
+		return os.ReadDir(d)
+	}
+	dir := t.TempDir()
+	if err := os.Mkdir(filepath.Join(dir, "closed"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range []string{"closed/*.wav", "*/x.wav", "*/*.wav", "**/*.wav"} {
+		files, _, err := Find([]string{p}, nil, dir)
+		ingesttest.WantDataError(t, files, err, "closed", "a folder that can be listed", "permission denied")
+	}
+}
+
+// A quoted cell may go on in the next lines, as spreadsheets write it; a quote that
+// never closes belongs to its text.
+func TestConditionsQuotedNewline(t *testing.T) {
+	c, err := ParseConditions("x", strings.NewReader("file,alpha_deg,note\na.wav,1,\"two\nlines, \"\"quoted\"\"\"\r\n"+
+		"b.wav,2,plain\nc.wav,3,\"never closes\nd.wav,4,5\" pipe\n"))
+	if err != nil || len(c.Rows) != 4 {
+		t.Fatalf("%+v, %v", c, err)
+	}
+	want := []string{"two\nlines, \"quoted\"", "plain", "\"never closes", "5\" pipe"}
+	lines := []int{2, 4, 5, 6}
+	for i, r := range c.Rows {
+		if r.Values[0] != float64(i+1) || r.Labels[0] != want[i] || r.Line != lines[i] {
+			t.Errorf("row %d: %+v", i, r)
+		}
+	}
+}

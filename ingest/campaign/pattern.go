@@ -1,0 +1,126 @@
+package campaign
+
+import (
+	"fmt"
+	"path"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// Pattern reads conditions from file names: "naca0012_a{alpha_deg}_u{u_inf_m_s}.csv".
+//
+// It is matched against as many trailing elements of a path as it has itself.
+// {name} matches a number (sign, digits, decimal point, exponent; an m directly in
+// front is a minus sign, as in "am5"; a comma or "p" for the point is not
+// understood); {_} and {*} match any text within an element and are dropped.
+// Everything else matches itself.
+type Pattern struct {
+	text  string
+	elems int
+	re    *regexp.Regexp
+	names []string
+}
+
+// ParsePattern reads a pattern. Errors name the fault and its character; they are plain
+// errors, since the pattern is configuration, not data.
+func ParsePattern(s string) (*Pattern, error) {
+	if s == "" {
+		return nil, fmt.Errorf("parse pattern: it is empty")
+	}
+	if len(s) > 1024 {
+		return nil, fmt.Errorf("parse pattern: it is longer than 1024 characters")
+	}
+	p := &Pattern{text: s}
+	var re strings.Builder
+	re.WriteString(`\A`)
+	for i := 0; i < len(s); {
+		switch s[i] {
+		case '{':
+			end := strings.IndexByte(s[i:], '}')
+			if end < 0 {
+				return nil, fmt.Errorf("parse pattern %q: the brace at character %d never closes", s, i+1)
+			}
+			name := s[i+1 : i+end]
+			switch {
+			case name == "_" || name == "*":
+				re.WriteString(`[^/]*?`)
+			case name == "":
+				return nil, fmt.Errorf("parse pattern %q: the field at character %d has no name (write {_} for any text)", s, i+1)
+			case !fieldName(name):
+				return nil, fmt.Errorf("parse pattern %q: the field name %q at character %d holds other than letters, digits and _",
+					s, name, i+1)
+			default:
+				for _, n := range p.names {
+					if n == name {
+						return nil, fmt.Errorf("parse pattern %q: the field %q appears twice", s, name)
+					}
+				}
+				p.names = append(p.names, name)
+				re.WriteString(`([+m-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)`)
+			}
+			i += end + 1
+		case '}':
+			return nil, fmt.Errorf("parse pattern %q: the brace at character %d was never opened", s, i+1)
+		default:
+			j := i
+			for j < len(s) && s[j] != '{' && s[j] != '}' {
+				j++
+			}
+			re.WriteString(regexp.QuoteMeta(s[i:j]))
+			i = j
+		}
+	}
+	re.WriteString(`\z`)
+	p.elems = strings.Count(s, "/") + 1
+	if len(p.names) == 0 {
+		return nil, fmt.Errorf("parse pattern %q: it names no condition, like {alpha_deg}", s)
+	}
+	var err error
+	if p.re, err = regexp.Compile(re.String()); err != nil {
+		return nil, fmt.Errorf("parse pattern %q: %w", s, err)
+	}
+	return p, nil
+}
+
+func fieldName(s string) bool {
+	for i, r := range s {
+		if !(r == '_' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || i > 0 && r >= '0' && r <= '9' || r > 0x7f &&
+			r != 0xFFFD) {
+			return false
+		}
+	}
+	return true
+}
+
+// String returns the pattern as it was given.
+func (p *Pattern) String() string { return p.text }
+
+// Names returns the conditions a match gives, in the pattern's order.
+func (p *Pattern) Names() []string { return append([]string(nil), p.names...) }
+
+// Match reads the conditions from a path; ok is false if it does not match.
+func (p *Pattern) Match(file string) (values map[string]float64, ok bool) {
+	elems := strings.Split(path.Clean(filepath.ToSlash(file)), "/")
+	if len(elems) < p.elems {
+		return nil, false
+	}
+	m := p.re.FindStringSubmatch(strings.Join(elems[len(elems)-p.elems:], "/"))
+	if m == nil {
+		return nil, false
+	}
+	values = make(map[string]float64, len(p.names))
+	for i, name := range p.names {
+		text := m[i+1]
+		if rest, minus := strings.CutPrefix(text, "m"); minus {
+			text = "-" + rest
+		}
+		v, err := strconv.ParseFloat(text, 64)
+		if err != nil {
+			return nil, false // beyond the range of a float64
+		}
+		values[name] = v
+	}
+	return values, true
+}

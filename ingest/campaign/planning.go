@@ -1,0 +1,214 @@
+package campaign
+
+import (
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"doubletake/ingest"
+	"doubletake/ingest/fault"
+)
+
+// This file holds what a planner needs: it reads no samples.
+
+// ParseConditions is ReadConditions of bytes that are no file; name replaces the
+// path in errors.
+func ParseConditions(name string, r io.Reader) (*Conditions, error) {
+	b, err := io.ReadAll(io.LimitReader(r, maxConditions))
+	if err != nil {
+		return nil, ingest.PathError(name, err)
+	}
+	return parseConditions(name, b)
+}
+
+// describe writes the row as name=value pairs, without its line: the same
+// statement elsewhere in the table is the same statement.
+func (r ConditionRow) describe(names []string) string {
+	var b strings.Builder
+	put := func(k, v string) {
+		if b.Len() > 0 {
+			b.WriteByte(' ')
+		}
+		b.WriteString(k + "=" + v)
+	}
+	if r.Channel != "" {
+		put("channel", strconv.Quote(r.Channel))
+	}
+	num := func(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
+	switch {
+	case r.Timed:
+		put("t0_s", num(r.T0))
+		put("t1_s", num(r.T1))
+	case r.Row0 != 0 || r.Row1 >= 0:
+		put("row0", strconv.FormatInt(r.Row0, 10))
+		put("row1", strconv.FormatInt(r.Row1, 10))
+	}
+	for i, n := range names {
+		put(n, num(r.Values[i]))
+	}
+	return b.String()
+}
+
+// Describe returns one text per row with its whole contents.
+func (c *Conditions) Describe() []string {
+	out := make([]string, len(c.Rows))
+	for i, r := range c.Rows {
+		out[i] = r.describe(c.Names)
+	}
+	return out
+}
+
+// ForFiles cuts the table into one for each file. Rows without a file, rows other
+// than globs with several, and files without a row are *fault.Error with the line
+// and the nearest names.
+func (c *Conditions) ForFiles(files []string) ([]*Conditions, error) {
+	exact := make(map[string]int, len(files))
+	byBase := map[string][]int{}
+	for i, f := range files {
+		e := splitPath(f)
+		exact[strings.Join(e, "/")] = i
+		byBase[e[len(e)-1]] = append(byBase[e[len(e)-1]], i)
+	}
+	out := make([]*Conditions, len(files))
+	for _, r := range c.Rows {
+		want := splitPath(r.File)
+		name := strings.Join(want, "/")
+		var m []int
+		if i, ok := exact[name]; ok {
+			m = []int{i}
+		} else if r.isGlob() {
+			m = r.matches(files)
+		} else if len(want) > 0 {
+			for _, i := range byBase[want[len(want)-1]] {
+				if p := "/" + strings.Join(splitPath(files[i]), "/"); strings.HasSuffix(p, "/"+name) {
+					m = append(m, i)
+				}
+			}
+		}
+		switch {
+		case len(m) == 0:
+			e := &fault.Error{
+				Path: c.Path, Place: fmt.Sprintf("line %d", r.Line), Want: "the name of a recording",
+				Found: fmt.Sprintf("%q, which is none of the files", r.File),
+			}
+			if r.isGlob() {
+				e.Found = fmt.Sprintf("%q, which matches none of the files", r.File)
+			}
+			e.Hint = rowHint(r.File, files)
+			return nil, e
+		case len(m) > 1 && !r.isGlob():
+			return nil, &fault.Error{
+				Path: c.Path, Place: fmt.Sprintf("line %d", r.Line), Want: "one file",
+				Found: fmt.Sprintf("%q means %q and %q", r.File, files[m[0]], files[m[1]]),
+				Hint:  "write more of the path, or a glob if both are meant",
+			}
+		}
+		for _, i := range m {
+			if out[i] == nil {
+				d := *c
+				d.Rows = nil
+				out[i] = &d
+			}
+			out[i].Rows = append(out[i].Rows, r)
+		}
+	}
+	for i, f := range files {
+		if out[i] == nil {
+			return nil, noRow(f, c)
+		}
+	}
+	return out, nil
+}
+
+// CheckNames reports the first file whose name the pattern does not match.
+func (p *Pattern) CheckNames(files []string) error {
+	for _, f := range files {
+		if _, ok := p.Match(f); !ok {
+			return p.mismatch(f)
+		}
+	}
+	return nil
+}
+
+// mismatch is the error of a file whose name the pattern does not match.
+func (p *Pattern) mismatch(file string) error {
+	return &fault.Error{
+		Path: file, Want: fmt.Sprintf("a name like %q", p), Found: strconv.Quote(lastElements(file, p.elems)),
+		Hint: "exclude the file, or change the pattern; {_} matches any text",
+	}
+}
+
+// ResolveTable fills in the roles of a table's columns that o leaves open:
+// outcomes are the pairs of columns NAME_1, NAME_2 (or y1_NAME, y2_NAME),
+// inputs are the columns of numbers that are neither an outcome nor the run. It
+// reads the header and the first rows.
+func ResolveTable(path string, o TableOptions) (TableOptions, error) {
+	r, err := openText(path, o.Text)
+	if err != nil {
+		return o, err
+	}
+	defer r.Close()
+	info := r.Info()
+	has := func(name string) bool {
+		for _, c := range info.Channels {
+			if c.Name == name {
+				return true
+			}
+		}
+		return false
+	}
+	if len(o.Y1) == 0 && len(o.Y2) == 0 && len(o.Repeats) == 0 {
+		// y1_NAME first: of y1_0, y1_1, y1_2 and y2_0, y2_1, y2_2 the columns
+		// y1_1 and y1_2 are two outcomes, not two values of one.
+		second, taken := map[string]string{}, map[string]bool{}
+		for _, c := range info.Channels {
+			if base, ok := strings.CutPrefix(c.Name, "y1_"); ok && has("y2_"+base) {
+				second[c.Name] = "y2_" + base
+				taken[c.Name], taken["y2_"+base] = true, true
+			}
+		}
+		for _, c := range info.Channels {
+			if base, ok := strings.CutSuffix(c.Name, "_1"); ok && has(base+"_2") && !taken[c.Name] && !taken[base+"_2"] {
+				second[c.Name] = base + "_2"
+			}
+		}
+		for _, c := range info.Channels {
+			if s, ok := second[c.Name]; ok {
+				o.Y1, o.Y2 = append(o.Y1, c.Name), append(o.Y2, s)
+			}
+		}
+		if len(o.Y1) == 0 {
+			return o, &fault.Error{
+				Path: path, Want: "pairs of columns named NAME_1 and NAME_2 (or y1_NAME and y2_NAME)",
+				Found: "only " + fault.Quoted(channelNames(info)),
+				Hint:  "name the columns with y1 and y2, or single measurements to be paired with repeats",
+			}
+		}
+	}
+	if len(o.Inputs) == 0 {
+		taken := map[string]bool{o.Run: true}
+		for _, list := range [][]string{o.Y1, o.Y2, o.Repeats} {
+			for _, n := range list {
+				taken[n] = true
+			}
+		}
+		for _, c := range info.Channels {
+			if !taken[c.Name] {
+				o.Inputs = append(o.Inputs, c.Name)
+			}
+		}
+		if len(o.Inputs) == 0 {
+			return o, &fault.Error{Path: path, Want: "columns of conditions other than the outcomes", Found: "none"}
+		}
+	}
+	return o, nil
+}
+
+func channelNames(info ingest.Info) []string {
+	names := make([]string, len(info.Channels))
+	for i, c := range info.Channels {
+		names[i] = c.Name
+	}
+	return names
+}

@@ -1,0 +1,240 @@
+package campaign
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"doubletake/ingest"
+	"doubletake/ingest/fault"
+)
+
+// Tolerance is how far the values of one condition may lie apart.
+type Tolerance struct {
+	Absolute float64 // in the condition's unit
+	Relative float64 // of the mean of the two values
+}
+
+// ParseTolerance reads "20" or "1 %".
+func ParseTolerance(s string) (Tolerance, error) {
+	text, percent := strings.CutSuffix(strings.TrimSpace(s), "%")
+	v, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
+	if err != nil || !(v >= 0) || math.IsInf(v, 0) {
+		return Tolerance{}, fmt.Errorf("expected a tolerance like 20 or 1 %%, found %q", s)
+	}
+	if percent {
+		return Tolerance{Relative: v / 100}, nil
+	}
+	return Tolerance{Absolute: v}, nil
+}
+
+// Law states how an outcome depends on a condition: as its power.
+type Law struct {
+	Condition string
+	Power     float64
+}
+
+// ParseLaw reads "rpm^2", or "rpm" for the first power.
+func ParseLaw(s string) (Law, error) {
+	name, power, given := strings.Cut(strings.TrimSpace(s), "^")
+	l := Law{Condition: strings.TrimSpace(name), Power: 1}
+	if given {
+		v, err := strconv.ParseFloat(strings.TrimSpace(power), 64)
+		if err != nil || math.IsNaN(v) || math.IsInf(v, 0) {
+			return l, fmt.Errorf("expected a condition with its power, like rpm^2, found %q", s)
+		}
+		l.Power = v
+	}
+	if l.Condition == "" {
+		return l, fmt.Errorf("expected a condition with its power, like rpm^2, found %q", s)
+	}
+	return l, nil
+}
+
+// measurement is a row of single measurements.
+type measurement struct {
+	x, y []float64
+	run  string // "" where no column names it
+	line int64
+}
+
+// grouped reports whether rows are gathered into groups before they are paired.
+func (o TableOptions) grouped() bool {
+	return o.AllPairs || len(o.Within) > 0 || len(o.Correct) > 0
+}
+
+// pairGroups pairs the rows of equal conditions. A row joins the first group whose
+// every member it equals.
+func (r *tableReader) pairGroups() error {
+	laws := make([]map[int]float64, len(r.Outcomes)) // by outcome: condition, power
+	for k, name := range r.Outcomes {
+		laws[k] = map[int]float64{}
+		if l, ok := r.o.Correct[name]; ok {
+			i := indexOf(r.Inputs, l.Condition)
+			if i < 0 {
+				return fmt.Errorf("read table %s: correct.%s: %q is not an input", r.path, name, l.Condition)
+			}
+			laws[k][i] = l.Power
+		}
+	}
+	var groups [][]int
+	for i := range r.rows {
+		groups = r.join(groups, i)
+	}
+	var alone []int
+	for _, g := range groups {
+		pairs := r.pairsOf(g)
+		paired := map[int]bool{}
+		weight := float64(len(g)) / 2 / float64(max(len(pairs), 1))
+		var names []string
+		for _, i := range g {
+			names = append(names, r.rows[i].run)
+		}
+		for _, p := range pairs {
+			paired[p[0]], paired[p[1]] = true, true
+			if err := r.addPair(r.rows[p[0]], r.rows[p[1]], laws); err != nil {
+				return err
+			}
+			r.Weight = append(r.Weight, weight)
+			if r.o.AllPairs { // what is one group is one cluster
+				r.Run[r.N-1] = r.ids.of(r.rows[g[0]].x)
+				if r.runCol >= 0 {
+					r.Run[r.N-1] = strings.Join(names, " + ")
+				}
+			}
+		}
+		for _, i := range g {
+			if !paired[i] {
+				alone = append(alone, i)
+			}
+		}
+	}
+	if !r.o.AllPairs {
+		r.Weight = nil // every pair is one of its own rows
+	}
+	r.warnAlone(alone)
+	return nil
+}
+
+func indexOf(list []string, s string) int {
+	for i, v := range list {
+		if v == s {
+			return i
+		}
+	}
+	return -1
+}
+
+// join adds row i to the first group that it fits.
+func (r *tableReader) join(groups [][]int, i int) [][]int {
+search:
+	for g, members := range groups {
+		for _, m := range members {
+			if !r.equal(r.rows[i].x, r.rows[m].x) {
+				continue search
+			}
+		}
+		groups[g] = append(members, i)
+		return groups
+	}
+	return append(groups, []int{i})
+}
+
+func (r *tableReader) equal(a, b []float64) bool {
+	for k, name := range r.Inputs {
+		t := r.o.Within[name]
+		if !(math.Abs(a[k]-b[k]) <= t.Absolute+t.Relative*math.Abs(a[k]+b[k])/2) {
+			return false
+		}
+	}
+	return true
+}
+
+// pairsOf lists the pairs of a group, whose two rows are never of one run: all of
+// them, or such that every row is used once.
+func (r *tableReader) pairsOf(group []int) (out [][2]int) {
+	used := map[int]bool{}
+	for k, i := range group {
+		for _, j := range group[k+1:] {
+			if r.runCol >= 0 && r.rows[i].run == r.rows[j].run || !r.o.AllPairs && (used[i] || used[j]) {
+				continue
+			}
+			used[i], used[j] = true, true
+			out = append(out, [2]int{i, j})
+		}
+	}
+	return out
+}
+
+// addPair adds a pair at the mean of the two conditions, the outcomes corrected to
+// it by their laws.
+func (r *tableReader) addPair(a, b measurement, laws []map[int]float64) error {
+	x := make([]float64, len(a.x))
+	for i := range x {
+		x[i] = a.x[i]
+		if b.x[i] != a.x[i] {
+			x[i] = a.x[i] + (b.x[i]-a.x[i])/2
+		}
+	}
+	at := func(m measurement) ([]float64, error) {
+		y := append([]float64(nil), m.y...)
+		for k, law := range laws {
+			for i, power := range law {
+				if x[i] == m.x[i] {
+					continue
+				}
+				y[k] *= math.Pow(x[i]/m.x[i], power)
+				if y[k]-y[k] != 0 {
+					return nil, &fault.Error{
+						Path: r.path, Place: fmt.Sprintf("line %d", m.line), Want: "a condition other than 0 to correct " + r.Outcomes[k],
+						Found: fmt.Sprintf("%s = %g", r.Inputs[i], m.x[i]),
+					}
+				}
+			}
+		}
+		return y, nil
+	}
+	y1, err := at(a)
+	if err != nil {
+		return err
+	}
+	y2, err := at(b)
+	if err != nil {
+		return err
+	}
+	run := r.ids.of(x)
+	name := run
+	if r.runCol >= 0 {
+		name = a.run + " + " + b.run
+		run = name
+	}
+	r.add(x, y1, y2, run)
+	r.Recording = append(r.Recording, name)
+	return nil
+}
+
+// mostNamed is how many rows without a partner a warning names.
+const mostNamed = 10
+
+// warnAlone names the rows that found no partner.
+func (r *tableReader) warnAlone(rows []int) {
+	if len(rows) == 0 {
+		return
+	}
+	var names []string
+	for _, i := range rows[:min(len(rows), mostNamed)] {
+		m := r.rows[i]
+		if m.run == "" {
+			m.run = r.ids.of(m.x)
+		}
+		names = append(names, fmt.Sprintf("%s (line %d)", m.run, m.line))
+	}
+	if n := len(rows) - mostNamed; n > 0 {
+		names = append(names, fmt.Sprintf("and %d more", n))
+	}
+	r.Warnings = append(r.Warnings, ingest.Warning{
+		Path: r.path, Code: "unpaired-rows", Text: fmt.Sprintf("%s without a partner of another run left out: %s",
+			fault.Plural(int64(len(rows)), "row"), strings.Join(names, ", ")),
+	})
+}

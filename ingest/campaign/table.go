@@ -1,0 +1,453 @@
+package campaign
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"doubletake/ingest"
+	"doubletake/ingest/fault"
+	"doubletake/ingest/format/parquet"
+	"doubletake/ingest/format/text"
+	"doubletake/ingest/spelling"
+	"doubletake/ingest/units"
+)
+
+// TableOptions define the columns of a table that already holds pairs, or
+// repeated measurements. Columns are named as in FindChannel.
+type TableOptions struct {
+	Text   ingest.TextOptions
+	Inputs []string // columns of the conditions
+	// Y1 and Y2 name, outcome by outcome, the first and the second of a pair:
+	// every row is one triplet.
+	Y1, Y2 []string
+	// Repeats names instead the outcomes of single measurements: rows of equal
+	// condition are paired in their order (docs/method.md#repeats).
+	Repeats []string
+	// Outcomes names the outcomes; empty: from Y1 and Y2 without "_1" and "_2"
+	// at the end or "y1_" and "y2_" in front, else Y1's own names, or Repeats.
+	Outcomes []string
+	// Units are units by input or outcome name; they replace those of the header.
+	Units map[string]string
+	// Within are tolerances of inputs, within which rows of Repeats are of equal
+	// condition; the condition of a pair is the mean of the two.
+	Within map[string]Tolerance
+	// Correct are the laws by which outcomes of Repeats are corrected to it.
+	Correct map[string]Law
+	// AllPairs takes all r(r−1)/2 pairs of r rows of Repeats, with weights
+	// (docs/method.md#repeats), instead of pairs that use every row once.
+	AllPairs bool
+	// Run is a column, of text or numbers, that names the run of a row; "": rows of equal
+	// condition are one run.
+	Run string
+}
+
+// PairTable holds the triplets of a table, row-major.
+type PairTable struct {
+	Inputs   []string // names of the conditions
+	Outcomes []string // names of the outcomes
+	N        int
+	X        []float64 // N × len(Inputs)
+	Y1, Y2   []float64 // N × len(Outcomes)
+	Run      []string  // N: the run of each triplet, e.g. "alpha_deg=-11,U=4.7"
+	// N: the two runs of each pair, where Run is a group of more; nil: as Run
+	Recording []string
+	Weight    []float64         // N: of each pair, so that r rows count as r; nil: 1
+	Units     map[string]string // of inputs and outcomes, where they are stated
+	// Converted describes, by input or outcome, how its values became values in the
+	// unit of its name (units.ToName).
+	Converted map[string]string
+	Warnings  []ingest.Warning // "unpaired-rows", …
+}
+
+// ReadTable reads pairs, or repeats to be paired, from delimited text. The
+// numbers are held in memory. All numbers of the named columns must be finite.
+//
+// With Repeats, a condition with r rows gives ⌊r/2⌋ pairs, an odd row is left
+// out with a warning. Where Run is given, two rows of one run at a condition are an
+// error, because they are not independent, and the run of a pair is "a+b".
+func ReadTable(path string, o TableOptions) (*PairTable, error) {
+	if err := (ingest.Options{Text: o.Text}).Check(); err != nil {
+		return nil, err
+	}
+	pairs := len(o.Y1) > 0 || len(o.Y2) > 0
+	switch {
+	case len(o.Inputs) == 0:
+		return nil, fmt.Errorf("read table %s: no input columns are named", path)
+	case pairs && len(o.Repeats) > 0:
+		return nil, fmt.Errorf("read table %s: both pairs (y1, y2) and repeats are named: keep one", path)
+	case !pairs && len(o.Repeats) == 0:
+		return nil, fmt.Errorf("read table %s: neither pairs (y1, y2) nor repeats are named", path)
+	case len(o.Y1) != len(o.Y2):
+		return nil, fmt.Errorf("read table %s: y1 names %s, y2 %d: they must be as many", path,
+			fault.Plural(int64(len(o.Y1)), "column"), len(o.Y2))
+	}
+	p := &PairTable{Inputs: append([]string(nil), o.Inputs...), Units: map[string]string{}, Converted: map[string]string{}}
+	d := len(o.Y1) + len(o.Repeats)
+	p.Outcomes = o.OutcomeNames()
+	if len(p.Outcomes) != d {
+		return nil, fmt.Errorf("read table %s: %s named, but there are %d", path,
+			fault.Plural(int64(len(p.Outcomes)), "outcome"), d)
+	}
+	for i, n := range p.Outcomes {
+		for _, m := range append(p.Outcomes[:i:i], p.Inputs...) {
+			if m == n {
+				return nil, fmt.Errorf("read table %s: the name %q is used for two columns", path, n)
+			}
+		}
+	}
+
+	t, err := openText(path, o.Text)
+	if err != nil {
+		return nil, err
+	}
+	defer t.Close()
+	if err := p.read(t, o); err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+// openText opens a file as delimited text.
+func openText(path string, o ingest.TextOptions) (*text.Reader, error) {
+	src, err := ingest.OpenSource(path)
+	if err != nil {
+		return nil, err
+	}
+	if head := make([]byte, 4); src.Size > 4 {
+		if _, err := src.ReadAt(head, 0); err == nil && parquet.Format.Detect(head, src) {
+			if src, err = parquetText(src); err != nil {
+				return nil, err
+			}
+			o.Delimiter = "tab"
+		}
+	}
+	t, err := text.Open(src, ingest.Options{Text: o})
+	if err != nil {
+		_ = src.Close()
+		return nil, err
+	}
+	return t, nil
+}
+
+// parquetText returns a Parquet file as text, and closes src.
+func parquetText(src ingest.Source) (ingest.Source, error) {
+	b, err := parquet.Text(src)
+	if err := errors.Join(err, src.Close()); err != nil {
+		return src, err
+	}
+	return ingest.Source{Path: src.Path, ReaderAt: bytes.NewReader(b), Size: int64(len(b))}, nil
+}
+
+// OutcomeNames returns the names of the outcomes: the given ones, or what the
+// columns of a pair have in common.
+func (o TableOptions) OutcomeNames() []string {
+	if len(o.Outcomes) > 0 {
+		return append([]string(nil), o.Outcomes...)
+	}
+	if len(o.Repeats) > 0 {
+		return append([]string(nil), o.Repeats...)
+	}
+	for _, cut := range []func(s, k string) (string, bool){
+		func(s, k string) (string, bool) { return strings.CutSuffix(s, "_"+k) },
+		func(s, k string) (string, bool) { return strings.CutPrefix(s, "y"+k+"_") },
+	} {
+		names := make([]string, 0, len(o.Y1))
+		for i := range o.Y1 {
+			a, ok1 := cut(o.Y1[i], "1")
+			b, ok2 := cut(o.Y2[i], "2")
+			if ok1 && ok2 && a == b && a != "" {
+				names = append(names, a)
+			}
+		}
+		if len(names) == len(o.Y1) {
+			return names
+		}
+	}
+	return append([]string(nil), o.Y1...)
+}
+
+// tableReader makes triplets of the rows of a table.
+type tableReader struct {
+	*PairTable
+	t       *text.Reader
+	path    string
+	o       TableOptions
+	names   []string      // of the columns read, in order
+	chans   []int         // their channels
+	convert []units.Named // of each, to the unit of its name
+	runCol  int           // column with the name of the run; −1: none
+	ids     *runIDs
+	open    map[string]*repeat // by condition
+	rows    []measurement      // of groups
+	order   []string           // conditions as they first appear
+}
+
+// repeat is a measurement without its second yet.
+type repeat struct {
+	waiting bool
+	y       []float64
+	run     string
+	line    int64
+}
+
+func (p *PairTable) read(t *text.Reader, o TableOptions) error {
+	r := &tableReader{
+		PairTable: p, t: t, path: t.Info().Path, o: o, runCol: -1, ids: newRunIDs(p.Inputs),
+		open: map[string]*repeat{},
+	}
+	if err := r.findColumns(); err != nil {
+		return err
+	}
+	// The number of rows is bounded by the bytes of the file.
+	rows := int(t.Info().Channels[0].Samples)
+	d := len(p.Outcomes)
+	p.X = make([]float64, 0, rows*len(o.Inputs))
+	p.Y1 = make([]float64, 0, rows*d)
+	p.Y2 = make([]float64, 0, rows*d)
+	p.Run = make([]string, 0, rows)
+	if err := t.Rows(r.chans, r.row); err != nil {
+		return err
+	}
+	if err := r.pairGroups(); err != nil {
+		return err
+	}
+	r.warnUnpaired()
+	if p.N == 0 {
+		return &fault.Error{
+			Path: r.path, Want: "two rows of equal condition",
+			Found: fmt.Sprintf("none among %s", fault.Plural(int64(rows), "row")),
+		}
+	}
+	return nil
+}
+
+// findColumns finds the channels of the named columns, their units, and the
+// column of the run.
+func (r *tableReader) findColumns() error {
+	info, o := r.t.Info(), r.o
+	r.names = slices.Concat(o.Inputs, o.Y1, o.Y2, o.Repeats)
+	r.chans = make([]int, len(r.names))
+	used := map[int]string{}
+	for i, n := range r.names {
+		ch, err := ingest.FindChannel(info, n)
+		if err != nil {
+			return err
+		}
+		if other, dup := used[ch]; dup {
+			return &fault.Error{
+				Path: r.path, Want: "columns that differ",
+				Found: fmt.Sprintf("%q and %q are the same column", other, n),
+			}
+		}
+		used[ch], r.chans[i] = n, ch
+	}
+	if err := r.findUnits(info); err != nil {
+		return err
+	}
+	columns, heads := r.t.Columns()
+	if o.Run != "" {
+		for c, n := range columns {
+			if n == o.Run || r.runCol < 0 && (strings.EqualFold(n, o.Run) || heads[c] == o.Run) {
+				r.runCol = c
+			}
+		}
+		if r.runCol < 0 {
+			return &fault.Error{
+				Path: r.path, Want: fmt.Sprintf("a column %q", o.Run), Found: "only " + fault.Quoted(columns),
+				Hint: "is " + fault.Quoted(spelling.Nearest(o.Run, columns, 1)) + " meant?",
+			}
+		}
+	}
+	for _, w := range info.Warnings {
+		if r.runCol >= 0 && w.Code == "text-column" && strings.HasPrefix(w.Text, "column "+columns[r.runCol]+" ") {
+			continue // names of runs are text
+		}
+		r.Warnings = append(r.Warnings, w)
+	}
+	return nil
+}
+
+// findUnits finds the units of the columns, stated by the options or the header,
+// and how they become those of their names. Where only one of the two columns of
+// an outcome states a unit, it is the other's too.
+func (r *tableReader) findUnits(info ingest.Info) error {
+	nx, d := len(r.o.Inputs), len(r.Outcomes)
+	stated := make([]string, len(r.names))
+	name := func(i int) string {
+		if i < nx {
+			return r.Inputs[i]
+		}
+		return r.Outcomes[(i-nx)%d]
+	}
+	for i, ch := range r.chans {
+		stated[i] = info.Channels[ch].Unit
+		if u, ok := r.o.Units[name(i)]; ok {
+			stated[i] = u
+		}
+	}
+	r.convert = make([]units.Named, len(r.names))
+	for i := range r.names {
+		if stated[i] == "" && i >= nx {
+			if other := nx + (i-nx+d)%(len(r.names)-nx); stated[other] != "" {
+				stated[i] = stated[other]
+			}
+		}
+		c, err := units.ToName(name(i), stated[i])
+		if err != nil {
+			return unitFault(r.path, "column "+r.names[i], err, fmt.Sprintf("state the unit with units: {%s: …}", name(i)))
+		}
+		r.convert[i] = c
+		if c.Unit != "" {
+			r.Units[name(i)] = c.Unit
+		}
+		if text := c.String(); text != "" {
+			r.Converted[name(i)] = text
+		}
+	}
+	return nil
+}
+
+// unitFault places the error of a unit in a file.
+func unitFault(path, place string, err error, hint string) error {
+	var u *units.Error
+	if !errors.As(err, &u) {
+		return err
+	}
+	return &fault.Error{Path: path, Place: place, Want: u.Want, Found: fmt.Sprintf("unit %q", u.Text), Hint: hint}
+}
+
+// row adds a row: as a triplet, or as the first or the second of a pair.
+func (r *tableReader) row(row text.Row) error {
+	for i, v := range row.Values {
+		if v-v != 0 {
+			return &fault.Error{
+				Path: r.path, Place: fmt.Sprintf("line %d, column %d (%s)", row.Line, r.t.Column(r.chans[i])+1, r.names[i]),
+				Want: "a finite number", Found: strconv.FormatFloat(v, 'g', -1, 64),
+			}
+		}
+	}
+	for i, c := range r.convert {
+		if c.From != "" {
+			row.Values[i] = c.Apply(row.Values[i])
+		}
+	}
+	x, y := row.Values[:len(r.o.Inputs)], row.Values[len(r.o.Inputs):]
+	id := r.ids.of(x)
+	run := id
+	grouped := len(r.o.Repeats) > 0 && r.o.grouped()
+	if r.runCol >= 0 {
+		if run = row.Text(r.runCol); run == "" {
+			return &fault.Error{
+				Path: r.path, Place: fmt.Sprintf("line %d, column %d (%s)", row.Line, r.runCol+1, r.o.Run),
+				Want: "the name of a run", Found: "an empty cell",
+			}
+		}
+	}
+	if grouped {
+		m := measurement{x: slices.Clone(x), y: slices.Clone(y), line: row.Line}
+		if r.runCol >= 0 {
+			m.run = run
+		}
+		r.rows = append(r.rows, m)
+		return nil
+	}
+	if len(r.o.Repeats) == 0 {
+		d := len(r.Outcomes)
+		r.add(x, y[:d], y[d:], run)
+		return nil
+	}
+	first, ok := r.open[id]
+	if !ok {
+		first = &repeat{}
+		r.open[id] = first
+		r.order = append(r.order, id)
+	}
+	if !first.waiting {
+		*first = repeat{waiting: true, y: append(first.y[:0], y...), run: run, line: row.Line}
+		return nil
+	}
+	if r.runCol >= 0 {
+		if first.run == run {
+			return &fault.Error{
+				Path: r.path, Place: fmt.Sprintf("line %d", row.Line), Want: "repeats at " + id + " from different runs",
+				Found: fmt.Sprintf("run %s, as in line %d", run, first.line),
+				Hint:  "average the rows of a run, or name pairs with y1 and y2",
+			}
+		}
+		run = first.run + "+" + run
+	}
+	r.add(x, first.y, y, run)
+	first.waiting = false
+	return nil
+}
+
+// warnUnpaired warns of rows without a second.
+func (r *tableReader) warnUnpaired() {
+	odd := int64(0)
+	example := ""
+	for _, id := range r.order {
+		if r.open[id].waiting {
+			if odd++; odd == 1 {
+				example = fmt.Sprintf("line %d, %s", r.open[id].line, id)
+			}
+		}
+	}
+	if odd > 0 {
+		r.Warnings = append(r.Warnings, ingest.Warning{
+			Path: r.path, Code: "unpaired-rows", Text: fmt.Sprintf("%s without a second one at its condition (%s) left out",
+				fault.Plural(odd, "row"), example),
+		})
+	}
+}
+
+func (p *PairTable) add(x, y1, y2 []float64, run string) {
+	p.X = append(p.X, x...)
+	p.Y1 = append(p.Y1, y1...)
+	p.Y2 = append(p.Y2, y2...)
+	p.Run = append(p.Run, run)
+	p.N++
+}
+
+// runIDs names conditions; equal ones get one and the same string.
+type runIDs struct {
+	inputs []string
+	last   []float64
+	id     string
+	known  map[string]string
+	buf    []byte
+}
+
+func newRunIDs(inputs []string) *runIDs {
+	return &runIDs{inputs: inputs, known: map[string]string{}}
+}
+
+func (r *runIDs) of(x []float64) string {
+	same := len(r.last) == len(x)
+	for i := 0; same && i < len(x); i++ {
+		same = r.last[i] == x[i]
+	}
+	if same {
+		return r.id
+	}
+	b := r.buf[:0]
+	for i, v := range x {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(b, r.inputs[i]...)
+		b = append(b, '=')
+		b = strconv.AppendFloat(b, v+0, 'g', -1, 64) // −0 + 0 is 0: they are equal
+	}
+	r.buf = b
+	id, ok := r.known[string(b)]
+	if !ok {
+		id = string(b)
+		r.known[id] = id
+	}
+	r.last, r.id = append(r.last[:0], x...), id
+	return id
+}

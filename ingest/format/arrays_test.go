@@ -1,0 +1,331 @@
+package format
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"sort"
+	"strings"
+	"testing"
+
+	"doubletake/ingest"
+	"doubletake/ingest/campaign"
+	"doubletake/ingest/fault"
+	"doubletake/ingest/ingesttest"
+	"doubletake/ingest/stats"
+)
+
+type arrayTruth struct {
+	Format   string `json:"format"`
+	Channels map[string]struct {
+		Rate float64   `json:"rate"`
+		Unit string    `json:"unit"`
+		Time bool      `json:"time"`
+		Data []float64 `json:"data"`
+	} `json:"channels"`
+	Attributes map[string]string `json:"attributes"`
+}
+
+func arrayTruths(t testing.TB) (map[string]arrayTruth, []string) {
+	t.Helper()
+	b, err := os.ReadFile("testdata/arrays/truth.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := map[string]arrayTruth{}
+	if err := json.Unmarshal(b, &m); err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for n := range m {
+		names = append(names, n)
+	}
+	sort.Strings(names)
+	return m, names
+}
+
+// Every channel of every file holds what the writer (h5py, scipy.io, numpy, and
+// for TDMS the published layout) was given, under its name, with rate and unit.
+// testdata/make_arrays.py wrote files and truth.json.
+func TestArrayTruth(t *testing.T) {
+	all, names := arrayTruths(t)
+	if len(names) < 6 {
+		t.Fatalf("%d files", len(names))
+	}
+	for _, name := range names {
+		want := all[name]
+		t.Run(name, func(t *testing.T) {
+			r, err := Open(filepath.Join("testdata/arrays", name), ingest.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer r.Close()
+			info := r.Info()
+			if info.Format != want.Format {
+				t.Errorf("format %s", info.Format)
+			}
+			if len(info.Warnings) > 0 || len(info.Unread) > 0 {
+				t.Errorf("warnings %v, unread %v", info.Warnings, info.Unread)
+			}
+			if len(info.Channels) != len(want.Channels) {
+				t.Fatalf("%d channels, want %d", len(info.Channels), len(want.Channels))
+			}
+			for k, c := range info.Channels {
+				w, ok := want.Channels[c.Name]
+				if !ok {
+					t.Fatalf("a channel %q", c.Name)
+				}
+				if c.Samples != int64(len(w.Data)) || c.Unit != w.Unit || c.IsTime() != w.Time ||
+					math.Abs(c.RateHz-w.Rate) > 1e-9*w.Rate {
+					t.Errorf("%s: %d samples at %v Hz in %q, time %t; want %d, %v, %q, %t", c.Name, c.Samples, c.RateHz, c.Unit,
+						c.IsTime(), len(w.Data), w.Rate, w.Unit, w.Time)
+				}
+				got := make([]float64, len(w.Data)+1) // one more, for the end
+				n, err := r.Read([]int{k}, 0, [][]float64{got})
+				if n != len(w.Data) || !errors.Is(err, io.EOF) {
+					t.Fatalf("%s: read %d, %v", c.Name, n, err)
+				}
+				for i, v := range w.Data {
+					if got[i] != v {
+						t.Fatalf("%s, sample %d: %v, want %v", c.Name, i, got[i], v)
+					}
+				}
+				// A block from the middle, going back.
+				if n := min(7, len(w.Data)/2); n > 0 {
+					at := len(w.Data) / 2
+					if m, err := r.Read([]int{k}, int64(at), [][]float64{got[:n]}); m != n || err != nil && !errors.Is(err, io.EOF) ||
+						got[n-1] != w.Data[at+n-1] {
+						t.Fatalf("%s: block from %d: %d, %v", c.Name, at, m, err)
+					}
+				}
+			}
+			for k, v := range want.Attributes {
+				found := false
+				for _, a := range info.Attributes {
+					found = found || a.Name == k && a.Value == v
+				}
+				if !found {
+					t.Errorf("no attribute %s = %s in %v", k, v, info.Attributes)
+				}
+			}
+		})
+	}
+}
+
+// All channels of one length read in one call are the same as one by one.
+func TestArraysTogether(t *testing.T) {
+	all, names := arrayTruths(t)
+	for _, name := range names {
+		r, err := Open(filepath.Join("testdata/arrays", name), ingest.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		info := r.Info()
+		var chans []int
+		var dst [][]float64
+		n := info.Channels[0].Samples
+		for k := len(info.Channels) - 1; k >= 0; k-- {
+			if info.Channels[k].Samples == n {
+				chans, dst = append(chans, k), append(dst, make([]float64, n))
+			}
+		}
+		if got, err := r.Read(chans, 0, dst); got != int(n) || err != nil && !errors.Is(err, io.EOF) {
+			t.Fatalf("%s: %d, %v", name, got, err)
+		}
+		for i, k := range chans {
+			for s, v := range all[name].Channels[info.Channels[k].Name].Data {
+				if dst[i][s] != v {
+					t.Fatalf("%s, %s, sample %d: %v, want %v", name, info.Channels[k].Name, s, dst[i][s], v)
+				}
+			}
+		}
+		r.Close()
+	}
+}
+
+// A run of a file whose arrays differ in length scans those of its own length
+// (mean of counts[2] by numpy through truth.json).
+func TestScanDifferentLengths(t *testing.T) {
+	all, _ := arrayTruths(t)
+	r, err := Open("testdata/arrays/v5.mat", ingest.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	info := r.Info()
+	c, err := ingest.FindChannel(info, "counts[2]")
+	if err != nil {
+		t.Fatal(err)
+	}
+	sums, _, err := stats.Scan(context.Background(), r,
+		ingest.Run{ID: "r", Row1: -1, Recordings: []ingest.Recording{{Channels: []int{c}}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	mean := 0.0
+	for _, v := range all["v5.mat"].Channels["counts[2]"].Data {
+		mean += v / 150
+	}
+	if sums[0].Samples != 150 || math.Abs(sums[0].Mean-mean) > 1e-9*math.Abs(mean) {
+		t.Errorf("%+v, want mean %v of 150", sums[0], mean)
+	}
+	of := func(g campaign.Grouping) (recordings int, err error) {
+		runs, _, err := campaign.Assemble([]string{"v5.mat"}, func(string) (ingest.Info, error) { return info, nil }, nil,
+			nil, nil, g)
+		if err != nil {
+			return 0, err
+		}
+		return len(runs[0].Recordings), nil
+	}
+	if n, err := of(campaign.Grouping{Channels: []string{"counts"}}); err != nil || n != 2 {
+		t.Errorf("the columns of counts: %d recordings, %v", n, err)
+	}
+	_, err = of(campaign.Grouping{})
+	ingesttest.WantDataError(t, nil, err, "channels of one length and rate", "name the channels")
+	_, err = of(campaign.Grouping{Channels: []string{"x", "counts[1]"}})
+	ingesttest.WantDataError(t, nil, err, "x with 300 samples", "counts[1] with 150")
+}
+
+func TestAttributeNumber(t *testing.T) {
+	r, err := Open("testdata/arrays/tunnel_U10_a4.h5", ingest.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	for _, name := range []string{"/Table1@alpha_deg", "alpha_deg", "Table1@alpha_deg"} {
+		if v, err := ingest.AttributeNumber(r.Info(), name); v != 4 || err != nil {
+			t.Errorf("%s: %v, %v", name, v, err)
+		}
+	}
+	_, err = ingest.AttributeNumber(r.Info(), "alpha_dg")
+	ingesttest.WantDataError(t, nil, err, "none of that name", "alpha_deg")
+	_, err = ingest.AttributeNumber(r.Info(), "operator")
+	ingesttest.WantDataError(t, nil, err, "a number", "example")
+}
+
+// The rate: stated twice alike is fine, a contradiction with the user is not,
+// an attribute of the user's choice is taken, and what cannot be is an error.
+func TestArrayRates(t *testing.T) {
+	for _, c := range []struct {
+		file string
+		o    ingest.Options
+		want float64
+		err  string
+	}{
+		{"tunnel_U10_a4.h5", ingest.Options{RateHz: 51200}, 51200, ""},
+		{"tunnel_U10_a4.h5", ingest.Options{RateHz: 48000}, 0, "expected a rate of 48000 Hz as configured, found 51200 Hz"},
+		{"v5.mat", ingest.Options{RateHz: 44100}, 44100, ""},
+		{"v5.mat", ingest.Options{Arrays: ingest.ArrayOptions{RateAttribute: "opp.vInf"}}, 40, ""},
+		{"run.tdms", ingest.Options{Arrays: ingest.ArrayOptions{PeriodAttribute: "rpm"}}, 12800, "expected"},
+		{
+			"v5.mat",
+			ingest.Options{Arrays: ingest.ArrayOptions{RateAttribute: "label"}},
+			0,
+			`expected a number above zero in "label", found "run 1"`,
+		},
+	} {
+		r, err := Open(filepath.Join("testdata/arrays", c.file), c.o)
+		if c.err != "" && err != nil {
+			if !strings.Contains(err.Error(), c.err) {
+				t.Errorf("%s: %v", c.file, err)
+			}
+			continue
+		}
+		if err != nil {
+			t.Errorf("%s: %v", c.file, err)
+			continue
+		}
+		if hz := r.Info().Channels[0].RateHz; hz != c.want && c.err == "" {
+			t.Errorf("%s %+v: %v Hz, want %v", c.file, c.o, hz, c.want)
+		}
+		r.Close()
+	}
+}
+
+// What cannot be read as numbers is an error by its name when it is asked for,
+// and when all channels are meant (files of the hdf5 package's own tests).
+func TestUnread(t *testing.T) {
+	r, err := Open("hdf5/testdata/refused.h5", ingest.Options{})
+	ingesttest.WantDataError(t, r, err, "dataset /bitshuffle/b: filter 32008 (bitshuffle): not supported")
+	r, err = Open("testdata/conventions/axes_v73.mat", ingest.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	_, err = ingest.FindChannel(r.Info(), "sparse")
+	ingesttest.WantDataError(t, nil, err, "sparse", "sparse arrays")
+	opened := func(string) (ingest.Info, error) { return r.Info(), nil }
+	_, _, err = campaign.Assemble([]string{"axes_v73.mat"}, opened, nil,
+		nil, nil, campaign.Grouping{})
+	ingesttest.WantDataError(t, nil, err, "sparse", "sparse arrays", "name the channels")
+}
+
+func FuzzOpenArrays(f *testing.F) {
+	files, _ := filepath.Glob("testdata/arrays/*")
+	for _, p := range files {
+		if b, err := os.ReadFile(p); err == nil && !strings.HasSuffix(p, ".json") {
+			f.Add(b)
+		}
+	}
+	// A deflated stream becomes up to 1032 times as long, is held, and was held
+	// half as long before it grew.
+	f.Fuzz(func(t *testing.T, b []byte) {
+		ingesttest.Bounded(t, b, 16<<20, 4096, func() { readEnds(t, b) })
+	})
+}
+
+// readEnds opens a file and reads the ends of its first channels.
+func readEnds(t *testing.T, b []byte) {
+	r, err := openBytes(b, ingest.Options{})
+	if err != nil {
+		var d *fault.Error
+		if !errors.As(err, &d) {
+			t.Fatalf("%T: %v", err, err)
+		}
+		return
+	}
+	defer r.Close()
+	buf := make([]float64, 64)
+	for k, c := range r.Info().Channels {
+		if k > 8 {
+			break
+		}
+		n, err := r.Read([]int{k}, max(0, c.Samples-32), [][]float64{buf})
+		var d *fault.Error
+		if err != nil && !errors.Is(err, io.EOF) && !errors.As(err, &d) {
+			t.Fatalf("%T: %v", err, err)
+		}
+		if n > 32 {
+			t.Fatalf("%d samples beyond the end", n)
+		}
+	}
+}
+
+// Spectra are distinguished from time series: ISAE's layout
+// (docs/method.md#layouts-of-published-files) by its vector of
+// frequencies; the archive of microphones has none.
+func TestRequireTimeSeries(t *testing.T) {
+	r, err := Open("testdata/arrays/ISAE_2_square20_L0.h5", ingest.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	c, err := ingest.FindChannel(r.Info(), "Autopower_RPM_8000_Pa2[7,1]")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ingesttest.WantDataError(t, nil, ingest.RequireTimeSeries(r, []int{c}), "a time series",
+		"a spectrum over /ISAE_2_square20_L0/frequency_Hz (60 frequencies in steps of 25 Hz)")
+	m, err := Open("testdata/arrays/mics.npz", ingest.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Close()
+	if err := ingest.RequireTimeSeries(m, []int{0}); err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,246 @@
+// Package arrow reads Arrow IPC files (Feather version 2) of any writer as
+// recordings. The file's metadata are verified before Apache's library, which
+// believes them, reads the file: see verify.go. Batches are read one at a
+// time; two are kept. Reading one allocates at most 16 MiB and 256 times the file.
+//
+// The program's own tables are package pipeline/table's.
+package arrow
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"math"
+
+	"github.com/apache/arrow/go/v17/arrow"
+	"github.com/apache/arrow/go/v17/arrow/array"
+
+	"doubletake/ingest"
+	"doubletake/ingest/format/internal/arrays"
+)
+
+// Format is Arrow IPC.
+var Format = ingest.Format{
+	Name: "arrow", Title: "Arrow IPC", Endings: []string{".arrow", ".feather"}, Attributes: true,
+	Magic: []string{"ARROW1"}, Open: open,
+}
+
+// Verify returns a *fault.Error if the Arrow file at path contradicts itself or
+// would take much more memory than its size explains.
+func Verify(path string) error {
+	src, err := ingest.OpenSource(path)
+	if err != nil {
+		return err
+	}
+	defer src.Close()
+	f, err := openFile(src, src.Size)
+	if err != nil {
+		return err
+	}
+	defer f.ipc.Close()
+	for i := range f.rows {
+		if err := f.batch(i); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// open makes a channel of each column of numbers, the unit from the field's
+// metadata ("unit"), the rate from the field's or the schema's ("rate_hz" and the
+// like) or from a column of time. A missing number is NaN. Other columns are
+// listed as not read.
+func open(src ingest.Source, o ingest.Options) (ingest.Reader, error) {
+	f, err := openFile(src, src.Size)
+	if err != nil {
+		return nil, err
+	}
+	a := &recording{f: f, ends: make([]int64, len(f.rows))}
+	samples := int64(0)
+	for i, n := range f.rows {
+		samples += n
+		a.ends[i] = samples
+	}
+	schema := f.ipc.Schema()
+	attributes := func(m arrow.Metadata) (out []ingest.Attribute, unit string) {
+		for i, k := range m.Keys() {
+			if k == "unit" {
+				unit = m.Values()[i]
+			} else {
+				out = append(out, ingest.Attribute{Name: k, Value: m.Values()[i]})
+			}
+		}
+		return out, unit
+	}
+	r := arrays.New(ingest.Info{
+		Path: src.Path, Format: "arrow",
+		Encoding: fmt.Sprintf("Arrow IPC, %d batches", len(f.rows)),
+	}, a, src)
+	own, _ := attributes(schema.Metadata())
+	for _, at := range own {
+		r.Attribute(at.Name, at.Value)
+	}
+	for i, field := range schema.Fields() {
+		if !isNumber(field.Type) {
+			r.Unread(field.Name, false, "a column of type "+typeName(field.Type)+", not of numbers")
+			continue
+		}
+		c := arrays.Array{Name: field.Name, Dims: []int64{samples}, Plane: &plane{a, i}}
+		c.Attributes, c.Unit = attributes(field.Metadata)
+		c.Attributes = append(c.Attributes, ingest.Attribute{Name: "type", Value: field.Type.String()})
+		if err := r.Add(c); err != nil {
+			return nil, err
+		}
+	}
+	if err := r.Finish(o); err != nil {
+		return nil, errors.Join(err, a.Close())
+	}
+	return r, nil
+}
+
+// typeName names a type; of nested ones only the outermost: their full names can
+// be many times as long as the file.
+func typeName(t arrow.DataType) string {
+	if d, ok := t.(*arrow.DictionaryType); ok {
+		t = d.ValueType
+	}
+	if _, ok := t.(arrow.NestedType); ok {
+		return t.Name()
+	}
+	return t.String()
+}
+
+func isNumber(t arrow.DataType) bool {
+	switch t.ID() {
+	case arrow.FLOAT16, arrow.FLOAT32, arrow.FLOAT64, arrow.INT8, arrow.INT16, arrow.INT32, arrow.INT64, arrow.UINT8,
+		arrow.UINT16, arrow.UINT32, arrow.UINT64:
+		return true
+	}
+	return false
+}
+
+// recording gives access to the batches of a file.
+type recording struct {
+	f    *file
+	ends []int64 // sample after the last of each batch
+	kept [2]struct {
+		number int // from 1; 0: none
+		rec    arrow.Record
+	}
+}
+
+// plane is a column as an array.
+type plane struct {
+	a     *recording
+	index int
+}
+
+// Read implements arrays.Plane.
+func (c *plane) Read(channels []int, start int64, dst [][]float64) (n int, err error) {
+	for i := range channels {
+		if n, err = c.a.read(c.index, start, dst[i]); err != nil {
+			return n, err
+		}
+	}
+	return n, nil
+}
+
+// Close lets go of the batches.
+func (a *recording) Close() error {
+	for _, k := range a.kept {
+		if k.rec != nil {
+			k.rec.Release()
+		}
+	}
+	return a.f.ipc.Close()
+}
+
+func (a *recording) batch(i int) (arrow.Record, error) {
+	for _, k := range a.kept {
+		if k.number == i+1 {
+			return k.rec, nil
+		}
+	}
+	slot := &a.kept[i%len(a.kept)]
+	if slot.rec != nil {
+		slot.rec.Release()
+		slot.number, slot.rec = 0, nil
+	}
+	rec, err := a.f.load(i)
+	if err != nil {
+		return nil, err
+	}
+	slot.number, slot.rec = i+1, rec
+	return rec, nil
+}
+
+func (a *recording) read(column int, start int64, dst []float64) (n int, err error) {
+	from := int64(0)
+	for i, end := range a.ends {
+		if at := start + int64(n); n < len(dst) && at < end {
+			rec, err := a.batch(i)
+			if err != nil {
+				return n, err
+			}
+			err = guard(a.f.batches[i].place, func() error {
+				n += numbers(dst[n:], rec.Column(column), int(at-from))
+				return nil
+			})
+			if err != nil {
+				return n, err
+			}
+		}
+		from = end
+	}
+	if n < len(dst) {
+		return n, io.EOF
+	}
+	return n, nil
+}
+
+// numbers copies numbers of an array from its element at on.
+func numbers(dst []float64, a arrow.Array, at int) int {
+	n := min(len(dst), a.Len()-at)
+	switch v := a.(type) {
+	case *array.Float64:
+		copy(dst[:n], v.Float64Values()[at:])
+	case *array.Float32:
+		convert(dst[:n], v.Float32Values()[at:])
+	case *array.Int8:
+		convert(dst[:n], v.Int8Values()[at:])
+	case *array.Int16:
+		convert(dst[:n], v.Int16Values()[at:])
+	case *array.Int32:
+		convert(dst[:n], v.Int32Values()[at:])
+	case *array.Int64:
+		convert(dst[:n], v.Int64Values()[at:])
+	case *array.Uint8:
+		convert(dst[:n], v.Uint8Values()[at:])
+	case *array.Uint16:
+		convert(dst[:n], v.Uint16Values()[at:])
+	case *array.Uint32:
+		convert(dst[:n], v.Uint32Values()[at:])
+	case *array.Uint64:
+		convert(dst[:n], v.Uint64Values()[at:])
+	case *array.Float16:
+		for i := range n {
+			dst[i] = float64(v.Value(at + i).Float32())
+		}
+	default:
+		panic("arrow: column of type " + a.DataType().String())
+	}
+	if a.NullN() > 0 {
+		for i := range n {
+			if a.IsNull(at + i) {
+				dst[i] = math.NaN()
+			}
+		}
+	}
+	return n
+}
+
+func convert[T int8 | int16 | int32 | int64 | uint8 | uint16 | uint32 | uint64 | float32](dst []float64, src []T) {
+	for i := range dst {
+		dst[i] = float64(src[i])
+	}
+}

@@ -1,0 +1,152 @@
+package arrow
+
+import (
+	"bytes"
+	"encoding/binary"
+	"testing"
+
+	"github.com/apache/arrow/go/v17/arrow"
+	"github.com/apache/arrow/go/v17/arrow/array"
+	"github.com/apache/arrow/go/v17/arrow/ipc"
+	"github.com/apache/arrow/go/v17/arrow/memory"
+
+	"doubletake/ingest"
+	"doubletake/ingest/ingesttest"
+)
+
+// stream writes batches of a time and a force, and names of a dictionary, by
+// Apache's library.
+func stream(t testing.TB, batches, rows int, o ...ipc.Option) []byte {
+	t.Helper()
+	words := &arrow.DictionaryType{IndexType: arrow.PrimitiveTypes.Int8, ValueType: arrow.BinaryTypes.String}
+	md := arrow.NewMetadata([]string{"rate_hz", "rpm"}, []string{"2000", "3000"})
+	schema := arrow.NewSchema([]arrow.Field{
+		{Name: "Fx", Type: arrow.PrimitiveTypes.Float64, Metadata: arrow.NewMetadata([]string{"unit"}, []string{"N"})},
+		{Name: "count", Type: arrow.PrimitiveTypes.Int16, Nullable: true},
+		{Name: "word", Type: words},
+	}, &md)
+	var out bytes.Buffer
+	w := ipc.NewWriter(&out, append(o, ipc.WithSchema(schema))...)
+	for b := range batches {
+		rb := array.NewRecordBuilder(memory.NewGoAllocator(), schema)
+		for k := range rows {
+			rb.Field(0).(*array.Float64Builder).Append(float64(b*rows+k) / 4)
+			rb.Field(1).(*array.Int16Builder).Append(int16(b*rows + k))
+			if err := rb.Field(2).(*array.BinaryDictionaryBuilder).AppendString("a"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		rec := rb.NewRecord()
+		if err := w.Write(rec); err != nil {
+			t.Fatal(err)
+		}
+		rec.Release()
+		rb.Release()
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return out.Bytes()
+}
+
+// whole makes a file of a stream, as package program does.
+func whole(b []byte) ([]byte, error) {
+	f := append([]byte(Header), b...)
+	end, footer, err := Footer(bytes.NewReader(f), int64(len(f)))
+	return append(f[:end:end], footer...), err
+}
+
+// Expected values are those given to Apache's writer of streams.
+func TestStream(t *testing.T) {
+	for _, c := range []struct {
+		name          string
+		batches, rows int
+		o             []ipc.Option
+	}{
+		{"one batch", 1, 5, nil},
+		{"batches", 7, 3, nil},
+		{"lz4", 2, 100, []ipc.Option{ipc.WithLZ4()}},
+		{"zstd", 2, 100, []ipc.Option{ipc.WithZstd()}},
+	} {
+		s := stream(t, c.batches, c.rows, c.o...)
+		for _, b := range [][]byte{s, s[:len(s)-8]} { // without the mark of the end, too
+			f, err := whole(b)
+			if err != nil {
+				t.Fatal(c.name, err)
+			}
+			r, err := Format.Open(ingesttest.Source(f), ingest.Options{})
+			if err != nil {
+				t.Fatal(c.name, err)
+			}
+			x := ingesttest.ReadAll(t, r)
+			n := c.batches * c.rows
+			if len(x) != 2 || len(x[0]) != n || x[0][n-1] != float64(n-1)/4 || x[1][n-1] != float64(n-1) {
+				t.Errorf("%s: %v", c.name, x)
+			}
+			if ch := r.Info().Channels[0]; ch.Unit != "N" || ch.RateHz != 2000 {
+				t.Errorf("%s: %+v", c.name, ch)
+			}
+			_ = r.Close()
+		}
+	}
+}
+
+func TestStreamRefused(t *testing.T) {
+	s := stream(t, 2, 4)
+	put := func(at int, v uint32) []byte {
+		b := bytes.Clone(s)
+		binary.LittleEndian.PutUint32(b[at:], v)
+		return b
+	}
+	second := 8 + int(binary.LittleEndian.Uint32(s[4:])) // of the first dictionary
+	for _, c := range []struct {
+		b    []byte
+		want string
+	}{
+		{[]byte("time,Fx\n0,1\n"), "message 1: expected an Arrow IPC stream: a message that begins with 0xFFFFFFFF"},
+		{s[:4], "message 1: expected an Arrow IPC stream, found the end of the output at its byte 4"},
+		{s[:len(s)-60], "within the output"},
+		{append(bytes.Clone(s), 'x'), "expected the end of the output after the end of the stream, found 1 bytes more"},
+		{put(4, 1<<30), "expected metadata in multiples of 8 bytes within the output"},
+		{put(4, 7), "expected metadata in multiples of 8 bytes within the output"},
+		{s[second:], "message 1: expected a schema and then batches"},
+		{append(bytes.Clone(s[:second]), s...), "message 2: expected a schema and then batches"},
+	} {
+		b, err := whole(c.b)
+		ingesttest.WantDataError(t, b, err, c.want)
+	}
+}
+
+// FuzzStream makes files of any streams and reads them: no panic, errors that are
+// data errors, memory bounded as for files.
+func FuzzStream(f *testing.F) {
+	f.Add(stream(f, 1, 5))
+	f.Add(stream(f, 3, 2, ipc.WithLZ4()))
+	f.Add(stream(f, 1, 0))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		if len(b) > 1<<14 {
+			return
+		}
+		ingesttest.Bounded(t, b, 1<<20, 64, func() {
+			file, err := whole(b)
+			if err == nil && len(file) == 0 {
+				t.Fatal("nothing")
+			}
+			b = file
+			if err != nil {
+				b = nil
+			}
+		})
+		if b == nil {
+			return
+		}
+		r, err := Format.Open(ingesttest.Source(b), ingest.Options{})
+		if err != nil {
+			return
+		}
+		defer r.Close()
+		for c := range r.Info().Channels {
+			_, _ = r.Read([]int{c}, 0, [][]float64{make([]float64, 16)})
+		}
+	})
+}

@@ -1,0 +1,217 @@
+// Package format lists the file formats that are read and opens files of any of
+// them. Each has a package below this one; to add one is to write its package
+// and to name its Format in the list.
+package format
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"doubletake/ingest"
+	"doubletake/ingest/fault"
+	"doubletake/ingest/format/aiff"
+	"doubletake/ingest/format/arrow"
+	"doubletake/ingest/format/au"
+	"doubletake/ingest/format/caf"
+	"doubletake/ingest/format/hdf5"
+	"doubletake/ingest/format/lvm"
+	"doubletake/ingest/format/mat4"
+	"doubletake/ingest/format/matfile"
+	"doubletake/ingest/format/netcdf"
+	"doubletake/ingest/format/npy"
+	"doubletake/ingest/format/npz"
+	"doubletake/ingest/format/parquet"
+	"doubletake/ingest/format/program"
+	"doubletake/ingest/format/tdms"
+	"doubletake/ingest/format/text"
+	"doubletake/ingest/format/uff"
+	"doubletake/ingest/format/wav"
+)
+
+// formats are the formats there are. Their order is the one in which files are
+// compared with them, in which they are named to people, and in which pipeline
+// init prefers them where a folder holds as many files of one as of another.
+var formats = []ingest.Format{
+	wav.Format,
+	aiff.Format,
+	au.Format,
+	caf.Format,
+	tdms.Format,
+	uff.Format,
+	netcdf.Format,
+	lvm.Format,
+	hdf5.Format,
+	matfile.Format,
+	mat4.Format,
+	npz.Format,
+	npy.Format,
+	arrow.Format,
+	parquet.Format,
+	text.Format,
+}
+
+// Register adds a format to the list, for programs that bring a reader of their
+// own and for tests; to be called from init. A name that is in the list panics.
+func Register(f ingest.Format) {
+	if slices.Contains(Names(), f.Name) {
+		panic(fmt.Sprintf("format: %q is registered twice", f.Name))
+	}
+	formats = append(formats, f)
+}
+
+// All returns the formats that are read.
+func All() []ingest.Format { return slices.Clone(formats) }
+
+// Names returns the formats' names.
+func Names() []string {
+	names := make([]string, len(formats))
+	for i, f := range formats {
+		names[i] = f.Name
+	}
+	return names
+}
+
+// Titles returns the formats' names as people write them, joined by commas.
+func Titles() string {
+	titles := make([]string, len(formats))
+	for i, f := range formats {
+		titles[i] = f.Title
+	}
+	return strings.Join(titles, ", ")
+}
+
+// Open opens a recording. Its format is Options.Format or else found by the
+// file's first bytes: a format's Magic or Detect, delimited text where there are
+// no binary bytes. Known formats that are not read (MP3, Excel, …) are refused
+// by name.
+//
+// Opening a text file counts its rows but does not parse them: a ragged row or
+// text in a number column is an error of Read.
+//
+// Options that contradict themselves give a plain error, everything else is a
+// *fault.Error. The caller closes the Reader.
+func Open(path string, o ingest.Options) (ingest.Reader, error) {
+	if err := Check(o); err != nil {
+		return nil, err
+	}
+	if o.Program != nil {
+		return program.Open(path, o)
+	}
+	src, err := ingest.OpenSource(path)
+	if err != nil {
+		return nil, err
+	}
+	r, err := open(src, o)
+	if err != nil {
+		_ = src.Close()
+		return nil, err
+	}
+	return r, nil
+}
+
+// Check reports options that contradict themselves or name no format.
+func Check(o ingest.Options) error {
+	if o.Format != "" && !slices.Contains(Names(), o.Format) {
+		return fmt.Errorf("unknown format %q: %s are read", o.Format, strings.Join(Names(), ", "))
+	}
+	return o.Check()
+}
+
+// open is Open of a source. If it fails its caller closes src.
+func open(src ingest.Source, o ingest.Options) (ingest.Reader, error) {
+	f, err := find(src, o.Format)
+	if err != nil {
+		return nil, err
+	}
+	r, err := f.Open(src, o)
+	if err != nil {
+		return nil, fault.In(src.Path, err)
+	}
+	return r, nil
+}
+
+// find returns the format of that name or, if it is empty, the file's.
+func find(src ingest.Source, name string) (*ingest.Format, error) {
+	if name != "" {
+		return &formats[slices.Index(Names(), name)], nil
+	}
+	head := make([]byte, min(src.Size, 1024))
+	n, err := src.ReadAt(head, 0)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, &fault.Error{Path: src.Path, Place: "byte 0", Err: fmt.Errorf("read: %w", err)}
+	}
+	head = head[:n]
+	for i, f := range formats {
+		if slices.ContainsFunc(f.Magic, func(m string) bool { return bytes.HasPrefix(head, []byte(m)) }) {
+			return &formats[i], nil
+		}
+	}
+	for i, f := range formats {
+		if f.Detect != nil && f.Detect(head, src) {
+			return &formats[i], nil
+		}
+	}
+	i := slices.IndexFunc(formats, isRest)
+	return &formats[i], refuse(src.Path, head)
+}
+
+// isRest reports whether a format reads files of no other format: text.
+func isRest(f ingest.Format) bool { return f.Magic == nil && f.Detect == nil }
+
+// foreign lists the magics of formats that are known but not read. Text formats
+// must not be mistaken for one, so a magic of plain letters counts only if the
+// head of the file holds control bytes that no text has (binary below).
+var foreign = []struct {
+	magic  string
+	binary bool
+	name   string
+	hint   string
+}{
+	{"MATLAB 7.3", false, "MATLAB 7.3 without its HDF5 part", "is the file cut short?"},
+	{"OggS", true, "Ogg", "decode it to WAV"},
+	{"ID3", true, "MP3", "MP3 alters spectra; record as WAV"},
+	{"\xff\xfb", false, "MP3", "MP3 alters spectra; record as WAV"},
+	{"\xff\xf3", false, "MP3", "MP3 alters spectra; record as WAV"},
+	{"\xff\xf2", false, "MP3", "MP3 alters spectra; record as WAV"},
+	{"\x1f\x8b", false, "gzip", "unpack it"},
+	{"7z\xbc\xaf\x27\x1c", false, "7-zip", "unpack it"},
+	{"BZh", true, "bzip2", "unpack it"},
+	{"\xfd7zXZ\x00", false, "xz", "unpack it"},
+	{"\x28\xb5\x2f\xfd", false, "zstd", "unpack it"},
+	{"wvpk", true, "WavPack", "decode it to WAV"},
+	{"FEA1", true, "Feather version 1", "write version 2 with pyarrow.feather.write_feather(table, path)"},
+	{"\xff\xff\xff\xff", true, "Arrow IPC stream", "write an Arrow IPC file: pyarrow.ipc.new_file, arrow::write_ipc_file"},
+	{"\xd0\xcf\x11\xe0", false, "Excel (.xls)", "save it as CSV"},
+	{"\x80\x02", false, "Python pickle", "save the array with numpy.save(…, allow_pickle=False)"},
+	{"\x80\x03", false, "Python pickle", "save the array with numpy.save(…, allow_pickle=False)"},
+	{"\x80\x04", false, "Python pickle", "save the array with numpy.save(…, allow_pickle=False)"},
+	{"\x80\x05", false, "Python pickle", "save the array with numpy.save(…, allow_pickle=False)"},
+	{"%PDF", false, "PDF", ""},
+}
+
+// refuse returns the error of a file of no format that is read; nil for text.
+func refuse(path string, head []byte) error {
+	fail := func(want, found, hint string) error {
+		return &fault.Error{Path: path, Place: "byte 0", Want: want, Found: found, Hint: hint}
+	}
+	binary := ingest.Binary(head)
+	for _, m := range foreign {
+		if bytes.HasPrefix(head, []byte(m.magic)) && (binary || !m.binary) {
+			return fail("", fmt.Sprintf("format %s not supported yet", m.name), m.hint)
+		}
+	}
+	if !binary || bytes.HasPrefix(head, []byte("\xff\xfe")) || bytes.HasPrefix(head, []byte("\xfe\xff")) { // UTF-16
+		return nil
+	}
+	hint := Titles() + " are read"
+	ext := strings.ToLower(filepath.Ext(path))
+	if slices.ContainsFunc(formats, func(f ingest.Format) bool { return !isRest(f) && slices.Contains(f.Endings, ext) }) {
+		hint = "the name ends in " + ext + ", the content is another format: is the file damaged?"
+	}
+	return fail("", fmt.Sprintf("binary data of unknown format (it begins %q)", head[:min(8, len(head))]), hint)
+}

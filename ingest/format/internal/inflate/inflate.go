@@ -1,0 +1,106 @@
+// Package inflate decompresses deflate (RFC 1951) and zlib (RFC 1950) streams,
+// with errors in this program's words. The work is that of
+// github.com/klauspost/compress; the compressed data (archives, chunks, variables)
+// is the callers' matter.
+package inflate
+
+import (
+	"bufio"
+	"errors"
+	"io"
+
+	"github.com/klauspost/compress/flate"
+	"github.com/klauspost/compress/zlib"
+)
+
+// Errors of damaged data; data that end too early are io.ErrUnexpectedEOF.
+var (
+	ErrData     = errors.New("the compressed data are damaged")
+	ErrHeader   = errors.New("no zlib header")
+	ErrChecksum = errors.New("the checksum of the decompressed data is wrong")
+)
+
+// Reader decompresses one stream after another. It may read its source beyond
+// the stream's end.
+type Reader struct {
+	src  source
+	buf  *bufio.Reader // of src
+	zlib bool
+	z    io.ReadCloser // made by the first Read
+	open bool          // z reads src
+	err  error
+}
+
+// NewReader returns a Reader of a deflate stream.
+func NewReader(src io.Reader) *Reader { return &Reader{src: source{src}} }
+
+// NewZlibReader returns a Reader of a zlib stream; its checksum is compared at
+// the end.
+func NewZlibReader(src io.Reader) *Reader { return &Reader{src: source{src}, zlib: true} }
+
+// Reset makes the Reader read another stream, of the same kind.
+func (r *Reader) Reset(src io.Reader) { r.src, r.open, r.err = source{src}, false, nil }
+
+// Close implements io.Closer; it does nothing.
+func (r *Reader) Close() error { return nil }
+
+// Read implements io.Reader.
+func (r *Reader) Read(p []byte) (n int, err error) {
+	if r.err == nil && !r.open {
+		r.err = r.begin()
+	}
+	if r.err == nil {
+		n, r.err = r.z.Read(p)
+	}
+	r.err = explained(r.err)
+	return n, r.err
+}
+
+// begin opens the stream of src.
+func (r *Reader) begin() (err error) {
+	if r.buf == nil {
+		r.buf = bufio.NewReaderSize(r.src, 16<<10)
+	} else {
+		r.buf.Reset(r.src)
+	}
+	switch {
+	case r.z != nil:
+		err = r.z.(flate.Resetter).Reset(r.buf, nil)
+	case r.zlib:
+		r.z, err = zlib.NewReader(r.buf)
+	default:
+		r.z = flate.NewReader(r.buf)
+	}
+	r.open = err == nil
+	return err
+}
+
+// source is compressed data whose end is always unexpected: the last block of a
+// stream is marked. The library takes io.EOF within a length or a distance for
+// the stream's end.
+type source struct{ r io.Reader }
+
+func (s source) Read(p []byte) (int, error) {
+	n, err := s.r.Read(p)
+	if err == io.EOF { //nolint:errorlint // as io.Reader defines it
+		err = io.ErrUnexpectedEOF
+	}
+	return n, err
+}
+
+// explained returns the library's errors of damaged data as this package's.
+func explained(err error) error {
+	if err == nil || err == io.EOF { //nolint:errorlint // the usual case, without what errors.As allocates
+		return err
+	}
+	var corrupt flate.CorruptInputError
+	switch {
+	case errors.As(err, &corrupt):
+		return ErrData
+	case errors.Is(err, zlib.ErrHeader), errors.Is(err, zlib.ErrDictionary):
+		return ErrHeader
+	case errors.Is(err, zlib.ErrChecksum):
+		return ErrChecksum
+	}
+	return err
+}

@@ -1,0 +1,181 @@
+//go:build unix
+
+package raw
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"doubletake/ingest"
+	"doubletake/ingest/fault"
+	"doubletake/ingest/stats"
+)
+
+// writeMapped writes frames of channels whose sample k of channel c is k*channels + c,
+// modulo 2^15 as an integer of 16 bits.
+func writeMapped(t *testing.T, channels, frames, bits int) string {
+	t.Helper()
+	size := bits / 8
+	data := make([]byte, size*channels*frames)
+	for i := range channels * frames {
+		if bits == 32 {
+			binary.LittleEndian.PutUint32(data[4*i:], math.Float32bits(float32(i)))
+		} else {
+			binary.LittleEndian.PutUint16(data[2*i:], uint16(i%(1<<15)))
+		}
+	}
+	path := filepath.Join(t.TempDir(), "large.raw")
+	if err := os.WriteFile(path, append(make([]byte, header), data...), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// header is the bytes before the first sample.
+const header = 44
+
+// openMapped opens what writeMapped wrote.
+func openMapped(t *testing.T, path string, channels, frames, bits int) *Reader {
+	t.Helper()
+	src, err := ingest.OpenSource(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := Layout{Offset: header, Frames: int64(frames), Channels: channels, Kind: F32, Scale: 1}
+	if bits == 16 {
+		l.Kind, l.Scale = I16, 1./(1<<15)
+	}
+	in := info(channels)
+	in.Path = path
+	for i := range in.Channels {
+		in.Channels[i].Samples = int64(frames)
+	}
+	return New(src, in, l)
+}
+
+// Expected values: those the files were made of. Reads begin anywhere, go back,
+// and cross the windows' ends; blocks of 32 KiB and pages never coincide with
+// frames.
+func TestMapped(t *testing.T) {
+	for _, c := range []struct{ channels, frames, bits int }{{13, 100_001, 32}, {3, 900_000, 16}, {8, 150_000, 32}} {
+		t.Run(fmt.Sprintf("%d channels of %d bits", c.channels, c.bits), func(t *testing.T) {
+			path := writeMapped(t, c.channels, c.frames, c.bits)
+			raw := openMapped(t, path, c.channels, c.frames, c.bits)
+			want := func(ch int, k int64) float64 {
+				i := int(k)*c.channels + ch
+				if c.bits == 32 {
+					return float64(float32(i))
+				}
+				return float64(i%(1<<15)) / (1 << 15)
+			}
+			channels := make([]int, c.channels)
+			wide, narrow := make([][]float64, c.channels), make([][]float32, c.channels)
+			for ch := range channels {
+				channels[ch] = ch
+			}
+			for _, span := range [][2]int{
+				{0, 8192},
+				{c.frames - 5, 5},
+				{c.frames / 7, 77_777},
+				{1, 90_001},
+				{c.frames - 90_000, 90_000},
+				{12_345, 1},
+			} {
+				for ch := range channels {
+					wide[ch], narrow[ch] = make([]float64, span[1]), make([]float32, span[1])
+				}
+				n, err := raw.Read(channels, int64(span[0]), wide)
+				m, err32 := raw.Read32(channels, int64(span[0]), narrow)
+				if err != nil || err32 != nil || n != span[1] || m != n {
+					t.Fatalf("%v: %d, %d samples, %v, %v", span, n, m, err, err32)
+				}
+				for ch := range channels {
+					for k, v := range wide[ch] {
+						if w := want(ch, int64(span[0]+k)); v != w || narrow[ch][k] != float32(w) {
+							t.Fatalf("channel %d, sample %d: %v and %v, want %v", ch, span[0]+k, v, narrow[ch][k], w)
+						}
+					}
+				}
+				if raw.window == nil || raw.window.b == nil || len(raw.window.b) > windowBytes {
+					t.Fatalf("%v was not read by way of a window", span)
+				}
+			}
+			mapped := func() bool {
+				b, _ := os.ReadFile("/proc/self/maps")
+				return strings.Contains(string(b), path)
+			}
+			if runtime.GOOS == "linux" && !mapped() {
+				t.Error("the system knows nothing of the window")
+			}
+			if err := raw.Close(); err != nil || mapped() {
+				t.Errorf("still mapped after Close (%v)", err)
+			}
+		})
+	}
+}
+
+// A file that becomes shorter while it is read is an error, wherever it ends:
+// before the page that is read, which then faults, or inside it, where zeros take
+// the place of samples. The rest of it is read.
+func TestMappedShorter(t *testing.T) {
+	const frames, channels = 150_000, 8
+	for _, c := range []struct {
+		name string
+		size int64
+	}{
+		{"at a page", 3 << 20},
+		{"inside a page", 3<<20 + 100},
+		{"one byte less", header + 4*channels*frames - 1},
+		{"all", 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			path := writeMapped(t, channels, frames, 32)
+			raw := openMapped(t, path, channels, frames, 32)
+			defer raw.Close()
+			other := openMapped(t, path, channels, frames, 32)
+			defer other.Close()
+			all, dst, few := []int{0, 1, 2, 3, 4, 5, 6, 7}, make([][]float32, channels), make([][]float32, channels)
+			for ch := range dst {
+				dst[ch], few[ch] = make([]float32, frames), make([]float32, 100)
+			}
+			if _, err := raw.Read32(all, 0, few); err != nil || raw.window.b == nil {
+				t.Fatalf("the whole file: %v", err)
+			}
+			if err := os.Truncate(path, c.size); err != nil {
+				t.Fatal(err)
+			}
+			var de *fault.Error
+			if _, err := raw.Read32(all, 0, dst); !errors.As(err, &de) || !strings.Contains(de.Error(), "became shorter") ||
+				de.Place != fmt.Sprintf("byte %d", max(c.size, header)) {
+				t.Errorf("read: %v", err)
+			}
+			if _, err := raw.Read32(all, 1000, few); c.size > 0 && (err != nil || few[7][99] != float32(1099*channels+7)) {
+				t.Errorf("the rest: %v, %v", few[7][99], err)
+			}
+			if _, _, err := stats.Scan(context.Background(), other, ingest.Run{ID: path, Path: path, Row1: -1}); !errors.As(err,
+				&de) || !strings.Contains(de.Error(), "became shorter") {
+				t.Errorf("statistics: %v", err)
+			}
+		})
+	}
+}
+
+// Other panics than faults in the mapping are not taken for them.
+func TestMappedPanics(t *testing.T) {
+	raw := openMapped(t, writeMapped(t, 8, 50_000, 32), 8, 50_000, 32)
+	defer raw.Close()
+	defer func() {
+		if recover() == nil {
+			t.Error("a destination that is too short was taken")
+		}
+	}()
+	readMapped(raw, []int{0}, 0, [][]float32{make([]float32, 10)}, 20)
+}

@@ -1,0 +1,482 @@
+// Package raw reads samples of fixed size that lie in a file uncompressed, as
+// WAV and NPY files hold them: as frames (all channels of one instant together)
+// or planes (all instants of one channel together). Large files on disk are
+// mapped into memory, a window at a time. Headers are the formats' matter.
+package raw
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"unsafe"
+
+	"doubletake/ingest"
+	"doubletake/ingest/fault"
+	"doubletake/ingest/kernel"
+)
+
+// Kind is how one sample is stored: U unsigned, I signed integers of that many
+// bits, F floats.
+type Kind int
+
+// The kinds there are.
+const (
+	U8 Kind = iota
+	I8
+	U16
+	I16
+	I24
+	U32
+	I32
+	U64
+	I64
+	F32
+	F64
+	F16
+)
+
+// Bytes returns the size of one sample.
+func (k Kind) Bytes() int {
+	switch k {
+	case U8, I8:
+		return 1
+	case U16, I16, F16:
+		return 2
+	case I24:
+		return 3
+	case U32, I32, F32:
+		return 4
+	default:
+		return 8
+	}
+}
+
+// Integer reports whether samples are quantised.
+func (k Kind) Integer() bool { return k < F32 }
+
+// Layout is the place of samples in a file and their encoding.
+type Layout struct {
+	Offset    int64 // of the first sample, in bytes
+	Frames    int64 // samples per channel
+	Channels  int
+	Kind      Kind
+	BigEndian bool
+	Planar    bool // in planes, not frames
+
+	// A stored number v is delivered as (v − Bias)·Scale. For floats Scale is 1.
+	Bias, Scale float64
+}
+
+// block is how many bytes are read at a time: what the first-level cache holds
+// while channel after channel is picked out of it.
+const block = 1 << 15
+
+// Reader reads samples of a Layout. It implements ingest.Reader, Quantized,
+// Float32 and ByChannel.
+type Reader struct {
+	src  ingest.Source
+	info ingest.Info
+	Layout
+
+	buf     []byte
+	window  *window // nil: files are read, not mapped
+	kernels *kernel.Set
+}
+
+// New returns a Reader of src, which it closes. info describes the file; its
+// channels are as many as the layout's.
+func New(src ingest.Source, info ingest.Info, l Layout) *Reader {
+	return &Reader{src: src, info: info, Layout: l}
+}
+
+// CutShort is the hint of errors about files that end too early.
+const CutShort = "the file is cut short: copy it again, or leave it out with exclude"
+
+// ReadHeader fills b from a byte of a file on; want is what a person expects there.
+func ReadHeader(src ingest.Source, b []byte, at int64, want string) error {
+	n, err := src.ReadAt(b, at)
+	switch {
+	case n == len(b):
+		return nil
+	case err != nil && !errors.Is(err, io.EOF):
+		return &fault.Error{Path: src.Path, Place: fmt.Sprintf("byte %d", at), Err: fmt.Errorf("read header: %w", err)}
+	}
+	return &fault.Error{
+		Path: src.Path, Place: fmt.Sprintf("byte %d", at+int64(n)), Want: want,
+		Found: "the end of the file", Hint: CutShort,
+	}
+}
+
+// Value decodes one number of that kind from the beginning of b.
+func Value(kind Kind, bigEndian bool, b []byte) float64 {
+	var v [1]float64
+	decode(&Reader{Layout: Layout{Kind: kind, BigEndian: bigEndian, Scale: 1}}, v[:], b, kind.Bytes())
+	return v[0]
+}
+
+// Info implements ingest.Reader.
+func (r *Reader) Info() ingest.Info { return r.info }
+
+// Close implements ingest.Reader.
+func (r *Reader) Close() error {
+	if r.window != nil {
+		r.window.close()
+	}
+	return r.src.Close()
+}
+
+// Quantum implements ingest.Quantized.
+func (r *Reader) Quantum() (step, low, high float64) {
+	if !r.Kind.Integer() {
+		return 0, 0, 0
+	}
+	bits := 8 * r.Kind.Bytes()
+	switch r.Kind {
+	case U8, U16, U32, U64:
+		return r.Scale, (0 - r.Bias) * r.Scale, (math.Ldexp(1, bits) - 1 - r.Bias) * r.Scale
+	default:
+		return r.Scale, -math.Ldexp(1, bits-1) * r.Scale, (math.Ldexp(1, bits-1) - 1) * r.Scale
+	}
+}
+
+// Read implements ingest.Reader. It panics if channels and dst do not fit together.
+func (r *Reader) Read(channels []int, start int64, dst [][]float64) (int, error) {
+	return readRaw(r, channels, start, dst)
+}
+
+// Exact32 implements ingest.Float32. Integers of up to 24 bits, times a power of
+// two, are float32 exactly.
+func (r *Reader) Exact32() bool { return r.Kind.Bytes() < 4 || r.Kind == F32 }
+
+// Read32 implements ingest.Float32.
+func (r *Reader) Read32(channels []int, start int64, dst [][]float32) (int, error) {
+	return readRaw(r, channels, start, dst)
+}
+
+// ByChannel implements ingest.ByChannel.
+func (r *Reader) ByChannel() bool { return r.Planar }
+
+func readRaw[T floats](r *Reader, channels []int, start int64, dst [][]T) (int, error) {
+	want := ingest.CheckRead(len(r.info.Channels), channels, start, dst)
+	if want == 0 {
+		return 0, nil
+	}
+	if start >= r.Frames {
+		return 0, io.EOF
+	}
+	n := int(min(int64(want), r.Frames-start))
+	var err error
+	if r.Planar {
+		err = readPlanes(r, channels, start, dst, n)
+	} else {
+		err = readFrames(r, channels, start, dst, n)
+	}
+	if err != nil {
+		return 0, err
+	}
+	if n < want {
+		return n, io.EOF
+	}
+	return n, nil
+}
+
+func readFrames[T floats](r *Reader, channels []int, start int64, dst [][]T, n int) error {
+	if r.kernels == nil { // the first time
+		r.kernels = kernel.Best()
+		if f, ok := r.src.ReaderAt.(*os.File); ok && r.Frames*int64(r.Kind.Bytes()*r.Channels) >= leastMapped {
+			r.window = &window{f: f}
+		}
+	}
+	if r.window != nil {
+		if readMapped(r, channels, start, dst, n) {
+			return nil
+		}
+		r.window.close()
+		r.window = nil // and never again
+	}
+	return eachBlock(r, channels, start, dst, n, r.fetch)
+}
+
+// eachBlock picks samples out of frames, block by block as fetch returns them.
+func eachBlock[T floats](r *Reader, channels []int, start int64, dst [][]T, n int,
+	fetch func(at int64, n int) ([]byte, error),
+) error {
+	size := r.Kind.Bytes()
+	frame := size * r.Channels
+	if frame > block {
+		// So many channels that a frame does not fit the buffer: sample by sample.
+		for k := range n {
+			for i, c := range channels {
+				at := r.Offset + (start+int64(k))*int64(frame) + int64(c*size)
+				b, err := fetch(at, size)
+				if err != nil {
+					return err
+				}
+				decode(r, dst[i][k:k+1], b, size)
+			}
+		}
+		return nil
+	}
+	per := block / frame
+	if per >= 8 {
+		per &^= 7
+	}
+	for done := 0; done < n; {
+		m := min(per, n-done)
+		b, err := fetch(r.Offset+(start+int64(done))*int64(frame), m*frame)
+		if err != nil {
+			return err
+		}
+		unpack(r, channels, dst, done, m, b, frame)
+		done += m
+	}
+	return nil
+}
+
+// unpack picks m samples of each channel out of frames, to dst from done on:
+// eight adjacent channels at a time where the samples are stored as wanted.
+func unpack[T floats](r *Reader, channels []int, dst [][]T, done, m int, b []byte, frame int) {
+	size := r.Kind.Bytes()
+	narrow, ok := any(dst).([][]float32)
+	ok = ok && r.Kind == F32 && !r.BigEndian
+	for i := 0; i < len(channels); i++ {
+		// The last eight may repeat some of those before them.
+		if at := min(i, len(channels)-8); ok && at >= 0 && channels[at+7] == channels[at]+7 && neighbours(channels[at:at+8]) {
+			c := channels[at]
+			k := r.kernels.Unpack8((*[8][]float32)(narrow[at:at+8]), done, b[c*size:], frame, m)
+			for j := range 8 {
+				if k < m {
+					decode(r, dst[at+j][done+k:done+m], b[k*frame+(c+j)*size:], frame)
+				}
+			}
+			i = at + 7
+			continue
+		}
+		decode(r, dst[i][done:done+m], b[channels[i]*size:], frame)
+	}
+}
+
+func neighbours(channels []int) bool {
+	for i, c := range channels {
+		if c != channels[0]+i {
+			return false
+		}
+	}
+	return true
+}
+
+func readPlanes[T floats](r *Reader, channels []int, start int64, dst [][]T, n int) error {
+	size := r.Kind.Bytes()
+	per := block / size
+	for i, c := range channels {
+		at := r.Offset + (int64(c)*r.Frames+start)*int64(size)
+		if b := r.same(dst[i][:n]); b != nil {
+			if err := r.fill(b, at); err != nil {
+				return err
+			}
+			continue
+		}
+		for done := 0; done < n; {
+			m := min(per, n-done)
+			b, err := r.fetch(at+int64(done*size), m*size)
+			if err != nil {
+				return err
+			}
+			decode(r, dst[i][done:done+m], b, size)
+			done += m
+		}
+	}
+	return nil
+}
+
+// fetch reads n ≤ block bytes at an offset into the reusable buffer.
+func (r *Reader) fetch(at int64, n int) ([]byte, error) {
+	if r.buf == nil {
+		r.buf = make([]byte, block)
+	}
+	b := r.buf[:n]
+	return b, r.fill(b, at)
+}
+
+// fill reads len(b) bytes at an offset.
+func (r *Reader) fill(b []byte, at int64) error {
+	got, err := r.src.ReadAt(b, at)
+	if got == len(b) {
+		return nil
+	}
+	place := fmt.Sprintf("byte %d", at+int64(got))
+	if err == nil || errors.Is(err, io.EOF) {
+		return &fault.Error{
+			Path: r.info.Path, Place: place, Found: "the file became shorter while it was read",
+			Hint: "is it still being written?",
+		}
+	}
+	return &fault.Error{Path: r.info.Path, Place: place, Err: fmt.Errorf("read samples: %w", err)}
+}
+
+// littleEndian is how this machine stores numbers.
+var littleEndian = binary.NativeEndian.Uint16([]byte{1, 0}) == 1
+
+// same returns dst as the bytes to read into, where the file stores numbers as
+// memory does; nil where they must be decoded.
+func (r *Reader) same(dst any) []byte {
+	if r.BigEndian == littleEndian {
+		return nil
+	}
+	switch x := dst.(type) {
+	case []float32:
+		if r.Kind == F32 {
+			return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(x))), 4*len(x))
+		}
+	case []float64:
+		if r.Kind == F64 {
+			return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(x))), 8*len(x))
+		}
+	}
+	return nil
+}
+
+// floats is what samples are decoded to.
+type floats interface{ float32 | float64 }
+
+// decode fills dst from samples that lie stride bytes apart in b.
+func decode[T floats](r *Reader, dst []T, b []byte, stride int) {
+	if len(dst) == 0 {
+		return
+	}
+	b = b[:(len(dst)-1)*stride+r.Kind.Bytes()] // the last sample's end: one check for all
+	scale, bias := T(r.Scale), T(r.Bias)
+	p := 0
+	if r.BigEndian && r.Kind.Bytes() > 1 {
+		decodeBig(r, dst, b, stride)
+		return
+	}
+	switch r.Kind {
+	case U8:
+		for i := range dst {
+			dst[i] = (T(b[p]) - bias) * scale
+			p += stride
+		}
+	case I8:
+		for i := range dst {
+			dst[i] = T(int8(b[p])) * scale
+			p += stride
+		}
+	case U16:
+		for i := range dst {
+			dst[i] = T(binary.LittleEndian.Uint16(b[p:])) * scale
+			p += stride
+		}
+	case I16:
+		for i := range dst {
+			dst[i] = T(int16(binary.LittleEndian.Uint16(b[p:]))) * scale
+			p += stride
+		}
+	case I24:
+		// The three bytes fill the upper part of an int32, whose arithmetic
+		// shift then restores the sign.
+		for i := range dst {
+			v := b[p : p+3 : p+3]
+			dst[i] = T(int32(uint32(v[2])<<24|uint32(v[1])<<16|uint32(v[0])<<8)>>8) * scale
+			p += stride
+		}
+	case U32:
+		for i := range dst {
+			dst[i] = T(binary.LittleEndian.Uint32(b[p:])) * scale
+			p += stride
+		}
+	case I32:
+		for i := range dst {
+			dst[i] = T(int32(binary.LittleEndian.Uint32(b[p:]))) * scale
+			p += stride
+		}
+	case U64:
+		for i := range dst {
+			dst[i] = T(binary.LittleEndian.Uint64(b[p:])) * scale
+			p += stride
+		}
+	case I64:
+		for i := range dst {
+			dst[i] = T(int64(binary.LittleEndian.Uint64(b[p:]))) * scale
+			p += stride
+		}
+	case F32:
+		for len(dst) >= 4 { // four at a time: the loop costs as much as its body
+			v := b[p : p+3*stride+4]
+			dst[0] = T(math.Float32frombits(binary.LittleEndian.Uint32(v)))
+			dst[1] = T(math.Float32frombits(binary.LittleEndian.Uint32(v[stride:])))
+			dst[2] = T(math.Float32frombits(binary.LittleEndian.Uint32(v[2*stride:])))
+			dst[3] = T(math.Float32frombits(binary.LittleEndian.Uint32(v[3*stride:])))
+			dst = dst[4:]
+			p += 4 * stride
+		}
+		for i := range dst {
+			dst[i] = T(math.Float32frombits(binary.LittleEndian.Uint32(b[p:])))
+			p += stride
+		}
+	case F64:
+		for i := range dst {
+			dst[i] = T(math.Float64frombits(binary.LittleEndian.Uint64(b[p:])))
+			p += stride
+		}
+	case F16:
+		for i := range dst {
+			dst[i] = T(half(binary.LittleEndian.Uint16(b[p:])))
+			p += stride
+		}
+	}
+}
+
+// half is the value of a float of IEEE 754's binary16.
+func half(bits uint16) float64 {
+	exp, frac := int(bits>>10&31), float64(bits&1023)
+	v := 0.0
+	switch exp {
+	case 0:
+		v = math.Ldexp(frac, -24)
+	case 31:
+		if v = math.Inf(1); frac != 0 {
+			v = math.NaN()
+		}
+	default:
+		v = math.Ldexp(1024+frac, exp-25)
+	}
+	if bits&0x8000 != 0 {
+		v = math.Copysign(v, -1)
+	}
+	return v
+}
+
+// decodeBig is decode for numbers whose highest byte comes first.
+func decodeBig[T floats](r *Reader, dst []T, b []byte, stride int) {
+	be := binary.BigEndian
+	scale := T(r.Scale)
+	for i := range dst {
+		v := b[i*stride:]
+		switch r.Kind {
+		case U16:
+			dst[i] = T(be.Uint16(v)) * scale
+		case I16:
+			dst[i] = T(int16(be.Uint16(v))) * scale
+		case I24:
+			dst[i] = T(int32(uint32(v[0])<<24|uint32(v[1])<<16|uint32(v[2])<<8)>>8) * scale
+		case U32:
+			dst[i] = T(be.Uint32(v)) * scale
+		case I32:
+			dst[i] = T(int32(be.Uint32(v))) * scale
+		case U64:
+			dst[i] = T(be.Uint64(v)) * scale
+		case I64:
+			dst[i] = T(int64(be.Uint64(v))) * scale
+		case F32:
+			dst[i] = T(math.Float32frombits(be.Uint32(v)))
+		case F64:
+			dst[i] = T(math.Float64frombits(be.Uint64(v)))
+		case F16:
+			dst[i] = T(half(be.Uint16(v)))
+		}
+	}
+}

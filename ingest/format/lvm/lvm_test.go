@@ -1,0 +1,196 @@
+package lvm
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"math"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"doubletake/ingest"
+	"doubletake/ingest/ingesttest"
+)
+
+func Example() {
+	src, err := ingest.OpenSource("testdata/no_x.lvm")
+	if err != nil {
+		log.Fatal(err)
+	}
+	r, err := Format.Open(src, ingest.Options{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer r.Close()
+	for _, c := range r.Info().Channels {
+		fmt.Println(c.Name, c.Unit, c.RateHz, c.Samples)
+	}
+	// Output:
+	// Force N 51200 21
+	// Response (Trigger) m/s^2 51200 21
+}
+
+func load(t testing.TB, name string) []byte {
+	t.Helper()
+	b, err := os.ReadFile("testdata/" + name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+func openBytes(b []byte, o ingest.Options) (ingest.Reader, error) {
+	return Format.Open(ingesttest.Source(b), o)
+}
+
+// Witness: lvm_read read the files (testdata/make.py). An empty column is no
+// channel here.
+func TestTruth(t *testing.T) {
+	truth := map[string][][]*float64{}
+	if err := json.Unmarshal(load(t, "truth.json"), &truth); err != nil {
+		t.Fatal(err)
+	}
+	if len(truth) != 9 {
+		t.Fatalf("%d files", len(truth))
+	}
+	for name, columns := range truth {
+		t.Run(name, func(t *testing.T) {
+			var want [][]float64
+			for _, c := range columns {
+				var x []float64
+				for _, v := range c {
+					if v == nil {
+						x = nil
+						break
+					}
+					x = append(x, *v)
+				}
+				if x != nil {
+					want = append(want, x)
+				}
+			}
+			r, err := openBytes(load(t, name), ingest.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer r.Close()
+			if got := len(r.Info().Channels); got != len(want) {
+				t.Fatalf("%d channels, want %d", got, len(want))
+			}
+			for c, x := range ingesttest.ReadAll(t, r) {
+				ingesttest.Equal(t, x, want[c])
+			}
+			n, last := len(want[0]), len(want)-1
+			for at := n - 3; at >= 0; at-- { // backwards, channels in another order, one twice
+				dst := [][]float64{make([]float64, 3), make([]float64, 3), make([]float64, 3)}
+				if got, err := r.Read([]int{last, 0, last}, int64(at), dst); got != 3 || err != nil {
+					t.Fatalf("from %d: %d, %v", at, got, err)
+				}
+				ingesttest.Equal(t, dst[0], want[last][at:at+3])
+				ingesttest.Equal(t, dst[1], want[0][at:at+3])
+				ingesttest.Equal(t, dst[2], want[last][at:at+3])
+			}
+			if got, err := r.Read([]int{0}, int64(n-1), [][]float64{make([]float64, 4)}); got != 1 || !errors.Is(err, io.EOF) {
+				t.Errorf("at the end: %d, %v", got, err)
+			}
+		})
+	}
+}
+
+// Expected values are those given to the files (testdata/make.py).
+func TestDescribed(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		o       ingest.Options
+		channel int
+		want    string
+		codes   string
+	}{
+		{"multi_x.lvm", ingest.Options{}, 2, "Acc/time s 2000 true", ""},
+		{"multi_x.lvm", ingest.Options{}, 5, "Mic Pa 2000 false", ""},
+		{"one_x.lvm", ingest.Options{}, 0, "time s 4000 true", ""},
+		{"no_decimal.lvm", ingest.Options{}, 1, "ay Volts 1024 false", ""}, // 0.000977
+		{"no_decimal.lvm", ingest.Options{RateHz: 1023.5}, 1, "ay Volts 1023.5 false", ""},
+		{"segments.lvm", ingest.Options{}, 1, "b Volts 51200 false", "segments"},
+		{"separated_by_commas.lvm", ingest.Options{}, 1, "b Volts 1000 false", ""},
+		{"empty.lvm", ingest.Options{}, 2, "c Volts 1000 false", ""},
+	} {
+		r, err := openBytes(load(t, c.name), c.o)
+		if err != nil {
+			t.Fatal(c.name, err)
+		}
+		ch := r.Info().Channels[c.channel]
+		got := fmt.Sprintf("%s %s %g %t", ch.Name, ch.Unit, math.Round(ch.RateHz*1e6)/1e6, ch.IsTime())
+		if codes := ingesttest.Codes(r.Info().Warnings); got != c.want || codes != c.codes {
+			t.Errorf("%s: %s, warnings %q", c.name, got, codes)
+		}
+	}
+}
+
+func TestRefused(t *testing.T) {
+	b, several := load(t, "no_x.lvm"), load(t, "segments.lvm")
+	swap := func(b []byte, old, with string) []byte {
+		if !bytes.Contains(b, []byte(old)) {
+			t.Fatal(old)
+		}
+		return bytes.ReplaceAll(b, []byte(old), []byte(with))
+	}
+	for _, c := range []struct {
+		b    []byte
+		want string
+	}{
+		{b[:100], "expected ***End_of_Header***, found the end of the file"},
+		{b[:400], "expected a line that begins with X_Value, found the end of the file"},
+		{b[:len(b)-100], "the header claims 21 samples, there are 17"},
+		{b[:bytes.Index(b, []byte("X_Value"))+40], "the header claims 21 samples, there are 0"},
+		{swap(b, "X_Columns\tNo", "X_Columns\tTwo"), "expected X_Columns No, One or Multi, found Two"},
+		{
+			bytes.Replace(several, []byte("X_Value\ta\tb"), []byte("X_Value\ta\tc"), 1),
+			"expected segments of the same channels",
+		},
+		{[]byte("LabVIEW Measurement\t\n***End_of_Header***\t\n"), "expected a segment of numbers"},
+	} {
+		r, err := openBytes(c.b, ingest.Options{})
+		ingesttest.WantDataError(t, r, err, c.want)
+	}
+	r, err := openBytes(swap(b, "1.953125E-5", "0.000163"), ingest.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if i := r.Info(); i.Channels[0].RateHz != 6135 || ingesttest.Codes(i.Warnings) != "rate-digits" {
+		t.Errorf("%+v", i)
+	}
+	r, err = openBytes(b[:len(b)-100], ingest.Options{Truncated: "use"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if i := r.Info(); i.Channels[0].Samples != 17 || ingesttest.Codes(i.Warnings) != "truncated" {
+		t.Errorf("%+v", i)
+	}
+	wrong := bytes.Clone(b)
+	wrong[len(wrong)-4] = 'x'
+	if r, err = openBytes(wrong, ingest.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	n, err := r.Read([]int{1}, 0, [][]float64{make([]float64, 21)})
+	ingesttest.WantDataError(t, n, err, "column 3: expected a number")
+}
+
+// FuzzLVM reads any bytes: no panic, errors that are data errors, memory bounded.
+func FuzzLVM(f *testing.F) {
+	names, err := filepath.Glob("testdata/*.lvm")
+	if err != nil || len(names) < 10 {
+		f.Fatal(names, err)
+	}
+	for _, n := range names {
+		f.Add(load(f, filepath.Base(n)))
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		ingesttest.Drain(t, Format, b, ingest.Options{}, 1)
+		ingesttest.Drain(t, Format, b, ingest.Options{Truncated: "use"}, 1)
+	})
+}

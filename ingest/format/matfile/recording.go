@@ -1,0 +1,92 @@
+package matfile
+
+import (
+	"fmt"
+	"io"
+
+	"doubletake/ingest"
+	"doubletake/ingest/format/internal/arrays"
+)
+
+// Format is MATLAB's level 5. Level 7.3 is HDF5.
+var Format = ingest.Format{
+	Name: "mat", Title: "MAT", Endings: []string{".mat"}, Attributes: true,
+	Magic: []string{"MATLAB 5.0 MAT-file"},
+	Detect: func(head []byte, _ ingest.Source) bool {
+		return len(head) >= 128 && (string(head[124:128]) == "\x00\x01IM" || string(head[124:128]) == "\x01\x00MI")
+	},
+	Open: openRecording,
+}
+
+// openRecording names channels as MATLAB names the values: x, opp.RPS_M1, f{2},
+// PXX{1}[3].
+func openRecording(src ingest.Source, o ingest.Options) (ingest.Reader, error) {
+	f, err := Open(src, src.Size)
+	if err != nil {
+		return nil, err
+	}
+	order := "little-endian"
+	if f.BigEndian {
+		order = "big-endian"
+	}
+	r := arrays.New(ingest.Info{Path: src.Path, Format: "mat", Encoding: "MATLAB level 5, " + order}, src)
+	r.Attribute("header", f.Header)
+	for _, t := range f.Texts {
+		r.Attribute(t.Name, t.Value())
+	}
+	for _, u := range f.Unread {
+		r.Unread(u.Name, true, u.Err.Error())
+	}
+	for _, v := range f.Vars {
+		switch {
+		case v.Len() == 0:
+			r.Unread(v.Name, false, "an empty array")
+			continue
+		case v.Len() == 1:
+			var x [1]float64
+			if _, err := v.ReadFloat64(x[:], 0); err != nil && err != io.EOF {
+				return nil, err
+			}
+			r.Attribute(v.Name, arrays.Number(x[0]))
+			continue
+		}
+		axis, err := arrays.Axes(v.Dims, o.Arrays)
+		if err != nil {
+			r.Unread(v.Name, true, err.Error())
+			continue
+		}
+		attrs := []ingest.Attribute{{Name: "shape", Value: fmt.Sprint(v.Dims)}, {Name: "class", Value: v.Class}}
+		if v.Stored != v.Class {
+			attrs = append(attrs, ingest.Attribute{Name: "stored", Value: v.Stored})
+		}
+		err = r.Add(arrays.Array{
+			Name: v.Name, Dims: v.Dims, Axis: axis, ColumnMajor: true, Group: parent(v.Name), Attributes: attrs,
+			Quantum: arrays.QuantumOf(v.Class), Plane: &plane{v, axis},
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return r, r.Finish(o)
+}
+
+// parent is the struct a value belongs to, "" at the top.
+func parent(name string) string {
+	for i := len(name) - 1; i > 0; i-- {
+		if name[i] == '.' {
+			return name[:i]
+		}
+	}
+	return ""
+}
+
+// plane is an array as channels.
+type plane struct {
+	v    *Var
+	axis int
+}
+
+// Read implements arrays.Plane.
+func (p *plane) Read(channels []int, start int64, dst [][]float64) (int, error) {
+	return p.v.ReadChannels(p.axis, channels, start, dst)
+}

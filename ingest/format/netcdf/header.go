@@ -1,0 +1,401 @@
+package netcdf
+
+import (
+	"bufio"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+
+	"doubletake/ingest"
+	"doubletake/ingest/fault"
+	"doubletake/ingest/format/internal/arrays"
+	"doubletake/ingest/format/internal/raw"
+	"doubletake/ingest/format/internal/sound"
+)
+
+// file is a file's header, read from in.
+type file struct {
+	src ingest.Source
+	in  *bufio.Reader
+	at  int64 // of the next byte of in
+
+	version    byte
+	count      int64 // records; −1: not stated
+	dims       []int64
+	attributes []attribute
+	variables  []*variable
+	recordSize int64
+	total      int64  // bytes of the variables that were added
+	buf        []byte // for samples
+}
+
+func (f *file) fail(at int64, want, found, hint string) error {
+	return &fault.Error{Path: f.src.Path, Place: fmt.Sprintf("byte %d", at), Want: want, Found: found, Hint: hint}
+}
+
+// bytes reads n bytes, which the file must hold.
+func (f *file) bytes(n int64, want string) ([]byte, error) {
+	if n < 0 || n > f.src.Size-f.at {
+		return nil, f.fail(f.at, want, "the end of the file", raw.CutShort)
+	}
+	b := make([]byte, n)
+	if _, err := io.ReadFull(f.in, b); err != nil {
+		return nil, &fault.Error{Path: f.src.Path, Place: fmt.Sprintf("byte %d", f.at), Err: fmt.Errorf("read: %w", err)}
+	}
+	f.at += n
+	return b, nil
+}
+
+// word reads a number of 4 bytes.
+func (f *file) word() (uint32, error) {
+	b, err := f.bytes(4, "4 bytes of header")
+	if err != nil {
+		return 0, err
+	}
+	return binary.BigEndian.Uint32(b), nil
+}
+
+// length reads a number that is not negative, of 8 bytes in CDF-5, and of as many
+// in CDF-2 where it is an offset.
+func (f *file) length(offset bool) (int64, error) {
+	if f.version == 5 || f.version == 2 && offset {
+		b, err := f.bytes(8, "8 bytes of header")
+		if err != nil {
+			return 0, err
+		}
+		v := binary.BigEndian.Uint64(b)
+		if v > math.MaxInt64 {
+			return 0, f.fail(f.at-8, "a length", fmt.Sprint(v), damaged)
+		}
+		return int64(v), nil
+	}
+	v, err := f.word()
+	return int64(v), err
+}
+
+// list reads the beginning of a list: its tag and how many elements of at least
+// so many bytes it has.
+func (f *file) list(tag uint32, least int64, what string) (int64, error) {
+	at := f.at
+	t, err := f.word()
+	if err != nil {
+		return 0, err
+	}
+	n, err := f.length(false)
+	switch {
+	case err != nil:
+		return 0, err
+	case t == 0 && n == 0:
+		return 0, nil
+	case t != tag:
+		return 0, f.fail(at, "a list of "+what, fmt.Sprintf("tag %d", t), damaged)
+	case n > (f.src.Size-f.at)/least:
+		return 0, f.fail(at+4, "a list of "+what+" in the file", fmt.Sprintf("%d of them", n), damaged)
+	}
+	return n, nil
+}
+
+// name reads a name, padded to four bytes.
+func (f *file) name() (string, error) {
+	n, err := f.length(false)
+	if err != nil {
+		return "", err
+	}
+	b, err := f.padded(n, "a name")
+	return sound.Plain(b), err
+}
+
+// padded reads n bytes and those that pad them to a multiple of four.
+func (f *file) padded(n int64, want string) ([]byte, error) {
+	if n > f.src.Size-f.at {
+		return nil, f.fail(f.at, want, "the end of the file", raw.CutShort)
+	}
+	b, err := f.bytes((n+3)&^3, want)
+	if err != nil {
+		return nil, err
+	}
+	return b[:n], nil
+}
+
+// header reads the header.
+func (f *file) header() error {
+	f.in = bufio.NewReader(io.NewSectionReader(f.src, 0, f.src.Size))
+	b, err := f.bytes(4, "a header")
+	if err != nil {
+		return err
+	}
+	f.version = b[3]
+	if string(b[:3]) != "CDF" || f.version != 1 && f.version != 2 && f.version != 5 {
+		return f.fail(0, `"CDF" and version 1, 2 or 5`, fmt.Sprintf("%q", b), "this is no netCDF file of a classic format")
+	}
+	streaming := int64(math.MaxUint32)
+	if b, err = f.in.Peek(8); err == nil && f.version == 5 && binary.BigEndian.Uint64(b) == math.MaxUint64 {
+		f.count = -1
+		_, err = f.bytes(8, "")
+	} else if f.count, err = f.length(false); err == nil && f.version != 5 && f.count == streaming {
+		f.count = -1
+	}
+	if err != nil {
+		return err
+	}
+	n, err := f.list(10, 8, "dimensions")
+	if err != nil {
+		return err
+	}
+	for range n {
+		if _, err := f.name(); err != nil {
+			return err
+		}
+		d, err := f.length(false)
+		if err != nil {
+			return err
+		}
+		f.dims = append(f.dims, d)
+	}
+	if f.attributes, err = f.readAttributes(); err != nil {
+		return err
+	}
+	if n, err = f.list(11, 28, "variables"); err != nil {
+		return err
+	}
+	for range n {
+		if err := f.variable(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (f *file) readAttributes() ([]attribute, error) {
+	n, err := f.list(12, 12, "attributes")
+	if err != nil {
+		return nil, err
+	}
+	var as []attribute
+	for range n {
+		a := attribute{}
+		if a.name, err = f.name(); err != nil {
+			return nil, err
+		}
+		at := f.at
+		kind, err := f.word()
+		if err != nil {
+			return nil, err
+		}
+		n, err := f.length(false)
+		if err != nil {
+			return nil, err
+		}
+		k, known := kinds[kind]
+		size := int64(1)
+		switch {
+		case known:
+			size = int64(k.kind.Bytes())
+		case kind != char:
+			return nil, f.fail(at, "a type of values", fmt.Sprint(kind), damaged)
+		}
+		if n > (f.src.Size-f.at)/size {
+			return nil, f.fail(f.at, "an attribute's values", "the end of the file", raw.CutShort)
+		}
+		b, err := f.padded(n*size, "an attribute's values")
+		if err != nil {
+			return nil, err
+		}
+		if kind == char {
+			a.text = sound.Plain(b)
+		} else {
+			a.numbers = arrays.Numbers{Values: make([]float64, n), Integer: k.kind.Integer()}
+			decode(a.numbers.Values, b, k.kind, size)
+		}
+		as = append(as, a)
+	}
+	return as, nil
+}
+
+// variable reads a variable's description.
+func (f *file) variable() error {
+	v := &variable{bytes: 1}
+	var err error
+	if v.name, err = f.name(); err != nil {
+		return err
+	}
+	at := f.at
+	n, err := f.length(false)
+	switch {
+	case err != nil:
+		return err
+	case n > 1024:
+		return f.fail(at, "at most 1024 dimensions of a variable", fmt.Sprint(n), damaged)
+	}
+	for i := range n {
+		at := f.at
+		id, err := f.length(false)
+		if err != nil {
+			return err
+		}
+		if id >= int64(len(f.dims)) {
+			return f.fail(at, fmt.Sprintf("a dimension of the %d there are", len(f.dims)), fmt.Sprint(id), damaged)
+		}
+		d := f.dims[id]
+		v.dims = append(v.dims, d)
+		if d == 0 && i == 0 {
+			v.record = true
+			continue
+		}
+		if d > 0 && v.bytes > math.MaxInt64/64/d {
+			return f.fail(at, "a variable in a file", fmt.Sprintf("%s of shape %v", v.name, v.dims), damaged)
+		}
+		v.bytes *= d
+	}
+	if v.attributes, err = f.readAttributes(); err != nil {
+		return err
+	}
+	at = f.at
+	if v.kind, err = f.word(); err != nil {
+		return err
+	}
+	if _, known := kinds[v.kind]; !known && v.kind != char {
+		return f.fail(at, "a type of values", fmt.Sprint(v.kind), damaged)
+	}
+	v.bytes *= v.size()
+	if _, err = f.length(false); err != nil { // the size, which is redundant and too small for large ones
+		return err
+	}
+	if v.begin, err = f.length(true); err != nil {
+		return err
+	}
+	f.variables = append(f.variables, v)
+	return nil
+}
+
+// plane is a variable as channels.
+type plane struct {
+	f      *file
+	v      *variable
+	size   int64   // of an element
+	frames int64   // samples of a channel
+	step   int64   // bytes from a sample to the next
+	others []int64 // the other axes
+	steps  []int64 // bytes along each of them
+	extent int64   // bytes from the first channel's sample to the last's end
+}
+
+// layout finds where the elements lie; axis is that of time.
+func (p *plane) layout(dims []int64, axis int) {
+	step := p.size
+	steps := make([]int64, len(dims))
+	for i := len(dims) - 1; i >= 0; i-- {
+		steps[i] = step
+		step *= dims[i]
+	}
+	if p.v.record {
+		steps[0] = p.f.recordSize
+	}
+	p.frames, p.step, p.extent = dims[axis], steps[axis], p.size
+	for i, d := range dims {
+		if i != axis {
+			p.others, p.steps = append(p.others, d), append(p.steps, steps[i])
+			p.extent += (d - 1) * steps[i]
+		}
+	}
+}
+
+// offset is where a channel begins. The last of the other axes runs fastest.
+func (p *plane) offset(channel int) int64 {
+	at, rest := int64(0), int64(channel)
+	for i := len(p.others) - 1; i >= 0; i-- {
+		at += rest % p.others[i] * p.steps[i]
+		rest /= p.others[i]
+	}
+	return at
+}
+
+const block = 1 << 16
+
+// Read implements arrays.Plane.
+func (p *plane) Read(channels []int, start int64, dst [][]float64) (int, error) {
+	n := int(min(int64(len(dst[0])), max(0, p.frames-start)))
+	offsets := make([]int64, len(channels))
+	for i, c := range channels {
+		offsets[i] = p.offset(c)
+	}
+	// The channels of an instant lie together, or each by itself.
+	if together := p.extent <= p.step && p.extent <= block; together {
+		if err := p.read(0, p.extent, offsets, start, dst, n); err != nil {
+			return 0, err
+		}
+	} else {
+		for i := range channels {
+			if err := p.read(offsets[i], p.size, []int64{0}, start, dst[i:i+1], n); err != nil {
+				return 0, err
+			}
+		}
+	}
+	if n < len(dst[0]) {
+		return n, io.EOF
+	}
+	return n, nil
+}
+
+// read reads n samples of the channels at offsets within extent bytes from at on.
+func (p *plane) read(at, extent int64, offsets []int64, start int64, dst [][]float64, n int) error {
+	per := 1
+	if p.step < block/2 {
+		per = int((block-extent)/p.step) + 1
+	}
+	if p.f.buf == nil {
+		p.f.buf = make([]byte, 2*block)
+	}
+	for done := 0; done < n; {
+		m := min(per, n-done)
+		from := p.v.begin + at + (start+int64(done))*p.step
+		b := p.f.buf[:int64(m-1)*p.step+extent]
+		if got, err := p.f.src.ReadAt(b, from); got < len(b) {
+			place := fmt.Sprintf("byte %d", from+int64(got))
+			if err == nil || errors.Is(err, io.EOF) {
+				return &fault.Error{
+					Path: p.f.src.Path, Place: place, Found: "the file became shorter while it was read",
+					Hint: "is it still being written?",
+				}
+			}
+			return &fault.Error{Path: p.f.src.Path, Place: place, Err: fmt.Errorf("read samples: %w", err)}
+		}
+		for i, o := range offsets {
+			decode(dst[i][done:done+m], b[o:], kinds[p.v.kind].kind, p.step)
+		}
+		done += m
+	}
+	return nil
+}
+
+// decode fills dst from numbers that lie step bytes apart, the highest byte first.
+func decode(dst []float64, b []byte, kind raw.Kind, step int64) {
+	be := binary.BigEndian
+	for i := range dst {
+		v := b[int64(i)*step:]
+		switch kind {
+		case raw.I8:
+			dst[i] = float64(int8(v[0]))
+		case raw.U8:
+			dst[i] = float64(v[0])
+		case raw.I16:
+			dst[i] = float64(int16(be.Uint16(v)))
+		case raw.U16:
+			dst[i] = float64(be.Uint16(v))
+		case raw.I32:
+			dst[i] = float64(int32(be.Uint32(v)))
+		case raw.U32:
+			dst[i] = float64(be.Uint32(v))
+		case raw.I64:
+			dst[i] = float64(int64(be.Uint64(v)))
+		case raw.U64:
+			dst[i] = float64(be.Uint64(v))
+		case raw.F32:
+			dst[i] = float64(math.Float32frombits(be.Uint32(v)))
+		default:
+			dst[i] = math.Float64frombits(be.Uint64(v))
+		}
+	}
+}

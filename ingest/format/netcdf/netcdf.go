@@ -1,0 +1,282 @@
+// Package netcdf reads netCDF files of the classic formats: version 3 (CDF-1), with
+// 64-bit offsets (CDF-2) and with 64-bit data (CDF-5). Files of netCDF-4 are HDF5
+// and read as such. Packed numbers, fill values and valid ranges follow the
+// conventions of netCDF.
+package netcdf
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"doubletake/ingest"
+	"doubletake/ingest/fault"
+	"doubletake/ingest/format/internal/arrays"
+	"doubletake/ingest/format/internal/raw"
+	"doubletake/ingest/format/internal/sound"
+)
+
+// Format is netCDF-3.
+var Format = ingest.Format{
+	Name: "netcdf", Title: "netCDF-3", Endings: []string{".nc", ".cdf", ".nc3"}, Attributes: true,
+	Magic: []string{"CDF\x01", "CDF\x02", "CDF\x05"}, Open: open,
+}
+
+const damaged = "is the file damaged? copy it again, or leave it out with exclude"
+
+// maxTexts is the longest array of characters that is an attribute.
+const maxTexts = 4096
+
+// kinds are the types of numbers, by their number in the file; 2 is char.
+var kinds = map[uint32]struct {
+	kind raw.Kind
+	name string
+	fill float64 // of elements that were never written; NaN: a byte's are values
+}{
+	1: {raw.I8, "int8", math.NaN()}, 3: {raw.I16, "int16", -32767}, 4: {raw.I32, "int32", -2147483647},
+	5: {raw.F32, "float32", float64(float32(9.9692099683868690e+36))}, 6: {raw.F64, "float64", 9.9692099683868690e+36},
+	7: {raw.U8, "uint8", math.NaN()}, 8: {raw.U16, "uint16", 65535}, 9: {raw.U32, "uint32", 4294967295},
+	10: {raw.I64, "int64", -9223372036854775806}, 11: {raw.U64, "uint64", 18446744073709551614},
+}
+
+const char = 2
+
+// attribute is an attribute: a text or numbers.
+type attribute struct {
+	name    string
+	text    string
+	numbers arrays.Numbers
+}
+
+// String is the attribute's value as people read it.
+func (a attribute) String() string {
+	if a.numbers.Values == nil {
+		return a.text
+	}
+	var b strings.Builder
+	for i, v := range a.numbers.Values {
+		if i == 16 {
+			return b.String() + " …"
+		}
+		if i > 0 {
+			b.WriteByte(' ')
+		}
+		b.WriteString(arrays.Number(v))
+	}
+	return b.String()
+}
+
+// variable is an array of the file.
+type variable struct {
+	name       string
+	dims       []int64
+	record     bool // its first axis is that of records
+	attributes []attribute
+	kind       uint32
+	begin      int64
+	bytes      int64 // of the array, or of a record's part of it, without padding
+}
+
+func (v *variable) attribute(name string) (attribute, bool) {
+	i := slices.IndexFunc(v.attributes, func(a attribute) bool { return a.name == name })
+	if i < 0 {
+		return attribute{}, false
+	}
+	return v.attributes[i], true
+}
+
+// size is the bytes of an element.
+func (v *variable) size() int64 {
+	if v.kind == char {
+		return 1
+	}
+	return int64(kinds[v.kind].kind.Bytes())
+}
+
+func open(src ingest.Source, o ingest.Options) (ingest.Reader, error) {
+	f := &file{src: src}
+	if err := f.header(); err != nil {
+		return nil, err
+	}
+	names := map[byte]string{1: "netCDF classic", 2: "netCDF classic, 64-bit offsets", 5: "netCDF classic, 64-bit data"}
+	r := arrays.New(ingest.Info{Path: src.Path, Format: "netcdf", Encoding: names[f.version]}, src)
+	if err := f.records(r, o); err != nil {
+		return nil, err
+	}
+	for _, a := range f.attributes {
+		r.Attribute(a.name, a.String())
+	}
+	for _, v := range f.variables {
+		if err := f.add(r, v, o); err != nil {
+			return nil, err
+		}
+	}
+	return r, r.Finish(o)
+}
+
+// records finds how many records there are and how long each is.
+func (f *file) records(r *arrays.Reader, o ingest.Options) error {
+	var own []*variable
+	for _, v := range f.variables {
+		if v.record {
+			own = append(own, v)
+			padded := (v.bytes + 3) &^ 3
+			if padded > math.MaxInt64/2-f.recordSize {
+				return f.fail(v.begin, "records in a file", fmt.Sprintf("variable %s of shape %v", v.name, v.dims), damaged)
+			}
+			f.recordSize += padded
+		}
+	}
+	if len(own) == 0 {
+		return nil
+	}
+	if len(own) == 1 { // alone, its records follow each other without padding
+		f.recordSize = own[0].bytes
+	}
+	there := int64(math.MaxInt64)
+	for _, v := range own {
+		n := int64(0)
+		if left := f.src.Size - v.begin; v.bytes > 0 && left >= v.bytes {
+			n = (left-v.bytes)/f.recordSize + 1
+		}
+		if v.bytes > 0 {
+			there = min(there, n)
+		}
+	}
+	claimed := f.count
+	if f.count < 0 {
+		f.count = there // written as a stream
+	}
+	if f.count > there {
+		found := fmt.Sprintf("the header claims %d records, there are %d", claimed, there)
+		if there == 0 || o.Truncated != "use" {
+			return &fault.Error{
+				Path: f.src.Path, Place: "byte 4", Found: found,
+				Hint: "copy the file again, or use its whole records with truncated: use",
+			}
+		}
+		f.count = there
+		r.Warn("truncated", found+": these are used")
+	}
+	for _, v := range own {
+		v.dims[0] = f.count
+	}
+	return nil
+}
+
+// add makes channels of a variable, or attributes of single numbers and texts.
+func (f *file) add(r *arrays.Reader, v *variable, o ingest.Options) error {
+	n := int64(1)
+	for _, d := range v.dims {
+		if d > 0 && n > math.MaxInt64/8/d {
+			return f.fail(v.begin, "an array in a file", fmt.Sprintf("variable %s of shape %v", v.name, v.dims), damaged)
+		}
+		n *= d
+	}
+	switch {
+	case n == 0:
+		r.Unread(v.name, false, "an empty variable")
+		return nil
+	case v.kind == char && n > maxTexts:
+		r.Unread(v.name, false, "a table of texts")
+		return nil
+	}
+	p := &plane{f: f, v: v, size: v.size()}
+	if !v.record && n*p.size > f.src.Size-v.begin {
+		found := fmt.Sprintf("variable %s ends at byte %d of %d", v.name, v.begin+n*p.size, f.src.Size)
+		if o.Truncated != "use" {
+			return f.fail(f.src.Size, "the whole of a variable", found, raw.CutShort)
+		}
+		r.Unread(v.name, true, found)
+		return nil
+	}
+	if f.total += n * p.size; f.total > f.src.Size {
+		return f.fail(v.begin, "variables one after the other", v.name+" in the place of others", damaged)
+	}
+	if v.kind == char {
+		return f.text(r, v, n)
+	}
+	packing, err := v.packing()
+	if err != nil {
+		r.Unread(v.name, true, err.Error())
+		return nil
+	}
+	var attrs []ingest.Attribute
+	for _, a := range v.attributes {
+		attrs = append(attrs, ingest.Attribute{Name: a.name, Value: a.String()})
+	}
+	attrs = append(attrs, ingest.Attribute{Name: "type", Value: kinds[v.kind].name},
+		ingest.Attribute{Name: "shape", Value: fmt.Sprint(v.dims)})
+	a := arrays.Array{
+		Name: v.name, Dims: v.dims, Attributes: attrs, Quantum: arrays.QuantumOf(kinds[v.kind].name), Plane: p,
+	}
+	if n == 1 {
+		a.Dims = []int64{1}
+	}
+	if a.Axis, err = arrays.Axes(a.Dims, o.Arrays); err != nil {
+		r.Unread(v.name, true, err.Error())
+		return nil
+	}
+	p.layout(a.Dims, a.Axis)
+	if packing != nil {
+		a.Plane, a.Quantum = packing.Unpack(p), packing.Quantum(a.Quantum)
+	}
+	if n == 1 {
+		x := make([]float64, 1)
+		if _, err := a.Plane.Read([]int{0}, 0, [][]float64{x}); err != nil {
+			return err
+		}
+		r.Attribute(v.name, arrays.Number(x[0]))
+		return nil
+	}
+	// "seconds since 1970-01-01" is a unit of time.
+	if u, ok := v.attribute("units"); ok {
+		if unit, _, since := strings.Cut(u.text, " since "); since {
+			a.Unit = unit
+			if unit == "milliseconds" || unit == "millisecond" {
+				a.Unit = "ms"
+			}
+		}
+	}
+	return r.Add(a)
+}
+
+// text makes an attribute of an array of characters, a line for each row.
+func (f *file) text(r *arrays.Reader, v *variable, n int64) error {
+	width := n
+	if len(v.dims) > 0 {
+		width = max(1, v.dims[len(v.dims)-1])
+	}
+	if v.record {
+		r.Unread(v.name, false, "a table of texts")
+		return nil
+	}
+	b := make([]byte, n)
+	if err := raw.ReadHeader(f.src, b, v.begin, "a text"); err != nil {
+		return err
+	}
+	var lines []string
+	for ; int64(len(b)) >= width; b = b[width:] {
+		lines = append(lines, sound.Plain(b[:width]))
+	}
+	r.Attribute(v.name, strings.Join(lines, "\n"))
+	return nil
+}
+
+// packing returns the packing that the attributes state, nil if none.
+func (v *variable) packing() (*arrays.Packing, error) {
+	k := kinds[v.kind]
+	t := arrays.Stored{Bits: 8 * k.kind.Bytes(), Integer: k.kind.Integer(), Signed: strings.HasPrefix(k.name, "int")}
+	var fill []float64
+	if !math.IsNaN(k.fill) {
+		fill = []float64{k.fill}
+	}
+	return arrays.NewPacking(t, fill, func(name string) (arrays.Numbers, bool) {
+		a, ok := v.attribute(name)
+		if ok && a.numbers.Values == nil {
+			return arrays.TextNumber(a.text), true
+		}
+		return arrays.Numbers{Values: slices.Clone(a.numbers.Values), Integer: a.numbers.Integer}, ok
+	})
+}

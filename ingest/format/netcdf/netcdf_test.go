@@ -1,0 +1,193 @@
+package netcdf
+
+import (
+	"bytes"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"log"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"doubletake/ingest"
+	"doubletake/ingest/ingesttest"
+)
+
+func Example() {
+	src, err := ingest.OpenSource("testdata/scipy_records.nc")
+	if err != nil {
+		log.Fatal(err)
+	}
+	r, err := Format.Open(src, ingest.Options{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer r.Close()
+	fmt.Println(r.Info().Encoding)
+	for _, c := range r.Info().Channels[1:4] {
+		fmt.Println(c.Name, c.Unit, c.RateHz, c.Samples, c.IsTime())
+	}
+	// Output:
+	// netCDF classic
+	// time s 2048 19 true
+	// p[1] Pa 2048 19 false
+	// p[2] Pa 2048 19 false
+}
+
+func load(t testing.TB, name string) []byte {
+	t.Helper()
+	b, err := os.ReadFile("testdata/" + name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+func openBytes(b []byte, o ingest.Options) (ingest.Reader, error) {
+	return Format.Open(ingesttest.Source(b), o)
+}
+
+// Witness: netCDF4 (Unidata's library) read the files, which it and scipy wrote
+// (testdata/make.py); what it masks is NaN here. The product with a scale in
+// float32 is taken in double precision here, hence the tolerance.
+func TestTruth(t *testing.T) {
+	truth := map[string][][]*float64{}
+	if err := json.Unmarshal(load(t, "truth.json"), &truth); err != nil {
+		t.Fatal(err)
+	}
+	if len(truth) != 8 {
+		t.Fatalf("%d files", len(truth))
+	}
+	for name, want := range truth {
+		t.Run(name, func(t *testing.T) {
+			r, err := openBytes(load(t, name), ingest.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer r.Close()
+			cs := r.Info().Channels
+			if len(cs) != len(want) || len(r.Info().Warnings) > 0 {
+				t.Fatalf("%d channels, want %d; %v", len(cs), len(want), r.Info().Warnings)
+			}
+			for c := range cs {
+				n := len(want[c])
+				if cs[c].Samples != int64(n) {
+					t.Fatalf("%s: %d samples, want %d", cs[c].Name, cs[c].Samples, n)
+				}
+				for _, at := range []int{0, n / 2, n - 1} {
+					x := make([]float64, n-at)
+					if got, err := r.Read([]int{c}, int64(at), [][]float64{x}); got != n-at || err != nil {
+						t.Fatalf("%s from %d: %d, %v", cs[c].Name, at, got, err)
+					}
+					for i, v := range x {
+						w := want[c][at+i]
+						if w == nil != math.IsNaN(v) || w != nil && math.Abs(v-*w) > 1e-6*math.Abs(*w) ||
+							w != nil && v != *w && cs[c].Name != "scale" {
+							t.Fatalf("%s, sample %d: %v", cs[c].Name, at+i, v)
+						}
+					}
+				}
+			}
+			// All channels of an array together, in another order.
+			dst := [][]float64{make([]float64, 2), make([]float64, 2)}
+			last := len(cs) - 1
+			if cs[last].Samples == cs[last-1].Samples {
+				if n, err := r.Read([]int{last, last - 1}, 1, dst); n != 2 || err != nil {
+					t.Fatal(n, err)
+				}
+				for k, c := range []int{last, last - 1} {
+					for i, v := range dst[k] {
+						if w := want[c][1+i]; w != nil && v != *w {
+							t.Errorf("channel %d, sample %d: %v", c, 1+i, v)
+						}
+					}
+				}
+			}
+		})
+	}
+	r, err := openBytes(load(t, "scipy_1.nc"), ingest.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	rpm, err := ingest.AttributeNumber(r.Info(), "rpm")
+	if c := r.Info().Channels[15]; err != nil || rpm != 3000.5 ||
+		c.Name != "plane[1]" || c.Unit != "Pa" || c.RateHz != 2000 {
+		t.Errorf("%g, %v, %+v", rpm, err, c)
+	}
+	if r, err = openBytes(load(t, "netcdf3_classic.nc"), ingest.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	if c := r.Info().Channels[30]; !c.IsTime() || c.Unit != "seconds" || math.Abs(c.RateHz-2048) > 1e-6 {
+		t.Errorf("%+v", c)
+	}
+}
+
+// Files written as a stream state no number of records. Expected values: those of
+// the same file with the number.
+func TestStreaming(t *testing.T) {
+	b := load(t, "scipy_records.nc")
+	binary.BigEndian.PutUint32(b[4:], math.MaxUint32)
+	r, err := openBytes(b, ingest.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := r.Info().Channels[1].Samples; n != 19 {
+		t.Errorf("%d samples", n)
+	}
+}
+
+func TestRefused(t *testing.T) {
+	records, fixed := load(t, "scipy_records.nc"), load(t, "scipy_1.nc")
+	put := func(at int, v uint32) []byte {
+		b := bytes.Clone(records)
+		binary.BigEndian.PutUint32(b[at:], v)
+		return b
+	}
+	for _, c := range []struct {
+		b    []byte
+		want string
+	}{
+		{records[:len(records)-40], "byte 4: the header claims 19 records, there are 17 (copy the file again"},
+		{records[:90], "expected "},
+		{fixed[:len(fixed)-8], "expected the whole of a variable"},
+		{put(8, 9), "byte 8: expected a list of dimensions, found tag 9"},
+		{put(12, 1<<30), "byte 12: expected a list of dimensions in the file, found 1073741824 of them"},
+		{put(4, 20), "the header claims 20 records, there are 19"},
+		{
+			[]byte("CDF\x01" + strings.Repeat("\x00", 31)),
+			"expected at least one array of numbers",
+		},
+		{[]byte("CDF\x03\x00\x00\x00\x00"), `expected "CDF" and version 1, 2 or 5`},
+	} {
+		r, err := openBytes(c.b, ingest.Options{})
+		ingesttest.WantDataError(t, r, err, c.want)
+	}
+	r, err := openBytes(records[:len(records)-40], ingest.Options{Truncated: "use"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if i := r.Info(); i.Channels[1].Samples != 17 || ingesttest.Codes(i.Warnings) != "truncated" {
+		t.Errorf("%+v", i)
+	}
+}
+
+// FuzzNetCDF reads any bytes: no panic, errors that are data errors, memory bounded.
+func FuzzNetCDF(f *testing.F) {
+	names, err := filepath.Glob("testdata/*.nc")
+	if err != nil || len(names) < 8 {
+		f.Fatal(names, err)
+	}
+	for _, n := range names {
+		f.Add(load(f, filepath.Base(n)))
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		if len(b) > 1<<13 {
+			return
+		}
+		ingesttest.Drain(t, Format, b, ingest.Options{}, 1)
+		ingesttest.Drain(t, Format, b, ingest.Options{Truncated: "use"}, 1)
+	})
+}

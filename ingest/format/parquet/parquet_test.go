@@ -1,0 +1,165 @@
+package parquet
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"log"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"doubletake/ingest"
+	"doubletake/ingest/ingesttest"
+)
+
+func Example() {
+	src, err := ingest.OpenSource("testdata/snappy_v1.parquet")
+	if err != nil {
+		log.Fatal(err)
+	}
+	r, err := Format.Open(src, ingest.Options{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer r.Close()
+	fmt.Println(r.Info().Encoding, r.Info().Attributes)
+	for _, c := range r.Info().Channels[:2] {
+		fmt.Println(c.Name, c.Unit, c.RateHz, c.Samples)
+	}
+	// Output:
+	// Parquet, 4 row groups [{rpm 3000}]
+	// Fx N 1024 120
+	// few  1024 120
+}
+
+func load(t testing.TB, name string) []byte {
+	t.Helper()
+	b, err := os.ReadFile("testdata/" + name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+func openBytes(b []byte, o ingest.Options) (ingest.Reader, error) {
+	return Format.Open(ingesttest.Source(b), o)
+}
+
+// Witness: parquet-go wrote the files and the values it was given (testdata/make.go.txt).
+func TestTruth(t *testing.T) {
+	truth := map[string][]*float64{}
+	if err := json.Unmarshal(load(t, "truth.json"), &truth); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{
+		"plain_v1", "plain_v2", "dictionary_v1", "dictionary_v2", "snappy_v1", "snappy_v2", "gzip", "zstd", "split",
+	} {
+		b := load(t, name+".parquet")
+		if !detect(b[:min(len(b), 1024)], ingesttest.Source(b)) {
+			t.Errorf("%s is not detected", name)
+		}
+		r, err := openBytes(b, ingest.Options{})
+		if err != nil {
+			t.Fatal(name, err)
+		}
+		if i := r.Info(); len(i.Channels) != len(truth) || len(i.Unread) != 2 {
+			t.Fatalf("%s: %d channels, %+v", name, len(i.Channels), i.Unread)
+		}
+		for c, ch := range r.Info().Channels {
+			want := truth[ch.Name]
+			for _, span := range [][2]int{{0, 120}, {30, 60}, {119, 1}, {36, 3}} {
+				x := make([]float64, span[1])
+				if n, err := r.Read([]int{c}, int64(span[0]), [][]float64{x}); n != span[1] || err != nil {
+					t.Fatal(name, ch.Name, n, err)
+				}
+				for k, v := range x {
+					if w := want[span[0]+k]; w == nil != math.IsNaN(v) || w != nil && v != *w {
+						t.Fatalf("%s, %s, row %d: %v", name, ch.Name, span[0]+k, v)
+					}
+				}
+			}
+		}
+	}
+}
+
+func TestText(t *testing.T) {
+	b, err := Text(ingesttest.Source(load(t, "zstd.parquet")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(string(b), "\n")
+	if len(lines) != 122 || lines[0] != "Fx (N)\tfew\tgap\ti32\ti64\tnote\tok\trun\tsingle\ttime\tu32\tu64" ||
+		lines[2] != "0.8414709848078965\t\t\t-39\t1.099511627776e+12\t\t0\trun 1\t0.5403022766113281\t0.0009765625\t"+
+			"4.294967294e+09\t9.223372036854775808e+18" && !strings.HasPrefix(lines[2], "0.8414709848078965\t\t\t-39\t") {
+		t.Errorf("%d lines: %q, %q", len(lines), lines[0], lines[2])
+	}
+}
+
+func TestRefused(t *testing.T) {
+	b := load(t, "plain_v1.parquet")
+	for _, c := range []struct {
+		b    []byte
+		want string
+	}{
+		{b[:len(b)-3], `expected "PAR1"`},
+		{b[:11], "expected a Parquet file, found 11 bytes"},
+		{append(bytes.Clone(b[:len(b)-8]), "\xff\xff\xff\x7fPAR1"...), "expected a footer within"},
+		{append(bytes.Clone(b[:len(b)-8]), "\x10\x00\x00\x00PARE"...), "expected a footer that is not encrypted"},
+		{load(t, "brotli.parquet"), "compression 4 (Brotli) is not read"},
+	} {
+		r, err := openBytes(c.b, ingest.Options{})
+		ingesttest.WantDataError(t, r, err, c.want)
+	}
+	r, err := openBytes(load(t, "delta.parquet"), ingest.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = ingest.FindChannel(r.Info(), "i32")
+	ingesttest.WantDataError(t, nil, err, "i32: encoding 5 (delta binary packed) is not read")
+	if r, err = openBytes(load(t, "nested.parquet"), ingest.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	if i := r.Info(); len(i.Channels) != 2 || len(i.Unread) != 3 || i.Unread[0].Reason != "a nested column" {
+		t.Errorf("%+v", i)
+	}
+	if x := ingesttest.ReadAll(t, r); x[0][1] != 2 || x[1][1] != 6 {
+		t.Errorf("%v", x)
+	}
+}
+
+// FuzzParquet reads any bytes: no panic, errors that are data errors. A few bytes can
+// state a dictionary's number 2^16 times: files with longer row groups are left out.
+func FuzzParquet(f *testing.F) {
+	names, err := filepath.Glob("testdata/*.parquet")
+	if err != nil || len(names) < 10 {
+		f.Fatal(names, err)
+	}
+	for _, n := range names {
+		f.Add(load(f, filepath.Base(n)))
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		if len(b) > 1<<14 || len(b) == 0 {
+			return
+		}
+		var r ingest.Reader
+		var err error
+		ingesttest.Bounded(t, b, 1<<20, 256, func() { r, err = openBytes(b, ingest.Options{}) })
+		if err != nil {
+			ingesttest.WantDataError(t, nil, err)
+			return
+		}
+		if r.Info().Channels[0].Samples > 1<<16 {
+			return
+		}
+		for c := range r.Info().Channels[:min(16, len(r.Info().Channels))] {
+			ingesttest.Bounded(t, b, 32<<20, 1024, func() {
+				if _, err := r.Read([]int{c}, 0, [][]float64{make([]float64, 100)}); err != nil && err.Error() != "EOF" {
+					ingesttest.WantDataError(t, nil, err)
+				}
+			})
+		}
+	})
+}

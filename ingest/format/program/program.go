@@ -1,0 +1,185 @@
+// Package program reads files by programs of the user's: one that writes an Arrow
+// IPC stream or file to its standard output. It is started without a shell, with a
+// time limit; its output is kept in a temporary file, bounded, and verified as an
+// Arrow file of anyone's.
+package program
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+	"unicode"
+
+	"doubletake/ingest"
+	"doubletake/ingest/fault"
+	"doubletake/ingest/format/arrow"
+)
+
+// What a program may write: so many times the file, and so much in addition; and how
+// much of its messages is shown.
+const (
+	timesFile = 64
+	inAny     = 1 << 30
+	maxShown  = 2048
+)
+
+// Open runs the program of the options on a file and opens what it wrote. Attributes,
+// rate and units are found as in any Arrow file. Errors are *fault.Error.
+func Open(path string, o ingest.Options) (ingest.Reader, error) {
+	src, err := ingest.OpenSource(path) // it explains what cannot be opened
+	if err != nil {
+		return nil, err
+	}
+	if err := src.Close(); err != nil {
+		return nil, ingest.PathError(path, err)
+	}
+	out, err := os.CreateTemp("", "doubletake-reader-")
+	if err != nil {
+		return nil, fmt.Errorf("keep a program's output: %w", err)
+	}
+	spool := &spool{out}
+	r, err := read(path, src.Size, out, o, spool)
+	if err != nil {
+		return nil, errors.Join(err, spool.Close())
+	}
+	return r, nil
+}
+
+// spool is the temporary file; it goes when it is closed.
+type spool struct{ *os.File }
+
+// Close implements io.Closer.
+func (s *spool) Close() error { return errors.Join(s.File.Close(), os.Remove(s.Name())) }
+
+// read runs the program and opens out.
+func read(path string, size int64, out *os.File, o ingest.Options, closer io.Closer) (ingest.Reader, error) {
+	if _, err := out.WriteString(arrow.Header); err != nil {
+		return nil, fmt.Errorf("keep a program's output: %w", err)
+	}
+	n, err := run(path, size, out, *o.Program)
+	if err != nil {
+		return nil, err
+	}
+	name := filepath.Base(o.Program.Command[0])
+	found := ingest.Source{Path: path, ReaderAt: out, Size: int64(len(arrow.Header)) + n, Closer: closer}
+	head := make([]byte, min(n, 8))
+	if _, err := out.ReadAt(head, int64(len(arrow.Header))); err != nil && !errors.Is(err, io.EOF) {
+		return nil, fmt.Errorf("read a program's output: %w", err)
+	}
+	fail := func(err error) error {
+		return &fault.Error{
+			Path: path, Place: "output of " + name, Err: err,
+			Hint: "it must be an Arrow IPC stream: see docs/readers.md",
+		}
+	}
+	if arrow.IsFile(head) {
+		found.ReaderAt, found.Size = io.NewSectionReader(out, int64(len(arrow.Header)), n), n
+	} else {
+		end, footer, err := arrow.Footer(out, found.Size)
+		if err != nil {
+			return nil, fail(err)
+		}
+		if _, err := out.WriteAt(footer, end); err != nil {
+			return nil, fmt.Errorf("keep a program's output: %w", err)
+		}
+		found.Size = end + int64(len(footer))
+	}
+	o.Program, o.Format = nil, ""
+	r, err := arrow.Format.Open(found, o)
+	if err != nil {
+		return nil, fail(err)
+	}
+	return r, nil
+}
+
+// run runs the program with out as its standard output and returns how much it wrote.
+func run(path string, size int64, out io.Writer, p ingest.Program) (int64, error) {
+	name := filepath.Base(p.Command[0])
+	fail := func(found, hint string, err error) error {
+		return &fault.Error{Path: path, Place: "reader " + name, Found: found, Hint: hint, Err: err}
+	}
+	file, err := filepath.Abs(path)
+	if err != nil {
+		return 0, fmt.Errorf("find %s: %w", path, err)
+	}
+	args := make([]string, len(p.Command)-1)
+	for i, a := range p.Command[1:] {
+		args[i] = strings.ReplaceAll(a, "{file}", file)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), p.Timeout)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, p.Command[0], args...)
+	cmd.Dir, cmd.WaitDelay = p.Dir, 2*time.Second
+	limit := &bounded{to: out, left: timesFile*size + inAny}
+	told := &tail{}
+	cmd.Stdout, cmd.Stderr = limit, told
+	err = cmd.Run()
+	most := timesFile*size + inAny
+	switch {
+	case limit.full:
+		return 0, fail(fmt.Sprintf("it writes more than %d bytes, %d times the file and 1 GiB", most, timesFile),
+			"does it convert one file?", nil)
+	case ctx.Err() != nil:
+		return 0, fail(fmt.Sprintf("it did not end in %v%s", p.Timeout, told.String()),
+			"timeout_s gives it longer: reader: {program: …, timeout_s: …}", nil)
+	case err != nil:
+		return 0, fail("it failed"+told.String(), "", err)
+	case most-limit.left == 0:
+		return 0, fail("it wrote nothing"+told.String(), "it must write an Arrow IPC stream to its standard output", nil)
+	}
+	return most - limit.left, nil
+}
+
+// bounded writes at most so many bytes.
+type bounded struct {
+	to   io.Writer
+	left int64
+	full bool
+}
+
+// Write implements io.Writer.
+func (b *bounded) Write(p []byte) (int, error) {
+	if int64(len(p)) > b.left {
+		b.full = true
+		return 0, errors.New("too much output")
+	}
+	n, err := b.to.Write(p)
+	b.left -= int64(n)
+	return n, err
+}
+
+// tail keeps the end of what is written to it.
+type tail struct{ b []byte }
+
+// Write implements io.Writer.
+func (t *tail) Write(p []byte) (int, error) {
+	t.b = append(t.b, p...)
+	if len(t.b) > maxShown {
+		t.b = bytes.Clone(t.b[len(t.b)-maxShown:])
+	}
+	return len(p), nil
+}
+
+// String is the text as a part of an error message: printable, with its line ends.
+func (t *tail) String() string {
+	s := strings.TrimSpace(strings.ToValidUTF8(string(t.b), "\uFFFD"))
+	if s == "" {
+		return ""
+	}
+	return "; it said:\n" + strings.Map(func(r rune) rune {
+		if r == '\n' || unicode.IsPrint(r) {
+			return r
+		}
+		if r == '\t' {
+			return ' '
+		}
+		return '\uFFFD'
+	}, s) + "\n"
+}

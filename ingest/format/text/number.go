@@ -1,0 +1,222 @@
+package text
+
+import (
+	"math"
+	"math/big"
+	"math/bits"
+	"strconv"
+	"unsafe"
+)
+
+// pow10 holds the powers of ten that a float64 represents exactly.
+var pow10 = [...]float64{
+	1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11,
+	1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22,
+}
+
+// scanNumber reads a plain decimal number at b[i:] and returns its value and
+// the index after it. It answers only where it is certain of the last bit, by
+// two ways that strconv takes too: digits that make an integer below 2^53 and
+// an exact power of ten need one multiplication or division, which rounds
+// correctly (Clinger 1990); up to 19 digits are multiplied with 128 bits of the
+// power (Lemire 2021), which detects when that is not enough. Everything else is
+// left to Number. dec is the decimal sign.
+func scanNumber(b []byte, i int, dec byte) (v float64, next int, ok bool) {
+	neg, begin := false, i
+	if i < len(b) && (b[i] == '-' || b[i] == '+') {
+		neg = b[i] == '-'
+		i++
+	}
+	var m uint64
+	from := i
+	for i < len(b) {
+		c := b[i] - '0'
+		if c > 9 {
+			break
+		}
+		m = m*10 + uint64(c)
+		i++
+	}
+	digits, exp := i-from, 0
+	if i < len(b) && b[i] == dec {
+		i++
+		from = i
+		for i < len(b) {
+			c := b[i] - '0'
+			if c > 9 {
+				break
+			}
+			m = m*10 + uint64(c)
+			i++
+		}
+		exp = from - i
+		digits -= exp
+	}
+	// 19 digits are the most that cannot overflow 64 bits.
+	if digits == 0 {
+		return 0, i, false
+	}
+	if digits > 19 {
+		for _, c := range b[begin:i] { // zeros in front do not count
+			if c >= '1' && c <= '9' {
+				break
+			}
+			if c == '0' {
+				digits--
+			}
+		}
+		if digits > 19 {
+			return 0, i, false
+		}
+	}
+	if i < len(b) && b[i]|0x20 == 'e' {
+		j, e, sign := i+1, 0, 1
+		if j < len(b) && (b[j] == '-' || b[j] == '+') {
+			if b[j] == '-' {
+				sign = -1
+			}
+			j++
+		}
+		from = j
+		for j < len(b) {
+			c := b[j] - '0'
+			if c > 9 {
+				break
+			}
+			e = e*10 + int(c)
+			j++
+			if j-from > 4 {
+				return 0, i, false
+			}
+		}
+		if j == from {
+			return 0, i, false
+		}
+		exp += sign * e
+		i = j
+	}
+	switch {
+	case m>>53 == 0 && exp <= 0 && exp >= -22:
+		v = float64(m) / pow10[-exp]
+	case m>>53 == 0 && exp > 0 && exp <= 22:
+		v = float64(m) * pow10[exp]
+	case m == 0:
+	default:
+		if v, ok = lemire(m, exp); !ok {
+			return 0, i, false
+		}
+	}
+	if neg {
+		v = -v
+	}
+	return v, i, true
+}
+
+// maxPow bounds the powers of ten of lemire; beyond it strconv does the work.
+const maxPow = 60
+
+// pow128 holds 10^e, e = −maxPow … maxPow, as the upper and lower half of a
+// mantissa of 128 bits with the first bit set, rounded down.
+var pow128 = func() (t [2*maxPow + 1][2]uint64) {
+	low := new(big.Int).SetUint64(math.MaxUint64)
+	for e := -maxPow; e <= maxPow; e++ {
+		p := new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(max(e, -e))), nil)
+		if e < 0 { // 2^n/10^−e with more bits than are kept
+			p.Quo(new(big.Int).Lsh(big.NewInt(1), 512), p)
+		}
+		if n := p.BitLen() - 128; n > 0 {
+			p.Rsh(p, uint(n))
+		} else {
+			p.Lsh(p, uint(-n))
+		}
+		t[e+maxPow] = [2]uint64{new(big.Int).Rsh(p, 64).Uint64(), new(big.Int).And(p, low).Uint64()}
+	}
+	return t
+}()
+
+// lemire returns m·10^exp, correctly rounded, or false when 128 bits of the
+// power do not decide the rounding (Lemire, Number parsing at a gigabyte per
+// second, 2021; m > 0).
+func lemire(m uint64, exp int) (float64, bool) {
+	if exp < -maxPow || exp > maxPow {
+		return 0, false
+	}
+	pow := &pow128[exp+maxPow]
+	zeros := bits.LeadingZeros64(m)
+	m <<= uint(zeros)
+	// 217706/2^16 is log2(10), close enough for the whole table.
+	e2 := 217706*exp>>16 + 64 + 1023 - zeros
+	hi, lo := bits.Mul64(m, pow[0])
+	if hi&0x1FF == 0x1FF && lo+m < m {
+		yHi, yLo := bits.Mul64(m, pow[1])
+		sum, carry := bits.Add64(lo, yHi, 0)
+		top := hi + carry
+		if top&0x1FF == 0x1FF && sum+1 == 0 && yLo+m < m {
+			return 0, false
+		}
+		hi, lo = top, sum
+	}
+	msb := hi >> 63
+	man := hi >> (msb + 9)
+	e2 -= int(1 ^ msb)
+	if lo == 0 && hi&0x1FF == 0 && man&3 == 1 {
+		return 0, false // half-way between two floats, as far as can be seen
+	}
+	man += man & 1
+	man >>= 1
+	if man>>53 > 0 {
+		man >>= 1
+		e2++
+	}
+	if e2 < 1 || e2 >= 0x7FF {
+		return 0, false
+	}
+	return math.Float64frombits(uint64(e2)<<52 | man&(1<<52-1)), true
+}
+
+// Number reads a whole cell as a number, to the last bit as
+// strconv.ParseFloat does. Beyond it, it takes the decimal sign dec and
+// Fortran's exponent letter (1.5D+03). A number too large for a float64, a
+// hexadecimal one and a text are refused; "NaN" and "Inf" are numbers here.
+func Number(cell []byte, dec byte) (float64, bool) {
+	if len(cell) == 0 {
+		return 0, false
+	}
+	if v, n, ok := scanNumber(cell, 0, dec); ok && n == len(cell) {
+		return v, true
+	}
+	switch c := cell[0]; {
+	case c >= '0' && c <= '9', c == '+', c == '-', c == dec, c|0x20 == 'n', c|0x20 == 'i':
+	default:
+		return 0, false
+	}
+	s := cell
+	var tmp [64]byte
+	for i, c := range cell {
+		switch {
+		case c|0x20 == 'x', c == '_', c|0x20 == 'p':
+			return 0, false // notations of programs, not of measurements
+		case c == '.' && dec != '.':
+			return 0, false
+		case c == dec && dec != '.', c|0x20 == 'd':
+			// Written anew only here, so that the usual cell is not copied.
+			s = append(tmp[:0], cell...)
+			for j, d := range s[i:] {
+				switch {
+				case d == '.' && dec != '.':
+					return 0, false
+				case d == dec:
+					s[i+j] = '.'
+				case d|0x20 == 'd':
+					s[i+j] = 'e'
+				case d|0x20 == 'x', d == '_', d|0x20 == 'p':
+					return 0, false
+				}
+			}
+			v, err := strconv.ParseFloat(unsafe.String(&s[0], len(s)), 64)
+			return v, err == nil
+		}
+	}
+	v, err := strconv.ParseFloat(unsafe.String(&s[0], len(s)), 64)
+	return v, err == nil
+}

@@ -1,0 +1,136 @@
+package text
+
+import (
+	"math"
+	"math/rand/v2"
+	"strconv"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// check compares parseNumber with strconv.ParseFloat, the expected value of
+// every test here. Hexadecimal and underlined numbers are refused on purpose,
+// Fortran's exponent letter is taken on purpose.
+func checkNumber(t testing.TB, s string) {
+	t.Helper()
+	got, ok := Number([]byte(s), '.')
+	want, err := strconv.ParseFloat(s, 64)
+	if strings.ContainsAny(s, "xXpP_") {
+		if ok {
+			t.Fatalf("%q: accepted as %v", s, got)
+		}
+		return
+	}
+	if strings.ContainsAny(s, "dD") {
+		want, err = strconv.ParseFloat(strings.NewReplacer("d", "e", "D", "e").Replace(s), 64)
+	}
+	if ok != (err == nil) {
+		t.Fatalf("%q: accepted %v, strconv returns %v", s, ok, err)
+	}
+	if ok && math.Float64bits(got) != math.Float64bits(want) && !(math.IsNaN(got) && math.IsNaN(want)) {
+		t.Fatalf("%q: %v (%x), strconv reads %v (%x)", s, got, math.Float64bits(got), want, math.Float64bits(want))
+	}
+	// The same with a decimal comma.
+	if strings.Contains(s, ",") {
+		return
+	}
+	comma, ok2 := Number([]byte(strings.ReplaceAll(s, ".", ",")), ',')
+	if ok2 != ok || ok && math.Float64bits(comma) != math.Float64bits(got) && !math.IsNaN(got) {
+		t.Fatalf("%q with a comma: %v %v, with a point %v %v", s, comma, ok2, got, ok)
+	}
+}
+
+var hardNumbers = []string{
+	"", "0", "-0", "+0", "0.0", "-0.0", "1", "-1", "+1", ".5", "5.", ".", "-", "+", "-.", "e5", "1e", "1e+", "1e-", "1e5",
+	"1E5", "1e+05", "1e-05",
+	"9007199254740992", "9007199254740993", "9007199254740991e22", "9007199254740991e23", "9007199254740991e-22",
+	"9007199254740991e-23",
+	"1e22", "1e23", "1e-22", "1e-23", "123456789012345678", "1234567890123456789", "12345678901234567890", "0.1", "0.2",
+	"0.3",
+	"1.7976931348623157e308", "1.7976931348623159e308", "1e309", "-1e309", "4.9e-324", "2.4703282292062327e-324",
+	"2.4703282292062328e-324", "1e-400",
+	"2.2250738585072011e-308", "2.2250738585072014e-308", "nan", "NaN", "NAN", "inf", "-Inf", "+INF", "infinity",
+	"Infinity", "nano", "1.2.3", "1,2",
+	"0x10", "0x1p-2", "1_000", "1 ", " 1", "1e99999", "1e-99999", "0e99999", "0e-99999", "00000000000000000000001",
+	"0.00000000000000000000001",
+	"1.0D+03", "1d-3", "1510924907.244811", "48.006121", "1e0000000001", "--1", "+-1", "1-", "1e1e1", "١", "1e5.0",
+	"-804548e-6",
+	"179769313486231580793728971405301", "0.500000000000000166533453693773481063544750213623046875",
+}
+
+func TestParseNumber(t *testing.T) {
+	for _, s := range hardNumbers {
+		checkNumber(t, s)
+	}
+	// Random bit patterns in the notations programs write.
+	r := rand.New(rand.NewPCG(1, 2))
+	n := 200000
+	if testing.Short() {
+		n = 20000
+	}
+	for range n {
+		v := math.Float64frombits(r.Uint64())
+		if v-v != 0 {
+			continue
+		}
+		checkNumber(t, strconv.FormatFloat(v, "efgE"[r.IntN(4)], -1, 64))
+		checkNumber(t, strconv.FormatUint(r.Uint64()>>r.IntN(60), 10)+"e"+strconv.Itoa(r.IntN(160)-80))
+		// Half-way between two floats, and the smallest step from it.
+		half := float64(uint64(1)<<53+2*r.Uint64N(1<<52)) * math.Ldexp(1, r.IntN(8))
+		if d := strconv.FormatFloat(half, 'f', 0, 64); len(d) <= 19 {
+			m, _ := strconv.ParseUint(d, 10, 64)
+			checkNumber(t, strconv.FormatUint(m+1, 10))
+			checkNumber(t, strconv.FormatUint(m+1, 10)+".000000000000000001")
+		}
+		w := (r.Float64() - 0.5) * math.Pow(10, float64(r.IntN(12)-4))
+		checkNumber(t, strconv.FormatFloat(w, "efg"[r.IntN(3)], r.IntN(20), 64))
+	}
+}
+
+func TestParseNumberDigits(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		s := rapid.StringMatching(`[+-]?[0-9]{0,22}(\.[0-9]{0,22})?([eE][+-]?[0-9]{0,4})?`).Draw(rt, "s")
+		checkNumber(t, s)
+	})
+}
+
+func FuzzParseFloat(f *testing.F) {
+	for _, s := range hardNumbers {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		if len(s) > 1000 {
+			return
+		}
+		checkNumber(t, s)
+	})
+}
+
+func BenchmarkParseNumber(b *testing.B) {
+	for _, c := range []struct{ name, s string }{
+		{"short", "-0.804548"},
+		{"time", "1510924907.244811"},
+		{"digits17", "0.12345678901234567"},
+		{"savetxt", "1.234567890123456789e+00"},
+	} {
+		cell := []byte(c.s)
+		b.Run(c.name, func(b *testing.B) {
+			b.SetBytes(int64(len(cell)))
+			for b.Loop() {
+				if _, ok := Number(cell, '.'); !ok {
+					b.Fatal("refused")
+				}
+			}
+		})
+		b.Run(c.name+"/strconv", func(b *testing.B) {
+			b.SetBytes(int64(len(cell)))
+			for b.Loop() {
+				if _, err := strconv.ParseFloat(c.s, 64); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,368 @@
+// Package uff reads universal files (UFF, UNV): datasets 58 and 58b, functions at
+// nodal degrees of freedom, as analysers of vibration and sound export them. Other
+// datasets are skipped. Time series are channels; spectra are shown and refused
+// where a time series is needed.
+package uff
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+
+	"doubletake/ingest"
+	"doubletake/ingest/fault"
+	"doubletake/ingest/format/internal/arrays"
+	"doubletake/ingest/format/internal/lines"
+	"doubletake/ingest/format/internal/raw"
+	"doubletake/ingest/format/internal/sound"
+)
+
+// Format is UFF.
+var Format = ingest.Format{
+	Name: "uff", Title: "UFF 58", Endings: []string{".uff", ".unv", ".bunv"}, Attributes: true, Detect: detect, Open: open,
+}
+
+const (
+	headerLines = 11 // of a dataset 58, after the line with its number
+	maxLine     = 4096
+	delimiter   = "    -1"
+	damaged     = "is the file damaged? export it again, or leave it out with exclude"
+	timeAxis    = 17 // type of an abscissa
+)
+
+// functions names the types of a function.
+var functions = []string{
+	"general", "time response", "auto spectrum", "cross spectrum", "frequency response function", "transmissibility",
+	"coherence", "auto correlation", "cross correlation", "power spectral density", "energy spectral density",
+	"probability density function", "spectrum", "cumulative frequency distribution", "peaks valley", "stress/cycles",
+	"strain/cycles", "orbit", "mode indicator function", "force pattern", "partial power", "partial coherence",
+	"eigenvalue", "eigenvector", "shock response spectrum", "finite impulse response filter", "multiple coherence",
+	"order function", "phase compensation",
+}
+
+// detect wants a delimiter, a dataset's number in its columns, and a letter no
+// number has: a table of numbers may begin with -1 too.
+func detect(head []byte, _ ingest.Source) bool {
+	first, rest, _ := bytes.Cut(head, []byte("\n"))
+	second, rest, ok := bytes.Cut(rest, []byte("\n"))
+	if !ok || strings.TrimRight(string(first), " \r") != delimiter || len(second) < 6 {
+		return false
+	}
+	n, err := strconv.Atoi(strings.TrimSpace(string(second[:6])))
+	return err == nil && n > 0 && bytes.ContainsFunc(rest, func(r rune) bool {
+		return r|0x20 >= 'a' && r|0x20 <= 'z' && r|0x20 != 'e'
+	})
+}
+
+// record is a dataset 58.
+type record struct {
+	at       int64 // byte of its number
+	binary   bool
+	bytes    int64 // of binary data, as stated; 0: not stated
+	little   bool
+	id       [5]string
+	function int
+	entity   string
+	dof, ref string // node and direction: "12+Z"
+	double   bool
+	complex  bool
+	even     bool
+	points   int64
+	inc      float64
+	incText  string
+	axis     int // type of the abscissa
+	axisUnit string
+	label    string
+	unit     string
+
+	plane arrays.Plane
+}
+
+// values is the numbers of a point: the abscissa where it is uneven, then one or two.
+func (d *record) values() int {
+	n := 1
+	if d.complex {
+		n++
+	}
+	if !d.even {
+		n++
+	}
+	return n
+}
+
+// file is a UFF file while it is looked through.
+type file struct {
+	src     ingest.Source
+	o       ingest.Options
+	in      *lines.Reader
+	records []*record
+	skipped map[string]int
+	warn    []ingest.Warning
+	closers []io.Closer
+}
+
+func (f *file) fail(at int64, want, found, hint string) error {
+	return &fault.Error{Path: f.src.Path, Place: fmt.Sprintf("byte %d", at), Want: want, Found: found, Hint: hint}
+}
+
+// ends reports whether a line is a delimiter. Exporters put blanks after it.
+func ends(line []byte) bool { return string(bytes.TrimSpace(line)) == "-1" }
+
+func open(src ingest.Source, o ingest.Options) (ingest.Reader, error) {
+	f := &file{src: src, o: o, in: lines.New(src, maxLine), skipped: map[string]int{}}
+	if err := f.scan(); err != nil {
+		return nil, errors.Join(err, closeAll(f.closers))
+	}
+	r, err := f.reader()
+	if err != nil {
+		return nil, errors.Join(err, closeAll(f.closers))
+	}
+	return r, nil
+}
+
+func closeAll(cs []io.Closer) error {
+	var errs []error
+	for _, c := range cs {
+		errs = append(errs, c.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// scan finds the datasets 58.
+func (f *file) scan() error {
+	for {
+		b, _, err := f.in.Next()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if len(bytes.TrimSpace(b)) == 0 || !ends(b) {
+			continue // between datasets
+		}
+		b, at, err := f.in.Next()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		number := string(bytes.TrimSpace(b))
+		if n := min(6, len(b)); n > 0 {
+			number = string(bytes.TrimSpace(b[:n]))
+		}
+		binary := len(b) > 6 && b[6]|0x20 == 'b'
+		if number == "58" {
+			if len(f.records) >= 1<<16 {
+				return f.fail(at, "at most 65536 datasets 58", "more", "")
+			}
+			if err := f.function(b, at, binary); err != nil {
+				return err
+			}
+			continue
+		}
+		if len(f.skipped) < 64 || f.skipped[number] > 0 {
+			f.skipped[sound.Plain([]byte(number))]++
+		}
+		if ends(b) { // a delimiter too many
+			f.in.Go(at)
+			continue
+		}
+		for {
+			if b, _, err = f.in.Next(); errors.Is(err, io.EOF) {
+				return nil
+			} else if err != nil {
+				return err
+			} else if ends(b) {
+				break
+			}
+		}
+	}
+}
+
+// reader makes channels of the records.
+func (f *file) reader() (ingest.Reader, error) {
+	if len(f.records) == 0 {
+		var others []string
+		for n := range f.skipped {
+			others = append(others, n)
+		}
+		slices.Sort(others)
+		found := "none"
+		if len(others) > 0 {
+			found = "datasets " + strings.Join(others, ", ")
+		}
+		return nil, &fault.Error{
+			Path: f.src.Path, Want: "a dataset 58 with a function", Found: found,
+			Hint: "geometry and mode shapes are not read: export time histories",
+		}
+	}
+	info := ingest.Info{Path: f.src.Path, Format: "uff", Encoding: "UFF 58, text", Warnings: f.warn}
+	if f.records[0].binary {
+		info.Encoding = "UFF 58b, binary"
+	}
+	r := &reader{Reader: arrays.New(info, append(f.closers, f.src)...)}
+	for i, name := range names(f.records) {
+		if err := r.add(f.records[i], name); err != nil {
+			return nil, err
+		}
+	}
+	for _, number := range slices.Sorted(func(yield func(string) bool) {
+		for n := range f.skipped {
+			if !yield(n) {
+				return
+			}
+		}
+	}) {
+		r.Unread("dataset "+number, false, "not a function (dataset 58)")
+	}
+	if err := r.Finish(f.o); err != nil {
+		return nil, err
+	}
+	return r, nil
+}
+
+// names gives the records names: those of their entities, their degrees of freedom,
+// their labels or their first lines, the first of these that differ in all records,
+// else the first that a record has alone, else its number.
+func names(records []*record) []string {
+	var kinds [4][]string
+	count := map[string]int{}
+	for _, d := range records {
+		dof := d.dof
+		if d.ref != "" && dof != "" {
+			dof += " " + d.ref
+		}
+		for k, s := range []string{d.entity, dof, d.label, d.id[0]} {
+			kinds[k] = append(kinds[k], s)
+			count[strconv.Itoa(k)+s]++
+		}
+	}
+	alone := func(k, i int) bool { return kinds[k][i] != "" && count[strconv.Itoa(k)+kinds[k][i]] == 1 }
+	for k, all := range kinds {
+		if n := 0; slices.ContainsFunc(all, func(string) bool { n++; return !alone(k, n-1) }) {
+			continue
+		}
+		return all
+	}
+	out, taken := make([]string, len(records)), map[string]bool{}
+	for i := range records {
+		out[i] = strconv.Itoa(i + 1)
+		for k := range kinds {
+			if alone(k, i) && !taken[kinds[k][i]] {
+				out[i] = kinds[k][i]
+				break
+			}
+		}
+		taken[out[i]] = true
+	}
+	return out
+}
+
+// reader is the arrays of a file, and which of them are no time series.
+type reader struct {
+	*arrays.Reader
+	spectra map[int]string // by channel
+}
+
+// add makes the channels of a record.
+func (r *reader) add(d *record, name string) error {
+	from := len(r.Info().Channels)
+	a := arrays.Array{Name: name, Dims: []int64{d.points}, Unit: d.unit, Group: name, Plane: d.plane}
+	function := fmt.Sprintf("type %d", d.function)
+	if d.function >= 0 && d.function < len(functions) {
+		function = functions[d.function]
+	}
+	for _, at := range []ingest.Attribute{
+		{Name: "function", Value: function},
+		{Name: "entity", Value: d.entity},
+		{Name: "response", Value: d.dof},
+		{Name: "reference", Value: d.ref},
+		{Name: "quantity", Value: d.label},
+		{Name: "id1", Value: d.id[0]},
+		{Name: "id2", Value: d.id[1]},
+		{Name: "id3", Value: d.id[2]},
+		{Name: "id4", Value: d.id[3]},
+		{Name: "id5", Value: d.id[4]},
+	} {
+		if at.Value != "" {
+			a.Attributes = append(a.Attributes, at)
+		}
+	}
+	inTime := d.axis == timeAxis || d.axis == 0 && d.function == 1
+	if !d.even {
+		x := a
+		x.Name, x.Unit, x.Attributes, x.Plane = name+"/abscissa", d.axisUnit, nil, &first{d.plane}
+		if inTime {
+			x.Name = name + "/time"
+			if x.Unit == "" {
+				x.Unit = "s"
+			}
+		}
+		if err := r.Add(x); err != nil {
+			return err
+		}
+		a.First = 1
+	} else if inTime {
+		a.RateHz, _, _ = lines.Rate(d.inc, d.incText)
+	}
+	parts := []string{""}
+	if d.complex {
+		parts = []string{".real", ".imag"}
+	}
+	for i, p := range parts {
+		c := a
+		c.Name, c.First = name+p, a.First+i
+		if err := r.Add(c); err != nil {
+			return err
+		}
+	}
+	if !inTime {
+		if r.spectra == nil {
+			r.spectra = map[int]string{}
+		}
+		for c := from; c < len(r.Info().Channels); c++ {
+			r.spectra[c] = function
+		}
+	}
+	return nil
+}
+
+// first is the first channel of a plane, by itself: a clock has a plane of its own.
+type first struct{ arrays.Plane }
+
+// TimeSeries implements ingest.Spectral.
+func (r *reader) TimeSeries(channels []int) error {
+	for _, c := range channels {
+		if function := r.spectra[c]; function != "" {
+			return &fault.Error{
+				Path: r.Info().Path, Place: "channel " + r.Info().Channels[c].Name, Want: "a time series",
+				Found: "a function over another axis (" + function + ")",
+				Hint: "pipeline inspect shows it; two halves of a recording cannot be had from one spectrum: export the " +
+					"time history it was made of",
+			}
+		}
+	}
+	return r.Reader.TimeSeries(channels)
+}
+
+// binaryPlane makes the plane of a record whose numbers are binary from a byte on.
+func (f *file) binaryPlane(d *record, at int64) {
+	kind := raw.F32
+	if d.double {
+		kind = raw.F64
+	}
+	k := d.values()
+	src := f.src
+	src.Closer = nil
+	p := raw.New(src, ingest.Info{Path: f.src.Path, Channels: make([]ingest.Channel, k)}, raw.Layout{
+		Offset: at, Frames: d.points, Channels: k, Kind: kind, BigEndian: !d.little, Scale: 1,
+	})
+	f.closers = append(f.closers, p)
+	d.plane = p
+}

@@ -1,0 +1,227 @@
+package uff
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"doubletake/ingest"
+	"doubletake/ingest/ingesttest"
+)
+
+func Example() {
+	src, err := ingest.OpenSource("testdata/several.uff")
+	if err != nil {
+		log.Fatal(err)
+	}
+	r, err := Format.Open(src, ingest.Options{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer r.Close()
+	for _, c := range r.Info().Channels {
+		fmt.Println(c.Name, c.Unit, c.RateHz, c.Samples, c.Attributes[2])
+	}
+	// Output:
+	// mic 1 m/s^2 51200 23 {response 1-Z}
+	// mic 2 m/s^2 51200 23 {response 2-Z}
+	// mic 3 m/s^2 51200 23 {response 3-Z}
+}
+
+func load(t testing.TB, name string) []byte {
+	t.Helper()
+	b, err := os.ReadFile("testdata/" + name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+func openBytes(b []byte, o ingest.Options) (ingest.Reader, error) {
+	return Format.Open(ingesttest.Source(b), o)
+}
+
+// Witness: pyuff wrote the files, or those they are variants of, and read the
+// values (testdata/make.py). Both read decimals to the last bit.
+func TestTruth(t *testing.T) {
+	truth := map[string][][]float64{}
+	if err := json.Unmarshal(load(t, "truth.json"), &truth); err != nil {
+		t.Fatal(err)
+	}
+	if len(truth) < 22 {
+		t.Fatalf("only %d files", len(truth))
+	}
+	for name, want := range truth {
+		t.Run(name, func(t *testing.T) {
+			b := load(t, name)
+			if !detect(b[:min(len(b), 1024)], ingest.Source{}) {
+				t.Error("not detected")
+			}
+			r, err := openBytes(b, ingest.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer r.Close()
+			info := r.Info()
+			if len(info.Channels) != len(want) || len(info.Warnings) > 0 {
+				t.Fatalf("%d channels, want %d; %v", len(info.Channels), len(want), info.Warnings)
+			}
+			for c, x := range ingesttest.ReadAll(t, r) {
+				ingesttest.Equal(t, x, want[c])
+			}
+			last := len(want) - 1
+			for at := len(want[0]) - 3; at >= 0; at-- { // backwards, channels in another order, one twice
+				dst := [][]float64{make([]float64, 3), make([]float64, 3), make([]float64, 3)}
+				if n, err := r.Read([]int{last, 0, last}, int64(at), dst); n != 3 || err != nil {
+					t.Fatalf("from %d: %d, %v", at, n, err)
+				}
+				ingesttest.Equal(t, dst[0], want[last][at:at+3])
+				ingesttest.Equal(t, dst[1], want[0][at:at+3])
+				ingesttest.Equal(t, dst[2], want[last][at:at+3])
+			}
+			if n, err := r.Read([]int{0}, 22, [][]float64{make([]float64, 4)}); n != 1 || !errors.Is(err, io.EOF) {
+				t.Errorf("at the end: %d, %v", n, err)
+			}
+			spectrum := strings.Contains(name, "complex") || strings.HasSuffix(name, "_4.uff")
+			if err := ingest.RequireTimeSeries(r, []int{last}); spectrum != (err != nil) && name != "mixed.uff" &&
+				name != "crlf_before.uff" {
+				t.Errorf("time series: %v", err)
+			}
+			if c := info.Channels[0]; strings.Contains(name, "even_real") && !strings.Contains(name, "uneven") &&
+				(c.RateHz != 51200 || c.Unit != "m/s^2") {
+				t.Errorf("%+v", c)
+			}
+		})
+	}
+	r, err := openBytes(load(t, "text_uneven_real.uff"), ingest.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c := r.Info().Channels; !c[0].IsTime() || c[0].Unit != "s" {
+		t.Errorf("%+v", c[0])
+	}
+	if r, err = openBytes(load(t, "mixed.uff"), ingest.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, c := range r.Info().Channels {
+		names = append(names, c.Name+" "+c.Unit)
+	}
+	if s := strings.Join(names, ", "); s != "1-Z m/s^2, 2-Z m/s^2, 3-Z 7+X.real m/s^2/(N), 3-Z 7+X.imag m/s^2/(N)" {
+		t.Error(s)
+	}
+	ingesttest.WantDataError(t, nil, ingest.RequireTimeSeries(r, []int{0, 2}),
+		"channel 3-Z 7+X.real: expected a time series, found a function over another axis (frequency response function)")
+}
+
+// A long recording is read from any place. Expected values: those printed here.
+func TestLong(t *testing.T) {
+	head := load(t, "several.uff")
+	lines := bytes.SplitAfter(head, []byte("\n"))
+	lines[8] = []byte("         2     10001         1  0.00000E+00  2.50000E-05  0.00000E+00\n")
+	b := bytes.Join(lines[:13], nil)
+	for k := range 10001 {
+		b = fmt.Appendf(b, "%13.5e", float64(k)/8)
+		if k%6 == 5 {
+			b = append(b, '\n')
+		}
+	}
+	b = append(b, "\n    -1\n"...)
+	r, err := openBytes(b, ingest.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c := r.Info().Channels[0]; c.RateHz != 40000 || c.Samples != 10001 {
+		t.Errorf("%+v", c)
+	}
+	for _, at := range []int64{9990, 0, 1535, 1536, 1537, 5000, 9996} {
+		x := make([]float64, 5)
+		if n, err := r.Read([]int{0}, at, [][]float64{x}); n != 5 || err != nil {
+			t.Fatal(at, n, err)
+		}
+		for i, v := range x {
+			var want float64
+			fmt.Sscan(fmt.Sprintf("%.5e", float64(at+int64(i))/8), &want)
+			if v != want {
+				t.Fatalf("sample %d: %g, want %g", at+int64(i), v, want)
+			}
+		}
+	}
+}
+
+func TestRefused(t *testing.T) {
+	text, binary := load(t, "text_even_real.uff"), load(t, "binary_even_real.uff")
+	swap := func(b []byte, old, with string) []byte {
+		if !bytes.Contains(b, []byte(old)) {
+			t.Fatal(old)
+		}
+		return bytes.Replace(b, []byte(old), []byte(with), 1)
+	}
+	for _, c := range []struct {
+		b    []byte
+		want string
+	}{
+		{text[:300], "expected 11 lines of a dataset's header, found the end of the file"},
+		{text[:1100], "byte 7: dataset 58: the header claims 23 points, there are "},
+		{binary[:1000], "byte 7: dataset 58: the header claims 23 points, there are "},
+		{swap(text, "         4        23", "         3        23"), `expected an ordinate of type 2, 4, 5 or 6, found "3"`},
+		{swap(text, "         4        23", "         4         0"), "expected at least one point"},
+		{swap(text, "1.95313e-05", "0.00000e+00"), "expected an increment above zero"},
+		{swap(text, "        23         1", "        23         2"), "expected a spacing of 0 (uneven) or 1 (even)"},
+		{swap(binary, "58b     1     2", "58b     1     3"), "expected floats of IEEE 754 (2), found 3 IBM 5/370"},
+		{swap(binary, "58b     1     2", "58b     7     2"), "expected a byte order of 1 or 2"},
+		{append(bytes.Clone(binary[:len(binary)-7]), strings.Repeat("x", 200)...), `expected a delimiter ("    -1")`},
+		{
+			[]byte("    -1\n    15\n         1         0\n    -1\n"),
+			"expected a dataset 58 with a function, found datasets 15",
+		},
+	} {
+		r, err := openBytes(c.b, ingest.Options{})
+		ingesttest.WantDataError(t, r, err, c.want)
+	}
+	wrong := bytes.Clone(text)
+	wrong[len(wrong)-10] = 'x' // in the last number
+	r, err := openBytes(wrong, ingest.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	n, err := r.Read([]int{0}, 0, [][]float64{make([]float64, 23)})
+	ingesttest.WantDataError(t, n, err, "expected a number in 20 columns")
+	for _, b := range [][]byte{text[:1100], binary[:1000]} {
+		if r, err = openBytes(b, ingest.Options{Truncated: "use"}); err != nil {
+			t.Fatal(err)
+		}
+		if n := r.Info().Channels[0].Samples; n < 5 || n > 20 || ingesttest.Codes(r.Info().Warnings) != "truncated" {
+			t.Errorf("%d samples, %v", n, r.Info().Warnings)
+		}
+		ingesttest.ReadAll(t, r)
+	}
+	// A table of numbers may begin with −1.
+	for _, s := range []string{"-1\n58\n3\n", "    -1\n    58\n     3\n  1e-5\n", "    -1\nab\n"} {
+		if detect([]byte(s), ingest.Source{}) {
+			t.Errorf("%q was taken for a universal file", s)
+		}
+	}
+}
+
+// FuzzUFF reads any bytes: no panic, errors that are data errors, memory bounded.
+func FuzzUFF(f *testing.F) {
+	names, err := filepath.Glob("testdata/*.uff")
+	if err != nil || len(names) < 20 {
+		f.Fatal(names, err)
+	}
+	for _, n := range names {
+		f.Add(load(f, filepath.Base(n)))
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		ingesttest.Drain(t, Format, b, ingest.Options{}, 1)
+		ingesttest.Drain(t, Format, b, ingest.Options{Truncated: "use"}, 1)
+	})
+}

@@ -1,0 +1,43 @@
+package ingest
+
+import (
+	"io"
+	"os"
+
+	"doubletake/ingest/fault"
+)
+
+// Source is a file as a Format opens it.
+type Source struct {
+	Path string // as the user gave it, for messages
+	io.ReaderAt
+	Size   int64     // in bytes, above 0
+	Closer io.Closer // nil where there is nothing to close
+}
+
+// OpenSource opens a regular file that is not empty. Errors are *fault.Error.
+func OpenSource(path string) (Source, error) {
+	st, err := fault.Regular(path)
+	if err != nil {
+		return Source{}, PathError(path, err)
+	}
+	if st.Size() == 0 {
+		return Source{}, &fault.Error{
+			Path: path, Want: "a recording", Found: "an empty file",
+			Hint: "record or copy it again, or leave it out with exclude",
+		}
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return Source{}, PathError(path, err)
+	}
+	return Source{Path: path, ReaderAt: f, Size: st.Size(), Closer: f}, nil
+}
+
+// Close closes the file.
+func (s Source) Close() error {
+	if s.Closer == nil {
+		return nil
+	}
+	return s.Closer.Close()
+}

@@ -1,0 +1,216 @@
+package units
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+)
+
+// Expected factors are those of scipy.constants 1.10 (scipy.constants.lbf,
+// psi, inch, knot, kmh, mph, atm, torr, bar, hp, degree, zero_Celsius, …) and of
+// closed forms, not the table's own products.
+func TestParse(t *testing.T) {
+	const tol = 1e-15
+	for _, c := range []struct {
+		text   string
+		dim    string
+		factor float64
+	}{
+		{"", "1", 1},
+		{"-", "1", 1},
+		{"N", "kg·m·s^-2", 1},
+		{"[kN]", "kg·m·s^-2", 1000},
+		{" (mN) ", "kg·m·s^-2", 1e-3},
+		{"lbf", "kg·m·s^-2", 4.4482216152605},
+		{"gf", "kg·m·s^-2", 0.00980665},
+		{"kgf", "kg·m·s^-2", 9.80665},
+		{"psi", "kg·m^-1·s^-2", 6894.757293168361},
+		{"mbar", "kg·m^-1·s^-2", 100},
+		{"hPa", "kg·m^-1·s^-2", 100},
+		{"µPa", "kg·m^-1·s^-2", 1e-6},
+		{"uPa", "kg·m^-1·s^-2", 1e-6},
+		{"atm", "kg·m^-1·s^-2", 101325},
+		{"mmHg", "kg·m^-1·s^-2", 133.32236842105263},
+		{"mmH2O", "kg·m^-1·s^-2", 9.80665},
+		{"mN·m", "kg·m^2·s^-2", 1e-3},
+		{"mN m", "kg·m^2·s^-2", 1e-3},
+		{"N*m", "kg·m^2·s^-2", 1},
+		{"N.m", "kg·m^2·s^-2", 1},
+		{"Nm", "kg·m^2·s^-2", 1},
+		{"mNm", "kg·m^2·s^-2", 1e-3},
+		{"m/s", "m·s^-1", 1},
+		{"m s^-1", "m·s^-1", 1},
+		{"m·s⁻¹", "m·s^-1", 1},
+		{"km/h", "m·s^-1", 1 / 3.6},
+		{"mph", "m·s^-1", 0.44704},
+		{"kn", "m·s^-1", 0.5144444444444445},
+		{"ft/s", "m·s^-1", 0.3048},
+		{"kg/m^3", "kg·m^-3", 1},
+		{"kg/m³", "kg·m^-3", 1},
+		{"kg m-3", "kg·m^-3", 1},
+		{"g/(cm^3)", "kg·m^-3", 1000},
+		{"1/min", "s^-1", 1.0 / 60},
+		{"rev/min", "s^-1", 1.0 / 60},
+		{"rpm", "s^-1", 1.0 / 60},
+		{"kHz", "s^-1", 1000},
+		{"deg", "rad", math.Pi / 180},
+		{"°", "rad", math.Pi / 180},
+		{"rad/s", "s^-1·rad", 1},
+		{"V/Pa", "m^3·s^-1·A^-1", 1},
+		{"mV/Pa", "m^3·s^-1·A^-1", 1e-3},
+		{"Pa^2", "kg^2·m^-2·s^-4", 1},
+		{"hp", "kg·m^2·s^-3", 745.6998715822701},
+		{"in", "m", 0.0254},
+		{"m2", "m^2", 1},
+		{"N N", "kg^2·m^2·s^-4", 1},
+		{"furlong", "", 0},
+		{"dB", "", 0},
+		{"N/", "", 0},
+		{"/N", "", 0},
+		{"N//m", "", 0},
+		{"(N", "", 0},
+		{"N)", "", 0},
+		{"N^", "", 0},
+		{"N^0", "", 0},
+		{"m^99", "", 0},
+		{"°C/s", "", 0}, // a scale with an offset has no power
+		{"kdeg", "", 0},
+	} {
+		u, err := Parse(c.text)
+		if c.dim == "" {
+			var e *Error
+			if !errors.As(err, &e) || e.Text != c.text || !strings.Contains(err.Error(), fmt.Sprintf("%q", c.text)) {
+				t.Errorf("%q: %v, %+v; expected an Error that names it", c.text, err, u)
+			}
+			continue
+		}
+		if err != nil {
+			t.Errorf("%q: %v", c.text, err)
+			continue
+		}
+		if d := u.Dimension.String(); c.dim != "1" && order(d) != order(c.dim) || math.Abs(u.Factor/c.factor-1) > tol {
+			t.Errorf("%q: %v × %v, expected %v × %v", c.text, u.Factor, d, c.factor, c.dim)
+		}
+	}
+}
+
+// order makes dimensions comparable whatever the order of their symbols.
+func order(d string) [128]int {
+	var out [128]int
+	for _, s := range strings.Split(d, "·") {
+		name, p, ok := strings.Cut(s, "^")
+		n := 1
+		if ok {
+			_, _ = fmt.Sscan(p, &n)
+		}
+		for i := range name {
+			out[name[i]] += n
+		}
+	}
+	return out
+}
+
+// Conversions against closed forms; the last column is the value in the second unit.
+func TestTo(t *testing.T) {
+	for _, c := range []struct {
+		from, to string
+		v, want  float64
+	}{
+		{"kN", "N", 1.5, 1500},
+		{"lbf", "N", 1, 4.4482216152605},
+		{"rad", "deg", math.Pi, 180},
+		{"Hz", "1/min", 50, 3000},
+		{"km/h", "m/s", 36, 10},
+		{"°F", "°C", 212, 100},
+		{"°F", "°C", -40, -40},
+		{"K", "°C", 0, -273.15},
+		{"°C", "K", 15, 288.15},
+		{"mbar", "Pa", 1013.25, 101325},
+		{"m", "m", 0.1, 0.1},
+	} {
+		from, err1 := Parse(c.from)
+		to, err2 := Parse(c.to)
+		conv, err3 := from.To(to)
+		if err := errors.Join(err1, err2, err3); err != nil {
+			t.Error(err)
+			continue
+		}
+		if got := conv.Apply(c.v); math.Abs(got-c.want) > 1e-12*math.Max(1, math.Abs(c.want)) {
+			t.Errorf("%g %s = %.17g %s, expected %.17g", c.v, c.from, got, c.to, c.want)
+		}
+		if conv.Identity() != (c.from == c.to) {
+			t.Errorf("%s to %s: identity %v", c.from, c.to, conv.Identity())
+		}
+	}
+	for _, c := range [][2]string{{"kN", "Pa"}, {"rad", "1/min"}, {"V", "N"}, {"m", ""}} {
+		from, _ := Parse(c[0])
+		to, _ := Parse(c[1])
+		_, err := from.To(to)
+		if err == nil || !strings.Contains(err.Error(), fmt.Sprintf("%q", c[0])) {
+			t.Errorf("%s to %s: %v", c[0], c[1], err)
+		}
+	}
+}
+
+// What the ends of names state.
+func TestOfName(t *testing.T) {
+	for name, want := range map[string]string{
+		"lift_n": "N", "fx_N": "N", "thrust_gf": "gf", "u_inf_m_s": "m/s", "alpha_deg": "deg", "rpm": "1/min",
+		"shaft_rpm": "1/min",
+		"temp_c":    "°C", "q_pa": "Pa", "density_kg_m3": "kg/m^3", "torque_n_m": "N·m", "radius_m": "m",
+		"n": "", "c": "", "m": "", "blades": "", "cl": "", "in": "", "": "", "bpf1_db": "",
+	} {
+		u, ok := OfName(name)
+		if ok != (want != "") || u.Text != want {
+			t.Errorf("%q: %q %v, expected %q", name, u.Text, ok, want)
+		}
+	}
+	for end, text := range endings {
+		if _, err := Parse(text); err != nil {
+			t.Errorf("ending %s: %v", end, err)
+		}
+	}
+}
+
+// A product of powers parses to the product of the factors.
+func FuzzParse(f *testing.F) {
+	for _, s := range []string{"kN", "mN·m", "kg/m^3", "1/min", "((((", "m^-9", "°C", "\xff", "N/(m·s)"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		u, err := Parse(s)
+		var e *Error
+		if err != nil && !errors.As(err, &e) {
+			t.Errorf("%q: %v is no *Error", s, err)
+		}
+		if err == nil && (!(u.Factor > 0) && !math.IsInf(u.Factor, 0) && u.Factor != 0 || math.IsNaN(u.Factor)) {
+			t.Errorf("%q: factor %v", s, u.Factor)
+		}
+	})
+}
+
+// Forces written in different units become one.
+func ExampleUnit_To() {
+	newton, _ := Parse("N")
+	for _, text := range []string{"kN", "lbf", "gf", "psi"} {
+		u, err := Parse(text)
+		if err != nil {
+			fmt.Println(err)
+			continue
+		}
+		c, err := u.To(newton)
+		if err != nil {
+			fmt.Println(strings.ReplaceAll(err.Error(), "; ", ";\n"))
+			continue
+		}
+		fmt.Printf("1 %s = %.5g N\n", text, c.Apply(1))
+	}
+	// Output:
+	// 1 kN = 1000 N
+	// 1 lbf = 4.4482 N
+	// 1 gf = 0.0098067 N
+	// unit "psi": expected a unit of N (kg·m·s^-2), this one is of kg·m^-1·s^-2;
+	// name the column otherwise, or state its unit in the configuration
+}

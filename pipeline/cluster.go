@@ -1,0 +1,101 @@
+package pipeline
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"doubletake/pipeline/config"
+	"doubletake/pipeline/engine"
+	"doubletake/pipeline/engine/slurm"
+	"doubletake/pipeline/kv"
+)
+
+// facts are what a node must agree on with the machine of the run.
+func (p *Project) facts() ([]kv.Pair, error) {
+	b, err := os.ReadFile(p.File.Path)
+	if err != nil {
+		return nil, fmt.Errorf("read configuration: %w", err)
+	}
+	sum := sha256.Sum256(b)
+	return []kv.Pair{
+		{Key: "the program's version", Value: p.Program.Version},
+		{Key: "the set of numeric kernels (name one that both have with the key kernels)", Value: p.Program.Kernels},
+		{Key: "the digest of " + p.File.Path, Value: hex.EncodeToString(sum[:8])},
+	}, nil
+}
+
+// Slurm returns an executor for one run, for Options.Executor: tasks become jobs
+// of a Slurm cluster, as executor.slurm of the configuration describes them. The
+// jobs open the configuration at path, relative to the current folder, with the
+// splits of HeldOut(heldOut). notify receives messages that concern no single task.
+// Its method Cancel makes an interrupted run cancel its jobs.
+func (p *Project) Slurm(path string, heldOut []string, notify func(string)) (*slurm.Executor, error) {
+	binary, err := os.Executable()
+	if err != nil {
+		return nil, fmt.Errorf("find the program: %w", err)
+	}
+	dir, err := os.Getwd()
+	if err != nil {
+		return nil, fmt.Errorf("find the folder: %w", err)
+	}
+	facts, err := p.facts()
+	if err != nil {
+		return nil, err
+	}
+	all, stages := p.File.SlurmJobs()
+	return slurm.New(slurm.Options{
+		Settings: all, Stages: stages, Policy: p.File.Executor.Slurm.Policy(),
+		Binary: binary, Config: path, Added: heldOut, Dir: dir, Facts: facts, Notify: notify,
+	}), nil
+}
+
+// CancelJobs cancels the Slurm jobs of the configuration's work directory and
+// returns how many there were.
+func CancelJobs(path string) (int, error) {
+	f, err := config.Load(path)
+	if err != nil {
+		return 0, err
+	}
+	return slurm.Cancel(f.Resolve(f.Workdir))
+}
+
+// ErrNoBatch reports a file that is not a batch of jobs.
+var ErrNoBatch = errors.New("not a plan.json of a batch")
+
+// IsBatch reports whether a file is a plan.json that the Slurm executor wrote.
+func IsBatch(path string) (bool, error) {
+	_, is, err := slurm.ReadBatch(path)
+	return is, err
+}
+
+// WorkBatch makes the tasks of one job of a batch: element index of the array in
+// plan.json. log receives a line per task. status is the exit status of the
+// worker; err is set where nothing could be made.
+func WorkBatch(ctx context.Context, plan string, index int, log io.Writer) (status int, err error) {
+	batch, is, err := slurm.ReadBatch(plan)
+	if err != nil {
+		return ExitFailed, err
+	}
+	if !is {
+		return ExitUsage, fmt.Errorf("read plan %s: %w", plan, ErrNoBatch)
+	}
+	load := func(path string, heldOut []string) (*engine.Worker, []kv.Pair, error) {
+		splits, err := HeldOut(heldOut)
+		if err != nil {
+			return nil, nil, err
+		}
+		p, err := Load(path, splits...)
+		if err != nil {
+			return nil, nil, err
+		}
+		facts, err := p.facts()
+		return p.worker(), facts, err
+	}
+	return slurm.Work(ctx, filepath.Dir(plan), batch, index, load, ExitStatus, log)
+}

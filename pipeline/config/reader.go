@@ -1,0 +1,27 @@
+package config
+
+import (
+	"slices"
+	"strings"
+)
+
+// Reader is a program that converts files no format reads.
+type Reader struct {
+	Program  []string `key:"program"`
+	Version  string   `key:"version"`
+	TimeoutS float64  `key:"timeout_s"`
+}
+
+func (r *Reader) setDefaults() { r.TimeoutS = 600 }
+
+func (r *Reader) validate(in *Ingest, key string, fail failFunc) {
+	switch {
+	case len(r.Program) == 0 || r.Program[0] == "":
+		fail(key, `expected a program and its arguments, e.g. [python3, convert.py, "{file}"], found none`)
+	case !slices.ContainsFunc(r.Program[1:], func(a string) bool { return strings.Contains(a, "{file}") }):
+		fail(key, `expected "{file}" among the arguments of %s: the file to convert`, r.Program[0])
+	case in.Format != "":
+		fail(key, "the program writes Arrow IPC; leave format out")
+	}
+	fail.above(key+".timeout_s", "a time", r.TimeoutS, 1e6)
+}

@@ -1,0 +1,190 @@
+package config
+
+import (
+	"slices"
+	"strings"
+
+	"doubletake/ingest/spelling"
+	"doubletake/train"
+	"doubletake/train/baseline"
+)
+
+// Train is the network, its training and the splits.
+type Train struct {
+	Inputs      []string  `key:"inputs"`
+	Outcomes    []string  `key:"outcomes"`
+	Model       Model     `key:"model"`
+	Loss        Loss      `key:"loss"`
+	Optimizer   Optimizer `key:"optimizer"`
+	Standardise bool      `key:"standardise"`
+	Seeds       int       `key:"seeds"`
+	Seed        uint64    `key:"seed" default:"0"`
+	Estimate    Estimate  `key:"estimate"`
+	Compare     []string  `key:"compare" of:"methods"`
+	Members     int       `key:"members"`
+	Calibration float64   `key:"calibration" default:"0"`
+	Honest      Honest    `key:"honest"`
+	Splits      []Split   `key:"splits"`
+}
+
+// Model is the network.
+type Model struct {
+	Hidden        []int   `key:"hidden"`
+	Dropout       float64 `key:"dropout"`
+	Feedback      string  `key:"feedback" enum:"drop-weights|constant|flag"`
+	FeedbackValue float64 `key:"feedback_value" default:"0"`
+}
+
+// Loss is the loss of two answers.
+type Loss struct {
+	Beta  float64 `key:"beta"`
+	Pairs string  `key:"pairs" enum:"symmetrised|swap|plain"`
+}
+
+// Optimizer is Adam and its schedule.
+type Optimizer struct {
+	Name         string  `key:"name" enum:"adam"`
+	LearningRate float64 `key:"learning_rate"`
+	WeightDecay  float64 `key:"weight_decay" default:"0"`
+	Batch        int     `key:"batch"`
+	Epochs       int     `key:"epochs"`
+	Schedule     string  `key:"schedule" enum:"constant|cosine"`
+}
+
+// Estimate is how E|cov| is sampled.
+type Estimate struct {
+	Samples int    `key:"samples"`
+	Sampler string `key:"sampler" enum:"antithetic|plain"`
+}
+
+// Split is one train/test rule.
+type Split struct {
+	Name   string
+	Test   Rule     `key:"test"`
+	Each   []string `key:"each"`
+	Blocks int      `key:"blocks" default:"0"`
+}
+
+func defaultTrain() Train {
+	c, o := train.DefaultConfig(), train.DefaultEstimateOptions()
+	return Train{
+		Model: Model{Hidden: c.Hidden, Dropout: c.Dropout, Feedback: c.Feedback, FeedbackValue: c.FeedbackValue},
+		Loss:  Loss{Beta: c.Beta, Pairs: c.Pairs},
+		Optimizer: Optimizer{
+			Name: "adam", LearningRate: c.LearningRate, WeightDecay: c.WeightDecay,
+			Batch: c.Batch, Epochs: c.Epochs, Schedule: c.Schedule,
+		},
+		Standardise: c.Standardise, Seeds: 5, Members: baseline.DefaultMembers,
+		Estimate: Estimate{Samples: o.Samples, Sampler: o.Sampler},
+		Honest:   defaultHonest(),
+	}
+}
+
+// Network returns the settings of a network and its training; the seed and the
+// numeric kernels are the caller's.
+func (t *Train) Network() train.Config {
+	c := train.DefaultConfig()
+	c.Hidden, c.Dropout, c.Feedback, c.FeedbackValue = t.Model.Hidden, t.Model.Dropout, t.Model.Feedback,
+		t.Model.FeedbackValue
+	c.Beta, c.Pairs = t.Loss.Beta, t.Loss.Pairs
+	c.LearningRate, c.WeightDecay = t.Optimizer.LearningRate, t.Optimizer.WeightDecay
+	c.Batch, c.Epochs, c.Schedule = t.Optimizer.Batch, t.Optimizer.Epochs, t.Optimizer.Schedule
+	c.Standardise = t.Standardise
+	return c
+}
+
+// networkSections are the sections that hold the settings of train.Config.
+var networkSections = map[string]string{
+	"hidden": "model", "dropout": "model", "feedback": "model", "feedback_value": "model",
+	"beta": "loss", "pairs": "loss",
+	"learning_rate": "optimizer", "weight_decay": "optimizer", "batch": "optimizer", "epochs": "optimizer",
+	"schedule": "optimizer",
+}
+
+// Limits of what the training stage itself repeats and sets aside.
+const (
+	maxSeeds       = 1000
+	maxCalibration = 0.5
+	maxBlocks      = 1000
+)
+
+func (t *Train) validate(f *File, key string, fail failFunc) {
+	if len(t.Inputs) == 0 {
+		fail(key+".inputs", "expected at least one condition the network sees, found none")
+	}
+	for i, s := range t.Inputs {
+		if slices.Contains(t.Inputs[:i], s) {
+			fail(key+".inputs", "%q occurs twice", s)
+		}
+	}
+	for i, s := range t.Outcomes {
+		if slices.Contains(t.Outcomes[:i], s) {
+			fail(key+".outcomes", "%q occurs twice", s)
+		}
+	}
+	t.Network().Check(func(setting, text string) {
+		fail(join(join(key, networkSections[setting]), setting), "%s", text)
+	})
+	train.EstimateOptions{Samples: t.Estimate.Samples, Sampler: t.Estimate.Sampler}.Check(func(setting, text string) {
+		fail(key+".estimate."+setting, "%s", text)
+	})
+	if f.Has(key+".model.feedback_value") && t.Model.Feedback != train.Constant && t.Model.FeedbackValue == 0 {
+		fail(key+".model.feedback_value", "belongs to feedback: %s, found feedback: %s", train.Constant, t.Model.Feedback)
+	}
+	if t.Estimate.Samples < 2 {
+		fail(key+".estimate.samples", "expected at least 2 samples, found %d", t.Estimate.Samples)
+	}
+	if t.Seeds < 1 || t.Seeds > maxSeeds {
+		fail(key+".seeds", "expected 1 to %d seeds, found %d", maxSeeds, t.Seeds)
+	}
+	if !(t.Calibration >= 0 && t.Calibration <= maxCalibration) {
+		fail(key+".calibration", "expected a share from 0 to %g, found %g", maxCalibration, t.Calibration)
+	}
+	t.Honest.validate(key+".honest", fail)
+	t.validateMethods(key, fail)
+	t.validateSplits(key+".splits", fail)
+}
+
+func (t *Train) validateMethods(key string, fail failFunc) {
+	known := baseline.Compared()
+	for i, m := range t.Compare {
+		switch {
+		case !slices.Contains(known, m):
+			fail(key+".compare", "expected some of %s, found %q%s", strings.Join(known, ", "), m, spelling.DidYouMean(m, known))
+		case slices.Contains(t.Compare[:i], m):
+			fail(key+".compare", "%q occurs twice", m)
+		case baseline.Needs(m, t.Network()) != "":
+			fail(key+".compare", "%s needs %s", m, baseline.Needs(m, t.Network()))
+		}
+	}
+	if t.Members < baseline.MinMembers || t.Members > baseline.MaxMembers {
+		fail(key+".members", "expected %d to %d networks, found %d", baseline.MinMembers, baseline.MaxMembers, t.Members)
+	}
+}
+
+func (t *Train) validateSplits(key string, fail failFunc) {
+	if len(t.Splits) == 0 {
+		fail(key, "expected at least one split, found none")
+	}
+	for _, s := range t.Splits {
+		at := key + "." + s.Name
+		for _, t := range s.Test {
+			if t.form == "near" && !(t.Within >= 0) {
+				fail(at+".test."+t.Condition+".within", "expected 0 or more, found %g", t.Within)
+			}
+		}
+		if !isFolderName(s.Name) {
+			fail(at, "expected a name that can be a folder's (no /, no leading dot), found %q", s.Name)
+		}
+		switch {
+		case len(s.Test) == 0 && len(s.Each) == 0:
+			fail(at, "expected test: {condition: value}, or each: condition, found none")
+		case len(s.Test) > 0 && len(s.Each) > 0:
+			fail(at, "expected test or each, found both")
+		case s.Blocks != 0 && len(s.Each) == 0:
+			fail(at+".blocks", "belongs to each")
+		case s.Blocks != 0 && (s.Blocks < 2 || s.Blocks > maxBlocks):
+			fail(at+".blocks", "expected 2 to %d blocks, or 0 for single values, found %d", maxBlocks, s.Blocks)
+		}
+	}
+}

@@ -1,0 +1,136 @@
+package engine
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+)
+
+// Two tasks of one second each at a time: expected values worked out by hand.
+func TestEstimateByHand(t *testing.T) {
+	a, b, c := &Task{ID: "a", Stage: "dsp"}, &Task{ID: "b", Stage: "dsp"}, &Task{ID: "c", Stage: "train"}
+	e := NewEstimate(1)
+	zero := time.Unix(0, 0)
+	e.Observe(Event{Kind: "plan", Todo: []*Task{a, b, c}, Expect: []float64{1, 1, 4}}, zero)
+	check := func(what string, now time.Time, want float64) {
+		t.Helper()
+		if got := e.Left(now).Seconds(); math.Abs(got-want) > 1e-6 {
+			t.Errorf("%s: %v s left, expected %v", what, got, want)
+		}
+	}
+	check("before the start", zero, 6)
+	e.Observe(Event{Kind: "start", Task: a}, zero)
+	check("half a second later", zero.Add(time.Second/2), 5.5)
+	// a took three seconds for one expected. All tasks together: (3 + 1·2)/(1 + 2)
+	// = 5/3, an average task being two seconds. Stage dsp: (3 + 5/3·1)/(1 + 1) =
+	// 7/3; its group: (3 + 7/3)/2 = 8/3. Of train nothing is known but 5/3.
+	e.Observe(Event{Kind: "done", Task: a, Ran: true, Seconds: 3}, zero.Add(3*time.Second))
+	check("after one task", zero.Add(3*time.Second), 8./3+4*5./3)
+	// A result that was found teaches nothing.
+	e.Observe(Event{Kind: "done", Task: b, Seconds: 0.001}, zero.Add(3*time.Second))
+	check("after a result found", zero.Add(3*time.Second), 4*5./3)
+	e.Observe(Event{Kind: "done", Task: c, Ran: true, Seconds: 9}, zero.Add(12*time.Second))
+	check("at the end", zero.Add(12*time.Second), 0)
+}
+
+// A task that reads files is expected to take as long as they are large.
+func TestLoad(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.wav")
+	if err := os.WriteFile(path, make([]byte, 4_000_000), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if got := load(&Task{Weight: 0.02, Files: []File{{path, path}}}); math.Abs(got-0.02*2.1) > 1e-12 {
+		t.Errorf("4 MB: %v s, expected 0.042", got)
+	}
+	if got := load(&Task{Weight: 0.02, Files: []File{{"none", "none"}}}); got != 0.02 {
+		t.Errorf("a file not made yet: %v s, expected the weight", got)
+	}
+}
+
+// A run of two stages, two tasks at a time, on a machine 2.5 times as slow as the
+// weights say: files of 1 to 300 MB, trainings of 2 to
+// 90 s, each off by a tenth. From a third of the
+// run on the time left is within 30 % of the truth, or 1 % of the run.
+func TestEstimateSkewed(t *testing.T) {
+	for seed := range uint64(50) {
+		rng := rand.New(rand.NewPCG(seed, 1))
+		var todo []*Task
+		var expect, took []float64
+		add := func(stage string, x, spread float64) {
+			todo = append(todo, &Task{ID: fmt.Sprint(stage, len(todo)), Stage: stage})
+			expect, took = append(expect, x), append(took, 2.5*x*math.Exp(spread*rng.NormFloat64()))
+		}
+		// The heavy tasks of a stage first, as a run starts them.
+		for _, x := range heavyFirst(rng, 80, 0.01, 3) {
+			add("ingest", x, 0.1)
+		}
+		for _, x := range heavyFirst(rng, 24, 2, 90) {
+			add("train", x, 0.1)
+		}
+		replay(t, fmt.Sprint("seed ", seed), todo, expect, took, 2)
+	}
+}
+
+// heavyFirst draws n costs between lo and hi, evenly on a logarithmic scale.
+func heavyFirst(rng *rand.Rand, n int, lo, hi float64) []float64 {
+	out := make([]float64, n)
+	for i := range out {
+		out[i] = lo * math.Pow(hi/lo, rng.Float64())
+	}
+	slices.SortFunc(out, func(a, b float64) int { return cmp.Compare(b, a) })
+	return out
+}
+
+// replay runs tasks in order, so many at a time, against a clock of its own, and
+// compares the estimate with the truth at every event from a third of the run on.
+func replay(t *testing.T, name string, todo []*Task, expect, took []float64, jobs int) {
+	t.Helper()
+	type event struct {
+		at float64
+		v  Event
+	}
+	var events []event
+	free := make([]float64, jobs)
+	for i, task := range todo {
+		k := 0
+		for n := range free {
+			if free[n] < free[k] {
+				k = n
+			}
+		}
+		start := free[k]
+		free[k] += took[i]
+		events = append(events, event{start, Event{Kind: "start", Task: task}},
+			event{free[k], Event{Kind: "done", Task: task, Ran: true, Seconds: took[i]}})
+	}
+	var total float64
+	for _, x := range free {
+		total = max(total, x)
+	}
+	zero := time.Unix(0, 0)
+	e := NewEstimate(jobs)
+	e.Observe(Event{Kind: "plan", Todo: todo, Expect: expect}, zero)
+	for len(events) > 0 {
+		k := 0
+		for i, x := range events {
+			if x.at < events[k].at {
+				k = i
+			}
+		}
+		x := events[k]
+		events = append(events[:k], events[k+1:]...)
+		now := zero.Add(time.Duration(x.at * float64(time.Second)))
+		e.Observe(x.v, now)
+		left, truth := e.Left(now).Seconds(), total-x.at
+		if x.at >= total/3 && math.Abs(left-truth) > max(0.3*truth, 0.01*total) {
+			t.Errorf("%s: after %.1f of %.1f s: %.1f s left, in truth %.1f", name, x.at, total, left, truth)
+			return
+		}
+	}
+}

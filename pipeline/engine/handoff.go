@@ -1,0 +1,139 @@
+package engine
+
+import "sync"
+
+// Freer is a value whose memory is given back.
+type Freer interface{ Free() }
+
+// A Handoff passes a value in memory from one task to the task that follows it,
+// so that the second does not compute again what the first knows. It saves work
+// and must not change results: a task gets nothing where the other ran before,
+// or on another machine. Make one for each pair of tasks when planning.
+//
+// The engine frees the value when the task that got it has ended, and where no
+// task gets it.
+type Handoff[T Freer] struct{ to string }
+
+// NewHandoff returns a Handoff to the task with that ID.
+func NewHandoff[T Freer](to string) *Handoff[T] { return &Handoff[T]{to} }
+
+// Wanted reports whether the other task, which waits for this one alone, will be
+// made in this process as soon as this one's result is sealed.
+func (h *Handoff[T]) Wanted(j *Job) bool { return j.follows != nil && j.follows(h.to) }
+
+// Put passes v to the other task. It gets v if the result of this one is sealed
+// and the raw files and inputs that both read are the same for both.
+func (h *Handoff[T]) Put(j *Job, v T) {
+	if old := j.passing[h.to]; old != nil {
+		old.Free()
+	}
+	j.passing[h.to] = v
+}
+
+// Get returns the value that was passed to this task, ok false without one.
+func (h *Handoff[T]) Get(j *Job) (v T, ok bool) {
+	v, ok = j.passed.(T)
+	return v, ok
+}
+
+// passed is a value on its way, and the digests of what its task has read.
+type passed struct {
+	v    Freer
+	made map[string]string
+}
+
+// pass keeps what a task passes on, now that its result is sealed.
+func (r *runner) pass(j *Job) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for task, v := range j.passing {
+		r.free(task)
+		r.passed[task] = passed{v, j.made}
+	}
+	j.passing = nil
+}
+
+// take returns the value passed to t, unless one of the files and inputs that both tasks
+// read has changed since.
+func (r *runner) take(t *Task, made map[string]string) Freer {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	p := r.passed[t.ID]
+	for name, digest := range p.made {
+		if now, both := made[name]; both && now != digest {
+			r.free(t.ID)
+			return nil
+		}
+	}
+	delete(r.passed, t.ID)
+	return p.v
+}
+
+// free frees a value that was passed to a task and not taken.
+func (r *runner) free(task string) {
+	if p, ok := r.passed[task]; ok {
+		p.v.Free()
+		delete(r.passed, task)
+	}
+}
+
+// A Pool keeps values that are costly to make, for tasks that use one at a time
+// each. Tasks that name it in Task.Pool share it; the engine empties it when the
+// last of them has ended.
+type Pool[T any] struct {
+	mu   sync.Mutex
+	make func() T
+	idle []T
+}
+
+// NewPool returns an empty pool whose values make returns.
+func NewPool[T any](make func() T) *Pool[T] { return &Pool[T]{make: make} }
+
+// Get returns an idle value, or makes one.
+func (p *Pool[T]) Get() T {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	n := len(p.idle)
+	if n == 0 {
+		return p.make()
+	}
+	v := p.idle[n-1]
+	p.idle = p.idle[:n-1]
+	return v
+}
+
+// Put gives a value back.
+func (p *Pool[T]) Put(v T) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.idle = append(p.idle, v)
+}
+
+// Empty drops the idle values.
+func (p *Pool[T]) Empty() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.idle = nil
+}
+
+// leavePool counts t out of its pool, once.
+func (r *runner) leavePool(t *Task) {
+	if t.Pool == nil || r.ended[t] {
+		return
+	}
+	r.ended[t] = true
+	if r.pools[t.Pool]--; r.pools[t.Pool] == 0 {
+		t.Pool.Empty()
+	}
+}
+
+// abandon counts the tasks that wait for t, which failed, out of their pools.
+func (r *runner) abandon(t *Task) {
+	for _, u := range r.users[t.ID] {
+		if !r.ended[u] {
+			r.leavePool(u)
+			r.ended[u] = true
+			r.abandon(u)
+		}
+	}
+}

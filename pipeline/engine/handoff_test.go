@@ -1,0 +1,180 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"doubletake/pipeline/kv"
+)
+
+// note is a value that counts how often it is freed.
+type note struct {
+	text  string
+	freed *atomic.Int64
+}
+
+func (n note) Free() { n.freed.Add(1) }
+
+// The task that follows gets the value passed to it, and only then: it runs in
+// this process, was not made from the same before, and both read the same. Every
+// value is freed once. Expected: the rules as Handoff states them.
+func TestHandoff(t *testing.T) {
+	type world struct {
+		dir, raw string
+		setting  string
+		spoil    func() // between the two tasks
+		fail     bool
+		log      []string
+		put      int64
+		freed    atomic.Int64
+	}
+	var mu sync.Mutex
+	plan := func(w *world, files int) *Plan {
+		p := &Plan{Dir: w.dir, Stages: []string{"read", "count", "join"}}
+		var all []Dep
+		for i := range files {
+			f := File{fmt.Sprint(i), filepath.Join(w.raw, fmt.Sprint(i))}
+			read, count := "read/"+f.Path, "count/"+f.Path
+			next, last, self := NewHandoff[note](count), NewHandoff[note]("join"), NewHandoff[note](read)
+			p.Tasks = append(p.Tasks, &Task{
+				ID: read, Stage: "read", Files: []File{f}, Weight: 1,
+				Run: func(_ context.Context, j *Job) error {
+					mu.Lock()
+					w.log = append(w.log, fmt.Sprintf("%s follows %v %v %v", f.Path, next.Wanted(j), last.Wanted(j), self.Wanted(j)))
+					mu.Unlock()
+					if next.Wanted(j) {
+						w.put += 2 // the second replaces the first
+						next.Put(j, note{"replaced", &w.freed})
+						next.Put(j, note{"left of " + f.Path, &w.freed})
+					}
+					if w.fail {
+						return errors.New("spoilt")
+					}
+					return os.WriteFile(j.Output("out"), []byte(f.Path), 0o644)
+				},
+			}, &Task{
+				ID: count, Stage: "count", Files: []File{f}, Deps: []Dep{{read, "out"}}, Weight: 1,
+				Config: []kv.Pair{{Key: "setting", Value: w.setting}},
+				Run: func(_ context.Context, j *Job) error {
+					mu.Lock()
+					found, ok := next.Get(j)
+					w.log = append(w.log, fmt.Sprintf("%s found %v %s", f.Path, ok, found.text))
+					mu.Unlock()
+					return os.WriteFile(j.Output("out"), []byte(j.FileDigest(f.Path)), 0o644)
+				},
+			})
+			all = append(all, Dep{count, "out"})
+		}
+		p.Tasks = append(p.Tasks, &Task{ID: "join", Stage: "join", Deps: all, Run: func(_ context.Context, j *Job) error {
+			return os.WriteFile(j.Output("out"), nil, 0o644)
+		}})
+		return p
+	}
+	fresh := func() *world {
+		w := &world{dir: t.TempDir(), raw: t.TempDir(), setting: "1"}
+		for i := range 3 {
+			if err := os.WriteFile(filepath.Join(w.raw, fmt.Sprint(i)), []byte(strings.Repeat("x", i)), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return w
+	}
+	run := func(w *world, files int, o Options) string {
+		w.log = nil
+		o.Observe = func(e Event) {
+			if w.spoil != nil && e.Kind == "done" && e.Task.Stage == "read" {
+				w.spoil()
+			}
+		}
+		if _, err := Run(context.Background(), plan(w, files), o); (err != nil) != w.fail {
+			t.Fatal(err)
+		}
+		if n := w.freed.Load(); n != w.put {
+			t.Errorf("%d values were freed %d times", w.put, n)
+		}
+		return strings.Join(w.log, "; ")
+	}
+	expect := func(what, got, want string) {
+		t.Helper()
+		if got != want {
+			t.Errorf("%s: %s\nexpected %s", what, got, want)
+		}
+	}
+
+	w := fresh()
+	expect("from nothing", run(w, 3, Options{Jobs: 1}), "0 follows true false false; 0 found true left of 0; 1 follows "+
+		"true false false; 1 found true left of 1; 2 follows true false false; 2 found true left of 2")
+	w.setting = "2" // the first task is up to date and leaves nothing
+	expect("another setting", run(w, 1, Options{Jobs: 1}), "0 found false ")
+	expect("forced", run(w, 1, Options{Jobs: 1, Selection: Selection{Force: true}}),
+		"0 follows true false false; 0 found true left of 0")
+	// A file that changed: it is not known before the first task ran whether the other must.
+	if err := os.WriteFile(filepath.Join(w.raw, "0"), []byte("other"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	expect("another file", run(w, 1, Options{Jobs: 1}), "0 follows false false false; 0 found false ")
+	expect("only the first", run(fresh(), 1, Options{Jobs: 1, Selection: Selection{To: "read"}}),
+		"0 follows false false false")
+	expect("elsewhere", run(fresh(), 1, Options{Executor: &elsewhere{}}), "0 follows false false false; 0 found false ")
+
+	w = fresh()
+	w.spoil = func() {
+		if err := os.WriteFile(filepath.Join(w.raw, "0"), []byte("changed in between"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	expect("changed in between", run(w, 1, Options{Jobs: 1}), "0 follows true false false; 0 found false ")
+
+	w = fresh()
+	w.fail = true
+	expect("failed", run(w, 1, Options{Jobs: 1, KeepGoing: true}), "0 follows true false false")
+}
+
+// A pool makes no value where one is idle, and is emptied when the last task
+// that names it has ended, also where one failed and others therefore never ran.
+func TestPool(t *testing.T) {
+	for _, fail := range []bool{false, true} {
+		made := 0
+		p := NewPool(func() *int { made++; return &made })
+		var idle []int // when a task of another pool runs, after those of this one
+		plan := &Plan{Dir: t.TempDir(), Stages: []string{"use", "after"}}
+		use := func(id string, deps ...Dep) *Task {
+			return &Task{ID: id, Stage: "use", Deps: deps, Pool: p, Weight: 1, Run: func(_ context.Context, j *Job) error {
+				v := p.Get()
+				p.Put(v)
+				if len(p.idle) != 1 {
+					t.Errorf("%s: %d idle values", id, len(p.idle))
+				}
+				if fail && id == "a" {
+					return errors.New("spoilt")
+				}
+				return os.WriteFile(j.Output("out"), []byte(id), 0o644)
+			}}
+		}
+		a := use("a")
+		plan.Tasks = []*Task{a, use("b", Dep{"a", "out"}), use("c")}
+		plan.Tasks = append(plan.Tasks, &Task{
+			ID: "after", Stage: "after", Deps: []Dep{{"c", "out"}},
+			Run: func(_ context.Context, j *Job) error {
+				idle = append(idle, len(p.idle))
+				return os.WriteFile(j.Output("out"), nil, 0o644)
+			},
+		})
+		if _, err := Run(context.Background(), plan, Options{Jobs: 1, KeepGoing: true}); (err != nil) != fail {
+			t.Fatal(err)
+		}
+		if made != 1 || len(p.idle) != 0 {
+			t.Errorf("fail %v: %d values made, %d kept", fail, made, len(p.idle))
+		}
+		if len(idle) != 1 || idle[0] != 0 {
+			t.Errorf("fail %v: %v idle values while another stage runs", fail, idle)
+		}
+	}
+}

@@ -1,0 +1,143 @@
+package job
+
+import (
+	"math"
+	"os/exec"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// Expected words are written by hand, from what a POSIX shell makes of the same
+// line where it is a plain command.
+func TestWords(t *testing.T) {
+	for _, c := range []struct {
+		in   string
+		want []string
+	}{
+		{"module load gcc/12.2", []string{"module", "load", "gcc/12.2"}},
+		{"  source\t/opt/a\\ b.sh ", []string{"source", "/opt/a b.sh"}},
+		{`export NOTE='it costs $5'`, []string{"export", "NOTE=it costs $5"}},
+		{`echo "a \"b\" \\ c" ''`, []string{"echo", `a "b" \ c`, ""}},
+		{"echo 'two\nlines'", []string{"echo", "two\nlines"}},
+	} {
+		got, err := Words(c.in)
+		if err != nil || !reflect.DeepEqual(got, c.want) {
+			t.Errorf("%q: %q, %v; expected %q", c.in, got, err, c.want)
+		}
+	}
+	for _, bad := range []string{
+		"", "  ", "a; b", "a && b", "a | b", "echo $HOME", "echo `id`", "echo $(id)",
+		`echo "$HOME"`, "a\nb", "a >b", "ls *", "cd ~", "# no", "'open", `end\`, "a\x00b", "\\\x00",
+	} {
+		if got, err := Words(bad); err == nil {
+			t.Errorf("%q: taken as %q", bad, got)
+		}
+	}
+}
+
+// What Words takes, quoted, is to a real shell the same words: the witness is
+// /bin/sh itself.
+func TestWordsAndShell(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		words := rapid.SliceOfN(rapid.StringMatching("[ -~\n\té]{0,8}"), 1, 4).Draw(t, "words")
+		var quoted []string
+		for _, w := range words {
+			quoted = append(quoted, Quote(w))
+		}
+		line := strings.Join(quoted, " ")
+		got, err := Words(line)
+		if err != nil || !reflect.DeepEqual(got, words) {
+			t.Fatalf("%q: %q, %v; expected %q", line, got, err, words)
+		}
+		out, err := exec.Command("/bin/sh", "-c", "printf '%s\\0' "+line).Output()
+		if err != nil || string(out) != strings.Join(words, "\x00")+"\x00" {
+			t.Fatalf("the shell makes of %q: %q, %v", line, out, err)
+		}
+	})
+}
+
+// FuzzWords holds that whatever is taken survives quoting and reading again.
+func FuzzWords(f *testing.F) {
+	for _, s := range []string{"module load gcc", `a "b c" 'd e' \f`, "x'y\"z'", "$(x)", "é\x80", "\\\x00"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, line string) {
+		words, err := Words(line)
+		if err != nil {
+			return
+		}
+		var q []string
+		for _, w := range words {
+			q = append(q, Quote(w))
+		}
+		again, err := Words(strings.Join(q, " "))
+		if err != nil || !reflect.DeepEqual(again, words) {
+			t.Errorf("%q: %q, then %q, %v", line, words, again, err)
+		}
+	})
+}
+
+func TestCheckExtra(t *testing.T) {
+	for _, ok := range []string{
+		"--constraint=avx512", "--exclusive", "--nodelist=n[1-3]", "--gres=gpu:1", "--nice=100",
+		"--comment=a b",
+	} {
+		if err := CheckExtra(ok); err != nil {
+			t.Error(err)
+		}
+	}
+	// sbatch takes abbreviations, so that --arr is --array.
+	for _, bad := range []string{
+		"constraint=x", "-C x", "--", "--array=0-3", "--arr=1", "--wrap=x", "--job-name=x",
+		"--output=x", "--no-requeue", "--a b",
+	} {
+		if CheckExtra(bad) == nil {
+			t.Errorf("%q is taken", bad)
+		}
+	}
+}
+
+// Limits written by hand; each fault is reported under the configuration's key.
+func TestCheck(t *testing.T) {
+	for _, c := range []struct {
+		s    Settings
+		want string
+	}{
+		{Settings{}, ""},
+		{Settings{
+			Partition: "batch", Time: "2-12:00", Mem: "2G", CPUs: 4, Setup: []string{"module load gcc"},
+			Extra: []string{"--exclusive"},
+		}, ""},
+		{Settings{Partition: "a b"}, "partition"},
+		{Settings{Account: "a\n"}, "account"},
+		{Settings{QOS: "\t"}, "qos"},
+		{Settings{Time: "soon"}, "time"},
+		{Settings{Mem: "-1G"}, "mem"},
+		{Settings{CPUs: -1}, "cpus"},
+		{Settings{CPUs: math.MaxInt}, "cpus"},
+		{Settings{Setup: []string{"a; b"}}, "setup"},
+		{Settings{Extra: []string{"--array=0-3"}}, "extra"},
+	} {
+		var got []string
+		c.s.Check(func(setting, _ string) { got = append(got, setting) })
+		if strings.Join(got, " ") != c.want {
+			t.Errorf("%+v: %q, expected %q", c.s, got, c.want)
+		}
+	}
+}
+
+func TestCheckPolicy(t *testing.T) {
+	DefaultPolicy().Check(func(setting, text string) { t.Errorf("default %s: %s", setting, text) })
+	var got []string
+	note := func(setting, _ string) { got = append(got, setting) }
+	Policy{MaxRunning: -1, Retries: -1, RetryMem: 0.5}.Check(note)
+	Policy{MaxRunning: math.MaxInt, Retries: 101, RetryMem: math.NaN()}.Check(note)
+	if want := []string{"max_running", "retries", "retry_mem", "max_running", "retries", "retry_mem"}; !slices.Equal(got,
+		want) {
+		t.Errorf("%q", got)
+	}
+}

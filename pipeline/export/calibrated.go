@@ -1,0 +1,354 @@
+package export
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"slices"
+
+	"doubletake/ingest/fault"
+	"doubletake/train"
+	"doubletake/train/gp"
+	"doubletake/train/honest"
+)
+
+// calibrated is a honest.json: a Gaussian process, and what the left-out groups
+// taught about its error. gp.Model and honest.Calibration check their contents.
+type calibrated struct {
+	HeldOut     string              `json:"held_out"`
+	Absent      string              `json:"absent"`
+	Inputs      []quantity          `json:"inputs"`
+	Outcomes    []quantity          `json:"outcomes"`
+	Logarithm   []bool              `json:"logarithm"`
+	Orders      *gp.OrderForm       `json:"orders"`
+	Model       json.RawMessage     `json:"model"`
+	Calibration *honest.Calibration `json:"calibration"`
+
+	process *gp.Model
+	stored  process
+	digest  string // of the file
+}
+
+// process is the JSON form of a gp.Model.
+type process struct {
+	Columns    []int      `json:"columns"`
+	Others     []int      `json:"others"`
+	InputMean  []float64  `json:"input_mean"`
+	InputStd   []float64  `json:"input_std"`
+	OutputMean []float64  `json:"outcome_mean"`
+	OutputStd  []float64  `json:"outcome_std"`
+	Hyper      []gp.Hyper `json:"hyperparameters"`
+	Noise      []struct {
+		Coefficients []float64 `json:"coefficients"`
+		Min          float64   `json:"min"`
+		Max          float64   `json:"max"`
+	} `json:"noise"`
+	X []float64 `json:"x"`
+}
+
+// maxFactor limits the numbers of calibrated.onnx: 256 MB. A prediction's variance
+// takes the triangle of a matrix of conditions × conditions for each outcome.
+const maxFactor = 32e6
+
+// solveBlock is the number of rows of a triangular solve whose factor is inverted.
+const solveBlock = 64
+
+// readCalibrated reads the calibrated model of a split. m is nil where there is
+// none, and absent the reason.
+func readCalibrated(path string, c *card) (m *calibrated, absent string, err error) {
+	b, err := fault.ReadFile(path, train.MaxModelFile, "a part of a model")
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, "there is no " + path, nil
+	}
+	m = &calibrated{process: new(gp.Model)}
+	if err == nil {
+		err = json.Unmarshal(b, m)
+	}
+	if err == nil && m.Calibration == nil {
+		return nil, m.Absent, nil
+	}
+	if err == nil {
+		err = errors.Join(json.Unmarshal(m.Model, m.process), json.Unmarshal(m.Model, &m.stored))
+	}
+	if err != nil {
+		return nil, "", &fault.Error{Path: path, Want: "a calibrated model", Err: err}
+	}
+	if m.HeldOut != c.HeldOut || len(m.Inputs) != len(c.Inputs) || len(m.Outcomes) != len(c.Outcomes) {
+		return nil, "", &fault.Error{
+			Path: path, Want: "the calibrated model of the same inputs, outcomes and held-out set as the networks below it",
+			Found: "another",
+		}
+	}
+	if a := m.Calibration.Axis; a != nil && m.coordinate() < 0 {
+		return nil, fmt.Sprintf("the groups' condition %s is no input", m.Calibration.Condition), nil
+	}
+	sum := sha256.Sum256(b)
+	m.digest = hex.EncodeToString(sum[:])
+	n := m.process.Conditions()
+	if size := n * n / 2 * len(m.stored.Hyper); size > maxFactor {
+		return nil, fmt.Sprintf("the process of %d conditions and %d outcomes would be a graph of %d MB", n,
+			len(m.stored.Hyper), size*8/1e6), nil
+	}
+	return m, "", nil
+}
+
+// coordinate is the input whose values are the groups, -1 where it is none.
+func (c *calibrated) coordinate() int {
+	return slices.IndexFunc(c.Inputs, func(q quantity) bool { return q.Name == c.Calibration.Condition })
+}
+
+func axis(g *graph, kind string, axis int, inputs ...string) string {
+	var a proto
+	a.text(attributeName, "axis")
+	a.number(attributeInt, int64(axis))
+	a.number(attributeType, attributeIsInt)
+	return g.node(kind, a, inputs...)
+}
+
+// columns picks columns of x.
+func (g *graph) columns(x string, which ...int) string {
+	name, list := "columns", make([]int64, len(which))
+	for i, k := range which {
+		name, list[i] = name+"_"+itoa(k), int64(k)
+	}
+	return axis(g, "Gather", 1, x, g.int64s(name, list...))
+}
+
+func (g *graph) scalar(v float64) string {
+	return g.float64s("number_"+fmt.Sprint(math.Float64bits(v)), []float64{v})
+}
+
+// row is a constant of one row.
+func (g *graph) row(name string, v []float64) string { return g.float64s(name, v, 1, len(v)) }
+
+func (g *graph) rowSum(x string) string { return g.op("ReduceSum", x, g.int64s("axis_1", 1)) }
+
+// interval is the graph of the calibrated model.
+func (c *calibrated) interval(m *Models) ([]byte, error) {
+	g := &graph{}
+	z := c.features(g)
+	in, out := len(c.stored.Columns), len(c.Outcomes)
+	var conditions []string // transposed: a row each input
+	column := make([]float64, len(c.stored.X)/in)
+	for k := range in {
+		for i := range column {
+			column[i] = c.stored.X[i*in+k]
+		}
+		conditions = append(conditions, g.row("conditions_"+itoa(k), column))
+	}
+	var all [3][]string // mean, variance of the latent function, noise
+	for j := range c.stored.Hyper {
+		a, b, s := c.outcome(g, j, z, conditions)
+		all[0], all[1], all[2] = append(all[0], a), append(all[1], b), append(all[2], s)
+	}
+	var joint [3]string
+	for i, list := range all {
+		joint[i] = axis(g, "Concat", 1, list...)
+		if c.Orders != nil {
+			joint[i] = g.op("Reshape", joint[i], g.int64s("conditions_by_harmonics", -1, int64(c.Orders.Harmonics)))
+		}
+	}
+	mean, claim, noise := joint[0], joint[1], joint[2]
+	epistemic := g.op("Add", claim, c.added(g, claim))
+	total := g.op("Add", epistemic, noise)
+	half := g.op("Mul", g.op("Sqrt", total), g.scalar(c.Calibration.Quantile()))
+	for _, o := range [][2]string{
+		{"mean", mean},
+		{"epistemic", epistemic},
+		{"variance", total},
+		{"low", g.op("Sub", mean, half)},
+		{"high", g.op("Add", mean, half)},
+	} {
+		g.name(o[0], "Identity", nil, o[1])
+	}
+	about := fmt.Sprintf("%g %% interval of one new measurement: mean ± t(%d)·√variance", 100*c.Calibration.Level,
+		c.Calibration.K)
+	names := list(c.Outcomes)
+	one := Models{nets: m.nets[:1], digests: []string{c.digest}, card: m.card}
+	return one.document(g, "calibrated", "A Gaussian process whose intervals were calibrated on "+
+		"left-out groups of "+c.Calibration.Condition+".", []value{m.x()}, []value{
+		{"mean", "mean: " + names, out},
+		{"epistemic", "variance of the mean, from the left-out groups, in unit²: " + names, out},
+		{"variance", "variance of one new measurement, in unit²: " + names, out},
+		{"low", "low end of the " + about + ": " + names, out},
+		{"high", "high end of the " + about + ": " + names, out},
+	}, "")
+}
+
+// features are the standardised inputs of the process: a row each condition, or
+// each harmonic of one.
+func (c *calibrated) features(g *graph) string {
+	var cols []string
+	for k := range c.Inputs {
+		v := g.columns("x", k)
+		if c.Orders != nil && k == c.Orders.Speed || c.Orders == nil && c.Logarithm[k] {
+			v = g.op("Log", v)
+		}
+		cols = append(cols, v)
+	}
+	f := c.stored
+	varying := func(rows string) string {
+		v := g.columns(rows, f.Columns...)
+		return g.op("Div", g.op("Sub", v, g.row("x_mean", f.InputMean)), g.row("x_std", f.InputStd))
+	}
+	if c.Orders == nil {
+		return varying(axis(g, "Concat", 1, cols...))
+	}
+	// The columns of a harmonic m are those of its condition, then ln blades + ln m and m.
+	h, width := c.Orders.Harmonics, c.Orders.Inputs()
+	blades := g.columns("x", c.Orders.Blades)
+	cols = append(cols, g.op("Log", blades), g.op("Mul", blades, g.scalar(0)))
+	summand := make([]float64, h*width)
+	for m := 1; m <= h; m++ {
+		summand[m*width-2], summand[m*width-1] = math.Log(float64(m)), float64(m)
+	}
+	rows := g.op("Add", g.op("Unsqueeze", axis(g, "Concat", 1, cols...), g.int64s("axis_1", 1)),
+		g.float64s("harmonics", summand, 1, h, width))
+	return varying(g.op("Reshape", rows, g.int64s("rows_of_harmonics", -1, int64(width))))
+}
+
+// outcome returns mean, variance of the latent function and noise of outcome j at
+// rows z, in own units: columns.
+func (c *calibrated) outcome(g *graph, j int, z string, conditions []string) (mean, claim, noise string) {
+	h, f, id := c.stored.Hyper[j], c.stored, "outcome"+itoa(j)+"_"
+	g.prefix = id
+	in := len(f.Columns)
+	kernel := func(lengths []float64, use func(i int) int) string {
+		q := ""
+		for i, length := range lengths {
+			d := g.op("Div", g.op("Sub", g.columns(z, use(i)), conditions[use(i)]), g.scalar(length))
+			if d = g.op("Mul", d, d); q != "" {
+				d = g.op("Add", q, d)
+			}
+			q = d
+		}
+		r := g.op("Sqrt", g.op("Mul", g.op("Add", q, g.scalar(gp.Tiny)), g.scalar(5)))
+		sum := g.op("Add", g.op("Add", g.scalar(1), r), g.op("Div", g.op("Mul", r, r), g.scalar(3)))
+		return g.op("Mul", sum, g.op("Exp", g.op("Neg", r)))
+	}
+	linear := g.op("Mul", z, g.row(id+"linear", squares(h.Linear)))
+	k := g.scalar(h.Constant * h.Constant)
+	for i, x := range conditions { // onnxruntime-web 1.30 multiplies vectors, unlike matrices, with float32's digits
+		k = g.op("Add", g.op("Mul", g.columns(linear, i), x), k)
+	}
+	own := g.op("Add", g.rowSum(g.op("Mul", linear, z)), g.scalar(h.Constant*h.Constant)) // of a row with itself
+	at0 := math.Sqrt(5 * gp.Tiny)
+	at0 = (1 + at0 + at0*at0/3) * math.Exp(-at0)
+	add := func(amplitude float64, correlation string) {
+		v := amplitude * amplitude
+		k = g.op("Add", k, g.op("Mul", correlation, g.scalar(v)))
+		own = g.op("Add", own, g.scalar(v*at0))
+	}
+	add(h.Amplitude, kernel(h.Length, func(i int) int { return i }))
+	if h.Shared > 0 {
+		add(h.Shared, kernel(h.Lengths, func(i int) int { return f.Others[i] }))
+	}
+	weights, lower := c.process.Factor(j)
+	n := len(weights)
+	solved := g.solve(k, id, lower, n)
+	variance := g.op("Sub", own, g.rowSum(g.op("Mul", solved, solved)))
+	variance = g.op("Add", g.op("Max", variance, g.scalar(gp.MinVariance)), g.scalar(h.Nugget*h.Nugget))
+
+	// ln σ² = coefficients of 1, x_i, and x_i·x_j for i ≤ j.
+	b := f.Noise[j].Coefficients
+	square, at := make([]float64, in*in), 1+in
+	for i := range in {
+		at += copy(square[i*in+i:(i+1)*in], b[at:])
+	}
+	eta := g.op("Add", g.rowSum(g.op("Mul", z, g.row(id+"noise", b[1:1+in]))), g.scalar(b[0]))
+	eta = g.op("Add", eta, g.rowSum(g.op("Mul", g.op("MatMul", z, g.float64s(id+"noise2", square, in, in)), z)))
+	level := g.op("Exp", g.op("Clip", eta, g.scalar(gp.NoiseLowest), g.scalar(gp.NoiseHighest)))
+	level = g.op("Clip", level, g.scalar(f.Noise[j].Min), g.scalar(f.Noise[j].Max))
+
+	std := f.OutputStd[j]
+	mean = g.rowSum(g.op("Mul", k, g.row(id+"weights", weights)))
+	mean = g.op("Add", g.op("Mul", mean, g.scalar(std)), g.scalar(f.OutputMean[j]))
+	return mean, g.op("Mul", variance, g.scalar(std*std)), g.op("Mul", level, g.scalar(std*std))
+}
+
+// solve returns L⁻¹k of each row k, for the lower triangle of L (n×n), by forward
+// substitution in blocks: the inverse of L as a whole would lose digits.
+func (g *graph) solve(k, id string, lower []float64, n int) string {
+	done := ""
+	for s := 0; s < n; s += solveBlock {
+		e := min(s+solveBlock, n)
+		x := g.op("Slice", k, g.int64s("from_"+itoa(s), int64(s)), g.int64s("to_"+itoa(e), int64(e)), g.int64s("axis_1", 1))
+		if s > 0 {
+			left := make([]float64, s*(e-s)) // transposed
+			for i := s; i < e; i++ {
+				for b := range s {
+					left[b*(e-s)+i-s] = lower[i*n+b]
+				}
+			}
+			x = g.op("Sub", x, g.op("MatMul", done, g.float64s(id+"left_"+itoa(s), left, s, e-s)))
+		}
+		x = g.op("MatMul", x, g.float64s(id+"inverse_"+itoa(s), inverseOf(lower, n, s, e), e-s, e-s))
+		if done == "" {
+			done = x
+		} else {
+			done = axis(g, "Concat", 1, done, x)
+		}
+	}
+	return done
+}
+
+// inverseOf is the transposed inverse of the rows and columns from s to e of a lower
+// triangle.
+func inverseOf(lower []float64, n, s, e int) []float64 {
+	w := e - s
+	inv := make([]float64, w*w) // inv[b*w+i] is row i, column b
+	for b := range w {
+		for i := b; i < w; i++ {
+			sum := 0.0
+			if i == b {
+				sum = 1
+			}
+			for k := b; k < i; k++ {
+				sum -= lower[(s+i)*n+s+k] * inv[b*w+k]
+			}
+			inv[b*w+i] = sum / lower[(s+i)*n+s+i]
+		}
+	}
+	return inv
+}
+
+// added is the covariance that the left-out groups teach, a row each condition.
+func (c *calibrated) added(g *graph, claim string) string {
+	g.prefix = ""
+	cov, a := c.Calibration.Covariance, c.Calibration.Axis
+	scale := g.row("scale2", squares(cov.Scale))
+	eta := g.row("ln_beta", cov.LnBeta)
+	if cov.Claim != 0 {
+		v := g.op("Log", g.op("Max", g.op("Div", claim, scale), g.scalar(honest.MinClaim)))
+		eta = g.op("Add", eta, g.op("Mul", v, g.scalar(cov.Claim)))
+	}
+	if a != nil {
+		// Between measured values a < b the distance is 2(z−a)(b−z)/((b−a)·Range), which is
+		// negative for all other z.
+		z, n := g.columns("x", c.coordinate()), len(a.Values)
+		first, last := a.Values[0], a.Values[n-1]
+		below, above := g.op("Sub", g.scalar(first), z), g.op("Sub", z, g.scalar(last))
+		d := g.op("Mul", g.op("Max", g.op("Max", below, above), g.scalar(0)), g.scalar(2/a.Range))
+		if n > 1 {
+			lengths := make([]float64, n-1)
+			for i := range lengths {
+				lengths[i] = (a.Values[i+1] - a.Values[i]) * a.Range / 2
+			}
+			between := g.op("Mul", g.op("Sub", z, g.row("lower_values", a.Values[:n-1])),
+				g.op("Sub", g.row("upper_values", a.Values[1:]), z))
+			between = g.op("Max", g.op("Div", between, g.row("lengths", lengths)), g.scalar(0))
+			d = g.op("Add", d, g.rowSum(between))
+		}
+		d = g.op("Log", g.op("Add", d, g.scalar(honest.MinDistance)))
+		eta = g.op("Add", eta, g.op("Mul", d, g.scalar(cov.Distance)))
+		outside := g.op("Less", g.scalar(honest.Edge*a.Range), g.op("Max", below, above))
+		eta = g.op("Add", eta, g.op("Mul", g.cast(outside, onnxDouble), g.scalar(cov.Outside)))
+	}
+	covariance := g.op("Mul", g.op("Exp", eta), scale)
+	// As many rows as there are conditions, also where no term depends on them.
+	return g.op("Add", covariance, g.op("Mul", claim, g.scalar(0)))
+}

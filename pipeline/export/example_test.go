@@ -1,0 +1,23 @@
+package export_test
+
+import (
+	"fmt"
+	"os"
+
+	"doubletake/pipeline/export"
+	"doubletake/pipeline/table"
+)
+
+func ExampleCSV() {
+	t := &table.Table{Columns: []table.Column{
+		{Name: "run", Strings: []string{"a.wav", "b.wav"}},
+		{Name: "rpm", Unit: "1/min", Floats: []float64{5000, 5500.25}},
+	}}
+	if err := export.CSV(os.Stdout, t); err != nil {
+		fmt.Println(err)
+	}
+	// Output:
+	// run,rpm
+	// a.wav,5000
+	// b.wav,5500.25
+}

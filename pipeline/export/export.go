@@ -1,0 +1,175 @@
+// Package export writes the pipeline's tables and models for other programs:
+// tables as CSV, Parquet, NPZ and MAT files, models as ONNX graphs. Every
+// number reads back equal, and every unit goes along.
+//
+// The writers are small because they write one subset of each format. They
+// contain no date, so equal inputs give equal files. What a table means is
+// its writer's matter; reading measurements in these formats is ingest's.
+package export
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"doubletake/ingest/fault"
+	"doubletake/pipeline/table"
+)
+
+// Formats lists the formats of tables.
+func Formats() []string { return []string{"csv", "parquet", "npz", "mat"} }
+
+// Source is one table to export.
+type Source struct {
+	Path string // of the Arrow file
+	Name string // below the folder that was searched, with slashes, without .arrow
+}
+
+// Find lists the tables at path: the Arrow file itself, or all Arrow files
+// below the folder, by name. It skips folders whose names begin with a dot. An
+// error is a *fault.Error.
+func Find(path string) ([]Source, error) {
+	st, err := os.Stat(path)
+	if err != nil {
+		return nil, &fault.Error{Path: path, Want: "a folder with tables, or an .arrow file", Found: "nothing"}
+	}
+	if !st.IsDir() {
+		return []Source{{path, strings.TrimSuffix(filepath.Base(path), ".arrow")}}, nil
+	}
+	var list []Source
+	err = filepath.WalkDir(path, func(p string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() {
+			if p != path && strings.HasPrefix(d.Name(), ".") {
+				return fs.SkipDir
+			}
+			return nil
+		}
+		if name, ok := strings.CutSuffix(d.Name(), ".arrow"); ok && name != "" {
+			rel, err := filepath.Rel(path, p)
+			if err != nil {
+				return err
+			}
+			list = append(list, Source{p, strings.TrimSuffix(filepath.ToSlash(rel), ".arrow")})
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, &fault.Error{Path: path, Want: "a folder with tables", Err: err}
+	}
+	if len(list) == 0 {
+		return nil, &fault.Error{
+			Path: path, Want: "tables (*.arrow)", Found: "none in the folder",
+			Hint: "pipeline run writes runs/EXPERIMENT/triplets.arrow and others",
+		}
+	}
+	slices.SortFunc(list, func(a, b Source) int { return strings.Compare(a.Name, b.Name) })
+	return list, nil
+}
+
+// Write exports the table src to dir/NAME.format, with the folders in its name,
+// and returns the paths of the files it wrote, the table's first. A file
+// appears complete or not at all, and replaces one of that name. An error is a
+// *fault.Error where the table cannot be read or the format cannot hold it.
+func Write(dir, format string, src Source) (paths []string, rows, columns int, err error) {
+	t, err := table.Read(src.Path)
+	if err != nil {
+		return nil, 0, 0, fault.In(src.Path, err)
+	}
+	path := filepath.Join(dir, filepath.FromSlash(src.Name)+"."+format)
+	var write func(w io.Writer, t *table.Table) error
+	switch format {
+	case "csv":
+		write = CSV
+		meta := strings.TrimSuffix(path, ".csv") + ".csv-metadata.json"
+		if err := WriteFile(meta, func(w io.Writer) error { return csvMetadata(w, filepath.Base(path), t) }); err != nil {
+			return nil, 0, 0, err
+		}
+		paths = []string{meta}
+	case "parquet":
+		schema, err := arrowSchema(src.Path)
+		if err != nil {
+			return nil, 0, 0, err
+		}
+		write = func(w io.Writer, t *table.Table) error { return Parquet(w, t, schema) }
+	case "npz":
+		write = NPZ
+	case "mat":
+		write = MAT
+	default:
+		panic("export: unknown format " + format)
+	}
+	if err := WriteFile(path, func(w io.Writer) error { return write(w, t) }); err != nil {
+		return nil, 0, 0, fault.In(src.Path, err)
+	}
+	return append([]string{path}, paths...), t.Rows(), len(t.Columns), nil
+}
+
+// WriteFile makes the file path, and its folders, of what write writes. It
+// appears complete or not at all.
+func WriteFile(path string, write func(io.Writer) error) (err error) {
+	dir := filepath.Dir(path)
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(dir, ".tmp-*")
+	if err != nil {
+		return err
+	}
+	b := bufio.NewWriterSize(f, 1<<20)
+	err = write(b)
+	err = errors.Join(err, b.Flush(), f.Chmod(0o644), f.Close())
+	if err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		os.Remove(f.Name())
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	return nil
+}
+
+// described is how JSON documents describe a column.
+type described struct {
+	Name        string `json:"name"`
+	Unit        string `json:"unit,omitempty"`
+	Description string `json:"description,omitempty"`
+}
+
+// metadata is the document about a table in an NPZ archive.
+type metadata struct {
+	Columns  []described       `json:"columns"`
+	Metadata map[string]string `json:"metadata"`
+}
+
+func describe(t *table.Table) metadata {
+	m := metadata{Columns: []described{}, Metadata: map[string]string{}}
+	for i := range t.Columns {
+		c := &t.Columns[i]
+		m.Columns = append(m.Columns, described{c.Name, c.Unit, c.Description})
+	}
+	for _, kv := range t.Meta {
+		m.Metadata[kv.Key] = kv.Value
+	}
+	return m
+}
+
+// equalLengths returns the common length of lists, and whether they have one.
+// A table without rows has none.
+func equalLengths(lists [][]float32) (n int, ok bool) {
+	for i, l := range lists {
+		if i > 0 && len(l) != n {
+			return 0, false
+		}
+		n = len(l)
+	}
+	return n, len(lists) > 0
+}

@@ -1,0 +1,309 @@
+package export_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"doubletake/ingest/format/matfile"
+	"doubletake/pipeline/export"
+	"doubletake/pipeline/kv"
+	"doubletake/pipeline/table"
+)
+
+// column and file are what the scripts of testdata print.
+type column struct {
+	Unit   string `json:"unit"`
+	Values []any  `json:"values"`
+}
+
+type file struct {
+	Columns  map[string]column `json:"columns"`
+	Metadata map[string]string `json:"metadata"`
+}
+
+// tables are the tables of the tests: every type with the values that break
+// readers, an empty table, lists of equal length, more rows than a group of
+// Parquet has.
+func tables() map[string]*table.Table {
+	long, names := make([]float64, 1<<16+3), make([]string, 1<<16+3)
+	for i := range long {
+		long[i], names[i] = float64(i)/3, fmt.Sprint("run ", i)
+	}
+	return map[string]*table.Table{
+		"types": {
+			Meta: []kv.Pair{
+				{Key: "program", Value: "doubletake test"},
+				{Key: "config:train.inputs", Value: "[blades, rpm]"},
+				{Key: "µ", Value: ""},
+			},
+			Columns: []table.Column{
+				{Name: "run", Description: "one acquisition", Strings: []string{"a, \"b\"", "", "µ\x00ß 風", "a + b\nc", " "}},
+				{
+					Name: "rpm", Unit: "1/min", Description: "shaft speed",
+					Floats: []float64{math.NaN(), math.Inf(-1), math.Copysign(0, -1), math.SmallestNonzeroFloat64, math.MaxFloat64},
+				},
+				{Name: "2 x", Unit: "(dB re 20 µPa)²", Floats: []float64{0.1, 1. / 3, math.Inf(1), -1e-300, 1 << 60}},
+				{Name: "2_x", Ints: []int64{math.MinInt64, -1, 0, 1<<53 + 1, math.MaxInt64}},
+				{Name: "emergent", Bools: []bool{true, false, true, true, false}},
+				{Name: "power", Unit: "Pa²", Lists: [][]float32{
+					{},
+					{1, 0.1},
+					{math.SmallestNonzeroFloat32},
+					{},
+					{float32(math.Inf(1)), -2, 3},
+				}},
+				{Name: "same", Lists: [][]float32{{1, 2}, {3, 4}, {5, 0.1}, {7, 8}, {9, 10}}},
+			},
+		},
+		"empty": {Columns: []table.Column{
+			{Name: "x", Unit: "m", Floats: []float64{}},
+			{Name: "s", Strings: []string{}},
+			{Name: "b", Bools: []bool{}},
+			{Name: "l", Lists: [][]float32{}},
+		}},
+		"long": {Columns: []table.Column{{Name: "x", Floats: long}, {Name: "run", Strings: names}}},
+	}
+}
+
+// printed is what a script must print of a table.
+func printed(t *table.Table) file {
+	f := file{Columns: map[string]column{}, Metadata: map[string]string{}}
+	for _, kv := range t.Meta {
+		f.Metadata[kv.Key] = kv.Value
+	}
+	for i := range t.Columns {
+		c := &t.Columns[i]
+		v := []any{}
+		for r := range t.Rows() {
+			switch {
+			case c.Strings != nil:
+				v = append(v, c.Strings[r])
+			case c.Ints != nil:
+				v = append(v, fmt.Sprint(c.Ints[r]))
+			case c.Bools != nil:
+				v = append(v, c.Bools[r])
+			case c.Lists != nil:
+				l := []any{}
+				for _, x := range c.Lists[r] {
+					l = append(l, fmt.Sprintf("%08x", math.Float32bits(x)))
+				}
+				v = append(v, l)
+			case c.Floats[r] != c.Floats[r]:
+				v = append(v, nil)
+			default:
+				v = append(v, fmt.Sprintf("%016x", math.Float64bits(c.Floats[r])))
+			}
+		}
+		f.Columns[c.Name] = column{c.Unit, v}
+	}
+	return f
+}
+
+func compare(t *testing.T, name string, got, want file) {
+	t.Helper()
+	for n, w := range want.Columns {
+		g, ok := got.Columns[n]
+		switch {
+		case !ok:
+			t.Errorf("%s: no column %q", name, n)
+		case g.Unit != w.Unit:
+			t.Errorf("%s: %s has unit %q, expected %q", name, n, g.Unit, w.Unit)
+		case len(g.Values) != len(w.Values):
+			t.Errorf("%s: %s has %d values, expected %d", name, n, len(g.Values), len(w.Values))
+		default:
+			for i := range w.Values {
+				if !reflect.DeepEqual(g.Values[i], w.Values[i]) {
+					t.Errorf("%s: %s, row %d is %q, expected %q", name, n, i, g.Values[i], w.Values[i])
+					break
+				}
+			}
+		}
+	}
+	if len(got.Columns) != len(want.Columns) {
+		t.Errorf("%s: %d columns, expected %d", name, len(got.Columns), len(want.Columns))
+	}
+	for k, v := range want.Metadata {
+		if g, ok := got.Metadata[k]; !ok || g != v {
+			t.Errorf("%s: metadata %q is %q, expected %q", name, k, g, v)
+		}
+	}
+}
+
+// absent skips a test whose witness is not installed, or fails it where the
+// variable asks for it.
+func absent(t *testing.T, variable, format string, args ...any) {
+	t.Helper()
+	if os.Getenv(variable) == "1" {
+		t.Fatalf(variable+"=1, but "+format, args...)
+	}
+	t.Skipf("not compared: "+format, args...)
+}
+
+// python returns a Python with these modules.
+func python(t *testing.T, modules string) string {
+	t.Helper()
+	for _, p := range []string{"python3", "/usr/bin/python3"} {
+		if exec.Command(p, "-c", "import "+modules).Run() == nil {
+			return p
+		}
+	}
+	absent(t, "DOUBLETAKE_REQUIRE_SCIPY", "no python3 has %s (apt-get install python3-scipy)", modules)
+	return ""
+}
+
+// exported writes every table as Arrow and exports it.
+func exported(t *testing.T, format string) (names, paths []string) {
+	t.Helper()
+	dir := t.TempDir()
+	n := 0
+	for name, tab := range tables() {
+		if name == "long" && format != "parquet" {
+			continue // the others have no groups of rows
+		}
+		n++
+		p := filepath.Join(dir, "runs", "sub", name+".arrow")
+		if err := os.MkdirAll(filepath.Dir(p), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := tab.WriteFile(p); err != nil {
+			t.Fatal(err)
+		}
+	}
+	list, err := export.Find(filepath.Join(dir, "runs"))
+	if err != nil || len(list) != n {
+		t.Fatalf("%d tables, %v", len(list), err)
+	}
+	for _, s := range list {
+		written, rows, columns, err := export.Write(filepath.Join(dir, "out"), format, s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		name := strings.TrimPrefix(s.Name, "sub/")
+		tab := tables()[name]
+		if written[0] != filepath.Join(dir, "out", "sub", name+"."+format) || rows != tab.Rows() ||
+			columns != len(tab.Columns) {
+			t.Errorf("%s: %q, %d rows, %d columns", s.Name, written, rows, columns)
+		}
+		names, paths = append(names, name), append(paths, written[0])
+	}
+	return names, paths
+}
+
+func read(t *testing.T, format string, names, paths []string, command ...string) {
+	t.Helper()
+	c := exec.Command(command[0], append(command[1:], paths...)...)
+	var stderr bytes.Buffer
+	c.Stderr = &stderr
+	out, err := c.Output()
+	if err != nil {
+		t.Fatalf("%q: %v\n%s", command, err, &stderr)
+	}
+	var got []file
+	if err := json.Unmarshal(out, &got); err != nil || len(got) != len(names) {
+		t.Fatalf("%q: %d files, %v", command, len(got), err)
+	}
+	for i, name := range names {
+		compare(t, format+" "+name, got[i], printed(tables()[name]))
+	}
+}
+
+// Python reads CSV, numpy NPZ, scipy MAT files: equal values and units.
+func TestPythonReads(t *testing.T) {
+	p := python(t, "scipy.io")
+	for _, format := range []string{"csv", "npz", "mat"} {
+		names, paths := exported(t, format)
+		read(t, format, names, paths, p, "testdata/read.py")
+	}
+}
+
+// hyparquet and DuckDB read Parquet files: equal values and units.
+func TestParquet(t *testing.T) {
+	node, err := exec.LookPath("node")
+	if err != nil {
+		absent(t, "DOUBLETAKE_REQUIRE_NODE", "node is not installed")
+	}
+	for _, name := range []string{"hyparquet", "@duckdb/node-api"} {
+		if _, err := os.Stat("testdata/parquet/node_modules/" + name + "/package.json"); err != nil {
+			absent(t, "DOUBLETAKE_REQUIRE_NODE", "npm "+name+" is not installed (npm ci in pipeline/export/testdata/parquet)")
+		}
+	}
+	names, paths := exported(t, "parquet")
+	read(t, "parquet", names, paths, node, "testdata/parquet/read.mjs")
+	read(t, "parquet", names, paths, node, "testdata/parquet/duckdb.mjs")
+}
+
+// The house's own reader reads the numbers of a MAT-file too.
+func TestMatfileReads(t *testing.T) {
+	var b bytes.Buffer
+	if err := export.MAT(&b, tables()["types"]); err != nil {
+		t.Fatal(err)
+	}
+	f, err := matfile.Open(bytes.NewReader(b.Bytes()), int64(b.Len()))
+	if err != nil || len(f.Unread) > 0 {
+		t.Fatalf("%v, unread %v", err, f.Unread)
+	}
+	found := map[string]string{}
+	for _, v := range f.Vars {
+		found[v.Name] = v.Class + fmt.Sprint(v.Dims)
+	}
+	for name, want := range map[string]string{
+		"rpm": "double[5 1]", "x_2_x": "double[5 1]", "x_2_x_2": "int64[5 1]",
+		"same": "single[5 2]",
+	} {
+		if found[name] != want {
+			t.Errorf("%s is %q, expected %q; there are %v", name, found[name], want, found)
+		}
+	}
+}
+
+// Equal tables give equal files.
+func TestEqualFiles(t *testing.T) {
+	for _, format := range export.Formats() {
+		_, a := exported(t, format)
+		_, b := exported(t, format)
+		for i := range a {
+			x, _ := os.ReadFile(a[i])
+			y, _ := os.ReadFile(b[i])
+			if len(x) == 0 || !bytes.Equal(x, y) {
+				t.Errorf("%s and %s differ", a[i], b[i])
+			}
+		}
+	}
+}
+
+// What cannot be exported is an error that names the place.
+func TestErrors(t *testing.T) {
+	dir := t.TempDir()
+	if _, err := export.Find(filepath.Join(dir, "none")); err == nil ||
+		!strings.Contains(err.Error(), "expected a folder with tables") {
+		t.Errorf("a folder that is not there: %v", err)
+	}
+	if _, err := export.Find(dir); err == nil ||
+		!strings.Contains(err.Error(), "expected tables (*.arrow), found none in the folder") {
+		t.Errorf("an empty folder: %v", err)
+	}
+	bad := filepath.Join(dir, "bad.arrow")
+	if err := os.WriteFile(bad, []byte("no table"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, _, err := export.Write(dir, "csv", export.Source{Path: bad, Name: "bad"}); err == nil ||
+		!strings.HasPrefix(err.Error(), bad) && !strings.Contains(err.Error(), bad) {
+		t.Errorf("no table: %v", err)
+	}
+	zero := &table.Table{Columns: []table.Column{{Name: "run", Strings: []string{"a", "b\x00"}}}}
+	if err := export.NPZ(new(bytes.Buffer), zero); err == nil ||
+		!strings.Contains(err.Error(), "column run, row 2: expected a text that does not end with a zero byte") {
+		t.Errorf("a zero at a text's end: %v", err)
+	}
+	if left, _ := filepath.Glob(filepath.Join(dir, ".tmp*")); left != nil {
+		t.Errorf("left behind: %q", left)
+	}
+}

@@ -1,0 +1,263 @@
+package pipeline
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"doubletake/pipeline/engine"
+	"doubletake/pipeline/stages/trainstage"
+	"doubletake/pipeline/table"
+)
+
+// groups writes a table of pairs with some groups of b, and its configuration with
+// networks as the base of the calibration. Input c varies in groups 2 and 3 alone. change
+// edits a row's outcomes.
+func groups(t *testing.T, dir, base string, values []int, change func(b int, y float64) float64) string {
+	t.Helper()
+	var s strings.Builder
+	s.WriteString("run,a,b,c,y_1,y_2\n")
+	for _, b := range values {
+		for i := range 10 {
+			a, c := float64(i)/3, 0.0
+			if b == 2 || b == 3 {
+				c = float64(i % 2)
+			}
+			y := math.Sin(a) + 0.3*float64(b)
+			fmt.Fprintf(&s, "r%d-%d,%g,%d,%g,%g,%g\n", b, i, a, b, c, change(b, y+0.02*math.Cos(float64(7*i+b))),
+				change(b, y+0.02*math.Cos(float64(5*i+2*b))))
+		}
+	}
+	config := fmt.Sprintf(`version: 1
+experiments:
+  wing:
+    ingest: {table: {file: pairs.csv, inputs: [a, b, c], run: run}}
+    train:
+      inputs: [a, b]
+      model: {hidden: [8]}
+      optimizer: {epochs: 15, batch: 8}
+      seeds: 1
+      members: 2
+      honest: {base: %s}
+      splits: {groups: {each: b}}
+`, base)
+	if base == "ensemble" {
+		config = strings.Replace(config, "inputs: [a, b]\n", "inputs: [a, b, c]\n", 1)
+	}
+	path := filepath.Join(dir, "p.yaml")
+	err := errors.Join(os.WriteFile(filepath.Join(dir, "pairs.csv"), []byte(s.String()), 0o644),
+		os.WriteFile(path, []byte(config), 0o644))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func same(_ int, y float64) float64 { return y }
+
+// trainings runs a configuration and returns the left-out trainings that were made.
+func trainings(t *testing.T, path string) (made []string, all int) {
+	t.Helper()
+	p, err := Load(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, task := range p.Plan.Tasks {
+		if strings.HasPrefix(task.ID, "wing/train/on/") {
+			all++
+		}
+	}
+	_, err = p.Run(context.Background(), engine.Options{Jobs: 2, Observe: func(e engine.Event) {
+		if e.Kind == "done" && e.Ran && strings.HasPrefix(e.Task.ID, "wing/train/on/") {
+			made = append(made, e.Task.ID)
+		}
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return made, all
+}
+
+// Four groups, each held out in turn, need 4 + 4·3/2 trainings, shared between the
+// splits. A fifth needs 5 + 5·4/2, of which those without it and one more are the
+// old ones with one group held out: 15 − 4 are new. A second run makes none.
+func TestLeftOutTrainingsAreShared(t *testing.T) {
+	dir := t.TempDir()
+	made, all := trainings(t, groups(t, dir, "prior-ensemble", []int{1, 2, 3, 4}, same))
+	if len(made) != 10 || all != 10 {
+		t.Errorf("made %d of %d trainings, expected 10: %q", len(made), all, made)
+	}
+	if made, _ := trainings(t, filepath.Join(dir, "p.yaml")); len(made) != 0 {
+		t.Errorf("a second run made %q", made)
+	}
+	made, all = trainings(t, groups(t, dir, "prior-ensemble", []int{1, 2, 3, 4, 5}, same))
+	if len(made) != 11 || all != 15 {
+		t.Errorf("with one more group made %d of %d trainings, expected 11 of 15: %q", len(made), all, made)
+	}
+	for _, id := range made {
+		if !strings.Contains(id, "5") && id != "wing/train/on/b=1,2,3,4" {
+			t.Errorf("%s was made again", id)
+		}
+	}
+}
+
+// No outcome of the held-out group enters: with its outcomes set to a million, the
+// calibration and the predictions are the same to the bit, for each base.
+func TestNetworksSeeNothingOfTheTestGroup(t *testing.T) {
+	for _, base := range []string{"pair", "ensemble", "prior-ensemble"} {
+		var lnBeta [2][]float64
+		var columns [2][][]float64
+		for k, change := range []func(int, float64) float64{same, func(b int, y float64) float64 {
+			if b == 3 {
+				return 1e6
+			}
+			return y
+		}} {
+			dir := t.TempDir()
+			path := groups(t, dir, base, []int{1, 2, 3, 4}, change)
+			b, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			write := strings.Replace(string(b), "groups: {each: b}", "b3: {test: {b: 3}}", 1)
+			if err := os.WriteFile(path, []byte(write), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			if made, _ := trainings(t, path); len(made) != 4 {
+				t.Fatalf("%s: made %q", base, made)
+			}
+			folder := filepath.Join(dir, "runs", "wing", "splits", "b3")
+			m, err := trainstage.ReadHonestModel(filepath.Join(folder, "honest.json"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			c := m.Calibration.Covariance
+			lnBeta[k] = append(c.LnBeta, c.Claim, c.Distance, c.Outside, m.Calibration.Conformal.Half[0])
+			tab, err := table.Read(filepath.Join(folder, "honest.arrow"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, name := range []string{"y_mu", "y_claim", "y_added", "y_var", "y_half"} {
+				columns[k] = append(columns[k], floats(t, tab, name))
+			}
+		}
+		if fmt.Sprint(lnBeta[0]) != fmt.Sprint(lnBeta[1]) || fmt.Sprint(columns[0]) != fmt.Sprint(columns[1]) {
+			t.Errorf("%s: %v, %v\n%v\n%v", base, lnBeta[0], lnBeta[1], columns[0], columns[1])
+		}
+	}
+}
+
+// What is stored predicts as the run did, constant inputs of a left-out training
+// (c without groups 2 and 3) are dropped, and each base names itself.
+func TestNetworksAreStored(t *testing.T) {
+	for base, words := range map[string]string{
+		"pair": "pair networks of 1", "ensemble": "ensemble of 2", "prior-ensemble": "signed prior ensemble of 2",
+	} {
+		dir := t.TempDir()
+		trainings(t, groups(t, dir, base, []int{1, 2, 3, 4}, same))
+		for _, split := range []string{"b=2", "b=3"} {
+			folder := filepath.Join(dir, "runs", "wing", "splits", split)
+			m, err := OpenModels(folder)
+			if err != nil {
+				t.Fatal(err)
+			}
+			tab, err := table.Read(filepath.Join(folder, "honest.arrow"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			in := []string{"a", "b"}
+			if base == "ensemble" {
+				in = append(in, "c")
+			}
+			var x []float64
+			for i := range 10 {
+				for _, name := range in {
+					x = append(x, floats(t, tab, name)[i])
+				}
+			}
+			p, err := m.Recommend(context.Background(), x, 0, true)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for name, v := range map[string][]float64{"y_mu": p.Mu, "y_claim": p.Claim, "y_half": p.Half} {
+				for i, want := range floats(t, tab, name) {
+					if math.Abs(v[i]-want) > 1e-9*math.Max(1, math.Abs(want)) {
+						t.Fatalf("%s %s row %d: %s %g from the file, %g in the run", base, split, i, name, v[i], want)
+					}
+				}
+			}
+			c := m.Honest.Calibration
+			if c.Base != words || c.K != 3 {
+				t.Errorf("%q, %d groups", c.Base, c.K)
+			}
+			for _, g := range c.Groups { // a scale learned from a constant gave widths of 10⁴
+				if g.E > 100 {
+					t.Errorf("%s %s: e %g of left-out group %s", base, split, g.E, g.Name)
+				}
+			}
+		}
+	}
+}
+
+// A training that is interrupted goes on after the members that were finished, and
+// ends with the same bytes.
+func TestLeftOutTrainingResumes(t *testing.T) {
+	groups := func(t *testing.T, dir, base string, values []int, change func(int, float64) float64) string {
+		path := groups(t, dir, base, values, change)
+		b, err := os.ReadFile(path)
+		if err == nil {
+			err = os.WriteFile(path, []byte(strings.Replace(string(b), "epochs: 15", "epochs: 1500", 1)), 0o644)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	whole := t.TempDir()
+	trainings(t, groups(t, whole, "prior-ensemble", []int{1, 2, 3, 4}, same))
+	dir := t.TempDir()
+	path := groups(t, dir, "prior-ensemble", []int{1, 2, 3, 4}, same)
+	p, err := Load(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	go func() { // as soon as a member of some training is finished
+		for ctx.Err() == nil {
+			filepath.WalkDir(filepath.Join(dir, "runs"), func(path string, _ fs.DirEntry, _ error) error {
+				if filepath.Base(path) == "member-1.json" {
+					cancel()
+				}
+				return nil
+			})
+		}
+	}()
+	if _, err := p.Run(ctx, engine.Options{Jobs: 1}); !errors.Is(err, context.Canceled) {
+		t.Fatalf("the run was not interrupted: %v", err)
+	}
+	read := 0
+	if p, err = Load(path); err != nil {
+		t.Fatal(err)
+	}
+	_, err = p.Run(context.Background(), engine.Options{Jobs: 1, Observe: func(e engine.Event) {
+		if strings.Contains(e.Note, "member-1.json was trained before") {
+			read++
+		}
+	}})
+	if err != nil || read != 1 {
+		t.Errorf("%d members were read, expected 1; %v", read, err)
+	}
+	const honest = "runs/wing/splits/b=3/honest.json"
+	a, err1 := os.ReadFile(filepath.Join(whole, honest))
+	b, err2 := os.ReadFile(filepath.Join(dir, honest))
+	if err := errors.Join(err1, err2); err != nil || string(a) != string(b) {
+		t.Errorf("the interrupted run ended with other bytes, %v", err)
+	}
+}

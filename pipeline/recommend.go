@@ -1,0 +1,144 @@
+package pipeline
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"path/filepath"
+	"strings"
+
+	"doubletake/ingest/fault"
+	"doubletake/pipeline/stages/trainstage"
+	"doubletake/train/honest"
+)
+
+// HonestModel is the calibrated model of a split, as its honest.json holds it.
+type HonestModel = trainstage.HonestModel
+
+// HonestRecord is how the intervals of a calibrated model did on the held-out conditions.
+type HonestRecord = trainstage.Record
+
+// readHonest reads the calibrated model of the split that the first model file
+// belongs to; nil where there is none.
+func (m *Models) readHonest() error {
+	dir := filepath.Dir(m.Paths[0])
+	if strings.HasPrefix(filepath.Base(dir), "seed-") {
+		dir = filepath.Dir(dir)
+	}
+	path := filepath.Join(dir, trainstage.HonestJSON)
+	h, err := trainstage.ReadHonestModel(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return &fault.Error{Path: path, Want: "the calibrated model of a split", Found: "none", Err: err}
+	case h.HeldOut != m.Card.HeldOut || h.Split != m.Card.Split:
+		return nil // a model that was copied next to another split
+	}
+	if h.Predicts() && !m.fits(h) {
+		return &fault.Error{
+			Path: path, Want: "a model of the inputs and outcomes of " + m.Paths[0], Found: "another",
+			Hint: "run the pipeline again",
+		}
+	}
+	m.Honest = h
+	return nil
+}
+
+func (m *Models) fits(h *HonestModel) bool {
+	if len(h.Inputs) != len(m.Card.Inputs) || len(h.Outcomes) != len(m.Card.Outcomes) {
+		return false
+	}
+	for i, in := range h.Inputs {
+		if in.Name != m.Card.Inputs[i].Name {
+			return false
+		}
+	}
+	for i, o := range h.Outcomes {
+		if o != m.Card.Outcomes[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// Recommended are the predictions to be used: those of the split's calibrated
+// model. Half is NaN, and Refused has the reasons, where there is no interval.
+type Recommended struct {
+	*honest.Prediction
+	Level, T float64    // of the intervals, and the factor of their half width; 0 without a calibration
+	Position []string   // per condition: where it lies among the measured groups, in words
+	Refused  [][]string // per condition: why there is no interval; nil where there is one
+}
+
+// Recommend predicts with the split's calibrated model at conditions x (row-major,
+// inputs in the order of InputNames, own units). level is that of the intervals, 0
+// takes the calibration's. Outside the training range of an input there is no
+// interval unless extrapolate is set. The result is nil where the split has no
+// calibrated model.
+func (m *Models) Recommend(ctx context.Context, x []float64, level float64, extrapolate bool) (*Recommended, error) {
+	h := m.Honest
+	if h == nil || !h.Predicts() {
+		return nil, nil
+	}
+	p, err := h.Predict(ctx, x, level)
+	if err != nil {
+		return nil, err
+	}
+	r := &Recommended{Prediction: p, Position: make([]string, p.N), Refused: make([][]string, p.N)}
+	if h.Calibration != nil {
+		c := *h.Calibration
+		if level != 0 {
+			c.Level = level
+		}
+		r.Level, r.T = c.Level, c.Quantile()
+	}
+	d := len(h.Inputs)
+	for i := range p.N {
+		if h.Calibration == nil {
+			r.Refused[i] = []string{h.Absent}
+			continue
+		}
+		row, w := x[i*d:(i+1)*d], p.Where[i]
+		r.Position[i] = position(h.Calibration, w)
+		if extrapolate {
+			continue
+		}
+		for _, j := range w.Uncalibrated {
+			in := h.Calibration.Inputs[j]
+			r.Refused[i] = append(r.Refused[i], fmt.Sprintf("not calibrated in this direction: %s %g is outside %.4g to %.4g, "+
+				"and no left-out group tests that", in.Name, row[j], in.Min, in.Max))
+		}
+		for _, j := range m.outside(row) {
+			in := h.Calibration.Inputs[j]
+			if in.FromGroup {
+				r.Refused[i] = append(r.Refused[i], fmt.Sprintf("%s %g is outside the measured %.4g to %.4g", in.Name, row[j],
+					in.Min, in.Max))
+			}
+		}
+		if r.Refused[i] != nil {
+			for j := range p.Out {
+				p.Half[i*p.Out+j] = math.NaN()
+			}
+		}
+	}
+	return r, nil
+}
+
+// position states where a condition lies among the measured groups.
+func position(c *honest.Calibration, w honest.Where) string {
+	at := fmt.Sprintf("(distance %.2g)", w.Distance)
+	switch {
+	case c.Axis == nil:
+		return "taken for a new " + c.Condition
+	case w.Below == w.Above:
+		return fmt.Sprintf("%s %g was measured", c.Condition, w.Below)
+	case math.IsNaN(w.Below):
+		return fmt.Sprintf("below the lowest measured %s, %g %s", c.Condition, w.Above, at)
+	case math.IsNaN(w.Above):
+		return fmt.Sprintf("above the highest measured %s, %g %s", c.Condition, w.Below, at)
+	}
+	return fmt.Sprintf("between the measured %s %g and %g %s", c.Condition, w.Below, w.Above, at)
+}

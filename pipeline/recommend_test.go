@@ -1,0 +1,215 @@
+package pipeline
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"doubletake/pipeline/engine"
+	"doubletake/pipeline/table"
+)
+
+// At the held-out conditions the recommended predictions are those that the
+// training stage wrote to honest.arrow, from the split's folder and from one model.
+func TestRecommendAgreesWithTraining(t *testing.T) {
+	dir := split(t)
+	tab, err := table.Read(filepath.Join(dir, "honest.arrow"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, b := floats(t, tab, "a"), floats(t, tab, "b")
+	var x []float64
+	for i := range a {
+		x = append(x, a[i], b[i])
+	}
+	for _, path := range []string{dir, filepath.Join(dir, "seed-0"), filepath.Join(dir, "seed-0", "model.json")} {
+		m, err := OpenModels(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := m.Recommend(context.Background(), x, 0, false)
+		if err != nil || p == nil {
+			t.Fatal(p, err)
+		}
+		if p.Level != 0.95 || len(a) != 12 || math.Abs(p.T-2.7764451052) > 1e-9 { // scipy.stats.t.ppf(.975, 4)
+			t.Errorf("level %g, t %g, %d rows", p.Level, p.T, len(a))
+		}
+		for j, name := range []string{"lift", "drag"} {
+			for _, c := range []struct {
+				suffix string
+				v      []float64
+			}{{"_mu", p.Mu}, {"_claim", p.Claim}, {"_added", p.Added}, {"_var", p.Total}, {"_half", p.Half}} {
+				w := floats(t, tab, name+c.suffix)
+				for i := range a {
+					if got := c.v[2*i+j]; math.Abs(got-w[i]) > 1e-9*math.Max(1, math.Abs(w[i])) {
+						t.Fatalf("%s: %s%s at row %d: %v, training wrote %v", path, name, c.suffix, i, got, w[i])
+					}
+				}
+			}
+		}
+		if want := "between the measured b 2 and 4 (distance 0.25)"; p.Position[0] != want || p.Refused[0] != nil {
+			t.Errorf("position %q, %q", p.Position[0], p.Refused[0])
+		}
+	}
+}
+
+// Outside the training range of an input there is no interval unless it is asked
+// for; where that input is not the groups', no left-out group tests the direction.
+// The interval of another level has Student's t of that level.
+func TestRecommendOutside(t *testing.T) {
+	m, err := OpenModels(split(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx := context.Background()
+	x := []float64{1, 3, 9, 3, 1, 7, 1, 2}
+	p, err := m.Recommend(ctx, x, 0, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	asked, err := m.Recommend(ctx, x, 0.8, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []string{
+		"", "not calibrated in this direction: a 9 is outside 0 to 2.75",
+		"b 7 is outside the measured 0 to 4", "",
+	} {
+		if got := strings.Join(p.Refused[i], "; "); !strings.HasPrefix(got, want) || (got == "") != (want == "") {
+			t.Errorf("condition %d: %q, want %q", i, got, want)
+		}
+		if math.IsNaN(p.Half[2*i]) != (want != "") || math.IsNaN(asked.Half[2*i]) {
+			t.Errorf("condition %d: half widths %g, %g", i, p.Half[2*i], asked.Half[2*i])
+		}
+	}
+	if !strings.HasPrefix(p.Position[2], "above the highest measured b, 4") || p.Position[3] != "b 2 was measured" {
+		t.Errorf("positions %q", p.Position)
+	}
+	// scipy.stats.t.ppf([.9, .975], 4)
+	if r := asked.Half[0] / p.Half[0]; math.Abs(r-1.5332062741/2.7764451052) > 1e-9 || asked.Level != 0.8 {
+		t.Errorf("80 %% over 95 %%: %g", r)
+	}
+}
+
+// The ranking by the calibrated model is the mean of v̂ + C over the outcomes and
+// the trained values of inputs not in the grid, in units of the training variance;
+// it is the default.
+func TestSuggestByCalibratedVariance(t *testing.T) {
+	m, err := OpenModels(split(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	axes, err := m.ParseGrid("b=0:4:1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx := context.Background()
+	list, err := m.Suggest(ctx, axes, "")
+	if err != nil || m.DefaultBy() != ByHonest {
+		t.Fatal(m.DefaultBy(), err)
+	}
+	if list[0].At[0] != 3 {
+		t.Errorf("b = %g comes first, expected the one that was not measured", list[0].At[0])
+	}
+	tab, err := table.Read(filepath.Join(split(t), "seed-0", "predictions.arrow"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	set := tab.Column("set").Strings
+	for _, s := range list {
+		want := 0.0
+		for j, name := range []string{"lift", "drag"} {
+			// The scale of the outcomes, from the rows that are neither held out nor set aside.
+			var y []float64
+			for i, part := range set {
+				if part == "train" {
+					y = append(y, floats(t, tab, name+"_1")[i], floats(t, tab, name+"_2")[i])
+				}
+			}
+			mean, ss := 0.0, 0.0
+			for _, v := range y {
+				mean += v / float64(len(y))
+			}
+			for _, v := range y {
+				ss += (v - mean) * (v - mean) / float64(len(y))
+			}
+			values := m.Card.Inputs[0].Values
+			for _, a := range values {
+				p, err := m.Recommend(ctx, []float64{a, s.At[0]}, 0, true)
+				if err != nil {
+					t.Fatal(err)
+				}
+				want += p.Epistemic[j] / ss / 2 / float64(len(values))
+			}
+		}
+		if math.Abs(s.Epistemic-want) > 1e-9*want {
+			t.Errorf("b = %g: %g, want %g", s.At[0], s.Epistemic, want)
+		}
+	}
+	m.Honest = nil
+	if _, err := m.Suggest(ctx, axes, ByHonest); err == nil || m.DefaultBy() != ByBoth {
+		t.Errorf("ranked by a model that is not there: %v", err)
+	}
+	if p, err := m.Recommend(ctx, []float64{1, 1}, 0, false); p != nil || err != nil {
+		t.Errorf("%v, %v", p, err)
+	}
+}
+
+// With two training groups there is no interval: the mean, the errors of the two,
+// and the reason.
+func TestRecommendWithTwoGroups(t *testing.T) {
+	var b strings.Builder
+	b.WriteString("run,a,b,y_1,y_2\n")
+	for i := range 36 {
+		x, z := float64(i%12)/4, float64(i/12)
+		y := math.Sin(x) + z
+		fmt.Fprintf(&b, "r%d,%g,%g,%g,%g\n", i, x, z, y+0.01*math.Cos(float64(7*i)), y+0.01*math.Cos(float64(5*i)))
+	}
+	dir := t.TempDir()
+	config := `version: 1
+experiments:
+  wing:
+    ingest: {table: {file: pairs.csv, inputs: [a, b], run: run}}
+    train: {inputs: [a, b], model: {hidden: [4]}, optimizer: {epochs: 2}, seeds: 1, splits: {b1: {test: {b: 1}}}}
+`
+	err := errors.Join(os.WriteFile(filepath.Join(dir, "pairs.csv"), []byte(b.String()), 0o644),
+		os.WriteFile(filepath.Join(dir, "p.yaml"), []byte(config), 0o644))
+	if err != nil {
+		t.Fatal(err)
+	}
+	project, err := Load(filepath.Join(dir, "p.yaml"))
+	if err == nil {
+		_, err = project.Run(context.Background(), engine.Options{Jobs: 2})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := OpenModels(filepath.Join(dir, "runs", "wing", "splits", "b1"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := m.Recommend(context.Background(), []float64{1, 1}, 0, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if m.Honest.Calibration != nil || !math.IsNaN(p.Half[0]) || !math.IsNaN(p.Added[0]) ||
+		!strings.Contains(p.Refused[0][0], "not checked on a new group") {
+		t.Errorf("half width %g, %q", p.Half[0], p.Refused[0])
+	}
+	if d := p.Mu[0] - math.Sin(1) - 1; math.Abs(d) > 0.3 || !(p.Claim[0] > 0) || !(p.Total[0] > p.Claim[0]) {
+		t.Errorf("mean off by %g, claim %g, total %g", d, p.Claim[0], p.Total[0])
+	}
+	var names []string
+	for _, g := range m.Honest.LeftOut {
+		names = append(names, g.Name)
+	}
+	if !slices.Equal(names, []string{"0", "2"}) {
+		t.Errorf("left out %q", names)
+	}
+}

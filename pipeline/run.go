@@ -1,0 +1,153 @@
+package pipeline
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"doubletake/ingest/spelling"
+	"doubletake/pipeline/config"
+	"doubletake/pipeline/engine"
+	"doubletake/pipeline/kv"
+	"doubletake/pipeline/stages"
+)
+
+// Types of package engine that callers of a Project need.
+type (
+	Selection     = engine.Selection     // which tasks of the plan
+	Options       = engine.Options       // how Run works
+	Event         = engine.Event         // what an observer of Run receives
+	Result        = engine.Result        // summary of a run
+	State         = engine.State         // up to date, stale or missing
+	Status        = engine.Status        // state of a task, with the reasons
+	Reason        = engine.Reason        // why a task is stale
+	NotReadyError = engine.NotReadyError // a partial run lacks results from before it
+	Estimate      = engine.Estimate      // how long a run still takes
+)
+
+// NewEstimate returns the estimate of a run that makes jobs tasks at a time; 0
+// where that depends on a cluster.
+func NewEstimate(jobs int) *Estimate { return engine.NewEstimate(jobs) }
+
+// States of a task.
+const (
+	UpToDate = engine.UpToDate
+	Missing  = engine.Missing
+	Stale    = engine.Stale
+)
+
+// Stages lists the names of the stages in the order of the data flow.
+func Stages() []string { return stages.Names() }
+
+// Check reports a selection of stages, experiments or splits that do not exist,
+// as *config.Error.
+func (p *Project) Check(s Selection) error {
+	var experiments, splits []string
+	for _, t := range p.Plan.Tasks {
+		if t.Experiment != "" && !slices.Contains(experiments, t.Experiment) {
+			experiments = append(experiments, t.Experiment)
+		}
+		if t.Split != "" && !slices.Contains(splits, t.Split) {
+			splits = append(splits, t.Split)
+		}
+	}
+	for _, c := range []struct {
+		flag  string
+		names []string
+		known []string
+	}{
+		{"--stage", s.Stages, Stages()},
+		{"--from", []string{s.From}, Stages()},
+		{"--to", []string{s.To}, Stages()},
+		{"--experiment", s.Experiments, experiments},
+		{"--split", s.Splits, splits},
+	} {
+		for _, n := range c.names {
+			if n != "" && !slices.Contains(c.known, n) {
+				return &config.Error{File: p.File.Path, Text: fmt.Sprintf("%s %q is unknown, expected one of %s%s",
+					c.flag, n, strings.Join(c.known, ", "), spelling.DidYouMean(n, c.known))}
+			}
+		}
+	}
+	return nil
+}
+
+// Run makes the selected tasks that are not up to date. Errors: *config.Error for an
+// unknown selection, *NotReadyError, errors of the executor, and one that wraps
+// every failed task's.
+func (p *Project) Run(ctx context.Context, o Options) (*Result, error) {
+	if err := p.Check(o.Selection); err != nil {
+		return nil, err
+	}
+	o.Program = p.Program.Version
+	o.Annotate = append(o.Annotate, p.kernels())
+	start := time.Now()
+	r, err := engine.Run(ctx, p.Plan, o)
+	if failed := p.keepRecord(start, r, err); err == nil {
+		err = failed
+	}
+	return r, err
+}
+
+// kernels is the fact about the numeric kernels that every result records.
+func (p *Project) kernels() kv.Pair { return kv.Pair{Key: "kernels", Value: p.Program.Kernels} }
+
+// Status returns the state of every task of the plan, in its order.
+func (p *Project) Status() ([]*Status, error) { return engine.Assess(p.Plan) }
+
+// Pending returns the selected tasks that Run would make, with the reasons, and
+// the number of selected tasks that are up to date.
+func (p *Project) Pending(s Selection) (todo []*Status, upToDate int, err error) {
+	if err := p.Check(s); err != nil {
+		return nil, 0, err
+	}
+	list, err := p.Status()
+	if err != nil {
+		return nil, 0, err
+	}
+	for _, st := range list {
+		if !p.Plan.Selects(s, st.Task) {
+			continue
+		}
+		if st.State == UpToDate && !s.Force {
+			upToDate++
+			continue
+		}
+		if st.State == UpToDate {
+			st.Reasons = []Reason{{Kind: "forced"}}
+		}
+		todo = append(todo, st)
+	}
+	return todo, upToDate, nil
+}
+
+// Make makes one task, named as in the plan, unless it is up to date, and
+// publishes its outputs; its inputs must exist. It reports whether the task
+// was made. A name that is not in the plan is a *UsageError.
+func (p *Project) Make(ctx context.Context, task string, note func(task, note string)) (made bool, err error) {
+	w := p.worker()
+	w.Note = note
+	made, err = w.MakeOne(ctx, task)
+	var spec *engine.SpecError
+	if errors.As(err, &spec) {
+		err = &UsageError{Text: err.Error()}
+	}
+	return made, err
+}
+
+func (p *Project) worker() *engine.Worker {
+	return &engine.Worker{Plan: p.Plan, Program: p.Program.Version, Annotate: []kv.Pair{p.kernels()}}
+}
+
+// Collect lists the results in the cache that the configuration does not refer
+// to; with remove it deletes them.
+func (p *Project) Collect(remove bool) ([]engine.Garbage, error) {
+	list, err := engine.Collect(p.Plan, remove)
+	if list == nil {
+		list = []engine.Garbage{}
+	}
+	return list, err
+}

@@ -1,0 +1,117 @@
+package scaffold
+
+import (
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// signed are the words of angles, which an m for minus may follow: am5.
+var signed = map[string]bool{
+	"a": true, "alpha": true, "aoa": true, "angle": true, "theta": true, "phi": true, "beta": true,
+}
+
+// after are the words that follow their number: 2blades, 3000rpm, 10deg.
+var after = map[string]string{
+	"blades": "blades", "blade": "blades", "bl": "blades", "rpm": "rpm", "deg": "alpha", "degrees": "alpha", "ms": "u",
+	"mps": "u",
+}
+
+// numbering are the words of numbers that name a run and say nothing of what was
+// measured.
+var numbering = map[string]bool{
+	"run": true, "rep": true, "repeat": true, "repetition": true, "take": true, "rec": true, "recording": true,
+	"test":  true,
+	"trial": true, "nr": true, "no": true, "num": true, "number": true, "idx": true, "index": true, "date": true,
+	"session": true, "part": true, "copy": true, "measurement": true, "meas": true, "messung": true, "day": true,
+	"track": true,
+	"file":  true, "audio": true, "sample": true,
+}
+
+var leading = regexp.MustCompile(`^[A-Za-z]+`)
+
+// unitAfter is the word directly after a number, if it is one that follows its
+// number.
+func unitAfter(text string) string {
+	w := leading.FindString(text)
+	if after[strings.ToLower(w)] == "" {
+		return ""
+	}
+	return w
+}
+
+// label returns the text that names the k-th number: the word after it where that
+// is a quantity's, else the text before it in the same element of the path, without
+// the word that follows the number before.
+func label(texts []string, k int) string {
+	if w := unitAfter(texts[k+1]); w != "" {
+		return after[strings.ToLower(w)]
+	}
+	t := texts[k]
+	if k > 0 {
+		t = strings.TrimPrefix(t, unitAfter(t))
+	}
+	return t[strings.LastIndexByte(t, '/')+1:]
+}
+
+// isNumbering reports whether the k-th number names the run: a repeat, a take, an
+// index, a date.
+func isNumbering(texts, numbers []string, k int) bool {
+	if unitAfter(texts[k+1]) == "" {
+		if w := words.FindAllString(label(texts, k), -1); len(w) > 0 && numbering[strings.ToLower(w[len(w)-1])] {
+			return true
+		}
+	}
+	return isDate(texts, numbers, k)
+}
+
+var (
+	compactDate = regexp.MustCompile(`^(19|20)[0-9]{2}(0[1-9]|1[0-2])(0[1-9]|[12][0-9]|3[01])$`)
+	year        = regexp.MustCompile(`^(19|20)[0-9]{2}$`)
+	twoDigits   = regexp.MustCompile(`^[0-5][0-9]$`)
+	clock       = regexp.MustCompile(`^[0-2][0-9][0-5][0-9]([0-5][0-9])?$`)
+)
+
+// isDate reports whether the k-th number is part of a date or of the time after
+// it: 20230411, 2023-04-11, 20230411_153012, 2023-04-11_15-30-12.
+func isDate(texts, numbers []string, k int) bool {
+	joins := func(i int) bool {
+		return texts[i] == "-" || texts[i] == "_" || texts[i] == "." || texts[i] == "T" || texts[i] == ""
+	}
+	from := k
+	for from > 0 && joins(from) {
+		from--
+	}
+	for i := from; i <= k; i++ {
+		dated := 0
+		switch {
+		case compactDate.MatchString(numbers[i]):
+			dated = 1
+		case year.MatchString(numbers[i]) && i+2 < len(numbers) && joins(i+1) && joins(i+2) &&
+			twoDigits.MatchString(numbers[i+1]) && twoDigits.MatchString(numbers[i+2]):
+			dated = 3
+		default:
+			continue
+		}
+		if k < i+dated {
+			return true
+		}
+		// the time of day
+		for j := i + dated; j <= k; j++ {
+			if !clock.MatchString(numbers[j]) && !twoDigits.MatchString(numbers[j]) {
+				return false
+			}
+		}
+		return k < i+dated+3
+	}
+	return false
+}
+
+// value reads a number of a name; m in front is a minus sign.
+func value(number string) float64 {
+	if rest, minus := strings.CutPrefix(number, "m"); minus {
+		number = "-" + rest
+	}
+	v, _ := strconv.ParseFloat(number, 64)
+	return v
+}

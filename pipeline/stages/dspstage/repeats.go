@@ -1,0 +1,94 @@
+package dspstage
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"doubletake/dsp"
+	"doubletake/ingest/fault"
+	"doubletake/pipeline/stages/plan"
+	"doubletake/pipeline/table"
+)
+
+// couple makes every second outcome the first (docs/method.md#synthetic-data-and-couples).
+func couple(t *table.Table) {
+	for i := range t.Columns {
+		if base, ok := strings.CutSuffix(t.Columns[i].Name, "_2"); ok {
+			if first := t.Column(base + "_1"); first != nil {
+				c := &t.Columns[i]
+				c.Floats, c.Bools = slices.Clone(first.Floats), slices.Clone(first.Bools)
+			}
+		}
+	}
+}
+
+// pairRepeats joins runs at equal conditions: the first of a pair gives y1, the
+// second y2.
+func pairRepeats(b *plan.Builder, t *table.Table) error {
+	n := t.Rows()
+	tol := make([]float64, 0, len(b.Conditions))
+	var cols [][]float64
+	for _, c := range b.Conditions {
+		if plan.FoundByDSP(c) {
+			continue
+		}
+		v, err := t.Floats(c)
+		if err != nil {
+			return fmt.Errorf("pair repeats: %w", err)
+		}
+		cols = append(cols, v)
+		w := 0.0
+		for _, e := range b.Exp.DSP.Within {
+			if e.Name == c {
+				w = e.Value
+			}
+		}
+		tol = append(tol, w)
+	}
+	x := make([][]float64, n)
+	for i := range x {
+		for _, c := range cols {
+			x[i] = append(x[i], c[i])
+		}
+	}
+	runs, recordings := t.Column("run").Strings, t.Column("recording").Strings
+	channels := make([]string, n)
+	for i, r := range recordings {
+		channels[i] = strings.TrimPrefix(r, runs[i])
+	}
+	pairs := dsp.PairRecordings(x, tol, runs, channels)
+	if len(pairs) == 0 {
+		return &fault.Error{
+			Path: b.File.Path, Place: b.At + ".dsp",
+			Want: "conditions that were measured more than once", Found: fmt.Sprintf("%d runs, all at different conditions", n),
+			Hint: "allow a tolerance with within: {condition: …}, or take same-run pairs",
+		}
+	}
+	// Until here every run's outcome is in both columns of its row.
+	for i := range t.Columns {
+		c := &t.Columns[i]
+		member := 0
+		if base, ok := strings.CutSuffix(c.Name, "_2"); ok && t.Column(base+"_1") != nil {
+			member = 1
+		}
+		out := table.Column{Name: c.Name, Unit: c.Unit, Description: c.Description}
+		for _, p := range pairs {
+			k := p[member]
+			switch {
+			case c.Strings != nil:
+				s := c.Strings[p[0]]
+				if other := c.Strings[p[1]]; other != s {
+					s += " + " + other
+				}
+				out.Strings = append(out.Strings, s)
+			case c.Floats != nil:
+				out.Floats = append(out.Floats, c.Floats[k])
+			case c.Bools != nil:
+				out.Bools = append(out.Bools, c.Bools[k])
+			}
+		}
+		t.Columns[i] = out
+	}
+	return nil
+}

@@ -1,0 +1,295 @@
+package dspstage
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"doubletake/dsp"
+	"doubletake/ingest"
+	"doubletake/ingest/fault"
+	"doubletake/ingest/format"
+	"doubletake/pipeline/stages/ingeststage"
+	"doubletake/pipeline/stages/plan"
+	"doubletake/pipeline/table"
+)
+
+// fileTables collects one file's rows.
+type fileTables struct {
+	b          *plan.Builder
+	src        *plan.Source
+	loads      *Loads
+	background *Background   // nil: none was recorded
+	reading    *plan.Reading // what the ingest stage left; nil: nothing
+	names      []string      // of the outcomes
+	trip, spec table.Table
+}
+
+func (f *fileTables) file(ctx context.Context, res *ingeststage.FileResult, path string, notes *FileNotes) error {
+	rd, err := format.Open(path, f.src.Options)
+	if err != nil {
+		return ingeststage.Named(err, path, res.Path)
+	}
+	defer rd.Close()
+	var last error // of a run that is left out
+	for _, run := range res.Runs {
+		note := runNote{Run: run.Run.ID}
+		switch c := f.b.Construction.(type) {
+		case dsp.OfSpectra:
+			err = f.spectraRun(ctx, rd, c, res, run, &note)
+		case dsp.OfSeries:
+			err = f.seriesRun(ctx, rd, c, res, run, &note, notes)
+		}
+		var de *fault.Error
+		if errors.As(err, &de) && de.Path == "" {
+			place := de.Place
+			if run.Run.ID != res.Path {
+				place = strings.TrimSuffix(strings.TrimPrefix(run.Run.ID, res.Path)+", "+place, ", ")
+			}
+			err = &fault.Error{Path: res.Path, Place: place, Want: de.Want, Found: de.Found, Hint: de.Hint}
+		}
+		if err != nil {
+			err = ingeststage.Named(err, path, res.Path)
+			if reason, bad := ingeststage.BadRecording(f.src, err); bad && f.src.In.OnBadRecording == "warn" &&
+				len(res.Runs) > 1 {
+				notes.Warnings = append(notes.Warnings,
+					ingest.Warning{Path: res.Path, Code: "left-out", Text: fmt.Sprintf("%s is left out: %s", run.Run.ID, reason)})
+				last = err
+				continue
+			}
+			return err
+		}
+		notes.Notes = append(notes.Notes, note)
+	}
+	if len(notes.Notes) == 0 {
+		return last
+	}
+	return nil
+}
+
+// spectraRun makes the rows of a run of microphones.
+func (f *fileTables) spectraRun(ctx context.Context, rd ingest.Reader, c dsp.OfSpectra, res *ingeststage.FileResult,
+	run ingeststage.RunResult, note *runNote,
+) error {
+	r := ingeststage.NewRun(f.b, res.Info, run.Run, run.Stats[0].Samples, run.Scale, run.Units)
+	recs := run.Run.Recordings
+	names := make([]string, len(recs))
+	for i, rec := range recs {
+		name := res.Info.Channels[rec.Channels[0]].Name
+		names[i] = "channel " + name
+		if f.background == nil {
+			continue
+		}
+		var err error
+		if r.Microphones[i].Background, err = f.background.Of(name, run.Units[i], res.Path); err != nil {
+			return err
+		}
+	}
+	if f.src.In.Tachometer != nil {
+		var err error
+		if r.Pulses, err = f.tachometer(ctx, rd, res, run, r.Start, r.Samples); err != nil {
+			return err
+		}
+	}
+	load, err := c.Spectra(r)
+	if err != nil {
+		return err
+	}
+	an := f.reading.Spectra(load)
+	if an == nil {
+		an = f.b.Analysers.Get()
+		defer f.b.Analysers.Put(an)
+		if err := an.Load(ctx, rd, load); err != nil {
+			return err
+		}
+	}
+	p, err := c.Pairs(ctx, rd, r, an)
+	if err != nil {
+		return err
+	}
+	note.add(p, names)
+	conditions := make([]map[string]float64, len(recs))
+	for i, rec := range recs {
+		conditions[i] = f.withSpeed(rec.Conditions, p.ShaftHz)
+	}
+	for _, s := range p.Spectra {
+		f.spectrum(run.Run.ID, recs[s.Recording], conditions[s.Recording], run.Units[s.Recording], p.BinHz, s)
+	}
+	if err := f.same(p); err != nil {
+		return err
+	}
+	for _, row := range p.Rows {
+		f.common(&f.trip, run.Run.ID, recs[row.Recording].ID, conditions[row.Recording])
+		f.outcomes(p, row)
+	}
+	return nil
+}
+
+// seriesRun makes the rows of a run of a balance.
+func (f *fileTables) seriesRun(ctx context.Context, rd ingest.Reader, c dsp.OfSeries, res *ingeststage.FileResult,
+	run ingeststage.RunResult, note *runNote, notes *FileNotes,
+) error {
+	rec := run.Run.Recordings[0]
+	samples := run.Stats[0].Samples
+	chans := f.reading.Series(run.Run.ID, len(rec.Channels), samples)
+	if chans == nil {
+		var err error
+		if chans, err = ingeststage.ReadRun(ctx, rd, run.Run, samples); err != nil {
+			return err
+		}
+	}
+	series, warnings, err := f.loads.Series(ctx, res, rec, chans)
+	notes.Warnings = append(notes.Warnings, warnings...)
+	if err != nil {
+		return err
+	}
+	names := make([]string, len(series))
+	for i, s := range series {
+		names[i] = s.Name
+	}
+	p, err := c.Pairs(ingeststage.NewRun(f.b, res.Info, run.Run, samples, nil, nil), series)
+	if err != nil {
+		return err
+	}
+	note.add(p, names)
+	if err := f.same(p); err != nil {
+		return err
+	}
+	for _, row := range p.Rows {
+		f.common(&f.trip, run.Run.ID, rec.ID, rec.Conditions)
+		f.outcomes(p, row)
+	}
+	return nil
+}
+
+// add takes over the counts and flags of a run. names are those of its
+// recordings or series, put before a flag's text where there are several.
+func (n *runNote) add(p *dsp.Pairs, names []string) {
+	n.Dropped, n.Bounds, n.Levels, n.Near = p.Dropped, p.Bounds, p.Levels, p.Near
+	for _, flag := range p.Flags {
+		if flag.Channel >= 0 && len(names) > 1 {
+			flag.Text = names[flag.Channel] + ": " + flag.Text
+		}
+		n.Flags = append(n.Flags, flag)
+	}
+}
+
+func (f *fileTables) common(t *table.Table, run, recording string, conditions map[string]float64) {
+	plan.Cell(t, "run", "", "one acquisition at one condition", run)
+	plan.Cell(t, "recording", "", "one channel of a run, or the group that makes one outcome vector", recording)
+	for _, c := range f.b.Conditions {
+		v, ok := conditions[c]
+		if !ok {
+			v = math.NaN()
+		}
+		u, d := plan.UnitOf(c)
+		if how := f.b.Converted[c]; how != "" {
+			d += "; " + how
+		}
+		plan.Cell(t, c, u, d, v)
+	}
+}
+
+// same refuses a run whose outcomes are not those of the file's other runs.
+func (f *fileTables) same(p *dsp.Pairs) error {
+	if len(p.Rows) == 0 {
+		return nil
+	}
+	names := make([]string, len(p.Outcomes))
+	for i, o := range p.Outcomes {
+		names[i] = o.Name
+	}
+	if f.names == nil {
+		f.names = names
+	}
+	if !slices.Equal(names, f.names) {
+		return &fault.Error{
+			Want:  "the outcomes of the file's other runs, " + strings.Join(f.names, ", "),
+			Found: strings.Join(names, ", "),
+		}
+	}
+	return nil
+}
+
+// outcomes appends the values of a row, in the order of the outcomes.
+func (f *fileTables) outcomes(p *dsp.Pairs, row dsp.Row) {
+	for k, o := range p.Outcomes {
+		v := row.Values[k]
+		for h, y := range v.Y {
+			doc := o.Description + p.Members[h]
+			if o.Note != "" {
+				doc += "; " + o.Note
+			}
+			plan.Cell(&f.trip, fmt.Sprintf("%s_%d", o.Name, h+1), o.Unit, doc, y)
+		}
+		for i, by := range o.ByProducts {
+			cell := func(name, doc string, v float64) {
+				if by.Bool {
+					plan.Cell(&f.trip, name, by.Unit, doc, v != 0)
+				} else {
+					plan.Cell(&f.trip, name, by.Unit, doc, v)
+				}
+			}
+			name := o.Name + "_" + by.Suffix
+			if by.Single {
+				cell(name, by.Description, v.ByProducts[i][0])
+				continue
+			}
+			for h, x := range v.ByProducts[i] {
+				cell(fmt.Sprintf("%s_%d", name, h+1), by.Description+p.Members[h], x)
+			}
+		}
+	}
+}
+
+// spectrum appends the two halves' spectra of a recording, and what of them
+// was used.
+func (f *fileTables) spectrum(run string, rec ingest.Recording, conditions map[string]float64, unit string,
+	binHz float64, s dsp.Spectra,
+) {
+	for h, half := range s.Halves {
+		f.common(&f.spec, run, rec.ID, conditions)
+		plan.Cell(&f.spec, "half", "", "1 or 2", h+1)
+		plan.Cell(&f.spec, "bin_hz", "Hz", "spacing of the bins; the first is at 0 Hz", binHz)
+		plan.Cell(&f.spec, "shaft_hz", "Hz", "shaft speed used, rev/s", half.ShaftHz)
+		plan.Cell(&f.spec, "power", unit+"²", "one-sided power per bin; a sine on a bin reads its mean square", half.Spectrum)
+		lists := map[string][]float32{}
+		for _, l := range half.Lines {
+			for k, v := range map[string]int{
+				"search_lo": l.Search[0], "search_hi": l.Search[1], "band_lo": l.Band[0],
+				"band_hi": l.Band[1],
+			} {
+				lists[k] = append(lists[k], float32(v))
+			}
+			lists["line_hz"] = append(lists["line_hz"], float32(l.PeakHz))
+			lists["line_power"] = append(lists["line_power"], float32(l.Power))
+			lists["floor"] = append(lists["floor"], float32(l.Floor))
+		}
+		for _, l := range half.ShaftOrders {
+			lists["shaft_order"] = append(lists["shaft_order"], float32(l.Order))
+			lists["shaft_order_hz"] = append(lists["shaft_order_hz"], float32(l.PeakHz))
+			lists["shaft_order_power"] = append(lists["shaft_order_power"], float32(l.Power))
+		}
+		for _, c := range [][3]string{
+			{"line_hz", "Hz", "harmonics: frequency of the largest bin"},
+			{"line_power", unit + "²", "harmonics: mean square"},
+			{"floor", unit + "²", "harmonics: floor per bin"},
+			{"search_lo", "", "harmonics: first bin searched"},
+			{"search_hi", "", "harmonics: last bin searched"},
+			{"band_lo", "", "harmonics: first bin of the line"},
+			{"band_hi", "", "harmonics: last bin of the line"},
+			{"shaft_order", "", "orders of the shaft that are no multiple of the blade count"},
+			{"shaft_order_hz", "Hz", "their frequency"},
+			{"shaft_order_power", unit + "²", "their mean square"},
+		} {
+			v := lists[c[0]]
+			if v == nil {
+				v = []float32{}
+			}
+			plan.Cell(&f.spec, c[0], c[1], c[2], v)
+		}
+	}
+}

@@ -1,0 +1,95 @@
+package ingeststage
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"doubletake/ingest/fault"
+	"doubletake/ingest/spelling"
+	"doubletake/ingest/units"
+	"doubletake/pipeline/config"
+	"doubletake/pipeline/stages/plan"
+)
+
+// statedUnits are the units of the configuration, by outcome or condition.
+func statedUnits(in config.Ingest) map[string]string {
+	out := map[string]string{}
+	for _, u := range in.Units {
+		out[u.Name] = u.Value
+	}
+	return out
+}
+
+// checkUnits checks the units of the configuration and keeps the conversions of
+// conditions that no table holds: those of names, attributes, sidecars and
+// constants. Tables are converted when they are read.
+func checkUnits(b *plan.Builder, src *plan.Source) error {
+	known := slices.Clone(b.Conditions)
+	for _, c := range src.In.Columns {
+		known = append(known, c.Name)
+	}
+	src.Convert = map[string]units.Named{}
+	for _, u := range src.In.Units {
+		at := b.At + ".ingest.units." + u.Name
+		if !slices.Contains(known, u.Name) {
+			return b.File.Errorf(at, "%q is neither a column nor a condition of this experiment, which has %v%s", u.Name, known,
+				spelling.DidYouMean(u.Name, known))
+		}
+		n, err := units.ToName(u.Name, u.Value)
+		if err != nil {
+			return b.File.Errorf(at, "%v", err)
+		}
+		inFile := slices.ContainsFunc(src.In.InFile, func(e config.NamedString) bool { return e.Name == u.Name })
+		table := src.Conditions != nil && slices.Contains(src.Conditions.Names, u.Name)
+		if n.From != "" && slices.Contains(b.Conditions, u.Name) && !inFile && !table {
+			src.Convert[u.Name] = n
+			b.Converted[u.Name] = n.String()
+		}
+	}
+	return nil
+}
+
+// settle turns conditions as the data state them into those of the tables: in the
+// units of their names, the microphone's angle from the rotor plane.
+func settle(src *plan.Source, conditions map[string]float64) {
+	for name, n := range src.Convert {
+		if v, ok := conditions[name]; ok {
+			conditions[name] = n.Apply(v)
+		}
+	}
+	fromPlane(src, conditions)
+}
+
+// ConvertSeries turns the samples of a column into values in the unit that the
+// outcome's name states. The samples given are not changed.
+func ConvertSeries(path, column, name, stated string, v []float64) ([]float64, units.Named, error) {
+	n, err := units.ToName(name, stated)
+	if err != nil {
+		return nil, n, &fault.Error{
+			Path: path, Place: "column " + column, Err: err,
+			Hint: fmt.Sprintf("state the unit with units: {%s: …}", name),
+		}
+	}
+	if n.From != "" {
+		v = slices.Clone(v)
+		for i := range v {
+			v[i] = n.Apply(v[i])
+		}
+	}
+	return v, n, nil
+}
+
+// soundUnit is the factor from a microphone's unit to Pa or V, where it is another
+// unit of pressure or voltage: mPa, psi, mV.
+func soundUnit(stated string) (factor float64, unit, how string) {
+	for _, name := range []string{"p_pa", "p_v"} {
+		if n, err := units.ToName(name, stated); err == nil && n.From != "" {
+			return n.Scale, n.Unit, n.String()
+		}
+	}
+	return 1, stated, ""
+}
+
+// joined writes two notes as one.
+func joined(a, b string) string { return strings.Trim(a+"; "+b, "; ") }

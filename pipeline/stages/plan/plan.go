@@ -1,0 +1,131 @@
+// Package plan holds what the stages share while they plan an experiment: the
+// Builder, to which each stage adds its tasks and in which it leaves what later
+// stages need, and the settings, digests and provenance of tasks and tables.
+package plan
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"doubletake/dsp"
+	"doubletake/ingest"
+	"doubletake/ingest/campaign"
+	"doubletake/ingest/simulate"
+	"doubletake/pipeline/config"
+	"doubletake/pipeline/engine"
+	"doubletake/pipeline/kv"
+)
+
+// Program identifies the running program; it is recorded, never keyed.
+type Program struct {
+	Version string
+	Kernels string // the numeric kernel set in use
+}
+
+// Builder collects the tasks of one experiment. The stages run in order: each
+// reads what the stages before it have set, and sets what later ones need.
+type Builder struct {
+	File      *config.File
+	Exp       *config.Experiment // a copy of the file's, completed by the stages
+	Program   Program
+	Plan      *engine.Plan
+	At        string           // dotted key of the experiment in the file
+	Extra     []config.Split   // splits asked for on the command line
+	ExtraFits []bool           // train: which of Extra apply to this experiment
+	Warnings  []ingest.Warning // found while planning
+
+	Campaign     simulate.Campaign                    // simulate: the campaign, and the files it makes
+	Simulated    []engine.Dep                         //
+	Construction dsp.Construction                     // ingest: how pairs are made; nil for a table of pairs
+	Source       *Source                              // ingest: how recordings are read; nil for a table of pairs
+	Analysers    *engine.Pool[*dsp.Analyser]          // ingest: of the spectra, for its tasks and those of dsp
+	Readings     map[string]*engine.Handoff[*Reading] // ingest: by file, from its task to that of dsp
+	Raw          []RawFile                            // ingest: the raw files
+	Sidecars     map[string][]config.NamedNumber      // ingest: by file, the conditions in the file next to it
+	PerFile      []*campaign.Conditions               // ingest: the rows of the table about each of them
+	Backgrounds  []RawFile                            // ingest: recordings of the background
+	Background   *engine.Dep                          // dsp: their contents; nil without
+	Conditions   []string                             // ingest: names, in the order of the tables
+	// ingest: condition values, where they are known before any file is read
+	Known      []map[string]float64
+	Converted  map[string]string // ingest: by condition, how its unit was converted
+	Recordings []engine.Dep      // ingest: results per file
+	Pairs      []kv.Pair         // ingest: what a table of pairs was read with
+}
+
+// ID is the ID of a task of the experiment.
+func (b *Builder) ID(parts ...string) string {
+	return strings.Join(append([]string{b.Exp.Name}, parts...), "/")
+}
+
+// Add appends a task to the plan and returns it.
+func (b *Builder) Add(t *engine.Task) *engine.Task {
+	t.Experiment = b.Exp.Name
+	b.Plan.Tasks = append(b.Plan.Tasks, t)
+	return t
+}
+
+// Settings flattens a section of the configuration to the keys and values that
+// become part of a task's key; prefix is the section's own key.
+func Settings(prefix string, section any) []kv.Pair {
+	return config.Flatten(prefix, section)
+}
+
+// Without removes the settings of the given keys and everything below them: a
+// task's key holds only what the task reads. It changes kvs in place.
+func Without(kvs []kv.Pair, keys ...string) []kv.Pair {
+	return slices.DeleteFunc(kvs, func(kv kv.Pair) bool {
+		return slices.ContainsFunc(keys, func(k string) bool { return kv.Key == k || strings.HasPrefix(kv.Key, k+".") })
+	})
+}
+
+// Only keeps the settings of a section whose keys are among keys, with
+// everything below them. It changes kvs in place.
+func Only(section string, kvs []kv.Pair, keys ...string) []kv.Pair {
+	return slices.DeleteFunc(kvs, func(kv kv.Pair) bool {
+		key, _, _ := strings.Cut(strings.TrimPrefix(kv.Key, section+"."), ".")
+		return !slices.Contains(keys, key)
+	})
+}
+
+// Meta is the provenance of a table: program, experiment, kind of data and the
+// settings in sections with their digest. Settings the table does not depend on
+// are left out.
+func (b *Builder) Meta(sections ...[]kv.Pair) []kv.Pair {
+	m := []kv.Pair{
+		{Key: "program", Value: "doubletake " + b.Program.Version},
+		{Key: "experiment", Value: b.Exp.Name},
+		{Key: "data", Value: b.Exp.Ingest.Data},
+		{Key: "config_digest", Value: Digest(sections...)},
+	}
+	seen := map[string]bool{} // sections overlap; readers keep metadata in maps
+	for _, s := range sections {
+		for _, p := range s {
+			if !seen[p.Key] {
+				seen[p.Key] = true
+				m = append(m, kv.Pair{Key: "config:" + p.Key, Value: p.Value})
+			}
+		}
+	}
+	return m
+}
+
+// PairKind returns the kind of the experiment's pairs: same-run, repeat-run or
+// synthetic (docs/method.md#units-of-data).
+func (b *Builder) PairKind() string {
+	switch {
+	case b.Exp.Ingest.Table != nil:
+		return b.Exp.Ingest.Table.Pairs
+	case b.Construction == nil:
+		return "synthetic"
+	case b.Construction.Describe().Repeats:
+		return "repeat-run"
+	}
+	return "same-run"
+}
+
+// Published is the path below workdir at which a result of the experiment appears.
+func (b *Builder) Published(parts ...string) string {
+	return filepath.Join(append([]string{b.Exp.Name}, parts...)...)
+}

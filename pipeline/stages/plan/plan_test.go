@@ -1,0 +1,199 @@
+package plan
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"doubletake/dsp"
+	"doubletake/pipeline/config"
+	"doubletake/pipeline/engine"
+	"doubletake/pipeline/kv"
+	"doubletake/pipeline/table"
+)
+
+// Without drops a key and everything below it, and no key that only begins alike.
+func TestWithout(t *testing.T) {
+	kvs := []kv.Pair{{Key: "dsp.samples"}, {Key: "dsp.track.range_hz"}, {Key: "dsp.track_more"}, {Key: "dsp.seed"}}
+	var got []string
+	for _, kv := range Without(kvs, "dsp.track", "dsp.seed") {
+		got = append(got, kv.Key)
+	}
+	if want := []string{"dsp.samples", "dsp.track_more"}; !slices.Equal(got, want) {
+		t.Errorf("%v, expected %v", got, want)
+	}
+}
+
+// Settings flattens a section to the keys of pipeline.yaml.
+func TestSettings(t *testing.T) {
+	got := Settings("train.loss", config.Loss{Beta: 0.5, Pairs: "swap"})
+	want := []kv.Pair{{Key: "train.loss.beta", Value: "0.5"}, {Key: "train.loss.pairs", Value: "swap"}}
+	if !slices.Equal(got, want) {
+		t.Errorf("%v, expected %v", got, want)
+	}
+}
+
+// A digest depends on where a key ends and its value begins, and is the same for one
+// section as for the same settings in two. The expected value is by sha256sum of
+// "1:a2:bc".
+func TestDigest(t *testing.T) {
+	pair := func(k, v string) kv.Pair { return kv.Pair{Key: k, Value: v} }
+	const want = "5310a58788781ab25d5ad7c3f85035824b4eb7bdfa394e0ac2186271472b5492"
+	if got := Digest([]kv.Pair{pair("a", "bc")}); got != want {
+		t.Errorf("%s, expected %s", got, want)
+	}
+	if Digest([]kv.Pair{pair("ab", "c")}) == Digest([]kv.Pair{pair("a", "bc")}) {
+		t.Error("two settings have one digest")
+	}
+	if Digest([]kv.Pair{pair("a", "b")}, []kv.Pair{pair("c", "d")}) != Digest([]kv.Pair{pair("a", "b"), pair("c", "d")}) {
+		t.Error("sections change the digest")
+	}
+}
+
+// SeedOf is FNV-1a of "seed NUL purpose NUL run". The expected value is by the
+// algorithm's definition in Python.
+func TestSeedOf(t *testing.T) {
+	if got, want := SeedOf(7, "random-samples", "a.csv"), uint64(11314068797658454194); got != want {
+		t.Errorf("%d, expected %d", got, want)
+	}
+	if SeedOf(1, "a", "b") == SeedOf(1, "ab", "") {
+		t.Error("purpose and run are not separated")
+	}
+}
+
+// A table's metadata name the program, the experiment and every setting once.
+func TestMeta(t *testing.T) {
+	b := &Builder{
+		Exp:     &config.Experiment{Name: "wing", Ingest: config.Ingest{Data: "simulated"}},
+		Program: Program{Version: "v1"},
+	}
+	shared := kv.Pair{Key: "dsp.samples", Value: "250"}
+	sections := [][]kv.Pair{{shared, {Key: "dsp.seed", Value: "0"}}, {shared}}
+	got := b.Meta(sections...)
+	want := []kv.Pair{
+		{Key: "program", Value: "doubletake v1"},
+		{Key: "experiment", Value: "wing"},
+		{Key: "data", Value: "simulated"},
+		{Key: "config_digest", Value: Digest(sections...)},
+		{Key: "config:dsp.samples", Value: "250"},
+		{Key: "config:dsp.seed", Value: "0"},
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("%v, expected %v", got, want)
+	}
+}
+
+// PairKind states whether both outcomes of a pair come from one run.
+func TestPairKind(t *testing.T) {
+	for _, c := range []struct {
+		e    config.Experiment
+		want string
+	}{
+		{config.Experiment{DSP: config.DSP{Triplets: "split-halves"}}, "same-run"},
+		{config.Experiment{DSP: config.DSP{Triplets: "repeats"}}, "repeat-run"},
+		{config.Experiment{DSP: config.DSP{Triplets: "table"}}, "synthetic"},
+		{config.Experiment{
+			DSP:    config.DSP{Triplets: "table"},
+			Ingest: config.Ingest{Table: &config.Table{Pairs: "repeat-run"}},
+		}, "repeat-run"},
+	} {
+		b := &Builder{Exp: &c.e, Construction: dsp.Find(c.e.DSP.Triplets, true)}
+		if got := b.PairKind(); got != c.want {
+			t.Errorf("%s: %s, expected %s", c.e.DSP.Triplets, got, c.want)
+		}
+	}
+}
+
+// Cell makes columns in the order of the first row and appends by name.
+func TestCell(t *testing.T) {
+	tab := &table.Table{}
+	for i := range 3 {
+		Cell(tab, "run", "", "a run", string(rune('a'+i)))
+		Cell(tab, "rpm", "1/min", "speed", float64(1000*i))
+		Cell(tab, "emergent", "", "", i > 0)
+		Cell(tab, "half", "", "", i)
+		Cell(tab, "power", "Pa²", "", []float32{1, 2}[:i%3])
+	}
+	var names []string
+	for _, c := range tab.Columns {
+		names = append(names, c.Name)
+		if c.Len() != 3 {
+			t.Errorf("%s has %d rows", c.Name, c.Len())
+		}
+	}
+	if want := []string{"run", "rpm", "emergent", "half", "power"}; !slices.Equal(names, want) {
+		t.Errorf("%v, expected %v", names, want)
+	}
+	if c := tab.Column("rpm"); c.Unit != "1/min" || c.Description != "speed" ||
+		!slices.Equal(c.Floats, []float64{0, 1000, 2000}) {
+		t.Errorf("%+v", c)
+	}
+}
+
+// Outcomes are the pairs NAME_1, NAME_2 of numbers, without by-products of a level.
+func TestOutcomes(t *testing.T) {
+	tab := &table.Table{}
+	for _, n := range []string{
+		"rpm", "bpf1_db_1", "bpf1_db_2", "bpf1_db_sd_1", "bpf1_db_sd_2", "bpf1_db_hz_1",
+		"bpf1_db_hz_2", "alone_1", "own_sd_1", "own_sd_2",
+	} {
+		Cell(tab, n, "", "", 1.0)
+	}
+	Cell(tab, "bpf1_db_bound_1", "", "", true)
+	Cell(tab, "bpf1_db_bound_2", "", "", true)
+	if got, want := Outcomes(tab), []string{"bpf1_db", "own_sd"}; !slices.Equal(got, want) {
+		t.Errorf("%v, expected %v", got, want)
+	}
+}
+
+// Values that JSON cannot hold and files that hold none are errors that name the file.
+func TestJSON(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.json")
+	type pair struct{ A, B float64 }
+	if err := WriteJSON(path, pair{1, 0.1}); err != nil {
+		t.Fatal(err)
+	}
+	var got pair
+	if err := ReadJSON(path, &got); err != nil || got != (pair{1, 0.1}) {
+		t.Errorf("%v, %v", got, err)
+	}
+	if err := WriteJSON(path, func() {}); err == nil || !strings.Contains(err.Error(), path) {
+		t.Error(err)
+	}
+	if err := os.WriteFile(path, []byte("{"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := ReadJSON(path, &got); err == nil || !strings.Contains(err.Error(), path) {
+		t.Error(err)
+	}
+}
+
+// A raw file made by a task is a dependency of its reader, one on disk an input.
+func TestRawFile(t *testing.T) {
+	var task engine.Task
+	RawFile{Name: "a.wav", File: &engine.File{Path: "a.wav", Open: "/data/a.wav"}}.Needs(&task)
+	RawFile{Name: "b.wav", Dep: &engine.Dep{Task: "x/simulate/b.wav", Output: "b.wav"}}.Needs(&task)
+	if len(task.Files) != 1 || task.Files[0].Path != "a.wav" || len(task.Deps) != 1 || task.Deps[0].Output != "b.wav" {
+		t.Errorf("%+v", task)
+	}
+}
+
+// Only keeps the named settings of a section and those below them.
+func TestOnly(t *testing.T) {
+	kvs := []kv.Pair{
+		{Key: "dsp.samples"},
+		{Key: "dsp.seed"},
+		{Key: "dsp.track.range_hz"},
+		{Key: "dsp.track_x"},
+		{Key: "ingest.samples"},
+	}
+	var got []string
+	for _, kv := range Only("dsp", kvs, "samples", "track") {
+		got = append(got, kv.Key)
+	}
+	if want := []string{"dsp.samples", "dsp.track.range_hz"}; !slices.Equal(got, want) {
+		t.Errorf("%v, expected %v", got, want)
+	}
+}

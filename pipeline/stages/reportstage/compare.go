@@ -1,0 +1,241 @@
+package reportstage
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+
+	"doubletake/pipeline/config"
+	"doubletake/pipeline/engine"
+	"doubletake/pipeline/stages/plan"
+	"doubletake/pipeline/stages/trainstage"
+	"doubletake/pipeline/table"
+	"doubletake/report"
+	"doubletake/train/baseline"
+	"doubletake/train/score"
+	"doubletake/train/triplets"
+)
+
+// compareDeps lists what the comparison of a split needs of one seed's tasks.
+func compareDeps(b *plan.Builder, s config.Split, k int) []engine.Dep {
+	tr := b.Exp.Train
+	deps := []engine.Dep{{Task: trainstage.TrainID(b, s.Name, k), Output: trainstage.FlagsJSON}}
+	if tr.Calibration > 0 {
+		deps = append(deps, engine.Dep{Task: trainstage.TrainID(b, s.Name, k), Output: trainstage.CalibrationJSON})
+	}
+	if len(tr.Compare) > 0 {
+		deps = append(deps, engine.Dep{Task: trainstage.TrainID(b, s.Name, k), Output: trainstage.TimingJSON})
+	}
+	for _, name := range tr.Compare {
+		for _, o := range []string{trainstage.MethodArrow, trainstage.TimingJSON} {
+			deps = append(deps, engine.Dep{Task: trainstage.MethodID(b, s.Name, name, k), Output: o})
+		}
+	}
+	return deps
+}
+
+// compared gathers the scores of every method over the seeds of a split.
+type compared struct {
+	names    []string // in the order of the table
+	claims   map[string]string
+	scores   map[string][]score.Scores
+	fit, ask map[string][]float64
+	flags    []trainstage.SeedFlags
+}
+
+func newCompared() *compared {
+	return &compared{
+		claims: map[string]string{}, scores: map[string][]score.Scores{},
+		fit: map[string][]float64{}, ask: map[string][]float64{},
+	}
+}
+
+// add adds the scores of one seed of a method; claim describes its v̂.
+func (c *compared) add(name, claim string, s score.Scores) {
+	if !slices.Contains(c.names, name) {
+		c.names = append(c.names, name)
+		c.claims[name] = claim
+	}
+	c.scores[name] = append(c.scores[name], s)
+}
+
+func (c *compared) time(name, path string) error {
+	var t trainstage.Timing
+	if err := plan.ReadJSON(path, &t); err != nil {
+		return err
+	}
+	c.fit[name], c.ask[name] = append(c.fit[name], t.Fit), append(c.ask[name], t.Predict)
+	return nil
+}
+
+// compare adds one seed's scores on the test part of set: test is that part with
+// the answers of the pair model.
+func compare(
+	b *plan.Builder, c *compared, j *engine.Job, set triplets.Set, s config.Split, k int, test score.Set,
+) error {
+	tr := b.Exp.Train
+	id := trainstage.TrainID(b, s.Name, k)
+	var f trainstage.SeedFlags
+	if err := plan.ReadJSON(j.Input(id, trainstage.FlagsJSON), &f); err != nil {
+		return err
+	}
+	c.flags = append(c.flags, f)
+	if len(tr.Compare) == 0 && tr.Calibration == 0 {
+		return nil
+	}
+	c.add("pair, C", "C", score.Judge(test, test.Var, test.Cov))
+	if len(tr.Compare) > 0 {
+		if err := c.time("pair, C", j.Input(id, trainstage.TimingJSON)); err != nil {
+			return err
+		}
+		raw := make([]float64, len(test.CovRaw))
+		for i, v := range test.CovRaw {
+			raw[i] = math.Abs(v)
+		}
+		c.add("pair, |raw|", "|raw|", score.Judge(test, test.Var, raw))
+	}
+	if tr.Calibration > 0 {
+		var r score.Recalibration
+		if err := plan.ReadJSON(j.Input(id, trainstage.CalibrationJSON), &r); err != nil {
+			return err
+		}
+		for _, kind := range []string{score.Scaled, score.Isotonic} {
+			v, cov := r.Apply(kind, test.Var, test.Cov)
+			c.add("pair, "+kind, "C, "+kind, score.Judge(test, v, cov))
+		}
+		c.add("pair, "+score.Quantile, "C", r.JudgeQuantiles(test, test.Var, test.Cov))
+	}
+	at := set.Of(triplets.Test).Condition
+	for _, name := range tr.Compare {
+		task := trainstage.MethodID(b, s.Name, name, k)
+		t, err := table.Read(j.Input(task, trainstage.MethodArrow))
+		if err != nil {
+			return err
+		}
+		p, err := trainstage.ReadMethod(t, set)
+		if err != nil {
+			return fmt.Errorf("read %s: %w", task, err)
+		}
+		a := triplets.Answers{Mu: p.Mu, Var: p.Total, Cov: p.Epistemic}.Rows(at, set.Out).Standardised(set.Scale)
+		of := test
+		of.Mu = a.Mu
+		info, _ := baseline.Describe(name)
+		c.add(name, info.Claim, score.Judge(of, a.Var, a.Cov))
+		if err := c.time(name, j.Input(task, trainstage.TimingJSON)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// finish writes the scores into the report's split.
+func (c *compared) finish(sp *report.Split) {
+	for _, name := range c.names {
+		var numbers []score.Numbers
+		for _, s := range c.scores[name] {
+			numbers = append(numbers, s.Numbers)
+		}
+		m := report.Compared{Method: name, Claim: c.claims[name], Values: score.OverSeeds(numbers)}
+		for i, q := range c.scores[name][0].Quantiles {
+			v := make([]float64, len(c.scores[name]))
+			for k, s := range c.scores[name] {
+				v[k] = math.NaN()
+				if i < len(s.Quantiles) {
+					v[k] = s.Quantiles[i].Observed
+				}
+			}
+			key := "below_" + strconv.FormatFloat(q.Level, 'g', -1, 64)
+			m.Values = append(m.Values, score.Keyed{Key: key, Value: score.Mean(v)})
+		}
+		if len(c.fit[name]) > 0 {
+			m.FitS, m.AskS = score.Mean(c.fit[name]), score.Mean(c.ask[name])
+		}
+		sp.Methods = append(sp.Methods, m)
+	}
+	sp.Flags = append(mergeFlags(c.flags), calibrationFlags(sp.Test)...)
+}
+
+// calibrationFlags checks Σe/ΣC by its mean over the seeds, which the tables show and
+// by which the splits are ranked.
+func calibrationFlags(test report.SetMetrics) []report.Violation {
+	var out []report.Violation
+	for _, f := range score.DiagnoseCalibration(test.Values, test.Runs) {
+		out = append(out, report.Violation{
+			Code: f.Code, Part: "test", Text: f.Violated, Do: f.Do, Value: test.Get("sum_e_ratio").Mean,
+		})
+	}
+	return out
+}
+
+const methodsArrow = "methods.arrow"
+
+// compares reports whether the experiment has a comparison.
+func compares(b *plan.Builder) bool {
+	return len(b.Exp.Train.Inputs) > 0 && (len(b.Exp.Train.Compare) > 0 || b.Exp.Train.Calibration > 0)
+}
+
+// writeMethods writes the comparison in long form: one row per number. The
+// metrics below_P are quantile calibration: the share of y below the predicted
+// quantile of level P.
+func writeMethods(b *plan.Builder, j *engine.Job, e report.Experiment) error {
+	if !compares(b) {
+		return nil
+	}
+	t := &table.Table{Meta: b.Meta()}
+	for _, s := range e.Splits {
+		for _, m := range s.Methods {
+			for _, v := range m.Values {
+				mean, std := v.Mean, v.Std
+				if v.Undefined != "" {
+					mean, std = math.NaN(), math.NaN()
+				}
+				plan.Cell(t, "experiment", "", "entry of the configuration", e.Name)
+				plan.Cell(t, "split", "", "train/test rule", s.Name)
+				plan.Cell(t, "reach", "", "whether the test part is interpolation or extrapolation", s.Reach)
+				plan.Cell(t, "method", "", "what predicted", m.Method)
+				plan.Cell(t, "metric", "", "as in metrics.json; test part, standardised units", v.Key)
+				plan.Cell(t, "mean", "", "mean over seeds", mean)
+				plan.Cell(t, "std", "", "sample standard deviation over seeds", std)
+				plan.Cell(t, "seeds", "", "number of seeds", v.N)
+				plan.Cell(t, "undefined", "", "why there is no number", v.Undefined)
+			}
+		}
+	}
+	dg, err := t.WriteFile(j.Output(methodsArrow))
+	j.SetDigest(methodsArrow, dg)
+	return err
+}
+
+// mergeFlags keeps one entry per identity and part, from the worst seed.
+func mergeFlags(seeds []trainstage.SeedFlags) []report.Violation {
+	var out []report.Violation
+	for _, part := range []struct {
+		name string
+		of   func(trainstage.SeedFlags) []score.Flag
+	}{
+		{"train", func(f trainstage.SeedFlags) []score.Flag { return f.Train }},
+		{"test", func(f trainstage.SeedFlags) []score.Flag { return f.Test }},
+	} {
+		var codes []string
+		worst, count := map[string]score.Flag{}, map[string]int{}
+		for _, s := range seeds {
+			for _, f := range part.of(s) {
+				if count[f.Code] == 0 {
+					codes = append(codes, f.Code)
+				}
+				if count[f.Code]++; count[f.Code] == 1 || f.Value/f.Limit > worst[f.Code].Value/worst[f.Code].Limit {
+					worst[f.Code] = f
+				}
+			}
+		}
+		for _, c := range codes {
+			f := worst[c]
+			out = append(out, report.Violation{
+				Code: c, Part: part.name, Text: f.Violated, Do: f.Do,
+				Seeds: count[c], Of: len(seeds), Value: f.Value, Limit: f.Limit,
+			})
+		}
+	}
+	return out
+}

@@ -1,0 +1,241 @@
+package reportstage
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"doubletake/dsp"
+	"doubletake/ingest/simulate"
+	"doubletake/pipeline/config"
+	"doubletake/pipeline/table"
+	"doubletake/report"
+	"doubletake/train/score"
+	"doubletake/train/triplets"
+)
+
+// What the page shows at most; beyond, an even selection, so that the page stays
+// small whatever the campaign.
+const (
+	pageConditions = 3000
+	pageRows       = 4000
+)
+
+// detail makes the plain values of the page from the experiment's tables.
+type detail struct {
+	tab     *table.Table // triplets
+	set     triplets.Set
+	ordered bool          // y1 was measured before y2
+	toy     *simulate.Toy // the campaign, nil where it is another
+	d       *report.Detail
+
+	noiseBins float64 // noise bandwidth of the window of the spectra, bins
+
+	keepC map[int]int    // condition → its place in the detail
+	rowOf map[string]int // recording → row
+}
+
+func newDetail(tab *table.Table, set triplets.Set, ordered bool, toy *simulate.Toy) *detail {
+	d := &detail{
+		tab: tab, set: set, ordered: ordered, toy: toy, d: &report.Detail{}, keepC: map[int]int{}, rowOf: map[string]int{},
+		noiseBins: dsp.NoiseBins(dsp.DefaultWindow),
+	}
+	for _, q := range set.Inputs {
+		d.d.Inputs = append(d.d.Inputs, report.Quantity{Name: q.Name, Unit: q.Unit})
+	}
+	for _, q := range set.Outcomes {
+		d.d.Outcomes = append(d.d.Outcomes, report.Quantity{Name: q.Name, Unit: q.Unit})
+	}
+	d.d.AllRows, d.d.AllConditions, d.d.Runs = set.N, set.Conditions(), set.Runs
+	if toy != nil {
+		d.d.Variant = fmt.Sprintf("γ = %g, %s", toy.Gamma, map[bool]string{true: "couples", false: "triplets"}[set.Couples])
+	}
+	d.choose()
+	d.rows()
+	d.drift()
+	return d
+}
+
+// choose selects the conditions that the page shows.
+func (d *detail) choose() {
+	set, conditions := d.set, d.set.Conditions()
+	// Too many conditions: every so many runs, whole, so that each run shown has
+	// all its microphones.
+	stride := (conditions + pageConditions - 1) / pageConditions
+	keep := make([]bool, conditions)
+	if stride > 1 && len(set.Runs) < 2*stride { // few runs with very many conditions each: thin the conditions
+		for c := 0; c < conditions; c += stride {
+			keep[c] = true
+		}
+	} else {
+		for i, c := range set.Condition {
+			keep[c] = keep[c] || set.Run[i]%max(1, stride) == 0
+		}
+	}
+	for c := range conditions {
+		if keep[c] {
+			d.keepC[c] = len(d.keepC)
+			d.d.X = append(d.d.X, set.At(c)...)
+		}
+	}
+}
+
+// rows selects the triplets that the page shows of the chosen conditions, and
+// averages all of them.
+func (d *detail) rows() {
+	set, outs := d.set, d.set.Out
+	perCondition := make([]int, set.Conditions())
+	total := 0
+	for _, c := range set.Condition {
+		if _, ok := d.keepC[c]; ok {
+			perCondition[c]++
+			total++
+		}
+	}
+	every := max(1, (total+pageRows-1)/pageRows)
+	seen := make([]int, set.Conditions())
+	d.d.Mean = make([]float64, len(d.keepC)*outs)
+	for i, c := range set.Condition {
+		at, ok := d.keepC[c]
+		if !ok {
+			continue
+		}
+		for k := range outs {
+			d.d.Mean[at*outs+k] += (set.Y1[i*outs+k] + set.Y2[i*outs+k]) / float64(2*perCondition[c])
+		}
+		seen[c]++
+		if (seen[c]-1)%every != 0 {
+			continue
+		}
+		d.rowOf[set.Recording[i]] = len(d.d.Cond)
+		d.d.Cond, d.d.Run = append(d.d.Cond, at), append(d.d.Run, set.Run[i])
+		d.d.Y1 = append(d.d.Y1, set.Y1[i*outs:(i+1)*outs]...)
+		d.d.Y2 = append(d.d.Y2, set.Y2[i*outs:(i+1)*outs]...)
+		for _, q := range set.Outcomes {
+			d.d.Bound = append(d.d.Bound, d.bound(q.Name+"_bound_1", i) || d.bound(q.Name+"_bound_2", i))
+		}
+	}
+	if !slices.Contains(d.d.Bound, true) {
+		d.d.Bound = nil
+	}
+}
+
+// bound reads a flag of a triplet, false where the table has no such column.
+func (d *detail) bound(column string, row int) bool {
+	c := d.tab.Column(column)
+	return c != nil && c.Bools != nil && c.Bools[row]
+}
+
+// drift collects y2 − y1 per run where the two are halves or repeats in order
+// of time; randomly drawn samples have no order.
+func (d *detail) drift() {
+	if !d.ordered || d.set.Couples {
+		return
+	}
+	runs := len(d.d.Runs)
+	for k := range d.set.Out {
+		n, s, q := make([]float64, runs), make([]float64, runs), make([]float64, runs)
+		for i, r := range d.set.Run {
+			v := d.set.Y2[i*d.set.Out+k] - d.set.Y1[i*d.set.Out+k]
+			n[r]++
+			s[r] += v
+			q[r] += float64(v * v)
+		}
+		dr := report.Drift{Outcome: k}
+		stride := max(1, runs/600)
+		for r := 0; r < runs; r += stride {
+			m := s[r] / n[r]
+			se := math.NaN()
+			if n[r] > 1 {
+				se = math.Sqrt(math.Max(0, q[r]-float64(n[r]*m*m))/(n[r]-1)) / math.Sqrt(n[r])
+			}
+			dr.Run, dr.Mean, dr.SE = append(dr.Run, float64(r+1)), append(dr.Mean, m), append(dr.SE, se)
+		}
+		d.d.Drift = append(d.d.Drift, dr)
+	}
+}
+
+// split starts the detail of one split.
+func (d *detail) split(s config.Split) *report.SplitDetail {
+	d.d.Splits = append(d.d.Splits, report.SplitDetail{Name: s.Name, HeldOut: s.Test.String()})
+	return &d.d.Splits[len(d.d.Splits)-1]
+}
+
+// seed adds one seed's answers, one row for each triplet, and training history to
+// a split; set is split by its rule.
+func (d *detail) seed(
+	sp *report.SplitDetail, set triplets.Set, a triplets.Answers, hist *table.Table, train, test score.Set,
+) error {
+	n := len(d.d.X) / set.In
+	if sp.Test == nil {
+		sp.Test = make([]bool, n)
+	}
+	rows := make([]int, n) // a triplet of each condition: all of them have the same answers
+	for i, c := range set.Condition {
+		if at, ok := d.keepC[c]; ok {
+			rows[at] = i
+			sp.Test[at] = sp.Test[at] || set.Part[i] == triplets.Test
+		}
+	}
+	shown := a.Rows(rows, set.Out)
+	s := report.SeedDetail{Mu: shown.Mu, Var: shown.Var, Cov: shown.Cov, Delta: shown.Delta}
+	loss, err := hist.Floats("loss")
+	if err != nil {
+		return fmt.Errorf("read history: %w", err)
+	}
+	s.Loss = loss
+	if e := hist.Column("epoch"); e != nil {
+		for _, v := range e.Ints {
+			s.Epoch = append(s.Epoch, float64(v))
+		}
+	}
+	sp.Seeds = append(sp.Seeds, s)
+	if !test.Couples {
+		e := score.MeasuredError(test)
+		cluster := make([]int, len(e))
+		for i := range cluster {
+			cluster[i] = test.Run[i/test.Out]
+		}
+		var bins []report.Bin
+		for _, c := range score.CalibrateCov(test.Cov, e, cluster, 0).Bins {
+			bins = append(bins, report.Bin{Cov: c.MeanCov, E: c.MeanE, SE: c.SE})
+		}
+		sp.Bins = append(sp.Bins, bins)
+	}
+	for i, part := range []score.Set{train, test} {
+		sp.Coverage[i].Nominal = nominal
+		sp.Coverage[i].Observed = append(sp.Coverage[i].Observed, score.Coverage(part, nominal))
+	}
+	return nil
+}
+
+// nominal are the probabilities at which coverage is counted.
+var nominal = func() []float64 {
+	var p []float64
+	for k := 1; k < 20; k++ {
+		p = append(p, float64(k)/20)
+	}
+	return append(p, 0.99)
+}()
+
+// fixed writes the values of inputs: "blades = 3, rpm = 5000 1/min".
+func fixed(q []report.Quantity, at []float64, but ...int) string {
+	var s []string
+	for k, v := range q {
+		if slices.Contains(but, k) {
+			continue
+		}
+		if v.Name == "blades" {
+			s = append(s, strconv.FormatFloat(at[k], 'g', 6, 64)+" blades")
+			continue
+		}
+		t := v.Word() + " " + strconv.FormatFloat(at[k], 'g', 6, 64)
+		if v.Unit != "" {
+			t += " " + v.Unit
+		}
+		s = append(s, t)
+	}
+	return strings.Join(s, ", ")
+}

@@ -1,0 +1,170 @@
+package reportstage
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+
+	"doubletake/pipeline/config"
+	"doubletake/pipeline/engine"
+	"doubletake/pipeline/stages/plan"
+	"doubletake/pipeline/stages/trainstage"
+	"doubletake/pipeline/table"
+	"doubletake/report"
+	"doubletake/train"
+	"doubletake/train/score"
+	"doubletake/train/triplets"
+)
+
+// reportSet is the set that the report shows: the inputs and outcomes of the
+// training, all conditions and outcomes where nothing is trained.
+func reportSet(b *plan.Builder, t *table.Table) (triplets.Set, error) {
+	if len(b.Exp.Train.Inputs) > 0 {
+		return trainstage.Triplets(b, t)
+	}
+	outcomes, err := trainstage.Outcomes(b, t)
+	if err != nil {
+		return triplets.Set{}, err
+	}
+	return plan.Triplets(t, b.Conditions, outcomes)
+}
+
+// reportSplit judges the models and methods of one split and adds what the
+// page shows of it to det.
+func reportSplit(
+	ctx context.Context, b *plan.Builder, j *engine.Job, tab *table.Table, set triplets.Set, s config.Split, det *detail,
+) (*report.Split, error) {
+	tr := b.Exp.Train
+	sp := &report.Split{Name: s.Name, HeldOut: s.Test.String(), Seeds: tr.Seeds}
+	set, err := trainstage.Split(b, set, tab, s)
+	if err != nil {
+		return nil, err
+	}
+	if sp.Reach, err = reach(set, tab, s); err != nil {
+		return nil, err
+	}
+	var trainSum, testSum []score.Summary
+	var models []*train.Model
+	methods := newCompared()
+	ds := det.split(s)
+	var trust [][]score.Trust
+	for k := range tr.Seeds {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		id := trainstage.TrainID(b, s.Name, k)
+		pred, err := table.Read(j.Input(id, "predictions.arrow"))
+		if err != nil {
+			return nil, err
+		}
+		sp.MCSamples, _ = strconv.Atoi(pred.Get("samples"))
+		sp.Sampler, sp.CovMethod, sp.Kernels = pred.Get("sampler"), pred.Get("cov_method"), pred.Get("kernels")
+		answers, err := trainstage.ReadPredictions(pred, set)
+		if err != nil {
+			return nil, fmt.Errorf("judge %s: %w", id, err)
+		}
+		a, c := judged(set, answers, triplets.Train), judged(set, answers, triplets.Test)
+		trainSum, testSum = append(trainSum, score.Summarise(a)), append(testSum, score.Summarise(c))
+		if err := compare(b, methods, j, set, s, k, c); err != nil {
+			return nil, err
+		}
+		trust = append(trust, networkTrust(set, answers, trainstage.UnitGroups(set)))
+		hist, err := table.Read(j.Input(id, "history.arrow"))
+		if err != nil {
+			return nil, err
+		}
+		if err := det.seed(ds, set, answers, hist, a, c); err != nil {
+			return nil, fmt.Errorf("judge %s: %w", id, err)
+		}
+		m, err := readModel(j.Input(id, "model.json"))
+		if err != nil {
+			return nil, err
+		}
+		models = append(models, m)
+	}
+	if err := det.curves(ctx, ds, models); err != nil {
+		return nil, err
+	}
+	sp.Train, sp.Test = overSeeds(trainSum, set.Outcomes), overSeeds(testSum, set.Outcomes)
+	methods.finish(sp)
+	sp.Network = trustOf(set, trainstage.UnitGroups(set), meanTrust(trust))
+	return sp, addHonest(b, j, set, s, sp, det, ds)
+}
+
+// judged is a part of the set with a model's answers at its rows, both in
+// standardised units. The answers are one row for each triplet of s, in own units.
+func judged(s triplets.Set, answers triplets.Answers, p triplets.Part) score.Set {
+	return score.Set{
+		Set:     s.Of(p).Standardised(),
+		Answers: answers.Rows(s.RowsOf(p), s.Out).Standardised(s.Scale),
+	}
+}
+
+// overSeeds averages the seeds' summaries of a part.
+func overSeeds(seeds []score.Summary, outcomes []triplets.Quantity) report.SetMetrics {
+	of := func(get func(score.Summary) score.Numbers) score.Values {
+		list := make([]score.Numbers, len(seeds))
+		for i, s := range seeds {
+			list[i] = get(s)
+		}
+		return score.OverSeeds(list)
+	}
+	m := report.SetMetrics{
+		Values: of(func(s score.Summary) score.Numbers { return s.Numbers }),
+		Rows:   seeds[0].Rows, Conditions: seeds[0].Conditions, Runs: seeds[0].Runs, Notes: seeds[0].Warnings,
+	}
+	for k, q := range outcomes {
+		m.Outcomes = append(m.Outcomes, report.OutcomeMetrics{
+			Name: q.Name, Unit: q.Unit,
+			Values: of(func(s score.Summary) score.Numbers { return s.Outcomes[k] }),
+		})
+	}
+	return m
+}
+
+// reach names whether a split asks for interpolation or extrapolation: whether
+// the held-out values of each condition of its rule lie between values that
+// were trained on.
+func reach(set triplets.Set, t *table.Table, s config.Split) (string, error) {
+	var within, beyond []string
+	train, test := set.RowsOf(triplets.Train), set.RowsOf(triplets.Test)
+	for _, term := range s.Test {
+		v, err := t.Floats(term.Condition)
+		if err != nil {
+			return "", fmt.Errorf("read triplets: %w", err)
+		}
+		lo, hi := math.Inf(1), math.Inf(-1)
+		for _, i := range train {
+			lo, hi = min(lo, v[i]), max(hi, v[i])
+		}
+		if slices.ContainsFunc(test, func(i int) bool { return v[i] < lo || v[i] > hi }) {
+			beyond = append(beyond, term.Condition)
+		} else {
+			within = append(within, term.Condition)
+		}
+	}
+	switch {
+	case len(beyond) > 0:
+		return "extrapolation in " + strings.Join(beyond, " and "), nil
+	case len(within) > 0:
+		return "interpolation in " + strings.Join(within, " and "), nil
+	}
+	return "", nil
+}
+
+func readModel(path string) (*train.Model, error) {
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("read model: %w", err)
+	}
+	m := &train.Model{}
+	if err := json.Unmarshal(raw, m); err != nil {
+		return nil, fmt.Errorf("read model %s: %w", path, err)
+	}
+	return m, nil
+}

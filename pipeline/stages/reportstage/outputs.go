@@ -1,0 +1,199 @@
+package reportstage
+
+import (
+	"context"
+	"encoding/gob"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+
+	"doubletake/pipeline/config"
+	"doubletake/pipeline/engine"
+	"doubletake/pipeline/stages/plan"
+	"doubletake/pipeline/table"
+	"doubletake/report"
+	"doubletake/train/score"
+)
+
+// Outputs of an experiment's report task that hold its report.Experiment and its
+// report.Detail, for ReadExperiment and ReadDetail.
+const (
+	ReportData = "report.gob"
+	PageData   = "page.gob"
+)
+
+// ReadExperiment reads what an experiment's report task wrote.
+func ReadExperiment(path string) (e report.Experiment, err error) {
+	if err := readGob(path, &e); err != nil {
+		return e, fmt.Errorf("read report %s: %w", path, err)
+	}
+	return e, nil
+}
+
+// ReadDetail reads what an experiment's report task kept for the page.
+func ReadDetail(path string) (*report.Detail, error) {
+	d := &report.Detail{}
+	if err := readGob(path, d); err != nil {
+		return nil, fmt.Errorf("read page data %s: %w", path, err)
+	}
+	return d, nil
+}
+
+func readGob(path string, v any) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	return gob.NewDecoder(f).Decode(v)
+}
+
+func writeGob(path string, v any) error {
+	f, err := os.Create(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(gob.NewEncoder(f).Encode(v), f.Close())
+}
+
+func writeReport(b *plan.Builder, j *engine.Job, e report.Experiment) error {
+	js, err := e.MetricsJSON()
+	if err != nil {
+		return fmt.Errorf("write metrics: %w", err)
+	}
+	files := map[string][]byte{"metrics.json": js, "tables.md": report.Markdown(e), "tables.tex": report.LaTeX(e)}
+	for name, body := range files {
+		if err := os.WriteFile(j.Output(name), body, 0o644); err != nil {
+			return fmt.Errorf("write %s: %w", name, err)
+		}
+	}
+	if err := writeGob(j.Output(ReportData), e); err != nil {
+		return fmt.Errorf("write report: %w", err)
+	}
+	t := metricsTable(e)
+	t.Meta = b.Meta()
+	dg, err := t.WriteFile(j.Output("metrics.arrow"))
+	j.SetDigest("metrics.arrow", dg)
+	return err
+}
+
+// metricsTable is the long form of metrics.json: one row per number.
+func metricsTable(e report.Experiment) *table.Table {
+	t := &table.Table{}
+	row := func(split, set, outcome, key string, v score.Value) {
+		plan.Cell(t, "experiment", "", "entry of the configuration", e.Name)
+		plan.Cell(t, "split", "", "train/test rule", split)
+		plan.Cell(t, "set", "", "train or test", set)
+		plan.Cell(t, "outcome", "", "outcome, or \"all\" for the mean over outcomes", outcome)
+		plan.Cell(t, "metric", "", "as in metrics.json; standardised units", key)
+		mean, std := v.Mean, v.Std
+		if v.Undefined != "" {
+			mean, std = math.NaN(), math.NaN()
+		}
+		plan.Cell(t, "mean", "", "mean over seeds", mean)
+		plan.Cell(t, "std", "", "sample standard deviation over seeds", std)
+		plan.Cell(t, "seeds", "", "number of seeds", v.N)
+		plan.Cell(t, "undefined", "", "why there is no number", v.Undefined)
+	}
+	for _, s := range e.Splits {
+		for _, set := range []struct {
+			name string
+			m    *report.SetMetrics
+		}{{"train", &s.Train}, {"test", &s.Test}} {
+			for _, v := range set.m.Values {
+				row(s.Name, set.name, "all", v.Key, v.Value)
+			}
+			for _, o := range set.m.Outcomes {
+				for _, v := range o.Values {
+					row(s.Name, set.name, o.Name, v.Key, v.Value)
+				}
+			}
+		}
+	}
+	if len(t.Columns) == 0 { // no split: an empty table with the same columns
+		row("", "", "", "", score.Value{})
+		for i := range t.Columns {
+			c := &t.Columns[i]
+			switch {
+			case c.Strings != nil:
+				c.Strings = []string{}
+			case c.Floats != nil:
+				c.Floats = []float64{}
+			case c.Ints != nil:
+				c.Ints = []int64{}
+			}
+		}
+	}
+	return t
+}
+
+// writeFigures draws the experiment's figures as files and keeps what the page
+// is made of.
+func writeFigures(j *engine.Job, d *report.Detail) error {
+	if err := writeFigureFiles(j, report.Figures(d)); err != nil {
+		return err
+	}
+	if err := writeGob(j.Output(PageData), d); err != nil {
+		return fmt.Errorf("write page data: %w", err)
+	}
+	return nil
+}
+
+func writeFigureFiles(j *engine.Job, list []report.FigureFile) error {
+	if err := os.MkdirAll(j.Output("figures"), 0o755); err != nil {
+		return fmt.Errorf("write figures: %w", err)
+	}
+	for _, f := range list {
+		name := filepath.Join(j.Output("figures"), f.File)
+		err := errors.Join(os.WriteFile(name+".svg", f.SVG, 0o644), os.WriteFile(name+".csv", f.CSV, 0o644))
+		if err != nil {
+			return fmt.Errorf("write figures: %w", err)
+		}
+	}
+	return nil
+}
+
+// PageFile is the page of all experiments, in the work directory.
+const PageFile = "report.html"
+
+// PlanPage adds the task over all experiments.
+func PlanPage(f *config.File, p *engine.Plan) {
+	var deps []engine.Dep
+	for _, e := range f.Experiments {
+		id := ReportTask(e.Name)
+		deps = append(deps, engine.Dep{Task: id, Output: ReportData}, engine.Dep{Task: id, Output: PageData})
+	}
+	p.Tasks = append(p.Tasks, &engine.Task{
+		ID: "report", Stage: "report", Version: version, Deps: deps, Weight: 0.01,
+		Publish: []engine.Link{
+			{Output: "report.md", Path: "report.md"},
+			{Output: PageFile, Path: PageFile},
+			{Output: "figures/", Path: filepath.Join("report", "figures")},
+		},
+		Run: func(_ context.Context, j *engine.Job) error {
+			var all []report.Experiment
+			var details []*report.Detail
+			for _, d := range deps {
+				if d.Output == PageData {
+					det, err := ReadDetail(j.Input(d.Task, d.Output))
+					if err != nil {
+						return err
+					}
+					details = append(details, det)
+					continue
+				}
+				e, err := ReadExperiment(j.Input(d.Task, d.Output))
+				if err != nil {
+					return err
+				}
+				all = append(all, e)
+			}
+			return errors.Join(
+				os.WriteFile(j.Output("report.md"), report.RunMarkdown(all), 0o644),
+				os.WriteFile(j.Output(PageFile), report.Page(details), 0o644),
+				writeFigureFiles(j, report.JointFigures(details)))
+		},
+	})
+}

@@ -1,0 +1,225 @@
+package reportstage
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"doubletake/dsp"
+	"doubletake/ingest"
+	"doubletake/pipeline/config"
+	"doubletake/pipeline/engine"
+	"doubletake/pipeline/stages/dspstage"
+	"doubletake/pipeline/stages/ingeststage"
+	"doubletake/pipeline/stages/plan"
+	"doubletake/pipeline/stages/trainstage"
+	"doubletake/pipeline/table"
+	"doubletake/train/score"
+	"doubletake/train/triplets"
+)
+
+// findings are the warnings, flags and counts of an experiment's tasks. Equal
+// warnings of many files become one, with their number.
+type findings struct {
+	skipped                       []string // recordings left out, with the reason
+	bounds, levels, dropped, near int      // levels: upper bounds, all, left out, near the background
+
+	groups []*warningGroup // in order of appearance
+	flags  map[string]*flagged
+}
+
+// warningGroup is one warning with the files that have it.
+type warningGroup struct {
+	key, text, first string
+	files            map[string]bool
+}
+
+// flagged is one flag of runs.
+type flagged struct {
+	runs    map[string]bool
+	example string
+}
+
+// read collects what the experiment's tasks found.
+func (f *findings) read(j *engine.Job, b *plan.Builder, notes engine.Dep, planned []ingest.Warning) error {
+	f.planned(planned)
+	for _, d := range b.Recordings {
+		var res ingeststage.FileResult
+		if err := plan.ReadJSON(j.Input(d.Task, d.Output), &res); err != nil {
+			return err
+		}
+		f.file(res.Warnings)
+	}
+	var all []dspstage.FileNotes
+	if err := plan.ReadJSON(j.Input(notes.Task, notes.Output), &all); err != nil {
+		return err
+	}
+	for _, n := range all {
+		f.note(n)
+	}
+	return nil
+}
+
+func (f *findings) add(key, path, text string) {
+	i := slices.IndexFunc(f.groups, func(g *warningGroup) bool { return g.key == key })
+	if i < 0 {
+		i = len(f.groups)
+		f.groups = append(f.groups, &warningGroup{key: key, text: text, first: path, files: map[string]bool{}})
+	}
+	f.groups[i].files[path] = true
+}
+
+// planned adds warnings of the planning; each of them is kept.
+func (f *findings) planned(list []ingest.Warning) {
+	for _, w := range list {
+		f.add(w.Path+w.Text, w.Path, w.Text)
+	}
+}
+
+// file adds the warnings of one raw file, which are one for all files of a code.
+func (f *findings) file(list []ingest.Warning) {
+	for _, w := range list {
+		key := w.Code
+		switch key {
+		case "":
+			key = w.Path + w.Text
+		case "left-out":
+			key += w.Text // keep each of them
+		}
+		f.add(key, w.Path, w.Text)
+	}
+}
+
+// note adds the notes of one file's analysis.
+func (f *findings) note(n dspstage.FileNotes) {
+	if n.Skipped != nil {
+		f.skipped = append(f.skipped, n.Skipped.Reason)
+	}
+	for _, w := range n.Warnings {
+		f.add(w.Code+w.Text, w.Path, w.Text)
+	}
+	for _, r := range n.Notes {
+		f.bounds, f.levels = f.bounds+r.Bounds, f.levels+r.Levels
+		f.dropped, f.near = f.dropped+r.Dropped, f.near+r.Near
+		for _, flag := range r.Flags {
+			if f.flags == nil {
+				f.flags = map[string]*flagged{}
+			}
+			if f.flags[flag.Code] == nil {
+				f.flags[flag.Code] = &flagged{runs: map[string]bool{}, example: r.Run + ": " + flag.Text}
+			}
+			f.flags[flag.Code].runs[r.Run] = true
+		}
+	}
+}
+
+// warnings writes the findings for people; emergenceDB is the limit of upper bounds.
+func (f *findings) warnings(runs int, emergenceDB float64) []string {
+	var out []string
+	warn := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
+	for _, g := range f.groups {
+		if n := len(g.files); n > 1 {
+			warn("%s: %s (and in %d more files)", g.first, g.text, n-1)
+		} else {
+			warn("%s: %s", g.first, g.text)
+		}
+	}
+	for _, c := range slices.Sorted(maps.Keys(f.flags)) {
+		warn("%d of %d runs are flagged %q (none is dropped for it), first %s", len(f.flags[c].runs), runs, c,
+			f.flags[c].example)
+	}
+	if f.bounds > 0 {
+		warn("%d of %d levels are less than %g dB above the floor: they are upper bounds (columns *_bound_1, *_bound_2)",
+			f.bounds, f.levels, emergenceDB)
+	}
+	if f.near > 0 {
+		warn("%d of %d levels are less than %d dB above the background in the same bins "+
+			"(columns *_background_1, *_background_2), which is not subtracted", f.near, f.levels, dsp.NearBackgroundDB)
+	}
+	if f.dropped > 0 {
+		warn("censored: drop left out %d recordings with a harmonic that is not emergent; "+
+			"what remains is biased towards loud conditions", f.dropped)
+	}
+	return out
+}
+
+// splitWarnings are the warnings about what the splits can show.
+func splitWarnings(b *plan.Builder, t *table.Table, set triplets.Set, splits []config.Split) ([]string, error) {
+	var out []string
+	w, err := tooFew(b, t, set, len(splits) > 0)
+	if err != nil {
+		return nil, err
+	}
+	if w != "" {
+		out = append(out, w)
+	}
+	for _, s := range splits {
+		cut, err := trainstage.Split(b, set, t, s)
+		if err != nil {
+			return nil, err
+		}
+		if w := unseen(cut, s); w != "" {
+			out = append(out, w)
+		}
+	}
+	return out, nil
+}
+
+// tooFew warns when the whole experiment, train and test together, has too few
+// distinct conditions for any R². Counted are the network's inputs; without a
+// network, the conditions set (not the speed found in the sound).
+func tooFew(b *plan.Builder, t *table.Table, set triplets.Set, trained bool) (string, error) {
+	conditions := set.Conditions()
+	if !trained {
+		names := slices.DeleteFunc(slices.Clone(b.Conditions), func(c string) bool {
+			return c == "rpm_tracked" || t.Column(c) == nil
+		})
+		x, err := plan.Matrix(t, names, "")
+		if err != nil {
+			return "", fmt.Errorf("read triplets: %w", err)
+		}
+		conditions = min(1, t.Rows())
+		if len(names) > 0 {
+			_, distinct := triplets.Index(x, len(names))
+			conditions = len(distinct) / len(names)
+		}
+	}
+	w := score.R2Warning(conditions)
+	switch {
+	case w == "":
+		return "", nil
+	case trained:
+		return "the whole experiment: " + w + "; the tables show that the program runs, not a finding", nil
+	}
+	return "the whole experiment: " + w + "; no split is trained", nil
+}
+
+// unseen warns when a split holds out conditions that are not inputs of the
+// network: its uncertainty cannot rise where its inputs do not change.
+func unseen(s triplets.Set, split config.Split) string {
+	var held []string
+	for _, term := range split.Test {
+		if slices.Contains(s.InputNames(), term.Condition) {
+			return ""
+		}
+		held = append(held, term.Condition)
+	}
+	known := make([]bool, s.Conditions())
+	for i, c := range s.Condition {
+		known[c] = known[c] || s.Part[i] != triplets.Test
+	}
+	asked, both := s.Of(triplets.Test).Present(), 0
+	for _, c := range asked {
+		if known[c] {
+			both++
+		}
+	}
+	if both == 0 {
+		return "" // the inputs differ all the same
+	}
+	return fmt.Sprintf("split %s holds out %s, which is not among the inputs (%s): %d of the %d held-out conditions "+
+		"have the "+
+		"same inputs as training conditions, so the uncertainty cannot rise there; R² and e show what that costs",
+		split.Name, strings.Join(held, " and "), strings.Join(s.InputNames(), ", "), both, len(asked))
+}

@@ -1,0 +1,111 @@
+package trainstage
+
+import (
+	"slices"
+	"strconv"
+
+	"doubletake/pipeline/config"
+	"doubletake/pipeline/stages/plan"
+	"doubletake/train"
+	"doubletake/train/triplets"
+)
+
+const cardJSON = "card.json"
+
+// CardFormat and CardVersion identify a card.
+const (
+	CardFormat  = "doubletake-card"
+	CardVersion = 1
+)
+
+// Card describes a model.json: the network's file holds numbers only, its card
+// the names and units of inputs and outcomes, the measured conditions, and those
+// held out.
+type Card struct {
+	Format     string    `json:"format"`
+	Version    int       `json:"version"`
+	Program    string    `json:"program"`
+	Experiment string    `json:"experiment"`
+	Data       string    `json:"data"`  // "simulated" or "measured"
+	Pairs      string    `json:"pairs"` // "same-run", "repeat-run", "synthetic"
+	Couples    bool      `json:"couples"`
+	Split      string    `json:"split"`
+	HeldOut    string    `json:"held_out"`
+	Seed       int       `json:"seed"` // number of the training, from 0
+	Config     string    `json:"config_digest"`
+	Triplets   int       `json:"training_triplets"`
+	Inputs     []Input   `json:"inputs"`
+	Outcomes   []Outcome `json:"outcomes"`
+	Estimate   Estimate  `json:"estimate"`
+	// Record names the splits whose held-out values judge the model, where nothing
+	// was held out of its own training.
+	Record []string `json:"record_of_splits,omitempty"`
+
+	// Conditions are the distinct training conditions, rows of inputs, in order
+	// of first appearance; none where there are more than maxCardConditions.
+	Conditions [][]float64 `json:"training_conditions,omitempty"`
+}
+
+// maxCardConditions bounds a card's size.
+const maxCardConditions = 5000
+
+// Input is one condition the network sees.
+type Input struct {
+	Name   string    `json:"name"`
+	Unit   string    `json:"unit"`
+	Min    float64   `json:"min"` // of the training set
+	Max    float64   `json:"max"`
+	Values []float64 `json:"values,omitempty"` // its distinct training values, ascending, where there are at most 100
+}
+
+// Outcome is one quantity the network predicts.
+type Outcome struct {
+	Name string `json:"name"`
+	Unit string `json:"unit"`
+}
+
+// Estimate are the settings of the raw covariance of the model's predictions.
+type Estimate struct {
+	Samples int    `json:"samples"`
+	Sampler string `json:"sampler"`
+	Seed    uint64 `json:"seed"`
+}
+
+// card describes the model trained on the training part of s.
+func card(b *plan.Builder, s triplets.Set, split config.Split, k int, configDigest string, est *train.Estimates) Card {
+	trained := s.Of(triplets.Train)
+	c := Card{
+		Format: CardFormat, Version: CardVersion, Program: "doubletake " + b.Program.Version, Experiment: b.Exp.Name,
+		Data: b.Exp.Ingest.Data, Pairs: b.PairKind(), Couples: s.Couples,
+		Split: split.Name, HeldOut: split.Test.String(), Seed: k, Config: configDigest, Triplets: trained.N,
+		Estimate: Estimate{est.Samples, est.Sampler, estimateSeed(b, k)},
+	}
+	if split.Test.None() {
+		for _, o := range b.Exp.Train.Splits {
+			if !o.Test.None() {
+				c.Record = append(c.Record, o.Name)
+			}
+		}
+	}
+	for j, q := range s.Inputs {
+		v := trained.Values(j)
+		in := Input{Name: q.Name, Unit: q.Unit, Min: v[0], Max: v[len(v)-1]}
+		if len(v) <= 100 {
+			in.Values = v
+		}
+		c.Inputs = append(c.Inputs, in)
+	}
+	for _, q := range s.Outcomes {
+		c.Outcomes = append(c.Outcomes, Outcome{q.Name, q.Unit})
+	}
+	if present := slices.Sorted(slices.Values(trained.Present())); len(present) <= maxCardConditions {
+		for _, i := range present {
+			c.Conditions = append(c.Conditions, slices.Clone(s.At(i)))
+		}
+	}
+	return c
+}
+
+func estimateSeed(b *plan.Builder, k int) uint64 {
+	return plan.SeedOf(b.Exp.Train.Seed, "estimate", strconv.Itoa(k))
+}

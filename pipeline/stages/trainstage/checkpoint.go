@@ -1,0 +1,52 @@
+package trainstage
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"doubletake/pipeline/engine"
+	"doubletake/train"
+	"doubletake/train/triplets"
+)
+
+// CheckpointEvery is how much of a training is lost at most when the program is
+// killed. A variable for tests, which have no five seconds.
+var CheckpointEvery = 5 * time.Second
+
+// fit trains, going on from the checkpoint that an interrupted run left in the
+// task's scratch folder. The result does not depend on that.
+func fit(ctx context.Context, j *engine.Job, data triplets.Set, c train.Config) (*train.Model, []train.Epoch, error) {
+	dir, err := j.Scratch()
+	if err != nil {
+		return nil, nil, err
+	}
+	path := filepath.Join(dir, "checkpoint")
+	resume, err := os.ReadFile(path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		// Only time is lost without it.
+		j.Note("checkpoint", fmt.Sprintf("not used: %v", err))
+	}
+	// Whatever was being written when the program was killed.
+	if left, err := filepath.Glob(filepath.Join(dir, ".tmp-*")); err == nil {
+		for _, p := range left {
+			os.Remove(p)
+		}
+	}
+	return train.FitWith(ctx, data, c, train.FitOptions{
+		Resume: resume, Every: CheckpointEvery,
+		Save: func(b []byte) error { return engine.WriteFile(path, b) },
+		Resumed: func(r train.Resumption) {
+			switch {
+			case r.Ignored != nil:
+				j.Note("checkpoint", fmt.Sprintf("not used, trained from the start: %v", r.Ignored))
+			case r.Steps > 0:
+				j.Note("checkpoint", fmt.Sprintf("went on after %d of %d epochs", r.Epochs, c.Epochs))
+			}
+		},
+	})
+}

@@ -1,0 +1,109 @@
+package trainstage
+
+import (
+	"slices"
+	"strconv"
+
+	"doubletake/ingest/campaign"
+	"doubletake/pipeline/config"
+	"doubletake/pipeline/stages/ingeststage"
+	"doubletake/pipeline/stages/plan"
+)
+
+// expand replaces splits with each by one split per value, or per block of
+// neighbouring values, of each of their conditions. Where a condition is unknown
+// it is an error, unless lenient: the split is then not about this experiment.
+func expand(b *plan.Builder, splits []config.Split, lenient bool) ([]config.Split, error) {
+	var out []config.Split
+	for _, s := range splits {
+		if len(s.Each) == 0 {
+			out = append(out, s)
+			continue
+		}
+		at := b.At + ".train.splits." + s.Name
+		for _, c := range s.Each {
+			if !slices.Contains(b.Conditions, c) {
+				if lenient {
+					continue
+				}
+				return nil, notACondition(b, at, c)
+			}
+			v, err := plannedValues(b, c)
+			if err != nil {
+				return nil, err
+			}
+			if len(v) == 0 {
+				return nil, b.File.Errorf(at, "the values of %s are not known before the files are read, "+
+					"so each cannot list them; write one split per value: {test: {%s: VALUE}}", c, c)
+			}
+			if len(v) < 2 || s.Blocks > len(v) {
+				return nil, b.File.Errorf(at, "%s has %d values, too few to hold out one after the other", c, len(v))
+			}
+			if s.Blocks == 0 && len(v) > maxEach {
+				return nil, b.File.Errorf(at,
+					"%s has %d values, more than %d splits; hold out blocks of them: {each: %s, blocks: 5}", c, len(v), maxEach, c)
+			}
+			for _, e := range eachOf(c, v, s.Blocks) {
+				if slices.ContainsFunc(out, func(o config.Split) bool { return o.Name == e.Name }) {
+					return nil, b.File.Errorf(at, "two splits are named %q", e.Name)
+				}
+				out = append(out, e)
+			}
+		}
+	}
+	return out, nil
+}
+
+// maxEach bounds the splits of one condition: each is a training per seed.
+const maxEach = 100
+
+// eachOf makes the splits of one condition with the distinct values v.
+func eachOf(condition string, v []float64, blocks int) (out []config.Split) {
+	g := func(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
+	if blocks == 0 {
+		for _, x := range v {
+			out = append(out, config.Split{Name: condition + "=" + g(x), Test: config.Rule{config.ValuesTerm(condition, x)}})
+		}
+		return out
+	}
+	for k := range blocks {
+		part := v[len(v)*k/blocks : len(v)*(k+1)/blocks]
+		lo, hi := part[0], part[len(part)-1]
+		name := condition + "=" + g(lo) + ":" + g(hi)
+		if lo == hi {
+			name = condition + "=" + g(lo)
+		}
+		out = append(out, config.Split{Name: name, Test: config.Rule{config.ValuesTerm(condition, part...)}})
+	}
+	return out
+}
+
+// plannedValues lists the distinct values of a condition, ascending, as far as
+// they are known before any recording is read; a table of pairs is read for it.
+func plannedValues(b *plan.Builder, condition string) ([]float64, error) {
+	var v []float64
+	for _, c := range b.Known {
+		x, ok := c[condition]
+		if !ok {
+			return nil, nil
+		}
+		v = append(v, x)
+	}
+	if in := b.Exp.Ingest; in.Table != nil {
+		path := b.File.Resolve(in.Table.File)
+		o, err := campaign.ResolveTable(path, ingeststage.TableOptions(in, in.Table))
+		if err != nil {
+			return nil, ingeststage.Named(err, path, in.Table.File)
+		}
+		p, err := campaign.ReadTable(path, o)
+		if err != nil {
+			return nil, ingeststage.Named(err, path, in.Table.File)
+		}
+		j := slices.Index(p.Inputs, condition)
+		for i := j; j >= 0 && i < len(p.X); i += len(p.Inputs) {
+			v = append(v, p.X[i])
+		}
+	}
+	slices.Sort(v)
+	return slices.Compact(v), nil
+}

@@ -1,0 +1,127 @@
+package trainstage
+
+import (
+	"fmt"
+	"hash/fnv"
+	"math"
+	"slices"
+	"sort"
+	"strconv"
+
+	"doubletake/ingest/spelling"
+	"doubletake/pipeline/config"
+	"doubletake/pipeline/stages/plan"
+	"doubletake/pipeline/table"
+	"doubletake/train/triplets"
+)
+
+// Outcomes returns the names of the outcomes the experiment is trained on: those
+// it chooses, or all of the triplet table.
+func Outcomes(b *plan.Builder, t *table.Table) ([]string, error) {
+	all, chosen := plan.Outcomes(t), b.Exp.Train.Outcomes
+	for _, o := range chosen {
+		if !slices.Contains(all, o) {
+			return nil, b.File.Errorf(b.At+".train.outcomes",
+				"%q is not an outcome of this experiment, which has %v%s", o, all, spelling.DidYouMean(o, all))
+		}
+	}
+	if len(chosen) > 0 {
+		return chosen, nil
+	}
+	return all, nil
+}
+
+// Triplets reads the inputs and outcomes that the experiment is trained on.
+func Triplets(b *plan.Builder, t *table.Table) (triplets.Set, error) {
+	outcomes, err := Outcomes(b, t)
+	if err != nil {
+		return triplets.Set{}, err
+	}
+	set, err := plan.Triplets(t, b.Exp.Train.Inputs, outcomes)
+	set.Couples = b.Exp.DSP.Couples
+	return set, err
+}
+
+// Split returns set, read from t, with every row's part under the rule s and the
+// scale of the training part.
+func Split(b *plan.Builder, set triplets.Set, t *table.Table, s config.Split) (triplets.Set, error) {
+	set.Part = make([]triplets.Part, set.N)
+	for i := range set.Part {
+		set.Part[i] = triplets.Test
+		if s.Test.None() {
+			set.Part[i] = triplets.Train
+		}
+	}
+	for _, term := range s.Test {
+		if s.Test.None() {
+			break
+		}
+		v, err := t.Floats(term.Condition)
+		if err != nil {
+			return set, fmt.Errorf("read triplets: %w", err)
+		}
+		for i := range v {
+			if !term.Holds(v[i]) {
+				set.Part[i] = triplets.Train
+			}
+		}
+	}
+	at := b.At + ".train.splits." + s.Name
+	switch n := len(set.RowsOf(triplets.Test)); {
+	case s.Test.None():
+	case n == 0:
+		return set, b.File.Errorf(at, "%s holds for none of the %d triplets: the test set would be empty%s", s.Test, set.N,
+			valuesOf(s.Test, func(c string) []float64 { v, _ := t.Floats(c); return v }))
+	case n == set.N:
+		return set, b.File.Errorf(at, "%s holds for all %d triplets: the training set would be empty; hold out less",
+			s.Test, set.N)
+	}
+	if err := setAside(b, &set, at); err != nil {
+		return set, err
+	}
+	set.Scale = triplets.Identity(set.Out)
+	if b.Exp.Train.Standardise {
+		train := set.Of(triplets.Train)
+		set.Scale = triplets.ScaleOf(set.Out, train.Y1, train.Y2)
+	}
+	return set, nil
+}
+
+// setAside moves the calibration runs out of the training part: whole runs,
+// chosen by a hash of their names, the same for every seed of a split.
+func setAside(b *plan.Builder, s *triplets.Set, at string) error {
+	share := b.Exp.Train.Calibration
+	if share == 0 {
+		return nil
+	}
+	var names []string
+	for _, i := range s.RowsOf(triplets.Train) {
+		names = append(names, s.Runs[s.Run[i]])
+	}
+	slices.Sort(names)
+	names = slices.Compact(names)
+	hash := func(r string) uint64 {
+		h := fnv.New64a()
+		h.Write([]byte(strconv.FormatUint(b.Exp.Train.Seed, 10) + "\x00calibration\x00" + r))
+		// FNV's high bits hardly feel the last letters; this spreads them.
+		z := h.Sum64()
+		z = (z ^ z>>30) * 0xBF58476D1CE4E5B9
+		return z ^ z>>27
+	}
+	sort.SliceStable(names, func(i, j int) bool { return hash(names[i]) < hash(names[j]) })
+	n := int(math.Ceil(share * float64(len(names))))
+	if n >= len(names) {
+		return b.File.Errorf(b.At+".train.calibration",
+			"%g of the %d training runs leaves none to train on in split %s", share, len(names), at)
+	}
+	aside := map[string]bool{}
+	for _, r := range names[:n] {
+		aside[r] = true
+	}
+	for _, i := range s.RowsOf(triplets.Train) {
+		if aside[s.Runs[s.Run[i]]] {
+			s.Part[i] = triplets.Calibration
+		}
+	}
+	return nil
+}

@@ -1,0 +1,280 @@
+// Package trainstage plans stage train: one task per split and seed for the
+// network, and one per split, seed and method it is compared with. It writes
+// models, histories and predictions. The networks and methods are in package
+// train and below.
+package trainstage
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"time"
+
+	"doubletake/dsp"
+
+	"doubletake/pipeline/config"
+	"doubletake/pipeline/engine"
+	"doubletake/pipeline/kv"
+	"doubletake/pipeline/stages/plan"
+	"doubletake/pipeline/table"
+	"doubletake/train"
+	"doubletake/train/score"
+	"doubletake/train/triplets"
+)
+
+// version is the version of this stage's results. Raise it when the stage gives
+// another result for the same input: its tasks then run again.
+// 2: card.json; 3: diagnostics.json, timing.json; 4: estimates round otherwise;
+// 5: other points for C with five outcomes and more, _kappa.
+const version = 5
+
+// Plan adds a task per split and seed, and the tasks of the methods compared.
+func Plan(b *plan.Builder) error {
+	tr := &b.Exp.Train
+	if len(tr.Inputs) == 0 {
+		return nil
+	}
+	var err error
+	if tr.Splits, err = expand(b, tr.Splits, false); err != nil {
+		return err
+	}
+	b.ExtraFits = make([]bool, len(b.Extra))
+	for i, x := range b.Extra {
+		asked, err := expand(b, []config.Split{x}, true)
+		if err != nil {
+			return err
+		}
+		for _, s := range asked {
+			unknown := func(t config.Term) bool { return !slices.Contains(b.Conditions, t.Condition) }
+			if slices.ContainsFunc(s.Test, unknown) {
+				continue
+			}
+			b.ExtraFits[i] = true
+			// A split that holds the same out is not trained again under another name.
+			same := func(o config.Split) bool { return o.Name == s.Name || o.Test.String() == s.Test.String() }
+			if !slices.ContainsFunc(tr.Splits, same) {
+				tr.Splits = append(slices.Clone(tr.Splits), s)
+			}
+		}
+	}
+	cfg := plan.Without(plan.Settings("train", *tr),
+		"train.splits", "train.seeds", "train.seed", "train.compare", "train.members", "train.honest")
+	if tr.Calibration == 0 {
+		cfg = plan.Without(cfg, "train.calibration")
+	}
+	cfg = append(cfg, kv.Pair{Key: "kernels", Value: b.Program.Kernels},
+		kv.Pair{Key: "dsp.couples", Value: strconv.FormatBool(b.Exp.DSP.Couples)})
+	left, err := planLeftOut(b, cfg)
+	if err != nil {
+		return err
+	}
+	for _, s := range tr.Splits {
+		for k := range tr.Seeds {
+			trainTask(b, cfg, s, k)
+		}
+		if s.Test.None() {
+			continue // no held-out values to compare methods on
+		}
+		methods(b, cfg, s)
+		honestTask(b, s, left[s.Name])
+	}
+	return checkSplits(b)
+}
+
+// TrainID is the ID of the task that trains the k-th network of a split.
+func TrainID(b *plan.Builder, split string, k int) string {
+	return b.ID("train", split, "seed-"+strconv.Itoa(k))
+}
+
+func trainTask(b *plan.Builder, cfg []kv.Pair, s config.Split, k int) {
+	tr := b.Exp.Train
+	seed := plan.SeedOf(tr.Seed, "train", strconv.Itoa(k))
+	dep := engine.Dep{Task: b.ID("triplets"), Output: "triplets.arrow"}
+	dir := b.Published("splits", s.Name, "seed-"+strconv.Itoa(k))
+	local := []kv.Pair{
+		{Key: "train.splits." + s.Name + ".test", Value: s.Test.String()},
+		{Key: "seed", Value: strconv.FormatUint(seed, 10)},
+	}
+	if tr.Calibration > 0 {
+		// The kinds learned; without calibration this is not part of the key.
+		local = append(local, kv.Pair{Key: "calibration", Value: "scaled, isotonic, quantile"})
+	}
+	// The card states what the triplets' values do not.
+	kind := []kv.Pair{{Key: "kind of data", Value: b.Exp.Ingest.Data}, {Key: "pairs", Value: b.PairKind()}}
+	t := b.Add(&engine.Task{
+		ID: TrainID(b, s.Name, k), Stage: "train", Split: s.Name, Version: version, Config: cfg,
+		Local: slices.Concat(local, kind), Deps: []engine.Dep{dep}, Weight: weight(b),
+	})
+	outputs := []string{"model.json", cardJSON, FlagsJSON, "history.arrow", "predictions.arrow"}
+	if tr.Calibration > 0 {
+		outputs = append(outputs, CalibrationJSON)
+	}
+	for _, o := range outputs {
+		t.Publish = append(t.Publish, engine.Link{Output: o, Path: filepath.Join(dir, o)})
+	}
+	t.Run = func(ctx context.Context, j *engine.Job) error {
+		trip, set, err := readSplit(b, j, dep, s)
+		if err != nil {
+			return err
+		}
+		data := set.Of(triplets.Train)
+		if err := checkBatch(b, s, data.N); err != nil {
+			return err
+		}
+		start := time.Now()
+		model, history, err := fit(ctx, j, data, network(b, seed))
+		if err != nil {
+			return fitError(b, s, fmt.Errorf("train: %w", err))
+		}
+		fitted := time.Now()
+		est, err := model.Estimate(ctx, set.Distinct, train.EstimateOptions{
+			Samples: tr.Estimate.Samples, Sampler: tr.Estimate.Sampler, Seed: estimateSeed(b, k),
+		})
+		if err != nil {
+			return fmt.Errorf("estimate covariance: %w", err)
+		}
+		if err := writeTiming(j, fitted.Sub(start), time.Since(fitted)); err != nil {
+			return err
+		}
+		if err := writeFlags(j.Output(FlagsJSON), diagnose(set, est)); err != nil {
+			return err
+		}
+		if err := plan.WriteJSON(j.Output(cardJSON), card(b, set, s, k, plan.Digest(cfg, local), est)); err != nil {
+			return err
+		}
+		if tr.Calibration > 0 {
+			r, err := recalibrate(set, est)
+			if err != nil {
+				return err
+			}
+			if err := plan.WriteJSON(j.Output(CalibrationJSON), r); err != nil {
+				return err
+			}
+		}
+		if err := plan.WriteJSON(j.Output("model.json"), model); err != nil {
+			return err
+		}
+		meta := provenance(b, s, k, cfg, local)
+		h, p := historyTable(history), predictionTable(trip, set, est)
+		h.Meta, p.Meta = meta, slices.Concat(meta, p.Meta)
+		return errors.Join(writeTable(j, "history.arrow", h), writeTable(j, "predictions.arrow", p))
+	}
+}
+
+// weight is the seconds that one training takes on one processor, roughly: by
+// pairs and epochs.
+func weight(b *plan.Builder) float64 {
+	_, pairs := size(b)
+	return 0.2 + 1.2e-6*pairs*float64(b.Exp.Train.Optimizer.Epochs)
+}
+
+// Guesses while planning: microphones of a run, rows of a table of pairs.
+const typicalMicrophones, typicalRows = 12, 1000
+
+// size estimates the conditions and the pairs that an experiment will have.
+func size(b *plan.Builder) (conditions, pairs float64) {
+	conditions = float64(max(len(b.Known), 1))
+	switch c := b.Construction.(type) {
+	case nil:
+		return typicalRows, typicalRows
+	case dsp.PerRun:
+		return conditions, conditions * float64(c.PairsPerRun(&b.Exp.DSP.Settings))
+	case dsp.OfSpectra:
+		conditions *= typicalMicrophones
+	}
+	return conditions, conditions
+}
+
+// readSplit reads the triplets and splits them.
+func readSplit(b *plan.Builder, j *engine.Job, dep engine.Dep, s config.Split) (*table.Table, triplets.Set, error) {
+	t, err := table.Read(j.Input(dep.Task, dep.Output))
+	if err != nil {
+		return nil, triplets.Set{}, err
+	}
+	set, err := Triplets(b, t)
+	if err == nil {
+		set, err = Split(b, set, t, s)
+	}
+	return t, set, err
+}
+
+// fitError places an input that does not vary in the configuration; other errors
+// stay as they are.
+func fitError(b *plan.Builder, s config.Split, err error) error {
+	var constant *train.ConstantInputError
+	if !errors.As(err, &constant) {
+		return err
+	}
+	return constantInput(b, s, b.Exp.Train.Inputs[constant.Column], constant.Value)
+}
+
+func constantInput(b *plan.Builder, s config.Split, input string, value float64) error {
+	return b.File.Errorf(b.At+".train.inputs", "%q is constant (%g) in the training set of split %q: "+
+		"nothing can be learned from it; take it out of the inputs or hold out something else", input, value, s.Name)
+}
+
+// provenance is the metadata of what one training writes.
+func provenance(b *plan.Builder, s config.Split, k int, cfg, local []kv.Pair) []kv.Pair {
+	return append(b.Meta(cfg, local),
+		kv.Pair{Key: "split", Value: s.Name}, kv.Pair{Key: "held_out", Value: s.Test.String()},
+		kv.Pair{Key: "seed", Value: strconv.Itoa(k)}, kv.Pair{Key: "kernels", Value: b.Program.Kernels})
+}
+
+func writeTable(j *engine.Job, output string, t *table.Table) error {
+	digest, err := t.WriteFile(j.Output(output))
+	j.SetDigest(output, digest)
+	return err
+}
+
+// recalibrate learns from the runs set aside, in standardised units.
+func recalibrate(s triplets.Set, est *train.Estimates) (*score.Recalibration, error) {
+	part := s.Of(triplets.Calibration).Standardised()
+	set := score.Set{Set: part, Answers: est.Rows(part.Condition, s.Out)}
+	r, err := score.Recalibrate(set, set.Var, set.Cov)
+	if err != nil {
+		return nil, fmt.Errorf("calibrate: %w", err)
+	}
+	return r, nil
+}
+
+// SeedFlags are the diagnostics of one model on one split.
+type SeedFlags struct {
+	Train []score.Flag `json:"train"`
+	Test  []score.Flag `json:"test"`
+}
+
+// diagnose checks the identities of the theory (docs/method.md#diagnostics) on
+// the distinct conditions of the training and of the test part.
+func diagnose(s triplets.Set, est *train.Estimates) SeedFlags {
+	part := func(p triplets.Part) []score.Flag {
+		return append([]score.Flag{}, score.Diagnose(est.Rows(s.Of(p).Present(), s.Out))...)
+	}
+	return SeedFlags{Train: part(triplets.Train), Test: part(triplets.Test)}
+}
+
+func writeFlags(path string, f SeedFlags) error {
+	b, err := json.MarshalIndent(f, "", "  ")
+	if err == nil {
+		err = os.WriteFile(path, append(b, '\n'), 0o644)
+	}
+	if err != nil {
+		return fmt.Errorf("write diagnostics: %w", err)
+	}
+	return nil
+}
+
+// Timing is how long a method took, in seconds of wall clock.
+type Timing struct {
+	Fit     float64 `json:"fit_s"`
+	Predict float64 `json:"predict_s"`
+}
+
+func writeTiming(j *engine.Job, fit, predict time.Duration) error {
+	j.SetDigest(TimingJSON, "not a result")
+	return plan.WriteJSON(j.Output(TimingJSON), Timing{fit.Seconds(), predict.Seconds()})
+}

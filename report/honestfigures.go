@@ -1,0 +1,297 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+
+	"doubletake/report/figure"
+)
+
+// Intervals are a calibrated model's means and half widths of its intervals at the
+// conditions of a Detail (conditions × outcomes, own units), NaN where it was not asked.
+type Intervals struct{ Mu, Half []float64 }
+
+func (s Split) calibrated() bool { return s.Honest != nil && s.Honest.Absent == "" }
+
+// calibrations are the figures of the calibrated intervals: over all splits what the
+// models claim, then for each split its left-out groups and its levels over the angle.
+func (m *maker) calibrations() {
+	var splits []Split
+	for _, s := range m.d.Experiment.Splits {
+		if s.calibrated() {
+			splits = append(splits, s)
+		}
+	}
+	if len(splits) == 0 {
+		return
+	}
+	m.claims(splits)
+	for _, s := range splits {
+		m.leftOut(s)
+	}
+	if angle := m.d.angle(); angle >= 0 {
+		for i := range m.d.Splits {
+			if m.d.Splits[i].Calibrated != nil {
+				m.heldOutLevels(&m.d.Splits[i], angle)
+			}
+		}
+	}
+}
+
+// claim is what one model claimed on one held-out set.
+type claim struct {
+	model           string
+	ratio           float64 // Σe/Σv̂
+	coverage, width float64 // of the 95 % interval; width over the data's own spread
+}
+
+// claimsOf lists the models of a split: the network, those compared with it, the
+// calibrated one before and after its calibration, and none.
+func claimsOf(s Split) []claim {
+	h, nan := s.Honest, math.NaN()
+	network := claim{model: "network, C", ratio: nan, coverage: nan, width: nan}
+	if v := s.Test.Get("sum_e_ratio"); v.Defined() {
+		network.ratio = v.Mean
+	}
+	if len(s.Network) == 1 { // outcomes of several units are not averaged
+		network.coverage, network.width = s.Network[0].Coverage95, s.Network[0].WidthOverSpread
+	}
+	list := []claim{network}
+	for _, c := range s.Methods {
+		if v := c.Get("sum_e_ratio"); v.Defined() && c.Method != "pair" {
+			list = append(list, claim{c.Method, v.Mean, nan, nan})
+		}
+	}
+	return append(list,
+		claim{"calibrated model, before", h.RatioBefore, h.CoverageBefore, h.WidthBeforeOverSpread},
+		claim{"calibrated model, after", h.RatioAfter, h.CoverageT, h.WidthOverSpread},
+		claim{"mean ± 1.96 deviations, no model", nan, h.CoverageModelFree, 1})
+}
+
+// claims draws, for every model and held-out set, the squared error over the claimed
+// variance, and the coverage of the intervals against their width.
+func (m *maker) claims(splits []Split) {
+	n := float64(len(splits))
+	names, ticks := make([]string, len(splits)), make([]float64, len(splits))
+	index := map[string]int{}
+	var ratio, cover []figure.Mark
+	style := []figure.Mark{
+		{Class: "test", Shape: "square"},
+		{Class: "sigma1", Shape: "ring"},
+		{Class: "sigma2", Shape: "ring"},
+		{Class: "sigma3", Shape: "ring"},
+		{Class: "aux", Shape: "ring"},
+	}
+	fixed := map[string]figure.Mark{
+		"network, C":                       {Class: "test", Shape: "square"},
+		"calibrated model, before":         {Class: "mean", Shape: "ring"},
+		"calibrated model, after":          {Class: "mean"},
+		"mean ± 1.96 deviations, no model": {Class: "grey", Shape: "diamond"},
+	}
+	missing := 0
+	for i, s := range splits {
+		names[i], ticks[i] = clean(s.Name), float64(i+1)
+		for _, c := range claimsOf(s) {
+			k, known := index[c.model]
+			if !known {
+				k = len(ratio)
+				index[c.model] = k
+				mark, ok := fixed[c.model]
+				if !ok {
+					mark = style[1+k%(len(style)-1)]
+				}
+				mark.Kind, mark.Name, mark.Size = figure.Points, clean(c.model), 4
+				ratio, cover = append(ratio, mark), append(cover, mark)
+			}
+			if c.ratio > 0 {
+				ratio[k].X, ratio[k].Y = append(ratio[k].X, ticks[i]), append(ratio[k].Y, c.ratio)
+			} else if !math.IsNaN(c.ratio) {
+				missing++
+			}
+			if !math.IsNaN(c.coverage) && !math.IsNaN(c.width) {
+				cover[k].X, cover[k].Y = append(cover[k].X, c.width), append(cover[k].Y, c.coverage)
+			}
+		}
+	}
+	some := func(first []figure.Mark, list []figure.Mark) []figure.Mark {
+		for _, k := range list {
+			if len(k.X) > 0 {
+				first = append(first, k)
+			}
+		}
+		return first
+	}
+	f := &figure.Figure{Columns: 2, Width: 720, Panels: []figure.Panel{
+		{
+			Title: "Squared error over claimed variance", Height: 270,
+			X: figure.Axis{Label: "held-out set", Min: 0.5, Max: n + 0.5, Ticks: ticks, Names: names},
+			Y: figure.Axis{Label: "Σe/Σv̂", Log: true},
+			Marks: some([]figure.Mark{
+				{
+					Kind: figure.Band, Name: "½ to 2", Class: "floor", X: []float64{0.5, n + 0.5}, Lo: []float64{0.5, 0.5},
+					Hi: []float64{2, 2},
+				},
+				{Kind: figure.Rule, Name: "as large as claimed", Class: "grey", Dashed: true, Y: []float64{1}},
+			}, ratio),
+		},
+		{
+			Title: "95 % intervals", Height: 270,
+			X: figure.Axis{Label: "mean width / the data's own spread", Zero: true},
+			Y: figure.Axis{
+				Label: "share of measured values inside", Min: 0, Max: 1.04,
+				Ticks: []float64{0, .2, .4, .6, .8, .95},
+			},
+			Marks: some([]figure.Mark{
+				{Kind: figure.Rule, Name: "95 %", Class: "grey", Dashed: true, Y: []float64{0.95}},
+			}, cover),
+		},
+	}}
+	caption := "Left: the measured squared error over the variance that each model claims for its mean; above the band " +
+		"a " +
+		"model claims too little, below it too much. Right: the share of measured values inside the 95 % intervals against " +
+		"their mean width, in that of mean ± 1.96 deviations of the training outcomes. Up and to the left is better; at " +
+		"width 1 an interval tells nothing. One mark a held-out set."
+	if missing > 0 {
+		caption += fmt.Sprintf(" %d ratios are not positive and have no place on the left.", missing)
+	}
+	m.add(plot{file: "honest-claims", heading: "Claims on the held-out sets", caption: caption, fig: f, page: true})
+}
+
+// leftOut draws the errors of the left-out groups over their distance, with what the
+// calibration takes for them, and the error of the held-out set.
+func (m *maker) leftOut(s Split) {
+	h := s.Honest
+	groups := slices.Clone(h.LeftOut)
+	slices.SortStableFunc(groups, func(a, b LeftOut) int { return cmp.Compare(a.Distance, b.Distance) })
+	fit := figure.Mark{Kind: figure.Line, Name: "learned covariance", Class: "mean"}
+	e := figure.Mark{Kind: figure.Bars, Name: "left-out training groups, e ± SE", Class: "train", Size: 4}
+	names := figure.Mark{Kind: figure.Labels, Quiet: true, Class: "grey"}
+	bar := func(k *figure.Mark, l LeftOut) {
+		se := l.ESE
+		if math.IsNaN(se) {
+			se = 0
+		}
+		k.X, k.Y = append(k.X, l.Distance), append(k.Y, l.E)
+		k.Lo, k.Hi = append(k.Lo, l.E-se), append(k.Hi, l.E+se)
+	}
+	for _, l := range groups {
+		bar(&e, l)
+		fit.X, fit.Y = append(fit.X, l.Distance), append(fit.Y, l.Fitted)
+		names.X, names.Y = append(names.X, l.Distance), append(names.Y, e.Hi[len(e.Hi)-1])
+		names.Text = append(names.Text, clean(l.Group))
+	}
+	test := figure.Mark{Kind: figure.Bars, Name: "held-out set, e ± SE", Class: "test", Shape: "ring", Size: 5}
+	t := h.Test
+	bar(&test, t)
+	if k, _ := slices.BinarySearch(fit.X, t.Distance); !math.IsNaN(t.Fitted) {
+		fit.X, fit.Y = slices.Insert(fit.X, k, t.Distance), slices.Insert(fit.Y, k, t.Fitted)
+	}
+	marks := []figure.Mark{fit, e, test}
+	if len(groups) <= 12 && h.Kind != "blocks" { // names of blocks are too long to be drawn
+		marks = append(marks, names)
+	}
+	f := &figure.Figure{Width: 440, Panels: []figure.Panel{{
+		X: figure.Axis{Label: "distance d to the measured groups", Zero: true},
+		Y: figure.Axis{Label: "squared error e (standardised)", Zero: true}, Marks: marks, Height: 250,
+	}}}
+	m.add(plot{
+		file: "honest-left-out", split: s.Name, heading: "Left-out groups of " + clean(h.Condition), page: true, fig: f,
+		caption: fmt.Sprintf("The error that pairs measure on each training group when it is left out, over the distance to "+
+			"the other groups, and the variance that the calibration learned from these errors (form %s). The hollow mark is "+
+			"the held-out set %s: it entered nowhere.", clean(h.Variant), clean(s.HeldOut)),
+	})
+}
+
+// heldOutLevels draws the first outcome over the angle at the middle place of the
+// held-out conditions, by the network and by the calibrated model.
+func (m *maker) heldOutLevels(s *SplitDetail, angle int) {
+	d, dim := m.d, m.d.dim()
+	fixed := others(d.in(), angle)
+	type spot struct {
+		at []float64
+		cs []int
+	}
+	var spots []spot
+	for c, held := range s.Test {
+		if !held || math.IsNaN(s.Calibrated.Mu[c*dim]) {
+			continue
+		}
+		at := make([]float64, d.in())
+		for _, k := range fixed {
+			at[k] = d.x(c, k)
+		}
+		i := slices.IndexFunc(spots, func(p spot) bool { return slices.Equal(p.at, at) })
+		if i < 0 {
+			i = len(spots)
+			spots = append(spots, spot{at: at})
+		}
+		spots[i].cs = append(spots[i].cs, c)
+	}
+	if len(spots) == 0 {
+		return
+	}
+	slices.SortStableFunc(spots, func(a, b spot) int { return slices.Compare(a.at, b.at) })
+	p := spots[len(spots)/2]
+	slices.SortStableFunc(p.cs, func(a, b int) int { return cmp.Compare(d.x(a, angle), d.x(b, angle)) })
+	mu := s.overSeeds(func(e SeedDetail) []float64 { return e.Mu })
+	va := s.overSeeds(func(e SeedDetail) []float64 { return e.Var })
+	panel := func(title, band, line string, at func(k int) (y, half float64)) figure.Panel {
+		b := figure.Mark{Kind: figure.Band, Name: band, Class: "total"}
+		l := figure.Mark{Kind: figure.Line, Name: line, Class: "mean"}
+		v := figure.Mark{Kind: figure.Points, Name: "measured values, held out", Class: "test", Shape: "ring", Size: 2.3}
+		for _, c := range p.cs {
+			x := d.x(c, angle)
+			y, half := at(c * dim)
+			b.X, b.Lo, b.Hi = append(b.X, x), append(b.Lo, y-half), append(b.Hi, y+half)
+			l.X, l.Y = append(l.X, x), append(l.Y, y)
+			for i, of := range d.Cond {
+				if of == c {
+					v.X, v.Y = append(v.X, x, x), append(v.Y, d.Y1[i*dim], d.Y2[i*dim])
+				}
+			}
+		}
+		return figure.Panel{
+			Title: title, X: figure.Axis{Label: d.Inputs[angle].Label()}, Y: figure.Axis{Label: d.Outcomes[0].Label()},
+			Marks: []figure.Mark{b, l, v}, Height: 260,
+		}
+	}
+	f := &figure.Figure{Columns: 2, Width: 720, Panels: []figure.Panel{
+		panel("Network alone", "its own 95 % interval", "mean μ", func(k int) (y, half float64) {
+			return mu[k], 1.96 * root(va[k])
+		}),
+		panel("Calibrated", "95 % interval", "mean μ", func(k int) (y, half float64) {
+			return s.Calibrated.Mu[k], s.Calibrated.Half[k]
+		}),
+	}}
+	sameRange(f.Panels)
+	m.add(plot{
+		file: "honest-levels", split: s.Name, fig: f, page: true,
+		heading: "Held-out " + d.Outcomes[0].Word() + " before and after, " + place(d.Inputs, p.at, fixed),
+		caption: "Measured values of the held-out set with the intervals of one new measurement. Left: the network and its " +
+			"own claim. Right: the calibrated model, whose interval was learned from left-out training groups.",
+	})
+}
+
+// sameRange gives panels the same range of y.
+func sameRange(panels []figure.Panel) {
+	lo, hi := math.Inf(1), math.Inf(-1)
+	for _, p := range panels {
+		for _, k := range p.Marks {
+			for _, list := range [][]float64{k.Y, k.Lo, k.Hi} {
+				for _, v := range list {
+					if !math.IsNaN(v) {
+						lo, hi = min(lo, v), max(hi, v)
+					}
+				}
+			}
+		}
+	}
+	if !(hi > lo) || math.IsInf(hi-lo, 0) {
+		return
+	}
+	for i := range panels {
+		panels[i].Y.Min, panels[i].Y.Max = lo-0.04*(hi-lo), hi+0.04*(hi-lo)
+	}
+}

@@ -1,0 +1,106 @@
+package report
+
+import (
+	"encoding/csv"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"doubletake/train/score"
+)
+
+// calibratedDetail is a rotor with two held-out sets, one of them with a calibration.
+func calibratedDetail() *Detail {
+	d := &Detail{
+		Inputs:   []Quantity{{Name: "blades"}, {Name: "theta_deg", Unit: "deg"}},
+		Outcomes: []Quantity{{Name: "bpf1_db", Unit: "dB re 20 µPa"}},
+		Runs:     []string{"a"}, X: []float64{2, -30, 2, 0, 3, 0, 3, 30, 3, -30}, Mean: []float64{50, 51, 60, 61, 59},
+		Cond: []int{0, 1, 2, 3, 4}, Run: make([]int, 5), Y1: []float64{50, 51, 60, 61, 59},
+		Y2:      []float64{50.5, 51, 60, 61, 58},
+		AllRows: 5, AllConditions: 5,
+	}
+	nan := math.NaN()
+	d.Splits = []SplitDetail{{
+		Name: "3-blades", HeldOut: "blades = 3", Test: []bool{false, false, true, true, true},
+		Seeds: []SeedDetail{{
+			Mu: []float64{50, 51, 55, 56, 54}, Var: []float64{1, 1, 1, 1, 4}, Cov: make([]float64, 5), Delta: make([]float64, 5),
+		}},
+		Calibrated: &Intervals{Mu: []float64{nan, nan, 59, 60, 58}, Half: []float64{nan, nan, 4, 5, 6}},
+	}}
+	d.Experiment = Experiment{Name: "drone", Data: "simulated", Outcomes: []string{"bpf1_db"}, Splits: []Split{
+		{
+			Name: "3-blades", HeldOut: "blades = 3",
+			Network: []Trust{{Trust: score.Trust{Coverage95: 0.57, WidthOverSpread: 0.1}}},
+			Honest: &Honest{
+				Condition: "blades", Variant: "E", RatioBefore: 10, RatioAfter: 0.5, CoverageBefore: 0.62, CoverageT: 0.99,
+				WidthOverSpread: 0.7, WidthBeforeOverSpread: 0.2, CoverageModelFree: 0.93,
+				LeftOut: []LeftOut{{"5", 1.2, 0.4, 0.1, 0.36}, {"2", 0.6, 0.1, nan, 0.18}, {"4", 0.9, -0.02, 0.03, 0.27}},
+				Test:    LeftOut{"blades = 3", 0.7, 0.3, 0.05, 0.21},
+			},
+		},
+		{Name: "b", Honest: &Honest{Absent: "too few groups"}},
+	}}
+	return d
+}
+
+// The figures of the calibration hold the numbers they were given, read back from
+// their CSV files: written by hand above.
+func TestCalibrationFigures(t *testing.T) {
+	files := map[string]FigureFile{}
+	for _, f := range Figures(calibratedDetail()) {
+		if strings.Contains(f.File, "honest-") {
+			files[f.File] = f
+			if !strings.Contains(string(f.SVG), "Simulated data, drone") {
+				t.Errorf("%s does not say that its data are simulated", f.File)
+			}
+		}
+	}
+	if len(files) != 3 {
+		t.Fatalf("%d figures of the calibration, expected 3", len(files))
+	}
+	rows := func(file, series string) (out [][]string) {
+		all, err := csv.NewReader(strings.NewReader(string(files[file].CSV))).ReadAll()
+		if err != nil {
+			t.Fatalf("%s: %v", file, err)
+		}
+		for _, r := range all[1:] {
+			if slices.Contains(r, series) {
+				out = append(out, r)
+			}
+		}
+		return out
+	}
+	holds := func(file, series string, n int, numbers ...float64) {
+		t.Helper()
+		list := rows(file, series)
+		if len(list) != n {
+			t.Errorf("%s: %d rows of %q, expected %d", file, len(list), series, n)
+		}
+		var found []float64
+		for _, r := range list {
+			for _, c := range r {
+				if v, err := strconv.ParseFloat(c, 64); err == nil {
+					found = append(found, v)
+				}
+			}
+		}
+		for _, want := range numbers {
+			if !slices.ContainsFunc(found, func(v float64) bool { return math.Abs(v-want) < 1e-9 }) {
+				t.Errorf("%s: %q has no %g among %v", file, series, want, found)
+			}
+		}
+	}
+	const left, claims, levels = "3-blades-honest-left-out", "honest-claims", "3-blades-honest-levels"
+	holds(left, "left-out training groups, e ± SE", 3, 1.2, 0.4, 0.3, 0.5, 0.6, 0.1, -0.02)
+	holds(left, "held-out set, e ± SE", 1, 0.7, 0.3, 0.25, 0.35)
+	holds(left, "learned covariance", 4, 0.36, 0.18, 0.27, 0.21)
+	holds(claims, "calibrated model, before", 2, 10, 0.2, 0.62)
+	holds(claims, "calibrated model, after", 2, 0.5, 0.7, 0.99)
+	holds(claims, "network, C", 1, 0.1, 0.57) // Σe/ΣC is not defined here
+	holds(claims, "mean ± 1.96 deviations, no model", 1, 1, 0.93)
+	holds(levels, "95 % interval", 3, 55, 63, 52, 64)
+	holds(levels, "its own 95 % interval", 3, 55-1.96, 55+1.96, 54-1.96*2)
+	holds(levels, "measured values, held out", 12, 60, 58)
+}

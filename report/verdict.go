@@ -1,0 +1,384 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"doubletake/train/score"
+)
+
+// Trust is what a model claims on a split's test part against what pairs measure,
+// for the outcomes of one unit, in that unit.
+type Trust struct {
+	Unit     string   // "" when it has none
+	Outcomes []string // names
+	score.Trust
+}
+
+// Honest is the calibration of a split on left-out groups and its record on the
+// test part, which it has not seen. Squares, widths and scores are in standardised
+// units.
+type Honest struct {
+	Absent    string // why there is none; "" where there is one
+	Base      string // the model that is calibrated
+	Variant   string // form of the covariance
+	Condition string // whose values are the groups
+	Kind      string // "values", "blocks" or "labels"
+	Groups    []string
+	K         int
+	Level     float64
+	T         float64 // factor of the interval's half width: Student's t with K degrees of freedom
+
+	R2, E, ESE                       float64
+	RatioBefore, RatioAfter, RatioSE float64 // Σe/Σv̂ without and with the learned covariance
+	// the model's own interval; with the covariance, normal and Student
+	CoverageBefore, CoverageNormal, CoverageT float64
+	WidthT, WidthOverSpread                   float64
+	// width of the model's own interval, and share inside the interval without a model
+	WidthBeforeOverSpread, CoverageModelFree     float64
+	ScoreBefore, Score, ScoreModelFree           float64 // mean interval scores; lower is better
+	Largest                                      string  // the group with the largest share of β, and its share
+	LargestShare, Scatter, NoiseRatio            float64
+	ConformalCoverage, ConformalWidth, Guarantee float64
+	LeftOut                                      []LeftOut
+	Test                                         LeftOut // the held-out set, which entered nowhere
+	Notes                                        []string
+	Trust                                        []Trust // the calibrated intervals as claims
+}
+
+// LeftOut is one training group that was left out: how far it lies from the others
+// and the squared error measured there, in standardised units.
+type LeftOut struct {
+	Group    string
+	Distance float64
+	E, ESE   float64 // ESE is NaN with one run
+	Fitted   float64 // the learned covariance there
+}
+
+// tables are the tables of an experiment with splits, in order.
+func (e Experiment) tables() []table {
+	return slices.Concat([]table{e.fit()}, e.intervals(), []table{e.parts(), e.consistent()})
+}
+
+// recommended is the trust of the predictions to be used: the calibrated ones where
+// there are any, else the network's.
+func (s Split) recommended() []Trust {
+	if s.calibrated() {
+		return s.Honest.Trust
+	}
+	return s.Network
+}
+
+// Verdict is the grade of the split's recommended predictions on its held-out set.
+func (s Split) Verdict() score.Grade {
+	var grades []score.Grade
+	for _, t := range s.recommended() {
+		grades = append(grades, t.Grade)
+	}
+	if s.wide() {
+		grades = append(grades, score.Care)
+	}
+	if len(grades) == 0 {
+		return score.Care
+	}
+	return score.Worst(grades...)
+}
+
+// wide reports whether the calibrated interval is nearly as wide as the training
+// outcomes' own spread.
+func (s Split) wide() bool {
+	return s.calibrated() && s.Honest.WidthOverSpread >= score.WideSpread
+}
+
+// grade is the verdict in words.
+func (s Split) grade() string {
+	text := gradeWords[s.Verdict()]
+	switch {
+	case !s.wide():
+		return text
+	case s.Honest.WidthOverSpread >= 1:
+		return text + ": the interval is no narrower than the data's own spread"
+	}
+	return text + ": the interval is nearly as wide as the data's own spread"
+}
+
+var gradeWords = map[score.Grade]string{
+	score.Good: "the intervals hold",
+	score.Care: "use with care",
+	score.No:   "do not use the intervals there",
+}
+
+// Sentence states the verdict of a split with its numbers: the error, the claim, and
+// the share of measured values inside their 95 % intervals.
+func (s Split) Sentence() string {
+	if len(s.Network) == 0 && len(s.recommended()) == 0 {
+		return ""
+	}
+	held := clean(s.HeldOut)
+	if held == "" {
+		held = clean(s.Name)
+	}
+	var parts []string
+	calibrated := s.calibrated()
+	if calibrated {
+		for _, t := range s.Honest.Trust {
+			parts = append(parts, fmt.Sprintf("%serror %s (rms), calibrated interval ± %s, %s of the measured values inside",
+				t.label(len(s.Honest.Trust)), t.amount(t.RMSE), t.amount(t.Width95/2), share(t.Coverage95)))
+		}
+	}
+	for _, t := range s.Network {
+		who := ""
+		if calibrated {
+			who = "the network alone: "
+		}
+		parts = append(parts, fmt.Sprintf("%s%serror %s, claimed %s, %s inside its own 95 %% intervals",
+			who, t.label(len(s.Network)), t.amount(t.RMSE), t.amount(t.ClaimedSigma), share(t.Coverage95)))
+	}
+	return fmt.Sprintf("%s held out: %s. %s", held, s.grade(), upperFirst(strings.Join(parts, "; ")+"."))
+}
+
+func upperFirst(s string) string {
+	if s == "" {
+		return s
+	}
+	return strings.ToUpper(s[:1]) + s[1:]
+}
+
+// label names the outcomes of one unit where there are several units.
+func (t Trust) label(units int) string {
+	if units < 2 {
+		return ""
+	}
+	return clean(strings.Join(t.Outcomes, ", ")) + ": "
+}
+
+// amount writes a number of the trust's unit with two significant digits. Of a level
+// the unit is dB.
+func (t Trust) amount(v float64) string {
+	if math.IsNaN(v) || math.IsInf(v, 0) {
+		return undefinedText
+	}
+	s := strconv.FormatFloat(v, 'g', 2, 64)
+	if math.Abs(v) >= 10 && math.Abs(v) < 1e6 {
+		s = fixed(v, 0)
+	}
+	unit := t.Unit
+	if strings.HasPrefix(unit, "dB") {
+		unit = "dB"
+	}
+	return strings.TrimSpace(s + " " + clean(unit))
+}
+
+// share writes a share in percent.
+func share(v float64) string {
+	if math.IsNaN(v) {
+		return undefinedText
+	}
+	return fixed(100*v, 0) + " %"
+}
+
+// intervals is the table of calibrated intervals, and the reasons where there are
+// none in its words; empty where no split was judged.
+func (e Experiment) intervals() []table {
+	t := table{title: "Intervals where nothing was measured", corner: "split"}
+	word := func(head string) column { return column{head: head, text: true} }
+	verdict, base, groups := word("verdict"), word("calibrated model"), word("learned from")
+	num := func(head string) column { return column{head: head} }
+	r2, r2net := num("calibrated"), num("network")
+	own, before, after := num("network"), num("before"), num("after")
+	ratio, ratioAfter, se := num("before"), num("after"), num("SE")
+	width, score, free := num("width/spread"), num("score"), num("without a model")
+	two := func(v float64) number {
+		if math.IsNaN(v) {
+			return number{text: undefinedText}
+		}
+		return number{text: strings.ReplaceAll(strconv.FormatFloat(v, 'g', 2, 64), "e+0", "e")}
+	}
+	for _, s := range e.Splits {
+		h := s.Honest
+		if h == nil || h.Absent != "" {
+			continue
+		}
+		t.labels = append(t.labels, s.Name)
+		verdict.cells = append(verdict.cells, number{text: gradeWords[s.Verdict()]})
+		base.cells = append(base.cells, number{text: h.Base})
+		groups.cells = append(groups.cells, number{text: fmt.Sprintf("%d groups of %s", h.K, h.Condition)})
+		r2.cells = append(r2.cells, number{text: fixed(h.R2, 3)})
+		r2net.cells = append(r2net.cells, round(s.Test.Get("r2"), 1))
+		coverage := math.NaN()
+		if len(s.Network) > 0 {
+			coverage = 0
+			for _, n := range s.Network {
+				coverage += n.Coverage95 * float64(len(n.Outcomes)) / float64(len(e.Outcomes))
+			}
+		}
+		own.cells = append(own.cells, number{text: share(coverage)})
+		before.cells = append(before.cells, number{text: share(h.CoverageBefore)})
+		after.cells = append(after.cells, number{text: share(h.CoverageT)})
+		ratio.cells = append(ratio.cells, two(h.RatioBefore))
+		ratioAfter.cells = append(ratioAfter.cells, two(h.RatioAfter))
+		se.cells = append(se.cells, two(h.RatioSE))
+		width.cells = append(width.cells, two(h.WidthOverSpread))
+		score.cells = append(score.cells, two(h.Score))
+		free.cells = append(free.cells, two(h.ScoreModelFree))
+	}
+	if len(t.labels) == 0 {
+		return nil
+	}
+	t.groups = []group{
+		{"", []column{verdict}},
+		{"R² test", []column{r2net, r2}},
+		{"values inside 95 %", []column{own, before, after}},
+		{"Σe/Σv̂", []column{ratio, ratioAfter, se}},
+		{"interval", []column{width, score, free}},
+		{"", []column{base}},
+		{"", []column{groups}},
+	}
+	return []table{t}
+}
+
+// intervalWords explains the intervals and their limits.
+func (e Experiment) intervalWords() []string {
+	var out []string
+	any := false
+	for _, s := range e.Splits {
+		h := s.Honest
+		switch {
+		case h == nil:
+			continue
+		case h.Absent != "":
+			out = append(out, fmt.Sprintf("%s: no calibrated interval: %s.", clean(s.Name),
+				clean(strings.TrimSuffix(h.Absent, "."))))
+			continue
+		}
+		any = true
+		var left []string
+		for _, l := range h.LeftOut {
+			text := fmt.Sprintf("%s %.2g", clean(l.Group), l.E)
+			if !math.IsNaN(l.ESE) {
+				text += fmt.Sprintf(" ± %.1g", l.ESE)
+			}
+			left = append(left, text)
+		}
+		out = append(out, fmt.Sprintf("%s: left-out groups of %s and the squared error measured there (± SE, standardised "+
+			"units): %s. "+
+			"The group %s has %s of the covariance; between groups it scatters by a factor of %.2g. "+
+			"The largest left-out deviation covers %s here; %s.",
+			clean(s.Name), clean(h.Condition), strings.Join(left, ", "), clean(h.Largest), share(h.LargestShare), h.Scatter,
+			share(h.ConformalCoverage), guarantee(h)))
+		for _, n := range h.Notes {
+			out = append(out, clean(s.Name)+": "+clean(n))
+		}
+	}
+	if any {
+		out = append([]string{"The intervals are learned by leaving out each training group in turn and measuring the " +
+			"error there by its pairs; " +
+			"no outcome of the test part is used. before: the calibrated model's own 95 % interval; after: with the learned " +
+			"covariance and " +
+			"Student's t with as many degrees of freedom as groups. The score is the mean interval score (lower is better), " +
+			"next to that of " +
+			"mean ± 1.96 deviations of the training outcomes, without a model. An interval that holds is promised, not a " +
+			"variance that is right " +
+			"for one group: intervals between measured groups are wider than needed, and none holds where the new group " +
+			"differs from all left-out ones."}, out...)
+	}
+	return out
+}
+
+func guarantee(h *Honest) string {
+	if h.Guarantee > 0 {
+		return "it covers a new group with a probability of " + share(h.Guarantee) +
+			" at least, if that group is like the old ones"
+	}
+	return "it has no guarantee for a new group, because the model's hyperparameters saw the left-out groups"
+}
+
+// verdicts are the sentences of all splits.
+func (e Experiment) verdicts() []string {
+	var out []string
+	for _, s := range e.Splits {
+		if t := s.Sentence(); t != "" {
+			out = append(out, t)
+		}
+	}
+	return out
+}
+
+// verdictJSON are the members of a split's metrics.json that judge its claims.
+func verdictJSON(s Split) object {
+	var o object
+	if t := s.Sentence(); t != "" {
+		o = append(o, member{"verdict", string(s.Verdict())}, member{"sentence", t}, member{"network", trustJSON(s.Network)})
+	}
+	switch h := s.Honest; {
+	case h == nil:
+	case h.Absent != "":
+		o = append(o, member{"honest_absent", h.Absent})
+	default:
+		o = append(o, member{"honest", honestJSON(h)})
+	}
+	return o
+}
+
+func trustJSON(list []Trust) array {
+	out := array{}
+	for _, t := range list {
+		out = append(out, object{
+			{"unit", t.Unit},
+			{"outcomes", stringArray(t.Outcomes)},
+			{"rmse", t.RMSE},
+			{"rmse_se", t.RMSESE},
+			{"claimed_sigma", t.ClaimedSigma},
+			{"claimed_epistemic", t.ClaimedEpistemic},
+			{"coverage_68", t.Coverage68},
+			{"coverage_95", t.Coverage95},
+			{"coverage_95_se", t.Coverage95SE},
+			{"width_95", t.Width95},
+			{"error_over_claim", t.Ratio},
+			{"verdict", string(t.Grade)},
+		})
+	}
+	return out
+}
+
+func honestJSON(h *Honest) object {
+	left := array{}
+	for _, l := range h.LeftOut {
+		left = append(left, object{{"group", l.Group}, {"distance", l.Distance}, {"e", l.E}, {"e_se", l.ESE}})
+	}
+	return object{
+		{"base", h.Base},
+		{"variant", h.Variant},
+		{"condition", h.Condition},
+		{"kind", h.Kind},
+		{"groups", stringArray(h.Groups)},
+		{"k", h.K},
+		{"level", h.Level},
+		{"t", h.T},
+		{"r2", h.R2},
+		{"e", h.E},
+		{"e_se", h.ESE},
+		{"ratio_before", h.RatioBefore},
+		{"ratio_after", h.RatioAfter},
+		{"ratio_se", h.RatioSE},
+		{"coverage_95_before", h.CoverageBefore},
+		{"coverage_95_normal", h.CoverageNormal},
+		{"coverage_95_t", h.CoverageT},
+		{"width_95_t", h.WidthT},
+		{"width_over_spread", h.WidthOverSpread},
+		{"interval_score_before", h.ScoreBefore},
+		{"interval_score", h.Score},
+		{"interval_score_model_free", h.ScoreModelFree},
+		{"largest_group", h.Largest},
+		{"largest_group_share", h.LargestShare},
+		{"scatter_factor", h.Scatter},
+		{"noise_ratio", h.NoiseRatio},
+		{"conformal", object{{"coverage", h.ConformalCoverage}, {"width", h.ConformalWidth}, {"guarantee", h.Guarantee}}},
+		{"left_out", left},
+		{"notes", stringArray(h.Notes)},
+		{"outcomes", trustJSON(h.Trust)},
+	}
+}

@@ -1,0 +1,153 @@
+package report
+
+import (
+	"encoding/json"
+	"math"
+	"strings"
+	"testing"
+
+	"doubletake/train/score"
+)
+
+func judgedSplit() Split {
+	return Split{
+		Name: "2-blades", HeldOut: "blades = 2",
+		Network: []Trust{{Unit: "dB re 20 µPa", Outcomes: []string{"bpf1_db"}, Trust: score.Trust{
+			RMSE: 7.23, ClaimedSigma: 0.91, Coverage95: 0.134, Coverage95SE: 0.02, Ratio: 8, RatioSE: 0.1, Grade: score.No,
+			Values: 10, EpistemicRatio: math.NaN(),
+		}}},
+	}
+}
+
+// The sentence has the error, the claim and the coverage in the data's unit. Written
+// by hand from the numbers.
+func TestSentence(t *testing.T) {
+	s := judgedSplit()
+	want := "blades = 2 held out: do not use the intervals there. Error 7.2 dB, claimed 0.91 dB, 13\u00a0% inside its " +
+		"own 95\u00a0% intervals."
+	if got := s.Sentence(); got != want {
+		t.Errorf("%s\nexpected %s", got, want)
+	}
+	s.Honest = &Honest{Trust: []Trust{{Unit: "dB re 20 µPa", Outcomes: []string{"bpf1_db"}, Trust: score.Trust{
+		RMSE: 5, Width95: 44, Coverage95: 0.97, Grade: score.Good,
+	}}}}
+	want = "blades = 2 held out: the intervals hold. Error 5 dB (rms), calibrated interval ± 22 dB, 97\u00a0% of the " +
+		"measured values inside; " +
+		"the network alone: error 7.2 dB, claimed 0.91 dB, 13\u00a0% inside its own 95\u00a0% intervals."
+	if got := s.Sentence(); got != want {
+		t.Errorf("%s\nexpected %s", got, want)
+	}
+	// An interval that holds is of little use where it is as wide as the data.
+	for width, words := range map[float64]string{
+		0.79: "the intervals hold",
+		0.8:  "use with care: the interval is nearly as wide as the data's own spread",
+		1:    "use with care: the interval is no narrower than the data's own spread",
+	} {
+		s.Honest.WidthOverSpread = width
+		if got := s.Sentence(); !strings.HasPrefix(got, "blades = 2 held out: "+words+". Error") {
+			t.Errorf("width over spread %g: %s", width, got)
+		}
+		if (s.Verdict() == score.Care) != (width >= 0.8) {
+			t.Errorf("width over spread %g: verdict %s", width, s.Verdict())
+		}
+	}
+	s.Honest.Trust[0].Grade = score.No
+	if s.Verdict() != score.No {
+		t.Errorf("verdict %s of a wide interval that does not hold", s.Verdict())
+	}
+	s.Honest = &Honest{Absent: "too few"}
+	if s.Verdict() != score.No {
+		t.Errorf("%s without a calibration, expected the network's %s", s.Verdict(), score.No)
+	}
+	if (Split{}).Sentence() != "" {
+		t.Error("a sentence about nothing")
+	}
+}
+
+// Outcomes of different units are named and not averaged.
+func TestSentenceUnits(t *testing.T) {
+	s := judgedSplit()
+	s.Network = append(s.Network, Trust{
+		Unit: "N", Outcomes: []string{"lift_n"},
+		Trust: score.Trust{RMSE: 12.6, ClaimedSigma: 3, Coverage95: 0.5, Grade: score.Care},
+	})
+	got := s.Sentence()
+	for _, part := range []string{"Bpf1_db: error 7.2 dB", "lift_n: error 13 N, claimed 3 N, 50\u00a0% inside"} {
+		if !strings.Contains(got, part) {
+			t.Errorf("%s\nhas no %q", got, part)
+		}
+	}
+}
+
+// metrics.json has the verdict, the calibration with undefined numbers as null, or
+// the reason why there is none.
+func TestVerdictJSON(t *testing.T) {
+	s := judgedSplit()
+	s.Honest = &Honest{
+		Base: "gp", K: 3, Groups: []string{"3", "4", "5"}, RatioAfter: 0.7, RatioSE: math.NaN(),
+		LeftOut: []LeftOut{{Group: "3", Distance: 0.5, E: 0.24, ESE: math.NaN()}},
+	}
+	e := Experiment{Name: "x", Splits: []Split{s, {Name: "b", Honest: &Honest{Absent: "too few groups"}}}}
+	b, err := e.MetricsJSON()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got struct {
+		Splits []struct {
+			Verdict, Sentence string
+			Network           []struct{ RMSE float64 }
+			Honest            *struct {
+				K          int      `json:"k"`
+				RatioAfter *float64 `json:"ratio_after"`
+				RatioSE    *float64 `json:"ratio_se"`
+				LeftOut    []struct {
+					Group string
+					ESE   *float64 `json:"e_se"`
+				} `json:"left_out"`
+			}
+			Absent string `json:"honest_absent"`
+		}
+	}
+	if err := json.Unmarshal(b, &got); err != nil {
+		t.Fatal(err)
+	}
+	a, c := got.Splits[0], got.Splits[1]
+	if a.Verdict != "care" && a.Verdict != "good" || a.Sentence == "" || a.Network[0].RMSE != 7.23 {
+		t.Errorf("%+v", a)
+	}
+	h := a.Honest
+	if h == nil || h.K != 3 || *h.RatioAfter != 0.7 || h.RatioSE != nil || len(h.LeftOut) != 1 || h.LeftOut[0].ESE != nil {
+		t.Errorf("%+v", h)
+	}
+	if c.Absent != "too few groups" || c.Honest != nil || c.Sentence != "" {
+		t.Errorf("%+v", c)
+	}
+}
+
+// The table has a row for each calibrated split; its words name the groups, and
+// give the reason where there is no calibration.
+func TestIntervals(t *testing.T) {
+	s := judgedSplit()
+	s.Honest = &Honest{
+		Base: "additive GP", K: 3, Condition: "blades", CoverageT: 0.97, ScoreModelFree: 3.9, Largest: "4",
+		LargestShare: 0.49,
+		LeftOut:      []LeftOut{{Group: "3", E: 0.241, ESE: 0.034}}, Notes: []string{"learned from 3 groups"},
+	}
+	e := Experiment{
+		Outcomes: []string{"bpf1_db"},
+		Splits:   []Split{s, {Name: "b", Honest: &Honest{Absent: "too few groups."}}, {Name: "c"}},
+	}
+	list := e.intervals()
+	if len(list) != 1 || len(list[0].labels) != 1 || list[0].labels[0] != "2-blades" {
+		t.Fatalf("%+v", list)
+	}
+	words := strings.Join(e.intervalWords(), "\n")
+	for _, w := range []string{
+		"3 0.24 ± 0.03", "group 4 has 49\u00a0%", "no guarantee", "learned from 3 groups",
+		"b: no calibrated interval: too few groups.",
+	} {
+		if !strings.Contains(words, w) {
+			t.Errorf("no %q in\n%s", w, words)
+		}
+	}
+}

@@ -1,0 +1,370 @@
+// Package gp is a Gaussian process with an additive kernel for measured pairs,
+// one process per outcome: a constant, linear terms, a Matérn-5/2 kernel on all
+// inputs and one on the inputs that do not depend on the group that is to be
+// predicted. What the second learns holds for groups that were not measured.
+//
+// The noise of a condition comes from its pairs, not from the residuals.
+// Hyperparameters maximise the evidence on some hundred conditions; the process
+// is exact up to some thousand. Groups can be left out in closed form.
+//
+// The package does no input or output. Intervals are train/honest's.
+package gp
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+)
+
+// Data are N pairs with In inputs and Out outcomes each, row-major, in the
+// data's own units.
+type Data struct {
+	N, In, Out int
+	X          []float64 // N×In
+	Y1, Y2     []float64 // N×Out
+	Group      []int     // N; rows of different groups are different conditions. nil: one group
+}
+
+// Rows returns the data of the given rows.
+func (d Data) Rows(rows []int) Data {
+	r := Data{N: len(rows), In: d.In, Out: d.Out}
+	for _, i := range rows {
+		r.X = append(r.X, d.X[i*d.In:(i+1)*d.In]...)
+		r.Y1 = append(r.Y1, d.Y1[i*d.Out:(i+1)*d.Out]...)
+		r.Y2 = append(r.Y2, d.Y2[i*d.Out:(i+1)*d.Out]...)
+		if d.Group != nil {
+			r.Group = append(r.Group, d.Group[i])
+		}
+	}
+	return r
+}
+
+func (d Data) check() error {
+	if d.In < 1 || d.Out < 1 || len(d.X) != d.N*d.In || len(d.Y1) != d.N*d.Out || len(d.Y2) != d.N*d.Out ||
+		d.Group != nil && len(d.Group) != d.N {
+		panic(fmt.Sprintf("gp: data of %d rows, %d inputs, %d outcomes have slices of %d, %d, %d and %d numbers",
+			d.N, d.In, d.Out, len(d.X), len(d.Y1), len(d.Y2), len(d.Group)))
+	}
+	for _, v := range [][]float64{d.X, d.Y1, d.Y2} {
+		for i, x := range v {
+			if math.IsNaN(x) || math.IsInf(x, 0) {
+				return fmt.Errorf("expected finite numbers, found %g in row %d", x, i*d.N/len(v))
+			}
+		}
+	}
+	return nil
+}
+
+// Options are the settings of Fit.
+type Options struct {
+	// GroupInputs are the inputs, by column, that are functions of the groups'
+	// coordinate. The second Matérn kernel leaves them out.
+	GroupInputs []int
+	HyperRows   int    // conditions on which hyperparameters are learned; 0 is 320
+	MaxRows     int    // conditions above which Fit refuses; 0 is 4000: the cost grows with the cube
+	Seed        uint64 // of the choice of those conditions
+	Workers     int    // goroutines; 0 is 1. The result does not depend on it
+}
+
+// Model is a fitted process. It is safe for concurrent use.
+type Model struct {
+	in, out   int
+	columns   []int // inputs that vary; the others are ignored
+	scale     scale
+	hyper     []Hyper   // per outcome
+	noise     []noise   // per outcome
+	n         int       // conditions
+	x         []float64 // n×len(columns), standardised
+	y, spread []float64 // n×out: means of the conditions and their variances, standardised
+	others    []int     // columns of x that the second kernel uses
+	process   []process
+	workers   int
+
+	condition []int // of each training row; nil after reading a stored model
+	group     []int // of each condition
+}
+
+// scale holds means and deviations of inputs (varying ones) and outcomes.
+type scale struct {
+	xMean, xStd, yMean, yStd []float64
+}
+
+// TooManyConditionsError reports that an exact process is not affordable.
+type TooManyConditionsError struct{ Conditions, Max int }
+
+func (e *TooManyConditionsError) Error() string {
+	return fmt.Sprintf("%d distinct conditions are more than %d, for which an exact process is affordable",
+		e.Conditions, e.Max)
+}
+
+// Fit learns from pairs. Measurements of one condition (equal inputs within a
+// group) are collapsed to their mean. Inputs that are constant are dropped.
+//
+// Errors: numbers that are not finite, fewer than two conditions, no input that
+// varies, an outcome that is constant, a *TooManyConditionsError.
+func Fit(ctx context.Context, d Data, o Options) (*Model, error) {
+	m, err := fit(ctx, d, o)
+	if err != nil {
+		return nil, fmt.Errorf("fit additive gp: %w", err)
+	}
+	return m, nil
+}
+
+func fit(ctx context.Context, d Data, o Options) (*Model, error) {
+	if o.HyperRows == 0 {
+		o.HyperRows = 320
+	}
+	if o.MaxRows == 0 {
+		o.MaxRows = 4000
+	}
+	if err := d.check(); err != nil {
+		return nil, err
+	}
+	m, err := newModel(d, o)
+	if err != nil {
+		return nil, err
+	}
+	subset := rand.New(rand.NewPCG(o.Seed, 0x6770)).Perm(m.n)[:min(m.n, o.HyperRows)]
+	slices.Sort(subset)
+	shape := newShape(m.rows(m.x, len(m.columns), subset), len(m.columns), m.others)
+	m.hyper = make([]Hyper, m.out)
+	errs := make([]error, m.out)
+	parallel(m.workers, m.out, func(j int) {
+		y, v := make([]float64, len(subset)), make([]float64, len(subset))
+		for k, i := range subset {
+			y[k], v[k] = m.y[i*m.out+j], m.spread[i*m.out+j]
+		}
+		m.hyper[j], errs[j] = (&evidence{shape: shape, y: y, noise: v}).maximise(ctx)
+	})
+	for j, err := range errs {
+		if err != nil {
+			return nil, fmt.Errorf("outcome column %d: %w", j, err)
+		}
+	}
+	if err := m.factorise(ctx); err != nil {
+		return nil, err
+	}
+	return m, nil
+}
+
+// newModel standardises the data, finds their noise and their conditions.
+func newModel(d Data, o Options) (*Model, error) {
+	m := &Model{in: d.In, out: d.Out, workers: max(1, o.Workers)}
+	for j := range d.In {
+		mean, std := moments(d.X, d.In, j)
+		if std <= 1e-9*max(1, math.Abs(mean)) {
+			continue
+		}
+		if !slices.Contains(o.GroupInputs, j) {
+			m.others = append(m.others, len(m.columns))
+		}
+		m.columns = append(m.columns, j)
+		m.scale.xMean, m.scale.xStd = append(m.scale.xMean, mean), append(m.scale.xStd, std)
+	}
+	if len(m.columns) == 0 {
+		return nil, fmt.Errorf("no input varies over the %d training rows", d.N)
+	}
+	both := append(slices.Clone(d.Y1), d.Y2...)
+	for j := range d.Out {
+		mean, std := moments(both, d.Out, j)
+		if !(std > 0) {
+			return nil, fmt.Errorf("outcome column %d is constant (%g): there is nothing to learn", j, mean)
+		}
+		m.scale.yMean, m.scale.yStd = append(m.scale.yMean, mean), append(m.scale.yStd, std)
+	}
+	x := m.standardise(d.X)
+	m.noise = make([]noise, d.Out)
+	parallel(m.workers, d.Out, func(j int) {
+		u := make([]float64, d.N)
+		for i := range u {
+			a := (d.Y1[i*d.Out+j] - d.Y2[i*d.Out+j]) / m.scale.yStd[j]
+			u[i] = a * a / 2
+		}
+		m.noise[j] = fitNoise(x, len(m.columns), u)
+	})
+	m.collapse(d, x)
+	if m.n < 2 {
+		return nil, fmt.Errorf("expected at least 2 distinct conditions, found %d", m.n)
+	}
+	if m.n > o.MaxRows {
+		return nil, &TooManyConditionsError{m.n, o.MaxRows}
+	}
+	return m, nil
+}
+
+// collapse finds the distinct conditions, in the order of their first rows.
+func (m *Model) collapse(d Data, x []float64) {
+	in := len(m.columns)
+	index := map[string]int{}
+	var count []float64
+	m.condition = make([]int, d.N)
+	for i := range d.N {
+		group := 0
+		if d.Group != nil {
+			group = d.Group[i]
+		}
+		key := binary.LittleEndian.AppendUint64(nil, uint64(group))
+		for _, v := range d.X[i*d.In : (i+1)*d.In] {
+			key = binary.LittleEndian.AppendUint64(key, math.Float64bits(v+0)) // −0 is 0
+		}
+		k, known := index[string(key)]
+		if !known {
+			k = m.n
+			index[string(key)] = k
+			m.n++
+			m.x, m.group = append(m.x, x[i*in:(i+1)*in]...), append(m.group, group)
+			m.y, count = append(m.y, make([]float64, d.Out)...), append(count, 0)
+		}
+		m.condition[i] = k
+		count[k]++
+		for j := range d.Out {
+			y := (d.Y1[i*d.Out+j]+d.Y2[i*d.Out+j])/2 - m.scale.yMean[j]
+			m.y[k*d.Out+j] += y / m.scale.yStd[j]
+		}
+	}
+	m.spread = make([]float64, len(m.y))
+	for k, n := range count {
+		for j := range d.Out {
+			m.y[k*d.Out+j] /= n
+			m.spread[k*d.Out+j] = m.noise[j].at(m.x[k*in:(k+1)*in]) / (2 * n)
+		}
+	}
+}
+
+// standardise returns the varying columns of x.
+func (m *Model) standardise(x []float64) []float64 {
+	n := len(x) / m.in
+	z := make([]float64, 0, n*len(m.columns))
+	for i := range n {
+		for k, j := range m.columns {
+			z = append(z, (x[i*m.in+j]-m.scale.xMean[k])/m.scale.xStd[k])
+		}
+	}
+	return z
+}
+
+func (m *Model) rows(v []float64, n int, rows []int) []float64 {
+	var r []float64
+	for _, i := range rows {
+		r = append(r, v[i*n:(i+1)*n]...)
+	}
+	return r
+}
+
+// Conditions is the number of distinct conditions the model was trained on.
+func (m *Model) Conditions() int { return m.n }
+
+// Hyper returns the hyperparameters of each outcome, for standardised data.
+func (m *Model) Hyper() []Hyper { return slices.Clone(m.hyper) }
+
+// Predict returns, at conditions x (rows of all inputs, own units), the mean of
+// each outcome, the variance of the latent function with the run-to-run
+// deviation, and the noise variance of one measurement (unit²), row-major.
+// It panics if x is not rows of the model's inputs.
+func (m *Model) Predict(ctx context.Context, x []float64) (mu, claim, noise []float64, err error) {
+	if len(x)%m.in != 0 {
+		panic(fmt.Sprintf("gp: %d numbers are not rows of %d inputs", len(x), m.in))
+	}
+	n := len(x) / m.in
+	z := m.standardise(x)
+	mu, claim, noise = make([]float64, n*m.out), make([]float64, n*m.out), make([]float64, n*m.out)
+	in := len(m.columns)
+	for j := range m.out {
+		for s := 0; s < n; s += predictBlock {
+			if err := ctx.Err(); err != nil {
+				return nil, nil, nil, fmt.Errorf("predict with additive gp: %w", err)
+			}
+			e := min(s+predictBlock, n)
+			a, v := m.process[j].at(m, m.hyper[j], z[s*in:e*in])
+			for i := range a {
+				m.unscale(j, (s+i)*m.out+j, a[i], v[i], z[(s+i)*in:(s+i+1)*in], mu, claim, noise)
+			}
+		}
+	}
+	return mu, claim, noise, nil
+}
+
+// unscale writes a standardised mean and variance into place k of the results.
+func (m *Model) unscale(j, k int, mean, variance float64, z, mu, claim, noise []float64) {
+	s := m.scale.yStd[j]
+	mu[k] = mean*s + m.scale.yMean[j]
+	claim[k] = variance * s * s
+	noise[k] = m.noise[j].at(z) * s * s
+}
+
+// LeaveOut returns the same as Predict for the rows the model was trained on,
+// each group predicted without any measurement of it, hyperparameters and
+// scales kept: with Q = (K + D)⁻¹ it is y_h − μ₋ₕ = Q_hh⁻¹(Qy)_h with variance
+// Q_hh⁻¹ (Rasmussen & Williams 2006, section 5.4.2, for blocks). The groups are
+// those of the data. It panics on a model that was read from a file.
+func (m *Model) LeaveOut(ctx context.Context) (mu, claim, noise []float64, err error) {
+	if m.condition == nil {
+		panic("gp: a stored model has no training rows to leave out")
+	}
+	n, in := len(m.condition), len(m.columns)
+	mean, variance := make([]float64, m.n*m.out), make([]float64, m.n*m.out)
+	var blocks [][]int
+	index := map[int]int{}
+	for k, g := range m.group {
+		b, known := index[g]
+		if !known {
+			b = len(blocks)
+			index[g], blocks = b, append(blocks, nil)
+		}
+		blocks[b] = append(blocks[b], k)
+	}
+	type job struct{ outcome, block int }
+	var jobs []job
+	for j := range m.out {
+		for b := range blocks {
+			jobs = append(jobs, job{j, b})
+		}
+	}
+	errs := make([]error, len(jobs))
+	parallel(m.workers, len(jobs), func(k int) {
+		if errs[k] = ctx.Err(); errs[k] != nil {
+			return
+		}
+		j, rows := jobs[k].outcome, blocks[jobs[k].block]
+		diff, v, err := m.process[j].leaveOut(rows)
+		if errs[k] = err; err != nil {
+			return
+		}
+		for a, i := range rows {
+			mean[i*m.out+j] = m.y[i*m.out+j] - diff[a]
+			variance[i*m.out+j] = max(v[a]-m.spread[i*m.out+j], MinVariance)
+		}
+	})
+	for _, err := range errs {
+		if err != nil {
+			return nil, nil, nil, fmt.Errorf("leave out groups of additive gp: %w", err)
+		}
+	}
+	mu, claim, noise = make([]float64, n*m.out), make([]float64, n*m.out), make([]float64, n*m.out)
+	for i, k := range m.condition {
+		for j := range m.out {
+			m.unscale(j, i*m.out+j, mean[k*m.out+j], variance[k*m.out+j], m.x[k*in:(k+1)*in], mu, claim, noise)
+		}
+	}
+	return mu, claim, noise, nil
+}
+
+// Condition returns the index of each training row's condition.
+func (m *Model) Condition() []int { return slices.Clone(m.condition) }
+
+// moments returns mean and population deviation of column j of rows of n.
+func moments(v []float64, n, j int) (mean, std float64) {
+	rows := float64(len(v) / n)
+	for i := j; i < len(v); i += n {
+		mean += (v[i] - v[j]) / rows
+	}
+	mean += v[j]
+	for i := j; i < len(v); i += n {
+		d := v[i] - mean
+		std += d * d / rows
+	}
+	return mean, math.Sqrt(std)
+}

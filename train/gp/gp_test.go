@@ -1,0 +1,407 @@
+package gp
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"math"
+	"math/rand/v2"
+	"os"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+)
+
+type golden struct {
+	Inputs      int
+	Group       []int
+	GroupInputs []int `json:"group_inputs"`
+	X, Y1, Y2   []float64
+	Z           []float64
+	Noise       []float64
+	NoiseAt     []float64 `json:"noise_at"`
+	Cases       []struct {
+		Theta, Gradient, Mean, Variance []float64
+		LeftMean                        []float64 `json:"left_mean"`
+		LeftVariance                    []float64 `json:"left_variance"`
+		Value                           float64
+	}
+}
+
+func readGolden(t *testing.T) golden {
+	t.Helper()
+	b, err := os.ReadFile("testdata/additive.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var g golden
+	if err := json.Unmarshal(b, &g); err != nil {
+		t.Fatal(err)
+	}
+	return g
+}
+
+func near(t *testing.T, what string, got, want []float64, tol float64) {
+	t.Helper()
+	if len(got) != len(want) {
+		t.Fatalf("%s: %d numbers, want %d", what, len(got), len(want))
+	}
+	for i := range got {
+		if !(math.Abs(got[i]-want[i]) <= tol*(1+math.Abs(want[i]))) {
+			t.Errorf("%s[%d] = %v, want %v", what, i, got[i], want[i])
+		}
+	}
+}
+
+// raw builds a model on data that are taken as standardised, as the witness does.
+func (g golden) raw(theta []float64) *Model {
+	n := len(g.Group)
+	m := &Model{in: g.Inputs, out: 1, n: n, x: g.X, group: g.Group, workers: 2}
+	for j := range g.Inputs {
+		m.columns = append(m.columns, j)
+		m.scale.xMean, m.scale.xStd = append(m.scale.xMean, 0), append(m.scale.xStd, 1)
+		if !slices.Contains(g.GroupInputs, j) {
+			m.others = append(m.others, j)
+		}
+	}
+	m.scale.yMean, m.scale.yStd = []float64{0}, []float64{1}
+	u := make([]float64, n)
+	for i := range n {
+		d := g.Y1[i] - g.Y2[i]
+		u[i] = d * d / 2
+		m.y = append(m.y, (g.Y1[i]+g.Y2[i])/2)
+		m.condition = append(m.condition, i)
+	}
+	m.noise = []noise{fitNoise(g.X, g.Inputs, u)}
+	for i := range n {
+		m.spread = append(m.spread, m.noise[0].at(g.X[i*g.Inputs:(i+1)*g.Inputs])/2)
+	}
+	m.hyper = []Hyper{newShape(g.X, g.Inputs, m.others).theta.hyper(theta)}
+	return m
+}
+
+// Witness: the prototype, by torch's automatic differentiation.
+func TestAgainstPrototype(t *testing.T) {
+	g := readGolden(t)
+	for _, c := range g.Cases {
+		m := g.raw(c.Theta)
+		e := &evidence{shape: newShape(g.X, g.Inputs, m.others), y: m.y, noise: m.spread}
+		grad := make([]float64, len(c.Theta))
+		v := e.value(c.Theta, grad)
+		near(t, "likelihood", []float64{v}, []float64{c.Value}, 1e-6)
+		near(t, "gradient", grad, c.Gradient, 1e-6)
+		if w := e.value(c.Theta, nil); math.Abs(w-v) > 1e-12*math.Abs(v) {
+			t.Errorf("value %v without gradient, %v with it", w, v)
+		}
+		if err := m.factorise(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+		mu, claim, noise, err := m.Predict(context.Background(), g.Z)
+		if err != nil {
+			t.Fatal(err)
+		}
+		near(t, "mean", mu, c.Mean, 1e-6)
+		near(t, "variance", claim, c.Variance, 1e-6)
+		near(t, "noise", noise, g.NoiseAt, 1e-6)
+		mu, claim, noise, err = m.LeaveOut(context.Background())
+		if err != nil {
+			t.Fatal(err)
+		}
+		near(t, "left-out mean", mu, c.LeftMean, 1e-6)
+		near(t, "left-out variance", claim, c.LeftVariance, 1e-6)
+		near(t, "training noise", noise, g.Noise, 1e-6)
+	}
+}
+
+// rotor simulates pairs: four groups in input 0, of which input 2 is a function,
+// at repeated conditions in input 1; input 3 is constant.
+func rotor(seed uint64, out int) Data {
+	rng := rand.New(rand.NewPCG(seed, 1))
+	d := Data{In: 4, Out: out}
+	for g := range 4 {
+		for k := range 14 {
+			for range 1 + k%2 {
+				x := []float64{float64(2 + g), float64(k) / 2, math.Log(float64(2+g)) + float64(k)/9, 7}
+				d.X, d.Group, d.N = append(d.X, x...), append(d.Group, g), d.N+1
+				for j := range out {
+					y := float64(j+1)*math.Sin(x[1]+float64(j)) + 0.4*x[0] + 0.1*x[0]*x[1]
+					sd := 0.1 + 0.03*x[1]
+					d.Y1, d.Y2 = append(d.Y1, y+sd*rng.NormFloat64()), append(d.Y2, y+sd*rng.NormFloat64())
+				}
+			}
+		}
+	}
+	return d
+}
+
+func mustFit(t testing.TB, d Data, o Options) *Model {
+	t.Helper()
+	m, err := Fit(context.Background(), d, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// Witness: the process conditioned anew without the group, with the same
+// hyperparameters, scales and noise.
+func TestLeaveOutAgainstRetraining(t *testing.T) {
+	d := rotor(1, 2)
+	m := mustFit(t, d, Options{GroupInputs: []int{0, 2}, Workers: 2})
+	if m.n != 4*14 || len(m.columns) != 3 || !slices.Equal(m.others, []int{1}) {
+		t.Fatalf("%d conditions, columns %v, others %v", m.n, m.columns, m.others)
+	}
+	mu, claim, noise, err := m.LeaveOut(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for g := range 4 {
+		r := *m
+		r.n, r.x, r.y, r.spread, r.process = 0, nil, nil, nil, nil
+		var keep, rows []int
+		for k, h := range m.group {
+			if h != g {
+				keep = append(keep, k)
+			}
+		}
+		r.n = len(keep)
+		r.x, r.y, r.spread = m.rows(m.x, 3, keep), m.rows(m.y, 2, keep), m.rows(m.spread, 2, keep)
+		if err := r.factorise(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+		for i, h := range d.Group {
+			if h == g {
+				rows = append(rows, i)
+			}
+		}
+		a, b, c, err := r.Predict(context.Background(), m.rows(d.X, 4, rows))
+		if err != nil {
+			t.Fatal(err)
+		}
+		near(t, "mean", m.rows(mu, 2, rows), a, 1e-8)
+		near(t, "variance", m.rows(claim, 2, rows), b, 1e-8)
+		near(t, "noise", m.rows(noise, 2, rows), c, 1e-12)
+	}
+}
+
+// An input that is constant in the training is dropped: a test condition with
+// another value of it is predicted as if it had the same.
+func TestConstantInputIsDropped(t *testing.T) {
+	m := mustFit(t, rotor(2, 1), Options{GroupInputs: []int{0, 2}})
+	a, va, _, err := m.Predict(context.Background(), []float64{3, 1, 1.2, 7})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, vb, _, err := m.Predict(context.Background(), []float64{3, 1, 1.2, 9000})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if a[0] != b[0] || va[0] != vb[0] {
+		t.Errorf("%v ± %v and %v ± %v", a, va, b, vb)
+	}
+}
+
+// The same bytes for any number of workers and processors, and after storing.
+func TestDeterministicAndStored(t *testing.T) {
+	d := rotor(3, 3)
+	ctx := context.Background()
+	query := []float64{2.5, 3.3, 1.1, 7, 9, -2, 2.4, 7}
+	var first []byte
+	var want []float64
+	for _, w := range []int{1, 2, 7} {
+		old := runtime.GOMAXPROCS(w)
+		m := mustFit(t, d, Options{GroupInputs: []int{0, 2}, Workers: w, HyperRows: 40})
+		mu, claim, noise, err := m.Predict(ctx, query)
+		if err != nil {
+			t.Fatal(err)
+		}
+		lmu, lclaim, _, err := m.LeaveOut(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		runtime.GOMAXPROCS(old)
+		b, err := json.Marshal(m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all := slices.Concat(mu, claim, noise, lmu, lclaim)
+		if first == nil {
+			first, want = b, all
+		}
+		if !bytes.Equal(b, first) || !slices.Equal(all, want) {
+			t.Errorf("%d workers give another result", w)
+		}
+		var back Model
+		if err := json.Unmarshal(b, &back); err != nil {
+			t.Fatal(err)
+		}
+		bmu, bclaim, bnoise, err := back.Predict(ctx, query)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Equal(slices.Concat(bmu, bclaim, bnoise), all[:len(all)-2*len(lmu)]) {
+			t.Errorf("the stored model predicts something else")
+		}
+		if back.Conditions() != m.Conditions() || !slices.Equal(back.Hyper()[0].Length, m.Hyper()[0].Length) {
+			t.Errorf("the stored model is another one")
+		}
+	}
+}
+
+// The search ends where the objective is not above that of 200 random
+// hyperparameters, and well below that of its start.
+func TestHyperparametersAreAMinimum(t *testing.T) {
+	d := rotor(4, 1)
+	m := mustFit(t, d, Options{GroupInputs: []int{0, 2}})
+	s := newShape(m.x, len(m.columns), m.others)
+	e := &evidence{shape: s, y: m.y, noise: m.spread}
+	mean, std, start := s.theta.prior()
+	best := m.hyper[0].Objective
+	starts := s.theta.starts()
+	for _, v := range starts {
+		h, err := e.climb(context.Background(), v)
+		if err != nil || h.Objective < best {
+			t.Errorf("objective %v, from %v %v, %v", best, v, h.Objective, err)
+		}
+	}
+	if len(starts) != 3 {
+		t.Errorf("%d starts", len(starts))
+	}
+	if f := e.value(start, nil); best > f-5 {
+		t.Errorf("objective %v, at the start %v", best, f)
+	}
+	rng := rand.New(rand.NewPCG(5, 1))
+	v := make([]float64, len(mean))
+	for range 200 {
+		for i := range v {
+			v[i] = mean[i] + std[i]*rng.NormFloat64()
+		}
+		if f := e.value(v, nil); f < best {
+			t.Errorf("objective %v, but %v at %v", best, f, v)
+		}
+	}
+}
+
+func TestRefusals(t *testing.T) {
+	d := rotor(1, 1)
+	ctx := context.Background()
+	bad := d
+	bad.X = slices.Clone(d.X)
+	bad.X[5] = math.NaN()
+	flat := d
+	flat.Y1, flat.Y2 = make([]float64, d.N), make([]float64, d.N)
+	for _, c := range []struct {
+		d     Data
+		o     Options
+		words string
+	}{
+		{bad, Options{}, "expected finite numbers, found NaN in row 1"},
+		{flat, Options{}, "outcome column 0 is constant (0)"},
+		{d.Rows([]int{0, 0}), Options{}, "no input varies over the 2 training rows"},
+		{d, Options{MaxRows: 20}, "56 distinct conditions are more than 20"},
+	} {
+		if _, err := Fit(ctx, c.d, c.o); err == nil || !strings.Contains(err.Error(), c.words) {
+			t.Errorf("%v, want %q", err, c.words)
+		}
+	}
+	_, err := Fit(ctx, d, Options{MaxRows: 20})
+	var many *TooManyConditionsError
+	if !errors.As(err, &many) || many.Conditions != 56 {
+		t.Errorf("%v", err)
+	}
+	stopped, cancel := context.WithCancel(ctx)
+	cancel()
+	if _, err := Fit(stopped, d, Options{}); !errors.Is(err, context.Canceled) {
+		t.Errorf("%v", err)
+	}
+	if _, _, _, err := mustFit(t, d, Options{}).Predict(stopped, d.X); !errors.Is(err, context.Canceled) {
+		t.Errorf("%v", err)
+	}
+}
+
+// One input that belongs to the group leaves no second kernel.
+func TestOneInput(t *testing.T) {
+	d := Data{N: 12, In: 1, Out: 1}
+	rng := rand.New(rand.NewPCG(1, 9))
+	for i := range d.N {
+		x := float64(i) / 2
+		d.X, d.Group = append(d.X, x), append(d.Group, i/3)
+		d.Y1, d.Y2 = append(d.Y1, math.Cos(x)+0.05*rng.NormFloat64()), append(d.Y2, math.Cos(x)+0.05*rng.NormFloat64())
+	}
+	m := mustFit(t, d, Options{GroupInputs: []int{0}})
+	if h := m.Hyper()[0]; h.Shared != 0 || len(h.Lengths) != 0 {
+		t.Errorf("%+v", h)
+	}
+	mu, claim, noise, err := m.Predict(context.Background(), []float64{1.25})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if math.Abs(mu[0]-math.Cos(1.25)) > 4*math.Sqrt(claim[0]+noise[0]) || noise[0] > 0.02 {
+		t.Errorf("%v ± %v, noise %v", mu, claim, noise)
+	}
+}
+
+func TestDamagedModelIsRefused(t *testing.T) {
+	b, err := json.Marshal(mustFit(t, rotor(1, 1), Options{HyperRows: 20}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	good := string(b)
+	for old, with := range map[string]string{
+		`"version":1`: `"version":2`, `"columns":[0,`: `"columns":[4,`, `"format":`: `format:`, `"x":[`: `"x":[1,`,
+		`"length":[`: `"length":[1,`, `"coefficients":[`: `"coefficients":[1,`, `"outcome_std":[`: `"outcome_std":[-`,
+		`"others":[`: `"others":[7,`,
+	} {
+		bad := strings.Replace(good, old, with, 1)
+		if bad == good {
+			t.Errorf("%s is not in %.300s", old, good)
+		}
+		if err := json.Unmarshal([]byte(bad), new(Model)); err == nil {
+			t.Errorf("with %s: no error", with)
+		}
+	}
+}
+
+// One evaluation of the objective and its gradient, as many conditions and inputs
+// as a rotor campaign has by default.
+func BenchmarkEvidence(b *testing.B) {
+	const n, in = 320, 5
+	rng := rand.New(rand.NewPCG(1, 1))
+	x, y, v := make([]float64, n*in), make([]float64, n), make([]float64, n)
+	for i := range x {
+		x[i] = rng.NormFloat64()
+	}
+	for i := range y {
+		y[i], v[i] = rng.NormFloat64(), 0.1
+	}
+	e := &evidence{shape: newShape(x, in, []int{1, 2}), y: y, noise: v}
+	_, _, start := e.theta.prior()
+	grad := make([]float64, len(start))
+	for b.Loop() {
+		e.value(start, grad)
+	}
+}
+
+// L·Lᵀ·weights are the means of the conditions. Witness: the definition of both.
+func TestFactor(t *testing.T) {
+	m := mustFit(t, rotor(3, 3), Options{GroupInputs: []int{0, 2}, HyperRows: 40})
+	for j := range m.out {
+		w, l := m.Factor(j)
+		n := len(w)
+		half, got, want := make([]float64, n), make([]float64, n), make([]float64, n)
+		for i := range n {
+			for k := range i + 1 {
+				half[k] += l[i*n+k] * w[i]
+			}
+		}
+		for i := range n {
+			want[i] = m.y[i*m.out+j]
+			for k := range i + 1 {
+				got[i] += l[i*n+k] * half[k]
+			}
+		}
+		near(t, "means of the conditions", got, want, 1e-9)
+	}
+}

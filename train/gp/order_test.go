@@ -1,0 +1,97 @@
+package gp
+
+import (
+	"context"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// Witness: the rows by hand.
+func TestOrderFormRows(t *testing.T) {
+	f := OrderForm{In: 3, Blades: 1, Speed: 0, Harmonics: 2}
+	x, err := f.X([]float64{5000, 3, -20, 4000, 2, 10})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []float64{
+		math.Log(5000), 3, -20, math.Log(3), 1, math.Log(5000), 3, -20, math.Log(6), 2,
+		math.Log(4000), 2, 10, math.Log(2), 1, math.Log(4000), 2, 10, math.Log(4), 2,
+	}
+	if !slices.Equal(x, want) {
+		t.Errorf("%v, want %v", x, want)
+	}
+	_, err = f.X([]float64{5000, 3, -20, 0, 2, 10})
+	if err == nil || !strings.Contains(err.Error(), "row 1 in order form") {
+		t.Errorf("%v", err)
+	}
+}
+
+// tones simulates levels that depend on the shaft order m·n and the speed alone.
+func tones(blades ...float64) (d Data, truth []float64) {
+	rng := rand.New(rand.NewPCG(4, 4))
+	d = Data{In: 2, Out: 4}
+	for g, n := range blades {
+		for rpm := 2000.0; rpm < 9000; rpm += 700 {
+			d.X, d.Group, d.N = append(d.X, n, rpm), append(d.Group, g), d.N+1
+			for m := 1.0; m <= 4; m++ {
+				y := 50*math.Log10(rpm/5000) - 8*math.Log(m*n) + 3*math.Sin(m*n/2)
+				truth = append(truth, y)
+				d.Y1, d.Y2 = append(d.Y1, y+0.5*rng.NormFloat64()), append(d.Y2, y+0.5*rng.NormFloat64())
+			}
+		}
+	}
+	return d, truth
+}
+
+// The order form predicts a rotor that was not measured where one outcome per
+// harmonic cannot: orders 4, 8, 12 and 16 of four blades were measured with the others.
+func TestOrderFormCarriesOver(t *testing.T) {
+	ctx := context.Background()
+	d, _ := tones(2, 3, 6, 8)
+	test, truth := tones(4)
+	o := Options{GroupInputs: []int{0}, Workers: 2}
+	f := OrderForm{In: 2, Blades: 0, Speed: 1, Harmonics: 4}
+	m, err := FitOrder(ctx, d, f, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rms := func(mu []float64) float64 {
+		s := 0.0
+		for i, v := range mu {
+			s += (v - truth[i]) * (v - truth[i]) / float64(len(mu))
+		}
+		return math.Sqrt(s)
+	}
+	order, claim, noise, err := m.Predict(ctx, test.X)
+	if err != nil {
+		t.Fatal(err)
+	}
+	plain, _, _, err := mustFit(t, d, o).Predict(ctx, test.X)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if a, b := rms(order), rms(plain); a > 1.5 || a > b/2 {
+		t.Errorf("error %.2f dB in order form, %.2f dB with an outcome per harmonic", a, b)
+	}
+	if len(order) != test.N*4 || len(claim) != len(order) || len(noise) != len(order) {
+		t.Errorf("%d, %d, %d numbers for %d rows", len(order), len(claim), len(noise), test.N)
+	}
+	// Left-out groups come in the rows' order as well.
+	left, _, _, err := m.LeaveOut(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(left) != d.N*4 {
+		t.Fatalf("%d left-out levels for %d rows", len(left), d.N)
+	}
+	sum := 0.0
+	for i := range left {
+		sum += (left[i] - d.Y1[i]) * (left[i] - d.Y2[i]) / float64(len(left))
+	}
+	if sum < 0 || sum > 60 {
+		t.Errorf("mean squared left-out error %.2f", sum)
+	}
+}

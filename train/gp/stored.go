@@ -1,0 +1,103 @@
+package gp
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+)
+
+// Format and Version identify the JSON form of a Model.
+const (
+	Format  = "doubletake-additive-gp"
+	Version = 1
+)
+
+type stored struct {
+	Format     string    `json:"format"`
+	Version    int       `json:"version"`
+	Inputs     int       `json:"inputs"`
+	Outcomes   int       `json:"outcomes"`
+	Columns    []int     `json:"columns"`
+	Others     []int     `json:"others"`
+	InputMean  []float64 `json:"input_mean"`
+	InputStd   []float64 `json:"input_std"`
+	OutputMean []float64 `json:"outcome_mean"`
+	OutputStd  []float64 `json:"outcome_std"`
+	Hyper      []Hyper   `json:"hyperparameters"`
+	Noise      []noise   `json:"noise"`
+	X          []float64 `json:"x"`
+	Y          []float64 `json:"y"`
+	Spread     []float64 `json:"spread"`
+}
+
+// MarshalJSON writes what a prediction needs: hyperparameters and the
+// standardised conditions with their means and variances.
+func (m *Model) MarshalJSON() ([]byte, error) {
+	return json.Marshal(stored{
+		Format: Format, Version: Version, Inputs: m.in, Outcomes: m.out, Columns: m.columns, Others: m.others,
+		InputMean: m.scale.xMean, InputStd: m.scale.xStd, OutputMean: m.scale.yMean, OutputStd: m.scale.yStd,
+		Hyper: m.hyper, Noise: m.noise, X: m.x, Y: m.y, Spread: m.spread,
+	})
+}
+
+// UnmarshalJSON reads what MarshalJSON wrote, checks it, and factorises the
+// covariance of the conditions. LeaveOut cannot be called on the result.
+func (m *Model) UnmarshalJSON(data []byte) error {
+	var s stored
+	if err := json.Unmarshal(data, &s); err != nil {
+		return fmt.Errorf("decode additive gp: %w", err)
+	}
+	if s.Format != Format || s.Version != Version {
+		return fmt.Errorf("decode additive gp: expected format %q version %d, found %q version %d",
+			Format, Version, s.Format, s.Version)
+	}
+	in, out := len(s.Columns), s.Outcomes
+	n := 0
+	if in > 0 {
+		n = len(s.X) / in
+	}
+	if in < 1 || out < 1 || n < 1 || len(s.X) != n*in || len(s.Y) != n*out || len(s.Spread) != n*out ||
+		len(s.InputMean) != in || len(s.InputStd) != in || len(s.OutputMean) != out || len(s.OutputStd) != out ||
+		len(s.Hyper) != out || len(s.Noise) != out {
+		return fmt.Errorf("decode additive gp: expected slices for %d inputs and %d outcomes, found others", in, out)
+	}
+	within := func(v []int, limit int) bool {
+		for i, k := range v {
+			if k < 0 || k >= limit || i > 0 && k <= v[i-1] {
+				return false
+			}
+		}
+		return true
+	}
+	if !within(s.Columns, s.Inputs) || !within(s.Others, in) {
+		return fmt.Errorf("decode additive gp: expected ascending columns below %d, found %v and %v",
+			s.Inputs, s.Columns, s.Others)
+	}
+	for j, h := range s.Hyper {
+		if len(h.Length) != in || len(h.Linear) != in || h.Shared != 0 && len(h.Lengths) != len(s.Others) ||
+			len(s.Noise[j].Coefficients) != len(quadratic(s.X[:in])) {
+			return fmt.Errorf("decode additive gp: outcome %d: expected hyperparameters of %d inputs", j, in)
+		}
+	}
+	if slices.Min(s.InputStd) <= 0 || slices.Min(s.OutputStd) <= 0 {
+		return fmt.Errorf("decode additive gp: expected positive deviations")
+	}
+	*m = Model{
+		in: s.Inputs, out: out, columns: s.Columns, others: s.Others, hyper: s.Hyper, noise: s.Noise,
+		scale: scale{s.InputMean, s.InputStd, s.OutputMean, s.OutputStd},
+		n:     n, x: s.X, y: s.Y, spread: s.Spread, workers: 1,
+	}
+	if err := m.factorise(context.Background()); err != nil {
+		return fmt.Errorf("decode additive gp: %w", err)
+	}
+	return nil
+}
+
+// Factor returns what predicts outcome j from the covariances k with the
+// conditions, standardised: the mean is k·weights, the variance of the latent
+// function k(x, x) − |L⁻¹k|². weights (n) are (K + D)⁻¹y, lower (n×n, row-major) is
+// the Cholesky factor L of K + D; above its diagonal it is not defined.
+func (m *Model) Factor(j int) (weights, lower []float64) {
+	return slices.Clone(m.process[j].alpha), slices.Clone(m.process[j].chol)
+}

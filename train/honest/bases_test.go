@@ -1,0 +1,130 @@
+package honest_test
+
+import (
+	"context"
+	"math"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"testing"
+
+	"doubletake/train"
+	"doubletake/train/gp"
+	"doubletake/train/honest"
+)
+
+// someRotors are six rotors with two outcomes; an input that is 0 on all but one
+// rotor is constant where that rotor is left out.
+func someRotors() set {
+	rng := rand.New(rand.NewPCG(6, 6))
+	s := set{name: "rotors", data: honest.Data{In: 3, Out: 2}, groupInputs: []int{0}}
+	var blades []float64
+	for n := 2.0; n < 8; n++ {
+		for k := range 12 {
+			x, odd := float64(k)/2, 0.0
+			if n == 4 && k%2 == 0 {
+				odd = 1
+			}
+			s.data.X, blades = append(s.data.X, n, x, odd), append(blades, n)
+			for j := range 2 {
+				y := math.Sin(x+float64(j)) + 0.3*n + 0.2*math.Cos(n*x/6) + 0.2*odd
+				s.data.Y1 = append(s.data.Y1, y+0.1*rng.NormFloat64())
+				s.data.Y2 = append(s.data.Y2, y+0.1*rng.NormFloat64())
+			}
+			s.data.N++
+		}
+	}
+	s.groups = honest.ByValue("blades", blades, 0)
+	return s
+}
+
+// calibrated returns the calibration and the prediction of one held-out group.
+func calibrated(t testing.TB, s set, b base, split int) (*honest.Calibration, *honest.Prediction) {
+	t.Helper()
+	p := honest.NewPlan(s.groups, s.groups.Each())
+	left, mu, claim, noise := b(context.Background(), t, s, p, split)
+	sp := p.Splits[split]
+	c, err := honest.Calibrate(s.data, s.groups, p.Trainings[sp.Full].Rows, left, honest.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c, c.Predict(rowsOf(s.data.X, s.data.In, sp.Test), rowsOf(s.groups.Z, 1, sp.Test), mu, claim, noise)
+}
+
+// Nothing of the test group's outcomes enters with any base. They are set to 1e6,
+// and everything stays the same bit for bit. The intervals stay finite and of the
+// outcomes' size where an input is constant in a left-out training.
+func TestBasesDoNotSeeTheTestGroup(t *testing.T) {
+	cfg := train.DefaultConfig()
+	cfg.Epochs = 2
+	signed := func() base {
+		return trained(func(s set) honest.FitFunc {
+			return func(ctx context.Context, rows []int) (honest.Predictor, error) {
+				e := honest.Ensemble{Prior: 1, Signed: true, Train: network(cfg)}
+				return e.Fit(ctx, someRows(s.data, rows))
+			}
+		})
+	}
+	for name, b := range map[string]func() base{
+		"closed form": func() base { return closedForm }, "refitted": refitted, "signed ensemble": signed,
+	} {
+		s := someRotors()
+		const split = 3
+		c, p := calibrated(t, s, b(), split)
+		bad := s
+		bad.data.Y1, bad.data.Y2 = slices.Clone(s.data.Y1), slices.Clone(s.data.Y2)
+		for i, h := range s.groups.Of {
+			if h == split {
+				for j := range 2 {
+					bad.data.Y1[2*i+j], bad.data.Y2[2*i+j] = 1e6, 1e6
+				}
+			}
+		}
+		c2, p2 := calibrated(t, bad, b(), split)
+		if !reflect.DeepEqual(c, c2) || !slices.Equal(p.Mu, p2.Mu) || !slices.Equal(p.Half, p2.Half) {
+			t.Errorf("%s: the test group's outcomes change the result", name)
+		}
+		for k, h := range p.Half {
+			if !(h < 20*c.Covariance.Scale[k%2]) {
+				t.Errorf("%s: half width %g of an outcome with deviation %g", name, h, c.Covariance.Scale[k%2])
+			}
+		}
+	}
+}
+
+// The toy of the paper beyond its data. The additive process knows that it does
+// not know: the interval holds at x ≥ 5. Witness: the law the toy is drawn from.
+func TestToyOutside(t *testing.T) {
+	long(t)
+	for _, gamma := range []float64{1, 1.5, 3} {
+		rng := rand.New(rand.NewPCG(7, uint64(10*gamma)))
+		s := set{name: "toy", data: honest.Data{N: 1000, In: 1, Out: 1}, groupInputs: []int{0}}
+		block := make([]float64, s.data.N)
+		test := make([]bool, s.data.N)
+		for i := range s.data.N {
+			x := 12*rng.Float64() - 6
+			draw := func() float64 { return x*math.Sin(x) + gamma*math.Exp(-x*x/2)*rng.NormFloat64() }
+			s.data.X, s.data.Y1, s.data.Y2 = append(s.data.X, x), append(s.data.Y1, draw()), append(s.data.Y2, draw())
+			block[i], test[i] = math.Floor((x+6)/1.5), x >= 5
+		}
+		s.groups = honest.ByValue("x", block, 0)
+		s.groups.Kind, s.groups.Z = honest.Blocks, s.data.X
+		p := honest.NewPlan(s.groups, []honest.Split{{Name: "outside", Test: test}})
+		left, mu, claim, noise := closedForm(context.Background(), t, s, p, 0)
+		sp := p.Splits[0]
+		o := honest.Options{ClaimedNoise: true, SawGroups: true, FromGroup: []bool{true}}
+		c, err := honest.Calibrate(s.data, s.groups, p.Trainings[sp.Full].Rows, left, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		x := rowsOf(s.data.X, 1, sp.Test)
+		r := c.Judge(c.Predict(x, x, mu, claim, noise), rowsOf(s.data.Y1, 1, sp.Test), rowsOf(s.data.Y2, 1, sp.Test), sp.Test)
+		t.Logf("γ = %g: K = %d, S %.2f → %.2f, coverage t %.3f → %.3f, width over spread %.2f",
+			gamma, c.K, r.Before.Ratio, r.After.Ratio, r.Before.Student.Coverage, r.After.Student.Coverage, r.WidthOverSpread)
+		if r.After.Student.Coverage < 0.9 {
+			t.Errorf("γ = %g: coverage %.3f", gamma, r.After.Student.Coverage)
+		}
+	}
+}
+
+var _ honest.Predictor = (*gp.Model)(nil)

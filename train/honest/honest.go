@@ -1,0 +1,97 @@
+// Package honest calibrates the epistemic variance of any model on groups of
+// conditions that the model has not seen: a blade count, a speed, a propeller.
+//
+// Each training group is left out in turn. Its pairs measure the squared error
+// there, and a covariance C(x) is fitted to them as a function of the distance
+// to the measured groups. Predictions for a new group then have the variance
+// v̂(x) + C(x) and a Student interval with as many degrees of freedom as groups.
+//
+// The package trains nothing itself: trainings are functions of rows. It works
+// on plain slices and does no input or output. docs/honest.md has the formulas
+// and states the limits of the intervals.
+package honest
+
+import (
+	"fmt"
+	"math"
+)
+
+// MinGroups is the smallest number of left-out training groups from which an
+// interval is given.
+const MinGroups = 3
+
+// Data are N pairs with In inputs and Out outcomes each. Values are in the
+// data's own units; slices are row-major.
+type Data struct {
+	N, In, Out int
+	X          []float64 // N×In
+	Y1, Y2     []float64 // N×Out
+	Run        []int     // N; pairs of one run are correlated. nil: every row is a run
+}
+
+// check panics when a slice does not have the stated length.
+func (d Data) check() Data {
+	if d.In < 0 || d.Out < 1 || len(d.X) != d.N*d.In || len(d.Y1) != d.N*d.Out || len(d.Y2) != d.N*d.Out ||
+		d.Run != nil && len(d.Run) != d.N {
+		panic(fmt.Sprintf("honest: data of %d rows, %d inputs, %d outcomes have slices of %d, %d, %d and %d numbers",
+			d.N, d.In, d.Out, len(d.X), len(d.Y1), len(d.Y2), len(d.Run)))
+	}
+	if d.Run == nil {
+		d.Run = make([]int, d.N)
+		for i := range d.Run {
+			d.Run[i] = i
+		}
+	}
+	return d
+}
+
+// Spread returns, per outcome, the mean and the population standard deviation
+// of y1 and y2 together over the given rows. A constant outcome has deviation
+// 0. Without rows both are NaN.
+func (d Data) Spread(rows []int) (mean, std []float64) {
+	mean, std = make([]float64, d.Out), make([]float64, d.Out)
+	for j := range d.Out {
+		if len(rows) == 0 {
+			mean[j], std[j] = math.NaN(), math.NaN()
+			continue
+		}
+		// Sums about the first value: levels far from zero lose no digits.
+		origin, n := d.Y1[rows[0]*d.Out+j], float64(2*len(rows))
+		sum := 0.0
+		for _, i := range rows {
+			sum += (d.Y1[i*d.Out+j] - origin) + (d.Y2[i*d.Out+j] - origin)
+		}
+		m, ss := origin+sum/n, 0.0
+		for _, i := range rows {
+			a, b := d.Y1[i*d.Out+j]-m, d.Y2[i*d.Out+j]-m
+			ss += a*a + b*b
+		}
+		mean[j], std[j] = m, math.Sqrt(ss/n)
+	}
+	return mean, std
+}
+
+// pick returns the given rows of a row-major matrix with n columns.
+func pick(v []float64, n int, rows []int) []float64 {
+	out := make([]float64, 0, len(rows)*n)
+	for _, i := range rows {
+		out = append(out, v[i*n:(i+1)*n]...)
+	}
+	return out
+}
+
+// VaryingInputs returns the columns of x (row-major, in columns) that take at
+// least two values in the given rows, in order. The others must be dropped from
+// a training on these rows: a scale learned from a constant is meaningless.
+func VaryingInputs(x []float64, in int, rows []int) []int {
+	var columns []int
+	for j := range in {
+		for _, i := range rows {
+			if x[i*in+j] != x[rows[0]*in+j] {
+				columns = append(columns, j)
+				break
+			}
+		}
+	}
+	return columns
+}

@@ -1,0 +1,190 @@
+package score
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"doubletake/train/triplets"
+)
+
+// shifted simulates n runs of one pair of two outcomes with deviation 1 about a
+// mean of 0; the model predicts the mean bias.
+func shifted(n int, bias float64) Set {
+	rng := rand.New(rand.NewPCG(1, 2))
+	s := Set{Set: triplets.Set{N: n, Out: 2}}
+	for i := range n {
+		s.Run = append(s.Run, i)
+		for range 2 {
+			s.Y1, s.Y2 = append(s.Y1, rng.NormFloat64()), append(s.Y2, rng.NormFloat64())
+			s.Mu = append(s.Mu, bias)
+		}
+	}
+	return s
+}
+
+// Expected: closed forms of the normal distribution. With a bias b, claimed
+// deviation c and noise 1 the squared error is b², the ratio √(1+b²)/c, and
+// coverage Φ(zc−b) − Φ(−zc−b). The grades follow from them and the limits.
+func TestTrust(t *testing.T) {
+	phi := func(z float64) float64 { return 0.5 * math.Erfc(-z/math.Sqrt2) }
+	for _, c := range []struct {
+		bias, claim, spread float64
+		want                Grade
+	}{
+		{0, 1, 10, Good},
+		{0, 1.2, 10, Good},
+		{1, 1, 10, Care},   // ratio 1.41, coverage .83
+		{3, 1, 10, No},     // coverage .15
+		{0, 0.45, 10, No},  // ratio 2.2
+		{0, 4, 3, Care},    // wider than the data's spread
+		{0.5, 1, 10, Good}, // ratio 1.12, coverage .92
+		{3, 4, 100, Good},  // a large error that is claimed
+	} {
+		const n = 4000
+		s := shifted(n, c.bias)
+		v := fill(2*n, c.claim*c.claim)
+		got := TrustOf(s, v, fill(2*n, 0.25), fill(2, c.spread), []int{0, 1})
+		cover := func(z float64) float64 { return phi(z*c.claim-c.bias) - phi(-z*c.claim-c.bias) }
+		for _, x := range []struct {
+			name           string
+			got, want, tol float64
+		}{
+			{"RMSE", got.RMSE * got.RMSE, c.bias * c.bias, 0.05 * (1 + c.bias)},
+			{"claimed σ", got.ClaimedSigma, c.claim, 1e-12},
+			{"claimed epistemic", got.ClaimedEpistemic, 0.5, 1e-12},
+			{"68 %", got.Coverage68, cover(1), 0.02},
+			{"95 %", got.Coverage95, cover(1.959963984540054), 0.02},
+			{"width", got.Width95, 2 * 1.959963984540054 * c.claim, 1e-9},
+			{"ratio", got.Ratio, math.Sqrt(1+c.bias*c.bias) / c.claim, 0.05},
+			{"width over spread", got.WidthOverSpread, c.claim / c.spread, 1e-12},
+		} {
+			if !(math.Abs(x.got-x.want) <= x.tol) {
+				t.Errorf("bias %g, claim %g: %s %g, expected %g", c.bias, c.claim, x.name, x.got, x.want)
+			}
+		}
+		if c.bias > 0 && math.Abs(got.EpistemicRatio/(c.bias/0.5)-1) > 0.05 {
+			t.Errorf("bias %g: error over claim %g, expected %g", c.bias, got.EpistemicRatio, c.bias/0.5)
+		}
+		if got.Grade != c.want || got.Runs != n || got.Values != 4*n {
+			t.Errorf("bias %g, claim %g: %s of %d runs, %d values, expected %s", c.bias, c.claim, got.Grade, got.Runs,
+				got.Values, c.want)
+		}
+	}
+}
+
+// The standard errors are those of the numbers' scatter over repeated simulations,
+// within 10 %.
+func TestTrustErrors(t *testing.T) {
+	const n, repeats = 60, 1500
+	rng := rand.New(rand.NewPCG(3, 4))
+	var cov, ratio, rmse, covSE, ratioSE, rmseSE []float64
+	for range repeats {
+		s := Set{Set: triplets.Set{N: n, Out: 1}}
+		for i := range n {
+			shift := 0.5 * rng.NormFloat64() // of the run
+			s.Run = append(s.Run, i/3)
+			if i%3 > 0 {
+				shift = s.Mu[i-1]
+			}
+			s.Mu = append(s.Mu, shift)
+			s.Y1, s.Y2 = append(s.Y1, rng.NormFloat64()+2), append(s.Y2, rng.NormFloat64()+2)
+		}
+		g := TrustOf(s, fill(n, 4), nil, nil, []int{0})
+		cov, ratio, rmse = append(cov, g.Coverage95), append(ratio, g.Ratio), append(rmse, g.RMSE)
+		covSE, ratioSE, rmseSE = append(covSE, g.Coverage95SE), append(ratioSE, g.RatioSE), append(rmseSE, g.RMSESE)
+	}
+	for _, c := range []struct {
+		name  string
+		v, se []float64
+	}{{"coverage", cov, covSE}, {"ratio", ratio, ratioSE}, {"RMSE", rmse, rmseSE}} {
+		_, scatter := MeanStd(c.v)
+		if se, _ := MeanStd(c.se); math.Abs(se/scatter-1) > 0.1 {
+			t.Errorf("%s: standard error %.4f, scatter %.4f", c.name, se, scatter)
+		}
+	}
+}
+
+// Where nothing can be measured nothing is claimed, and the grade is neither good
+// nor bad.
+func TestTrustUndefined(t *testing.T) {
+	one := shifted(5, 0)
+	for i := range one.Run {
+		one.Run[i] = 7
+	}
+	training := shifted(5, 0)
+	training.Part = make([]triplets.Part, training.N)
+	couples := shifted(5, 0)
+	couples.Couples = true
+	for name, s := range map[string]Set{
+		"one run": one, "training": training, "couples": couples,
+		"empty": {Set: triplets.Set{Out: 2}},
+	} {
+		g := TrustOf(s, fill(2*s.N, 1), nil, nil, []int{0, 1})
+		if g.Grade != Care || !math.IsNaN(g.Coverage95SE) || g.EpistemicRatioDefect == "" || !math.IsNaN(g.EpistemicRatio) {
+			t.Errorf("%s: %+v", name, g)
+		}
+	}
+}
+
+func TestWorst(t *testing.T) {
+	for _, c := range []struct {
+		in   []Grade
+		want Grade
+	}{
+		{nil, Good},
+		{[]Grade{Good, Care}, Care},
+		{[]Grade{No, Care, Good}, No},
+		{[]Grade{Good, Good}, Good},
+		{[]Grade{Good, No}, No},
+	} {
+		if got := Worst(c.in...); got != c.want {
+			t.Errorf("%v: %s, expected %s", c.in, got, c.want)
+		}
+	}
+}
+
+// Means are over seeds; the grade is that of the means.
+func TestMeanTrust(t *testing.T) {
+	a := Trust{
+		RMSE: 1, Coverage95: 0.95, Coverage95SE: 0.01, Ratio: 1, RatioSE: 0.01, Values: 10, Grade: Good,
+		EpistemicRatio: 2,
+	}
+	b := Trust{
+		RMSE: 3, Coverage95: 0.35, Coverage95SE: 0.01, Ratio: 3, RatioSE: 0.01, Values: 10, Grade: No,
+		EpistemicRatio: math.NaN(), EpistemicRatioDefect: "why",
+	}
+	m := MeanTrust([]Trust{a, b})
+	if m.RMSE != 2 || math.Abs(m.Coverage95-0.65) > 1e-12 || m.Grade != No || !math.IsNaN(m.EpistemicRatio) ||
+		m.EpistemicRatioDefect != "why" {
+		t.Errorf("%+v", m)
+	}
+	if one := MeanTrust([]Trust{a}); one != a {
+		t.Errorf("%+v, expected the one", one)
+	}
+}
+
+// The shares of Trust, of Judge and of Coverage are one count. Limits belong to the
+// interval: in units of σ the values 1, −1 and 0 lie inside 68 %, 2 does not.
+func TestCoverageIsOneNumber(t *testing.T) {
+	s := shifted(200, 0.7)
+	total := make([]float64, len(s.Mu))
+	for k := range total {
+		total[k] = 0.25 * float64(1+k%5)
+	}
+	trust, judged := TrustOf(s, total, nil, nil, []int{0, 1}), Judge(s, total, nil)
+	s.Var = total
+	shares := Coverage(s, []float64{math.Erf(1 / math.Sqrt2), 0.95})
+	for i, c := range []struct{ trust, judge float64 }{
+		{trust.Coverage68, judged.Get("coverage68")}, {trust.Coverage95, judged.Get("coverage95")},
+	} {
+		if !near(c.trust, c.judge, 1e-12) || !near(shares[i], c.judge, 1e-12) {
+			t.Errorf("%g in Trust, %g in Judge, %g in Coverage", c.trust, c.judge, shares[i])
+		}
+	}
+	edge := Set{Set: triplets.Set{N: 2, Out: 1, Y1: []float64{2, 4}, Y2: []float64{-2, 0}, Run: []int{0, 1}}}
+	edge.Mu = []float64{0, 0}
+	if got := TrustOf(edge, []float64{4, 4}, nil, nil, []int{0}); got.Coverage68 != 0.75 {
+		t.Errorf("%g of the values inside, expected 0.75", got.Coverage68)
+	}
+}

@@ -1,0 +1,86 @@
+package triplets
+
+// Answers are the predictions of a model of pairs at N conditions or rows, N×Out
+// each, row-major; a field is nil where it was not computed. m and v are mean
+// and variance of the second answer, Y1 ~ N(μ, diag σ²).
+type Answers struct {
+	Mu     []float64 // μ, mean of the first answer
+	Var    []float64 // σ², its variance: all uncertainty about one outcome
+	CovRaw []float64 // the paper's covariance of two answers, (1/M) Σ y·m(y) − μ²; its limit is Cov + μ·Delta
+	Cov    []float64 // C_jj = E[(Y1−μ)·m(Y1)], the covariance itself
+	Delta  []float64 // δ = E[m(Y1)] − μ
+	Kappa  []float64 // κ = E[v(Y1)] + Var m(Y1) − σ²
+	ZigZag []float64 // u = |m(μ) − μ|
+}
+
+// AnswerColumn describes one field of Answers.
+type AnswerColumn struct {
+	Suffix      string // of the column's name in predictions.arrow, after the outcome's: "_mu"
+	Square      bool   // a variance: its unit is the outcome's unit squared
+	Shift       bool   // a level: standardising takes the outcome's mean out
+	Description string
+	Field       func(*Answers) *[]float64
+}
+
+// AnswerColumns lists the fields of Answers in the order of predictions.arrow.
+var AnswerColumns = []AnswerColumn{
+	{
+		"_mu", false, true, "mean, first answer",
+		func(a *Answers) *[]float64 { return &a.Mu },
+	},
+	{
+		"_var", true, false, "variance of the first answer: all uncertainty about the outcome",
+		func(a *Answers) *[]float64 { return &a.Var },
+	},
+	{
+		"_cov_raw", true, false, "the paper's covariance of two answers, C + μδ, taken in standardised units",
+		func(a *Answers) *[]float64 { return &a.CovRaw },
+	},
+	{
+		"_cov", true, false, "C, the centred covariance of two answers",
+		func(a *Answers) *[]float64 { return &a.Cov },
+	},
+	{
+		"_delta", false, false, "δ, the shift of the mean when an answer is fed back",
+		func(a *Answers) *[]float64 { return &a.Delta },
+	},
+	{
+		"_kappa", true, false, "κ = (variance of the second answer + variance of its mean) − σ²",
+		func(a *Answers) *[]float64 { return &a.Kappa },
+	},
+	{
+		"_zigzag", false, false, "|m(μ) − μ|, ZigZag's uncertainty",
+		func(a *Answers) *[]float64 { return &a.ZigZag },
+	},
+}
+
+// Map returns the answers with f applied to every field.
+func (a Answers) Map(f func(c AnswerColumn, v []float64) []float64) Answers {
+	var out Answers
+	for _, c := range AnswerColumns {
+		*c.Field(&out) = f(c, *c.Field(&a))
+	}
+	return out
+}
+
+// Rows returns the answers at the given rows, out numbers each.
+func (a Answers) Rows(rows []int, out int) Answers {
+	return a.Map(func(_ AnswerColumn, v []float64) []float64 { return gather(v, rows, out) })
+}
+
+// Standardised returns answers in the outcomes' own units in standardised ones.
+func (a Answers) Standardised(s Scale) Answers {
+	return a.Map(func(c AnswerColumn, v []float64) []float64 { return s.to(v, c.power(), c.Shift) })
+}
+
+// Own returns standardised answers in the outcomes' own units.
+func (a Answers) Own(s Scale) Answers {
+	return a.Map(func(c AnswerColumn, v []float64) []float64 { return s.from(v, c.power(), c.Shift) })
+}
+
+func (c AnswerColumn) power() int {
+	if c.Square {
+		return 2
+	}
+	return 1
+}

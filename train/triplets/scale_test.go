@@ -1,0 +1,86 @@
+package triplets
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// Expected by hand: 1, 2, 3, 4 has mean 2.5 and variance 1.25.
+func TestScaleOf(t *testing.T) {
+	s := ScaleOf(2, []float64{1, 1e9, 2, 1e9}, []float64{3, 1e9 + 4, 4, 1e9 + 4})
+	if !slices.Equal(s.Mean, []float64{2.5, 1e9 + 2}) || !slices.Equal(s.Std, []float64{math.Sqrt(1.25), 2}) {
+		t.Errorf("%+v", s)
+	}
+	if c := ScaleOf(1, []float64{0.1, 0.1, 0.1}); c.Mean[0] != 0.1 || c.Std[0] != 0 {
+		t.Errorf("of a constant column: %+v", c)
+	}
+}
+
+func TestScaleCheck(t *testing.T) {
+	for _, c := range []struct {
+		s    Scale
+		want string
+	}{
+		{Identity(2), ""},
+		{Identity(1), "expected 2 outcome means and standard deviations, found 1 and 1"},
+		{Scale{[]float64{0, 1}, []float64{1, 0}}, "a positive standard deviation for outcome 1, found 1 and 0"},
+		{Scale{[]float64{math.NaN(), 1}, []float64{1, 1}}, "outcome 0"},
+		{Scale{[]float64{0, math.Inf(1)}, []float64{1, 1}}, "outcome 1"},
+		{Scale{[]float64{0, 0}, []float64{1, math.Inf(1)}}, "outcome 1"},
+	} {
+		err := c.s.Check("outcome", 2)
+		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%+v: %v, expected %q", c.s, err, c.want)
+		}
+	}
+}
+
+// Levels, shifts and variances change scale each in its way, and come back.
+// Expected by hand for one column with mean 10 and deviation 2.
+func TestAnswersScale(t *testing.T) {
+	s := Scale{[]float64{10}, []float64{2}}
+	a := Answers{
+		Mu: []float64{1}, Var: []float64{3}, CovRaw: []float64{0.5}, Cov: []float64{-0.25},
+		Delta: []float64{0.125}, Kappa: []float64{7}, ZigZag: []float64{0.75},
+	}
+	own := a.Own(s)
+	for i, want := range []float64{12, 12, 2, -1, 0.25, 28, 1.5} {
+		c := AnswerColumns[i]
+		if got := (*c.Field(&own))[0]; got != want {
+			t.Errorf("%s: %g, expected %g", c.Suffix, got, want)
+		}
+		back := own.Standardised(s)
+		if got := (*c.Field(&back))[0]; got != (*c.Field(&a))[0] {
+			t.Errorf("%s comes back as %g", c.Suffix, got)
+		}
+	}
+	part := Answers{Mu: []float64{1, 2, 3, 4}}.Rows([]int{1, 1, 0}, 2)
+	if !slices.Equal(part.Mu, []float64{3, 4, 3, 4, 1, 2}) || part.Var != nil || part.Own(Identity(2)).Cov != nil {
+		t.Errorf("%+v", part)
+	}
+}
+
+// The identity changes no bit, and standardised values come back within a
+// rounding.
+func TestScaleRoundTrip(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 1))
+	v := make([]float64, 3000)
+	for i := range v {
+		v[i] = rng.NormFloat64() * math.Pow(10, float64(i%7-3))
+	}
+	if !slices.Equal(Identity(3).Standardise(v), v) || !slices.Equal(Identity(3).Own(v), v) {
+		t.Error("the identity changes numbers")
+	}
+	s := ScaleOf(3, v)
+	for i, x := range s.Own(s.Standardise(v)) {
+		if math.Abs(x-v[i]) > 4e-16*(math.Abs(v[i])+s.Std[i%3]) {
+			t.Fatalf("%g comes back as %g", v[i], x)
+		}
+	}
+	if s.Standardise(nil) != nil || s.Own(nil) != nil {
+		t.Error("nil does not stay nil")
+	}
+}

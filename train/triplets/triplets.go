@@ -1,0 +1,266 @@
+// Package triplets holds the one set type that splitting, training, judging and
+// reporting share: rows of conditions x with two independent outcomes y1 and y2
+// each, the names and units of the columns, the run of every row, the distinct
+// conditions, and the part of a split that a row belongs to.
+//
+// It also holds the scales that standardise columns, and the answers of a model
+// at the rows of a set. It trains nothing and scores nothing.
+package triplets
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"slices"
+)
+
+// Quantity is a condition or an outcome.
+type Quantity struct {
+	Name        string
+	Unit        string // "" when it has none
+	Description string
+}
+
+// Part is the part of a split a row belongs to.
+type Part uint8
+
+// Parts of a split.
+const (
+	Train       Part = iota // the model is trained on the row
+	Test                    // held out: the model is judged on it
+	Calibration             // set aside to recalibrate the model's variances
+)
+
+// String returns the name of the part, as tables and files have it.
+func (p Part) String() string {
+	if int(p) < len(partNames) {
+		return partNames[p]
+	}
+	return fmt.Sprintf("Part(%d)", uint8(p))
+}
+
+var partNames = [...]string{Train: "train", Test: "test", Calibration: "calibration"}
+
+// Set is N conditions x with two independent outcomes each. Matrices are
+// row-major. Only the first group of fields is needed for training; New fills in
+// Distinct and Condition.
+type Set struct {
+	N, In, Out int       // rows, inputs, outcomes
+	X          []float64 // N × In
+	Y1, Y2     []float64 // N × Out
+
+	Inputs   []Quantity // In of them, or nil
+	Outcomes []Quantity // Out of them, or nil
+
+	Distinct  []float64 // the distinct conditions in order of first appearance, In numbers each
+	Condition []int     // per row, its number among Distinct; nil where they were not indexed
+
+	Run       []int    // per row, its number among Runs; nil where runs are not known
+	Runs      []string // in order of first appearance
+	Recording []string // per row, or nil
+
+	// Weight is the weight of each row in the measured error, by which r repeats
+	// count as r runs; nil: 1.
+	Weight []float64
+
+	Part    []Part // per row; nil without a split
+	Scale   Scale  // of the outcomes: what standardised units are; see Standardised
+	Couples bool   // y2 is y1 by construction, one draw used twice
+}
+
+// New returns the set of the rows x, y1, y2, with its distinct conditions
+// numbered. Without inputs all rows are one condition. It panics where the lengths of the slices do not fit.
+func New(inputs, outcomes []Quantity, x, y1, y2 []float64) Set {
+	s := Set{In: len(inputs), Out: len(outcomes), X: x, Y1: y1, Y2: y2, Inputs: inputs, Outcomes: outcomes}
+	switch {
+	case s.In > 0:
+		s.N = len(x) / s.In
+	case s.Out > 0:
+		s.N = len(y1) / s.Out
+	}
+	if len(x) != s.N*s.In || len(y1) != s.N*s.Out || len(y2) != s.N*s.Out {
+		panic(fmt.Sprintf("triplets: %d inputs and %d outcomes have slices of %d, %d, %d numbers",
+			s.In, s.Out, len(x), len(y1), len(y2)))
+	}
+	if s.In == 0 {
+		s.Condition = make([]int, s.N) // nothing was set: one condition
+		return s
+	}
+	s.Condition, s.Distinct = Index(x, s.In)
+	return s
+}
+
+// SetRuns numbers the runs by their names, one for each row.
+func (s *Set) SetRuns(names []string) {
+	if len(names) != s.N {
+		panic(fmt.Sprintf("triplets: %d runs for %d rows", len(names), s.N))
+	}
+	s.Run, s.Runs = number(names)
+}
+
+// Check reports rows that nothing can be learned from: fewer than two, or numbers
+// that are not finite or above 1e150, whose squares would not be. It panics where
+// the lengths of the slices do not fit.
+func (s Set) Check() error {
+	if len(s.X) != s.N*s.In || len(s.Y1) != s.N*s.Out || len(s.Y2) != s.N*s.Out {
+		panic(fmt.Sprintf("triplets: %d rows of %d inputs and %d outcomes have slices of %d, %d, %d numbers",
+			s.N, s.In, s.Out, len(s.X), len(s.Y1), len(s.Y2)))
+	}
+	if s.N < 2 {
+		return fmt.Errorf("expected at least 2 training rows, found %d", s.N)
+	}
+	for _, c := range []struct {
+		name string
+		v    []float64
+		n    int
+	}{{"input", s.X, s.In}, {"first outcome", s.Y1, s.Out}, {"second outcome", s.Y2, s.Out}} {
+		for i, x := range c.v {
+			if math.IsNaN(x) || math.Abs(x) > 1e150 {
+				return fmt.Errorf("row %d, %s column %d: expected a finite number, found %g", i/c.n, c.name, i%c.n, x)
+			}
+		}
+	}
+	return nil
+}
+
+// Index numbers the distinct rows of x, width numbers each, in order of first
+// appearance. Numbers are compared bit by bit, except that all NaN are one.
+func Index(x []float64, width int) (index []int, distinct []float64) {
+	if width < 1 || len(x)%width != 0 {
+		panic(fmt.Sprintf("triplets: %d numbers are not rows of %d", len(x), width))
+	}
+	seen := map[string]int{}
+	index = make([]int, len(x)/width)
+	key := make([]byte, 0, 8*width)
+	for i := range index {
+		row := x[i*width : (i+1)*width]
+		key = key[:0]
+		for _, v := range row {
+			if math.IsNaN(v) {
+				v = math.NaN()
+			}
+			key = binary.LittleEndian.AppendUint64(key, math.Float64bits(v))
+		}
+		k, ok := seen[string(key)]
+		if !ok {
+			k = len(seen)
+			seen[string(key)] = k
+			distinct = append(distinct, row...)
+		}
+		index[i] = k
+	}
+	return index, distinct
+}
+
+// number numbers names in order of first appearance.
+func number(names []string) (index []int, distinct []string) {
+	seen := map[string]int{}
+	index = make([]int, len(names))
+	for i, n := range names {
+		k, ok := seen[n]
+		if !ok {
+			k = len(distinct)
+			seen[n] = k
+			distinct = append(distinct, n)
+		}
+		index[i] = k
+	}
+	return index, distinct
+}
+
+// Conditions returns how many distinct conditions were numbered.
+func (s Set) Conditions() int {
+	if s.In == 0 {
+		return min(s.N, 1)
+	}
+	return len(s.Distinct) / s.In
+}
+
+// At returns the inputs of a distinct condition. The slice is part of the set.
+func (s Set) At(condition int) []float64 {
+	return s.Distinct[condition*s.In : (condition+1)*s.In]
+}
+
+// Present returns the numbers of the distinct conditions that rows of s have, in
+// order of first appearance in s. For a set as New made it these are all of them.
+func (s Set) Present() []int {
+	var out []int
+	seen := make([]bool, s.Conditions())
+	for _, c := range s.Condition {
+		if !seen[c] {
+			seen[c] = true
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// RowsOf returns the rows of a part; all of them belong to Train where there is
+// no split.
+func (s Set) RowsOf(p Part) []int {
+	var rows []int
+	for i := range s.N {
+		if s.Part == nil && p == Train || s.Part != nil && s.Part[i] == p {
+			rows = append(rows, i)
+		}
+	}
+	return rows
+}
+
+// Of returns the set of the rows of a part.
+func (s Set) Of(p Part) Set { return s.Select(s.RowsOf(p)) }
+
+// Select returns the set of the given rows, in their order. Numbers of
+// conditions and runs stay those of s, as does the scale.
+func (s Set) Select(rows []int) Set {
+	out := s
+	out.N = len(rows)
+	out.X, out.Y1, out.Y2 = gather(s.X, rows, s.In), gather(s.Y1, rows, s.Out), gather(s.Y2, rows, s.Out)
+	out.Condition, out.Run = gather(s.Condition, rows, 1), gather(s.Run, rows, 1)
+	out.Weight = gather(s.Weight, rows, 1)
+	out.Recording, out.Part = gather(s.Recording, rows, 1), gather(s.Part, rows, 1)
+	return out
+}
+
+// gather returns the given rows of v, width values each; nil of nil.
+func gather[T any](v []T, rows []int, width int) []T {
+	if v == nil {
+		return nil
+	}
+	out := make([]T, 0, len(rows)*width)
+	for _, i := range rows {
+		out = append(out, v[i*width:(i+1)*width]...)
+	}
+	return out
+}
+
+// Standardised returns the set with its outcomes in units of s.Scale, about its
+// mean. It panics without a scale. The inputs stay in their own units.
+func (s Set) Standardised() Set {
+	s.Y1, s.Y2 = s.Scale.Standardise(s.Y1), s.Scale.Standardise(s.Y2)
+	return s
+}
+
+// InputNames returns the names of the inputs.
+func (s Set) InputNames() []string { return names(s.Inputs) }
+
+// OutcomeNames returns the names of the outcomes.
+func (s Set) OutcomeNames() []string { return names(s.Outcomes) }
+
+func names(list []Quantity) []string {
+	out := make([]string, len(list))
+	for i, q := range list {
+		out[i] = q.Name
+	}
+	return out
+}
+
+// Values returns the distinct values of an input in the rows of s, ascending.
+func (s Set) Values(input int) []float64 {
+	var v []float64
+	for _, c := range s.Present() {
+		v = append(v, s.At(c)[input])
+	}
+	slices.Sort(v)
+	return slices.Compact(v)
+}
