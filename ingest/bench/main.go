@@ -60,6 +60,7 @@ func run(w io.Writer, python string) error {
 		{"deflated.mat", "MAT 5, int16, deflated", "scipy.io.loadmat"},
 		{"contiguous.h5", "HDF5, float32, contiguous", "h5py"},
 		{"gzip.h5", "HDF5, float32, shuffle and gzip", "h5py"},
+		{"int16.flac", "FLAC, 16 bit", "soundfile"},
 		{"binary.uff", "UFF 58b, float64", "pyuff"},
 		{"text.uff", "UFF 58, 6 digits", "pyuff"},
 		{"savetxt.txt", "text, 18 digits (numpy.savetxt)", "numpy.loadtxt"},

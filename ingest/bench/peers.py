@@ -28,6 +28,7 @@ def write(folder):
     with h5py.File(folder + "/gzip.h5", "w") as f:
         f.create_dataset("x", data=x, chunks=(8192, C), compression="gzip", compression_opts=4, shuffle=True)
     import soundfile
+    soundfile.write(folder + "/int16.flac", i16, 48000, "PCM_16")
     for name, kind in ("binary", "58b"), ("text", "58 "):
         with open(folder + "/" + name + ".uff", "wb") as f:
             for c in range(C):

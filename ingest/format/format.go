@@ -18,6 +18,7 @@ import (
 	"doubletake/ingest/format/arrow"
 	"doubletake/ingest/format/au"
 	"doubletake/ingest/format/caf"
+	"doubletake/ingest/format/flac"
 	"doubletake/ingest/format/hdf5"
 	"doubletake/ingest/format/lvm"
 	"doubletake/ingest/format/mat4"
@@ -38,6 +39,7 @@ import (
 // init prefers them where a folder holds as many files of one as of another.
 var formats = []ingest.Format{
 	wav.Format,
+	flac.Format,
 	aiff.Format,
 	au.Format,
 	caf.Format,

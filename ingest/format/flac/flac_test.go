@@ -1,0 +1,210 @@
+package flac_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"os"
+	"runtime"
+	"testing"
+
+	"doubletake/ingest"
+	"doubletake/ingest/fault"
+	"doubletake/ingest/format/flac"
+	"doubletake/ingest/format/wav"
+	"doubletake/ingest/ingesttest"
+)
+
+func Example() {
+	src, err := ingest.OpenSource("testdata/i24_3ch.flac")
+	if err != nil {
+		log.Fatal(err)
+	}
+	r, err := flac.Format.Open(src, ingest.Options{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer r.Close()
+	c := r.Info().Channels[2]
+	fmt.Println(r.Info().Encoding, c.Name, c.Unit, c.RateHz, c.Samples)
+	// Output: FLAC 24-bit 3 full-scale 48000 700
+}
+
+// load reads a file of testdata.
+func load(t testing.TB, name string) []byte {
+	t.Helper()
+	b, err := os.ReadFile("testdata/" + name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+func open(b []byte, o ingest.Options) (ingest.Reader, error) {
+	return flac.Format.Open(ingesttest.Source(b), o)
+}
+
+// Witness: flac and sox encoded the files (testdata/make.py); the samples are
+// those of the WAV files they were made from.
+func TestFLAC(t *testing.T) {
+	for _, c := range []struct{ name, from string }{
+		{"i16_2ch", "i16_2ch"},
+		{"i24_3ch", "i24_3ch"},
+		{"pipe", "i16_2ch"},
+		{"sox", "i24_3ch"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w, err := wav.Format.Open(ingesttest.Source(load(t, c.from+".wav")), ingest.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := ingesttest.ReadAll(t, w)
+			r, err := open(load(t, c.name+".flac"), ingest.Options{RateHz: 48000})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer r.Close()
+			if ws := r.Info().Warnings; len(r.Info().Channels) != len(want) || len(ws) > 0 {
+				t.Fatalf("%d channels, warnings %v", len(r.Info().Channels), ws)
+			}
+			for ch, x := range ingesttest.ReadAll(t, r) {
+				ingesttest.Equal(t, x, want[ch])
+			}
+			// Backwards over the frames' ends, channels in another order, one twice.
+			n := len(want[0])
+			for at := n - 9; at >= 0; at -= 31 {
+				dst := [][]float64{make([]float64, 9), make([]float64, 9), make([]float64, 9)}
+				if got, err := r.Read([]int{1, 0, 1}, int64(at), dst); got != 9 || err != nil {
+					t.Fatalf("from %d: %d, %v", at, got, err)
+				}
+				ingesttest.Equal(t, dst[0], want[1][at:at+9])
+				ingesttest.Equal(t, dst[1], want[0][at:at+9])
+				ingesttest.Equal(t, dst[2], want[1][at:at+9])
+			}
+			for at, left := range map[int]int{n - 2: 2, n: 0, n + 5: 0} {
+				got, err := r.Read([]int{0}, int64(at), [][]float64{make([]float64, 4)})
+				if got != left || !errors.Is(err, io.EOF) {
+					t.Errorf("from %d: %d, %v", at, got, err)
+				}
+			}
+			step, low, high := r.(ingest.Quantized).Quantum()
+			ws, wl, wh := w.(ingest.Quantized).Quantum()
+			if step != ws || low != wl || high != wh {
+				t.Errorf("quantum %g, %g … %g; of the WAV file %g, %g … %g", step, low, high, ws, wl, wh)
+			}
+		})
+	}
+}
+
+// A file that is cut short is an error where it ends, at each reading, and the
+// frames before it are read; with truncated: use they are what there is.
+func TestCutShort(t *testing.T) {
+	b := load(t, "i16_2ch.flac")
+	b = b[:len(b)*2/3]
+	r, err := open(b, ingest.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	whole := [][]float64{make([]float64, 1500)}
+	for range 2 {
+		n, err := r.Read([]int{0}, 0, whole)
+		ingesttest.WantDataError(t, n, err, "x: sample 1024: expected a whole frame, found the end of the file")
+		if n, err := r.Read([]int{0}, 0, [][]float64{whole[0][:1024]}); n != 1024 || err != nil {
+			t.Errorf("the frames before: %d, %v", n, err)
+		}
+	}
+	r, err = open(b, ingest.Options{Truncated: "use"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if i := r.Info(); i.Channels[1].Samples != 1024 || ingesttest.Codes(i.Warnings) != "truncated" {
+		t.Errorf("%+v", i)
+	}
+	ingesttest.ReadAll(t, r)
+}
+
+func TestRefused(t *testing.T) {
+	b := load(t, "i16_2ch.flac")
+	for _, c := range []struct {
+		name   string
+		change func(b []byte) []byte
+		o      ingest.Options
+		want   string
+	}{
+		{"header", func(b []byte) []byte { return b[:20] }, ingest.Options{}, "header: expected a FLAC file"},
+		{
+			"no frame", func(b []byte) []byte { return b[:100] },
+			ingest.Options{Truncated: "use"},
+			"expected samples, found no whole frame",
+		},
+		{
+			"rate", func(b []byte) []byte { return b },
+			ingest.Options{RateHz: 44100},
+			"expected a rate of 44100 Hz as configured, found 48000 Hz",
+		},
+		{
+			"32 bits", func(b []byte) []byte { b[20] |= 1; b[21] |= 0xF0; return b },
+			ingest.Options{},
+			"expected 4 to 24 bits per sample, found 32",
+		},
+		{"no number of samples, damaged", func(b []byte) []byte {
+			b[21] &= 0xF0
+			copy(b[22:26], []byte{0, 0, 0, 0})
+			b[len(b)-5]++
+			return b
+		}, ingest.Options{}, "sample 1024: "},
+	} {
+		r, err := open(c.change(bytes.Clone(b)), c.o)
+		t.Log(c.name)
+		ingesttest.WantDataError(t, r, err, c.want)
+	}
+	// Damage in a frame is found by its checksum.
+	d := bytes.Clone(b)
+	d[len(d)/2]++
+	r, err := open(d, ingest.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	n, err := r.Read([]int{0}, 0, [][]float64{make([]float64, 1500)})
+	ingesttest.WantDataError(t, n, err, "x: sample 512: ", "damaged")
+}
+
+// FuzzFLAC reads the first 64 frames' worth of any bytes: no panic, errors that
+// are data errors, and memory for one frame after another, which a few bytes can
+// make 65535 samples of eight channels long: 2 MiB each, and what decoding adds.
+func FuzzFLAC(f *testing.F) {
+	for _, name := range []string{"i16_2ch", "i24_3ch", "pipe", "sox"} {
+		b := load(f, name+".flac")
+		f.Add(b)
+		f.Add(b[:len(b)/2])
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		if len(b) == 0 || len(b) > 1<<14 {
+			return
+		}
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		explained := func(err error) bool {
+			if err != nil && !errors.Is(err, io.EOF) && !errors.As(err, new(*fault.Error)) {
+				t.Fatalf("%T: %v", err, err)
+			}
+			return err == nil
+		}
+		r, err := open(b, ingest.Options{})
+		if !explained(err) {
+			return
+		}
+		x := make([]float64, 1000)
+		for _, at := range []int64{0, 700, 0} {
+			_, err := r.Read([]int{0}, at, [][]float64{x})
+			explained(err)
+		}
+		runtime.ReadMemStats(&after)
+		// A frame is at least 10 bytes long; the file is decoded four times at most.
+		if used := after.TotalAlloc - before.TotalAlloc; used > uint64(4*(len(b)/10+1)*(4<<20)) {
+			t.Fatalf("%d bytes of input allocated %d", len(b), used)
+		}
+	})
+}
