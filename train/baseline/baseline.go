@@ -88,6 +88,7 @@ var methods = []Info{
 		Name: "gp", Claim: "the posterior variance of the process",
 		make: func(s Settings) Method { return GP{Nugget: true, Standardise: s.Config.Standardise} },
 	},
+	{Name: "constant", Claim: "the variance of the training mean", make: func(Settings) Method { return Constant{} }},
 }
 
 // Compared returns the names of the methods that the model of pairs, the first of

@@ -1,0 +1,60 @@
+package baseline
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"doubletake/train/triplets"
+)
+
+// By hand: the values 1, 3, 5, 7 have mean 4 and sum of squares 20, the pairs'
+// means 2 and 6 a sum of 8; so s² = 20/3 and the mean's variance (8/1)/2 = 4.
+func TestConstantByHand(t *testing.T) {
+	data := triplets.Set{N: 2, In: 1, Out: 1, X: []float64{1, 1}, Y1: []float64{1, 5}, Y2: []float64{3, 7}}
+	p, err := Constant{}.Fit(ctx, data, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := predicted(t, p, []float64{-50, 50})
+	for i := range r.Mu {
+		if r.Mu[i] != 4 || math.Abs(r.Epistemic[i]-4) > 1e-12 || math.Abs(r.Total[i]-(20.0/3+4)) > 1e-12 {
+			t.Errorf("%g, total %g, epistemic %g", r.Mu[i], r.Total[i], r.Epistemic[i])
+		}
+	}
+}
+
+// Pairs whose two values share a deviation of 1 and scatter by ½ each: over many
+// sets the mean has the variance (1 + ½·¼)/n, which the method claims on average,
+// and a new pair's value deviates from it by 1 + ¼ more. Limits are four standard
+// errors.
+func TestConstantClosedForm(t *testing.T) {
+	const n, repeats = 20, 4000
+	rng := rand.New(rand.NewPCG(1, 1))
+	var square, claim, total float64
+	for range repeats {
+		data := triplets.Set{N: n, In: 1, Out: 1, X: make([]float64, n)}
+		for range n {
+			shared := rng.NormFloat64()
+			data.Y1 = append(data.Y1, shared+rng.NormFloat64()/2)
+			data.Y2 = append(data.Y2, shared+rng.NormFloat64()/2)
+		}
+		p, err := Constant{}.Fit(ctx, data, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := predicted(t, p, []float64{0})
+		square += r.Mu[0] * r.Mu[0] / repeats
+		claim += r.Epistemic[0] / repeats
+		total += r.Total[0] / repeats
+	}
+	want := (1 + 0.125) / n
+	if math.Abs(square/want-1) > 4*math.Sqrt(2.0/repeats) || math.Abs(claim/want-1) > 4*math.Sqrt(2.0/(n-1)/repeats) {
+		t.Errorf("the mean's square is %g, claimed %g, expected %g", square, claim, want)
+	}
+	// The sample variance of 2n values that agree in pairs falls short by half the
+	// shared part over n.
+	if short := 1.25 + want - total; short < 0 || short > 0.04 {
+		t.Errorf("total %g, expected up to %g", total, 1.25+want)
+	}
+}
