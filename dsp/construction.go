@@ -14,6 +14,7 @@ var constructions = []Construction{
 	randomSamples{},
 	splitHalves{},
 	halfSpectra{name: "split-half-spectrum", standard: "harmonics"},
+	halfSpectra{name: "split-half-bands", standard: "bands", version: 1},
 	halfSpectra{name: "repeats", standard: "harmonics", repeats: true},
 	repeatedMeans{},
 }
@@ -73,32 +74,36 @@ type Description struct {
 // files: key is the setting's name, enum lists its values. Its documentation is
 // in pipeline/config/keys.txt.
 type Settings struct {
-	Outcomes     []string    `key:"outcomes" of:"outcomes"`
-	Segments     int         `key:"segments"`
-	SegmentS     float64     `key:"segment_s" omit:"zero"`
-	ResolutionHz float64     `key:"resolution_hz" omit:"zero"`
-	Overlap      float64     `key:"overlap" omit:"zero"`
-	Window       string      `key:"window" enum:"hann|hamming|blackman|flattop"`
-	Harmonics    int         `key:"harmonics"`
-	Tolerance    float64     `key:"tolerance"`
-	MinBins      int         `key:"min_bins"`
-	Amplitude    string      `key:"amplitude" enum:"band|peak|synchronous"`
-	Output       string      `key:"output" enum:"dB|power"`
-	Speed        string      `key:"speed" enum:"refine|nominal"`
-	Track        *Track      `key:"track"`
-	EmergenceDB  float64     `key:"emergence_db"`
-	Censored     string      `key:"censored" enum:"keep|drop"`
-	Distance     *Distance   `key:"distance"`
-	Atmosphere   *Atmosphere `key:"atmosphere"`
-	OverallHz    []float64   `key:"overall_hz"`
-	Weighting    []string    `key:"weighting"`
-	Samples      int         `key:"samples"`
-	ChordM       float64     `key:"chord_m"`
-	SpanM        float64     `key:"span_m"`
-	DensityKgM3  float64     `key:"density_kg_m3"`
-	TemperatureC float64     `key:"temperature_c"`
-	PressurePa   float64     `key:"pressure_pa"`
-	Seed         uint64      `key:"seed" default:"0"`
+	Outcomes       []string    `key:"outcomes" of:"outcomes"`
+	Segments       int         `key:"segments"`
+	SegmentS       float64     `key:"segment_s" omit:"zero"`
+	ResolutionHz   float64     `key:"resolution_hz" omit:"zero"`
+	Overlap        float64     `key:"overlap" omit:"zero"`
+	Window         string      `key:"window" enum:"hann|hamming|blackman|flattop"`
+	Harmonics      int         `key:"harmonics"`
+	Tolerance      float64     `key:"tolerance"`
+	MinBins        int         `key:"min_bins"`
+	Amplitude      string      `key:"amplitude" enum:"band|peak|synchronous"`
+	Output         string      `key:"output" enum:"dB|power"`
+	Speed          string      `key:"speed" enum:"refine|nominal"`
+	Track          *Track      `key:"track"`
+	EmergenceDB    float64     `key:"emergence_db"`
+	Censored       string      `key:"censored" enum:"keep|drop"`
+	Distance       *Distance   `key:"distance"`
+	Atmosphere     *Atmosphere `key:"atmosphere"`
+	BandsHz        []float64   `key:"bands_hz"`
+	BandsPerOctave int         `key:"bands_per_octave" omit:"zero"`
+	Bands          [][]float64 `key:"bands"`
+	BandsUnit      string      `key:"bands_unit" enum:"Hz|orders"`
+	OverallHz      []float64   `key:"overall_hz"`
+	Weighting      []string    `key:"weighting"`
+	Samples        int         `key:"samples"`
+	ChordM         float64     `key:"chord_m"`
+	SpanM          float64     `key:"span_m"`
+	DensityKgM3    float64     `key:"density_kg_m3"`
+	TemperatureC   float64     `key:"temperature_c"`
+	PressurePa     float64     `key:"pressure_pa"`
+	Seed           uint64      `key:"seed" default:"0"`
 }
 
 // Track is a range to find the shaft speed in.

@@ -31,7 +31,7 @@ type outcomeFacts struct {
 }
 
 // spectralOutcomes are all there are. A new one is a file and a line here.
-var spectralOutcomes = []spectralOutcome{harmonicLevels{}, overallLevel{}, broadbandLevel{}}
+var spectralOutcomes = []spectralOutcome{harmonicLevels{}, bandLevels{}, overallLevel{}, broadbandLevel{}}
 
 // Outcomes lists the names of all outcomes, of microphones and of balances.
 func Outcomes() []string {
@@ -60,6 +60,9 @@ func CheckOutcomes(name string, series bool, s *Settings, fail Fail) {
 		return
 	case splitHalves, repeatedMeans:
 		can = loadOutcomeNames
+		if s.BandsUnit == "orders" && slices.Contains(s.Outcomes, "bands") {
+			fail("bands_unit", "a balance has no shaft speed; expected Hz")
+		}
 	case halfSpectra:
 		for _, o := range spectralOutcomes {
 			can = append(can, o.describe(s).name)
