@@ -13,17 +13,17 @@ import (
 )
 
 // loadOutcomeNames are the outcomes of a balance's run (docs/method.md#unsteady-loads).
-var loadOutcomeNames = []string{"mean", "rms"}
+var loadOutcomeNames = []string{"mean", "rms", "bands"}
 
 // unsteadyKeys lists the settings that outcomes of a balance beyond means read.
 func unsteadyKeys(s *Settings) []string {
 	if s == nil || len(s.Outcomes) == 0 {
 		return nil
 	}
-	return slices.Concat([]string{"outcomes", "output"}, averagingKeys)
+	return slices.Concat([]string{"outcomes", "output"}, averagingKeys, bandKeys)
 }
 
-// unsteady adds the rms of the series to the means in the one
+// unsteady adds the rms and the band levels of the series to the means in the one
 // row of p, or leaves the means out, as Settings.Outcomes wants. With repeats both
 // halves are one estimate.
 func unsteady(r *Run, series []Series, p *Pairs, repeats bool) (*Pairs, error) {
@@ -34,7 +34,7 @@ func unsteady(r *Run, series []Series, p *Pairs, repeats bool) (*Pairs, error) {
 	if !slices.Contains(s.Outcomes, "mean") {
 		p.Outcomes, row.Values = nil, nil
 	}
-	if !slices.Contains(s.Outcomes, "rms") {
+	if !slices.Contains(s.Outcomes, "rms") && !slices.Contains(s.Outcomes, "bands") {
 		return p, nil
 	}
 	all := *r // its series as microphones
@@ -48,6 +48,12 @@ func unsteady(r *Run, series []Series, p *Pairs, repeats bool) (*Pairs, error) {
 	load, err := all.spectra()
 	if err != nil {
 		return nil, err
+	}
+	if slices.Contains(s.Outcomes, "bands") {
+		n := load.segLen()
+		if err := (bandLevels{}).fits(s, load.RateHz/float64(n), n/2+1); err != nil {
+			return nil, err
+		}
 	}
 	a := NewAnalyser()
 	if err := a.Load(context.Background(), memorySource(values(series)), load); err != nil {
@@ -63,6 +69,11 @@ func unsteady(r *Run, series []Series, p *Pairs, repeats bool) (*Pairs, error) {
 		}
 		if slices.Contains(s.Outcomes, "rms") {
 			m.rms(x, repeats)
+		}
+		if slices.Contains(s.Outcomes, "bands") {
+			if err := (bandLevels{}).add(m); err != nil {
+				return nil, err
+			}
 		}
 		for k := range m.outcomes {
 			m.outcomes[k].Name = x.Name + "_" + m.outcomes[k].Name

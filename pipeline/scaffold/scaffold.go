@@ -948,8 +948,8 @@ func (w *lines) microphones(p plan) {
 			"factor of 2; a condition rpm is better")
 	}
 	if p.noRotor {
-		w.add("      outcomes: [overall] # the level of the sum of all frequencies")
-		w.add("      # Of a rotor: outcomes: [harmonics, overall, broadband], constants: {blades: 2} above, and")
+		w.add("      outcomes: [bands, overall] # levels of third octaves and of the sum of all frequencies")
+		w.add("      # Of a rotor: outcomes: [harmonics, bands, overall, broadband], constants: {blades: 2} above, and")
 		w.add("      # a condition rpm or track: {range_hz: [from, to]}, the range of its shaft speed in rev/s")
 		return
 	}

@@ -1,0 +1,568 @@
+package dsp
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// outcomesOf runs a construction on the channels of src, in Pa, at conditions.
+func outcomesOf(t testing.TB, name string, src memory, s Settings, rate float64, conditions map[string]float64) (*Pairs,
+	*Analyser, error,
+) {
+	t.Helper()
+	r := &Run{RateHz: rate, Samples: int64(len(src[0])), Settings: &s}
+	for c := range src {
+		r.Microphones = append(r.Microphones, Microphone{Channel: c, Scale: 1, Unit: "Pa", Conditions: conditions})
+	}
+	c := Configure(Find(name, false), &s).(OfSpectra)
+	load, err := c.Spectra(r)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := outcomesAnalyser.Load(t.Context(), src, load); err != nil {
+		t.Fatal(err)
+	}
+	p, err := c.Pairs(t.Context(), src, r, outcomesAnalyser)
+	return p, outcomesAnalyser, err
+}
+
+// outcomesAnalyser keeps its plans from one recording to the next.
+var outcomesAnalyser = NewAnalyser()
+
+// value returns the pair of an outcome and its by-product of that suffix.
+func (p *Pairs) value(t testing.TB, row int, name, suffix string) (y, by [2]float64) {
+	t.Helper()
+	for k, o := range p.Outcomes {
+		if o.Name != name {
+			continue
+		}
+		for i, b := range o.ByProducts {
+			if b.Suffix == suffix {
+				by = p.Rows[row].Values[k].ByProducts[i]
+			}
+		}
+		return p.Rows[row].Values[k].Y, by
+	}
+	t.Fatalf("no outcome %s", name)
+	return
+}
+
+// Expected values: scipy's narrow-band density, integrated from edge to edge
+// (testdata/make_windows.py), to 1e-9. The same numbers come through the
+// construction, from the first half under 50 % overlap.
+func TestFractionalOctavesGolden(t *testing.T) {
+	var g goldenWindows
+	readJSON(t, "windows.json", &g)
+	for per, rows := range g.Bands {
+		n, _ := strconv.Atoi(per)
+		s := DefaultSettings()
+		s.Outcomes, s.BandsPerOctave, s.Output, s.Overlap = []string{"bands"}, n, "power", 0.5
+		s.SegmentS = 250 / g.Rate
+		p, _, err := outcomesOf(t, "split-half-spectrum", memory{g.X}, s, g.Rate, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(p.Outcomes) != len(rows) || len(rows) == 0 {
+			t.Fatalf("1/%s octave: %d bands, want %d", per, len(p.Outcomes), len(rows))
+		}
+		for k, want := range rows {
+			if got := p.Rows[0].Values[k].Y[0]; math.Abs(got/want[3]-1) > 1e-9 {
+				t.Errorf("1/%s octave, %s: %.12g, want %.12g", per, p.Outcomes[k].Name, got, want[3])
+			}
+		}
+	}
+}
+
+// Expected values: IEC 61260-1:2014, annex E: mid-frequencies of octaves and
+// thirds, and its rule of three and two digits for narrower bands.
+func TestNominalFrequencies(t *testing.T) {
+	for _, c := range []struct {
+		per, x int
+		hz     float64
+	}{
+		{1, -5, 31.5},
+		{1, -4, 63},
+		{1, -3, 125},
+		{1, 0, 1000},
+		{1, 4, 16000},
+		{3, -19, 12.5},
+		{3, 13, 20000},
+		{3, -15, 31.5},
+		{6, 0, 1060},
+		{6, -1, 944 - 4},
+		{6, 5, 1880},
+		{12, 0, 1030},
+		{12, 11, 1940},
+		{12, -1, 970},
+	} {
+		if got := nominalHz(c.per, c.x); got != c.hz {
+			t.Errorf("1/%d octave, band %d: %g Hz, want %g", c.per, c.x, got, c.hz)
+		}
+	}
+	seen := map[float64]bool{}
+	for x := -84; x <= 120; x++ {
+		if hz := nominalHz(12, x); seen[hz] {
+			t.Errorf("%g Hz is the name of two bands", hz)
+		} else {
+			seen[hz] = true
+		}
+	}
+}
+
+// Expected: χ². 1,000 simulated recordings of white noise of known density: the
+// level of every band has the mean of the density times the width (less sd²/8.7 dB,
+// the mean of a logarithm), and the predicted deviation. The levels' squared
+// distances from the mean over the predicted variance sum to a χ² of as many degrees
+// of freedom, whose standard deviation is √(2n): each band within 4 of it.
+func TestBandsOfWhiteNoiseChiSquare(t *testing.T) {
+	const rate, sigma, recordings = 8192.0, 0.5, 1000
+	for _, c := range []struct {
+		window  string
+		overlap float64
+		per     int
+	}{{"hann", 0, 3}, {"hann", 0.5, 3}, {"blackman", 0.5, 1}} {
+		if testing.Short() && c.overlap > 0 {
+			continue
+		}
+		s := DefaultSettings()
+		s.Outcomes, s.BandsPerOctave, s.BandsHz = []string{"bands", "overall"}, c.per, []float64{500, 2500}
+		s.Window, s.Overlap, s.Segments, s.OverallHz = c.window, c.overlap, 8, []float64{300, 3000}
+		rng := rand.New(rand.NewPCG(8, 11))
+		var chi, mean, sd []float64
+		var names []string
+		for range recordings {
+			x := make([]float64, 8192)
+			for i := range x {
+				x[i] = sigma * rng.NormFloat64()
+			}
+			p, _, err := outcomesOf(t, "split-half-spectrum", memory{x}, s, rate, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if chi == nil {
+				chi, mean, sd = make([]float64, len(p.Outcomes)), make([]float64, len(p.Outcomes)), make([]float64, len(p.Outcomes))
+			}
+			names = nil
+			for k, v := range p.Rows[0].Values {
+				names = append(names, p.Outcomes[k].Name)
+				b := Band{300, 0, 3000}
+				if k < len(p.Outcomes)-1 {
+					b = FractionalOctave(c.per, k-c.per)
+				}
+				want := LevelDB(2*sigma*sigma/rate*(b.Hi-b.Lo), 20e-6)
+				for h, y := range v.Y {
+					e := v.ByProducts[0][h]
+					d := (y - want + e*e/8.686) / e
+					chi[k] += d * d
+					mean[k] += d
+					sd[k] += e / (2 * recordings)
+				}
+			}
+		}
+		for k, v := range chi {
+			n := 2 * recordings * 1.
+			if z := (v - n) / math.Sqrt(2*n); math.Abs(z) > 4 {
+				t.Errorf("%+v, %s: χ² = %.0f of %.0f, %.1f standard deviations off", c, names[k], v, n, z)
+			}
+			if z := mean[k] / math.Sqrt(n); math.Abs(z) > 4 {
+				t.Errorf("%+v, %s: mean %.1f standard errors off", c, names[k], z)
+			}
+			t.Logf("%+v %s: χ²/n %.3f, sd %.3f dB", c, names[k], v/n, sd[k])
+		}
+	}
+}
+
+// Expected: the definition. A pure tone in the bin that an edge cuts is shared by
+// the widths of the bin's parts, and its own bands' powers sum to a²/2.
+func TestToneAtAnEdge(t *testing.T) {
+	const rate, n, a = 8000., 400, 0.3
+	binHz := rate / n // 20 Hz
+	s := DefaultSettings()
+	s.Outcomes, s.Output, s.SegmentS = []string{"bands"}, "power", n/rate
+	s.Bands = [][]float64{{500, 1000 + 0.25*binHz}, {1000 + 0.25*binHz, 2000}}
+	x := make([]float64, 20*n)
+	for i := range x {
+		x[i] = a * math.Sin(2*math.Pi*1000*float64(i)/rate)
+	}
+	p, _, err := outcomesOf(t, "split-half-spectrum", memory{x}, s, rate, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Hann: the bin of the tone reads a²/2, its neighbours a quarter of it, over a bandwidth of 1.5 bins.
+	full := a * a / 2 / 1.5
+	first, _ := p.value(t, 0, "l_500to1005hz_power", "sd")
+	second, _ := p.value(t, 0, "l_1005to2000hz_power", "sd")
+	for h := range 2 {
+		if !near(first[h], full*(0.25+0.75), 1e-12) || !near(second[h], full*(0.25+0.25), 1e-12) {
+			t.Errorf("half %d: %g and %g, want %g and %g", h+1, first[h], second[h], full*1, full*0.5)
+		}
+	}
+}
+
+// Expected values: IEC 61672-1:2013, table 3: A and C at the 34 nominal frequencies
+// from 10 Hz to 20 kHz, to 0.1 dB. The exact frequencies are 1000·10^(n/10).
+func TestWeightingTable(t *testing.T) {
+	a := []float64{
+		-70.4, -63.4, -56.7, -50.5, -44.7, -39.4, -34.6, -30.2, -26.2, -22.5, -19.1, -16.1, -13.4, -10.9, -8.6, -6.6, -4.8,
+		-3.2, -1.9, -0.8, 0, 0.6, 1.0, 1.2, 1.3, 1.2, 1.0, 0.5, -0.1, -1.1, -2.5, -4.3, -6.6, -9.3,
+	}
+	c := []float64{
+		-14.3, -11.2, -8.5, -6.2, -4.4, -3.0, -2.0, -1.3, -0.8, -0.5, -0.3, -0.2, -0.1, 0, 0, 0, 0,
+		0, 0, 0, 0, 0, -0.1, -0.2, -0.3, -0.5, -0.8, -1.3, -2.0, -3.0, -4.4, -6.2, -8.5, -11.2,
+	}
+	if len(a) != 34 || len(c) != 34 {
+		t.Fatal(len(a), len(c))
+	}
+	for i := range a {
+		hz := ThirdOctave(10 + i).Centre
+		for w, want := range map[string]float64{"A": a[i], "C": c[i], "Z": 0} {
+			// 0.05 dB is the rounding of the table.
+			if got := WeightingDB(w, hz); math.Abs(got-want) > 0.05+1e-9 {
+				t.Errorf("%s at %.5g Hz: %.3f dB, want %.1f", w, hz, got, want)
+			}
+		}
+	}
+}
+
+// Expected: the weighted sum of a tone is its level plus the weighting at it, of
+// noise the integral of density times weighting, to the deviation predicted.
+func TestOverall(t *testing.T) {
+	const rate, a = 12_800., 0.2
+	s := DefaultSettings()
+	s.Outcomes, s.Weighting = []string{"overall"}, []string{"Z", "A", "C"}
+	x := make([]float64, 16*1280)
+	for i := range x {
+		x[i] = a * math.Sin(2*math.Pi*100*float64(i)/rate)
+	}
+	p, _, err := outcomesOf(t, "split-half-spectrum", memory{x}, s, rate, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	z, _ := p.value(t, 0, "oaspl_db", "sd")
+	want := LevelDB(a*a/2, 20e-6)
+	if !near(z[0], want, 1e-9) {
+		t.Errorf("%g dB, want %g", z[0], want)
+	}
+	for w, at := range map[string]float64{"a": WeightingDB("A", 100), "c": WeightingDB("C", 100)} {
+		// Two neighbouring bins read an eighth of the mean square each: weighted at 90 and 110 Hz.
+		got, _ := p.value(t, 0, "oaspl_"+w+"_db", "sd")
+		if !near(got[1], want+at, 0.05) {
+			t.Errorf("%s: %g dB, want %g", w, got[1], want+at)
+		}
+	}
+	for _, f := range []struct {
+		hz   []float64
+		want string
+	}{{[]float64{100, 7000}, "overall_hz: expected one bin or more"}} {
+		s.OverallHz = f.hz
+		if _, _, err := outcomesOf(t, "split-half-spectrum", memory{x}, s, rate, nil); err == nil ||
+			!strings.HasPrefix(err.Error(), f.want) {
+			t.Errorf("%v: %v", f.hz, err)
+		}
+	}
+}
+
+// rotorSound is white noise of unit deviation with lines of that amplitude at
+// multiples of shaft.
+func rotorSound(n int, rate, shaft float64, amplitude map[int]float64, seed uint64) []float64 {
+	rng := rand.New(rand.NewPCG(seed, 77))
+	x := make([]float64, n)
+	for i := range x {
+		x[i] = rng.NormFloat64()
+		for j, a := range amplitude {
+			x[i] += a * math.Sin(2*math.Pi*shaft*float64(j)*float64(i)/rate+float64(j))
+		}
+	}
+	return x
+}
+
+// Expected: total = tonal + broadband in power to rounding. Over 100 recordings the
+// broadband level is that of the noise and the tonal one that of the lines, each
+// within the predicted deviation; where there are no lines, tonal is marked as an
+// upper bound below the noise.
+func TestBroadbandAndTonal(t *testing.T) {
+	const rate, shaft, recordings = 10_240., 50.3, 100
+	s := DefaultSettings()
+	s.Outcomes, s.Output = []string{"overall", "broadband"}, "power"
+	s.Weighting, s.Overlap, s.OverallHz, s.Harmonics = []string{"Z"}, 0.5, []float64{60, 4000}, 3
+	at := map[string]float64{"blades": 2, "rpm": 60 * shaft}
+	lines := map[int]float64{2: 2, 3: 0.5, 4: 0.8, 6: 0.4}
+	tones := 0.
+	for _, a := range lines {
+		tones += a * a / 2
+	}
+	noise := 2 / rate * 3940
+	var db, square [2]float64 // of broadband and tonal over their predictions
+	for i := range recordings {
+		x := rotorSound(4*10_240, rate, shaft, lines, uint64(i))
+		p, _, err := outcomesOf(t, "split-half-spectrum", memory{x}, s, rate, at)
+		if err != nil {
+			t.Fatal(err)
+		}
+		total, _ := p.value(t, 0, "oaspl_power", "sd")
+		broad, sdB := p.value(t, 0, "broadband_power", "sd")
+		tonal, sdT := p.value(t, 0, "tonal_power", "sd")
+		_, bound := p.value(t, 0, "tonal_power", "bound")
+		for h := range 2 {
+			if math.Abs(total[h]/(broad[h]+tonal[h])-1) > 1e-12 || bound[h] != 0 {
+				t.Errorf("total %g, broadband %g and tonal %g, bound %v", total[h], broad[h], tonal[h], bound)
+			}
+			for k, d := range []float64{10 * math.Log10(broad[h]/noise) / sdB[h], 10 * math.Log10(tonal[h]/tones) / sdT[h]} {
+				db[k] += d / (2 * recordings)
+				square[k] += d * d / (2 * recordings)
+			}
+		}
+	}
+	t.Logf("broadband and tonal: mean %.3f, mean square %.3f of the prediction", db, square)
+	for k, name := range []string{"broadband", "tonal"} {
+		if math.Abs(db[k]) > 0.5 || square[k] > 1.5 || square[k] < 0.6 {
+			t.Errorf("%s: mean %.2f, mean square %.2f of the predicted deviation", name, db[k], square[k])
+		}
+	}
+	s.Speed = "nominal"
+	p, _, err := outcomesOf(t, "split-half-spectrum", memory{rotorSound(4*10_240, rate, shaft, nil, 1)}, s, rate, at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	broad, sd := p.value(t, 0, "broadband_power", "sd")
+	tonal, bound := p.value(t, 0, "tonal_power", "bound")
+	if d := 10 * math.Log10(broad[0]/noise); bound != [2]float64{1, 1} || !(tonal[0] > 0 && tonal[0] < 0.1*noise) ||
+		math.Abs(d) > 4*sd[0] {
+		t.Errorf("without lines: broadband %+.3f dB ± %.3f, tonal %g of %g, bound %v", d, sd[0], tonal[0], noise, bound)
+	}
+	if p.Bounds != 2 {
+		t.Errorf("%d bounds", p.Bounds)
+	}
+}
+
+// Expected: bands in shaft orders follow the speed of the run: the second order's
+// line of amplitude a has a²/2, and the noise of the band's width.
+func TestBandsInOrders(t *testing.T) {
+	const rate, shaft = 10_240., 61.
+	s := DefaultSettings()
+	s.Outcomes, s.Output, s.Bands, s.BandsUnit = []string{"harmonics", "bands"}, "power", [][]float64{{1.5, 2.5}}, "orders"
+	s.Harmonics = 2
+	x := rotorSound(4*10_240, rate, shaft, map[int]float64{2: 3, 4: 2}, 5)
+	p, _, err := outcomesOf(t, "split-half-spectrum", memory{x}, s, rate, map[string]float64{"blades": 2, "rpm": 3600})
+	if err != nil {
+		t.Fatal(err)
+	}
+	y, sd := p.value(t, 0, "l_1_5to2_5so_power", "sd")
+	if want := 4.5 + 2/rate*shaft; math.Abs(10*math.Log10(y[0]/want)) > 4*sd[0] {
+		t.Errorf("%g, want %g", y[0], want)
+	}
+	if p.Outcomes[0].Name != "bpf1_power" || len(p.Outcomes) != 3 {
+		t.Errorf("%d outcomes", len(p.Outcomes))
+	}
+	d := Configure(Find("split-half-spectrum", false), &s).Describe()
+	if !d.Shaft || !strings.Contains(d.Doc, "levels of bands") {
+		t.Errorf("%+v", d)
+	}
+	s.BandsUnit, s.Outcomes = "", []string{"bands", "overall"}
+	if d := Configure(Find("split-half-spectrum", false), &s).Describe(); d.Shaft || slices.Contains(d.Settings, "track") {
+		t.Errorf("%+v", d)
+	}
+}
+
+// With repeats both halves are one estimate: the mean of their powers, of twice the
+// averages.
+func TestBandsOfRepeats(t *testing.T) {
+	const rate = 8192.
+	s := DefaultSettings()
+	s.Outcomes, s.Output = []string{"bands", "overall"}, "power"
+	src := memory{noise(8192, 4)}
+	halves, _, err := outcomesOf(t, "split-half-spectrum", src, s, rate, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	both, _, err := outcomesOf(t, "repeats", src, s, rate, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for k, v := range both.Rows[0].Values {
+		h := halves.Rows[0].Values[k]
+		if !near(v.Y[0], (h.Y[0]+h.Y[1])/2, 1e-12) || v.Y[0] != v.Y[1] {
+			t.Errorf("%s: %g of %g", both.Outcomes[k].Name, v.Y, h.Y)
+		}
+		if sd := v.ByProducts[0][0] * math.Sqrt2; math.Abs(sd/h.ByProducts[0][0]-1) > 0.5 || v.ByProducts[1][0] != 16 {
+			t.Errorf("%s: %g dB, %g averages", both.Outcomes[k].Name, sd, v.ByProducts[1][0])
+		}
+	}
+}
+
+// Expected values: attenuation in dB/km at 101.325 kPa, in octaves from 63 Hz on:
+// ISO 9613-1:1993, table 1, of three digits, and ISO 9613-2:1996, table 2, its
+// excerpt of six atmospheres rounded to 0.1 dB/km.
+func TestAbsorptionTable(t *testing.T) {
+	for _, c := range []struct {
+		temperature, humidity, absolute, relative float64
+		want                                      [8]float64
+	}{
+		{10, 70, 0, 0.005, [8]float64{0.122, 0.411, 1.04, 1.93, 3.66, 9.66, 32.8, 117}},
+		{20, 70, 0, 0.005, [8]float64{0.0899, 0.339, 1.13, 2.80, 4.98, 9.02, 22.9, 76.6}},
+		{10, 70, 0.055, 0.005, [8]float64{0.1, 0.4, 1.0, 1.9, 3.7, 9.7, 32.8, 117}},
+		{20, 70, 0.055, 0.005, [8]float64{0.1, 0.3, 1.1, 2.8, 5.0, 9.0, 22.9, 76.6}},
+		{30, 70, 0.055, 0.005, [8]float64{0.1, 0.3, 1.0, 3.1, 7.4, 12.7, 23.1, 59.3}},
+		{15, 20, 0.055, 0.005, [8]float64{0.3, 0.6, 1.2, 2.7, 8.2, 28.2, 88.8, 202}},
+		{15, 50, 0.055, 0.005, [8]float64{0.1, 0.5, 1.2, 2.2, 4.2, 10.8, 36.2, 129}},
+		{15, 80, 0.055, 0.005, [8]float64{0.1, 0.3, 1.1, 2.4, 4.1, 8.3, 23.7, 82.8}},
+	} {
+		for i, want := range c.want {
+			hz := 1000 * math.Pow(10, 0.3*float64(i-4)) // the tables' exact mid-frequencies
+			got := 1000 * Absorption(hz, c.temperature, c.humidity, 101325)
+			if math.Abs(got-want) > max(c.absolute, c.relative*want) {
+				t.Errorf("%g °C, %g %%, %.4g Hz: %.4g dB/km, want %g", c.temperature, c.humidity, hz, got, want)
+			}
+		}
+	}
+}
+
+// Expected: the correction to another atmosphere is the difference of the
+// absorptions, with a distance on the two paths, recorded with each outcome and
+// contained in its level. Without the conditions it is refused.
+func TestAtmosphere(t *testing.T) {
+	const rate = 40_960.
+	s := DefaultSettings()
+	s.Outcomes, s.BandsHz = []string{"harmonics", "bands", "overall", "broadband"}, []float64{8000, 16000}
+	s.Harmonics = 1
+	x := rotorSound(8*4096, rate, 500, map[int]float64{2: 3}, 9)
+	at := map[string]float64{"blades": 2, "rpm": 30_000, "temperature_c": 5, "humidity_pct": 30}
+	plain, _, err := outcomesOf(t, "split-half-spectrum", memory{x}, s, rate, at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Distance = &Distance{FromM: 20, ToM: 10}
+	s.Atmosphere = &Atmosphere{}
+	p, _, err := outcomesOf(t, "split-half-spectrum", memory{x}, s, rate, at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, o := range p.Outcomes {
+		y, air := p.value(t, 0, o.Name, "air")
+		before, _ := plain.value(t, 0, o.Name, "air")
+		for h := range 2 {
+			if got := y[h] - before[h] - 20*math.Log10(2); !near(got, air[h], 1e-9) && o.Name != "tonal_db" || !(air[h] > 0) {
+				t.Errorf("%s: %g dB contain %g", o.Name, got, air[h])
+			}
+		}
+	}
+	_, air := p.value(t, 0, "bpf1_db", "air")
+	_, hz := p.value(t, 0, "bpf1_db", "hz")
+	if want := 20*Absorption(hz[0], 5, 30, 101325) - 10*Absorption(hz[0], 20, 70, 101325); !near(air[0], want, 1e-12) {
+		t.Errorf("%g dB, want %g", air[0], want)
+	}
+	_, air = p.value(t, 0, "l_16000hz_db", "air")
+	lo, hi := ThirdOctave(42).Lo, ThirdOctave(42).Hi
+	of := func(hz float64) float64 { return 20*Absorption(hz, 5, 30, 101325) - 10*Absorption(hz, 20, 70, 101325) }
+	if min(of(lo), of(hi)) > air[0] || air[0] > max(of(lo), of(hi)) {
+		t.Errorf("band: %g dB outside of %g … %g", air[0], of(lo), of(hi))
+	}
+	delete(at, "humidity_pct")
+	if _, _, err := outcomesOf(t, "split-half-spectrum", memory{x}, s, rate, at); err == nil ||
+		!strings.Contains(err.Error(), "a condition humidity_pct from 0 to 100") {
+		t.Errorf("without humidity: %v", err)
+	}
+}
+
+// Expected: an rms of a·/√2 of a sine, its predicted deviation in noise over 300
+// simulated runs, and the band's power of the same definition as of sound.
+func TestUnsteadyLoads(t *testing.T) {
+	const rate, runs = 1000., 300
+	s := DefaultSettings()
+	s.Outcomes, s.Output = []string{"mean", "rms", "bands"}, "power"
+	s.Bands, s.Overlap = [][]float64{{50, 150}}, 0.5
+	rng := rand.New(rand.NewPCG(3, 3))
+	chi := [2]float64{}
+	for range runs {
+		x := make([]float64, 2000)
+		for i := range x {
+			x[i] = 7 + 0.3*rng.NormFloat64()
+		}
+		r := &Run{RateHz: rate, Samples: 2000, Settings: &s}
+		c := Configure(Find("split-halves", true), &s).(OfSeries)
+		p, err := c.Pairs(r, []Series{{Name: "lift_n", Unit: "N", Values: x}, {Name: "drag_n", Unit: "N", Values: x}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var names []string
+		for _, o := range p.Outcomes {
+			names = append(names, o.Name+" in "+o.Unit)
+		}
+		if got := strings.Join(names, ", "); got != "lift_n in N, drag_n in N, lift_n_rms in N, lift_n_l_50to150hz_power in "+
+			"N², drag_n_rms in N, drag_n_l_50to150hz_power in N²" {
+			t.Fatal(got)
+		}
+		y, sd := p.value(t, 0, "lift_n_rms", "sd")
+		band, sdBand := p.value(t, 0, "drag_n_l_50to150hz_power", "sd")
+		for h := range 2 {
+			chi[0] += math.Pow((y[h]-0.3)/sd[h], 2) / (2 * runs)
+			d := 10*math.Log10(band[h]/(2*0.09/rate*100)) + sdBand[h]*sdBand[h]/8.686
+			chi[1] += math.Pow(d/sdBand[h], 2) / (2 * runs)
+		}
+	}
+	for k, v := range chi { // standard error √(2/600) = 0.06
+		if math.Abs(v-1) > 0.25 {
+			t.Errorf("%s: χ²/n %.3f", []string{"rms", "band"}[k], v)
+		}
+	}
+	s.Outcomes = []string{"rms"}
+	c := Configure(Find("repeats", true), &s).(OfSeries)
+	x := []float64{}
+	for i := range 2000 {
+		x = append(x, 5+2*math.Sin(2*math.Pi*float64(i)/20))
+	}
+	p, err := c.Pairs(&Run{RateHz: rate, Settings: &s}, []Series{{Name: "cl", Values: x}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if y, _ := p.value(t, 0, "cl_rms", "sd"); len(p.Outcomes) != 1 || !near(y[0], math.Sqrt2, 1e-9) || y[0] != y[1] {
+		t.Errorf("%g of %v", y, p.Outcomes)
+	}
+	still := []Series{{Name: "cl", Values: make([]float64, 500)}}
+	if _, err := c.Pairs(&Run{RateHz: rate, Settings: &s}, still); err == nil ||
+		err.Error() != "cl: expected a load that varies, found 0 throughout" {
+		t.Error(err)
+	}
+}
+
+// Expected texts: what each construction can make.
+func TestCheckOutcomes(t *testing.T) {
+	for _, c := range []struct {
+		name     string
+		series   bool
+		outcomes []string
+		want     string
+	}{
+		{"split-half-spectrum", false, []string{"bands", "overall"}, ""},
+		{
+			"split-half-spectrum", false,
+			[]string{"rms"},
+			`outcomes: expected harmonics, bands, overall, broadband of split-half-spectrum, found "rms"`,
+		},
+		{"repeats", false, []string{"broadband", "broadband"}, "outcomes: broadband is named twice"},
+		{"repeats", true, []string{"rms", "mean"}, ""},
+		{"repeats", true, []string{"overall"}, `outcomes: expected mean, rms, bands of repeats, found "overall"`},
+		{"random-samples", true, []string{"mean"}, "outcomes: random-samples has its own; leave the key out"},
+		{"random-samples", true, nil, ""},
+		{
+			"table", false,
+			[]string{"bands"},
+			"outcomes: belongs to recordings; the columns of a table are its outcomes",
+		},
+	} {
+		s := DefaultSettings()
+		s.Outcomes = c.outcomes
+		got := ""
+		CheckOutcomes(c.name, c.series, &s, func(key, format string, args ...any) {
+			got = key + ": " + fmt.Sprintf(format, args...)
+		})
+		if got != c.want {
+			t.Errorf("%s %v: %q, want %q", c.name, c.outcomes, got, c.want)
+		}
+	}
+}

@@ -1,0 +1,124 @@
+package dspstage
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"doubletake/dsp"
+	"doubletake/ingest"
+	"doubletake/ingest/format"
+	"doubletake/ingest/stats"
+	"doubletake/pipeline/config"
+	"doubletake/pipeline/engine"
+	"doubletake/pipeline/stages/ingeststage"
+	"doubletake/pipeline/stages/plan"
+)
+
+// builder writes files into a folder and returns a builder of the experiment "x"
+// whose sections are given as YAML in one line each, with the tasks of stage
+// ingest.
+func builder(t *testing.T, files map[string]string, ingest, dsp string) *plan.Builder {
+	t.Helper()
+	dir := t.TempDir()
+	for name, text := range files {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	yaml := fmt.Sprintf("version: 1\nexperiments:\n  x:\n    ingest: %s\n    dsp: %s\n", ingest, dsp)
+	f, err := config.Parse(filepath.Join(dir, "pipeline.yaml"), []byte(yaml))
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := &plan.Builder{
+		File: f, Exp: &f.Experiments[0], Plan: &engine.Plan{Dir: filepath.Join(dir, "runs")},
+		At: "experiments.x",
+	}
+	if err := ingeststage.Plan(b); err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// result is what the ingest stage finds of file i with all its samples in one
+// run, without calibration.
+func result(t *testing.T, b *plan.Builder, i int, conditions map[string]float64) *ingeststage.FileResult {
+	t.Helper()
+	r := b.Raw[i]
+	rd, err := format.Open(r.File.Open, b.Source.Options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rd.Close()
+	info := rd.Info()
+	info.Path = r.Name
+	run := ingest.Run{ID: r.Name, Path: r.Name, Row1: -1}
+	rr := ingeststage.RunResult{}
+	var group []int
+	for k, c := range info.Channels {
+		if c.IsTime() {
+			continue
+		}
+		group = append(group, k)
+		rr.Units, rr.Scale = append(rr.Units, "Pa"), append(rr.Scale, 1)
+		rr.Stats = append(rr.Stats, stats.Summary{Samples: c.Samples})
+		if !b.Source.Grouping.Together {
+			run.Recordings = append(run.Recordings, ingest.Recording{
+				ID: fmt.Sprintf("%s#%d", r.Name, k+1), Channels: []int{k},
+				Conditions: conditions,
+			})
+		}
+	}
+	if b.Source.Grouping.Together {
+		run.Recordings = []ingest.Recording{{ID: r.Name, Channels: group, Conditions: conditions}}
+	}
+	rr.Run = run
+	return &ingeststage.FileResult{Path: r.Name, Info: info, Runs: []ingeststage.RunResult{rr}}
+}
+
+// npy encodes channels of equal length as an NPY file.
+func npy(channels ...[]float64) string {
+	var b bytes.Buffer
+	head := fmt.Sprintf("{'descr': '<f8', 'fortran_order': False, 'shape': (%d, %d), }", len(channels[0]), len(channels))
+	head += strings.Repeat(" ", 127-10-len(head)) + "\n"
+	b.WriteString("\x93NUMPY\x01\x00")
+	b.Write(binary.LittleEndian.AppendUint16(nil, uint16(len(head))))
+	b.WriteString(head)
+	for i := range channels[0] {
+		for _, c := range channels {
+			_ = binary.Write(&b, binary.LittleEndian, c[i])
+		}
+	}
+	return b.String()
+}
+
+// csv writes columns of equal length.
+func csv(head string, columns ...[]float64) string {
+	var b strings.Builder
+	b.WriteString(head + "\n")
+	for i := range columns[0] {
+		for k, c := range columns {
+			if k > 0 {
+				b.WriteString(",")
+			}
+			fmt.Fprintf(&b, "%g", c[i])
+		}
+		b.WriteString("\n")
+	}
+	return b.String()
+}
+
+// series finds an outcome by name.
+func series(list []dsp.Series, name string) *dsp.Series {
+	for i := range list {
+		if list[i].Name == name {
+			return &list[i]
+		}
+	}
+	return &dsp.Series{Values: []float64{0}}
+}

@@ -1,0 +1,93 @@
+package ingeststage
+
+import (
+	"slices"
+	"testing"
+
+	"doubletake/pipeline/config"
+	"doubletake/pipeline/stages/plan"
+)
+
+func TestComponent(t *testing.T) {
+	for value, want := range map[string]struct {
+		name string
+		sign float64
+	}{"Fx": {"Fx", 1}, "-Fz": {"Fz", -1}, "+My": {"My", 1}} {
+		if name, sign := Component(value); name != want.name || sign != want.sign {
+			t.Errorf("%s: %s, %g", value, name, sign)
+		}
+	}
+}
+
+// Of a balance of voltages the columns read are the voltages, the angle where it
+// is a column, the flow's, then outcomes that are no loads; each once.
+func TestBalanceColumns(t *testing.T) {
+	in := &config.Ingest{
+		Columns: []config.NamedString{{Name: "fx_n", Value: "-Fx"}, {Name: "t_c", Value: "T"}, {Name: "u", Value: "pitot"}},
+		Balance: &config.Balance{
+			Voltages: []string{"v1", "v2"}, Components: []string{"Fx", "Fz"}, Angle: "arm",
+			Flow: &config.Flow{Column: "pitot", Pressure: "p", Temperature: "T"},
+		},
+	}
+	b := &plan.Builder{}
+	if got := balanceColumns(b, in); !slices.Equal(got, []string{"v1", "v2", "arm", "pitot", "p", "T"}) {
+		t.Errorf("%v", got)
+	}
+	b.Conditions = []string{"arm"}
+	if got := balanceColumns(b, in); slices.Contains(got, "arm") || AngleColumn(b, in.Balance) {
+		t.Errorf("%v: the arm's angle is a condition", got)
+	}
+	in.Balance = nil
+	if got := balanceColumns(b, in); !slices.Equal(got, []string{"-Fx", "T", "pitot"}) {
+		t.Errorf("without a balance: %v", got)
+	}
+}
+
+// Columns with forces are a balance of voltages with the unit matrix; the
+// configuration stays as it was.
+func TestMeasuresForces(t *testing.T) {
+	original := &config.Balance{Tare: &config.Tare{File: "off.csv"}}
+	in := &config.Ingest{Balance: original, Columns: []config.NamedString{
+		{Name: "fx_n", Value: "Fx"},
+		{Name: "fz_n", Value: "-Fz"},
+	}}
+	if !measuresForces(in) {
+		t.Fatal("no forces")
+	}
+	if b := in.Balance; !slices.Equal(b.Voltages, []string{"Fx", "Fz"}) || !slices.Equal(b.Components, b.Voltages) ||
+		!slices.Equal(b.Matrix[1], []float64{0, 1}) || b.Tare == nil {
+		t.Errorf("%+v", b)
+	}
+	if original.Voltages != nil || original.Matrix != nil {
+		t.Errorf("the configuration changed: %+v", original)
+	}
+	if measuresForces(in) || measuresForces(&config.Ingest{}) {
+		t.Error("voltages are taken for forces")
+	}
+}
+
+// The air's density is known by conditions, or by columns of the flow.
+func TestAirKnown(t *testing.T) {
+	for _, c := range []struct {
+		conditions []string
+		flow       *config.Flow
+		want       bool
+	}{
+		{nil, nil, false},
+		{[]string{"pressure_pa"}, nil, false},
+		{[]string{"pressure_pa", "temperature_c"}, nil, true},
+		{[]string{"q_pa"}, nil, true},
+		{[]string{"density_kg_m3"}, nil, true},
+		{nil, &config.Flow{Quantity: "u_m_s"}, false},
+		{nil, &config.Flow{Quantity: "q_pa"}, true},
+		{nil, &config.Flow{Pressure: "p"}, true},
+	} {
+		in := &config.Ingest{Balance: &config.Balance{Flow: c.flow}}
+		if got := airKnown(&plan.Builder{Conditions: c.conditions}, in); got != c.want {
+			t.Errorf("%v, %+v: %v", c.conditions, c.flow, got)
+		}
+	}
+	if airKnown(&plan.Builder{}, &config.Ingest{}) {
+		t.Error("known of nothing")
+	}
+}

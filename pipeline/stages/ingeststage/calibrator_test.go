@@ -1,0 +1,180 @@
+package ingeststage
+
+import (
+	"context"
+	"math"
+	"strings"
+	"testing"
+
+	"doubletake/ingest"
+	"doubletake/pipeline/config"
+)
+
+// tone is a sine of that amplitude, with a second one at a tenth of it.
+func tone(n int, rate, hz, amplitude float64) []float64 {
+	x := make([]float64, n)
+	for i := range x {
+		x[i] = amplitude * math.Sin(2*math.Pi*hz*float64(i)/rate)
+	}
+	return x
+}
+
+// Expected: closed form. A sine of amplitude 0.1 is 0.0707 rms; at 94 dB, 1.0024
+// Pa, that is 14.176 Pa per unit, and with 20 dB more gain in the recordings a
+// tenth.
+func TestCalibratorPaPerUnit(t *testing.T) {
+	files := map[string]string{
+		"a.npy": npy(constant(9, 1)), "c.csv": "file,blades,rpm\na.npy,2,3000\n",
+		"cal/one.npy": npy(tone(30000, 10000, 1000, 0.1)),
+	}
+	b := planned(t, files,
+		`{files: "*.npy", conditions: c.csv, rate_hz: 10000, calibration: `+
+			`{calibrator: {level_db: 94, file: cal/one.npy, gain_db: 20}}}`, `{triplets: split-half-spectrum}`)
+	if got := ids(b); got != "x/ingest/calibrator x/ingest/a.npy x/recordings" {
+		t.Errorf("tasks %s", got)
+	}
+	if b.Source.Calibrator == nil || b.Plan.Tasks[1].Deps[0] != *b.Source.Calibrator {
+		t.Errorf("the file's task takes %v", b.Plan.Tasks[1].Deps)
+	}
+	c := b.Exp.Ingest.Calibration.Calibrator
+	f := calibratorFiles(c)[0]
+	open := b.File.Resolve(f.path)
+	all, err := measureCalibrator(context.Background(), open, f, c, b.Source.Options)
+	if err != nil || len(all) != 1 {
+		t.Fatalf("%v, %v", all, err)
+	}
+	want := 20e-6 * math.Pow(10, 94./20) / (0.1 / math.Sqrt2) / 10
+	if s := all[0]; math.Abs(s.PaPerUnit/want-1) > 1e-4 || s.For != "" || s.Named || s.SpreadDB > 0.01 ||
+		math.Abs(s.FrequencyHz-1000) > 1 {
+		t.Errorf("%+v, want %g Pa per unit", s, want)
+	}
+	info := ingest.Info{Path: "a.npy", Channels: []ingest.Channel{{Name: "1", Unit: all[0].Unit}}}
+	scale, unit, how, _, err := Factor(b.Source, all, info, 0)
+	if err != nil || unit != "Pa" || scale != all[0].PaPerUnit ||
+		!strings.HasPrefix(how, "calibrator cal/one.npy, channel ") {
+		t.Errorf("%g %s, %s, %v", scale, unit, how, err)
+	}
+	info.Channels[0].Unit = "V"
+	if _, _, _, _, err := Factor(b.Source, all, info, 0); err == nil ||
+		!strings.Contains(err.Error(), "expected samples in the unit of the calibrator's recording") {
+		t.Errorf("%v", err)
+	}
+}
+
+// A recording of several channels serves those of the same names; a channel
+// whose tone cannot be measured is an error only where it is used.
+func TestCalibratorChannels(t *testing.T) {
+	quiet := make([]float64, 30000)
+	for i := range quiet {
+		quiet[i] = 1e-3 * math.Sin(float64(i*i))
+	}
+	files := map[string]string{
+		"a.npy": npy(constant(9, 1), constant(9, 1)), "c.csv": "file,blades,rpm\na.npy,2,3000\n",
+		"all.npy": npy(tone(30000, 10000, 1000, 0.1), quiet), "two.npy": npy(quiet, tone(30000, 10000, 1000, 0.2)),
+	}
+	b := planned(t, files,
+		`{files: a.npy, conditions: c.csv, rate_hz: 10000, calibration: {calibrator: {level_db: 94, file: all.npy}}}`,
+		`{triplets: split-half-spectrum}`)
+	c := b.Exp.Ingest.Calibration.Calibrator
+	all, err := measureCalibrator(context.Background(), b.File.Resolve("all.npy"), calibratorFiles(c)[0], c,
+		b.Source.Options)
+	if err != nil || len(all) != 2 || !all[0].Named || all[0].Fault != nil || all[1].Fault == nil {
+		t.Fatalf("%+v, %v", all, err)
+	}
+	info := ingest.Info{Path: "a.npy", Channels: []ingest.Channel{
+		{Name: all[0].Channel, Unit: all[0].Unit},
+		{Name: all[0].Channel + "x"},
+	}}
+	if s, err := sensitivityOf(all, info, 0); err != nil || s.PaPerUnit != all[0].PaPerUnit {
+		t.Errorf("%v, %v", s, err)
+	}
+	if _, err := sensitivityOf(all, info, 1); err == nil ||
+		!strings.Contains(err.Error(), "expected a calibrator's recording of this channel, found recordings of") {
+		t.Errorf("%v", err)
+	}
+	info.Channels[1].Name = all[1].Channel
+	if _, err := sensitivityOf(all, info, 1); err == nil || !strings.Contains(err.Error(), "dB and more above the noise") {
+		t.Errorf("%v", err)
+	}
+	// NAME#CHANNEL, and a channel of the recordings.
+	list := calibratorFiles(&config.Calibrator{Recordings: []config.NamedString{
+		{Name: "1", Value: "two.npy#2"},
+		{Name: "2", Value: "all.npy#1"},
+	}})
+	if len(list) != 2 || list[0] != (calibratorFile{"1", "two.npy", "2"}) {
+		t.Errorf("%+v", list)
+	}
+	s, err := measureCalibrator(context.Background(), b.File.Resolve("two.npy"), list[0], c, b.Source.Options)
+	if err != nil || len(s) != 1 || s[0].For != "1" || math.Abs(s[0].RMS-0.2/math.Sqrt2) > 1e-4 {
+		t.Errorf("%+v, %v", s, err)
+	}
+}
+
+// A recording that cannot serve is refused with what to do.
+func TestCalibratorFaults(t *testing.T) {
+	rate := 10000.
+	rising := tone(30000, rate, 1000, 0.1)
+	for i := range rising {
+		rising[i] *= 1 + float64(i)/30000
+	}
+	for want, c := range map[string]struct {
+		x  []float64
+		c  config.Calibrator
+		ch ingest.Channel
+	}{
+		"expected a calibrator's level that is steady within 0.2 dB, found a spread of": {
+			rising,
+			config.DefaultCalibrator(94),
+			ingest.Channel{RateHz: rate},
+		},
+		"expected samples that are still to be calibrated, found a channel in Pa": {
+			rising,
+			config.DefaultCalibrator(94),
+			ingest.Channel{RateHz: rate, Unit: "Pa"},
+		},
+		"expected a sampling rate, found none in the file": {
+			rising,
+			config.DefaultCalibrator(94),
+			ingest.Channel{},
+		},
+		"expected from_s and to_s within its 3 s, found 3 and 0": {
+			rising,
+			config.Calibrator{LevelDB: 94, SpreadDB: 0.2, FromS: 3},
+			ingest.Channel{RateHz: rate},
+		},
+	} {
+		c.ch.Name, c.ch.Samples = "m1", int64(len(c.x))
+		rd := arrays{
+			ingest.Info{Path: "cal.wav", Format: "wav", Encoding: "PCM 16", Channels: []ingest.Channel{c.ch}},
+			[][]float64{c.x},
+		}
+		got, err := MeasureCalibrator(context.Background(), rd, 0, c.c)
+		if err != nil || got.Accepted || !strings.Contains(got.Fault, want) ||
+			!strings.HasPrefix(got.Fault, "cal.wav: channel m1: ") {
+			t.Errorf("%+v, %v\nwant %s", got, err, want)
+		}
+	}
+	ok := arrays{
+		ingest.Info{Path: "cal.wav", Channels: []ingest.Channel{{Name: "m1", Samples: 30000, RateHz: rate}}},
+		[][]float64{tone(30000, rate, 1000, 0.1)},
+	}
+	got, err := MeasureCalibrator(context.Background(), ok, 0, config.DefaultCalibrator(114))
+	if err != nil || !got.Accepted || got.AboveDB > 300 || math.Abs(got.UnitPerPa*got.PaPerUnit-1) > 1e-12 {
+		t.Errorf("%+v, %v", got, err)
+	}
+}
+
+// The text of a calibration without a calibrator, for the index.
+func TestCalibrationText(t *testing.T) {
+	for want, c := range map[string]*config.Calibration{
+		"":                               nil,
+		"in Pa, as configured":           {Unit: "Pa"},
+		"0.2 Pa per unit, as configured": {PaPerUnit: 0.2},
+		"10 V (peak) at full scale, 0.05 V/Pa, gain 20 dB": {FullScaleV: 10, SensitivityVPerPa: 0.05, GainDB: 20},
+		"7 V (rms) at full scale":                          {FullScaleV: 7, Reading: "rms"},
+	} {
+		if got := calibrationText(c); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}

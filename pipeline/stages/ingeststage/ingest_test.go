@@ -1,0 +1,384 @@
+package ingeststage
+
+import (
+	"math"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"doubletake/dsp"
+	"doubletake/ingest"
+	"doubletake/ingest/fault"
+	"doubletake/pipeline/config"
+	"doubletake/pipeline/stages/plan"
+)
+
+const rotorTable = "file,blades,rpm,theta_deg\na.npy,2,3000,10\nb.npy,3,4000,20\n"
+
+// Two files of a rotor: a task for each and one for the index, with the pool and
+// the hand-off that the dsp stage shares.
+func TestPlanMicrophones(t *testing.T) {
+	x := npy(count(100, 1), count(100, 2))
+	b := planned(t, map[string]string{"a.npy": x, "b.npy": x, "c.csv": rotorTable},
+		`{files: "*.npy", conditions: c.csv, rate_hz: 1000, channels: ["2"], theta_from: axis}`,
+		`{triplets: split-half-spectrum, track: {range_hz: [10, 20]}}`)
+	if got := ids(b); got != "x/ingest/a.npy x/ingest/b.npy x/recordings" {
+		t.Errorf("tasks %s", got)
+	}
+	if got := strings.Join(b.Conditions, " "); got != "blades rpm theta_deg rpm_tracked" {
+		t.Errorf("conditions %s", got)
+	}
+	if _, ok := b.Construction.(dsp.OfSpectra); !ok || b.Source.Grouping.Together ||
+		!slices.Equal(b.Source.Grouping.Channels, []string{"2"}) {
+		t.Errorf("construction %T, grouping %+v", b.Construction, b.Source.Grouping)
+	}
+	if len(b.Recordings) != 2 || len(b.Readings) != 2 || b.Analysers == nil || b.Plan.Tasks[0].Pool != b.Analysers {
+		t.Errorf("%d recordings, %d hand-offs, pool %v", len(b.Recordings), len(b.Readings), b.Plan.Tasks[0].Pool)
+	}
+	// Known before any file is read, with the angle from the rotor plane.
+	if got := b.Known[1]; got["blades"] != 3 || got["theta_deg"] != 70 {
+		t.Errorf("known %v", got)
+	}
+	// The key holds what the task reads: no globs, no table; its row is local.
+	task := b.Plan.Tasks[0]
+	if _, ok := value(task.Config, "ingest.files"); ok {
+		t.Error("the key of a file holds the globs")
+	}
+	if v, _ := value(task.Config, "ingest.rate_hz"); v != "1000" {
+		t.Errorf("rate %q", v)
+	}
+	if len(task.Local) != 1 || !strings.Contains(task.Local[0].Value, "rpm") {
+		t.Errorf("local %v", task.Local)
+	}
+}
+
+// A file's runs hold its channels with conditions, statistics in the calibrated
+// unit, and where the calibration comes from.
+func TestReadMicrophones(t *testing.T) {
+	x := npy(count(100, 1), count(100, 2))
+	b := planned(t, map[string]string{"a.npy": x, "b.npy": x, "c.csv": rotorTable},
+		`{files: "*.npy", conditions: c.csv, rate_hz: 1000, calibration: {pa_per_unit: 0.5}}`,
+		`{triplets: split-half-spectrum}`)
+	res, err := read(b, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(res.Runs) != 1 || len(res.Runs[0].Run.Recordings) != 2 {
+		t.Fatalf("%+v", res.Runs)
+	}
+	run := res.Runs[0]
+	if run.Units[1] != "Pa" || run.Scale[1] != 0.5 || run.How[1] != "0.5 Pa per unit, as configured" {
+		t.Errorf("unit %s, scale %g, %s", run.Units[1], run.Scale[1], run.How[1])
+	}
+	if s := run.Stats[1]; s.Samples != 100 || s.Max != 99 || s.Mean != 49.5 {
+		t.Errorf("statistics %+v, want those of 0 … 99 Pa", s)
+	}
+	if c := run.Run.Recordings[1].Conditions; c["rpm"] != 3000 || c["blades"] != 2 {
+		t.Errorf("conditions %v", c)
+	}
+	r := NewRun(b, res.Info, run.Run, 100, run.Scale, run.Units)
+	if len(r.Microphones) != 2 || r.Microphones[1].Channel != 1 || r.Microphones[1].Scale != 0.5 || r.RateHz != 1000 ||
+		r.Samples != 100 {
+		t.Errorf("run %+v", r)
+	}
+	if other := NewRun(b, res.Info, ingest.Run{ID: "other", Recordings: run.Run.Recordings}, 100, run.Scale,
+		run.Units); other.Seed == r.Seed {
+		t.Error("two runs have one seed")
+	}
+}
+
+// Under on_bad_recording: warn a channel with samples that are no numbers is left
+// out; otherwise the file is an error, which skip takes as its reason.
+func TestBadRecordings(t *testing.T) {
+	bad := count(100, 2)
+	bad[7] = math.NaN()
+	files := map[string]string{"a.npy": npy(count(100, 1), bad), "c.csv": "file,blades,rpm\na.npy,2,3000\n"}
+	for _, policy := range []string{"fail", "skip", "warn"} {
+		b := planned(t, files, `{files: "*.npy", conditions: c.csv, rate_hz: 1000, on_bad_recording: `+policy+`}`,
+			`{triplets: split-half-spectrum}`)
+		res, err := read(b, 0)
+		if policy == "warn" {
+			if err != nil || len(res.Runs[0].Run.Recordings) != 1 || len(res.Runs[0].Stats) != 1 || len(res.Warnings) == 0 ||
+				res.Warnings[0].Code != "left-out" {
+				t.Errorf("warn: %+v, %v", res, err)
+			}
+			continue
+		}
+		reason, skip := BadRecording(b.Source, err)
+		if err == nil || skip != (policy == "skip") || skip && !strings.Contains(reason, "a.npy") {
+			t.Errorf("%s: %v, reason %q", policy, err, reason)
+		}
+	}
+}
+
+// A balance's columns make one recording; its samples are kept for a Reading, and
+// its integral times are those of the method.
+func TestReadBalance(t *testing.T) {
+	text := "time,Fz,Fx\n"
+	for i := range 200 {
+		text += strings.Join([]string{num(float64(i) / 100), num(math.Sin(float64(i * i))), num(2 + math.Cos(float64(i*i)))},
+			",") + "\n"
+	}
+	b := planned(t, map[string]string{"a5_u10.csv": text},
+		`{files: "*.csv", pattern: "a{alpha_deg}_u{u_inf_m_s}.csv", columns: {lift_n: Fz, drag_n: Fx}}`,
+		`{triplets: split-halves}`)
+	r := b.Raw[0]
+	reading := plan.NewReading(b.Analysers)
+	res, err := (&file{b, b.Source, nil, nil, nil, reading, r.Name, r.File.Open}).read(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	run := res.Runs[0]
+	if len(run.Run.Recordings) != 1 || len(run.Stats) != 2 || len(run.Integral) != 2 {
+		t.Fatalf("%+v", run)
+	}
+	if c := run.Run.Recordings[0].Conditions; c["alpha_deg"] != 5 || c["u_inf_m_s"] != 10 {
+		t.Errorf("conditions %v", c)
+	}
+	series := reading.Series(run.Run.ID, 2, 200)
+	if series == nil || series[1][3] != round(2+math.Cos(9)) {
+		t.Errorf("kept %d series", len(series))
+	}
+	c, err := dsp.CheckBalance(series, 100, dsp.BalanceSettings{})
+	if err != nil || !slices.Equal(run.Integral, c.IntegralTimeS) {
+		t.Errorf("integral times %v, dsp has %v, %v", run.Integral, c.IntegralTimeS, err)
+	}
+	if !(run.Stats[1].Mean > 1.5 && run.Stats[1].Mean < 2.5) {
+		t.Errorf("mean drag %g", run.Stats[1].Mean)
+	}
+}
+
+// Of one run of microphones the pass loads the spectra that the construction
+// asks for; statistics are those of a scan alone.
+func TestReadLoadsSpectra(t *testing.T) {
+	x := make([]float64, 8000)
+	for i := range x {
+		x[i] = math.Sin(2*math.Pi*100*float64(i)/1000) + 0.1*math.Sin(float64(i*i))
+	}
+	b := planned(t, map[string]string{"a.npy": npy(x), "c.csv": "file,blades,rpm\na.npy,2,3000\n"},
+		`{files: "*.npy", conditions: c.csv, rate_hz: 1000}`, `{triplets: split-half-spectrum, harmonics: 2}`)
+	alone, err := read(b, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := b.Raw[0]
+	reading := plan.NewReading(b.Analysers)
+	res, err := (&file{b, b.Source, nil, b.PerFile[0], nil, reading, r.Name, r.File.Open}).read(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if res.Runs[0].Stats[0] != alone.Runs[0].Stats[0] {
+		t.Errorf("statistics %+v, alone %+v", res.Runs[0].Stats[0], alone.Runs[0].Stats[0])
+	}
+	run := res.Runs[0]
+	want, err := b.Construction.(dsp.OfSpectra).Spectra(NewRun(b, res.Info, run.Run, 8000, run.Scale, run.Units))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if reading.Spectra(want) == nil {
+		t.Error("the spectra were not loaded")
+	}
+	reading.Free()
+}
+
+// Settings that do not fit together are refused with their key.
+func TestPlanRefuses(t *testing.T) {
+	files := map[string]string{"a.npy": npy(count(9, 1)), "c.csv": "file,blades,rpm\na.npy,2,3000\n"}
+	const with = `files: "*.npy", conditions: c.csv, rate_hz: 1000`
+	spectra, halves := `{triplets: split-half-spectrum}`, `{triplets: split-halves}`
+	for _, c := range [][3]string{
+		{`{` + with + `, columns: {lift_n: "1"}}`, spectra, "x.ingest.columns: belongs to balances; for microphones name " +
+			"channels"},
+		{`{` + with + `}`, halves, "x.ingest: expected columns, e.g. {lift_n: Fz, drag_n: Fx}: which column is which " +
+			"outcome"},
+		{
+			`{` + with + `, columns: {lift_n: "1"}, calibration: {unit: Pa}}`, halves,
+			"x.ingest.calibration: belongs to microphones",
+		},
+		{`{` + with + `, calibration: {sensitivity_v_per_pa: 0.05}}`, spectra, "x.ingest.calibration:"},
+		{`{files: "*.npy", pattern: "{", rate_hz: 1000}`, spectra, "x.ingest.pattern:"},
+		{
+			`{` + with + `, columns: {fx_n: "1"}, axes: body}`, halves,
+			"x.ingest.columns: axes: body turns fx_n (aft) and fz_n (up)",
+		},
+		{
+			`{` + with + `, columns: {fx_n: "1", fz_n: "1", lift_n: "1"}, axes: body}`, halves,
+			"x.ingest.columns: lift_n and drag_n are wind axes",
+		},
+		{`{` + with + `, columns: {fx_n: "1", fz_n: "1"}}`, halves, "x.ingest.columns: fx_n and fz_n are body axes"},
+		{
+			`{` + with + `, columns: {my: "1"}}`, `{triplets: split-halves, chord_m: 1, span_m: 1}`,
+			"x.dsp.chord_m: coefficients are made of lift_n and drag_n",
+		},
+		{
+			`{` + with + `, columns: {lift_n: "1"}}`, `{triplets: split-halves, chord_m: 1, span_m: 1}`,
+			"x.dsp: coefficients need the air density",
+		},
+		{
+			`{` + with + `, columns: {lift_n: Fy}, balance: {voltages: ["1"], matrix: [[1]], components: [Fx]}}`, halves,
+			"x.ingest.columns: none of the columns is one of the balance's loads [Fx]",
+		},
+		{
+			`{` + with + `, columns: {lift_n: Fx}, balance: {voltages: ["1"], matrix: [[1]], components: [Fx]}}`,
+			`{triplets: split-halves, chord_m: 1, span_m: 1}`, "x.ingest.balance: coefficients of a wind tunnel need the " +
+				"walls' blockage",
+		},
+		{
+			`{` + with +
+				`, columns: {lift_n: Fx}, balance: {voltages: ["1"], matrix: [[1, 2]], terms: ["1*9"], components: [Fx]}}`, halves,
+			`x.ingest.balance: balance term "1*9"`,
+		},
+	} {
+		refused(t, files, c[0], c[1], c[2])
+	}
+}
+
+// Excluded files are named; files named simulated count as simulated.
+func TestExcludedAndSimulated(t *testing.T) {
+	x := npy(count(9, 1))
+	files := map[string]string{
+		"simulated_1.npy": x, "b.npy": x, "d.npy": x,
+		"c.csv": "file,blades,rpm\nsimulated_1.npy,2,3000\n",
+	}
+	b := planned(t, files, `{files: "*.npy", exclude: ["b.npy", "d.npy"], conditions: c.csv, rate_hz: 1000}`,
+		`{triplets: split-half-spectrum}`)
+	var got []string
+	for _, w := range b.Warnings {
+		got = append(got, w.Path+" "+w.Text)
+	}
+	if len(got) != 2 || got[0] != "b.npy left out by exclude, as are d.npy" ||
+		!strings.HasPrefix(got[1], "simulated_1.npy is named simulated: the experiment is called simulated") {
+		t.Errorf("warnings %q", got)
+	}
+	if b.Exp.Ingest.Data != "simulated" || b.Source.In.Data != "simulated" {
+		t.Errorf("data: %s", b.Exp.Ingest.Data)
+	}
+	info := ingest.Info{Path: "a.wav", Attributes: []ingest.Attribute{{Name: "comment", Value: "Simulated rotor"}}}
+	if w := simulatedByContent(&plan.Source{In: config.Ingest{Data: "measured"}}, info); len(w) != 1 ||
+		w[0].Code != "simulated" {
+		t.Errorf("%v", w)
+	}
+	if w := simulatedByContent(b.Source, info); w != nil {
+		t.Errorf("a warning about simulated data that are called so: %v", w)
+	}
+	info.Attributes[0] = ingest.Attribute{Name: "simulated", Value: "false"}
+	if w := simulatedByContent(&plan.Source{In: config.Ingest{Data: "measured"}}, info); w != nil {
+		t.Errorf("%v", w)
+	}
+}
+
+// The index has a row for each channel; the condition that only dsp finds out is
+// left to it.
+func TestRecordings(t *testing.T) {
+	x := npy(count(100, 1), constant(100, 3))
+	b := planned(t, map[string]string{"a.npy": x, "b.npy": x, "c.csv": rotorTable},
+		`{files: "*.npy", conditions: c.csv, rate_hz: 1000, calibration: {unit: Pa}}`, `{triplets: split-half-spectrum}`)
+	idx := newRecordings(nil)
+	for i := range b.Raw {
+		res, err := read(b, i)
+		if err != nil {
+			t.Fatal(err)
+		}
+		res.SHA256 = "sum of " + res.Path
+		idx.add(res, b.Conditions)
+	}
+	tab := idx.table(b.Conditions)
+	if tab.Rows() != 4 {
+		t.Fatalf("%d rows", tab.Rows())
+	}
+	for name, want := range map[string]float64{"rpm": 4000, "rate_hz": 1000, "duration_s": 0.1, "max": 3, "scale": 1} {
+		v, err := tab.Floats(name)
+		if err != nil || v[3] != want {
+			t.Errorf("%s: %v, %v; want %g", name, v, err, want)
+		}
+	}
+	if s := tab.Column("sha256").Strings; s[3] != "sum of b.npy" || tab.Column("unit").Strings[0] != "Pa" {
+		t.Errorf("%v, unit %s", s, tab.Column("unit").Strings[0])
+	}
+	if v, _ := tab.Floats("integral_time_s"); !math.IsNaN(v[0]) {
+		t.Errorf("an integral time of a microphone: %g", v[0])
+	}
+	task := b.Plan.Tasks[len(b.Plan.Tasks)-1]
+	if task.ID != "x/recordings" || len(task.Publish) != 1 ||
+		task.Publish[0].Path != filepath.Join("x", "recordings.arrow") {
+		t.Errorf("%s publishes %v", task.ID, task.Publish)
+	}
+}
+
+// Conditions of attributes and channels are merged; contradictions are errors.
+func TestAttributeConditions(t *testing.T) {
+	src := &plan.Source{
+		Constants: map[string]float64{"blades": 2},
+		In: config.Ingest{Attributes: []config.NamedString{
+			{Name: "rpm", Value: "RPM"},
+			{Name: "theta_deg", Value: "@angle"},
+		}},
+	}
+	info := ingest.Info{
+		Path: "f.h5", Attributes: []ingest.Attribute{{Name: "RPM", Value: "4000"}},
+		Channels: []ingest.Channel{{Name: "m1", Attributes: []ingest.Attribute{{Name: "angle", Value: "30"}}}},
+	}
+	got, err := attributeConditions(src, info, []config.NamedNumber{{Name: "u_inf_m_s", Value: 7}})
+	if err != nil || got["blades"] != 2 || got["rpm"] != 4000 || got["u_inf_m_s"] != 7 || len(got) != 3 {
+		t.Errorf("%v, %v", got, err)
+	}
+	if len(src.Constants) != 1 {
+		t.Errorf("the constants changed: %v", src.Constants)
+	}
+	if _, err := attributeConditions(src, info, []config.NamedNumber{{Name: "blades", Value: 3}}); err == nil ||
+		!strings.Contains(err.Error(), "condition blades: expected 2, as in the configuration, found 3") {
+		t.Errorf("%v", err)
+	}
+	if _, err := attributeConditions(src, ingest.Info{Path: "f.h5"}, nil); err == nil ||
+		!strings.Contains(err.Error(), "condition rpm") {
+		t.Errorf("%v", err)
+	}
+	runs := []ingest.Run{{Recordings: []ingest.Recording{{Channels: []int{0}, Conditions: map[string]float64{}}}}}
+	if err := channelConditions(src, info, runs); err != nil || runs[0].Recordings[0].Conditions["theta_deg"] != 30 {
+		t.Errorf("%v, %v", runs[0].Recordings[0].Conditions, err)
+	}
+	runs[0].Recordings[0].Conditions["theta_deg"] = 40
+	if err := channelConditions(src, info, runs); err == nil ||
+		!strings.Contains(err.Error(), "expected 40, as elsewhere, found 30 in channel m1") {
+		t.Errorf("%v", err)
+	}
+}
+
+// An error names the file as the user knows it.
+func TestNamed(t *testing.T) {
+	err := Named(&fault.Error{Path: "/tmp/x/a.wav", Found: "nothing"}, "/tmp/x/a.wav", "data/a.wav")
+	if err.Error() != "data/a.wav: nothing" {
+		t.Errorf("%v", err)
+	}
+	if same := Named(err, "/tmp/x/a.wav", "data/a.wav"); same != err {
+		t.Errorf("%v", same)
+	}
+	if Named(nil, "a", "b") != nil {
+		t.Error("an error of nothing")
+	}
+	if err := Named(filepath.ErrBadPattern, "a", "b.wav"); !strings.HasPrefix(err.Error(), "read b.wav: ") {
+		t.Errorf("%v", err)
+	}
+}
+
+// A warning that follows the path does not repeat it, and scaled
+// statistics are those of scaled samples, deviations without sign.
+func TestSmallParts(t *testing.T) {
+	list := trimPath([]ingest.Warning{{Path: "a.wav", Text: "a.wav is empty"}, {Path: "b.wav", Text: "cut short"}})
+	if list[0].Text != "is empty" || list[1].Text != "cut short" {
+		t.Errorf("%v", list)
+	}
+	b := planned(t, map[string]string{"a.npy": npy(count(9, 1)), "c.csv": "file,blades,rpm\na.npy,2,3000\n"},
+		`{files: "*.npy", conditions: c.csv, rate_hz: 1000}`, `{triplets: split-half-spectrum}`)
+	res, err := read(b, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s := scaled(res.Runs[0].Stats[0], -2); s.Mean != -8 || s.Std < 0 || s.RMS < 0 {
+		t.Errorf("%+v", s)
+	}
+	if v := orNaN(0); !math.IsNaN(v) || orNaN(2) != 2 || !math.IsNaN(orNaN(math.Inf(1))) {
+		t.Errorf("%g", v)
+	}
+}

@@ -1,0 +1,188 @@
+package ingeststage
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+
+	"doubletake/ingest"
+	"doubletake/ingest/campaign"
+	"doubletake/pipeline/config"
+	"doubletake/pipeline/stages/plan"
+)
+
+// The numbers at the top of the file next to a recording are its conditions; all
+// files must have the first one's.
+func TestSidecars(t *testing.T) {
+	x := npy(count(9, 1))
+	files := map[string]string{
+		"a.npy": x, "b.npy": x, "a.yaml": "rpm: 3000\nblades: 2\nmotor: {temperature: 40}\n",
+		"b.yaml": "blades: 3\nrpm: 4000\nnote: 7\n",
+	}
+	b := planned(t, files, `{files: "*.npy", sidecar: .yaml, rate_hz: 1000}`, `{triplets: split-half-spectrum}`)
+	if got := strings.Join(b.Conditions, " "); got != "rpm blades" {
+		t.Errorf("conditions %s", got)
+	}
+	if got := b.Sidecars["b.npy"]; !slices.Equal(got,
+		[]config.NamedNumber{{Name: "rpm", Value: 4000}, {Name: "blades", Value: 3}}) {
+		t.Errorf("b.npy: %v", got)
+	}
+	if v := b.Known[0]; v["rpm"] != 3000 || v["blades"] != 2 || len(v) != 2 {
+		t.Errorf("known %v", v)
+	}
+	if v, _ := value(b.Plan.Tasks[1].Local, "sidecar rpm"); v != "4000" {
+		t.Errorf("the task's key has rpm %q", v)
+	}
+	b = planned(t, files, `{files: "*.npy", sidecar: {ending: .yaml, values: {rpm: rpm, blades: blades}}, rate_hz: 1000}`,
+		`{triplets: split-half-spectrum, track: {range_hz: [40, 80]}}`)
+	if got := strings.Join(b.Conditions, " "); got != "rpm blades rpm_tracked" {
+		t.Errorf("conditions %s, the one that dsp finds comes last", got)
+	}
+	for _, c := range []struct{ name, text, ingest, want string }{
+		{
+			"b.yaml", "", `{files: "*.npy", sidecar: .yml, rate_hz: 1000}`,
+			"a.yml: expected a file with the conditions of a.npy, found none (write it",
+		},
+		{
+			"b.yaml", "blades: 3\nrmp: 4000\n", `{files: "*.npy", sidecar: .yaml, rate_hz: 1000}`,
+			`b.yaml: expected a number "rpm", found blades, rmp (did you mean "rmp"?)`,
+		},
+		{
+			"a.yaml", "motor: {rpm: 1}\n", `{files: "*.npy", sidecar: .yaml, rate_hz: 1000}`,
+			"a.yaml: expected numbers at its top, found none",
+		},
+		{"a.yaml", "a: [", `{files: "*.npy", sidecar: .yaml, rate_hz: 1000}`, "a.yaml: read conditions:"},
+	} {
+		changed := map[string]string{}
+		for n, v := range files {
+			changed[n] = v
+		}
+		if c.text != "" {
+			changed[c.name] = c.text
+		}
+		refused(t, changed, c.ingest, `{triplets: split-half-spectrum}`, c.want)
+	}
+}
+
+// arrays is a Reader of arrays in memory.
+type arrays struct {
+	info ingest.Info
+	data [][]float64
+}
+
+func (a arrays) Info() ingest.Info { return a.info }
+func (a arrays) Close() error      { return nil }
+func (a arrays) Read(channels []int, start int64, dst [][]float64) (int, error) {
+	for i, c := range channels {
+		copy(dst[i], a.data[c][start:])
+	}
+	return len(dst[0]), nil
+}
+
+// A table of conditions in the file has a row for each channel, or for each
+// interval of samples.
+func TestConditionTable(t *testing.T) {
+	channel := func(name string, n int) ingest.Channel {
+		return ingest.Channel{Name: name, Samples: int64(n), RateHz: 10}
+	}
+	rd := arrays{
+		ingest.Info{Path: "f.h5", Channels: []ingest.Channel{
+			channel("m1", 100), channel("m2", 100), channel("theta", 2),
+			channel("from", 2), channel("to", 2),
+		}, Attributes: []ingest.Attribute{{Name: "one", Value: "5"}}},
+		[][]float64{count(100, 1), count(100, 1), {10, 20}, {0, 50}, {40, 90}},
+	}
+	src := func(conditions ...config.NamedString) *plan.Source {
+		return &plan.Source{
+			In:       config.Ingest{InFile: conditions},
+			Grouping: campaign.Grouping{Except: []string{"from", "to", "theta"}},
+		}
+	}
+	table := func(s *plan.Source) (*campaign.Conditions, campaign.Grouping, error) {
+		return conditionTable(context.Background(), rd, rd.info, s)
+	}
+	c, group, err := table(src(config.NamedString{Name: "theta_deg", Value: "theta"}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(c.Rows) != 2 || c.Rows[1].Channel != "2" || c.Rows[1].Values[0] != 20 || c.Rows[0].Row1 != -1 ||
+		len(group.Except) != 4 {
+		t.Errorf("%+v without %v", c.Rows, group.Except)
+	}
+	c, _, err = table(src(config.NamedString{Name: "row0", Value: "from"}, config.NamedString{Name: "row1", Value: "to"},
+		config.NamedString{Name: "theta_deg", Value: "theta"}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r := c.Rows[1]; r.Row0 != 50 || r.Row1 != 90 || r.Channel != "" || !slices.Equal(c.Names, []string{"theta_deg"}) {
+		t.Errorf("%+v of %v", r, c.Names)
+	}
+	rd.data[3], rd.data[4] = []float64{0, 95}, []float64{40.5, 90}
+	for want, s := range map[string]*plan.Source{
+		"row1, value 1: expected a sample number from 0, found 40.5": src(config.NamedString{
+			Name:  "row0",
+			Value: "from",
+		}, config.NamedString{Name: "row1", Value: "to"}),
+		"array m1: expected 2 values, as in theta, found 100": src(config.NamedString{
+			Name:  "a",
+			Value: "theta",
+		}, config.NamedString{Name: "b", Value: "m1"}),
+		"array one: expected a value for each of the 2 recordings, found 1": src(config.NamedString{Name: "a", Value: "one"}),
+		"condition a: f.h5": src(config.NamedString{Name: "a", Value: "none"}),
+	} {
+		if _, _, err := table(s); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v\nwant %s", err, want)
+		}
+	}
+}
+
+// The table of conditions names the recording without wind of each run.
+func TestOwnTare(t *testing.T) {
+	row := func(line int, tare string) campaign.ConditionRow {
+		return campaign.ConditionRow{Line: line, File: "a.csv", Labels: []string{tare}}
+	}
+	c := &campaign.Conditions{
+		Path: "c.csv", Labels: []string{"tare"},
+		Rows: []campaign.ConditionRow{row(2, " off1.csv "), row(3, "off1.csv")},
+	}
+	if got, err := OwnTare("tare", c, "a.csv"); got != "off1.csv" || err != nil {
+		t.Errorf("%q, %v", got, err)
+	}
+	if names := tareNames("tare", c); len(names) != 1 || !names["off1.csv"] {
+		t.Errorf("%v", names)
+	}
+	table := func(rows ...campaign.ConditionRow) *campaign.Conditions {
+		return &campaign.Conditions{Path: "c.csv", Labels: []string{"tare"}, Rows: rows}
+	}
+	for _, c := range []struct {
+		table *campaign.Conditions
+		want  string
+	}{
+		{nil, "a.csv: expected a table of conditions with the column tare, found none"},
+		{&campaign.Conditions{Path: "c.csv"}, "c.csv: expected a column tare"},
+		{
+			table(row(2, " ")),
+			"c.csv: line 2, column tare: expected the recording without wind of a.csv, found an empty cell",
+		},
+		{
+			table(row(2, "off1.csv"), row(3, "off2.csv")),
+			`c.csv: line 3, column tare: expected "off1.csv", as for the other intervals of a.csv, found "off2.csv"`,
+		},
+	} {
+		if _, err := OwnTare("tare", c.table, "a.csv"); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("got %v\nwant %s", err, c.want)
+		}
+	}
+	// Recordings without wind may be among the files and are none of the campaign.
+	files := map[string]string{
+		"a.csv": "Fx\n1\n2\n", "off1.csv": "Fx\n1\n2\n",
+		"c.txt": "file,alpha_deg,tare\na.csv,3,off1.csv\n",
+	}
+	b := planned(t, files,
+		`{files: "*.csv", conditions: c.txt, columns: {lift_n: Fx}, balance: {tare: {column: tare, interpolation: mean}}}`,
+		`{triplets: split-halves}`)
+	if len(b.Raw) != 1 || b.Raw[0].Name != "a.csv" {
+		t.Errorf("recordings %v", b.Raw)
+	}
+}

@@ -1,0 +1,70 @@
+package ingeststage
+
+import (
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"doubletake/ingest/campaign"
+	"doubletake/ingest/units"
+	"doubletake/pipeline/stages/plan"
+)
+
+// A microphone's unit of pressure or voltage is taken to Pa or V; others stay.
+// Expected: the definitions of the units.
+func TestSoundUnit(t *testing.T) {
+	for stated, want := range map[string]struct {
+		f    float64
+		unit string
+	}{
+		"mPa": {1e-3, "Pa"}, "psi": {6894.757293168362, "Pa"}, "mV": {1e-3, "V"}, "Pa": {1, "Pa"}, "V": {1, "V"},
+		"full-scale": {1, "full-scale"}, "": {1, ""}, "m/s": {1, "m/s"},
+	} {
+		f, unit, how := soundUnit(stated)
+		if math.Abs(f/want.f-1) > 1e-12 || unit != want.unit || (how != "") != (want.f != 1) {
+			t.Errorf("%s: %g %s %q", stated, f, unit, how)
+		}
+	}
+}
+
+// Samples in another unit are copied before they are converted, and a column in
+// the unit of its name is passed on.
+func TestConvertSeries(t *testing.T) {
+	given := []float64{1, 2}
+	v, n, err := ConvertSeries("a.csv", "Fz", "lift_n", "kN", given)
+	if err != nil || !slices.Equal(v, []float64{1000, 2000}) || n.Unit != "N" || given[0] != 1 {
+		t.Errorf("%v %+v %v, given %v", v, n, err, given)
+	}
+	if v, _, _ := ConvertSeries("a.csv", "Fz", "lift_n", "N", given); &v[0] != &given[0] {
+		t.Error("samples in the right unit were copied")
+	}
+	if _, _, err := ConvertSeries("a.csv", "Fz", "lift_n", "V", given); err == nil ||
+		!strings.HasPrefix(err.Error(), "a.csv: column Fz: ") {
+		t.Error(err)
+	}
+}
+
+// An angle in radians from the axis becomes one in degrees from the plane.
+func TestSettle(t *testing.T) {
+	n, err := units.ToName("theta_deg", "rad")
+	if err != nil {
+		t.Fatal(err)
+	}
+	src := &plan.Source{Convert: map[string]units.Named{"theta_deg": n}}
+	src.In.ThetaFrom = "axis"
+	c := map[string]float64{"theta_deg": math.Pi / 3, "rpm": 1}
+	settle(src, c)
+	if math.Abs(c["theta_deg"]-30) > 1e-12 || c["rpm"] != 1 {
+		t.Errorf("%v", c)
+	}
+	table, err := campaign.ParseConditions("c.csv", strings.NewReader("file,theta_deg [rad],rpm [Hz]\na,0.5,50\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	how, err := table.Convert(map[string]string{"rpm": "1/min"})
+	if v := table.Rows[0].Values; err != nil || math.Abs(v[0]-28.64788975654116) > 1e-12 || v[1] != 50 ||
+		how["theta_deg"] == "" || how["rpm"] != "" {
+		t.Errorf("%v %v %v", v, how, err)
+	}
+}

@@ -1,0 +1,90 @@
+package reportstage
+
+import (
+	"fmt"
+	"math"
+	"testing"
+
+	"doubletake/pipeline/config"
+	"doubletake/pipeline/stages/plan"
+	"doubletake/pipeline/table"
+)
+
+// TestDetailSelects: of a hundred times the usual campaign a page holds no more
+// than it can (and a run), in whole runs, with means over all that was measured.
+func TestDetailSelects(t *testing.T) {
+	tab := &table.Table{}
+	for run := range 6000 {
+		for ch := range 13 {
+			plan.Cell(tab, "run", "", "", fmt.Sprintf("run %d", run))
+			plan.Cell(tab, "recording", "", "", fmt.Sprintf("run %d#%d", run, ch))
+			plan.Cell(tab, "rpm", "1/min", "", float64(run))
+			plan.Cell(tab, "theta_deg", "deg", "", float64(10*ch))
+			plan.Cell(tab, "y_1", "dB", "", float64(run)+1)
+			plan.Cell(tab, "y_2", "dB", "", float64(run)+2)
+		}
+	}
+	b := &plan.Builder{Exp: &config.Experiment{Name: "x", Train: config.Train{Inputs: []string{"rpm", "theta_deg"}}}}
+	set, err := reportSet(b, tab)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := newDetail(tab, set, false, nil)
+	n := len(d.d.X) / 2
+	if d.d.AllConditions != 78000 || d.d.AllRows != 78000 || n > pageConditions+13 || n < pageConditions/2 {
+		t.Errorf("%d of %d conditions, %d rows in all", n, d.d.AllConditions, d.d.AllRows)
+	}
+	perRun := map[int]int{}
+	for i, c := range d.d.Cond {
+		perRun[d.d.Run[i]]++
+		// y1 and y2 are 1 and 2 above the speed: their mean is 1.5 above it.
+		if m := d.d.Mean[c]; m != d.d.X[2*c]+1.5 {
+			t.Fatalf("mean %v at %v 1/min", m, d.d.X[2*c])
+		}
+	}
+	for r, k := range perRun {
+		if k != 13 {
+			t.Errorf("run %d is shown with %d of 13 channels", r, k)
+		}
+	}
+
+	// Many pairs of few conditions: all conditions, some pairs of each.
+	tab = &table.Table{}
+	for run := range 200 {
+		for k := range 250 {
+			plan.Cell(tab, "run", "", "", fmt.Sprintf("run %d", run))
+			plan.Cell(tab, "recording", "", "", fmt.Sprintf("run %d", run))
+			plan.Cell(tab, "rpm", "1/min", "", float64(run))
+			plan.Cell(tab, "theta_deg", "deg", "", 0.0)
+			plan.Cell(tab, "y_1", "dB", "", float64(k))
+			plan.Cell(tab, "y_2", "dB", "", float64(k))
+		}
+	}
+	if set, err = reportSet(b, tab); err != nil {
+		t.Fatal(err)
+	}
+	d = newDetail(tab, set, false, nil)
+	if len(d.d.X)/2 != 200 || len(d.d.Cond) > pageRows+200 || len(d.d.Cond) < pageRows/2 {
+		t.Errorf("%d conditions, %d rows", len(d.d.X)/2, len(d.d.Cond))
+	}
+	for _, m := range d.d.Mean {
+		if math.Abs(m-124.5) > 1e-9 { // of 0 … 249: all pairs count, shown or not
+			t.Fatalf("mean %v", m)
+		}
+	}
+}
+
+// TestSpan: whole counts stay themselves, other grids reach beyond the data and
+// never below zero where the data do not.
+func TestSpan(t *testing.T) {
+	if g := span([]float64{2, 3, 5}, 24, 0.1); len(g) != 4 || g[0] != 2 || g[3] != 5 {
+		t.Errorf("blade counts give %v", g)
+	}
+	g := span([]float64{-10, 0.5, 10}, 5, 0.1)
+	if len(g) != 5 || g[0] != -12 || g[4] != 12 {
+		t.Errorf("angles give %v", g)
+	}
+	if g := span([]float64{1, 100.5}, 3, 0.1); g[0] != 0 {
+		t.Errorf("speeds give %v", g)
+	}
+}

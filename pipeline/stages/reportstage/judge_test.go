@@ -1,0 +1,461 @@
+package reportstage
+
+import (
+	"encoding/json"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"doubletake/ingest"
+	"doubletake/pipeline/config"
+	"doubletake/pipeline/stages/dspstage"
+	"doubletake/pipeline/stages/plan"
+	"doubletake/pipeline/stages/stagetest"
+	"doubletake/pipeline/stages/trainstage"
+	"doubletake/pipeline/table"
+	"doubletake/report"
+	"doubletake/train/score"
+	"doubletake/train/triplets"
+)
+
+// rotor has six triplets of five runs, with blade counts and angles.
+const rotor = `
+run recording rpm[1/min] blades theta_deg[deg] y_1[dB] y_2[dB]
+a   a#1       1000       2      0              10      12
+a   a#2       1000       2      30             20      22
+b   b#1       2000       2      0              30      32
+c   c#1       3000       3      0              40      42
+d   d#1       4000       3      0              50      52
+e   e#1       5000       4      0              60      62`
+
+// cut splits the rotor's triplets by a rule.
+func cut(t *testing.T, inputs, rule string) (*plan.Builder, *table.Table, triplets.Set, config.Split) {
+	t.Helper()
+	tab := stagetest.Table(rotor)
+	b := stagetest.Builder(t, "{inputs: ["+inputs+"], seeds: 1, splits: {s: {test: "+rule+"}}}", tab)
+	set, err := reportSet(b, tab)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := b.Exp.Train.Splits[0]
+	if set, err = trainstage.Split(b, set, tab, s); err != nil {
+		t.Fatal(err)
+	}
+	return b, tab, set, s
+}
+
+// A split asks for interpolation where held-out values lie between those trained on.
+func TestReach(t *testing.T) {
+	for _, c := range []struct{ rule, want string }{
+		{"{rpm: 3000}", "interpolation in rpm"},
+		{"{rpm: 5000}", "extrapolation in rpm"},
+		{"{blades: 2}", "extrapolation in blades"},
+		{"{blades: 3}", "interpolation in blades"},
+		{"{blades: 3, rpm: [3000, 4000]}", "interpolation in blades and rpm"},
+		{"{blades: 4, rpm: {min: 3000}}", "extrapolation in blades and rpm"},
+		// 30° is measured at 1000/min alone: beyond the angles, within the speeds.
+		{"{theta_deg: 30, rpm: 1000}", "extrapolation in theta_deg"},
+	} {
+		_, tab, set, s := cut(t, "rpm", c.rule)
+		got, err := reach(set, tab, s)
+		if err != nil || got != c.want {
+			t.Errorf("%s: %q, %v; expected %q", c.rule, got, err, c.want)
+		}
+	}
+	_, tab, set, _ := cut(t, "rpm", "{rpm: 1000}")
+	other := config.Split{Test: config.Rule{config.ValuesTerm("pitch", 1)}}
+	if _, err := reach(set, tab, other); err == nil || !strings.Contains(err.Error(), "pitch") {
+		t.Error(err)
+	}
+}
+
+// judged gives a part with its answers in standardised units. By hand: with 5000 and
+// 4000/min held out the training values 10 … 42 have the mean 26.
+func TestJudged(t *testing.T) {
+	_, _, set, _ := cut(t, "rpm", "{rpm: {min: 4000}}")
+	if set.Scale.Mean[0] != 26 {
+		t.Fatalf("mean %g", set.Scale.Mean[0])
+	}
+	sd := set.Scale.Std[0]
+	fill := func(v float64) []float64 { return slices.Repeat([]float64{v}, 6) }
+	a := triplets.Answers{
+		Mu: []float64{1, 2, 3, 4, 26 + sd, 26 - 2*sd}, Var: fill(sd * sd), Cov: fill(2 * sd * sd), Delta: fill(sd),
+	}
+	got := judged(set, a, triplets.Test)
+	near := func(v []float64, want ...float64) bool {
+		return slices.EqualFunc(v, want, func(x, y float64) bool { return math.Abs(x-y) < 1e-12 })
+	}
+	if !near(got.Mu, 1, -2) || !near(got.Var, 1, 1) || !near(got.Cov, 2, 2) || !near(got.Delta, 1, 1) ||
+		!near(got.Y1, 24/sd, 34/sd) || !near(got.Y2, 26/sd, 36/sd) || got.Kappa != nil {
+		t.Errorf("%+v", got)
+	}
+	if part := judged(set, a, triplets.Train); part.N != 4 || !near(part.Mu, -25/sd, -24/sd, -23/sd, -22/sd) {
+		t.Errorf("%+v", part)
+	}
+}
+
+// The report shows the network's inputs, and all conditions where nothing is
+// trained.
+func TestReportSet(t *testing.T) {
+	b, tab, set, _ := cut(t, "rpm", "{rpm: 1000}")
+	if !slices.Equal(set.InputNames(), []string{"rpm"}) || set.Conditions() != 5 {
+		t.Errorf("%v, %d conditions", set.InputNames(), set.Conditions())
+	}
+	b.Exp.Train.Inputs = nil
+	set, err := reportSet(b, tab)
+	if err != nil || !slices.Equal(set.InputNames(), []string{"rpm", "blades", "theta_deg"}) || set.Conditions() != 6 {
+		t.Errorf("%v, %d conditions, %v", set.InputNames(), set.Conditions(), err)
+	}
+	b.Exp.Train.Outcomes = []string{"z"}
+	if _, err := reportSet(b, tab); err == nil || !strings.Contains(err.Error(), `"z" is not an outcome`) {
+		t.Error(err)
+	}
+}
+
+// summary makes the summary of one seed with given numbers; others are 0.
+func summary(r2, ratio float64, undefined string) score.Summary {
+	set := score.Set{Set: triplets.New([]triplets.Quantity{{Name: "x"}}, []triplets.Quantity{{Name: "y"}},
+		[]float64{1, 2}, []float64{1, 2}, []float64{1, 3})}
+	set.Mu = []float64{1, 2}
+	s := score.Summarise(set)
+	for _, list := range []score.Numbers{s.Numbers, s.Outcomes[0]} {
+		for i := range list {
+			switch list[i].Key {
+			case "r2":
+				list[i].Value = r2
+			case "sum_e_ratio":
+				list[i].Value, list[i].Undefined = ratio, undefined
+			}
+		}
+	}
+	return s
+}
+
+// Numbers are averaged over the seeds, with the sample deviation; one undefined seed
+// makes the mean undefined, with its reason.
+func TestOverSeeds(t *testing.T) {
+	outcomes := []triplets.Quantity{{Name: "y", Unit: "dB"}}
+	m := overSeeds([]score.Summary{summary(0.5, 2, ""), summary(0.7, 4, ""), summary(0.9, 9, "")}, outcomes)
+	if v := m.Get("r2"); math.Abs(v.Mean-0.7) > 1e-15 || math.Abs(v.Std-0.2) > 1e-15 || v.N != 3 {
+		t.Errorf("%+v", v)
+	}
+	if v := m.Get("sum_e_ratio"); v.Mean != 5 || math.Abs(v.Std-math.Sqrt(13)) > 1e-15 {
+		t.Errorf("%+v", v)
+	}
+	if m.Rows != 2 || m.Conditions != 2 || m.Runs != 2 || len(m.Outcomes) != 1 || m.Outcomes[0].Name != "y" ||
+		m.Outcomes[0].Unit != "dB" || m.Outcomes[0].Get("r2") != m.Get("r2") {
+		t.Errorf("%+v", m)
+	}
+	m = overSeeds([]score.Summary{summary(0.5, 2, ""), summary(0.7, math.NaN(), "no C")}, outcomes)
+	if v := m.Get("sum_e_ratio"); v.Defined() || v.Reason() != "no C" {
+		t.Errorf("%+v", v)
+	}
+}
+
+// Of the seeds that violate an identity the worst is kept, by its ratio to the
+// limit, with their number.
+func TestMergeFlags(t *testing.T) {
+	flag := func(code string, value float64) score.Flag {
+		return score.Flag{Code: code, Value: value, Limit: 0.5, Violated: code + " is violated", Do: "train longer"}
+	}
+	seeds := []trainstage.SeedFlags{
+		{Test: []score.Flag{flag("kappa", 1), flag("delta", 2)}},
+		{Test: []score.Flag{flag("delta", 3)}, Train: []score.Flag{flag("delta", 1)}},
+		{Test: []score.Flag{flag("delta", 2.5)}},
+	}
+	want := []report.Violation{
+		{Code: "delta", Part: "train", Text: "delta is violated", Do: "train longer", Seeds: 1, Of: 3, Value: 1, Limit: 0.5},
+		{Code: "kappa", Part: "test", Text: "kappa is violated", Do: "train longer", Seeds: 1, Of: 3, Value: 1, Limit: 0.5},
+		{Code: "delta", Part: "test", Text: "delta is violated", Do: "train longer", Seeds: 3, Of: 3, Value: 3, Limit: 0.5},
+	}
+	if got := mergeFlags(seeds); !slices.Equal(got, want) {
+		t.Errorf("%+v\nexpected %+v", got, want)
+	}
+}
+
+// A method's scores are averaged over the seeds; quantiles that a seed has not are
+// undefined, and times are means.
+func TestComparedFinish(t *testing.T) {
+	numbers := func(r2 float64) score.Numbers { return score.Numbers{{Key: "r2", Value: r2}} }
+	c := newCompared()
+	c.add("b", "B", score.Scores{Numbers: numbers(0.5), Quantiles: []score.QuantilePoint{{Level: 0.05, Observed: 0.1}}})
+	c.add("a", "A", score.Scores{Numbers: numbers(0.25)})
+	c.add("b", "B", score.Scores{Numbers: numbers(1), Quantiles: []score.QuantilePoint{{Level: 0.05, Observed: 0.3}}})
+	c.add("d", "D", score.Scores{Numbers: numbers(1), Quantiles: []score.QuantilePoint{{Level: 0.5, Observed: 0.3}}})
+	c.add("d", "D", score.Scores{Numbers: numbers(1)})
+	path := filepath.Join(t.TempDir(), "timing.json")
+	for _, v := range []trainstage.Timing{{Fit: 1, Predict: 0.5}, {Fit: 3, Predict: 1.5}} {
+		if err := plan.WriteJSON(path, v); err != nil {
+			t.Fatal(err)
+		}
+		if err := c.time("b", path); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var sp report.Split
+	c.finish(&sp)
+	if len(sp.Methods) != 3 || sp.Methods[0].Method != "b" || sp.Methods[1].Method != "a" || sp.Methods[1].Claim != "A" {
+		t.Fatalf("%+v", sp.Methods)
+	}
+	b, d := sp.Methods[0], sp.Methods[2]
+	if b.Values.Get("r2").Mean != 0.75 || math.Abs(b.Values.Get("below_0.05").Mean-0.2) > 1e-15 || b.FitS.Mean != 2 ||
+		b.AskS.Mean != 1 || b.FitS.N != 2 {
+		t.Errorf("%+v", b)
+	}
+	if v := d.Values.Get("below_0.5"); !math.IsNaN(v.Mean) || !d.FitS.Absent() {
+		t.Errorf("%+v", v)
+	}
+	if err := c.time("b", path+"x"); err == nil {
+		t.Error("a timing that does not exist")
+	}
+}
+
+// metrics.arrow has a row for each number, with the reason of an undefined one.
+func TestMetricsTable(t *testing.T) {
+	values := func(mean float64, why string) score.Values {
+		return score.Values{{Key: "r2", Value: score.Value{Mean: mean, Std: 0.25, N: 4, Undefined: why}}}
+	}
+	e := report.Experiment{Name: "wing", Splits: []report.Split{{
+		Name: "fast", Train: report.SetMetrics{Values: values(1, "")},
+		Test: report.SetMetrics{
+			Values: values(2, ""),
+			Outcomes: []report.OutcomeMetrics{
+				{Name: "cl", Values: values(3, "one run only")}, {Name: "cd", Values: values(4, "")},
+			},
+		},
+	}}}
+	m := metricsTable(e)
+	for name, want := range map[string][]string{
+		"experiment": {"wing", "wing", "wing", "wing"}, "split": {"fast", "fast", "fast", "fast"},
+		"set": {"train", "test", "test", "test"}, "outcome": {"all", "all", "cl", "cd"}, "metric": {"r2", "r2", "r2", "r2"},
+		"undefined": {"", "", "one run only", ""},
+	} {
+		if got := m.Column(name).Strings; !slices.Equal(got, want) {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+	mean, std := m.Column("mean").Floats, m.Column("std").Floats
+	if mean[0] != 1 || mean[1] != 2 || !math.IsNaN(mean[2]) || mean[3] != 4 || std[0] != 0.25 || !math.IsNaN(std[2]) {
+		t.Errorf("%v ± %v", mean, std)
+	}
+	if !slices.Equal(m.Column("seeds").Ints, []int64{4, 4, 4, 4}) {
+		t.Errorf("%v", m.Column("seeds").Ints)
+	}
+	empty := metricsTable(report.Experiment{Name: "wing"})
+	if empty.Rows() != 0 || len(empty.Columns) != len(m.Columns) {
+		t.Errorf("without splits %d rows and %d columns, with one %d", empty.Rows(), len(empty.Columns), len(m.Columns))
+	}
+	for i, c := range empty.Columns {
+		if c.Strings == nil && c.Floats == nil && c.Ints == nil || c.Name != m.Columns[i].Name {
+			t.Errorf("%s has no type", c.Name)
+		}
+	}
+}
+
+// Warnings of one code of many files are one, with their number; those of the
+// planning and of recordings left out are kept each.
+func TestFindings(t *testing.T) {
+	var f findings
+	f.planned([]ingest.Warning{{Path: "a.csv", Text: "no unit"}, {Path: "a.csv", Text: "no angle"}})
+	warn := func(path, code, text string) []ingest.Warning {
+		return []ingest.Warning{{Path: path, Code: code, Text: text}}
+	}
+	f.file(warn("1.wav", "clipping", "10 samples are clipped"))
+	f.file(warn("2.wav", "clipping", "20 samples are clipped"))
+	f.file(warn("3.wav", "clipping", "30 samples are clipped"))
+	f.file(warn("4.wav", "", "the file has a comment"))
+	f.file(warn("5.wav", "", "the file has a comment"))
+	f.file(warn("6.wav", "left-out", "too short"))
+	f.file(warn("7.wav", "left-out", "too long"))
+	got := f.warnings(9, 3)
+	want := []string{
+		"a.csv: no unit", "a.csv: no angle", "1.wav: 10 samples are clipped (and in 2 more files)",
+		"4.wav: the file has a comment", "5.wav: the file has a comment", "6.wav: too short", "7.wav: too long",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("%q\nexpected %q", got, want)
+	}
+}
+
+// Notes of the analysis are counted: flags by runs, levels by kind.
+func TestFindingsNotes(t *testing.T) {
+	var notes []dspstage.FileNotes
+	text := `[
+	{"notes": [{"run": "r1", "bounds": 2, "levels": 10, "near": 1,
+		"flags": [{"code": "trend", "text": "it rises"}, {"code": "trend", "text": "again"}]}]},
+	{"notes": [{"run": "r2", "levels": 10, "dropped": 3,
+		"flags": [{"code": "trend", "text": "it falls"}, {"code": "drift", "text": "it drifts"}]}],
+	 "warnings": [{"path": "b.wav", "code": "speed", "text": "two speeds"}]},
+	{"notes": [], "skipped": {"path": "c.wav", "reason": "c.wav: too short"}}]`
+	if err := json.Unmarshal([]byte(text), &notes); err != nil {
+		t.Fatal(err)
+	}
+	var f findings
+	for _, n := range notes {
+		f.note(n)
+	}
+	want := []string{
+		"b.wav: two speeds",
+		`1 of 7 runs are flagged "drift" (none is dropped for it), first r2: it drifts`,
+		`2 of 7 runs are flagged "trend" (none is dropped for it), first r1: it rises`,
+		"2 of 20 levels are less than 3 dB above the floor: they are upper bounds (columns *_bound_1, *_bound_2)",
+		"1 of 20 levels are less than 6 dB above the background in the same bins (columns *_background_1, " +
+			"*_background_2), which is not subtracted",
+		"censored: drop left out 3 recordings with a harmonic that is not emergent; what remains is biased towards loud " +
+			"conditions",
+	}
+	if got := f.warnings(7, 3); !slices.Equal(got, want) {
+		t.Errorf("%q\nexpected %q", got, want)
+	}
+	if !slices.Equal(f.skipped, []string{"c.wav: too short"}) {
+		t.Errorf("left out: %v", f.skipped)
+	}
+}
+
+// A split is warned of where it holds out what the network does not see, if its
+// inputs occur on both sides. By hand: 1000/min with 0° and 30° are one condition of
+// the input rpm.
+func TestSplitWarnings(t *testing.T) {
+	for _, c := range []struct{ inputs, rule, want string }{
+		{
+			"rpm", "{theta_deg: 30}", "split s holds out theta_deg, which is not among the inputs (rpm): 1 of the 1 held-out " +
+				"conditions have the same inputs as training conditions",
+		},
+		{"rpm, theta_deg", "{theta_deg: 30}", ""},
+		{"rpm", "{blades: 4}", ""}, // another speed: the inputs differ
+		{"rpm", "{blades: 2, theta_deg: 0}", "split s holds out blades and theta_deg, which is not among the inputs (rpm): " +
+			"1 of the 2 held-out conditions"},
+	} {
+		b, tab, _, s := cut(t, c.inputs, c.rule)
+		set, err := reportSet(b, tab)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := splitWarnings(b, tab, set, []config.Split{s})
+		if err != nil {
+			t.Fatal(err)
+		}
+		few := "the whole experiment: "
+		if len(got) == 0 || !strings.HasPrefix(got[0], few) || !strings.HasSuffix(got[0], "not a finding") {
+			t.Errorf("six conditions: %q", got)
+			continue
+		}
+		if rest := strings.Join(got[1:], ""); !strings.HasPrefix(rest, c.want) || (c.want == "") != (rest == "") {
+			t.Errorf("%s: %q, expected %q", c.rule, rest, c.want)
+		}
+	}
+}
+
+// Without a network all conditions count but a speed found in the sound.
+func TestTooFew(t *testing.T) {
+	var text strings.Builder
+	text.WriteString("run recording rpm rpm_tracked y_1 y_2\n")
+	for i := range 12 {
+		text.WriteString(strings.ReplaceAll("r# r# ", "#", string(rune('a'+i))))
+		text.WriteString([]string{"1 ", "2 ", "3 "}[i%3])
+		text.WriteString([]string{"10", "11", "12", "13"}[i%4] + " 1 2\n")
+	}
+	tab := stagetest.Table(text.String())
+	b := stagetest.Builder(t, "{inputs: [rpm], splits: {s: {test: {rpm: 1}}}}", tab)
+	set, err := reportSet(b, tab)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := tooFew(b, tab, set, false)
+	if err != nil || !strings.HasPrefix(got, "the whole experiment: three distinct conditions are too few for R²") ||
+		!strings.HasSuffix(got, "; no split is trained") {
+		t.Errorf("%q, %v", got, err)
+	}
+	b.Conditions = []string{"rpm", "rpm_tracked", "elsewhere"}
+	if got, err := tooFew(b, tab, set, false); err != nil || !strings.Contains(got, "three distinct") {
+		t.Errorf("%q, %v", got, err)
+	}
+	tab.Column("rpm_tracked").Name = "angle"
+	b.Conditions = []string{"rpm", "angle"}
+	if got, err := tooFew(b, tab, set, false); err != nil || got != "" {
+		t.Errorf("twelve conditions: %q, %v", got, err)
+	}
+	b.Conditions = nil
+	if got, _ := tooFew(b, tab, set, false); !strings.Contains(got, "one distinct condition") {
+		t.Errorf("no condition: %q", got)
+	}
+}
+
+// What the tasks found is read from their outputs.
+func TestFindingsRead(t *testing.T) {
+	b := planned(t, small, stagetest.Wave())
+	for _, k := range b.Plan.Tasks {
+		if k.ID == "x/ingest" {
+			stand := stagetest.Builder(t, small, nil)
+			stagetest.Add(stand, "ingest", "ingest", "recordings.json",
+				stagetest.JSON(`{"warnings": [{"path": "pairs.csv", "code": "unit-not-stated", "text": "y has no unit"}]}`))
+			k.Run = stand.Plan.Tasks[0].Run
+		}
+	}
+	output := made(t, b)
+	e, err := ReadExperiment(output("x/report", ReportData))
+	if err != nil || len(e.Warnings) == 0 || e.Warnings[0] != "pairs.csv: y has no unit" {
+		t.Errorf("%v, %v", e.Warnings, err)
+	}
+	js, err := os.ReadFile(output("x/report", "metrics.json"))
+	if err != nil || !strings.Contains(string(js), "pairs.csv: y has no unit") {
+		t.Errorf("metrics.json has no warning (%v)", err)
+	}
+}
+
+// Σe/ΣC of a split is one number wherever it is written, the mean over the seeds, and
+// splits are ranked by it as in the table. By hand: 1710 ± 830 with a standard error of
+// 400 is 4.3 errors from 1, 51.4 ± 14 with 5.2 is 9.7: by significance the second would
+// come first.
+func TestOneRatio(t *testing.T) {
+	split := func(name string, ratio, std, se float64) report.Split {
+		value := func(key string, mean, std float64) score.Keyed {
+			return score.Keyed{Key: key, Value: score.Value{Mean: mean, Std: std, N: 5}}
+		}
+		s := report.Split{Name: name, HeldOut: name, Seeds: 5, Test: report.SetMetrics{Runs: 60, Values: score.Values{
+			value("r2", 0.5, 0.1), value("sum_e_ratio", ratio, std), value("sum_e_ratio_se", se, 0.1),
+		}}}
+		newCompared().finish(&s)
+		return s
+	}
+	e := report.Experiment{Name: "drone", Data: "measured", Splits: []report.Split{
+		split("3-blades", 51.4, 14, 5.2), split("2-blades", 1710, 830, 400),
+	}}
+	js, err := e.MetricsJSON()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var terminal strings.Builder
+	if err := report.Terminal(&terminal, e, 200, false); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ where, text, want string }{
+		{"metrics.json", string(js), `"mean": 51.4`},
+		{"metrics.json", string(js), "the measured squared error is 51 times C (standard error 5.2)"},
+		{"metrics.json", string(js), "the measured squared error is 1710 times C (standard error 400)"},
+		{"headline", e.Headline(e.Splits[0]), "the measured error is 51.4 times the covariance C (standard error 5.2: " +
+			"overconfident)"},
+		{"Markdown", string(report.Markdown(e)), " 51 ± 14 "},
+		{"Markdown", string(report.Markdown(e)), "most on 2-blades test"},
+		{"terminal", terminal.String(), "51 ± 14"},
+	} {
+		if !strings.Contains(c.text, c.want) {
+			t.Errorf("%s: no %q in\n%s", c.where, c.want, c.text)
+		}
+	}
+	// Among cautious splits the one furthest from 1 comes first.
+	e.Splits = []report.Split{split("a", 0.5, 0.1, 0.01), split("b", 0.1, 0.1, 0.01)}
+	text := string(report.Markdown(e))
+	if !strings.Contains(text, "most on b test: the measured squared error is 0.1 times") ||
+		!strings.Contains(text, "Also a test (0.5)") {
+		t.Error(text)
+	}
+	// No ratio in the table, none in a check.
+	undefined := split("x", math.NaN(), math.NaN(), math.NaN())
+	if len(undefined.Flags) != 0 {
+		t.Errorf("%+v", undefined.Flags)
+	}
+}

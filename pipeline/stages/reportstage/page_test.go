@@ -1,0 +1,401 @@
+package reportstage
+
+import (
+	"encoding/gob"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"doubletake/dsp"
+	"doubletake/ingest/simulate"
+	"doubletake/pipeline/config"
+	"doubletake/pipeline/stages/dspstage"
+	"doubletake/pipeline/stages/stagetest"
+	"doubletake/pipeline/table"
+	"doubletake/report"
+	"doubletake/train/score"
+	"doubletake/train/triplets"
+)
+
+// details makes the detail of a table with the inputs named.
+func details(t *testing.T, tab *table.Table, inputs string, ordered bool) *detail {
+	t.Helper()
+	b := stagetest.Builder(t, "{inputs: ["+inputs+"], splits: {s: {test: {x: 1}}}}", tab)
+	set, err := reportSet(b, tab)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return newDetail(tab, set, ordered, nil)
+}
+
+// alike reports whether two slices agree to a rounding; NaN agrees with NaN.
+func alike(a, b []float64) bool {
+	return slices.EqualFunc(a, b, func(x, y float64) bool {
+		return math.IsNaN(x) && math.IsNaN(y) || math.Abs(x-y) <= 1e-9*(1+math.Abs(y))
+	})
+}
+
+// A small campaign is shown whole: conditions in order of appearance, their means,
+// and flags of upper bounds of either half.
+func TestDetailRows(t *testing.T) {
+	d := details(t, stagetest.Table(`
+run recording rpm[1/min] y_1[dB] y_2[dB] z_1[dB] z_2[dB] z_bound_1 z_bound_2
+a   a#1       1000       1       3       10      20      false     false
+a   a#2       2000       5       7       30      40      false     true
+b   b#1       1000       2       4       50      60      true      false`), "rpm", false).d
+	if !slices.Equal(d.X, []float64{1000, 2000}) || !slices.Equal(d.Cond, []int{0, 1, 0}) ||
+		!slices.Equal(d.Run, []int{0, 0, 1}) || !slices.Equal(d.Runs, []string{"a", "b"}) {
+		t.Errorf("conditions %v of rows %v in runs %v", d.X, d.Cond, d.Run)
+	}
+	// (1+3+2+4)/4 and (10+20+50+60)/4; one pair at 2000/min.
+	if !alike(d.Mean, []float64{2.5, 35, 6, 35}) {
+		t.Errorf("means %v", d.Mean)
+	}
+	if !slices.Equal(d.Y1, []float64{1, 10, 5, 30, 2, 50}) || !slices.Equal(d.Y2, []float64{3, 20, 7, 40, 4, 60}) {
+		t.Errorf("%v, %v", d.Y1, d.Y2)
+	}
+	if !slices.Equal(d.Bound, []bool{false, false, false, true, false, true}) {
+		t.Errorf("bounds %v", d.Bound)
+	}
+	if d.Inputs[0] != (report.Quantity{Name: "rpm", Unit: "1/min"}) || d.Outcomes[1].Name != "z" || d.Drift != nil {
+		t.Errorf("%+v, %+v", d.Inputs, d.Outcomes)
+	}
+	if plain := details(t, stagetest.Table(rotor), "rpm", false).d; plain.Bound != nil {
+		t.Error("bounds of levels that have none")
+	}
+}
+
+// The drift is the mean of y2 − y1 of each run with its standard error. By hand: 2
+// and 4 have the mean 3 and the deviation √2; a single pair has no error.
+func TestDrift(t *testing.T) {
+	tab := stagetest.Table(`
+run recording x y_1 y_2
+a   a#1       1 1   3
+a   a#2       2 5   9
+b   b#1       1 7   6`)
+	d := details(t, tab, "x", true).d
+	if len(d.Drift) != 1 || !alike(d.Drift[0].Mean, []float64{3, -1}) || !alike(d.Drift[0].SE, []float64{1, math.NaN()}) ||
+		!alike(d.Drift[0].Run, []float64{1, 2}) {
+		t.Errorf("%+v", d.Drift)
+	}
+	set := details(t, tab, "x", true).set
+	set.Couples = true
+	if d := newDetail(tab, set, true, nil).d; d.Drift != nil {
+		t.Error("a drift of couples, whose y2 is y1")
+	}
+	toy := simulate.Toy{}.WithDefaults()
+	if d := newDetail(tab, set, true, &toy).d; d.Variant != "γ = 1.5, couples" {
+		t.Errorf("%q", d.Variant)
+	}
+}
+
+// A seed's answers are shown at each condition, with the shares of the pairs that
+// the intervals hold. By hand for σ = 1: residuals 0, 0.5 of the training pair lie
+// within 0.674σ (50 %), of the test pair 1 and 3 do not, and 1 within 1.96σ.
+func TestDetailSeed(t *testing.T) {
+	tab := stagetest.Table(`
+run recording x y_1 y_2
+a   a         1 0   0.5
+b   b         2 1   3`)
+	d := details(t, tab, "x", false)
+	set := d.set
+	set.Part = []triplets.Part{triplets.Train, triplets.Test}
+	set.Scale = triplets.Identity(1)
+	a := triplets.Answers{Mu: []float64{0, 0}, Var: []float64{1, 1}, Cov: []float64{0.5, 0.25}, Delta: []float64{0.125, 0}}
+	hist := &table.Table{Columns: []table.Column{
+		{Name: "epoch", Ints: []int64{1, 2}}, {Name: "loss", Floats: []float64{3, 2}},
+	}}
+	sp := d.split(config.Split{Name: "s", Test: config.Rule{config.ValuesTerm("x", 2)}})
+	part := func(p triplets.Part) score.Set { return judged(set, a, p) }
+	if err := d.seed(sp, set, a, hist, part(triplets.Train), part(triplets.Test)); err != nil {
+		t.Fatal(err)
+	}
+	if sp.Name != "s" || sp.HeldOut != "x = 2" || !slices.Equal(sp.Test, []bool{false, true}) || len(sp.Seeds) != 1 {
+		t.Errorf("%+v", sp)
+	}
+	s := sp.Seeds[0]
+	if !alike(s.Cov, []float64{0.5, 0.25}) || !alike(s.Delta, []float64{0.125, 0}) || !alike(s.Epoch, []float64{1, 2}) ||
+		!alike(s.Loss, []float64{3, 2}) {
+		t.Errorf("%+v", s)
+	}
+	if len(nominal) != 20 || nominal[9] != 0.5 || nominal[18] != 0.95 || nominal[19] != 0.99 {
+		t.Errorf("%v", nominal)
+	}
+	train, test := sp.Coverage[0].Observed[0], sp.Coverage[1].Observed[0]
+	if train[9] != 1 || test[9] != 0 || test[18] != 0.5 || test[0] != 0 || train[0] != 0.5 {
+		t.Errorf("train %v\ntest %v", train, test)
+	}
+	// One test pair is one bin: its C, and e = 1·3.
+	if b := sp.Bins[0]; len(b) != 1 || b[0].Cov != 0.25 || b[0].E != 3 || !math.IsNaN(b[0].SE) {
+		t.Errorf("%+v", sp.Bins)
+	}
+	if err := d.seed(sp, set, a, &table.Table{}, part(triplets.Train), part(triplets.Test)); err == nil ||
+		!strings.Contains(err.Error(), "read history: ") {
+		t.Error(err)
+	}
+}
+
+// The conditions of a place are written with their units; blades are counted.
+func TestFixed(t *testing.T) {
+	q := []report.Quantity{{Name: "blades"}, {Name: "rpm", Unit: "1/min"}, {Name: "theta_deg", Unit: "deg"}}
+	at := []float64{3, 5000, -12.5}
+	if got := fixed(q, at); got != "3 blades, shaft speed 5000 1/min, polar angle θ -12.5 deg" {
+		t.Errorf("%q", got)
+	}
+	if got := fixed(q, at, 1, 2); got != "3 blades" {
+		t.Errorf("%q", got)
+	}
+}
+
+// spectraTable holds the spectra of two recordings in both halves: 1 Pa² everywhere,
+// 4 Pa² in bin 4 of the second recording's halves, 10 Hz apart.
+func spectraTable() *table.Table {
+	t := stagetest.Table(`
+recording half bin_hz shaft_hz blades
+a#1       1    10     9        2
+a#1       2    10     11       2
+b#1       1    10     19       2
+b#1       2    10     21       2
+zz        1    10     19       2
+zz        2    10     21       2`)
+	rows := [][]float32{}
+	for i := range 6 {
+		p := slices.Repeat([]float32{1}, 101)
+		if i/2 == 1 {
+			p[4] = 4
+		}
+		rows = append(rows, p)
+	}
+	lists := func(name string, v ...[]float32) { t.Columns = append(t.Columns, table.Column{Name: name, Lists: v}) }
+	same := func(v ...float32) [][]float32 { return [][]float32{v, v, v, v, v, v} }
+	t.Columns = append(t.Columns, table.Column{Name: "power", Unit: "Pa²", Lists: rows})
+	lists("line_hz", []float32{20}, []float32{22}, []float32{38}, []float32{42}, []float32{1}, []float32{1})
+	lists("line_power", same(2)...)
+	lists("floor", same(1)...)
+	lists("search_lo", same(3)...)
+	lists("search_hi", same(5)...)
+	lists("band_lo", same(3)...)
+	lists("band_hi", same(4)...)
+	lists("shaft_order", same(1)...)
+	lists("shaft_order_hz", same(20)...)
+	lists("shaft_order_power", same(1)...)
+	return t
+}
+
+// level is the level in dB re 20 µPa.
+func level(p float64) float64 { return 10 * math.Log10(p/4e-10) }
+
+// Spectra are reduced to their largest bins up to the last harmonic's
+// neighbourhood, and the one nearest the middle is kept in full. Expected by hand:
+// with 2 blades at 20 Hz the line of 40 Hz is the first, cut at 1.75 times it = 70 Hz.
+func TestSpectra(t *testing.T) {
+	tab := stagetest.Table(`
+run recording rpm[1/min] y_1[dB] y_2[dB]
+a   a#1       600        1       2
+b   b#1       1200       1       2
+c   c#1       1250       1       2`)
+	d := details(t, tab, "rpm", false)
+	if err := d.spectra(spectraTable()); err != nil {
+		t.Fatal(err)
+	}
+	if len(d.d.Spectra) != 2 { // zz is no recording of the triplets, c#1 has no spectrum
+		t.Fatalf("%d spectra", len(d.d.Spectra))
+	}
+	sp := d.d.Spectra[1]
+	if sp.Row != 1 || sp.ShaftHz != 20 || sp.ToHz != 70 || !slices.Equal(sp.Line, []float32{40}) ||
+		len(sp.Peak) != spectrumPoints {
+		t.Errorf("%+v", sp)
+	}
+	// Point k holds the bins about k·70/10/160: bin 4 begins at point 80.
+	if high, low := sp.Peak[85], sp.Peak[150]; math.Abs(float64(high)-level(4)) > 1e-4 ||
+		math.Abs(float64(low)-level(1)) > 1e-4 {
+		t.Errorf("peaks %g, %g; expected %g, %g", high, low, level(4), level(1))
+	}
+	// 100 bins of a Hann window, whose noise bandwidth is 1.5 bins.
+	if !alike(d.d.Level, []float64{level(100 / 1.5), level(103 / 1.5), math.NaN()}) {
+		t.Errorf("levels %v", d.d.Level)
+	}
+	s := d.d.Shown
+	if s.Recording != "b#1" || s.Unit != "dB re 20 µPa" || s.BinHz != 10 || s.Fixed != "shaft speed 1200 1/min" ||
+		s.Shaft != [2]float64{19, 21} {
+		t.Errorf("%+v", s)
+	}
+	// Cut at 38 + 0.75·2·19 = 66.5 Hz: bins 0 to 5.
+	if !alike(s.Level[1], []float64{level(1), level(1), level(1), level(1), level(4), level(1)}) {
+		t.Errorf("levels %v", s.Level[1])
+	}
+	l := s.Lines[1][0]
+	if l.Order != 1 || l.Hz != 42 || l.Level != level(2) || l.Floor != level(1) || l.Search != [2]float64{30, 50} ||
+		l.Band != [2]float64{30, 40} {
+		t.Errorf("%+v", l)
+	}
+	if o := s.Orders[0][0]; o.Order != 1 || o.Hz != 20 || !math.IsNaN(o.Floor) {
+		t.Errorf("%+v", o)
+	}
+	// The band about 251 Hz holds flat noise: its width in bins over 1.5.
+	for _, b := range s.Third {
+		if math.Abs(b.Centre-251.19) < 0.01 && math.Abs(b.Level-level((b.Hi-b.Lo)/10/1.5)) > 1e-9 {
+			t.Errorf("%+v, expected %g", b, level((b.Hi-b.Lo)/10/1.5))
+		}
+	}
+	if len(s.Third) == 0 {
+		t.Error("no third-octave band")
+	}
+	none := details(t, tab, "rpm", false)
+	err := none.spectra(stagetest.Table("recording\na#1\na#1"))
+	if err != nil || none.d.Shown != nil || none.d.Level != nil {
+		t.Errorf("a table without spectra: %v", err)
+	}
+}
+
+// The background is added to the spectrum that is shown, in its unit. By hand: a
+// density of 0.02 Pa²/Hz in bins of 10 Hz reads 0.02·15 Pa² (Hann).
+func TestBackground(t *testing.T) {
+	tab := stagetest.Table("run recording rpm[1/min] y_1 y_2\nb b#1 1200 1 2")
+	d := details(t, tab, "rpm", false)
+	recs := stagetest.Table("recording\nb#1")
+	recs.Columns = append(recs.Columns, table.Column{Name: "unit", Strings: []string{"Pa"}},
+		table.Column{Name: "channel", Strings: []string{"mic"}})
+	// The stage's file, with the fields of its channels by name.
+	type channel struct {
+		File, Name, Unit string
+		Seconds          float64
+		Background       dsp.Background
+	}
+	path := filepath.Join(t.TempDir(), "background.gob")
+	f, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	quiet := dsp.Background{
+		BinHz: 10, Density: slices.Repeat([]float64{0.02}, 200),
+		Tones: []dsp.Tone{{Hz: 30, MeanSquare: 2}, {Hz: 500, MeanSquare: 1}},
+	}
+	err = gob.NewEncoder(f).Encode(struct{ Channels []channel }{[]channel{{"quiet.wav", "mic", "Pa", 10, quiet}}})
+	if err != nil || f.Close() != nil {
+		t.Fatal(err)
+	}
+	bg, err := dspstage.ReadBackground(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := d.addBackground(bg, recs); err != nil || d.d.Shown != nil {
+		t.Errorf("nothing is shown: %v", err)
+	}
+	if err := d.spectra(spectraTable()); err != nil {
+		t.Fatal(err)
+	}
+	if err := d.addBackground(bg, recs); err != nil {
+		t.Fatal(err)
+	}
+	s := d.d.Shown
+	if !slices.Equal(s.BackgroundFrom, []string{"quiet.wav"}) || len(s.Background) != len(s.Level[0]) {
+		t.Fatalf("%+v", s)
+	}
+	if math.Abs(s.Background[1]-level(0.02*15)) > 1e-9 {
+		t.Errorf("background %g dB, expected %g", s.Background[1], level(0.02*15))
+	}
+	if len(s.BackgroundTones) != 1 || s.BackgroundTones[0].Hz != 30 || s.BackgroundTones[0].Level != level(2) {
+		t.Errorf("tones %+v", s.BackgroundTones)
+	}
+	recs.Column("unit").Strings[0] = "full-scale"
+	if err := d.addBackground(bg, recs); err == nil || !strings.Contains(err.Error(), "quiet.wav") {
+		t.Errorf("levels of another unit: %v", err)
+	}
+	recs.Column("recording").Strings[0] = "other"
+	if err := d.addBackground(bg, recs); err != nil {
+		t.Error(err)
+	}
+}
+
+// The facts about the data, as the page lists them.
+func TestQuality(t *testing.T) {
+	tab := stagetest.Table(rotor)
+	tab.Columns = append(tab.Columns, table.Column{Name: "y_sd_1", Floats: []float64{0.1, 0.2, 0.3, 0.4, 0.5, 0.6}},
+		table.Column{Name: "y_sd_2", Floats: []float64{0.7, math.NaN(), math.NaN(), math.NaN(), math.NaN(), math.NaN()}})
+	d := details(t, tab, "rpm", false)
+	recs := stagetest.Table(`
+recording rate_hz duration_s rms   integral_time_s
+a#1       51200   10         0.5   nan
+a#2       51200   20         0.25  nan
+b#1       51200   10         1     nan`)
+	strs := func(name string, v ...string) {
+		recs.Columns = append(recs.Columns, table.Column{Name: name, Strings: v})
+	}
+	strs("sha256", "1", "1", "2")
+	strs("unit", "Pa", "Pa", "Pa")
+	strs("calibration", "", "94 dB", "sensitivity")
+	recs.Columns = append(recs.Columns, table.Column{Name: "clipped", Ints: []int64{0, 7, 0}})
+	d.quality(recs, 3, 24)
+	var got []string
+	for _, f := range d.d.Quality {
+		got = append(got, f.Name+": "+f.Value)
+	}
+	want := []string{
+		"recordings: 3", "raw files: 2", "sampling rate: 51200 Hz", "duration of a run: 10 to 20 s",
+		"unit of the samples: Pa",
+		"root mean square of a recording: 0.25 to 1, median 0.5 Pa", "calibration: 94 dB", "calibration: sensitivity",
+		"recordings with clipped samples: 1 of 3",
+		"levels under the emergence limit (upper bounds): 3 of 24 (12.5 %)",
+		"predicted standard deviation of y, median: 0.4 dB",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("%q\nexpected %q", got, want)
+	}
+	// Of many kinds of calibration twenty are listed.
+	many := &table.Table{Columns: []table.Column{{Name: "calibration"}}}
+	for i := range 25 {
+		many.Columns[0].Strings = append(many.Columns[0].Strings, string(rune('a'+i)))
+	}
+	d.d.Quality = nil
+	d.quality(many, 0, 0)
+	if q := d.d.Quality; q[20].Value != "t" || q[21].Value != "… and 5 more, in recordings.arrow" {
+		t.Errorf("%d facts: %+v", len(q), q)
+	}
+}
+
+// The excerpt of a balance run is shown where its samples are those of the
+// triplets, bit for bit.
+func TestAddSeries(t *testing.T) {
+	tab := stagetest.Table(`
+run recording alpha_deg[deg] cl_1 cl_2
+a   a         2              0.5  0.25
+b   b         4              0.7  0.8
+b   b         4              0.9  1`)
+	path := filepath.Join(t.TempDir(), seriesData)
+	of := func(run, outcome string, y1, y2 []float64) excerpt {
+		return excerpt{&report.Series{Run: run}, []string{outcome}, [][]float64{y1}, [][]float64{y2}}
+	}
+	for _, c := range []struct {
+		name  string
+		x     excerpt
+		shown bool
+	}{
+		{"the samples", of("b", "cl", []float64{0.7, 0.9}, []float64{0.8, 1}), true},
+		{"none", excerpt{}, false},
+		{"another value", of("b", "cl", []float64{0.7, 0.9}, []float64{0.8, 1.1}), false},
+		{"another number", of("a", "cl", []float64{0.5, 1}, []float64{0.25, 1}), false},
+		{"another run", of("z", "cl", []float64{}, []float64{}), false},
+		{"another outcome", of("a", "cd", []float64{0.5}, []float64{0.25}), false},
+	} {
+		if err := writeGob(path, c.x); err != nil {
+			t.Fatal(err)
+		}
+		d := details(t, tab, "alpha_deg", false)
+		if err := d.addSeries(path); err != nil || (d.d.Series != nil) != c.shown {
+			t.Errorf("%s: shown %v, %v", c.name, d.d.Series != nil, err)
+		}
+		if c.shown && d.d.Series.Fixed != "angle of attack α 4 deg" {
+			t.Errorf("%q", d.d.Series.Fixed)
+		}
+	}
+	if err := os.WriteFile(path, []byte("?"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := details(t, tab, "alpha_deg", false).addSeries(path); err == nil || !strings.Contains(err.Error(), path) {
+		t.Error(err)
+	}
+}

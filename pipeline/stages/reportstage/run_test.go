@@ -1,0 +1,474 @@
+package reportstage
+
+import (
+	"context"
+	"encoding/json"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"doubletake/ingest"
+	"doubletake/pipeline/config"
+	"doubletake/pipeline/engine"
+	"doubletake/pipeline/stages/plan"
+	"doubletake/pipeline/stages/stagetest"
+	"doubletake/pipeline/stages/trainstage"
+	"doubletake/pipeline/table"
+)
+
+// small is a section train whose tasks take milliseconds.
+const small = "{inputs: [x], seeds: 2, calibration: 0.2, model: {hidden: [8], feedback: flag}, " +
+	"optimizer: {epochs: 60, learning_rate: 0.01}, estimate: {samples: 16}, compare: [constant], " +
+	"honest: {base: none}, splits: {high: {test: {x: {min: 4}}}}}"
+
+// planned plans the stages train and report, with the page.
+func planned(t *testing.T, train string, tab *table.Table) *plan.Builder {
+	t.Helper()
+	b := stagetest.Builder(t, train, tab)
+	for _, stage := range []func(*plan.Builder) error{trainstage.Plan, Plan} {
+		if err := stage(b); err != nil {
+			t.Fatal(err)
+		}
+	}
+	PlanPage(b.File, b.Plan)
+	if err := b.Plan.Check(); err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// made makes the tasks of a plan.
+func made(t *testing.T, b *plan.Builder) func(task, output string) string {
+	t.Helper()
+	output, err := stagetest.Run(context.Background(), b, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return output
+}
+
+// number finds the mean and deviation of a metric in a table in long form. where
+// holds pairs of a column and its value.
+func number(t *testing.T, tab *table.Table, where ...string) (mean, std float64) {
+	t.Helper()
+	m, s := stagetest.Floats(t, tab, "mean"), stagetest.Floats(t, tab, "std")
+	at := -1
+	for i := range m {
+		match := true
+		for k := 0; k < len(where); k += 2 {
+			match = match && tab.Column(where[k]).Strings[i] == where[k+1]
+		}
+		if match && at >= 0 {
+			t.Fatalf("%v has several rows", where)
+		}
+		if match {
+			at = i
+		}
+	}
+	if at < 0 {
+		t.Fatalf("no row %v", where)
+	}
+	return m[at], s[at]
+}
+
+// heldOut are the numbers of one seed on the test part, computed here from the
+// columns of predictions.arrow by their definitions.
+type heldOut struct{ r2, e, eSE, ratio, ratioSE, absC, in95, rmse, sigma float64 }
+
+func measure(t *testing.T, pred *table.Table) heldOut {
+	t.Helper()
+	sd, err := strconv.ParseFloat(pred.Get("outcome_std"), 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	y1, y2, mu := stagetest.Floats(t, pred, "y_1"), stagetest.Floats(t, pred, "y_2"), stagetest.Floats(t, pred, "y_mu")
+	variance, cov := stagetest.Floats(t, pred, "y_var"), stagetest.Floats(t, pred, "y_cov")
+	x := stagetest.Floats(t, pred, "x")
+	part, run := pred.Column("set").Strings, pred.Column("run").Strings
+	var n, sum, square, res, sumE, sumC, inside, sumVar float64
+	clusterE, clusterC := map[string]float64{}, map[string]float64{}
+	rows := map[string]float64{}
+	absC := map[float64]float64{} // by condition
+	for i := range y1 {
+		if part[i] != "test" {
+			continue
+		}
+		a, b := (y1[i]-mu[i])/sd, (y2[i]-mu[i])/sd
+		n++
+		sum += y1[i] + y2[i]
+		square += y1[i]*y1[i] + y2[i]*y2[i]
+		res += (a*a + b*b) * sd * sd
+		sumE += a * b
+		sumC += cov[i] / sd / sd
+		sumVar += variance[i]
+		clusterE[run[i]] += a * b
+		clusterC[run[i]] += cov[i] / sd / sd
+		rows[run[i]]++
+		absC[x[i]] = math.Abs(cov[i]) / sd / sd
+		for _, r := range []float64{a, b} {
+			if math.Abs(r)*sd <= 1.959963984540054*math.Sqrt(variance[i]) {
+				inside++
+			}
+		}
+	}
+	h := heldOut{
+		r2: 1 - res/(square-sum*sum/(2*n)), e: sumE / n, ratio: sumE / sumC, in95: inside / (2 * n),
+		rmse: sd * math.Sqrt(sumE/n), sigma: math.Sqrt(sumVar / n),
+	}
+	g := float64(len(rows))
+	var ssE, ssR float64
+	for r, k := range rows {
+		ssE += math.Pow(clusterE[r]-k*h.e, 2)
+		ssR += math.Pow(clusterE[r]-h.ratio*clusterC[r], 2)
+	}
+	h.eSE, h.ratioSE = math.Sqrt(ssE*g/(g-1))/n, math.Sqrt(ssR*g/(g-1))/sumC
+	for _, v := range absC {
+		h.absC += v / float64(len(absC))
+	}
+	return h
+}
+
+// The report's numbers are the means over the seeds of what the predictions give by
+// the definitions of docs/method.md#what-is-reported, wherever they are written:
+// metrics.arrow, metrics.json, methods.arrow and the report's own data.
+func TestNumbers(t *testing.T) {
+	b := planned(t, small, stagetest.Wave())
+	output := made(t, b)
+	id := ReportTask("x")
+	var seeds [2]heldOut
+	for k := range seeds {
+		seeds[k] = measure(t, stagetest.Read(t, output(trainstage.TrainID(b, "high", k), "predictions.arrow")))
+	}
+	metrics, methods := stagetest.Read(t, output(id, "metrics.arrow")), stagetest.Read(t, output(id, methodsArrow))
+	var js struct {
+		Splits []struct {
+			Test map[string]json.RawMessage
+		}
+	}
+	if err := plan.ReadJSON(output(id, "metrics.json"), &js); err != nil {
+		t.Fatal(err)
+	}
+	e, err := ReadExperiment(output(id, ReportData))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		key string
+		of  func(heldOut) float64
+	}{
+		{"r2", func(h heldOut) float64 { return h.r2 }},
+		{"e", func(h heldOut) float64 { return h.e }},
+		{"e_se", func(h heldOut) float64 { return h.eSE }},
+		{"sum_e_ratio", func(h heldOut) float64 { return h.ratio }},
+		{"sum_e_ratio_se", func(h heldOut) float64 { return h.ratioSE }},
+		{"abs_cov_centred", func(h heldOut) float64 { return h.absC }},
+		{"coverage95", func(h heldOut) float64 { return h.in95 }},
+	} {
+		v0, v1 := c.of(seeds[0]), c.of(seeds[1])
+		mean, std := (v0+v1)/2, math.Abs(v0-v1)/math.Sqrt2
+		check := func(where string, m, s float64) {
+			if !(math.Abs(m-mean) <= 1e-9*(1+math.Abs(mean)) && math.Abs(s-std) <= 1e-9*(1+math.Abs(mean))) {
+				t.Errorf("%s of %s: %g ± %g, expected %g ± %g", c.key, where, m, s, mean, std)
+			}
+		}
+		if c.key != "coverage95" { // of methods alone
+			m, s := number(t, metrics, "split", "high", "set", "test", "outcome", "all", "metric", c.key)
+			check("metrics.arrow", m, s)
+			// One outcome: its numbers are those of all.
+			m, s = number(t, metrics, "split", "high", "set", "test", "outcome", "y", "metric", c.key)
+			check("metrics.arrow, y", m, s)
+			v := e.Splits[0].Test.Get(c.key)
+			check("report.gob", v.Mean, v.Std)
+			var j struct{ Mean, Std float64 }
+			if err := json.Unmarshal(js.Splits[0].Test[c.key], &j); err != nil {
+				t.Errorf("metrics.json, %s: %v", c.key, err)
+			}
+			check("metrics.json", j.Mean, j.Std)
+		}
+		if !slices.Contains([]string{"e_se", "abs_cov_centred"}, c.key) {
+			m, s := number(t, methods, "split", "high", "method", "pair, C", "metric", c.key)
+			check("methods.arrow", m, s)
+		}
+	}
+	trust := e.Splits[0].Network[0]
+	if trust.Unit != "N" || !(math.Abs(trust.RMSE-(seeds[0].rmse+seeds[1].rmse)/2) <= 1e-9) ||
+		!(math.Abs(trust.ClaimedSigma-(seeds[0].sigma+seeds[1].sigma)/2) <= 1e-9) ||
+		!(math.Abs(trust.Coverage95-(seeds[0].in95+seeds[1].in95)/2) <= 1e-9) {
+		t.Errorf("%+v", trust)
+	}
+	s := e.Splits[0]
+	if s.Reach != "extrapolation in x" || s.Seeds != 2 || s.MCSamples != 16 || s.Kernels != "portable" ||
+		s.HeldOut != "x ≥ 4" || s.Honest != nil {
+		t.Errorf("%+v", s)
+	}
+	if _, err := os.Stat(filepath.Join(b.Plan.Dir, "x", "report", "figures")); err != nil {
+		t.Error(err)
+	}
+}
+
+// The comparison has a row for each method and metric. Expected of the constant by
+// hand: its mean is that of the training rows, so that its e is the product of the
+// test rows' deviations from it.
+func TestMethodsTable(t *testing.T) {
+	// Without a flag some covariances beyond the training range are negative.
+	b := planned(t, strings.Replace(small, ", feedback: flag", "", 1), stagetest.Wave())
+	output := made(t, b)
+	methods := stagetest.Read(t, output(ReportTask("x"), methodsArrow))
+	var names []string
+	for _, n := range methods.Column("method").Strings {
+		if !slices.Contains(names, n) {
+			names = append(names, n)
+		}
+	}
+	want := []string{"pair, C", "pair, |raw|", "pair, scaled", "pair, isotonic", "pair, quantile", "constant"}
+	if !slices.Equal(names, want) {
+		t.Errorf("methods %v, expected %v", names, want)
+	}
+	pred := stagetest.Read(t, output(trainstage.TrainID(b, "high", 0), "predictions.arrow"))
+	part := pred.Column("set").Strings
+	y1, y2 := stagetest.Floats(t, pred, "y_1"), stagetest.Floats(t, pred, "y_2")
+	var mean, trained, e, test float64
+	for i := range y1 {
+		if part[i] == "train" {
+			mean += y1[i] + y2[i]
+			trained += 2
+		}
+	}
+	mean /= trained
+	sd, _ := strconv.ParseFloat(pred.Get("outcome_std"), 64)
+	for i := range y1 {
+		if part[i] == "test" {
+			e += (y1[i] - mean) * (y2[i] - mean) / sd / sd
+			test++
+		}
+	}
+	got, spread := number(t, methods, "method", "constant", "metric", "e")
+	if !(math.Abs(got-e/test) <= 1e-9) || spread != 0 {
+		t.Errorf("e of the constant %g ± %g, expected %g", got, spread, e/test)
+	}
+	// The size of the raw covariance, not its sign, is what the second method claims.
+	ratio, negative := 0.0, 0
+	for k := range 2 {
+		pred := stagetest.Read(t, output(trainstage.TrainID(b, "high", k), "predictions.arrow"))
+		mu, raw, sumE, sumRaw := stagetest.Floats(t, pred, "y_mu"), stagetest.Floats(t, pred, "y_cov_raw"), 0.0, 0.0
+		for i := range mu {
+			if part[i] == "test" {
+				sumE += (y1[i] - mu[i]) * (y2[i] - mu[i])
+				sumRaw += math.Abs(raw[i])
+				if raw[i] < 0 {
+					negative++
+				}
+			}
+		}
+		ratio += sumE / sumRaw / 2
+	}
+	found, _ := number(t, methods, "method", "pair, |raw|", "metric", "sum_e_ratio")
+	if !(math.Abs(found-ratio) <= 1e-9*ratio) {
+		t.Errorf("Σe/Σ|raw| %g, expected %g", found, ratio)
+	}
+	if negative == 0 {
+		t.Error("no raw covariance is negative: the test is blind for its size")
+	}
+	// σ-scaling multiplies the width by the root of the factor; the mean stays.
+	r0, _ := number(t, methods, "method", "pair, C", "metric", "r2")
+	r1, _ := number(t, methods, "method", "pair, scaled", "metric", "r2")
+	if r0 != r1 {
+		t.Errorf("R² %g, recalibrated %g", r0, r1)
+	}
+	// No density of recalibrated quantiles.
+	nll, _ := number(t, methods, "method", "pair, quantile", "metric", "nll")
+	if !math.IsNaN(nll) {
+		t.Errorf("NLL of quantiles %g", nll)
+	}
+	below, _ := number(t, methods, "method", "pair, C", "metric", "below_0.5")
+	mu, count := stagetest.Floats(t, pred, "y_mu"), 0.0
+	for i := range y1 {
+		if part[i] != "test" {
+			continue
+		}
+		for _, y := range []float64{y1[i], y2[i]} {
+			if y < mu[i] {
+				count++
+			}
+		}
+	}
+	second := stagetest.Read(t, output(trainstage.TrainID(b, "high", 1), "predictions.arrow"))
+	for i, m := range stagetest.Floats(t, second, "y_mu") {
+		if part[i] == "test" {
+			for _, y := range []float64{y1[i], y2[i]} {
+				if y < m {
+					count++
+				}
+			}
+		}
+	}
+	if !(math.Abs(below-count/(4*test)) <= 1e-9) {
+		t.Errorf("below the median %g, expected %g", below, count/(4*test))
+	}
+}
+
+// The page task writes the report of all experiments from what their tasks kept.
+func TestPage(t *testing.T) {
+	b := planned(t, strings.Replace(small, "seeds: 2", "seeds: 1", 1), stagetest.Wave())
+	page := b.Plan.Tasks[len(b.Plan.Tasks)-1]
+	if page.ID != "report" || page.Experiment != "" || !slices.Equal(page.Deps, []engine.Dep{
+		{Task: "x/report", Output: ReportData}, {Task: "x/report", Output: PageData},
+	}) {
+		t.Errorf("%+v", page)
+	}
+	output := made(t, b)
+	for name, want := range map[string]string{"report.md": "x ≥ 4", "report.html": "<svg"} {
+		text, err := os.ReadFile(output("report", name))
+		if err != nil || !strings.Contains(string(text), want) {
+			t.Errorf("%s: no %q (%v)", name, want, err)
+		}
+	}
+	d, err := ReadDetail(output("x/report", PageData))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d.AllRows != 120 || len(d.Splits) != 1 || len(d.Splits[0].Seeds) != 1 || len(d.Splits[0].Seeds[0].Epoch) != 60 ||
+		d.Experiment.Name != "x" || len(d.Config) == 0 {
+		t.Errorf("%d rows, %+v", d.AllRows, d.Experiment)
+	}
+	var digests []string
+	for _, f := range d.Digests {
+		digests = append(digests, f.Name)
+		if len(f.Value) != 64 {
+			t.Errorf("digest of %s: %q", f.Name, f.Value)
+		}
+	}
+	if want := []string{"triplets.arrow", "high/seed-0 predictions.arrow"}; !slices.Equal(digests, want) {
+		t.Errorf("digests of %v, expected %v", digests, want)
+	}
+}
+
+// The report's key depends on what its tables do not hold, and on no seed or
+// setting of the training, which reach it through the predictions.
+func TestReportKey(t *testing.T) {
+	key := func(train string, change func(*plan.Builder)) string {
+		b := stagetest.Builder(t, train, stagetest.Table("run recording x y_1 y_2\na a 1 1 2\nb b 2 2 2\nc c 3 3 4"))
+		if change != nil {
+			change(b)
+		}
+		for _, stage := range []func(*plan.Builder) error{trainstage.Plan, Plan} {
+			if err := stage(b); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return stagetest.Keys(b.Plan)["x/report"]
+	}
+	const base = "{inputs: [x], seeds: 2, compare: [constant], splits: {s: {test: {x: 3}}}}"
+	before := key(base, nil)
+	for _, c := range []struct {
+		old, change string
+		same        bool
+	}{
+		{"seeds: 2", "seeds: 2, optimizer: {epochs: 3}", true},
+		{"seeds: 2", "seeds: 2, seed: 5", true},
+		{"seeds: 2", "seeds: 3", false},
+		{"compare: [constant]", "compare: [constant, gp]", false},
+		{"compare: [constant]", "compare: [constant], calibration: 0.3", false},
+		{"x: 3", "x: 2", false},
+	} {
+		if got := key(strings.Replace(base, c.old, c.change, 1), nil) == before; got != c.same {
+			t.Errorf("%s: the same key is %v", c.change, got)
+		}
+	}
+	for name, c := range map[string]struct {
+		change func(*plan.Builder)
+		same   bool
+	}{
+		"program":   {func(b *plan.Builder) { b.Program.Version = "other" }, true},
+		"couples":   {func(b *plan.Builder) { b.Exp.DSP.Couples = true }, false},
+		"simulated": {func(b *plan.Builder) { b.Exp.Ingest.Data = "simulated" }, false},
+		"warning":   {func(b *plan.Builder) { b.Warnings = []ingest.Warning{{Text: "?"}} }, false},
+		"pairs":     {func(b *plan.Builder) { b.Exp.Ingest.Table.Pairs = "repeat-run" }, false},
+	} {
+		if got := key(base, c.change) == before; got != c.same {
+			t.Errorf("%s: the same key is %v", name, got)
+		}
+	}
+}
+
+// The task needs, of each seed, what its parts read; methods only where there are
+// any.
+func TestDependencies(t *testing.T) {
+	tab := stagetest.Table("run recording x y_1 y_2\na a 1 1 2\nb b 2 2 2\nc c 3 3 4")
+	b := stagetest.Builder(t, "{inputs: [x], seeds: 1, honest: {base: none}, splits: {s: {test: {x: 3}}}}", tab)
+	s := b.Exp.Train.Splits[0]
+	outputs := func() string {
+		var out []string
+		for _, d := range compareDeps(b, s, 0) {
+			out = append(out, strings.TrimPrefix(d.Task, "x/train/s/")+" "+d.Output)
+		}
+		return strings.Join(out, ", ")
+	}
+	if got := outputs(); got != "seed-0 diagnostics.json" || compares(b) {
+		t.Error(got)
+	}
+	b.Exp.Train.Calibration = 0.2
+	if got := outputs(); got != "seed-0 diagnostics.json, seed-0 calibration.json" || !compares(b) {
+		t.Error(got)
+	}
+	b.Exp.Train.Calibration, b.Exp.Train.Compare = 0, []string{"gp"}
+	want := "seed-0 diagnostics.json, seed-0 timing.json, gp/seed-0 method.arrow, gp/seed-0 timing.json"
+	if got := outputs(); got != want || !compares(b) {
+		t.Error(got)
+	}
+	stagetest.Add(b, "dsp/spectra", "dsp", "spectra.arrow", stagetest.JSON("{}"))
+	if d := publisher(b, "spectra.arrow"); d == nil || d.Task != "x/dsp/spectra" || publisher(b, "series.gob") != nil {
+		t.Errorf("%+v", d)
+	}
+	b.Exp.Name = "y" // another experiment's outputs are not meant
+	if publisher(b, "spectra.arrow") != nil {
+		t.Error("the output of another experiment")
+	}
+}
+
+// An experiment without a network has a report of its data.
+func TestNothingTrained(t *testing.T) {
+	b := stagetest.Builder(t, small, stagetest.Wave())
+	b.Exp.Train = config.Train{}
+	if err := Plan(b); err != nil {
+		t.Fatal(err)
+	}
+	PlanPage(b.File, b.Plan)
+	output := made(t, b)
+	e, err := ReadExperiment(output("x/report", ReportData))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(e.Splits) != 0 || e.Runs != 40 || e.Recordings != 120 || e.Triplets != 120 ||
+		!slices.Equal(e.Outcomes, []string{"y"}) || !slices.Equal(e.OutcomeUnits, []string{"N"}) {
+		t.Errorf("%+v", e)
+	}
+	m := stagetest.Read(t, output("x/report", "metrics.arrow"))
+	if m.Rows() != 0 || m.Column("undefined") == nil || m.Column("mean") == nil || m.Column("seeds") == nil {
+		t.Errorf("%d rows, %d columns", m.Rows(), len(m.Columns))
+	}
+}
+
+// A result that is damaged is named.
+func TestReadErrors(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "report.gob")
+	if _, err := ReadExperiment(path); err == nil || !strings.Contains(err.Error(), "read report "+path) {
+		t.Error(err)
+	}
+	if err := os.WriteFile(path, []byte("no gob"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := ReadDetail(path); err == nil || !strings.Contains(err.Error(), "read page data "+path) {
+		t.Error(err)
+	}
+	if _, err := readModel(path); err == nil || !strings.Contains(err.Error(), "read model "+path) {
+		t.Error(err)
+	}
+	if err := writeGob(filepath.Join(path, "below"), 1); err == nil {
+		t.Error("a file below a file")
+	}
+}

@@ -1,0 +1,22 @@
+package trainstage_test
+
+import (
+	"fmt"
+
+	"doubletake/pipeline/config"
+	"doubletake/pipeline/stages/trainstage"
+)
+
+// The groups of a split are the values of the condition that it holds out.
+func ExampleHonestCondition() {
+	settings := config.Honest{Base: "gp"}
+	blades := config.Split{Test: config.Rule{config.ValuesTerm("blades", 3)}}
+	condition, _ := trainstage.HonestCondition(settings, blades)
+	fmt.Println(condition)
+	corner := config.Split{Test: config.Rule{config.ValuesTerm("blades", 3), config.RangeTerm("rpm", 5000, 9000)}}
+	_, absent := trainstage.HonestCondition(settings, corner)
+	fmt.Println(absent)
+	// Output:
+	// blades
+	// the split holds out several conditions at once; name the one whose values are the groups with train.honest.groups
+}

@@ -1,0 +1,115 @@
+package trainstage
+
+import (
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"doubletake/pipeline/config"
+	"doubletake/pipeline/stages/plan"
+	"doubletake/pipeline/stages/stagetest"
+)
+
+// names lists splits with their rules.
+func names(splits []config.Split) string {
+	var out []string
+	for _, s := range splits {
+		out = append(out, s.Name+": "+s.Test.String())
+	}
+	return strings.Join(out, "; ")
+}
+
+// rotors is a builder that knows five speeds of two and three blades.
+func rotors(t *testing.T, train string) *plan.Builder {
+	t.Helper()
+	var rows [][]float64
+	for _, blades := range []float64{3, 2} {
+		for _, rpm := range []float64{5000, 1000, 3000, 2000, 4000.5} {
+			rows = append(rows, []float64{rpm, blades})
+		}
+	}
+	return known(t, train, []string{"rpm", "blades"}, rows...)
+}
+
+// each makes a split of every value, in ascending order, or of blocks of
+// neighbours whose sizes differ by one at most.
+func TestExpand(t *testing.T) {
+	for _, c := range []struct{ splits, want string }{
+		{"{all: {each: blades}}", "blades=2: blades = 2; blades=3: blades = 3"},
+		{"{one: {test: {rpm: 7}}, all: {each: blades}}", "one: rpm = 7; blades=2: blades = 2; blades=3: blades = 3"},
+		{"{all: {each: rpm, blocks: 2}}", "rpm=1000:2000: rpm = 1000, 2000; rpm=3000:5000: rpm = 3000, 4000.5, 5000"},
+		{
+			"{all: {each: rpm, blocks: 4}}",
+			"rpm=1000: rpm = 1000; rpm=2000: rpm = 2000; rpm=3000: rpm = 3000; rpm=4000.5:5000: rpm = 4000.5, 5000",
+		},
+		{
+			"{all: {each: [blades, rpm], blocks: 2}}",
+			"blades=2: blades = 2; blades=3: blades = 3; rpm=1000:2000: rpm = 1000, 2000; " +
+				"rpm=3000:5000: rpm = 3000, 4000.5, 5000",
+		},
+	} {
+		b := rotors(t, "{inputs: [rpm], splits: "+c.splits+"}")
+		got, err := expand(b, b.Exp.Train.Splits, false)
+		if err != nil || names(got) != c.want {
+			t.Errorf("%s:\n%s, %v\nexpected %s", c.splits, names(got), err, c.want)
+		}
+	}
+}
+
+// A list of splits that cannot be made is an error at the split.
+func TestExpandErrors(t *testing.T) {
+	for _, c := range []struct{ splits, want string }{
+		{"{all: {each: blade}}", `splits.all: "blade" is not a condition of this experiment, which has rpm, blades; did ` +
+			`you mean "blades"?`},
+		{"{all: {each: blades, blocks: 3}}", "splits.all: blades has 2 values, too few to hold out one after the other"},
+		{"{all: {each: blades}, again: {each: blades}}", `splits.again: two splits are named "blades=2"`},
+	} {
+		b := rotors(t, "{inputs: [rpm], splits: "+c.splits+"}")
+		if _, err := expand(b, b.Exp.Train.Splits, false); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s:\n%v\nexpected %s", c.splits, err, c.want)
+		}
+	}
+	b := rotors(t, "{inputs: [rpm], splits: {all: {each: rpm}}}")
+	delete(b.Known[4], "rpm")
+	if _, err := expand(b, b.Exp.Train.Splits, false); err == nil ||
+		!strings.Contains(err.Error(), "the values of rpm are not known before the files are read") {
+		t.Errorf("a speed that a file states: %v", err)
+	}
+	for i := range 101 {
+		b.Known = append(b.Known, map[string]float64{"rpm": float64(i)})
+	}
+	b.Known = b.Known[10:]
+	if _, err := expand(b, b.Exp.Train.Splits, false); err == nil ||
+		!strings.Contains(err.Error(), "rpm has 101 values, more than 100 splits; "+
+			"hold out blocks of them: {each: rpm, blocks: 5}") {
+		t.Errorf("101 values: %v", err)
+	}
+	// Of another experiment's conditions there is nothing to hold out.
+	other := []config.Split{{Name: "angles", Each: []string{"alpha_deg"}}}
+	if got, err := expand(b, other, true); err != nil || len(got) != 0 {
+		t.Errorf("%v, %v", got, err)
+	}
+}
+
+// The values of a table of pairs are read while planning.
+func TestExpandPairs(t *testing.T) {
+	b := stagetest.Builder(t, "{inputs: [x], splits: {all: {each: x}}}", nil)
+	b.Conditions = []string{"x"}
+	text := "x,y_1,y_2\n2,1,1\n-1,1,1\n2,3,4\n0.5,1,1\n"
+	if err := os.WriteFile(b.File.Resolve("pairs.csv"), []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if v, err := plannedValues(b, "x"); err != nil || !slices.Equal(v, []float64{-1, 0.5, 2}) {
+		t.Errorf("%v, %v", v, err)
+	}
+	if v, err := plannedValues(b, "z"); err != nil || len(v) != 0 {
+		t.Errorf("values of no condition: %v, %v", v, err)
+	}
+	if err := os.Remove(b.File.Resolve("pairs.csv")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := plannedValues(b, "x"); err == nil || !strings.Contains(err.Error(), "pairs.csv") {
+		t.Errorf("without the file: %v", err)
+	}
+}

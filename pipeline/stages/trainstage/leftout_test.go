@@ -1,0 +1,69 @@
+package trainstage
+
+import (
+	"slices"
+	"testing"
+
+	"doubletake/pipeline/config"
+	"doubletake/pipeline/table"
+	"doubletake/train/honest"
+)
+
+// The trainings of a split by its values. By hand: without 3 and one more group; where
+// the split is by another condition, its rule and one group are left out, and no other
+// split has these rows.
+func TestNewLeftOut(t *testing.T) {
+	values := []float64{2, 3, 4, 5}
+	g := honest.ByValue("blades", values, 0)
+	names := func(l *leftOut) []string {
+		out := []string{l.full.name}
+		for _, h := range l.groups {
+			out = append(out, l.grouping.Names[h.group]+": "+h.name)
+		}
+		return out
+	}
+	same := newLeftOut(g, values, config.Split{Name: "s", Test: config.Rule{config.ValuesTerm("blades", 3)}}, "blades")
+	want := []string{"blades=2,4,5", "2: blades=4,5", "4: blades=2,5", "5: blades=2,4"}
+	if got := names(same); !slices.Equal(got, want) {
+		t.Errorf("%q, expected %q", got, want)
+	}
+	fast := config.Split{Name: "fast", Test: config.Rule{config.ValuesTerm("rpm", 9000)}}
+	other := newLeftOut(g, values, fast, "blades")
+	if got := names(other); len(got) != 5 || got[0] != "fast-blades=2,3,4,5" || got[2] != "3: fast-blades=2,4,5" {
+		t.Errorf("%q", got)
+	}
+	trip := &table.Table{Columns: []table.Column{
+		{Name: "blades", Floats: []float64{2, 2, 3, 3, 4}}, {Name: "rpm", Floats: []float64{1000, 9000, 1000, 9000, 1000}},
+	}}
+	blades := []float64{2, 2, 3, 3, 4}
+	for _, c := range []struct {
+		s    subset
+		want []int
+	}{{same.full, []int{0, 1, 4}}, {other.full, []int{0, 2, 4}}, {other.groups[1].subset, []int{0, 4}}} {
+		if got, err := c.s.rows(trip, blades); err != nil || !slices.Equal(got, c.want) {
+			t.Errorf("%s: rows %v, %v, expected %v", c.s.name, got, err, c.want)
+		}
+	}
+	// A group that is named by many values keeps a short name.
+	many := make([]float64, 60)
+	for i := range many {
+		many[i] = float64(i) / 7
+	}
+	if a, b := subsetName("x", many), subsetName("x", many[1:]); len(a) > 40 || a == b {
+		t.Errorf("%q, %q", a, b)
+	}
+}
+
+// The rows of a table get the groups of their condition; a value that was not planned
+// is an error.
+func TestRowGroups(t *testing.T) {
+	values := []float64{2, 3, 5}
+	l := &leftOut{grouping: honest.ByValue("blades", values, 0), values: values}
+	g, err := l.rowGroups([]float64{5, 2, 5, 3})
+	if err != nil || !slices.Equal(g.Of, []int{2, 0, 2, 1}) || !slices.Equal(g.Z, []float64{5, 2, 5, 3}) {
+		t.Errorf("%+v, %v", g, err)
+	}
+	if _, err := l.rowGroups([]float64{4}); err == nil {
+		t.Error("a value that was not planned was accepted")
+	}
+}

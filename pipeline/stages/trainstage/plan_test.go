@@ -1,0 +1,217 @@
+package trainstage
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"doubletake/pipeline/config"
+	"doubletake/pipeline/kv"
+	"doubletake/pipeline/stages/plan"
+	"doubletake/pipeline/stages/stagetest"
+)
+
+// planned plans the stage for the rotor's triplets.
+func planned(t *testing.T, train string) *plan.Builder {
+	t.Helper()
+	b := stagetest.Builder(t, train, stagetest.Table(rotor))
+	if err := Plan(b); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.Plan.Check(); err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// setting returns a setting of a task's key, "" where it has none.
+func setting(list []kv.Pair, key string) string {
+	for _, p := range list {
+		if p.Key == key {
+			return p.Value
+		}
+	}
+	return ""
+}
+
+// Each split has a task per seed, per method and seed, and one that calibrates on
+// left-out groups; all of them read the triplets alone.
+func TestPlanTasks(t *testing.T) {
+	b := planned(t, "{inputs: [rpm, blades], seeds: 2, compare: [constant], splits: "+
+		"{two: {test: {blades: 2}}, corner: {test: {blades: 2, rpm: {max: 2000}}}}}")
+	var got []string
+	for _, k := range b.Plan.Tasks[2:] {
+		got = append(got, k.ID)
+		if k.Stage != "train" || k.Experiment != "x" || len(k.Deps) != 1 || k.Deps[0].Task != "x/triplets" {
+			t.Errorf("%s: %+v", k.ID, k)
+		}
+		if k.Split != strings.Split(k.ID, "/")[2] {
+			t.Errorf("%s belongs to split %q", k.ID, k.Split)
+		}
+		if !strings.HasSuffix(k.ID, "/seed-1") || strings.Contains(k.ID, "constant") {
+			continue
+		}
+		var paths []string
+		for _, l := range k.Publish {
+			paths = append(paths, l.Path)
+		}
+		dir := "x/splits/" + k.Split + "/seed-1/"
+		want := []string{
+			dir + "model.json", dir + "card.json", dir + "diagnostics.json", dir + "history.arrow", dir + "predictions.arrow",
+		}
+		if !slices.Equal(paths, want) {
+			t.Errorf("%s publishes %v", k.ID, paths)
+		}
+	}
+	want := []string{
+		"x/train/two/seed-0", "x/train/two/seed-1", "x/train/two/constant/seed-0", "x/train/two/constant/seed-1",
+		"x/train/two/honest",
+		// Several conditions are held out: no groups to calibrate on.
+		"x/train/corner/seed-0", "x/train/corner/seed-1", "x/train/corner/constant/seed-0",
+		"x/train/corner/constant/seed-1",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("%v\nexpected %v", got, want)
+	}
+	none := stagetest.Builder(t, "{inputs: [rpm], splits: {s: {test: {rpm: 1}}}}", nil)
+	none.Exp.Train.Inputs = nil
+	if err := Plan(none); err != nil || len(none.Plan.Tasks) != 0 {
+		t.Errorf("without inputs: %v, %d tasks", err, len(none.Plan.Tasks))
+	}
+}
+
+// Every training has a seed of its own, derived from its name. The values are by a
+// Python implementation of FNV-1a of "7 NUL purpose NUL number".
+func TestSeeds(t *testing.T) {
+	b := planned(t, "{inputs: [rpm], seed: 7, seeds: 2, compare: [constant], splits: {s: {test: {blades: 2}}}}")
+	want := map[string]string{
+		"x/train/s/seed-0": "6205285904651141920", "x/train/s/seed-1": "6205287004162770131",
+		"x/train/s/constant/seed-0": "12486845637608496021",
+	}
+	for _, k := range b.Plan.Tasks {
+		if w, ok := want[k.ID]; ok && setting(k.Local, "seed") != w {
+			t.Errorf("%s: seed %s, expected %s", k.ID, setting(k.Local, "seed"), w)
+		}
+	}
+	if got := estimateSeed(b, 1); got != 17998474354917059471 {
+		t.Errorf("seed of the estimate %d", got)
+	}
+}
+
+// A setting changes the keys of the tasks that depend on it, and no others. The
+// kinds of tasks: n the network's, m a single method's, e the ensemble's, h the
+// calibration on left-out groups.
+func TestKeys(t *testing.T) {
+	const base = "{inputs: [rpm, blades], seeds: 1, compare: [constant, ensemble], calibration: 0.2, " +
+		"optimizer: {epochs: 50}, estimate: {samples: 8}, loss: {pairs: swap}, model: {dropout: 0.1}, " +
+		"honest: {level: 0.9}, members: 3, seed: 1, splits: {s: {test: {blades: 2}}}}"
+	before := stagetest.Keys(planned(t, base).Plan)
+	kind := map[string]string{
+		"x/train/s/seed-0": "n", "x/train/s/constant/seed-0": "m", "x/train/s/ensemble/seed-0": "e", "x/train/s/honest": "h",
+	}
+	changed := func(after map[string]string) string {
+		var out string
+		for _, id := range slices.Sorted(maps.Keys(before)) {
+			if after[id] != before[id] {
+				out += kind[id]
+			}
+		}
+		return out
+	}
+	for _, c := range []struct{ old, change, want string }{
+		{"epochs: 50", "epochs: 51", "men"},
+		{"dropout: 0.1", "dropout: 0.2", "men"},
+		{"calibration: 0.2", "calibration: 0.3", "mehn"},
+		{"calibration: 0.2, ", "", "mehn"},
+		{"inputs: [rpm, blades]", "inputs: [rpm]", "mehn"},
+		{"samples: 8", "samples: 16", "n"},
+		{"pairs: swap", "pairs: plain", "n"},
+		{"dropout: 0.1", "dropout: 0.1, feedback: flag", "n"},
+		{"level: 0.9", "level: 0.8", "h"},
+		{"members: 3", "members: 4", "e"},
+		{"seed: 1", "seed: 2", "men"},
+		{"{blades: 2}", "{blades: 3}", "mehn"},
+		// More of a kind leaves what there is as it was.
+		{"seeds: 1", "seeds: 3", ""},
+		{"constant, ensemble", "constant, ensemble, gp", ""},
+		{"s: {test: {blades: 2}}", "s: {test: {blades: 2}}, t: {test: {blades: 3}}", ""},
+	} {
+		if !strings.Contains(base, c.old) {
+			t.Fatal(c.old)
+		}
+		after := stagetest.Keys(planned(t, strings.Replace(base, c.old, c.change, 1)).Plan)
+		if got := changed(after); got != c.want {
+			t.Errorf("%q: tasks %q change, expected %q", c.change, got, c.want)
+		}
+	}
+	for _, c := range []struct {
+		what   string
+		change func(*plan.Builder)
+		want   string
+	}{
+		{"the program's version", func(b *plan.Builder) { b.Program.Version = "v2" }, ""},
+		{"the kernels", func(b *plan.Builder) { b.Program.Kernels = "avx2" }, "mehn"},
+		{"couples", func(b *plan.Builder) { b.Exp.DSP.Couples = true }, "men"},
+		{"simulated data", func(b *plan.Builder) { b.Exp.Ingest.Data = "simulated" }, "hn"},
+	} {
+		b := stagetest.Builder(t, base, stagetest.Table(rotor))
+		c.change(b)
+		if err := Plan(b); err != nil {
+			t.Fatal(err)
+		}
+		if got := changed(stagetest.Keys(b.Plan)); got != c.want {
+			t.Errorf("%s: tasks %q change, expected %q", c.what, got, c.want)
+		}
+	}
+}
+
+// Planning twice gives the same keys: it does not change the configuration.
+func TestPlanTwice(t *testing.T) {
+	b := planned(t, "{inputs: [rpm], seeds: 1, compare: [constant], splits: {s: {test: {blades: 2}}}}")
+	first := stagetest.Keys(b.Plan)
+	b.Plan.Tasks = b.Plan.Tasks[:2]
+	if err := Plan(b); err != nil {
+		t.Fatal(err)
+	}
+	if !maps.Equal(first, stagetest.Keys(b.Plan)) {
+		t.Error("the second plan has other keys")
+	}
+}
+
+// Splits of the command line are added where their conditions are known, once.
+func TestExtraSplits(t *testing.T) {
+	b := stagetest.Builder(t, "{inputs: [rpm], seeds: 1, splits: {two: {test: {blades: 2}}}}", stagetest.Table(rotor))
+	b.Extra = []config.Split{
+		{Name: "rpm=5000", Test: config.Rule{config.ValuesTerm("rpm", 5000)}},
+		{Name: "alpha_deg=3", Test: config.Rule{config.ValuesTerm("alpha_deg", 3)}}, // another experiment's
+		{Name: "two", Test: config.Rule{config.ValuesTerm("blades", 2)}},
+	}
+	before := b.Exp.Train.Splits
+	if err := Plan(b); err != nil {
+		t.Fatal(err)
+	}
+	if got := names(b.Exp.Train.Splits); got != "two: blades = 2; rpm=5000: rpm = 5000" {
+		t.Error(got)
+	}
+	if !slices.Equal(b.ExtraFits, []bool{true, false, true}) || len(before) != 1 {
+		t.Errorf("%v, %v", b.ExtraFits, before)
+	}
+	if b.Plan.Tasks[4].ID != "x/train/rpm=5000/seed-0" {
+		t.Errorf("task %s", b.Plan.Tasks[4].ID)
+	}
+}
+
+// A method of several networks weighs as many times one network.
+func TestWeight(t *testing.T) {
+	b := planned(t, "{inputs: [rpm], seeds: 1, members: 7, compare: [constant, ensemble], "+
+		"splits: {s: {test: {blades: 2}}}}")
+	weight := map[string]float64{}
+	for _, k := range b.Plan.Tasks {
+		weight[k.ID] = k.Weight
+	}
+	one := weight["x/train/s/seed-0"]
+	if !(one > 0) || weight["x/train/s/constant/seed-0"] != one || weight["x/train/s/ensemble/seed-0"] != 7*one {
+		t.Error(weight)
+	}
+}

@@ -1,0 +1,323 @@
+package trainstage
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"doubletake/pipeline/config"
+	"doubletake/pipeline/stages/plan"
+	"doubletake/pipeline/stages/stagetest"
+	"doubletake/pipeline/table"
+	"doubletake/train/triplets"
+)
+
+// Five runs of a rotor at six conditions; y is 10 times the number of the row.
+const rotor = `
+run recording rpm[1/min] blades y_1[dB] y_2[dB]
+a   a#1       1000       2      10      11
+a   a#2       1000       3      20      22
+b   b#1       2000       2      30      33
+c   c#1       3000       2      40      44
+d   d#1       4000       3      50      55
+e   e#1       5000       4      60      66`
+
+// rotorTrain is a section train of one split that is not used.
+const rotorTrain = "{inputs: [rpm, blades], seeds: 1, splits: {s: {test: {rpm: 1}}}}"
+
+// splitBy splits the triplets in tab by the rule that YAML states.
+func splitBy(t *testing.T, tab *table.Table, train, rule string) (triplets.Set, error) {
+	t.Helper()
+	text := strings.Replace(train, "{rpm: 1}", rule, 1)
+	b := stagetest.Builder(t, text, tab)
+	set, err := Triplets(b, tab)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return Split(b, set, tab, b.Exp.Train.Splits[0])
+}
+
+// The rows that hold the rule are the test part: of values, ranges with one or two
+// sides, and values with a tolerance; of several conditions all must hold.
+func TestSplitRules(t *testing.T) {
+	tab := stagetest.Table(rotor)
+	for _, c := range []struct {
+		rule string
+		test []int
+	}{
+		{"{blades: 3}", []int{1, 4}},
+		{"{blades: [3, 4]}", []int{1, 4, 5}},
+		{"{rpm: {min: 3000}}", []int{3, 4, 5}},
+		{"{rpm: {max: 2000}}", []int{0, 1, 2}},
+		{"{rpm: {min: 2000, max: 3000}}", []int{2, 3}},
+		{"{rpm: {near: 2500, within: 500}}", []int{2, 3}},
+		{"{rpm: {near: 2500, within: 499.9}}", nil},
+		{"{rpm: {min: 3000}, blades: 3}", []int{4}},
+		{"{blades: 3, rpm: [1000, 2000]}", []int{1}},
+		{"{rpm: 1000.0000001}", []int{0, 1}}, // a number that went through text
+		{"{rpm: 1000.001}", nil},
+	} {
+		set, err := splitBy(t, tab, rotorTrain, c.rule)
+		if c.test == nil {
+			if err == nil || !strings.Contains(err.Error(), "holds for none of the 6 triplets: the test set would be empty") {
+				t.Errorf("%s: %v", c.rule, err)
+			}
+			continue
+		}
+		if err != nil {
+			t.Errorf("%s: %v", c.rule, err)
+			continue
+		}
+		if got := set.RowsOf(triplets.Test); !slices.Equal(got, c.test) {
+			t.Errorf("%s: rows %v are held out, expected %v", c.rule, got, c.test)
+		}
+		if n := len(set.RowsOf(triplets.Train)); n != 6-len(c.test) {
+			t.Errorf("%s: %d rows of training", c.rule, n)
+		}
+	}
+}
+
+// The scale is that of the training part alone, y1 and y2 together. Expected by
+// hand: with 3 and 4 blades held out 10, 11, 30, 33, 40, 44 remain, mean 28, sum of
+// squares 18²+17²+2²+5²+12²+16² = 1042.
+func TestSplitScale(t *testing.T) {
+	tab := stagetest.Table(rotor)
+	set, err := splitBy(t, tab, rotorTrain, "{blades: {min: 3}}")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if set.Scale.Mean[0] != 28 || math.Abs(set.Scale.Std[0]-math.Sqrt(1042.0/6)) > 1e-12 {
+		t.Errorf("%+v", set.Scale)
+	}
+	own := strings.Replace(rotorTrain, "seeds: 1", "seeds: 1, standardise: false", 1)
+	if set, err = splitBy(t, tab, own, "{blades: {min: 3}}"); err != nil {
+		t.Fatal(err)
+	}
+	if set.Scale.Mean[0] != 0 || set.Scale.Std[0] != 1 {
+		t.Errorf("without standardise: %+v", set.Scale)
+	}
+	if !slices.Equal(set.Of(triplets.Test).Y2, []float64{22, 55, 66}) {
+		t.Errorf("the test part has %v", set.Of(triplets.Test).Y2)
+	}
+}
+
+// A split with an empty side is an error at its place, with the values to choose
+// from.
+func TestSplitEmptySide(t *testing.T) {
+	tab := stagetest.Table(rotor)
+	for _, c := range []struct{ rule, want string }{
+		{"{blades: 7}", "pipeline.yaml:6:55: experiments.x.train.splits.s: blades = 7 holds for none of the 6 triplets: " +
+			"the test set would be empty; blades is one of 2, 3, 4"},
+		{"{rpm: {max: 5000}}", "holds for all 6 triplets: the training set would be empty; hold out less"},
+		// Each of the two holds somewhere, both nowhere: no values to choose from.
+		{"{blades: 4, rpm: 1000}", "the test set would be empty\n"},
+	} {
+		_, err := splitBy(t, tab, rotorTrain, c.rule)
+		if err == nil || !strings.Contains(err.Error()+"\n", c.want) {
+			t.Errorf("%s:\n%v\nexpected %q", c.rule, err, c.want)
+		}
+	}
+	var many strings.Builder
+	many.WriteString("run recording rpm[1/min] blades y_1[dB] y_2[dB]\n")
+	for i := range 13 {
+		fmt.Fprintf(&many, "r r %d 2 1 2\n", 100*i)
+	}
+	_, err := splitBy(t, stagetest.Table(many.String()), rotorTrain, "{rpm: 7}")
+	if err == nil || !strings.Contains(err.Error(), "; rpm lies in 0 … 1200") {
+		t.Error(err)
+	}
+	if _, err := splitBy(t, tab, rotorTrain, "{pitch: 7}"); err == nil || !strings.Contains(err.Error(), "pitch") {
+		t.Errorf("a condition that is not in the table: %v", err)
+	}
+}
+
+// Whole runs of the training part are set aside, as many as the share rounded up,
+// in an order of their names' hashes that the experiment's seed changes. The
+// expected order is by a Python implementation of FNV-1a and the mixing of
+// splitmix64: of a, c, d, e, g, h it is c a d e h g with seed 0, g a e h d c with 1.
+func TestCalibrationRuns(t *testing.T) {
+	var text strings.Builder
+	text.WriteString("run recording rpm[1/min] blades y_1[dB] y_2[dB]\n")
+	for _, r := range "abcdefgh" {
+		blades := 2
+		if r == 'b' || r == 'f' {
+			blades = 3
+		}
+		for k := range 3 {
+			fmt.Fprintf(&text, "%c %c#%d %d %d %d %d\n", r, r, k, 1000*k, blades, r, r+1)
+		}
+	}
+	tab := stagetest.Table(text.String())
+	for _, c := range []struct {
+		share float64
+		seed  int
+		want  string
+	}{
+		{0, 0, ""}, {0.01, 0, "c"}, {0.3, 0, "ac"}, {0.5, 0, "acd"}, {0.5, 1, "aeg"},
+	} {
+		settings := fmt.Sprintf("seeds: 1, seed: %d, calibration: %g", c.seed, c.share)
+		section := strings.Replace(rotorTrain, "seeds: 1", settings, 1)
+		set, err := splitBy(t, tab, section, "{blades: 3}")
+		if err != nil {
+			t.Fatal(err)
+		}
+		rows := map[string]int{}
+		for _, i := range set.RowsOf(triplets.Calibration) {
+			rows[set.Runs[set.Run[i]]]++
+		}
+		var got []string
+		for r, n := range rows {
+			got = append(got, r)
+			if n != 3 {
+				t.Errorf("%g: %d of 3 rows of run %s are set aside", c.share, n, r)
+			}
+		}
+		slices.Sort(got)
+		if strings.Join(got, "") != c.want {
+			t.Errorf("share %g, seed %d: runs %v, expected %s", c.share, c.seed, got, c.want)
+		}
+		if n := len(set.RowsOf(triplets.Test)); n != 6 {
+			t.Errorf("share %g: %d rows of 6 are held out", c.share, n)
+		}
+		// The scale is that of the rows trained on.
+		train := set.Of(triplets.Train)
+		if want := triplets.ScaleOf(1, train.Y1, train.Y2); set.Scale.Mean[0] != want.Mean[0] {
+			t.Errorf("share %g: mean %g, expected %g", c.share, set.Scale.Mean[0], want.Mean[0])
+		}
+	}
+	// Of one run nothing remains.
+	section := strings.Replace(rotorTrain, "seeds: 1", "seeds: 1, calibration: 0.5", 1)
+	_, err := splitBy(t, stagetest.Table(rotor), section, "{rpm: {min: 2000}}")
+	want := "experiments.x.train.calibration: 0.5 of the 1 training runs leaves none"
+	if err == nil || !strings.Contains(err.Error(), want) {
+		t.Error(err)
+	}
+}
+
+// The outcomes are all pairs of columns, or those that the experiment names.
+func TestOutcomesChosen(t *testing.T) {
+	tab := stagetest.Table(`
+run recording rpm lift_1[N] lift_2[N] drag_1[N] drag_2[N]
+a   a         1   10        11        1         2
+b   b         2   20        21        3         4`)
+	for _, c := range []struct {
+		outcomes string
+		want     []string
+		y2       []float64
+		fault    string
+	}{
+		{"", []string{"lift", "drag"}, []float64{11, 2, 21, 4}, ""},
+		{", outcomes: [drag]", []string{"drag"}, []float64{2, 4}, ""},
+		{", outcomes: [drag, lift]", []string{"drag", "lift"}, []float64{2, 11, 4, 21}, ""},
+		{", outcomes: [drga]", nil, nil, `experiments.x.train.outcomes: "drga" is not an outcome of this experiment, ` +
+			`which has [lift drag]; did you mean "drag"?`},
+	} {
+		b := stagetest.Builder(t, "{inputs: [rpm]"+c.outcomes+", splits: {s: {test: {rpm: 1}}}}", tab)
+		set, err := Triplets(b, tab)
+		if c.fault != "" {
+			if err == nil || !strings.Contains(err.Error(), c.fault) {
+				t.Errorf("%v\nexpected %s", err, c.fault)
+			}
+			continue
+		}
+		if err != nil || !slices.Equal(set.OutcomeNames(), c.want) || !slices.Equal(set.Y2, c.y2) {
+			t.Errorf("outcomes%s: %v, %v, %v", c.outcomes, set.OutcomeNames(), set.Y2, err)
+		}
+		if set.Outcomes[0].Unit != "N" || set.Couples {
+			t.Errorf("%+v, couples %v", set.Outcomes, set.Couples)
+		}
+	}
+	b := stagetest.Builder(t, "{inputs: [rpm], splits: {s: {test: {rpm: 1}}}}", tab)
+	b.Exp.DSP.Couples = true
+	if set, err := Triplets(b, tab); err != nil || !set.Couples {
+		t.Errorf("couples: %v, %v", set.Couples, err)
+	}
+}
+
+// known returns a builder of a campaign of recordings, which knows its conditions
+// before any file is read.
+func known(t *testing.T, train string, conditions []string, rows ...[]float64) *plan.Builder {
+	t.Helper()
+	b := stagetest.Builder(t, train, nil)
+	b.Exp.Ingest.Table, b.Conditions = nil, conditions
+	for _, r := range rows {
+		c := map[string]float64{}
+		for k, v := range r {
+			c[conditions[k]] = v
+		}
+		b.Known = append(b.Known, c)
+	}
+	return b
+}
+
+// Splits and inputs that cannot work are reported while planning, at their place.
+func TestCheckSplits(t *testing.T) {
+	conditions := []string{"rpm", "blades"}
+	rows := [][]float64{{1000, 2}, {2000, 2}, {3000, 2}, {1000, 3}}
+	for _, c := range []struct{ train, want string }{
+		{"{inputs: [rpm], splits: {s: {test: {blades: 3}}}}", ""},
+		{"{inputs: [rmp], splits: {s: {test: {blades: 3}}}}", "pipeline.yaml:6:13: experiments.x.train.inputs: " +
+			`"rmp" is not a condition of this experiment, which has rpm, blades; did you mean "rpm"?`},
+		{"{inputs: [rpm], splits: {s: {test: {blade: 3}}}}", `experiments.x.train.splits.s.test.blade: "blade" is not a ` +
+			`condition of this experiment, which has rpm, blades; did you mean "blades"?`},
+		{"{inputs: [rpm], splits: {s: {test: {blades: 5}}}}", "blades = 5 holds for none of the 4 conditions: the test set " +
+			"would be empty; blades is one of 2, 3"},
+		{"{inputs: [rpm], splits: {s: {test: {blades: {min: 2}}}}}", "blades ≥ 2 holds for all 4 conditions: the training " +
+			"set would be empty"},
+		{"{inputs: [rpm, blades], splits: {s: {test: {blades: 3}}}}", `experiments.x.train.inputs: "blades" is constant ` +
+			`(2) in the training set of split "s"`},
+		{"{inputs: [rpm], splits: {ok: {test: {blades: 3}}, bad: {test: {rpm: 7}}}}", "experiments.x.train.splits.bad"},
+	} {
+		err := checkSplits(known(t, c.train, conditions, rows...))
+		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s:\n%v\nexpected %s", c.train, err, c.want)
+		}
+	}
+	// A condition that only the files state, such as a measured speed, is not judged.
+	b := known(t, "{inputs: [rpm], splits: {s: {test: {blades: 9}}}}", conditions, rows...)
+	delete(b.Known[2], "blades")
+	if err := checkSplits(b); err != nil {
+		t.Error(err)
+	}
+	if err := checkSplits(known(t, "{inputs: [rpm], splits: {s: {test: {blades: 9}}}}", conditions)); err != nil {
+		t.Error("nothing is known before the files are read:", err)
+	}
+}
+
+// A batch that the file sets must not exceed the training set; the default may.
+func TestCheckBatch(t *testing.T) {
+	b := stagetest.Builder(t, "{inputs: [rpm], optimizer: {batch: 32}, splits: {s: {test: {rpm: 1}}}}", nil)
+	s := b.Exp.Train.Splits[0]
+	err := checkBatch(b, s, 31)
+	if err == nil || !strings.Contains(err.Error(), "pipeline.yaml:6:40: experiments.x.train.optimizer.batch: "+
+		`expected up to 31 triplets, which the training set of split "s" has, found 32`) {
+		t.Error(err)
+	}
+	if err := checkBatch(b, s, 32); err != nil {
+		t.Error(err)
+	}
+	silent := stagetest.Builder(t, "{inputs: [rpm], splits: {s: {test: {rpm: 1}}}}", nil)
+	if err := checkBatch(silent, s, 5); err != nil {
+		t.Errorf("the default batch of %d: %v", silent.Exp.Train.Optimizer.Batch, err)
+	}
+}
+
+// holds is unknown as soon as one condition of the rule is.
+func TestHolds(t *testing.T) {
+	rule := config.Rule{config.ValuesTerm("blades", 2), config.RangeTerm("rpm", 1000, 2000)}
+	for _, c := range []struct {
+		c           map[string]float64
+		held, known bool
+	}{
+		{map[string]float64{"blades": 2, "rpm": 1500}, true, true},
+		{map[string]float64{"blades": 3, "rpm": 1500}, false, true},
+		{map[string]float64{"blades": 2, "rpm": 2001}, false, true},
+		{map[string]float64{"blades": 3}, false, false},
+	} {
+		if held, known := holds(rule, c.c); held != c.held || known != c.known {
+			t.Errorf("%v: %v, %v", c.c, held, known)
+		}
+	}
+}
