@@ -68,13 +68,14 @@ type Info struct {
 	Name    string // in the configuration, in tables and of files
 	Claim   string // what v̂ is: "the variance of the members' means"
 	Members bool   // Settings.Members is used: as many networks are trained
+	Shared  bool   // v̂ is what the two outcomes of a pair share: with couples it is the total
 	make    func(s Settings) Method
 	needs   func(c train.Config) string // what the settings lack, in the words of the configuration; may be nil
 }
 
 // methods are the methods that New knows, in the order of tables.
 var methods = []Info{
-	{Name: "pair", Claim: "C", make: func(s Settings) Method { return Pair{s.Config, s.Estimate} }},
+	{Name: "pair", Claim: "C", Shared: true, make: func(s Settings) Method { return Pair{s.Config, s.Estimate} }},
 	{
 		Name: "ensemble", Claim: "the variance of the members' means", Members: true,
 		make: func(s Settings) Method { return Ensemble{s.Config, s.Members} },

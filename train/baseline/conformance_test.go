@@ -98,6 +98,9 @@ func TestConformance(t *testing.T) {
 			})
 			t.Run("rows only", func(t *testing.T) { rowsOnly(t, info.Name, data, x) })
 			t.Run("units", func(t *testing.T) { units(t, info.Name, data, x, r) })
+			t.Run("shift", func(t *testing.T) { shift(t, info.Name, data, x, r) })
+			t.Run("couples", func(t *testing.T) { couples(t, info, x) })
+			t.Run("stopped", func(t *testing.T) { stopped(t, info.Name, data, p, x) })
 			t.Run("errors", func(t *testing.T) { conformingErrors(t, info.Name, p) })
 			if after, _ := json.Marshal(data); !bytes.Equal(before, after) {
 				t.Error("Fit changed the data")
@@ -148,6 +151,112 @@ func units(t *testing.T, name string, data triplets.Set, x []float64, r *Predict
 			t.Errorf("value %d: %g, %g, %g become %g, %g, %g", k, r.Mu[k], r.Total[k], r.Epistemic[k],
 				q.Mu[k], q.Total[k], q.Epistemic[k])
 		}
+	}
+}
+
+// Inputs in units four times as small change nothing, exactly. Other origins of
+// inputs and outcomes change nothing but the mean, up to the rounding of sums,
+// which training and the search for hyperparameters magnify.
+func shift(t *testing.T, name string, data triplets.Set, x []float64, r *Prediction) {
+	scaled := func(v []float64, factor, origin float64) []float64 {
+		out := make([]float64, len(v))
+		for i, y := range v {
+			out[i] = factor*y + origin
+		}
+		return out
+	}
+	wide := data
+	wide.X = scaled(data.X, 4, 0)
+	q := predicted(t, fitted(t, name, wide, 4), scaled(x, 4, 0))
+	if !equalBits(q.Mu, r.Mu) || !equalBits(q.Total, r.Total) || !equalBits(q.Epistemic, r.Epistemic) {
+		t.Error("inputs in another unit give another prediction")
+	}
+	const east, up = 16, -256
+	moved := data
+	moved.X, moved.Y1, moved.Y2 = scaled(data.X, 1, east), scaled(data.Y1, 1, up), scaled(data.Y2, 1, up)
+	q = predicted(t, fitted(t, name, moved, 4), scaled(x, 1, east))
+	for k := range r.Mu {
+		v := r.Total[k]
+		if math.Abs(q.Mu[k]-up-r.Mu[k]) > 5e-3*math.Sqrt(v) || math.Abs(q.Total[k]-v) > 1e-2*v ||
+			math.Abs(q.Epistemic[k]-r.Epistemic[k]) > 1e-2*v {
+			t.Errorf("value %d: %g, %g, %g become %g, %g, %g", k, r.Mu[k], v, r.Epistemic[k], q.Mu[k], q.Total[k],
+				q.Epistemic[k])
+		}
+	}
+}
+
+// A method can be fitted on couples. One whose v̂ is what the two outcomes of a
+// pair share then finds everything shared, and on triplets of the same law little.
+func couples(t *testing.T, info Info, x []float64) {
+	data := toy(60, 1)
+	data.Couples, data.Y2 = true, data.Y1
+	r := predicted(t, fitted(t, info.Name, data, 4), x)
+	for k, v := range r.Total {
+		if !(v > 0) || math.IsInf(v, 0) || math.IsNaN(r.Mu[k]) || math.IsNaN(r.Epistemic[k]) {
+			t.Errorf("value %d: %g, %g, %g", k, r.Mu[k], v, r.Epistemic[k])
+		}
+	}
+	if !info.Shared {
+		return
+	}
+	share := func(data triplets.Set) float64 {
+		s := settings()
+		s.Config.Epochs = 300
+		m, err := New(info.Name, s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := m.Fit(ctx, data, 4)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, sum := predicted(t, p, []float64{-2.5, -2, -1.5, 1.3, 1.7, 2.2, 2.7}), 0.0
+		for k, v := range r.Total {
+			sum += r.Epistemic[k] / v / float64(len(r.Total))
+		}
+		return sum
+	}
+	twice := toy(300, 1)
+	twice.Couples, twice.Y2 = true, twice.Y1
+	if c, t3 := share(twice), share(toy(300, 1)); c < 0.7 || t3 > 0.3 {
+		t.Errorf("v̂ is %.2f of the total on couples, %.2f on triplets: expected all and little", c, t3)
+	}
+}
+
+// fuse is a context that is cancelled once Err was asked so often.
+type fuse struct {
+	context.Context
+	left, asked int
+}
+
+func (f *fuse) Err() error {
+	if f.asked++; f.asked > f.left {
+		return context.Canceled
+	}
+	return nil
+}
+
+// A fit stops where it is told to, and a prediction does.
+func stopped(t *testing.T, name string, data triplets.Set, p Predictor, x []float64) {
+	m, err := New(name, quick())
+	if err != nil {
+		t.Fatal(err)
+	}
+	whole := &fuse{ctx, math.MaxInt, 0}
+	if _, err := m.Fit(whole, data, 4); err != nil || whole.asked == 0 {
+		t.Fatalf("asked %d times: %v", whole.asked, err)
+	}
+	for _, left := range []int{0, 1, whole.asked / 2, whole.asked - 1} {
+		if left >= whole.asked {
+			continue
+		}
+		if q, err := m.Fit(&fuse{ctx, left, 0}, data, 4); !errors.Is(err, context.Canceled) || q != nil {
+			t.Errorf("stopped at look %d of %d: %v", left+1, whole.asked, err)
+		}
+	}
+	asked := &fuse{ctx, math.MaxInt, 0}
+	if _, err := p.Predict(asked, x); err != nil || asked.asked == 0 {
+		t.Errorf("predict asked %d times: %v", asked.asked, err)
 	}
 }
 
