@@ -301,7 +301,10 @@ func TestPairRepeats(t *testing.T) {
 		{math.NaN(), 10},
 		{math.NaN(), 10},
 	}
-	pairs, groups := PairRepeats(x, []float64{0.5, 0.1})
+	within := func(tol []float64) func(k int, a, b float64) bool {
+		return func(k int, a, b float64) bool { return math.Abs(a-b) <= tol[k] }
+	}
+	pairs, groups := PairRepeats(x, within([]float64{0.5, 0.1}))
 	// Run 5 (−0.4) is 0.8 from run 2 (0.4) and starts its own group; run 6 (0) joins the first.
 	if want := [][]int{{0, 2, 6}, {1, 4}, {3}, {5}, {7}, {8}}; !reflect.DeepEqual(groups, want) {
 		t.Errorf("groups %v, want %v", groups, want)
@@ -315,7 +318,7 @@ func TestPairRepeats(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		x := rapid.SliceOf(rapid.SliceOfN(rapid.Float64Range(0, 3), 2, 2)).Draw(t, "x")
 		tol := []float64{0.5, 1}
-		pairs, groups := PairRepeats(x, tol)
+		pairs, groups := PairRepeats(x, within(tol))
 		seen := map[int]bool{}
 		want := 0
 		for _, g := range groups {

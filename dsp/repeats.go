@@ -2,7 +2,6 @@ package dsp
 
 import (
 	"fmt"
-	"math"
 	"slices"
 )
 
@@ -37,14 +36,17 @@ func (repeatedMeans) Pairs(r *Run, series []Series) (*Pairs, error) {
 }
 
 // PairRecordings pairs recordings at equal conditions (PairRepeats), each run
-// with others only. x holds a row of conditions per recording, tol the tolerance
-// per condition, run and channel name where the recording comes from. Where two
-// channels of a run have equal conditions, recordings pair with the same channel of other runs.
-func PairRecordings(x [][]float64, tol []float64, run, channel []string) [][2]int {
+// with others only, and returns the recordings without a partner. x holds a row of
+// conditions per recording, equal compares two values of condition k, run and
+// channel name where the recording comes from. Where two channels of a run have
+// equal conditions, recordings pair with the same channel of other runs.
+func PairRecordings(x [][]float64, equal func(k int, a, b float64) bool, run, channel []string) (pairs [][2]int,
+	alone []int,
+) {
 	alike := false
 	for i := 1; i < len(x); i++ {
 		for k := i - 1; k >= 0 && run[k] == run[i] && !alike; k-- {
-			pair, _ := PairRepeats([][]float64{x[k], x[i]}, tol)
+			pair, _ := PairRepeats([][]float64{x[k], x[i]}, equal)
 			alike = len(pair) > 0
 		}
 	}
@@ -57,38 +59,43 @@ func PairRecordings(x [][]float64, tol []float64, run, channel []string) [][2]in
 			}
 			rows[i] = append(append([]float64{}, x[i]...), float64(index[c]))
 		}
-		x, tol = rows, append(append([]float64{}, tol...), 0)
+		given, conditions := equal, len(x[0])
+		x, equal = rows, func(k int, a, b float64) bool { return k == conditions && a == b || k < conditions && given(k, a, b) }
 	}
-	pairs, _ := PairRepeats(x, tol)
-	return pairs
+	pairs, groups := PairRepeats(x, equal)
+	for _, g := range groups {
+		if len(g)%2 == 1 {
+			alone = append(alone, g[len(g)-1])
+		}
+	}
+	slices.Sort(alone)
+	return pairs, alone
 }
 
 // PairRepeats groups runs at equal conditions and pairs them (docs/method.md#repeats).
-// x holds a row of conditions per run, tol the tolerance per
-// condition; two runs are equal if every condition differs by at most its
-// tolerance. Runs are taken in order: each joins the first group whose every
+// x holds a row of conditions per run, equal compares two values of condition k;
+// two runs are equal if all their conditions are. Runs are taken in order: each joins the first group whose every
 // member equals it, so that within a group all are equal to one another. A
 // group of r runs gives ⌊r/2⌋ pairs of consecutive members. Groups are in
-// the order of their first run; a NaN equals nothing. It panics if a row is
-// not as long as tol.
-func PairRepeats(x [][]float64, tol []float64) (pairs [][2]int, groups [][]int) {
-	equal := func(a, b []float64) bool {
-		for i, t := range tol {
-			if !(math.Abs(a[i]-b[i]) <= t) {
+// the order of their first run. It panics if the rows differ in length.
+func PairRepeats(x [][]float64, equal func(k int, a, b float64) bool) (pairs [][2]int, groups [][]int) {
+	alike := func(a, b []float64) bool {
+		for k := range a {
+			if !equal(k, a[k], b[k]) {
 				return false
 			}
 		}
 		return true
 	}
 	for run, row := range x {
-		if len(row) != len(tol) {
-			panic(fmt.Sprintf("dsp: run %d has %d conditions, %d tolerances", run, len(row), len(tol)))
+		if len(row) != len(x[0]) {
+			panic(fmt.Sprintf("dsp: run %d has %d conditions, the first %d", run, len(row), len(x[0])))
 		}
 		joined := false
 	search:
 		for g, members := range groups {
 			for _, m := range members {
-				if !equal(row, x[m]) {
+				if !alike(row, x[m]) {
 					continue search
 				}
 			}

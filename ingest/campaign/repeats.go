@@ -16,12 +16,20 @@ type Tolerance struct {
 	Relative float64 // of the mean of the two values
 }
 
+// Equal reports whether two values are equal within the tolerance; a NaN equals nothing.
+func (t Tolerance) Equal(a, b float64) bool {
+	return math.Abs(a-b) <= t.Absolute+t.Relative*math.Abs(a+b)/2
+}
+
+// maxTolerance bounds a tolerance: a larger one is a mistake.
+const maxTolerance = 1e9
+
 // ParseTolerance reads "20" or "1 %".
 func ParseTolerance(s string) (Tolerance, error) {
 	text, percent := strings.CutSuffix(strings.TrimSpace(s), "%")
 	v, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
-	if err != nil || !(v >= 0) || math.IsInf(v, 0) {
-		return Tolerance{}, fmt.Errorf("expected a tolerance like 20 or 1 %%, found %q", s)
+	if err != nil || !(v >= 0 && v <= maxTolerance) {
+		return Tolerance{}, fmt.Errorf("expected a tolerance like 20 or 1 %%, from 0 to %g, found %q", maxTolerance, s)
 	}
 	if percent {
 		return Tolerance{Relative: v / 100}, nil
@@ -143,8 +151,7 @@ search:
 
 func (r *tableReader) equal(a, b []float64) bool {
 	for k, name := range r.Inputs {
-		t := r.o.Within[name]
-		if !(math.Abs(a[k]-b[k]) <= t.Absolute+t.Relative*math.Abs(a[k]+b[k])/2) {
+		if !r.o.Within[name].Equal(a[k], b[k]) {
 			return false
 		}
 	}
@@ -219,22 +226,28 @@ const mostNamed = 10
 
 // warnAlone names the rows that found no partner.
 func (r *tableReader) warnAlone(rows []int) {
-	if len(rows) == 0 {
-		return
-	}
 	var names []string
-	for _, i := range rows[:min(len(rows), mostNamed)] {
+	for _, i := range rows {
 		m := r.rows[i]
 		if m.run == "" {
 			m.run = r.ids.of(m.x)
 		}
 		names = append(names, fmt.Sprintf("%s (line %d)", m.run, m.line))
 	}
-	if n := len(rows) - mostNamed; n > 0 {
-		names = append(names, fmt.Sprintf("and %d more", n))
+	r.Warnings = append(r.Warnings, WarnUnpaired(r.path, "row", names)...)
+}
+
+// WarnUnpaired is the warning about rows or recordings without a partner; nil of none.
+func WarnUnpaired(path, what string, names []string) []ingest.Warning {
+	n := int64(len(names))
+	if n == 0 {
+		return nil
 	}
-	r.Warnings = append(r.Warnings, ingest.Warning{
-		Path: r.path, Code: "unpaired-rows", Text: fmt.Sprintf("%s without a partner of another run left out: %s",
-			fault.Plural(int64(len(rows)), "row"), strings.Join(names, ", ")),
-	})
+	if n > mostNamed {
+		names = append(names[:mostNamed:mostNamed], fmt.Sprintf("and %d more", n-mostNamed))
+	}
+	return []ingest.Warning{{
+		Path: path, Code: "unpaired-" + what + "s", Text: fmt.Sprintf("%s without a partner of another run left out: %s",
+			fault.Plural(n, what), strings.Join(names, ", ")),
+	}}
 }

@@ -73,7 +73,7 @@ func TestParseToleranceAndLaw(t *testing.T) {
 			t.Errorf("%s: %+v %v", s, got, err)
 		}
 	}
-	for _, s := range []string{"", "x", "-1", "1 %%", "Inf"} {
+	for _, s := range []string{"", "x", "-1", "1 %%", "Inf", "1e10"} {
 		if _, err := ParseTolerance(s); err == nil {
 			t.Errorf("tolerance %q", s)
 		}

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"doubletake/dsp"
+	"doubletake/ingest/campaign"
 )
 
 // DSP is how a recording becomes triplets.
@@ -11,7 +12,7 @@ type DSP struct {
 	Triplets     string        `key:"triplets" choices:"constructions"`
 	Couples      bool          `key:"couples"`
 	dsp.Settings               // of the constructions
-	Within       []NamedNumber `key:"within"`
+	Within       []NamedString `key:"within"`
 }
 
 func (e *Experiment) validateDSP(f *File, key string, fail failFunc) {
@@ -44,6 +45,8 @@ func (e *Experiment) validateDSP(f *File, key string, fail failFunc) {
 		fail(key, "segments, segment_s and resolution_hz each set the length of a segment; keep one of them")
 	}
 	for _, w := range d.Within {
-		fail.within(key+".within."+w.Name, "a tolerance", w.Value, 0, most)
+		if _, err := campaign.ParseTolerance(w.Value); err != nil {
+			fail(key+".within."+w.Name, "%v", err)
+		}
 	}
 }

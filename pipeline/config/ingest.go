@@ -67,7 +67,7 @@ type Table struct {
 	Outcomes []string      `key:"outcomes"`
 	Run      string        `key:"run"`
 	Units    []NamedString `key:"units"`
-	Pairs    string        `key:"pairs" enum:"same-run|repeat-run|synthetic"`
+	Pairs    string        `key:"pairs" enum:"|same-run|repeat-run|synthetic"`
 }
 
 // Text guides the reader of delimited text.
@@ -97,8 +97,16 @@ type Calibration struct {
 	Calibrator *Calibrator `key:"calibrator"`
 }
 
-// setDefaults is called on a nested optional section before it is read.
-func (t *Table) setDefaults() { t.Pairs = "same-run" }
+// resolve sets the origin of the pairs where it is not given.
+func (t *Table) resolve() {
+	switch {
+	case t.Pairs != "":
+	case len(t.Repeats) > 0:
+		t.Pairs = "repeat-run"
+	default:
+		t.Pairs = "same-run"
+	}
+}
 
 // validate reports faults of the section.
 func (t *Table) validate(key string, fail failFunc) {

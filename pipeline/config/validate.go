@@ -89,6 +89,9 @@ func (e *Experiment) resolve() {
 	if e.Ingest.Simulate != nil {
 		e.Ingest.Data = "simulated"
 	}
+	if e.Ingest.Table != nil {
+		e.Ingest.Table.resolve()
+	}
 	if e.pairsGiven() {
 		e.DSP.Triplets = "table"
 	}

@@ -209,8 +209,9 @@ func assemble(b *plan.Builder, src *plan.Source, cfg []kv.Pair, parts []engine.D
 		Publish: []engine.Link{{Output: "triplets.arrow", Path: b.Published("triplets.arrow")}},
 	}
 	if b.Construction.Describe().Repeats {
+		t.Version++ // since runs without a partner are named
 		t.Local = plan.Settings("dsp", struct {
-			Within []config.NamedNumber `key:"within"`
+			Within []config.NamedString `key:"within"`
 		}{b.Exp.DSP.Within})
 	}
 	spectra := slices.ContainsFunc(parts, func(d engine.Dep) bool { return d.Output == "spectra.arrow" })
@@ -271,9 +272,11 @@ func assemble(b *plan.Builder, src *plan.Source, cfg []kv.Pair, parts []engine.D
 			}
 		}
 		if b.Construction.Describe().Repeats {
-			if err := pairRepeats(b, &trip); err != nil {
+			alone, err := pairRepeats(b, &trip)
+			if err != nil {
 				return err
 			}
+			notes = append(notes, FileNotes{Warnings: alone})
 		}
 		if b.Exp.DSP.Couples {
 			couple(&trip)

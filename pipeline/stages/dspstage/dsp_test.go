@@ -288,14 +288,18 @@ func TestPairRepeatsAndCouple(t *testing.T) {
 		File: &config.File{Path: "p.yaml"}, Exp: &config.Experiment{},
 		Conditions: []string{"rpm", "rpm_tracked"}, At: "experiments.x",
 	}
-	if err := pairRepeats(b, tab); err == nil ||
+	if _, err := pairRepeats(b, tab); err == nil ||
 		!strings.Contains(err.Error(), "expected conditions that were measured more than once, found 3 runs, all at "+
 			"different conditions") {
 		t.Errorf("%v", err)
 	}
-	b.Exp.DSP.Within = []config.NamedNumber{{Name: "rpm", Value: 20}}
-	if err := pairRepeats(b, tab); err != nil {
+	b.Exp.DSP.Within = []config.NamedString{{Name: "rpm", Value: "20"}}
+	alone, err := pairRepeats(b, tab)
+	if err != nil {
 		t.Fatal(err)
+	}
+	if len(alone) != 1 || alone[0].Text != "1 recording without a partner of another run left out: r2" {
+		t.Errorf("alone: %+v", alone)
 	}
 	y1, _ := tab.Floats("y_1")
 	y2, _ := tab.Floats("y_2")

@@ -6,7 +6,10 @@ import (
 	"strings"
 
 	"doubletake/dsp"
+	"doubletake/ingest"
+	"doubletake/ingest/campaign"
 	"doubletake/ingest/fault"
+	"doubletake/pipeline/config"
 	"doubletake/pipeline/stages/plan"
 	"doubletake/pipeline/table"
 )
@@ -24,10 +27,10 @@ func couple(t *table.Table) {
 }
 
 // pairRepeats joins runs at equal conditions: the first of a pair gives y1, the
-// second y2.
-func pairRepeats(b *plan.Builder, t *table.Table) error {
+// second y2. It warns of runs without a partner.
+func pairRepeats(b *plan.Builder, t *table.Table) ([]ingest.Warning, error) {
 	n := t.Rows()
-	tol := make([]float64, 0, len(b.Conditions))
+	var tol []campaign.Tolerance
 	var cols [][]float64
 	for _, c := range b.Conditions {
 		if plan.FoundByDSP(c) {
@@ -35,13 +38,13 @@ func pairRepeats(b *plan.Builder, t *table.Table) error {
 		}
 		v, err := t.Floats(c)
 		if err != nil {
-			return fmt.Errorf("pair repeats: %w", err)
+			return nil, fmt.Errorf("pair repeats: %w", err)
 		}
 		cols = append(cols, v)
-		w := 0.0
-		for _, e := range b.Exp.DSP.Within {
-			if e.Name == c {
-				w = e.Value
+		w := campaign.Tolerance{}
+		if text, given := config.Find(b.Exp.DSP.Within, c); given {
+			if w, err = campaign.ParseTolerance(text); err != nil {
+				return nil, fmt.Errorf("pair repeats: %w", err)
 			}
 		}
 		tol = append(tol, w)
@@ -57,14 +60,20 @@ func pairRepeats(b *plan.Builder, t *table.Table) error {
 	for i, r := range recordings {
 		channels[i] = strings.TrimPrefix(r, runs[i])
 	}
-	pairs := dsp.PairRecordings(x, tol, runs, channels)
+	equal := func(k int, a, b float64) bool { return tol[k].Equal(a, b) }
+	pairs, alone := dsp.PairRecordings(x, equal, runs, channels)
 	if len(pairs) == 0 {
-		return &fault.Error{
+		return nil, &fault.Error{
 			Path: b.File.Path, Place: b.At + ".dsp",
 			Want: "conditions that were measured more than once", Found: fmt.Sprintf("%d runs, all at different conditions", n),
 			Hint: "allow a tolerance with within: {condition: …}, or take same-run pairs",
 		}
 	}
+	var names []string
+	for _, i := range alone {
+		names = append(names, recordings[i])
+	}
+	warnings := campaign.WarnUnpaired(b.File.Path, "recording", names)
 	// Until here every run's outcome is in both columns of its row.
 	for i := range t.Columns {
 		c := &t.Columns[i]
@@ -90,5 +99,5 @@ func pairRepeats(b *plan.Builder, t *table.Table) error {
 		}
 		t.Columns[i] = out
 	}
-	return nil
+	return warnings, nil
 }
