@@ -60,7 +60,12 @@ func PairRecordings(x [][]float64, equal func(k int, a, b float64) bool, run, ch
 			rows[i] = append(append([]float64{}, x[i]...), float64(index[c]))
 		}
 		given, conditions := equal, len(x[0])
-		x, equal = rows, func(k int, a, b float64) bool { return k == conditions && a == b || k < conditions && given(k, a, b) }
+		x, equal = rows, func(k int, a, b float64) bool {
+			if k == conditions {
+				return a == b
+			}
+			return given(k, a, b)
+		}
 	}
 	pairs, groups := PairRepeats(x, equal)
 	for _, g := range groups {
@@ -74,10 +79,11 @@ func PairRecordings(x [][]float64, equal func(k int, a, b float64) bool, run, ch
 
 // PairRepeats groups runs at equal conditions and pairs them (docs/method.md#repeats).
 // x holds a row of conditions per run, equal compares two values of condition k;
-// two runs are equal if all their conditions are. Runs are taken in order: each joins the first group whose every
-// member equals it, so that within a group all are equal to one another. A
-// group of r runs gives ⌊r/2⌋ pairs of consecutive members. Groups are in
-// the order of their first run. It panics if the rows differ in length.
+// two runs are equal if all their conditions are. Runs are taken in order: each
+// joins the first group whose every member equals it, so that within a group all
+// are equal to one another. A group of r runs gives ⌊r/2⌋ pairs of consecutive
+// members. Groups are in the order of their first run. It panics if the rows
+// differ in length.
 func PairRepeats(x [][]float64, equal func(k int, a, b float64) bool) (pairs [][2]int, groups [][]int) {
 	alike := func(a, b []float64) bool {
 		for k := range a {
