@@ -23,7 +23,7 @@ var imports = []struct{ of, may string }{
 	{"train", "train/..."},
 	{"train/kernel", ""},
 	{"train/honest", "train/score"}, // bases are given to it
-	{"train/gp", ""},
+	{"train/gp", "train/kernel"},
 	{"report", "report/... train/score"}, // the metrics it shows are listed there
 
 	{"pipeline/kv", ""},

@@ -4,19 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"sync"
 	"sync/atomic"
 
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/blas/blas64"
-	"gonum.org/v1/gonum/lapack/lapack64"
+
+	"doubletake/train/kernel"
 )
 
-const (
-	predictBlock = 256 // conditions predicted together
-	solveBlock   = 64  // rows of a triangular solve between matrix products
-)
+const predictBlock = 256 // conditions predicted together
 
 // MinVariance is the smallest variance of the latent function, standardised.
 const MinVariance = 1e-9
@@ -66,7 +63,7 @@ func (m *Model) factorise(ctx context.Context) error {
 		err := errNotPositive
 		for _, jitter := range []float64{0, 1e-10, 1e-8, 1e-6} {
 			p.chol = m.kernelMatrix(j, jitter)
-			if err = cholesky(p.n, p.chol); err == nil {
+			if err = factorise(square(p.n, p.chol), p.n); err == nil {
 				break
 			}
 		}
@@ -98,36 +95,10 @@ func (m *Model) kernelMatrix(j int, jitter float64) []float64 {
 	return k
 }
 
-// cholesky factorises the lower triangle of a in place; the rest is not touched.
-func cholesky(n int, a []float64) error {
-	_, ok := lapack64.Potrf(blas64.Symmetric{N: n, Stride: n, Data: a, Uplo: blas.Lower})
-	if !ok || math.IsNaN(a[n*n-1]) {
-		return errNotPositive
-	}
-	return nil
-}
-
-func lower(n int, a []float64) blas64.Triangular {
-	return blas64.Triangular{N: n, Stride: n, Data: a, Uplo: blas.Lower, Diag: blas.NonUnit}
-}
-
-// solve sets b (n rows of w) to L⁻¹b. Rows before from must be zero. Most of the
-// work is matrix products of blocks.
+// solve sets b (n rows of w) to L⁻¹b. Rows before from must be zero.
 func (p *process) solve(b []float64, w, from int) {
-	view := func(a []float64, row, rows, col, cols, stride int) blas64.General {
-		return blas64.General{Rows: rows, Cols: cols, Stride: stride, Data: a[row*stride+col:]}
-	}
-	start := from / solveBlock * solveBlock
-	for s := start; s < p.n; s += solveBlock {
-		r := min(solveBlock, p.n-s)
-		x := view(b, s, r, 0, w, w)
-		if s > start {
-			l, done := view(p.chol, s, r, start, s-start, p.n), view(b, start, s-start, 0, w, w)
-			blas64.Gemm(blas.NoTrans, blas.NoTrans, -1, l, done, 1, x)
-		}
-		d := blas64.Triangular{N: r, Stride: p.n, Data: p.chol[s*p.n+s:], Uplo: blas.Lower, Diag: blas.NonUnit}
-		blas64.Trsm(blas.Left, blas.NoTrans, 1, d, x)
-	}
+	l := square(p.n, p.chol).From(from, from)
+	solveLeft(l, kernel.View{Data: b[from*w:], Row: w, Col: 1}, p.n-from, w)
 }
 
 // at returns mean and variance, nugget included, at standardised conditions z.
@@ -173,9 +144,12 @@ func (p *process) leaveOut(rows []int) (diff, variance []float64, err error) {
 	}
 	p.solve(v, w, rows[0])
 	q := make([]float64, w*w) // Q_hh = VᵀV with V = L⁻¹ at the columns h
-	blas64.Syrk(blas.Trans, 1, blas64.General{Rows: p.n, Cols: w, Stride: w, Data: v}, 0,
-		blas64.Symmetric{N: w, Stride: w, Data: q, Uplo: blas.Lower})
-	if err := cholesky(w, q); err != nil {
+	view := kernel.View{Data: v[rows[0]*w:], Row: w, Col: 1}
+	subtractSquare(w, p.n-rows[0], view.T(), square(w, q))
+	for i := range q {
+		q[i] = -q[i]
+	}
+	if err := factorise(square(w, q), w); err != nil {
 		return nil, nil, err
 	}
 	diff, variance = make([]float64, w), make([]float64, w)

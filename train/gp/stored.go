@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"runtime"
 	"slices"
 )
 
@@ -86,7 +87,7 @@ func (m *Model) UnmarshalJSON(data []byte) error {
 	*m = Model{
 		in: s.Inputs, out: out, columns: s.Columns, others: s.Others, hyper: s.Hyper, noise: s.Noise,
 		scale: scale{s.InputMean, s.InputStd, s.OutputMean, s.OutputStd},
-		n:     n, x: s.X, y: s.Y, spread: s.Spread, workers: 1,
+		n:     n, x: s.X, y: s.Y, spread: s.Spread, workers: runtime.GOMAXPROCS(0),
 	}
 	if err := m.factorise(context.Background()); err != nil {
 		return fmt.Errorf("decode additive gp: %w", err)

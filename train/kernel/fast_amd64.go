@@ -223,3 +223,19 @@ func bitsFast2(dst []uint16, drop uint16, s *Lanes) {
 	bitsAVX2(&dst[0], len(dst)/32, &s[0][0], &t[0])
 	bitsAVX2(&dst[16], len(dst)/32, &s[0][4], &t[0])
 }
+
+// products are the processor's tiles, fastest first.
+func products() (list []func(c, a, b *float64, k, ldc int)) {
+	for _, s := range fast() {
+		if s.Name == "avx512" {
+			list = append(list, productAVX512)
+			continue
+		}
+		list = append(list, func(c, a, b *float64, k, ldc int) { // half the columns at a time
+			productAVX2(c, a, b, k, ldc)
+			next := func(p *float64) *float64 { return (*float64)(unsafe.Add(unsafe.Pointer(p), tileColumns/2*8)) }
+			productAVX2(next(c), a, next(b), k, ldc)
+		})
+	}
+	return list
+}

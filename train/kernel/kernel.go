@@ -5,7 +5,8 @@
 // plain Go, which gives the same bytes on every machine (no fused
 // multiply-add, own exp and log), and "avx2" and "avx512" in assembly for
 // amd64, which use fused multiply-add and therefore differ from it in the last
-// bits. Within one set results do not depend on the machine.
+// bits. Within one set results do not depend on the machine. Subtract, products
+// of float64 matrices, belongs to no set: its bytes are the same everywhere.
 //
 // # Layout
 //

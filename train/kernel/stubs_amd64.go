@@ -34,6 +34,9 @@ func varianceAVX2(raw *float32, n int)
 func sumsAVX2(c *float32, w *float32, e *float32, n int, out *float64)
 
 //go:noescape
+func productAVX2(c *float64, a *float64, b *float64, k int, ldc int)
+
+//go:noescape
 func bitsAVX2(dst *uint16, blocks int, state *uint64, threshold *uint64)
 
 //go:noescape
@@ -83,6 +86,9 @@ func varianceAVX512(raw *float32, n int)
 
 //go:noescape
 func sumsAVX512(c *float32, w *float32, e *float32, n int, out *float64)
+
+//go:noescape
+func productAVX512(c *float64, a *float64, b *float64, k int, ldc int)
 
 //go:noescape
 func bitsAVX512(dst *uint16, blocks int, state *uint64, threshold *uint64)

@@ -83,6 +83,7 @@ func main() {
 		s.lossGrad()
 		s.variance()
 		s.sums()
+		s.product()
 		if s.wide {
 			bits512()
 		} else {
@@ -614,6 +615,38 @@ func (s isa) sums() {
 		VUNPCKHPD(o, o, t)
 		VADDSD(t, o, o)
 		VMOVSD(o, Mem{Base: out, Disp: 8 * k})
+	}
+	VZEROUPPER()
+	RET()
+}
+
+// product subtracts a·b from a tile of c, in float64: 6 rows of two registers. a
+// and b are packed, 6 and 16 numbers for each step of the reduction.
+func (s isa) product() {
+	TEXT("product"+s.name, NOSPLIT, "func(c, a, b *float64, k, ldc int)")
+	Pragma("noescape")
+	first, a, b, k, ldc := param("c"), param("a"), param("b"), param("k"), stride("ldc", 3)
+	c := bases(first, ldc, 6)
+	acc := s.vecs(12)
+	for i, v := range acc {
+		VMOVUPD(row(c, ldc, i/2, i%2*s.bytes()), v)
+	}
+	l := "product" + s.name + "_k"
+	Label(l)
+	bv, x := s.vecs(2), s.vec()
+	VMOVUPD(Mem{Base: b}, bv[0])
+	VMOVUPD(Mem{Base: b, Disp: s.bytes()}, bv[1])
+	for r := range 6 {
+		VBROADCASTSD(Mem{Base: a, Disp: 8 * r}, x)
+		VFNMADD231PD(bv[0], x, acc[2*r])
+		VFNMADD231PD(bv[1], x, acc[2*r+1])
+	}
+	ADDQ(Imm(48), a)
+	ADDQ(Imm(128), b)
+	DECQ(k)
+	JNZ(LabelRef(l))
+	for i, v := range acc {
+		VMOVUPD(v, row(c, ldc, i/2, i%2*s.bytes()))
 	}
 	VZEROUPPER()
 	RET()

@@ -1,0 +1,127 @@
+package kernel
+
+import "math"
+
+// View is a matrix of numbers in a slice: element (i, j) is Data[i·Row + j·Col].
+type View struct {
+	Data     []float64
+	Row, Col int
+}
+
+// From is the part of v that begins at element (i, j).
+func (v View) From(i, j int) View { return View{v.Data[i*v.Row+j*v.Col:], v.Row, v.Col} }
+
+// T is the transpose of v.
+func (v View) T() View { return View{v.Data, v.Col, v.Row} }
+
+// Sizes of the tiles that are held in registers, and of the packed parts of a and
+// b, which are held in the caches.
+const (
+	tileRows, tileColumns = 6, 16
+	depth                 = 192
+	blockRows             = 16 * tileRows
+	blockColumns          = 32 * tileColumns
+)
+
+// Subtract computes c −= a·b, where c is m×n with Col 1, a m×k and b k×n. Each
+// element goes through k fused multiply-adds in the order of the reduction: the
+// bytes are the same on every machine.
+func Subtract(m, n, k int, a, b, c View) {
+	need(c.Col == 1, "the columns of c are not adjacent")
+	if m <= 0 || n <= 0 || k <= 0 {
+		return
+	}
+	pad := func(x, to int) int { return (x + to - 1) / to * to }
+	packedA := make([]float64, min(blockRows, pad(m, tileRows))*min(depth, k))
+	packedB := make([]float64, min(blockColumns, pad(n, tileColumns))*min(depth, k))
+	for l := 0; l < k; l += depth {
+		kc := min(depth, k-l)
+		for j := 0; j < n; j += blockColumns {
+			nc := min(blockColumns, n-j)
+			pack(packedB, b.From(l, j).T(), nc, kc, tileColumns)
+			for i := 0; i < m; i += blockRows {
+				mc := min(blockRows, m-i)
+				pack(packedA, a.From(i, l), mc, kc, tileRows)
+				tiles(packedA, packedB, c.From(i, j), mc, nc, kc)
+			}
+		}
+	}
+}
+
+// pack writes v (rows×k) in strips of so many rows, column by column, with zeros
+// after the last row.
+func pack(dst []float64, v View, rows, k, strip int) {
+	for i := 0; i < rows; i += strip {
+		d := dst[i*k:][:strip*k]
+		if v.Row == 1 && i+strip <= rows {
+			for l := range k {
+				copy(d[l*strip:][:strip], v.Data[i+l*v.Col:])
+			}
+			continue
+		}
+		for r := range strip {
+			if i+r >= rows {
+				for l := range k {
+					d[l*strip+r] = 0
+				}
+				continue
+			}
+			at := (i + r) * v.Row
+			for l := range k {
+				d[l*strip+r] = v.Data[at]
+				at += v.Col
+			}
+		}
+	}
+}
+
+// tiles subtracts the product of the packed a (m×k) and b (k×n) from c.
+func tiles(a, b []float64, c View, m, n, k int) {
+	var edge [tileRows * tileColumns]float64
+	for j := 0; j < n; j += tileColumns {
+		for i := 0; i < m; i += tileRows {
+			rows, columns := min(tileRows, m-i), min(tileColumns, n-j)
+			ap, bp := a[i*k:][:tileRows*k], b[j*k:][:tileColumns*k]
+			if rows == tileRows && columns == tileColumns {
+				tile(c.Data[i*c.Row+j:][:(tileRows-1)*c.Row+tileColumns], ap, bp, k, c.Row)
+				continue
+			}
+			for r := range rows {
+				copy(edge[r*tileColumns:][:columns], c.Data[(i+r)*c.Row+j:])
+			}
+			tile(edge[:], ap, bp, k, tileColumns)
+			for r := range rows {
+				copy(c.Data[(i+r)*c.Row+j:][:columns], edge[r*tileColumns:])
+			}
+		}
+	}
+}
+
+// productTile is tile in assembly; nil where the processor has none.
+var productTile = func() func(c, a, b *float64, k, ldc int) {
+	if p := products(); len(p) > 0 {
+		return p[0]
+	}
+	return nil
+}()
+
+// tile subtracts the product of one strip of a and one of b from c.
+func tile(c, a, b []float64, k, ldc int) {
+	if productTile != nil {
+		productTile(&c[0], &a[0], &b[0], k, ldc)
+		return
+	}
+	tilePortable(c, a, b, k, ldc)
+}
+
+func tilePortable(c, a, b []float64, k, ldc int) {
+	for l := range k {
+		bl := b[l*tileColumns:][:tileColumns]
+		for r, x := range a[l*tileRows:][:tileRows] {
+			for j, y := range bl {
+				p := &c[r*ldc+j]
+				*p = math.FMA(-x, y, *p)
+			}
+		}
+	}
+}
