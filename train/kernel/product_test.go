@@ -21,7 +21,9 @@ func TestSubtract(t *testing.T) {
 	}
 	fast := productTile
 	defer func() { productTile = fast }()
-	for _, s := range [][3]int{{1, 1, 1}, {6, 16, 1}, {7, 17, 3}, {5, 15, 193}, {97, 33, 40}, {100, 530, 200}, {12, 64, 385}} {
+	for _, s := range [][3]int{
+		{1, 1, 1}, {6, 16, 1}, {7, 17, 3}, {5, 15, 193}, {97, 33, 40}, {100, 530, 200}, {12, 64, 385},
+	} {
 		m, n, k := s[0], s[1], s[2]
 		a, b, c := random((m+1)*(k+2)), random((k+1)*(n+2)), random((m+1)*(n+3))
 		plain := View{Data: b, Row: n + 2, Col: 1}
