@@ -14,14 +14,14 @@ var pow10 = [...]float64{
 	1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22,
 }
 
-// scanNumber reads a plain decimal number at b[i:] and returns its value and
+// Scan reads a plain decimal number at b[i:] and returns its value and
 // the index after it. It answers only where it is certain of the last bit, by
 // two ways that strconv takes too: digits that make an integer below 2^53 and
 // an exact power of ten need one multiplication or division, which rounds
 // correctly (Clinger 1990); up to 19 digits are multiplied with 128 bits of the
 // power (Lemire 2021), which detects when that is not enough. Everything else is
 // left to Number. dec is the decimal sign.
-func scanNumber(b []byte, i int, dec byte) (v float64, next int, ok bool) {
+func Scan(b []byte, i int, dec byte) (v float64, next int, ok bool) {
 	neg, begin := false, i
 	if i < len(b) && (b[i] == '-' || b[i] == '+') {
 		neg = b[i] == '-'
@@ -182,7 +182,7 @@ func Number(cell []byte, dec byte) (float64, bool) {
 	if len(cell) == 0 {
 		return 0, false
 	}
-	if v, n, ok := scanNumber(cell, 0, dec); ok && n == len(cell) {
+	if v, n, ok := Scan(cell, 0, dec); ok && n == len(cell) {
 		return v, true
 	}
 	switch c := cell[0]; {

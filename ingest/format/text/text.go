@@ -501,7 +501,7 @@ func (t *Reader) parseRow(line []byte, dst [][]float64, at int) error {
 			return t.ragged(line)
 		}
 		if w >= 0 {
-			v, q, ok := scanNumber(line, p, dec)
+			v, q, ok := Scan(line, p, dec)
 			if ok {
 				for q < n && line[q] == ' ' && delim != ' ' {
 					q++

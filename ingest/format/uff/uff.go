@@ -110,7 +110,10 @@ func (f *file) fail(at int64, want, found, hint string) error {
 }
 
 // ends reports whether a line is a delimiter. Exporters put blanks after it.
-func ends(line []byte) bool { return string(bytes.TrimSpace(line)) == "-1" }
+func ends(line []byte) bool {
+	line = trimLeft(line)
+	return len(line) >= 2 && line[0] == '-' && line[1] == '1' && len(bytes.TrimSpace(line[2:])) == 0
+}
 
 func open(src ingest.Source, o ingest.Options) (ingest.Reader, error) {
 	f := &file{src: src, o: o, in: lines.New(src, maxLine), skipped: map[string]int{}}

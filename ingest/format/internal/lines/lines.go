@@ -4,7 +4,6 @@
 package lines
 
 import (
-	"bufio"
 	"bytes"
 	"errors"
 	"fmt"
@@ -18,64 +17,118 @@ import (
 	"doubletake/ingest/format/text"
 )
 
+// window is how many bytes of a file are read at a time.
+const window = 1 << 15
+
 // Reader reads lines. The zero value is not usable: see New.
 type Reader struct {
-	src ingest.Source
-	in  *bufio.Reader
-	at  int64 // of the next byte of in
+	src  ingest.Source
+	most int
+	buf  []byte // bytes of the file
+	base int64  // byte of the file buf begins at
+	pos  int    // in buf, of the next line
 }
 
 // New returns a Reader at the beginning of a file. Of a longer line than most bytes
 // it delivers only the beginning.
-func New(src ingest.Source, most int) *Reader {
-	r := &Reader{src: src, in: bufio.NewReaderSize(nil, most)}
-	r.Go(0)
-	return r
-}
+func New(src ingest.Source, most int) *Reader { return &Reader{src: src, most: most} }
 
 // At returns the byte where the next line begins.
-func (r *Reader) At() int64 { return r.at }
+func (r *Reader) At() int64 { return r.base + int64(r.pos) }
 
 // Go goes to a byte.
 func (r *Reader) Go(at int64) {
-	if at == r.at && at > 0 {
+	if at >= r.base && at <= r.base+int64(len(r.buf)) {
+		r.pos = int(at - r.base)
 		return
 	}
-	r.at = at
-	r.in.Reset(io.NewSectionReader(r.src, at, r.src.Size-at))
+	r.base, r.buf, r.pos = at, r.buf[:0], 0
 }
 
 // Next returns the next line without its end and the byte it begins at; after the
 // last the error is io.EOF. The line is valid until the next call.
 func (r *Reader) Next() (b []byte, at int64, err error) {
-	at = r.at
-	b, err = r.in.ReadSlice('\n')
-	r.at += int64(len(b))
-	if errors.Is(err, bufio.ErrBufferFull) {
-		b = bytes.Clone(b)
-		for errors.Is(err, bufio.ErrBufferFull) {
-			var more []byte
-			more, err = r.in.ReadSlice('\n')
-			r.at += int64(len(more))
+	at = r.At()
+	for {
+		if i := bytes.IndexByte(r.buf[r.pos:], '\n'); i >= 0 {
+			b = r.buf[r.pos : r.pos+i]
+			r.pos += i + 1
+			break
+		}
+		if len(r.buf)-r.pos > r.most {
+			b = bytes.Clone(r.buf[r.pos : r.pos+r.most])
+			err = r.skip()
+			break
+		}
+		if err = r.fill(); err != nil {
+			b = r.buf[r.pos:]
+			r.pos = len(r.buf)
+			break
 		}
 	}
-	switch {
-	case err == nil || errors.Is(err, io.EOF) && len(b) > 0:
-		return bytes.TrimRight(b, "\r\n"), at, nil
-	case errors.Is(err, io.EOF):
-		return nil, at, io.EOF
+	if errors.Is(err, io.EOF) && len(b) > 0 {
+		err = nil // the last line has no end
 	}
-	return nil, at, &fault.Error{Path: r.src.Path, Place: fmt.Sprintf("byte %d", at), Err: fmt.Errorf("read: %w", err)}
+	if err != nil {
+		if !errors.Is(err, io.EOF) {
+			err = &fault.Error{Path: r.src.Path, Place: fmt.Sprintf("byte %d", at), Err: fmt.Errorf("read: %w", err)}
+		}
+		return nil, at, err
+	}
+	b = b[:min(len(b), r.most)]
+	for len(b) > 0 && b[len(b)-1] == '\r' {
+		b = b[:len(b)-1]
+	}
+	return b, at, nil
+}
+
+// fill puts the next line at the start of the buffer and reads more of the file;
+// where there is no more, the error is io.EOF.
+func (r *Reader) fill() error {
+	have, room := len(r.buf)-r.pos, int(min(int64(max(window, 2*r.most)), r.src.Size))
+	buf := r.buf[:cap(r.buf)]
+	if len(buf) < room {
+		buf = make([]byte, room)
+	}
+	copy(buf, r.buf[r.pos:])
+	r.base += int64(r.pos)
+	r.pos, r.buf = 0, buf[:have]
+	to := min(int64(room), r.src.Size-r.base)
+	if to <= int64(have) {
+		return io.EOF
+	}
+	n, err := r.src.ReadAt(buf[have:to], r.base+int64(have))
+	if r.buf = buf[:have+n]; n > 0 {
+		return nil
+	}
+	return err
+}
+
+// skip goes to the end of a line.
+func (r *Reader) skip() error {
+	for {
+		if i := bytes.IndexByte(r.buf[r.pos:], '\n'); i >= 0 {
+			r.pos += i + 1
+			return nil
+		}
+		r.pos = len(r.buf)
+		if err := r.fill(); err != nil {
+			return err
+		}
+	}
 }
 
 // Number reads a number, also as Fortran writes one whose exponent has three
 // digits: 1.0-101. decimal is the decimal sign.
 func Number(b []byte, decimal byte) (float64, bool) {
 	v, ok := text.Number(b, decimal)
-	if i := bytes.LastIndexAny(b, "+-"); !ok && i > 0 && b[i-1] >= '0' && b[i-1] <= '9' {
+	if ok {
+		return v, true
+	}
+	if i := bytes.LastIndexAny(b, "+-"); i > 0 && b[i-1] >= '0' && b[i-1] <= '9' {
 		return text.Number(bytes.Join([][]byte{b[:i], b[i:]}, []byte("e")), decimal)
 	}
-	return v, ok
+	return 0, false
 }
 
 // Rate is the inverse of an increment that was written with few digits: where an

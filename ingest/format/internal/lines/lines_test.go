@@ -1,7 +1,11 @@
 package lines_test
 
 import (
+	"bytes"
+	"errors"
 	"fmt"
+	"io"
+	"math/rand/v2"
 	"testing"
 
 	"doubletake/ingest/format/internal/lines"
@@ -27,6 +31,50 @@ func ExampleReader() {
 	// 5 "cdef"
 	// EOF
 	// cdef
+}
+
+// Lines of any length, from any place: expected are those that bytes.SplitAfter finds.
+func TestReader(t *testing.T) {
+	const most = 5000
+	rng := rand.New(rand.NewPCG(1, 2))
+	var all []byte
+	for range 300 {
+		all = append(all, bytes.Repeat([]byte{'a' + byte(rng.IntN(26))}, rng.IntN(1<<rng.IntN(17)))...)
+		all = append(all, []string{"\n", "\r\n", "\n\n"}[rng.IntN(3)]...)
+	}
+	all = append(all, "the last one"...)
+	r := lines.New(ingesttest.Source(all), most)
+	type line struct {
+		text string
+		at   int64
+	}
+	var want []line
+	for at := 0; at < len(all); {
+		next := bytes.SplitAfterN(all[at:], []byte("\n"), 2)[0]
+		text := bytes.TrimRight(next, "\r\n")
+		want = append(want, line{string(text[:min(len(text), most)]), int64(at)})
+		at += len(next)
+	}
+	check := func(w line) {
+		t.Helper()
+		if b, at, err := r.Next(); err != nil || string(b) != w.text || at != w.at {
+			t.Fatalf("%d bytes at %d, %v, want %d at %d", len(b), at, err, len(w.text), w.at)
+		}
+	}
+	for _, w := range want {
+		check(w)
+	}
+	for range 2 {
+		if b, _, err := r.Next(); !errors.Is(err, io.EOF) {
+			t.Fatalf("%q, %v after the last line", b, err)
+		}
+	}
+	for range 200 {
+		i := rng.IntN(len(want) - 1)
+		r.Go(want[i].at)
+		check(want[i])
+		check(want[i+1])
+	}
 }
 
 // Rates of increments with few digits: expected values are the rates whose
