@@ -15,6 +15,8 @@ const (
 	filterDeflate  = 1
 	filterShuffle  = 2
 	filterFletcher = 3
+	filterNBit     = 5
+	filterScale    = 6
 	filterLZF      = 32000
 )
 
@@ -88,8 +90,11 @@ func (p *parser) filters(b []byte) (fs []filter, why string, err error) {
 			what += " (" + known + ")"
 		}
 		switch f.id {
-		case filterDeflate, filterFletcher, filterLZF:
-		case filterShuffle:
+		case filterDeflate, filterShuffle, filterFletcher, filterLZF:
+		case filterNBit, filterScale:
+			if problem := f.packed(); problem != "" && why == "" {
+				why = what + problem
+			}
 		default:
 			if why == "" {
 				why = what
@@ -117,10 +122,15 @@ func (r *Reader) undo(fs []filter, mask uint32, raw []byte, size, esize int) ([]
 			continue
 		}
 		// What comes out here is what the filters before it made of the chunk.
-		want := size
+		want, exact := size, true
 		for j := range i {
-			if fs[j].id == filterFletcher && mask&(1<<j) == 0 {
+			switch {
+			case mask&(1<<j) != 0:
+			case fs[j].id == filterFletcher:
 				want += 4
+			case fs[j].id == filterNBit || fs[j].id == filterScale:
+				want += packedMore
+				exact = false
 			}
 		}
 		switch fs[i].id {
@@ -154,16 +164,33 @@ func (r *Reader) undo(fs []filter, mask uint32, raw []byte, size, esize int) ([]
 				return nil, fmt.Errorf("%d bytes stored cannot hold a chunk of %d", len(raw), want)
 			}
 			out := r.buffer(want)
-			var err error
+			n, name, err := 0, "lzf", error(nil)
 			if fs[i].id == filterDeflate {
-				if err = r.inflate(out, raw); err != nil {
-					err = fmt.Errorf("deflate: %w", err)
-				}
+				name = "deflate"
+				n, err = r.inflate(out, raw)
 			} else {
-				err = unLZF(out, raw)
+				n, err = unLZF(out, raw)
+			}
+			if err == nil && exact && n < want {
+				err = fmt.Errorf("the data end after %d of %d bytes", n, want)
 			}
 			if err != nil {
-				return nil, err
+				return nil, fmt.Errorf("%s: %w", name, err)
+			}
+			r.recycle(raw)
+			raw = out[:n]
+		case filterNBit, filterScale:
+			if fs[i].kept() {
+				break
+			}
+			if err := fs[i].fits(raw, want); err != nil {
+				return nil, fmt.Errorf("%s: %w", fs[i], err)
+			}
+			out := r.buffer(want)
+			if fs[i].id == filterNBit {
+				fs[i].unpackBits(out, raw)
+			} else {
+				fs[i].unpackScaled(out, raw)
 			}
 			r.recycle(raw)
 			raw = out
@@ -175,9 +202,9 @@ func (r *Reader) undo(fs []filter, mask uint32, raw []byte, size, esize int) ([]
 	return raw, nil
 }
 
-// inflate expands a zlib stream, which must fill out exactly and whose checksum
-// must be right.
-func (r *Reader) inflate(out, raw []byte) error {
+// inflate expands a zlib stream, which must fit out and whose checksum must be right.
+// It returns how many bytes there are.
+func (r *Reader) inflate(out, raw []byte) (int, error) {
 	src := bytes.NewReader(raw)
 	if r.inflater == nil {
 		r.inflater = inflate.NewZlibReader(src)
@@ -191,18 +218,16 @@ func (r *Reader) inflate(out, raw []byte) error {
 		var k int
 		var next [1]byte
 		if k, err = r.inflater.Read(next[:]); k > 0 {
-			return fmt.Errorf("the data go on after %d bytes", len(out))
+			return 0, fmt.Errorf("the data go on after %d bytes", len(out))
 		}
 	}
 	switch {
 	case errors.Is(err, io.ErrUnexpectedEOF):
-		return errors.New("the compressed data are cut off")
+		return 0, errors.New("the compressed data are cut off")
 	case !errors.Is(err, io.EOF):
-		return err
-	case n < len(out):
-		return fmt.Errorf("the data end after %d of %d bytes", n, len(out))
+		return 0, err
 	}
-	return nil
+	return n, nil
 }
 
 // unshuffle puts together the bytes of elements of step bytes: first all first
@@ -279,9 +304,9 @@ func fold(s uint64) uint64 {
 	return s
 }
 
-// unLZF expands LZF data that must fill out exactly: a control byte below 32
-// precedes that many literals plus one, others are back references.
-func unLZF(out, raw []byte) error {
+// unLZF expands LZF data that must fit out, and returns how many bytes there are: a
+// control byte below 32 precedes that many literals plus one, others are back references.
+func unLZF(out, raw []byte) (int, error) {
 	o := 0
 	for i := 0; i < len(raw); {
 		ctl := int(raw[i])
@@ -289,7 +314,7 @@ func unLZF(out, raw []byte) error {
 		if ctl < 32 {
 			n := ctl + 1
 			if i+n > len(raw) || o+n > len(out) {
-				return fmt.Errorf("lzf: the data are damaged at byte %d", i-1)
+				return 0, fmt.Errorf("the data are damaged at byte %d", i-1)
 			}
 			copy(out[o:], raw[i:i+n])
 			i, o = i+n, o+n
@@ -298,27 +323,24 @@ func unLZF(out, raw []byte) error {
 		n := ctl >> 5
 		if n == 7 {
 			if i >= len(raw) {
-				return fmt.Errorf("lzf: the data are cut off")
+				return 0, fmt.Errorf("the data are cut off")
 			}
 			n += int(raw[i])
 			i++
 		}
 		n += 2
 		if i >= len(raw) {
-			return fmt.Errorf("lzf: the data are cut off")
+			return 0, fmt.Errorf("the data are cut off")
 		}
 		back := ((ctl&31)<<8 | int(raw[i])) + 1
 		i++
 		if back > o || o+n > len(out) {
-			return fmt.Errorf("lzf: the data are damaged at byte %d", i-1)
+			return 0, fmt.Errorf("the data are damaged at byte %d", i-1)
 		}
 		for range n { // may overlap
 			out[o] = out[o-back]
 			o++
 		}
 	}
-	if o != len(out) {
-		return fmt.Errorf("lzf: the data end after %d of %d bytes", o, len(out))
-	}
-	return nil
+	return o, nil
 }

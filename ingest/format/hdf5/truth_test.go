@@ -471,3 +471,25 @@ func attributeText(a Attribute) (string, []string) {
 	}
 	return kind, text
 }
+
+// TestFilters compares packed datasets with what the HDF5 library reads from them
+// (testdata/make_filters.py).
+func TestFilters(t *testing.T) {
+	var truth map[string]truthData
+	if err := json.Unmarshal(readMaybeZipped(t, "testdata/filters.json"), &truth); err != nil {
+		t.Fatal(err)
+	}
+	f := openTruth(t, "filters.h5")
+	if len(truth) < 60 || len(f.Datasets()) != len(truth) {
+		t.Fatalf("%d datasets, the truth has %d", len(f.Datasets()), len(truth))
+	}
+	for _, d := range f.Datasets() {
+		if want := truth[d.Path]; want.Error != "" {
+			if d.Err() == nil || !strings.Contains(d.Err().Error(), want.Error) {
+				t.Errorf("%s: %v, want %q", d.Path, d.Err(), want.Error)
+			}
+		} else {
+			checkValues(t, d, want.expected(len(want.Values)))
+		}
+	}
+}

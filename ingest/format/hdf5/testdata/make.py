@@ -516,7 +516,7 @@ def refused(dirname):
     d = filtered("/unknown", 40000)
     f.know(d, type="int32 little-endian", error="dataset /unknown: filter 40000: not supported")
     x = f.h.create_dataset("/scaleoffset", data=np.arange(8), scaleoffset=0, chunks=(4,), dtype="<i4")
-    f.know(x, type="int32 little-endian", error="dataset /scaleoffset: filter 6 (scaleoffset): not supported")
+    f.know(x, type="int32 little-endian", values=list(range(8)))
     if h5z.filter_avail(4):
         x = f.h.create_dataset("/szip", data=np.arange(64), compression="szip", chunks=(64,), dtype="<i4")
         f.know(x, type="int32 little-endian", error="dataset /szip: filter 4 (szip): not supported")
@@ -617,7 +617,7 @@ def options(dirname):
         call("H5Pset_nbit", cast(c))
 
     d = low_level(f, "/nbit", "<i4", (8,), nbit, np.arange(8, dtype="<i4"))
-    f.know(d, type="int32 little-endian", error="dataset /nbit: filter 5 (nbit): not supported")
+    f.know(d, type="int32 little-endian", values=list(range(8)))
     out.append(f.close())
     return out
 
