@@ -109,6 +109,18 @@ func wantedBands(s *Settings, binHz float64, bins int) (out []namedBand, err err
 	return out, nil
 }
 
+// names lists the bands that a spectrum of any resolution has.
+func (bandLevels) names(s *Settings) (out []string) {
+	list, _ := wantedBands(s, 1e-9, math.MaxInt64)
+	for _, b := range list {
+		out = append(out, b.column())
+	}
+	return out
+}
+
+// column is the name of the band's level, without the end that leveler adds.
+func (b namedBand) column() string { return "l_" + strings.ReplaceAll(b.name, ".", "_") }
+
 func (bandLevels) add(m *sound) error {
 	list, err := wantedBands(m.r.Settings, m.binHz, len(m.power[0]))
 	for _, b := range list {
@@ -120,7 +132,7 @@ func (bandLevels) add(m *sound) error {
 			}
 		}
 		if err == nil {
-			err = m.add("l_"+strings.ReplaceAll(b.name, ".", "_"), b.words, m.sum(both, nil))
+			err = m.add(b.column(), b.words, m.sum(both, nil))
 		}
 	}
 	return err

@@ -15,6 +15,8 @@ func (broadbandLevel) describe(*Settings) outcomeFacts {
 	return outcomeFacts{"broadband", "broadband and tonal levels", []string{"overall_hz", "weighting"}, true}
 }
 
+func (broadbandLevel) names(s *Settings) []string { return s.weightedNames("broadband", "tonal") }
+
 func (broadbandLevel) check(*Settings, Fail) {} // overallLevel does
 
 func (broadbandLevel) fits(s *Settings, binHz float64, bins int) error {

@@ -310,6 +310,11 @@ const (
 	sufAir        = "air"
 )
 
+// ByProductSuffixes lists the suffixes of all by-products.
+func ByProductSuffixes() []string {
+	return []string{sufRho, sufSD, sufHz, sufBound, sufBackground, sufEmergent, sufAverages, sufNear, sufAir}
+}
+
 // IsByProduct reports whether number columns NAME_SUFFIX_1 and NAME_SUFFIX_2 are
 // by-products of an outcome NAME.
 func IsByProduct(suffix string) bool {

@@ -20,6 +20,16 @@ func (harmonicLevels) describe(*Settings) outcomeFacts {
 	return outcomeFacts{name: "harmonics", words: "levels of harmonics", rotor: true}
 }
 
+func (harmonicLevels) names(s *Settings) (out []string) {
+	for k := range s.Harmonics {
+		out = append(out, harmonicName(k))
+	}
+	return out
+}
+
+// harmonicName names harmonic k+1.
+func harmonicName(k int) string { return fmt.Sprintf("bpf%d", k+1) }
+
 func (harmonicLevels) fits(*Settings, float64, int) error { return nil } // RotorSettings.Spectra does
 
 func (harmonicLevels) check(s *Settings, fail Fail) {
@@ -83,7 +93,7 @@ func (c halfSpectra) rotorSettings(r *Run) (s RotorSettings, err error) {
 func (harmonicLevels) outcome(m *sound, k int) Outcome {
 	s, l := m.r.Settings, m.level
 	o := Outcome{
-		Name: fmt.Sprintf("bpf%d_%s", k+1, l.suffix), Unit: l.unit,
+		Name: harmonicName(k) + "_" + l.suffix, Unit: l.unit,
 		Description: fmt.Sprintf("%s of harmonic %d of the blade passing frequency (%s)", l.meaning, k+1, s.Amplitude),
 		ByProducts: []ByProduct{
 			{Suffix: sufRho, Unit: "dB", Description: "line above the floor, per bin"},

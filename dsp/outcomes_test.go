@@ -28,7 +28,20 @@ func outcomesOf(t testing.TB, name string, src memory, s Settings, rate float64,
 		t.Fatal(err)
 	}
 	p, err := c.Pairs(t.Context(), src, r, outcomesAnalyser)
+	if err == nil && len(p.Rows) > 0 {
+		p.named(t, OutcomeNames(c, &s, nil))
+	}
 	return p, outcomesAnalyser, err
+}
+
+// named checks that the outcomes are among those foretold without any data.
+func (p *Pairs) named(t testing.TB, foretold []string) {
+	t.Helper()
+	for _, o := range p.Outcomes {
+		if !slices.Contains(foretold, o.Name) {
+			t.Errorf("outcome %s is not among %v", o.Name, foretold)
+		}
+	}
 }
 
 // outcomesAnalyser keeps its plans from one recording to the next.
@@ -493,6 +506,7 @@ func TestUnsteadyLoads(t *testing.T) {
 		for _, o := range p.Outcomes {
 			names = append(names, o.Name+" in "+o.Unit)
 		}
+		p.named(t, OutcomeNames(c, &s, []string{"lift_n", "drag_n"}))
 		if got := strings.Join(names, ", "); got != "lift_n in N, drag_n in N, lift_n_rms in N, lift_n_l_50to150hz_power in "+
 			"N², drag_n_rms in N, drag_n_l_50to150hz_power in N²" {
 			t.Fatal(got)

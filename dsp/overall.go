@@ -14,6 +14,8 @@ func (overallLevel) describe(*Settings) outcomeFacts {
 	return outcomeFacts{name: "overall", words: "overall level", settings: []string{"overall_hz", "weighting"}}
 }
 
+func (overallLevel) names(s *Settings) []string { return s.weightedNames("oaspl") }
+
 func (overallLevel) check(s *Settings, fail Fail) {
 	if r := s.OverallHz; len(r) > 0 && (len(r) != 2 || !(r[0] >= 0 && r[0] < r[1] && r[1] <= maxBandHz)) {
 		fail("overall_hz", "expected [from, to] with 0 <= from < to <= %g, found %v", maxBandHz, r)
@@ -48,20 +50,41 @@ func (overallLevel) add(m *sound) error {
 	})
 }
 
+// weightings are those of the settings; Z is none.
+func (s *Settings) weightings() []string {
+	if len(s.Weighting) == 0 {
+		return []string{"Z"}
+	}
+	return s.Weighting
+}
+
+// weightingSuffix is the end of a name for a weighting.
+func weightingSuffix(w string) string {
+	if w == "Z" {
+		return ""
+	}
+	return "_" + strings.ToLower(w)
+}
+
+func (s *Settings) weightedNames(names ...string) (out []string) {
+	for _, w := range s.weightings() {
+		for _, n := range names {
+			out = append(out, n+weightingSuffix(w))
+		}
+	}
+	return out
+}
+
 // weighted calls f for each weighting of the settings with the gain of each bin,
 // nil for 1, and ends of names and descriptions.
 func (m *sound) weighted(f func(suffix, words string, gain []float64) error) error {
-	list := m.r.Settings.Weighting
-	if len(list) == 0 {
-		list = []string{"Z"}
-	}
-	for _, w := range list {
-		suffix, words, gain := "", " over all frequencies", []float64(nil)
+	for _, w := range m.r.Settings.weightings() {
+		suffix, words, gain := weightingSuffix(w), " over all frequencies", []float64(nil)
 		if r := m.r.Settings.OverallHz; len(r) == 2 {
 			words = " over the frequencies of overall_hz"
 		}
 		if w != "Z" {
-			suffix, words = "_"+strings.ToLower(w), words+", weighted by "+w
+			words += ", weighted by " + w
 			gain = make([]float64, len(m.power[0]))
 			for k := range gain {
 				gain[k] = math.Pow(10, WeightingDB(w, float64(k)*m.binHz)/10)

@@ -14,6 +14,9 @@ import (
 type spectralOutcome interface {
 	// describe returns the facts under those settings.
 	describe(s *Settings) outcomeFacts
+	// names returns the names of the outcomes that spectra can give under those
+	// settings, without the end that leveler adds.
+	names(s *Settings) []string
 	// check calls fail for every setting outside its limits that add reads.
 	check(s *Settings, fail Fail)
 	// fits returns an *Error where spectra with so many bins cannot give it.
@@ -92,6 +95,16 @@ type halfSpectra struct {
 	repeats  bool
 	version  int
 	s        *Settings // nil: those of DefaultSettings
+}
+
+// outcomeNames lists the names of all outcomes that spectra can give.
+func (c halfSpectra) outcomeNames(s *Settings) (out []string) {
+	for _, o := range c.outcomes(s) {
+		for _, n := range o.names(s) {
+			out = append(out, n+"_"+s.leveler("").suffix)
+		}
+	}
+	return out
 }
 
 // outcomes lists the outcomes in the order of spectralOutcomes.

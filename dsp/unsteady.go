@@ -23,6 +23,32 @@ func unsteadyKeys(s *Settings) []string {
 	return slices.Concat([]string{"outcomes", "output"}, averagingKeys, bandKeys)
 }
 
+// OutcomeNames lists the names of all outcomes that a construction can make under
+// those settings. series are the names of a balance's outcomes.
+func OutcomeNames(c Construction, s *Settings, series []string) (out []string) {
+	if h, ok := c.(halfSpectra); ok {
+		return h.outcomeNames(s)
+	}
+	if len(s.Outcomes) == 0 || slices.Contains(s.Outcomes, "mean") {
+		out = slices.Clone(series)
+	}
+	var more []string
+	if slices.Contains(s.Outcomes, "rms") {
+		more = append(more, "rms")
+	}
+	if slices.Contains(s.Outcomes, "bands") {
+		for _, b := range (bandLevels{}).names(s) {
+			more = append(more, b+"_"+s.leveler("").suffix)
+		}
+	}
+	for _, x := range series {
+		for _, m := range more {
+			out = append(out, x+"_"+m)
+		}
+	}
+	return out
+}
+
 // unsteady adds the rms and the band levels of the series to the means in the one
 // row of p, or leaves the means out, as Settings.Outcomes wants. With repeats both
 // halves are one estimate.

@@ -313,8 +313,10 @@ func printTable(w io.Writer, t *pipeline.InspectedTable) {
 		if unit == "" {
 			unit = "–"
 		}
-		if i := strings.Index(c.Description, "converted from "); i >= 0 {
-			unit += " (" + c.Description[i:] + ")"
+		for _, how := range []string{"converted from ", "derived: "} {
+			if i := strings.Index(c.Description, how); i >= 0 {
+				unit += " (" + c.Description[i:] + ")"
+			}
 		}
 		fmt.Fprintf(tw, "%s\t%s\t%s\t%d\t%d\t%s\t%s\t%s\t%s\n", c.Name, c.Type, unit, c.Missing, c.Distinct, num(c.Min),
 			num(c.Max), num(c.Mean), first)

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"doubletake/ingest/derive"
 )
 
 // Thrust that follows the square of the speed exactly, at speeds within 1 %:
@@ -82,5 +84,67 @@ func TestParseToleranceAndLaw(t *testing.T) {
 		if _, err := ParseLaw(s); err == nil {
 			t.Errorf("law %q", s)
 		}
+	}
+}
+
+// Every measurement gives its derived outcomes by itself, of its own conditions and
+// before any law or mean; a derived condition is that of the pair's own conditions. By
+// hand.
+func TestDerivedOfRepeats(t *testing.T) {
+	path := writeFile(t, "diameter_m,rpm,thrust_n\n0.5,3000,2\n0.5,3030,2.1\n0.5,6000,8\n0.5,6000,9\n")
+	set, err := derive.New([]derive.Definition{
+		{Name: "ct", Text: "thrust_n/(rho*(rpm/60)^2*diameter_m^4)"}, {Name: "tip_speed_m_s", Text: "pi*diameter_m*rpm/60"},
+	}, map[string]float64{"rho": 1.25}, []string{"diameter_m", "rpm"}, []string{"thrust_n"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := ReadTable(path, TableOptions{
+		Inputs: []string{"diameter_m", "rpm"}, Repeats: []string{"thrust_n"}, Derive: set,
+		Within:  map[string]Tolerance{"rpm": {Relative: 0.02}},
+		Correct: map[string]Law{"thrust_n": {Condition: "rpm", Power: 2}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ct := func(thrust, rpm float64) float64 { return thrust / (1.25 * (rpm / 60) * (rpm / 60) * 0.0625) }
+	wantY1 := []float64{2 * math.Pow(3015./3000, 2), ct(2, 3000), 8, ct(8, 6000)}
+	wantY2 := []float64{2.1 * math.Pow(3015./3030, 2), ct(2.1, 3030), 9, ct(9, 6000)}
+	wantX := []float64{0.5, 3015, math.Pi * 0.5 * 3015 / 60, 0.5, 6000, math.Pi * 0.5 * 100}
+	for _, c := range []struct{ got, want []float64 }{{p.Y1, wantY1}, {p.Y2, wantY2}, {p.X, wantX}} {
+		if !slices.EqualFunc(c.got, c.want, func(a, b float64) bool { return math.Abs(a-b) <= 1e-12*math.Abs(b) }) {
+			t.Errorf("%v, want %v", c.got, c.want)
+		}
+	}
+	if got := fmt.Sprint(p.Inputs, p.Outcomes, p.Units["tip_speed_m_s"], p.Run[0]); got !=
+		"[diameter_m rpm tip_speed_m_s] [thrust_n ct]m/sdiameter_m=0.5,rpm=3015" {
+		t.Error(got)
+	}
+	if p.Converted["tip_speed_m_s"] != "derived: pi*diameter_m*rpm/60" {
+		t.Error(p.Converted)
+	}
+}
+
+// Of a table of pairs y1 gives the first derived outcome and y2 the second.
+func TestDerivedOfPairs(t *testing.T) {
+	set, err := derive.New([]derive.Definition{{Name: "ratio", Text: "lift_n/drag_n"}}, nil, []string{"x"},
+		[]string{"lift_n", "drag_n"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := TableOptions{
+		Inputs: []string{"x"}, Y1: []string{"lift_n_1", "drag_n_1"}, Y2: []string{"lift_n_2", "drag_n_2"}, Derive: set,
+	}
+	head := "x,lift_n_1 [N],lift_n_2,drag_n_1,drag_n_2\n"
+	p, err := ReadTable(writeFile(t, head+"1,6,7,3,2\n"), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(p.Y1, []float64{6, 3, 2}) || !slices.Equal(p.Y2, []float64{7, 2, 3.5}) {
+		t.Errorf("%v, %v", p.Y1, p.Y2)
+	}
+	_, err = ReadTable(writeFile(t, head+"1,6,7,3,2\n1,6,7,3,0\n"), o)
+	if want := "line 3, run x=1: expected a finite number, found ratio = lift_n/drag_n is +Inf with drag_n = 0, " +
+		"lift_n = 7"; err == nil || !strings.Contains(err.Error(), want) {
+		t.Error(err)
 	}
 }

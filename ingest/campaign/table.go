@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"doubletake/ingest"
+	"doubletake/ingest/derive"
 	"doubletake/ingest/fault"
 	"doubletake/ingest/format/parquet"
 	"doubletake/ingest/format/text"
@@ -37,6 +38,9 @@ type TableOptions struct {
 	Within map[string]Tolerance
 	// Correct are the laws by which outcomes of Repeats are corrected to it.
 	Correct map[string]Law
+	// Derive defines further outcomes, computed of each measurement by itself, and
+	// further conditions, computed of those of each pair; nil: none.
+	Derive *derive.Set
 	// AllPairs takes all r(r−1)/2 pairs of r rows of Repeats, with weights
 	// (docs/method.md#repeats), instead of pairs that use every row once.
 	AllPairs bool
@@ -86,12 +90,12 @@ func ReadTable(path string, o TableOptions) (*PairTable, error) {
 			fault.Plural(int64(len(o.Y1)), "column"), len(o.Y2))
 	}
 	p := &PairTable{Inputs: append([]string(nil), o.Inputs...), Units: map[string]string{}, Converted: map[string]string{}}
-	d := len(o.Y1) + len(o.Repeats)
 	p.Outcomes = o.OutcomeNames()
-	if len(p.Outcomes) != d {
-		return nil, fmt.Errorf("read table %s: %s named, but there are %d", path,
-			fault.Plural(int64(len(p.Outcomes)), "outcome"), d)
+	if n := len(p.Outcomes); n != o.columns() {
+		return nil, fmt.Errorf("read table %s: %s named, but there are %d", path, fault.Plural(int64(n), "outcome"),
+			o.columns())
 	}
+	p.Outcomes = append(p.Outcomes, o.Derive.Outcomes()...)
 	for i, n := range p.Outcomes {
 		for _, m := range append(p.Outcomes[:i:i], p.Inputs...) {
 			if m == n {
@@ -108,7 +112,46 @@ func ReadTable(path string, o TableOptions) (*PairTable, error) {
 	if err := p.read(t, o); err != nil {
 		return nil, err
 	}
+	if err := p.deriveConditions(path, o.Derive); err != nil {
+		return nil, err
+	}
 	return p, nil
+}
+
+// columns is how many outcomes are columns of the table.
+func (o TableOptions) columns() int { return len(o.Y1) + len(o.Repeats) }
+
+// deriveConditions adds the derived conditions of each pair, and what the derived
+// columns are.
+func (p *PairTable) deriveConditions(path string, set *derive.Set) error {
+	names := set.Conditions()
+	for _, name := range slices.Concat(names, set.Outcomes()) {
+		p.Converted[name] = "derived: " + set.Text(name)
+		if u, ok := units.OfName(name); ok {
+			p.Units[name] = u.Text
+		}
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	nx := len(p.Inputs)
+	all := make([]float64, 0, p.N*(nx+len(names)))
+	values := map[string]float64{}
+	for i := range p.N {
+		x := p.X[i*nx : (i+1)*nx]
+		for k, name := range p.Inputs {
+			values[name] = x[k]
+		}
+		if err := set.AddConditions(values); err != nil {
+			return &fault.Error{Path: path, Place: "run " + p.Run[i], Want: "a finite number", Found: err.Error()}
+		}
+		all = append(all, x...)
+		for _, name := range names {
+			all = append(all, values[name])
+		}
+	}
+	p.X, p.Inputs = all, append(p.Inputs, names...)
+	return nil
 }
 
 // openText opens a file as delimited text.
@@ -275,7 +318,7 @@ func (r *tableReader) findColumns() error {
 // and how they become those of their names. Where only one of the two columns of
 // an outcome states a unit, it is the other's too.
 func (r *tableReader) findUnits(info ingest.Info) error {
-	nx, d := len(r.o.Inputs), len(r.Outcomes)
+	nx, d := len(r.o.Inputs), r.o.columns()
 	stated := make([]string, len(r.names))
 	name := func(i int) string {
 		if i < nx {
@@ -347,17 +390,26 @@ func (r *tableReader) row(row text.Row) error {
 			}
 		}
 	}
+	d := r.o.columns()
+	y1, err := r.derived(x, y[:d], row.Line, run)
+	if err != nil {
+		return err
+	}
+	if len(r.o.Repeats) == 0 {
+		y2, err := r.derived(x, y[d:], row.Line, run)
+		if err != nil {
+			return err
+		}
+		r.add(x, y1, y2, run)
+		return nil
+	}
+	y = y1
 	if grouped {
 		m := measurement{x: slices.Clone(x), y: slices.Clone(y), line: row.Line}
 		if r.runCol >= 0 {
 			m.run = run
 		}
 		r.rows = append(r.rows, m)
-		return nil
-	}
-	if len(r.o.Repeats) == 0 {
-		d := len(r.Outcomes)
-		r.add(x, y[:d], y[d:], run)
 		return nil
 	}
 	first, ok := r.open[id]
@@ -383,6 +435,35 @@ func (r *tableReader) row(row text.Row) error {
 	r.add(x, first.y, y, run)
 	first.waiting = false
 	return nil
+}
+
+// derived returns the outcomes y of a measurement with those derived of them.
+func (r *tableReader) derived(x, y []float64, line int64, run string) ([]float64, error) {
+	names := r.o.Derive.Outcomes()
+	if len(names) == 0 {
+		return y, nil
+	}
+	values := make(map[string]float64, len(x)+len(r.Outcomes))
+	for i, v := range x {
+		values[r.Inputs[i]] = v
+	}
+	for i, v := range y {
+		values[r.Outcomes[i]] = v
+	}
+	err := r.o.Derive.AddConditions(values)
+	if err == nil {
+		err = r.o.Derive.AddOutcomes(values)
+	}
+	if err != nil {
+		return nil, &fault.Error{
+			Path: r.path, Place: fmt.Sprintf("line %d, run %s", line, run), Want: "a finite number", Found: err.Error(),
+		}
+	}
+	y = slices.Clone(y)
+	for _, name := range names {
+		y = append(y, values[name])
+	}
+	return y, nil
 }
 
 // warnUnpaired warns of rows without a second.

@@ -17,6 +17,7 @@ type Ingest struct {
 	Conditions     string        `key:"conditions"`
 	Pattern        string        `key:"pattern"`
 	Constants      []NamedNumber `key:"constants"`
+	Derive         []NamedString `key:"derive"`
 	Format         string        `key:"format" choices:"formats"`
 	RateHz         float64       `key:"rate_hz"`
 	Reader         *Reader       `key:"reader"`

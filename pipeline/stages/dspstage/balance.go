@@ -58,7 +58,6 @@ func (f *Loads) Series(ctx context.Context, res *ingeststage.FileResult, rec ing
 	if err != nil {
 		return nil, warnings, err
 	}
-	var names []string
 	series := map[string][]float64{}
 	unit, note := map[string]string{}, map[string]string{}
 	for i, r := range roles {
@@ -77,7 +76,6 @@ func (f *Loads) Series(ctx context.Context, res *ingeststage.FileResult, rec ing
 			}
 			series[r.Name], unit[r.Name], note[r.Name] = v, c.Unit, c.String()
 		}
-		names = append(names, r.Name)
 	}
 	if f.Src.In.Axes == "body" {
 		if in.angle == nil {
@@ -95,27 +93,22 @@ func (f *Loads) Series(ctx context.Context, res *ingeststage.FileResult, rec ing
 		series["lift_n"], series["drag_n"] = lift, drag
 		unit["lift_n"], unit["drag_n"] = unit["fz_n"], unit["fx_n"]
 		note["lift_n"], note["drag_n"] = note["fz_n"], note["fx_n"]
-		names = slices.DeleteFunc(names, func(n string) bool { return n == "fx_n" || n == "fz_n" })
-		names = append([]string{"lift_n", "drag_n"}, names...)
 	}
 	if d.ChordM > 0 {
 		q, err := f.dynamicPressure(res, rec, in, need)
 		if err != nil {
 			return nil, warnings, err
 		}
-		for i, n := range names {
-			if to := map[string]string{"lift_n": "cl", "drag_n": "cd"}[n]; to != "" {
-				force := series[n]
-				series[to] = make([]float64, len(force))
-				for k := range force {
-					dsp.Coefficients(series[to][k:k+1], force[k:k+1], q[min(k, len(q)-1)], d.ChordM, d.SpanM)
-				}
-				unit[to], note[to] = "", note[n]
-				names[i] = to
+		for n, to := range ingeststage.CoefficientOf {
+			force := series[n]
+			series[to] = make([]float64, len(force))
+			for k := range force {
+				dsp.Coefficients(series[to][k:k+1], force[k:k+1], q[min(k, len(q)-1)], d.ChordM, d.SpanM)
 			}
+			unit[to], note[to] = "", note[n]
 		}
 	}
-	for _, n := range names {
+	for _, n := range ingeststage.SeriesNames(&f.Src.In, d.ChordM > 0) {
 		out = append(out, dsp.Series{Name: n, Unit: unit[n], Note: note[n], Values: series[n]})
 	}
 	return out, warnings, nil

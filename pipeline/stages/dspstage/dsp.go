@@ -154,6 +154,7 @@ func settingsRead(b *plan.Builder, src *plan.Source, spectra bool) []kv.Pair {
 			Balance *config.Balance      `key:"balance"`
 		}{src.In.Columns, src.In.Units, src.In.Axes, src.In.Balance})...)
 	}
+	cfg = append(cfg, b.Derived(slices.Concat(b.Found, b.Derive.Outcomes()))...)
 	return append(cfg, src.Reader...)
 }
 

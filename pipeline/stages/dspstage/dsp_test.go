@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"doubletake/dsp"
+	"doubletake/ingest/derive"
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/engine"
 	"doubletake/pipeline/stages/ingeststage"
@@ -256,20 +257,33 @@ func TestWithSpeed(t *testing.T) {
 	given := map[string]float64{"blades": 2}
 	b := &plan.Builder{Exp: &config.Experiment{}}
 	f := &fileTables{b: b, src: &plan.Source{}}
-	if got := f.withSpeed(given, [2]float64{50, 52}); len(got) != 1 {
+	if got, err := f.withSpeed(given, [2]float64{50, 52}); err != nil || len(got) != 1 {
 		t.Errorf("%v", got)
 	}
 	b.Exp.DSP.Track = &dsp.Track{RangeHz: []float64{40, 60}}
-	if got := f.withSpeed(given, [2]float64{50, 52}); got["rpm_tracked"] != 3060 || len(given) != 1 {
+	if got, err := f.withSpeed(given, [2]float64{50, 52}); err != nil || got["rpm_tracked"] != 3060 || len(given) != 1 {
 		t.Errorf("%v of %v", got, given)
 	}
+	b.Derive = speedSquare(t)
+	if got, err := f.withSpeed(given, [2]float64{0.5, 0.5}); err != nil || got["square"] != 900 {
+		t.Errorf("%v, %v", got, err)
+	}
 	f.src.In.Tachometer = &config.Tachometer{}
-	if got := f.withSpeed(given, [2]float64{50, 52}); got["rpm_measured"] != 3060 || got["rpm_tracked"] != 0 {
+	if got, err := f.withSpeed(given, [2]float64{50, 52}); err != nil || got["rpm_measured"] != 3060 || got["rpm_tracked"] != 0 {
 		t.Errorf("%v", got)
 	}
-	if got := f.withSpeed(given, [2]float64{}); len(got) != 1 {
+	if got, err := f.withSpeed(given, [2]float64{}); err != nil || len(got) != 1 {
 		t.Errorf("a speed nobody found: %v", got)
 	}
+}
+
+// speedSquare derives a condition of one that is found in the sound.
+func speedSquare(t *testing.T) *derive.Set {
+	set, err := derive.New([]derive.Definition{{Name: "square", Text: "rpm_tracked^2"}}, nil, []string{"rpm_tracked"}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return set
 }
 
 // Repeats: the first run of a pair gives y1, the second y2; names are joined.
@@ -286,7 +300,7 @@ func TestPairRepeatsAndCouple(t *testing.T) {
 	}}
 	b := &plan.Builder{
 		File: &config.File{Path: "p.yaml"}, Exp: &config.Experiment{},
-		Conditions: []string{"rpm", "rpm_tracked"}, At: "experiments.x",
+		Conditions: []string{"rpm", "rpm_tracked"}, Found: []string{"rpm_tracked"}, At: "experiments.x",
 	}
 	if _, err := pairRepeats(b, tab); err == nil ||
 		!strings.Contains(err.Error(), "expected conditions that were measured more than once, found 3 runs, all at "+

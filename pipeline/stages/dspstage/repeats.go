@@ -33,8 +33,9 @@ func pairRepeats(b *plan.Builder, t *table.Table) ([]ingest.Warning, error) {
 	var tol []campaign.Tolerance
 	var cols [][]float64
 	for _, c := range b.Conditions {
-		if plan.FoundByDSP(c) {
-			continue
+		text, given := config.Find(b.Exp.DSP.Within, c)
+		if slices.Contains(b.Found, c) || !given && b.Derive.Text(c) != "" {
+			continue // found of a run, or equal where what it is derived of is equal
 		}
 		v, err := t.Floats(c)
 		if err != nil {
@@ -42,7 +43,7 @@ func pairRepeats(b *plan.Builder, t *table.Table) ([]ingest.Warning, error) {
 		}
 		cols = append(cols, v)
 		w := campaign.Tolerance{}
-		if text, given := config.Find(b.Exp.DSP.Within, c); given {
+		if given {
 			if w, err = campaign.ParseTolerance(text); err != nil {
 				return nil, fmt.Errorf("pair repeats: %w", err)
 			}

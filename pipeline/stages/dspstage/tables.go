@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -12,6 +13,7 @@ import (
 	"doubletake/ingest"
 	"doubletake/ingest/fault"
 	"doubletake/ingest/format"
+	"doubletake/ingest/units"
 	"doubletake/pipeline/stages/ingeststage"
 	"doubletake/pipeline/stages/plan"
 	"doubletake/pipeline/table"
@@ -113,7 +115,9 @@ func (f *fileTables) spectraRun(ctx context.Context, rd ingest.Reader, c dsp.OfS
 	note.add(p, names)
 	conditions := make([]map[string]float64, len(recs))
 	for i, rec := range recs {
-		conditions[i] = f.withSpeed(rec.Conditions, p.ShaftHz)
+		if conditions[i], err = f.withSpeed(rec.Conditions, p.ShaftHz); err != nil {
+			return err
+		}
 	}
 	for _, s := range p.Spectra {
 		f.spectrum(run.Run.ID, recs[s.Recording], conditions[s.Recording], run.Units[s.Recording], p.BinHz, s)
@@ -124,6 +128,9 @@ func (f *fileTables) spectraRun(ctx context.Context, rd ingest.Reader, c dsp.OfS
 	for _, row := range p.Rows {
 		f.common(&f.trip, run.Run.ID, recs[row.Recording].ID, conditions[row.Recording])
 		f.outcomes(p, row)
+		if err := f.derived(p, row, strings.TrimPrefix(recs[row.Recording].ID, run.Run.ID), conditions[row.Recording]); err != nil {
+			return err
+		}
 	}
 	return nil
 }
@@ -161,6 +168,9 @@ func (f *fileTables) seriesRun(ctx context.Context, rd ingest.Reader, c dsp.OfSe
 	for _, row := range p.Rows {
 		f.common(&f.trip, run.Run.ID, rec.ID, rec.Conditions)
 		f.outcomes(p, row)
+		if err := f.derived(p, row, "", rec.Conditions); err != nil {
+			return err
+		}
 	}
 	return nil
 }
@@ -185,7 +195,7 @@ func (f *fileTables) common(t *table.Table, run, recording string, conditions ma
 		if !ok {
 			v = math.NaN()
 		}
-		u, d := plan.UnitOf(c)
+		u, d := f.b.AboutCondition(c)
 		if how := f.b.Converted[c]; how != "" {
 			d += "; " + how
 		}
@@ -243,6 +253,44 @@ func (f *fileTables) outcomes(p *dsp.Pairs, row dsp.Row) {
 			}
 		}
 	}
+}
+
+// derived appends the derived outcomes of a row: those of y1 are computed of y1 alone,
+// those of y2 of y2, so that they are as independent as the outcomes are. channel names the
+// recording in its run.
+func (f *fileTables) derived(p *dsp.Pairs, row dsp.Row, channel string, conditions map[string]float64) error {
+	names := f.b.Derive.Outcomes()
+	if len(names) == 0 {
+		return nil
+	}
+	var values [2]map[string]float64
+	for h := range values {
+		values[h] = maps.Clone(conditions)
+		for k, o := range p.Outcomes {
+			values[h][o.Name] = row.Values[k].Y[h]
+		}
+		if err := f.b.Derive.AddOutcomes(values[h]); err != nil {
+			return &fault.Error{Place: strings.TrimSpace(fmt.Sprintf("%s y%d", channel, h+1)), Want: "a finite number", Found: err.Error()}
+		}
+	}
+	for _, name := range names {
+		unit := ""
+		if u, ok := units.OfName(name); ok {
+			unit = u.Text
+		}
+		for h := range values {
+			v, ok := values[h][name]
+			if !ok {
+				return &fault.Error{
+					Place: channel, Want: fmt.Sprintf("the numbers of %s = %s", name, f.b.Derive.Text(name)),
+					Found: fmt.Sprintf("conditions %v and outcomes %v", f.b.Conditions, f.names),
+				}
+			}
+			doc := strings.TrimPrefix(p.Members[h], ", ") + "; derived: " + f.b.Derive.Text(name)
+			plan.Cell(&f.trip, fmt.Sprintf("%s_%d", name, h+1), unit, doc, v)
+		}
+	}
+	return nil
 }
 
 // spectrum appends the two halves' spectra of a recording, and what of them

@@ -13,8 +13,9 @@ import (
 )
 
 // withSpeed adds the shaft speed that was measured to the conditions of a
-// recording: rpm_measured by a tachometer, rpm_tracked in the sound.
-func (f *fileTables) withSpeed(conditions map[string]float64, halvesHz [2]float64) map[string]float64 {
+// recording: rpm_measured by a tachometer, rpm_tracked in the sound; and what is
+// derived of it.
+func (f *fileTables) withSpeed(conditions map[string]float64, halvesHz [2]float64) (map[string]float64, error) {
 	name := ""
 	switch {
 	case f.src.In.Tachometer != nil:
@@ -23,11 +24,14 @@ func (f *fileTables) withSpeed(conditions map[string]float64, halvesHz [2]float6
 		name = "rpm_tracked"
 	}
 	if name == "" || halvesHz == [2]float64{} {
-		return conditions
+		return conditions, nil
 	}
 	out := maps.Clone(conditions)
 	out[name] = 30 * (halvesHz[0] + halvesHz[1])
-	return out
+	if err := f.b.Derive.AddConditions(out); err != nil {
+		return nil, &fault.Error{Want: "a finite number", Found: err.Error()}
+	}
+	return out, nil
 }
 
 // tachometer reads the pulses of a run, in samples from its beginning.

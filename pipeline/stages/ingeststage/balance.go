@@ -12,6 +12,28 @@ import (
 // into coefficients; every other role is an outcome by that name.
 var Forces = []string{"lift_n", "drag_n", "fx_n", "fz_n"}
 
+// CoefficientOf names the coefficient that a force becomes.
+var CoefficientOf = map[string]string{"lift_n": "cl", "drag_n": "cd"}
+
+// SeriesNames lists the series of a balance: its columns, turned into wind axes and
+// made into coefficients.
+func SeriesNames(in *config.Ingest, coefficients bool) (names []string) {
+	if in.Axes == "body" {
+		names = []string{"lift_n", "drag_n"}
+	}
+	for _, c := range in.Columns {
+		if in.Axes != "body" || c.Name != "fx_n" && c.Name != "fz_n" {
+			names = append(names, c.Name)
+		}
+	}
+	for i, n := range names {
+		if to := CoefficientOf[n]; coefficients && to != "" {
+			names[i] = to
+		}
+	}
+	return names
+}
+
 // checkBalance reports balance settings that do not fit together.
 func checkBalance(b *plan.Builder, in *config.Ingest) error {
 	key := b.At + ".ingest.columns"

@@ -94,9 +94,13 @@ func Plan(b *plan.Builder) error {
 	for i, r := range raw {
 		b.Sidecars[r.Name] = side[i]
 	}
-	outcomes := make([]string, len(src.In.Columns))
-	for i, c := range src.In.Columns {
-		outcomes[i] = c.Name
+	if err := b.CheckDerived(nil, dsp.OutcomeNames(b.Construction, &b.Exp.DSP.Settings,
+		SeriesNames(&src.In, b.Exp.DSP.ChordM > 0))); err != nil {
+		return err
+	}
+	outcomes := b.Derive.Outcomes()
+	for _, c := range src.In.Columns {
+		outcomes = append(outcomes, c.Name)
 	}
 	if err := b.CheckNames(b.Conditions, outcomes); err != nil {
 		return err
@@ -111,7 +115,7 @@ func Plan(b *plan.Builder) error {
 	if err != nil {
 		return err
 	}
-	src.Settings = settingsRead(&src)
+	src.Settings = append(settingsRead(&src), b.Derived(notFound(b))...)
 	src.Calibrator = calibrator(b, &src)
 	if raw, perFile, err = findBackground(b, &src, raw, perFile); err != nil {
 		return err
@@ -219,7 +223,7 @@ func conditionsPerFile(src *plan.Source, raw []plan.RawFile) ([]*campaign.Condit
 func settingsRead(src *plan.Source) []kv.Pair {
 	s := plan.Without(plan.Settings("ingest", src.In), "ingest.files", "ingest.exclude", "ingest.simulate",
 		"ingest.conditions", "ingest.on_bad_recording", "ingest.data", "ingest.background", "ingest.axes", "ingest.balance",
-		"ingest.reader")
+		"ingest.reader", "ingest.derive")
 	s = append(s, plan.Settings("ingest", struct {
 		Policy string `key:"on_bad_recording"`
 		Data   string `key:"data"`
@@ -384,11 +388,17 @@ func conditionNames(b *plan.Builder, src *plan.Source) {
 		}
 	}
 	if b.Exp.DSP.Track != nil && b.Construction.Describe().Shaft {
-		add("rpm_tracked")
+		b.Found = append(b.Found, "rpm_tracked")
 	}
 	if src.In.Tachometer != nil {
-		add("rpm_measured")
+		b.Found = append(b.Found, "rpm_measured")
 	}
+	add(b.Found...)
+}
+
+// notFound lists the conditions that are known before the analysis of a run.
+func notFound(b *plan.Builder) []string {
+	return slices.DeleteFunc(slices.Clone(b.Conditions), func(c string) bool { return slices.Contains(b.Found, c) })
 }
 
 // ingestFile adds the task that opens one file, assembles its runs, and
@@ -555,7 +565,7 @@ func know(b *plan.Builder, src *plan.Source, conds *campaign.Conditions, name st
 		base[v.Name] = v.Value
 	}
 	if conds == nil {
-		settle(src, base)
+		_ = settle(b, src, base) // the file's task tells what cannot be derived
 		b.Known = append(b.Known, base)
 		return
 	}
@@ -567,7 +577,7 @@ func know(b *plan.Builder, src *plan.Source, conds *campaign.Conditions, name st
 		for i, v := range row.Values {
 			c[conds.Names[i]] = v
 		}
-		settle(src, c)
+		_ = settle(b, src, c)
 		b.Known = append(b.Known, c)
 	}
 }
@@ -691,7 +701,10 @@ func (f *file) runs(ctx context.Context, rd ingest.Reader, info ingest.Info) ([]
 	}
 	for _, run := range runs {
 		for _, rec := range run.Recordings {
-			settle(f.src, rec.Conditions)
+			if err := settle(f.b, f.src, rec.Conditions); err != nil {
+				place := strings.TrimPrefix(rec.ID, f.name)
+				return nil, nil, &fault.Error{Path: f.name, Place: place, Want: "a finite number", Found: err.Error()}
+			}
 		}
 	}
 	if !f.src.Grouping.Together {
@@ -863,10 +876,7 @@ func Named(err error, path, name string) error {
 // recordings with statistics, digests and quality.
 func recordingsTable(b *plan.Builder, src *plan.Source) {
 	cfg := plan.Settings("ingest", src.In)
-	conditions := b.Conditions
-	if n := len(conditions); n > 0 && plan.FoundByDSP(conditions[n-1]) {
-		conditions = conditions[:n-1]
-	}
+	conditions := notFound(b)
 	deps := b.Recordings
 	b.Add(&engine.Task{
 		ID: b.ID("recordings"), Stage: "ingest", Version: version,
@@ -885,7 +895,7 @@ func recordingsTable(b *plan.Builder, src *plan.Source) {
 				}
 				t.add(&res, conditions)
 			}
-			tab := t.table(conditions)
+			tab := t.table(b, conditions)
 			tab.Meta = b.Meta(cfg)
 			dg, err := tab.WriteFile(j.Output("recordings.arrow"))
 			j.SetDigest("recordings.arrow", dg)
@@ -965,7 +975,7 @@ func orNaN(v float64) float64 {
 	return v
 }
 
-func (r *recordings) table(conditions []string) *table.Table {
+func (r *recordings) table(b *plan.Builder, conditions []string) *table.Table {
 	t := &table.Table{}
 	s := func(name, doc string) {
 		t.Columns = append(t.Columns, table.Column{Name: name, Description: doc, Strings: append([]string{}, r.str[name]...)})
@@ -985,7 +995,7 @@ func (r *recordings) table(conditions []string) *table.Table {
 	s("run", "one acquisition at one condition")
 	s("recording", "one channel of a run, or the group that makes one outcome vector")
 	for _, c := range conditions {
-		u, d := plan.UnitOf(c)
+		u, d := b.AboutCondition(c)
 		f(c, u, d)
 	}
 	s("file", "raw file")

@@ -283,7 +283,7 @@ func TestRecordings(t *testing.T) {
 		res.SHA256 = "sum of " + res.Path
 		idx.add(res, b.Conditions)
 	}
-	tab := idx.table(b.Conditions)
+	tab := idx.table(b, b.Conditions)
 	if tab.Rows() != 4 {
 		t.Fatalf("%d rows", tab.Rows())
 	}

@@ -38,24 +38,35 @@ func readPairs(b *plan.Builder) error {
 			Name: filepath.ToSlash(spec.File),
 			File: &engine.File{Path: filepath.ToSlash(spec.File), Open: b.File.Resolve(spec.File)},
 		}
-		o, err := campaign.ResolveTable(raw.File.Open, TableOptions(in, spec))
+		o, err := campaign.ResolveTable(raw.File.Open, TableOptions(b, spec))
 		if err != nil {
 			return Named(err, raw.File.Open, raw.Name)
 		}
 		resolved := *spec
 		resolved.Inputs, resolved.Y1, resolved.Y2, resolved.Repeats = o.Inputs, o.Y1, o.Y2, o.Repeats
 		spec, b.Conditions = &resolved, o.Inputs
-		if err := b.CheckNames(o.Inputs, o.OutcomeNames()); err != nil {
-			return err
-		}
-		if err := checkPairing(b, spec, o); err != nil {
-			return err
-		}
+	}
+	if err := b.CheckDerived(in.Constants, TableOptions(b, spec).OutcomeNames()); err != nil {
+		return err
+	}
+	o := TableOptions(b, spec)
+	outcomes := slices.Concat(o.OutcomeNames(), b.Derive.Outcomes())
+	if err := b.CheckNames(b.Conditions, outcomes); err != nil {
+		return err
+	}
+	if err := checkPairing(b, spec, o, outcomes); err != nil {
+		return err
 	}
 	cfg := plan.Settings("ingest", struct {
 		Table *config.Table `key:"table"`
 		Text  config.Text   `key:"text"`
 	}{spec, in.Text})
+	if b.Derive != nil {
+		cfg = append(cfg, plan.Settings("ingest", struct {
+			Constants []config.NamedNumber `key:"constants"`
+			Derive    []config.NamedString `key:"derive"`
+		}{in.Constants, in.Derive})...)
+	}
 	read := &engine.Task{
 		ID: b.ID("ingest", raw.Name), Stage: "ingest", Version: version, Config: cfg, Weight: 0.1,
 		Publish: []engine.Link{{Output: "recordings.arrow", Path: b.Published("recordings.arrow")}},
@@ -63,7 +74,7 @@ func readPairs(b *plan.Builder) error {
 	}
 	raw.Needs(read)
 	read.Run = func(_ context.Context, j *engine.Job) error {
-		p, err := campaign.ReadTable(raw.Path(j), TableOptions(in, spec))
+		p, err := campaign.ReadTable(raw.Path(j), o)
 		if err != nil {
 			return Named(err, raw.Path(j), raw.Name)
 		}
@@ -86,7 +97,7 @@ func readPairs(b *plan.Builder) error {
 }
 
 // checkPairing checks that tolerances and laws name what the table has.
-func checkPairing(b *plan.Builder, t *config.Table, o campaign.TableOptions) error {
+func checkPairing(b *plan.Builder, t *config.Table, o campaign.TableOptions, outcomes []string) error {
 	at := b.At + ".ingest.table."
 	for _, w := range t.Within {
 		if !slices.Contains(o.Inputs, w.Name) {
@@ -95,9 +106,9 @@ func checkPairing(b *plan.Builder, t *config.Table, o campaign.TableOptions) err
 		}
 	}
 	for _, c := range t.Correct {
-		if all := o.OutcomeNames(); !slices.Contains(all, c.Name) {
-			return b.File.Errorf(at+"correct."+c.Name, "%q is not an outcome of the table, which has %v%s", c.Name, all,
-				spelling.DidYouMean(c.Name, all))
+		if !slices.Contains(outcomes, c.Name) {
+			return b.File.Errorf(at+"correct."+c.Name, "%q is not an outcome of the table, which has %v%s", c.Name, outcomes,
+				spelling.DidYouMean(c.Name, outcomes))
 		}
 		if l := o.Correct[c.Name]; !slices.Contains(o.Inputs, l.Condition) {
 			return b.File.Errorf(at+"correct."+c.Name, "%q is not an input of the table, which has %v%s", l.Condition, o.Inputs,
@@ -107,7 +118,9 @@ func checkPairing(b *plan.Builder, t *config.Table, o campaign.TableOptions) err
 	return nil
 }
 
-func TableOptions(in config.Ingest, t *config.Table) campaign.TableOptions {
+// TableOptions are the roles of a table's columns, with what is derived of them.
+func TableOptions(b *plan.Builder, t *config.Table) campaign.TableOptions {
+	in := b.Exp.Ingest
 	units := map[string]string{}
 	for _, u := range t.Units {
 		units[u.Name] = u.Value
@@ -120,7 +133,7 @@ func TableOptions(in config.Ingest, t *config.Table) campaign.TableOptions {
 		laws[c.Name], _ = campaign.ParseLaw(c.Value)
 	}
 	return campaign.TableOptions{
-		Within: within, Correct: laws, AllPairs: t.Use == "all",
+		Within: within, Correct: laws, AllPairs: t.Use == "all", Derive: b.Derive,
 		Units:  units,
 		Text:   ingest.TextOptions{Delimiter: in.Text.Delimiter, Columns: in.Text.Columns, Time: in.Text.Time},
 		Inputs: t.Inputs, Y1: t.Y1, Y2: t.Y2, Repeats: t.Repeats, Outcomes: t.Outcomes, Run: t.Run,

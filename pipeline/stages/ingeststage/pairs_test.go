@@ -21,7 +21,7 @@ func TestReadPairs(t *testing.T) {
 		t.Errorf("conditions %v, construction %v, %s", b.Conditions, b.Construction, b.PairKind())
 	}
 	spec := b.Exp.Ingest.Table
-	o, err := campaign.ResolveTable(b.File.Resolve("p.csv"), TableOptions(b.Exp.Ingest, spec))
+	o, err := campaign.ResolveTable(b.File.Resolve("p.csv"), TableOptions(b, spec))
 	if err != nil {
 		t.Fatal(err)
 	}

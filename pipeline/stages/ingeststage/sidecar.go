@@ -81,10 +81,7 @@ func sidecars(b *plan.Builder, src *plan.Source, raw []plan.RawFile) ([][]config
 			first = out[0]
 			for _, v := range first {
 				if !slices.Contains(b.Conditions, v.Name) {
-					at := slices.IndexFunc(b.Conditions, plan.FoundByDSP) // stays the last
-					if at < 0 {
-						at = len(b.Conditions)
-					}
+					at := len(b.Conditions) - len(b.Found) // those stay the last
 					b.Conditions = slices.Insert(b.Conditions, at, v.Name)
 				}
 			}

@@ -51,14 +51,16 @@ func checkUnits(b *plan.Builder, src *plan.Source) error {
 }
 
 // settle turns conditions as the data state them into those of the tables: in the
-// units of their names, the microphone's angle from the rotor plane.
-func settle(src *plan.Source, conditions map[string]float64) {
+// units of their names, the microphone's angle from the rotor plane, with what is
+// derived of them.
+func settle(b *plan.Builder, src *plan.Source, conditions map[string]float64) error {
 	for name, n := range src.Convert {
 		if v, ok := conditions[name]; ok {
 			conditions[name] = n.Apply(v)
 		}
 	}
 	fromPlane(src, conditions)
+	return b.Derive.AddConditions(conditions)
 }
 
 // ConvertSeries turns the samples of a column into values in the unit that the

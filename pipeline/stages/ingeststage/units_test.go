@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"doubletake/ingest/campaign"
+	"doubletake/ingest/derive"
 	"doubletake/ingest/units"
 	"doubletake/pipeline/stages/plan"
 )
@@ -54,8 +55,15 @@ func TestSettle(t *testing.T) {
 	src := &plan.Source{Convert: map[string]units.Named{"theta_deg": n}}
 	src.In.ThetaFrom = "axis"
 	c := map[string]float64{"theta_deg": math.Pi / 3, "rpm": 1}
-	settle(src, c)
-	if math.Abs(c["theta_deg"]-30) > 1e-12 || c["rpm"] != 1 {
+	set, err := derive.New([]derive.Definition{{Name: "twice", Text: "2*theta_deg"}, {Name: "later", Text: "rpm_tracked"}},
+		nil, []string{"theta_deg", "rpm", "rpm_tracked"}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := settle(&plan.Builder{Derive: set}, src, c); err != nil {
+		t.Fatal(err)
+	}
+	if math.Abs(c["theta_deg"]-30) > 1e-12 || c["rpm"] != 1 || math.Abs(c["twice"]-60) > 1e-12 || len(c) != 3 {
 		t.Errorf("%v", c)
 	}
 	table, err := campaign.ParseConditions("c.csv", strings.NewReader("file,theta_deg [rad],rpm [Hz]\na,0.5,50\n"))

@@ -4,9 +4,16 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
+	"slices"
+	"strings"
 
+	"doubletake/dsp"
+	"doubletake/ingest/derive"
+	"doubletake/ingest/units"
+	"doubletake/pipeline/config"
 	"doubletake/pipeline/kv"
 )
 
@@ -36,10 +43,70 @@ func UnitOf(condition string) (unit, description string) {
 	return "", "condition"
 }
 
-// FoundByDSP reports whether a condition is a result of the analysis of a run,
-// unknown before it.
-func FoundByDSP(condition string) bool {
-	return condition == "rpm_tracked" || condition == "rpm_measured"
+// AboutCondition returns the unit and the meaning of a condition.
+func (b *Builder) AboutCondition(name string) (unit, description string) {
+	unit, description = UnitOf(name)
+	if text := b.Derive.Text(name); text != "" {
+		description += "; derived: " + text
+		if u, ok := units.OfName(name); ok {
+			unit = u.Text
+		}
+	}
+	return unit, description
+}
+
+// CheckDerived checks what the configuration derives of conditions, constants and
+// outcomes, sets b.Derive, and adds the derived conditions to b.Conditions. constants
+// are those that are no conditions. Conditions derived of b.Found are found as those.
+func (b *Builder) CheckDerived(constants []config.NamedNumber, outcomes []string) error {
+	list := b.Exp.Ingest.Derive
+	if len(list) == 0 {
+		return nil
+	}
+	at := b.At + ".ingest.derive."
+	defs := make([]derive.Definition, len(list))
+	for i, d := range list {
+		defs[i] = derive.Definition{Name: d.Name, Text: d.Value}
+		for _, o := range outcomes {
+			if end, ok := strings.CutPrefix(d.Name, o+"_"); ok && slices.Contains(dsp.ByProductSuffixes(), end) {
+				return b.File.Errorf(at+d.Name, "the tables have columns of that name with the outcome %s; choose another", o)
+			}
+		}
+	}
+	fixed := map[string]float64{}
+	for _, c := range constants {
+		fixed[c.Name] = c.Value
+	}
+	set, err := derive.New(defs, fixed, b.Conditions, outcomes)
+	var bad *derive.Error
+	if errors.As(err, &bad) {
+		return b.File.Errorf(at+bad.Name, "%v", bad)
+	}
+	if err != nil {
+		return err
+	}
+	b.Derive = set
+	early := slices.DeleteFunc(slices.Clone(b.Conditions), func(c string) bool { return slices.Contains(b.Found, c) })
+	late := b.Found
+	for _, name := range set.Conditions() {
+		if slices.ContainsFunc(b.Found, func(f string) bool { return set.Needs(name, f) }) {
+			late = append(late, name)
+		} else {
+			early = append(early, name)
+		}
+	}
+	b.Conditions, b.Found = slices.Concat(early, late), late
+	return nil
+}
+
+// Derived are the definitions of those names, as settings.
+func (b *Builder) Derived(names []string) (out []kv.Pair) {
+	for _, n := range names {
+		if text := b.Derive.Text(n); text != "" {
+			out = append(out, kv.Pair{Key: "ingest.derive." + n, Value: text})
+		}
+	}
+	return out
 }
 
 // Digest is the SHA-256, as hex, of the settings in order.

@@ -11,6 +11,7 @@ import (
 	"doubletake/dsp"
 	"doubletake/ingest"
 	"doubletake/ingest/campaign"
+	"doubletake/ingest/derive"
 	"doubletake/ingest/simulate"
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/engine"
@@ -47,6 +48,8 @@ type Builder struct {
 	Backgrounds  []RawFile                            // ingest: recordings of the background
 	Background   *engine.Dep                          // dsp: their contents; nil without
 	Conditions   []string                             // ingest: names, in the order of the tables
+	Found        []string                             // ingest: those of them that stage dsp finds
+	Derive       *derive.Set                          // ingest: what is derived; nil: nothing
 	// ingest: condition values, where they are known before any file is read
 	Known      []map[string]float64
 	Converted  map[string]string // ingest: by condition, how its unit was converted

@@ -91,7 +91,7 @@ func plannedValues(b *plan.Builder, condition string) ([]float64, error) {
 	}
 	if in := b.Exp.Ingest; in.Table != nil {
 		path := b.File.Resolve(in.Table.File)
-		o, err := campaign.ResolveTable(path, ingeststage.TableOptions(in, in.Table))
+		o, err := campaign.ResolveTable(path, ingeststage.TableOptions(b, in.Table))
 		if err != nil {
 			return nil, ingeststage.Named(err, path, in.Table.File)
 		}
