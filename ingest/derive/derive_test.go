@@ -29,7 +29,8 @@ func TestExpressions(t *testing.T) {
 		"a+b*2": 11, "(a+b)*2": 14, "a/b": 0.75, "7/2": 3.5, "-a^2": -9, "2^3^2": 512, "2**-1": 0.5, "a^0.5": math.Sqrt(3),
 		"1/2*a": 1.5, "hypot(a, b)": 5, "sqrt(a^2+b^2)": 5, "a > b ? 1 : 2": 2, "a < b and b == 4 ? 1 : 2": 1,
 		"min(a, b)+max(a, b)": 7, "10*log10(100)": 20, "log(exp(2))": 2, "cos(pi)": -1,
-		"'blade pitch'*2": 10, "1e3*a": 3000, "9000000000*9000000000*a": 2.43e20, "abs(-a)": 3, "atan2(a, b)": math.Atan2(3, 4),
+		"'blade pitch'*2": 10, "1e3*a": 3000, "9000000000*9000000000*a": 2.43e20,
+		"abs(-a)": 3, "atan2(a, b)": math.Atan2(3, 4),
 	} {
 		if got := value(t, text); got != want {
 			t.Errorf("%s: %v, want %v", text, got, want)
@@ -105,7 +106,8 @@ func TestErrors(t *testing.T) {
 // A result that is no number is named with what it was computed from.
 func TestNotFinite(t *testing.T) {
 	for text, want := range map[string]string{
-		"a/b": "z = a/b is +Inf with a = 1, b = 0", "b/b": "z = b/b is NaN with b = 0", "sqrt(-a)": "z = sqrt(-a) is NaN with a = 1",
+		"a/b": "z = a/b is +Inf with a = 1, b = 0", "b/b": "z = b/b is NaN with b = 0",
+		"sqrt(-a)": "z = sqrt(-a) is NaN with a = 1",
 	} {
 		s, err := New([]Definition{{"z", text}}, nil, []string{"a", "b"}, nil)
 		if err != nil {

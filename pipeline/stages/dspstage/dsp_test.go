@@ -269,7 +269,8 @@ func TestWithSpeed(t *testing.T) {
 		t.Errorf("%v, %v", got, err)
 	}
 	f.src.In.Tachometer = &config.Tachometer{}
-	if got, err := f.withSpeed(given, [2]float64{50, 52}); err != nil || got["rpm_measured"] != 3060 || got["rpm_tracked"] != 0 {
+	got, err := f.withSpeed(given, [2]float64{50, 52})
+	if err != nil || got["rpm_measured"] != 3060 || got["rpm_tracked"] != 0 {
 		t.Errorf("%v", got)
 	}
 	if got, err := f.withSpeed(given, [2]float64{}); err != nil || len(got) != 1 {

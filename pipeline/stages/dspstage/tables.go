@@ -128,7 +128,8 @@ func (f *fileTables) spectraRun(ctx context.Context, rd ingest.Reader, c dsp.OfS
 	for _, row := range p.Rows {
 		f.common(&f.trip, run.Run.ID, recs[row.Recording].ID, conditions[row.Recording])
 		f.outcomes(p, row)
-		if err := f.derived(p, row, strings.TrimPrefix(recs[row.Recording].ID, run.Run.ID), conditions[row.Recording]); err != nil {
+		channel := strings.TrimPrefix(recs[row.Recording].ID, run.Run.ID)
+		if err := f.derived(p, row, channel, conditions[row.Recording]); err != nil {
 			return err
 		}
 	}
@@ -270,7 +271,8 @@ func (f *fileTables) derived(p *dsp.Pairs, row dsp.Row, channel string, conditio
 			values[h][o.Name] = row.Values[k].Y[h]
 		}
 		if err := f.b.Derive.AddOutcomes(values[h]); err != nil {
-			return &fault.Error{Place: strings.TrimSpace(fmt.Sprintf("%s y%d", channel, h+1)), Want: "a finite number", Found: err.Error()}
+			place := strings.TrimSpace(fmt.Sprintf("%s y%d", channel, h+1))
+			return &fault.Error{Place: place, Want: "a finite number", Found: err.Error()}
 		}
 	}
 	for _, name := range names {
