@@ -2,4 +2,7 @@
 
 package kernel
 
-func fast() []*Set { return nil }
+var (
+	fastSets   []*Set[float64]
+	fastSets32 []*Set[float32]
+)

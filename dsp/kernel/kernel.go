@@ -1,5 +1,5 @@
 // Package kernel holds the inner loops of the Fourier transform: butterflies,
-// loads, transposes and power sums, for float64.
+// loads, transposes and power sums, for float64 and float32.
 //
 // A Set is one implementation of all of them: "portable" in plain Go, "avx2"
 // and "avx512" in assembly for amd64. They do the same operations in the same
@@ -9,37 +9,45 @@
 //
 // # Layout
 //
-// Transforms run eight at a time, one to a lane. A complex vector is 16
-// numbers: the eight lanes' real parts, then their imaginary parts. Arrays of
-// vectors are slices of float64, 16 numbers to the vector. Twiddles are
-// complex numbers as pairs. Shapes are the caller's responsibility to a point:
-// each function checks that its slices are long enough, and panics if not. Which
-// lengths there are, and in which steps, is package dsp's to plan.
+// Transforms run eight at a time, those of float32 sixteen, one to a lane. A complex
+// vector is 128 bytes: the lanes' real parts, then their imaginary parts. Arrays of
+// vectors are slices of their numbers. Twiddles are complex numbers as pairs.
+// Shapes are the caller's responsibility to a point: each function checks that its
+// slices are long enough, and panics if not. Which lengths there are, and in which
+// steps, is package dsp's to plan.
 package kernel
 
 import (
 	"os"
 	"slices"
+	"unsafe"
 )
 
-const (
-	Lanes = 8         // transforms side by side
-	Vec   = 2 * Lanes // numbers in a complex vector
-)
+// Number is a number of a transform.
+type Number interface{ float32 | float64 }
 
-// Set is one implementation. All functions are safe for concurrent use on
-// different data and allocate nothing.
-type Set struct {
+// Lanes is the number of transforms side by side: 8, or 16 of float32.
+func Lanes[T Number]() int {
+	var v T
+	return 64 / int(unsafe.Sizeof(v))
+}
+
+// Vec is how many numbers a complex vector holds.
+func Vec[T Number]() int { return 2 * Lanes[T]() }
+
+// Set is one implementation for numbers of type T. All functions are safe for
+// concurrent use on different data and allocate nothing.
+type Set[T Number] struct {
 	Name string
 
 	// Radix holds, by radix 2 to 5, a stage of the Stockham transform
 	// (decimation in frequency): x holds s interleaved sequences of radix·q
 	// vectors, y receives s·radix interleaved sequences of q vectors, tw holds
 	// radix−1 twiddles for each of the q butterflies.
-	Radix [6]func(y, x, tw []float64, q, s int)
+	Radix [6]func(y, x, tw []T, q, s int)
 
 	// Last is Radix for q = 1, where all twiddles are 1.
-	Last [6]func(y, x []float64, s int)
+	Last [6]func(y, x []T, s int)
 
 	// Pair holds, by two radices that follow each other, both their stages at
 	// once: Radix[a] of q·b butterflies, then Radix[b] of q, with the same bits,
@@ -48,37 +56,37 @@ type Set struct {
 	// butterflies j, j+q, j+2q …, then the b−1 of the second. LastPair is Pair
 	// for q = 1, where the second stage has none; y may be x. Nil where there is
 	// no such function: two stages do the same.
-	Pair     [6][6]func(y, x, tw, tmp []float64, q, s int)
-	LastPair [6][6]func(y, x, tw, tmp []float64, s int)
+	Pair     [6][6]func(y, x, tw, tmp []T, q, s int)
+	LastPair [6][6]func(y, x, tw, tmp []T, s int)
 
-	// Twist multiplies groups of eight vectors by twiddles and transposes
-	// them: row k of x, times far[k] and lane by lane near[k], becomes lane
-	// k%8 of the eight vectors that start at y[k/8·stride].
-	Twist func(y, x, near, far []float64, stride, groups int)
+	// Twist multiplies groups of as many vectors as there are lanes, L, by twiddles and
+	// transposes them: row k of x, times far[k] and lane by lane near[k], becomes lane
+	// k%L of the L vectors that start at y[k/L·stride].
+	Twist func(y, x, near, far []T, stride, groups int)
 
 	// LoadPair fills vectors from two real sequences under a Hann window: row r
-	// has (a−meanA)·w as real and (b−meanB)·w as imaginary part, lanes at
-	// r·stride … r·stride+7. Rows come in groups, of rows each, the first rows of
+	// has (a−meanA)·w as real and (b−meanB)·w as imaginary part, lanes from
+	// r·stride on. Rows come in groups, of rows each, the first rows of
 	// groups jump apart. The window w = ½ − ½cos(φ_r + ψ_l) is made from
 	// row, ½cos φ and ½sin φ as a pair per row, and lane, a vector of cos ψ and
 	// sin ψ: a table of the whole window would crowd the samples out of the
-	// cache. LoadPair32 takes float32 samples.
-	LoadPair   func(dst, a, b, row, lane []float64, meanA, meanB float64, stride, rows, jump, groups int)
-	LoadPair32 func(dst []float64, a, b []float32, row, lane []float64, meanA, meanB float64, stride, rows, jump,
-		groups int)
+	// cache. LoadPair32 takes float32 samples; vectors of float32 take no others
+	// (LoadPair is nil).
+	LoadPair   func(dst []T, a, b []float64, row, lane []T, meanA, meanB float64, stride, rows, jump, groups int)
+	LoadPair32 func(dst []T, a, b []float32, row, lane []T, meanA, meanB float64, stride, rows, jump, groups int)
 
 	// LoadComplex fills vectors from complex numbers (pairs), rows stride
 	// numbers apart, in groups as LoadPair has them; StoreComplex is the inverse
 	// for one group.
-	LoadComplex  func(dst, src []float64, stride, rows, jump, groups int)
-	StoreComplex func(dst, src []float64, stride, rows int)
+	LoadComplex  func(dst, src []T, stride, rows, jump, groups int)
+	StoreComplex func(dst, src []T, stride, rows int)
 
 	// SetPower writes the squared magnitudes of row r of x to
-	// sum[r·stride … r·stride+7]; AddPower adds them.
-	SetPower func(sum, x []float64, stride, rows int)
-	AddPower func(sum, x []float64, stride, rows int)
+	// sum from r·stride on; AddPower adds them.
+	SetPower func(sum []float64, x []T, stride, rows int)
+	AddPower func(sum []float64, x []T, stride, rows int)
 
-	// Sum and Sum32 add a sequence in 32 lanes.
+	// Sum and Sum32 add a sequence in 32 lanes, in float64.
 	Sum   func(x []float64) float64
 	Sum32 func(x []float32) float64
 }
@@ -86,13 +94,20 @@ type Set struct {
 // EnvVar names the environment variable that overrides the choice.
 const EnvVar = "DOUBLETAKE_KERNELS"
 
-// Sets returns the sets that run on this machine, fastest first.
-func Sets() []*Set { return append(slices.Clone(fast()), Portable) }
+// Sets returns the sets for float64 that run on this machine, fastest first.
+func Sets() []*Set[float64] { return append(slices.Clone(fastSets), Portable) }
 
-// Best returns the fastest set this machine runs, or the one the environment
-// variable DOUBLETAKE_KERNELS names, if it runs here.
-func Best() *Set {
-	sets := Sets()
+// Sets32 returns those for float32.
+func Sets32() []*Set[float32] { return append(slices.Clone(fastSets32), Portable32) }
+
+// Best returns the fastest set for float64 that this machine runs, or the one the
+// environment variable DOUBLETAKE_KERNELS names, if it runs here.
+func Best() *Set[float64] { return best(Sets()) }
+
+// Best32 returns that for float32.
+func Best32() *Set[float32] { return best(Sets32()) }
+
+func best[T Number](sets []*Set[T]) *Set[T] {
 	if name := os.Getenv(EnvVar); name != "" {
 		for _, s := range sets {
 			if s.Name == name {
@@ -109,46 +124,51 @@ func need(ok bool) {
 	}
 }
 
-func checkRadix(y, x, tw, r, q, s int) {
-	need(q > 0 && s > 0 && y >= r*q*s*Vec && x >= r*q*s*Vec && tw >= 2*(r-1)*q)
+func checkRadix[T Number](y, x, tw []T, r, q, s int) {
+	n := r * q * s * Vec[T]()
+	need(q > 0 && s > 0 && len(y) >= n && len(x) >= n && len(tw) >= 2*(r-1)*q)
 }
 
-func checkTwist(y, x, near, far, stride, groups int) {
-	need(groups > 0 && stride >= 0 && y >= (groups-1)*stride+Lanes*Vec && x >= groups*Lanes*Vec &&
-		near >= groups*Lanes*Vec && far >= 2*groups*Lanes)
+func checkTwist[T Number](y, x, near, far []T, stride, groups int) {
+	lanes := Lanes[T]()
+	block := lanes * Vec[T]()
+	need(groups > 0 && stride >= 0 && len(y) >= (groups-1)*stride+block && len(x) >= groups*block &&
+		len(near) >= groups*block && len(far) >= 2*groups*lanes)
 }
 
-func checkStages(y, x, tw, tmp, a, b, q, s int) {
-	need(q > 0 && s > 0 && y >= a*b*q*s*Vec && x >= a*b*q*s*Vec && tw >= 2*(a*b-1)*q && tmp >= a*b*Vec)
+func checkStages[T Number](y, x, tw, tmp []T, a, b, q, s int) {
+	n, vec := a*b*q*s*Vec[T](), Vec[T]()
+	need(q > 0 && s > 0 && len(y) >= n && len(x) >= n && len(tw) >= 2*(a*b-1)*q && len(tmp) >= a*b*vec)
 }
 
-func checkLastStages(y, x, tw, tmp, a, b, s int) {
-	need(s > 0 && y >= a*b*s*Vec && x >= a*b*s*Vec && tw >= 2*(a-1)*b && tmp >= a*b*Vec)
+func checkLastStages[T Number](y, x, tw, tmp []T, a, b, s int) {
+	n, vec := a*b*s*Vec[T](), Vec[T]()
+	need(s > 0 && len(y) >= n && len(x) >= n && len(tw) >= 2*(a-1)*b && len(tmp) >= a*b*vec)
 }
 
-func checkPair(dst, a, b, row, lane, stride, rows, jump, groups int) {
+func checkPair[T, S Number](dst []T, a, b []S, row, lane []T, stride, rows, jump, groups int) {
 	last := (groups-1)*jump + rows - 1
-	n := last*stride + Lanes
-	need(rows > 0 && groups > 0 && jump >= 0 && stride >= 0 && dst >= rows*groups*Vec && a >= n && b >= n &&
-		row >= 2*(last+1) && lane >= Vec)
+	n := last*stride + Lanes[T]()
+	need(rows > 0 && groups > 0 && jump >= 0 && stride >= 0 && len(dst) >= rows*groups*Vec[T]() && len(a) >= n &&
+		len(b) >= n && len(row) >= 2*(last+1) && len(lane) >= Vec[T]())
 }
 
-func checkLoad(vectors, numbers, stride, rows, jump, groups int) {
+func checkLoad[T Number](vectors, numbers []T, stride, rows, jump, groups int) {
 	last := (groups-1)*jump + rows - 1
-	need(rows > 0 && groups > 0 && jump >= 0 && stride >= 0 && vectors >= rows*groups*Vec &&
-		numbers >= 2*(last*stride+Lanes))
+	need(rows > 0 && groups > 0 && jump >= 0 && stride >= 0 && len(vectors) >= rows*groups*Vec[T]() &&
+		len(numbers) >= 2*(last*stride+Lanes[T]()))
 }
 
-func checkComplex(vectors, numbers, stride, rows int) {
-	need(rows > 0 && stride >= 0 && vectors >= rows*Vec && numbers >= 2*((rows-1)*stride+Lanes))
+func checkComplex[T Number](vectors, numbers []T, stride, rows int) {
+	need(rows > 0 && stride >= 0 && len(vectors) >= rows*Vec[T]() && len(numbers) >= 2*((rows-1)*stride+Lanes[T]()))
 }
 
-func checkPower(sum, x, stride, rows int) {
-	need(rows > 0 && stride >= 0 && x >= rows*Vec && sum >= (rows-1)*stride+Lanes)
+func checkPower[T Number](sum []float64, x []T, stride, rows int) {
+	need(rows > 0 && stride >= 0 && len(x) >= rows*Vec[T]() && len(sum) >= (rows-1)*stride+Lanes[T]())
 }
 
 // finish joins the eight sums of the whole blocks of 32 and adds the rest.
-func finish[T float32 | float64](s *[8]float64, rest []T) float64 {
+func finish[T Number](s *[8]float64, rest []T) float64 {
 	sum := ((s[0] + s[1]) + (s[2] + s[3])) + ((s[4] + s[5]) + (s[6] + s[7]))
 	for _, v := range rest {
 		sum += float64(v)

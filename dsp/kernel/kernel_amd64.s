@@ -9603,6 +9603,66 @@ lastPair55AVX2_k:
 	VZEROUPPER
 	RET
 
+// func setPowerAVX2(sum *float64, x *float64, stride int, rows int)
+// Requires: AVX
+TEXT ·setPowerAVX2(SB), NOSPLIT, $0-32
+	MOVQ sum+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ stride+16(FP), DX
+	MOVQ rows+24(FP), BX
+	SHLQ $0x03, DX
+
+setPowerAVX2_r:
+	VMOVUPD (CX), Y0
+	VMOVUPD 64(CX), Y1
+	VMULPD  Y0, Y0, Y0
+	VMULPD  Y1, Y1, Y1
+	VADDPD  Y1, Y0, Y0
+	VMOVUPD Y0, (AX)
+	VMOVUPD 32(CX), Y0
+	VMOVUPD 96(CX), Y1
+	VMULPD  Y0, Y0, Y0
+	VMULPD  Y1, Y1, Y1
+	VADDPD  Y1, Y0, Y0
+	VMOVUPD Y0, 32(AX)
+	ADDQ    $0x00000080, CX
+	ADDQ    DX, AX
+	DECQ    BX
+	JNZ     setPowerAVX2_r
+	VZEROUPPER
+	RET
+
+// func addPowerAVX2(sum *float64, x *float64, stride int, rows int)
+// Requires: AVX
+TEXT ·addPowerAVX2(SB), NOSPLIT, $0-32
+	MOVQ sum+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ stride+16(FP), DX
+	MOVQ rows+24(FP), BX
+	SHLQ $0x03, DX
+
+addPowerAVX2_r:
+	VMOVUPD (CX), Y0
+	VMOVUPD 64(CX), Y1
+	VMULPD  Y0, Y0, Y0
+	VMULPD  Y1, Y1, Y1
+	VADDPD  Y1, Y0, Y0
+	VADDPD  (AX), Y0, Y0
+	VMOVUPD Y0, (AX)
+	VMOVUPD 32(CX), Y0
+	VMOVUPD 96(CX), Y1
+	VMULPD  Y0, Y0, Y0
+	VMULPD  Y1, Y1, Y1
+	VADDPD  Y1, Y0, Y0
+	VADDPD  32(AX), Y0, Y0
+	VMOVUPD Y0, 32(AX)
+	ADDQ    $0x00000080, CX
+	ADDQ    DX, AX
+	DECQ    BX
+	JNZ     addPowerAVX2_r
+	VZEROUPPER
+	RET
+
 // func twistAVX2(y *float64, x *float64, near *float64, far *float64, stride int, groups int)
 // Requires: AVX
 TEXT ·twistAVX2(SB), NOSPLIT, $0-48
@@ -10221,66 +10281,6 @@ storeComplexAVX2_r:
 	ADDQ      DX, AX
 	DECQ      BX
 	JNZ       storeComplexAVX2_r
-	VZEROUPPER
-	RET
-
-// func setPowerAVX2(sum *float64, x *float64, stride int, rows int)
-// Requires: AVX
-TEXT ·setPowerAVX2(SB), NOSPLIT, $0-32
-	MOVQ sum+0(FP), AX
-	MOVQ x+8(FP), CX
-	MOVQ stride+16(FP), DX
-	MOVQ rows+24(FP), BX
-	SHLQ $0x03, DX
-
-setPowerAVX2_r:
-	VMOVUPD (CX), Y0
-	VMOVUPD 64(CX), Y1
-	VMULPD  Y0, Y0, Y0
-	VMULPD  Y1, Y1, Y1
-	VADDPD  Y1, Y0, Y0
-	VMOVUPD Y0, (AX)
-	VMOVUPD 32(CX), Y0
-	VMOVUPD 96(CX), Y1
-	VMULPD  Y0, Y0, Y0
-	VMULPD  Y1, Y1, Y1
-	VADDPD  Y1, Y0, Y0
-	VMOVUPD Y0, 32(AX)
-	ADDQ    $0x00000080, CX
-	ADDQ    DX, AX
-	DECQ    BX
-	JNZ     setPowerAVX2_r
-	VZEROUPPER
-	RET
-
-// func addPowerAVX2(sum *float64, x *float64, stride int, rows int)
-// Requires: AVX
-TEXT ·addPowerAVX2(SB), NOSPLIT, $0-32
-	MOVQ sum+0(FP), AX
-	MOVQ x+8(FP), CX
-	MOVQ stride+16(FP), DX
-	MOVQ rows+24(FP), BX
-	SHLQ $0x03, DX
-
-addPowerAVX2_r:
-	VMOVUPD (CX), Y0
-	VMOVUPD 64(CX), Y1
-	VMULPD  Y0, Y0, Y0
-	VMULPD  Y1, Y1, Y1
-	VADDPD  Y1, Y0, Y0
-	VADDPD  (AX), Y0, Y0
-	VMOVUPD Y0, (AX)
-	VMOVUPD 32(CX), Y0
-	VMOVUPD 96(CX), Y1
-	VMULPD  Y0, Y0, Y0
-	VMULPD  Y1, Y1, Y1
-	VADDPD  Y1, Y0, Y0
-	VADDPD  32(AX), Y0, Y0
-	VMOVUPD Y0, 32(AX)
-	ADDQ    $0x00000080, CX
-	ADDQ    DX, AX
-	DECQ    BX
-	JNZ     addPowerAVX2_r
 	VZEROUPPER
 	RET
 
@@ -18735,6 +18735,53 @@ lastPair55AVX512_k:
 	VZEROUPPER
 	RET
 
+// func setPowerAVX512(sum *float64, x *float64, stride int, rows int)
+// Requires: AVX, AVX512F
+TEXT ·setPowerAVX512(SB), NOSPLIT, $0-32
+	MOVQ sum+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ stride+16(FP), DX
+	MOVQ rows+24(FP), BX
+	SHLQ $0x03, DX
+
+setPowerAVX512_r:
+	VMOVUPD (CX), Z0
+	VMOVUPD 64(CX), Z1
+	VMULPD  Z0, Z0, Z0
+	VMULPD  Z1, Z1, Z1
+	VADDPD  Z1, Z0, Z0
+	VMOVUPD Z0, (AX)
+	ADDQ    $0x00000080, CX
+	ADDQ    DX, AX
+	DECQ    BX
+	JNZ     setPowerAVX512_r
+	VZEROUPPER
+	RET
+
+// func addPowerAVX512(sum *float64, x *float64, stride int, rows int)
+// Requires: AVX, AVX512F
+TEXT ·addPowerAVX512(SB), NOSPLIT, $0-32
+	MOVQ sum+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ stride+16(FP), DX
+	MOVQ rows+24(FP), BX
+	SHLQ $0x03, DX
+
+addPowerAVX512_r:
+	VMOVUPD (CX), Z0
+	VMOVUPD 64(CX), Z1
+	VMULPD  Z0, Z0, Z0
+	VMULPD  Z1, Z1, Z1
+	VADDPD  Z1, Z0, Z0
+	VADDPD  (AX), Z0, Z0
+	VMOVUPD Z0, (AX)
+	ADDQ    $0x00000080, CX
+	ADDQ    DX, AX
+	DECQ    BX
+	JNZ     addPowerAVX512_r
+	VZEROUPPER
+	RET
+
 // func twistAVX512(y *float64, x *float64, near *float64, far *float64, stride int, groups int)
 // Requires: AVX, AVX512F
 TEXT ·twistAVX512(SB), NOSPLIT, $0-48
@@ -19180,53 +19227,6 @@ DATA high8<>+48(SB)/8, $0x0000000000000007
 DATA high8<>+56(SB)/8, $0x000000000000000f
 GLOBL high8<>(SB), RODATA|NOPTR, $64
 
-// func setPowerAVX512(sum *float64, x *float64, stride int, rows int)
-// Requires: AVX, AVX512F
-TEXT ·setPowerAVX512(SB), NOSPLIT, $0-32
-	MOVQ sum+0(FP), AX
-	MOVQ x+8(FP), CX
-	MOVQ stride+16(FP), DX
-	MOVQ rows+24(FP), BX
-	SHLQ $0x03, DX
-
-setPowerAVX512_r:
-	VMOVUPD (CX), Z0
-	VMOVUPD 64(CX), Z1
-	VMULPD  Z0, Z0, Z0
-	VMULPD  Z1, Z1, Z1
-	VADDPD  Z1, Z0, Z0
-	VMOVUPD Z0, (AX)
-	ADDQ    $0x00000080, CX
-	ADDQ    DX, AX
-	DECQ    BX
-	JNZ     setPowerAVX512_r
-	VZEROUPPER
-	RET
-
-// func addPowerAVX512(sum *float64, x *float64, stride int, rows int)
-// Requires: AVX, AVX512F
-TEXT ·addPowerAVX512(SB), NOSPLIT, $0-32
-	MOVQ sum+0(FP), AX
-	MOVQ x+8(FP), CX
-	MOVQ stride+16(FP), DX
-	MOVQ rows+24(FP), BX
-	SHLQ $0x03, DX
-
-addPowerAVX512_r:
-	VMOVUPD (CX), Z0
-	VMOVUPD 64(CX), Z1
-	VMULPD  Z0, Z0, Z0
-	VMULPD  Z1, Z1, Z1
-	VADDPD  Z1, Z0, Z0
-	VADDPD  (AX), Z0, Z0
-	VMOVUPD Z0, (AX)
-	ADDQ    $0x00000080, CX
-	ADDQ    DX, AX
-	DECQ    BX
-	JNZ     addPowerAVX512_r
-	VZEROUPPER
-	RET
-
 // func sum64AVX512(dst *float64, x *float64, blocks int)
 // Requires: AVX, AVX512F
 TEXT ·sum64AVX512(SB), NOSPLIT, $0-24
@@ -19280,5 +19280,19607 @@ sum32AVX512_b:
 	VADDPD    Z3, Z2, Z1
 	VADDPD    Z1, Z0, Z0
 	VMOVUPD   Z0, (AX)
+	VZEROUPPER
+	RET
+
+// func radix2SingleAVX2(y *float32, x *float32, tw *float32, q int, s int)
+// Requires: AVX
+TEXT ·radix2SingleAVX2(SB), NOSPLIT, $0-40
+	MOVQ  y+0(FP), AX
+	MOVQ  x+8(FP), CX
+	MOVQ  s+32(FP), DX
+	SHLQ  $0x07, DX
+	MOVQ  tw+16(FP), SI
+	MOVQ  q+24(FP), DI
+	MOVQ  DI, BX
+	IMULQ DX, BX
+
+radix2SingleAVX2_j:
+	MOVQ DX, R8
+
+radix2SingleAVX2_k:
+	VMOVUPS      (CX), Y0
+	VMOVUPS      64(CX), Y1
+	VMOVUPS      (CX)(BX*1), Y2
+	VMOVUPS      64(CX)(BX*1), Y3
+	VADDPS       Y2, Y0, Y4
+	VADDPS       Y3, Y1, Y5
+	VMOVUPS      Y4, (AX)
+	VMOVUPS      Y5, 64(AX)
+	VSUBPS       Y2, Y0, Y0
+	VSUBPS       Y3, Y1, Y1
+	VBROADCASTSS (SI), Y2
+	VBROADCASTSS 4(SI), Y3
+	VMULPS       Y2, Y0, Y4
+	VMULPS       Y3, Y1, Y5
+	VSUBPS       Y5, Y4, Y4
+	VMULPS       Y3, Y0, Y0
+	VMULPS       Y2, Y1, Y1
+	VADDPS       Y1, Y0, Y0
+	VMOVUPS      Y4, (AX)(DX*1)
+	VMOVUPS      Y0, 64(AX)(DX*1)
+	VMOVUPS      32(CX), Y0
+	VMOVUPS      96(CX), Y1
+	VMOVUPS      32(CX)(BX*1), Y2
+	VMOVUPS      96(CX)(BX*1), Y3
+	VADDPS       Y2, Y0, Y4
+	VADDPS       Y3, Y1, Y5
+	VMOVUPS      Y4, 32(AX)
+	VMOVUPS      Y5, 96(AX)
+	VSUBPS       Y2, Y0, Y0
+	VSUBPS       Y3, Y1, Y1
+	VBROADCASTSS (SI), Y2
+	VBROADCASTSS 4(SI), Y3
+	VMULPS       Y2, Y0, Y4
+	VMULPS       Y3, Y1, Y5
+	VSUBPS       Y5, Y4, Y4
+	VMULPS       Y3, Y0, Y0
+	VMULPS       Y2, Y1, Y1
+	VADDPS       Y1, Y0, Y0
+	VMOVUPS      Y4, 32(AX)(DX*1)
+	VMOVUPS      Y0, 96(AX)(DX*1)
+	ADDQ         $0x00000080, CX
+	ADDQ         $0x00000080, AX
+	SUBQ         $0x00000080, R8
+	JNZ          radix2SingleAVX2_k
+	IMUL3Q       $0x00000001, DX, R8
+	ADDQ         R8, AX
+	ADDQ         $0x00000008, SI
+	DECQ         DI
+	JNZ          radix2SingleAVX2_j
+	VZEROUPPER
+	RET
+
+// func last2SingleAVX2(y *float32, x *float32, s int)
+// Requires: AVX
+TEXT ·last2SingleAVX2(SB), NOSPLIT, $0-24
+	MOVQ y+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ s+16(FP), DX
+	SHLQ $0x07, DX
+	MOVQ DX, BX
+	MOVQ DX, SI
+
+last2SingleAVX2_k:
+	VMOVUPS (CX), Y0
+	VMOVUPS 64(CX), Y1
+	VMOVUPS (CX)(BX*1), Y2
+	VMOVUPS 64(CX)(BX*1), Y3
+	VADDPS  Y2, Y0, Y4
+	VADDPS  Y3, Y1, Y5
+	VMOVUPS Y4, (AX)
+	VMOVUPS Y5, 64(AX)
+	VSUBPS  Y2, Y0, Y0
+	VSUBPS  Y3, Y1, Y1
+	VMOVUPS Y0, (AX)(DX*1)
+	VMOVUPS Y1, 64(AX)(DX*1)
+	VMOVUPS 32(CX), Y0
+	VMOVUPS 96(CX), Y1
+	VMOVUPS 32(CX)(BX*1), Y2
+	VMOVUPS 96(CX)(BX*1), Y3
+	VADDPS  Y2, Y0, Y4
+	VADDPS  Y3, Y1, Y5
+	VMOVUPS Y4, 32(AX)
+	VMOVUPS Y5, 96(AX)
+	VSUBPS  Y2, Y0, Y0
+	VSUBPS  Y3, Y1, Y1
+	VMOVUPS Y0, 32(AX)(DX*1)
+	VMOVUPS Y1, 96(AX)(DX*1)
+	ADDQ    $0x00000080, CX
+	ADDQ    $0x00000080, AX
+	SUBQ    $0x00000080, SI
+	JNZ     last2SingleAVX2_k
+	VZEROUPPER
+	RET
+
+// func radix3SingleAVX2(y *float32, x *float32, tw *float32, q int, s int)
+// Requires: AVX
+TEXT ·radix3SingleAVX2(SB), NOSPLIT, $0-40
+	MOVQ  y+0(FP), AX
+	MOVQ  x+8(FP), CX
+	MOVQ  s+32(FP), DX
+	SHLQ  $0x07, DX
+	MOVQ  tw+16(FP), SI
+	MOVQ  q+24(FP), DI
+	MOVQ  DI, BX
+	IMULQ DX, BX
+
+radix3SingleAVX2_j:
+	MOVQ DX, R8
+
+radix3SingleAVX2_k:
+	VMOVUPS      (CX), Y0
+	VMOVUPS      64(CX), Y1
+	VMOVUPS      (CX)(BX*1), Y2
+	VMOVUPS      64(CX)(BX*1), Y3
+	VMOVUPS      (CX)(BX*2), Y4
+	VMOVUPS      64(CX)(BX*2), Y5
+	VADDPS       Y4, Y2, Y6
+	VADDPS       Y5, Y3, Y7
+	VSUBPS       Y5, Y3, Y3
+	VSUBPS       Y2, Y4, Y2
+	VBROADCASTSS c3f5db3d7<>+0(SB), Y4
+	VMULPS       Y4, Y3, Y3
+	VBROADCASTSS c3f5db3d7<>+0(SB), Y4
+	VMULPS       Y4, Y2, Y2
+	VADDPS       Y6, Y0, Y4
+	VADDPS       Y7, Y1, Y5
+	VMOVUPS      Y4, (AX)
+	VMOVUPS      Y5, 64(AX)
+	VBROADCASTSS c3f000000<>+0(SB), Y4
+	VMULPS       Y4, Y6, Y4
+	VSUBPS       Y4, Y0, Y0
+	VBROADCASTSS c3f000000<>+0(SB), Y4
+	VMULPS       Y4, Y7, Y4
+	VSUBPS       Y4, Y1, Y1
+	VADDPS       Y3, Y0, Y4
+	VADDPS       Y2, Y1, Y5
+	VBROADCASTSS (SI), Y6
+	VBROADCASTSS 4(SI), Y7
+	VMULPS       Y6, Y4, Y8
+	VMULPS       Y7, Y5, Y9
+	VSUBPS       Y9, Y8, Y8
+	VMULPS       Y7, Y4, Y4
+	VMULPS       Y6, Y5, Y5
+	VADDPS       Y5, Y4, Y4
+	VMOVUPS      Y8, (AX)(DX*1)
+	VMOVUPS      Y4, 64(AX)(DX*1)
+	VSUBPS       Y3, Y0, Y0
+	VSUBPS       Y2, Y1, Y1
+	VBROADCASTSS 8(SI), Y2
+	VBROADCASTSS 12(SI), Y3
+	VMULPS       Y2, Y0, Y4
+	VMULPS       Y3, Y1, Y5
+	VSUBPS       Y5, Y4, Y4
+	VMULPS       Y3, Y0, Y0
+	VMULPS       Y2, Y1, Y1
+	VADDPS       Y1, Y0, Y0
+	VMOVUPS      Y4, (AX)(DX*2)
+	VMOVUPS      Y0, 64(AX)(DX*2)
+	VMOVUPS      32(CX), Y0
+	VMOVUPS      96(CX), Y1
+	VMOVUPS      32(CX)(BX*1), Y2
+	VMOVUPS      96(CX)(BX*1), Y3
+	VMOVUPS      32(CX)(BX*2), Y4
+	VMOVUPS      96(CX)(BX*2), Y5
+	VADDPS       Y4, Y2, Y6
+	VADDPS       Y5, Y3, Y7
+	VSUBPS       Y5, Y3, Y3
+	VSUBPS       Y2, Y4, Y2
+	VBROADCASTSS c3f5db3d7<>+0(SB), Y4
+	VMULPS       Y4, Y3, Y3
+	VBROADCASTSS c3f5db3d7<>+0(SB), Y4
+	VMULPS       Y4, Y2, Y2
+	VADDPS       Y6, Y0, Y4
+	VADDPS       Y7, Y1, Y5
+	VMOVUPS      Y4, 32(AX)
+	VMOVUPS      Y5, 96(AX)
+	VBROADCASTSS c3f000000<>+0(SB), Y4
+	VMULPS       Y4, Y6, Y4
+	VSUBPS       Y4, Y0, Y0
+	VBROADCASTSS c3f000000<>+0(SB), Y4
+	VMULPS       Y4, Y7, Y4
+	VSUBPS       Y4, Y1, Y1
+	VADDPS       Y3, Y0, Y4
+	VADDPS       Y2, Y1, Y5
+	VBROADCASTSS (SI), Y6
+	VBROADCASTSS 4(SI), Y7
+	VMULPS       Y6, Y4, Y8
+	VMULPS       Y7, Y5, Y9
+	VSUBPS       Y9, Y8, Y8
+	VMULPS       Y7, Y4, Y4
+	VMULPS       Y6, Y5, Y5
+	VADDPS       Y5, Y4, Y4
+	VMOVUPS      Y8, 32(AX)(DX*1)
+	VMOVUPS      Y4, 96(AX)(DX*1)
+	VSUBPS       Y3, Y0, Y0
+	VSUBPS       Y2, Y1, Y1
+	VBROADCASTSS 8(SI), Y2
+	VBROADCASTSS 12(SI), Y3
+	VMULPS       Y2, Y0, Y4
+	VMULPS       Y3, Y1, Y5
+	VSUBPS       Y5, Y4, Y4
+	VMULPS       Y3, Y0, Y0
+	VMULPS       Y2, Y1, Y1
+	VADDPS       Y1, Y0, Y0
+	VMOVUPS      Y4, 32(AX)(DX*2)
+	VMOVUPS      Y0, 96(AX)(DX*2)
+	ADDQ         $0x00000080, CX
+	ADDQ         $0x00000080, AX
+	SUBQ         $0x00000080, R8
+	JNZ          radix3SingleAVX2_k
+	IMUL3Q       $0x00000002, DX, R8
+	ADDQ         R8, AX
+	ADDQ         $0x00000010, SI
+	DECQ         DI
+	JNZ          radix3SingleAVX2_j
+	VZEROUPPER
+	RET
+
+DATA c3f5db3d7<>+0(SB)/4, $0x3f5db3d7
+GLOBL c3f5db3d7<>(SB), RODATA|NOPTR, $4
+
+DATA c3f000000<>+0(SB)/4, $0x3f000000
+GLOBL c3f000000<>(SB), RODATA|NOPTR, $4
+
+// func last3SingleAVX2(y *float32, x *float32, s int)
+// Requires: AVX
+TEXT ·last3SingleAVX2(SB), NOSPLIT, $0-24
+	MOVQ y+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ s+16(FP), DX
+	SHLQ $0x07, DX
+	MOVQ DX, BX
+	MOVQ DX, SI
+
+last3SingleAVX2_k:
+	VMOVUPS      (CX), Y0
+	VMOVUPS      64(CX), Y1
+	VMOVUPS      (CX)(BX*1), Y2
+	VMOVUPS      64(CX)(BX*1), Y3
+	VMOVUPS      (CX)(BX*2), Y4
+	VMOVUPS      64(CX)(BX*2), Y5
+	VADDPS       Y4, Y2, Y6
+	VADDPS       Y5, Y3, Y7
+	VSUBPS       Y5, Y3, Y3
+	VSUBPS       Y2, Y4, Y2
+	VBROADCASTSS c3f5db3d7<>+0(SB), Y4
+	VMULPS       Y4, Y3, Y3
+	VBROADCASTSS c3f5db3d7<>+0(SB), Y4
+	VMULPS       Y4, Y2, Y2
+	VADDPS       Y6, Y0, Y4
+	VADDPS       Y7, Y1, Y5
+	VMOVUPS      Y4, (AX)
+	VMOVUPS      Y5, 64(AX)
+	VBROADCASTSS c3f000000<>+0(SB), Y4
+	VMULPS       Y4, Y6, Y4
+	VSUBPS       Y4, Y0, Y0
+	VBROADCASTSS c3f000000<>+0(SB), Y4
+	VMULPS       Y4, Y7, Y4
+	VSUBPS       Y4, Y1, Y1
+	VADDPS       Y3, Y0, Y4
+	VADDPS       Y2, Y1, Y5
+	VMOVUPS      Y4, (AX)(DX*1)
+	VMOVUPS      Y5, 64(AX)(DX*1)
+	VSUBPS       Y3, Y0, Y0
+	VSUBPS       Y2, Y1, Y1
+	VMOVUPS      Y0, (AX)(DX*2)
+	VMOVUPS      Y1, 64(AX)(DX*2)
+	VMOVUPS      32(CX), Y0
+	VMOVUPS      96(CX), Y1
+	VMOVUPS      32(CX)(BX*1), Y2
+	VMOVUPS      96(CX)(BX*1), Y3
+	VMOVUPS      32(CX)(BX*2), Y4
+	VMOVUPS      96(CX)(BX*2), Y5
+	VADDPS       Y4, Y2, Y6
+	VADDPS       Y5, Y3, Y7
+	VSUBPS       Y5, Y3, Y3
+	VSUBPS       Y2, Y4, Y2
+	VBROADCASTSS c3f5db3d7<>+0(SB), Y4
+	VMULPS       Y4, Y3, Y3
+	VBROADCASTSS c3f5db3d7<>+0(SB), Y4
+	VMULPS       Y4, Y2, Y2
+	VADDPS       Y6, Y0, Y4
+	VADDPS       Y7, Y1, Y5
+	VMOVUPS      Y4, 32(AX)
+	VMOVUPS      Y5, 96(AX)
+	VBROADCASTSS c3f000000<>+0(SB), Y4
+	VMULPS       Y4, Y6, Y4
+	VSUBPS       Y4, Y0, Y0
+	VBROADCASTSS c3f000000<>+0(SB), Y4
+	VMULPS       Y4, Y7, Y4
+	VSUBPS       Y4, Y1, Y1
+	VADDPS       Y3, Y0, Y4
+	VADDPS       Y2, Y1, Y5
+	VMOVUPS      Y4, 32(AX)(DX*1)
+	VMOVUPS      Y5, 96(AX)(DX*1)
+	VSUBPS       Y3, Y0, Y0
+	VSUBPS       Y2, Y1, Y1
+	VMOVUPS      Y0, 32(AX)(DX*2)
+	VMOVUPS      Y1, 96(AX)(DX*2)
+	ADDQ         $0x00000080, CX
+	ADDQ         $0x00000080, AX
+	SUBQ         $0x00000080, SI
+	JNZ          last3SingleAVX2_k
+	VZEROUPPER
+	RET
+
+// func radix4SingleAVX2(y *float32, x *float32, tw *float32, q int, s int)
+// Requires: AVX
+TEXT ·radix4SingleAVX2(SB), NOSPLIT, $0-40
+	MOVQ  y+0(FP), AX
+	MOVQ  x+8(FP), CX
+	MOVQ  s+32(FP), DX
+	SHLQ  $0x07, DX
+	MOVQ  tw+16(FP), SI
+	MOVQ  q+24(FP), DI
+	MOVQ  DI, BX
+	IMULQ DX, BX
+
+radix4SingleAVX2_j:
+	MOVQ DX, R8
+
+radix4SingleAVX2_k:
+	LEAQ         (CX)(BX*2), R9
+	LEAQ         (AX)(DX*2), R10
+	VMOVUPS      (CX), Y0
+	VMOVUPS      64(CX), Y1
+	VMOVUPS      (CX)(BX*1), Y2
+	VMOVUPS      64(CX)(BX*1), Y3
+	VMOVUPS      (CX)(BX*2), Y4
+	VMOVUPS      64(CX)(BX*2), Y5
+	VMOVUPS      (R9)(BX*1), Y6
+	VMOVUPS      64(R9)(BX*1), Y7
+	VADDPS       Y4, Y0, Y8
+	VADDPS       Y5, Y1, Y9
+	VSUBPS       Y4, Y0, Y0
+	VSUBPS       Y5, Y1, Y1
+	VADDPS       Y6, Y2, Y4
+	VADDPS       Y7, Y3, Y5
+	VSUBPS       Y7, Y3, Y3
+	VSUBPS       Y2, Y6, Y2
+	VADDPS       Y4, Y8, Y6
+	VADDPS       Y5, Y9, Y7
+	VMOVUPS      Y6, (AX)
+	VMOVUPS      Y7, 64(AX)
+	VADDPS       Y3, Y0, Y6
+	VADDPS       Y2, Y1, Y7
+	VBROADCASTSS (SI), Y10
+	VBROADCASTSS 4(SI), Y11
+	VMULPS       Y10, Y6, Y12
+	VMULPS       Y11, Y7, Y13
+	VSUBPS       Y13, Y12, Y12
+	VMULPS       Y11, Y6, Y6
+	VMULPS       Y10, Y7, Y7
+	VADDPS       Y7, Y6, Y6
+	VMOVUPS      Y12, (AX)(DX*1)
+	VMOVUPS      Y6, 64(AX)(DX*1)
+	VSUBPS       Y4, Y8, Y4
+	VSUBPS       Y5, Y9, Y5
+	VBROADCASTSS 8(SI), Y6
+	VBROADCASTSS 12(SI), Y7
+	VMULPS       Y6, Y4, Y8
+	VMULPS       Y7, Y5, Y9
+	VSUBPS       Y9, Y8, Y8
+	VMULPS       Y7, Y4, Y4
+	VMULPS       Y6, Y5, Y5
+	VADDPS       Y5, Y4, Y4
+	VMOVUPS      Y8, (AX)(DX*2)
+	VMOVUPS      Y4, 64(AX)(DX*2)
+	VSUBPS       Y3, Y0, Y0
+	VSUBPS       Y2, Y1, Y1
+	VBROADCASTSS 16(SI), Y2
+	VBROADCASTSS 20(SI), Y3
+	VMULPS       Y2, Y0, Y4
+	VMULPS       Y3, Y1, Y5
+	VSUBPS       Y5, Y4, Y4
+	VMULPS       Y3, Y0, Y0
+	VMULPS       Y2, Y1, Y1
+	VADDPS       Y1, Y0, Y0
+	VMOVUPS      Y4, (R10)(DX*1)
+	VMOVUPS      Y0, 64(R10)(DX*1)
+	VMOVUPS      32(CX), Y0
+	VMOVUPS      96(CX), Y1
+	VMOVUPS      32(CX)(BX*1), Y2
+	VMOVUPS      96(CX)(BX*1), Y3
+	VMOVUPS      32(CX)(BX*2), Y4
+	VMOVUPS      96(CX)(BX*2), Y5
+	VMOVUPS      32(R9)(BX*1), Y6
+	VMOVUPS      96(R9)(BX*1), Y7
+	VADDPS       Y4, Y0, Y8
+	VADDPS       Y5, Y1, Y9
+	VSUBPS       Y4, Y0, Y0
+	VSUBPS       Y5, Y1, Y1
+	VADDPS       Y6, Y2, Y4
+	VADDPS       Y7, Y3, Y5
+	VSUBPS       Y7, Y3, Y3
+	VSUBPS       Y2, Y6, Y2
+	VADDPS       Y4, Y8, Y6
+	VADDPS       Y5, Y9, Y7
+	VMOVUPS      Y6, 32(AX)
+	VMOVUPS      Y7, 96(AX)
+	VADDPS       Y3, Y0, Y6
+	VADDPS       Y2, Y1, Y7
+	VBROADCASTSS (SI), Y10
+	VBROADCASTSS 4(SI), Y11
+	VMULPS       Y10, Y6, Y12
+	VMULPS       Y11, Y7, Y13
+	VSUBPS       Y13, Y12, Y12
+	VMULPS       Y11, Y6, Y6
+	VMULPS       Y10, Y7, Y7
+	VADDPS       Y7, Y6, Y6
+	VMOVUPS      Y12, 32(AX)(DX*1)
+	VMOVUPS      Y6, 96(AX)(DX*1)
+	VSUBPS       Y4, Y8, Y4
+	VSUBPS       Y5, Y9, Y5
+	VBROADCASTSS 8(SI), Y6
+	VBROADCASTSS 12(SI), Y7
+	VMULPS       Y6, Y4, Y8
+	VMULPS       Y7, Y5, Y9
+	VSUBPS       Y9, Y8, Y8
+	VMULPS       Y7, Y4, Y4
+	VMULPS       Y6, Y5, Y5
+	VADDPS       Y5, Y4, Y4
+	VMOVUPS      Y8, 32(AX)(DX*2)
+	VMOVUPS      Y4, 96(AX)(DX*2)
+	VSUBPS       Y3, Y0, Y0
+	VSUBPS       Y2, Y1, Y1
+	VBROADCASTSS 16(SI), Y2
+	VBROADCASTSS 20(SI), Y3
+	VMULPS       Y2, Y0, Y4
+	VMULPS       Y3, Y1, Y5
+	VSUBPS       Y5, Y4, Y4
+	VMULPS       Y3, Y0, Y0
+	VMULPS       Y2, Y1, Y1
+	VADDPS       Y1, Y0, Y0
+	VMOVUPS      Y4, 32(R10)(DX*1)
+	VMOVUPS      Y0, 96(R10)(DX*1)
+	ADDQ         $0x00000080, CX
+	ADDQ         $0x00000080, AX
+	SUBQ         $0x00000080, R8
+	JNZ          radix4SingleAVX2_k
+	IMUL3Q       $0x00000003, DX, R8
+	ADDQ         R8, AX
+	ADDQ         $0x00000018, SI
+	DECQ         DI
+	JNZ          radix4SingleAVX2_j
+	VZEROUPPER
+	RET
+
+// func last4SingleAVX2(y *float32, x *float32, s int)
+// Requires: AVX
+TEXT ·last4SingleAVX2(SB), NOSPLIT, $0-24
+	MOVQ y+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ s+16(FP), DX
+	SHLQ $0x07, DX
+	MOVQ DX, BX
+	MOVQ DX, SI
+
+last4SingleAVX2_k:
+	LEAQ    (CX)(BX*2), DI
+	LEAQ    (AX)(DX*2), R8
+	VMOVUPS (CX), Y0
+	VMOVUPS 64(CX), Y1
+	VMOVUPS (CX)(BX*1), Y2
+	VMOVUPS 64(CX)(BX*1), Y3
+	VMOVUPS (CX)(BX*2), Y4
+	VMOVUPS 64(CX)(BX*2), Y5
+	VMOVUPS (DI)(BX*1), Y6
+	VMOVUPS 64(DI)(BX*1), Y7
+	VADDPS  Y4, Y0, Y8
+	VADDPS  Y5, Y1, Y9
+	VSUBPS  Y4, Y0, Y0
+	VSUBPS  Y5, Y1, Y1
+	VADDPS  Y6, Y2, Y4
+	VADDPS  Y7, Y3, Y5
+	VSUBPS  Y7, Y3, Y3
+	VSUBPS  Y2, Y6, Y2
+	VADDPS  Y4, Y8, Y6
+	VADDPS  Y5, Y9, Y7
+	VMOVUPS Y6, (AX)
+	VMOVUPS Y7, 64(AX)
+	VADDPS  Y3, Y0, Y6
+	VADDPS  Y2, Y1, Y7
+	VMOVUPS Y6, (AX)(DX*1)
+	VMOVUPS Y7, 64(AX)(DX*1)
+	VSUBPS  Y4, Y8, Y4
+	VSUBPS  Y5, Y9, Y5
+	VMOVUPS Y4, (AX)(DX*2)
+	VMOVUPS Y5, 64(AX)(DX*2)
+	VSUBPS  Y3, Y0, Y0
+	VSUBPS  Y2, Y1, Y1
+	VMOVUPS Y0, (R8)(DX*1)
+	VMOVUPS Y1, 64(R8)(DX*1)
+	VMOVUPS 32(CX), Y0
+	VMOVUPS 96(CX), Y1
+	VMOVUPS 32(CX)(BX*1), Y2
+	VMOVUPS 96(CX)(BX*1), Y3
+	VMOVUPS 32(CX)(BX*2), Y4
+	VMOVUPS 96(CX)(BX*2), Y5
+	VMOVUPS 32(DI)(BX*1), Y6
+	VMOVUPS 96(DI)(BX*1), Y7
+	VADDPS  Y4, Y0, Y8
+	VADDPS  Y5, Y1, Y9
+	VSUBPS  Y4, Y0, Y0
+	VSUBPS  Y5, Y1, Y1
+	VADDPS  Y6, Y2, Y4
+	VADDPS  Y7, Y3, Y5
+	VSUBPS  Y7, Y3, Y3
+	VSUBPS  Y2, Y6, Y2
+	VADDPS  Y4, Y8, Y6
+	VADDPS  Y5, Y9, Y7
+	VMOVUPS Y6, 32(AX)
+	VMOVUPS Y7, 96(AX)
+	VADDPS  Y3, Y0, Y6
+	VADDPS  Y2, Y1, Y7
+	VMOVUPS Y6, 32(AX)(DX*1)
+	VMOVUPS Y7, 96(AX)(DX*1)
+	VSUBPS  Y4, Y8, Y4
+	VSUBPS  Y5, Y9, Y5
+	VMOVUPS Y4, 32(AX)(DX*2)
+	VMOVUPS Y5, 96(AX)(DX*2)
+	VSUBPS  Y3, Y0, Y0
+	VSUBPS  Y2, Y1, Y1
+	VMOVUPS Y0, 32(R8)(DX*1)
+	VMOVUPS Y1, 96(R8)(DX*1)
+	ADDQ    $0x00000080, CX
+	ADDQ    $0x00000080, AX
+	SUBQ    $0x00000080, SI
+	JNZ     last4SingleAVX2_k
+	VZEROUPPER
+	RET
+
+// func radix5SingleAVX2(y *float32, x *float32, tw *float32, q int, s int)
+// Requires: AVX
+TEXT ·radix5SingleAVX2(SB), NOSPLIT, $0-40
+	MOVQ  y+0(FP), AX
+	MOVQ  x+8(FP), CX
+	MOVQ  s+32(FP), DX
+	SHLQ  $0x07, DX
+	MOVQ  tw+16(FP), SI
+	MOVQ  q+24(FP), DI
+	MOVQ  DI, BX
+	IMULQ DX, BX
+
+radix5SingleAVX2_j:
+	MOVQ DX, R8
+
+radix5SingleAVX2_k:
+	LEAQ         (CX)(BX*2), R9
+	LEAQ         (AX)(DX*2), R10
+	VMOVUPS      (CX), Y0
+	VMOVUPS      64(CX), Y1
+	VMOVUPS      (CX)(BX*1), Y2
+	VMOVUPS      64(CX)(BX*1), Y3
+	VMOVUPS      (CX)(BX*2), Y4
+	VMOVUPS      64(CX)(BX*2), Y5
+	VMOVUPS      (R9)(BX*1), Y6
+	VMOVUPS      64(R9)(BX*1), Y7
+	VMOVUPS      (R9)(BX*2), Y8
+	VMOVUPS      64(R9)(BX*2), Y9
+	VADDPS       Y8, Y2, Y10
+	VADDPS       Y9, Y3, Y11
+	VSUBPS       Y9, Y3, Y3
+	VSUBPS       Y2, Y8, Y2
+	VADDPS       Y6, Y4, Y8
+	VADDPS       Y7, Y5, Y9
+	VSUBPS       Y7, Y5, Y5
+	VSUBPS       Y4, Y6, Y4
+	VADDPS       Y10, Y0, Y6
+	VADDPS       Y11, Y1, Y7
+	VADDPS       Y8, Y6, Y6
+	VADDPS       Y9, Y7, Y7
+	VMOVUPS      Y6, (AX)
+	VMOVUPS      Y7, 64(AX)
+	VBROADCASTSS c3e9e377a<>+0(SB), Y6
+	VMULPS       Y6, Y10, Y6
+	VADDPS       Y6, Y0, Y6
+	VBROADCASTSS c3f4f1bbd<>+0(SB), Y7
+	VMULPS       Y7, Y8, Y7
+	VSUBPS       Y7, Y6, Y6
+	VBROADCASTSS c3f4f1bbd<>+0(SB), Y7
+	VMULPS       Y7, Y10, Y7
+	VSUBPS       Y7, Y0, Y0
+	VBROADCASTSS c3e9e377a<>+0(SB), Y7
+	VMULPS       Y7, Y8, Y7
+	VADDPS       Y7, Y0, Y0
+	VBROADCASTSS c3f737871<>+0(SB), Y7
+	VMULPS       Y7, Y3, Y7
+	VBROADCASTSS c3f167918<>+0(SB), Y8
+	VMULPS       Y8, Y5, Y8
+	VADDPS       Y8, Y7, Y7
+	VBROADCASTSS c3f167918<>+0(SB), Y8
+	VMULPS       Y8, Y3, Y3
+	VBROADCASTSS c3f737871<>+0(SB), Y8
+	VMULPS       Y8, Y5, Y5
+	VSUBPS       Y5, Y3, Y3
+	VBROADCASTSS c3e9e377a<>+0(SB), Y5
+	VMULPS       Y5, Y11, Y5
+	VADDPS       Y5, Y1, Y5
+	VBROADCASTSS c3f4f1bbd<>+0(SB), Y8
+	VMULPS       Y8, Y9, Y8
+	VSUBPS       Y8, Y5, Y5
+	VBROADCASTSS c3f4f1bbd<>+0(SB), Y8
+	VMULPS       Y8, Y11, Y8
+	VSUBPS       Y8, Y1, Y1
+	VBROADCASTSS c3e9e377a<>+0(SB), Y8
+	VMULPS       Y8, Y9, Y8
+	VADDPS       Y8, Y1, Y1
+	VBROADCASTSS c3f737871<>+0(SB), Y8
+	VMULPS       Y8, Y2, Y8
+	VBROADCASTSS c3f167918<>+0(SB), Y9
+	VMULPS       Y9, Y4, Y9
+	VADDPS       Y9, Y8, Y8
+	VBROADCASTSS c3f167918<>+0(SB), Y9
+	VMULPS       Y9, Y2, Y2
+	VBROADCASTSS c3f737871<>+0(SB), Y9
+	VMULPS       Y9, Y4, Y4
+	VSUBPS       Y4, Y2, Y2
+	VADDPS       Y7, Y6, Y4
+	VADDPS       Y8, Y5, Y9
+	VBROADCASTSS (SI), Y10
+	VBROADCASTSS 4(SI), Y11
+	VMULPS       Y10, Y4, Y12
+	VMULPS       Y11, Y9, Y13
+	VSUBPS       Y13, Y12, Y12
+	VMULPS       Y11, Y4, Y4
+	VMULPS       Y10, Y9, Y9
+	VADDPS       Y9, Y4, Y4
+	VMOVUPS      Y12, (AX)(DX*1)
+	VMOVUPS      Y4, 64(AX)(DX*1)
+	VSUBPS       Y7, Y6, Y4
+	VSUBPS       Y8, Y5, Y5
+	VBROADCASTSS 24(SI), Y6
+	VBROADCASTSS 28(SI), Y7
+	VMULPS       Y6, Y4, Y8
+	VMULPS       Y7, Y5, Y9
+	VSUBPS       Y9, Y8, Y8
+	VMULPS       Y7, Y4, Y4
+	VMULPS       Y6, Y5, Y5
+	VADDPS       Y5, Y4, Y4
+	VMOVUPS      Y8, (R10)(DX*2)
+	VMOVUPS      Y4, 64(R10)(DX*2)
+	VADDPS       Y3, Y0, Y4
+	VADDPS       Y2, Y1, Y5
+	VBROADCASTSS 8(SI), Y6
+	VBROADCASTSS 12(SI), Y7
+	VMULPS       Y6, Y4, Y8
+	VMULPS       Y7, Y5, Y9
+	VSUBPS       Y9, Y8, Y8
+	VMULPS       Y7, Y4, Y4
+	VMULPS       Y6, Y5, Y5
+	VADDPS       Y5, Y4, Y4
+	VMOVUPS      Y8, (AX)(DX*2)
+	VMOVUPS      Y4, 64(AX)(DX*2)
+	VSUBPS       Y3, Y0, Y0
+	VSUBPS       Y2, Y1, Y1
+	VBROADCASTSS 16(SI), Y2
+	VBROADCASTSS 20(SI), Y3
+	VMULPS       Y2, Y0, Y4
+	VMULPS       Y3, Y1, Y5
+	VSUBPS       Y5, Y4, Y4
+	VMULPS       Y3, Y0, Y0
+	VMULPS       Y2, Y1, Y1
+	VADDPS       Y1, Y0, Y0
+	VMOVUPS      Y4, (R10)(DX*1)
+	VMOVUPS      Y0, 64(R10)(DX*1)
+	VMOVUPS      32(CX), Y0
+	VMOVUPS      96(CX), Y1
+	VMOVUPS      32(CX)(BX*1), Y2
+	VMOVUPS      96(CX)(BX*1), Y3
+	VMOVUPS      32(CX)(BX*2), Y4
+	VMOVUPS      96(CX)(BX*2), Y5
+	VMOVUPS      32(R9)(BX*1), Y6
+	VMOVUPS      96(R9)(BX*1), Y7
+	VMOVUPS      32(R9)(BX*2), Y8
+	VMOVUPS      96(R9)(BX*2), Y9
+	VADDPS       Y8, Y2, Y10
+	VADDPS       Y9, Y3, Y11
+	VSUBPS       Y9, Y3, Y3
+	VSUBPS       Y2, Y8, Y2
+	VADDPS       Y6, Y4, Y8
+	VADDPS       Y7, Y5, Y9
+	VSUBPS       Y7, Y5, Y5
+	VSUBPS       Y4, Y6, Y4
+	VADDPS       Y10, Y0, Y6
+	VADDPS       Y11, Y1, Y7
+	VADDPS       Y8, Y6, Y6
+	VADDPS       Y9, Y7, Y7
+	VMOVUPS      Y6, 32(AX)
+	VMOVUPS      Y7, 96(AX)
+	VBROADCASTSS c3e9e377a<>+0(SB), Y6
+	VMULPS       Y6, Y10, Y6
+	VADDPS       Y6, Y0, Y6
+	VBROADCASTSS c3f4f1bbd<>+0(SB), Y7
+	VMULPS       Y7, Y8, Y7
+	VSUBPS       Y7, Y6, Y6
+	VBROADCASTSS c3f4f1bbd<>+0(SB), Y7
+	VMULPS       Y7, Y10, Y7
+	VSUBPS       Y7, Y0, Y0
+	VBROADCASTSS c3e9e377a<>+0(SB), Y7
+	VMULPS       Y7, Y8, Y7
+	VADDPS       Y7, Y0, Y0
+	VBROADCASTSS c3f737871<>+0(SB), Y7
+	VMULPS       Y7, Y3, Y7
+	VBROADCASTSS c3f167918<>+0(SB), Y8
+	VMULPS       Y8, Y5, Y8
+	VADDPS       Y8, Y7, Y7
+	VBROADCASTSS c3f167918<>+0(SB), Y8
+	VMULPS       Y8, Y3, Y3
+	VBROADCASTSS c3f737871<>+0(SB), Y8
+	VMULPS       Y8, Y5, Y5
+	VSUBPS       Y5, Y3, Y3
+	VBROADCASTSS c3e9e377a<>+0(SB), Y5
+	VMULPS       Y5, Y11, Y5
+	VADDPS       Y5, Y1, Y5
+	VBROADCASTSS c3f4f1bbd<>+0(SB), Y8
+	VMULPS       Y8, Y9, Y8
+	VSUBPS       Y8, Y5, Y5
+	VBROADCASTSS c3f4f1bbd<>+0(SB), Y8
+	VMULPS       Y8, Y11, Y8
+	VSUBPS       Y8, Y1, Y1
+	VBROADCASTSS c3e9e377a<>+0(SB), Y8
+	VMULPS       Y8, Y9, Y8
+	VADDPS       Y8, Y1, Y1
+	VBROADCASTSS c3f737871<>+0(SB), Y8
+	VMULPS       Y8, Y2, Y8
+	VBROADCASTSS c3f167918<>+0(SB), Y9
+	VMULPS       Y9, Y4, Y9
+	VADDPS       Y9, Y8, Y8
+	VBROADCASTSS c3f167918<>+0(SB), Y9
+	VMULPS       Y9, Y2, Y2
+	VBROADCASTSS c3f737871<>+0(SB), Y9
+	VMULPS       Y9, Y4, Y4
+	VSUBPS       Y4, Y2, Y2
+	VADDPS       Y7, Y6, Y4
+	VADDPS       Y8, Y5, Y9
+	VBROADCASTSS (SI), Y10
+	VBROADCASTSS 4(SI), Y11
+	VMULPS       Y10, Y4, Y12
+	VMULPS       Y11, Y9, Y13
+	VSUBPS       Y13, Y12, Y12
+	VMULPS       Y11, Y4, Y4
+	VMULPS       Y10, Y9, Y9
+	VADDPS       Y9, Y4, Y4
+	VMOVUPS      Y12, 32(AX)(DX*1)
+	VMOVUPS      Y4, 96(AX)(DX*1)
+	VSUBPS       Y7, Y6, Y4
+	VSUBPS       Y8, Y5, Y5
+	VBROADCASTSS 24(SI), Y6
+	VBROADCASTSS 28(SI), Y7
+	VMULPS       Y6, Y4, Y8
+	VMULPS       Y7, Y5, Y9
+	VSUBPS       Y9, Y8, Y8
+	VMULPS       Y7, Y4, Y4
+	VMULPS       Y6, Y5, Y5
+	VADDPS       Y5, Y4, Y4
+	VMOVUPS      Y8, 32(R10)(DX*2)
+	VMOVUPS      Y4, 96(R10)(DX*2)
+	VADDPS       Y3, Y0, Y4
+	VADDPS       Y2, Y1, Y5
+	VBROADCASTSS 8(SI), Y6
+	VBROADCASTSS 12(SI), Y7
+	VMULPS       Y6, Y4, Y8
+	VMULPS       Y7, Y5, Y9
+	VSUBPS       Y9, Y8, Y8
+	VMULPS       Y7, Y4, Y4
+	VMULPS       Y6, Y5, Y5
+	VADDPS       Y5, Y4, Y4
+	VMOVUPS      Y8, 32(AX)(DX*2)
+	VMOVUPS      Y4, 96(AX)(DX*2)
+	VSUBPS       Y3, Y0, Y0
+	VSUBPS       Y2, Y1, Y1
+	VBROADCASTSS 16(SI), Y2
+	VBROADCASTSS 20(SI), Y3
+	VMULPS       Y2, Y0, Y4
+	VMULPS       Y3, Y1, Y5
+	VSUBPS       Y5, Y4, Y4
+	VMULPS       Y3, Y0, Y0
+	VMULPS       Y2, Y1, Y1
+	VADDPS       Y1, Y0, Y0
+	VMOVUPS      Y4, 32(R10)(DX*1)
+	VMOVUPS      Y0, 96(R10)(DX*1)
+	ADDQ         $0x00000080, CX
+	ADDQ         $0x00000080, AX
+	SUBQ         $0x00000080, R8
+	JNZ          radix5SingleAVX2_k
+	IMUL3Q       $0x00000004, DX, R8
+	ADDQ         R8, AX
+	ADDQ         $0x00000020, SI
+	DECQ         DI
+	JNZ          radix5SingleAVX2_j
+	VZEROUPPER
+	RET
+
+DATA c3e9e377a<>+0(SB)/4, $0x3e9e377a
+GLOBL c3e9e377a<>(SB), RODATA|NOPTR, $4
+
+DATA c3f4f1bbd<>+0(SB)/4, $0x3f4f1bbd
+GLOBL c3f4f1bbd<>(SB), RODATA|NOPTR, $4
+
+DATA c3f737871<>+0(SB)/4, $0x3f737871
+GLOBL c3f737871<>(SB), RODATA|NOPTR, $4
+
+DATA c3f167918<>+0(SB)/4, $0x3f167918
+GLOBL c3f167918<>(SB), RODATA|NOPTR, $4
+
+// func last5SingleAVX2(y *float32, x *float32, s int)
+// Requires: AVX
+TEXT ·last5SingleAVX2(SB), NOSPLIT, $0-24
+	MOVQ y+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ s+16(FP), DX
+	SHLQ $0x07, DX
+	MOVQ DX, BX
+	MOVQ DX, SI
+
+last5SingleAVX2_k:
+	LEAQ         (CX)(BX*2), DI
+	LEAQ         (AX)(DX*2), R8
+	VMOVUPS      (CX), Y0
+	VMOVUPS      64(CX), Y1
+	VMOVUPS      (CX)(BX*1), Y2
+	VMOVUPS      64(CX)(BX*1), Y3
+	VMOVUPS      (CX)(BX*2), Y4
+	VMOVUPS      64(CX)(BX*2), Y5
+	VMOVUPS      (DI)(BX*1), Y6
+	VMOVUPS      64(DI)(BX*1), Y7
+	VMOVUPS      (DI)(BX*2), Y8
+	VMOVUPS      64(DI)(BX*2), Y9
+	VADDPS       Y8, Y2, Y10
+	VADDPS       Y9, Y3, Y11
+	VSUBPS       Y9, Y3, Y3
+	VSUBPS       Y2, Y8, Y2
+	VADDPS       Y6, Y4, Y8
+	VADDPS       Y7, Y5, Y9
+	VSUBPS       Y7, Y5, Y5
+	VSUBPS       Y4, Y6, Y4
+	VADDPS       Y10, Y0, Y6
+	VADDPS       Y11, Y1, Y7
+	VADDPS       Y8, Y6, Y6
+	VADDPS       Y9, Y7, Y7
+	VMOVUPS      Y6, (AX)
+	VMOVUPS      Y7, 64(AX)
+	VBROADCASTSS c3e9e377a<>+0(SB), Y6
+	VMULPS       Y6, Y10, Y6
+	VADDPS       Y6, Y0, Y6
+	VBROADCASTSS c3f4f1bbd<>+0(SB), Y7
+	VMULPS       Y7, Y8, Y7
+	VSUBPS       Y7, Y6, Y6
+	VBROADCASTSS c3f4f1bbd<>+0(SB), Y7
+	VMULPS       Y7, Y10, Y7
+	VSUBPS       Y7, Y0, Y0
+	VBROADCASTSS c3e9e377a<>+0(SB), Y7
+	VMULPS       Y7, Y8, Y7
+	VADDPS       Y7, Y0, Y0
+	VBROADCASTSS c3f737871<>+0(SB), Y7
+	VMULPS       Y7, Y3, Y7
+	VBROADCASTSS c3f167918<>+0(SB), Y8
+	VMULPS       Y8, Y5, Y8
+	VADDPS       Y8, Y7, Y7
+	VBROADCASTSS c3f167918<>+0(SB), Y8
+	VMULPS       Y8, Y3, Y3
+	VBROADCASTSS c3f737871<>+0(SB), Y8
+	VMULPS       Y8, Y5, Y5
+	VSUBPS       Y5, Y3, Y3
+	VBROADCASTSS c3e9e377a<>+0(SB), Y5
+	VMULPS       Y5, Y11, Y5
+	VADDPS       Y5, Y1, Y5
+	VBROADCASTSS c3f4f1bbd<>+0(SB), Y8
+	VMULPS       Y8, Y9, Y8
+	VSUBPS       Y8, Y5, Y5
+	VBROADCASTSS c3f4f1bbd<>+0(SB), Y8
+	VMULPS       Y8, Y11, Y8
+	VSUBPS       Y8, Y1, Y1
+	VBROADCASTSS c3e9e377a<>+0(SB), Y8
+	VMULPS       Y8, Y9, Y8
+	VADDPS       Y8, Y1, Y1
+	VBROADCASTSS c3f737871<>+0(SB), Y8
+	VMULPS       Y8, Y2, Y8
+	VBROADCASTSS c3f167918<>+0(SB), Y9
+	VMULPS       Y9, Y4, Y9
+	VADDPS       Y9, Y8, Y8
+	VBROADCASTSS c3f167918<>+0(SB), Y9
+	VMULPS       Y9, Y2, Y2
+	VBROADCASTSS c3f737871<>+0(SB), Y9
+	VMULPS       Y9, Y4, Y4
+	VSUBPS       Y4, Y2, Y2
+	VADDPS       Y7, Y6, Y4
+	VADDPS       Y8, Y5, Y9
+	VMOVUPS      Y4, (AX)(DX*1)
+	VMOVUPS      Y9, 64(AX)(DX*1)
+	VSUBPS       Y7, Y6, Y4
+	VSUBPS       Y8, Y5, Y5
+	VMOVUPS      Y4, (R8)(DX*2)
+	VMOVUPS      Y5, 64(R8)(DX*2)
+	VADDPS       Y3, Y0, Y4
+	VADDPS       Y2, Y1, Y5
+	VMOVUPS      Y4, (AX)(DX*2)
+	VMOVUPS      Y5, 64(AX)(DX*2)
+	VSUBPS       Y3, Y0, Y0
+	VSUBPS       Y2, Y1, Y1
+	VMOVUPS      Y0, (R8)(DX*1)
+	VMOVUPS      Y1, 64(R8)(DX*1)
+	VMOVUPS      32(CX), Y0
+	VMOVUPS      96(CX), Y1
+	VMOVUPS      32(CX)(BX*1), Y2
+	VMOVUPS      96(CX)(BX*1), Y3
+	VMOVUPS      32(CX)(BX*2), Y4
+	VMOVUPS      96(CX)(BX*2), Y5
+	VMOVUPS      32(DI)(BX*1), Y6
+	VMOVUPS      96(DI)(BX*1), Y7
+	VMOVUPS      32(DI)(BX*2), Y8
+	VMOVUPS      96(DI)(BX*2), Y9
+	VADDPS       Y8, Y2, Y10
+	VADDPS       Y9, Y3, Y11
+	VSUBPS       Y9, Y3, Y3
+	VSUBPS       Y2, Y8, Y2
+	VADDPS       Y6, Y4, Y8
+	VADDPS       Y7, Y5, Y9
+	VSUBPS       Y7, Y5, Y5
+	VSUBPS       Y4, Y6, Y4
+	VADDPS       Y10, Y0, Y6
+	VADDPS       Y11, Y1, Y7
+	VADDPS       Y8, Y6, Y6
+	VADDPS       Y9, Y7, Y7
+	VMOVUPS      Y6, 32(AX)
+	VMOVUPS      Y7, 96(AX)
+	VBROADCASTSS c3e9e377a<>+0(SB), Y6
+	VMULPS       Y6, Y10, Y6
+	VADDPS       Y6, Y0, Y6
+	VBROADCASTSS c3f4f1bbd<>+0(SB), Y7
+	VMULPS       Y7, Y8, Y7
+	VSUBPS       Y7, Y6, Y6
+	VBROADCASTSS c3f4f1bbd<>+0(SB), Y7
+	VMULPS       Y7, Y10, Y7
+	VSUBPS       Y7, Y0, Y0
+	VBROADCASTSS c3e9e377a<>+0(SB), Y7
+	VMULPS       Y7, Y8, Y7
+	VADDPS       Y7, Y0, Y0
+	VBROADCASTSS c3f737871<>+0(SB), Y7
+	VMULPS       Y7, Y3, Y7
+	VBROADCASTSS c3f167918<>+0(SB), Y8
+	VMULPS       Y8, Y5, Y8
+	VADDPS       Y8, Y7, Y7
+	VBROADCASTSS c3f167918<>+0(SB), Y8
+	VMULPS       Y8, Y3, Y3
+	VBROADCASTSS c3f737871<>+0(SB), Y8
+	VMULPS       Y8, Y5, Y5
+	VSUBPS       Y5, Y3, Y3
+	VBROADCASTSS c3e9e377a<>+0(SB), Y5
+	VMULPS       Y5, Y11, Y5
+	VADDPS       Y5, Y1, Y5
+	VBROADCASTSS c3f4f1bbd<>+0(SB), Y8
+	VMULPS       Y8, Y9, Y8
+	VSUBPS       Y8, Y5, Y5
+	VBROADCASTSS c3f4f1bbd<>+0(SB), Y8
+	VMULPS       Y8, Y11, Y8
+	VSUBPS       Y8, Y1, Y1
+	VBROADCASTSS c3e9e377a<>+0(SB), Y8
+	VMULPS       Y8, Y9, Y8
+	VADDPS       Y8, Y1, Y1
+	VBROADCASTSS c3f737871<>+0(SB), Y8
+	VMULPS       Y8, Y2, Y8
+	VBROADCASTSS c3f167918<>+0(SB), Y9
+	VMULPS       Y9, Y4, Y9
+	VADDPS       Y9, Y8, Y8
+	VBROADCASTSS c3f167918<>+0(SB), Y9
+	VMULPS       Y9, Y2, Y2
+	VBROADCASTSS c3f737871<>+0(SB), Y9
+	VMULPS       Y9, Y4, Y4
+	VSUBPS       Y4, Y2, Y2
+	VADDPS       Y7, Y6, Y4
+	VADDPS       Y8, Y5, Y9
+	VMOVUPS      Y4, 32(AX)(DX*1)
+	VMOVUPS      Y9, 96(AX)(DX*1)
+	VSUBPS       Y7, Y6, Y4
+	VSUBPS       Y8, Y5, Y5
+	VMOVUPS      Y4, 32(R8)(DX*2)
+	VMOVUPS      Y5, 96(R8)(DX*2)
+	VADDPS       Y3, Y0, Y4
+	VADDPS       Y2, Y1, Y5
+	VMOVUPS      Y4, 32(AX)(DX*2)
+	VMOVUPS      Y5, 96(AX)(DX*2)
+	VSUBPS       Y3, Y0, Y0
+	VSUBPS       Y2, Y1, Y1
+	VMOVUPS      Y0, 32(R8)(DX*1)
+	VMOVUPS      Y1, 96(R8)(DX*1)
+	ADDQ         $0x00000080, CX
+	ADDQ         $0x00000080, AX
+	SUBQ         $0x00000080, SI
+	JNZ          last5SingleAVX2_k
+	VZEROUPPER
+	RET
+
+// func pair44SingleAVX2(y *float32, x *float32, tw *float32, tmp *float32, q int, s int)
+// Requires: AVX
+TEXT ·pair44SingleAVX2(SB), NOSPLIT, $0-48
+	MOVQ   y+0(FP), AX
+	MOVQ   x+8(FP), CX
+	MOVQ   tw+16(FP), DX
+	MOVQ   tmp+24(FP), BX
+	MOVQ   s+40(FP), SI
+	SHLQ   $0x07, SI
+	MOVQ   q+32(FP), R8
+	MOVQ   R8, DI
+	IMULQ  SI, DI
+	IMUL3Q $0x00000004, DI, R9
+	IMUL3Q $0x00000004, SI, R10
+
+pair44SingleAVX2_j:
+	MOVQ SI, R11
+
+pair44SingleAVX2_k:
+	MOVQ         CX, R12
+	LEAQ         (R12)(R9*2), R13
+	VMOVUPS      (R12), Y0
+	VMOVUPS      64(R12), Y1
+	VMOVUPS      (R12)(R9*1), Y2
+	VMOVUPS      64(R12)(R9*1), Y3
+	VMOVUPS      (R12)(R9*2), Y4
+	VMOVUPS      64(R12)(R9*2), Y5
+	VMOVUPS      (R13)(R9*1), Y6
+	VMOVUPS      64(R13)(R9*1), Y7
+	VADDPS       Y4, Y0, Y8
+	VADDPS       Y5, Y1, Y9
+	VSUBPS       Y4, Y0, Y0
+	VSUBPS       Y5, Y1, Y1
+	VADDPS       Y6, Y2, Y4
+	VADDPS       Y7, Y3, Y5
+	VSUBPS       Y7, Y3, Y3
+	VSUBPS       Y2, Y6, Y2
+	VADDPS       Y4, Y8, Y6
+	VADDPS       Y5, Y9, Y7
+	VMOVUPS      Y6, (BX)
+	VMOVUPS      Y7, 64(BX)
+	VADDPS       Y3, Y0, Y6
+	VADDPS       Y2, Y1, Y7
+	VBROADCASTSS (DX), Y10
+	VBROADCASTSS 4(DX), Y11
+	VMULPS       Y10, Y6, Y12
+	VMULPS       Y11, Y7, Y13
+	VSUBPS       Y13, Y12, Y12
+	VMULPS       Y11, Y6, Y6
+	VMULPS       Y10, Y7, Y7
+	VADDPS       Y7, Y6, Y6
+	VMOVUPS      Y12, 128(BX)
+	VMOVUPS      Y6, 192(BX)
+	VSUBPS       Y4, Y8, Y4
+	VSUBPS       Y5, Y9, Y5
+	VBROADCASTSS 8(DX), Y6
+	VBROADCASTSS 12(DX), Y7
+	VMULPS       Y6, Y4, Y8
+	VMULPS       Y7, Y5, Y9
+	VSUBPS       Y9, Y8, Y8
+	VMULPS       Y7, Y4, Y4
+	VMULPS       Y6, Y5, Y5
+	VADDPS       Y5, Y4, Y4
+	VMOVUPS      Y8, 256(BX)
+	VMOVUPS      Y4, 320(BX)
+	VSUBPS       Y3, Y0, Y0
+	VSUBPS       Y2, Y1, Y1
+	VBROADCASTSS 16(DX), Y2
+	VBROADCASTSS 20(DX), Y3
+	VMULPS       Y2, Y0, Y4
+	VMULPS       Y3, Y1, Y5
+	VSUBPS       Y5, Y4, Y4
+	VMULPS       Y3, Y0, Y0
+	VMULPS       Y2, Y1, Y1
+	VADDPS       Y1, Y0, Y0
+	VMOVUPS      Y4, 384(BX)
+	VMOVUPS      Y0, 448(BX)
+	ADDQ         DI, R12
+	LEAQ         (R12)(R9*2), R13
+	VMOVUPS      (R12), Y0
+	VMOVUPS      64(R12), Y1
+	VMOVUPS      (R12)(R9*1), Y2
+	VMOVUPS      64(R12)(R9*1), Y3
+	VMOVUPS      (R12)(R9*2), Y4
+	VMOVUPS      64(R12)(R9*2), Y5
+	VMOVUPS      (R13)(R9*1), Y6
+	VMOVUPS      64(R13)(R9*1), Y7
+	VADDPS       Y4, Y0, Y8
+	VADDPS       Y5, Y1, Y9
+	VSUBPS       Y4, Y0, Y0
+	VSUBPS       Y5, Y1, Y1
+	VADDPS       Y6, Y2, Y4
+	VADDPS       Y7, Y3, Y5
+	VSUBPS       Y7, Y3, Y3
+	VSUBPS       Y2, Y6, Y2
+	VADDPS       Y4, Y8, Y6
+	VADDPS       Y5, Y9, Y7
+	VMOVUPS      Y6, 512(BX)
+	VMOVUPS      Y7, 576(BX)
+	VADDPS       Y3, Y0, Y6
+	VADDPS       Y2, Y1, Y7
+	VBROADCASTSS 24(DX), Y10
+	VBROADCASTSS 28(DX), Y11
+	VMULPS       Y10, Y6, Y12
+	VMULPS       Y11, Y7, Y13
+	VSUBPS       Y13, Y12, Y12
+	VMULPS       Y11, Y6, Y6
+	VMULPS       Y10, Y7, Y7
+	VADDPS       Y7, Y6, Y6
+	VMOVUPS      Y12, 640(BX)
+	VMOVUPS      Y6, 704(BX)
+	VSUBPS       Y4, Y8, Y4
+	VSUBPS       Y5, Y9, Y5
+	VBROADCASTSS 32(DX), Y6
+	VBROADCASTSS 36(DX), Y7
+	VMULPS       Y6, Y4, Y8
+	VMULPS       Y7, Y5, Y9
+	VSUBPS       Y9, Y8, Y8
+	VMULPS       Y7, Y4, Y4
+	VMULPS       Y6, Y5, Y5
+	VADDPS       Y5, Y4, Y4
+	VMOVUPS      Y8, 768(BX)
+	VMOVUPS      Y4, 832(BX)
+	VSUBPS       Y3, Y0, Y0
+	VSUBPS       Y2, Y1, Y1
+	VBROADCASTSS 40(DX), Y2
+	VBROADCASTSS 44(DX), Y3
+	VMULPS       Y2, Y0, Y4
+	VMULPS       Y3, Y1, Y5
+	VSUBPS       Y5, Y4, Y4
+	VMULPS       Y3, Y0, Y0
+	VMULPS       Y2, Y1, Y1
+	VADDPS       Y1, Y0, Y0
+	VMOVUPS      Y4, 896(BX)
+	VMOVUPS      Y0, 960(BX)
+	ADDQ         DI, R12
+	LEAQ         (R12)(R9*2), R13
+	VMOVUPS      (R12), Y0
+	VMOVUPS      64(R12), Y1
+	VMOVUPS      (R12)(R9*1), Y2
+	VMOVUPS      64(R12)(R9*1), Y3
+	VMOVUPS      (R12)(R9*2), Y4
+	VMOVUPS      64(R12)(R9*2), Y5
+	VMOVUPS      (R13)(R9*1), Y6
+	VMOVUPS      64(R13)(R9*1), Y7
+	VADDPS       Y4, Y0, Y8
+	VADDPS       Y5, Y1, Y9
+	VSUBPS       Y4, Y0, Y0
+	VSUBPS       Y5, Y1, Y1
+	VADDPS       Y6, Y2, Y4
+	VADDPS       Y7, Y3, Y5
+	VSUBPS       Y7, Y3, Y3
+	VSUBPS       Y2, Y6, Y2
+	VADDPS       Y4, Y8, Y6
+	VADDPS       Y5, Y9, Y7
+	VMOVUPS      Y6, 1024(BX)
+	VMOVUPS      Y7, 1088(BX)
+	VADDPS       Y3, Y0, Y6
+	VADDPS       Y2, Y1, Y7
+	VBROADCASTSS 48(DX), Y10
+	VBROADCASTSS 52(DX), Y11
+	VMULPS       Y10, Y6, Y12
+	VMULPS       Y11, Y7, Y13
+	VSUBPS       Y13, Y12, Y12
+	VMULPS       Y11, Y6, Y6
+	VMULPS       Y10, Y7, Y7
+	VADDPS       Y7, Y6, Y6
+	VMOVUPS      Y12, 1152(BX)
+	VMOVUPS      Y6, 1216(BX)
+	VSUBPS       Y4, Y8, Y4
+	VSUBPS       Y5, Y9, Y5
+	VBROADCASTSS 56(DX), Y6
+	VBROADCASTSS 60(DX), Y7
+	VMULPS       Y6, Y4, Y8
+	VMULPS       Y7, Y5, Y9
+	VSUBPS       Y9, Y8, Y8
+	VMULPS       Y7, Y4, Y4
+	VMULPS       Y6, Y5, Y5
+	VADDPS       Y5, Y4, Y4
+	VMOVUPS      Y8, 1280(BX)
+	VMOVUPS      Y4, 1344(BX)
+	VSUBPS       Y3, Y0, Y0
+	VSUBPS       Y2, Y1, Y1
+	VBROADCASTSS 64(DX), Y2
+	VBROADCASTSS 68(DX), Y3
+	VMULPS       Y2, Y0, Y4
+	VMULPS       Y3, Y1, Y5
+	VSUBPS       Y5, Y4, Y4
+	VMULPS       Y3, Y0, Y0
+	VMULPS       Y2, Y1, Y1
+	VADDPS       Y1, Y0, Y0
+	VMOVUPS      Y4, 1408(BX)
+	VMOVUPS      Y0, 1472(BX)
+	ADDQ         DI, R12
+	LEAQ         (R12)(R9*2), R13
+	VMOVUPS      (R12), Y0
+	VMOVUPS      64(R12), Y1
+	VMOVUPS      (R12)(R9*1), Y2
+	VMOVUPS      64(R12)(R9*1), Y3
+	VMOVUPS      (R12)(R9*2), Y4
+	VMOVUPS      64(R12)(R9*2), Y5
+	VMOVUPS      (R13)(R9*1), Y6
+	VMOVUPS      64(R13)(R9*1), Y7
+	VADDPS       Y4, Y0, Y8
+	VADDPS       Y5, Y1, Y9
+	VSUBPS       Y4, Y0, Y0
+	VSUBPS       Y5, Y1, Y1
+	VADDPS       Y6, Y2, Y4
+	VADDPS       Y7, Y3, Y5
+	VSUBPS       Y7, Y3, Y3
+	VSUBPS       Y2, Y6, Y2
+	VADDPS       Y4, Y8, Y6
+	VADDPS       Y5, Y9, Y7
+	VMOVUPS      Y6, 1536(BX)
+	VMOVUPS      Y7, 1600(BX)
+	VADDPS       Y3, Y0, Y6
+	VADDPS       Y2, Y1, Y7
+	VBROADCASTSS 72(DX), Y10
+	VBROADCASTSS 76(DX), Y11
+	VMULPS       Y10, Y6, Y12
+	VMULPS       Y11, Y7, Y13
+	VSUBPS       Y13, Y12, Y12
+	VMULPS       Y11, Y6, Y6
+	VMULPS       Y10, Y7, Y7
+	VADDPS       Y7, Y6, Y6
+	VMOVUPS      Y12, 1664(BX)
+	VMOVUPS      Y6, 1728(BX)
+	VSUBPS       Y4, Y8, Y4
+	VSUBPS       Y5, Y9, Y5
+	VBROADCASTSS 80(DX), Y6
+	VBROADCASTSS 84(DX), Y7
+	VMULPS       Y6, Y4, Y8
+	VMULPS       Y7, Y5, Y9
+	VSUBPS       Y9, Y8, Y8
+	VMULPS       Y7, Y4, Y4
+	VMULPS       Y6, Y5, Y5
+	VADDPS       Y5, Y4, Y4
+	VMOVUPS      Y8, 1792(BX)
+	VMOVUPS      Y4, 1856(BX)
+	VSUBPS       Y3, Y0, Y0
+	VSUBPS       Y2, Y1, Y1
+	VBROADCASTSS 88(DX), Y2
+	VBROADCASTSS 92(DX), Y3
+	VMULPS       Y2, Y0, Y4
+	VMULPS       Y3, Y1, Y5
+	VSUBPS       Y5, Y4, Y4
+	VMULPS       Y3, Y0, Y0
+	VMULPS       Y2, Y1, Y1
+	VADDPS       Y1, Y0, Y0
+	VMOVUPS      Y4, 1920(BX)
+	VMOVUPS      Y0, 1984(BX)
+	MOVQ         AX, R12
+	LEAQ         (R12)(R10*2), R13
+	VMOVUPS      (BX), Y0
+	VMOVUPS      64(BX), Y1
+	VMOVUPS      512(BX), Y2
+	VMOVUPS      576(BX), Y3
+	VMOVUPS      1024(BX), Y4
+	VMOVUPS      1088(BX), Y5
+	VMOVUPS      1536(BX), Y6
+	VMOVUPS      1600(BX), Y7
+	VADDPS       Y4, Y0, Y8
+	VADDPS       Y5, Y1, Y9
+	VSUBPS       Y4, Y0, Y0
+	VSUBPS       Y5, Y1, Y1
+	VADDPS       Y6, Y2, Y4
+	VADDPS       Y7, Y3, Y5
+	VSUBPS       Y7, Y3, Y3
+	VSUBPS       Y2, Y6, Y2
+	VADDPS       Y4, Y8, Y6
+	VADDPS       Y5, Y9, Y7
+	VMOVUPS      Y6, (R12)
+	VMOVUPS      Y7, 64(R12)
+	VADDPS       Y3, Y0, Y6
+	VADDPS       Y2, Y1, Y7
+	VBROADCASTSS 96(DX), Y10
+	VBROADCASTSS 100(DX), Y11
+	VMULPS       Y10, Y6, Y12
+	VMULPS       Y11, Y7, Y13
+	VSUBPS       Y13, Y12, Y12
+	VMULPS       Y11, Y6, Y6
+	VMULPS       Y10, Y7, Y7
+	VADDPS       Y7, Y6, Y6
+	VMOVUPS      Y12, (R12)(R10*1)
+	VMOVUPS      Y6, 64(R12)(R10*1)
+	VSUBPS       Y4, Y8, Y4
+	VSUBPS       Y5, Y9, Y5
+	VBROADCASTSS 104(DX), Y6
+	VBROADCASTSS 108(DX), Y7
+	VMULPS       Y6, Y4, Y8
+	VMULPS       Y7, Y5, Y9
+	VSUBPS       Y9, Y8, Y8
+	VMULPS       Y7, Y4, Y4
+	VMULPS       Y6, Y5, Y5
+	VADDPS       Y5, Y4, Y4
+	VMOVUPS      Y8, (R12)(R10*2)
+	VMOVUPS      Y4, 64(R12)(R10*2)
+	VSUBPS       Y3, Y0, Y0
+	VSUBPS       Y2, Y1, Y1
+	VBROADCASTSS 112(DX), Y2
+	VBROADCASTSS 116(DX), Y3
+	VMULPS       Y2, Y0, Y4
+	VMULPS       Y3, Y1, Y5
+	VSUBPS       Y5, Y4, Y4
+	VMULPS       Y3, Y0, Y0
+	VMULPS       Y2, Y1, Y1
+	VADDPS       Y1, Y0, Y0
+	VMOVUPS      Y4, (R13)(R10*1)
+	VMOVUPS      Y0, 64(R13)(R10*1)
+	ADDQ         SI, R12
+	LEAQ         (R12)(R10*2), R13
+	VMOVUPS      128(BX), Y0
+	VMOVUPS      192(BX), Y1
+	VMOVUPS      640(BX), Y2
+	VMOVUPS      704(BX), Y3
+	VMOVUPS      1152(BX), Y4
+	VMOVUPS      1216(BX), Y5
+	VMOVUPS      1664(BX), Y6
+	VMOVUPS      1728(BX), Y7
+	VADDPS       Y4, Y0, Y8
+	VADDPS       Y5, Y1, Y9
+	VSUBPS       Y4, Y0, Y0
+	VSUBPS       Y5, Y1, Y1
+	VADDPS       Y6, Y2, Y4
+	VADDPS       Y7, Y3, Y5
+	VSUBPS       Y7, Y3, Y3
+	VSUBPS       Y2, Y6, Y2
+	VADDPS       Y4, Y8, Y6
+	VADDPS       Y5, Y9, Y7
+	VMOVUPS      Y6, (R12)
+	VMOVUPS      Y7, 64(R12)
+	VADDPS       Y3, Y0, Y6
+	VADDPS       Y2, Y1, Y7
+	VBROADCASTSS 96(DX), Y10
+	VBROADCASTSS 100(DX), Y11
+	VMULPS       Y10, Y6, Y12
+	VMULPS       Y11, Y7, Y13
+	VSUBPS       Y13, Y12, Y12
+	VMULPS       Y11, Y6, Y6
+	VMULPS       Y10, Y7, Y7
+	VADDPS       Y7, Y6, Y6
+	VMOVUPS      Y12, (R12)(R10*1)
+	VMOVUPS      Y6, 64(R12)(R10*1)
+	VSUBPS       Y4, Y8, Y4
+	VSUBPS       Y5, Y9, Y5
+	VBROADCASTSS 104(DX), Y6
+	VBROADCASTSS 108(DX), Y7
+	VMULPS       Y6, Y4, Y8
+	VMULPS       Y7, Y5, Y9
+	VSUBPS       Y9, Y8, Y8
+	VMULPS       Y7, Y4, Y4
+	VMULPS       Y6, Y5, Y5
+	VADDPS       Y5, Y4, Y4
+	VMOVUPS      Y8, (R12)(R10*2)
+	VMOVUPS      Y4, 64(R12)(R10*2)
+	VSUBPS       Y3, Y0, Y0
+	VSUBPS       Y2, Y1, Y1
+	VBROADCASTSS 112(DX), Y2
+	VBROADCASTSS 116(DX), Y3
+	VMULPS       Y2, Y0, Y4
+	VMULPS       Y3, Y1, Y5
+	VSUBPS       Y5, Y4, Y4
+	VMULPS       Y3, Y0, Y0
+	VMULPS       Y2, Y1, Y1
+	VADDPS       Y1, Y0, Y0
+	VMOVUPS      Y4, (R13)(R10*1)
+	VMOVUPS      Y0, 64(R13)(R10*1)
+	ADDQ         SI, R12
+	LEAQ         (R12)(R10*2), R13
+	VMOVUPS      256(BX), Y0
+	VMOVUPS      320(BX), Y1
+	VMOVUPS      768(BX), Y2
+	VMOVUPS      832(BX), Y3
+	VMOVUPS      1280(BX), Y4
+	VMOVUPS      1344(BX), Y5
+	VMOVUPS      1792(BX), Y6
+	VMOVUPS      1856(BX), Y7
+	VADDPS       Y4, Y0, Y8
+	VADDPS       Y5, Y1, Y9
+	VSUBPS       Y4, Y0, Y0
+	VSUBPS       Y5, Y1, Y1
+	VADDPS       Y6, Y2, Y4
+	VADDPS       Y7, Y3, Y5
+	VSUBPS       Y7, Y3, Y3
+	VSUBPS       Y2, Y6, Y2
+	VADDPS       Y4, Y8, Y6
+	VADDPS       Y5, Y9, Y7
+	VMOVUPS      Y6, (R12)
+	VMOVUPS      Y7, 64(R12)
+	VADDPS       Y3, Y0, Y6
+	VADDPS       Y2, Y1, Y7
+	VBROADCASTSS 96(DX), Y10
+	VBROADCASTSS 100(DX), Y11
+	VMULPS       Y10, Y6, Y12
+	VMULPS       Y11, Y7, Y13
+	VSUBPS       Y13, Y12, Y12
+	VMULPS       Y11, Y6, Y6
+	VMULPS       Y10, Y7, Y7
+	VADDPS       Y7, Y6, Y6
+	VMOVUPS      Y12, (R12)(R10*1)
+	VMOVUPS      Y6, 64(R12)(R10*1)
+	VSUBPS       Y4, Y8, Y4
+	VSUBPS       Y5, Y9, Y5
+	VBROADCASTSS 104(DX), Y6
+	VBROADCASTSS 108(DX), Y7
+	VMULPS       Y6, Y4, Y8
+	VMULPS       Y7, Y5, Y9
+	VSUBPS       Y9, Y8, Y8
+	VMULPS       Y7, Y4, Y4
+	VMULPS       Y6, Y5, Y5
+	VADDPS       Y5, Y4, Y4
+	VMOVUPS      Y8, (R12)(R10*2)
+	VMOVUPS      Y4, 64(R12)(R10*2)
+	VSUBPS       Y3, Y0, Y0
+	VSUBPS       Y2, Y1, Y1
+	VBROADCASTSS 112(DX), Y2
+	VBROADCASTSS 116(DX), Y3
+	VMULPS       Y2, Y0, Y4
+	VMULPS       Y3, Y1, Y5
+	VSUBPS       Y5, Y4, Y4
+	VMULPS       Y3, Y0, Y0
+	VMULPS       Y2, Y1, Y1
+	VADDPS       Y1, Y0, Y0
+	VMOVUPS      Y4, (R13)(R10*1)
+	VMOVUPS      Y0, 64(R13)(R10*1)
+	ADDQ         SI, R12
+	LEAQ         (R12)(R10*2), R13
+	VMOVUPS      384(BX), Y0
+	VMOVUPS      448(BX), Y1
+	VMOVUPS      896(BX), Y2
+	VMOVUPS      960(BX), Y3
+	VMOVUPS      1408(BX), Y4
+	VMOVUPS      1472(BX), Y5
+	VMOVUPS      1920(BX), Y6
+	VMOVUPS      1984(BX), Y7
+	VADDPS       Y4, Y0, Y8
+	VADDPS       Y5, Y1, Y9
+	VSUBPS       Y4, Y0, Y0
+	VSUBPS       Y5, Y1, Y1
+	VADDPS       Y6, Y2, Y4
+	VADDPS       Y7, Y3, Y5
+	VSUBPS       Y7, Y3, Y3
+	VSUBPS       Y2, Y6, Y2
+	VADDPS       Y4, Y8, Y6
+	VADDPS       Y5, Y9, Y7
+	VMOVUPS      Y6, (R12)
+	VMOVUPS      Y7, 64(R12)
+	VADDPS       Y3, Y0, Y6
+	VADDPS       Y2, Y1, Y7
+	VBROADCASTSS 96(DX), Y10
+	VBROADCASTSS 100(DX), Y11
+	VMULPS       Y10, Y6, Y12
+	VMULPS       Y11, Y7, Y13
+	VSUBPS       Y13, Y12, Y12
+	VMULPS       Y11, Y6, Y6
+	VMULPS       Y10, Y7, Y7
+	VADDPS       Y7, Y6, Y6
+	VMOVUPS      Y12, (R12)(R10*1)
+	VMOVUPS      Y6, 64(R12)(R10*1)
+	VSUBPS       Y4, Y8, Y4
+	VSUBPS       Y5, Y9, Y5
+	VBROADCASTSS 104(DX), Y6
+	VBROADCASTSS 108(DX), Y7
+	VMULPS       Y6, Y4, Y8
+	VMULPS       Y7, Y5, Y9
+	VSUBPS       Y9, Y8, Y8
+	VMULPS       Y7, Y4, Y4
+	VMULPS       Y6, Y5, Y5
+	VADDPS       Y5, Y4, Y4
+	VMOVUPS      Y8, (R12)(R10*2)
+	VMOVUPS      Y4, 64(R12)(R10*2)
+	VSUBPS       Y3, Y0, Y0
+	VSUBPS       Y2, Y1, Y1
+	VBROADCASTSS 112(DX), Y2
+	VBROADCASTSS 116(DX), Y3
+	VMULPS       Y2, Y0, Y4
+	VMULPS       Y3, Y1, Y5
+	VSUBPS       Y5, Y4, Y4
+	VMULPS       Y3, Y0, Y0
+	VMULPS       Y2, Y1, Y1
+	VADDPS       Y1, Y0, Y0
+	VMOVUPS      Y4, (R13)(R10*1)
+	VMOVUPS      Y0, 64(R13)(R10*1)
+	ADDQ         $0x20, CX
+	ADDQ         $0x20, AX
+	SUBQ         $0x40, R11
+	TESTQ        $0x00000040, R11
+	JNZ          pair44SingleAVX2_k
+	ADDQ         $0x40, CX
+	ADDQ         $0x40, AX
+	TESTQ        R11, R11
+	JNZ          pair44SingleAVX2_k
+	IMUL3Q       $0x0000000f, SI, R11
+	ADDQ         R11, AX
+	ADDQ         $0x00000078, DX
+	DECQ         R8
+	JNZ          pair44SingleAVX2_j
+	VZEROUPPER
+	RET
+
+// func lastPair44SingleAVX2(y *float32, x *float32, tw *float32, tmp *float32, s int)
+// Requires: AVX
+TEXT ·lastPair44SingleAVX2(SB), NOSPLIT, $0-40
+	MOVQ   y+0(FP), AX
+	MOVQ   x+8(FP), CX
+	MOVQ   tw+16(FP), DX
+	MOVQ   tmp+24(FP), BX
+	MOVQ   s+32(FP), SI
+	SHLQ   $0x07, SI
+	MOVQ   SI, DI
+	IMUL3Q $0x00000004, DI, R8
+	IMUL3Q $0x00000004, SI, R9
+	MOVQ   SI, R10
+
+lastPair44SingleAVX2_k:
+	MOVQ         CX, R11
+	LEAQ         (R11)(R8*2), R12
+	VMOVUPS      (R11), Y0
+	VMOVUPS      64(R11), Y1
+	VMOVUPS      (R11)(R8*1), Y2
+	VMOVUPS      64(R11)(R8*1), Y3
+	VMOVUPS      (R11)(R8*2), Y4
+	VMOVUPS      64(R11)(R8*2), Y5
+	VMOVUPS      (R12)(R8*1), Y6
+	VMOVUPS      64(R12)(R8*1), Y7
+	VADDPS       Y4, Y0, Y8
+	VADDPS       Y5, Y1, Y9
+	VSUBPS       Y4, Y0, Y0
+	VSUBPS       Y5, Y1, Y1
+	VADDPS       Y6, Y2, Y4
+	VADDPS       Y7, Y3, Y5
+	VSUBPS       Y7, Y3, Y3
+	VSUBPS       Y2, Y6, Y2
+	VADDPS       Y4, Y8, Y6
+	VADDPS       Y5, Y9, Y7
+	VMOVUPS      Y6, (BX)
+	VMOVUPS      Y7, 64(BX)
+	VADDPS       Y3, Y0, Y6
+	VADDPS       Y2, Y1, Y7
+	VBROADCASTSS (DX), Y10
+	VBROADCASTSS 4(DX), Y11
+	VMULPS       Y10, Y6, Y12
+	VMULPS       Y11, Y7, Y13
+	VSUBPS       Y13, Y12, Y12
+	VMULPS       Y11, Y6, Y6
+	VMULPS       Y10, Y7, Y7
+	VADDPS       Y7, Y6, Y6
+	VMOVUPS      Y12, 128(BX)
+	VMOVUPS      Y6, 192(BX)
+	VSUBPS       Y4, Y8, Y4
+	VSUBPS       Y5, Y9, Y5
+	VBROADCASTSS 8(DX), Y6
+	VBROADCASTSS 12(DX), Y7
+	VMULPS       Y6, Y4, Y8
+	VMULPS       Y7, Y5, Y9
+	VSUBPS       Y9, Y8, Y8
+	VMULPS       Y7, Y4, Y4
+	VMULPS       Y6, Y5, Y5
+	VADDPS       Y5, Y4, Y4
+	VMOVUPS      Y8, 256(BX)
+	VMOVUPS      Y4, 320(BX)
+	VSUBPS       Y3, Y0, Y0
+	VSUBPS       Y2, Y1, Y1
+	VBROADCASTSS 16(DX), Y2
+	VBROADCASTSS 20(DX), Y3
+	VMULPS       Y2, Y0, Y4
+	VMULPS       Y3, Y1, Y5
+	VSUBPS       Y5, Y4, Y4
+	VMULPS       Y3, Y0, Y0
+	VMULPS       Y2, Y1, Y1
+	VADDPS       Y1, Y0, Y0
+	VMOVUPS      Y4, 384(BX)
+	VMOVUPS      Y0, 448(BX)
+	ADDQ         DI, R11
+	LEAQ         (R11)(R8*2), R12
+	VMOVUPS      (R11), Y0
+	VMOVUPS      64(R11), Y1
+	VMOVUPS      (R11)(R8*1), Y2
+	VMOVUPS      64(R11)(R8*1), Y3
+	VMOVUPS      (R11)(R8*2), Y4
+	VMOVUPS      64(R11)(R8*2), Y5
+	VMOVUPS      (R12)(R8*1), Y6
+	VMOVUPS      64(R12)(R8*1), Y7
+	VADDPS       Y4, Y0, Y8
+	VADDPS       Y5, Y1, Y9
+	VSUBPS       Y4, Y0, Y0
+	VSUBPS       Y5, Y1, Y1
+	VADDPS       Y6, Y2, Y4
+	VADDPS       Y7, Y3, Y5
+	VSUBPS       Y7, Y3, Y3
+	VSUBPS       Y2, Y6, Y2
+	VADDPS       Y4, Y8, Y6
+	VADDPS       Y5, Y9, Y7
+	VMOVUPS      Y6, 512(BX)
+	VMOVUPS      Y7, 576(BX)
+	VADDPS       Y3, Y0, Y6
+	VADDPS       Y2, Y1, Y7
+	VBROADCASTSS 24(DX), Y10
+	VBROADCASTSS 28(DX), Y11
+	VMULPS       Y10, Y6, Y12
+	VMULPS       Y11, Y7, Y13
+	VSUBPS       Y13, Y12, Y12
+	VMULPS       Y11, Y6, Y6
+	VMULPS       Y10, Y7, Y7
+	VADDPS       Y7, Y6, Y6
+	VMOVUPS      Y12, 640(BX)
+	VMOVUPS      Y6, 704(BX)
+	VSUBPS       Y4, Y8, Y4
+	VSUBPS       Y5, Y9, Y5
+	VBROADCASTSS 32(DX), Y6
+	VBROADCASTSS 36(DX), Y7
+	VMULPS       Y6, Y4, Y8
+	VMULPS       Y7, Y5, Y9
+	VSUBPS       Y9, Y8, Y8
+	VMULPS       Y7, Y4, Y4
+	VMULPS       Y6, Y5, Y5
+	VADDPS       Y5, Y4, Y4
+	VMOVUPS      Y8, 768(BX)
+	VMOVUPS      Y4, 832(BX)
+	VSUBPS       Y3, Y0, Y0
+	VSUBPS       Y2, Y1, Y1
+	VBROADCASTSS 40(DX), Y2
+	VBROADCASTSS 44(DX), Y3
+	VMULPS       Y2, Y0, Y4
+	VMULPS       Y3, Y1, Y5
+	VSUBPS       Y5, Y4, Y4
+	VMULPS       Y3, Y0, Y0
+	VMULPS       Y2, Y1, Y1
+	VADDPS       Y1, Y0, Y0
+	VMOVUPS      Y4, 896(BX)
+	VMOVUPS      Y0, 960(BX)
+	ADDQ         DI, R11
+	LEAQ         (R11)(R8*2), R12
+	VMOVUPS      (R11), Y0
+	VMOVUPS      64(R11), Y1
+	VMOVUPS      (R11)(R8*1), Y2
+	VMOVUPS      64(R11)(R8*1), Y3
+	VMOVUPS      (R11)(R8*2), Y4
+	VMOVUPS      64(R11)(R8*2), Y5
+	VMOVUPS      (R12)(R8*1), Y6
+	VMOVUPS      64(R12)(R8*1), Y7
+	VADDPS       Y4, Y0, Y8
+	VADDPS       Y5, Y1, Y9
+	VSUBPS       Y4, Y0, Y0
+	VSUBPS       Y5, Y1, Y1
+	VADDPS       Y6, Y2, Y4
+	VADDPS       Y7, Y3, Y5
+	VSUBPS       Y7, Y3, Y3
+	VSUBPS       Y2, Y6, Y2
+	VADDPS       Y4, Y8, Y6
+	VADDPS       Y5, Y9, Y7
+	VMOVUPS      Y6, 1024(BX)
+	VMOVUPS      Y7, 1088(BX)
+	VADDPS       Y3, Y0, Y6
+	VADDPS       Y2, Y1, Y7
+	VBROADCASTSS 48(DX), Y10
+	VBROADCASTSS 52(DX), Y11
+	VMULPS       Y10, Y6, Y12
+	VMULPS       Y11, Y7, Y13
+	VSUBPS       Y13, Y12, Y12
+	VMULPS       Y11, Y6, Y6
+	VMULPS       Y10, Y7, Y7
+	VADDPS       Y7, Y6, Y6
+	VMOVUPS      Y12, 1152(BX)
+	VMOVUPS      Y6, 1216(BX)
+	VSUBPS       Y4, Y8, Y4
+	VSUBPS       Y5, Y9, Y5
+	VBROADCASTSS 56(DX), Y6
+	VBROADCASTSS 60(DX), Y7
+	VMULPS       Y6, Y4, Y8
+	VMULPS       Y7, Y5, Y9
+	VSUBPS       Y9, Y8, Y8
+	VMULPS       Y7, Y4, Y4
+	VMULPS       Y6, Y5, Y5
+	VADDPS       Y5, Y4, Y4
+	VMOVUPS      Y8, 1280(BX)
+	VMOVUPS      Y4, 1344(BX)
+	VSUBPS       Y3, Y0, Y0
+	VSUBPS       Y2, Y1, Y1
+	VBROADCASTSS 64(DX), Y2
+	VBROADCASTSS 68(DX), Y3
+	VMULPS       Y2, Y0, Y4
+	VMULPS       Y3, Y1, Y5
+	VSUBPS       Y5, Y4, Y4
+	VMULPS       Y3, Y0, Y0
+	VMULPS       Y2, Y1, Y1
+	VADDPS       Y1, Y0, Y0
+	VMOVUPS      Y4, 1408(BX)
+	VMOVUPS      Y0, 1472(BX)
+	ADDQ         DI, R11
+	LEAQ         (R11)(R8*2), R12
+	VMOVUPS      (R11), Y0
+	VMOVUPS      64(R11), Y1
+	VMOVUPS      (R11)(R8*1), Y2
+	VMOVUPS      64(R11)(R8*1), Y3
+	VMOVUPS      (R11)(R8*2), Y4
+	VMOVUPS      64(R11)(R8*2), Y5
+	VMOVUPS      (R12)(R8*1), Y6
+	VMOVUPS      64(R12)(R8*1), Y7
+	VADDPS       Y4, Y0, Y8
+	VADDPS       Y5, Y1, Y9
+	VSUBPS       Y4, Y0, Y0
+	VSUBPS       Y5, Y1, Y1
+	VADDPS       Y6, Y2, Y4
+	VADDPS       Y7, Y3, Y5
+	VSUBPS       Y7, Y3, Y3
+	VSUBPS       Y2, Y6, Y2
+	VADDPS       Y4, Y8, Y6
+	VADDPS       Y5, Y9, Y7
+	VMOVUPS      Y6, 1536(BX)
+	VMOVUPS      Y7, 1600(BX)
+	VADDPS       Y3, Y0, Y6
+	VADDPS       Y2, Y1, Y7
+	VBROADCASTSS 72(DX), Y10
+	VBROADCASTSS 76(DX), Y11
+	VMULPS       Y10, Y6, Y12
+	VMULPS       Y11, Y7, Y13
+	VSUBPS       Y13, Y12, Y12
+	VMULPS       Y11, Y6, Y6
+	VMULPS       Y10, Y7, Y7
+	VADDPS       Y7, Y6, Y6
+	VMOVUPS      Y12, 1664(BX)
+	VMOVUPS      Y6, 1728(BX)
+	VSUBPS       Y4, Y8, Y4
+	VSUBPS       Y5, Y9, Y5
+	VBROADCASTSS 80(DX), Y6
+	VBROADCASTSS 84(DX), Y7
+	VMULPS       Y6, Y4, Y8
+	VMULPS       Y7, Y5, Y9
+	VSUBPS       Y9, Y8, Y8
+	VMULPS       Y7, Y4, Y4
+	VMULPS       Y6, Y5, Y5
+	VADDPS       Y5, Y4, Y4
+	VMOVUPS      Y8, 1792(BX)
+	VMOVUPS      Y4, 1856(BX)
+	VSUBPS       Y3, Y0, Y0
+	VSUBPS       Y2, Y1, Y1
+	VBROADCASTSS 88(DX), Y2
+	VBROADCASTSS 92(DX), Y3
+	VMULPS       Y2, Y0, Y4
+	VMULPS       Y3, Y1, Y5
+	VSUBPS       Y5, Y4, Y4
+	VMULPS       Y3, Y0, Y0
+	VMULPS       Y2, Y1, Y1
+	VADDPS       Y1, Y0, Y0
+	VMOVUPS      Y4, 1920(BX)
+	VMOVUPS      Y0, 1984(BX)
+	MOVQ         AX, R11
+	LEAQ         (R11)(R9*2), R12
+	VMOVUPS      (BX), Y0
+	VMOVUPS      64(BX), Y1
+	VMOVUPS      512(BX), Y2
+	VMOVUPS      576(BX), Y3
+	VMOVUPS      1024(BX), Y4
+	VMOVUPS      1088(BX), Y5
+	VMOVUPS      1536(BX), Y6
+	VMOVUPS      1600(BX), Y7
+	VADDPS       Y4, Y0, Y8
+	VADDPS       Y5, Y1, Y9
+	VSUBPS       Y4, Y0, Y0
+	VSUBPS       Y5, Y1, Y1
+	VADDPS       Y6, Y2, Y4
+	VADDPS       Y7, Y3, Y5
+	VSUBPS       Y7, Y3, Y3
+	VSUBPS       Y2, Y6, Y2
+	VADDPS       Y4, Y8, Y6
+	VADDPS       Y5, Y9, Y7
+	VMOVUPS      Y6, (R11)
+	VMOVUPS      Y7, 64(R11)
+	VADDPS       Y3, Y0, Y6
+	VADDPS       Y2, Y1, Y7
+	VMOVUPS      Y6, (R11)(R9*1)
+	VMOVUPS      Y7, 64(R11)(R9*1)
+	VSUBPS       Y4, Y8, Y4
+	VSUBPS       Y5, Y9, Y5
+	VMOVUPS      Y4, (R11)(R9*2)
+	VMOVUPS      Y5, 64(R11)(R9*2)
+	VSUBPS       Y3, Y0, Y0
+	VSUBPS       Y2, Y1, Y1
+	VMOVUPS      Y0, (R12)(R9*1)
+	VMOVUPS      Y1, 64(R12)(R9*1)
+	ADDQ         SI, R11
+	LEAQ         (R11)(R9*2), R12
+	VMOVUPS      128(BX), Y0
+	VMOVUPS      192(BX), Y1
+	VMOVUPS      640(BX), Y2
+	VMOVUPS      704(BX), Y3
+	VMOVUPS      1152(BX), Y4
+	VMOVUPS      1216(BX), Y5
+	VMOVUPS      1664(BX), Y6
+	VMOVUPS      1728(BX), Y7
+	VADDPS       Y4, Y0, Y8
+	VADDPS       Y5, Y1, Y9
+	VSUBPS       Y4, Y0, Y0
+	VSUBPS       Y5, Y1, Y1
+	VADDPS       Y6, Y2, Y4
+	VADDPS       Y7, Y3, Y5
+	VSUBPS       Y7, Y3, Y3
+	VSUBPS       Y2, Y6, Y2
+	VADDPS       Y4, Y8, Y6
+	VADDPS       Y5, Y9, Y7
+	VMOVUPS      Y6, (R11)
+	VMOVUPS      Y7, 64(R11)
+	VADDPS       Y3, Y0, Y6
+	VADDPS       Y2, Y1, Y7
+	VMOVUPS      Y6, (R11)(R9*1)
+	VMOVUPS      Y7, 64(R11)(R9*1)
+	VSUBPS       Y4, Y8, Y4
+	VSUBPS       Y5, Y9, Y5
+	VMOVUPS      Y4, (R11)(R9*2)
+	VMOVUPS      Y5, 64(R11)(R9*2)
+	VSUBPS       Y3, Y0, Y0
+	VSUBPS       Y2, Y1, Y1
+	VMOVUPS      Y0, (R12)(R9*1)
+	VMOVUPS      Y1, 64(R12)(R9*1)
+	ADDQ         SI, R11
+	LEAQ         (R11)(R9*2), R12
+	VMOVUPS      256(BX), Y0
+	VMOVUPS      320(BX), Y1
+	VMOVUPS      768(BX), Y2
+	VMOVUPS      832(BX), Y3
+	VMOVUPS      1280(BX), Y4
+	VMOVUPS      1344(BX), Y5
+	VMOVUPS      1792(BX), Y6
+	VMOVUPS      1856(BX), Y7
+	VADDPS       Y4, Y0, Y8
+	VADDPS       Y5, Y1, Y9
+	VSUBPS       Y4, Y0, Y0
+	VSUBPS       Y5, Y1, Y1
+	VADDPS       Y6, Y2, Y4
+	VADDPS       Y7, Y3, Y5
+	VSUBPS       Y7, Y3, Y3
+	VSUBPS       Y2, Y6, Y2
+	VADDPS       Y4, Y8, Y6
+	VADDPS       Y5, Y9, Y7
+	VMOVUPS      Y6, (R11)
+	VMOVUPS      Y7, 64(R11)
+	VADDPS       Y3, Y0, Y6
+	VADDPS       Y2, Y1, Y7
+	VMOVUPS      Y6, (R11)(R9*1)
+	VMOVUPS      Y7, 64(R11)(R9*1)
+	VSUBPS       Y4, Y8, Y4
+	VSUBPS       Y5, Y9, Y5
+	VMOVUPS      Y4, (R11)(R9*2)
+	VMOVUPS      Y5, 64(R11)(R9*2)
+	VSUBPS       Y3, Y0, Y0
+	VSUBPS       Y2, Y1, Y1
+	VMOVUPS      Y0, (R12)(R9*1)
+	VMOVUPS      Y1, 64(R12)(R9*1)
+	ADDQ         SI, R11
+	LEAQ         (R11)(R9*2), R12
+	VMOVUPS      384(BX), Y0
+	VMOVUPS      448(BX), Y1
+	VMOVUPS      896(BX), Y2
+	VMOVUPS      960(BX), Y3
+	VMOVUPS      1408(BX), Y4
+	VMOVUPS      1472(BX), Y5
+	VMOVUPS      1920(BX), Y6
+	VMOVUPS      1984(BX), Y7
+	VADDPS       Y4, Y0, Y8
+	VADDPS       Y5, Y1, Y9
+	VSUBPS       Y4, Y0, Y0
+	VSUBPS       Y5, Y1, Y1
+	VADDPS       Y6, Y2, Y4
+	VADDPS       Y7, Y3, Y5
+	VSUBPS       Y7, Y3, Y3
+	VSUBPS       Y2, Y6, Y2
+	VADDPS       Y4, Y8, Y6
+	VADDPS       Y5, Y9, Y7
+	VMOVUPS      Y6, (R11)
+	VMOVUPS      Y7, 64(R11)
+	VADDPS       Y3, Y0, Y6
+	VADDPS       Y2, Y1, Y7
+	VMOVUPS      Y6, (R11)(R9*1)
+	VMOVUPS      Y7, 64(R11)(R9*1)
+	VSUBPS       Y4, Y8, Y4
+	VSUBPS       Y5, Y9, Y5
+	VMOVUPS      Y4, (R11)(R9*2)
+	VMOVUPS      Y5, 64(R11)(R9*2)
+	VSUBPS       Y3, Y0, Y0
+	VSUBPS       Y2, Y1, Y1
+	VMOVUPS      Y0, (R12)(R9*1)
+	VMOVUPS      Y1, 64(R12)(R9*1)
+	ADDQ         $0x20, CX
+	ADDQ         $0x20, AX
+	SUBQ         $0x40, R10
+	TESTQ        $0x00000040, R10
+	JNZ          lastPair44SingleAVX2_k
+	ADDQ         $0x40, CX
+	ADDQ         $0x40, AX
+	TESTQ        R10, R10
+	JNZ          lastPair44SingleAVX2_k
+	VZEROUPPER
+	RET
+
+// func pair42SingleAVX2(y *float32, x *float32, tw *float32, tmp *float32, q int, s int)
+// Requires: AVX
+TEXT ·pair42SingleAVX2(SB), NOSPLIT, $0-48
+	MOVQ   y+0(FP), AX
+	MOVQ   x+8(FP), CX
+	MOVQ   tw+16(FP), DX
+	MOVQ   tmp+24(FP), BX
+	MOVQ   s+40(FP), SI
+	SHLQ   $0x07, SI
+	MOVQ   q+32(FP), R8
+	MOVQ   R8, DI
+	IMULQ  SI, DI
+	IMUL3Q $0x00000002, DI, R9
+	IMUL3Q $0x00000004, SI, R10
+
+pair42SingleAVX2_j:
+	MOVQ SI, R11
+
+pair42SingleAVX2_k:
+	MOVQ         CX, R12
+	LEAQ         (R12)(R9*2), R13
+	VMOVUPS      (R12), Y0
+	VMOVUPS      64(R12), Y1
+	VMOVUPS      (R12)(R9*1), Y2
+	VMOVUPS      64(R12)(R9*1), Y3
+	VMOVUPS      (R12)(R9*2), Y4
+	VMOVUPS      64(R12)(R9*2), Y5
+	VMOVUPS      (R13)(R9*1), Y6
+	VMOVUPS      64(R13)(R9*1), Y7
+	VADDPS       Y4, Y0, Y8
+	VADDPS       Y5, Y1, Y9
+	VSUBPS       Y4, Y0, Y0
+	VSUBPS       Y5, Y1, Y1
+	VADDPS       Y6, Y2, Y4
+	VADDPS       Y7, Y3, Y5
+	VSUBPS       Y7, Y3, Y3
+	VSUBPS       Y2, Y6, Y2
+	VADDPS       Y4, Y8, Y6
+	VADDPS       Y5, Y9, Y7
+	VMOVUPS      Y6, (BX)
+	VMOVUPS      Y7, 64(BX)
+	VADDPS       Y3, Y0, Y6
+	VADDPS       Y2, Y1, Y7
+	VBROADCASTSS (DX), Y10
+	VBROADCASTSS 4(DX), Y11
+	VMULPS       Y10, Y6, Y12
+	VMULPS       Y11, Y7, Y13
+	VSUBPS       Y13, Y12, Y12
+	VMULPS       Y11, Y6, Y6
+	VMULPS       Y10, Y7, Y7
+	VADDPS       Y7, Y6, Y6
+	VMOVUPS      Y12, 128(BX)
+	VMOVUPS      Y6, 192(BX)
+	VSUBPS       Y4, Y8, Y4
+	VSUBPS       Y5, Y9, Y5
+	VBROADCASTSS 8(DX), Y6
+	VBROADCASTSS 12(DX), Y7
+	VMULPS       Y6, Y4, Y8
+	VMULPS       Y7, Y5, Y9
+	VSUBPS       Y9, Y8, Y8
+	VMULPS       Y7, Y4, Y4
+	VMULPS       Y6, Y5, Y5
+	VADDPS       Y5, Y4, Y4
+	VMOVUPS      Y8, 256(BX)
+	VMOVUPS      Y4, 320(BX)
+	VSUBPS       Y3, Y0, Y0
+	VSUBPS       Y2, Y1, Y1
+	VBROADCASTSS 16(DX), Y2
+	VBROADCASTSS 20(DX), Y3
+	VMULPS       Y2, Y0, Y4
+	VMULPS       Y3, Y1, Y5
+	VSUBPS       Y5, Y4, Y4
+	VMULPS       Y3, Y0, Y0
+	VMULPS       Y2, Y1, Y1
+	VADDPS       Y1, Y0, Y0
+	VMOVUPS      Y4, 384(BX)
+	VMOVUPS      Y0, 448(BX)
+	ADDQ         DI, R12
+	LEAQ         (R12)(R9*2), R13
+	VMOVUPS      (R12), Y0
+	VMOVUPS      64(R12), Y1
+	VMOVUPS      (R12)(R9*1), Y2
+	VMOVUPS      64(R12)(R9*1), Y3
+	VMOVUPS      (R12)(R9*2), Y4
+	VMOVUPS      64(R12)(R9*2), Y5
+	VMOVUPS      (R13)(R9*1), Y6
+	VMOVUPS      64(R13)(R9*1), Y7
+	VADDPS       Y4, Y0, Y8
+	VADDPS       Y5, Y1, Y9
+	VSUBPS       Y4, Y0, Y0
+	VSUBPS       Y5, Y1, Y1
+	VADDPS       Y6, Y2, Y4
+	VADDPS       Y7, Y3, Y5
+	VSUBPS       Y7, Y3, Y3
+	VSUBPS       Y2, Y6, Y2
+	VADDPS       Y4, Y8, Y6
+	VADDPS       Y5, Y9, Y7
+	VMOVUPS      Y6, 512(BX)
+	VMOVUPS      Y7, 576(BX)
+	VADDPS       Y3, Y0, Y6
+	VADDPS       Y2, Y1, Y7
+	VBROADCASTSS 24(DX), Y10
+	VBROADCASTSS 28(DX), Y11
+	VMULPS       Y10, Y6, Y12
+	VMULPS       Y11, Y7, Y13
+	VSUBPS       Y13, Y12, Y12
+	VMULPS       Y11, Y6, Y6
+	VMULPS       Y10, Y7, Y7
+	VADDPS       Y7, Y6, Y6
+	VMOVUPS      Y12, 640(BX)
+	VMOVUPS      Y6, 704(BX)
+	VSUBPS       Y4, Y8, Y4
+	VSUBPS       Y5, Y9, Y5
+	VBROADCASTSS 32(DX), Y6
+	VBROADCASTSS 36(DX), Y7
+	VMULPS       Y6, Y4, Y8
+	VMULPS       Y7, Y5, Y9
+	VSUBPS       Y9, Y8, Y8
+	VMULPS       Y7, Y4, Y4
+	VMULPS       Y6, Y5, Y5
+	VADDPS       Y5, Y4, Y4
+	VMOVUPS      Y8, 768(BX)
+	VMOVUPS      Y4, 832(BX)
+	VSUBPS       Y3, Y0, Y0
+	VSUBPS       Y2, Y1, Y1
+	VBROADCASTSS 40(DX), Y2
+	VBROADCASTSS 44(DX), Y3
+	VMULPS       Y2, Y0, Y4
+	VMULPS       Y3, Y1, Y5
+	VSUBPS       Y5, Y4, Y4
+	VMULPS       Y3, Y0, Y0
+	VMULPS       Y2, Y1, Y1
+	VADDPS       Y1, Y0, Y0
+	VMOVUPS      Y4, 896(BX)
+	VMOVUPS      Y0, 960(BX)
+	MOVQ         AX, R12
+	VMOVUPS      (BX), Y0
+	VMOVUPS      64(BX), Y1
+	VMOVUPS      512(BX), Y2
+	VMOVUPS      576(BX), Y3
+	VADDPS       Y2, Y0, Y4
+	VADDPS       Y3, Y1, Y5
+	VMOVUPS      Y4, (R12)
+	VMOVUPS      Y5, 64(R12)
+	VSUBPS       Y2, Y0, Y0
+	VSUBPS       Y3, Y1, Y1
+	VBROADCASTSS 48(DX), Y2
+	VBROADCASTSS 52(DX), Y3
+	VMULPS       Y2, Y0, Y4
+	VMULPS       Y3, Y1, Y5
+	VSUBPS       Y5, Y4, Y4
+	VMULPS       Y3, Y0, Y0
+	VMULPS       Y2, Y1, Y1
+	VADDPS       Y1, Y0, Y0
+	VMOVUPS      Y4, (R12)(R10*1)
+	VMOVUPS      Y0, 64(R12)(R10*1)
+	ADDQ         SI, R12
+	VMOVUPS      128(BX), Y0
+	VMOVUPS      192(BX), Y1
+	VMOVUPS      640(BX), Y2
+	VMOVUPS      704(BX), Y3
+	VADDPS       Y2, Y0, Y4
+	VADDPS       Y3, Y1, Y5
+	VMOVUPS      Y4, (R12)
+	VMOVUPS      Y5, 64(R12)
+	VSUBPS       Y2, Y0, Y0
+	VSUBPS       Y3, Y1, Y1
+	VBROADCASTSS 48(DX), Y2
+	VBROADCASTSS 52(DX), Y3
+	VMULPS       Y2, Y0, Y4
+	VMULPS       Y3, Y1, Y5
+	VSUBPS       Y5, Y4, Y4
+	VMULPS       Y3, Y0, Y0
+	VMULPS       Y2, Y1, Y1
+	VADDPS       Y1, Y0, Y0
+	VMOVUPS      Y4, (R12)(R10*1)
+	VMOVUPS      Y0, 64(R12)(R10*1)
+	ADDQ         SI, R12
+	VMOVUPS      256(BX), Y0
+	VMOVUPS      320(BX), Y1
+	VMOVUPS      768(BX), Y2
+	VMOVUPS      832(BX), Y3
+	VADDPS       Y2, Y0, Y4
+	VADDPS       Y3, Y1, Y5
+	VMOVUPS      Y4, (R12)
+	VMOVUPS      Y5, 64(R12)
+	VSUBPS       Y2, Y0, Y0
+	VSUBPS       Y3, Y1, Y1
+	VBROADCASTSS 48(DX), Y2
+	VBROADCASTSS 52(DX), Y3
+	VMULPS       Y2, Y0, Y4
+	VMULPS       Y3, Y1, Y5
+	VSUBPS       Y5, Y4, Y4
+	VMULPS       Y3, Y0, Y0
+	VMULPS       Y2, Y1, Y1
+	VADDPS       Y1, Y0, Y0
+	VMOVUPS      Y4, (R12)(R10*1)
+	VMOVUPS      Y0, 64(R12)(R10*1)
+	ADDQ         SI, R12
+	VMOVUPS      384(BX), Y0
+	VMOVUPS      448(BX), Y1
+	VMOVUPS      896(BX), Y2
+	VMOVUPS      960(BX), Y3
+	VADDPS       Y2, Y0, Y4
+	VADDPS       Y3, Y1, Y5
+	VMOVUPS      Y4, (R12)
+	VMOVUPS      Y5, 64(R12)
+	VSUBPS       Y2, Y0, Y0
+	VSUBPS       Y3, Y1, Y1
+	VBROADCASTSS 48(DX), Y2
+	VBROADCASTSS 52(DX), Y3
+	VMULPS       Y2, Y0, Y4
+	VMULPS       Y3, Y1, Y5
+	VSUBPS       Y5, Y4, Y4
+	VMULPS       Y3, Y0, Y0
+	VMULPS       Y2, Y1, Y1
+	VADDPS       Y1, Y0, Y0
+	VMOVUPS      Y4, (R12)(R10*1)
+	VMOVUPS      Y0, 64(R12)(R10*1)
+	ADDQ         $0x20, CX
+	ADDQ         $0x20, AX
+	SUBQ         $0x40, R11
+	TESTQ        $0x00000040, R11
+	JNZ          pair42SingleAVX2_k
+	ADDQ         $0x40, CX
+	ADDQ         $0x40, AX
+	TESTQ        R11, R11
+	JNZ          pair42SingleAVX2_k
+	IMUL3Q       $0x00000007, SI, R11
+	ADDQ         R11, AX
+	ADDQ         $0x00000038, DX
+	DECQ         R8
+	JNZ          pair42SingleAVX2_j
+	VZEROUPPER
+	RET
+
+// func lastPair42SingleAVX2(y *float32, x *float32, tw *float32, tmp *float32, s int)
+// Requires: AVX
+TEXT ·lastPair42SingleAVX2(SB), NOSPLIT, $0-40
+	MOVQ   y+0(FP), AX
+	MOVQ   x+8(FP), CX
+	MOVQ   tw+16(FP), DX
+	MOVQ   tmp+24(FP), BX
+	MOVQ   s+32(FP), SI
+	SHLQ   $0x07, SI
+	MOVQ   SI, DI
+	IMUL3Q $0x00000002, DI, R8
+	IMUL3Q $0x00000004, SI, R9
+	MOVQ   SI, R10
+
+lastPair42SingleAVX2_k:
+	MOVQ         CX, R11
+	LEAQ         (R11)(R8*2), R12
+	VMOVUPS      (R11), Y0
+	VMOVUPS      64(R11), Y1
+	VMOVUPS      (R11)(R8*1), Y2
+	VMOVUPS      64(R11)(R8*1), Y3
+	VMOVUPS      (R11)(R8*2), Y4
+	VMOVUPS      64(R11)(R8*2), Y5
+	VMOVUPS      (R12)(R8*1), Y6
+	VMOVUPS      64(R12)(R8*1), Y7
+	VADDPS       Y4, Y0, Y8
+	VADDPS       Y5, Y1, Y9
+	VSUBPS       Y4, Y0, Y0
+	VSUBPS       Y5, Y1, Y1
+	VADDPS       Y6, Y2, Y4
+	VADDPS       Y7, Y3, Y5
+	VSUBPS       Y7, Y3, Y3
+	VSUBPS       Y2, Y6, Y2
+	VADDPS       Y4, Y8, Y6
+	VADDPS       Y5, Y9, Y7
+	VMOVUPS      Y6, (BX)
+	VMOVUPS      Y7, 64(BX)
+	VADDPS       Y3, Y0, Y6
+	VADDPS       Y2, Y1, Y7
+	VBROADCASTSS (DX), Y10
+	VBROADCASTSS 4(DX), Y11
+	VMULPS       Y10, Y6, Y12
+	VMULPS       Y11, Y7, Y13
+	VSUBPS       Y13, Y12, Y12
+	VMULPS       Y11, Y6, Y6
+	VMULPS       Y10, Y7, Y7
+	VADDPS       Y7, Y6, Y6
+	VMOVUPS      Y12, 128(BX)
+	VMOVUPS      Y6, 192(BX)
+	VSUBPS       Y4, Y8, Y4
+	VSUBPS       Y5, Y9, Y5
+	VBROADCASTSS 8(DX), Y6
+	VBROADCASTSS 12(DX), Y7
+	VMULPS       Y6, Y4, Y8
+	VMULPS       Y7, Y5, Y9
+	VSUBPS       Y9, Y8, Y8
+	VMULPS       Y7, Y4, Y4
+	VMULPS       Y6, Y5, Y5
+	VADDPS       Y5, Y4, Y4
+	VMOVUPS      Y8, 256(BX)
+	VMOVUPS      Y4, 320(BX)
+	VSUBPS       Y3, Y0, Y0
+	VSUBPS       Y2, Y1, Y1
+	VBROADCASTSS 16(DX), Y2
+	VBROADCASTSS 20(DX), Y3
+	VMULPS       Y2, Y0, Y4
+	VMULPS       Y3, Y1, Y5
+	VSUBPS       Y5, Y4, Y4
+	VMULPS       Y3, Y0, Y0
+	VMULPS       Y2, Y1, Y1
+	VADDPS       Y1, Y0, Y0
+	VMOVUPS      Y4, 384(BX)
+	VMOVUPS      Y0, 448(BX)
+	ADDQ         DI, R11
+	LEAQ         (R11)(R8*2), R12
+	VMOVUPS      (R11), Y0
+	VMOVUPS      64(R11), Y1
+	VMOVUPS      (R11)(R8*1), Y2
+	VMOVUPS      64(R11)(R8*1), Y3
+	VMOVUPS      (R11)(R8*2), Y4
+	VMOVUPS      64(R11)(R8*2), Y5
+	VMOVUPS      (R12)(R8*1), Y6
+	VMOVUPS      64(R12)(R8*1), Y7
+	VADDPS       Y4, Y0, Y8
+	VADDPS       Y5, Y1, Y9
+	VSUBPS       Y4, Y0, Y0
+	VSUBPS       Y5, Y1, Y1
+	VADDPS       Y6, Y2, Y4
+	VADDPS       Y7, Y3, Y5
+	VSUBPS       Y7, Y3, Y3
+	VSUBPS       Y2, Y6, Y2
+	VADDPS       Y4, Y8, Y6
+	VADDPS       Y5, Y9, Y7
+	VMOVUPS      Y6, 512(BX)
+	VMOVUPS      Y7, 576(BX)
+	VADDPS       Y3, Y0, Y6
+	VADDPS       Y2, Y1, Y7
+	VBROADCASTSS 24(DX), Y10
+	VBROADCASTSS 28(DX), Y11
+	VMULPS       Y10, Y6, Y12
+	VMULPS       Y11, Y7, Y13
+	VSUBPS       Y13, Y12, Y12
+	VMULPS       Y11, Y6, Y6
+	VMULPS       Y10, Y7, Y7
+	VADDPS       Y7, Y6, Y6
+	VMOVUPS      Y12, 640(BX)
+	VMOVUPS      Y6, 704(BX)
+	VSUBPS       Y4, Y8, Y4
+	VSUBPS       Y5, Y9, Y5
+	VBROADCASTSS 32(DX), Y6
+	VBROADCASTSS 36(DX), Y7
+	VMULPS       Y6, Y4, Y8
+	VMULPS       Y7, Y5, Y9
+	VSUBPS       Y9, Y8, Y8
+	VMULPS       Y7, Y4, Y4
+	VMULPS       Y6, Y5, Y5
+	VADDPS       Y5, Y4, Y4
+	VMOVUPS      Y8, 768(BX)
+	VMOVUPS      Y4, 832(BX)
+	VSUBPS       Y3, Y0, Y0
+	VSUBPS       Y2, Y1, Y1
+	VBROADCASTSS 40(DX), Y2
+	VBROADCASTSS 44(DX), Y3
+	VMULPS       Y2, Y0, Y4
+	VMULPS       Y3, Y1, Y5
+	VSUBPS       Y5, Y4, Y4
+	VMULPS       Y3, Y0, Y0
+	VMULPS       Y2, Y1, Y1
+	VADDPS       Y1, Y0, Y0
+	VMOVUPS      Y4, 896(BX)
+	VMOVUPS      Y0, 960(BX)
+	MOVQ         AX, R11
+	VMOVUPS      (BX), Y0
+	VMOVUPS      64(BX), Y1
+	VMOVUPS      512(BX), Y2
+	VMOVUPS      576(BX), Y3
+	VADDPS       Y2, Y0, Y4
+	VADDPS       Y3, Y1, Y5
+	VMOVUPS      Y4, (R11)
+	VMOVUPS      Y5, 64(R11)
+	VSUBPS       Y2, Y0, Y0
+	VSUBPS       Y3, Y1, Y1
+	VMOVUPS      Y0, (R11)(R9*1)
+	VMOVUPS      Y1, 64(R11)(R9*1)
+	ADDQ         SI, R11
+	VMOVUPS      128(BX), Y0
+	VMOVUPS      192(BX), Y1
+	VMOVUPS      640(BX), Y2
+	VMOVUPS      704(BX), Y3
+	VADDPS       Y2, Y0, Y4
+	VADDPS       Y3, Y1, Y5
+	VMOVUPS      Y4, (R11)
+	VMOVUPS      Y5, 64(R11)
+	VSUBPS       Y2, Y0, Y0
+	VSUBPS       Y3, Y1, Y1
+	VMOVUPS      Y0, (R11)(R9*1)
+	VMOVUPS      Y1, 64(R11)(R9*1)
+	ADDQ         SI, R11
+	VMOVUPS      256(BX), Y0
+	VMOVUPS      320(BX), Y1
+	VMOVUPS      768(BX), Y2
+	VMOVUPS      832(BX), Y3
+	VADDPS       Y2, Y0, Y4
+	VADDPS       Y3, Y1, Y5
+	VMOVUPS      Y4, (R11)
+	VMOVUPS      Y5, 64(R11)
+	VSUBPS       Y2, Y0, Y0
+	VSUBPS       Y3, Y1, Y1
+	VMOVUPS      Y0, (R11)(R9*1)
+	VMOVUPS      Y1, 64(R11)(R9*1)
+	ADDQ         SI, R11
+	VMOVUPS      384(BX), Y0
+	VMOVUPS      448(BX), Y1
+	VMOVUPS      896(BX), Y2
+	VMOVUPS      960(BX), Y3
+	VADDPS       Y2, Y0, Y4
+	VADDPS       Y3, Y1, Y5
+	VMOVUPS      Y4, (R11)
+	VMOVUPS      Y5, 64(R11)
+	VSUBPS       Y2, Y0, Y0
+	VSUBPS       Y3, Y1, Y1
+	VMOVUPS      Y0, (R11)(R9*1)
+	VMOVUPS      Y1, 64(R11)(R9*1)
+	ADDQ         $0x20, CX
+	ADDQ         $0x20, AX
+	SUBQ         $0x40, R10
+	TESTQ        $0x00000040, R10
+	JNZ          lastPair42SingleAVX2_k
+	ADDQ         $0x40, CX
+	ADDQ         $0x40, AX
+	TESTQ        R10, R10
+	JNZ          lastPair42SingleAVX2_k
+	VZEROUPPER
+	RET
+
+// func pair43SingleAVX2(y *float32, x *float32, tw *float32, tmp *float32, q int, s int)
+// Requires: AVX
+TEXT ·pair43SingleAVX2(SB), NOSPLIT, $0-48
+	MOVQ   y+0(FP), AX
+	MOVQ   x+8(FP), CX
+	MOVQ   tw+16(FP), DX
+	MOVQ   tmp+24(FP), BX
+	MOVQ   s+40(FP), SI
+	SHLQ   $0x07, SI
+	MOVQ   q+32(FP), R8
+	MOVQ   R8, DI
+	IMULQ  SI, DI
+	IMUL3Q $0x00000003, DI, R9
+	IMUL3Q $0x00000004, SI, R10
+
+pair43SingleAVX2_j:
+	MOVQ SI, R11
+
+pair43SingleAVX2_k:
+	MOVQ         CX, R12
+	LEAQ         (R12)(R9*2), R13
+	VMOVUPS      (R12), Y0
+	VMOVUPS      64(R12), Y1
+	VMOVUPS      (R12)(R9*1), Y2
+	VMOVUPS      64(R12)(R9*1), Y3
+	VMOVUPS      (R12)(R9*2), Y4
+	VMOVUPS      64(R12)(R9*2), Y5
+	VMOVUPS      (R13)(R9*1), Y6
+	VMOVUPS      64(R13)(R9*1), Y7
+	VADDPS       Y4, Y0, Y8
+	VADDPS       Y5, Y1, Y9
+	VSUBPS       Y4, Y0, Y0
+	VSUBPS       Y5, Y1, Y1
+	VADDPS       Y6, Y2, Y4
+	VADDPS       Y7, Y3, Y5
+	VSUBPS       Y7, Y3, Y3
+	VSUBPS       Y2, Y6, Y2
+	VADDPS       Y4, Y8, Y6
+	VADDPS       Y5, Y9, Y7
+	VMOVUPS      Y6, (BX)
+	VMOVUPS      Y7, 64(BX)
+	VADDPS       Y3, Y0, Y6
+	VADDPS       Y2, Y1, Y7
+	VBROADCASTSS (DX), Y10
+	VBROADCASTSS 4(DX), Y11
+	VMULPS       Y10, Y6, Y12
+	VMULPS       Y11, Y7, Y13
+	VSUBPS       Y13, Y12, Y12
+	VMULPS       Y11, Y6, Y6
+	VMULPS       Y10, Y7, Y7
+	VADDPS       Y7, Y6, Y6
+	VMOVUPS      Y12, 128(BX)
+	VMOVUPS      Y6, 192(BX)
+	VSUBPS       Y4, Y8, Y4
+	VSUBPS       Y5, Y9, Y5
+	VBROADCASTSS 8(DX), Y6
+	VBROADCASTSS 12(DX), Y7
+	VMULPS       Y6, Y4, Y8
+	VMULPS       Y7, Y5, Y9
+	VSUBPS       Y9, Y8, Y8
+	VMULPS       Y7, Y4, Y4
+	VMULPS       Y6, Y5, Y5
+	VADDPS       Y5, Y4, Y4
+	VMOVUPS      Y8, 256(BX)
+	VMOVUPS      Y4, 320(BX)
+	VSUBPS       Y3, Y0, Y0
+	VSUBPS       Y2, Y1, Y1
+	VBROADCASTSS 16(DX), Y2
+	VBROADCASTSS 20(DX), Y3
+	VMULPS       Y2, Y0, Y4
+	VMULPS       Y3, Y1, Y5
+	VSUBPS       Y5, Y4, Y4
+	VMULPS       Y3, Y0, Y0
+	VMULPS       Y2, Y1, Y1
+	VADDPS       Y1, Y0, Y0
+	VMOVUPS      Y4, 384(BX)
+	VMOVUPS      Y0, 448(BX)
+	ADDQ         DI, R12
+	LEAQ         (R12)(R9*2), R13
+	VMOVUPS      (R12), Y0
+	VMOVUPS      64(R12), Y1
+	VMOVUPS      (R12)(R9*1), Y2
+	VMOVUPS      64(R12)(R9*1), Y3
+	VMOVUPS      (R12)(R9*2), Y4
+	VMOVUPS      64(R12)(R9*2), Y5
+	VMOVUPS      (R13)(R9*1), Y6
+	VMOVUPS      64(R13)(R9*1), Y7
+	VADDPS       Y4, Y0, Y8
+	VADDPS       Y5, Y1, Y9
+	VSUBPS       Y4, Y0, Y0
+	VSUBPS       Y5, Y1, Y1
+	VADDPS       Y6, Y2, Y4
+	VADDPS       Y7, Y3, Y5
+	VSUBPS       Y7, Y3, Y3
+	VSUBPS       Y2, Y6, Y2
+	VADDPS       Y4, Y8, Y6
+	VADDPS       Y5, Y9, Y7
+	VMOVUPS      Y6, 512(BX)
+	VMOVUPS      Y7, 576(BX)
+	VADDPS       Y3, Y0, Y6
+	VADDPS       Y2, Y1, Y7
+	VBROADCASTSS 24(DX), Y10
+	VBROADCASTSS 28(DX), Y11
+	VMULPS       Y10, Y6, Y12
+	VMULPS       Y11, Y7, Y13
+	VSUBPS       Y13, Y12, Y12
+	VMULPS       Y11, Y6, Y6
+	VMULPS       Y10, Y7, Y7
+	VADDPS       Y7, Y6, Y6
+	VMOVUPS      Y12, 640(BX)
+	VMOVUPS      Y6, 704(BX)
+	VSUBPS       Y4, Y8, Y4
+	VSUBPS       Y5, Y9, Y5
+	VBROADCASTSS 32(DX), Y6
+	VBROADCASTSS 36(DX), Y7
+	VMULPS       Y6, Y4, Y8
+	VMULPS       Y7, Y5, Y9
+	VSUBPS       Y9, Y8, Y8
+	VMULPS       Y7, Y4, Y4
+	VMULPS       Y6, Y5, Y5
+	VADDPS       Y5, Y4, Y4
+	VMOVUPS      Y8, 768(BX)
+	VMOVUPS      Y4, 832(BX)
+	VSUBPS       Y3, Y0, Y0
+	VSUBPS       Y2, Y1, Y1
+	VBROADCASTSS 40(DX), Y2
+	VBROADCASTSS 44(DX), Y3
+	VMULPS       Y2, Y0, Y4
+	VMULPS       Y3, Y1, Y5
+	VSUBPS       Y5, Y4, Y4
+	VMULPS       Y3, Y0, Y0
+	VMULPS       Y2, Y1, Y1
+	VADDPS       Y1, Y0, Y0
+	VMOVUPS      Y4, 896(BX)
+	VMOVUPS      Y0, 960(BX)
+	ADDQ         DI, R12
+	LEAQ         (R12)(R9*2), R13
+	VMOVUPS      (R12), Y0
+	VMOVUPS      64(R12), Y1
+	VMOVUPS      (R12)(R9*1), Y2
+	VMOVUPS      64(R12)(R9*1), Y3
+	VMOVUPS      (R12)(R9*2), Y4
+	VMOVUPS      64(R12)(R9*2), Y5
+	VMOVUPS      (R13)(R9*1), Y6
+	VMOVUPS      64(R13)(R9*1), Y7
+	VADDPS       Y4, Y0, Y8
+	VADDPS       Y5, Y1, Y9
+	VSUBPS       Y4, Y0, Y0
+	VSUBPS       Y5, Y1, Y1
+	VADDPS       Y6, Y2, Y4
+	VADDPS       Y7, Y3, Y5
+	VSUBPS       Y7, Y3, Y3
+	VSUBPS       Y2, Y6, Y2
+	VADDPS       Y4, Y8, Y6
+	VADDPS       Y5, Y9, Y7
+	VMOVUPS      Y6, 1024(BX)
+	VMOVUPS      Y7, 1088(BX)
+	VADDPS       Y3, Y0, Y6
+	VADDPS       Y2, Y1, Y7
+	VBROADCASTSS 48(DX), Y10
+	VBROADCASTSS 52(DX), Y11
+	VMULPS       Y10, Y6, Y12
+	VMULPS       Y11, Y7, Y13
+	VSUBPS       Y13, Y12, Y12
+	VMULPS       Y11, Y6, Y6
+	VMULPS       Y10, Y7, Y7
+	VADDPS       Y7, Y6, Y6
+	VMOVUPS      Y12, 1152(BX)
+	VMOVUPS      Y6, 1216(BX)
+	VSUBPS       Y4, Y8, Y4
+	VSUBPS       Y5, Y9, Y5
+	VBROADCASTSS 56(DX), Y6
+	VBROADCASTSS 60(DX), Y7
+	VMULPS       Y6, Y4, Y8
+	VMULPS       Y7, Y5, Y9
+	VSUBPS       Y9, Y8, Y8
+	VMULPS       Y7, Y4, Y4
+	VMULPS       Y6, Y5, Y5
+	VADDPS       Y5, Y4, Y4
+	VMOVUPS      Y8, 1280(BX)
+	VMOVUPS      Y4, 1344(BX)
+	VSUBPS       Y3, Y0, Y0
+	VSUBPS       Y2, Y1, Y1
+	VBROADCASTSS 64(DX), Y2
+	VBROADCASTSS 68(DX), Y3
+	VMULPS       Y2, Y0, Y4
+	VMULPS       Y3, Y1, Y5
+	VSUBPS       Y5, Y4, Y4
+	VMULPS       Y3, Y0, Y0
+	VMULPS       Y2, Y1, Y1
+	VADDPS       Y1, Y0, Y0
+	VMOVUPS      Y4, 1408(BX)
+	VMOVUPS      Y0, 1472(BX)
+	MOVQ         AX, R12
+	VMOVUPS      (BX), Y0
+	VMOVUPS      64(BX), Y1
+	VMOVUPS      512(BX), Y2
+	VMOVUPS      576(BX), Y3
+	VMOVUPS      1024(BX), Y4
+	VMOVUPS      1088(BX), Y5
+	VADDPS       Y4, Y2, Y6
+	VADDPS       Y5, Y3, Y7
+	VSUBPS       Y5, Y3, Y3
+	VSUBPS       Y2, Y4, Y2
+	VBROADCASTSS c3f5db3d7<>+0(SB), Y4
+	VMULPS       Y4, Y3, Y3
+	VBROADCASTSS c3f5db3d7<>+0(SB), Y4
+	VMULPS       Y4, Y2, Y2
+	VADDPS       Y6, Y0, Y4
+	VADDPS       Y7, Y1, Y5
+	VMOVUPS      Y4, (R12)
+	VMOVUPS      Y5, 64(R12)
+	VBROADCASTSS c3f000000<>+0(SB), Y4
+	VMULPS       Y4, Y6, Y4
+	VSUBPS       Y4, Y0, Y0
+	VBROADCASTSS c3f000000<>+0(SB), Y4
+	VMULPS       Y4, Y7, Y4
+	VSUBPS       Y4, Y1, Y1
+	VADDPS       Y3, Y0, Y4
+	VADDPS       Y2, Y1, Y5
+	VBROADCASTSS 72(DX), Y6
+	VBROADCASTSS 76(DX), Y7
+	VMULPS       Y6, Y4, Y8
+	VMULPS       Y7, Y5, Y9
+	VSUBPS       Y9, Y8, Y8
+	VMULPS       Y7, Y4, Y4
+	VMULPS       Y6, Y5, Y5
+	VADDPS       Y5, Y4, Y4
+	VMOVUPS      Y8, (R12)(R10*1)
+	VMOVUPS      Y4, 64(R12)(R10*1)
+	VSUBPS       Y3, Y0, Y0
+	VSUBPS       Y2, Y1, Y1
+	VBROADCASTSS 80(DX), Y2
+	VBROADCASTSS 84(DX), Y3
+	VMULPS       Y2, Y0, Y4
+	VMULPS       Y3, Y1, Y5
+	VSUBPS       Y5, Y4, Y4
+	VMULPS       Y3, Y0, Y0
+	VMULPS       Y2, Y1, Y1
+	VADDPS       Y1, Y0, Y0
+	VMOVUPS      Y4, (R12)(R10*2)
+	VMOVUPS      Y0, 64(R12)(R10*2)
+	ADDQ         SI, R12
+	VMOVUPS      128(BX), Y0
+	VMOVUPS      192(BX), Y1
+	VMOVUPS      640(BX), Y2
+	VMOVUPS      704(BX), Y3
+	VMOVUPS      1152(BX), Y4
+	VMOVUPS      1216(BX), Y5
+	VADDPS       Y4, Y2, Y6
+	VADDPS       Y5, Y3, Y7
+	VSUBPS       Y5, Y3, Y3
+	VSUBPS       Y2, Y4, Y2
+	VBROADCASTSS c3f5db3d7<>+0(SB), Y4
+	VMULPS       Y4, Y3, Y3
+	VBROADCASTSS c3f5db3d7<>+0(SB), Y4
+	VMULPS       Y4, Y2, Y2
+	VADDPS       Y6, Y0, Y4
+	VADDPS       Y7, Y1, Y5
+	VMOVUPS      Y4, (R12)
+	VMOVUPS      Y5, 64(R12)
+	VBROADCASTSS c3f000000<>+0(SB), Y4
+	VMULPS       Y4, Y6, Y4
+	VSUBPS       Y4, Y0, Y0
+	VBROADCASTSS c3f000000<>+0(SB), Y4
+	VMULPS       Y4, Y7, Y4
+	VSUBPS       Y4, Y1, Y1
+	VADDPS       Y3, Y0, Y4
+	VADDPS       Y2, Y1, Y5
+	VBROADCASTSS 72(DX), Y6
+	VBROADCASTSS 76(DX), Y7
+	VMULPS       Y6, Y4, Y8
+	VMULPS       Y7, Y5, Y9
+	VSUBPS       Y9, Y8, Y8
+	VMULPS       Y7, Y4, Y4
+	VMULPS       Y6, Y5, Y5
+	VADDPS       Y5, Y4, Y4
+	VMOVUPS      Y8, (R12)(R10*1)
+	VMOVUPS      Y4, 64(R12)(R10*1)
+	VSUBPS       Y3, Y0, Y0
+	VSUBPS       Y2, Y1, Y1
+	VBROADCASTSS 80(DX), Y2
+	VBROADCASTSS 84(DX), Y3
+	VMULPS       Y2, Y0, Y4
+	VMULPS       Y3, Y1, Y5
+	VSUBPS       Y5, Y4, Y4
+	VMULPS       Y3, Y0, Y0
+	VMULPS       Y2, Y1, Y1
+	VADDPS       Y1, Y0, Y0
+	VMOVUPS      Y4, (R12)(R10*2)
+	VMOVUPS      Y0, 64(R12)(R10*2)
+	ADDQ         SI, R12
+	VMOVUPS      256(BX), Y0
+	VMOVUPS      320(BX), Y1
+	VMOVUPS      768(BX), Y2
+	VMOVUPS      832(BX), Y3
+	VMOVUPS      1280(BX), Y4
+	VMOVUPS      1344(BX), Y5
+	VADDPS       Y4, Y2, Y6
+	VADDPS       Y5, Y3, Y7
+	VSUBPS       Y5, Y3, Y3
+	VSUBPS       Y2, Y4, Y2
+	VBROADCASTSS c3f5db3d7<>+0(SB), Y4
+	VMULPS       Y4, Y3, Y3
+	VBROADCASTSS c3f5db3d7<>+0(SB), Y4
+	VMULPS       Y4, Y2, Y2
+	VADDPS       Y6, Y0, Y4
+	VADDPS       Y7, Y1, Y5
+	VMOVUPS      Y4, (R12)
+	VMOVUPS      Y5, 64(R12)
+	VBROADCASTSS c3f000000<>+0(SB), Y4
+	VMULPS       Y4, Y6, Y4
+	VSUBPS       Y4, Y0, Y0
+	VBROADCASTSS c3f000000<>+0(SB), Y4
+	VMULPS       Y4, Y7, Y4
+	VSUBPS       Y4, Y1, Y1
+	VADDPS       Y3, Y0, Y4
+	VADDPS       Y2, Y1, Y5
+	VBROADCASTSS 72(DX), Y6
+	VBROADCASTSS 76(DX), Y7
+	VMULPS       Y6, Y4, Y8
+	VMULPS       Y7, Y5, Y9
+	VSUBPS       Y9, Y8, Y8
+	VMULPS       Y7, Y4, Y4
+	VMULPS       Y6, Y5, Y5
+	VADDPS       Y5, Y4, Y4
+	VMOVUPS      Y8, (R12)(R10*1)
+	VMOVUPS      Y4, 64(R12)(R10*1)
+	VSUBPS       Y3, Y0, Y0
+	VSUBPS       Y2, Y1, Y1
+	VBROADCASTSS 80(DX), Y2
+	VBROADCASTSS 84(DX), Y3
+	VMULPS       Y2, Y0, Y4
+	VMULPS       Y3, Y1, Y5
+	VSUBPS       Y5, Y4, Y4
+	VMULPS       Y3, Y0, Y0
+	VMULPS       Y2, Y1, Y1
+	VADDPS       Y1, Y0, Y0
+	VMOVUPS      Y4, (R12)(R10*2)
+	VMOVUPS      Y0, 64(R12)(R10*2)
+	ADDQ         SI, R12
+	VMOVUPS      384(BX), Y0
+	VMOVUPS      448(BX), Y1
+	VMOVUPS      896(BX), Y2
+	VMOVUPS      960(BX), Y3
+	VMOVUPS      1408(BX), Y4
+	VMOVUPS      1472(BX), Y5
+	VADDPS       Y4, Y2, Y6
+	VADDPS       Y5, Y3, Y7
+	VSUBPS       Y5, Y3, Y3
+	VSUBPS       Y2, Y4, Y2
+	VBROADCASTSS c3f5db3d7<>+0(SB), Y4
+	VMULPS       Y4, Y3, Y3
+	VBROADCASTSS c3f5db3d7<>+0(SB), Y4
+	VMULPS       Y4, Y2, Y2
+	VADDPS       Y6, Y0, Y4
+	VADDPS       Y7, Y1, Y5
+	VMOVUPS      Y4, (R12)
+	VMOVUPS      Y5, 64(R12)
+	VBROADCASTSS c3f000000<>+0(SB), Y4
+	VMULPS       Y4, Y6, Y4
+	VSUBPS       Y4, Y0, Y0
+	VBROADCASTSS c3f000000<>+0(SB), Y4
+	VMULPS       Y4, Y7, Y4
+	VSUBPS       Y4, Y1, Y1
+	VADDPS       Y3, Y0, Y4
+	VADDPS       Y2, Y1, Y5
+	VBROADCASTSS 72(DX), Y6
+	VBROADCASTSS 76(DX), Y7
+	VMULPS       Y6, Y4, Y8
+	VMULPS       Y7, Y5, Y9
+	VSUBPS       Y9, Y8, Y8
+	VMULPS       Y7, Y4, Y4
+	VMULPS       Y6, Y5, Y5
+	VADDPS       Y5, Y4, Y4
+	VMOVUPS      Y8, (R12)(R10*1)
+	VMOVUPS      Y4, 64(R12)(R10*1)
+	VSUBPS       Y3, Y0, Y0
+	VSUBPS       Y2, Y1, Y1
+	VBROADCASTSS 80(DX), Y2
+	VBROADCASTSS 84(DX), Y3
+	VMULPS       Y2, Y0, Y4
+	VMULPS       Y3, Y1, Y5
+	VSUBPS       Y5, Y4, Y4
+	VMULPS       Y3, Y0, Y0
+	VMULPS       Y2, Y1, Y1
+	VADDPS       Y1, Y0, Y0
+	VMOVUPS      Y4, (R12)(R10*2)
+	VMOVUPS      Y0, 64(R12)(R10*2)
+	ADDQ         $0x20, CX
+	ADDQ         $0x20, AX
+	SUBQ         $0x40, R11
+	TESTQ        $0x00000040, R11
+	JNZ          pair43SingleAVX2_k
+	ADDQ         $0x40, CX
+	ADDQ         $0x40, AX
+	TESTQ        R11, R11
+	JNZ          pair43SingleAVX2_k
+	IMUL3Q       $0x0000000b, SI, R11
+	ADDQ         R11, AX
+	ADDQ         $0x00000058, DX
+	DECQ         R8
+	JNZ          pair43SingleAVX2_j
+	VZEROUPPER
+	RET
+
+// func lastPair43SingleAVX2(y *float32, x *float32, tw *float32, tmp *float32, s int)
+// Requires: AVX
+TEXT ·lastPair43SingleAVX2(SB), NOSPLIT, $0-40
+	MOVQ   y+0(FP), AX
+	MOVQ   x+8(FP), CX
+	MOVQ   tw+16(FP), DX
+	MOVQ   tmp+24(FP), BX
+	MOVQ   s+32(FP), SI
+	SHLQ   $0x07, SI
+	MOVQ   SI, DI
+	IMUL3Q $0x00000003, DI, R8
+	IMUL3Q $0x00000004, SI, R9
+	MOVQ   SI, R10
+
+lastPair43SingleAVX2_k:
+	MOVQ         CX, R11
+	LEAQ         (R11)(R8*2), R12
+	VMOVUPS      (R11), Y0
+	VMOVUPS      64(R11), Y1
+	VMOVUPS      (R11)(R8*1), Y2
+	VMOVUPS      64(R11)(R8*1), Y3
+	VMOVUPS      (R11)(R8*2), Y4
+	VMOVUPS      64(R11)(R8*2), Y5
+	VMOVUPS      (R12)(R8*1), Y6
+	VMOVUPS      64(R12)(R8*1), Y7
+	VADDPS       Y4, Y0, Y8
+	VADDPS       Y5, Y1, Y9
+	VSUBPS       Y4, Y0, Y0
+	VSUBPS       Y5, Y1, Y1
+	VADDPS       Y6, Y2, Y4
+	VADDPS       Y7, Y3, Y5
+	VSUBPS       Y7, Y3, Y3
+	VSUBPS       Y2, Y6, Y2
+	VADDPS       Y4, Y8, Y6
+	VADDPS       Y5, Y9, Y7
+	VMOVUPS      Y6, (BX)
+	VMOVUPS      Y7, 64(BX)
+	VADDPS       Y3, Y0, Y6
+	VADDPS       Y2, Y1, Y7
+	VBROADCASTSS (DX), Y10
+	VBROADCASTSS 4(DX), Y11
+	VMULPS       Y10, Y6, Y12
+	VMULPS       Y11, Y7, Y13
+	VSUBPS       Y13, Y12, Y12
+	VMULPS       Y11, Y6, Y6
+	VMULPS       Y10, Y7, Y7
+	VADDPS       Y7, Y6, Y6
+	VMOVUPS      Y12, 128(BX)
+	VMOVUPS      Y6, 192(BX)
+	VSUBPS       Y4, Y8, Y4
+	VSUBPS       Y5, Y9, Y5
+	VBROADCASTSS 8(DX), Y6
+	VBROADCASTSS 12(DX), Y7
+	VMULPS       Y6, Y4, Y8
+	VMULPS       Y7, Y5, Y9
+	VSUBPS       Y9, Y8, Y8
+	VMULPS       Y7, Y4, Y4
+	VMULPS       Y6, Y5, Y5
+	VADDPS       Y5, Y4, Y4
+	VMOVUPS      Y8, 256(BX)
+	VMOVUPS      Y4, 320(BX)
+	VSUBPS       Y3, Y0, Y0
+	VSUBPS       Y2, Y1, Y1
+	VBROADCASTSS 16(DX), Y2
+	VBROADCASTSS 20(DX), Y3
+	VMULPS       Y2, Y0, Y4
+	VMULPS       Y3, Y1, Y5
+	VSUBPS       Y5, Y4, Y4
+	VMULPS       Y3, Y0, Y0
+	VMULPS       Y2, Y1, Y1
+	VADDPS       Y1, Y0, Y0
+	VMOVUPS      Y4, 384(BX)
+	VMOVUPS      Y0, 448(BX)
+	ADDQ         DI, R11
+	LEAQ         (R11)(R8*2), R12
+	VMOVUPS      (R11), Y0
+	VMOVUPS      64(R11), Y1
+	VMOVUPS      (R11)(R8*1), Y2
+	VMOVUPS      64(R11)(R8*1), Y3
+	VMOVUPS      (R11)(R8*2), Y4
+	VMOVUPS      64(R11)(R8*2), Y5
+	VMOVUPS      (R12)(R8*1), Y6
+	VMOVUPS      64(R12)(R8*1), Y7
+	VADDPS       Y4, Y0, Y8
+	VADDPS       Y5, Y1, Y9
+	VSUBPS       Y4, Y0, Y0
+	VSUBPS       Y5, Y1, Y1
+	VADDPS       Y6, Y2, Y4
+	VADDPS       Y7, Y3, Y5
+	VSUBPS       Y7, Y3, Y3
+	VSUBPS       Y2, Y6, Y2
+	VADDPS       Y4, Y8, Y6
+	VADDPS       Y5, Y9, Y7
+	VMOVUPS      Y6, 512(BX)
+	VMOVUPS      Y7, 576(BX)
+	VADDPS       Y3, Y0, Y6
+	VADDPS       Y2, Y1, Y7
+	VBROADCASTSS 24(DX), Y10
+	VBROADCASTSS 28(DX), Y11
+	VMULPS       Y10, Y6, Y12
+	VMULPS       Y11, Y7, Y13
+	VSUBPS       Y13, Y12, Y12
+	VMULPS       Y11, Y6, Y6
+	VMULPS       Y10, Y7, Y7
+	VADDPS       Y7, Y6, Y6
+	VMOVUPS      Y12, 640(BX)
+	VMOVUPS      Y6, 704(BX)
+	VSUBPS       Y4, Y8, Y4
+	VSUBPS       Y5, Y9, Y5
+	VBROADCASTSS 32(DX), Y6
+	VBROADCASTSS 36(DX), Y7
+	VMULPS       Y6, Y4, Y8
+	VMULPS       Y7, Y5, Y9
+	VSUBPS       Y9, Y8, Y8
+	VMULPS       Y7, Y4, Y4
+	VMULPS       Y6, Y5, Y5
+	VADDPS       Y5, Y4, Y4
+	VMOVUPS      Y8, 768(BX)
+	VMOVUPS      Y4, 832(BX)
+	VSUBPS       Y3, Y0, Y0
+	VSUBPS       Y2, Y1, Y1
+	VBROADCASTSS 40(DX), Y2
+	VBROADCASTSS 44(DX), Y3
+	VMULPS       Y2, Y0, Y4
+	VMULPS       Y3, Y1, Y5
+	VSUBPS       Y5, Y4, Y4
+	VMULPS       Y3, Y0, Y0
+	VMULPS       Y2, Y1, Y1
+	VADDPS       Y1, Y0, Y0
+	VMOVUPS      Y4, 896(BX)
+	VMOVUPS      Y0, 960(BX)
+	ADDQ         DI, R11
+	LEAQ         (R11)(R8*2), R12
+	VMOVUPS      (R11), Y0
+	VMOVUPS      64(R11), Y1
+	VMOVUPS      (R11)(R8*1), Y2
+	VMOVUPS      64(R11)(R8*1), Y3
+	VMOVUPS      (R11)(R8*2), Y4
+	VMOVUPS      64(R11)(R8*2), Y5
+	VMOVUPS      (R12)(R8*1), Y6
+	VMOVUPS      64(R12)(R8*1), Y7
+	VADDPS       Y4, Y0, Y8
+	VADDPS       Y5, Y1, Y9
+	VSUBPS       Y4, Y0, Y0
+	VSUBPS       Y5, Y1, Y1
+	VADDPS       Y6, Y2, Y4
+	VADDPS       Y7, Y3, Y5
+	VSUBPS       Y7, Y3, Y3
+	VSUBPS       Y2, Y6, Y2
+	VADDPS       Y4, Y8, Y6
+	VADDPS       Y5, Y9, Y7
+	VMOVUPS      Y6, 1024(BX)
+	VMOVUPS      Y7, 1088(BX)
+	VADDPS       Y3, Y0, Y6
+	VADDPS       Y2, Y1, Y7
+	VBROADCASTSS 48(DX), Y10
+	VBROADCASTSS 52(DX), Y11
+	VMULPS       Y10, Y6, Y12
+	VMULPS       Y11, Y7, Y13
+	VSUBPS       Y13, Y12, Y12
+	VMULPS       Y11, Y6, Y6
+	VMULPS       Y10, Y7, Y7
+	VADDPS       Y7, Y6, Y6
+	VMOVUPS      Y12, 1152(BX)
+	VMOVUPS      Y6, 1216(BX)
+	VSUBPS       Y4, Y8, Y4
+	VSUBPS       Y5, Y9, Y5
+	VBROADCASTSS 56(DX), Y6
+	VBROADCASTSS 60(DX), Y7
+	VMULPS       Y6, Y4, Y8
+	VMULPS       Y7, Y5, Y9
+	VSUBPS       Y9, Y8, Y8
+	VMULPS       Y7, Y4, Y4
+	VMULPS       Y6, Y5, Y5
+	VADDPS       Y5, Y4, Y4
+	VMOVUPS      Y8, 1280(BX)
+	VMOVUPS      Y4, 1344(BX)
+	VSUBPS       Y3, Y0, Y0
+	VSUBPS       Y2, Y1, Y1
+	VBROADCASTSS 64(DX), Y2
+	VBROADCASTSS 68(DX), Y3
+	VMULPS       Y2, Y0, Y4
+	VMULPS       Y3, Y1, Y5
+	VSUBPS       Y5, Y4, Y4
+	VMULPS       Y3, Y0, Y0
+	VMULPS       Y2, Y1, Y1
+	VADDPS       Y1, Y0, Y0
+	VMOVUPS      Y4, 1408(BX)
+	VMOVUPS      Y0, 1472(BX)
+	MOVQ         AX, R11
+	VMOVUPS      (BX), Y0
+	VMOVUPS      64(BX), Y1
+	VMOVUPS      512(BX), Y2
+	VMOVUPS      576(BX), Y3
+	VMOVUPS      1024(BX), Y4
+	VMOVUPS      1088(BX), Y5
+	VADDPS       Y4, Y2, Y6
+	VADDPS       Y5, Y3, Y7
+	VSUBPS       Y5, Y3, Y3
+	VSUBPS       Y2, Y4, Y2
+	VBROADCASTSS c3f5db3d7<>+0(SB), Y4
+	VMULPS       Y4, Y3, Y3
+	VBROADCASTSS c3f5db3d7<>+0(SB), Y4
+	VMULPS       Y4, Y2, Y2
+	VADDPS       Y6, Y0, Y4
+	VADDPS       Y7, Y1, Y5
+	VMOVUPS      Y4, (R11)
+	VMOVUPS      Y5, 64(R11)
+	VBROADCASTSS c3f000000<>+0(SB), Y4
+	VMULPS       Y4, Y6, Y4
+	VSUBPS       Y4, Y0, Y0
+	VBROADCASTSS c3f000000<>+0(SB), Y4
+	VMULPS       Y4, Y7, Y4
+	VSUBPS       Y4, Y1, Y1
+	VADDPS       Y3, Y0, Y4
+	VADDPS       Y2, Y1, Y5
+	VMOVUPS      Y4, (R11)(R9*1)
+	VMOVUPS      Y5, 64(R11)(R9*1)
+	VSUBPS       Y3, Y0, Y0
+	VSUBPS       Y2, Y1, Y1
+	VMOVUPS      Y0, (R11)(R9*2)
+	VMOVUPS      Y1, 64(R11)(R9*2)
+	ADDQ         SI, R11
+	VMOVUPS      128(BX), Y0
+	VMOVUPS      192(BX), Y1
+	VMOVUPS      640(BX), Y2
+	VMOVUPS      704(BX), Y3
+	VMOVUPS      1152(BX), Y4
+	VMOVUPS      1216(BX), Y5
+	VADDPS       Y4, Y2, Y6
+	VADDPS       Y5, Y3, Y7
+	VSUBPS       Y5, Y3, Y3
+	VSUBPS       Y2, Y4, Y2
+	VBROADCASTSS c3f5db3d7<>+0(SB), Y4
+	VMULPS       Y4, Y3, Y3
+	VBROADCASTSS c3f5db3d7<>+0(SB), Y4
+	VMULPS       Y4, Y2, Y2
+	VADDPS       Y6, Y0, Y4
+	VADDPS       Y7, Y1, Y5
+	VMOVUPS      Y4, (R11)
+	VMOVUPS      Y5, 64(R11)
+	VBROADCASTSS c3f000000<>+0(SB), Y4
+	VMULPS       Y4, Y6, Y4
+	VSUBPS       Y4, Y0, Y0
+	VBROADCASTSS c3f000000<>+0(SB), Y4
+	VMULPS       Y4, Y7, Y4
+	VSUBPS       Y4, Y1, Y1
+	VADDPS       Y3, Y0, Y4
+	VADDPS       Y2, Y1, Y5
+	VMOVUPS      Y4, (R11)(R9*1)
+	VMOVUPS      Y5, 64(R11)(R9*1)
+	VSUBPS       Y3, Y0, Y0
+	VSUBPS       Y2, Y1, Y1
+	VMOVUPS      Y0, (R11)(R9*2)
+	VMOVUPS      Y1, 64(R11)(R9*2)
+	ADDQ         SI, R11
+	VMOVUPS      256(BX), Y0
+	VMOVUPS      320(BX), Y1
+	VMOVUPS      768(BX), Y2
+	VMOVUPS      832(BX), Y3
+	VMOVUPS      1280(BX), Y4
+	VMOVUPS      1344(BX), Y5
+	VADDPS       Y4, Y2, Y6
+	VADDPS       Y5, Y3, Y7
+	VSUBPS       Y5, Y3, Y3
+	VSUBPS       Y2, Y4, Y2
+	VBROADCASTSS c3f5db3d7<>+0(SB), Y4
+	VMULPS       Y4, Y3, Y3
+	VBROADCASTSS c3f5db3d7<>+0(SB), Y4
+	VMULPS       Y4, Y2, Y2
+	VADDPS       Y6, Y0, Y4
+	VADDPS       Y7, Y1, Y5
+	VMOVUPS      Y4, (R11)
+	VMOVUPS      Y5, 64(R11)
+	VBROADCASTSS c3f000000<>+0(SB), Y4
+	VMULPS       Y4, Y6, Y4
+	VSUBPS       Y4, Y0, Y0
+	VBROADCASTSS c3f000000<>+0(SB), Y4
+	VMULPS       Y4, Y7, Y4
+	VSUBPS       Y4, Y1, Y1
+	VADDPS       Y3, Y0, Y4
+	VADDPS       Y2, Y1, Y5
+	VMOVUPS      Y4, (R11)(R9*1)
+	VMOVUPS      Y5, 64(R11)(R9*1)
+	VSUBPS       Y3, Y0, Y0
+	VSUBPS       Y2, Y1, Y1
+	VMOVUPS      Y0, (R11)(R9*2)
+	VMOVUPS      Y1, 64(R11)(R9*2)
+	ADDQ         SI, R11
+	VMOVUPS      384(BX), Y0
+	VMOVUPS      448(BX), Y1
+	VMOVUPS      896(BX), Y2
+	VMOVUPS      960(BX), Y3
+	VMOVUPS      1408(BX), Y4
+	VMOVUPS      1472(BX), Y5
+	VADDPS       Y4, Y2, Y6
+	VADDPS       Y5, Y3, Y7
+	VSUBPS       Y5, Y3, Y3
+	VSUBPS       Y2, Y4, Y2
+	VBROADCASTSS c3f5db3d7<>+0(SB), Y4
+	VMULPS       Y4, Y3, Y3
+	VBROADCASTSS c3f5db3d7<>+0(SB), Y4
+	VMULPS       Y4, Y2, Y2
+	VADDPS       Y6, Y0, Y4
+	VADDPS       Y7, Y1, Y5
+	VMOVUPS      Y4, (R11)
+	VMOVUPS      Y5, 64(R11)
+	VBROADCASTSS c3f000000<>+0(SB), Y4
+	VMULPS       Y4, Y6, Y4
+	VSUBPS       Y4, Y0, Y0
+	VBROADCASTSS c3f000000<>+0(SB), Y4
+	VMULPS       Y4, Y7, Y4
+	VSUBPS       Y4, Y1, Y1
+	VADDPS       Y3, Y0, Y4
+	VADDPS       Y2, Y1, Y5
+	VMOVUPS      Y4, (R11)(R9*1)
+	VMOVUPS      Y5, 64(R11)(R9*1)
+	VSUBPS       Y3, Y0, Y0
+	VSUBPS       Y2, Y1, Y1
+	VMOVUPS      Y0, (R11)(R9*2)
+	VMOVUPS      Y1, 64(R11)(R9*2)
+	ADDQ         $0x20, CX
+	ADDQ         $0x20, AX
+	SUBQ         $0x40, R10
+	TESTQ        $0x00000040, R10
+	JNZ          lastPair43SingleAVX2_k
+	ADDQ         $0x40, CX
+	ADDQ         $0x40, AX
+	TESTQ        R10, R10
+	JNZ          lastPair43SingleAVX2_k
+	VZEROUPPER
+	RET
+
+// func pair45SingleAVX2(y *float32, x *float32, tw *float32, tmp *float32, q int, s int)
+// Requires: AVX
+TEXT ·pair45SingleAVX2(SB), NOSPLIT, $0-48
+	MOVQ   y+0(FP), AX
+	MOVQ   x+8(FP), CX
+	MOVQ   tw+16(FP), DX
+	MOVQ   tmp+24(FP), BX
+	MOVQ   s+40(FP), SI
+	SHLQ   $0x07, SI
+	MOVQ   q+32(FP), R8
+	MOVQ   R8, DI
+	IMULQ  SI, DI
+	IMUL3Q $0x00000005, DI, R9
+	IMUL3Q $0x00000004, SI, R10
+
+pair45SingleAVX2_j:
+	MOVQ SI, R11
+
+pair45SingleAVX2_k:
+	MOVQ         CX, R12
+	LEAQ         (R12)(R9*2), R13
+	VMOVUPS      (R12), Y0
+	VMOVUPS      64(R12), Y1
+	VMOVUPS      (R12)(R9*1), Y2
+	VMOVUPS      64(R12)(R9*1), Y3
+	VMOVUPS      (R12)(R9*2), Y4
+	VMOVUPS      64(R12)(R9*2), Y5
+	VMOVUPS      (R13)(R9*1), Y6
+	VMOVUPS      64(R13)(R9*1), Y7
+	VADDPS       Y4, Y0, Y8
+	VADDPS       Y5, Y1, Y9
+	VSUBPS       Y4, Y0, Y0
+	VSUBPS       Y5, Y1, Y1
+	VADDPS       Y6, Y2, Y4
+	VADDPS       Y7, Y3, Y5
+	VSUBPS       Y7, Y3, Y3
+	VSUBPS       Y2, Y6, Y2
+	VADDPS       Y4, Y8, Y6
+	VADDPS       Y5, Y9, Y7
+	VMOVUPS      Y6, (BX)
+	VMOVUPS      Y7, 64(BX)
+	VADDPS       Y3, Y0, Y6
+	VADDPS       Y2, Y1, Y7
+	VBROADCASTSS (DX), Y10
+	VBROADCASTSS 4(DX), Y11
+	VMULPS       Y10, Y6, Y12
+	VMULPS       Y11, Y7, Y13
+	VSUBPS       Y13, Y12, Y12
+	VMULPS       Y11, Y6, Y6
+	VMULPS       Y10, Y7, Y7
+	VADDPS       Y7, Y6, Y6
+	VMOVUPS      Y12, 128(BX)
+	VMOVUPS      Y6, 192(BX)
+	VSUBPS       Y4, Y8, Y4
+	VSUBPS       Y5, Y9, Y5
+	VBROADCASTSS 8(DX), Y6
+	VBROADCASTSS 12(DX), Y7
+	VMULPS       Y6, Y4, Y8
+	VMULPS       Y7, Y5, Y9
+	VSUBPS       Y9, Y8, Y8
+	VMULPS       Y7, Y4, Y4
+	VMULPS       Y6, Y5, Y5
+	VADDPS       Y5, Y4, Y4
+	VMOVUPS      Y8, 256(BX)
+	VMOVUPS      Y4, 320(BX)
+	VSUBPS       Y3, Y0, Y0
+	VSUBPS       Y2, Y1, Y1
+	VBROADCASTSS 16(DX), Y2
+	VBROADCASTSS 20(DX), Y3
+	VMULPS       Y2, Y0, Y4
+	VMULPS       Y3, Y1, Y5
+	VSUBPS       Y5, Y4, Y4
+	VMULPS       Y3, Y0, Y0
+	VMULPS       Y2, Y1, Y1
+	VADDPS       Y1, Y0, Y0
+	VMOVUPS      Y4, 384(BX)
+	VMOVUPS      Y0, 448(BX)
+	ADDQ         DI, R12
+	LEAQ         (R12)(R9*2), R13
+	VMOVUPS      (R12), Y0
+	VMOVUPS      64(R12), Y1
+	VMOVUPS      (R12)(R9*1), Y2
+	VMOVUPS      64(R12)(R9*1), Y3
+	VMOVUPS      (R12)(R9*2), Y4
+	VMOVUPS      64(R12)(R9*2), Y5
+	VMOVUPS      (R13)(R9*1), Y6
+	VMOVUPS      64(R13)(R9*1), Y7
+	VADDPS       Y4, Y0, Y8
+	VADDPS       Y5, Y1, Y9
+	VSUBPS       Y4, Y0, Y0
+	VSUBPS       Y5, Y1, Y1
+	VADDPS       Y6, Y2, Y4
+	VADDPS       Y7, Y3, Y5
+	VSUBPS       Y7, Y3, Y3
+	VSUBPS       Y2, Y6, Y2
+	VADDPS       Y4, Y8, Y6
+	VADDPS       Y5, Y9, Y7
+	VMOVUPS      Y6, 512(BX)
+	VMOVUPS      Y7, 576(BX)
+	VADDPS       Y3, Y0, Y6
+	VADDPS       Y2, Y1, Y7
+	VBROADCASTSS 24(DX), Y10
+	VBROADCASTSS 28(DX), Y11
+	VMULPS       Y10, Y6, Y12
+	VMULPS       Y11, Y7, Y13
+	VSUBPS       Y13, Y12, Y12
+	VMULPS       Y11, Y6, Y6
+	VMULPS       Y10, Y7, Y7
+	VADDPS       Y7, Y6, Y6
+	VMOVUPS      Y12, 640(BX)
+	VMOVUPS      Y6, 704(BX)
+	VSUBPS       Y4, Y8, Y4
+	VSUBPS       Y5, Y9, Y5
+	VBROADCASTSS 32(DX), Y6
+	VBROADCASTSS 36(DX), Y7
+	VMULPS       Y6, Y4, Y8
+	VMULPS       Y7, Y5, Y9
+	VSUBPS       Y9, Y8, Y8
+	VMULPS       Y7, Y4, Y4
+	VMULPS       Y6, Y5, Y5
+	VADDPS       Y5, Y4, Y4
+	VMOVUPS      Y8, 768(BX)
+	VMOVUPS      Y4, 832(BX)
+	VSUBPS       Y3, Y0, Y0
+	VSUBPS       Y2, Y1, Y1
+	VBROADCASTSS 40(DX), Y2
+	VBROADCASTSS 44(DX), Y3
+	VMULPS       Y2, Y0, Y4
+	VMULPS       Y3, Y1, Y5
+	VSUBPS       Y5, Y4, Y4
+	VMULPS       Y3, Y0, Y0
+	VMULPS       Y2, Y1, Y1
+	VADDPS       Y1, Y0, Y0
+	VMOVUPS      Y4, 896(BX)
+	VMOVUPS      Y0, 960(BX)
+	ADDQ         DI, R12
+	LEAQ         (R12)(R9*2), R13
+	VMOVUPS      (R12), Y0
+	VMOVUPS      64(R12), Y1
+	VMOVUPS      (R12)(R9*1), Y2
+	VMOVUPS      64(R12)(R9*1), Y3
+	VMOVUPS      (R12)(R9*2), Y4
+	VMOVUPS      64(R12)(R9*2), Y5
+	VMOVUPS      (R13)(R9*1), Y6
+	VMOVUPS      64(R13)(R9*1), Y7
+	VADDPS       Y4, Y0, Y8
+	VADDPS       Y5, Y1, Y9
+	VSUBPS       Y4, Y0, Y0
+	VSUBPS       Y5, Y1, Y1
+	VADDPS       Y6, Y2, Y4
+	VADDPS       Y7, Y3, Y5
+	VSUBPS       Y7, Y3, Y3
+	VSUBPS       Y2, Y6, Y2
+	VADDPS       Y4, Y8, Y6
+	VADDPS       Y5, Y9, Y7
+	VMOVUPS      Y6, 1024(BX)
+	VMOVUPS      Y7, 1088(BX)
+	VADDPS       Y3, Y0, Y6
+	VADDPS       Y2, Y1, Y7
+	VBROADCASTSS 48(DX), Y10
+	VBROADCASTSS 52(DX), Y11
+	VMULPS       Y10, Y6, Y12
+	VMULPS       Y11, Y7, Y13
+	VSUBPS       Y13, Y12, Y12
+	VMULPS       Y11, Y6, Y6
+	VMULPS       Y10, Y7, Y7
+	VADDPS       Y7, Y6, Y6
+	VMOVUPS      Y12, 1152(BX)
+	VMOVUPS      Y6, 1216(BX)
+	VSUBPS       Y4, Y8, Y4
+	VSUBPS       Y5, Y9, Y5
+	VBROADCASTSS 56(DX), Y6
+	VBROADCASTSS 60(DX), Y7
+	VMULPS       Y6, Y4, Y8
+	VMULPS       Y7, Y5, Y9
+	VSUBPS       Y9, Y8, Y8
+	VMULPS       Y7, Y4, Y4
+	VMULPS       Y6, Y5, Y5
+	VADDPS       Y5, Y4, Y4
+	VMOVUPS      Y8, 1280(BX)
+	VMOVUPS      Y4, 1344(BX)
+	VSUBPS       Y3, Y0, Y0
+	VSUBPS       Y2, Y1, Y1
+	VBROADCASTSS 64(DX), Y2
+	VBROADCASTSS 68(DX), Y3
+	VMULPS       Y2, Y0, Y4
+	VMULPS       Y3, Y1, Y5
+	VSUBPS       Y5, Y4, Y4
+	VMULPS       Y3, Y0, Y0
+	VMULPS       Y2, Y1, Y1
+	VADDPS       Y1, Y0, Y0
+	VMOVUPS      Y4, 1408(BX)
+	VMOVUPS      Y0, 1472(BX)
+	ADDQ         DI, R12
+	LEAQ         (R12)(R9*2), R13
+	VMOVUPS      (R12), Y0
+	VMOVUPS      64(R12), Y1
+	VMOVUPS      (R12)(R9*1), Y2
+	VMOVUPS      64(R12)(R9*1), Y3
+	VMOVUPS      (R12)(R9*2), Y4
+	VMOVUPS      64(R12)(R9*2), Y5
+	VMOVUPS      (R13)(R9*1), Y6
+	VMOVUPS      64(R13)(R9*1), Y7
+	VADDPS       Y4, Y0, Y8
+	VADDPS       Y5, Y1, Y9
+	VSUBPS       Y4, Y0, Y0
+	VSUBPS       Y5, Y1, Y1
+	VADDPS       Y6, Y2, Y4
+	VADDPS       Y7, Y3, Y5
+	VSUBPS       Y7, Y3, Y3
+	VSUBPS       Y2, Y6, Y2
+	VADDPS       Y4, Y8, Y6
+	VADDPS       Y5, Y9, Y7
+	VMOVUPS      Y6, 1536(BX)
+	VMOVUPS      Y7, 1600(BX)
+	VADDPS       Y3, Y0, Y6
+	VADDPS       Y2, Y1, Y7
+	VBROADCASTSS 72(DX), Y10
+	VBROADCASTSS 76(DX), Y11
+	VMULPS       Y10, Y6, Y12
+	VMULPS       Y11, Y7, Y13
+	VSUBPS       Y13, Y12, Y12
+	VMULPS       Y11, Y6, Y6
+	VMULPS       Y10, Y7, Y7
+	VADDPS       Y7, Y6, Y6
+	VMOVUPS      Y12, 1664(BX)
+	VMOVUPS      Y6, 1728(BX)
+	VSUBPS       Y4, Y8, Y4
+	VSUBPS       Y5, Y9, Y5
+	VBROADCASTSS 80(DX), Y6
+	VBROADCASTSS 84(DX), Y7
+	VMULPS       Y6, Y4, Y8
+	VMULPS       Y7, Y5, Y9
+	VSUBPS       Y9, Y8, Y8
+	VMULPS       Y7, Y4, Y4
+	VMULPS       Y6, Y5, Y5
+	VADDPS       Y5, Y4, Y4
+	VMOVUPS      Y8, 1792(BX)
+	VMOVUPS      Y4, 1856(BX)
+	VSUBPS       Y3, Y0, Y0
+	VSUBPS       Y2, Y1, Y1
+	VBROADCASTSS 88(DX), Y2
+	VBROADCASTSS 92(DX), Y3
+	VMULPS       Y2, Y0, Y4
+	VMULPS       Y3, Y1, Y5
+	VSUBPS       Y5, Y4, Y4
+	VMULPS       Y3, Y0, Y0
+	VMULPS       Y2, Y1, Y1
+	VADDPS       Y1, Y0, Y0
+	VMOVUPS      Y4, 1920(BX)
+	VMOVUPS      Y0, 1984(BX)
+	ADDQ         DI, R12
+	LEAQ         (R12)(R9*2), R13
+	VMOVUPS      (R12), Y0
+	VMOVUPS      64(R12), Y1
+	VMOVUPS      (R12)(R9*1), Y2
+	VMOVUPS      64(R12)(R9*1), Y3
+	VMOVUPS      (R12)(R9*2), Y4
+	VMOVUPS      64(R12)(R9*2), Y5
+	VMOVUPS      (R13)(R9*1), Y6
+	VMOVUPS      64(R13)(R9*1), Y7
+	VADDPS       Y4, Y0, Y8
+	VADDPS       Y5, Y1, Y9
+	VSUBPS       Y4, Y0, Y0
+	VSUBPS       Y5, Y1, Y1
+	VADDPS       Y6, Y2, Y4
+	VADDPS       Y7, Y3, Y5
+	VSUBPS       Y7, Y3, Y3
+	VSUBPS       Y2, Y6, Y2
+	VADDPS       Y4, Y8, Y6
+	VADDPS       Y5, Y9, Y7
+	VMOVUPS      Y6, 2048(BX)
+	VMOVUPS      Y7, 2112(BX)
+	VADDPS       Y3, Y0, Y6
+	VADDPS       Y2, Y1, Y7
+	VBROADCASTSS 96(DX), Y10
+	VBROADCASTSS 100(DX), Y11
+	VMULPS       Y10, Y6, Y12
+	VMULPS       Y11, Y7, Y13
+	VSUBPS       Y13, Y12, Y12
+	VMULPS       Y11, Y6, Y6
+	VMULPS       Y10, Y7, Y7
+	VADDPS       Y7, Y6, Y6
+	VMOVUPS      Y12, 2176(BX)
+	VMOVUPS      Y6, 2240(BX)
+	VSUBPS       Y4, Y8, Y4
+	VSUBPS       Y5, Y9, Y5
+	VBROADCASTSS 104(DX), Y6
+	VBROADCASTSS 108(DX), Y7
+	VMULPS       Y6, Y4, Y8
+	VMULPS       Y7, Y5, Y9
+	VSUBPS       Y9, Y8, Y8
+	VMULPS       Y7, Y4, Y4
+	VMULPS       Y6, Y5, Y5
+	VADDPS       Y5, Y4, Y4
+	VMOVUPS      Y8, 2304(BX)
+	VMOVUPS      Y4, 2368(BX)
+	VSUBPS       Y3, Y0, Y0
+	VSUBPS       Y2, Y1, Y1
+	VBROADCASTSS 112(DX), Y2
+	VBROADCASTSS 116(DX), Y3
+	VMULPS       Y2, Y0, Y4
+	VMULPS       Y3, Y1, Y5
+	VSUBPS       Y5, Y4, Y4
+	VMULPS       Y3, Y0, Y0
+	VMULPS       Y2, Y1, Y1
+	VADDPS       Y1, Y0, Y0
+	VMOVUPS      Y4, 2432(BX)
+	VMOVUPS      Y0, 2496(BX)
+	MOVQ         AX, R12
+	LEAQ         (R12)(R10*2), R13
+	VMOVUPS      (BX), Y0
+	VMOVUPS      64(BX), Y1
+	VMOVUPS      512(BX), Y2
+	VMOVUPS      576(BX), Y3
+	VMOVUPS      1024(BX), Y4
+	VMOVUPS      1088(BX), Y5
+	VMOVUPS      1536(BX), Y6
+	VMOVUPS      1600(BX), Y7
+	VMOVUPS      2048(BX), Y8
+	VMOVUPS      2112(BX), Y9
+	VADDPS       Y8, Y2, Y10
+	VADDPS       Y9, Y3, Y11
+	VSUBPS       Y9, Y3, Y3
+	VSUBPS       Y2, Y8, Y2
+	VADDPS       Y6, Y4, Y8
+	VADDPS       Y7, Y5, Y9
+	VSUBPS       Y7, Y5, Y5
+	VSUBPS       Y4, Y6, Y4
+	VADDPS       Y10, Y0, Y6
+	VADDPS       Y11, Y1, Y7
+	VADDPS       Y8, Y6, Y6
+	VADDPS       Y9, Y7, Y7
+	VMOVUPS      Y6, (R12)
+	VMOVUPS      Y7, 64(R12)
+	VBROADCASTSS c3e9e377a<>+0(SB), Y6
+	VMULPS       Y6, Y10, Y6
+	VADDPS       Y6, Y0, Y6
+	VBROADCASTSS c3f4f1bbd<>+0(SB), Y7
+	VMULPS       Y7, Y8, Y7
+	VSUBPS       Y7, Y6, Y6
+	VBROADCASTSS c3f4f1bbd<>+0(SB), Y7
+	VMULPS       Y7, Y10, Y7
+	VSUBPS       Y7, Y0, Y0
+	VBROADCASTSS c3e9e377a<>+0(SB), Y7
+	VMULPS       Y7, Y8, Y7
+	VADDPS       Y7, Y0, Y0
+	VBROADCASTSS c3f737871<>+0(SB), Y7
+	VMULPS       Y7, Y3, Y7
+	VBROADCASTSS c3f167918<>+0(SB), Y8
+	VMULPS       Y8, Y5, Y8
+	VADDPS       Y8, Y7, Y7
+	VBROADCASTSS c3f167918<>+0(SB), Y8
+	VMULPS       Y8, Y3, Y3
+	VBROADCASTSS c3f737871<>+0(SB), Y8
+	VMULPS       Y8, Y5, Y5
+	VSUBPS       Y5, Y3, Y3
+	VBROADCASTSS c3e9e377a<>+0(SB), Y5
+	VMULPS       Y5, Y11, Y5
+	VADDPS       Y5, Y1, Y5
+	VBROADCASTSS c3f4f1bbd<>+0(SB), Y8
+	VMULPS       Y8, Y9, Y8
+	VSUBPS       Y8, Y5, Y5
+	VBROADCASTSS c3f4f1bbd<>+0(SB), Y8
+	VMULPS       Y8, Y11, Y8
+	VSUBPS       Y8, Y1, Y1
+	VBROADCASTSS c3e9e377a<>+0(SB), Y8
+	VMULPS       Y8, Y9, Y8
+	VADDPS       Y8, Y1, Y1
+	VBROADCASTSS c3f737871<>+0(SB), Y8
+	VMULPS       Y8, Y2, Y8
+	VBROADCASTSS c3f167918<>+0(SB), Y9
+	VMULPS       Y9, Y4, Y9
+	VADDPS       Y9, Y8, Y8
+	VBROADCASTSS c3f167918<>+0(SB), Y9
+	VMULPS       Y9, Y2, Y2
+	VBROADCASTSS c3f737871<>+0(SB), Y9
+	VMULPS       Y9, Y4, Y4
+	VSUBPS       Y4, Y2, Y2
+	VADDPS       Y7, Y6, Y4
+	VADDPS       Y8, Y5, Y9
+	VBROADCASTSS 120(DX), Y10
+	VBROADCASTSS 124(DX), Y11
+	VMULPS       Y10, Y4, Y12
+	VMULPS       Y11, Y9, Y13
+	VSUBPS       Y13, Y12, Y12
+	VMULPS       Y11, Y4, Y4
+	VMULPS       Y10, Y9, Y9
+	VADDPS       Y9, Y4, Y4
+	VMOVUPS      Y12, (R12)(R10*1)
+	VMOVUPS      Y4, 64(R12)(R10*1)
+	VSUBPS       Y7, Y6, Y4
+	VSUBPS       Y8, Y5, Y5
+	VBROADCASTSS 144(DX), Y6
+	VBROADCASTSS 148(DX), Y7
+	VMULPS       Y6, Y4, Y8
+	VMULPS       Y7, Y5, Y9
+	VSUBPS       Y9, Y8, Y8
+	VMULPS       Y7, Y4, Y4
+	VMULPS       Y6, Y5, Y5
+	VADDPS       Y5, Y4, Y4
+	VMOVUPS      Y8, (R13)(R10*2)
+	VMOVUPS      Y4, 64(R13)(R10*2)
+	VADDPS       Y3, Y0, Y4
+	VADDPS       Y2, Y1, Y5
+	VBROADCASTSS 128(DX), Y6
+	VBROADCASTSS 132(DX), Y7
+	VMULPS       Y6, Y4, Y8
+	VMULPS       Y7, Y5, Y9
+	VSUBPS       Y9, Y8, Y8
+	VMULPS       Y7, Y4, Y4
+	VMULPS       Y6, Y5, Y5
+	VADDPS       Y5, Y4, Y4
+	VMOVUPS      Y8, (R12)(R10*2)
+	VMOVUPS      Y4, 64(R12)(R10*2)
+	VSUBPS       Y3, Y0, Y0
+	VSUBPS       Y2, Y1, Y1
+	VBROADCASTSS 136(DX), Y2
+	VBROADCASTSS 140(DX), Y3
+	VMULPS       Y2, Y0, Y4
+	VMULPS       Y3, Y1, Y5
+	VSUBPS       Y5, Y4, Y4
+	VMULPS       Y3, Y0, Y0
+	VMULPS       Y2, Y1, Y1
+	VADDPS       Y1, Y0, Y0
+	VMOVUPS      Y4, (R13)(R10*1)
+	VMOVUPS      Y0, 64(R13)(R10*1)
+	ADDQ         SI, R12
+	LEAQ         (R12)(R10*2), R13
+	VMOVUPS      128(BX), Y0
+	VMOVUPS      192(BX), Y1
+	VMOVUPS      640(BX), Y2
+	VMOVUPS      704(BX), Y3
+	VMOVUPS      1152(BX), Y4
+	VMOVUPS      1216(BX), Y5
+	VMOVUPS      1664(BX), Y6
+	VMOVUPS      1728(BX), Y7
+	VMOVUPS      2176(BX), Y8
+	VMOVUPS      2240(BX), Y9
+	VADDPS       Y8, Y2, Y10
+	VADDPS       Y9, Y3, Y11
+	VSUBPS       Y9, Y3, Y3
+	VSUBPS       Y2, Y8, Y2
+	VADDPS       Y6, Y4, Y8
+	VADDPS       Y7, Y5, Y9
+	VSUBPS       Y7, Y5, Y5
+	VSUBPS       Y4, Y6, Y4
+	VADDPS       Y10, Y0, Y6
+	VADDPS       Y11, Y1, Y7
+	VADDPS       Y8, Y6, Y6
+	VADDPS       Y9, Y7, Y7
+	VMOVUPS      Y6, (R12)
+	VMOVUPS      Y7, 64(R12)
+	VBROADCASTSS c3e9e377a<>+0(SB), Y6
+	VMULPS       Y6, Y10, Y6
+	VADDPS       Y6, Y0, Y6
+	VBROADCASTSS c3f4f1bbd<>+0(SB), Y7
+	VMULPS       Y7, Y8, Y7
+	VSUBPS       Y7, Y6, Y6
+	VBROADCASTSS c3f4f1bbd<>+0(SB), Y7
+	VMULPS       Y7, Y10, Y7
+	VSUBPS       Y7, Y0, Y0
+	VBROADCASTSS c3e9e377a<>+0(SB), Y7
+	VMULPS       Y7, Y8, Y7
+	VADDPS       Y7, Y0, Y0
+	VBROADCASTSS c3f737871<>+0(SB), Y7
+	VMULPS       Y7, Y3, Y7
+	VBROADCASTSS c3f167918<>+0(SB), Y8
+	VMULPS       Y8, Y5, Y8
+	VADDPS       Y8, Y7, Y7
+	VBROADCASTSS c3f167918<>+0(SB), Y8
+	VMULPS       Y8, Y3, Y3
+	VBROADCASTSS c3f737871<>+0(SB), Y8
+	VMULPS       Y8, Y5, Y5
+	VSUBPS       Y5, Y3, Y3
+	VBROADCASTSS c3e9e377a<>+0(SB), Y5
+	VMULPS       Y5, Y11, Y5
+	VADDPS       Y5, Y1, Y5
+	VBROADCASTSS c3f4f1bbd<>+0(SB), Y8
+	VMULPS       Y8, Y9, Y8
+	VSUBPS       Y8, Y5, Y5
+	VBROADCASTSS c3f4f1bbd<>+0(SB), Y8
+	VMULPS       Y8, Y11, Y8
+	VSUBPS       Y8, Y1, Y1
+	VBROADCASTSS c3e9e377a<>+0(SB), Y8
+	VMULPS       Y8, Y9, Y8
+	VADDPS       Y8, Y1, Y1
+	VBROADCASTSS c3f737871<>+0(SB), Y8
+	VMULPS       Y8, Y2, Y8
+	VBROADCASTSS c3f167918<>+0(SB), Y9
+	VMULPS       Y9, Y4, Y9
+	VADDPS       Y9, Y8, Y8
+	VBROADCASTSS c3f167918<>+0(SB), Y9
+	VMULPS       Y9, Y2, Y2
+	VBROADCASTSS c3f737871<>+0(SB), Y9
+	VMULPS       Y9, Y4, Y4
+	VSUBPS       Y4, Y2, Y2
+	VADDPS       Y7, Y6, Y4
+	VADDPS       Y8, Y5, Y9
+	VBROADCASTSS 120(DX), Y10
+	VBROADCASTSS 124(DX), Y11
+	VMULPS       Y10, Y4, Y12
+	VMULPS       Y11, Y9, Y13
+	VSUBPS       Y13, Y12, Y12
+	VMULPS       Y11, Y4, Y4
+	VMULPS       Y10, Y9, Y9
+	VADDPS       Y9, Y4, Y4
+	VMOVUPS      Y12, (R12)(R10*1)
+	VMOVUPS      Y4, 64(R12)(R10*1)
+	VSUBPS       Y7, Y6, Y4
+	VSUBPS       Y8, Y5, Y5
+	VBROADCASTSS 144(DX), Y6
+	VBROADCASTSS 148(DX), Y7
+	VMULPS       Y6, Y4, Y8
+	VMULPS       Y7, Y5, Y9
+	VSUBPS       Y9, Y8, Y8
+	VMULPS       Y7, Y4, Y4
+	VMULPS       Y6, Y5, Y5
+	VADDPS       Y5, Y4, Y4
+	VMOVUPS      Y8, (R13)(R10*2)
+	VMOVUPS      Y4, 64(R13)(R10*2)
+	VADDPS       Y3, Y0, Y4
+	VADDPS       Y2, Y1, Y5
+	VBROADCASTSS 128(DX), Y6
+	VBROADCASTSS 132(DX), Y7
+	VMULPS       Y6, Y4, Y8
+	VMULPS       Y7, Y5, Y9
+	VSUBPS       Y9, Y8, Y8
+	VMULPS       Y7, Y4, Y4
+	VMULPS       Y6, Y5, Y5
+	VADDPS       Y5, Y4, Y4
+	VMOVUPS      Y8, (R12)(R10*2)
+	VMOVUPS      Y4, 64(R12)(R10*2)
+	VSUBPS       Y3, Y0, Y0
+	VSUBPS       Y2, Y1, Y1
+	VBROADCASTSS 136(DX), Y2
+	VBROADCASTSS 140(DX), Y3
+	VMULPS       Y2, Y0, Y4
+	VMULPS       Y3, Y1, Y5
+	VSUBPS       Y5, Y4, Y4
+	VMULPS       Y3, Y0, Y0
+	VMULPS       Y2, Y1, Y1
+	VADDPS       Y1, Y0, Y0
+	VMOVUPS      Y4, (R13)(R10*1)
+	VMOVUPS      Y0, 64(R13)(R10*1)
+	ADDQ         SI, R12
+	LEAQ         (R12)(R10*2), R13
+	VMOVUPS      256(BX), Y0
+	VMOVUPS      320(BX), Y1
+	VMOVUPS      768(BX), Y2
+	VMOVUPS      832(BX), Y3
+	VMOVUPS      1280(BX), Y4
+	VMOVUPS      1344(BX), Y5
+	VMOVUPS      1792(BX), Y6
+	VMOVUPS      1856(BX), Y7
+	VMOVUPS      2304(BX), Y8
+	VMOVUPS      2368(BX), Y9
+	VADDPS       Y8, Y2, Y10
+	VADDPS       Y9, Y3, Y11
+	VSUBPS       Y9, Y3, Y3
+	VSUBPS       Y2, Y8, Y2
+	VADDPS       Y6, Y4, Y8
+	VADDPS       Y7, Y5, Y9
+	VSUBPS       Y7, Y5, Y5
+	VSUBPS       Y4, Y6, Y4
+	VADDPS       Y10, Y0, Y6
+	VADDPS       Y11, Y1, Y7
+	VADDPS       Y8, Y6, Y6
+	VADDPS       Y9, Y7, Y7
+	VMOVUPS      Y6, (R12)
+	VMOVUPS      Y7, 64(R12)
+	VBROADCASTSS c3e9e377a<>+0(SB), Y6
+	VMULPS       Y6, Y10, Y6
+	VADDPS       Y6, Y0, Y6
+	VBROADCASTSS c3f4f1bbd<>+0(SB), Y7
+	VMULPS       Y7, Y8, Y7
+	VSUBPS       Y7, Y6, Y6
+	VBROADCASTSS c3f4f1bbd<>+0(SB), Y7
+	VMULPS       Y7, Y10, Y7
+	VSUBPS       Y7, Y0, Y0
+	VBROADCASTSS c3e9e377a<>+0(SB), Y7
+	VMULPS       Y7, Y8, Y7
+	VADDPS       Y7, Y0, Y0
+	VBROADCASTSS c3f737871<>+0(SB), Y7
+	VMULPS       Y7, Y3, Y7
+	VBROADCASTSS c3f167918<>+0(SB), Y8
+	VMULPS       Y8, Y5, Y8
+	VADDPS       Y8, Y7, Y7
+	VBROADCASTSS c3f167918<>+0(SB), Y8
+	VMULPS       Y8, Y3, Y3
+	VBROADCASTSS c3f737871<>+0(SB), Y8
+	VMULPS       Y8, Y5, Y5
+	VSUBPS       Y5, Y3, Y3
+	VBROADCASTSS c3e9e377a<>+0(SB), Y5
+	VMULPS       Y5, Y11, Y5
+	VADDPS       Y5, Y1, Y5
+	VBROADCASTSS c3f4f1bbd<>+0(SB), Y8
+	VMULPS       Y8, Y9, Y8
+	VSUBPS       Y8, Y5, Y5
+	VBROADCASTSS c3f4f1bbd<>+0(SB), Y8
+	VMULPS       Y8, Y11, Y8
+	VSUBPS       Y8, Y1, Y1
+	VBROADCASTSS c3e9e377a<>+0(SB), Y8
+	VMULPS       Y8, Y9, Y8
+	VADDPS       Y8, Y1, Y1
+	VBROADCASTSS c3f737871<>+0(SB), Y8
+	VMULPS       Y8, Y2, Y8
+	VBROADCASTSS c3f167918<>+0(SB), Y9
+	VMULPS       Y9, Y4, Y9
+	VADDPS       Y9, Y8, Y8
+	VBROADCASTSS c3f167918<>+0(SB), Y9
+	VMULPS       Y9, Y2, Y2
+	VBROADCASTSS c3f737871<>+0(SB), Y9
+	VMULPS       Y9, Y4, Y4
+	VSUBPS       Y4, Y2, Y2
+	VADDPS       Y7, Y6, Y4
+	VADDPS       Y8, Y5, Y9
+	VBROADCASTSS 120(DX), Y10
+	VBROADCASTSS 124(DX), Y11
+	VMULPS       Y10, Y4, Y12
+	VMULPS       Y11, Y9, Y13
+	VSUBPS       Y13, Y12, Y12
+	VMULPS       Y11, Y4, Y4
+	VMULPS       Y10, Y9, Y9
+	VADDPS       Y9, Y4, Y4
+	VMOVUPS      Y12, (R12)(R10*1)
+	VMOVUPS      Y4, 64(R12)(R10*1)
+	VSUBPS       Y7, Y6, Y4
+	VSUBPS       Y8, Y5, Y5
+	VBROADCASTSS 144(DX), Y6
+	VBROADCASTSS 148(DX), Y7
+	VMULPS       Y6, Y4, Y8
+	VMULPS       Y7, Y5, Y9
+	VSUBPS       Y9, Y8, Y8
+	VMULPS       Y7, Y4, Y4
+	VMULPS       Y6, Y5, Y5
+	VADDPS       Y5, Y4, Y4
+	VMOVUPS      Y8, (R13)(R10*2)
+	VMOVUPS      Y4, 64(R13)(R10*2)
+	VADDPS       Y3, Y0, Y4
+	VADDPS       Y2, Y1, Y5
+	VBROADCASTSS 128(DX), Y6
+	VBROADCASTSS 132(DX), Y7
+	VMULPS       Y6, Y4, Y8
+	VMULPS       Y7, Y5, Y9
+	VSUBPS       Y9, Y8, Y8
+	VMULPS       Y7, Y4, Y4
+	VMULPS       Y6, Y5, Y5
+	VADDPS       Y5, Y4, Y4
+	VMOVUPS      Y8, (R12)(R10*2)
+	VMOVUPS      Y4, 64(R12)(R10*2)
+	VSUBPS       Y3, Y0, Y0
+	VSUBPS       Y2, Y1, Y1
+	VBROADCASTSS 136(DX), Y2
+	VBROADCASTSS 140(DX), Y3
+	VMULPS       Y2, Y0, Y4
+	VMULPS       Y3, Y1, Y5
+	VSUBPS       Y5, Y4, Y4
+	VMULPS       Y3, Y0, Y0
+	VMULPS       Y2, Y1, Y1
+	VADDPS       Y1, Y0, Y0
+	VMOVUPS      Y4, (R13)(R10*1)
+	VMOVUPS      Y0, 64(R13)(R10*1)
+	ADDQ         SI, R12
+	LEAQ         (R12)(R10*2), R13
+	VMOVUPS      384(BX), Y0
+	VMOVUPS      448(BX), Y1
+	VMOVUPS      896(BX), Y2
+	VMOVUPS      960(BX), Y3
+	VMOVUPS      1408(BX), Y4
+	VMOVUPS      1472(BX), Y5
+	VMOVUPS      1920(BX), Y6
+	VMOVUPS      1984(BX), Y7
+	VMOVUPS      2432(BX), Y8
+	VMOVUPS      2496(BX), Y9
+	VADDPS       Y8, Y2, Y10
+	VADDPS       Y9, Y3, Y11
+	VSUBPS       Y9, Y3, Y3
+	VSUBPS       Y2, Y8, Y2
+	VADDPS       Y6, Y4, Y8
+	VADDPS       Y7, Y5, Y9
+	VSUBPS       Y7, Y5, Y5
+	VSUBPS       Y4, Y6, Y4
+	VADDPS       Y10, Y0, Y6
+	VADDPS       Y11, Y1, Y7
+	VADDPS       Y8, Y6, Y6
+	VADDPS       Y9, Y7, Y7
+	VMOVUPS      Y6, (R12)
+	VMOVUPS      Y7, 64(R12)
+	VBROADCASTSS c3e9e377a<>+0(SB), Y6
+	VMULPS       Y6, Y10, Y6
+	VADDPS       Y6, Y0, Y6
+	VBROADCASTSS c3f4f1bbd<>+0(SB), Y7
+	VMULPS       Y7, Y8, Y7
+	VSUBPS       Y7, Y6, Y6
+	VBROADCASTSS c3f4f1bbd<>+0(SB), Y7
+	VMULPS       Y7, Y10, Y7
+	VSUBPS       Y7, Y0, Y0
+	VBROADCASTSS c3e9e377a<>+0(SB), Y7
+	VMULPS       Y7, Y8, Y7
+	VADDPS       Y7, Y0, Y0
+	VBROADCASTSS c3f737871<>+0(SB), Y7
+	VMULPS       Y7, Y3, Y7
+	VBROADCASTSS c3f167918<>+0(SB), Y8
+	VMULPS       Y8, Y5, Y8
+	VADDPS       Y8, Y7, Y7
+	VBROADCASTSS c3f167918<>+0(SB), Y8
+	VMULPS       Y8, Y3, Y3
+	VBROADCASTSS c3f737871<>+0(SB), Y8
+	VMULPS       Y8, Y5, Y5
+	VSUBPS       Y5, Y3, Y3
+	VBROADCASTSS c3e9e377a<>+0(SB), Y5
+	VMULPS       Y5, Y11, Y5
+	VADDPS       Y5, Y1, Y5
+	VBROADCASTSS c3f4f1bbd<>+0(SB), Y8
+	VMULPS       Y8, Y9, Y8
+	VSUBPS       Y8, Y5, Y5
+	VBROADCASTSS c3f4f1bbd<>+0(SB), Y8
+	VMULPS       Y8, Y11, Y8
+	VSUBPS       Y8, Y1, Y1
+	VBROADCASTSS c3e9e377a<>+0(SB), Y8
+	VMULPS       Y8, Y9, Y8
+	VADDPS       Y8, Y1, Y1
+	VBROADCASTSS c3f737871<>+0(SB), Y8
+	VMULPS       Y8, Y2, Y8
+	VBROADCASTSS c3f167918<>+0(SB), Y9
+	VMULPS       Y9, Y4, Y9
+	VADDPS       Y9, Y8, Y8
+	VBROADCASTSS c3f167918<>+0(SB), Y9
+	VMULPS       Y9, Y2, Y2
+	VBROADCASTSS c3f737871<>+0(SB), Y9
+	VMULPS       Y9, Y4, Y4
+	VSUBPS       Y4, Y2, Y2
+	VADDPS       Y7, Y6, Y4
+	VADDPS       Y8, Y5, Y9
+	VBROADCASTSS 120(DX), Y10
+	VBROADCASTSS 124(DX), Y11
+	VMULPS       Y10, Y4, Y12
+	VMULPS       Y11, Y9, Y13
+	VSUBPS       Y13, Y12, Y12
+	VMULPS       Y11, Y4, Y4
+	VMULPS       Y10, Y9, Y9
+	VADDPS       Y9, Y4, Y4
+	VMOVUPS      Y12, (R12)(R10*1)
+	VMOVUPS      Y4, 64(R12)(R10*1)
+	VSUBPS       Y7, Y6, Y4
+	VSUBPS       Y8, Y5, Y5
+	VBROADCASTSS 144(DX), Y6
+	VBROADCASTSS 148(DX), Y7
+	VMULPS       Y6, Y4, Y8
+	VMULPS       Y7, Y5, Y9
+	VSUBPS       Y9, Y8, Y8
+	VMULPS       Y7, Y4, Y4
+	VMULPS       Y6, Y5, Y5
+	VADDPS       Y5, Y4, Y4
+	VMOVUPS      Y8, (R13)(R10*2)
+	VMOVUPS      Y4, 64(R13)(R10*2)
+	VADDPS       Y3, Y0, Y4
+	VADDPS       Y2, Y1, Y5
+	VBROADCASTSS 128(DX), Y6
+	VBROADCASTSS 132(DX), Y7
+	VMULPS       Y6, Y4, Y8
+	VMULPS       Y7, Y5, Y9
+	VSUBPS       Y9, Y8, Y8
+	VMULPS       Y7, Y4, Y4
+	VMULPS       Y6, Y5, Y5
+	VADDPS       Y5, Y4, Y4
+	VMOVUPS      Y8, (R12)(R10*2)
+	VMOVUPS      Y4, 64(R12)(R10*2)
+	VSUBPS       Y3, Y0, Y0
+	VSUBPS       Y2, Y1, Y1
+	VBROADCASTSS 136(DX), Y2
+	VBROADCASTSS 140(DX), Y3
+	VMULPS       Y2, Y0, Y4
+	VMULPS       Y3, Y1, Y5
+	VSUBPS       Y5, Y4, Y4
+	VMULPS       Y3, Y0, Y0
+	VMULPS       Y2, Y1, Y1
+	VADDPS       Y1, Y0, Y0
+	VMOVUPS      Y4, (R13)(R10*1)
+	VMOVUPS      Y0, 64(R13)(R10*1)
+	ADDQ         $0x20, CX
+	ADDQ         $0x20, AX
+	SUBQ         $0x40, R11
+	TESTQ        $0x00000040, R11
+	JNZ          pair45SingleAVX2_k
+	ADDQ         $0x40, CX
+	ADDQ         $0x40, AX
+	TESTQ        R11, R11
+	JNZ          pair45SingleAVX2_k
+	IMUL3Q       $0x00000013, SI, R11
+	ADDQ         R11, AX
+	ADDQ         $0x00000098, DX
+	DECQ         R8
+	JNZ          pair45SingleAVX2_j
+	VZEROUPPER
+	RET
+
+// func lastPair45SingleAVX2(y *float32, x *float32, tw *float32, tmp *float32, s int)
+// Requires: AVX
+TEXT ·lastPair45SingleAVX2(SB), NOSPLIT, $0-40
+	MOVQ   y+0(FP), AX
+	MOVQ   x+8(FP), CX
+	MOVQ   tw+16(FP), DX
+	MOVQ   tmp+24(FP), BX
+	MOVQ   s+32(FP), SI
+	SHLQ   $0x07, SI
+	MOVQ   SI, DI
+	IMUL3Q $0x00000005, DI, R8
+	IMUL3Q $0x00000004, SI, R9
+	MOVQ   SI, R10
+
+lastPair45SingleAVX2_k:
+	MOVQ         CX, R11
+	LEAQ         (R11)(R8*2), R12
+	VMOVUPS      (R11), Y0
+	VMOVUPS      64(R11), Y1
+	VMOVUPS      (R11)(R8*1), Y2
+	VMOVUPS      64(R11)(R8*1), Y3
+	VMOVUPS      (R11)(R8*2), Y4
+	VMOVUPS      64(R11)(R8*2), Y5
+	VMOVUPS      (R12)(R8*1), Y6
+	VMOVUPS      64(R12)(R8*1), Y7
+	VADDPS       Y4, Y0, Y8
+	VADDPS       Y5, Y1, Y9
+	VSUBPS       Y4, Y0, Y0
+	VSUBPS       Y5, Y1, Y1
+	VADDPS       Y6, Y2, Y4
+	VADDPS       Y7, Y3, Y5
+	VSUBPS       Y7, Y3, Y3
+	VSUBPS       Y2, Y6, Y2
+	VADDPS       Y4, Y8, Y6
+	VADDPS       Y5, Y9, Y7
+	VMOVUPS      Y6, (BX)
+	VMOVUPS      Y7, 64(BX)
+	VADDPS       Y3, Y0, Y6
+	VADDPS       Y2, Y1, Y7
+	VBROADCASTSS (DX), Y10
+	VBROADCASTSS 4(DX), Y11
+	VMULPS       Y10, Y6, Y12
+	VMULPS       Y11, Y7, Y13
+	VSUBPS       Y13, Y12, Y12
+	VMULPS       Y11, Y6, Y6
+	VMULPS       Y10, Y7, Y7
+	VADDPS       Y7, Y6, Y6
+	VMOVUPS      Y12, 128(BX)
+	VMOVUPS      Y6, 192(BX)
+	VSUBPS       Y4, Y8, Y4
+	VSUBPS       Y5, Y9, Y5
+	VBROADCASTSS 8(DX), Y6
+	VBROADCASTSS 12(DX), Y7
+	VMULPS       Y6, Y4, Y8
+	VMULPS       Y7, Y5, Y9
+	VSUBPS       Y9, Y8, Y8
+	VMULPS       Y7, Y4, Y4
+	VMULPS       Y6, Y5, Y5
+	VADDPS       Y5, Y4, Y4
+	VMOVUPS      Y8, 256(BX)
+	VMOVUPS      Y4, 320(BX)
+	VSUBPS       Y3, Y0, Y0
+	VSUBPS       Y2, Y1, Y1
+	VBROADCASTSS 16(DX), Y2
+	VBROADCASTSS 20(DX), Y3
+	VMULPS       Y2, Y0, Y4
+	VMULPS       Y3, Y1, Y5
+	VSUBPS       Y5, Y4, Y4
+	VMULPS       Y3, Y0, Y0
+	VMULPS       Y2, Y1, Y1
+	VADDPS       Y1, Y0, Y0
+	VMOVUPS      Y4, 384(BX)
+	VMOVUPS      Y0, 448(BX)
+	ADDQ         DI, R11
+	LEAQ         (R11)(R8*2), R12
+	VMOVUPS      (R11), Y0
+	VMOVUPS      64(R11), Y1
+	VMOVUPS      (R11)(R8*1), Y2
+	VMOVUPS      64(R11)(R8*1), Y3
+	VMOVUPS      (R11)(R8*2), Y4
+	VMOVUPS      64(R11)(R8*2), Y5
+	VMOVUPS      (R12)(R8*1), Y6
+	VMOVUPS      64(R12)(R8*1), Y7
+	VADDPS       Y4, Y0, Y8
+	VADDPS       Y5, Y1, Y9
+	VSUBPS       Y4, Y0, Y0
+	VSUBPS       Y5, Y1, Y1
+	VADDPS       Y6, Y2, Y4
+	VADDPS       Y7, Y3, Y5
+	VSUBPS       Y7, Y3, Y3
+	VSUBPS       Y2, Y6, Y2
+	VADDPS       Y4, Y8, Y6
+	VADDPS       Y5, Y9, Y7
+	VMOVUPS      Y6, 512(BX)
+	VMOVUPS      Y7, 576(BX)
+	VADDPS       Y3, Y0, Y6
+	VADDPS       Y2, Y1, Y7
+	VBROADCASTSS 24(DX), Y10
+	VBROADCASTSS 28(DX), Y11
+	VMULPS       Y10, Y6, Y12
+	VMULPS       Y11, Y7, Y13
+	VSUBPS       Y13, Y12, Y12
+	VMULPS       Y11, Y6, Y6
+	VMULPS       Y10, Y7, Y7
+	VADDPS       Y7, Y6, Y6
+	VMOVUPS      Y12, 640(BX)
+	VMOVUPS      Y6, 704(BX)
+	VSUBPS       Y4, Y8, Y4
+	VSUBPS       Y5, Y9, Y5
+	VBROADCASTSS 32(DX), Y6
+	VBROADCASTSS 36(DX), Y7
+	VMULPS       Y6, Y4, Y8
+	VMULPS       Y7, Y5, Y9
+	VSUBPS       Y9, Y8, Y8
+	VMULPS       Y7, Y4, Y4
+	VMULPS       Y6, Y5, Y5
+	VADDPS       Y5, Y4, Y4
+	VMOVUPS      Y8, 768(BX)
+	VMOVUPS      Y4, 832(BX)
+	VSUBPS       Y3, Y0, Y0
+	VSUBPS       Y2, Y1, Y1
+	VBROADCASTSS 40(DX), Y2
+	VBROADCASTSS 44(DX), Y3
+	VMULPS       Y2, Y0, Y4
+	VMULPS       Y3, Y1, Y5
+	VSUBPS       Y5, Y4, Y4
+	VMULPS       Y3, Y0, Y0
+	VMULPS       Y2, Y1, Y1
+	VADDPS       Y1, Y0, Y0
+	VMOVUPS      Y4, 896(BX)
+	VMOVUPS      Y0, 960(BX)
+	ADDQ         DI, R11
+	LEAQ         (R11)(R8*2), R12
+	VMOVUPS      (R11), Y0
+	VMOVUPS      64(R11), Y1
+	VMOVUPS      (R11)(R8*1), Y2
+	VMOVUPS      64(R11)(R8*1), Y3
+	VMOVUPS      (R11)(R8*2), Y4
+	VMOVUPS      64(R11)(R8*2), Y5
+	VMOVUPS      (R12)(R8*1), Y6
+	VMOVUPS      64(R12)(R8*1), Y7
+	VADDPS       Y4, Y0, Y8
+	VADDPS       Y5, Y1, Y9
+	VSUBPS       Y4, Y0, Y0
+	VSUBPS       Y5, Y1, Y1
+	VADDPS       Y6, Y2, Y4
+	VADDPS       Y7, Y3, Y5
+	VSUBPS       Y7, Y3, Y3
+	VSUBPS       Y2, Y6, Y2
+	VADDPS       Y4, Y8, Y6
+	VADDPS       Y5, Y9, Y7
+	VMOVUPS      Y6, 1024(BX)
+	VMOVUPS      Y7, 1088(BX)
+	VADDPS       Y3, Y0, Y6
+	VADDPS       Y2, Y1, Y7
+	VBROADCASTSS 48(DX), Y10
+	VBROADCASTSS 52(DX), Y11
+	VMULPS       Y10, Y6, Y12
+	VMULPS       Y11, Y7, Y13
+	VSUBPS       Y13, Y12, Y12
+	VMULPS       Y11, Y6, Y6
+	VMULPS       Y10, Y7, Y7
+	VADDPS       Y7, Y6, Y6
+	VMOVUPS      Y12, 1152(BX)
+	VMOVUPS      Y6, 1216(BX)
+	VSUBPS       Y4, Y8, Y4
+	VSUBPS       Y5, Y9, Y5
+	VBROADCASTSS 56(DX), Y6
+	VBROADCASTSS 60(DX), Y7
+	VMULPS       Y6, Y4, Y8
+	VMULPS       Y7, Y5, Y9
+	VSUBPS       Y9, Y8, Y8
+	VMULPS       Y7, Y4, Y4
+	VMULPS       Y6, Y5, Y5
+	VADDPS       Y5, Y4, Y4
+	VMOVUPS      Y8, 1280(BX)
+	VMOVUPS      Y4, 1344(BX)
+	VSUBPS       Y3, Y0, Y0
+	VSUBPS       Y2, Y1, Y1
+	VBROADCASTSS 64(DX), Y2
+	VBROADCASTSS 68(DX), Y3
+	VMULPS       Y2, Y0, Y4
+	VMULPS       Y3, Y1, Y5
+	VSUBPS       Y5, Y4, Y4
+	VMULPS       Y3, Y0, Y0
+	VMULPS       Y2, Y1, Y1
+	VADDPS       Y1, Y0, Y0
+	VMOVUPS      Y4, 1408(BX)
+	VMOVUPS      Y0, 1472(BX)
+	ADDQ         DI, R11
+	LEAQ         (R11)(R8*2), R12
+	VMOVUPS      (R11), Y0
+	VMOVUPS      64(R11), Y1
+	VMOVUPS      (R11)(R8*1), Y2
+	VMOVUPS      64(R11)(R8*1), Y3
+	VMOVUPS      (R11)(R8*2), Y4
+	VMOVUPS      64(R11)(R8*2), Y5
+	VMOVUPS      (R12)(R8*1), Y6
+	VMOVUPS      64(R12)(R8*1), Y7
+	VADDPS       Y4, Y0, Y8
+	VADDPS       Y5, Y1, Y9
+	VSUBPS       Y4, Y0, Y0
+	VSUBPS       Y5, Y1, Y1
+	VADDPS       Y6, Y2, Y4
+	VADDPS       Y7, Y3, Y5
+	VSUBPS       Y7, Y3, Y3
+	VSUBPS       Y2, Y6, Y2
+	VADDPS       Y4, Y8, Y6
+	VADDPS       Y5, Y9, Y7
+	VMOVUPS      Y6, 1536(BX)
+	VMOVUPS      Y7, 1600(BX)
+	VADDPS       Y3, Y0, Y6
+	VADDPS       Y2, Y1, Y7
+	VBROADCASTSS 72(DX), Y10
+	VBROADCASTSS 76(DX), Y11
+	VMULPS       Y10, Y6, Y12
+	VMULPS       Y11, Y7, Y13
+	VSUBPS       Y13, Y12, Y12
+	VMULPS       Y11, Y6, Y6
+	VMULPS       Y10, Y7, Y7
+	VADDPS       Y7, Y6, Y6
+	VMOVUPS      Y12, 1664(BX)
+	VMOVUPS      Y6, 1728(BX)
+	VSUBPS       Y4, Y8, Y4
+	VSUBPS       Y5, Y9, Y5
+	VBROADCASTSS 80(DX), Y6
+	VBROADCASTSS 84(DX), Y7
+	VMULPS       Y6, Y4, Y8
+	VMULPS       Y7, Y5, Y9
+	VSUBPS       Y9, Y8, Y8
+	VMULPS       Y7, Y4, Y4
+	VMULPS       Y6, Y5, Y5
+	VADDPS       Y5, Y4, Y4
+	VMOVUPS      Y8, 1792(BX)
+	VMOVUPS      Y4, 1856(BX)
+	VSUBPS       Y3, Y0, Y0
+	VSUBPS       Y2, Y1, Y1
+	VBROADCASTSS 88(DX), Y2
+	VBROADCASTSS 92(DX), Y3
+	VMULPS       Y2, Y0, Y4
+	VMULPS       Y3, Y1, Y5
+	VSUBPS       Y5, Y4, Y4
+	VMULPS       Y3, Y0, Y0
+	VMULPS       Y2, Y1, Y1
+	VADDPS       Y1, Y0, Y0
+	VMOVUPS      Y4, 1920(BX)
+	VMOVUPS      Y0, 1984(BX)
+	ADDQ         DI, R11
+	LEAQ         (R11)(R8*2), R12
+	VMOVUPS      (R11), Y0
+	VMOVUPS      64(R11), Y1
+	VMOVUPS      (R11)(R8*1), Y2
+	VMOVUPS      64(R11)(R8*1), Y3
+	VMOVUPS      (R11)(R8*2), Y4
+	VMOVUPS      64(R11)(R8*2), Y5
+	VMOVUPS      (R12)(R8*1), Y6
+	VMOVUPS      64(R12)(R8*1), Y7
+	VADDPS       Y4, Y0, Y8
+	VADDPS       Y5, Y1, Y9
+	VSUBPS       Y4, Y0, Y0
+	VSUBPS       Y5, Y1, Y1
+	VADDPS       Y6, Y2, Y4
+	VADDPS       Y7, Y3, Y5
+	VSUBPS       Y7, Y3, Y3
+	VSUBPS       Y2, Y6, Y2
+	VADDPS       Y4, Y8, Y6
+	VADDPS       Y5, Y9, Y7
+	VMOVUPS      Y6, 2048(BX)
+	VMOVUPS      Y7, 2112(BX)
+	VADDPS       Y3, Y0, Y6
+	VADDPS       Y2, Y1, Y7
+	VBROADCASTSS 96(DX), Y10
+	VBROADCASTSS 100(DX), Y11
+	VMULPS       Y10, Y6, Y12
+	VMULPS       Y11, Y7, Y13
+	VSUBPS       Y13, Y12, Y12
+	VMULPS       Y11, Y6, Y6
+	VMULPS       Y10, Y7, Y7
+	VADDPS       Y7, Y6, Y6
+	VMOVUPS      Y12, 2176(BX)
+	VMOVUPS      Y6, 2240(BX)
+	VSUBPS       Y4, Y8, Y4
+	VSUBPS       Y5, Y9, Y5
+	VBROADCASTSS 104(DX), Y6
+	VBROADCASTSS 108(DX), Y7
+	VMULPS       Y6, Y4, Y8
+	VMULPS       Y7, Y5, Y9
+	VSUBPS       Y9, Y8, Y8
+	VMULPS       Y7, Y4, Y4
+	VMULPS       Y6, Y5, Y5
+	VADDPS       Y5, Y4, Y4
+	VMOVUPS      Y8, 2304(BX)
+	VMOVUPS      Y4, 2368(BX)
+	VSUBPS       Y3, Y0, Y0
+	VSUBPS       Y2, Y1, Y1
+	VBROADCASTSS 112(DX), Y2
+	VBROADCASTSS 116(DX), Y3
+	VMULPS       Y2, Y0, Y4
+	VMULPS       Y3, Y1, Y5
+	VSUBPS       Y5, Y4, Y4
+	VMULPS       Y3, Y0, Y0
+	VMULPS       Y2, Y1, Y1
+	VADDPS       Y1, Y0, Y0
+	VMOVUPS      Y4, 2432(BX)
+	VMOVUPS      Y0, 2496(BX)
+	MOVQ         AX, R11
+	LEAQ         (R11)(R9*2), R12
+	VMOVUPS      (BX), Y0
+	VMOVUPS      64(BX), Y1
+	VMOVUPS      512(BX), Y2
+	VMOVUPS      576(BX), Y3
+	VMOVUPS      1024(BX), Y4
+	VMOVUPS      1088(BX), Y5
+	VMOVUPS      1536(BX), Y6
+	VMOVUPS      1600(BX), Y7
+	VMOVUPS      2048(BX), Y8
+	VMOVUPS      2112(BX), Y9
+	VADDPS       Y8, Y2, Y10
+	VADDPS       Y9, Y3, Y11
+	VSUBPS       Y9, Y3, Y3
+	VSUBPS       Y2, Y8, Y2
+	VADDPS       Y6, Y4, Y8
+	VADDPS       Y7, Y5, Y9
+	VSUBPS       Y7, Y5, Y5
+	VSUBPS       Y4, Y6, Y4
+	VADDPS       Y10, Y0, Y6
+	VADDPS       Y11, Y1, Y7
+	VADDPS       Y8, Y6, Y6
+	VADDPS       Y9, Y7, Y7
+	VMOVUPS      Y6, (R11)
+	VMOVUPS      Y7, 64(R11)
+	VBROADCASTSS c3e9e377a<>+0(SB), Y6
+	VMULPS       Y6, Y10, Y6
+	VADDPS       Y6, Y0, Y6
+	VBROADCASTSS c3f4f1bbd<>+0(SB), Y7
+	VMULPS       Y7, Y8, Y7
+	VSUBPS       Y7, Y6, Y6
+	VBROADCASTSS c3f4f1bbd<>+0(SB), Y7
+	VMULPS       Y7, Y10, Y7
+	VSUBPS       Y7, Y0, Y0
+	VBROADCASTSS c3e9e377a<>+0(SB), Y7
+	VMULPS       Y7, Y8, Y7
+	VADDPS       Y7, Y0, Y0
+	VBROADCASTSS c3f737871<>+0(SB), Y7
+	VMULPS       Y7, Y3, Y7
+	VBROADCASTSS c3f167918<>+0(SB), Y8
+	VMULPS       Y8, Y5, Y8
+	VADDPS       Y8, Y7, Y7
+	VBROADCASTSS c3f167918<>+0(SB), Y8
+	VMULPS       Y8, Y3, Y3
+	VBROADCASTSS c3f737871<>+0(SB), Y8
+	VMULPS       Y8, Y5, Y5
+	VSUBPS       Y5, Y3, Y3
+	VBROADCASTSS c3e9e377a<>+0(SB), Y5
+	VMULPS       Y5, Y11, Y5
+	VADDPS       Y5, Y1, Y5
+	VBROADCASTSS c3f4f1bbd<>+0(SB), Y8
+	VMULPS       Y8, Y9, Y8
+	VSUBPS       Y8, Y5, Y5
+	VBROADCASTSS c3f4f1bbd<>+0(SB), Y8
+	VMULPS       Y8, Y11, Y8
+	VSUBPS       Y8, Y1, Y1
+	VBROADCASTSS c3e9e377a<>+0(SB), Y8
+	VMULPS       Y8, Y9, Y8
+	VADDPS       Y8, Y1, Y1
+	VBROADCASTSS c3f737871<>+0(SB), Y8
+	VMULPS       Y8, Y2, Y8
+	VBROADCASTSS c3f167918<>+0(SB), Y9
+	VMULPS       Y9, Y4, Y9
+	VADDPS       Y9, Y8, Y8
+	VBROADCASTSS c3f167918<>+0(SB), Y9
+	VMULPS       Y9, Y2, Y2
+	VBROADCASTSS c3f737871<>+0(SB), Y9
+	VMULPS       Y9, Y4, Y4
+	VSUBPS       Y4, Y2, Y2
+	VADDPS       Y7, Y6, Y4
+	VADDPS       Y8, Y5, Y9
+	VMOVUPS      Y4, (R11)(R9*1)
+	VMOVUPS      Y9, 64(R11)(R9*1)
+	VSUBPS       Y7, Y6, Y4
+	VSUBPS       Y8, Y5, Y5
+	VMOVUPS      Y4, (R12)(R9*2)
+	VMOVUPS      Y5, 64(R12)(R9*2)
+	VADDPS       Y3, Y0, Y4
+	VADDPS       Y2, Y1, Y5
+	VMOVUPS      Y4, (R11)(R9*2)
+	VMOVUPS      Y5, 64(R11)(R9*2)
+	VSUBPS       Y3, Y0, Y0
+	VSUBPS       Y2, Y1, Y1
+	VMOVUPS      Y0, (R12)(R9*1)
+	VMOVUPS      Y1, 64(R12)(R9*1)
+	ADDQ         SI, R11
+	LEAQ         (R11)(R9*2), R12
+	VMOVUPS      128(BX), Y0
+	VMOVUPS      192(BX), Y1
+	VMOVUPS      640(BX), Y2
+	VMOVUPS      704(BX), Y3
+	VMOVUPS      1152(BX), Y4
+	VMOVUPS      1216(BX), Y5
+	VMOVUPS      1664(BX), Y6
+	VMOVUPS      1728(BX), Y7
+	VMOVUPS      2176(BX), Y8
+	VMOVUPS      2240(BX), Y9
+	VADDPS       Y8, Y2, Y10
+	VADDPS       Y9, Y3, Y11
+	VSUBPS       Y9, Y3, Y3
+	VSUBPS       Y2, Y8, Y2
+	VADDPS       Y6, Y4, Y8
+	VADDPS       Y7, Y5, Y9
+	VSUBPS       Y7, Y5, Y5
+	VSUBPS       Y4, Y6, Y4
+	VADDPS       Y10, Y0, Y6
+	VADDPS       Y11, Y1, Y7
+	VADDPS       Y8, Y6, Y6
+	VADDPS       Y9, Y7, Y7
+	VMOVUPS      Y6, (R11)
+	VMOVUPS      Y7, 64(R11)
+	VBROADCASTSS c3e9e377a<>+0(SB), Y6
+	VMULPS       Y6, Y10, Y6
+	VADDPS       Y6, Y0, Y6
+	VBROADCASTSS c3f4f1bbd<>+0(SB), Y7
+	VMULPS       Y7, Y8, Y7
+	VSUBPS       Y7, Y6, Y6
+	VBROADCASTSS c3f4f1bbd<>+0(SB), Y7
+	VMULPS       Y7, Y10, Y7
+	VSUBPS       Y7, Y0, Y0
+	VBROADCASTSS c3e9e377a<>+0(SB), Y7
+	VMULPS       Y7, Y8, Y7
+	VADDPS       Y7, Y0, Y0
+	VBROADCASTSS c3f737871<>+0(SB), Y7
+	VMULPS       Y7, Y3, Y7
+	VBROADCASTSS c3f167918<>+0(SB), Y8
+	VMULPS       Y8, Y5, Y8
+	VADDPS       Y8, Y7, Y7
+	VBROADCASTSS c3f167918<>+0(SB), Y8
+	VMULPS       Y8, Y3, Y3
+	VBROADCASTSS c3f737871<>+0(SB), Y8
+	VMULPS       Y8, Y5, Y5
+	VSUBPS       Y5, Y3, Y3
+	VBROADCASTSS c3e9e377a<>+0(SB), Y5
+	VMULPS       Y5, Y11, Y5
+	VADDPS       Y5, Y1, Y5
+	VBROADCASTSS c3f4f1bbd<>+0(SB), Y8
+	VMULPS       Y8, Y9, Y8
+	VSUBPS       Y8, Y5, Y5
+	VBROADCASTSS c3f4f1bbd<>+0(SB), Y8
+	VMULPS       Y8, Y11, Y8
+	VSUBPS       Y8, Y1, Y1
+	VBROADCASTSS c3e9e377a<>+0(SB), Y8
+	VMULPS       Y8, Y9, Y8
+	VADDPS       Y8, Y1, Y1
+	VBROADCASTSS c3f737871<>+0(SB), Y8
+	VMULPS       Y8, Y2, Y8
+	VBROADCASTSS c3f167918<>+0(SB), Y9
+	VMULPS       Y9, Y4, Y9
+	VADDPS       Y9, Y8, Y8
+	VBROADCASTSS c3f167918<>+0(SB), Y9
+	VMULPS       Y9, Y2, Y2
+	VBROADCASTSS c3f737871<>+0(SB), Y9
+	VMULPS       Y9, Y4, Y4
+	VSUBPS       Y4, Y2, Y2
+	VADDPS       Y7, Y6, Y4
+	VADDPS       Y8, Y5, Y9
+	VMOVUPS      Y4, (R11)(R9*1)
+	VMOVUPS      Y9, 64(R11)(R9*1)
+	VSUBPS       Y7, Y6, Y4
+	VSUBPS       Y8, Y5, Y5
+	VMOVUPS      Y4, (R12)(R9*2)
+	VMOVUPS      Y5, 64(R12)(R9*2)
+	VADDPS       Y3, Y0, Y4
+	VADDPS       Y2, Y1, Y5
+	VMOVUPS      Y4, (R11)(R9*2)
+	VMOVUPS      Y5, 64(R11)(R9*2)
+	VSUBPS       Y3, Y0, Y0
+	VSUBPS       Y2, Y1, Y1
+	VMOVUPS      Y0, (R12)(R9*1)
+	VMOVUPS      Y1, 64(R12)(R9*1)
+	ADDQ         SI, R11
+	LEAQ         (R11)(R9*2), R12
+	VMOVUPS      256(BX), Y0
+	VMOVUPS      320(BX), Y1
+	VMOVUPS      768(BX), Y2
+	VMOVUPS      832(BX), Y3
+	VMOVUPS      1280(BX), Y4
+	VMOVUPS      1344(BX), Y5
+	VMOVUPS      1792(BX), Y6
+	VMOVUPS      1856(BX), Y7
+	VMOVUPS      2304(BX), Y8
+	VMOVUPS      2368(BX), Y9
+	VADDPS       Y8, Y2, Y10
+	VADDPS       Y9, Y3, Y11
+	VSUBPS       Y9, Y3, Y3
+	VSUBPS       Y2, Y8, Y2
+	VADDPS       Y6, Y4, Y8
+	VADDPS       Y7, Y5, Y9
+	VSUBPS       Y7, Y5, Y5
+	VSUBPS       Y4, Y6, Y4
+	VADDPS       Y10, Y0, Y6
+	VADDPS       Y11, Y1, Y7
+	VADDPS       Y8, Y6, Y6
+	VADDPS       Y9, Y7, Y7
+	VMOVUPS      Y6, (R11)
+	VMOVUPS      Y7, 64(R11)
+	VBROADCASTSS c3e9e377a<>+0(SB), Y6
+	VMULPS       Y6, Y10, Y6
+	VADDPS       Y6, Y0, Y6
+	VBROADCASTSS c3f4f1bbd<>+0(SB), Y7
+	VMULPS       Y7, Y8, Y7
+	VSUBPS       Y7, Y6, Y6
+	VBROADCASTSS c3f4f1bbd<>+0(SB), Y7
+	VMULPS       Y7, Y10, Y7
+	VSUBPS       Y7, Y0, Y0
+	VBROADCASTSS c3e9e377a<>+0(SB), Y7
+	VMULPS       Y7, Y8, Y7
+	VADDPS       Y7, Y0, Y0
+	VBROADCASTSS c3f737871<>+0(SB), Y7
+	VMULPS       Y7, Y3, Y7
+	VBROADCASTSS c3f167918<>+0(SB), Y8
+	VMULPS       Y8, Y5, Y8
+	VADDPS       Y8, Y7, Y7
+	VBROADCASTSS c3f167918<>+0(SB), Y8
+	VMULPS       Y8, Y3, Y3
+	VBROADCASTSS c3f737871<>+0(SB), Y8
+	VMULPS       Y8, Y5, Y5
+	VSUBPS       Y5, Y3, Y3
+	VBROADCASTSS c3e9e377a<>+0(SB), Y5
+	VMULPS       Y5, Y11, Y5
+	VADDPS       Y5, Y1, Y5
+	VBROADCASTSS c3f4f1bbd<>+0(SB), Y8
+	VMULPS       Y8, Y9, Y8
+	VSUBPS       Y8, Y5, Y5
+	VBROADCASTSS c3f4f1bbd<>+0(SB), Y8
+	VMULPS       Y8, Y11, Y8
+	VSUBPS       Y8, Y1, Y1
+	VBROADCASTSS c3e9e377a<>+0(SB), Y8
+	VMULPS       Y8, Y9, Y8
+	VADDPS       Y8, Y1, Y1
+	VBROADCASTSS c3f737871<>+0(SB), Y8
+	VMULPS       Y8, Y2, Y8
+	VBROADCASTSS c3f167918<>+0(SB), Y9
+	VMULPS       Y9, Y4, Y9
+	VADDPS       Y9, Y8, Y8
+	VBROADCASTSS c3f167918<>+0(SB), Y9
+	VMULPS       Y9, Y2, Y2
+	VBROADCASTSS c3f737871<>+0(SB), Y9
+	VMULPS       Y9, Y4, Y4
+	VSUBPS       Y4, Y2, Y2
+	VADDPS       Y7, Y6, Y4
+	VADDPS       Y8, Y5, Y9
+	VMOVUPS      Y4, (R11)(R9*1)
+	VMOVUPS      Y9, 64(R11)(R9*1)
+	VSUBPS       Y7, Y6, Y4
+	VSUBPS       Y8, Y5, Y5
+	VMOVUPS      Y4, (R12)(R9*2)
+	VMOVUPS      Y5, 64(R12)(R9*2)
+	VADDPS       Y3, Y0, Y4
+	VADDPS       Y2, Y1, Y5
+	VMOVUPS      Y4, (R11)(R9*2)
+	VMOVUPS      Y5, 64(R11)(R9*2)
+	VSUBPS       Y3, Y0, Y0
+	VSUBPS       Y2, Y1, Y1
+	VMOVUPS      Y0, (R12)(R9*1)
+	VMOVUPS      Y1, 64(R12)(R9*1)
+	ADDQ         SI, R11
+	LEAQ         (R11)(R9*2), R12
+	VMOVUPS      384(BX), Y0
+	VMOVUPS      448(BX), Y1
+	VMOVUPS      896(BX), Y2
+	VMOVUPS      960(BX), Y3
+	VMOVUPS      1408(BX), Y4
+	VMOVUPS      1472(BX), Y5
+	VMOVUPS      1920(BX), Y6
+	VMOVUPS      1984(BX), Y7
+	VMOVUPS      2432(BX), Y8
+	VMOVUPS      2496(BX), Y9
+	VADDPS       Y8, Y2, Y10
+	VADDPS       Y9, Y3, Y11
+	VSUBPS       Y9, Y3, Y3
+	VSUBPS       Y2, Y8, Y2
+	VADDPS       Y6, Y4, Y8
+	VADDPS       Y7, Y5, Y9
+	VSUBPS       Y7, Y5, Y5
+	VSUBPS       Y4, Y6, Y4
+	VADDPS       Y10, Y0, Y6
+	VADDPS       Y11, Y1, Y7
+	VADDPS       Y8, Y6, Y6
+	VADDPS       Y9, Y7, Y7
+	VMOVUPS      Y6, (R11)
+	VMOVUPS      Y7, 64(R11)
+	VBROADCASTSS c3e9e377a<>+0(SB), Y6
+	VMULPS       Y6, Y10, Y6
+	VADDPS       Y6, Y0, Y6
+	VBROADCASTSS c3f4f1bbd<>+0(SB), Y7
+	VMULPS       Y7, Y8, Y7
+	VSUBPS       Y7, Y6, Y6
+	VBROADCASTSS c3f4f1bbd<>+0(SB), Y7
+	VMULPS       Y7, Y10, Y7
+	VSUBPS       Y7, Y0, Y0
+	VBROADCASTSS c3e9e377a<>+0(SB), Y7
+	VMULPS       Y7, Y8, Y7
+	VADDPS       Y7, Y0, Y0
+	VBROADCASTSS c3f737871<>+0(SB), Y7
+	VMULPS       Y7, Y3, Y7
+	VBROADCASTSS c3f167918<>+0(SB), Y8
+	VMULPS       Y8, Y5, Y8
+	VADDPS       Y8, Y7, Y7
+	VBROADCASTSS c3f167918<>+0(SB), Y8
+	VMULPS       Y8, Y3, Y3
+	VBROADCASTSS c3f737871<>+0(SB), Y8
+	VMULPS       Y8, Y5, Y5
+	VSUBPS       Y5, Y3, Y3
+	VBROADCASTSS c3e9e377a<>+0(SB), Y5
+	VMULPS       Y5, Y11, Y5
+	VADDPS       Y5, Y1, Y5
+	VBROADCASTSS c3f4f1bbd<>+0(SB), Y8
+	VMULPS       Y8, Y9, Y8
+	VSUBPS       Y8, Y5, Y5
+	VBROADCASTSS c3f4f1bbd<>+0(SB), Y8
+	VMULPS       Y8, Y11, Y8
+	VSUBPS       Y8, Y1, Y1
+	VBROADCASTSS c3e9e377a<>+0(SB), Y8
+	VMULPS       Y8, Y9, Y8
+	VADDPS       Y8, Y1, Y1
+	VBROADCASTSS c3f737871<>+0(SB), Y8
+	VMULPS       Y8, Y2, Y8
+	VBROADCASTSS c3f167918<>+0(SB), Y9
+	VMULPS       Y9, Y4, Y9
+	VADDPS       Y9, Y8, Y8
+	VBROADCASTSS c3f167918<>+0(SB), Y9
+	VMULPS       Y9, Y2, Y2
+	VBROADCASTSS c3f737871<>+0(SB), Y9
+	VMULPS       Y9, Y4, Y4
+	VSUBPS       Y4, Y2, Y2
+	VADDPS       Y7, Y6, Y4
+	VADDPS       Y8, Y5, Y9
+	VMOVUPS      Y4, (R11)(R9*1)
+	VMOVUPS      Y9, 64(R11)(R9*1)
+	VSUBPS       Y7, Y6, Y4
+	VSUBPS       Y8, Y5, Y5
+	VMOVUPS      Y4, (R12)(R9*2)
+	VMOVUPS      Y5, 64(R12)(R9*2)
+	VADDPS       Y3, Y0, Y4
+	VADDPS       Y2, Y1, Y5
+	VMOVUPS      Y4, (R11)(R9*2)
+	VMOVUPS      Y5, 64(R11)(R9*2)
+	VSUBPS       Y3, Y0, Y0
+	VSUBPS       Y2, Y1, Y1
+	VMOVUPS      Y0, (R12)(R9*1)
+	VMOVUPS      Y1, 64(R12)(R9*1)
+	ADDQ         $0x20, CX
+	ADDQ         $0x20, AX
+	SUBQ         $0x40, R10
+	TESTQ        $0x00000040, R10
+	JNZ          lastPair45SingleAVX2_k
+	ADDQ         $0x40, CX
+	ADDQ         $0x40, AX
+	TESTQ        R10, R10
+	JNZ          lastPair45SingleAVX2_k
+	VZEROUPPER
+	RET
+
+// func pair23SingleAVX2(y *float32, x *float32, tw *float32, tmp *float32, q int, s int)
+// Requires: AVX
+TEXT ·pair23SingleAVX2(SB), NOSPLIT, $0-48
+	MOVQ   y+0(FP), AX
+	MOVQ   x+8(FP), CX
+	MOVQ   tw+16(FP), DX
+	MOVQ   tmp+24(FP), BX
+	MOVQ   s+40(FP), SI
+	SHLQ   $0x07, SI
+	MOVQ   q+32(FP), R8
+	MOVQ   R8, DI
+	IMULQ  SI, DI
+	IMUL3Q $0x00000003, DI, R9
+	IMUL3Q $0x00000002, SI, R10
+
+pair23SingleAVX2_j:
+	MOVQ SI, R11
+
+pair23SingleAVX2_k:
+	MOVQ         CX, R12
+	VMOVUPS      (R12), Y0
+	VMOVUPS      64(R12), Y1
+	VMOVUPS      (R12)(R9*1), Y2
+	VMOVUPS      64(R12)(R9*1), Y3
+	VADDPS       Y2, Y0, Y4
+	VADDPS       Y3, Y1, Y5
+	VMOVUPS      Y4, (BX)
+	VMOVUPS      Y5, 64(BX)
+	VSUBPS       Y2, Y0, Y0
+	VSUBPS       Y3, Y1, Y1
+	VBROADCASTSS (DX), Y2
+	VBROADCASTSS 4(DX), Y3
+	VMULPS       Y2, Y0, Y4
+	VMULPS       Y3, Y1, Y5
+	VSUBPS       Y5, Y4, Y4
+	VMULPS       Y3, Y0, Y0
+	VMULPS       Y2, Y1, Y1
+	VADDPS       Y1, Y0, Y0
+	VMOVUPS      Y4, 128(BX)
+	VMOVUPS      Y0, 192(BX)
+	ADDQ         DI, R12
+	VMOVUPS      (R12), Y0
+	VMOVUPS      64(R12), Y1
+	VMOVUPS      (R12)(R9*1), Y2
+	VMOVUPS      64(R12)(R9*1), Y3
+	VADDPS       Y2, Y0, Y4
+	VADDPS       Y3, Y1, Y5
+	VMOVUPS      Y4, 256(BX)
+	VMOVUPS      Y5, 320(BX)
+	VSUBPS       Y2, Y0, Y0
+	VSUBPS       Y3, Y1, Y1
+	VBROADCASTSS 8(DX), Y2
+	VBROADCASTSS 12(DX), Y3
+	VMULPS       Y2, Y0, Y4
+	VMULPS       Y3, Y1, Y5
+	VSUBPS       Y5, Y4, Y4
+	VMULPS       Y3, Y0, Y0
+	VMULPS       Y2, Y1, Y1
+	VADDPS       Y1, Y0, Y0
+	VMOVUPS      Y4, 384(BX)
+	VMOVUPS      Y0, 448(BX)
+	ADDQ         DI, R12
+	VMOVUPS      (R12), Y0
+	VMOVUPS      64(R12), Y1
+	VMOVUPS      (R12)(R9*1), Y2
+	VMOVUPS      64(R12)(R9*1), Y3
+	VADDPS       Y2, Y0, Y4
+	VADDPS       Y3, Y1, Y5
+	VMOVUPS      Y4, 512(BX)
+	VMOVUPS      Y5, 576(BX)
+	VSUBPS       Y2, Y0, Y0
+	VSUBPS       Y3, Y1, Y1
+	VBROADCASTSS 16(DX), Y2
+	VBROADCASTSS 20(DX), Y3
+	VMULPS       Y2, Y0, Y4
+	VMULPS       Y3, Y1, Y5
+	VSUBPS       Y5, Y4, Y4
+	VMULPS       Y3, Y0, Y0
+	VMULPS       Y2, Y1, Y1
+	VADDPS       Y1, Y0, Y0
+	VMOVUPS      Y4, 640(BX)
+	VMOVUPS      Y0, 704(BX)
+	MOVQ         AX, R12
+	VMOVUPS      (BX), Y0
+	VMOVUPS      64(BX), Y1
+	VMOVUPS      256(BX), Y2
+	VMOVUPS      320(BX), Y3
+	VMOVUPS      512(BX), Y4
+	VMOVUPS      576(BX), Y5
+	VADDPS       Y4, Y2, Y6
+	VADDPS       Y5, Y3, Y7
+	VSUBPS       Y5, Y3, Y3
+	VSUBPS       Y2, Y4, Y2
+	VBROADCASTSS c3f5db3d7<>+0(SB), Y4
+	VMULPS       Y4, Y3, Y3
+	VBROADCASTSS c3f5db3d7<>+0(SB), Y4
+	VMULPS       Y4, Y2, Y2
+	VADDPS       Y6, Y0, Y4
+	VADDPS       Y7, Y1, Y5
+	VMOVUPS      Y4, (R12)
+	VMOVUPS      Y5, 64(R12)
+	VBROADCASTSS c3f000000<>+0(SB), Y4
+	VMULPS       Y4, Y6, Y4
+	VSUBPS       Y4, Y0, Y0
+	VBROADCASTSS c3f000000<>+0(SB), Y4
+	VMULPS       Y4, Y7, Y4
+	VSUBPS       Y4, Y1, Y1
+	VADDPS       Y3, Y0, Y4
+	VADDPS       Y2, Y1, Y5
+	VBROADCASTSS 24(DX), Y6
+	VBROADCASTSS 28(DX), Y7
+	VMULPS       Y6, Y4, Y8
+	VMULPS       Y7, Y5, Y9
+	VSUBPS       Y9, Y8, Y8
+	VMULPS       Y7, Y4, Y4
+	VMULPS       Y6, Y5, Y5
+	VADDPS       Y5, Y4, Y4
+	VMOVUPS      Y8, (R12)(R10*1)
+	VMOVUPS      Y4, 64(R12)(R10*1)
+	VSUBPS       Y3, Y0, Y0
+	VSUBPS       Y2, Y1, Y1
+	VBROADCASTSS 32(DX), Y2
+	VBROADCASTSS 36(DX), Y3
+	VMULPS       Y2, Y0, Y4
+	VMULPS       Y3, Y1, Y5
+	VSUBPS       Y5, Y4, Y4
+	VMULPS       Y3, Y0, Y0
+	VMULPS       Y2, Y1, Y1
+	VADDPS       Y1, Y0, Y0
+	VMOVUPS      Y4, (R12)(R10*2)
+	VMOVUPS      Y0, 64(R12)(R10*2)
+	ADDQ         SI, R12
+	VMOVUPS      128(BX), Y0
+	VMOVUPS      192(BX), Y1
+	VMOVUPS      384(BX), Y2
+	VMOVUPS      448(BX), Y3
+	VMOVUPS      640(BX), Y4
+	VMOVUPS      704(BX), Y5
+	VADDPS       Y4, Y2, Y6
+	VADDPS       Y5, Y3, Y7
+	VSUBPS       Y5, Y3, Y3
+	VSUBPS       Y2, Y4, Y2
+	VBROADCASTSS c3f5db3d7<>+0(SB), Y4
+	VMULPS       Y4, Y3, Y3
+	VBROADCASTSS c3f5db3d7<>+0(SB), Y4
+	VMULPS       Y4, Y2, Y2
+	VADDPS       Y6, Y0, Y4
+	VADDPS       Y7, Y1, Y5
+	VMOVUPS      Y4, (R12)
+	VMOVUPS      Y5, 64(R12)
+	VBROADCASTSS c3f000000<>+0(SB), Y4
+	VMULPS       Y4, Y6, Y4
+	VSUBPS       Y4, Y0, Y0
+	VBROADCASTSS c3f000000<>+0(SB), Y4
+	VMULPS       Y4, Y7, Y4
+	VSUBPS       Y4, Y1, Y1
+	VADDPS       Y3, Y0, Y4
+	VADDPS       Y2, Y1, Y5
+	VBROADCASTSS 24(DX), Y6
+	VBROADCASTSS 28(DX), Y7
+	VMULPS       Y6, Y4, Y8
+	VMULPS       Y7, Y5, Y9
+	VSUBPS       Y9, Y8, Y8
+	VMULPS       Y7, Y4, Y4
+	VMULPS       Y6, Y5, Y5
+	VADDPS       Y5, Y4, Y4
+	VMOVUPS      Y8, (R12)(R10*1)
+	VMOVUPS      Y4, 64(R12)(R10*1)
+	VSUBPS       Y3, Y0, Y0
+	VSUBPS       Y2, Y1, Y1
+	VBROADCASTSS 32(DX), Y2
+	VBROADCASTSS 36(DX), Y3
+	VMULPS       Y2, Y0, Y4
+	VMULPS       Y3, Y1, Y5
+	VSUBPS       Y5, Y4, Y4
+	VMULPS       Y3, Y0, Y0
+	VMULPS       Y2, Y1, Y1
+	VADDPS       Y1, Y0, Y0
+	VMOVUPS      Y4, (R12)(R10*2)
+	VMOVUPS      Y0, 64(R12)(R10*2)
+	ADDQ         $0x20, CX
+	ADDQ         $0x20, AX
+	SUBQ         $0x40, R11
+	TESTQ        $0x00000040, R11
+	JNZ          pair23SingleAVX2_k
+	ADDQ         $0x40, CX
+	ADDQ         $0x40, AX
+	TESTQ        R11, R11
+	JNZ          pair23SingleAVX2_k
+	IMUL3Q       $0x00000005, SI, R11
+	ADDQ         R11, AX
+	ADDQ         $0x00000028, DX
+	DECQ         R8
+	JNZ          pair23SingleAVX2_j
+	VZEROUPPER
+	RET
+
+// func lastPair23SingleAVX2(y *float32, x *float32, tw *float32, tmp *float32, s int)
+// Requires: AVX
+TEXT ·lastPair23SingleAVX2(SB), NOSPLIT, $0-40
+	MOVQ   y+0(FP), AX
+	MOVQ   x+8(FP), CX
+	MOVQ   tw+16(FP), DX
+	MOVQ   tmp+24(FP), BX
+	MOVQ   s+32(FP), SI
+	SHLQ   $0x07, SI
+	MOVQ   SI, DI
+	IMUL3Q $0x00000003, DI, R8
+	IMUL3Q $0x00000002, SI, R9
+	MOVQ   SI, R10
+
+lastPair23SingleAVX2_k:
+	MOVQ         CX, R11
+	VMOVUPS      (R11), Y0
+	VMOVUPS      64(R11), Y1
+	VMOVUPS      (R11)(R8*1), Y2
+	VMOVUPS      64(R11)(R8*1), Y3
+	VADDPS       Y2, Y0, Y4
+	VADDPS       Y3, Y1, Y5
+	VMOVUPS      Y4, (BX)
+	VMOVUPS      Y5, 64(BX)
+	VSUBPS       Y2, Y0, Y0
+	VSUBPS       Y3, Y1, Y1
+	VBROADCASTSS (DX), Y2
+	VBROADCASTSS 4(DX), Y3
+	VMULPS       Y2, Y0, Y4
+	VMULPS       Y3, Y1, Y5
+	VSUBPS       Y5, Y4, Y4
+	VMULPS       Y3, Y0, Y0
+	VMULPS       Y2, Y1, Y1
+	VADDPS       Y1, Y0, Y0
+	VMOVUPS      Y4, 128(BX)
+	VMOVUPS      Y0, 192(BX)
+	ADDQ         DI, R11
+	VMOVUPS      (R11), Y0
+	VMOVUPS      64(R11), Y1
+	VMOVUPS      (R11)(R8*1), Y2
+	VMOVUPS      64(R11)(R8*1), Y3
+	VADDPS       Y2, Y0, Y4
+	VADDPS       Y3, Y1, Y5
+	VMOVUPS      Y4, 256(BX)
+	VMOVUPS      Y5, 320(BX)
+	VSUBPS       Y2, Y0, Y0
+	VSUBPS       Y3, Y1, Y1
+	VBROADCASTSS 8(DX), Y2
+	VBROADCASTSS 12(DX), Y3
+	VMULPS       Y2, Y0, Y4
+	VMULPS       Y3, Y1, Y5
+	VSUBPS       Y5, Y4, Y4
+	VMULPS       Y3, Y0, Y0
+	VMULPS       Y2, Y1, Y1
+	VADDPS       Y1, Y0, Y0
+	VMOVUPS      Y4, 384(BX)
+	VMOVUPS      Y0, 448(BX)
+	ADDQ         DI, R11
+	VMOVUPS      (R11), Y0
+	VMOVUPS      64(R11), Y1
+	VMOVUPS      (R11)(R8*1), Y2
+	VMOVUPS      64(R11)(R8*1), Y3
+	VADDPS       Y2, Y0, Y4
+	VADDPS       Y3, Y1, Y5
+	VMOVUPS      Y4, 512(BX)
+	VMOVUPS      Y5, 576(BX)
+	VSUBPS       Y2, Y0, Y0
+	VSUBPS       Y3, Y1, Y1
+	VBROADCASTSS 16(DX), Y2
+	VBROADCASTSS 20(DX), Y3
+	VMULPS       Y2, Y0, Y4
+	VMULPS       Y3, Y1, Y5
+	VSUBPS       Y5, Y4, Y4
+	VMULPS       Y3, Y0, Y0
+	VMULPS       Y2, Y1, Y1
+	VADDPS       Y1, Y0, Y0
+	VMOVUPS      Y4, 640(BX)
+	VMOVUPS      Y0, 704(BX)
+	MOVQ         AX, R11
+	VMOVUPS      (BX), Y0
+	VMOVUPS      64(BX), Y1
+	VMOVUPS      256(BX), Y2
+	VMOVUPS      320(BX), Y3
+	VMOVUPS      512(BX), Y4
+	VMOVUPS      576(BX), Y5
+	VADDPS       Y4, Y2, Y6
+	VADDPS       Y5, Y3, Y7
+	VSUBPS       Y5, Y3, Y3
+	VSUBPS       Y2, Y4, Y2
+	VBROADCASTSS c3f5db3d7<>+0(SB), Y4
+	VMULPS       Y4, Y3, Y3
+	VBROADCASTSS c3f5db3d7<>+0(SB), Y4
+	VMULPS       Y4, Y2, Y2
+	VADDPS       Y6, Y0, Y4
+	VADDPS       Y7, Y1, Y5
+	VMOVUPS      Y4, (R11)
+	VMOVUPS      Y5, 64(R11)
+	VBROADCASTSS c3f000000<>+0(SB), Y4
+	VMULPS       Y4, Y6, Y4
+	VSUBPS       Y4, Y0, Y0
+	VBROADCASTSS c3f000000<>+0(SB), Y4
+	VMULPS       Y4, Y7, Y4
+	VSUBPS       Y4, Y1, Y1
+	VADDPS       Y3, Y0, Y4
+	VADDPS       Y2, Y1, Y5
+	VMOVUPS      Y4, (R11)(R9*1)
+	VMOVUPS      Y5, 64(R11)(R9*1)
+	VSUBPS       Y3, Y0, Y0
+	VSUBPS       Y2, Y1, Y1
+	VMOVUPS      Y0, (R11)(R9*2)
+	VMOVUPS      Y1, 64(R11)(R9*2)
+	ADDQ         SI, R11
+	VMOVUPS      128(BX), Y0
+	VMOVUPS      192(BX), Y1
+	VMOVUPS      384(BX), Y2
+	VMOVUPS      448(BX), Y3
+	VMOVUPS      640(BX), Y4
+	VMOVUPS      704(BX), Y5
+	VADDPS       Y4, Y2, Y6
+	VADDPS       Y5, Y3, Y7
+	VSUBPS       Y5, Y3, Y3
+	VSUBPS       Y2, Y4, Y2
+	VBROADCASTSS c3f5db3d7<>+0(SB), Y4
+	VMULPS       Y4, Y3, Y3
+	VBROADCASTSS c3f5db3d7<>+0(SB), Y4
+	VMULPS       Y4, Y2, Y2
+	VADDPS       Y6, Y0, Y4
+	VADDPS       Y7, Y1, Y5
+	VMOVUPS      Y4, (R11)
+	VMOVUPS      Y5, 64(R11)
+	VBROADCASTSS c3f000000<>+0(SB), Y4
+	VMULPS       Y4, Y6, Y4
+	VSUBPS       Y4, Y0, Y0
+	VBROADCASTSS c3f000000<>+0(SB), Y4
+	VMULPS       Y4, Y7, Y4
+	VSUBPS       Y4, Y1, Y1
+	VADDPS       Y3, Y0, Y4
+	VADDPS       Y2, Y1, Y5
+	VMOVUPS      Y4, (R11)(R9*1)
+	VMOVUPS      Y5, 64(R11)(R9*1)
+	VSUBPS       Y3, Y0, Y0
+	VSUBPS       Y2, Y1, Y1
+	VMOVUPS      Y0, (R11)(R9*2)
+	VMOVUPS      Y1, 64(R11)(R9*2)
+	ADDQ         $0x20, CX
+	ADDQ         $0x20, AX
+	SUBQ         $0x40, R10
+	TESTQ        $0x00000040, R10
+	JNZ          lastPair23SingleAVX2_k
+	ADDQ         $0x40, CX
+	ADDQ         $0x40, AX
+	TESTQ        R10, R10
+	JNZ          lastPair23SingleAVX2_k
+	VZEROUPPER
+	RET
+
+// func pair25SingleAVX2(y *float32, x *float32, tw *float32, tmp *float32, q int, s int)
+// Requires: AVX
+TEXT ·pair25SingleAVX2(SB), NOSPLIT, $0-48
+	MOVQ   y+0(FP), AX
+	MOVQ   x+8(FP), CX
+	MOVQ   tw+16(FP), DX
+	MOVQ   tmp+24(FP), BX
+	MOVQ   s+40(FP), SI
+	SHLQ   $0x07, SI
+	MOVQ   q+32(FP), R8
+	MOVQ   R8, DI
+	IMULQ  SI, DI
+	IMUL3Q $0x00000005, DI, R9
+	IMUL3Q $0x00000002, SI, R10
+
+pair25SingleAVX2_j:
+	MOVQ SI, R11
+
+pair25SingleAVX2_k:
+	MOVQ         CX, R12
+	VMOVUPS      (R12), Y0
+	VMOVUPS      64(R12), Y1
+	VMOVUPS      (R12)(R9*1), Y2
+	VMOVUPS      64(R12)(R9*1), Y3
+	VADDPS       Y2, Y0, Y4
+	VADDPS       Y3, Y1, Y5
+	VMOVUPS      Y4, (BX)
+	VMOVUPS      Y5, 64(BX)
+	VSUBPS       Y2, Y0, Y0
+	VSUBPS       Y3, Y1, Y1
+	VBROADCASTSS (DX), Y2
+	VBROADCASTSS 4(DX), Y3
+	VMULPS       Y2, Y0, Y4
+	VMULPS       Y3, Y1, Y5
+	VSUBPS       Y5, Y4, Y4
+	VMULPS       Y3, Y0, Y0
+	VMULPS       Y2, Y1, Y1
+	VADDPS       Y1, Y0, Y0
+	VMOVUPS      Y4, 128(BX)
+	VMOVUPS      Y0, 192(BX)
+	ADDQ         DI, R12
+	VMOVUPS      (R12), Y0
+	VMOVUPS      64(R12), Y1
+	VMOVUPS      (R12)(R9*1), Y2
+	VMOVUPS      64(R12)(R9*1), Y3
+	VADDPS       Y2, Y0, Y4
+	VADDPS       Y3, Y1, Y5
+	VMOVUPS      Y4, 256(BX)
+	VMOVUPS      Y5, 320(BX)
+	VSUBPS       Y2, Y0, Y0
+	VSUBPS       Y3, Y1, Y1
+	VBROADCASTSS 8(DX), Y2
+	VBROADCASTSS 12(DX), Y3
+	VMULPS       Y2, Y0, Y4
+	VMULPS       Y3, Y1, Y5
+	VSUBPS       Y5, Y4, Y4
+	VMULPS       Y3, Y0, Y0
+	VMULPS       Y2, Y1, Y1
+	VADDPS       Y1, Y0, Y0
+	VMOVUPS      Y4, 384(BX)
+	VMOVUPS      Y0, 448(BX)
+	ADDQ         DI, R12
+	VMOVUPS      (R12), Y0
+	VMOVUPS      64(R12), Y1
+	VMOVUPS      (R12)(R9*1), Y2
+	VMOVUPS      64(R12)(R9*1), Y3
+	VADDPS       Y2, Y0, Y4
+	VADDPS       Y3, Y1, Y5
+	VMOVUPS      Y4, 512(BX)
+	VMOVUPS      Y5, 576(BX)
+	VSUBPS       Y2, Y0, Y0
+	VSUBPS       Y3, Y1, Y1
+	VBROADCASTSS 16(DX), Y2
+	VBROADCASTSS 20(DX), Y3
+	VMULPS       Y2, Y0, Y4
+	VMULPS       Y3, Y1, Y5
+	VSUBPS       Y5, Y4, Y4
+	VMULPS       Y3, Y0, Y0
+	VMULPS       Y2, Y1, Y1
+	VADDPS       Y1, Y0, Y0
+	VMOVUPS      Y4, 640(BX)
+	VMOVUPS      Y0, 704(BX)
+	ADDQ         DI, R12
+	VMOVUPS      (R12), Y0
+	VMOVUPS      64(R12), Y1
+	VMOVUPS      (R12)(R9*1), Y2
+	VMOVUPS      64(R12)(R9*1), Y3
+	VADDPS       Y2, Y0, Y4
+	VADDPS       Y3, Y1, Y5
+	VMOVUPS      Y4, 768(BX)
+	VMOVUPS      Y5, 832(BX)
+	VSUBPS       Y2, Y0, Y0
+	VSUBPS       Y3, Y1, Y1
+	VBROADCASTSS 24(DX), Y2
+	VBROADCASTSS 28(DX), Y3
+	VMULPS       Y2, Y0, Y4
+	VMULPS       Y3, Y1, Y5
+	VSUBPS       Y5, Y4, Y4
+	VMULPS       Y3, Y0, Y0
+	VMULPS       Y2, Y1, Y1
+	VADDPS       Y1, Y0, Y0
+	VMOVUPS      Y4, 896(BX)
+	VMOVUPS      Y0, 960(BX)
+	ADDQ         DI, R12
+	VMOVUPS      (R12), Y0
+	VMOVUPS      64(R12), Y1
+	VMOVUPS      (R12)(R9*1), Y2
+	VMOVUPS      64(R12)(R9*1), Y3
+	VADDPS       Y2, Y0, Y4
+	VADDPS       Y3, Y1, Y5
+	VMOVUPS      Y4, 1024(BX)
+	VMOVUPS      Y5, 1088(BX)
+	VSUBPS       Y2, Y0, Y0
+	VSUBPS       Y3, Y1, Y1
+	VBROADCASTSS 32(DX), Y2
+	VBROADCASTSS 36(DX), Y3
+	VMULPS       Y2, Y0, Y4
+	VMULPS       Y3, Y1, Y5
+	VSUBPS       Y5, Y4, Y4
+	VMULPS       Y3, Y0, Y0
+	VMULPS       Y2, Y1, Y1
+	VADDPS       Y1, Y0, Y0
+	VMOVUPS      Y4, 1152(BX)
+	VMOVUPS      Y0, 1216(BX)
+	MOVQ         AX, R12
+	LEAQ         (R12)(R10*2), R13
+	VMOVUPS      (BX), Y0
+	VMOVUPS      64(BX), Y1
+	VMOVUPS      256(BX), Y2
+	VMOVUPS      320(BX), Y3
+	VMOVUPS      512(BX), Y4
+	VMOVUPS      576(BX), Y5
+	VMOVUPS      768(BX), Y6
+	VMOVUPS      832(BX), Y7
+	VMOVUPS      1024(BX), Y8
+	VMOVUPS      1088(BX), Y9
+	VADDPS       Y8, Y2, Y10
+	VADDPS       Y9, Y3, Y11
+	VSUBPS       Y9, Y3, Y3
+	VSUBPS       Y2, Y8, Y2
+	VADDPS       Y6, Y4, Y8
+	VADDPS       Y7, Y5, Y9
+	VSUBPS       Y7, Y5, Y5
+	VSUBPS       Y4, Y6, Y4
+	VADDPS       Y10, Y0, Y6
+	VADDPS       Y11, Y1, Y7
+	VADDPS       Y8, Y6, Y6
+	VADDPS       Y9, Y7, Y7
+	VMOVUPS      Y6, (R12)
+	VMOVUPS      Y7, 64(R12)
+	VBROADCASTSS c3e9e377a<>+0(SB), Y6
+	VMULPS       Y6, Y10, Y6
+	VADDPS       Y6, Y0, Y6
+	VBROADCASTSS c3f4f1bbd<>+0(SB), Y7
+	VMULPS       Y7, Y8, Y7
+	VSUBPS       Y7, Y6, Y6
+	VBROADCASTSS c3f4f1bbd<>+0(SB), Y7
+	VMULPS       Y7, Y10, Y7
+	VSUBPS       Y7, Y0, Y0
+	VBROADCASTSS c3e9e377a<>+0(SB), Y7
+	VMULPS       Y7, Y8, Y7
+	VADDPS       Y7, Y0, Y0
+	VBROADCASTSS c3f737871<>+0(SB), Y7
+	VMULPS       Y7, Y3, Y7
+	VBROADCASTSS c3f167918<>+0(SB), Y8
+	VMULPS       Y8, Y5, Y8
+	VADDPS       Y8, Y7, Y7
+	VBROADCASTSS c3f167918<>+0(SB), Y8
+	VMULPS       Y8, Y3, Y3
+	VBROADCASTSS c3f737871<>+0(SB), Y8
+	VMULPS       Y8, Y5, Y5
+	VSUBPS       Y5, Y3, Y3
+	VBROADCASTSS c3e9e377a<>+0(SB), Y5
+	VMULPS       Y5, Y11, Y5
+	VADDPS       Y5, Y1, Y5
+	VBROADCASTSS c3f4f1bbd<>+0(SB), Y8
+	VMULPS       Y8, Y9, Y8
+	VSUBPS       Y8, Y5, Y5
+	VBROADCASTSS c3f4f1bbd<>+0(SB), Y8
+	VMULPS       Y8, Y11, Y8
+	VSUBPS       Y8, Y1, Y1
+	VBROADCASTSS c3e9e377a<>+0(SB), Y8
+	VMULPS       Y8, Y9, Y8
+	VADDPS       Y8, Y1, Y1
+	VBROADCASTSS c3f737871<>+0(SB), Y8
+	VMULPS       Y8, Y2, Y8
+	VBROADCASTSS c3f167918<>+0(SB), Y9
+	VMULPS       Y9, Y4, Y9
+	VADDPS       Y9, Y8, Y8
+	VBROADCASTSS c3f167918<>+0(SB), Y9
+	VMULPS       Y9, Y2, Y2
+	VBROADCASTSS c3f737871<>+0(SB), Y9
+	VMULPS       Y9, Y4, Y4
+	VSUBPS       Y4, Y2, Y2
+	VADDPS       Y7, Y6, Y4
+	VADDPS       Y8, Y5, Y9
+	VBROADCASTSS 40(DX), Y10
+	VBROADCASTSS 44(DX), Y11
+	VMULPS       Y10, Y4, Y12
+	VMULPS       Y11, Y9, Y13
+	VSUBPS       Y13, Y12, Y12
+	VMULPS       Y11, Y4, Y4
+	VMULPS       Y10, Y9, Y9
+	VADDPS       Y9, Y4, Y4
+	VMOVUPS      Y12, (R12)(R10*1)
+	VMOVUPS      Y4, 64(R12)(R10*1)
+	VSUBPS       Y7, Y6, Y4
+	VSUBPS       Y8, Y5, Y5
+	VBROADCASTSS 64(DX), Y6
+	VBROADCASTSS 68(DX), Y7
+	VMULPS       Y6, Y4, Y8
+	VMULPS       Y7, Y5, Y9
+	VSUBPS       Y9, Y8, Y8
+	VMULPS       Y7, Y4, Y4
+	VMULPS       Y6, Y5, Y5
+	VADDPS       Y5, Y4, Y4
+	VMOVUPS      Y8, (R13)(R10*2)
+	VMOVUPS      Y4, 64(R13)(R10*2)
+	VADDPS       Y3, Y0, Y4
+	VADDPS       Y2, Y1, Y5
+	VBROADCASTSS 48(DX), Y6
+	VBROADCASTSS 52(DX), Y7
+	VMULPS       Y6, Y4, Y8
+	VMULPS       Y7, Y5, Y9
+	VSUBPS       Y9, Y8, Y8
+	VMULPS       Y7, Y4, Y4
+	VMULPS       Y6, Y5, Y5
+	VADDPS       Y5, Y4, Y4
+	VMOVUPS      Y8, (R12)(R10*2)
+	VMOVUPS      Y4, 64(R12)(R10*2)
+	VSUBPS       Y3, Y0, Y0
+	VSUBPS       Y2, Y1, Y1
+	VBROADCASTSS 56(DX), Y2
+	VBROADCASTSS 60(DX), Y3
+	VMULPS       Y2, Y0, Y4
+	VMULPS       Y3, Y1, Y5
+	VSUBPS       Y5, Y4, Y4
+	VMULPS       Y3, Y0, Y0
+	VMULPS       Y2, Y1, Y1
+	VADDPS       Y1, Y0, Y0
+	VMOVUPS      Y4, (R13)(R10*1)
+	VMOVUPS      Y0, 64(R13)(R10*1)
+	ADDQ         SI, R12
+	LEAQ         (R12)(R10*2), R13
+	VMOVUPS      128(BX), Y0
+	VMOVUPS      192(BX), Y1
+	VMOVUPS      384(BX), Y2
+	VMOVUPS      448(BX), Y3
+	VMOVUPS      640(BX), Y4
+	VMOVUPS      704(BX), Y5
+	VMOVUPS      896(BX), Y6
+	VMOVUPS      960(BX), Y7
+	VMOVUPS      1152(BX), Y8
+	VMOVUPS      1216(BX), Y9
+	VADDPS       Y8, Y2, Y10
+	VADDPS       Y9, Y3, Y11
+	VSUBPS       Y9, Y3, Y3
+	VSUBPS       Y2, Y8, Y2
+	VADDPS       Y6, Y4, Y8
+	VADDPS       Y7, Y5, Y9
+	VSUBPS       Y7, Y5, Y5
+	VSUBPS       Y4, Y6, Y4
+	VADDPS       Y10, Y0, Y6
+	VADDPS       Y11, Y1, Y7
+	VADDPS       Y8, Y6, Y6
+	VADDPS       Y9, Y7, Y7
+	VMOVUPS      Y6, (R12)
+	VMOVUPS      Y7, 64(R12)
+	VBROADCASTSS c3e9e377a<>+0(SB), Y6
+	VMULPS       Y6, Y10, Y6
+	VADDPS       Y6, Y0, Y6
+	VBROADCASTSS c3f4f1bbd<>+0(SB), Y7
+	VMULPS       Y7, Y8, Y7
+	VSUBPS       Y7, Y6, Y6
+	VBROADCASTSS c3f4f1bbd<>+0(SB), Y7
+	VMULPS       Y7, Y10, Y7
+	VSUBPS       Y7, Y0, Y0
+	VBROADCASTSS c3e9e377a<>+0(SB), Y7
+	VMULPS       Y7, Y8, Y7
+	VADDPS       Y7, Y0, Y0
+	VBROADCASTSS c3f737871<>+0(SB), Y7
+	VMULPS       Y7, Y3, Y7
+	VBROADCASTSS c3f167918<>+0(SB), Y8
+	VMULPS       Y8, Y5, Y8
+	VADDPS       Y8, Y7, Y7
+	VBROADCASTSS c3f167918<>+0(SB), Y8
+	VMULPS       Y8, Y3, Y3
+	VBROADCASTSS c3f737871<>+0(SB), Y8
+	VMULPS       Y8, Y5, Y5
+	VSUBPS       Y5, Y3, Y3
+	VBROADCASTSS c3e9e377a<>+0(SB), Y5
+	VMULPS       Y5, Y11, Y5
+	VADDPS       Y5, Y1, Y5
+	VBROADCASTSS c3f4f1bbd<>+0(SB), Y8
+	VMULPS       Y8, Y9, Y8
+	VSUBPS       Y8, Y5, Y5
+	VBROADCASTSS c3f4f1bbd<>+0(SB), Y8
+	VMULPS       Y8, Y11, Y8
+	VSUBPS       Y8, Y1, Y1
+	VBROADCASTSS c3e9e377a<>+0(SB), Y8
+	VMULPS       Y8, Y9, Y8
+	VADDPS       Y8, Y1, Y1
+	VBROADCASTSS c3f737871<>+0(SB), Y8
+	VMULPS       Y8, Y2, Y8
+	VBROADCASTSS c3f167918<>+0(SB), Y9
+	VMULPS       Y9, Y4, Y9
+	VADDPS       Y9, Y8, Y8
+	VBROADCASTSS c3f167918<>+0(SB), Y9
+	VMULPS       Y9, Y2, Y2
+	VBROADCASTSS c3f737871<>+0(SB), Y9
+	VMULPS       Y9, Y4, Y4
+	VSUBPS       Y4, Y2, Y2
+	VADDPS       Y7, Y6, Y4
+	VADDPS       Y8, Y5, Y9
+	VBROADCASTSS 40(DX), Y10
+	VBROADCASTSS 44(DX), Y11
+	VMULPS       Y10, Y4, Y12
+	VMULPS       Y11, Y9, Y13
+	VSUBPS       Y13, Y12, Y12
+	VMULPS       Y11, Y4, Y4
+	VMULPS       Y10, Y9, Y9
+	VADDPS       Y9, Y4, Y4
+	VMOVUPS      Y12, (R12)(R10*1)
+	VMOVUPS      Y4, 64(R12)(R10*1)
+	VSUBPS       Y7, Y6, Y4
+	VSUBPS       Y8, Y5, Y5
+	VBROADCASTSS 64(DX), Y6
+	VBROADCASTSS 68(DX), Y7
+	VMULPS       Y6, Y4, Y8
+	VMULPS       Y7, Y5, Y9
+	VSUBPS       Y9, Y8, Y8
+	VMULPS       Y7, Y4, Y4
+	VMULPS       Y6, Y5, Y5
+	VADDPS       Y5, Y4, Y4
+	VMOVUPS      Y8, (R13)(R10*2)
+	VMOVUPS      Y4, 64(R13)(R10*2)
+	VADDPS       Y3, Y0, Y4
+	VADDPS       Y2, Y1, Y5
+	VBROADCASTSS 48(DX), Y6
+	VBROADCASTSS 52(DX), Y7
+	VMULPS       Y6, Y4, Y8
+	VMULPS       Y7, Y5, Y9
+	VSUBPS       Y9, Y8, Y8
+	VMULPS       Y7, Y4, Y4
+	VMULPS       Y6, Y5, Y5
+	VADDPS       Y5, Y4, Y4
+	VMOVUPS      Y8, (R12)(R10*2)
+	VMOVUPS      Y4, 64(R12)(R10*2)
+	VSUBPS       Y3, Y0, Y0
+	VSUBPS       Y2, Y1, Y1
+	VBROADCASTSS 56(DX), Y2
+	VBROADCASTSS 60(DX), Y3
+	VMULPS       Y2, Y0, Y4
+	VMULPS       Y3, Y1, Y5
+	VSUBPS       Y5, Y4, Y4
+	VMULPS       Y3, Y0, Y0
+	VMULPS       Y2, Y1, Y1
+	VADDPS       Y1, Y0, Y0
+	VMOVUPS      Y4, (R13)(R10*1)
+	VMOVUPS      Y0, 64(R13)(R10*1)
+	ADDQ         $0x20, CX
+	ADDQ         $0x20, AX
+	SUBQ         $0x40, R11
+	TESTQ        $0x00000040, R11
+	JNZ          pair25SingleAVX2_k
+	ADDQ         $0x40, CX
+	ADDQ         $0x40, AX
+	TESTQ        R11, R11
+	JNZ          pair25SingleAVX2_k
+	IMUL3Q       $0x00000009, SI, R11
+	ADDQ         R11, AX
+	ADDQ         $0x00000048, DX
+	DECQ         R8
+	JNZ          pair25SingleAVX2_j
+	VZEROUPPER
+	RET
+
+// func lastPair25SingleAVX2(y *float32, x *float32, tw *float32, tmp *float32, s int)
+// Requires: AVX
+TEXT ·lastPair25SingleAVX2(SB), NOSPLIT, $0-40
+	MOVQ   y+0(FP), AX
+	MOVQ   x+8(FP), CX
+	MOVQ   tw+16(FP), DX
+	MOVQ   tmp+24(FP), BX
+	MOVQ   s+32(FP), SI
+	SHLQ   $0x07, SI
+	MOVQ   SI, DI
+	IMUL3Q $0x00000005, DI, R8
+	IMUL3Q $0x00000002, SI, R9
+	MOVQ   SI, R10
+
+lastPair25SingleAVX2_k:
+	MOVQ         CX, R11
+	VMOVUPS      (R11), Y0
+	VMOVUPS      64(R11), Y1
+	VMOVUPS      (R11)(R8*1), Y2
+	VMOVUPS      64(R11)(R8*1), Y3
+	VADDPS       Y2, Y0, Y4
+	VADDPS       Y3, Y1, Y5
+	VMOVUPS      Y4, (BX)
+	VMOVUPS      Y5, 64(BX)
+	VSUBPS       Y2, Y0, Y0
+	VSUBPS       Y3, Y1, Y1
+	VBROADCASTSS (DX), Y2
+	VBROADCASTSS 4(DX), Y3
+	VMULPS       Y2, Y0, Y4
+	VMULPS       Y3, Y1, Y5
+	VSUBPS       Y5, Y4, Y4
+	VMULPS       Y3, Y0, Y0
+	VMULPS       Y2, Y1, Y1
+	VADDPS       Y1, Y0, Y0
+	VMOVUPS      Y4, 128(BX)
+	VMOVUPS      Y0, 192(BX)
+	ADDQ         DI, R11
+	VMOVUPS      (R11), Y0
+	VMOVUPS      64(R11), Y1
+	VMOVUPS      (R11)(R8*1), Y2
+	VMOVUPS      64(R11)(R8*1), Y3
+	VADDPS       Y2, Y0, Y4
+	VADDPS       Y3, Y1, Y5
+	VMOVUPS      Y4, 256(BX)
+	VMOVUPS      Y5, 320(BX)
+	VSUBPS       Y2, Y0, Y0
+	VSUBPS       Y3, Y1, Y1
+	VBROADCASTSS 8(DX), Y2
+	VBROADCASTSS 12(DX), Y3
+	VMULPS       Y2, Y0, Y4
+	VMULPS       Y3, Y1, Y5
+	VSUBPS       Y5, Y4, Y4
+	VMULPS       Y3, Y0, Y0
+	VMULPS       Y2, Y1, Y1
+	VADDPS       Y1, Y0, Y0
+	VMOVUPS      Y4, 384(BX)
+	VMOVUPS      Y0, 448(BX)
+	ADDQ         DI, R11
+	VMOVUPS      (R11), Y0
+	VMOVUPS      64(R11), Y1
+	VMOVUPS      (R11)(R8*1), Y2
+	VMOVUPS      64(R11)(R8*1), Y3
+	VADDPS       Y2, Y0, Y4
+	VADDPS       Y3, Y1, Y5
+	VMOVUPS      Y4, 512(BX)
+	VMOVUPS      Y5, 576(BX)
+	VSUBPS       Y2, Y0, Y0
+	VSUBPS       Y3, Y1, Y1
+	VBROADCASTSS 16(DX), Y2
+	VBROADCASTSS 20(DX), Y3
+	VMULPS       Y2, Y0, Y4
+	VMULPS       Y3, Y1, Y5
+	VSUBPS       Y5, Y4, Y4
+	VMULPS       Y3, Y0, Y0
+	VMULPS       Y2, Y1, Y1
+	VADDPS       Y1, Y0, Y0
+	VMOVUPS      Y4, 640(BX)
+	VMOVUPS      Y0, 704(BX)
+	ADDQ         DI, R11
+	VMOVUPS      (R11), Y0
+	VMOVUPS      64(R11), Y1
+	VMOVUPS      (R11)(R8*1), Y2
+	VMOVUPS      64(R11)(R8*1), Y3
+	VADDPS       Y2, Y0, Y4
+	VADDPS       Y3, Y1, Y5
+	VMOVUPS      Y4, 768(BX)
+	VMOVUPS      Y5, 832(BX)
+	VSUBPS       Y2, Y0, Y0
+	VSUBPS       Y3, Y1, Y1
+	VBROADCASTSS 24(DX), Y2
+	VBROADCASTSS 28(DX), Y3
+	VMULPS       Y2, Y0, Y4
+	VMULPS       Y3, Y1, Y5
+	VSUBPS       Y5, Y4, Y4
+	VMULPS       Y3, Y0, Y0
+	VMULPS       Y2, Y1, Y1
+	VADDPS       Y1, Y0, Y0
+	VMOVUPS      Y4, 896(BX)
+	VMOVUPS      Y0, 960(BX)
+	ADDQ         DI, R11
+	VMOVUPS      (R11), Y0
+	VMOVUPS      64(R11), Y1
+	VMOVUPS      (R11)(R8*1), Y2
+	VMOVUPS      64(R11)(R8*1), Y3
+	VADDPS       Y2, Y0, Y4
+	VADDPS       Y3, Y1, Y5
+	VMOVUPS      Y4, 1024(BX)
+	VMOVUPS      Y5, 1088(BX)
+	VSUBPS       Y2, Y0, Y0
+	VSUBPS       Y3, Y1, Y1
+	VBROADCASTSS 32(DX), Y2
+	VBROADCASTSS 36(DX), Y3
+	VMULPS       Y2, Y0, Y4
+	VMULPS       Y3, Y1, Y5
+	VSUBPS       Y5, Y4, Y4
+	VMULPS       Y3, Y0, Y0
+	VMULPS       Y2, Y1, Y1
+	VADDPS       Y1, Y0, Y0
+	VMOVUPS      Y4, 1152(BX)
+	VMOVUPS      Y0, 1216(BX)
+	MOVQ         AX, R11
+	LEAQ         (R11)(R9*2), R12
+	VMOVUPS      (BX), Y0
+	VMOVUPS      64(BX), Y1
+	VMOVUPS      256(BX), Y2
+	VMOVUPS      320(BX), Y3
+	VMOVUPS      512(BX), Y4
+	VMOVUPS      576(BX), Y5
+	VMOVUPS      768(BX), Y6
+	VMOVUPS      832(BX), Y7
+	VMOVUPS      1024(BX), Y8
+	VMOVUPS      1088(BX), Y9
+	VADDPS       Y8, Y2, Y10
+	VADDPS       Y9, Y3, Y11
+	VSUBPS       Y9, Y3, Y3
+	VSUBPS       Y2, Y8, Y2
+	VADDPS       Y6, Y4, Y8
+	VADDPS       Y7, Y5, Y9
+	VSUBPS       Y7, Y5, Y5
+	VSUBPS       Y4, Y6, Y4
+	VADDPS       Y10, Y0, Y6
+	VADDPS       Y11, Y1, Y7
+	VADDPS       Y8, Y6, Y6
+	VADDPS       Y9, Y7, Y7
+	VMOVUPS      Y6, (R11)
+	VMOVUPS      Y7, 64(R11)
+	VBROADCASTSS c3e9e377a<>+0(SB), Y6
+	VMULPS       Y6, Y10, Y6
+	VADDPS       Y6, Y0, Y6
+	VBROADCASTSS c3f4f1bbd<>+0(SB), Y7
+	VMULPS       Y7, Y8, Y7
+	VSUBPS       Y7, Y6, Y6
+	VBROADCASTSS c3f4f1bbd<>+0(SB), Y7
+	VMULPS       Y7, Y10, Y7
+	VSUBPS       Y7, Y0, Y0
+	VBROADCASTSS c3e9e377a<>+0(SB), Y7
+	VMULPS       Y7, Y8, Y7
+	VADDPS       Y7, Y0, Y0
+	VBROADCASTSS c3f737871<>+0(SB), Y7
+	VMULPS       Y7, Y3, Y7
+	VBROADCASTSS c3f167918<>+0(SB), Y8
+	VMULPS       Y8, Y5, Y8
+	VADDPS       Y8, Y7, Y7
+	VBROADCASTSS c3f167918<>+0(SB), Y8
+	VMULPS       Y8, Y3, Y3
+	VBROADCASTSS c3f737871<>+0(SB), Y8
+	VMULPS       Y8, Y5, Y5
+	VSUBPS       Y5, Y3, Y3
+	VBROADCASTSS c3e9e377a<>+0(SB), Y5
+	VMULPS       Y5, Y11, Y5
+	VADDPS       Y5, Y1, Y5
+	VBROADCASTSS c3f4f1bbd<>+0(SB), Y8
+	VMULPS       Y8, Y9, Y8
+	VSUBPS       Y8, Y5, Y5
+	VBROADCASTSS c3f4f1bbd<>+0(SB), Y8
+	VMULPS       Y8, Y11, Y8
+	VSUBPS       Y8, Y1, Y1
+	VBROADCASTSS c3e9e377a<>+0(SB), Y8
+	VMULPS       Y8, Y9, Y8
+	VADDPS       Y8, Y1, Y1
+	VBROADCASTSS c3f737871<>+0(SB), Y8
+	VMULPS       Y8, Y2, Y8
+	VBROADCASTSS c3f167918<>+0(SB), Y9
+	VMULPS       Y9, Y4, Y9
+	VADDPS       Y9, Y8, Y8
+	VBROADCASTSS c3f167918<>+0(SB), Y9
+	VMULPS       Y9, Y2, Y2
+	VBROADCASTSS c3f737871<>+0(SB), Y9
+	VMULPS       Y9, Y4, Y4
+	VSUBPS       Y4, Y2, Y2
+	VADDPS       Y7, Y6, Y4
+	VADDPS       Y8, Y5, Y9
+	VMOVUPS      Y4, (R11)(R9*1)
+	VMOVUPS      Y9, 64(R11)(R9*1)
+	VSUBPS       Y7, Y6, Y4
+	VSUBPS       Y8, Y5, Y5
+	VMOVUPS      Y4, (R12)(R9*2)
+	VMOVUPS      Y5, 64(R12)(R9*2)
+	VADDPS       Y3, Y0, Y4
+	VADDPS       Y2, Y1, Y5
+	VMOVUPS      Y4, (R11)(R9*2)
+	VMOVUPS      Y5, 64(R11)(R9*2)
+	VSUBPS       Y3, Y0, Y0
+	VSUBPS       Y2, Y1, Y1
+	VMOVUPS      Y0, (R12)(R9*1)
+	VMOVUPS      Y1, 64(R12)(R9*1)
+	ADDQ         SI, R11
+	LEAQ         (R11)(R9*2), R12
+	VMOVUPS      128(BX), Y0
+	VMOVUPS      192(BX), Y1
+	VMOVUPS      384(BX), Y2
+	VMOVUPS      448(BX), Y3
+	VMOVUPS      640(BX), Y4
+	VMOVUPS      704(BX), Y5
+	VMOVUPS      896(BX), Y6
+	VMOVUPS      960(BX), Y7
+	VMOVUPS      1152(BX), Y8
+	VMOVUPS      1216(BX), Y9
+	VADDPS       Y8, Y2, Y10
+	VADDPS       Y9, Y3, Y11
+	VSUBPS       Y9, Y3, Y3
+	VSUBPS       Y2, Y8, Y2
+	VADDPS       Y6, Y4, Y8
+	VADDPS       Y7, Y5, Y9
+	VSUBPS       Y7, Y5, Y5
+	VSUBPS       Y4, Y6, Y4
+	VADDPS       Y10, Y0, Y6
+	VADDPS       Y11, Y1, Y7
+	VADDPS       Y8, Y6, Y6
+	VADDPS       Y9, Y7, Y7
+	VMOVUPS      Y6, (R11)
+	VMOVUPS      Y7, 64(R11)
+	VBROADCASTSS c3e9e377a<>+0(SB), Y6
+	VMULPS       Y6, Y10, Y6
+	VADDPS       Y6, Y0, Y6
+	VBROADCASTSS c3f4f1bbd<>+0(SB), Y7
+	VMULPS       Y7, Y8, Y7
+	VSUBPS       Y7, Y6, Y6
+	VBROADCASTSS c3f4f1bbd<>+0(SB), Y7
+	VMULPS       Y7, Y10, Y7
+	VSUBPS       Y7, Y0, Y0
+	VBROADCASTSS c3e9e377a<>+0(SB), Y7
+	VMULPS       Y7, Y8, Y7
+	VADDPS       Y7, Y0, Y0
+	VBROADCASTSS c3f737871<>+0(SB), Y7
+	VMULPS       Y7, Y3, Y7
+	VBROADCASTSS c3f167918<>+0(SB), Y8
+	VMULPS       Y8, Y5, Y8
+	VADDPS       Y8, Y7, Y7
+	VBROADCASTSS c3f167918<>+0(SB), Y8
+	VMULPS       Y8, Y3, Y3
+	VBROADCASTSS c3f737871<>+0(SB), Y8
+	VMULPS       Y8, Y5, Y5
+	VSUBPS       Y5, Y3, Y3
+	VBROADCASTSS c3e9e377a<>+0(SB), Y5
+	VMULPS       Y5, Y11, Y5
+	VADDPS       Y5, Y1, Y5
+	VBROADCASTSS c3f4f1bbd<>+0(SB), Y8
+	VMULPS       Y8, Y9, Y8
+	VSUBPS       Y8, Y5, Y5
+	VBROADCASTSS c3f4f1bbd<>+0(SB), Y8
+	VMULPS       Y8, Y11, Y8
+	VSUBPS       Y8, Y1, Y1
+	VBROADCASTSS c3e9e377a<>+0(SB), Y8
+	VMULPS       Y8, Y9, Y8
+	VADDPS       Y8, Y1, Y1
+	VBROADCASTSS c3f737871<>+0(SB), Y8
+	VMULPS       Y8, Y2, Y8
+	VBROADCASTSS c3f167918<>+0(SB), Y9
+	VMULPS       Y9, Y4, Y9
+	VADDPS       Y9, Y8, Y8
+	VBROADCASTSS c3f167918<>+0(SB), Y9
+	VMULPS       Y9, Y2, Y2
+	VBROADCASTSS c3f737871<>+0(SB), Y9
+	VMULPS       Y9, Y4, Y4
+	VSUBPS       Y4, Y2, Y2
+	VADDPS       Y7, Y6, Y4
+	VADDPS       Y8, Y5, Y9
+	VMOVUPS      Y4, (R11)(R9*1)
+	VMOVUPS      Y9, 64(R11)(R9*1)
+	VSUBPS       Y7, Y6, Y4
+	VSUBPS       Y8, Y5, Y5
+	VMOVUPS      Y4, (R12)(R9*2)
+	VMOVUPS      Y5, 64(R12)(R9*2)
+	VADDPS       Y3, Y0, Y4
+	VADDPS       Y2, Y1, Y5
+	VMOVUPS      Y4, (R11)(R9*2)
+	VMOVUPS      Y5, 64(R11)(R9*2)
+	VSUBPS       Y3, Y0, Y0
+	VSUBPS       Y2, Y1, Y1
+	VMOVUPS      Y0, (R12)(R9*1)
+	VMOVUPS      Y1, 64(R12)(R9*1)
+	ADDQ         $0x20, CX
+	ADDQ         $0x20, AX
+	SUBQ         $0x40, R10
+	TESTQ        $0x00000040, R10
+	JNZ          lastPair25SingleAVX2_k
+	ADDQ         $0x40, CX
+	ADDQ         $0x40, AX
+	TESTQ        R10, R10
+	JNZ          lastPair25SingleAVX2_k
+	VZEROUPPER
+	RET
+
+// func pair33SingleAVX2(y *float32, x *float32, tw *float32, tmp *float32, q int, s int)
+// Requires: AVX
+TEXT ·pair33SingleAVX2(SB), NOSPLIT, $0-48
+	MOVQ   y+0(FP), AX
+	MOVQ   x+8(FP), CX
+	MOVQ   tw+16(FP), DX
+	MOVQ   tmp+24(FP), BX
+	MOVQ   s+40(FP), SI
+	SHLQ   $0x07, SI
+	MOVQ   q+32(FP), R8
+	MOVQ   R8, DI
+	IMULQ  SI, DI
+	IMUL3Q $0x00000003, DI, R9
+	IMUL3Q $0x00000003, SI, R10
+
+pair33SingleAVX2_j:
+	MOVQ SI, R11
+
+pair33SingleAVX2_k:
+	MOVQ         CX, R12
+	VMOVUPS      (R12), Y0
+	VMOVUPS      64(R12), Y1
+	VMOVUPS      (R12)(R9*1), Y2
+	VMOVUPS      64(R12)(R9*1), Y3
+	VMOVUPS      (R12)(R9*2), Y4
+	VMOVUPS      64(R12)(R9*2), Y5
+	VADDPS       Y4, Y2, Y6
+	VADDPS       Y5, Y3, Y7
+	VSUBPS       Y5, Y3, Y3
+	VSUBPS       Y2, Y4, Y2
+	VBROADCASTSS c3f5db3d7<>+0(SB), Y4
+	VMULPS       Y4, Y3, Y3
+	VBROADCASTSS c3f5db3d7<>+0(SB), Y4
+	VMULPS       Y4, Y2, Y2
+	VADDPS       Y6, Y0, Y4
+	VADDPS       Y7, Y1, Y5
+	VMOVUPS      Y4, (BX)
+	VMOVUPS      Y5, 64(BX)
+	VBROADCASTSS c3f000000<>+0(SB), Y4
+	VMULPS       Y4, Y6, Y4
+	VSUBPS       Y4, Y0, Y0
+	VBROADCASTSS c3f000000<>+0(SB), Y4
+	VMULPS       Y4, Y7, Y4
+	VSUBPS       Y4, Y1, Y1
+	VADDPS       Y3, Y0, Y4
+	VADDPS       Y2, Y1, Y5
+	VBROADCASTSS (DX), Y6
+	VBROADCASTSS 4(DX), Y7
+	VMULPS       Y6, Y4, Y8
+	VMULPS       Y7, Y5, Y9
+	VSUBPS       Y9, Y8, Y8
+	VMULPS       Y7, Y4, Y4
+	VMULPS       Y6, Y5, Y5
+	VADDPS       Y5, Y4, Y4
+	VMOVUPS      Y8, 128(BX)
+	VMOVUPS      Y4, 192(BX)
+	VSUBPS       Y3, Y0, Y0
+	VSUBPS       Y2, Y1, Y1
+	VBROADCASTSS 8(DX), Y2
+	VBROADCASTSS 12(DX), Y3
+	VMULPS       Y2, Y0, Y4
+	VMULPS       Y3, Y1, Y5
+	VSUBPS       Y5, Y4, Y4
+	VMULPS       Y3, Y0, Y0
+	VMULPS       Y2, Y1, Y1
+	VADDPS       Y1, Y0, Y0
+	VMOVUPS      Y4, 256(BX)
+	VMOVUPS      Y0, 320(BX)
+	ADDQ         DI, R12
+	VMOVUPS      (R12), Y0
+	VMOVUPS      64(R12), Y1
+	VMOVUPS      (R12)(R9*1), Y2
+	VMOVUPS      64(R12)(R9*1), Y3
+	VMOVUPS      (R12)(R9*2), Y4
+	VMOVUPS      64(R12)(R9*2), Y5
+	VADDPS       Y4, Y2, Y6
+	VADDPS       Y5, Y3, Y7
+	VSUBPS       Y5, Y3, Y3
+	VSUBPS       Y2, Y4, Y2
+	VBROADCASTSS c3f5db3d7<>+0(SB), Y4
+	VMULPS       Y4, Y3, Y3
+	VBROADCASTSS c3f5db3d7<>+0(SB), Y4
+	VMULPS       Y4, Y2, Y2
+	VADDPS       Y6, Y0, Y4
+	VADDPS       Y7, Y1, Y5
+	VMOVUPS      Y4, 384(BX)
+	VMOVUPS      Y5, 448(BX)
+	VBROADCASTSS c3f000000<>+0(SB), Y4
+	VMULPS       Y4, Y6, Y4
+	VSUBPS       Y4, Y0, Y0
+	VBROADCASTSS c3f000000<>+0(SB), Y4
+	VMULPS       Y4, Y7, Y4
+	VSUBPS       Y4, Y1, Y1
+	VADDPS       Y3, Y0, Y4
+	VADDPS       Y2, Y1, Y5
+	VBROADCASTSS 16(DX), Y6
+	VBROADCASTSS 20(DX), Y7
+	VMULPS       Y6, Y4, Y8
+	VMULPS       Y7, Y5, Y9
+	VSUBPS       Y9, Y8, Y8
+	VMULPS       Y7, Y4, Y4
+	VMULPS       Y6, Y5, Y5
+	VADDPS       Y5, Y4, Y4
+	VMOVUPS      Y8, 512(BX)
+	VMOVUPS      Y4, 576(BX)
+	VSUBPS       Y3, Y0, Y0
+	VSUBPS       Y2, Y1, Y1
+	VBROADCASTSS 24(DX), Y2
+	VBROADCASTSS 28(DX), Y3
+	VMULPS       Y2, Y0, Y4
+	VMULPS       Y3, Y1, Y5
+	VSUBPS       Y5, Y4, Y4
+	VMULPS       Y3, Y0, Y0
+	VMULPS       Y2, Y1, Y1
+	VADDPS       Y1, Y0, Y0
+	VMOVUPS      Y4, 640(BX)
+	VMOVUPS      Y0, 704(BX)
+	ADDQ         DI, R12
+	VMOVUPS      (R12), Y0
+	VMOVUPS      64(R12), Y1
+	VMOVUPS      (R12)(R9*1), Y2
+	VMOVUPS      64(R12)(R9*1), Y3
+	VMOVUPS      (R12)(R9*2), Y4
+	VMOVUPS      64(R12)(R9*2), Y5
+	VADDPS       Y4, Y2, Y6
+	VADDPS       Y5, Y3, Y7
+	VSUBPS       Y5, Y3, Y3
+	VSUBPS       Y2, Y4, Y2
+	VBROADCASTSS c3f5db3d7<>+0(SB), Y4
+	VMULPS       Y4, Y3, Y3
+	VBROADCASTSS c3f5db3d7<>+0(SB), Y4
+	VMULPS       Y4, Y2, Y2
+	VADDPS       Y6, Y0, Y4
+	VADDPS       Y7, Y1, Y5
+	VMOVUPS      Y4, 768(BX)
+	VMOVUPS      Y5, 832(BX)
+	VBROADCASTSS c3f000000<>+0(SB), Y4
+	VMULPS       Y4, Y6, Y4
+	VSUBPS       Y4, Y0, Y0
+	VBROADCASTSS c3f000000<>+0(SB), Y4
+	VMULPS       Y4, Y7, Y4
+	VSUBPS       Y4, Y1, Y1
+	VADDPS       Y3, Y0, Y4
+	VADDPS       Y2, Y1, Y5
+	VBROADCASTSS 32(DX), Y6
+	VBROADCASTSS 36(DX), Y7
+	VMULPS       Y6, Y4, Y8
+	VMULPS       Y7, Y5, Y9
+	VSUBPS       Y9, Y8, Y8
+	VMULPS       Y7, Y4, Y4
+	VMULPS       Y6, Y5, Y5
+	VADDPS       Y5, Y4, Y4
+	VMOVUPS      Y8, 896(BX)
+	VMOVUPS      Y4, 960(BX)
+	VSUBPS       Y3, Y0, Y0
+	VSUBPS       Y2, Y1, Y1
+	VBROADCASTSS 40(DX), Y2
+	VBROADCASTSS 44(DX), Y3
+	VMULPS       Y2, Y0, Y4
+	VMULPS       Y3, Y1, Y5
+	VSUBPS       Y5, Y4, Y4
+	VMULPS       Y3, Y0, Y0
+	VMULPS       Y2, Y1, Y1
+	VADDPS       Y1, Y0, Y0
+	VMOVUPS      Y4, 1024(BX)
+	VMOVUPS      Y0, 1088(BX)
+	MOVQ         AX, R12
+	VMOVUPS      (BX), Y0
+	VMOVUPS      64(BX), Y1
+	VMOVUPS      384(BX), Y2
+	VMOVUPS      448(BX), Y3
+	VMOVUPS      768(BX), Y4
+	VMOVUPS      832(BX), Y5
+	VADDPS       Y4, Y2, Y6
+	VADDPS       Y5, Y3, Y7
+	VSUBPS       Y5, Y3, Y3
+	VSUBPS       Y2, Y4, Y2
+	VBROADCASTSS c3f5db3d7<>+0(SB), Y4
+	VMULPS       Y4, Y3, Y3
+	VBROADCASTSS c3f5db3d7<>+0(SB), Y4
+	VMULPS       Y4, Y2, Y2
+	VADDPS       Y6, Y0, Y4
+	VADDPS       Y7, Y1, Y5
+	VMOVUPS      Y4, (R12)
+	VMOVUPS      Y5, 64(R12)
+	VBROADCASTSS c3f000000<>+0(SB), Y4
+	VMULPS       Y4, Y6, Y4
+	VSUBPS       Y4, Y0, Y0
+	VBROADCASTSS c3f000000<>+0(SB), Y4
+	VMULPS       Y4, Y7, Y4
+	VSUBPS       Y4, Y1, Y1
+	VADDPS       Y3, Y0, Y4
+	VADDPS       Y2, Y1, Y5
+	VBROADCASTSS 48(DX), Y6
+	VBROADCASTSS 52(DX), Y7
+	VMULPS       Y6, Y4, Y8
+	VMULPS       Y7, Y5, Y9
+	VSUBPS       Y9, Y8, Y8
+	VMULPS       Y7, Y4, Y4
+	VMULPS       Y6, Y5, Y5
+	VADDPS       Y5, Y4, Y4
+	VMOVUPS      Y8, (R12)(R10*1)
+	VMOVUPS      Y4, 64(R12)(R10*1)
+	VSUBPS       Y3, Y0, Y0
+	VSUBPS       Y2, Y1, Y1
+	VBROADCASTSS 56(DX), Y2
+	VBROADCASTSS 60(DX), Y3
+	VMULPS       Y2, Y0, Y4
+	VMULPS       Y3, Y1, Y5
+	VSUBPS       Y5, Y4, Y4
+	VMULPS       Y3, Y0, Y0
+	VMULPS       Y2, Y1, Y1
+	VADDPS       Y1, Y0, Y0
+	VMOVUPS      Y4, (R12)(R10*2)
+	VMOVUPS      Y0, 64(R12)(R10*2)
+	ADDQ         SI, R12
+	VMOVUPS      128(BX), Y0
+	VMOVUPS      192(BX), Y1
+	VMOVUPS      512(BX), Y2
+	VMOVUPS      576(BX), Y3
+	VMOVUPS      896(BX), Y4
+	VMOVUPS      960(BX), Y5
+	VADDPS       Y4, Y2, Y6
+	VADDPS       Y5, Y3, Y7
+	VSUBPS       Y5, Y3, Y3
+	VSUBPS       Y2, Y4, Y2
+	VBROADCASTSS c3f5db3d7<>+0(SB), Y4
+	VMULPS       Y4, Y3, Y3
+	VBROADCASTSS c3f5db3d7<>+0(SB), Y4
+	VMULPS       Y4, Y2, Y2
+	VADDPS       Y6, Y0, Y4
+	VADDPS       Y7, Y1, Y5
+	VMOVUPS      Y4, (R12)
+	VMOVUPS      Y5, 64(R12)
+	VBROADCASTSS c3f000000<>+0(SB), Y4
+	VMULPS       Y4, Y6, Y4
+	VSUBPS       Y4, Y0, Y0
+	VBROADCASTSS c3f000000<>+0(SB), Y4
+	VMULPS       Y4, Y7, Y4
+	VSUBPS       Y4, Y1, Y1
+	VADDPS       Y3, Y0, Y4
+	VADDPS       Y2, Y1, Y5
+	VBROADCASTSS 48(DX), Y6
+	VBROADCASTSS 52(DX), Y7
+	VMULPS       Y6, Y4, Y8
+	VMULPS       Y7, Y5, Y9
+	VSUBPS       Y9, Y8, Y8
+	VMULPS       Y7, Y4, Y4
+	VMULPS       Y6, Y5, Y5
+	VADDPS       Y5, Y4, Y4
+	VMOVUPS      Y8, (R12)(R10*1)
+	VMOVUPS      Y4, 64(R12)(R10*1)
+	VSUBPS       Y3, Y0, Y0
+	VSUBPS       Y2, Y1, Y1
+	VBROADCASTSS 56(DX), Y2
+	VBROADCASTSS 60(DX), Y3
+	VMULPS       Y2, Y0, Y4
+	VMULPS       Y3, Y1, Y5
+	VSUBPS       Y5, Y4, Y4
+	VMULPS       Y3, Y0, Y0
+	VMULPS       Y2, Y1, Y1
+	VADDPS       Y1, Y0, Y0
+	VMOVUPS      Y4, (R12)(R10*2)
+	VMOVUPS      Y0, 64(R12)(R10*2)
+	ADDQ         SI, R12
+	VMOVUPS      256(BX), Y0
+	VMOVUPS      320(BX), Y1
+	VMOVUPS      640(BX), Y2
+	VMOVUPS      704(BX), Y3
+	VMOVUPS      1024(BX), Y4
+	VMOVUPS      1088(BX), Y5
+	VADDPS       Y4, Y2, Y6
+	VADDPS       Y5, Y3, Y7
+	VSUBPS       Y5, Y3, Y3
+	VSUBPS       Y2, Y4, Y2
+	VBROADCASTSS c3f5db3d7<>+0(SB), Y4
+	VMULPS       Y4, Y3, Y3
+	VBROADCASTSS c3f5db3d7<>+0(SB), Y4
+	VMULPS       Y4, Y2, Y2
+	VADDPS       Y6, Y0, Y4
+	VADDPS       Y7, Y1, Y5
+	VMOVUPS      Y4, (R12)
+	VMOVUPS      Y5, 64(R12)
+	VBROADCASTSS c3f000000<>+0(SB), Y4
+	VMULPS       Y4, Y6, Y4
+	VSUBPS       Y4, Y0, Y0
+	VBROADCASTSS c3f000000<>+0(SB), Y4
+	VMULPS       Y4, Y7, Y4
+	VSUBPS       Y4, Y1, Y1
+	VADDPS       Y3, Y0, Y4
+	VADDPS       Y2, Y1, Y5
+	VBROADCASTSS 48(DX), Y6
+	VBROADCASTSS 52(DX), Y7
+	VMULPS       Y6, Y4, Y8
+	VMULPS       Y7, Y5, Y9
+	VSUBPS       Y9, Y8, Y8
+	VMULPS       Y7, Y4, Y4
+	VMULPS       Y6, Y5, Y5
+	VADDPS       Y5, Y4, Y4
+	VMOVUPS      Y8, (R12)(R10*1)
+	VMOVUPS      Y4, 64(R12)(R10*1)
+	VSUBPS       Y3, Y0, Y0
+	VSUBPS       Y2, Y1, Y1
+	VBROADCASTSS 56(DX), Y2
+	VBROADCASTSS 60(DX), Y3
+	VMULPS       Y2, Y0, Y4
+	VMULPS       Y3, Y1, Y5
+	VSUBPS       Y5, Y4, Y4
+	VMULPS       Y3, Y0, Y0
+	VMULPS       Y2, Y1, Y1
+	VADDPS       Y1, Y0, Y0
+	VMOVUPS      Y4, (R12)(R10*2)
+	VMOVUPS      Y0, 64(R12)(R10*2)
+	ADDQ         $0x20, CX
+	ADDQ         $0x20, AX
+	SUBQ         $0x40, R11
+	TESTQ        $0x00000040, R11
+	JNZ          pair33SingleAVX2_k
+	ADDQ         $0x40, CX
+	ADDQ         $0x40, AX
+	TESTQ        R11, R11
+	JNZ          pair33SingleAVX2_k
+	IMUL3Q       $0x00000008, SI, R11
+	ADDQ         R11, AX
+	ADDQ         $0x00000040, DX
+	DECQ         R8
+	JNZ          pair33SingleAVX2_j
+	VZEROUPPER
+	RET
+
+// func lastPair33SingleAVX2(y *float32, x *float32, tw *float32, tmp *float32, s int)
+// Requires: AVX
+TEXT ·lastPair33SingleAVX2(SB), NOSPLIT, $0-40
+	MOVQ   y+0(FP), AX
+	MOVQ   x+8(FP), CX
+	MOVQ   tw+16(FP), DX
+	MOVQ   tmp+24(FP), BX
+	MOVQ   s+32(FP), SI
+	SHLQ   $0x07, SI
+	MOVQ   SI, DI
+	IMUL3Q $0x00000003, DI, R8
+	IMUL3Q $0x00000003, SI, R9
+	MOVQ   SI, R10
+
+lastPair33SingleAVX2_k:
+	MOVQ         CX, R11
+	VMOVUPS      (R11), Y0
+	VMOVUPS      64(R11), Y1
+	VMOVUPS      (R11)(R8*1), Y2
+	VMOVUPS      64(R11)(R8*1), Y3
+	VMOVUPS      (R11)(R8*2), Y4
+	VMOVUPS      64(R11)(R8*2), Y5
+	VADDPS       Y4, Y2, Y6
+	VADDPS       Y5, Y3, Y7
+	VSUBPS       Y5, Y3, Y3
+	VSUBPS       Y2, Y4, Y2
+	VBROADCASTSS c3f5db3d7<>+0(SB), Y4
+	VMULPS       Y4, Y3, Y3
+	VBROADCASTSS c3f5db3d7<>+0(SB), Y4
+	VMULPS       Y4, Y2, Y2
+	VADDPS       Y6, Y0, Y4
+	VADDPS       Y7, Y1, Y5
+	VMOVUPS      Y4, (BX)
+	VMOVUPS      Y5, 64(BX)
+	VBROADCASTSS c3f000000<>+0(SB), Y4
+	VMULPS       Y4, Y6, Y4
+	VSUBPS       Y4, Y0, Y0
+	VBROADCASTSS c3f000000<>+0(SB), Y4
+	VMULPS       Y4, Y7, Y4
+	VSUBPS       Y4, Y1, Y1
+	VADDPS       Y3, Y0, Y4
+	VADDPS       Y2, Y1, Y5
+	VBROADCASTSS (DX), Y6
+	VBROADCASTSS 4(DX), Y7
+	VMULPS       Y6, Y4, Y8
+	VMULPS       Y7, Y5, Y9
+	VSUBPS       Y9, Y8, Y8
+	VMULPS       Y7, Y4, Y4
+	VMULPS       Y6, Y5, Y5
+	VADDPS       Y5, Y4, Y4
+	VMOVUPS      Y8, 128(BX)
+	VMOVUPS      Y4, 192(BX)
+	VSUBPS       Y3, Y0, Y0
+	VSUBPS       Y2, Y1, Y1
+	VBROADCASTSS 8(DX), Y2
+	VBROADCASTSS 12(DX), Y3
+	VMULPS       Y2, Y0, Y4
+	VMULPS       Y3, Y1, Y5
+	VSUBPS       Y5, Y4, Y4
+	VMULPS       Y3, Y0, Y0
+	VMULPS       Y2, Y1, Y1
+	VADDPS       Y1, Y0, Y0
+	VMOVUPS      Y4, 256(BX)
+	VMOVUPS      Y0, 320(BX)
+	ADDQ         DI, R11
+	VMOVUPS      (R11), Y0
+	VMOVUPS      64(R11), Y1
+	VMOVUPS      (R11)(R8*1), Y2
+	VMOVUPS      64(R11)(R8*1), Y3
+	VMOVUPS      (R11)(R8*2), Y4
+	VMOVUPS      64(R11)(R8*2), Y5
+	VADDPS       Y4, Y2, Y6
+	VADDPS       Y5, Y3, Y7
+	VSUBPS       Y5, Y3, Y3
+	VSUBPS       Y2, Y4, Y2
+	VBROADCASTSS c3f5db3d7<>+0(SB), Y4
+	VMULPS       Y4, Y3, Y3
+	VBROADCASTSS c3f5db3d7<>+0(SB), Y4
+	VMULPS       Y4, Y2, Y2
+	VADDPS       Y6, Y0, Y4
+	VADDPS       Y7, Y1, Y5
+	VMOVUPS      Y4, 384(BX)
+	VMOVUPS      Y5, 448(BX)
+	VBROADCASTSS c3f000000<>+0(SB), Y4
+	VMULPS       Y4, Y6, Y4
+	VSUBPS       Y4, Y0, Y0
+	VBROADCASTSS c3f000000<>+0(SB), Y4
+	VMULPS       Y4, Y7, Y4
+	VSUBPS       Y4, Y1, Y1
+	VADDPS       Y3, Y0, Y4
+	VADDPS       Y2, Y1, Y5
+	VBROADCASTSS 16(DX), Y6
+	VBROADCASTSS 20(DX), Y7
+	VMULPS       Y6, Y4, Y8
+	VMULPS       Y7, Y5, Y9
+	VSUBPS       Y9, Y8, Y8
+	VMULPS       Y7, Y4, Y4
+	VMULPS       Y6, Y5, Y5
+	VADDPS       Y5, Y4, Y4
+	VMOVUPS      Y8, 512(BX)
+	VMOVUPS      Y4, 576(BX)
+	VSUBPS       Y3, Y0, Y0
+	VSUBPS       Y2, Y1, Y1
+	VBROADCASTSS 24(DX), Y2
+	VBROADCASTSS 28(DX), Y3
+	VMULPS       Y2, Y0, Y4
+	VMULPS       Y3, Y1, Y5
+	VSUBPS       Y5, Y4, Y4
+	VMULPS       Y3, Y0, Y0
+	VMULPS       Y2, Y1, Y1
+	VADDPS       Y1, Y0, Y0
+	VMOVUPS      Y4, 640(BX)
+	VMOVUPS      Y0, 704(BX)
+	ADDQ         DI, R11
+	VMOVUPS      (R11), Y0
+	VMOVUPS      64(R11), Y1
+	VMOVUPS      (R11)(R8*1), Y2
+	VMOVUPS      64(R11)(R8*1), Y3
+	VMOVUPS      (R11)(R8*2), Y4
+	VMOVUPS      64(R11)(R8*2), Y5
+	VADDPS       Y4, Y2, Y6
+	VADDPS       Y5, Y3, Y7
+	VSUBPS       Y5, Y3, Y3
+	VSUBPS       Y2, Y4, Y2
+	VBROADCASTSS c3f5db3d7<>+0(SB), Y4
+	VMULPS       Y4, Y3, Y3
+	VBROADCASTSS c3f5db3d7<>+0(SB), Y4
+	VMULPS       Y4, Y2, Y2
+	VADDPS       Y6, Y0, Y4
+	VADDPS       Y7, Y1, Y5
+	VMOVUPS      Y4, 768(BX)
+	VMOVUPS      Y5, 832(BX)
+	VBROADCASTSS c3f000000<>+0(SB), Y4
+	VMULPS       Y4, Y6, Y4
+	VSUBPS       Y4, Y0, Y0
+	VBROADCASTSS c3f000000<>+0(SB), Y4
+	VMULPS       Y4, Y7, Y4
+	VSUBPS       Y4, Y1, Y1
+	VADDPS       Y3, Y0, Y4
+	VADDPS       Y2, Y1, Y5
+	VBROADCASTSS 32(DX), Y6
+	VBROADCASTSS 36(DX), Y7
+	VMULPS       Y6, Y4, Y8
+	VMULPS       Y7, Y5, Y9
+	VSUBPS       Y9, Y8, Y8
+	VMULPS       Y7, Y4, Y4
+	VMULPS       Y6, Y5, Y5
+	VADDPS       Y5, Y4, Y4
+	VMOVUPS      Y8, 896(BX)
+	VMOVUPS      Y4, 960(BX)
+	VSUBPS       Y3, Y0, Y0
+	VSUBPS       Y2, Y1, Y1
+	VBROADCASTSS 40(DX), Y2
+	VBROADCASTSS 44(DX), Y3
+	VMULPS       Y2, Y0, Y4
+	VMULPS       Y3, Y1, Y5
+	VSUBPS       Y5, Y4, Y4
+	VMULPS       Y3, Y0, Y0
+	VMULPS       Y2, Y1, Y1
+	VADDPS       Y1, Y0, Y0
+	VMOVUPS      Y4, 1024(BX)
+	VMOVUPS      Y0, 1088(BX)
+	MOVQ         AX, R11
+	VMOVUPS      (BX), Y0
+	VMOVUPS      64(BX), Y1
+	VMOVUPS      384(BX), Y2
+	VMOVUPS      448(BX), Y3
+	VMOVUPS      768(BX), Y4
+	VMOVUPS      832(BX), Y5
+	VADDPS       Y4, Y2, Y6
+	VADDPS       Y5, Y3, Y7
+	VSUBPS       Y5, Y3, Y3
+	VSUBPS       Y2, Y4, Y2
+	VBROADCASTSS c3f5db3d7<>+0(SB), Y4
+	VMULPS       Y4, Y3, Y3
+	VBROADCASTSS c3f5db3d7<>+0(SB), Y4
+	VMULPS       Y4, Y2, Y2
+	VADDPS       Y6, Y0, Y4
+	VADDPS       Y7, Y1, Y5
+	VMOVUPS      Y4, (R11)
+	VMOVUPS      Y5, 64(R11)
+	VBROADCASTSS c3f000000<>+0(SB), Y4
+	VMULPS       Y4, Y6, Y4
+	VSUBPS       Y4, Y0, Y0
+	VBROADCASTSS c3f000000<>+0(SB), Y4
+	VMULPS       Y4, Y7, Y4
+	VSUBPS       Y4, Y1, Y1
+	VADDPS       Y3, Y0, Y4
+	VADDPS       Y2, Y1, Y5
+	VMOVUPS      Y4, (R11)(R9*1)
+	VMOVUPS      Y5, 64(R11)(R9*1)
+	VSUBPS       Y3, Y0, Y0
+	VSUBPS       Y2, Y1, Y1
+	VMOVUPS      Y0, (R11)(R9*2)
+	VMOVUPS      Y1, 64(R11)(R9*2)
+	ADDQ         SI, R11
+	VMOVUPS      128(BX), Y0
+	VMOVUPS      192(BX), Y1
+	VMOVUPS      512(BX), Y2
+	VMOVUPS      576(BX), Y3
+	VMOVUPS      896(BX), Y4
+	VMOVUPS      960(BX), Y5
+	VADDPS       Y4, Y2, Y6
+	VADDPS       Y5, Y3, Y7
+	VSUBPS       Y5, Y3, Y3
+	VSUBPS       Y2, Y4, Y2
+	VBROADCASTSS c3f5db3d7<>+0(SB), Y4
+	VMULPS       Y4, Y3, Y3
+	VBROADCASTSS c3f5db3d7<>+0(SB), Y4
+	VMULPS       Y4, Y2, Y2
+	VADDPS       Y6, Y0, Y4
+	VADDPS       Y7, Y1, Y5
+	VMOVUPS      Y4, (R11)
+	VMOVUPS      Y5, 64(R11)
+	VBROADCASTSS c3f000000<>+0(SB), Y4
+	VMULPS       Y4, Y6, Y4
+	VSUBPS       Y4, Y0, Y0
+	VBROADCASTSS c3f000000<>+0(SB), Y4
+	VMULPS       Y4, Y7, Y4
+	VSUBPS       Y4, Y1, Y1
+	VADDPS       Y3, Y0, Y4
+	VADDPS       Y2, Y1, Y5
+	VMOVUPS      Y4, (R11)(R9*1)
+	VMOVUPS      Y5, 64(R11)(R9*1)
+	VSUBPS       Y3, Y0, Y0
+	VSUBPS       Y2, Y1, Y1
+	VMOVUPS      Y0, (R11)(R9*2)
+	VMOVUPS      Y1, 64(R11)(R9*2)
+	ADDQ         SI, R11
+	VMOVUPS      256(BX), Y0
+	VMOVUPS      320(BX), Y1
+	VMOVUPS      640(BX), Y2
+	VMOVUPS      704(BX), Y3
+	VMOVUPS      1024(BX), Y4
+	VMOVUPS      1088(BX), Y5
+	VADDPS       Y4, Y2, Y6
+	VADDPS       Y5, Y3, Y7
+	VSUBPS       Y5, Y3, Y3
+	VSUBPS       Y2, Y4, Y2
+	VBROADCASTSS c3f5db3d7<>+0(SB), Y4
+	VMULPS       Y4, Y3, Y3
+	VBROADCASTSS c3f5db3d7<>+0(SB), Y4
+	VMULPS       Y4, Y2, Y2
+	VADDPS       Y6, Y0, Y4
+	VADDPS       Y7, Y1, Y5
+	VMOVUPS      Y4, (R11)
+	VMOVUPS      Y5, 64(R11)
+	VBROADCASTSS c3f000000<>+0(SB), Y4
+	VMULPS       Y4, Y6, Y4
+	VSUBPS       Y4, Y0, Y0
+	VBROADCASTSS c3f000000<>+0(SB), Y4
+	VMULPS       Y4, Y7, Y4
+	VSUBPS       Y4, Y1, Y1
+	VADDPS       Y3, Y0, Y4
+	VADDPS       Y2, Y1, Y5
+	VMOVUPS      Y4, (R11)(R9*1)
+	VMOVUPS      Y5, 64(R11)(R9*1)
+	VSUBPS       Y3, Y0, Y0
+	VSUBPS       Y2, Y1, Y1
+	VMOVUPS      Y0, (R11)(R9*2)
+	VMOVUPS      Y1, 64(R11)(R9*2)
+	ADDQ         $0x20, CX
+	ADDQ         $0x20, AX
+	SUBQ         $0x40, R10
+	TESTQ        $0x00000040, R10
+	JNZ          lastPair33SingleAVX2_k
+	ADDQ         $0x40, CX
+	ADDQ         $0x40, AX
+	TESTQ        R10, R10
+	JNZ          lastPair33SingleAVX2_k
+	VZEROUPPER
+	RET
+
+// func pair35SingleAVX2(y *float32, x *float32, tw *float32, tmp *float32, q int, s int)
+// Requires: AVX
+TEXT ·pair35SingleAVX2(SB), NOSPLIT, $0-48
+	MOVQ   y+0(FP), AX
+	MOVQ   x+8(FP), CX
+	MOVQ   tw+16(FP), DX
+	MOVQ   tmp+24(FP), BX
+	MOVQ   s+40(FP), SI
+	SHLQ   $0x07, SI
+	MOVQ   q+32(FP), R8
+	MOVQ   R8, DI
+	IMULQ  SI, DI
+	IMUL3Q $0x00000005, DI, R9
+	IMUL3Q $0x00000003, SI, R10
+
+pair35SingleAVX2_j:
+	MOVQ SI, R11
+
+pair35SingleAVX2_k:
+	MOVQ         CX, R12
+	VMOVUPS      (R12), Y0
+	VMOVUPS      64(R12), Y1
+	VMOVUPS      (R12)(R9*1), Y2
+	VMOVUPS      64(R12)(R9*1), Y3
+	VMOVUPS      (R12)(R9*2), Y4
+	VMOVUPS      64(R12)(R9*2), Y5
+	VADDPS       Y4, Y2, Y6
+	VADDPS       Y5, Y3, Y7
+	VSUBPS       Y5, Y3, Y3
+	VSUBPS       Y2, Y4, Y2
+	VBROADCASTSS c3f5db3d7<>+0(SB), Y4
+	VMULPS       Y4, Y3, Y3
+	VBROADCASTSS c3f5db3d7<>+0(SB), Y4
+	VMULPS       Y4, Y2, Y2
+	VADDPS       Y6, Y0, Y4
+	VADDPS       Y7, Y1, Y5
+	VMOVUPS      Y4, (BX)
+	VMOVUPS      Y5, 64(BX)
+	VBROADCASTSS c3f000000<>+0(SB), Y4
+	VMULPS       Y4, Y6, Y4
+	VSUBPS       Y4, Y0, Y0
+	VBROADCASTSS c3f000000<>+0(SB), Y4
+	VMULPS       Y4, Y7, Y4
+	VSUBPS       Y4, Y1, Y1
+	VADDPS       Y3, Y0, Y4
+	VADDPS       Y2, Y1, Y5
+	VBROADCASTSS (DX), Y6
+	VBROADCASTSS 4(DX), Y7
+	VMULPS       Y6, Y4, Y8
+	VMULPS       Y7, Y5, Y9
+	VSUBPS       Y9, Y8, Y8
+	VMULPS       Y7, Y4, Y4
+	VMULPS       Y6, Y5, Y5
+	VADDPS       Y5, Y4, Y4
+	VMOVUPS      Y8, 128(BX)
+	VMOVUPS      Y4, 192(BX)
+	VSUBPS       Y3, Y0, Y0
+	VSUBPS       Y2, Y1, Y1
+	VBROADCASTSS 8(DX), Y2
+	VBROADCASTSS 12(DX), Y3
+	VMULPS       Y2, Y0, Y4
+	VMULPS       Y3, Y1, Y5
+	VSUBPS       Y5, Y4, Y4
+	VMULPS       Y3, Y0, Y0
+	VMULPS       Y2, Y1, Y1
+	VADDPS       Y1, Y0, Y0
+	VMOVUPS      Y4, 256(BX)
+	VMOVUPS      Y0, 320(BX)
+	ADDQ         DI, R12
+	VMOVUPS      (R12), Y0
+	VMOVUPS      64(R12), Y1
+	VMOVUPS      (R12)(R9*1), Y2
+	VMOVUPS      64(R12)(R9*1), Y3
+	VMOVUPS      (R12)(R9*2), Y4
+	VMOVUPS      64(R12)(R9*2), Y5
+	VADDPS       Y4, Y2, Y6
+	VADDPS       Y5, Y3, Y7
+	VSUBPS       Y5, Y3, Y3
+	VSUBPS       Y2, Y4, Y2
+	VBROADCASTSS c3f5db3d7<>+0(SB), Y4
+	VMULPS       Y4, Y3, Y3
+	VBROADCASTSS c3f5db3d7<>+0(SB), Y4
+	VMULPS       Y4, Y2, Y2
+	VADDPS       Y6, Y0, Y4
+	VADDPS       Y7, Y1, Y5
+	VMOVUPS      Y4, 384(BX)
+	VMOVUPS      Y5, 448(BX)
+	VBROADCASTSS c3f000000<>+0(SB), Y4
+	VMULPS       Y4, Y6, Y4
+	VSUBPS       Y4, Y0, Y0
+	VBROADCASTSS c3f000000<>+0(SB), Y4
+	VMULPS       Y4, Y7, Y4
+	VSUBPS       Y4, Y1, Y1
+	VADDPS       Y3, Y0, Y4
+	VADDPS       Y2, Y1, Y5
+	VBROADCASTSS 16(DX), Y6
+	VBROADCASTSS 20(DX), Y7
+	VMULPS       Y6, Y4, Y8
+	VMULPS       Y7, Y5, Y9
+	VSUBPS       Y9, Y8, Y8
+	VMULPS       Y7, Y4, Y4
+	VMULPS       Y6, Y5, Y5
+	VADDPS       Y5, Y4, Y4
+	VMOVUPS      Y8, 512(BX)
+	VMOVUPS      Y4, 576(BX)
+	VSUBPS       Y3, Y0, Y0
+	VSUBPS       Y2, Y1, Y1
+	VBROADCASTSS 24(DX), Y2
+	VBROADCASTSS 28(DX), Y3
+	VMULPS       Y2, Y0, Y4
+	VMULPS       Y3, Y1, Y5
+	VSUBPS       Y5, Y4, Y4
+	VMULPS       Y3, Y0, Y0
+	VMULPS       Y2, Y1, Y1
+	VADDPS       Y1, Y0, Y0
+	VMOVUPS      Y4, 640(BX)
+	VMOVUPS      Y0, 704(BX)
+	ADDQ         DI, R12
+	VMOVUPS      (R12), Y0
+	VMOVUPS      64(R12), Y1
+	VMOVUPS      (R12)(R9*1), Y2
+	VMOVUPS      64(R12)(R9*1), Y3
+	VMOVUPS      (R12)(R9*2), Y4
+	VMOVUPS      64(R12)(R9*2), Y5
+	VADDPS       Y4, Y2, Y6
+	VADDPS       Y5, Y3, Y7
+	VSUBPS       Y5, Y3, Y3
+	VSUBPS       Y2, Y4, Y2
+	VBROADCASTSS c3f5db3d7<>+0(SB), Y4
+	VMULPS       Y4, Y3, Y3
+	VBROADCASTSS c3f5db3d7<>+0(SB), Y4
+	VMULPS       Y4, Y2, Y2
+	VADDPS       Y6, Y0, Y4
+	VADDPS       Y7, Y1, Y5
+	VMOVUPS      Y4, 768(BX)
+	VMOVUPS      Y5, 832(BX)
+	VBROADCASTSS c3f000000<>+0(SB), Y4
+	VMULPS       Y4, Y6, Y4
+	VSUBPS       Y4, Y0, Y0
+	VBROADCASTSS c3f000000<>+0(SB), Y4
+	VMULPS       Y4, Y7, Y4
+	VSUBPS       Y4, Y1, Y1
+	VADDPS       Y3, Y0, Y4
+	VADDPS       Y2, Y1, Y5
+	VBROADCASTSS 32(DX), Y6
+	VBROADCASTSS 36(DX), Y7
+	VMULPS       Y6, Y4, Y8
+	VMULPS       Y7, Y5, Y9
+	VSUBPS       Y9, Y8, Y8
+	VMULPS       Y7, Y4, Y4
+	VMULPS       Y6, Y5, Y5
+	VADDPS       Y5, Y4, Y4
+	VMOVUPS      Y8, 896(BX)
+	VMOVUPS      Y4, 960(BX)
+	VSUBPS       Y3, Y0, Y0
+	VSUBPS       Y2, Y1, Y1
+	VBROADCASTSS 40(DX), Y2
+	VBROADCASTSS 44(DX), Y3
+	VMULPS       Y2, Y0, Y4
+	VMULPS       Y3, Y1, Y5
+	VSUBPS       Y5, Y4, Y4
+	VMULPS       Y3, Y0, Y0
+	VMULPS       Y2, Y1, Y1
+	VADDPS       Y1, Y0, Y0
+	VMOVUPS      Y4, 1024(BX)
+	VMOVUPS      Y0, 1088(BX)
+	ADDQ         DI, R12
+	VMOVUPS      (R12), Y0
+	VMOVUPS      64(R12), Y1
+	VMOVUPS      (R12)(R9*1), Y2
+	VMOVUPS      64(R12)(R9*1), Y3
+	VMOVUPS      (R12)(R9*2), Y4
+	VMOVUPS      64(R12)(R9*2), Y5
+	VADDPS       Y4, Y2, Y6
+	VADDPS       Y5, Y3, Y7
+	VSUBPS       Y5, Y3, Y3
+	VSUBPS       Y2, Y4, Y2
+	VBROADCASTSS c3f5db3d7<>+0(SB), Y4
+	VMULPS       Y4, Y3, Y3
+	VBROADCASTSS c3f5db3d7<>+0(SB), Y4
+	VMULPS       Y4, Y2, Y2
+	VADDPS       Y6, Y0, Y4
+	VADDPS       Y7, Y1, Y5
+	VMOVUPS      Y4, 1152(BX)
+	VMOVUPS      Y5, 1216(BX)
+	VBROADCASTSS c3f000000<>+0(SB), Y4
+	VMULPS       Y4, Y6, Y4
+	VSUBPS       Y4, Y0, Y0
+	VBROADCASTSS c3f000000<>+0(SB), Y4
+	VMULPS       Y4, Y7, Y4
+	VSUBPS       Y4, Y1, Y1
+	VADDPS       Y3, Y0, Y4
+	VADDPS       Y2, Y1, Y5
+	VBROADCASTSS 48(DX), Y6
+	VBROADCASTSS 52(DX), Y7
+	VMULPS       Y6, Y4, Y8
+	VMULPS       Y7, Y5, Y9
+	VSUBPS       Y9, Y8, Y8
+	VMULPS       Y7, Y4, Y4
+	VMULPS       Y6, Y5, Y5
+	VADDPS       Y5, Y4, Y4
+	VMOVUPS      Y8, 1280(BX)
+	VMOVUPS      Y4, 1344(BX)
+	VSUBPS       Y3, Y0, Y0
+	VSUBPS       Y2, Y1, Y1
+	VBROADCASTSS 56(DX), Y2
+	VBROADCASTSS 60(DX), Y3
+	VMULPS       Y2, Y0, Y4
+	VMULPS       Y3, Y1, Y5
+	VSUBPS       Y5, Y4, Y4
+	VMULPS       Y3, Y0, Y0
+	VMULPS       Y2, Y1, Y1
+	VADDPS       Y1, Y0, Y0
+	VMOVUPS      Y4, 1408(BX)
+	VMOVUPS      Y0, 1472(BX)
+	ADDQ         DI, R12
+	VMOVUPS      (R12), Y0
+	VMOVUPS      64(R12), Y1
+	VMOVUPS      (R12)(R9*1), Y2
+	VMOVUPS      64(R12)(R9*1), Y3
+	VMOVUPS      (R12)(R9*2), Y4
+	VMOVUPS      64(R12)(R9*2), Y5
+	VADDPS       Y4, Y2, Y6
+	VADDPS       Y5, Y3, Y7
+	VSUBPS       Y5, Y3, Y3
+	VSUBPS       Y2, Y4, Y2
+	VBROADCASTSS c3f5db3d7<>+0(SB), Y4
+	VMULPS       Y4, Y3, Y3
+	VBROADCASTSS c3f5db3d7<>+0(SB), Y4
+	VMULPS       Y4, Y2, Y2
+	VADDPS       Y6, Y0, Y4
+	VADDPS       Y7, Y1, Y5
+	VMOVUPS      Y4, 1536(BX)
+	VMOVUPS      Y5, 1600(BX)
+	VBROADCASTSS c3f000000<>+0(SB), Y4
+	VMULPS       Y4, Y6, Y4
+	VSUBPS       Y4, Y0, Y0
+	VBROADCASTSS c3f000000<>+0(SB), Y4
+	VMULPS       Y4, Y7, Y4
+	VSUBPS       Y4, Y1, Y1
+	VADDPS       Y3, Y0, Y4
+	VADDPS       Y2, Y1, Y5
+	VBROADCASTSS 64(DX), Y6
+	VBROADCASTSS 68(DX), Y7
+	VMULPS       Y6, Y4, Y8
+	VMULPS       Y7, Y5, Y9
+	VSUBPS       Y9, Y8, Y8
+	VMULPS       Y7, Y4, Y4
+	VMULPS       Y6, Y5, Y5
+	VADDPS       Y5, Y4, Y4
+	VMOVUPS      Y8, 1664(BX)
+	VMOVUPS      Y4, 1728(BX)
+	VSUBPS       Y3, Y0, Y0
+	VSUBPS       Y2, Y1, Y1
+	VBROADCASTSS 72(DX), Y2
+	VBROADCASTSS 76(DX), Y3
+	VMULPS       Y2, Y0, Y4
+	VMULPS       Y3, Y1, Y5
+	VSUBPS       Y5, Y4, Y4
+	VMULPS       Y3, Y0, Y0
+	VMULPS       Y2, Y1, Y1
+	VADDPS       Y1, Y0, Y0
+	VMOVUPS      Y4, 1792(BX)
+	VMOVUPS      Y0, 1856(BX)
+	MOVQ         AX, R12
+	LEAQ         (R12)(R10*2), R13
+	VMOVUPS      (BX), Y0
+	VMOVUPS      64(BX), Y1
+	VMOVUPS      384(BX), Y2
+	VMOVUPS      448(BX), Y3
+	VMOVUPS      768(BX), Y4
+	VMOVUPS      832(BX), Y5
+	VMOVUPS      1152(BX), Y6
+	VMOVUPS      1216(BX), Y7
+	VMOVUPS      1536(BX), Y8
+	VMOVUPS      1600(BX), Y9
+	VADDPS       Y8, Y2, Y10
+	VADDPS       Y9, Y3, Y11
+	VSUBPS       Y9, Y3, Y3
+	VSUBPS       Y2, Y8, Y2
+	VADDPS       Y6, Y4, Y8
+	VADDPS       Y7, Y5, Y9
+	VSUBPS       Y7, Y5, Y5
+	VSUBPS       Y4, Y6, Y4
+	VADDPS       Y10, Y0, Y6
+	VADDPS       Y11, Y1, Y7
+	VADDPS       Y8, Y6, Y6
+	VADDPS       Y9, Y7, Y7
+	VMOVUPS      Y6, (R12)
+	VMOVUPS      Y7, 64(R12)
+	VBROADCASTSS c3e9e377a<>+0(SB), Y6
+	VMULPS       Y6, Y10, Y6
+	VADDPS       Y6, Y0, Y6
+	VBROADCASTSS c3f4f1bbd<>+0(SB), Y7
+	VMULPS       Y7, Y8, Y7
+	VSUBPS       Y7, Y6, Y6
+	VBROADCASTSS c3f4f1bbd<>+0(SB), Y7
+	VMULPS       Y7, Y10, Y7
+	VSUBPS       Y7, Y0, Y0
+	VBROADCASTSS c3e9e377a<>+0(SB), Y7
+	VMULPS       Y7, Y8, Y7
+	VADDPS       Y7, Y0, Y0
+	VBROADCASTSS c3f737871<>+0(SB), Y7
+	VMULPS       Y7, Y3, Y7
+	VBROADCASTSS c3f167918<>+0(SB), Y8
+	VMULPS       Y8, Y5, Y8
+	VADDPS       Y8, Y7, Y7
+	VBROADCASTSS c3f167918<>+0(SB), Y8
+	VMULPS       Y8, Y3, Y3
+	VBROADCASTSS c3f737871<>+0(SB), Y8
+	VMULPS       Y8, Y5, Y5
+	VSUBPS       Y5, Y3, Y3
+	VBROADCASTSS c3e9e377a<>+0(SB), Y5
+	VMULPS       Y5, Y11, Y5
+	VADDPS       Y5, Y1, Y5
+	VBROADCASTSS c3f4f1bbd<>+0(SB), Y8
+	VMULPS       Y8, Y9, Y8
+	VSUBPS       Y8, Y5, Y5
+	VBROADCASTSS c3f4f1bbd<>+0(SB), Y8
+	VMULPS       Y8, Y11, Y8
+	VSUBPS       Y8, Y1, Y1
+	VBROADCASTSS c3e9e377a<>+0(SB), Y8
+	VMULPS       Y8, Y9, Y8
+	VADDPS       Y8, Y1, Y1
+	VBROADCASTSS c3f737871<>+0(SB), Y8
+	VMULPS       Y8, Y2, Y8
+	VBROADCASTSS c3f167918<>+0(SB), Y9
+	VMULPS       Y9, Y4, Y9
+	VADDPS       Y9, Y8, Y8
+	VBROADCASTSS c3f167918<>+0(SB), Y9
+	VMULPS       Y9, Y2, Y2
+	VBROADCASTSS c3f737871<>+0(SB), Y9
+	VMULPS       Y9, Y4, Y4
+	VSUBPS       Y4, Y2, Y2
+	VADDPS       Y7, Y6, Y4
+	VADDPS       Y8, Y5, Y9
+	VBROADCASTSS 80(DX), Y10
+	VBROADCASTSS 84(DX), Y11
+	VMULPS       Y10, Y4, Y12
+	VMULPS       Y11, Y9, Y13
+	VSUBPS       Y13, Y12, Y12
+	VMULPS       Y11, Y4, Y4
+	VMULPS       Y10, Y9, Y9
+	VADDPS       Y9, Y4, Y4
+	VMOVUPS      Y12, (R12)(R10*1)
+	VMOVUPS      Y4, 64(R12)(R10*1)
+	VSUBPS       Y7, Y6, Y4
+	VSUBPS       Y8, Y5, Y5
+	VBROADCASTSS 104(DX), Y6
+	VBROADCASTSS 108(DX), Y7
+	VMULPS       Y6, Y4, Y8
+	VMULPS       Y7, Y5, Y9
+	VSUBPS       Y9, Y8, Y8
+	VMULPS       Y7, Y4, Y4
+	VMULPS       Y6, Y5, Y5
+	VADDPS       Y5, Y4, Y4
+	VMOVUPS      Y8, (R13)(R10*2)
+	VMOVUPS      Y4, 64(R13)(R10*2)
+	VADDPS       Y3, Y0, Y4
+	VADDPS       Y2, Y1, Y5
+	VBROADCASTSS 88(DX), Y6
+	VBROADCASTSS 92(DX), Y7
+	VMULPS       Y6, Y4, Y8
+	VMULPS       Y7, Y5, Y9
+	VSUBPS       Y9, Y8, Y8
+	VMULPS       Y7, Y4, Y4
+	VMULPS       Y6, Y5, Y5
+	VADDPS       Y5, Y4, Y4
+	VMOVUPS      Y8, (R12)(R10*2)
+	VMOVUPS      Y4, 64(R12)(R10*2)
+	VSUBPS       Y3, Y0, Y0
+	VSUBPS       Y2, Y1, Y1
+	VBROADCASTSS 96(DX), Y2
+	VBROADCASTSS 100(DX), Y3
+	VMULPS       Y2, Y0, Y4
+	VMULPS       Y3, Y1, Y5
+	VSUBPS       Y5, Y4, Y4
+	VMULPS       Y3, Y0, Y0
+	VMULPS       Y2, Y1, Y1
+	VADDPS       Y1, Y0, Y0
+	VMOVUPS      Y4, (R13)(R10*1)
+	VMOVUPS      Y0, 64(R13)(R10*1)
+	ADDQ         SI, R12
+	LEAQ         (R12)(R10*2), R13
+	VMOVUPS      128(BX), Y0
+	VMOVUPS      192(BX), Y1
+	VMOVUPS      512(BX), Y2
+	VMOVUPS      576(BX), Y3
+	VMOVUPS      896(BX), Y4
+	VMOVUPS      960(BX), Y5
+	VMOVUPS      1280(BX), Y6
+	VMOVUPS      1344(BX), Y7
+	VMOVUPS      1664(BX), Y8
+	VMOVUPS      1728(BX), Y9
+	VADDPS       Y8, Y2, Y10
+	VADDPS       Y9, Y3, Y11
+	VSUBPS       Y9, Y3, Y3
+	VSUBPS       Y2, Y8, Y2
+	VADDPS       Y6, Y4, Y8
+	VADDPS       Y7, Y5, Y9
+	VSUBPS       Y7, Y5, Y5
+	VSUBPS       Y4, Y6, Y4
+	VADDPS       Y10, Y0, Y6
+	VADDPS       Y11, Y1, Y7
+	VADDPS       Y8, Y6, Y6
+	VADDPS       Y9, Y7, Y7
+	VMOVUPS      Y6, (R12)
+	VMOVUPS      Y7, 64(R12)
+	VBROADCASTSS c3e9e377a<>+0(SB), Y6
+	VMULPS       Y6, Y10, Y6
+	VADDPS       Y6, Y0, Y6
+	VBROADCASTSS c3f4f1bbd<>+0(SB), Y7
+	VMULPS       Y7, Y8, Y7
+	VSUBPS       Y7, Y6, Y6
+	VBROADCASTSS c3f4f1bbd<>+0(SB), Y7
+	VMULPS       Y7, Y10, Y7
+	VSUBPS       Y7, Y0, Y0
+	VBROADCASTSS c3e9e377a<>+0(SB), Y7
+	VMULPS       Y7, Y8, Y7
+	VADDPS       Y7, Y0, Y0
+	VBROADCASTSS c3f737871<>+0(SB), Y7
+	VMULPS       Y7, Y3, Y7
+	VBROADCASTSS c3f167918<>+0(SB), Y8
+	VMULPS       Y8, Y5, Y8
+	VADDPS       Y8, Y7, Y7
+	VBROADCASTSS c3f167918<>+0(SB), Y8
+	VMULPS       Y8, Y3, Y3
+	VBROADCASTSS c3f737871<>+0(SB), Y8
+	VMULPS       Y8, Y5, Y5
+	VSUBPS       Y5, Y3, Y3
+	VBROADCASTSS c3e9e377a<>+0(SB), Y5
+	VMULPS       Y5, Y11, Y5
+	VADDPS       Y5, Y1, Y5
+	VBROADCASTSS c3f4f1bbd<>+0(SB), Y8
+	VMULPS       Y8, Y9, Y8
+	VSUBPS       Y8, Y5, Y5
+	VBROADCASTSS c3f4f1bbd<>+0(SB), Y8
+	VMULPS       Y8, Y11, Y8
+	VSUBPS       Y8, Y1, Y1
+	VBROADCASTSS c3e9e377a<>+0(SB), Y8
+	VMULPS       Y8, Y9, Y8
+	VADDPS       Y8, Y1, Y1
+	VBROADCASTSS c3f737871<>+0(SB), Y8
+	VMULPS       Y8, Y2, Y8
+	VBROADCASTSS c3f167918<>+0(SB), Y9
+	VMULPS       Y9, Y4, Y9
+	VADDPS       Y9, Y8, Y8
+	VBROADCASTSS c3f167918<>+0(SB), Y9
+	VMULPS       Y9, Y2, Y2
+	VBROADCASTSS c3f737871<>+0(SB), Y9
+	VMULPS       Y9, Y4, Y4
+	VSUBPS       Y4, Y2, Y2
+	VADDPS       Y7, Y6, Y4
+	VADDPS       Y8, Y5, Y9
+	VBROADCASTSS 80(DX), Y10
+	VBROADCASTSS 84(DX), Y11
+	VMULPS       Y10, Y4, Y12
+	VMULPS       Y11, Y9, Y13
+	VSUBPS       Y13, Y12, Y12
+	VMULPS       Y11, Y4, Y4
+	VMULPS       Y10, Y9, Y9
+	VADDPS       Y9, Y4, Y4
+	VMOVUPS      Y12, (R12)(R10*1)
+	VMOVUPS      Y4, 64(R12)(R10*1)
+	VSUBPS       Y7, Y6, Y4
+	VSUBPS       Y8, Y5, Y5
+	VBROADCASTSS 104(DX), Y6
+	VBROADCASTSS 108(DX), Y7
+	VMULPS       Y6, Y4, Y8
+	VMULPS       Y7, Y5, Y9
+	VSUBPS       Y9, Y8, Y8
+	VMULPS       Y7, Y4, Y4
+	VMULPS       Y6, Y5, Y5
+	VADDPS       Y5, Y4, Y4
+	VMOVUPS      Y8, (R13)(R10*2)
+	VMOVUPS      Y4, 64(R13)(R10*2)
+	VADDPS       Y3, Y0, Y4
+	VADDPS       Y2, Y1, Y5
+	VBROADCASTSS 88(DX), Y6
+	VBROADCASTSS 92(DX), Y7
+	VMULPS       Y6, Y4, Y8
+	VMULPS       Y7, Y5, Y9
+	VSUBPS       Y9, Y8, Y8
+	VMULPS       Y7, Y4, Y4
+	VMULPS       Y6, Y5, Y5
+	VADDPS       Y5, Y4, Y4
+	VMOVUPS      Y8, (R12)(R10*2)
+	VMOVUPS      Y4, 64(R12)(R10*2)
+	VSUBPS       Y3, Y0, Y0
+	VSUBPS       Y2, Y1, Y1
+	VBROADCASTSS 96(DX), Y2
+	VBROADCASTSS 100(DX), Y3
+	VMULPS       Y2, Y0, Y4
+	VMULPS       Y3, Y1, Y5
+	VSUBPS       Y5, Y4, Y4
+	VMULPS       Y3, Y0, Y0
+	VMULPS       Y2, Y1, Y1
+	VADDPS       Y1, Y0, Y0
+	VMOVUPS      Y4, (R13)(R10*1)
+	VMOVUPS      Y0, 64(R13)(R10*1)
+	ADDQ         SI, R12
+	LEAQ         (R12)(R10*2), R13
+	VMOVUPS      256(BX), Y0
+	VMOVUPS      320(BX), Y1
+	VMOVUPS      640(BX), Y2
+	VMOVUPS      704(BX), Y3
+	VMOVUPS      1024(BX), Y4
+	VMOVUPS      1088(BX), Y5
+	VMOVUPS      1408(BX), Y6
+	VMOVUPS      1472(BX), Y7
+	VMOVUPS      1792(BX), Y8
+	VMOVUPS      1856(BX), Y9
+	VADDPS       Y8, Y2, Y10
+	VADDPS       Y9, Y3, Y11
+	VSUBPS       Y9, Y3, Y3
+	VSUBPS       Y2, Y8, Y2
+	VADDPS       Y6, Y4, Y8
+	VADDPS       Y7, Y5, Y9
+	VSUBPS       Y7, Y5, Y5
+	VSUBPS       Y4, Y6, Y4
+	VADDPS       Y10, Y0, Y6
+	VADDPS       Y11, Y1, Y7
+	VADDPS       Y8, Y6, Y6
+	VADDPS       Y9, Y7, Y7
+	VMOVUPS      Y6, (R12)
+	VMOVUPS      Y7, 64(R12)
+	VBROADCASTSS c3e9e377a<>+0(SB), Y6
+	VMULPS       Y6, Y10, Y6
+	VADDPS       Y6, Y0, Y6
+	VBROADCASTSS c3f4f1bbd<>+0(SB), Y7
+	VMULPS       Y7, Y8, Y7
+	VSUBPS       Y7, Y6, Y6
+	VBROADCASTSS c3f4f1bbd<>+0(SB), Y7
+	VMULPS       Y7, Y10, Y7
+	VSUBPS       Y7, Y0, Y0
+	VBROADCASTSS c3e9e377a<>+0(SB), Y7
+	VMULPS       Y7, Y8, Y7
+	VADDPS       Y7, Y0, Y0
+	VBROADCASTSS c3f737871<>+0(SB), Y7
+	VMULPS       Y7, Y3, Y7
+	VBROADCASTSS c3f167918<>+0(SB), Y8
+	VMULPS       Y8, Y5, Y8
+	VADDPS       Y8, Y7, Y7
+	VBROADCASTSS c3f167918<>+0(SB), Y8
+	VMULPS       Y8, Y3, Y3
+	VBROADCASTSS c3f737871<>+0(SB), Y8
+	VMULPS       Y8, Y5, Y5
+	VSUBPS       Y5, Y3, Y3
+	VBROADCASTSS c3e9e377a<>+0(SB), Y5
+	VMULPS       Y5, Y11, Y5
+	VADDPS       Y5, Y1, Y5
+	VBROADCASTSS c3f4f1bbd<>+0(SB), Y8
+	VMULPS       Y8, Y9, Y8
+	VSUBPS       Y8, Y5, Y5
+	VBROADCASTSS c3f4f1bbd<>+0(SB), Y8
+	VMULPS       Y8, Y11, Y8
+	VSUBPS       Y8, Y1, Y1
+	VBROADCASTSS c3e9e377a<>+0(SB), Y8
+	VMULPS       Y8, Y9, Y8
+	VADDPS       Y8, Y1, Y1
+	VBROADCASTSS c3f737871<>+0(SB), Y8
+	VMULPS       Y8, Y2, Y8
+	VBROADCASTSS c3f167918<>+0(SB), Y9
+	VMULPS       Y9, Y4, Y9
+	VADDPS       Y9, Y8, Y8
+	VBROADCASTSS c3f167918<>+0(SB), Y9
+	VMULPS       Y9, Y2, Y2
+	VBROADCASTSS c3f737871<>+0(SB), Y9
+	VMULPS       Y9, Y4, Y4
+	VSUBPS       Y4, Y2, Y2
+	VADDPS       Y7, Y6, Y4
+	VADDPS       Y8, Y5, Y9
+	VBROADCASTSS 80(DX), Y10
+	VBROADCASTSS 84(DX), Y11
+	VMULPS       Y10, Y4, Y12
+	VMULPS       Y11, Y9, Y13
+	VSUBPS       Y13, Y12, Y12
+	VMULPS       Y11, Y4, Y4
+	VMULPS       Y10, Y9, Y9
+	VADDPS       Y9, Y4, Y4
+	VMOVUPS      Y12, (R12)(R10*1)
+	VMOVUPS      Y4, 64(R12)(R10*1)
+	VSUBPS       Y7, Y6, Y4
+	VSUBPS       Y8, Y5, Y5
+	VBROADCASTSS 104(DX), Y6
+	VBROADCASTSS 108(DX), Y7
+	VMULPS       Y6, Y4, Y8
+	VMULPS       Y7, Y5, Y9
+	VSUBPS       Y9, Y8, Y8
+	VMULPS       Y7, Y4, Y4
+	VMULPS       Y6, Y5, Y5
+	VADDPS       Y5, Y4, Y4
+	VMOVUPS      Y8, (R13)(R10*2)
+	VMOVUPS      Y4, 64(R13)(R10*2)
+	VADDPS       Y3, Y0, Y4
+	VADDPS       Y2, Y1, Y5
+	VBROADCASTSS 88(DX), Y6
+	VBROADCASTSS 92(DX), Y7
+	VMULPS       Y6, Y4, Y8
+	VMULPS       Y7, Y5, Y9
+	VSUBPS       Y9, Y8, Y8
+	VMULPS       Y7, Y4, Y4
+	VMULPS       Y6, Y5, Y5
+	VADDPS       Y5, Y4, Y4
+	VMOVUPS      Y8, (R12)(R10*2)
+	VMOVUPS      Y4, 64(R12)(R10*2)
+	VSUBPS       Y3, Y0, Y0
+	VSUBPS       Y2, Y1, Y1
+	VBROADCASTSS 96(DX), Y2
+	VBROADCASTSS 100(DX), Y3
+	VMULPS       Y2, Y0, Y4
+	VMULPS       Y3, Y1, Y5
+	VSUBPS       Y5, Y4, Y4
+	VMULPS       Y3, Y0, Y0
+	VMULPS       Y2, Y1, Y1
+	VADDPS       Y1, Y0, Y0
+	VMOVUPS      Y4, (R13)(R10*1)
+	VMOVUPS      Y0, 64(R13)(R10*1)
+	ADDQ         $0x20, CX
+	ADDQ         $0x20, AX
+	SUBQ         $0x40, R11
+	TESTQ        $0x00000040, R11
+	JNZ          pair35SingleAVX2_k
+	ADDQ         $0x40, CX
+	ADDQ         $0x40, AX
+	TESTQ        R11, R11
+	JNZ          pair35SingleAVX2_k
+	IMUL3Q       $0x0000000e, SI, R11
+	ADDQ         R11, AX
+	ADDQ         $0x00000070, DX
+	DECQ         R8
+	JNZ          pair35SingleAVX2_j
+	VZEROUPPER
+	RET
+
+// func lastPair35SingleAVX2(y *float32, x *float32, tw *float32, tmp *float32, s int)
+// Requires: AVX
+TEXT ·lastPair35SingleAVX2(SB), NOSPLIT, $0-40
+	MOVQ   y+0(FP), AX
+	MOVQ   x+8(FP), CX
+	MOVQ   tw+16(FP), DX
+	MOVQ   tmp+24(FP), BX
+	MOVQ   s+32(FP), SI
+	SHLQ   $0x07, SI
+	MOVQ   SI, DI
+	IMUL3Q $0x00000005, DI, R8
+	IMUL3Q $0x00000003, SI, R9
+	MOVQ   SI, R10
+
+lastPair35SingleAVX2_k:
+	MOVQ         CX, R11
+	VMOVUPS      (R11), Y0
+	VMOVUPS      64(R11), Y1
+	VMOVUPS      (R11)(R8*1), Y2
+	VMOVUPS      64(R11)(R8*1), Y3
+	VMOVUPS      (R11)(R8*2), Y4
+	VMOVUPS      64(R11)(R8*2), Y5
+	VADDPS       Y4, Y2, Y6
+	VADDPS       Y5, Y3, Y7
+	VSUBPS       Y5, Y3, Y3
+	VSUBPS       Y2, Y4, Y2
+	VBROADCASTSS c3f5db3d7<>+0(SB), Y4
+	VMULPS       Y4, Y3, Y3
+	VBROADCASTSS c3f5db3d7<>+0(SB), Y4
+	VMULPS       Y4, Y2, Y2
+	VADDPS       Y6, Y0, Y4
+	VADDPS       Y7, Y1, Y5
+	VMOVUPS      Y4, (BX)
+	VMOVUPS      Y5, 64(BX)
+	VBROADCASTSS c3f000000<>+0(SB), Y4
+	VMULPS       Y4, Y6, Y4
+	VSUBPS       Y4, Y0, Y0
+	VBROADCASTSS c3f000000<>+0(SB), Y4
+	VMULPS       Y4, Y7, Y4
+	VSUBPS       Y4, Y1, Y1
+	VADDPS       Y3, Y0, Y4
+	VADDPS       Y2, Y1, Y5
+	VBROADCASTSS (DX), Y6
+	VBROADCASTSS 4(DX), Y7
+	VMULPS       Y6, Y4, Y8
+	VMULPS       Y7, Y5, Y9
+	VSUBPS       Y9, Y8, Y8
+	VMULPS       Y7, Y4, Y4
+	VMULPS       Y6, Y5, Y5
+	VADDPS       Y5, Y4, Y4
+	VMOVUPS      Y8, 128(BX)
+	VMOVUPS      Y4, 192(BX)
+	VSUBPS       Y3, Y0, Y0
+	VSUBPS       Y2, Y1, Y1
+	VBROADCASTSS 8(DX), Y2
+	VBROADCASTSS 12(DX), Y3
+	VMULPS       Y2, Y0, Y4
+	VMULPS       Y3, Y1, Y5
+	VSUBPS       Y5, Y4, Y4
+	VMULPS       Y3, Y0, Y0
+	VMULPS       Y2, Y1, Y1
+	VADDPS       Y1, Y0, Y0
+	VMOVUPS      Y4, 256(BX)
+	VMOVUPS      Y0, 320(BX)
+	ADDQ         DI, R11
+	VMOVUPS      (R11), Y0
+	VMOVUPS      64(R11), Y1
+	VMOVUPS      (R11)(R8*1), Y2
+	VMOVUPS      64(R11)(R8*1), Y3
+	VMOVUPS      (R11)(R8*2), Y4
+	VMOVUPS      64(R11)(R8*2), Y5
+	VADDPS       Y4, Y2, Y6
+	VADDPS       Y5, Y3, Y7
+	VSUBPS       Y5, Y3, Y3
+	VSUBPS       Y2, Y4, Y2
+	VBROADCASTSS c3f5db3d7<>+0(SB), Y4
+	VMULPS       Y4, Y3, Y3
+	VBROADCASTSS c3f5db3d7<>+0(SB), Y4
+	VMULPS       Y4, Y2, Y2
+	VADDPS       Y6, Y0, Y4
+	VADDPS       Y7, Y1, Y5
+	VMOVUPS      Y4, 384(BX)
+	VMOVUPS      Y5, 448(BX)
+	VBROADCASTSS c3f000000<>+0(SB), Y4
+	VMULPS       Y4, Y6, Y4
+	VSUBPS       Y4, Y0, Y0
+	VBROADCASTSS c3f000000<>+0(SB), Y4
+	VMULPS       Y4, Y7, Y4
+	VSUBPS       Y4, Y1, Y1
+	VADDPS       Y3, Y0, Y4
+	VADDPS       Y2, Y1, Y5
+	VBROADCASTSS 16(DX), Y6
+	VBROADCASTSS 20(DX), Y7
+	VMULPS       Y6, Y4, Y8
+	VMULPS       Y7, Y5, Y9
+	VSUBPS       Y9, Y8, Y8
+	VMULPS       Y7, Y4, Y4
+	VMULPS       Y6, Y5, Y5
+	VADDPS       Y5, Y4, Y4
+	VMOVUPS      Y8, 512(BX)
+	VMOVUPS      Y4, 576(BX)
+	VSUBPS       Y3, Y0, Y0
+	VSUBPS       Y2, Y1, Y1
+	VBROADCASTSS 24(DX), Y2
+	VBROADCASTSS 28(DX), Y3
+	VMULPS       Y2, Y0, Y4
+	VMULPS       Y3, Y1, Y5
+	VSUBPS       Y5, Y4, Y4
+	VMULPS       Y3, Y0, Y0
+	VMULPS       Y2, Y1, Y1
+	VADDPS       Y1, Y0, Y0
+	VMOVUPS      Y4, 640(BX)
+	VMOVUPS      Y0, 704(BX)
+	ADDQ         DI, R11
+	VMOVUPS      (R11), Y0
+	VMOVUPS      64(R11), Y1
+	VMOVUPS      (R11)(R8*1), Y2
+	VMOVUPS      64(R11)(R8*1), Y3
+	VMOVUPS      (R11)(R8*2), Y4
+	VMOVUPS      64(R11)(R8*2), Y5
+	VADDPS       Y4, Y2, Y6
+	VADDPS       Y5, Y3, Y7
+	VSUBPS       Y5, Y3, Y3
+	VSUBPS       Y2, Y4, Y2
+	VBROADCASTSS c3f5db3d7<>+0(SB), Y4
+	VMULPS       Y4, Y3, Y3
+	VBROADCASTSS c3f5db3d7<>+0(SB), Y4
+	VMULPS       Y4, Y2, Y2
+	VADDPS       Y6, Y0, Y4
+	VADDPS       Y7, Y1, Y5
+	VMOVUPS      Y4, 768(BX)
+	VMOVUPS      Y5, 832(BX)
+	VBROADCASTSS c3f000000<>+0(SB), Y4
+	VMULPS       Y4, Y6, Y4
+	VSUBPS       Y4, Y0, Y0
+	VBROADCASTSS c3f000000<>+0(SB), Y4
+	VMULPS       Y4, Y7, Y4
+	VSUBPS       Y4, Y1, Y1
+	VADDPS       Y3, Y0, Y4
+	VADDPS       Y2, Y1, Y5
+	VBROADCASTSS 32(DX), Y6
+	VBROADCASTSS 36(DX), Y7
+	VMULPS       Y6, Y4, Y8
+	VMULPS       Y7, Y5, Y9
+	VSUBPS       Y9, Y8, Y8
+	VMULPS       Y7, Y4, Y4
+	VMULPS       Y6, Y5, Y5
+	VADDPS       Y5, Y4, Y4
+	VMOVUPS      Y8, 896(BX)
+	VMOVUPS      Y4, 960(BX)
+	VSUBPS       Y3, Y0, Y0
+	VSUBPS       Y2, Y1, Y1
+	VBROADCASTSS 40(DX), Y2
+	VBROADCASTSS 44(DX), Y3
+	VMULPS       Y2, Y0, Y4
+	VMULPS       Y3, Y1, Y5
+	VSUBPS       Y5, Y4, Y4
+	VMULPS       Y3, Y0, Y0
+	VMULPS       Y2, Y1, Y1
+	VADDPS       Y1, Y0, Y0
+	VMOVUPS      Y4, 1024(BX)
+	VMOVUPS      Y0, 1088(BX)
+	ADDQ         DI, R11
+	VMOVUPS      (R11), Y0
+	VMOVUPS      64(R11), Y1
+	VMOVUPS      (R11)(R8*1), Y2
+	VMOVUPS      64(R11)(R8*1), Y3
+	VMOVUPS      (R11)(R8*2), Y4
+	VMOVUPS      64(R11)(R8*2), Y5
+	VADDPS       Y4, Y2, Y6
+	VADDPS       Y5, Y3, Y7
+	VSUBPS       Y5, Y3, Y3
+	VSUBPS       Y2, Y4, Y2
+	VBROADCASTSS c3f5db3d7<>+0(SB), Y4
+	VMULPS       Y4, Y3, Y3
+	VBROADCASTSS c3f5db3d7<>+0(SB), Y4
+	VMULPS       Y4, Y2, Y2
+	VADDPS       Y6, Y0, Y4
+	VADDPS       Y7, Y1, Y5
+	VMOVUPS      Y4, 1152(BX)
+	VMOVUPS      Y5, 1216(BX)
+	VBROADCASTSS c3f000000<>+0(SB), Y4
+	VMULPS       Y4, Y6, Y4
+	VSUBPS       Y4, Y0, Y0
+	VBROADCASTSS c3f000000<>+0(SB), Y4
+	VMULPS       Y4, Y7, Y4
+	VSUBPS       Y4, Y1, Y1
+	VADDPS       Y3, Y0, Y4
+	VADDPS       Y2, Y1, Y5
+	VBROADCASTSS 48(DX), Y6
+	VBROADCASTSS 52(DX), Y7
+	VMULPS       Y6, Y4, Y8
+	VMULPS       Y7, Y5, Y9
+	VSUBPS       Y9, Y8, Y8
+	VMULPS       Y7, Y4, Y4
+	VMULPS       Y6, Y5, Y5
+	VADDPS       Y5, Y4, Y4
+	VMOVUPS      Y8, 1280(BX)
+	VMOVUPS      Y4, 1344(BX)
+	VSUBPS       Y3, Y0, Y0
+	VSUBPS       Y2, Y1, Y1
+	VBROADCASTSS 56(DX), Y2
+	VBROADCASTSS 60(DX), Y3
+	VMULPS       Y2, Y0, Y4
+	VMULPS       Y3, Y1, Y5
+	VSUBPS       Y5, Y4, Y4
+	VMULPS       Y3, Y0, Y0
+	VMULPS       Y2, Y1, Y1
+	VADDPS       Y1, Y0, Y0
+	VMOVUPS      Y4, 1408(BX)
+	VMOVUPS      Y0, 1472(BX)
+	ADDQ         DI, R11
+	VMOVUPS      (R11), Y0
+	VMOVUPS      64(R11), Y1
+	VMOVUPS      (R11)(R8*1), Y2
+	VMOVUPS      64(R11)(R8*1), Y3
+	VMOVUPS      (R11)(R8*2), Y4
+	VMOVUPS      64(R11)(R8*2), Y5
+	VADDPS       Y4, Y2, Y6
+	VADDPS       Y5, Y3, Y7
+	VSUBPS       Y5, Y3, Y3
+	VSUBPS       Y2, Y4, Y2
+	VBROADCASTSS c3f5db3d7<>+0(SB), Y4
+	VMULPS       Y4, Y3, Y3
+	VBROADCASTSS c3f5db3d7<>+0(SB), Y4
+	VMULPS       Y4, Y2, Y2
+	VADDPS       Y6, Y0, Y4
+	VADDPS       Y7, Y1, Y5
+	VMOVUPS      Y4, 1536(BX)
+	VMOVUPS      Y5, 1600(BX)
+	VBROADCASTSS c3f000000<>+0(SB), Y4
+	VMULPS       Y4, Y6, Y4
+	VSUBPS       Y4, Y0, Y0
+	VBROADCASTSS c3f000000<>+0(SB), Y4
+	VMULPS       Y4, Y7, Y4
+	VSUBPS       Y4, Y1, Y1
+	VADDPS       Y3, Y0, Y4
+	VADDPS       Y2, Y1, Y5
+	VBROADCASTSS 64(DX), Y6
+	VBROADCASTSS 68(DX), Y7
+	VMULPS       Y6, Y4, Y8
+	VMULPS       Y7, Y5, Y9
+	VSUBPS       Y9, Y8, Y8
+	VMULPS       Y7, Y4, Y4
+	VMULPS       Y6, Y5, Y5
+	VADDPS       Y5, Y4, Y4
+	VMOVUPS      Y8, 1664(BX)
+	VMOVUPS      Y4, 1728(BX)
+	VSUBPS       Y3, Y0, Y0
+	VSUBPS       Y2, Y1, Y1
+	VBROADCASTSS 72(DX), Y2
+	VBROADCASTSS 76(DX), Y3
+	VMULPS       Y2, Y0, Y4
+	VMULPS       Y3, Y1, Y5
+	VSUBPS       Y5, Y4, Y4
+	VMULPS       Y3, Y0, Y0
+	VMULPS       Y2, Y1, Y1
+	VADDPS       Y1, Y0, Y0
+	VMOVUPS      Y4, 1792(BX)
+	VMOVUPS      Y0, 1856(BX)
+	MOVQ         AX, R11
+	LEAQ         (R11)(R9*2), R12
+	VMOVUPS      (BX), Y0
+	VMOVUPS      64(BX), Y1
+	VMOVUPS      384(BX), Y2
+	VMOVUPS      448(BX), Y3
+	VMOVUPS      768(BX), Y4
+	VMOVUPS      832(BX), Y5
+	VMOVUPS      1152(BX), Y6
+	VMOVUPS      1216(BX), Y7
+	VMOVUPS      1536(BX), Y8
+	VMOVUPS      1600(BX), Y9
+	VADDPS       Y8, Y2, Y10
+	VADDPS       Y9, Y3, Y11
+	VSUBPS       Y9, Y3, Y3
+	VSUBPS       Y2, Y8, Y2
+	VADDPS       Y6, Y4, Y8
+	VADDPS       Y7, Y5, Y9
+	VSUBPS       Y7, Y5, Y5
+	VSUBPS       Y4, Y6, Y4
+	VADDPS       Y10, Y0, Y6
+	VADDPS       Y11, Y1, Y7
+	VADDPS       Y8, Y6, Y6
+	VADDPS       Y9, Y7, Y7
+	VMOVUPS      Y6, (R11)
+	VMOVUPS      Y7, 64(R11)
+	VBROADCASTSS c3e9e377a<>+0(SB), Y6
+	VMULPS       Y6, Y10, Y6
+	VADDPS       Y6, Y0, Y6
+	VBROADCASTSS c3f4f1bbd<>+0(SB), Y7
+	VMULPS       Y7, Y8, Y7
+	VSUBPS       Y7, Y6, Y6
+	VBROADCASTSS c3f4f1bbd<>+0(SB), Y7
+	VMULPS       Y7, Y10, Y7
+	VSUBPS       Y7, Y0, Y0
+	VBROADCASTSS c3e9e377a<>+0(SB), Y7
+	VMULPS       Y7, Y8, Y7
+	VADDPS       Y7, Y0, Y0
+	VBROADCASTSS c3f737871<>+0(SB), Y7
+	VMULPS       Y7, Y3, Y7
+	VBROADCASTSS c3f167918<>+0(SB), Y8
+	VMULPS       Y8, Y5, Y8
+	VADDPS       Y8, Y7, Y7
+	VBROADCASTSS c3f167918<>+0(SB), Y8
+	VMULPS       Y8, Y3, Y3
+	VBROADCASTSS c3f737871<>+0(SB), Y8
+	VMULPS       Y8, Y5, Y5
+	VSUBPS       Y5, Y3, Y3
+	VBROADCASTSS c3e9e377a<>+0(SB), Y5
+	VMULPS       Y5, Y11, Y5
+	VADDPS       Y5, Y1, Y5
+	VBROADCASTSS c3f4f1bbd<>+0(SB), Y8
+	VMULPS       Y8, Y9, Y8
+	VSUBPS       Y8, Y5, Y5
+	VBROADCASTSS c3f4f1bbd<>+0(SB), Y8
+	VMULPS       Y8, Y11, Y8
+	VSUBPS       Y8, Y1, Y1
+	VBROADCASTSS c3e9e377a<>+0(SB), Y8
+	VMULPS       Y8, Y9, Y8
+	VADDPS       Y8, Y1, Y1
+	VBROADCASTSS c3f737871<>+0(SB), Y8
+	VMULPS       Y8, Y2, Y8
+	VBROADCASTSS c3f167918<>+0(SB), Y9
+	VMULPS       Y9, Y4, Y9
+	VADDPS       Y9, Y8, Y8
+	VBROADCASTSS c3f167918<>+0(SB), Y9
+	VMULPS       Y9, Y2, Y2
+	VBROADCASTSS c3f737871<>+0(SB), Y9
+	VMULPS       Y9, Y4, Y4
+	VSUBPS       Y4, Y2, Y2
+	VADDPS       Y7, Y6, Y4
+	VADDPS       Y8, Y5, Y9
+	VMOVUPS      Y4, (R11)(R9*1)
+	VMOVUPS      Y9, 64(R11)(R9*1)
+	VSUBPS       Y7, Y6, Y4
+	VSUBPS       Y8, Y5, Y5
+	VMOVUPS      Y4, (R12)(R9*2)
+	VMOVUPS      Y5, 64(R12)(R9*2)
+	VADDPS       Y3, Y0, Y4
+	VADDPS       Y2, Y1, Y5
+	VMOVUPS      Y4, (R11)(R9*2)
+	VMOVUPS      Y5, 64(R11)(R9*2)
+	VSUBPS       Y3, Y0, Y0
+	VSUBPS       Y2, Y1, Y1
+	VMOVUPS      Y0, (R12)(R9*1)
+	VMOVUPS      Y1, 64(R12)(R9*1)
+	ADDQ         SI, R11
+	LEAQ         (R11)(R9*2), R12
+	VMOVUPS      128(BX), Y0
+	VMOVUPS      192(BX), Y1
+	VMOVUPS      512(BX), Y2
+	VMOVUPS      576(BX), Y3
+	VMOVUPS      896(BX), Y4
+	VMOVUPS      960(BX), Y5
+	VMOVUPS      1280(BX), Y6
+	VMOVUPS      1344(BX), Y7
+	VMOVUPS      1664(BX), Y8
+	VMOVUPS      1728(BX), Y9
+	VADDPS       Y8, Y2, Y10
+	VADDPS       Y9, Y3, Y11
+	VSUBPS       Y9, Y3, Y3
+	VSUBPS       Y2, Y8, Y2
+	VADDPS       Y6, Y4, Y8
+	VADDPS       Y7, Y5, Y9
+	VSUBPS       Y7, Y5, Y5
+	VSUBPS       Y4, Y6, Y4
+	VADDPS       Y10, Y0, Y6
+	VADDPS       Y11, Y1, Y7
+	VADDPS       Y8, Y6, Y6
+	VADDPS       Y9, Y7, Y7
+	VMOVUPS      Y6, (R11)
+	VMOVUPS      Y7, 64(R11)
+	VBROADCASTSS c3e9e377a<>+0(SB), Y6
+	VMULPS       Y6, Y10, Y6
+	VADDPS       Y6, Y0, Y6
+	VBROADCASTSS c3f4f1bbd<>+0(SB), Y7
+	VMULPS       Y7, Y8, Y7
+	VSUBPS       Y7, Y6, Y6
+	VBROADCASTSS c3f4f1bbd<>+0(SB), Y7
+	VMULPS       Y7, Y10, Y7
+	VSUBPS       Y7, Y0, Y0
+	VBROADCASTSS c3e9e377a<>+0(SB), Y7
+	VMULPS       Y7, Y8, Y7
+	VADDPS       Y7, Y0, Y0
+	VBROADCASTSS c3f737871<>+0(SB), Y7
+	VMULPS       Y7, Y3, Y7
+	VBROADCASTSS c3f167918<>+0(SB), Y8
+	VMULPS       Y8, Y5, Y8
+	VADDPS       Y8, Y7, Y7
+	VBROADCASTSS c3f167918<>+0(SB), Y8
+	VMULPS       Y8, Y3, Y3
+	VBROADCASTSS c3f737871<>+0(SB), Y8
+	VMULPS       Y8, Y5, Y5
+	VSUBPS       Y5, Y3, Y3
+	VBROADCASTSS c3e9e377a<>+0(SB), Y5
+	VMULPS       Y5, Y11, Y5
+	VADDPS       Y5, Y1, Y5
+	VBROADCASTSS c3f4f1bbd<>+0(SB), Y8
+	VMULPS       Y8, Y9, Y8
+	VSUBPS       Y8, Y5, Y5
+	VBROADCASTSS c3f4f1bbd<>+0(SB), Y8
+	VMULPS       Y8, Y11, Y8
+	VSUBPS       Y8, Y1, Y1
+	VBROADCASTSS c3e9e377a<>+0(SB), Y8
+	VMULPS       Y8, Y9, Y8
+	VADDPS       Y8, Y1, Y1
+	VBROADCASTSS c3f737871<>+0(SB), Y8
+	VMULPS       Y8, Y2, Y8
+	VBROADCASTSS c3f167918<>+0(SB), Y9
+	VMULPS       Y9, Y4, Y9
+	VADDPS       Y9, Y8, Y8
+	VBROADCASTSS c3f167918<>+0(SB), Y9
+	VMULPS       Y9, Y2, Y2
+	VBROADCASTSS c3f737871<>+0(SB), Y9
+	VMULPS       Y9, Y4, Y4
+	VSUBPS       Y4, Y2, Y2
+	VADDPS       Y7, Y6, Y4
+	VADDPS       Y8, Y5, Y9
+	VMOVUPS      Y4, (R11)(R9*1)
+	VMOVUPS      Y9, 64(R11)(R9*1)
+	VSUBPS       Y7, Y6, Y4
+	VSUBPS       Y8, Y5, Y5
+	VMOVUPS      Y4, (R12)(R9*2)
+	VMOVUPS      Y5, 64(R12)(R9*2)
+	VADDPS       Y3, Y0, Y4
+	VADDPS       Y2, Y1, Y5
+	VMOVUPS      Y4, (R11)(R9*2)
+	VMOVUPS      Y5, 64(R11)(R9*2)
+	VSUBPS       Y3, Y0, Y0
+	VSUBPS       Y2, Y1, Y1
+	VMOVUPS      Y0, (R12)(R9*1)
+	VMOVUPS      Y1, 64(R12)(R9*1)
+	ADDQ         SI, R11
+	LEAQ         (R11)(R9*2), R12
+	VMOVUPS      256(BX), Y0
+	VMOVUPS      320(BX), Y1
+	VMOVUPS      640(BX), Y2
+	VMOVUPS      704(BX), Y3
+	VMOVUPS      1024(BX), Y4
+	VMOVUPS      1088(BX), Y5
+	VMOVUPS      1408(BX), Y6
+	VMOVUPS      1472(BX), Y7
+	VMOVUPS      1792(BX), Y8
+	VMOVUPS      1856(BX), Y9
+	VADDPS       Y8, Y2, Y10
+	VADDPS       Y9, Y3, Y11
+	VSUBPS       Y9, Y3, Y3
+	VSUBPS       Y2, Y8, Y2
+	VADDPS       Y6, Y4, Y8
+	VADDPS       Y7, Y5, Y9
+	VSUBPS       Y7, Y5, Y5
+	VSUBPS       Y4, Y6, Y4
+	VADDPS       Y10, Y0, Y6
+	VADDPS       Y11, Y1, Y7
+	VADDPS       Y8, Y6, Y6
+	VADDPS       Y9, Y7, Y7
+	VMOVUPS      Y6, (R11)
+	VMOVUPS      Y7, 64(R11)
+	VBROADCASTSS c3e9e377a<>+0(SB), Y6
+	VMULPS       Y6, Y10, Y6
+	VADDPS       Y6, Y0, Y6
+	VBROADCASTSS c3f4f1bbd<>+0(SB), Y7
+	VMULPS       Y7, Y8, Y7
+	VSUBPS       Y7, Y6, Y6
+	VBROADCASTSS c3f4f1bbd<>+0(SB), Y7
+	VMULPS       Y7, Y10, Y7
+	VSUBPS       Y7, Y0, Y0
+	VBROADCASTSS c3e9e377a<>+0(SB), Y7
+	VMULPS       Y7, Y8, Y7
+	VADDPS       Y7, Y0, Y0
+	VBROADCASTSS c3f737871<>+0(SB), Y7
+	VMULPS       Y7, Y3, Y7
+	VBROADCASTSS c3f167918<>+0(SB), Y8
+	VMULPS       Y8, Y5, Y8
+	VADDPS       Y8, Y7, Y7
+	VBROADCASTSS c3f167918<>+0(SB), Y8
+	VMULPS       Y8, Y3, Y3
+	VBROADCASTSS c3f737871<>+0(SB), Y8
+	VMULPS       Y8, Y5, Y5
+	VSUBPS       Y5, Y3, Y3
+	VBROADCASTSS c3e9e377a<>+0(SB), Y5
+	VMULPS       Y5, Y11, Y5
+	VADDPS       Y5, Y1, Y5
+	VBROADCASTSS c3f4f1bbd<>+0(SB), Y8
+	VMULPS       Y8, Y9, Y8
+	VSUBPS       Y8, Y5, Y5
+	VBROADCASTSS c3f4f1bbd<>+0(SB), Y8
+	VMULPS       Y8, Y11, Y8
+	VSUBPS       Y8, Y1, Y1
+	VBROADCASTSS c3e9e377a<>+0(SB), Y8
+	VMULPS       Y8, Y9, Y8
+	VADDPS       Y8, Y1, Y1
+	VBROADCASTSS c3f737871<>+0(SB), Y8
+	VMULPS       Y8, Y2, Y8
+	VBROADCASTSS c3f167918<>+0(SB), Y9
+	VMULPS       Y9, Y4, Y9
+	VADDPS       Y9, Y8, Y8
+	VBROADCASTSS c3f167918<>+0(SB), Y9
+	VMULPS       Y9, Y2, Y2
+	VBROADCASTSS c3f737871<>+0(SB), Y9
+	VMULPS       Y9, Y4, Y4
+	VSUBPS       Y4, Y2, Y2
+	VADDPS       Y7, Y6, Y4
+	VADDPS       Y8, Y5, Y9
+	VMOVUPS      Y4, (R11)(R9*1)
+	VMOVUPS      Y9, 64(R11)(R9*1)
+	VSUBPS       Y7, Y6, Y4
+	VSUBPS       Y8, Y5, Y5
+	VMOVUPS      Y4, (R12)(R9*2)
+	VMOVUPS      Y5, 64(R12)(R9*2)
+	VADDPS       Y3, Y0, Y4
+	VADDPS       Y2, Y1, Y5
+	VMOVUPS      Y4, (R11)(R9*2)
+	VMOVUPS      Y5, 64(R11)(R9*2)
+	VSUBPS       Y3, Y0, Y0
+	VSUBPS       Y2, Y1, Y1
+	VMOVUPS      Y0, (R12)(R9*1)
+	VMOVUPS      Y1, 64(R12)(R9*1)
+	ADDQ         $0x20, CX
+	ADDQ         $0x20, AX
+	SUBQ         $0x40, R10
+	TESTQ        $0x00000040, R10
+	JNZ          lastPair35SingleAVX2_k
+	ADDQ         $0x40, CX
+	ADDQ         $0x40, AX
+	TESTQ        R10, R10
+	JNZ          lastPair35SingleAVX2_k
+	VZEROUPPER
+	RET
+
+// func pair55SingleAVX2(y *float32, x *float32, tw *float32, tmp *float32, q int, s int)
+// Requires: AVX
+TEXT ·pair55SingleAVX2(SB), NOSPLIT, $0-48
+	MOVQ   y+0(FP), AX
+	MOVQ   x+8(FP), CX
+	MOVQ   tw+16(FP), DX
+	MOVQ   tmp+24(FP), BX
+	MOVQ   s+40(FP), SI
+	SHLQ   $0x07, SI
+	MOVQ   q+32(FP), R8
+	MOVQ   R8, DI
+	IMULQ  SI, DI
+	IMUL3Q $0x00000005, DI, R9
+	IMUL3Q $0x00000005, SI, R10
+
+pair55SingleAVX2_j:
+	MOVQ SI, R11
+
+pair55SingleAVX2_k:
+	MOVQ         CX, R12
+	LEAQ         (R12)(R9*2), R13
+	VMOVUPS      (R12), Y0
+	VMOVUPS      64(R12), Y1
+	VMOVUPS      (R12)(R9*1), Y2
+	VMOVUPS      64(R12)(R9*1), Y3
+	VMOVUPS      (R12)(R9*2), Y4
+	VMOVUPS      64(R12)(R9*2), Y5
+	VMOVUPS      (R13)(R9*1), Y6
+	VMOVUPS      64(R13)(R9*1), Y7
+	VMOVUPS      (R13)(R9*2), Y8
+	VMOVUPS      64(R13)(R9*2), Y9
+	VADDPS       Y8, Y2, Y10
+	VADDPS       Y9, Y3, Y11
+	VSUBPS       Y9, Y3, Y3
+	VSUBPS       Y2, Y8, Y2
+	VADDPS       Y6, Y4, Y8
+	VADDPS       Y7, Y5, Y9
+	VSUBPS       Y7, Y5, Y5
+	VSUBPS       Y4, Y6, Y4
+	VADDPS       Y10, Y0, Y6
+	VADDPS       Y11, Y1, Y7
+	VADDPS       Y8, Y6, Y6
+	VADDPS       Y9, Y7, Y7
+	VMOVUPS      Y6, (BX)
+	VMOVUPS      Y7, 64(BX)
+	VBROADCASTSS c3e9e377a<>+0(SB), Y6
+	VMULPS       Y6, Y10, Y6
+	VADDPS       Y6, Y0, Y6
+	VBROADCASTSS c3f4f1bbd<>+0(SB), Y7
+	VMULPS       Y7, Y8, Y7
+	VSUBPS       Y7, Y6, Y6
+	VBROADCASTSS c3f4f1bbd<>+0(SB), Y7
+	VMULPS       Y7, Y10, Y7
+	VSUBPS       Y7, Y0, Y0
+	VBROADCASTSS c3e9e377a<>+0(SB), Y7
+	VMULPS       Y7, Y8, Y7
+	VADDPS       Y7, Y0, Y0
+	VBROADCASTSS c3f737871<>+0(SB), Y7
+	VMULPS       Y7, Y3, Y7
+	VBROADCASTSS c3f167918<>+0(SB), Y8
+	VMULPS       Y8, Y5, Y8
+	VADDPS       Y8, Y7, Y7
+	VBROADCASTSS c3f167918<>+0(SB), Y8
+	VMULPS       Y8, Y3, Y3
+	VBROADCASTSS c3f737871<>+0(SB), Y8
+	VMULPS       Y8, Y5, Y5
+	VSUBPS       Y5, Y3, Y3
+	VBROADCASTSS c3e9e377a<>+0(SB), Y5
+	VMULPS       Y5, Y11, Y5
+	VADDPS       Y5, Y1, Y5
+	VBROADCASTSS c3f4f1bbd<>+0(SB), Y8
+	VMULPS       Y8, Y9, Y8
+	VSUBPS       Y8, Y5, Y5
+	VBROADCASTSS c3f4f1bbd<>+0(SB), Y8
+	VMULPS       Y8, Y11, Y8
+	VSUBPS       Y8, Y1, Y1
+	VBROADCASTSS c3e9e377a<>+0(SB), Y8
+	VMULPS       Y8, Y9, Y8
+	VADDPS       Y8, Y1, Y1
+	VBROADCASTSS c3f737871<>+0(SB), Y8
+	VMULPS       Y8, Y2, Y8
+	VBROADCASTSS c3f167918<>+0(SB), Y9
+	VMULPS       Y9, Y4, Y9
+	VADDPS       Y9, Y8, Y8
+	VBROADCASTSS c3f167918<>+0(SB), Y9
+	VMULPS       Y9, Y2, Y2
+	VBROADCASTSS c3f737871<>+0(SB), Y9
+	VMULPS       Y9, Y4, Y4
+	VSUBPS       Y4, Y2, Y2
+	VADDPS       Y7, Y6, Y4
+	VADDPS       Y8, Y5, Y9
+	VBROADCASTSS (DX), Y10
+	VBROADCASTSS 4(DX), Y11
+	VMULPS       Y10, Y4, Y12
+	VMULPS       Y11, Y9, Y13
+	VSUBPS       Y13, Y12, Y12
+	VMULPS       Y11, Y4, Y4
+	VMULPS       Y10, Y9, Y9
+	VADDPS       Y9, Y4, Y4
+	VMOVUPS      Y12, 128(BX)
+	VMOVUPS      Y4, 192(BX)
+	VSUBPS       Y7, Y6, Y4
+	VSUBPS       Y8, Y5, Y5
+	VBROADCASTSS 24(DX), Y6
+	VBROADCASTSS 28(DX), Y7
+	VMULPS       Y6, Y4, Y8
+	VMULPS       Y7, Y5, Y9
+	VSUBPS       Y9, Y8, Y8
+	VMULPS       Y7, Y4, Y4
+	VMULPS       Y6, Y5, Y5
+	VADDPS       Y5, Y4, Y4
+	VMOVUPS      Y8, 512(BX)
+	VMOVUPS      Y4, 576(BX)
+	VADDPS       Y3, Y0, Y4
+	VADDPS       Y2, Y1, Y5
+	VBROADCASTSS 8(DX), Y6
+	VBROADCASTSS 12(DX), Y7
+	VMULPS       Y6, Y4, Y8
+	VMULPS       Y7, Y5, Y9
+	VSUBPS       Y9, Y8, Y8
+	VMULPS       Y7, Y4, Y4
+	VMULPS       Y6, Y5, Y5
+	VADDPS       Y5, Y4, Y4
+	VMOVUPS      Y8, 256(BX)
+	VMOVUPS      Y4, 320(BX)
+	VSUBPS       Y3, Y0, Y0
+	VSUBPS       Y2, Y1, Y1
+	VBROADCASTSS 16(DX), Y2
+	VBROADCASTSS 20(DX), Y3
+	VMULPS       Y2, Y0, Y4
+	VMULPS       Y3, Y1, Y5
+	VSUBPS       Y5, Y4, Y4
+	VMULPS       Y3, Y0, Y0
+	VMULPS       Y2, Y1, Y1
+	VADDPS       Y1, Y0, Y0
+	VMOVUPS      Y4, 384(BX)
+	VMOVUPS      Y0, 448(BX)
+	ADDQ         DI, R12
+	LEAQ         (R12)(R9*2), R13
+	VMOVUPS      (R12), Y0
+	VMOVUPS      64(R12), Y1
+	VMOVUPS      (R12)(R9*1), Y2
+	VMOVUPS      64(R12)(R9*1), Y3
+	VMOVUPS      (R12)(R9*2), Y4
+	VMOVUPS      64(R12)(R9*2), Y5
+	VMOVUPS      (R13)(R9*1), Y6
+	VMOVUPS      64(R13)(R9*1), Y7
+	VMOVUPS      (R13)(R9*2), Y8
+	VMOVUPS      64(R13)(R9*2), Y9
+	VADDPS       Y8, Y2, Y10
+	VADDPS       Y9, Y3, Y11
+	VSUBPS       Y9, Y3, Y3
+	VSUBPS       Y2, Y8, Y2
+	VADDPS       Y6, Y4, Y8
+	VADDPS       Y7, Y5, Y9
+	VSUBPS       Y7, Y5, Y5
+	VSUBPS       Y4, Y6, Y4
+	VADDPS       Y10, Y0, Y6
+	VADDPS       Y11, Y1, Y7
+	VADDPS       Y8, Y6, Y6
+	VADDPS       Y9, Y7, Y7
+	VMOVUPS      Y6, 640(BX)
+	VMOVUPS      Y7, 704(BX)
+	VBROADCASTSS c3e9e377a<>+0(SB), Y6
+	VMULPS       Y6, Y10, Y6
+	VADDPS       Y6, Y0, Y6
+	VBROADCASTSS c3f4f1bbd<>+0(SB), Y7
+	VMULPS       Y7, Y8, Y7
+	VSUBPS       Y7, Y6, Y6
+	VBROADCASTSS c3f4f1bbd<>+0(SB), Y7
+	VMULPS       Y7, Y10, Y7
+	VSUBPS       Y7, Y0, Y0
+	VBROADCASTSS c3e9e377a<>+0(SB), Y7
+	VMULPS       Y7, Y8, Y7
+	VADDPS       Y7, Y0, Y0
+	VBROADCASTSS c3f737871<>+0(SB), Y7
+	VMULPS       Y7, Y3, Y7
+	VBROADCASTSS c3f167918<>+0(SB), Y8
+	VMULPS       Y8, Y5, Y8
+	VADDPS       Y8, Y7, Y7
+	VBROADCASTSS c3f167918<>+0(SB), Y8
+	VMULPS       Y8, Y3, Y3
+	VBROADCASTSS c3f737871<>+0(SB), Y8
+	VMULPS       Y8, Y5, Y5
+	VSUBPS       Y5, Y3, Y3
+	VBROADCASTSS c3e9e377a<>+0(SB), Y5
+	VMULPS       Y5, Y11, Y5
+	VADDPS       Y5, Y1, Y5
+	VBROADCASTSS c3f4f1bbd<>+0(SB), Y8
+	VMULPS       Y8, Y9, Y8
+	VSUBPS       Y8, Y5, Y5
+	VBROADCASTSS c3f4f1bbd<>+0(SB), Y8
+	VMULPS       Y8, Y11, Y8
+	VSUBPS       Y8, Y1, Y1
+	VBROADCASTSS c3e9e377a<>+0(SB), Y8
+	VMULPS       Y8, Y9, Y8
+	VADDPS       Y8, Y1, Y1
+	VBROADCASTSS c3f737871<>+0(SB), Y8
+	VMULPS       Y8, Y2, Y8
+	VBROADCASTSS c3f167918<>+0(SB), Y9
+	VMULPS       Y9, Y4, Y9
+	VADDPS       Y9, Y8, Y8
+	VBROADCASTSS c3f167918<>+0(SB), Y9
+	VMULPS       Y9, Y2, Y2
+	VBROADCASTSS c3f737871<>+0(SB), Y9
+	VMULPS       Y9, Y4, Y4
+	VSUBPS       Y4, Y2, Y2
+	VADDPS       Y7, Y6, Y4
+	VADDPS       Y8, Y5, Y9
+	VBROADCASTSS 32(DX), Y10
+	VBROADCASTSS 36(DX), Y11
+	VMULPS       Y10, Y4, Y12
+	VMULPS       Y11, Y9, Y13
+	VSUBPS       Y13, Y12, Y12
+	VMULPS       Y11, Y4, Y4
+	VMULPS       Y10, Y9, Y9
+	VADDPS       Y9, Y4, Y4
+	VMOVUPS      Y12, 768(BX)
+	VMOVUPS      Y4, 832(BX)
+	VSUBPS       Y7, Y6, Y4
+	VSUBPS       Y8, Y5, Y5
+	VBROADCASTSS 56(DX), Y6
+	VBROADCASTSS 60(DX), Y7
+	VMULPS       Y6, Y4, Y8
+	VMULPS       Y7, Y5, Y9
+	VSUBPS       Y9, Y8, Y8
+	VMULPS       Y7, Y4, Y4
+	VMULPS       Y6, Y5, Y5
+	VADDPS       Y5, Y4, Y4
+	VMOVUPS      Y8, 1152(BX)
+	VMOVUPS      Y4, 1216(BX)
+	VADDPS       Y3, Y0, Y4
+	VADDPS       Y2, Y1, Y5
+	VBROADCASTSS 40(DX), Y6
+	VBROADCASTSS 44(DX), Y7
+	VMULPS       Y6, Y4, Y8
+	VMULPS       Y7, Y5, Y9
+	VSUBPS       Y9, Y8, Y8
+	VMULPS       Y7, Y4, Y4
+	VMULPS       Y6, Y5, Y5
+	VADDPS       Y5, Y4, Y4
+	VMOVUPS      Y8, 896(BX)
+	VMOVUPS      Y4, 960(BX)
+	VSUBPS       Y3, Y0, Y0
+	VSUBPS       Y2, Y1, Y1
+	VBROADCASTSS 48(DX), Y2
+	VBROADCASTSS 52(DX), Y3
+	VMULPS       Y2, Y0, Y4
+	VMULPS       Y3, Y1, Y5
+	VSUBPS       Y5, Y4, Y4
+	VMULPS       Y3, Y0, Y0
+	VMULPS       Y2, Y1, Y1
+	VADDPS       Y1, Y0, Y0
+	VMOVUPS      Y4, 1024(BX)
+	VMOVUPS      Y0, 1088(BX)
+	ADDQ         DI, R12
+	LEAQ         (R12)(R9*2), R13
+	VMOVUPS      (R12), Y0
+	VMOVUPS      64(R12), Y1
+	VMOVUPS      (R12)(R9*1), Y2
+	VMOVUPS      64(R12)(R9*1), Y3
+	VMOVUPS      (R12)(R9*2), Y4
+	VMOVUPS      64(R12)(R9*2), Y5
+	VMOVUPS      (R13)(R9*1), Y6
+	VMOVUPS      64(R13)(R9*1), Y7
+	VMOVUPS      (R13)(R9*2), Y8
+	VMOVUPS      64(R13)(R9*2), Y9
+	VADDPS       Y8, Y2, Y10
+	VADDPS       Y9, Y3, Y11
+	VSUBPS       Y9, Y3, Y3
+	VSUBPS       Y2, Y8, Y2
+	VADDPS       Y6, Y4, Y8
+	VADDPS       Y7, Y5, Y9
+	VSUBPS       Y7, Y5, Y5
+	VSUBPS       Y4, Y6, Y4
+	VADDPS       Y10, Y0, Y6
+	VADDPS       Y11, Y1, Y7
+	VADDPS       Y8, Y6, Y6
+	VADDPS       Y9, Y7, Y7
+	VMOVUPS      Y6, 1280(BX)
+	VMOVUPS      Y7, 1344(BX)
+	VBROADCASTSS c3e9e377a<>+0(SB), Y6
+	VMULPS       Y6, Y10, Y6
+	VADDPS       Y6, Y0, Y6
+	VBROADCASTSS c3f4f1bbd<>+0(SB), Y7
+	VMULPS       Y7, Y8, Y7
+	VSUBPS       Y7, Y6, Y6
+	VBROADCASTSS c3f4f1bbd<>+0(SB), Y7
+	VMULPS       Y7, Y10, Y7
+	VSUBPS       Y7, Y0, Y0
+	VBROADCASTSS c3e9e377a<>+0(SB), Y7
+	VMULPS       Y7, Y8, Y7
+	VADDPS       Y7, Y0, Y0
+	VBROADCASTSS c3f737871<>+0(SB), Y7
+	VMULPS       Y7, Y3, Y7
+	VBROADCASTSS c3f167918<>+0(SB), Y8
+	VMULPS       Y8, Y5, Y8
+	VADDPS       Y8, Y7, Y7
+	VBROADCASTSS c3f167918<>+0(SB), Y8
+	VMULPS       Y8, Y3, Y3
+	VBROADCASTSS c3f737871<>+0(SB), Y8
+	VMULPS       Y8, Y5, Y5
+	VSUBPS       Y5, Y3, Y3
+	VBROADCASTSS c3e9e377a<>+0(SB), Y5
+	VMULPS       Y5, Y11, Y5
+	VADDPS       Y5, Y1, Y5
+	VBROADCASTSS c3f4f1bbd<>+0(SB), Y8
+	VMULPS       Y8, Y9, Y8
+	VSUBPS       Y8, Y5, Y5
+	VBROADCASTSS c3f4f1bbd<>+0(SB), Y8
+	VMULPS       Y8, Y11, Y8
+	VSUBPS       Y8, Y1, Y1
+	VBROADCASTSS c3e9e377a<>+0(SB), Y8
+	VMULPS       Y8, Y9, Y8
+	VADDPS       Y8, Y1, Y1
+	VBROADCASTSS c3f737871<>+0(SB), Y8
+	VMULPS       Y8, Y2, Y8
+	VBROADCASTSS c3f167918<>+0(SB), Y9
+	VMULPS       Y9, Y4, Y9
+	VADDPS       Y9, Y8, Y8
+	VBROADCASTSS c3f167918<>+0(SB), Y9
+	VMULPS       Y9, Y2, Y2
+	VBROADCASTSS c3f737871<>+0(SB), Y9
+	VMULPS       Y9, Y4, Y4
+	VSUBPS       Y4, Y2, Y2
+	VADDPS       Y7, Y6, Y4
+	VADDPS       Y8, Y5, Y9
+	VBROADCASTSS 64(DX), Y10
+	VBROADCASTSS 68(DX), Y11
+	VMULPS       Y10, Y4, Y12
+	VMULPS       Y11, Y9, Y13
+	VSUBPS       Y13, Y12, Y12
+	VMULPS       Y11, Y4, Y4
+	VMULPS       Y10, Y9, Y9
+	VADDPS       Y9, Y4, Y4
+	VMOVUPS      Y12, 1408(BX)
+	VMOVUPS      Y4, 1472(BX)
+	VSUBPS       Y7, Y6, Y4
+	VSUBPS       Y8, Y5, Y5
+	VBROADCASTSS 88(DX), Y6
+	VBROADCASTSS 92(DX), Y7
+	VMULPS       Y6, Y4, Y8
+	VMULPS       Y7, Y5, Y9
+	VSUBPS       Y9, Y8, Y8
+	VMULPS       Y7, Y4, Y4
+	VMULPS       Y6, Y5, Y5
+	VADDPS       Y5, Y4, Y4
+	VMOVUPS      Y8, 1792(BX)
+	VMOVUPS      Y4, 1856(BX)
+	VADDPS       Y3, Y0, Y4
+	VADDPS       Y2, Y1, Y5
+	VBROADCASTSS 72(DX), Y6
+	VBROADCASTSS 76(DX), Y7
+	VMULPS       Y6, Y4, Y8
+	VMULPS       Y7, Y5, Y9
+	VSUBPS       Y9, Y8, Y8
+	VMULPS       Y7, Y4, Y4
+	VMULPS       Y6, Y5, Y5
+	VADDPS       Y5, Y4, Y4
+	VMOVUPS      Y8, 1536(BX)
+	VMOVUPS      Y4, 1600(BX)
+	VSUBPS       Y3, Y0, Y0
+	VSUBPS       Y2, Y1, Y1
+	VBROADCASTSS 80(DX), Y2
+	VBROADCASTSS 84(DX), Y3
+	VMULPS       Y2, Y0, Y4
+	VMULPS       Y3, Y1, Y5
+	VSUBPS       Y5, Y4, Y4
+	VMULPS       Y3, Y0, Y0
+	VMULPS       Y2, Y1, Y1
+	VADDPS       Y1, Y0, Y0
+	VMOVUPS      Y4, 1664(BX)
+	VMOVUPS      Y0, 1728(BX)
+	ADDQ         DI, R12
+	LEAQ         (R12)(R9*2), R13
+	VMOVUPS      (R12), Y0
+	VMOVUPS      64(R12), Y1
+	VMOVUPS      (R12)(R9*1), Y2
+	VMOVUPS      64(R12)(R9*1), Y3
+	VMOVUPS      (R12)(R9*2), Y4
+	VMOVUPS      64(R12)(R9*2), Y5
+	VMOVUPS      (R13)(R9*1), Y6
+	VMOVUPS      64(R13)(R9*1), Y7
+	VMOVUPS      (R13)(R9*2), Y8
+	VMOVUPS      64(R13)(R9*2), Y9
+	VADDPS       Y8, Y2, Y10
+	VADDPS       Y9, Y3, Y11
+	VSUBPS       Y9, Y3, Y3
+	VSUBPS       Y2, Y8, Y2
+	VADDPS       Y6, Y4, Y8
+	VADDPS       Y7, Y5, Y9
+	VSUBPS       Y7, Y5, Y5
+	VSUBPS       Y4, Y6, Y4
+	VADDPS       Y10, Y0, Y6
+	VADDPS       Y11, Y1, Y7
+	VADDPS       Y8, Y6, Y6
+	VADDPS       Y9, Y7, Y7
+	VMOVUPS      Y6, 1920(BX)
+	VMOVUPS      Y7, 1984(BX)
+	VBROADCASTSS c3e9e377a<>+0(SB), Y6
+	VMULPS       Y6, Y10, Y6
+	VADDPS       Y6, Y0, Y6
+	VBROADCASTSS c3f4f1bbd<>+0(SB), Y7
+	VMULPS       Y7, Y8, Y7
+	VSUBPS       Y7, Y6, Y6
+	VBROADCASTSS c3f4f1bbd<>+0(SB), Y7
+	VMULPS       Y7, Y10, Y7
+	VSUBPS       Y7, Y0, Y0
+	VBROADCASTSS c3e9e377a<>+0(SB), Y7
+	VMULPS       Y7, Y8, Y7
+	VADDPS       Y7, Y0, Y0
+	VBROADCASTSS c3f737871<>+0(SB), Y7
+	VMULPS       Y7, Y3, Y7
+	VBROADCASTSS c3f167918<>+0(SB), Y8
+	VMULPS       Y8, Y5, Y8
+	VADDPS       Y8, Y7, Y7
+	VBROADCASTSS c3f167918<>+0(SB), Y8
+	VMULPS       Y8, Y3, Y3
+	VBROADCASTSS c3f737871<>+0(SB), Y8
+	VMULPS       Y8, Y5, Y5
+	VSUBPS       Y5, Y3, Y3
+	VBROADCASTSS c3e9e377a<>+0(SB), Y5
+	VMULPS       Y5, Y11, Y5
+	VADDPS       Y5, Y1, Y5
+	VBROADCASTSS c3f4f1bbd<>+0(SB), Y8
+	VMULPS       Y8, Y9, Y8
+	VSUBPS       Y8, Y5, Y5
+	VBROADCASTSS c3f4f1bbd<>+0(SB), Y8
+	VMULPS       Y8, Y11, Y8
+	VSUBPS       Y8, Y1, Y1
+	VBROADCASTSS c3e9e377a<>+0(SB), Y8
+	VMULPS       Y8, Y9, Y8
+	VADDPS       Y8, Y1, Y1
+	VBROADCASTSS c3f737871<>+0(SB), Y8
+	VMULPS       Y8, Y2, Y8
+	VBROADCASTSS c3f167918<>+0(SB), Y9
+	VMULPS       Y9, Y4, Y9
+	VADDPS       Y9, Y8, Y8
+	VBROADCASTSS c3f167918<>+0(SB), Y9
+	VMULPS       Y9, Y2, Y2
+	VBROADCASTSS c3f737871<>+0(SB), Y9
+	VMULPS       Y9, Y4, Y4
+	VSUBPS       Y4, Y2, Y2
+	VADDPS       Y7, Y6, Y4
+	VADDPS       Y8, Y5, Y9
+	VBROADCASTSS 96(DX), Y10
+	VBROADCASTSS 100(DX), Y11
+	VMULPS       Y10, Y4, Y12
+	VMULPS       Y11, Y9, Y13
+	VSUBPS       Y13, Y12, Y12
+	VMULPS       Y11, Y4, Y4
+	VMULPS       Y10, Y9, Y9
+	VADDPS       Y9, Y4, Y4
+	VMOVUPS      Y12, 2048(BX)
+	VMOVUPS      Y4, 2112(BX)
+	VSUBPS       Y7, Y6, Y4
+	VSUBPS       Y8, Y5, Y5
+	VBROADCASTSS 120(DX), Y6
+	VBROADCASTSS 124(DX), Y7
+	VMULPS       Y6, Y4, Y8
+	VMULPS       Y7, Y5, Y9
+	VSUBPS       Y9, Y8, Y8
+	VMULPS       Y7, Y4, Y4
+	VMULPS       Y6, Y5, Y5
+	VADDPS       Y5, Y4, Y4
+	VMOVUPS      Y8, 2432(BX)
+	VMOVUPS      Y4, 2496(BX)
+	VADDPS       Y3, Y0, Y4
+	VADDPS       Y2, Y1, Y5
+	VBROADCASTSS 104(DX), Y6
+	VBROADCASTSS 108(DX), Y7
+	VMULPS       Y6, Y4, Y8
+	VMULPS       Y7, Y5, Y9
+	VSUBPS       Y9, Y8, Y8
+	VMULPS       Y7, Y4, Y4
+	VMULPS       Y6, Y5, Y5
+	VADDPS       Y5, Y4, Y4
+	VMOVUPS      Y8, 2176(BX)
+	VMOVUPS      Y4, 2240(BX)
+	VSUBPS       Y3, Y0, Y0
+	VSUBPS       Y2, Y1, Y1
+	VBROADCASTSS 112(DX), Y2
+	VBROADCASTSS 116(DX), Y3
+	VMULPS       Y2, Y0, Y4
+	VMULPS       Y3, Y1, Y5
+	VSUBPS       Y5, Y4, Y4
+	VMULPS       Y3, Y0, Y0
+	VMULPS       Y2, Y1, Y1
+	VADDPS       Y1, Y0, Y0
+	VMOVUPS      Y4, 2304(BX)
+	VMOVUPS      Y0, 2368(BX)
+	ADDQ         DI, R12
+	LEAQ         (R12)(R9*2), R13
+	VMOVUPS      (R12), Y0
+	VMOVUPS      64(R12), Y1
+	VMOVUPS      (R12)(R9*1), Y2
+	VMOVUPS      64(R12)(R9*1), Y3
+	VMOVUPS      (R12)(R9*2), Y4
+	VMOVUPS      64(R12)(R9*2), Y5
+	VMOVUPS      (R13)(R9*1), Y6
+	VMOVUPS      64(R13)(R9*1), Y7
+	VMOVUPS      (R13)(R9*2), Y8
+	VMOVUPS      64(R13)(R9*2), Y9
+	VADDPS       Y8, Y2, Y10
+	VADDPS       Y9, Y3, Y11
+	VSUBPS       Y9, Y3, Y3
+	VSUBPS       Y2, Y8, Y2
+	VADDPS       Y6, Y4, Y8
+	VADDPS       Y7, Y5, Y9
+	VSUBPS       Y7, Y5, Y5
+	VSUBPS       Y4, Y6, Y4
+	VADDPS       Y10, Y0, Y6
+	VADDPS       Y11, Y1, Y7
+	VADDPS       Y8, Y6, Y6
+	VADDPS       Y9, Y7, Y7
+	VMOVUPS      Y6, 2560(BX)
+	VMOVUPS      Y7, 2624(BX)
+	VBROADCASTSS c3e9e377a<>+0(SB), Y6
+	VMULPS       Y6, Y10, Y6
+	VADDPS       Y6, Y0, Y6
+	VBROADCASTSS c3f4f1bbd<>+0(SB), Y7
+	VMULPS       Y7, Y8, Y7
+	VSUBPS       Y7, Y6, Y6
+	VBROADCASTSS c3f4f1bbd<>+0(SB), Y7
+	VMULPS       Y7, Y10, Y7
+	VSUBPS       Y7, Y0, Y0
+	VBROADCASTSS c3e9e377a<>+0(SB), Y7
+	VMULPS       Y7, Y8, Y7
+	VADDPS       Y7, Y0, Y0
+	VBROADCASTSS c3f737871<>+0(SB), Y7
+	VMULPS       Y7, Y3, Y7
+	VBROADCASTSS c3f167918<>+0(SB), Y8
+	VMULPS       Y8, Y5, Y8
+	VADDPS       Y8, Y7, Y7
+	VBROADCASTSS c3f167918<>+0(SB), Y8
+	VMULPS       Y8, Y3, Y3
+	VBROADCASTSS c3f737871<>+0(SB), Y8
+	VMULPS       Y8, Y5, Y5
+	VSUBPS       Y5, Y3, Y3
+	VBROADCASTSS c3e9e377a<>+0(SB), Y5
+	VMULPS       Y5, Y11, Y5
+	VADDPS       Y5, Y1, Y5
+	VBROADCASTSS c3f4f1bbd<>+0(SB), Y8
+	VMULPS       Y8, Y9, Y8
+	VSUBPS       Y8, Y5, Y5
+	VBROADCASTSS c3f4f1bbd<>+0(SB), Y8
+	VMULPS       Y8, Y11, Y8
+	VSUBPS       Y8, Y1, Y1
+	VBROADCASTSS c3e9e377a<>+0(SB), Y8
+	VMULPS       Y8, Y9, Y8
+	VADDPS       Y8, Y1, Y1
+	VBROADCASTSS c3f737871<>+0(SB), Y8
+	VMULPS       Y8, Y2, Y8
+	VBROADCASTSS c3f167918<>+0(SB), Y9
+	VMULPS       Y9, Y4, Y9
+	VADDPS       Y9, Y8, Y8
+	VBROADCASTSS c3f167918<>+0(SB), Y9
+	VMULPS       Y9, Y2, Y2
+	VBROADCASTSS c3f737871<>+0(SB), Y9
+	VMULPS       Y9, Y4, Y4
+	VSUBPS       Y4, Y2, Y2
+	VADDPS       Y7, Y6, Y4
+	VADDPS       Y8, Y5, Y9
+	VBROADCASTSS 128(DX), Y10
+	VBROADCASTSS 132(DX), Y11
+	VMULPS       Y10, Y4, Y12
+	VMULPS       Y11, Y9, Y13
+	VSUBPS       Y13, Y12, Y12
+	VMULPS       Y11, Y4, Y4
+	VMULPS       Y10, Y9, Y9
+	VADDPS       Y9, Y4, Y4
+	VMOVUPS      Y12, 2688(BX)
+	VMOVUPS      Y4, 2752(BX)
+	VSUBPS       Y7, Y6, Y4
+	VSUBPS       Y8, Y5, Y5
+	VBROADCASTSS 152(DX), Y6
+	VBROADCASTSS 156(DX), Y7
+	VMULPS       Y6, Y4, Y8
+	VMULPS       Y7, Y5, Y9
+	VSUBPS       Y9, Y8, Y8
+	VMULPS       Y7, Y4, Y4
+	VMULPS       Y6, Y5, Y5
+	VADDPS       Y5, Y4, Y4
+	VMOVUPS      Y8, 3072(BX)
+	VMOVUPS      Y4, 3136(BX)
+	VADDPS       Y3, Y0, Y4
+	VADDPS       Y2, Y1, Y5
+	VBROADCASTSS 136(DX), Y6
+	VBROADCASTSS 140(DX), Y7
+	VMULPS       Y6, Y4, Y8
+	VMULPS       Y7, Y5, Y9
+	VSUBPS       Y9, Y8, Y8
+	VMULPS       Y7, Y4, Y4
+	VMULPS       Y6, Y5, Y5
+	VADDPS       Y5, Y4, Y4
+	VMOVUPS      Y8, 2816(BX)
+	VMOVUPS      Y4, 2880(BX)
+	VSUBPS       Y3, Y0, Y0
+	VSUBPS       Y2, Y1, Y1
+	VBROADCASTSS 144(DX), Y2
+	VBROADCASTSS 148(DX), Y3
+	VMULPS       Y2, Y0, Y4
+	VMULPS       Y3, Y1, Y5
+	VSUBPS       Y5, Y4, Y4
+	VMULPS       Y3, Y0, Y0
+	VMULPS       Y2, Y1, Y1
+	VADDPS       Y1, Y0, Y0
+	VMOVUPS      Y4, 2944(BX)
+	VMOVUPS      Y0, 3008(BX)
+	MOVQ         AX, R12
+	LEAQ         (R12)(R10*2), R13
+	VMOVUPS      (BX), Y0
+	VMOVUPS      64(BX), Y1
+	VMOVUPS      640(BX), Y2
+	VMOVUPS      704(BX), Y3
+	VMOVUPS      1280(BX), Y4
+	VMOVUPS      1344(BX), Y5
+	VMOVUPS      1920(BX), Y6
+	VMOVUPS      1984(BX), Y7
+	VMOVUPS      2560(BX), Y8
+	VMOVUPS      2624(BX), Y9
+	VADDPS       Y8, Y2, Y10
+	VADDPS       Y9, Y3, Y11
+	VSUBPS       Y9, Y3, Y3
+	VSUBPS       Y2, Y8, Y2
+	VADDPS       Y6, Y4, Y8
+	VADDPS       Y7, Y5, Y9
+	VSUBPS       Y7, Y5, Y5
+	VSUBPS       Y4, Y6, Y4
+	VADDPS       Y10, Y0, Y6
+	VADDPS       Y11, Y1, Y7
+	VADDPS       Y8, Y6, Y6
+	VADDPS       Y9, Y7, Y7
+	VMOVUPS      Y6, (R12)
+	VMOVUPS      Y7, 64(R12)
+	VBROADCASTSS c3e9e377a<>+0(SB), Y6
+	VMULPS       Y6, Y10, Y6
+	VADDPS       Y6, Y0, Y6
+	VBROADCASTSS c3f4f1bbd<>+0(SB), Y7
+	VMULPS       Y7, Y8, Y7
+	VSUBPS       Y7, Y6, Y6
+	VBROADCASTSS c3f4f1bbd<>+0(SB), Y7
+	VMULPS       Y7, Y10, Y7
+	VSUBPS       Y7, Y0, Y0
+	VBROADCASTSS c3e9e377a<>+0(SB), Y7
+	VMULPS       Y7, Y8, Y7
+	VADDPS       Y7, Y0, Y0
+	VBROADCASTSS c3f737871<>+0(SB), Y7
+	VMULPS       Y7, Y3, Y7
+	VBROADCASTSS c3f167918<>+0(SB), Y8
+	VMULPS       Y8, Y5, Y8
+	VADDPS       Y8, Y7, Y7
+	VBROADCASTSS c3f167918<>+0(SB), Y8
+	VMULPS       Y8, Y3, Y3
+	VBROADCASTSS c3f737871<>+0(SB), Y8
+	VMULPS       Y8, Y5, Y5
+	VSUBPS       Y5, Y3, Y3
+	VBROADCASTSS c3e9e377a<>+0(SB), Y5
+	VMULPS       Y5, Y11, Y5
+	VADDPS       Y5, Y1, Y5
+	VBROADCASTSS c3f4f1bbd<>+0(SB), Y8
+	VMULPS       Y8, Y9, Y8
+	VSUBPS       Y8, Y5, Y5
+	VBROADCASTSS c3f4f1bbd<>+0(SB), Y8
+	VMULPS       Y8, Y11, Y8
+	VSUBPS       Y8, Y1, Y1
+	VBROADCASTSS c3e9e377a<>+0(SB), Y8
+	VMULPS       Y8, Y9, Y8
+	VADDPS       Y8, Y1, Y1
+	VBROADCASTSS c3f737871<>+0(SB), Y8
+	VMULPS       Y8, Y2, Y8
+	VBROADCASTSS c3f167918<>+0(SB), Y9
+	VMULPS       Y9, Y4, Y9
+	VADDPS       Y9, Y8, Y8
+	VBROADCASTSS c3f167918<>+0(SB), Y9
+	VMULPS       Y9, Y2, Y2
+	VBROADCASTSS c3f737871<>+0(SB), Y9
+	VMULPS       Y9, Y4, Y4
+	VSUBPS       Y4, Y2, Y2
+	VADDPS       Y7, Y6, Y4
+	VADDPS       Y8, Y5, Y9
+	VBROADCASTSS 160(DX), Y10
+	VBROADCASTSS 164(DX), Y11
+	VMULPS       Y10, Y4, Y12
+	VMULPS       Y11, Y9, Y13
+	VSUBPS       Y13, Y12, Y12
+	VMULPS       Y11, Y4, Y4
+	VMULPS       Y10, Y9, Y9
+	VADDPS       Y9, Y4, Y4
+	VMOVUPS      Y12, (R12)(R10*1)
+	VMOVUPS      Y4, 64(R12)(R10*1)
+	VSUBPS       Y7, Y6, Y4
+	VSUBPS       Y8, Y5, Y5
+	VBROADCASTSS 184(DX), Y6
+	VBROADCASTSS 188(DX), Y7
+	VMULPS       Y6, Y4, Y8
+	VMULPS       Y7, Y5, Y9
+	VSUBPS       Y9, Y8, Y8
+	VMULPS       Y7, Y4, Y4
+	VMULPS       Y6, Y5, Y5
+	VADDPS       Y5, Y4, Y4
+	VMOVUPS      Y8, (R13)(R10*2)
+	VMOVUPS      Y4, 64(R13)(R10*2)
+	VADDPS       Y3, Y0, Y4
+	VADDPS       Y2, Y1, Y5
+	VBROADCASTSS 168(DX), Y6
+	VBROADCASTSS 172(DX), Y7
+	VMULPS       Y6, Y4, Y8
+	VMULPS       Y7, Y5, Y9
+	VSUBPS       Y9, Y8, Y8
+	VMULPS       Y7, Y4, Y4
+	VMULPS       Y6, Y5, Y5
+	VADDPS       Y5, Y4, Y4
+	VMOVUPS      Y8, (R12)(R10*2)
+	VMOVUPS      Y4, 64(R12)(R10*2)
+	VSUBPS       Y3, Y0, Y0
+	VSUBPS       Y2, Y1, Y1
+	VBROADCASTSS 176(DX), Y2
+	VBROADCASTSS 180(DX), Y3
+	VMULPS       Y2, Y0, Y4
+	VMULPS       Y3, Y1, Y5
+	VSUBPS       Y5, Y4, Y4
+	VMULPS       Y3, Y0, Y0
+	VMULPS       Y2, Y1, Y1
+	VADDPS       Y1, Y0, Y0
+	VMOVUPS      Y4, (R13)(R10*1)
+	VMOVUPS      Y0, 64(R13)(R10*1)
+	ADDQ         SI, R12
+	LEAQ         (R12)(R10*2), R13
+	VMOVUPS      128(BX), Y0
+	VMOVUPS      192(BX), Y1
+	VMOVUPS      768(BX), Y2
+	VMOVUPS      832(BX), Y3
+	VMOVUPS      1408(BX), Y4
+	VMOVUPS      1472(BX), Y5
+	VMOVUPS      2048(BX), Y6
+	VMOVUPS      2112(BX), Y7
+	VMOVUPS      2688(BX), Y8
+	VMOVUPS      2752(BX), Y9
+	VADDPS       Y8, Y2, Y10
+	VADDPS       Y9, Y3, Y11
+	VSUBPS       Y9, Y3, Y3
+	VSUBPS       Y2, Y8, Y2
+	VADDPS       Y6, Y4, Y8
+	VADDPS       Y7, Y5, Y9
+	VSUBPS       Y7, Y5, Y5
+	VSUBPS       Y4, Y6, Y4
+	VADDPS       Y10, Y0, Y6
+	VADDPS       Y11, Y1, Y7
+	VADDPS       Y8, Y6, Y6
+	VADDPS       Y9, Y7, Y7
+	VMOVUPS      Y6, (R12)
+	VMOVUPS      Y7, 64(R12)
+	VBROADCASTSS c3e9e377a<>+0(SB), Y6
+	VMULPS       Y6, Y10, Y6
+	VADDPS       Y6, Y0, Y6
+	VBROADCASTSS c3f4f1bbd<>+0(SB), Y7
+	VMULPS       Y7, Y8, Y7
+	VSUBPS       Y7, Y6, Y6
+	VBROADCASTSS c3f4f1bbd<>+0(SB), Y7
+	VMULPS       Y7, Y10, Y7
+	VSUBPS       Y7, Y0, Y0
+	VBROADCASTSS c3e9e377a<>+0(SB), Y7
+	VMULPS       Y7, Y8, Y7
+	VADDPS       Y7, Y0, Y0
+	VBROADCASTSS c3f737871<>+0(SB), Y7
+	VMULPS       Y7, Y3, Y7
+	VBROADCASTSS c3f167918<>+0(SB), Y8
+	VMULPS       Y8, Y5, Y8
+	VADDPS       Y8, Y7, Y7
+	VBROADCASTSS c3f167918<>+0(SB), Y8
+	VMULPS       Y8, Y3, Y3
+	VBROADCASTSS c3f737871<>+0(SB), Y8
+	VMULPS       Y8, Y5, Y5
+	VSUBPS       Y5, Y3, Y3
+	VBROADCASTSS c3e9e377a<>+0(SB), Y5
+	VMULPS       Y5, Y11, Y5
+	VADDPS       Y5, Y1, Y5
+	VBROADCASTSS c3f4f1bbd<>+0(SB), Y8
+	VMULPS       Y8, Y9, Y8
+	VSUBPS       Y8, Y5, Y5
+	VBROADCASTSS c3f4f1bbd<>+0(SB), Y8
+	VMULPS       Y8, Y11, Y8
+	VSUBPS       Y8, Y1, Y1
+	VBROADCASTSS c3e9e377a<>+0(SB), Y8
+	VMULPS       Y8, Y9, Y8
+	VADDPS       Y8, Y1, Y1
+	VBROADCASTSS c3f737871<>+0(SB), Y8
+	VMULPS       Y8, Y2, Y8
+	VBROADCASTSS c3f167918<>+0(SB), Y9
+	VMULPS       Y9, Y4, Y9
+	VADDPS       Y9, Y8, Y8
+	VBROADCASTSS c3f167918<>+0(SB), Y9
+	VMULPS       Y9, Y2, Y2
+	VBROADCASTSS c3f737871<>+0(SB), Y9
+	VMULPS       Y9, Y4, Y4
+	VSUBPS       Y4, Y2, Y2
+	VADDPS       Y7, Y6, Y4
+	VADDPS       Y8, Y5, Y9
+	VBROADCASTSS 160(DX), Y10
+	VBROADCASTSS 164(DX), Y11
+	VMULPS       Y10, Y4, Y12
+	VMULPS       Y11, Y9, Y13
+	VSUBPS       Y13, Y12, Y12
+	VMULPS       Y11, Y4, Y4
+	VMULPS       Y10, Y9, Y9
+	VADDPS       Y9, Y4, Y4
+	VMOVUPS      Y12, (R12)(R10*1)
+	VMOVUPS      Y4, 64(R12)(R10*1)
+	VSUBPS       Y7, Y6, Y4
+	VSUBPS       Y8, Y5, Y5
+	VBROADCASTSS 184(DX), Y6
+	VBROADCASTSS 188(DX), Y7
+	VMULPS       Y6, Y4, Y8
+	VMULPS       Y7, Y5, Y9
+	VSUBPS       Y9, Y8, Y8
+	VMULPS       Y7, Y4, Y4
+	VMULPS       Y6, Y5, Y5
+	VADDPS       Y5, Y4, Y4
+	VMOVUPS      Y8, (R13)(R10*2)
+	VMOVUPS      Y4, 64(R13)(R10*2)
+	VADDPS       Y3, Y0, Y4
+	VADDPS       Y2, Y1, Y5
+	VBROADCASTSS 168(DX), Y6
+	VBROADCASTSS 172(DX), Y7
+	VMULPS       Y6, Y4, Y8
+	VMULPS       Y7, Y5, Y9
+	VSUBPS       Y9, Y8, Y8
+	VMULPS       Y7, Y4, Y4
+	VMULPS       Y6, Y5, Y5
+	VADDPS       Y5, Y4, Y4
+	VMOVUPS      Y8, (R12)(R10*2)
+	VMOVUPS      Y4, 64(R12)(R10*2)
+	VSUBPS       Y3, Y0, Y0
+	VSUBPS       Y2, Y1, Y1
+	VBROADCASTSS 176(DX), Y2
+	VBROADCASTSS 180(DX), Y3
+	VMULPS       Y2, Y0, Y4
+	VMULPS       Y3, Y1, Y5
+	VSUBPS       Y5, Y4, Y4
+	VMULPS       Y3, Y0, Y0
+	VMULPS       Y2, Y1, Y1
+	VADDPS       Y1, Y0, Y0
+	VMOVUPS      Y4, (R13)(R10*1)
+	VMOVUPS      Y0, 64(R13)(R10*1)
+	ADDQ         SI, R12
+	LEAQ         (R12)(R10*2), R13
+	VMOVUPS      256(BX), Y0
+	VMOVUPS      320(BX), Y1
+	VMOVUPS      896(BX), Y2
+	VMOVUPS      960(BX), Y3
+	VMOVUPS      1536(BX), Y4
+	VMOVUPS      1600(BX), Y5
+	VMOVUPS      2176(BX), Y6
+	VMOVUPS      2240(BX), Y7
+	VMOVUPS      2816(BX), Y8
+	VMOVUPS      2880(BX), Y9
+	VADDPS       Y8, Y2, Y10
+	VADDPS       Y9, Y3, Y11
+	VSUBPS       Y9, Y3, Y3
+	VSUBPS       Y2, Y8, Y2
+	VADDPS       Y6, Y4, Y8
+	VADDPS       Y7, Y5, Y9
+	VSUBPS       Y7, Y5, Y5
+	VSUBPS       Y4, Y6, Y4
+	VADDPS       Y10, Y0, Y6
+	VADDPS       Y11, Y1, Y7
+	VADDPS       Y8, Y6, Y6
+	VADDPS       Y9, Y7, Y7
+	VMOVUPS      Y6, (R12)
+	VMOVUPS      Y7, 64(R12)
+	VBROADCASTSS c3e9e377a<>+0(SB), Y6
+	VMULPS       Y6, Y10, Y6
+	VADDPS       Y6, Y0, Y6
+	VBROADCASTSS c3f4f1bbd<>+0(SB), Y7
+	VMULPS       Y7, Y8, Y7
+	VSUBPS       Y7, Y6, Y6
+	VBROADCASTSS c3f4f1bbd<>+0(SB), Y7
+	VMULPS       Y7, Y10, Y7
+	VSUBPS       Y7, Y0, Y0
+	VBROADCASTSS c3e9e377a<>+0(SB), Y7
+	VMULPS       Y7, Y8, Y7
+	VADDPS       Y7, Y0, Y0
+	VBROADCASTSS c3f737871<>+0(SB), Y7
+	VMULPS       Y7, Y3, Y7
+	VBROADCASTSS c3f167918<>+0(SB), Y8
+	VMULPS       Y8, Y5, Y8
+	VADDPS       Y8, Y7, Y7
+	VBROADCASTSS c3f167918<>+0(SB), Y8
+	VMULPS       Y8, Y3, Y3
+	VBROADCASTSS c3f737871<>+0(SB), Y8
+	VMULPS       Y8, Y5, Y5
+	VSUBPS       Y5, Y3, Y3
+	VBROADCASTSS c3e9e377a<>+0(SB), Y5
+	VMULPS       Y5, Y11, Y5
+	VADDPS       Y5, Y1, Y5
+	VBROADCASTSS c3f4f1bbd<>+0(SB), Y8
+	VMULPS       Y8, Y9, Y8
+	VSUBPS       Y8, Y5, Y5
+	VBROADCASTSS c3f4f1bbd<>+0(SB), Y8
+	VMULPS       Y8, Y11, Y8
+	VSUBPS       Y8, Y1, Y1
+	VBROADCASTSS c3e9e377a<>+0(SB), Y8
+	VMULPS       Y8, Y9, Y8
+	VADDPS       Y8, Y1, Y1
+	VBROADCASTSS c3f737871<>+0(SB), Y8
+	VMULPS       Y8, Y2, Y8
+	VBROADCASTSS c3f167918<>+0(SB), Y9
+	VMULPS       Y9, Y4, Y9
+	VADDPS       Y9, Y8, Y8
+	VBROADCASTSS c3f167918<>+0(SB), Y9
+	VMULPS       Y9, Y2, Y2
+	VBROADCASTSS c3f737871<>+0(SB), Y9
+	VMULPS       Y9, Y4, Y4
+	VSUBPS       Y4, Y2, Y2
+	VADDPS       Y7, Y6, Y4
+	VADDPS       Y8, Y5, Y9
+	VBROADCASTSS 160(DX), Y10
+	VBROADCASTSS 164(DX), Y11
+	VMULPS       Y10, Y4, Y12
+	VMULPS       Y11, Y9, Y13
+	VSUBPS       Y13, Y12, Y12
+	VMULPS       Y11, Y4, Y4
+	VMULPS       Y10, Y9, Y9
+	VADDPS       Y9, Y4, Y4
+	VMOVUPS      Y12, (R12)(R10*1)
+	VMOVUPS      Y4, 64(R12)(R10*1)
+	VSUBPS       Y7, Y6, Y4
+	VSUBPS       Y8, Y5, Y5
+	VBROADCASTSS 184(DX), Y6
+	VBROADCASTSS 188(DX), Y7
+	VMULPS       Y6, Y4, Y8
+	VMULPS       Y7, Y5, Y9
+	VSUBPS       Y9, Y8, Y8
+	VMULPS       Y7, Y4, Y4
+	VMULPS       Y6, Y5, Y5
+	VADDPS       Y5, Y4, Y4
+	VMOVUPS      Y8, (R13)(R10*2)
+	VMOVUPS      Y4, 64(R13)(R10*2)
+	VADDPS       Y3, Y0, Y4
+	VADDPS       Y2, Y1, Y5
+	VBROADCASTSS 168(DX), Y6
+	VBROADCASTSS 172(DX), Y7
+	VMULPS       Y6, Y4, Y8
+	VMULPS       Y7, Y5, Y9
+	VSUBPS       Y9, Y8, Y8
+	VMULPS       Y7, Y4, Y4
+	VMULPS       Y6, Y5, Y5
+	VADDPS       Y5, Y4, Y4
+	VMOVUPS      Y8, (R12)(R10*2)
+	VMOVUPS      Y4, 64(R12)(R10*2)
+	VSUBPS       Y3, Y0, Y0
+	VSUBPS       Y2, Y1, Y1
+	VBROADCASTSS 176(DX), Y2
+	VBROADCASTSS 180(DX), Y3
+	VMULPS       Y2, Y0, Y4
+	VMULPS       Y3, Y1, Y5
+	VSUBPS       Y5, Y4, Y4
+	VMULPS       Y3, Y0, Y0
+	VMULPS       Y2, Y1, Y1
+	VADDPS       Y1, Y0, Y0
+	VMOVUPS      Y4, (R13)(R10*1)
+	VMOVUPS      Y0, 64(R13)(R10*1)
+	ADDQ         SI, R12
+	LEAQ         (R12)(R10*2), R13
+	VMOVUPS      384(BX), Y0
+	VMOVUPS      448(BX), Y1
+	VMOVUPS      1024(BX), Y2
+	VMOVUPS      1088(BX), Y3
+	VMOVUPS      1664(BX), Y4
+	VMOVUPS      1728(BX), Y5
+	VMOVUPS      2304(BX), Y6
+	VMOVUPS      2368(BX), Y7
+	VMOVUPS      2944(BX), Y8
+	VMOVUPS      3008(BX), Y9
+	VADDPS       Y8, Y2, Y10
+	VADDPS       Y9, Y3, Y11
+	VSUBPS       Y9, Y3, Y3
+	VSUBPS       Y2, Y8, Y2
+	VADDPS       Y6, Y4, Y8
+	VADDPS       Y7, Y5, Y9
+	VSUBPS       Y7, Y5, Y5
+	VSUBPS       Y4, Y6, Y4
+	VADDPS       Y10, Y0, Y6
+	VADDPS       Y11, Y1, Y7
+	VADDPS       Y8, Y6, Y6
+	VADDPS       Y9, Y7, Y7
+	VMOVUPS      Y6, (R12)
+	VMOVUPS      Y7, 64(R12)
+	VBROADCASTSS c3e9e377a<>+0(SB), Y6
+	VMULPS       Y6, Y10, Y6
+	VADDPS       Y6, Y0, Y6
+	VBROADCASTSS c3f4f1bbd<>+0(SB), Y7
+	VMULPS       Y7, Y8, Y7
+	VSUBPS       Y7, Y6, Y6
+	VBROADCASTSS c3f4f1bbd<>+0(SB), Y7
+	VMULPS       Y7, Y10, Y7
+	VSUBPS       Y7, Y0, Y0
+	VBROADCASTSS c3e9e377a<>+0(SB), Y7
+	VMULPS       Y7, Y8, Y7
+	VADDPS       Y7, Y0, Y0
+	VBROADCASTSS c3f737871<>+0(SB), Y7
+	VMULPS       Y7, Y3, Y7
+	VBROADCASTSS c3f167918<>+0(SB), Y8
+	VMULPS       Y8, Y5, Y8
+	VADDPS       Y8, Y7, Y7
+	VBROADCASTSS c3f167918<>+0(SB), Y8
+	VMULPS       Y8, Y3, Y3
+	VBROADCASTSS c3f737871<>+0(SB), Y8
+	VMULPS       Y8, Y5, Y5
+	VSUBPS       Y5, Y3, Y3
+	VBROADCASTSS c3e9e377a<>+0(SB), Y5
+	VMULPS       Y5, Y11, Y5
+	VADDPS       Y5, Y1, Y5
+	VBROADCASTSS c3f4f1bbd<>+0(SB), Y8
+	VMULPS       Y8, Y9, Y8
+	VSUBPS       Y8, Y5, Y5
+	VBROADCASTSS c3f4f1bbd<>+0(SB), Y8
+	VMULPS       Y8, Y11, Y8
+	VSUBPS       Y8, Y1, Y1
+	VBROADCASTSS c3e9e377a<>+0(SB), Y8
+	VMULPS       Y8, Y9, Y8
+	VADDPS       Y8, Y1, Y1
+	VBROADCASTSS c3f737871<>+0(SB), Y8
+	VMULPS       Y8, Y2, Y8
+	VBROADCASTSS c3f167918<>+0(SB), Y9
+	VMULPS       Y9, Y4, Y9
+	VADDPS       Y9, Y8, Y8
+	VBROADCASTSS c3f167918<>+0(SB), Y9
+	VMULPS       Y9, Y2, Y2
+	VBROADCASTSS c3f737871<>+0(SB), Y9
+	VMULPS       Y9, Y4, Y4
+	VSUBPS       Y4, Y2, Y2
+	VADDPS       Y7, Y6, Y4
+	VADDPS       Y8, Y5, Y9
+	VBROADCASTSS 160(DX), Y10
+	VBROADCASTSS 164(DX), Y11
+	VMULPS       Y10, Y4, Y12
+	VMULPS       Y11, Y9, Y13
+	VSUBPS       Y13, Y12, Y12
+	VMULPS       Y11, Y4, Y4
+	VMULPS       Y10, Y9, Y9
+	VADDPS       Y9, Y4, Y4
+	VMOVUPS      Y12, (R12)(R10*1)
+	VMOVUPS      Y4, 64(R12)(R10*1)
+	VSUBPS       Y7, Y6, Y4
+	VSUBPS       Y8, Y5, Y5
+	VBROADCASTSS 184(DX), Y6
+	VBROADCASTSS 188(DX), Y7
+	VMULPS       Y6, Y4, Y8
+	VMULPS       Y7, Y5, Y9
+	VSUBPS       Y9, Y8, Y8
+	VMULPS       Y7, Y4, Y4
+	VMULPS       Y6, Y5, Y5
+	VADDPS       Y5, Y4, Y4
+	VMOVUPS      Y8, (R13)(R10*2)
+	VMOVUPS      Y4, 64(R13)(R10*2)
+	VADDPS       Y3, Y0, Y4
+	VADDPS       Y2, Y1, Y5
+	VBROADCASTSS 168(DX), Y6
+	VBROADCASTSS 172(DX), Y7
+	VMULPS       Y6, Y4, Y8
+	VMULPS       Y7, Y5, Y9
+	VSUBPS       Y9, Y8, Y8
+	VMULPS       Y7, Y4, Y4
+	VMULPS       Y6, Y5, Y5
+	VADDPS       Y5, Y4, Y4
+	VMOVUPS      Y8, (R12)(R10*2)
+	VMOVUPS      Y4, 64(R12)(R10*2)
+	VSUBPS       Y3, Y0, Y0
+	VSUBPS       Y2, Y1, Y1
+	VBROADCASTSS 176(DX), Y2
+	VBROADCASTSS 180(DX), Y3
+	VMULPS       Y2, Y0, Y4
+	VMULPS       Y3, Y1, Y5
+	VSUBPS       Y5, Y4, Y4
+	VMULPS       Y3, Y0, Y0
+	VMULPS       Y2, Y1, Y1
+	VADDPS       Y1, Y0, Y0
+	VMOVUPS      Y4, (R13)(R10*1)
+	VMOVUPS      Y0, 64(R13)(R10*1)
+	ADDQ         SI, R12
+	LEAQ         (R12)(R10*2), R13
+	VMOVUPS      512(BX), Y0
+	VMOVUPS      576(BX), Y1
+	VMOVUPS      1152(BX), Y2
+	VMOVUPS      1216(BX), Y3
+	VMOVUPS      1792(BX), Y4
+	VMOVUPS      1856(BX), Y5
+	VMOVUPS      2432(BX), Y6
+	VMOVUPS      2496(BX), Y7
+	VMOVUPS      3072(BX), Y8
+	VMOVUPS      3136(BX), Y9
+	VADDPS       Y8, Y2, Y10
+	VADDPS       Y9, Y3, Y11
+	VSUBPS       Y9, Y3, Y3
+	VSUBPS       Y2, Y8, Y2
+	VADDPS       Y6, Y4, Y8
+	VADDPS       Y7, Y5, Y9
+	VSUBPS       Y7, Y5, Y5
+	VSUBPS       Y4, Y6, Y4
+	VADDPS       Y10, Y0, Y6
+	VADDPS       Y11, Y1, Y7
+	VADDPS       Y8, Y6, Y6
+	VADDPS       Y9, Y7, Y7
+	VMOVUPS      Y6, (R12)
+	VMOVUPS      Y7, 64(R12)
+	VBROADCASTSS c3e9e377a<>+0(SB), Y6
+	VMULPS       Y6, Y10, Y6
+	VADDPS       Y6, Y0, Y6
+	VBROADCASTSS c3f4f1bbd<>+0(SB), Y7
+	VMULPS       Y7, Y8, Y7
+	VSUBPS       Y7, Y6, Y6
+	VBROADCASTSS c3f4f1bbd<>+0(SB), Y7
+	VMULPS       Y7, Y10, Y7
+	VSUBPS       Y7, Y0, Y0
+	VBROADCASTSS c3e9e377a<>+0(SB), Y7
+	VMULPS       Y7, Y8, Y7
+	VADDPS       Y7, Y0, Y0
+	VBROADCASTSS c3f737871<>+0(SB), Y7
+	VMULPS       Y7, Y3, Y7
+	VBROADCASTSS c3f167918<>+0(SB), Y8
+	VMULPS       Y8, Y5, Y8
+	VADDPS       Y8, Y7, Y7
+	VBROADCASTSS c3f167918<>+0(SB), Y8
+	VMULPS       Y8, Y3, Y3
+	VBROADCASTSS c3f737871<>+0(SB), Y8
+	VMULPS       Y8, Y5, Y5
+	VSUBPS       Y5, Y3, Y3
+	VBROADCASTSS c3e9e377a<>+0(SB), Y5
+	VMULPS       Y5, Y11, Y5
+	VADDPS       Y5, Y1, Y5
+	VBROADCASTSS c3f4f1bbd<>+0(SB), Y8
+	VMULPS       Y8, Y9, Y8
+	VSUBPS       Y8, Y5, Y5
+	VBROADCASTSS c3f4f1bbd<>+0(SB), Y8
+	VMULPS       Y8, Y11, Y8
+	VSUBPS       Y8, Y1, Y1
+	VBROADCASTSS c3e9e377a<>+0(SB), Y8
+	VMULPS       Y8, Y9, Y8
+	VADDPS       Y8, Y1, Y1
+	VBROADCASTSS c3f737871<>+0(SB), Y8
+	VMULPS       Y8, Y2, Y8
+	VBROADCASTSS c3f167918<>+0(SB), Y9
+	VMULPS       Y9, Y4, Y9
+	VADDPS       Y9, Y8, Y8
+	VBROADCASTSS c3f167918<>+0(SB), Y9
+	VMULPS       Y9, Y2, Y2
+	VBROADCASTSS c3f737871<>+0(SB), Y9
+	VMULPS       Y9, Y4, Y4
+	VSUBPS       Y4, Y2, Y2
+	VADDPS       Y7, Y6, Y4
+	VADDPS       Y8, Y5, Y9
+	VBROADCASTSS 160(DX), Y10
+	VBROADCASTSS 164(DX), Y11
+	VMULPS       Y10, Y4, Y12
+	VMULPS       Y11, Y9, Y13
+	VSUBPS       Y13, Y12, Y12
+	VMULPS       Y11, Y4, Y4
+	VMULPS       Y10, Y9, Y9
+	VADDPS       Y9, Y4, Y4
+	VMOVUPS      Y12, (R12)(R10*1)
+	VMOVUPS      Y4, 64(R12)(R10*1)
+	VSUBPS       Y7, Y6, Y4
+	VSUBPS       Y8, Y5, Y5
+	VBROADCASTSS 184(DX), Y6
+	VBROADCASTSS 188(DX), Y7
+	VMULPS       Y6, Y4, Y8
+	VMULPS       Y7, Y5, Y9
+	VSUBPS       Y9, Y8, Y8
+	VMULPS       Y7, Y4, Y4
+	VMULPS       Y6, Y5, Y5
+	VADDPS       Y5, Y4, Y4
+	VMOVUPS      Y8, (R13)(R10*2)
+	VMOVUPS      Y4, 64(R13)(R10*2)
+	VADDPS       Y3, Y0, Y4
+	VADDPS       Y2, Y1, Y5
+	VBROADCASTSS 168(DX), Y6
+	VBROADCASTSS 172(DX), Y7
+	VMULPS       Y6, Y4, Y8
+	VMULPS       Y7, Y5, Y9
+	VSUBPS       Y9, Y8, Y8
+	VMULPS       Y7, Y4, Y4
+	VMULPS       Y6, Y5, Y5
+	VADDPS       Y5, Y4, Y4
+	VMOVUPS      Y8, (R12)(R10*2)
+	VMOVUPS      Y4, 64(R12)(R10*2)
+	VSUBPS       Y3, Y0, Y0
+	VSUBPS       Y2, Y1, Y1
+	VBROADCASTSS 176(DX), Y2
+	VBROADCASTSS 180(DX), Y3
+	VMULPS       Y2, Y0, Y4
+	VMULPS       Y3, Y1, Y5
+	VSUBPS       Y5, Y4, Y4
+	VMULPS       Y3, Y0, Y0
+	VMULPS       Y2, Y1, Y1
+	VADDPS       Y1, Y0, Y0
+	VMOVUPS      Y4, (R13)(R10*1)
+	VMOVUPS      Y0, 64(R13)(R10*1)
+	ADDQ         $0x20, CX
+	ADDQ         $0x20, AX
+	SUBQ         $0x40, R11
+	TESTQ        $0x00000040, R11
+	JNZ          pair55SingleAVX2_k
+	ADDQ         $0x40, CX
+	ADDQ         $0x40, AX
+	TESTQ        R11, R11
+	JNZ          pair55SingleAVX2_k
+	IMUL3Q       $0x00000018, SI, R11
+	ADDQ         R11, AX
+	ADDQ         $0x000000c0, DX
+	DECQ         R8
+	JNZ          pair55SingleAVX2_j
+	VZEROUPPER
+	RET
+
+// func lastPair55SingleAVX2(y *float32, x *float32, tw *float32, tmp *float32, s int)
+// Requires: AVX
+TEXT ·lastPair55SingleAVX2(SB), NOSPLIT, $0-40
+	MOVQ   y+0(FP), AX
+	MOVQ   x+8(FP), CX
+	MOVQ   tw+16(FP), DX
+	MOVQ   tmp+24(FP), BX
+	MOVQ   s+32(FP), SI
+	SHLQ   $0x07, SI
+	MOVQ   SI, DI
+	IMUL3Q $0x00000005, DI, R8
+	IMUL3Q $0x00000005, SI, R9
+	MOVQ   SI, R10
+
+lastPair55SingleAVX2_k:
+	MOVQ         CX, R11
+	LEAQ         (R11)(R8*2), R12
+	VMOVUPS      (R11), Y0
+	VMOVUPS      64(R11), Y1
+	VMOVUPS      (R11)(R8*1), Y2
+	VMOVUPS      64(R11)(R8*1), Y3
+	VMOVUPS      (R11)(R8*2), Y4
+	VMOVUPS      64(R11)(R8*2), Y5
+	VMOVUPS      (R12)(R8*1), Y6
+	VMOVUPS      64(R12)(R8*1), Y7
+	VMOVUPS      (R12)(R8*2), Y8
+	VMOVUPS      64(R12)(R8*2), Y9
+	VADDPS       Y8, Y2, Y10
+	VADDPS       Y9, Y3, Y11
+	VSUBPS       Y9, Y3, Y3
+	VSUBPS       Y2, Y8, Y2
+	VADDPS       Y6, Y4, Y8
+	VADDPS       Y7, Y5, Y9
+	VSUBPS       Y7, Y5, Y5
+	VSUBPS       Y4, Y6, Y4
+	VADDPS       Y10, Y0, Y6
+	VADDPS       Y11, Y1, Y7
+	VADDPS       Y8, Y6, Y6
+	VADDPS       Y9, Y7, Y7
+	VMOVUPS      Y6, (BX)
+	VMOVUPS      Y7, 64(BX)
+	VBROADCASTSS c3e9e377a<>+0(SB), Y6
+	VMULPS       Y6, Y10, Y6
+	VADDPS       Y6, Y0, Y6
+	VBROADCASTSS c3f4f1bbd<>+0(SB), Y7
+	VMULPS       Y7, Y8, Y7
+	VSUBPS       Y7, Y6, Y6
+	VBROADCASTSS c3f4f1bbd<>+0(SB), Y7
+	VMULPS       Y7, Y10, Y7
+	VSUBPS       Y7, Y0, Y0
+	VBROADCASTSS c3e9e377a<>+0(SB), Y7
+	VMULPS       Y7, Y8, Y7
+	VADDPS       Y7, Y0, Y0
+	VBROADCASTSS c3f737871<>+0(SB), Y7
+	VMULPS       Y7, Y3, Y7
+	VBROADCASTSS c3f167918<>+0(SB), Y8
+	VMULPS       Y8, Y5, Y8
+	VADDPS       Y8, Y7, Y7
+	VBROADCASTSS c3f167918<>+0(SB), Y8
+	VMULPS       Y8, Y3, Y3
+	VBROADCASTSS c3f737871<>+0(SB), Y8
+	VMULPS       Y8, Y5, Y5
+	VSUBPS       Y5, Y3, Y3
+	VBROADCASTSS c3e9e377a<>+0(SB), Y5
+	VMULPS       Y5, Y11, Y5
+	VADDPS       Y5, Y1, Y5
+	VBROADCASTSS c3f4f1bbd<>+0(SB), Y8
+	VMULPS       Y8, Y9, Y8
+	VSUBPS       Y8, Y5, Y5
+	VBROADCASTSS c3f4f1bbd<>+0(SB), Y8
+	VMULPS       Y8, Y11, Y8
+	VSUBPS       Y8, Y1, Y1
+	VBROADCASTSS c3e9e377a<>+0(SB), Y8
+	VMULPS       Y8, Y9, Y8
+	VADDPS       Y8, Y1, Y1
+	VBROADCASTSS c3f737871<>+0(SB), Y8
+	VMULPS       Y8, Y2, Y8
+	VBROADCASTSS c3f167918<>+0(SB), Y9
+	VMULPS       Y9, Y4, Y9
+	VADDPS       Y9, Y8, Y8
+	VBROADCASTSS c3f167918<>+0(SB), Y9
+	VMULPS       Y9, Y2, Y2
+	VBROADCASTSS c3f737871<>+0(SB), Y9
+	VMULPS       Y9, Y4, Y4
+	VSUBPS       Y4, Y2, Y2
+	VADDPS       Y7, Y6, Y4
+	VADDPS       Y8, Y5, Y9
+	VBROADCASTSS (DX), Y10
+	VBROADCASTSS 4(DX), Y11
+	VMULPS       Y10, Y4, Y12
+	VMULPS       Y11, Y9, Y13
+	VSUBPS       Y13, Y12, Y12
+	VMULPS       Y11, Y4, Y4
+	VMULPS       Y10, Y9, Y9
+	VADDPS       Y9, Y4, Y4
+	VMOVUPS      Y12, 128(BX)
+	VMOVUPS      Y4, 192(BX)
+	VSUBPS       Y7, Y6, Y4
+	VSUBPS       Y8, Y5, Y5
+	VBROADCASTSS 24(DX), Y6
+	VBROADCASTSS 28(DX), Y7
+	VMULPS       Y6, Y4, Y8
+	VMULPS       Y7, Y5, Y9
+	VSUBPS       Y9, Y8, Y8
+	VMULPS       Y7, Y4, Y4
+	VMULPS       Y6, Y5, Y5
+	VADDPS       Y5, Y4, Y4
+	VMOVUPS      Y8, 512(BX)
+	VMOVUPS      Y4, 576(BX)
+	VADDPS       Y3, Y0, Y4
+	VADDPS       Y2, Y1, Y5
+	VBROADCASTSS 8(DX), Y6
+	VBROADCASTSS 12(DX), Y7
+	VMULPS       Y6, Y4, Y8
+	VMULPS       Y7, Y5, Y9
+	VSUBPS       Y9, Y8, Y8
+	VMULPS       Y7, Y4, Y4
+	VMULPS       Y6, Y5, Y5
+	VADDPS       Y5, Y4, Y4
+	VMOVUPS      Y8, 256(BX)
+	VMOVUPS      Y4, 320(BX)
+	VSUBPS       Y3, Y0, Y0
+	VSUBPS       Y2, Y1, Y1
+	VBROADCASTSS 16(DX), Y2
+	VBROADCASTSS 20(DX), Y3
+	VMULPS       Y2, Y0, Y4
+	VMULPS       Y3, Y1, Y5
+	VSUBPS       Y5, Y4, Y4
+	VMULPS       Y3, Y0, Y0
+	VMULPS       Y2, Y1, Y1
+	VADDPS       Y1, Y0, Y0
+	VMOVUPS      Y4, 384(BX)
+	VMOVUPS      Y0, 448(BX)
+	ADDQ         DI, R11
+	LEAQ         (R11)(R8*2), R12
+	VMOVUPS      (R11), Y0
+	VMOVUPS      64(R11), Y1
+	VMOVUPS      (R11)(R8*1), Y2
+	VMOVUPS      64(R11)(R8*1), Y3
+	VMOVUPS      (R11)(R8*2), Y4
+	VMOVUPS      64(R11)(R8*2), Y5
+	VMOVUPS      (R12)(R8*1), Y6
+	VMOVUPS      64(R12)(R8*1), Y7
+	VMOVUPS      (R12)(R8*2), Y8
+	VMOVUPS      64(R12)(R8*2), Y9
+	VADDPS       Y8, Y2, Y10
+	VADDPS       Y9, Y3, Y11
+	VSUBPS       Y9, Y3, Y3
+	VSUBPS       Y2, Y8, Y2
+	VADDPS       Y6, Y4, Y8
+	VADDPS       Y7, Y5, Y9
+	VSUBPS       Y7, Y5, Y5
+	VSUBPS       Y4, Y6, Y4
+	VADDPS       Y10, Y0, Y6
+	VADDPS       Y11, Y1, Y7
+	VADDPS       Y8, Y6, Y6
+	VADDPS       Y9, Y7, Y7
+	VMOVUPS      Y6, 640(BX)
+	VMOVUPS      Y7, 704(BX)
+	VBROADCASTSS c3e9e377a<>+0(SB), Y6
+	VMULPS       Y6, Y10, Y6
+	VADDPS       Y6, Y0, Y6
+	VBROADCASTSS c3f4f1bbd<>+0(SB), Y7
+	VMULPS       Y7, Y8, Y7
+	VSUBPS       Y7, Y6, Y6
+	VBROADCASTSS c3f4f1bbd<>+0(SB), Y7
+	VMULPS       Y7, Y10, Y7
+	VSUBPS       Y7, Y0, Y0
+	VBROADCASTSS c3e9e377a<>+0(SB), Y7
+	VMULPS       Y7, Y8, Y7
+	VADDPS       Y7, Y0, Y0
+	VBROADCASTSS c3f737871<>+0(SB), Y7
+	VMULPS       Y7, Y3, Y7
+	VBROADCASTSS c3f167918<>+0(SB), Y8
+	VMULPS       Y8, Y5, Y8
+	VADDPS       Y8, Y7, Y7
+	VBROADCASTSS c3f167918<>+0(SB), Y8
+	VMULPS       Y8, Y3, Y3
+	VBROADCASTSS c3f737871<>+0(SB), Y8
+	VMULPS       Y8, Y5, Y5
+	VSUBPS       Y5, Y3, Y3
+	VBROADCASTSS c3e9e377a<>+0(SB), Y5
+	VMULPS       Y5, Y11, Y5
+	VADDPS       Y5, Y1, Y5
+	VBROADCASTSS c3f4f1bbd<>+0(SB), Y8
+	VMULPS       Y8, Y9, Y8
+	VSUBPS       Y8, Y5, Y5
+	VBROADCASTSS c3f4f1bbd<>+0(SB), Y8
+	VMULPS       Y8, Y11, Y8
+	VSUBPS       Y8, Y1, Y1
+	VBROADCASTSS c3e9e377a<>+0(SB), Y8
+	VMULPS       Y8, Y9, Y8
+	VADDPS       Y8, Y1, Y1
+	VBROADCASTSS c3f737871<>+0(SB), Y8
+	VMULPS       Y8, Y2, Y8
+	VBROADCASTSS c3f167918<>+0(SB), Y9
+	VMULPS       Y9, Y4, Y9
+	VADDPS       Y9, Y8, Y8
+	VBROADCASTSS c3f167918<>+0(SB), Y9
+	VMULPS       Y9, Y2, Y2
+	VBROADCASTSS c3f737871<>+0(SB), Y9
+	VMULPS       Y9, Y4, Y4
+	VSUBPS       Y4, Y2, Y2
+	VADDPS       Y7, Y6, Y4
+	VADDPS       Y8, Y5, Y9
+	VBROADCASTSS 32(DX), Y10
+	VBROADCASTSS 36(DX), Y11
+	VMULPS       Y10, Y4, Y12
+	VMULPS       Y11, Y9, Y13
+	VSUBPS       Y13, Y12, Y12
+	VMULPS       Y11, Y4, Y4
+	VMULPS       Y10, Y9, Y9
+	VADDPS       Y9, Y4, Y4
+	VMOVUPS      Y12, 768(BX)
+	VMOVUPS      Y4, 832(BX)
+	VSUBPS       Y7, Y6, Y4
+	VSUBPS       Y8, Y5, Y5
+	VBROADCASTSS 56(DX), Y6
+	VBROADCASTSS 60(DX), Y7
+	VMULPS       Y6, Y4, Y8
+	VMULPS       Y7, Y5, Y9
+	VSUBPS       Y9, Y8, Y8
+	VMULPS       Y7, Y4, Y4
+	VMULPS       Y6, Y5, Y5
+	VADDPS       Y5, Y4, Y4
+	VMOVUPS      Y8, 1152(BX)
+	VMOVUPS      Y4, 1216(BX)
+	VADDPS       Y3, Y0, Y4
+	VADDPS       Y2, Y1, Y5
+	VBROADCASTSS 40(DX), Y6
+	VBROADCASTSS 44(DX), Y7
+	VMULPS       Y6, Y4, Y8
+	VMULPS       Y7, Y5, Y9
+	VSUBPS       Y9, Y8, Y8
+	VMULPS       Y7, Y4, Y4
+	VMULPS       Y6, Y5, Y5
+	VADDPS       Y5, Y4, Y4
+	VMOVUPS      Y8, 896(BX)
+	VMOVUPS      Y4, 960(BX)
+	VSUBPS       Y3, Y0, Y0
+	VSUBPS       Y2, Y1, Y1
+	VBROADCASTSS 48(DX), Y2
+	VBROADCASTSS 52(DX), Y3
+	VMULPS       Y2, Y0, Y4
+	VMULPS       Y3, Y1, Y5
+	VSUBPS       Y5, Y4, Y4
+	VMULPS       Y3, Y0, Y0
+	VMULPS       Y2, Y1, Y1
+	VADDPS       Y1, Y0, Y0
+	VMOVUPS      Y4, 1024(BX)
+	VMOVUPS      Y0, 1088(BX)
+	ADDQ         DI, R11
+	LEAQ         (R11)(R8*2), R12
+	VMOVUPS      (R11), Y0
+	VMOVUPS      64(R11), Y1
+	VMOVUPS      (R11)(R8*1), Y2
+	VMOVUPS      64(R11)(R8*1), Y3
+	VMOVUPS      (R11)(R8*2), Y4
+	VMOVUPS      64(R11)(R8*2), Y5
+	VMOVUPS      (R12)(R8*1), Y6
+	VMOVUPS      64(R12)(R8*1), Y7
+	VMOVUPS      (R12)(R8*2), Y8
+	VMOVUPS      64(R12)(R8*2), Y9
+	VADDPS       Y8, Y2, Y10
+	VADDPS       Y9, Y3, Y11
+	VSUBPS       Y9, Y3, Y3
+	VSUBPS       Y2, Y8, Y2
+	VADDPS       Y6, Y4, Y8
+	VADDPS       Y7, Y5, Y9
+	VSUBPS       Y7, Y5, Y5
+	VSUBPS       Y4, Y6, Y4
+	VADDPS       Y10, Y0, Y6
+	VADDPS       Y11, Y1, Y7
+	VADDPS       Y8, Y6, Y6
+	VADDPS       Y9, Y7, Y7
+	VMOVUPS      Y6, 1280(BX)
+	VMOVUPS      Y7, 1344(BX)
+	VBROADCASTSS c3e9e377a<>+0(SB), Y6
+	VMULPS       Y6, Y10, Y6
+	VADDPS       Y6, Y0, Y6
+	VBROADCASTSS c3f4f1bbd<>+0(SB), Y7
+	VMULPS       Y7, Y8, Y7
+	VSUBPS       Y7, Y6, Y6
+	VBROADCASTSS c3f4f1bbd<>+0(SB), Y7
+	VMULPS       Y7, Y10, Y7
+	VSUBPS       Y7, Y0, Y0
+	VBROADCASTSS c3e9e377a<>+0(SB), Y7
+	VMULPS       Y7, Y8, Y7
+	VADDPS       Y7, Y0, Y0
+	VBROADCASTSS c3f737871<>+0(SB), Y7
+	VMULPS       Y7, Y3, Y7
+	VBROADCASTSS c3f167918<>+0(SB), Y8
+	VMULPS       Y8, Y5, Y8
+	VADDPS       Y8, Y7, Y7
+	VBROADCASTSS c3f167918<>+0(SB), Y8
+	VMULPS       Y8, Y3, Y3
+	VBROADCASTSS c3f737871<>+0(SB), Y8
+	VMULPS       Y8, Y5, Y5
+	VSUBPS       Y5, Y3, Y3
+	VBROADCASTSS c3e9e377a<>+0(SB), Y5
+	VMULPS       Y5, Y11, Y5
+	VADDPS       Y5, Y1, Y5
+	VBROADCASTSS c3f4f1bbd<>+0(SB), Y8
+	VMULPS       Y8, Y9, Y8
+	VSUBPS       Y8, Y5, Y5
+	VBROADCASTSS c3f4f1bbd<>+0(SB), Y8
+	VMULPS       Y8, Y11, Y8
+	VSUBPS       Y8, Y1, Y1
+	VBROADCASTSS c3e9e377a<>+0(SB), Y8
+	VMULPS       Y8, Y9, Y8
+	VADDPS       Y8, Y1, Y1
+	VBROADCASTSS c3f737871<>+0(SB), Y8
+	VMULPS       Y8, Y2, Y8
+	VBROADCASTSS c3f167918<>+0(SB), Y9
+	VMULPS       Y9, Y4, Y9
+	VADDPS       Y9, Y8, Y8
+	VBROADCASTSS c3f167918<>+0(SB), Y9
+	VMULPS       Y9, Y2, Y2
+	VBROADCASTSS c3f737871<>+0(SB), Y9
+	VMULPS       Y9, Y4, Y4
+	VSUBPS       Y4, Y2, Y2
+	VADDPS       Y7, Y6, Y4
+	VADDPS       Y8, Y5, Y9
+	VBROADCASTSS 64(DX), Y10
+	VBROADCASTSS 68(DX), Y11
+	VMULPS       Y10, Y4, Y12
+	VMULPS       Y11, Y9, Y13
+	VSUBPS       Y13, Y12, Y12
+	VMULPS       Y11, Y4, Y4
+	VMULPS       Y10, Y9, Y9
+	VADDPS       Y9, Y4, Y4
+	VMOVUPS      Y12, 1408(BX)
+	VMOVUPS      Y4, 1472(BX)
+	VSUBPS       Y7, Y6, Y4
+	VSUBPS       Y8, Y5, Y5
+	VBROADCASTSS 88(DX), Y6
+	VBROADCASTSS 92(DX), Y7
+	VMULPS       Y6, Y4, Y8
+	VMULPS       Y7, Y5, Y9
+	VSUBPS       Y9, Y8, Y8
+	VMULPS       Y7, Y4, Y4
+	VMULPS       Y6, Y5, Y5
+	VADDPS       Y5, Y4, Y4
+	VMOVUPS      Y8, 1792(BX)
+	VMOVUPS      Y4, 1856(BX)
+	VADDPS       Y3, Y0, Y4
+	VADDPS       Y2, Y1, Y5
+	VBROADCASTSS 72(DX), Y6
+	VBROADCASTSS 76(DX), Y7
+	VMULPS       Y6, Y4, Y8
+	VMULPS       Y7, Y5, Y9
+	VSUBPS       Y9, Y8, Y8
+	VMULPS       Y7, Y4, Y4
+	VMULPS       Y6, Y5, Y5
+	VADDPS       Y5, Y4, Y4
+	VMOVUPS      Y8, 1536(BX)
+	VMOVUPS      Y4, 1600(BX)
+	VSUBPS       Y3, Y0, Y0
+	VSUBPS       Y2, Y1, Y1
+	VBROADCASTSS 80(DX), Y2
+	VBROADCASTSS 84(DX), Y3
+	VMULPS       Y2, Y0, Y4
+	VMULPS       Y3, Y1, Y5
+	VSUBPS       Y5, Y4, Y4
+	VMULPS       Y3, Y0, Y0
+	VMULPS       Y2, Y1, Y1
+	VADDPS       Y1, Y0, Y0
+	VMOVUPS      Y4, 1664(BX)
+	VMOVUPS      Y0, 1728(BX)
+	ADDQ         DI, R11
+	LEAQ         (R11)(R8*2), R12
+	VMOVUPS      (R11), Y0
+	VMOVUPS      64(R11), Y1
+	VMOVUPS      (R11)(R8*1), Y2
+	VMOVUPS      64(R11)(R8*1), Y3
+	VMOVUPS      (R11)(R8*2), Y4
+	VMOVUPS      64(R11)(R8*2), Y5
+	VMOVUPS      (R12)(R8*1), Y6
+	VMOVUPS      64(R12)(R8*1), Y7
+	VMOVUPS      (R12)(R8*2), Y8
+	VMOVUPS      64(R12)(R8*2), Y9
+	VADDPS       Y8, Y2, Y10
+	VADDPS       Y9, Y3, Y11
+	VSUBPS       Y9, Y3, Y3
+	VSUBPS       Y2, Y8, Y2
+	VADDPS       Y6, Y4, Y8
+	VADDPS       Y7, Y5, Y9
+	VSUBPS       Y7, Y5, Y5
+	VSUBPS       Y4, Y6, Y4
+	VADDPS       Y10, Y0, Y6
+	VADDPS       Y11, Y1, Y7
+	VADDPS       Y8, Y6, Y6
+	VADDPS       Y9, Y7, Y7
+	VMOVUPS      Y6, 1920(BX)
+	VMOVUPS      Y7, 1984(BX)
+	VBROADCASTSS c3e9e377a<>+0(SB), Y6
+	VMULPS       Y6, Y10, Y6
+	VADDPS       Y6, Y0, Y6
+	VBROADCASTSS c3f4f1bbd<>+0(SB), Y7
+	VMULPS       Y7, Y8, Y7
+	VSUBPS       Y7, Y6, Y6
+	VBROADCASTSS c3f4f1bbd<>+0(SB), Y7
+	VMULPS       Y7, Y10, Y7
+	VSUBPS       Y7, Y0, Y0
+	VBROADCASTSS c3e9e377a<>+0(SB), Y7
+	VMULPS       Y7, Y8, Y7
+	VADDPS       Y7, Y0, Y0
+	VBROADCASTSS c3f737871<>+0(SB), Y7
+	VMULPS       Y7, Y3, Y7
+	VBROADCASTSS c3f167918<>+0(SB), Y8
+	VMULPS       Y8, Y5, Y8
+	VADDPS       Y8, Y7, Y7
+	VBROADCASTSS c3f167918<>+0(SB), Y8
+	VMULPS       Y8, Y3, Y3
+	VBROADCASTSS c3f737871<>+0(SB), Y8
+	VMULPS       Y8, Y5, Y5
+	VSUBPS       Y5, Y3, Y3
+	VBROADCASTSS c3e9e377a<>+0(SB), Y5
+	VMULPS       Y5, Y11, Y5
+	VADDPS       Y5, Y1, Y5
+	VBROADCASTSS c3f4f1bbd<>+0(SB), Y8
+	VMULPS       Y8, Y9, Y8
+	VSUBPS       Y8, Y5, Y5
+	VBROADCASTSS c3f4f1bbd<>+0(SB), Y8
+	VMULPS       Y8, Y11, Y8
+	VSUBPS       Y8, Y1, Y1
+	VBROADCASTSS c3e9e377a<>+0(SB), Y8
+	VMULPS       Y8, Y9, Y8
+	VADDPS       Y8, Y1, Y1
+	VBROADCASTSS c3f737871<>+0(SB), Y8
+	VMULPS       Y8, Y2, Y8
+	VBROADCASTSS c3f167918<>+0(SB), Y9
+	VMULPS       Y9, Y4, Y9
+	VADDPS       Y9, Y8, Y8
+	VBROADCASTSS c3f167918<>+0(SB), Y9
+	VMULPS       Y9, Y2, Y2
+	VBROADCASTSS c3f737871<>+0(SB), Y9
+	VMULPS       Y9, Y4, Y4
+	VSUBPS       Y4, Y2, Y2
+	VADDPS       Y7, Y6, Y4
+	VADDPS       Y8, Y5, Y9
+	VBROADCASTSS 96(DX), Y10
+	VBROADCASTSS 100(DX), Y11
+	VMULPS       Y10, Y4, Y12
+	VMULPS       Y11, Y9, Y13
+	VSUBPS       Y13, Y12, Y12
+	VMULPS       Y11, Y4, Y4
+	VMULPS       Y10, Y9, Y9
+	VADDPS       Y9, Y4, Y4
+	VMOVUPS      Y12, 2048(BX)
+	VMOVUPS      Y4, 2112(BX)
+	VSUBPS       Y7, Y6, Y4
+	VSUBPS       Y8, Y5, Y5
+	VBROADCASTSS 120(DX), Y6
+	VBROADCASTSS 124(DX), Y7
+	VMULPS       Y6, Y4, Y8
+	VMULPS       Y7, Y5, Y9
+	VSUBPS       Y9, Y8, Y8
+	VMULPS       Y7, Y4, Y4
+	VMULPS       Y6, Y5, Y5
+	VADDPS       Y5, Y4, Y4
+	VMOVUPS      Y8, 2432(BX)
+	VMOVUPS      Y4, 2496(BX)
+	VADDPS       Y3, Y0, Y4
+	VADDPS       Y2, Y1, Y5
+	VBROADCASTSS 104(DX), Y6
+	VBROADCASTSS 108(DX), Y7
+	VMULPS       Y6, Y4, Y8
+	VMULPS       Y7, Y5, Y9
+	VSUBPS       Y9, Y8, Y8
+	VMULPS       Y7, Y4, Y4
+	VMULPS       Y6, Y5, Y5
+	VADDPS       Y5, Y4, Y4
+	VMOVUPS      Y8, 2176(BX)
+	VMOVUPS      Y4, 2240(BX)
+	VSUBPS       Y3, Y0, Y0
+	VSUBPS       Y2, Y1, Y1
+	VBROADCASTSS 112(DX), Y2
+	VBROADCASTSS 116(DX), Y3
+	VMULPS       Y2, Y0, Y4
+	VMULPS       Y3, Y1, Y5
+	VSUBPS       Y5, Y4, Y4
+	VMULPS       Y3, Y0, Y0
+	VMULPS       Y2, Y1, Y1
+	VADDPS       Y1, Y0, Y0
+	VMOVUPS      Y4, 2304(BX)
+	VMOVUPS      Y0, 2368(BX)
+	ADDQ         DI, R11
+	LEAQ         (R11)(R8*2), R12
+	VMOVUPS      (R11), Y0
+	VMOVUPS      64(R11), Y1
+	VMOVUPS      (R11)(R8*1), Y2
+	VMOVUPS      64(R11)(R8*1), Y3
+	VMOVUPS      (R11)(R8*2), Y4
+	VMOVUPS      64(R11)(R8*2), Y5
+	VMOVUPS      (R12)(R8*1), Y6
+	VMOVUPS      64(R12)(R8*1), Y7
+	VMOVUPS      (R12)(R8*2), Y8
+	VMOVUPS      64(R12)(R8*2), Y9
+	VADDPS       Y8, Y2, Y10
+	VADDPS       Y9, Y3, Y11
+	VSUBPS       Y9, Y3, Y3
+	VSUBPS       Y2, Y8, Y2
+	VADDPS       Y6, Y4, Y8
+	VADDPS       Y7, Y5, Y9
+	VSUBPS       Y7, Y5, Y5
+	VSUBPS       Y4, Y6, Y4
+	VADDPS       Y10, Y0, Y6
+	VADDPS       Y11, Y1, Y7
+	VADDPS       Y8, Y6, Y6
+	VADDPS       Y9, Y7, Y7
+	VMOVUPS      Y6, 2560(BX)
+	VMOVUPS      Y7, 2624(BX)
+	VBROADCASTSS c3e9e377a<>+0(SB), Y6
+	VMULPS       Y6, Y10, Y6
+	VADDPS       Y6, Y0, Y6
+	VBROADCASTSS c3f4f1bbd<>+0(SB), Y7
+	VMULPS       Y7, Y8, Y7
+	VSUBPS       Y7, Y6, Y6
+	VBROADCASTSS c3f4f1bbd<>+0(SB), Y7
+	VMULPS       Y7, Y10, Y7
+	VSUBPS       Y7, Y0, Y0
+	VBROADCASTSS c3e9e377a<>+0(SB), Y7
+	VMULPS       Y7, Y8, Y7
+	VADDPS       Y7, Y0, Y0
+	VBROADCASTSS c3f737871<>+0(SB), Y7
+	VMULPS       Y7, Y3, Y7
+	VBROADCASTSS c3f167918<>+0(SB), Y8
+	VMULPS       Y8, Y5, Y8
+	VADDPS       Y8, Y7, Y7
+	VBROADCASTSS c3f167918<>+0(SB), Y8
+	VMULPS       Y8, Y3, Y3
+	VBROADCASTSS c3f737871<>+0(SB), Y8
+	VMULPS       Y8, Y5, Y5
+	VSUBPS       Y5, Y3, Y3
+	VBROADCASTSS c3e9e377a<>+0(SB), Y5
+	VMULPS       Y5, Y11, Y5
+	VADDPS       Y5, Y1, Y5
+	VBROADCASTSS c3f4f1bbd<>+0(SB), Y8
+	VMULPS       Y8, Y9, Y8
+	VSUBPS       Y8, Y5, Y5
+	VBROADCASTSS c3f4f1bbd<>+0(SB), Y8
+	VMULPS       Y8, Y11, Y8
+	VSUBPS       Y8, Y1, Y1
+	VBROADCASTSS c3e9e377a<>+0(SB), Y8
+	VMULPS       Y8, Y9, Y8
+	VADDPS       Y8, Y1, Y1
+	VBROADCASTSS c3f737871<>+0(SB), Y8
+	VMULPS       Y8, Y2, Y8
+	VBROADCASTSS c3f167918<>+0(SB), Y9
+	VMULPS       Y9, Y4, Y9
+	VADDPS       Y9, Y8, Y8
+	VBROADCASTSS c3f167918<>+0(SB), Y9
+	VMULPS       Y9, Y2, Y2
+	VBROADCASTSS c3f737871<>+0(SB), Y9
+	VMULPS       Y9, Y4, Y4
+	VSUBPS       Y4, Y2, Y2
+	VADDPS       Y7, Y6, Y4
+	VADDPS       Y8, Y5, Y9
+	VBROADCASTSS 128(DX), Y10
+	VBROADCASTSS 132(DX), Y11
+	VMULPS       Y10, Y4, Y12
+	VMULPS       Y11, Y9, Y13
+	VSUBPS       Y13, Y12, Y12
+	VMULPS       Y11, Y4, Y4
+	VMULPS       Y10, Y9, Y9
+	VADDPS       Y9, Y4, Y4
+	VMOVUPS      Y12, 2688(BX)
+	VMOVUPS      Y4, 2752(BX)
+	VSUBPS       Y7, Y6, Y4
+	VSUBPS       Y8, Y5, Y5
+	VBROADCASTSS 152(DX), Y6
+	VBROADCASTSS 156(DX), Y7
+	VMULPS       Y6, Y4, Y8
+	VMULPS       Y7, Y5, Y9
+	VSUBPS       Y9, Y8, Y8
+	VMULPS       Y7, Y4, Y4
+	VMULPS       Y6, Y5, Y5
+	VADDPS       Y5, Y4, Y4
+	VMOVUPS      Y8, 3072(BX)
+	VMOVUPS      Y4, 3136(BX)
+	VADDPS       Y3, Y0, Y4
+	VADDPS       Y2, Y1, Y5
+	VBROADCASTSS 136(DX), Y6
+	VBROADCASTSS 140(DX), Y7
+	VMULPS       Y6, Y4, Y8
+	VMULPS       Y7, Y5, Y9
+	VSUBPS       Y9, Y8, Y8
+	VMULPS       Y7, Y4, Y4
+	VMULPS       Y6, Y5, Y5
+	VADDPS       Y5, Y4, Y4
+	VMOVUPS      Y8, 2816(BX)
+	VMOVUPS      Y4, 2880(BX)
+	VSUBPS       Y3, Y0, Y0
+	VSUBPS       Y2, Y1, Y1
+	VBROADCASTSS 144(DX), Y2
+	VBROADCASTSS 148(DX), Y3
+	VMULPS       Y2, Y0, Y4
+	VMULPS       Y3, Y1, Y5
+	VSUBPS       Y5, Y4, Y4
+	VMULPS       Y3, Y0, Y0
+	VMULPS       Y2, Y1, Y1
+	VADDPS       Y1, Y0, Y0
+	VMOVUPS      Y4, 2944(BX)
+	VMOVUPS      Y0, 3008(BX)
+	MOVQ         AX, R11
+	LEAQ         (R11)(R9*2), R12
+	VMOVUPS      (BX), Y0
+	VMOVUPS      64(BX), Y1
+	VMOVUPS      640(BX), Y2
+	VMOVUPS      704(BX), Y3
+	VMOVUPS      1280(BX), Y4
+	VMOVUPS      1344(BX), Y5
+	VMOVUPS      1920(BX), Y6
+	VMOVUPS      1984(BX), Y7
+	VMOVUPS      2560(BX), Y8
+	VMOVUPS      2624(BX), Y9
+	VADDPS       Y8, Y2, Y10
+	VADDPS       Y9, Y3, Y11
+	VSUBPS       Y9, Y3, Y3
+	VSUBPS       Y2, Y8, Y2
+	VADDPS       Y6, Y4, Y8
+	VADDPS       Y7, Y5, Y9
+	VSUBPS       Y7, Y5, Y5
+	VSUBPS       Y4, Y6, Y4
+	VADDPS       Y10, Y0, Y6
+	VADDPS       Y11, Y1, Y7
+	VADDPS       Y8, Y6, Y6
+	VADDPS       Y9, Y7, Y7
+	VMOVUPS      Y6, (R11)
+	VMOVUPS      Y7, 64(R11)
+	VBROADCASTSS c3e9e377a<>+0(SB), Y6
+	VMULPS       Y6, Y10, Y6
+	VADDPS       Y6, Y0, Y6
+	VBROADCASTSS c3f4f1bbd<>+0(SB), Y7
+	VMULPS       Y7, Y8, Y7
+	VSUBPS       Y7, Y6, Y6
+	VBROADCASTSS c3f4f1bbd<>+0(SB), Y7
+	VMULPS       Y7, Y10, Y7
+	VSUBPS       Y7, Y0, Y0
+	VBROADCASTSS c3e9e377a<>+0(SB), Y7
+	VMULPS       Y7, Y8, Y7
+	VADDPS       Y7, Y0, Y0
+	VBROADCASTSS c3f737871<>+0(SB), Y7
+	VMULPS       Y7, Y3, Y7
+	VBROADCASTSS c3f167918<>+0(SB), Y8
+	VMULPS       Y8, Y5, Y8
+	VADDPS       Y8, Y7, Y7
+	VBROADCASTSS c3f167918<>+0(SB), Y8
+	VMULPS       Y8, Y3, Y3
+	VBROADCASTSS c3f737871<>+0(SB), Y8
+	VMULPS       Y8, Y5, Y5
+	VSUBPS       Y5, Y3, Y3
+	VBROADCASTSS c3e9e377a<>+0(SB), Y5
+	VMULPS       Y5, Y11, Y5
+	VADDPS       Y5, Y1, Y5
+	VBROADCASTSS c3f4f1bbd<>+0(SB), Y8
+	VMULPS       Y8, Y9, Y8
+	VSUBPS       Y8, Y5, Y5
+	VBROADCASTSS c3f4f1bbd<>+0(SB), Y8
+	VMULPS       Y8, Y11, Y8
+	VSUBPS       Y8, Y1, Y1
+	VBROADCASTSS c3e9e377a<>+0(SB), Y8
+	VMULPS       Y8, Y9, Y8
+	VADDPS       Y8, Y1, Y1
+	VBROADCASTSS c3f737871<>+0(SB), Y8
+	VMULPS       Y8, Y2, Y8
+	VBROADCASTSS c3f167918<>+0(SB), Y9
+	VMULPS       Y9, Y4, Y9
+	VADDPS       Y9, Y8, Y8
+	VBROADCASTSS c3f167918<>+0(SB), Y9
+	VMULPS       Y9, Y2, Y2
+	VBROADCASTSS c3f737871<>+0(SB), Y9
+	VMULPS       Y9, Y4, Y4
+	VSUBPS       Y4, Y2, Y2
+	VADDPS       Y7, Y6, Y4
+	VADDPS       Y8, Y5, Y9
+	VMOVUPS      Y4, (R11)(R9*1)
+	VMOVUPS      Y9, 64(R11)(R9*1)
+	VSUBPS       Y7, Y6, Y4
+	VSUBPS       Y8, Y5, Y5
+	VMOVUPS      Y4, (R12)(R9*2)
+	VMOVUPS      Y5, 64(R12)(R9*2)
+	VADDPS       Y3, Y0, Y4
+	VADDPS       Y2, Y1, Y5
+	VMOVUPS      Y4, (R11)(R9*2)
+	VMOVUPS      Y5, 64(R11)(R9*2)
+	VSUBPS       Y3, Y0, Y0
+	VSUBPS       Y2, Y1, Y1
+	VMOVUPS      Y0, (R12)(R9*1)
+	VMOVUPS      Y1, 64(R12)(R9*1)
+	ADDQ         SI, R11
+	LEAQ         (R11)(R9*2), R12
+	VMOVUPS      128(BX), Y0
+	VMOVUPS      192(BX), Y1
+	VMOVUPS      768(BX), Y2
+	VMOVUPS      832(BX), Y3
+	VMOVUPS      1408(BX), Y4
+	VMOVUPS      1472(BX), Y5
+	VMOVUPS      2048(BX), Y6
+	VMOVUPS      2112(BX), Y7
+	VMOVUPS      2688(BX), Y8
+	VMOVUPS      2752(BX), Y9
+	VADDPS       Y8, Y2, Y10
+	VADDPS       Y9, Y3, Y11
+	VSUBPS       Y9, Y3, Y3
+	VSUBPS       Y2, Y8, Y2
+	VADDPS       Y6, Y4, Y8
+	VADDPS       Y7, Y5, Y9
+	VSUBPS       Y7, Y5, Y5
+	VSUBPS       Y4, Y6, Y4
+	VADDPS       Y10, Y0, Y6
+	VADDPS       Y11, Y1, Y7
+	VADDPS       Y8, Y6, Y6
+	VADDPS       Y9, Y7, Y7
+	VMOVUPS      Y6, (R11)
+	VMOVUPS      Y7, 64(R11)
+	VBROADCASTSS c3e9e377a<>+0(SB), Y6
+	VMULPS       Y6, Y10, Y6
+	VADDPS       Y6, Y0, Y6
+	VBROADCASTSS c3f4f1bbd<>+0(SB), Y7
+	VMULPS       Y7, Y8, Y7
+	VSUBPS       Y7, Y6, Y6
+	VBROADCASTSS c3f4f1bbd<>+0(SB), Y7
+	VMULPS       Y7, Y10, Y7
+	VSUBPS       Y7, Y0, Y0
+	VBROADCASTSS c3e9e377a<>+0(SB), Y7
+	VMULPS       Y7, Y8, Y7
+	VADDPS       Y7, Y0, Y0
+	VBROADCASTSS c3f737871<>+0(SB), Y7
+	VMULPS       Y7, Y3, Y7
+	VBROADCASTSS c3f167918<>+0(SB), Y8
+	VMULPS       Y8, Y5, Y8
+	VADDPS       Y8, Y7, Y7
+	VBROADCASTSS c3f167918<>+0(SB), Y8
+	VMULPS       Y8, Y3, Y3
+	VBROADCASTSS c3f737871<>+0(SB), Y8
+	VMULPS       Y8, Y5, Y5
+	VSUBPS       Y5, Y3, Y3
+	VBROADCASTSS c3e9e377a<>+0(SB), Y5
+	VMULPS       Y5, Y11, Y5
+	VADDPS       Y5, Y1, Y5
+	VBROADCASTSS c3f4f1bbd<>+0(SB), Y8
+	VMULPS       Y8, Y9, Y8
+	VSUBPS       Y8, Y5, Y5
+	VBROADCASTSS c3f4f1bbd<>+0(SB), Y8
+	VMULPS       Y8, Y11, Y8
+	VSUBPS       Y8, Y1, Y1
+	VBROADCASTSS c3e9e377a<>+0(SB), Y8
+	VMULPS       Y8, Y9, Y8
+	VADDPS       Y8, Y1, Y1
+	VBROADCASTSS c3f737871<>+0(SB), Y8
+	VMULPS       Y8, Y2, Y8
+	VBROADCASTSS c3f167918<>+0(SB), Y9
+	VMULPS       Y9, Y4, Y9
+	VADDPS       Y9, Y8, Y8
+	VBROADCASTSS c3f167918<>+0(SB), Y9
+	VMULPS       Y9, Y2, Y2
+	VBROADCASTSS c3f737871<>+0(SB), Y9
+	VMULPS       Y9, Y4, Y4
+	VSUBPS       Y4, Y2, Y2
+	VADDPS       Y7, Y6, Y4
+	VADDPS       Y8, Y5, Y9
+	VMOVUPS      Y4, (R11)(R9*1)
+	VMOVUPS      Y9, 64(R11)(R9*1)
+	VSUBPS       Y7, Y6, Y4
+	VSUBPS       Y8, Y5, Y5
+	VMOVUPS      Y4, (R12)(R9*2)
+	VMOVUPS      Y5, 64(R12)(R9*2)
+	VADDPS       Y3, Y0, Y4
+	VADDPS       Y2, Y1, Y5
+	VMOVUPS      Y4, (R11)(R9*2)
+	VMOVUPS      Y5, 64(R11)(R9*2)
+	VSUBPS       Y3, Y0, Y0
+	VSUBPS       Y2, Y1, Y1
+	VMOVUPS      Y0, (R12)(R9*1)
+	VMOVUPS      Y1, 64(R12)(R9*1)
+	ADDQ         SI, R11
+	LEAQ         (R11)(R9*2), R12
+	VMOVUPS      256(BX), Y0
+	VMOVUPS      320(BX), Y1
+	VMOVUPS      896(BX), Y2
+	VMOVUPS      960(BX), Y3
+	VMOVUPS      1536(BX), Y4
+	VMOVUPS      1600(BX), Y5
+	VMOVUPS      2176(BX), Y6
+	VMOVUPS      2240(BX), Y7
+	VMOVUPS      2816(BX), Y8
+	VMOVUPS      2880(BX), Y9
+	VADDPS       Y8, Y2, Y10
+	VADDPS       Y9, Y3, Y11
+	VSUBPS       Y9, Y3, Y3
+	VSUBPS       Y2, Y8, Y2
+	VADDPS       Y6, Y4, Y8
+	VADDPS       Y7, Y5, Y9
+	VSUBPS       Y7, Y5, Y5
+	VSUBPS       Y4, Y6, Y4
+	VADDPS       Y10, Y0, Y6
+	VADDPS       Y11, Y1, Y7
+	VADDPS       Y8, Y6, Y6
+	VADDPS       Y9, Y7, Y7
+	VMOVUPS      Y6, (R11)
+	VMOVUPS      Y7, 64(R11)
+	VBROADCASTSS c3e9e377a<>+0(SB), Y6
+	VMULPS       Y6, Y10, Y6
+	VADDPS       Y6, Y0, Y6
+	VBROADCASTSS c3f4f1bbd<>+0(SB), Y7
+	VMULPS       Y7, Y8, Y7
+	VSUBPS       Y7, Y6, Y6
+	VBROADCASTSS c3f4f1bbd<>+0(SB), Y7
+	VMULPS       Y7, Y10, Y7
+	VSUBPS       Y7, Y0, Y0
+	VBROADCASTSS c3e9e377a<>+0(SB), Y7
+	VMULPS       Y7, Y8, Y7
+	VADDPS       Y7, Y0, Y0
+	VBROADCASTSS c3f737871<>+0(SB), Y7
+	VMULPS       Y7, Y3, Y7
+	VBROADCASTSS c3f167918<>+0(SB), Y8
+	VMULPS       Y8, Y5, Y8
+	VADDPS       Y8, Y7, Y7
+	VBROADCASTSS c3f167918<>+0(SB), Y8
+	VMULPS       Y8, Y3, Y3
+	VBROADCASTSS c3f737871<>+0(SB), Y8
+	VMULPS       Y8, Y5, Y5
+	VSUBPS       Y5, Y3, Y3
+	VBROADCASTSS c3e9e377a<>+0(SB), Y5
+	VMULPS       Y5, Y11, Y5
+	VADDPS       Y5, Y1, Y5
+	VBROADCASTSS c3f4f1bbd<>+0(SB), Y8
+	VMULPS       Y8, Y9, Y8
+	VSUBPS       Y8, Y5, Y5
+	VBROADCASTSS c3f4f1bbd<>+0(SB), Y8
+	VMULPS       Y8, Y11, Y8
+	VSUBPS       Y8, Y1, Y1
+	VBROADCASTSS c3e9e377a<>+0(SB), Y8
+	VMULPS       Y8, Y9, Y8
+	VADDPS       Y8, Y1, Y1
+	VBROADCASTSS c3f737871<>+0(SB), Y8
+	VMULPS       Y8, Y2, Y8
+	VBROADCASTSS c3f167918<>+0(SB), Y9
+	VMULPS       Y9, Y4, Y9
+	VADDPS       Y9, Y8, Y8
+	VBROADCASTSS c3f167918<>+0(SB), Y9
+	VMULPS       Y9, Y2, Y2
+	VBROADCASTSS c3f737871<>+0(SB), Y9
+	VMULPS       Y9, Y4, Y4
+	VSUBPS       Y4, Y2, Y2
+	VADDPS       Y7, Y6, Y4
+	VADDPS       Y8, Y5, Y9
+	VMOVUPS      Y4, (R11)(R9*1)
+	VMOVUPS      Y9, 64(R11)(R9*1)
+	VSUBPS       Y7, Y6, Y4
+	VSUBPS       Y8, Y5, Y5
+	VMOVUPS      Y4, (R12)(R9*2)
+	VMOVUPS      Y5, 64(R12)(R9*2)
+	VADDPS       Y3, Y0, Y4
+	VADDPS       Y2, Y1, Y5
+	VMOVUPS      Y4, (R11)(R9*2)
+	VMOVUPS      Y5, 64(R11)(R9*2)
+	VSUBPS       Y3, Y0, Y0
+	VSUBPS       Y2, Y1, Y1
+	VMOVUPS      Y0, (R12)(R9*1)
+	VMOVUPS      Y1, 64(R12)(R9*1)
+	ADDQ         SI, R11
+	LEAQ         (R11)(R9*2), R12
+	VMOVUPS      384(BX), Y0
+	VMOVUPS      448(BX), Y1
+	VMOVUPS      1024(BX), Y2
+	VMOVUPS      1088(BX), Y3
+	VMOVUPS      1664(BX), Y4
+	VMOVUPS      1728(BX), Y5
+	VMOVUPS      2304(BX), Y6
+	VMOVUPS      2368(BX), Y7
+	VMOVUPS      2944(BX), Y8
+	VMOVUPS      3008(BX), Y9
+	VADDPS       Y8, Y2, Y10
+	VADDPS       Y9, Y3, Y11
+	VSUBPS       Y9, Y3, Y3
+	VSUBPS       Y2, Y8, Y2
+	VADDPS       Y6, Y4, Y8
+	VADDPS       Y7, Y5, Y9
+	VSUBPS       Y7, Y5, Y5
+	VSUBPS       Y4, Y6, Y4
+	VADDPS       Y10, Y0, Y6
+	VADDPS       Y11, Y1, Y7
+	VADDPS       Y8, Y6, Y6
+	VADDPS       Y9, Y7, Y7
+	VMOVUPS      Y6, (R11)
+	VMOVUPS      Y7, 64(R11)
+	VBROADCASTSS c3e9e377a<>+0(SB), Y6
+	VMULPS       Y6, Y10, Y6
+	VADDPS       Y6, Y0, Y6
+	VBROADCASTSS c3f4f1bbd<>+0(SB), Y7
+	VMULPS       Y7, Y8, Y7
+	VSUBPS       Y7, Y6, Y6
+	VBROADCASTSS c3f4f1bbd<>+0(SB), Y7
+	VMULPS       Y7, Y10, Y7
+	VSUBPS       Y7, Y0, Y0
+	VBROADCASTSS c3e9e377a<>+0(SB), Y7
+	VMULPS       Y7, Y8, Y7
+	VADDPS       Y7, Y0, Y0
+	VBROADCASTSS c3f737871<>+0(SB), Y7
+	VMULPS       Y7, Y3, Y7
+	VBROADCASTSS c3f167918<>+0(SB), Y8
+	VMULPS       Y8, Y5, Y8
+	VADDPS       Y8, Y7, Y7
+	VBROADCASTSS c3f167918<>+0(SB), Y8
+	VMULPS       Y8, Y3, Y3
+	VBROADCASTSS c3f737871<>+0(SB), Y8
+	VMULPS       Y8, Y5, Y5
+	VSUBPS       Y5, Y3, Y3
+	VBROADCASTSS c3e9e377a<>+0(SB), Y5
+	VMULPS       Y5, Y11, Y5
+	VADDPS       Y5, Y1, Y5
+	VBROADCASTSS c3f4f1bbd<>+0(SB), Y8
+	VMULPS       Y8, Y9, Y8
+	VSUBPS       Y8, Y5, Y5
+	VBROADCASTSS c3f4f1bbd<>+0(SB), Y8
+	VMULPS       Y8, Y11, Y8
+	VSUBPS       Y8, Y1, Y1
+	VBROADCASTSS c3e9e377a<>+0(SB), Y8
+	VMULPS       Y8, Y9, Y8
+	VADDPS       Y8, Y1, Y1
+	VBROADCASTSS c3f737871<>+0(SB), Y8
+	VMULPS       Y8, Y2, Y8
+	VBROADCASTSS c3f167918<>+0(SB), Y9
+	VMULPS       Y9, Y4, Y9
+	VADDPS       Y9, Y8, Y8
+	VBROADCASTSS c3f167918<>+0(SB), Y9
+	VMULPS       Y9, Y2, Y2
+	VBROADCASTSS c3f737871<>+0(SB), Y9
+	VMULPS       Y9, Y4, Y4
+	VSUBPS       Y4, Y2, Y2
+	VADDPS       Y7, Y6, Y4
+	VADDPS       Y8, Y5, Y9
+	VMOVUPS      Y4, (R11)(R9*1)
+	VMOVUPS      Y9, 64(R11)(R9*1)
+	VSUBPS       Y7, Y6, Y4
+	VSUBPS       Y8, Y5, Y5
+	VMOVUPS      Y4, (R12)(R9*2)
+	VMOVUPS      Y5, 64(R12)(R9*2)
+	VADDPS       Y3, Y0, Y4
+	VADDPS       Y2, Y1, Y5
+	VMOVUPS      Y4, (R11)(R9*2)
+	VMOVUPS      Y5, 64(R11)(R9*2)
+	VSUBPS       Y3, Y0, Y0
+	VSUBPS       Y2, Y1, Y1
+	VMOVUPS      Y0, (R12)(R9*1)
+	VMOVUPS      Y1, 64(R12)(R9*1)
+	ADDQ         SI, R11
+	LEAQ         (R11)(R9*2), R12
+	VMOVUPS      512(BX), Y0
+	VMOVUPS      576(BX), Y1
+	VMOVUPS      1152(BX), Y2
+	VMOVUPS      1216(BX), Y3
+	VMOVUPS      1792(BX), Y4
+	VMOVUPS      1856(BX), Y5
+	VMOVUPS      2432(BX), Y6
+	VMOVUPS      2496(BX), Y7
+	VMOVUPS      3072(BX), Y8
+	VMOVUPS      3136(BX), Y9
+	VADDPS       Y8, Y2, Y10
+	VADDPS       Y9, Y3, Y11
+	VSUBPS       Y9, Y3, Y3
+	VSUBPS       Y2, Y8, Y2
+	VADDPS       Y6, Y4, Y8
+	VADDPS       Y7, Y5, Y9
+	VSUBPS       Y7, Y5, Y5
+	VSUBPS       Y4, Y6, Y4
+	VADDPS       Y10, Y0, Y6
+	VADDPS       Y11, Y1, Y7
+	VADDPS       Y8, Y6, Y6
+	VADDPS       Y9, Y7, Y7
+	VMOVUPS      Y6, (R11)
+	VMOVUPS      Y7, 64(R11)
+	VBROADCASTSS c3e9e377a<>+0(SB), Y6
+	VMULPS       Y6, Y10, Y6
+	VADDPS       Y6, Y0, Y6
+	VBROADCASTSS c3f4f1bbd<>+0(SB), Y7
+	VMULPS       Y7, Y8, Y7
+	VSUBPS       Y7, Y6, Y6
+	VBROADCASTSS c3f4f1bbd<>+0(SB), Y7
+	VMULPS       Y7, Y10, Y7
+	VSUBPS       Y7, Y0, Y0
+	VBROADCASTSS c3e9e377a<>+0(SB), Y7
+	VMULPS       Y7, Y8, Y7
+	VADDPS       Y7, Y0, Y0
+	VBROADCASTSS c3f737871<>+0(SB), Y7
+	VMULPS       Y7, Y3, Y7
+	VBROADCASTSS c3f167918<>+0(SB), Y8
+	VMULPS       Y8, Y5, Y8
+	VADDPS       Y8, Y7, Y7
+	VBROADCASTSS c3f167918<>+0(SB), Y8
+	VMULPS       Y8, Y3, Y3
+	VBROADCASTSS c3f737871<>+0(SB), Y8
+	VMULPS       Y8, Y5, Y5
+	VSUBPS       Y5, Y3, Y3
+	VBROADCASTSS c3e9e377a<>+0(SB), Y5
+	VMULPS       Y5, Y11, Y5
+	VADDPS       Y5, Y1, Y5
+	VBROADCASTSS c3f4f1bbd<>+0(SB), Y8
+	VMULPS       Y8, Y9, Y8
+	VSUBPS       Y8, Y5, Y5
+	VBROADCASTSS c3f4f1bbd<>+0(SB), Y8
+	VMULPS       Y8, Y11, Y8
+	VSUBPS       Y8, Y1, Y1
+	VBROADCASTSS c3e9e377a<>+0(SB), Y8
+	VMULPS       Y8, Y9, Y8
+	VADDPS       Y8, Y1, Y1
+	VBROADCASTSS c3f737871<>+0(SB), Y8
+	VMULPS       Y8, Y2, Y8
+	VBROADCASTSS c3f167918<>+0(SB), Y9
+	VMULPS       Y9, Y4, Y9
+	VADDPS       Y9, Y8, Y8
+	VBROADCASTSS c3f167918<>+0(SB), Y9
+	VMULPS       Y9, Y2, Y2
+	VBROADCASTSS c3f737871<>+0(SB), Y9
+	VMULPS       Y9, Y4, Y4
+	VSUBPS       Y4, Y2, Y2
+	VADDPS       Y7, Y6, Y4
+	VADDPS       Y8, Y5, Y9
+	VMOVUPS      Y4, (R11)(R9*1)
+	VMOVUPS      Y9, 64(R11)(R9*1)
+	VSUBPS       Y7, Y6, Y4
+	VSUBPS       Y8, Y5, Y5
+	VMOVUPS      Y4, (R12)(R9*2)
+	VMOVUPS      Y5, 64(R12)(R9*2)
+	VADDPS       Y3, Y0, Y4
+	VADDPS       Y2, Y1, Y5
+	VMOVUPS      Y4, (R11)(R9*2)
+	VMOVUPS      Y5, 64(R11)(R9*2)
+	VSUBPS       Y3, Y0, Y0
+	VSUBPS       Y2, Y1, Y1
+	VMOVUPS      Y0, (R12)(R9*1)
+	VMOVUPS      Y1, 64(R12)(R9*1)
+	ADDQ         $0x20, CX
+	ADDQ         $0x20, AX
+	SUBQ         $0x40, R10
+	TESTQ        $0x00000040, R10
+	JNZ          lastPair55SingleAVX2_k
+	ADDQ         $0x40, CX
+	ADDQ         $0x40, AX
+	TESTQ        R10, R10
+	JNZ          lastPair55SingleAVX2_k
+	VZEROUPPER
+	RET
+
+// func setPowerSingleAVX2(sum *float64, x *float32, stride int, rows int)
+// Requires: AVX
+TEXT ·setPowerSingleAVX2(SB), NOSPLIT, $0-32
+	MOVQ sum+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ stride+16(FP), DX
+	MOVQ rows+24(FP), BX
+	SHLQ $0x03, DX
+
+setPowerSingleAVX2_r:
+	VCVTPS2PD (CX), Y0
+	VCVTPS2PD 64(CX), Y1
+	VMULPD    Y0, Y0, Y0
+	VMULPD    Y1, Y1, Y1
+	VADDPD    Y1, Y0, Y0
+	VMOVUPD   Y0, (AX)
+	VCVTPS2PD 16(CX), Y0
+	VCVTPS2PD 80(CX), Y1
+	VMULPD    Y0, Y0, Y0
+	VMULPD    Y1, Y1, Y1
+	VADDPD    Y1, Y0, Y0
+	VMOVUPD   Y0, 32(AX)
+	VCVTPS2PD 32(CX), Y0
+	VCVTPS2PD 96(CX), Y1
+	VMULPD    Y0, Y0, Y0
+	VMULPD    Y1, Y1, Y1
+	VADDPD    Y1, Y0, Y0
+	VMOVUPD   Y0, 64(AX)
+	VCVTPS2PD 48(CX), Y0
+	VCVTPS2PD 112(CX), Y1
+	VMULPD    Y0, Y0, Y0
+	VMULPD    Y1, Y1, Y1
+	VADDPD    Y1, Y0, Y0
+	VMOVUPD   Y0, 96(AX)
+	ADDQ      $0x00000080, CX
+	ADDQ      DX, AX
+	DECQ      BX
+	JNZ       setPowerSingleAVX2_r
+	VZEROUPPER
+	RET
+
+// func addPowerSingleAVX2(sum *float64, x *float32, stride int, rows int)
+// Requires: AVX
+TEXT ·addPowerSingleAVX2(SB), NOSPLIT, $0-32
+	MOVQ sum+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ stride+16(FP), DX
+	MOVQ rows+24(FP), BX
+	SHLQ $0x03, DX
+
+addPowerSingleAVX2_r:
+	VCVTPS2PD (CX), Y0
+	VCVTPS2PD 64(CX), Y1
+	VMULPD    Y0, Y0, Y0
+	VMULPD    Y1, Y1, Y1
+	VADDPD    Y1, Y0, Y0
+	VADDPD    (AX), Y0, Y0
+	VMOVUPD   Y0, (AX)
+	VCVTPS2PD 16(CX), Y0
+	VCVTPS2PD 80(CX), Y1
+	VMULPD    Y0, Y0, Y0
+	VMULPD    Y1, Y1, Y1
+	VADDPD    Y1, Y0, Y0
+	VADDPD    32(AX), Y0, Y0
+	VMOVUPD   Y0, 32(AX)
+	VCVTPS2PD 32(CX), Y0
+	VCVTPS2PD 96(CX), Y1
+	VMULPD    Y0, Y0, Y0
+	VMULPD    Y1, Y1, Y1
+	VADDPD    Y1, Y0, Y0
+	VADDPD    64(AX), Y0, Y0
+	VMOVUPD   Y0, 64(AX)
+	VCVTPS2PD 48(CX), Y0
+	VCVTPS2PD 112(CX), Y1
+	VMULPD    Y0, Y0, Y0
+	VMULPD    Y1, Y1, Y1
+	VADDPD    Y1, Y0, Y0
+	VADDPD    96(AX), Y0, Y0
+	VMOVUPD   Y0, 96(AX)
+	ADDQ      $0x00000080, CX
+	ADDQ      DX, AX
+	DECQ      BX
+	JNZ       addPowerSingleAVX2_r
+	VZEROUPPER
+	RET
+
+// func twistSingleAVX2(y *float32, x *float32, near *float32, far *float32, stride int, groups int)
+// Requires: AVX
+TEXT ·twistSingleAVX2(SB), NOSPLIT, $0-48
+	MOVQ y+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ near+16(FP), DX
+	MOVQ far+24(FP), BX
+	MOVQ stride+32(FP), SI
+	MOVQ groups+40(FP), DI
+	SHLQ $0x02, SI
+
+twistSingleAVX2_g:
+	VMOVUPS      (DX), Y0
+	VMOVUPS      64(DX), Y1
+	VBROADCASTSS (BX), Y2
+	VBROADCASTSS 4(BX), Y3
+	VMULPS       Y2, Y0, Y4
+	VMULPS       Y3, Y1, Y5
+	VSUBPS       Y5, Y4, Y4
+	VMULPS       Y3, Y0, Y0
+	VMULPS       Y2, Y1, Y1
+	VADDPS       Y1, Y0, Y0
+	VMOVUPS      (CX), Y1
+	VMOVUPS      64(CX), Y2
+	VMULPS       Y4, Y1, Y3
+	VMULPS       Y0, Y2, Y5
+	VSUBPS       Y5, Y3, Y3
+	VMULPS       Y0, Y1, Y0
+	VMULPS       Y4, Y2, Y1
+	VADDPS       Y1, Y0, Y0
+	VMOVUPS      128(DX), Y1
+	VMOVUPS      192(DX), Y2
+	VBROADCASTSS 8(BX), Y4
+	VBROADCASTSS 12(BX), Y5
+	VMULPS       Y4, Y1, Y6
+	VMULPS       Y5, Y2, Y7
+	VSUBPS       Y7, Y6, Y6
+	VMULPS       Y5, Y1, Y1
+	VMULPS       Y4, Y2, Y2
+	VADDPS       Y2, Y1, Y1
+	VMOVUPS      128(CX), Y2
+	VMOVUPS      192(CX), Y4
+	VMULPS       Y6, Y2, Y5
+	VMULPS       Y1, Y4, Y7
+	VSUBPS       Y7, Y5, Y5
+	VMULPS       Y1, Y2, Y1
+	VMULPS       Y6, Y4, Y2
+	VADDPS       Y2, Y1, Y1
+	VMOVUPS      256(DX), Y2
+	VMOVUPS      320(DX), Y4
+	VBROADCASTSS 16(BX), Y6
+	VBROADCASTSS 20(BX), Y7
+	VMULPS       Y6, Y2, Y8
+	VMULPS       Y7, Y4, Y9
+	VSUBPS       Y9, Y8, Y8
+	VMULPS       Y7, Y2, Y2
+	VMULPS       Y6, Y4, Y4
+	VADDPS       Y4, Y2, Y2
+	VMOVUPS      256(CX), Y4
+	VMOVUPS      320(CX), Y6
+	VMULPS       Y8, Y4, Y7
+	VMULPS       Y2, Y6, Y9
+	VSUBPS       Y9, Y7, Y7
+	VMULPS       Y2, Y4, Y2
+	VMULPS       Y8, Y6, Y4
+	VADDPS       Y4, Y2, Y2
+	VMOVUPS      384(DX), Y4
+	VMOVUPS      448(DX), Y6
+	VBROADCASTSS 24(BX), Y8
+	VBROADCASTSS 28(BX), Y9
+	VMULPS       Y8, Y4, Y10
+	VMULPS       Y9, Y6, Y11
+	VSUBPS       Y11, Y10, Y10
+	VMULPS       Y9, Y4, Y4
+	VMULPS       Y8, Y6, Y6
+	VADDPS       Y6, Y4, Y4
+	VMOVUPS      384(CX), Y6
+	VMOVUPS      448(CX), Y8
+	VMULPS       Y10, Y6, Y9
+	VMULPS       Y4, Y8, Y11
+	VSUBPS       Y11, Y9, Y9
+	VMULPS       Y4, Y6, Y4
+	VMULPS       Y10, Y8, Y6
+	VADDPS       Y6, Y4, Y4
+	VUNPCKLPS    Y5, Y3, Y6
+	VUNPCKHPS    Y5, Y3, Y3
+	VUNPCKLPS    Y9, Y7, Y5
+	VUNPCKHPS    Y9, Y7, Y8
+	VSHUFPS      $0x44, Y5, Y6, Y7
+	VSHUFPS      $0xee, Y5, Y6, Y5
+	VSHUFPS      $0x44, Y8, Y3, Y6
+	VSHUFPS      $0xee, Y8, Y3, Y3
+	VMOVUPS      X7, (AX)
+	VEXTRACTF128 $0x01, Y7, 512(AX)
+	VMOVUPS      X5, 128(AX)
+	VEXTRACTF128 $0x01, Y5, 640(AX)
+	VMOVUPS      X6, 256(AX)
+	VEXTRACTF128 $0x01, Y6, 768(AX)
+	VMOVUPS      X3, 384(AX)
+	VEXTRACTF128 $0x01, Y3, 896(AX)
+	VUNPCKLPS    Y1, Y0, Y3
+	VUNPCKHPS    Y1, Y0, Y0
+	VUNPCKLPS    Y4, Y2, Y1
+	VUNPCKHPS    Y4, Y2, Y4
+	VSHUFPS      $0x44, Y1, Y3, Y2
+	VSHUFPS      $0xee, Y1, Y3, Y1
+	VSHUFPS      $0x44, Y4, Y0, Y3
+	VSHUFPS      $0xee, Y4, Y0, Y0
+	VMOVUPS      X2, 64(AX)
+	VEXTRACTF128 $0x01, Y2, 576(AX)
+	VMOVUPS      X1, 192(AX)
+	VEXTRACTF128 $0x01, Y1, 704(AX)
+	VMOVUPS      X3, 320(AX)
+	VEXTRACTF128 $0x01, Y3, 832(AX)
+	VMOVUPS      X0, 448(AX)
+	VEXTRACTF128 $0x01, Y0, 960(AX)
+	VMOVUPS      32(DX), Y0
+	VMOVUPS      96(DX), Y1
+	VBROADCASTSS (BX), Y2
+	VBROADCASTSS 4(BX), Y3
+	VMULPS       Y2, Y0, Y4
+	VMULPS       Y3, Y1, Y5
+	VSUBPS       Y5, Y4, Y4
+	VMULPS       Y3, Y0, Y0
+	VMULPS       Y2, Y1, Y1
+	VADDPS       Y1, Y0, Y0
+	VMOVUPS      32(CX), Y1
+	VMOVUPS      96(CX), Y2
+	VMULPS       Y4, Y1, Y3
+	VMULPS       Y0, Y2, Y5
+	VSUBPS       Y5, Y3, Y3
+	VMULPS       Y0, Y1, Y0
+	VMULPS       Y4, Y2, Y1
+	VADDPS       Y1, Y0, Y0
+	VMOVUPS      160(DX), Y1
+	VMOVUPS      224(DX), Y2
+	VBROADCASTSS 8(BX), Y4
+	VBROADCASTSS 12(BX), Y5
+	VMULPS       Y4, Y1, Y6
+	VMULPS       Y5, Y2, Y7
+	VSUBPS       Y7, Y6, Y6
+	VMULPS       Y5, Y1, Y1
+	VMULPS       Y4, Y2, Y2
+	VADDPS       Y2, Y1, Y1
+	VMOVUPS      160(CX), Y2
+	VMOVUPS      224(CX), Y4
+	VMULPS       Y6, Y2, Y5
+	VMULPS       Y1, Y4, Y7
+	VSUBPS       Y7, Y5, Y5
+	VMULPS       Y1, Y2, Y1
+	VMULPS       Y6, Y4, Y2
+	VADDPS       Y2, Y1, Y1
+	VMOVUPS      288(DX), Y2
+	VMOVUPS      352(DX), Y4
+	VBROADCASTSS 16(BX), Y6
+	VBROADCASTSS 20(BX), Y7
+	VMULPS       Y6, Y2, Y8
+	VMULPS       Y7, Y4, Y9
+	VSUBPS       Y9, Y8, Y8
+	VMULPS       Y7, Y2, Y2
+	VMULPS       Y6, Y4, Y4
+	VADDPS       Y4, Y2, Y2
+	VMOVUPS      288(CX), Y4
+	VMOVUPS      352(CX), Y6
+	VMULPS       Y8, Y4, Y7
+	VMULPS       Y2, Y6, Y9
+	VSUBPS       Y9, Y7, Y7
+	VMULPS       Y2, Y4, Y2
+	VMULPS       Y8, Y6, Y4
+	VADDPS       Y4, Y2, Y2
+	VMOVUPS      416(DX), Y4
+	VMOVUPS      480(DX), Y6
+	VBROADCASTSS 24(BX), Y8
+	VBROADCASTSS 28(BX), Y9
+	VMULPS       Y8, Y4, Y10
+	VMULPS       Y9, Y6, Y11
+	VSUBPS       Y11, Y10, Y10
+	VMULPS       Y9, Y4, Y4
+	VMULPS       Y8, Y6, Y6
+	VADDPS       Y6, Y4, Y4
+	VMOVUPS      416(CX), Y6
+	VMOVUPS      480(CX), Y8
+	VMULPS       Y10, Y6, Y9
+	VMULPS       Y4, Y8, Y11
+	VSUBPS       Y11, Y9, Y9
+	VMULPS       Y4, Y6, Y4
+	VMULPS       Y10, Y8, Y6
+	VADDPS       Y6, Y4, Y4
+	VUNPCKLPS    Y5, Y3, Y6
+	VUNPCKHPS    Y5, Y3, Y3
+	VUNPCKLPS    Y9, Y7, Y5
+	VUNPCKHPS    Y9, Y7, Y8
+	VSHUFPS      $0x44, Y5, Y6, Y7
+	VSHUFPS      $0xee, Y5, Y6, Y5
+	VSHUFPS      $0x44, Y8, Y3, Y6
+	VSHUFPS      $0xee, Y8, Y3, Y3
+	VMOVUPS      X7, 1024(AX)
+	VEXTRACTF128 $0x01, Y7, 1536(AX)
+	VMOVUPS      X5, 1152(AX)
+	VEXTRACTF128 $0x01, Y5, 1664(AX)
+	VMOVUPS      X6, 1280(AX)
+	VEXTRACTF128 $0x01, Y6, 1792(AX)
+	VMOVUPS      X3, 1408(AX)
+	VEXTRACTF128 $0x01, Y3, 1920(AX)
+	VUNPCKLPS    Y1, Y0, Y3
+	VUNPCKHPS    Y1, Y0, Y0
+	VUNPCKLPS    Y4, Y2, Y1
+	VUNPCKHPS    Y4, Y2, Y4
+	VSHUFPS      $0x44, Y1, Y3, Y2
+	VSHUFPS      $0xee, Y1, Y3, Y1
+	VSHUFPS      $0x44, Y4, Y0, Y3
+	VSHUFPS      $0xee, Y4, Y0, Y0
+	VMOVUPS      X2, 1088(AX)
+	VEXTRACTF128 $0x01, Y2, 1600(AX)
+	VMOVUPS      X1, 1216(AX)
+	VEXTRACTF128 $0x01, Y1, 1728(AX)
+	VMOVUPS      X3, 1344(AX)
+	VEXTRACTF128 $0x01, Y3, 1856(AX)
+	VMOVUPS      X0, 1472(AX)
+	VEXTRACTF128 $0x01, Y0, 1984(AX)
+	VMOVUPS      512(DX), Y0
+	VMOVUPS      576(DX), Y1
+	VBROADCASTSS 32(BX), Y2
+	VBROADCASTSS 36(BX), Y3
+	VMULPS       Y2, Y0, Y4
+	VMULPS       Y3, Y1, Y5
+	VSUBPS       Y5, Y4, Y4
+	VMULPS       Y3, Y0, Y0
+	VMULPS       Y2, Y1, Y1
+	VADDPS       Y1, Y0, Y0
+	VMOVUPS      512(CX), Y1
+	VMOVUPS      576(CX), Y2
+	VMULPS       Y4, Y1, Y3
+	VMULPS       Y0, Y2, Y5
+	VSUBPS       Y5, Y3, Y3
+	VMULPS       Y0, Y1, Y0
+	VMULPS       Y4, Y2, Y1
+	VADDPS       Y1, Y0, Y0
+	VMOVUPS      640(DX), Y1
+	VMOVUPS      704(DX), Y2
+	VBROADCASTSS 40(BX), Y4
+	VBROADCASTSS 44(BX), Y5
+	VMULPS       Y4, Y1, Y6
+	VMULPS       Y5, Y2, Y7
+	VSUBPS       Y7, Y6, Y6
+	VMULPS       Y5, Y1, Y1
+	VMULPS       Y4, Y2, Y2
+	VADDPS       Y2, Y1, Y1
+	VMOVUPS      640(CX), Y2
+	VMOVUPS      704(CX), Y4
+	VMULPS       Y6, Y2, Y5
+	VMULPS       Y1, Y4, Y7
+	VSUBPS       Y7, Y5, Y5
+	VMULPS       Y1, Y2, Y1
+	VMULPS       Y6, Y4, Y2
+	VADDPS       Y2, Y1, Y1
+	VMOVUPS      768(DX), Y2
+	VMOVUPS      832(DX), Y4
+	VBROADCASTSS 48(BX), Y6
+	VBROADCASTSS 52(BX), Y7
+	VMULPS       Y6, Y2, Y8
+	VMULPS       Y7, Y4, Y9
+	VSUBPS       Y9, Y8, Y8
+	VMULPS       Y7, Y2, Y2
+	VMULPS       Y6, Y4, Y4
+	VADDPS       Y4, Y2, Y2
+	VMOVUPS      768(CX), Y4
+	VMOVUPS      832(CX), Y6
+	VMULPS       Y8, Y4, Y7
+	VMULPS       Y2, Y6, Y9
+	VSUBPS       Y9, Y7, Y7
+	VMULPS       Y2, Y4, Y2
+	VMULPS       Y8, Y6, Y4
+	VADDPS       Y4, Y2, Y2
+	VMOVUPS      896(DX), Y4
+	VMOVUPS      960(DX), Y6
+	VBROADCASTSS 56(BX), Y8
+	VBROADCASTSS 60(BX), Y9
+	VMULPS       Y8, Y4, Y10
+	VMULPS       Y9, Y6, Y11
+	VSUBPS       Y11, Y10, Y10
+	VMULPS       Y9, Y4, Y4
+	VMULPS       Y8, Y6, Y6
+	VADDPS       Y6, Y4, Y4
+	VMOVUPS      896(CX), Y6
+	VMOVUPS      960(CX), Y8
+	VMULPS       Y10, Y6, Y9
+	VMULPS       Y4, Y8, Y11
+	VSUBPS       Y11, Y9, Y9
+	VMULPS       Y4, Y6, Y4
+	VMULPS       Y10, Y8, Y6
+	VADDPS       Y6, Y4, Y4
+	VUNPCKLPS    Y5, Y3, Y6
+	VUNPCKHPS    Y5, Y3, Y3
+	VUNPCKLPS    Y9, Y7, Y5
+	VUNPCKHPS    Y9, Y7, Y8
+	VSHUFPS      $0x44, Y5, Y6, Y7
+	VSHUFPS      $0xee, Y5, Y6, Y5
+	VSHUFPS      $0x44, Y8, Y3, Y6
+	VSHUFPS      $0xee, Y8, Y3, Y3
+	VMOVUPS      X7, 16(AX)
+	VEXTRACTF128 $0x01, Y7, 528(AX)
+	VMOVUPS      X5, 144(AX)
+	VEXTRACTF128 $0x01, Y5, 656(AX)
+	VMOVUPS      X6, 272(AX)
+	VEXTRACTF128 $0x01, Y6, 784(AX)
+	VMOVUPS      X3, 400(AX)
+	VEXTRACTF128 $0x01, Y3, 912(AX)
+	VUNPCKLPS    Y1, Y0, Y3
+	VUNPCKHPS    Y1, Y0, Y0
+	VUNPCKLPS    Y4, Y2, Y1
+	VUNPCKHPS    Y4, Y2, Y4
+	VSHUFPS      $0x44, Y1, Y3, Y2
+	VSHUFPS      $0xee, Y1, Y3, Y1
+	VSHUFPS      $0x44, Y4, Y0, Y3
+	VSHUFPS      $0xee, Y4, Y0, Y0
+	VMOVUPS      X2, 80(AX)
+	VEXTRACTF128 $0x01, Y2, 592(AX)
+	VMOVUPS      X1, 208(AX)
+	VEXTRACTF128 $0x01, Y1, 720(AX)
+	VMOVUPS      X3, 336(AX)
+	VEXTRACTF128 $0x01, Y3, 848(AX)
+	VMOVUPS      X0, 464(AX)
+	VEXTRACTF128 $0x01, Y0, 976(AX)
+	VMOVUPS      544(DX), Y0
+	VMOVUPS      608(DX), Y1
+	VBROADCASTSS 32(BX), Y2
+	VBROADCASTSS 36(BX), Y3
+	VMULPS       Y2, Y0, Y4
+	VMULPS       Y3, Y1, Y5
+	VSUBPS       Y5, Y4, Y4
+	VMULPS       Y3, Y0, Y0
+	VMULPS       Y2, Y1, Y1
+	VADDPS       Y1, Y0, Y0
+	VMOVUPS      544(CX), Y1
+	VMOVUPS      608(CX), Y2
+	VMULPS       Y4, Y1, Y3
+	VMULPS       Y0, Y2, Y5
+	VSUBPS       Y5, Y3, Y3
+	VMULPS       Y0, Y1, Y0
+	VMULPS       Y4, Y2, Y1
+	VADDPS       Y1, Y0, Y0
+	VMOVUPS      672(DX), Y1
+	VMOVUPS      736(DX), Y2
+	VBROADCASTSS 40(BX), Y4
+	VBROADCASTSS 44(BX), Y5
+	VMULPS       Y4, Y1, Y6
+	VMULPS       Y5, Y2, Y7
+	VSUBPS       Y7, Y6, Y6
+	VMULPS       Y5, Y1, Y1
+	VMULPS       Y4, Y2, Y2
+	VADDPS       Y2, Y1, Y1
+	VMOVUPS      672(CX), Y2
+	VMOVUPS      736(CX), Y4
+	VMULPS       Y6, Y2, Y5
+	VMULPS       Y1, Y4, Y7
+	VSUBPS       Y7, Y5, Y5
+	VMULPS       Y1, Y2, Y1
+	VMULPS       Y6, Y4, Y2
+	VADDPS       Y2, Y1, Y1
+	VMOVUPS      800(DX), Y2
+	VMOVUPS      864(DX), Y4
+	VBROADCASTSS 48(BX), Y6
+	VBROADCASTSS 52(BX), Y7
+	VMULPS       Y6, Y2, Y8
+	VMULPS       Y7, Y4, Y9
+	VSUBPS       Y9, Y8, Y8
+	VMULPS       Y7, Y2, Y2
+	VMULPS       Y6, Y4, Y4
+	VADDPS       Y4, Y2, Y2
+	VMOVUPS      800(CX), Y4
+	VMOVUPS      864(CX), Y6
+	VMULPS       Y8, Y4, Y7
+	VMULPS       Y2, Y6, Y9
+	VSUBPS       Y9, Y7, Y7
+	VMULPS       Y2, Y4, Y2
+	VMULPS       Y8, Y6, Y4
+	VADDPS       Y4, Y2, Y2
+	VMOVUPS      928(DX), Y4
+	VMOVUPS      992(DX), Y6
+	VBROADCASTSS 56(BX), Y8
+	VBROADCASTSS 60(BX), Y9
+	VMULPS       Y8, Y4, Y10
+	VMULPS       Y9, Y6, Y11
+	VSUBPS       Y11, Y10, Y10
+	VMULPS       Y9, Y4, Y4
+	VMULPS       Y8, Y6, Y6
+	VADDPS       Y6, Y4, Y4
+	VMOVUPS      928(CX), Y6
+	VMOVUPS      992(CX), Y8
+	VMULPS       Y10, Y6, Y9
+	VMULPS       Y4, Y8, Y11
+	VSUBPS       Y11, Y9, Y9
+	VMULPS       Y4, Y6, Y4
+	VMULPS       Y10, Y8, Y6
+	VADDPS       Y6, Y4, Y4
+	VUNPCKLPS    Y5, Y3, Y6
+	VUNPCKHPS    Y5, Y3, Y3
+	VUNPCKLPS    Y9, Y7, Y5
+	VUNPCKHPS    Y9, Y7, Y8
+	VSHUFPS      $0x44, Y5, Y6, Y7
+	VSHUFPS      $0xee, Y5, Y6, Y5
+	VSHUFPS      $0x44, Y8, Y3, Y6
+	VSHUFPS      $0xee, Y8, Y3, Y3
+	VMOVUPS      X7, 1040(AX)
+	VEXTRACTF128 $0x01, Y7, 1552(AX)
+	VMOVUPS      X5, 1168(AX)
+	VEXTRACTF128 $0x01, Y5, 1680(AX)
+	VMOVUPS      X6, 1296(AX)
+	VEXTRACTF128 $0x01, Y6, 1808(AX)
+	VMOVUPS      X3, 1424(AX)
+	VEXTRACTF128 $0x01, Y3, 1936(AX)
+	VUNPCKLPS    Y1, Y0, Y3
+	VUNPCKHPS    Y1, Y0, Y0
+	VUNPCKLPS    Y4, Y2, Y1
+	VUNPCKHPS    Y4, Y2, Y4
+	VSHUFPS      $0x44, Y1, Y3, Y2
+	VSHUFPS      $0xee, Y1, Y3, Y1
+	VSHUFPS      $0x44, Y4, Y0, Y3
+	VSHUFPS      $0xee, Y4, Y0, Y0
+	VMOVUPS      X2, 1104(AX)
+	VEXTRACTF128 $0x01, Y2, 1616(AX)
+	VMOVUPS      X1, 1232(AX)
+	VEXTRACTF128 $0x01, Y1, 1744(AX)
+	VMOVUPS      X3, 1360(AX)
+	VEXTRACTF128 $0x01, Y3, 1872(AX)
+	VMOVUPS      X0, 1488(AX)
+	VEXTRACTF128 $0x01, Y0, 2000(AX)
+	VMOVUPS      1024(DX), Y0
+	VMOVUPS      1088(DX), Y1
+	VBROADCASTSS 64(BX), Y2
+	VBROADCASTSS 68(BX), Y3
+	VMULPS       Y2, Y0, Y4
+	VMULPS       Y3, Y1, Y5
+	VSUBPS       Y5, Y4, Y4
+	VMULPS       Y3, Y0, Y0
+	VMULPS       Y2, Y1, Y1
+	VADDPS       Y1, Y0, Y0
+	VMOVUPS      1024(CX), Y1
+	VMOVUPS      1088(CX), Y2
+	VMULPS       Y4, Y1, Y3
+	VMULPS       Y0, Y2, Y5
+	VSUBPS       Y5, Y3, Y3
+	VMULPS       Y0, Y1, Y0
+	VMULPS       Y4, Y2, Y1
+	VADDPS       Y1, Y0, Y0
+	VMOVUPS      1152(DX), Y1
+	VMOVUPS      1216(DX), Y2
+	VBROADCASTSS 72(BX), Y4
+	VBROADCASTSS 76(BX), Y5
+	VMULPS       Y4, Y1, Y6
+	VMULPS       Y5, Y2, Y7
+	VSUBPS       Y7, Y6, Y6
+	VMULPS       Y5, Y1, Y1
+	VMULPS       Y4, Y2, Y2
+	VADDPS       Y2, Y1, Y1
+	VMOVUPS      1152(CX), Y2
+	VMOVUPS      1216(CX), Y4
+	VMULPS       Y6, Y2, Y5
+	VMULPS       Y1, Y4, Y7
+	VSUBPS       Y7, Y5, Y5
+	VMULPS       Y1, Y2, Y1
+	VMULPS       Y6, Y4, Y2
+	VADDPS       Y2, Y1, Y1
+	VMOVUPS      1280(DX), Y2
+	VMOVUPS      1344(DX), Y4
+	VBROADCASTSS 80(BX), Y6
+	VBROADCASTSS 84(BX), Y7
+	VMULPS       Y6, Y2, Y8
+	VMULPS       Y7, Y4, Y9
+	VSUBPS       Y9, Y8, Y8
+	VMULPS       Y7, Y2, Y2
+	VMULPS       Y6, Y4, Y4
+	VADDPS       Y4, Y2, Y2
+	VMOVUPS      1280(CX), Y4
+	VMOVUPS      1344(CX), Y6
+	VMULPS       Y8, Y4, Y7
+	VMULPS       Y2, Y6, Y9
+	VSUBPS       Y9, Y7, Y7
+	VMULPS       Y2, Y4, Y2
+	VMULPS       Y8, Y6, Y4
+	VADDPS       Y4, Y2, Y2
+	VMOVUPS      1408(DX), Y4
+	VMOVUPS      1472(DX), Y6
+	VBROADCASTSS 88(BX), Y8
+	VBROADCASTSS 92(BX), Y9
+	VMULPS       Y8, Y4, Y10
+	VMULPS       Y9, Y6, Y11
+	VSUBPS       Y11, Y10, Y10
+	VMULPS       Y9, Y4, Y4
+	VMULPS       Y8, Y6, Y6
+	VADDPS       Y6, Y4, Y4
+	VMOVUPS      1408(CX), Y6
+	VMOVUPS      1472(CX), Y8
+	VMULPS       Y10, Y6, Y9
+	VMULPS       Y4, Y8, Y11
+	VSUBPS       Y11, Y9, Y9
+	VMULPS       Y4, Y6, Y4
+	VMULPS       Y10, Y8, Y6
+	VADDPS       Y6, Y4, Y4
+	VUNPCKLPS    Y5, Y3, Y6
+	VUNPCKHPS    Y5, Y3, Y3
+	VUNPCKLPS    Y9, Y7, Y5
+	VUNPCKHPS    Y9, Y7, Y8
+	VSHUFPS      $0x44, Y5, Y6, Y7
+	VSHUFPS      $0xee, Y5, Y6, Y5
+	VSHUFPS      $0x44, Y8, Y3, Y6
+	VSHUFPS      $0xee, Y8, Y3, Y3
+	VMOVUPS      X7, 32(AX)
+	VEXTRACTF128 $0x01, Y7, 544(AX)
+	VMOVUPS      X5, 160(AX)
+	VEXTRACTF128 $0x01, Y5, 672(AX)
+	VMOVUPS      X6, 288(AX)
+	VEXTRACTF128 $0x01, Y6, 800(AX)
+	VMOVUPS      X3, 416(AX)
+	VEXTRACTF128 $0x01, Y3, 928(AX)
+	VUNPCKLPS    Y1, Y0, Y3
+	VUNPCKHPS    Y1, Y0, Y0
+	VUNPCKLPS    Y4, Y2, Y1
+	VUNPCKHPS    Y4, Y2, Y4
+	VSHUFPS      $0x44, Y1, Y3, Y2
+	VSHUFPS      $0xee, Y1, Y3, Y1
+	VSHUFPS      $0x44, Y4, Y0, Y3
+	VSHUFPS      $0xee, Y4, Y0, Y0
+	VMOVUPS      X2, 96(AX)
+	VEXTRACTF128 $0x01, Y2, 608(AX)
+	VMOVUPS      X1, 224(AX)
+	VEXTRACTF128 $0x01, Y1, 736(AX)
+	VMOVUPS      X3, 352(AX)
+	VEXTRACTF128 $0x01, Y3, 864(AX)
+	VMOVUPS      X0, 480(AX)
+	VEXTRACTF128 $0x01, Y0, 992(AX)
+	VMOVUPS      1056(DX), Y0
+	VMOVUPS      1120(DX), Y1
+	VBROADCASTSS 64(BX), Y2
+	VBROADCASTSS 68(BX), Y3
+	VMULPS       Y2, Y0, Y4
+	VMULPS       Y3, Y1, Y5
+	VSUBPS       Y5, Y4, Y4
+	VMULPS       Y3, Y0, Y0
+	VMULPS       Y2, Y1, Y1
+	VADDPS       Y1, Y0, Y0
+	VMOVUPS      1056(CX), Y1
+	VMOVUPS      1120(CX), Y2
+	VMULPS       Y4, Y1, Y3
+	VMULPS       Y0, Y2, Y5
+	VSUBPS       Y5, Y3, Y3
+	VMULPS       Y0, Y1, Y0
+	VMULPS       Y4, Y2, Y1
+	VADDPS       Y1, Y0, Y0
+	VMOVUPS      1184(DX), Y1
+	VMOVUPS      1248(DX), Y2
+	VBROADCASTSS 72(BX), Y4
+	VBROADCASTSS 76(BX), Y5
+	VMULPS       Y4, Y1, Y6
+	VMULPS       Y5, Y2, Y7
+	VSUBPS       Y7, Y6, Y6
+	VMULPS       Y5, Y1, Y1
+	VMULPS       Y4, Y2, Y2
+	VADDPS       Y2, Y1, Y1
+	VMOVUPS      1184(CX), Y2
+	VMOVUPS      1248(CX), Y4
+	VMULPS       Y6, Y2, Y5
+	VMULPS       Y1, Y4, Y7
+	VSUBPS       Y7, Y5, Y5
+	VMULPS       Y1, Y2, Y1
+	VMULPS       Y6, Y4, Y2
+	VADDPS       Y2, Y1, Y1
+	VMOVUPS      1312(DX), Y2
+	VMOVUPS      1376(DX), Y4
+	VBROADCASTSS 80(BX), Y6
+	VBROADCASTSS 84(BX), Y7
+	VMULPS       Y6, Y2, Y8
+	VMULPS       Y7, Y4, Y9
+	VSUBPS       Y9, Y8, Y8
+	VMULPS       Y7, Y2, Y2
+	VMULPS       Y6, Y4, Y4
+	VADDPS       Y4, Y2, Y2
+	VMOVUPS      1312(CX), Y4
+	VMOVUPS      1376(CX), Y6
+	VMULPS       Y8, Y4, Y7
+	VMULPS       Y2, Y6, Y9
+	VSUBPS       Y9, Y7, Y7
+	VMULPS       Y2, Y4, Y2
+	VMULPS       Y8, Y6, Y4
+	VADDPS       Y4, Y2, Y2
+	VMOVUPS      1440(DX), Y4
+	VMOVUPS      1504(DX), Y6
+	VBROADCASTSS 88(BX), Y8
+	VBROADCASTSS 92(BX), Y9
+	VMULPS       Y8, Y4, Y10
+	VMULPS       Y9, Y6, Y11
+	VSUBPS       Y11, Y10, Y10
+	VMULPS       Y9, Y4, Y4
+	VMULPS       Y8, Y6, Y6
+	VADDPS       Y6, Y4, Y4
+	VMOVUPS      1440(CX), Y6
+	VMOVUPS      1504(CX), Y8
+	VMULPS       Y10, Y6, Y9
+	VMULPS       Y4, Y8, Y11
+	VSUBPS       Y11, Y9, Y9
+	VMULPS       Y4, Y6, Y4
+	VMULPS       Y10, Y8, Y6
+	VADDPS       Y6, Y4, Y4
+	VUNPCKLPS    Y5, Y3, Y6
+	VUNPCKHPS    Y5, Y3, Y3
+	VUNPCKLPS    Y9, Y7, Y5
+	VUNPCKHPS    Y9, Y7, Y8
+	VSHUFPS      $0x44, Y5, Y6, Y7
+	VSHUFPS      $0xee, Y5, Y6, Y5
+	VSHUFPS      $0x44, Y8, Y3, Y6
+	VSHUFPS      $0xee, Y8, Y3, Y3
+	VMOVUPS      X7, 1056(AX)
+	VEXTRACTF128 $0x01, Y7, 1568(AX)
+	VMOVUPS      X5, 1184(AX)
+	VEXTRACTF128 $0x01, Y5, 1696(AX)
+	VMOVUPS      X6, 1312(AX)
+	VEXTRACTF128 $0x01, Y6, 1824(AX)
+	VMOVUPS      X3, 1440(AX)
+	VEXTRACTF128 $0x01, Y3, 1952(AX)
+	VUNPCKLPS    Y1, Y0, Y3
+	VUNPCKHPS    Y1, Y0, Y0
+	VUNPCKLPS    Y4, Y2, Y1
+	VUNPCKHPS    Y4, Y2, Y4
+	VSHUFPS      $0x44, Y1, Y3, Y2
+	VSHUFPS      $0xee, Y1, Y3, Y1
+	VSHUFPS      $0x44, Y4, Y0, Y3
+	VSHUFPS      $0xee, Y4, Y0, Y0
+	VMOVUPS      X2, 1120(AX)
+	VEXTRACTF128 $0x01, Y2, 1632(AX)
+	VMOVUPS      X1, 1248(AX)
+	VEXTRACTF128 $0x01, Y1, 1760(AX)
+	VMOVUPS      X3, 1376(AX)
+	VEXTRACTF128 $0x01, Y3, 1888(AX)
+	VMOVUPS      X0, 1504(AX)
+	VEXTRACTF128 $0x01, Y0, 2016(AX)
+	VMOVUPS      1536(DX), Y0
+	VMOVUPS      1600(DX), Y1
+	VBROADCASTSS 96(BX), Y2
+	VBROADCASTSS 100(BX), Y3
+	VMULPS       Y2, Y0, Y4
+	VMULPS       Y3, Y1, Y5
+	VSUBPS       Y5, Y4, Y4
+	VMULPS       Y3, Y0, Y0
+	VMULPS       Y2, Y1, Y1
+	VADDPS       Y1, Y0, Y0
+	VMOVUPS      1536(CX), Y1
+	VMOVUPS      1600(CX), Y2
+	VMULPS       Y4, Y1, Y3
+	VMULPS       Y0, Y2, Y5
+	VSUBPS       Y5, Y3, Y3
+	VMULPS       Y0, Y1, Y0
+	VMULPS       Y4, Y2, Y1
+	VADDPS       Y1, Y0, Y0
+	VMOVUPS      1664(DX), Y1
+	VMOVUPS      1728(DX), Y2
+	VBROADCASTSS 104(BX), Y4
+	VBROADCASTSS 108(BX), Y5
+	VMULPS       Y4, Y1, Y6
+	VMULPS       Y5, Y2, Y7
+	VSUBPS       Y7, Y6, Y6
+	VMULPS       Y5, Y1, Y1
+	VMULPS       Y4, Y2, Y2
+	VADDPS       Y2, Y1, Y1
+	VMOVUPS      1664(CX), Y2
+	VMOVUPS      1728(CX), Y4
+	VMULPS       Y6, Y2, Y5
+	VMULPS       Y1, Y4, Y7
+	VSUBPS       Y7, Y5, Y5
+	VMULPS       Y1, Y2, Y1
+	VMULPS       Y6, Y4, Y2
+	VADDPS       Y2, Y1, Y1
+	VMOVUPS      1792(DX), Y2
+	VMOVUPS      1856(DX), Y4
+	VBROADCASTSS 112(BX), Y6
+	VBROADCASTSS 116(BX), Y7
+	VMULPS       Y6, Y2, Y8
+	VMULPS       Y7, Y4, Y9
+	VSUBPS       Y9, Y8, Y8
+	VMULPS       Y7, Y2, Y2
+	VMULPS       Y6, Y4, Y4
+	VADDPS       Y4, Y2, Y2
+	VMOVUPS      1792(CX), Y4
+	VMOVUPS      1856(CX), Y6
+	VMULPS       Y8, Y4, Y7
+	VMULPS       Y2, Y6, Y9
+	VSUBPS       Y9, Y7, Y7
+	VMULPS       Y2, Y4, Y2
+	VMULPS       Y8, Y6, Y4
+	VADDPS       Y4, Y2, Y2
+	VMOVUPS      1920(DX), Y4
+	VMOVUPS      1984(DX), Y6
+	VBROADCASTSS 120(BX), Y8
+	VBROADCASTSS 124(BX), Y9
+	VMULPS       Y8, Y4, Y10
+	VMULPS       Y9, Y6, Y11
+	VSUBPS       Y11, Y10, Y10
+	VMULPS       Y9, Y4, Y4
+	VMULPS       Y8, Y6, Y6
+	VADDPS       Y6, Y4, Y4
+	VMOVUPS      1920(CX), Y6
+	VMOVUPS      1984(CX), Y8
+	VMULPS       Y10, Y6, Y9
+	VMULPS       Y4, Y8, Y11
+	VSUBPS       Y11, Y9, Y9
+	VMULPS       Y4, Y6, Y4
+	VMULPS       Y10, Y8, Y6
+	VADDPS       Y6, Y4, Y4
+	VUNPCKLPS    Y5, Y3, Y6
+	VUNPCKHPS    Y5, Y3, Y3
+	VUNPCKLPS    Y9, Y7, Y5
+	VUNPCKHPS    Y9, Y7, Y8
+	VSHUFPS      $0x44, Y5, Y6, Y7
+	VSHUFPS      $0xee, Y5, Y6, Y5
+	VSHUFPS      $0x44, Y8, Y3, Y6
+	VSHUFPS      $0xee, Y8, Y3, Y3
+	VMOVUPS      X7, 48(AX)
+	VEXTRACTF128 $0x01, Y7, 560(AX)
+	VMOVUPS      X5, 176(AX)
+	VEXTRACTF128 $0x01, Y5, 688(AX)
+	VMOVUPS      X6, 304(AX)
+	VEXTRACTF128 $0x01, Y6, 816(AX)
+	VMOVUPS      X3, 432(AX)
+	VEXTRACTF128 $0x01, Y3, 944(AX)
+	VUNPCKLPS    Y1, Y0, Y3
+	VUNPCKHPS    Y1, Y0, Y0
+	VUNPCKLPS    Y4, Y2, Y1
+	VUNPCKHPS    Y4, Y2, Y4
+	VSHUFPS      $0x44, Y1, Y3, Y2
+	VSHUFPS      $0xee, Y1, Y3, Y1
+	VSHUFPS      $0x44, Y4, Y0, Y3
+	VSHUFPS      $0xee, Y4, Y0, Y0
+	VMOVUPS      X2, 112(AX)
+	VEXTRACTF128 $0x01, Y2, 624(AX)
+	VMOVUPS      X1, 240(AX)
+	VEXTRACTF128 $0x01, Y1, 752(AX)
+	VMOVUPS      X3, 368(AX)
+	VEXTRACTF128 $0x01, Y3, 880(AX)
+	VMOVUPS      X0, 496(AX)
+	VEXTRACTF128 $0x01, Y0, 1008(AX)
+	VMOVUPS      1568(DX), Y0
+	VMOVUPS      1632(DX), Y1
+	VBROADCASTSS 96(BX), Y2
+	VBROADCASTSS 100(BX), Y3
+	VMULPS       Y2, Y0, Y4
+	VMULPS       Y3, Y1, Y5
+	VSUBPS       Y5, Y4, Y4
+	VMULPS       Y3, Y0, Y0
+	VMULPS       Y2, Y1, Y1
+	VADDPS       Y1, Y0, Y0
+	VMOVUPS      1568(CX), Y1
+	VMOVUPS      1632(CX), Y2
+	VMULPS       Y4, Y1, Y3
+	VMULPS       Y0, Y2, Y5
+	VSUBPS       Y5, Y3, Y3
+	VMULPS       Y0, Y1, Y0
+	VMULPS       Y4, Y2, Y1
+	VADDPS       Y1, Y0, Y0
+	VMOVUPS      1696(DX), Y1
+	VMOVUPS      1760(DX), Y2
+	VBROADCASTSS 104(BX), Y4
+	VBROADCASTSS 108(BX), Y5
+	VMULPS       Y4, Y1, Y6
+	VMULPS       Y5, Y2, Y7
+	VSUBPS       Y7, Y6, Y6
+	VMULPS       Y5, Y1, Y1
+	VMULPS       Y4, Y2, Y2
+	VADDPS       Y2, Y1, Y1
+	VMOVUPS      1696(CX), Y2
+	VMOVUPS      1760(CX), Y4
+	VMULPS       Y6, Y2, Y5
+	VMULPS       Y1, Y4, Y7
+	VSUBPS       Y7, Y5, Y5
+	VMULPS       Y1, Y2, Y1
+	VMULPS       Y6, Y4, Y2
+	VADDPS       Y2, Y1, Y1
+	VMOVUPS      1824(DX), Y2
+	VMOVUPS      1888(DX), Y4
+	VBROADCASTSS 112(BX), Y6
+	VBROADCASTSS 116(BX), Y7
+	VMULPS       Y6, Y2, Y8
+	VMULPS       Y7, Y4, Y9
+	VSUBPS       Y9, Y8, Y8
+	VMULPS       Y7, Y2, Y2
+	VMULPS       Y6, Y4, Y4
+	VADDPS       Y4, Y2, Y2
+	VMOVUPS      1824(CX), Y4
+	VMOVUPS      1888(CX), Y6
+	VMULPS       Y8, Y4, Y7
+	VMULPS       Y2, Y6, Y9
+	VSUBPS       Y9, Y7, Y7
+	VMULPS       Y2, Y4, Y2
+	VMULPS       Y8, Y6, Y4
+	VADDPS       Y4, Y2, Y2
+	VMOVUPS      1952(DX), Y4
+	VMOVUPS      2016(DX), Y6
+	VBROADCASTSS 120(BX), Y8
+	VBROADCASTSS 124(BX), Y9
+	VMULPS       Y8, Y4, Y10
+	VMULPS       Y9, Y6, Y11
+	VSUBPS       Y11, Y10, Y10
+	VMULPS       Y9, Y4, Y4
+	VMULPS       Y8, Y6, Y6
+	VADDPS       Y6, Y4, Y4
+	VMOVUPS      1952(CX), Y6
+	VMOVUPS      2016(CX), Y8
+	VMULPS       Y10, Y6, Y9
+	VMULPS       Y4, Y8, Y11
+	VSUBPS       Y11, Y9, Y9
+	VMULPS       Y4, Y6, Y4
+	VMULPS       Y10, Y8, Y6
+	VADDPS       Y6, Y4, Y4
+	VUNPCKLPS    Y5, Y3, Y6
+	VUNPCKHPS    Y5, Y3, Y3
+	VUNPCKLPS    Y9, Y7, Y5
+	VUNPCKHPS    Y9, Y7, Y8
+	VSHUFPS      $0x44, Y5, Y6, Y7
+	VSHUFPS      $0xee, Y5, Y6, Y5
+	VSHUFPS      $0x44, Y8, Y3, Y6
+	VSHUFPS      $0xee, Y8, Y3, Y3
+	VMOVUPS      X7, 1072(AX)
+	VEXTRACTF128 $0x01, Y7, 1584(AX)
+	VMOVUPS      X5, 1200(AX)
+	VEXTRACTF128 $0x01, Y5, 1712(AX)
+	VMOVUPS      X6, 1328(AX)
+	VEXTRACTF128 $0x01, Y6, 1840(AX)
+	VMOVUPS      X3, 1456(AX)
+	VEXTRACTF128 $0x01, Y3, 1968(AX)
+	VUNPCKLPS    Y1, Y0, Y3
+	VUNPCKHPS    Y1, Y0, Y0
+	VUNPCKLPS    Y4, Y2, Y1
+	VUNPCKHPS    Y4, Y2, Y4
+	VSHUFPS      $0x44, Y1, Y3, Y2
+	VSHUFPS      $0xee, Y1, Y3, Y1
+	VSHUFPS      $0x44, Y4, Y0, Y3
+	VSHUFPS      $0xee, Y4, Y0, Y0
+	VMOVUPS      X2, 1136(AX)
+	VEXTRACTF128 $0x01, Y2, 1648(AX)
+	VMOVUPS      X1, 1264(AX)
+	VEXTRACTF128 $0x01, Y1, 1776(AX)
+	VMOVUPS      X3, 1392(AX)
+	VEXTRACTF128 $0x01, Y3, 1904(AX)
+	VMOVUPS      X0, 1520(AX)
+	VEXTRACTF128 $0x01, Y0, 2032(AX)
+	ADDQ         $0x00000800, CX
+	ADDQ         $0x00000800, DX
+	ADDQ         $0x00000080, BX
+	ADDQ         SI, AX
+	DECQ         DI
+	JNZ          twistSingleAVX2_g
+	VZEROUPPER
+	RET
+
+// func loadPairSingleAVX2(dst *float32, a *float32, b *float32, row *float32, lane *float32, meanA float32, meanB float32, restA float32, restB float32, stride int, rows int, jump int, groups int)
+// Requires: AVX
+TEXT ·loadPairSingleAVX2(SB), NOSPLIT, $0-88
+	MOVQ         dst+0(FP), AX
+	MOVQ         a+8(FP), CX
+	MOVQ         b+16(FP), DX
+	MOVQ         row+24(FP), BX
+	MOVQ         lane+32(FP), SI
+	VBROADCASTSS meanA+40(FP), Y0
+	VBROADCASTSS meanB+44(FP), Y1
+	VBROADCASTSS restA+48(FP), Y2
+	VBROADCASTSS restB+52(FP), Y3
+	MOVQ         stride+56(FP), DI
+	MOVQ         rows+64(FP), R8
+	MOVQ         jump+72(FP), R9
+	MOVQ         groups+80(FP), R10
+	SHLQ         $0x02, DI
+	MOVQ         R9, R11
+	SUBQ         R8, R11
+	MOVQ         R11, R9
+	IMULQ        DI, R9
+	SHLQ         $0x03, R11
+	VBROADCASTSS c3f000000<>+0(SB), Y4
+	VMOVUPS      (SI), Y5
+	VMOVUPS      64(SI), Y6
+	VMOVUPS      32(SI), Y7
+	VMOVUPS      96(SI), Y8
+
+loadPairSingleAVX2_g:
+	MOVQ R8, SI
+
+loadPairSingleAVX2_r:
+	VBROADCASTSS (BX), Y9
+	VBROADCASTSS 4(BX), Y10
+	VMULPS       Y5, Y9, Y11
+	VSUBPS       Y11, Y4, Y11
+	VMULPS       Y6, Y10, Y12
+	VADDPS       Y12, Y11, Y11
+	VMOVUPS      (CX), Y12
+	VSUBPS       Y0, Y12, Y12
+	VSUBPS       Y2, Y12, Y12
+	VMULPS       Y11, Y12, Y12
+	VMOVUPS      Y12, (AX)
+	VMOVUPS      (DX), Y12
+	VSUBPS       Y1, Y12, Y12
+	VSUBPS       Y3, Y12, Y12
+	VMULPS       Y11, Y12, Y12
+	VMOVUPS      Y12, 64(AX)
+	VMULPS       Y7, Y9, Y9
+	VSUBPS       Y9, Y4, Y9
+	VMULPS       Y8, Y10, Y10
+	VADDPS       Y10, Y9, Y9
+	VMOVUPS      32(CX), Y10
+	VSUBPS       Y0, Y10, Y10
+	VSUBPS       Y2, Y10, Y10
+	VMULPS       Y9, Y10, Y10
+	VMOVUPS      Y10, 32(AX)
+	VMOVUPS      32(DX), Y10
+	VSUBPS       Y1, Y10, Y10
+	VSUBPS       Y3, Y10, Y10
+	VMULPS       Y9, Y10, Y10
+	VMOVUPS      Y10, 96(AX)
+	ADDQ         $0x00000080, AX
+	ADDQ         DI, CX
+	ADDQ         DI, DX
+	ADDQ         $0x08, BX
+	DECQ         SI
+	JNZ          loadPairSingleAVX2_r
+	ADDQ         R9, CX
+	ADDQ         R9, DX
+	ADDQ         R11, BX
+	DECQ         R10
+	JNZ          loadPairSingleAVX2_g
+	VZEROUPPER
+	RET
+
+// func radix2SingleAVX512(y *float32, x *float32, tw *float32, q int, s int)
+// Requires: AVX, AVX512F
+TEXT ·radix2SingleAVX512(SB), NOSPLIT, $0-40
+	MOVQ  y+0(FP), AX
+	MOVQ  x+8(FP), CX
+	MOVQ  s+32(FP), DX
+	SHLQ  $0x07, DX
+	MOVQ  tw+16(FP), SI
+	MOVQ  q+24(FP), DI
+	MOVQ  DI, BX
+	IMULQ DX, BX
+
+radix2SingleAVX512_j:
+	VBROADCASTSS (SI), Z0
+	VBROADCASTSS 4(SI), Z1
+	MOVQ         DX, R8
+
+radix2SingleAVX512_k:
+	VMOVUPS (CX), Z2
+	VMOVUPS 64(CX), Z3
+	VMOVUPS (CX)(BX*1), Z4
+	VMOVUPS 64(CX)(BX*1), Z5
+	VADDPS  Z4, Z2, Z6
+	VADDPS  Z5, Z3, Z7
+	VMOVUPS Z6, (AX)
+	VMOVUPS Z7, 64(AX)
+	VSUBPS  Z4, Z2, Z2
+	VSUBPS  Z5, Z3, Z3
+	VMULPS  Z0, Z2, Z4
+	VMULPS  Z1, Z3, Z5
+	VSUBPS  Z5, Z4, Z4
+	VMULPS  Z1, Z2, Z2
+	VMULPS  Z0, Z3, Z3
+	VADDPS  Z3, Z2, Z2
+	VMOVUPS Z4, (AX)(DX*1)
+	VMOVUPS Z2, 64(AX)(DX*1)
+	ADDQ    $0x00000080, CX
+	ADDQ    $0x00000080, AX
+	SUBQ    $0x00000080, R8
+	JNZ     radix2SingleAVX512_k
+	IMUL3Q  $0x00000001, DX, R8
+	ADDQ    R8, AX
+	ADDQ    $0x00000008, SI
+	DECQ    DI
+	JNZ     radix2SingleAVX512_j
+	VZEROUPPER
+	RET
+
+// func last2SingleAVX512(y *float32, x *float32, s int)
+// Requires: AVX, AVX512F
+TEXT ·last2SingleAVX512(SB), NOSPLIT, $0-24
+	MOVQ y+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ s+16(FP), DX
+	SHLQ $0x07, DX
+	MOVQ DX, BX
+	MOVQ DX, SI
+
+last2SingleAVX512_k:
+	VMOVUPS (CX), Z0
+	VMOVUPS 64(CX), Z1
+	VMOVUPS (CX)(BX*1), Z2
+	VMOVUPS 64(CX)(BX*1), Z3
+	VADDPS  Z2, Z0, Z4
+	VADDPS  Z3, Z1, Z5
+	VMOVUPS Z4, (AX)
+	VMOVUPS Z5, 64(AX)
+	VSUBPS  Z2, Z0, Z0
+	VSUBPS  Z3, Z1, Z1
+	VMOVUPS Z0, (AX)(DX*1)
+	VMOVUPS Z1, 64(AX)(DX*1)
+	ADDQ    $0x00000080, CX
+	ADDQ    $0x00000080, AX
+	SUBQ    $0x00000080, SI
+	JNZ     last2SingleAVX512_k
+	VZEROUPPER
+	RET
+
+// func radix3SingleAVX512(y *float32, x *float32, tw *float32, q int, s int)
+// Requires: AVX, AVX512F
+TEXT ·radix3SingleAVX512(SB), NOSPLIT, $0-40
+	MOVQ         y+0(FP), AX
+	MOVQ         x+8(FP), CX
+	MOVQ         s+32(FP), DX
+	SHLQ         $0x07, DX
+	MOVQ         tw+16(FP), SI
+	MOVQ         q+24(FP), DI
+	MOVQ         DI, BX
+	IMULQ        DX, BX
+	VBROADCASTSS c3f5db3d7<>+0(SB), Z0
+	VBROADCASTSS c3f000000<>+0(SB), Z1
+
+radix3SingleAVX512_j:
+	VBROADCASTSS (SI), Z2
+	VBROADCASTSS 4(SI), Z3
+	VBROADCASTSS 8(SI), Z4
+	VBROADCASTSS 12(SI), Z5
+	MOVQ         DX, R8
+
+radix3SingleAVX512_k:
+	VMOVUPS (CX), Z6
+	VMOVUPS 64(CX), Z7
+	VMOVUPS (CX)(BX*1), Z8
+	VMOVUPS 64(CX)(BX*1), Z9
+	VMOVUPS (CX)(BX*2), Z10
+	VMOVUPS 64(CX)(BX*2), Z11
+	VADDPS  Z10, Z8, Z12
+	VADDPS  Z11, Z9, Z13
+	VSUBPS  Z11, Z9, Z9
+	VSUBPS  Z8, Z10, Z8
+	VMULPS  Z0, Z9, Z9
+	VMULPS  Z0, Z8, Z8
+	VADDPS  Z12, Z6, Z10
+	VADDPS  Z13, Z7, Z11
+	VMOVUPS Z10, (AX)
+	VMOVUPS Z11, 64(AX)
+	VMULPS  Z1, Z12, Z10
+	VSUBPS  Z10, Z6, Z6
+	VMULPS  Z1, Z13, Z10
+	VSUBPS  Z10, Z7, Z7
+	VADDPS  Z9, Z6, Z10
+	VADDPS  Z8, Z7, Z11
+	VMULPS  Z2, Z10, Z12
+	VMULPS  Z3, Z11, Z13
+	VSUBPS  Z13, Z12, Z12
+	VMULPS  Z3, Z10, Z10
+	VMULPS  Z2, Z11, Z11
+	VADDPS  Z11, Z10, Z10
+	VMOVUPS Z12, (AX)(DX*1)
+	VMOVUPS Z10, 64(AX)(DX*1)
+	VSUBPS  Z9, Z6, Z6
+	VSUBPS  Z8, Z7, Z7
+	VMULPS  Z4, Z6, Z8
+	VMULPS  Z5, Z7, Z9
+	VSUBPS  Z9, Z8, Z8
+	VMULPS  Z5, Z6, Z6
+	VMULPS  Z4, Z7, Z7
+	VADDPS  Z7, Z6, Z6
+	VMOVUPS Z8, (AX)(DX*2)
+	VMOVUPS Z6, 64(AX)(DX*2)
+	ADDQ    $0x00000080, CX
+	ADDQ    $0x00000080, AX
+	SUBQ    $0x00000080, R8
+	JNZ     radix3SingleAVX512_k
+	IMUL3Q  $0x00000002, DX, R8
+	ADDQ    R8, AX
+	ADDQ    $0x00000010, SI
+	DECQ    DI
+	JNZ     radix3SingleAVX512_j
+	VZEROUPPER
+	RET
+
+// func last3SingleAVX512(y *float32, x *float32, s int)
+// Requires: AVX, AVX512F
+TEXT ·last3SingleAVX512(SB), NOSPLIT, $0-24
+	MOVQ         y+0(FP), AX
+	MOVQ         x+8(FP), CX
+	MOVQ         s+16(FP), DX
+	SHLQ         $0x07, DX
+	MOVQ         DX, BX
+	VBROADCASTSS c3f5db3d7<>+0(SB), Z0
+	VBROADCASTSS c3f000000<>+0(SB), Z1
+	MOVQ         DX, SI
+
+last3SingleAVX512_k:
+	VMOVUPS (CX), Z2
+	VMOVUPS 64(CX), Z3
+	VMOVUPS (CX)(BX*1), Z4
+	VMOVUPS 64(CX)(BX*1), Z5
+	VMOVUPS (CX)(BX*2), Z6
+	VMOVUPS 64(CX)(BX*2), Z7
+	VADDPS  Z6, Z4, Z8
+	VADDPS  Z7, Z5, Z9
+	VSUBPS  Z7, Z5, Z5
+	VSUBPS  Z4, Z6, Z4
+	VMULPS  Z0, Z5, Z5
+	VMULPS  Z0, Z4, Z4
+	VADDPS  Z8, Z2, Z6
+	VADDPS  Z9, Z3, Z7
+	VMOVUPS Z6, (AX)
+	VMOVUPS Z7, 64(AX)
+	VMULPS  Z1, Z8, Z6
+	VSUBPS  Z6, Z2, Z2
+	VMULPS  Z1, Z9, Z6
+	VSUBPS  Z6, Z3, Z3
+	VADDPS  Z5, Z2, Z6
+	VADDPS  Z4, Z3, Z7
+	VMOVUPS Z6, (AX)(DX*1)
+	VMOVUPS Z7, 64(AX)(DX*1)
+	VSUBPS  Z5, Z2, Z2
+	VSUBPS  Z4, Z3, Z3
+	VMOVUPS Z2, (AX)(DX*2)
+	VMOVUPS Z3, 64(AX)(DX*2)
+	ADDQ    $0x00000080, CX
+	ADDQ    $0x00000080, AX
+	SUBQ    $0x00000080, SI
+	JNZ     last3SingleAVX512_k
+	VZEROUPPER
+	RET
+
+// func radix4SingleAVX512(y *float32, x *float32, tw *float32, q int, s int)
+// Requires: AVX, AVX512F
+TEXT ·radix4SingleAVX512(SB), NOSPLIT, $0-40
+	MOVQ  y+0(FP), AX
+	MOVQ  x+8(FP), CX
+	MOVQ  s+32(FP), DX
+	SHLQ  $0x07, DX
+	MOVQ  tw+16(FP), SI
+	MOVQ  q+24(FP), DI
+	MOVQ  DI, BX
+	IMULQ DX, BX
+
+radix4SingleAVX512_j:
+	VBROADCASTSS (SI), Z0
+	VBROADCASTSS 4(SI), Z1
+	VBROADCASTSS 8(SI), Z2
+	VBROADCASTSS 12(SI), Z3
+	VBROADCASTSS 16(SI), Z4
+	VBROADCASTSS 20(SI), Z5
+	MOVQ         DX, R8
+
+radix4SingleAVX512_k:
+	LEAQ    (CX)(BX*2), R9
+	LEAQ    (AX)(DX*2), R10
+	VMOVUPS (CX), Z6
+	VMOVUPS 64(CX), Z7
+	VMOVUPS (CX)(BX*1), Z8
+	VMOVUPS 64(CX)(BX*1), Z9
+	VMOVUPS (CX)(BX*2), Z10
+	VMOVUPS 64(CX)(BX*2), Z11
+	VMOVUPS (R9)(BX*1), Z12
+	VMOVUPS 64(R9)(BX*1), Z13
+	VADDPS  Z10, Z6, Z14
+	VADDPS  Z11, Z7, Z15
+	VSUBPS  Z10, Z6, Z6
+	VSUBPS  Z11, Z7, Z7
+	VADDPS  Z12, Z8, Z10
+	VADDPS  Z13, Z9, Z11
+	VSUBPS  Z13, Z9, Z9
+	VSUBPS  Z8, Z12, Z8
+	VADDPS  Z10, Z14, Z12
+	VADDPS  Z11, Z15, Z13
+	VMOVUPS Z12, (AX)
+	VMOVUPS Z13, 64(AX)
+	VADDPS  Z9, Z6, Z12
+	VADDPS  Z8, Z7, Z13
+	VMULPS  Z0, Z12, Z16
+	VMULPS  Z1, Z13, Z17
+	VSUBPS  Z17, Z16, Z16
+	VMULPS  Z1, Z12, Z12
+	VMULPS  Z0, Z13, Z13
+	VADDPS  Z13, Z12, Z12
+	VMOVUPS Z16, (AX)(DX*1)
+	VMOVUPS Z12, 64(AX)(DX*1)
+	VSUBPS  Z10, Z14, Z10
+	VSUBPS  Z11, Z15, Z11
+	VMULPS  Z2, Z10, Z12
+	VMULPS  Z3, Z11, Z13
+	VSUBPS  Z13, Z12, Z12
+	VMULPS  Z3, Z10, Z10
+	VMULPS  Z2, Z11, Z11
+	VADDPS  Z11, Z10, Z10
+	VMOVUPS Z12, (AX)(DX*2)
+	VMOVUPS Z10, 64(AX)(DX*2)
+	VSUBPS  Z9, Z6, Z6
+	VSUBPS  Z8, Z7, Z7
+	VMULPS  Z4, Z6, Z8
+	VMULPS  Z5, Z7, Z9
+	VSUBPS  Z9, Z8, Z8
+	VMULPS  Z5, Z6, Z6
+	VMULPS  Z4, Z7, Z7
+	VADDPS  Z7, Z6, Z6
+	VMOVUPS Z8, (R10)(DX*1)
+	VMOVUPS Z6, 64(R10)(DX*1)
+	ADDQ    $0x00000080, CX
+	ADDQ    $0x00000080, AX
+	SUBQ    $0x00000080, R8
+	JNZ     radix4SingleAVX512_k
+	IMUL3Q  $0x00000003, DX, R8
+	ADDQ    R8, AX
+	ADDQ    $0x00000018, SI
+	DECQ    DI
+	JNZ     radix4SingleAVX512_j
+	VZEROUPPER
+	RET
+
+// func last4SingleAVX512(y *float32, x *float32, s int)
+// Requires: AVX, AVX512F
+TEXT ·last4SingleAVX512(SB), NOSPLIT, $0-24
+	MOVQ y+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ s+16(FP), DX
+	SHLQ $0x07, DX
+	MOVQ DX, BX
+	MOVQ DX, SI
+
+last4SingleAVX512_k:
+	LEAQ    (CX)(BX*2), DI
+	LEAQ    (AX)(DX*2), R8
+	VMOVUPS (CX), Z0
+	VMOVUPS 64(CX), Z1
+	VMOVUPS (CX)(BX*1), Z2
+	VMOVUPS 64(CX)(BX*1), Z3
+	VMOVUPS (CX)(BX*2), Z4
+	VMOVUPS 64(CX)(BX*2), Z5
+	VMOVUPS (DI)(BX*1), Z6
+	VMOVUPS 64(DI)(BX*1), Z7
+	VADDPS  Z4, Z0, Z8
+	VADDPS  Z5, Z1, Z9
+	VSUBPS  Z4, Z0, Z0
+	VSUBPS  Z5, Z1, Z1
+	VADDPS  Z6, Z2, Z4
+	VADDPS  Z7, Z3, Z5
+	VSUBPS  Z7, Z3, Z3
+	VSUBPS  Z2, Z6, Z2
+	VADDPS  Z4, Z8, Z6
+	VADDPS  Z5, Z9, Z7
+	VMOVUPS Z6, (AX)
+	VMOVUPS Z7, 64(AX)
+	VADDPS  Z3, Z0, Z6
+	VADDPS  Z2, Z1, Z7
+	VMOVUPS Z6, (AX)(DX*1)
+	VMOVUPS Z7, 64(AX)(DX*1)
+	VSUBPS  Z4, Z8, Z4
+	VSUBPS  Z5, Z9, Z5
+	VMOVUPS Z4, (AX)(DX*2)
+	VMOVUPS Z5, 64(AX)(DX*2)
+	VSUBPS  Z3, Z0, Z0
+	VSUBPS  Z2, Z1, Z1
+	VMOVUPS Z0, (R8)(DX*1)
+	VMOVUPS Z1, 64(R8)(DX*1)
+	ADDQ    $0x00000080, CX
+	ADDQ    $0x00000080, AX
+	SUBQ    $0x00000080, SI
+	JNZ     last4SingleAVX512_k
+	VZEROUPPER
+	RET
+
+// func radix5SingleAVX512(y *float32, x *float32, tw *float32, q int, s int)
+// Requires: AVX, AVX512F
+TEXT ·radix5SingleAVX512(SB), NOSPLIT, $0-40
+	MOVQ         y+0(FP), AX
+	MOVQ         x+8(FP), CX
+	MOVQ         s+32(FP), DX
+	SHLQ         $0x07, DX
+	MOVQ         tw+16(FP), SI
+	MOVQ         q+24(FP), DI
+	MOVQ         DI, BX
+	IMULQ        DX, BX
+	VBROADCASTSS c3e9e377a<>+0(SB), Z0
+	VBROADCASTSS c3f4f1bbd<>+0(SB), Z1
+	VBROADCASTSS c3f737871<>+0(SB), Z2
+	VBROADCASTSS c3f167918<>+0(SB), Z3
+
+radix5SingleAVX512_j:
+	VBROADCASTSS (SI), Z4
+	VBROADCASTSS 4(SI), Z5
+	VBROADCASTSS 8(SI), Z6
+	VBROADCASTSS 12(SI), Z7
+	VBROADCASTSS 16(SI), Z8
+	VBROADCASTSS 20(SI), Z9
+	VBROADCASTSS 24(SI), Z10
+	VBROADCASTSS 28(SI), Z11
+	MOVQ         DX, R8
+
+radix5SingleAVX512_k:
+	LEAQ    (CX)(BX*2), R9
+	LEAQ    (AX)(DX*2), R10
+	VMOVUPS (CX), Z12
+	VMOVUPS 64(CX), Z13
+	VMOVUPS (CX)(BX*1), Z14
+	VMOVUPS 64(CX)(BX*1), Z15
+	VMOVUPS (CX)(BX*2), Z16
+	VMOVUPS 64(CX)(BX*2), Z17
+	VMOVUPS (R9)(BX*1), Z18
+	VMOVUPS 64(R9)(BX*1), Z19
+	VMOVUPS (R9)(BX*2), Z20
+	VMOVUPS 64(R9)(BX*2), Z21
+	VADDPS  Z20, Z14, Z22
+	VADDPS  Z21, Z15, Z23
+	VSUBPS  Z21, Z15, Z15
+	VSUBPS  Z14, Z20, Z14
+	VADDPS  Z18, Z16, Z20
+	VADDPS  Z19, Z17, Z21
+	VSUBPS  Z19, Z17, Z17
+	VSUBPS  Z16, Z18, Z16
+	VADDPS  Z22, Z12, Z18
+	VADDPS  Z23, Z13, Z19
+	VADDPS  Z20, Z18, Z18
+	VADDPS  Z21, Z19, Z19
+	VMOVUPS Z18, (AX)
+	VMOVUPS Z19, 64(AX)
+	VMULPS  Z0, Z22, Z18
+	VADDPS  Z18, Z12, Z18
+	VMULPS  Z1, Z20, Z19
+	VSUBPS  Z19, Z18, Z18
+	VMULPS  Z1, Z22, Z19
+	VSUBPS  Z19, Z12, Z12
+	VMULPS  Z0, Z20, Z19
+	VADDPS  Z19, Z12, Z12
+	VMULPS  Z2, Z15, Z19
+	VMULPS  Z3, Z17, Z20
+	VADDPS  Z20, Z19, Z19
+	VMULPS  Z3, Z15, Z15
+	VMULPS  Z2, Z17, Z17
+	VSUBPS  Z17, Z15, Z15
+	VMULPS  Z0, Z23, Z17
+	VADDPS  Z17, Z13, Z17
+	VMULPS  Z1, Z21, Z20
+	VSUBPS  Z20, Z17, Z17
+	VMULPS  Z1, Z23, Z20
+	VSUBPS  Z20, Z13, Z13
+	VMULPS  Z0, Z21, Z20
+	VADDPS  Z20, Z13, Z13
+	VMULPS  Z2, Z14, Z20
+	VMULPS  Z3, Z16, Z21
+	VADDPS  Z21, Z20, Z20
+	VMULPS  Z3, Z14, Z14
+	VMULPS  Z2, Z16, Z16
+	VSUBPS  Z16, Z14, Z14
+	VADDPS  Z19, Z18, Z16
+	VADDPS  Z20, Z17, Z21
+	VMULPS  Z4, Z16, Z22
+	VMULPS  Z5, Z21, Z23
+	VSUBPS  Z23, Z22, Z22
+	VMULPS  Z5, Z16, Z16
+	VMULPS  Z4, Z21, Z21
+	VADDPS  Z21, Z16, Z16
+	VMOVUPS Z22, (AX)(DX*1)
+	VMOVUPS Z16, 64(AX)(DX*1)
+	VSUBPS  Z19, Z18, Z16
+	VSUBPS  Z20, Z17, Z17
+	VMULPS  Z10, Z16, Z18
+	VMULPS  Z11, Z17, Z19
+	VSUBPS  Z19, Z18, Z18
+	VMULPS  Z11, Z16, Z16
+	VMULPS  Z10, Z17, Z17
+	VADDPS  Z17, Z16, Z16
+	VMOVUPS Z18, (R10)(DX*2)
+	VMOVUPS Z16, 64(R10)(DX*2)
+	VADDPS  Z15, Z12, Z16
+	VADDPS  Z14, Z13, Z17
+	VMULPS  Z6, Z16, Z18
+	VMULPS  Z7, Z17, Z19
+	VSUBPS  Z19, Z18, Z18
+	VMULPS  Z7, Z16, Z16
+	VMULPS  Z6, Z17, Z17
+	VADDPS  Z17, Z16, Z16
+	VMOVUPS Z18, (AX)(DX*2)
+	VMOVUPS Z16, 64(AX)(DX*2)
+	VSUBPS  Z15, Z12, Z12
+	VSUBPS  Z14, Z13, Z13
+	VMULPS  Z8, Z12, Z14
+	VMULPS  Z9, Z13, Z15
+	VSUBPS  Z15, Z14, Z14
+	VMULPS  Z9, Z12, Z12
+	VMULPS  Z8, Z13, Z13
+	VADDPS  Z13, Z12, Z12
+	VMOVUPS Z14, (R10)(DX*1)
+	VMOVUPS Z12, 64(R10)(DX*1)
+	ADDQ    $0x00000080, CX
+	ADDQ    $0x00000080, AX
+	SUBQ    $0x00000080, R8
+	JNZ     radix5SingleAVX512_k
+	IMUL3Q  $0x00000004, DX, R8
+	ADDQ    R8, AX
+	ADDQ    $0x00000020, SI
+	DECQ    DI
+	JNZ     radix5SingleAVX512_j
+	VZEROUPPER
+	RET
+
+// func last5SingleAVX512(y *float32, x *float32, s int)
+// Requires: AVX, AVX512F
+TEXT ·last5SingleAVX512(SB), NOSPLIT, $0-24
+	MOVQ         y+0(FP), AX
+	MOVQ         x+8(FP), CX
+	MOVQ         s+16(FP), DX
+	SHLQ         $0x07, DX
+	MOVQ         DX, BX
+	VBROADCASTSS c3e9e377a<>+0(SB), Z0
+	VBROADCASTSS c3f4f1bbd<>+0(SB), Z1
+	VBROADCASTSS c3f737871<>+0(SB), Z2
+	VBROADCASTSS c3f167918<>+0(SB), Z3
+	MOVQ         DX, SI
+
+last5SingleAVX512_k:
+	LEAQ    (CX)(BX*2), DI
+	LEAQ    (AX)(DX*2), R8
+	VMOVUPS (CX), Z4
+	VMOVUPS 64(CX), Z5
+	VMOVUPS (CX)(BX*1), Z6
+	VMOVUPS 64(CX)(BX*1), Z7
+	VMOVUPS (CX)(BX*2), Z8
+	VMOVUPS 64(CX)(BX*2), Z9
+	VMOVUPS (DI)(BX*1), Z10
+	VMOVUPS 64(DI)(BX*1), Z11
+	VMOVUPS (DI)(BX*2), Z12
+	VMOVUPS 64(DI)(BX*2), Z13
+	VADDPS  Z12, Z6, Z14
+	VADDPS  Z13, Z7, Z15
+	VSUBPS  Z13, Z7, Z7
+	VSUBPS  Z6, Z12, Z6
+	VADDPS  Z10, Z8, Z12
+	VADDPS  Z11, Z9, Z13
+	VSUBPS  Z11, Z9, Z9
+	VSUBPS  Z8, Z10, Z8
+	VADDPS  Z14, Z4, Z10
+	VADDPS  Z15, Z5, Z11
+	VADDPS  Z12, Z10, Z10
+	VADDPS  Z13, Z11, Z11
+	VMOVUPS Z10, (AX)
+	VMOVUPS Z11, 64(AX)
+	VMULPS  Z0, Z14, Z10
+	VADDPS  Z10, Z4, Z10
+	VMULPS  Z1, Z12, Z11
+	VSUBPS  Z11, Z10, Z10
+	VMULPS  Z1, Z14, Z11
+	VSUBPS  Z11, Z4, Z4
+	VMULPS  Z0, Z12, Z11
+	VADDPS  Z11, Z4, Z4
+	VMULPS  Z2, Z7, Z11
+	VMULPS  Z3, Z9, Z12
+	VADDPS  Z12, Z11, Z11
+	VMULPS  Z3, Z7, Z7
+	VMULPS  Z2, Z9, Z9
+	VSUBPS  Z9, Z7, Z7
+	VMULPS  Z0, Z15, Z9
+	VADDPS  Z9, Z5, Z9
+	VMULPS  Z1, Z13, Z12
+	VSUBPS  Z12, Z9, Z9
+	VMULPS  Z1, Z15, Z12
+	VSUBPS  Z12, Z5, Z5
+	VMULPS  Z0, Z13, Z12
+	VADDPS  Z12, Z5, Z5
+	VMULPS  Z2, Z6, Z12
+	VMULPS  Z3, Z8, Z13
+	VADDPS  Z13, Z12, Z12
+	VMULPS  Z3, Z6, Z6
+	VMULPS  Z2, Z8, Z8
+	VSUBPS  Z8, Z6, Z6
+	VADDPS  Z11, Z10, Z8
+	VADDPS  Z12, Z9, Z13
+	VMOVUPS Z8, (AX)(DX*1)
+	VMOVUPS Z13, 64(AX)(DX*1)
+	VSUBPS  Z11, Z10, Z8
+	VSUBPS  Z12, Z9, Z9
+	VMOVUPS Z8, (R8)(DX*2)
+	VMOVUPS Z9, 64(R8)(DX*2)
+	VADDPS  Z7, Z4, Z8
+	VADDPS  Z6, Z5, Z9
+	VMOVUPS Z8, (AX)(DX*2)
+	VMOVUPS Z9, 64(AX)(DX*2)
+	VSUBPS  Z7, Z4, Z4
+	VSUBPS  Z6, Z5, Z5
+	VMOVUPS Z4, (R8)(DX*1)
+	VMOVUPS Z5, 64(R8)(DX*1)
+	ADDQ    $0x00000080, CX
+	ADDQ    $0x00000080, AX
+	SUBQ    $0x00000080, SI
+	JNZ     last5SingleAVX512_k
+	VZEROUPPER
+	RET
+
+// func pair44SingleAVX512(y *float32, x *float32, tw *float32, tmp *float32, q int, s int)
+// Requires: AVX, AVX512F
+TEXT ·pair44SingleAVX512(SB), NOSPLIT, $0-48
+	MOVQ   y+0(FP), AX
+	MOVQ   x+8(FP), CX
+	MOVQ   tw+16(FP), DX
+	MOVQ   tmp+24(FP), BX
+	MOVQ   s+40(FP), SI
+	SHLQ   $0x07, SI
+	MOVQ   q+32(FP), R8
+	MOVQ   R8, DI
+	IMULQ  SI, DI
+	IMUL3Q $0x00000004, DI, R9
+	IMUL3Q $0x00000004, SI, R10
+
+pair44SingleAVX512_j:
+	MOVQ SI, R11
+
+pair44SingleAVX512_k:
+	MOVQ         CX, R12
+	LEAQ         (R12)(R9*2), R13
+	VMOVUPS      (R12), Z0
+	VMOVUPS      64(R12), Z1
+	VMOVUPS      (R12)(R9*1), Z2
+	VMOVUPS      64(R12)(R9*1), Z3
+	VMOVUPS      (R12)(R9*2), Z4
+	VMOVUPS      64(R12)(R9*2), Z5
+	VMOVUPS      (R13)(R9*1), Z6
+	VMOVUPS      64(R13)(R9*1), Z7
+	VADDPS       Z4, Z0, Z8
+	VADDPS       Z5, Z1, Z9
+	VSUBPS       Z4, Z0, Z0
+	VSUBPS       Z5, Z1, Z1
+	VADDPS       Z6, Z2, Z4
+	VADDPS       Z7, Z3, Z5
+	VSUBPS       Z7, Z3, Z3
+	VSUBPS       Z2, Z6, Z2
+	VADDPS       Z4, Z8, Z6
+	VADDPS       Z5, Z9, Z7
+	VMOVUPS      Z6, (BX)
+	VMOVUPS      Z7, 64(BX)
+	VADDPS       Z3, Z0, Z6
+	VADDPS       Z2, Z1, Z7
+	VBROADCASTSS (DX), Z10
+	VBROADCASTSS 4(DX), Z11
+	VMULPS       Z10, Z6, Z12
+	VMULPS       Z11, Z7, Z13
+	VSUBPS       Z13, Z12, Z12
+	VMULPS       Z11, Z6, Z6
+	VMULPS       Z10, Z7, Z7
+	VADDPS       Z7, Z6, Z6
+	VMOVUPS      Z12, 128(BX)
+	VMOVUPS      Z6, 192(BX)
+	VSUBPS       Z4, Z8, Z4
+	VSUBPS       Z5, Z9, Z5
+	VBROADCASTSS 8(DX), Z6
+	VBROADCASTSS 12(DX), Z7
+	VMULPS       Z6, Z4, Z8
+	VMULPS       Z7, Z5, Z9
+	VSUBPS       Z9, Z8, Z8
+	VMULPS       Z7, Z4, Z4
+	VMULPS       Z6, Z5, Z5
+	VADDPS       Z5, Z4, Z4
+	VMOVUPS      Z8, 256(BX)
+	VMOVUPS      Z4, 320(BX)
+	VSUBPS       Z3, Z0, Z0
+	VSUBPS       Z2, Z1, Z1
+	VBROADCASTSS 16(DX), Z2
+	VBROADCASTSS 20(DX), Z3
+	VMULPS       Z2, Z0, Z4
+	VMULPS       Z3, Z1, Z5
+	VSUBPS       Z5, Z4, Z4
+	VMULPS       Z3, Z0, Z0
+	VMULPS       Z2, Z1, Z1
+	VADDPS       Z1, Z0, Z0
+	VMOVUPS      Z4, 384(BX)
+	VMOVUPS      Z0, 448(BX)
+	ADDQ         DI, R12
+	LEAQ         (R12)(R9*2), R13
+	VMOVUPS      (R12), Z0
+	VMOVUPS      64(R12), Z1
+	VMOVUPS      (R12)(R9*1), Z2
+	VMOVUPS      64(R12)(R9*1), Z3
+	VMOVUPS      (R12)(R9*2), Z4
+	VMOVUPS      64(R12)(R9*2), Z5
+	VMOVUPS      (R13)(R9*1), Z6
+	VMOVUPS      64(R13)(R9*1), Z7
+	VADDPS       Z4, Z0, Z8
+	VADDPS       Z5, Z1, Z9
+	VSUBPS       Z4, Z0, Z0
+	VSUBPS       Z5, Z1, Z1
+	VADDPS       Z6, Z2, Z4
+	VADDPS       Z7, Z3, Z5
+	VSUBPS       Z7, Z3, Z3
+	VSUBPS       Z2, Z6, Z2
+	VADDPS       Z4, Z8, Z6
+	VADDPS       Z5, Z9, Z7
+	VMOVUPS      Z6, 512(BX)
+	VMOVUPS      Z7, 576(BX)
+	VADDPS       Z3, Z0, Z6
+	VADDPS       Z2, Z1, Z7
+	VBROADCASTSS 24(DX), Z10
+	VBROADCASTSS 28(DX), Z11
+	VMULPS       Z10, Z6, Z12
+	VMULPS       Z11, Z7, Z13
+	VSUBPS       Z13, Z12, Z12
+	VMULPS       Z11, Z6, Z6
+	VMULPS       Z10, Z7, Z7
+	VADDPS       Z7, Z6, Z6
+	VMOVUPS      Z12, 640(BX)
+	VMOVUPS      Z6, 704(BX)
+	VSUBPS       Z4, Z8, Z4
+	VSUBPS       Z5, Z9, Z5
+	VBROADCASTSS 32(DX), Z6
+	VBROADCASTSS 36(DX), Z7
+	VMULPS       Z6, Z4, Z8
+	VMULPS       Z7, Z5, Z9
+	VSUBPS       Z9, Z8, Z8
+	VMULPS       Z7, Z4, Z4
+	VMULPS       Z6, Z5, Z5
+	VADDPS       Z5, Z4, Z4
+	VMOVUPS      Z8, 768(BX)
+	VMOVUPS      Z4, 832(BX)
+	VSUBPS       Z3, Z0, Z0
+	VSUBPS       Z2, Z1, Z1
+	VBROADCASTSS 40(DX), Z2
+	VBROADCASTSS 44(DX), Z3
+	VMULPS       Z2, Z0, Z4
+	VMULPS       Z3, Z1, Z5
+	VSUBPS       Z5, Z4, Z4
+	VMULPS       Z3, Z0, Z0
+	VMULPS       Z2, Z1, Z1
+	VADDPS       Z1, Z0, Z0
+	VMOVUPS      Z4, 896(BX)
+	VMOVUPS      Z0, 960(BX)
+	ADDQ         DI, R12
+	LEAQ         (R12)(R9*2), R13
+	VMOVUPS      (R12), Z0
+	VMOVUPS      64(R12), Z1
+	VMOVUPS      (R12)(R9*1), Z2
+	VMOVUPS      64(R12)(R9*1), Z3
+	VMOVUPS      (R12)(R9*2), Z4
+	VMOVUPS      64(R12)(R9*2), Z5
+	VMOVUPS      (R13)(R9*1), Z6
+	VMOVUPS      64(R13)(R9*1), Z7
+	VADDPS       Z4, Z0, Z8
+	VADDPS       Z5, Z1, Z9
+	VSUBPS       Z4, Z0, Z0
+	VSUBPS       Z5, Z1, Z1
+	VADDPS       Z6, Z2, Z4
+	VADDPS       Z7, Z3, Z5
+	VSUBPS       Z7, Z3, Z3
+	VSUBPS       Z2, Z6, Z2
+	VADDPS       Z4, Z8, Z6
+	VADDPS       Z5, Z9, Z7
+	VMOVUPS      Z6, 1024(BX)
+	VMOVUPS      Z7, 1088(BX)
+	VADDPS       Z3, Z0, Z6
+	VADDPS       Z2, Z1, Z7
+	VBROADCASTSS 48(DX), Z10
+	VBROADCASTSS 52(DX), Z11
+	VMULPS       Z10, Z6, Z12
+	VMULPS       Z11, Z7, Z13
+	VSUBPS       Z13, Z12, Z12
+	VMULPS       Z11, Z6, Z6
+	VMULPS       Z10, Z7, Z7
+	VADDPS       Z7, Z6, Z6
+	VMOVUPS      Z12, 1152(BX)
+	VMOVUPS      Z6, 1216(BX)
+	VSUBPS       Z4, Z8, Z4
+	VSUBPS       Z5, Z9, Z5
+	VBROADCASTSS 56(DX), Z6
+	VBROADCASTSS 60(DX), Z7
+	VMULPS       Z6, Z4, Z8
+	VMULPS       Z7, Z5, Z9
+	VSUBPS       Z9, Z8, Z8
+	VMULPS       Z7, Z4, Z4
+	VMULPS       Z6, Z5, Z5
+	VADDPS       Z5, Z4, Z4
+	VMOVUPS      Z8, 1280(BX)
+	VMOVUPS      Z4, 1344(BX)
+	VSUBPS       Z3, Z0, Z0
+	VSUBPS       Z2, Z1, Z1
+	VBROADCASTSS 64(DX), Z2
+	VBROADCASTSS 68(DX), Z3
+	VMULPS       Z2, Z0, Z4
+	VMULPS       Z3, Z1, Z5
+	VSUBPS       Z5, Z4, Z4
+	VMULPS       Z3, Z0, Z0
+	VMULPS       Z2, Z1, Z1
+	VADDPS       Z1, Z0, Z0
+	VMOVUPS      Z4, 1408(BX)
+	VMOVUPS      Z0, 1472(BX)
+	ADDQ         DI, R12
+	LEAQ         (R12)(R9*2), R13
+	VMOVUPS      (R12), Z0
+	VMOVUPS      64(R12), Z1
+	VMOVUPS      (R12)(R9*1), Z2
+	VMOVUPS      64(R12)(R9*1), Z3
+	VMOVUPS      (R12)(R9*2), Z4
+	VMOVUPS      64(R12)(R9*2), Z5
+	VMOVUPS      (R13)(R9*1), Z6
+	VMOVUPS      64(R13)(R9*1), Z7
+	VADDPS       Z4, Z0, Z8
+	VADDPS       Z5, Z1, Z9
+	VSUBPS       Z4, Z0, Z0
+	VSUBPS       Z5, Z1, Z1
+	VADDPS       Z6, Z2, Z4
+	VADDPS       Z7, Z3, Z5
+	VSUBPS       Z7, Z3, Z3
+	VSUBPS       Z2, Z6, Z2
+	VADDPS       Z4, Z8, Z6
+	VADDPS       Z5, Z9, Z7
+	VMOVUPS      Z6, 1536(BX)
+	VMOVUPS      Z7, 1600(BX)
+	VADDPS       Z3, Z0, Z6
+	VADDPS       Z2, Z1, Z7
+	VBROADCASTSS 72(DX), Z10
+	VBROADCASTSS 76(DX), Z11
+	VMULPS       Z10, Z6, Z12
+	VMULPS       Z11, Z7, Z13
+	VSUBPS       Z13, Z12, Z12
+	VMULPS       Z11, Z6, Z6
+	VMULPS       Z10, Z7, Z7
+	VADDPS       Z7, Z6, Z6
+	VMOVUPS      Z12, 1664(BX)
+	VMOVUPS      Z6, 1728(BX)
+	VSUBPS       Z4, Z8, Z4
+	VSUBPS       Z5, Z9, Z5
+	VBROADCASTSS 80(DX), Z6
+	VBROADCASTSS 84(DX), Z7
+	VMULPS       Z6, Z4, Z8
+	VMULPS       Z7, Z5, Z9
+	VSUBPS       Z9, Z8, Z8
+	VMULPS       Z7, Z4, Z4
+	VMULPS       Z6, Z5, Z5
+	VADDPS       Z5, Z4, Z4
+	VMOVUPS      Z8, 1792(BX)
+	VMOVUPS      Z4, 1856(BX)
+	VSUBPS       Z3, Z0, Z0
+	VSUBPS       Z2, Z1, Z1
+	VBROADCASTSS 88(DX), Z2
+	VBROADCASTSS 92(DX), Z3
+	VMULPS       Z2, Z0, Z4
+	VMULPS       Z3, Z1, Z5
+	VSUBPS       Z5, Z4, Z4
+	VMULPS       Z3, Z0, Z0
+	VMULPS       Z2, Z1, Z1
+	VADDPS       Z1, Z0, Z0
+	VMOVUPS      Z4, 1920(BX)
+	VMOVUPS      Z0, 1984(BX)
+	MOVQ         AX, R12
+	LEAQ         (R12)(R10*2), R13
+	VMOVUPS      (BX), Z0
+	VMOVUPS      64(BX), Z1
+	VMOVUPS      512(BX), Z2
+	VMOVUPS      576(BX), Z3
+	VMOVUPS      1024(BX), Z4
+	VMOVUPS      1088(BX), Z5
+	VMOVUPS      1536(BX), Z6
+	VMOVUPS      1600(BX), Z7
+	VADDPS       Z4, Z0, Z8
+	VADDPS       Z5, Z1, Z9
+	VSUBPS       Z4, Z0, Z0
+	VSUBPS       Z5, Z1, Z1
+	VADDPS       Z6, Z2, Z4
+	VADDPS       Z7, Z3, Z5
+	VSUBPS       Z7, Z3, Z3
+	VSUBPS       Z2, Z6, Z2
+	VADDPS       Z4, Z8, Z6
+	VADDPS       Z5, Z9, Z7
+	VMOVUPS      Z6, (R12)
+	VMOVUPS      Z7, 64(R12)
+	VADDPS       Z3, Z0, Z6
+	VADDPS       Z2, Z1, Z7
+	VBROADCASTSS 96(DX), Z10
+	VBROADCASTSS 100(DX), Z11
+	VMULPS       Z10, Z6, Z12
+	VMULPS       Z11, Z7, Z13
+	VSUBPS       Z13, Z12, Z12
+	VMULPS       Z11, Z6, Z6
+	VMULPS       Z10, Z7, Z7
+	VADDPS       Z7, Z6, Z6
+	VMOVUPS      Z12, (R12)(R10*1)
+	VMOVUPS      Z6, 64(R12)(R10*1)
+	VSUBPS       Z4, Z8, Z4
+	VSUBPS       Z5, Z9, Z5
+	VBROADCASTSS 104(DX), Z6
+	VBROADCASTSS 108(DX), Z7
+	VMULPS       Z6, Z4, Z8
+	VMULPS       Z7, Z5, Z9
+	VSUBPS       Z9, Z8, Z8
+	VMULPS       Z7, Z4, Z4
+	VMULPS       Z6, Z5, Z5
+	VADDPS       Z5, Z4, Z4
+	VMOVUPS      Z8, (R12)(R10*2)
+	VMOVUPS      Z4, 64(R12)(R10*2)
+	VSUBPS       Z3, Z0, Z0
+	VSUBPS       Z2, Z1, Z1
+	VBROADCASTSS 112(DX), Z2
+	VBROADCASTSS 116(DX), Z3
+	VMULPS       Z2, Z0, Z4
+	VMULPS       Z3, Z1, Z5
+	VSUBPS       Z5, Z4, Z4
+	VMULPS       Z3, Z0, Z0
+	VMULPS       Z2, Z1, Z1
+	VADDPS       Z1, Z0, Z0
+	VMOVUPS      Z4, (R13)(R10*1)
+	VMOVUPS      Z0, 64(R13)(R10*1)
+	ADDQ         SI, R12
+	LEAQ         (R12)(R10*2), R13
+	VMOVUPS      128(BX), Z0
+	VMOVUPS      192(BX), Z1
+	VMOVUPS      640(BX), Z2
+	VMOVUPS      704(BX), Z3
+	VMOVUPS      1152(BX), Z4
+	VMOVUPS      1216(BX), Z5
+	VMOVUPS      1664(BX), Z6
+	VMOVUPS      1728(BX), Z7
+	VADDPS       Z4, Z0, Z8
+	VADDPS       Z5, Z1, Z9
+	VSUBPS       Z4, Z0, Z0
+	VSUBPS       Z5, Z1, Z1
+	VADDPS       Z6, Z2, Z4
+	VADDPS       Z7, Z3, Z5
+	VSUBPS       Z7, Z3, Z3
+	VSUBPS       Z2, Z6, Z2
+	VADDPS       Z4, Z8, Z6
+	VADDPS       Z5, Z9, Z7
+	VMOVUPS      Z6, (R12)
+	VMOVUPS      Z7, 64(R12)
+	VADDPS       Z3, Z0, Z6
+	VADDPS       Z2, Z1, Z7
+	VBROADCASTSS 96(DX), Z10
+	VBROADCASTSS 100(DX), Z11
+	VMULPS       Z10, Z6, Z12
+	VMULPS       Z11, Z7, Z13
+	VSUBPS       Z13, Z12, Z12
+	VMULPS       Z11, Z6, Z6
+	VMULPS       Z10, Z7, Z7
+	VADDPS       Z7, Z6, Z6
+	VMOVUPS      Z12, (R12)(R10*1)
+	VMOVUPS      Z6, 64(R12)(R10*1)
+	VSUBPS       Z4, Z8, Z4
+	VSUBPS       Z5, Z9, Z5
+	VBROADCASTSS 104(DX), Z6
+	VBROADCASTSS 108(DX), Z7
+	VMULPS       Z6, Z4, Z8
+	VMULPS       Z7, Z5, Z9
+	VSUBPS       Z9, Z8, Z8
+	VMULPS       Z7, Z4, Z4
+	VMULPS       Z6, Z5, Z5
+	VADDPS       Z5, Z4, Z4
+	VMOVUPS      Z8, (R12)(R10*2)
+	VMOVUPS      Z4, 64(R12)(R10*2)
+	VSUBPS       Z3, Z0, Z0
+	VSUBPS       Z2, Z1, Z1
+	VBROADCASTSS 112(DX), Z2
+	VBROADCASTSS 116(DX), Z3
+	VMULPS       Z2, Z0, Z4
+	VMULPS       Z3, Z1, Z5
+	VSUBPS       Z5, Z4, Z4
+	VMULPS       Z3, Z0, Z0
+	VMULPS       Z2, Z1, Z1
+	VADDPS       Z1, Z0, Z0
+	VMOVUPS      Z4, (R13)(R10*1)
+	VMOVUPS      Z0, 64(R13)(R10*1)
+	ADDQ         SI, R12
+	LEAQ         (R12)(R10*2), R13
+	VMOVUPS      256(BX), Z0
+	VMOVUPS      320(BX), Z1
+	VMOVUPS      768(BX), Z2
+	VMOVUPS      832(BX), Z3
+	VMOVUPS      1280(BX), Z4
+	VMOVUPS      1344(BX), Z5
+	VMOVUPS      1792(BX), Z6
+	VMOVUPS      1856(BX), Z7
+	VADDPS       Z4, Z0, Z8
+	VADDPS       Z5, Z1, Z9
+	VSUBPS       Z4, Z0, Z0
+	VSUBPS       Z5, Z1, Z1
+	VADDPS       Z6, Z2, Z4
+	VADDPS       Z7, Z3, Z5
+	VSUBPS       Z7, Z3, Z3
+	VSUBPS       Z2, Z6, Z2
+	VADDPS       Z4, Z8, Z6
+	VADDPS       Z5, Z9, Z7
+	VMOVUPS      Z6, (R12)
+	VMOVUPS      Z7, 64(R12)
+	VADDPS       Z3, Z0, Z6
+	VADDPS       Z2, Z1, Z7
+	VBROADCASTSS 96(DX), Z10
+	VBROADCASTSS 100(DX), Z11
+	VMULPS       Z10, Z6, Z12
+	VMULPS       Z11, Z7, Z13
+	VSUBPS       Z13, Z12, Z12
+	VMULPS       Z11, Z6, Z6
+	VMULPS       Z10, Z7, Z7
+	VADDPS       Z7, Z6, Z6
+	VMOVUPS      Z12, (R12)(R10*1)
+	VMOVUPS      Z6, 64(R12)(R10*1)
+	VSUBPS       Z4, Z8, Z4
+	VSUBPS       Z5, Z9, Z5
+	VBROADCASTSS 104(DX), Z6
+	VBROADCASTSS 108(DX), Z7
+	VMULPS       Z6, Z4, Z8
+	VMULPS       Z7, Z5, Z9
+	VSUBPS       Z9, Z8, Z8
+	VMULPS       Z7, Z4, Z4
+	VMULPS       Z6, Z5, Z5
+	VADDPS       Z5, Z4, Z4
+	VMOVUPS      Z8, (R12)(R10*2)
+	VMOVUPS      Z4, 64(R12)(R10*2)
+	VSUBPS       Z3, Z0, Z0
+	VSUBPS       Z2, Z1, Z1
+	VBROADCASTSS 112(DX), Z2
+	VBROADCASTSS 116(DX), Z3
+	VMULPS       Z2, Z0, Z4
+	VMULPS       Z3, Z1, Z5
+	VSUBPS       Z5, Z4, Z4
+	VMULPS       Z3, Z0, Z0
+	VMULPS       Z2, Z1, Z1
+	VADDPS       Z1, Z0, Z0
+	VMOVUPS      Z4, (R13)(R10*1)
+	VMOVUPS      Z0, 64(R13)(R10*1)
+	ADDQ         SI, R12
+	LEAQ         (R12)(R10*2), R13
+	VMOVUPS      384(BX), Z0
+	VMOVUPS      448(BX), Z1
+	VMOVUPS      896(BX), Z2
+	VMOVUPS      960(BX), Z3
+	VMOVUPS      1408(BX), Z4
+	VMOVUPS      1472(BX), Z5
+	VMOVUPS      1920(BX), Z6
+	VMOVUPS      1984(BX), Z7
+	VADDPS       Z4, Z0, Z8
+	VADDPS       Z5, Z1, Z9
+	VSUBPS       Z4, Z0, Z0
+	VSUBPS       Z5, Z1, Z1
+	VADDPS       Z6, Z2, Z4
+	VADDPS       Z7, Z3, Z5
+	VSUBPS       Z7, Z3, Z3
+	VSUBPS       Z2, Z6, Z2
+	VADDPS       Z4, Z8, Z6
+	VADDPS       Z5, Z9, Z7
+	VMOVUPS      Z6, (R12)
+	VMOVUPS      Z7, 64(R12)
+	VADDPS       Z3, Z0, Z6
+	VADDPS       Z2, Z1, Z7
+	VBROADCASTSS 96(DX), Z10
+	VBROADCASTSS 100(DX), Z11
+	VMULPS       Z10, Z6, Z12
+	VMULPS       Z11, Z7, Z13
+	VSUBPS       Z13, Z12, Z12
+	VMULPS       Z11, Z6, Z6
+	VMULPS       Z10, Z7, Z7
+	VADDPS       Z7, Z6, Z6
+	VMOVUPS      Z12, (R12)(R10*1)
+	VMOVUPS      Z6, 64(R12)(R10*1)
+	VSUBPS       Z4, Z8, Z4
+	VSUBPS       Z5, Z9, Z5
+	VBROADCASTSS 104(DX), Z6
+	VBROADCASTSS 108(DX), Z7
+	VMULPS       Z6, Z4, Z8
+	VMULPS       Z7, Z5, Z9
+	VSUBPS       Z9, Z8, Z8
+	VMULPS       Z7, Z4, Z4
+	VMULPS       Z6, Z5, Z5
+	VADDPS       Z5, Z4, Z4
+	VMOVUPS      Z8, (R12)(R10*2)
+	VMOVUPS      Z4, 64(R12)(R10*2)
+	VSUBPS       Z3, Z0, Z0
+	VSUBPS       Z2, Z1, Z1
+	VBROADCASTSS 112(DX), Z2
+	VBROADCASTSS 116(DX), Z3
+	VMULPS       Z2, Z0, Z4
+	VMULPS       Z3, Z1, Z5
+	VSUBPS       Z5, Z4, Z4
+	VMULPS       Z3, Z0, Z0
+	VMULPS       Z2, Z1, Z1
+	VADDPS       Z1, Z0, Z0
+	VMOVUPS      Z4, (R13)(R10*1)
+	VMOVUPS      Z0, 64(R13)(R10*1)
+	ADDQ         $0x00000080, CX
+	ADDQ         $0x00000080, AX
+	SUBQ         $0x00000080, R11
+	JNZ          pair44SingleAVX512_k
+	IMUL3Q       $0x0000000f, SI, R11
+	ADDQ         R11, AX
+	ADDQ         $0x00000078, DX
+	DECQ         R8
+	JNZ          pair44SingleAVX512_j
+	VZEROUPPER
+	RET
+
+// func lastPair44SingleAVX512(y *float32, x *float32, tw *float32, tmp *float32, s int)
+// Requires: AVX, AVX512F
+TEXT ·lastPair44SingleAVX512(SB), NOSPLIT, $0-40
+	MOVQ   y+0(FP), AX
+	MOVQ   x+8(FP), CX
+	MOVQ   tw+16(FP), DX
+	MOVQ   tmp+24(FP), BX
+	MOVQ   s+32(FP), SI
+	SHLQ   $0x07, SI
+	MOVQ   SI, DI
+	IMUL3Q $0x00000004, DI, R8
+	IMUL3Q $0x00000004, SI, R9
+	MOVQ   SI, R10
+
+lastPair44SingleAVX512_k:
+	MOVQ         CX, R11
+	LEAQ         (R11)(R8*2), R12
+	VMOVUPS      (R11), Z0
+	VMOVUPS      64(R11), Z1
+	VMOVUPS      (R11)(R8*1), Z2
+	VMOVUPS      64(R11)(R8*1), Z3
+	VMOVUPS      (R11)(R8*2), Z4
+	VMOVUPS      64(R11)(R8*2), Z5
+	VMOVUPS      (R12)(R8*1), Z6
+	VMOVUPS      64(R12)(R8*1), Z7
+	VADDPS       Z4, Z0, Z8
+	VADDPS       Z5, Z1, Z9
+	VSUBPS       Z4, Z0, Z0
+	VSUBPS       Z5, Z1, Z1
+	VADDPS       Z6, Z2, Z4
+	VADDPS       Z7, Z3, Z5
+	VSUBPS       Z7, Z3, Z3
+	VSUBPS       Z2, Z6, Z2
+	VADDPS       Z4, Z8, Z6
+	VADDPS       Z5, Z9, Z7
+	VMOVUPS      Z6, (BX)
+	VMOVUPS      Z7, 64(BX)
+	VADDPS       Z3, Z0, Z6
+	VADDPS       Z2, Z1, Z7
+	VBROADCASTSS (DX), Z10
+	VBROADCASTSS 4(DX), Z11
+	VMULPS       Z10, Z6, Z12
+	VMULPS       Z11, Z7, Z13
+	VSUBPS       Z13, Z12, Z12
+	VMULPS       Z11, Z6, Z6
+	VMULPS       Z10, Z7, Z7
+	VADDPS       Z7, Z6, Z6
+	VMOVUPS      Z12, 128(BX)
+	VMOVUPS      Z6, 192(BX)
+	VSUBPS       Z4, Z8, Z4
+	VSUBPS       Z5, Z9, Z5
+	VBROADCASTSS 8(DX), Z6
+	VBROADCASTSS 12(DX), Z7
+	VMULPS       Z6, Z4, Z8
+	VMULPS       Z7, Z5, Z9
+	VSUBPS       Z9, Z8, Z8
+	VMULPS       Z7, Z4, Z4
+	VMULPS       Z6, Z5, Z5
+	VADDPS       Z5, Z4, Z4
+	VMOVUPS      Z8, 256(BX)
+	VMOVUPS      Z4, 320(BX)
+	VSUBPS       Z3, Z0, Z0
+	VSUBPS       Z2, Z1, Z1
+	VBROADCASTSS 16(DX), Z2
+	VBROADCASTSS 20(DX), Z3
+	VMULPS       Z2, Z0, Z4
+	VMULPS       Z3, Z1, Z5
+	VSUBPS       Z5, Z4, Z4
+	VMULPS       Z3, Z0, Z0
+	VMULPS       Z2, Z1, Z1
+	VADDPS       Z1, Z0, Z0
+	VMOVUPS      Z4, 384(BX)
+	VMOVUPS      Z0, 448(BX)
+	ADDQ         DI, R11
+	LEAQ         (R11)(R8*2), R12
+	VMOVUPS      (R11), Z0
+	VMOVUPS      64(R11), Z1
+	VMOVUPS      (R11)(R8*1), Z2
+	VMOVUPS      64(R11)(R8*1), Z3
+	VMOVUPS      (R11)(R8*2), Z4
+	VMOVUPS      64(R11)(R8*2), Z5
+	VMOVUPS      (R12)(R8*1), Z6
+	VMOVUPS      64(R12)(R8*1), Z7
+	VADDPS       Z4, Z0, Z8
+	VADDPS       Z5, Z1, Z9
+	VSUBPS       Z4, Z0, Z0
+	VSUBPS       Z5, Z1, Z1
+	VADDPS       Z6, Z2, Z4
+	VADDPS       Z7, Z3, Z5
+	VSUBPS       Z7, Z3, Z3
+	VSUBPS       Z2, Z6, Z2
+	VADDPS       Z4, Z8, Z6
+	VADDPS       Z5, Z9, Z7
+	VMOVUPS      Z6, 512(BX)
+	VMOVUPS      Z7, 576(BX)
+	VADDPS       Z3, Z0, Z6
+	VADDPS       Z2, Z1, Z7
+	VBROADCASTSS 24(DX), Z10
+	VBROADCASTSS 28(DX), Z11
+	VMULPS       Z10, Z6, Z12
+	VMULPS       Z11, Z7, Z13
+	VSUBPS       Z13, Z12, Z12
+	VMULPS       Z11, Z6, Z6
+	VMULPS       Z10, Z7, Z7
+	VADDPS       Z7, Z6, Z6
+	VMOVUPS      Z12, 640(BX)
+	VMOVUPS      Z6, 704(BX)
+	VSUBPS       Z4, Z8, Z4
+	VSUBPS       Z5, Z9, Z5
+	VBROADCASTSS 32(DX), Z6
+	VBROADCASTSS 36(DX), Z7
+	VMULPS       Z6, Z4, Z8
+	VMULPS       Z7, Z5, Z9
+	VSUBPS       Z9, Z8, Z8
+	VMULPS       Z7, Z4, Z4
+	VMULPS       Z6, Z5, Z5
+	VADDPS       Z5, Z4, Z4
+	VMOVUPS      Z8, 768(BX)
+	VMOVUPS      Z4, 832(BX)
+	VSUBPS       Z3, Z0, Z0
+	VSUBPS       Z2, Z1, Z1
+	VBROADCASTSS 40(DX), Z2
+	VBROADCASTSS 44(DX), Z3
+	VMULPS       Z2, Z0, Z4
+	VMULPS       Z3, Z1, Z5
+	VSUBPS       Z5, Z4, Z4
+	VMULPS       Z3, Z0, Z0
+	VMULPS       Z2, Z1, Z1
+	VADDPS       Z1, Z0, Z0
+	VMOVUPS      Z4, 896(BX)
+	VMOVUPS      Z0, 960(BX)
+	ADDQ         DI, R11
+	LEAQ         (R11)(R8*2), R12
+	VMOVUPS      (R11), Z0
+	VMOVUPS      64(R11), Z1
+	VMOVUPS      (R11)(R8*1), Z2
+	VMOVUPS      64(R11)(R8*1), Z3
+	VMOVUPS      (R11)(R8*2), Z4
+	VMOVUPS      64(R11)(R8*2), Z5
+	VMOVUPS      (R12)(R8*1), Z6
+	VMOVUPS      64(R12)(R8*1), Z7
+	VADDPS       Z4, Z0, Z8
+	VADDPS       Z5, Z1, Z9
+	VSUBPS       Z4, Z0, Z0
+	VSUBPS       Z5, Z1, Z1
+	VADDPS       Z6, Z2, Z4
+	VADDPS       Z7, Z3, Z5
+	VSUBPS       Z7, Z3, Z3
+	VSUBPS       Z2, Z6, Z2
+	VADDPS       Z4, Z8, Z6
+	VADDPS       Z5, Z9, Z7
+	VMOVUPS      Z6, 1024(BX)
+	VMOVUPS      Z7, 1088(BX)
+	VADDPS       Z3, Z0, Z6
+	VADDPS       Z2, Z1, Z7
+	VBROADCASTSS 48(DX), Z10
+	VBROADCASTSS 52(DX), Z11
+	VMULPS       Z10, Z6, Z12
+	VMULPS       Z11, Z7, Z13
+	VSUBPS       Z13, Z12, Z12
+	VMULPS       Z11, Z6, Z6
+	VMULPS       Z10, Z7, Z7
+	VADDPS       Z7, Z6, Z6
+	VMOVUPS      Z12, 1152(BX)
+	VMOVUPS      Z6, 1216(BX)
+	VSUBPS       Z4, Z8, Z4
+	VSUBPS       Z5, Z9, Z5
+	VBROADCASTSS 56(DX), Z6
+	VBROADCASTSS 60(DX), Z7
+	VMULPS       Z6, Z4, Z8
+	VMULPS       Z7, Z5, Z9
+	VSUBPS       Z9, Z8, Z8
+	VMULPS       Z7, Z4, Z4
+	VMULPS       Z6, Z5, Z5
+	VADDPS       Z5, Z4, Z4
+	VMOVUPS      Z8, 1280(BX)
+	VMOVUPS      Z4, 1344(BX)
+	VSUBPS       Z3, Z0, Z0
+	VSUBPS       Z2, Z1, Z1
+	VBROADCASTSS 64(DX), Z2
+	VBROADCASTSS 68(DX), Z3
+	VMULPS       Z2, Z0, Z4
+	VMULPS       Z3, Z1, Z5
+	VSUBPS       Z5, Z4, Z4
+	VMULPS       Z3, Z0, Z0
+	VMULPS       Z2, Z1, Z1
+	VADDPS       Z1, Z0, Z0
+	VMOVUPS      Z4, 1408(BX)
+	VMOVUPS      Z0, 1472(BX)
+	ADDQ         DI, R11
+	LEAQ         (R11)(R8*2), R12
+	VMOVUPS      (R11), Z0
+	VMOVUPS      64(R11), Z1
+	VMOVUPS      (R11)(R8*1), Z2
+	VMOVUPS      64(R11)(R8*1), Z3
+	VMOVUPS      (R11)(R8*2), Z4
+	VMOVUPS      64(R11)(R8*2), Z5
+	VMOVUPS      (R12)(R8*1), Z6
+	VMOVUPS      64(R12)(R8*1), Z7
+	VADDPS       Z4, Z0, Z8
+	VADDPS       Z5, Z1, Z9
+	VSUBPS       Z4, Z0, Z0
+	VSUBPS       Z5, Z1, Z1
+	VADDPS       Z6, Z2, Z4
+	VADDPS       Z7, Z3, Z5
+	VSUBPS       Z7, Z3, Z3
+	VSUBPS       Z2, Z6, Z2
+	VADDPS       Z4, Z8, Z6
+	VADDPS       Z5, Z9, Z7
+	VMOVUPS      Z6, 1536(BX)
+	VMOVUPS      Z7, 1600(BX)
+	VADDPS       Z3, Z0, Z6
+	VADDPS       Z2, Z1, Z7
+	VBROADCASTSS 72(DX), Z10
+	VBROADCASTSS 76(DX), Z11
+	VMULPS       Z10, Z6, Z12
+	VMULPS       Z11, Z7, Z13
+	VSUBPS       Z13, Z12, Z12
+	VMULPS       Z11, Z6, Z6
+	VMULPS       Z10, Z7, Z7
+	VADDPS       Z7, Z6, Z6
+	VMOVUPS      Z12, 1664(BX)
+	VMOVUPS      Z6, 1728(BX)
+	VSUBPS       Z4, Z8, Z4
+	VSUBPS       Z5, Z9, Z5
+	VBROADCASTSS 80(DX), Z6
+	VBROADCASTSS 84(DX), Z7
+	VMULPS       Z6, Z4, Z8
+	VMULPS       Z7, Z5, Z9
+	VSUBPS       Z9, Z8, Z8
+	VMULPS       Z7, Z4, Z4
+	VMULPS       Z6, Z5, Z5
+	VADDPS       Z5, Z4, Z4
+	VMOVUPS      Z8, 1792(BX)
+	VMOVUPS      Z4, 1856(BX)
+	VSUBPS       Z3, Z0, Z0
+	VSUBPS       Z2, Z1, Z1
+	VBROADCASTSS 88(DX), Z2
+	VBROADCASTSS 92(DX), Z3
+	VMULPS       Z2, Z0, Z4
+	VMULPS       Z3, Z1, Z5
+	VSUBPS       Z5, Z4, Z4
+	VMULPS       Z3, Z0, Z0
+	VMULPS       Z2, Z1, Z1
+	VADDPS       Z1, Z0, Z0
+	VMOVUPS      Z4, 1920(BX)
+	VMOVUPS      Z0, 1984(BX)
+	MOVQ         AX, R11
+	LEAQ         (R11)(R9*2), R12
+	VMOVUPS      (BX), Z0
+	VMOVUPS      64(BX), Z1
+	VMOVUPS      512(BX), Z2
+	VMOVUPS      576(BX), Z3
+	VMOVUPS      1024(BX), Z4
+	VMOVUPS      1088(BX), Z5
+	VMOVUPS      1536(BX), Z6
+	VMOVUPS      1600(BX), Z7
+	VADDPS       Z4, Z0, Z8
+	VADDPS       Z5, Z1, Z9
+	VSUBPS       Z4, Z0, Z0
+	VSUBPS       Z5, Z1, Z1
+	VADDPS       Z6, Z2, Z4
+	VADDPS       Z7, Z3, Z5
+	VSUBPS       Z7, Z3, Z3
+	VSUBPS       Z2, Z6, Z2
+	VADDPS       Z4, Z8, Z6
+	VADDPS       Z5, Z9, Z7
+	VMOVUPS      Z6, (R11)
+	VMOVUPS      Z7, 64(R11)
+	VADDPS       Z3, Z0, Z6
+	VADDPS       Z2, Z1, Z7
+	VMOVUPS      Z6, (R11)(R9*1)
+	VMOVUPS      Z7, 64(R11)(R9*1)
+	VSUBPS       Z4, Z8, Z4
+	VSUBPS       Z5, Z9, Z5
+	VMOVUPS      Z4, (R11)(R9*2)
+	VMOVUPS      Z5, 64(R11)(R9*2)
+	VSUBPS       Z3, Z0, Z0
+	VSUBPS       Z2, Z1, Z1
+	VMOVUPS      Z0, (R12)(R9*1)
+	VMOVUPS      Z1, 64(R12)(R9*1)
+	ADDQ         SI, R11
+	LEAQ         (R11)(R9*2), R12
+	VMOVUPS      128(BX), Z0
+	VMOVUPS      192(BX), Z1
+	VMOVUPS      640(BX), Z2
+	VMOVUPS      704(BX), Z3
+	VMOVUPS      1152(BX), Z4
+	VMOVUPS      1216(BX), Z5
+	VMOVUPS      1664(BX), Z6
+	VMOVUPS      1728(BX), Z7
+	VADDPS       Z4, Z0, Z8
+	VADDPS       Z5, Z1, Z9
+	VSUBPS       Z4, Z0, Z0
+	VSUBPS       Z5, Z1, Z1
+	VADDPS       Z6, Z2, Z4
+	VADDPS       Z7, Z3, Z5
+	VSUBPS       Z7, Z3, Z3
+	VSUBPS       Z2, Z6, Z2
+	VADDPS       Z4, Z8, Z6
+	VADDPS       Z5, Z9, Z7
+	VMOVUPS      Z6, (R11)
+	VMOVUPS      Z7, 64(R11)
+	VADDPS       Z3, Z0, Z6
+	VADDPS       Z2, Z1, Z7
+	VMOVUPS      Z6, (R11)(R9*1)
+	VMOVUPS      Z7, 64(R11)(R9*1)
+	VSUBPS       Z4, Z8, Z4
+	VSUBPS       Z5, Z9, Z5
+	VMOVUPS      Z4, (R11)(R9*2)
+	VMOVUPS      Z5, 64(R11)(R9*2)
+	VSUBPS       Z3, Z0, Z0
+	VSUBPS       Z2, Z1, Z1
+	VMOVUPS      Z0, (R12)(R9*1)
+	VMOVUPS      Z1, 64(R12)(R9*1)
+	ADDQ         SI, R11
+	LEAQ         (R11)(R9*2), R12
+	VMOVUPS      256(BX), Z0
+	VMOVUPS      320(BX), Z1
+	VMOVUPS      768(BX), Z2
+	VMOVUPS      832(BX), Z3
+	VMOVUPS      1280(BX), Z4
+	VMOVUPS      1344(BX), Z5
+	VMOVUPS      1792(BX), Z6
+	VMOVUPS      1856(BX), Z7
+	VADDPS       Z4, Z0, Z8
+	VADDPS       Z5, Z1, Z9
+	VSUBPS       Z4, Z0, Z0
+	VSUBPS       Z5, Z1, Z1
+	VADDPS       Z6, Z2, Z4
+	VADDPS       Z7, Z3, Z5
+	VSUBPS       Z7, Z3, Z3
+	VSUBPS       Z2, Z6, Z2
+	VADDPS       Z4, Z8, Z6
+	VADDPS       Z5, Z9, Z7
+	VMOVUPS      Z6, (R11)
+	VMOVUPS      Z7, 64(R11)
+	VADDPS       Z3, Z0, Z6
+	VADDPS       Z2, Z1, Z7
+	VMOVUPS      Z6, (R11)(R9*1)
+	VMOVUPS      Z7, 64(R11)(R9*1)
+	VSUBPS       Z4, Z8, Z4
+	VSUBPS       Z5, Z9, Z5
+	VMOVUPS      Z4, (R11)(R9*2)
+	VMOVUPS      Z5, 64(R11)(R9*2)
+	VSUBPS       Z3, Z0, Z0
+	VSUBPS       Z2, Z1, Z1
+	VMOVUPS      Z0, (R12)(R9*1)
+	VMOVUPS      Z1, 64(R12)(R9*1)
+	ADDQ         SI, R11
+	LEAQ         (R11)(R9*2), R12
+	VMOVUPS      384(BX), Z0
+	VMOVUPS      448(BX), Z1
+	VMOVUPS      896(BX), Z2
+	VMOVUPS      960(BX), Z3
+	VMOVUPS      1408(BX), Z4
+	VMOVUPS      1472(BX), Z5
+	VMOVUPS      1920(BX), Z6
+	VMOVUPS      1984(BX), Z7
+	VADDPS       Z4, Z0, Z8
+	VADDPS       Z5, Z1, Z9
+	VSUBPS       Z4, Z0, Z0
+	VSUBPS       Z5, Z1, Z1
+	VADDPS       Z6, Z2, Z4
+	VADDPS       Z7, Z3, Z5
+	VSUBPS       Z7, Z3, Z3
+	VSUBPS       Z2, Z6, Z2
+	VADDPS       Z4, Z8, Z6
+	VADDPS       Z5, Z9, Z7
+	VMOVUPS      Z6, (R11)
+	VMOVUPS      Z7, 64(R11)
+	VADDPS       Z3, Z0, Z6
+	VADDPS       Z2, Z1, Z7
+	VMOVUPS      Z6, (R11)(R9*1)
+	VMOVUPS      Z7, 64(R11)(R9*1)
+	VSUBPS       Z4, Z8, Z4
+	VSUBPS       Z5, Z9, Z5
+	VMOVUPS      Z4, (R11)(R9*2)
+	VMOVUPS      Z5, 64(R11)(R9*2)
+	VSUBPS       Z3, Z0, Z0
+	VSUBPS       Z2, Z1, Z1
+	VMOVUPS      Z0, (R12)(R9*1)
+	VMOVUPS      Z1, 64(R12)(R9*1)
+	ADDQ         $0x00000080, CX
+	ADDQ         $0x00000080, AX
+	SUBQ         $0x00000080, R10
+	JNZ          lastPair44SingleAVX512_k
+	VZEROUPPER
+	RET
+
+// func pair42SingleAVX512(y *float32, x *float32, tw *float32, tmp *float32, q int, s int)
+// Requires: AVX, AVX512F
+TEXT ·pair42SingleAVX512(SB), NOSPLIT, $0-48
+	MOVQ   y+0(FP), AX
+	MOVQ   x+8(FP), CX
+	MOVQ   tw+16(FP), DX
+	MOVQ   tmp+24(FP), BX
+	MOVQ   s+40(FP), SI
+	SHLQ   $0x07, SI
+	MOVQ   q+32(FP), R8
+	MOVQ   R8, DI
+	IMULQ  SI, DI
+	IMUL3Q $0x00000002, DI, R9
+	IMUL3Q $0x00000004, SI, R10
+
+pair42SingleAVX512_j:
+	MOVQ SI, R11
+
+pair42SingleAVX512_k:
+	MOVQ         CX, R12
+	LEAQ         (R12)(R9*2), R13
+	VMOVUPS      (R12), Z0
+	VMOVUPS      64(R12), Z1
+	VMOVUPS      (R12)(R9*1), Z2
+	VMOVUPS      64(R12)(R9*1), Z3
+	VMOVUPS      (R12)(R9*2), Z4
+	VMOVUPS      64(R12)(R9*2), Z5
+	VMOVUPS      (R13)(R9*1), Z6
+	VMOVUPS      64(R13)(R9*1), Z7
+	VADDPS       Z4, Z0, Z8
+	VADDPS       Z5, Z1, Z9
+	VSUBPS       Z4, Z0, Z0
+	VSUBPS       Z5, Z1, Z1
+	VADDPS       Z6, Z2, Z4
+	VADDPS       Z7, Z3, Z5
+	VSUBPS       Z7, Z3, Z3
+	VSUBPS       Z2, Z6, Z2
+	VADDPS       Z4, Z8, Z6
+	VADDPS       Z5, Z9, Z7
+	VMOVUPS      Z6, (BX)
+	VMOVUPS      Z7, 64(BX)
+	VADDPS       Z3, Z0, Z6
+	VADDPS       Z2, Z1, Z7
+	VBROADCASTSS (DX), Z10
+	VBROADCASTSS 4(DX), Z11
+	VMULPS       Z10, Z6, Z12
+	VMULPS       Z11, Z7, Z13
+	VSUBPS       Z13, Z12, Z12
+	VMULPS       Z11, Z6, Z6
+	VMULPS       Z10, Z7, Z7
+	VADDPS       Z7, Z6, Z6
+	VMOVUPS      Z12, 128(BX)
+	VMOVUPS      Z6, 192(BX)
+	VSUBPS       Z4, Z8, Z4
+	VSUBPS       Z5, Z9, Z5
+	VBROADCASTSS 8(DX), Z6
+	VBROADCASTSS 12(DX), Z7
+	VMULPS       Z6, Z4, Z8
+	VMULPS       Z7, Z5, Z9
+	VSUBPS       Z9, Z8, Z8
+	VMULPS       Z7, Z4, Z4
+	VMULPS       Z6, Z5, Z5
+	VADDPS       Z5, Z4, Z4
+	VMOVUPS      Z8, 256(BX)
+	VMOVUPS      Z4, 320(BX)
+	VSUBPS       Z3, Z0, Z0
+	VSUBPS       Z2, Z1, Z1
+	VBROADCASTSS 16(DX), Z2
+	VBROADCASTSS 20(DX), Z3
+	VMULPS       Z2, Z0, Z4
+	VMULPS       Z3, Z1, Z5
+	VSUBPS       Z5, Z4, Z4
+	VMULPS       Z3, Z0, Z0
+	VMULPS       Z2, Z1, Z1
+	VADDPS       Z1, Z0, Z0
+	VMOVUPS      Z4, 384(BX)
+	VMOVUPS      Z0, 448(BX)
+	ADDQ         DI, R12
+	LEAQ         (R12)(R9*2), R13
+	VMOVUPS      (R12), Z0
+	VMOVUPS      64(R12), Z1
+	VMOVUPS      (R12)(R9*1), Z2
+	VMOVUPS      64(R12)(R9*1), Z3
+	VMOVUPS      (R12)(R9*2), Z4
+	VMOVUPS      64(R12)(R9*2), Z5
+	VMOVUPS      (R13)(R9*1), Z6
+	VMOVUPS      64(R13)(R9*1), Z7
+	VADDPS       Z4, Z0, Z8
+	VADDPS       Z5, Z1, Z9
+	VSUBPS       Z4, Z0, Z0
+	VSUBPS       Z5, Z1, Z1
+	VADDPS       Z6, Z2, Z4
+	VADDPS       Z7, Z3, Z5
+	VSUBPS       Z7, Z3, Z3
+	VSUBPS       Z2, Z6, Z2
+	VADDPS       Z4, Z8, Z6
+	VADDPS       Z5, Z9, Z7
+	VMOVUPS      Z6, 512(BX)
+	VMOVUPS      Z7, 576(BX)
+	VADDPS       Z3, Z0, Z6
+	VADDPS       Z2, Z1, Z7
+	VBROADCASTSS 24(DX), Z10
+	VBROADCASTSS 28(DX), Z11
+	VMULPS       Z10, Z6, Z12
+	VMULPS       Z11, Z7, Z13
+	VSUBPS       Z13, Z12, Z12
+	VMULPS       Z11, Z6, Z6
+	VMULPS       Z10, Z7, Z7
+	VADDPS       Z7, Z6, Z6
+	VMOVUPS      Z12, 640(BX)
+	VMOVUPS      Z6, 704(BX)
+	VSUBPS       Z4, Z8, Z4
+	VSUBPS       Z5, Z9, Z5
+	VBROADCASTSS 32(DX), Z6
+	VBROADCASTSS 36(DX), Z7
+	VMULPS       Z6, Z4, Z8
+	VMULPS       Z7, Z5, Z9
+	VSUBPS       Z9, Z8, Z8
+	VMULPS       Z7, Z4, Z4
+	VMULPS       Z6, Z5, Z5
+	VADDPS       Z5, Z4, Z4
+	VMOVUPS      Z8, 768(BX)
+	VMOVUPS      Z4, 832(BX)
+	VSUBPS       Z3, Z0, Z0
+	VSUBPS       Z2, Z1, Z1
+	VBROADCASTSS 40(DX), Z2
+	VBROADCASTSS 44(DX), Z3
+	VMULPS       Z2, Z0, Z4
+	VMULPS       Z3, Z1, Z5
+	VSUBPS       Z5, Z4, Z4
+	VMULPS       Z3, Z0, Z0
+	VMULPS       Z2, Z1, Z1
+	VADDPS       Z1, Z0, Z0
+	VMOVUPS      Z4, 896(BX)
+	VMOVUPS      Z0, 960(BX)
+	MOVQ         AX, R12
+	VMOVUPS      (BX), Z0
+	VMOVUPS      64(BX), Z1
+	VMOVUPS      512(BX), Z2
+	VMOVUPS      576(BX), Z3
+	VADDPS       Z2, Z0, Z4
+	VADDPS       Z3, Z1, Z5
+	VMOVUPS      Z4, (R12)
+	VMOVUPS      Z5, 64(R12)
+	VSUBPS       Z2, Z0, Z0
+	VSUBPS       Z3, Z1, Z1
+	VBROADCASTSS 48(DX), Z2
+	VBROADCASTSS 52(DX), Z3
+	VMULPS       Z2, Z0, Z4
+	VMULPS       Z3, Z1, Z5
+	VSUBPS       Z5, Z4, Z4
+	VMULPS       Z3, Z0, Z0
+	VMULPS       Z2, Z1, Z1
+	VADDPS       Z1, Z0, Z0
+	VMOVUPS      Z4, (R12)(R10*1)
+	VMOVUPS      Z0, 64(R12)(R10*1)
+	ADDQ         SI, R12
+	VMOVUPS      128(BX), Z0
+	VMOVUPS      192(BX), Z1
+	VMOVUPS      640(BX), Z2
+	VMOVUPS      704(BX), Z3
+	VADDPS       Z2, Z0, Z4
+	VADDPS       Z3, Z1, Z5
+	VMOVUPS      Z4, (R12)
+	VMOVUPS      Z5, 64(R12)
+	VSUBPS       Z2, Z0, Z0
+	VSUBPS       Z3, Z1, Z1
+	VBROADCASTSS 48(DX), Z2
+	VBROADCASTSS 52(DX), Z3
+	VMULPS       Z2, Z0, Z4
+	VMULPS       Z3, Z1, Z5
+	VSUBPS       Z5, Z4, Z4
+	VMULPS       Z3, Z0, Z0
+	VMULPS       Z2, Z1, Z1
+	VADDPS       Z1, Z0, Z0
+	VMOVUPS      Z4, (R12)(R10*1)
+	VMOVUPS      Z0, 64(R12)(R10*1)
+	ADDQ         SI, R12
+	VMOVUPS      256(BX), Z0
+	VMOVUPS      320(BX), Z1
+	VMOVUPS      768(BX), Z2
+	VMOVUPS      832(BX), Z3
+	VADDPS       Z2, Z0, Z4
+	VADDPS       Z3, Z1, Z5
+	VMOVUPS      Z4, (R12)
+	VMOVUPS      Z5, 64(R12)
+	VSUBPS       Z2, Z0, Z0
+	VSUBPS       Z3, Z1, Z1
+	VBROADCASTSS 48(DX), Z2
+	VBROADCASTSS 52(DX), Z3
+	VMULPS       Z2, Z0, Z4
+	VMULPS       Z3, Z1, Z5
+	VSUBPS       Z5, Z4, Z4
+	VMULPS       Z3, Z0, Z0
+	VMULPS       Z2, Z1, Z1
+	VADDPS       Z1, Z0, Z0
+	VMOVUPS      Z4, (R12)(R10*1)
+	VMOVUPS      Z0, 64(R12)(R10*1)
+	ADDQ         SI, R12
+	VMOVUPS      384(BX), Z0
+	VMOVUPS      448(BX), Z1
+	VMOVUPS      896(BX), Z2
+	VMOVUPS      960(BX), Z3
+	VADDPS       Z2, Z0, Z4
+	VADDPS       Z3, Z1, Z5
+	VMOVUPS      Z4, (R12)
+	VMOVUPS      Z5, 64(R12)
+	VSUBPS       Z2, Z0, Z0
+	VSUBPS       Z3, Z1, Z1
+	VBROADCASTSS 48(DX), Z2
+	VBROADCASTSS 52(DX), Z3
+	VMULPS       Z2, Z0, Z4
+	VMULPS       Z3, Z1, Z5
+	VSUBPS       Z5, Z4, Z4
+	VMULPS       Z3, Z0, Z0
+	VMULPS       Z2, Z1, Z1
+	VADDPS       Z1, Z0, Z0
+	VMOVUPS      Z4, (R12)(R10*1)
+	VMOVUPS      Z0, 64(R12)(R10*1)
+	ADDQ         $0x00000080, CX
+	ADDQ         $0x00000080, AX
+	SUBQ         $0x00000080, R11
+	JNZ          pair42SingleAVX512_k
+	IMUL3Q       $0x00000007, SI, R11
+	ADDQ         R11, AX
+	ADDQ         $0x00000038, DX
+	DECQ         R8
+	JNZ          pair42SingleAVX512_j
+	VZEROUPPER
+	RET
+
+// func lastPair42SingleAVX512(y *float32, x *float32, tw *float32, tmp *float32, s int)
+// Requires: AVX, AVX512F
+TEXT ·lastPair42SingleAVX512(SB), NOSPLIT, $0-40
+	MOVQ   y+0(FP), AX
+	MOVQ   x+8(FP), CX
+	MOVQ   tw+16(FP), DX
+	MOVQ   tmp+24(FP), BX
+	MOVQ   s+32(FP), SI
+	SHLQ   $0x07, SI
+	MOVQ   SI, DI
+	IMUL3Q $0x00000002, DI, R8
+	IMUL3Q $0x00000004, SI, R9
+	MOVQ   SI, R10
+
+lastPair42SingleAVX512_k:
+	MOVQ         CX, R11
+	LEAQ         (R11)(R8*2), R12
+	VMOVUPS      (R11), Z0
+	VMOVUPS      64(R11), Z1
+	VMOVUPS      (R11)(R8*1), Z2
+	VMOVUPS      64(R11)(R8*1), Z3
+	VMOVUPS      (R11)(R8*2), Z4
+	VMOVUPS      64(R11)(R8*2), Z5
+	VMOVUPS      (R12)(R8*1), Z6
+	VMOVUPS      64(R12)(R8*1), Z7
+	VADDPS       Z4, Z0, Z8
+	VADDPS       Z5, Z1, Z9
+	VSUBPS       Z4, Z0, Z0
+	VSUBPS       Z5, Z1, Z1
+	VADDPS       Z6, Z2, Z4
+	VADDPS       Z7, Z3, Z5
+	VSUBPS       Z7, Z3, Z3
+	VSUBPS       Z2, Z6, Z2
+	VADDPS       Z4, Z8, Z6
+	VADDPS       Z5, Z9, Z7
+	VMOVUPS      Z6, (BX)
+	VMOVUPS      Z7, 64(BX)
+	VADDPS       Z3, Z0, Z6
+	VADDPS       Z2, Z1, Z7
+	VBROADCASTSS (DX), Z10
+	VBROADCASTSS 4(DX), Z11
+	VMULPS       Z10, Z6, Z12
+	VMULPS       Z11, Z7, Z13
+	VSUBPS       Z13, Z12, Z12
+	VMULPS       Z11, Z6, Z6
+	VMULPS       Z10, Z7, Z7
+	VADDPS       Z7, Z6, Z6
+	VMOVUPS      Z12, 128(BX)
+	VMOVUPS      Z6, 192(BX)
+	VSUBPS       Z4, Z8, Z4
+	VSUBPS       Z5, Z9, Z5
+	VBROADCASTSS 8(DX), Z6
+	VBROADCASTSS 12(DX), Z7
+	VMULPS       Z6, Z4, Z8
+	VMULPS       Z7, Z5, Z9
+	VSUBPS       Z9, Z8, Z8
+	VMULPS       Z7, Z4, Z4
+	VMULPS       Z6, Z5, Z5
+	VADDPS       Z5, Z4, Z4
+	VMOVUPS      Z8, 256(BX)
+	VMOVUPS      Z4, 320(BX)
+	VSUBPS       Z3, Z0, Z0
+	VSUBPS       Z2, Z1, Z1
+	VBROADCASTSS 16(DX), Z2
+	VBROADCASTSS 20(DX), Z3
+	VMULPS       Z2, Z0, Z4
+	VMULPS       Z3, Z1, Z5
+	VSUBPS       Z5, Z4, Z4
+	VMULPS       Z3, Z0, Z0
+	VMULPS       Z2, Z1, Z1
+	VADDPS       Z1, Z0, Z0
+	VMOVUPS      Z4, 384(BX)
+	VMOVUPS      Z0, 448(BX)
+	ADDQ         DI, R11
+	LEAQ         (R11)(R8*2), R12
+	VMOVUPS      (R11), Z0
+	VMOVUPS      64(R11), Z1
+	VMOVUPS      (R11)(R8*1), Z2
+	VMOVUPS      64(R11)(R8*1), Z3
+	VMOVUPS      (R11)(R8*2), Z4
+	VMOVUPS      64(R11)(R8*2), Z5
+	VMOVUPS      (R12)(R8*1), Z6
+	VMOVUPS      64(R12)(R8*1), Z7
+	VADDPS       Z4, Z0, Z8
+	VADDPS       Z5, Z1, Z9
+	VSUBPS       Z4, Z0, Z0
+	VSUBPS       Z5, Z1, Z1
+	VADDPS       Z6, Z2, Z4
+	VADDPS       Z7, Z3, Z5
+	VSUBPS       Z7, Z3, Z3
+	VSUBPS       Z2, Z6, Z2
+	VADDPS       Z4, Z8, Z6
+	VADDPS       Z5, Z9, Z7
+	VMOVUPS      Z6, 512(BX)
+	VMOVUPS      Z7, 576(BX)
+	VADDPS       Z3, Z0, Z6
+	VADDPS       Z2, Z1, Z7
+	VBROADCASTSS 24(DX), Z10
+	VBROADCASTSS 28(DX), Z11
+	VMULPS       Z10, Z6, Z12
+	VMULPS       Z11, Z7, Z13
+	VSUBPS       Z13, Z12, Z12
+	VMULPS       Z11, Z6, Z6
+	VMULPS       Z10, Z7, Z7
+	VADDPS       Z7, Z6, Z6
+	VMOVUPS      Z12, 640(BX)
+	VMOVUPS      Z6, 704(BX)
+	VSUBPS       Z4, Z8, Z4
+	VSUBPS       Z5, Z9, Z5
+	VBROADCASTSS 32(DX), Z6
+	VBROADCASTSS 36(DX), Z7
+	VMULPS       Z6, Z4, Z8
+	VMULPS       Z7, Z5, Z9
+	VSUBPS       Z9, Z8, Z8
+	VMULPS       Z7, Z4, Z4
+	VMULPS       Z6, Z5, Z5
+	VADDPS       Z5, Z4, Z4
+	VMOVUPS      Z8, 768(BX)
+	VMOVUPS      Z4, 832(BX)
+	VSUBPS       Z3, Z0, Z0
+	VSUBPS       Z2, Z1, Z1
+	VBROADCASTSS 40(DX), Z2
+	VBROADCASTSS 44(DX), Z3
+	VMULPS       Z2, Z0, Z4
+	VMULPS       Z3, Z1, Z5
+	VSUBPS       Z5, Z4, Z4
+	VMULPS       Z3, Z0, Z0
+	VMULPS       Z2, Z1, Z1
+	VADDPS       Z1, Z0, Z0
+	VMOVUPS      Z4, 896(BX)
+	VMOVUPS      Z0, 960(BX)
+	MOVQ         AX, R11
+	VMOVUPS      (BX), Z0
+	VMOVUPS      64(BX), Z1
+	VMOVUPS      512(BX), Z2
+	VMOVUPS      576(BX), Z3
+	VADDPS       Z2, Z0, Z4
+	VADDPS       Z3, Z1, Z5
+	VMOVUPS      Z4, (R11)
+	VMOVUPS      Z5, 64(R11)
+	VSUBPS       Z2, Z0, Z0
+	VSUBPS       Z3, Z1, Z1
+	VMOVUPS      Z0, (R11)(R9*1)
+	VMOVUPS      Z1, 64(R11)(R9*1)
+	ADDQ         SI, R11
+	VMOVUPS      128(BX), Z0
+	VMOVUPS      192(BX), Z1
+	VMOVUPS      640(BX), Z2
+	VMOVUPS      704(BX), Z3
+	VADDPS       Z2, Z0, Z4
+	VADDPS       Z3, Z1, Z5
+	VMOVUPS      Z4, (R11)
+	VMOVUPS      Z5, 64(R11)
+	VSUBPS       Z2, Z0, Z0
+	VSUBPS       Z3, Z1, Z1
+	VMOVUPS      Z0, (R11)(R9*1)
+	VMOVUPS      Z1, 64(R11)(R9*1)
+	ADDQ         SI, R11
+	VMOVUPS      256(BX), Z0
+	VMOVUPS      320(BX), Z1
+	VMOVUPS      768(BX), Z2
+	VMOVUPS      832(BX), Z3
+	VADDPS       Z2, Z0, Z4
+	VADDPS       Z3, Z1, Z5
+	VMOVUPS      Z4, (R11)
+	VMOVUPS      Z5, 64(R11)
+	VSUBPS       Z2, Z0, Z0
+	VSUBPS       Z3, Z1, Z1
+	VMOVUPS      Z0, (R11)(R9*1)
+	VMOVUPS      Z1, 64(R11)(R9*1)
+	ADDQ         SI, R11
+	VMOVUPS      384(BX), Z0
+	VMOVUPS      448(BX), Z1
+	VMOVUPS      896(BX), Z2
+	VMOVUPS      960(BX), Z3
+	VADDPS       Z2, Z0, Z4
+	VADDPS       Z3, Z1, Z5
+	VMOVUPS      Z4, (R11)
+	VMOVUPS      Z5, 64(R11)
+	VSUBPS       Z2, Z0, Z0
+	VSUBPS       Z3, Z1, Z1
+	VMOVUPS      Z0, (R11)(R9*1)
+	VMOVUPS      Z1, 64(R11)(R9*1)
+	ADDQ         $0x00000080, CX
+	ADDQ         $0x00000080, AX
+	SUBQ         $0x00000080, R10
+	JNZ          lastPair42SingleAVX512_k
+	VZEROUPPER
+	RET
+
+// func pair43SingleAVX512(y *float32, x *float32, tw *float32, tmp *float32, q int, s int)
+// Requires: AVX, AVX512F
+TEXT ·pair43SingleAVX512(SB), NOSPLIT, $0-48
+	MOVQ         y+0(FP), AX
+	MOVQ         x+8(FP), CX
+	MOVQ         tw+16(FP), DX
+	MOVQ         tmp+24(FP), BX
+	MOVQ         s+40(FP), SI
+	SHLQ         $0x07, SI
+	MOVQ         q+32(FP), R8
+	MOVQ         R8, DI
+	IMULQ        SI, DI
+	IMUL3Q       $0x00000003, DI, R9
+	IMUL3Q       $0x00000004, SI, R10
+	VBROADCASTSS c3f5db3d7<>+0(SB), Z0
+	VBROADCASTSS c3f000000<>+0(SB), Z1
+
+pair43SingleAVX512_j:
+	MOVQ SI, R11
+
+pair43SingleAVX512_k:
+	MOVQ         CX, R12
+	LEAQ         (R12)(R9*2), R13
+	VMOVUPS      (R12), Z2
+	VMOVUPS      64(R12), Z3
+	VMOVUPS      (R12)(R9*1), Z4
+	VMOVUPS      64(R12)(R9*1), Z5
+	VMOVUPS      (R12)(R9*2), Z6
+	VMOVUPS      64(R12)(R9*2), Z7
+	VMOVUPS      (R13)(R9*1), Z8
+	VMOVUPS      64(R13)(R9*1), Z9
+	VADDPS       Z6, Z2, Z10
+	VADDPS       Z7, Z3, Z11
+	VSUBPS       Z6, Z2, Z2
+	VSUBPS       Z7, Z3, Z3
+	VADDPS       Z8, Z4, Z6
+	VADDPS       Z9, Z5, Z7
+	VSUBPS       Z9, Z5, Z5
+	VSUBPS       Z4, Z8, Z4
+	VADDPS       Z6, Z10, Z8
+	VADDPS       Z7, Z11, Z9
+	VMOVUPS      Z8, (BX)
+	VMOVUPS      Z9, 64(BX)
+	VADDPS       Z5, Z2, Z8
+	VADDPS       Z4, Z3, Z9
+	VBROADCASTSS (DX), Z12
+	VBROADCASTSS 4(DX), Z13
+	VMULPS       Z12, Z8, Z14
+	VMULPS       Z13, Z9, Z15
+	VSUBPS       Z15, Z14, Z14
+	VMULPS       Z13, Z8, Z8
+	VMULPS       Z12, Z9, Z9
+	VADDPS       Z9, Z8, Z8
+	VMOVUPS      Z14, 128(BX)
+	VMOVUPS      Z8, 192(BX)
+	VSUBPS       Z6, Z10, Z6
+	VSUBPS       Z7, Z11, Z7
+	VBROADCASTSS 8(DX), Z8
+	VBROADCASTSS 12(DX), Z9
+	VMULPS       Z8, Z6, Z10
+	VMULPS       Z9, Z7, Z11
+	VSUBPS       Z11, Z10, Z10
+	VMULPS       Z9, Z6, Z6
+	VMULPS       Z8, Z7, Z7
+	VADDPS       Z7, Z6, Z6
+	VMOVUPS      Z10, 256(BX)
+	VMOVUPS      Z6, 320(BX)
+	VSUBPS       Z5, Z2, Z2
+	VSUBPS       Z4, Z3, Z3
+	VBROADCASTSS 16(DX), Z4
+	VBROADCASTSS 20(DX), Z5
+	VMULPS       Z4, Z2, Z6
+	VMULPS       Z5, Z3, Z7
+	VSUBPS       Z7, Z6, Z6
+	VMULPS       Z5, Z2, Z2
+	VMULPS       Z4, Z3, Z3
+	VADDPS       Z3, Z2, Z2
+	VMOVUPS      Z6, 384(BX)
+	VMOVUPS      Z2, 448(BX)
+	ADDQ         DI, R12
+	LEAQ         (R12)(R9*2), R13
+	VMOVUPS      (R12), Z2
+	VMOVUPS      64(R12), Z3
+	VMOVUPS      (R12)(R9*1), Z4
+	VMOVUPS      64(R12)(R9*1), Z5
+	VMOVUPS      (R12)(R9*2), Z6
+	VMOVUPS      64(R12)(R9*2), Z7
+	VMOVUPS      (R13)(R9*1), Z8
+	VMOVUPS      64(R13)(R9*1), Z9
+	VADDPS       Z6, Z2, Z10
+	VADDPS       Z7, Z3, Z11
+	VSUBPS       Z6, Z2, Z2
+	VSUBPS       Z7, Z3, Z3
+	VADDPS       Z8, Z4, Z6
+	VADDPS       Z9, Z5, Z7
+	VSUBPS       Z9, Z5, Z5
+	VSUBPS       Z4, Z8, Z4
+	VADDPS       Z6, Z10, Z8
+	VADDPS       Z7, Z11, Z9
+	VMOVUPS      Z8, 512(BX)
+	VMOVUPS      Z9, 576(BX)
+	VADDPS       Z5, Z2, Z8
+	VADDPS       Z4, Z3, Z9
+	VBROADCASTSS 24(DX), Z12
+	VBROADCASTSS 28(DX), Z13
+	VMULPS       Z12, Z8, Z14
+	VMULPS       Z13, Z9, Z15
+	VSUBPS       Z15, Z14, Z14
+	VMULPS       Z13, Z8, Z8
+	VMULPS       Z12, Z9, Z9
+	VADDPS       Z9, Z8, Z8
+	VMOVUPS      Z14, 640(BX)
+	VMOVUPS      Z8, 704(BX)
+	VSUBPS       Z6, Z10, Z6
+	VSUBPS       Z7, Z11, Z7
+	VBROADCASTSS 32(DX), Z8
+	VBROADCASTSS 36(DX), Z9
+	VMULPS       Z8, Z6, Z10
+	VMULPS       Z9, Z7, Z11
+	VSUBPS       Z11, Z10, Z10
+	VMULPS       Z9, Z6, Z6
+	VMULPS       Z8, Z7, Z7
+	VADDPS       Z7, Z6, Z6
+	VMOVUPS      Z10, 768(BX)
+	VMOVUPS      Z6, 832(BX)
+	VSUBPS       Z5, Z2, Z2
+	VSUBPS       Z4, Z3, Z3
+	VBROADCASTSS 40(DX), Z4
+	VBROADCASTSS 44(DX), Z5
+	VMULPS       Z4, Z2, Z6
+	VMULPS       Z5, Z3, Z7
+	VSUBPS       Z7, Z6, Z6
+	VMULPS       Z5, Z2, Z2
+	VMULPS       Z4, Z3, Z3
+	VADDPS       Z3, Z2, Z2
+	VMOVUPS      Z6, 896(BX)
+	VMOVUPS      Z2, 960(BX)
+	ADDQ         DI, R12
+	LEAQ         (R12)(R9*2), R13
+	VMOVUPS      (R12), Z2
+	VMOVUPS      64(R12), Z3
+	VMOVUPS      (R12)(R9*1), Z4
+	VMOVUPS      64(R12)(R9*1), Z5
+	VMOVUPS      (R12)(R9*2), Z6
+	VMOVUPS      64(R12)(R9*2), Z7
+	VMOVUPS      (R13)(R9*1), Z8
+	VMOVUPS      64(R13)(R9*1), Z9
+	VADDPS       Z6, Z2, Z10
+	VADDPS       Z7, Z3, Z11
+	VSUBPS       Z6, Z2, Z2
+	VSUBPS       Z7, Z3, Z3
+	VADDPS       Z8, Z4, Z6
+	VADDPS       Z9, Z5, Z7
+	VSUBPS       Z9, Z5, Z5
+	VSUBPS       Z4, Z8, Z4
+	VADDPS       Z6, Z10, Z8
+	VADDPS       Z7, Z11, Z9
+	VMOVUPS      Z8, 1024(BX)
+	VMOVUPS      Z9, 1088(BX)
+	VADDPS       Z5, Z2, Z8
+	VADDPS       Z4, Z3, Z9
+	VBROADCASTSS 48(DX), Z12
+	VBROADCASTSS 52(DX), Z13
+	VMULPS       Z12, Z8, Z14
+	VMULPS       Z13, Z9, Z15
+	VSUBPS       Z15, Z14, Z14
+	VMULPS       Z13, Z8, Z8
+	VMULPS       Z12, Z9, Z9
+	VADDPS       Z9, Z8, Z8
+	VMOVUPS      Z14, 1152(BX)
+	VMOVUPS      Z8, 1216(BX)
+	VSUBPS       Z6, Z10, Z6
+	VSUBPS       Z7, Z11, Z7
+	VBROADCASTSS 56(DX), Z8
+	VBROADCASTSS 60(DX), Z9
+	VMULPS       Z8, Z6, Z10
+	VMULPS       Z9, Z7, Z11
+	VSUBPS       Z11, Z10, Z10
+	VMULPS       Z9, Z6, Z6
+	VMULPS       Z8, Z7, Z7
+	VADDPS       Z7, Z6, Z6
+	VMOVUPS      Z10, 1280(BX)
+	VMOVUPS      Z6, 1344(BX)
+	VSUBPS       Z5, Z2, Z2
+	VSUBPS       Z4, Z3, Z3
+	VBROADCASTSS 64(DX), Z4
+	VBROADCASTSS 68(DX), Z5
+	VMULPS       Z4, Z2, Z6
+	VMULPS       Z5, Z3, Z7
+	VSUBPS       Z7, Z6, Z6
+	VMULPS       Z5, Z2, Z2
+	VMULPS       Z4, Z3, Z3
+	VADDPS       Z3, Z2, Z2
+	VMOVUPS      Z6, 1408(BX)
+	VMOVUPS      Z2, 1472(BX)
+	MOVQ         AX, R12
+	VMOVUPS      (BX), Z2
+	VMOVUPS      64(BX), Z3
+	VMOVUPS      512(BX), Z4
+	VMOVUPS      576(BX), Z5
+	VMOVUPS      1024(BX), Z6
+	VMOVUPS      1088(BX), Z7
+	VADDPS       Z6, Z4, Z8
+	VADDPS       Z7, Z5, Z9
+	VSUBPS       Z7, Z5, Z5
+	VSUBPS       Z4, Z6, Z4
+	VMULPS       Z0, Z5, Z5
+	VMULPS       Z0, Z4, Z4
+	VADDPS       Z8, Z2, Z6
+	VADDPS       Z9, Z3, Z7
+	VMOVUPS      Z6, (R12)
+	VMOVUPS      Z7, 64(R12)
+	VMULPS       Z1, Z8, Z6
+	VSUBPS       Z6, Z2, Z2
+	VMULPS       Z1, Z9, Z6
+	VSUBPS       Z6, Z3, Z3
+	VADDPS       Z5, Z2, Z6
+	VADDPS       Z4, Z3, Z7
+	VBROADCASTSS 72(DX), Z8
+	VBROADCASTSS 76(DX), Z9
+	VMULPS       Z8, Z6, Z10
+	VMULPS       Z9, Z7, Z11
+	VSUBPS       Z11, Z10, Z10
+	VMULPS       Z9, Z6, Z6
+	VMULPS       Z8, Z7, Z7
+	VADDPS       Z7, Z6, Z6
+	VMOVUPS      Z10, (R12)(R10*1)
+	VMOVUPS      Z6, 64(R12)(R10*1)
+	VSUBPS       Z5, Z2, Z2
+	VSUBPS       Z4, Z3, Z3
+	VBROADCASTSS 80(DX), Z4
+	VBROADCASTSS 84(DX), Z5
+	VMULPS       Z4, Z2, Z6
+	VMULPS       Z5, Z3, Z7
+	VSUBPS       Z7, Z6, Z6
+	VMULPS       Z5, Z2, Z2
+	VMULPS       Z4, Z3, Z3
+	VADDPS       Z3, Z2, Z2
+	VMOVUPS      Z6, (R12)(R10*2)
+	VMOVUPS      Z2, 64(R12)(R10*2)
+	ADDQ         SI, R12
+	VMOVUPS      128(BX), Z2
+	VMOVUPS      192(BX), Z3
+	VMOVUPS      640(BX), Z4
+	VMOVUPS      704(BX), Z5
+	VMOVUPS      1152(BX), Z6
+	VMOVUPS      1216(BX), Z7
+	VADDPS       Z6, Z4, Z8
+	VADDPS       Z7, Z5, Z9
+	VSUBPS       Z7, Z5, Z5
+	VSUBPS       Z4, Z6, Z4
+	VMULPS       Z0, Z5, Z5
+	VMULPS       Z0, Z4, Z4
+	VADDPS       Z8, Z2, Z6
+	VADDPS       Z9, Z3, Z7
+	VMOVUPS      Z6, (R12)
+	VMOVUPS      Z7, 64(R12)
+	VMULPS       Z1, Z8, Z6
+	VSUBPS       Z6, Z2, Z2
+	VMULPS       Z1, Z9, Z6
+	VSUBPS       Z6, Z3, Z3
+	VADDPS       Z5, Z2, Z6
+	VADDPS       Z4, Z3, Z7
+	VBROADCASTSS 72(DX), Z8
+	VBROADCASTSS 76(DX), Z9
+	VMULPS       Z8, Z6, Z10
+	VMULPS       Z9, Z7, Z11
+	VSUBPS       Z11, Z10, Z10
+	VMULPS       Z9, Z6, Z6
+	VMULPS       Z8, Z7, Z7
+	VADDPS       Z7, Z6, Z6
+	VMOVUPS      Z10, (R12)(R10*1)
+	VMOVUPS      Z6, 64(R12)(R10*1)
+	VSUBPS       Z5, Z2, Z2
+	VSUBPS       Z4, Z3, Z3
+	VBROADCASTSS 80(DX), Z4
+	VBROADCASTSS 84(DX), Z5
+	VMULPS       Z4, Z2, Z6
+	VMULPS       Z5, Z3, Z7
+	VSUBPS       Z7, Z6, Z6
+	VMULPS       Z5, Z2, Z2
+	VMULPS       Z4, Z3, Z3
+	VADDPS       Z3, Z2, Z2
+	VMOVUPS      Z6, (R12)(R10*2)
+	VMOVUPS      Z2, 64(R12)(R10*2)
+	ADDQ         SI, R12
+	VMOVUPS      256(BX), Z2
+	VMOVUPS      320(BX), Z3
+	VMOVUPS      768(BX), Z4
+	VMOVUPS      832(BX), Z5
+	VMOVUPS      1280(BX), Z6
+	VMOVUPS      1344(BX), Z7
+	VADDPS       Z6, Z4, Z8
+	VADDPS       Z7, Z5, Z9
+	VSUBPS       Z7, Z5, Z5
+	VSUBPS       Z4, Z6, Z4
+	VMULPS       Z0, Z5, Z5
+	VMULPS       Z0, Z4, Z4
+	VADDPS       Z8, Z2, Z6
+	VADDPS       Z9, Z3, Z7
+	VMOVUPS      Z6, (R12)
+	VMOVUPS      Z7, 64(R12)
+	VMULPS       Z1, Z8, Z6
+	VSUBPS       Z6, Z2, Z2
+	VMULPS       Z1, Z9, Z6
+	VSUBPS       Z6, Z3, Z3
+	VADDPS       Z5, Z2, Z6
+	VADDPS       Z4, Z3, Z7
+	VBROADCASTSS 72(DX), Z8
+	VBROADCASTSS 76(DX), Z9
+	VMULPS       Z8, Z6, Z10
+	VMULPS       Z9, Z7, Z11
+	VSUBPS       Z11, Z10, Z10
+	VMULPS       Z9, Z6, Z6
+	VMULPS       Z8, Z7, Z7
+	VADDPS       Z7, Z6, Z6
+	VMOVUPS      Z10, (R12)(R10*1)
+	VMOVUPS      Z6, 64(R12)(R10*1)
+	VSUBPS       Z5, Z2, Z2
+	VSUBPS       Z4, Z3, Z3
+	VBROADCASTSS 80(DX), Z4
+	VBROADCASTSS 84(DX), Z5
+	VMULPS       Z4, Z2, Z6
+	VMULPS       Z5, Z3, Z7
+	VSUBPS       Z7, Z6, Z6
+	VMULPS       Z5, Z2, Z2
+	VMULPS       Z4, Z3, Z3
+	VADDPS       Z3, Z2, Z2
+	VMOVUPS      Z6, (R12)(R10*2)
+	VMOVUPS      Z2, 64(R12)(R10*2)
+	ADDQ         SI, R12
+	VMOVUPS      384(BX), Z2
+	VMOVUPS      448(BX), Z3
+	VMOVUPS      896(BX), Z4
+	VMOVUPS      960(BX), Z5
+	VMOVUPS      1408(BX), Z6
+	VMOVUPS      1472(BX), Z7
+	VADDPS       Z6, Z4, Z8
+	VADDPS       Z7, Z5, Z9
+	VSUBPS       Z7, Z5, Z5
+	VSUBPS       Z4, Z6, Z4
+	VMULPS       Z0, Z5, Z5
+	VMULPS       Z0, Z4, Z4
+	VADDPS       Z8, Z2, Z6
+	VADDPS       Z9, Z3, Z7
+	VMOVUPS      Z6, (R12)
+	VMOVUPS      Z7, 64(R12)
+	VMULPS       Z1, Z8, Z6
+	VSUBPS       Z6, Z2, Z2
+	VMULPS       Z1, Z9, Z6
+	VSUBPS       Z6, Z3, Z3
+	VADDPS       Z5, Z2, Z6
+	VADDPS       Z4, Z3, Z7
+	VBROADCASTSS 72(DX), Z8
+	VBROADCASTSS 76(DX), Z9
+	VMULPS       Z8, Z6, Z10
+	VMULPS       Z9, Z7, Z11
+	VSUBPS       Z11, Z10, Z10
+	VMULPS       Z9, Z6, Z6
+	VMULPS       Z8, Z7, Z7
+	VADDPS       Z7, Z6, Z6
+	VMOVUPS      Z10, (R12)(R10*1)
+	VMOVUPS      Z6, 64(R12)(R10*1)
+	VSUBPS       Z5, Z2, Z2
+	VSUBPS       Z4, Z3, Z3
+	VBROADCASTSS 80(DX), Z4
+	VBROADCASTSS 84(DX), Z5
+	VMULPS       Z4, Z2, Z6
+	VMULPS       Z5, Z3, Z7
+	VSUBPS       Z7, Z6, Z6
+	VMULPS       Z5, Z2, Z2
+	VMULPS       Z4, Z3, Z3
+	VADDPS       Z3, Z2, Z2
+	VMOVUPS      Z6, (R12)(R10*2)
+	VMOVUPS      Z2, 64(R12)(R10*2)
+	ADDQ         $0x00000080, CX
+	ADDQ         $0x00000080, AX
+	SUBQ         $0x00000080, R11
+	JNZ          pair43SingleAVX512_k
+	IMUL3Q       $0x0000000b, SI, R11
+	ADDQ         R11, AX
+	ADDQ         $0x00000058, DX
+	DECQ         R8
+	JNZ          pair43SingleAVX512_j
+	VZEROUPPER
+	RET
+
+// func lastPair43SingleAVX512(y *float32, x *float32, tw *float32, tmp *float32, s int)
+// Requires: AVX, AVX512F
+TEXT ·lastPair43SingleAVX512(SB), NOSPLIT, $0-40
+	MOVQ         y+0(FP), AX
+	MOVQ         x+8(FP), CX
+	MOVQ         tw+16(FP), DX
+	MOVQ         tmp+24(FP), BX
+	MOVQ         s+32(FP), SI
+	SHLQ         $0x07, SI
+	MOVQ         SI, DI
+	IMUL3Q       $0x00000003, DI, R8
+	IMUL3Q       $0x00000004, SI, R9
+	VBROADCASTSS c3f5db3d7<>+0(SB), Z0
+	VBROADCASTSS c3f000000<>+0(SB), Z1
+	MOVQ         SI, R10
+
+lastPair43SingleAVX512_k:
+	MOVQ         CX, R11
+	LEAQ         (R11)(R8*2), R12
+	VMOVUPS      (R11), Z2
+	VMOVUPS      64(R11), Z3
+	VMOVUPS      (R11)(R8*1), Z4
+	VMOVUPS      64(R11)(R8*1), Z5
+	VMOVUPS      (R11)(R8*2), Z6
+	VMOVUPS      64(R11)(R8*2), Z7
+	VMOVUPS      (R12)(R8*1), Z8
+	VMOVUPS      64(R12)(R8*1), Z9
+	VADDPS       Z6, Z2, Z10
+	VADDPS       Z7, Z3, Z11
+	VSUBPS       Z6, Z2, Z2
+	VSUBPS       Z7, Z3, Z3
+	VADDPS       Z8, Z4, Z6
+	VADDPS       Z9, Z5, Z7
+	VSUBPS       Z9, Z5, Z5
+	VSUBPS       Z4, Z8, Z4
+	VADDPS       Z6, Z10, Z8
+	VADDPS       Z7, Z11, Z9
+	VMOVUPS      Z8, (BX)
+	VMOVUPS      Z9, 64(BX)
+	VADDPS       Z5, Z2, Z8
+	VADDPS       Z4, Z3, Z9
+	VBROADCASTSS (DX), Z12
+	VBROADCASTSS 4(DX), Z13
+	VMULPS       Z12, Z8, Z14
+	VMULPS       Z13, Z9, Z15
+	VSUBPS       Z15, Z14, Z14
+	VMULPS       Z13, Z8, Z8
+	VMULPS       Z12, Z9, Z9
+	VADDPS       Z9, Z8, Z8
+	VMOVUPS      Z14, 128(BX)
+	VMOVUPS      Z8, 192(BX)
+	VSUBPS       Z6, Z10, Z6
+	VSUBPS       Z7, Z11, Z7
+	VBROADCASTSS 8(DX), Z8
+	VBROADCASTSS 12(DX), Z9
+	VMULPS       Z8, Z6, Z10
+	VMULPS       Z9, Z7, Z11
+	VSUBPS       Z11, Z10, Z10
+	VMULPS       Z9, Z6, Z6
+	VMULPS       Z8, Z7, Z7
+	VADDPS       Z7, Z6, Z6
+	VMOVUPS      Z10, 256(BX)
+	VMOVUPS      Z6, 320(BX)
+	VSUBPS       Z5, Z2, Z2
+	VSUBPS       Z4, Z3, Z3
+	VBROADCASTSS 16(DX), Z4
+	VBROADCASTSS 20(DX), Z5
+	VMULPS       Z4, Z2, Z6
+	VMULPS       Z5, Z3, Z7
+	VSUBPS       Z7, Z6, Z6
+	VMULPS       Z5, Z2, Z2
+	VMULPS       Z4, Z3, Z3
+	VADDPS       Z3, Z2, Z2
+	VMOVUPS      Z6, 384(BX)
+	VMOVUPS      Z2, 448(BX)
+	ADDQ         DI, R11
+	LEAQ         (R11)(R8*2), R12
+	VMOVUPS      (R11), Z2
+	VMOVUPS      64(R11), Z3
+	VMOVUPS      (R11)(R8*1), Z4
+	VMOVUPS      64(R11)(R8*1), Z5
+	VMOVUPS      (R11)(R8*2), Z6
+	VMOVUPS      64(R11)(R8*2), Z7
+	VMOVUPS      (R12)(R8*1), Z8
+	VMOVUPS      64(R12)(R8*1), Z9
+	VADDPS       Z6, Z2, Z10
+	VADDPS       Z7, Z3, Z11
+	VSUBPS       Z6, Z2, Z2
+	VSUBPS       Z7, Z3, Z3
+	VADDPS       Z8, Z4, Z6
+	VADDPS       Z9, Z5, Z7
+	VSUBPS       Z9, Z5, Z5
+	VSUBPS       Z4, Z8, Z4
+	VADDPS       Z6, Z10, Z8
+	VADDPS       Z7, Z11, Z9
+	VMOVUPS      Z8, 512(BX)
+	VMOVUPS      Z9, 576(BX)
+	VADDPS       Z5, Z2, Z8
+	VADDPS       Z4, Z3, Z9
+	VBROADCASTSS 24(DX), Z12
+	VBROADCASTSS 28(DX), Z13
+	VMULPS       Z12, Z8, Z14
+	VMULPS       Z13, Z9, Z15
+	VSUBPS       Z15, Z14, Z14
+	VMULPS       Z13, Z8, Z8
+	VMULPS       Z12, Z9, Z9
+	VADDPS       Z9, Z8, Z8
+	VMOVUPS      Z14, 640(BX)
+	VMOVUPS      Z8, 704(BX)
+	VSUBPS       Z6, Z10, Z6
+	VSUBPS       Z7, Z11, Z7
+	VBROADCASTSS 32(DX), Z8
+	VBROADCASTSS 36(DX), Z9
+	VMULPS       Z8, Z6, Z10
+	VMULPS       Z9, Z7, Z11
+	VSUBPS       Z11, Z10, Z10
+	VMULPS       Z9, Z6, Z6
+	VMULPS       Z8, Z7, Z7
+	VADDPS       Z7, Z6, Z6
+	VMOVUPS      Z10, 768(BX)
+	VMOVUPS      Z6, 832(BX)
+	VSUBPS       Z5, Z2, Z2
+	VSUBPS       Z4, Z3, Z3
+	VBROADCASTSS 40(DX), Z4
+	VBROADCASTSS 44(DX), Z5
+	VMULPS       Z4, Z2, Z6
+	VMULPS       Z5, Z3, Z7
+	VSUBPS       Z7, Z6, Z6
+	VMULPS       Z5, Z2, Z2
+	VMULPS       Z4, Z3, Z3
+	VADDPS       Z3, Z2, Z2
+	VMOVUPS      Z6, 896(BX)
+	VMOVUPS      Z2, 960(BX)
+	ADDQ         DI, R11
+	LEAQ         (R11)(R8*2), R12
+	VMOVUPS      (R11), Z2
+	VMOVUPS      64(R11), Z3
+	VMOVUPS      (R11)(R8*1), Z4
+	VMOVUPS      64(R11)(R8*1), Z5
+	VMOVUPS      (R11)(R8*2), Z6
+	VMOVUPS      64(R11)(R8*2), Z7
+	VMOVUPS      (R12)(R8*1), Z8
+	VMOVUPS      64(R12)(R8*1), Z9
+	VADDPS       Z6, Z2, Z10
+	VADDPS       Z7, Z3, Z11
+	VSUBPS       Z6, Z2, Z2
+	VSUBPS       Z7, Z3, Z3
+	VADDPS       Z8, Z4, Z6
+	VADDPS       Z9, Z5, Z7
+	VSUBPS       Z9, Z5, Z5
+	VSUBPS       Z4, Z8, Z4
+	VADDPS       Z6, Z10, Z8
+	VADDPS       Z7, Z11, Z9
+	VMOVUPS      Z8, 1024(BX)
+	VMOVUPS      Z9, 1088(BX)
+	VADDPS       Z5, Z2, Z8
+	VADDPS       Z4, Z3, Z9
+	VBROADCASTSS 48(DX), Z12
+	VBROADCASTSS 52(DX), Z13
+	VMULPS       Z12, Z8, Z14
+	VMULPS       Z13, Z9, Z15
+	VSUBPS       Z15, Z14, Z14
+	VMULPS       Z13, Z8, Z8
+	VMULPS       Z12, Z9, Z9
+	VADDPS       Z9, Z8, Z8
+	VMOVUPS      Z14, 1152(BX)
+	VMOVUPS      Z8, 1216(BX)
+	VSUBPS       Z6, Z10, Z6
+	VSUBPS       Z7, Z11, Z7
+	VBROADCASTSS 56(DX), Z8
+	VBROADCASTSS 60(DX), Z9
+	VMULPS       Z8, Z6, Z10
+	VMULPS       Z9, Z7, Z11
+	VSUBPS       Z11, Z10, Z10
+	VMULPS       Z9, Z6, Z6
+	VMULPS       Z8, Z7, Z7
+	VADDPS       Z7, Z6, Z6
+	VMOVUPS      Z10, 1280(BX)
+	VMOVUPS      Z6, 1344(BX)
+	VSUBPS       Z5, Z2, Z2
+	VSUBPS       Z4, Z3, Z3
+	VBROADCASTSS 64(DX), Z4
+	VBROADCASTSS 68(DX), Z5
+	VMULPS       Z4, Z2, Z6
+	VMULPS       Z5, Z3, Z7
+	VSUBPS       Z7, Z6, Z6
+	VMULPS       Z5, Z2, Z2
+	VMULPS       Z4, Z3, Z3
+	VADDPS       Z3, Z2, Z2
+	VMOVUPS      Z6, 1408(BX)
+	VMOVUPS      Z2, 1472(BX)
+	MOVQ         AX, R11
+	VMOVUPS      (BX), Z2
+	VMOVUPS      64(BX), Z3
+	VMOVUPS      512(BX), Z4
+	VMOVUPS      576(BX), Z5
+	VMOVUPS      1024(BX), Z6
+	VMOVUPS      1088(BX), Z7
+	VADDPS       Z6, Z4, Z8
+	VADDPS       Z7, Z5, Z9
+	VSUBPS       Z7, Z5, Z5
+	VSUBPS       Z4, Z6, Z4
+	VMULPS       Z0, Z5, Z5
+	VMULPS       Z0, Z4, Z4
+	VADDPS       Z8, Z2, Z6
+	VADDPS       Z9, Z3, Z7
+	VMOVUPS      Z6, (R11)
+	VMOVUPS      Z7, 64(R11)
+	VMULPS       Z1, Z8, Z6
+	VSUBPS       Z6, Z2, Z2
+	VMULPS       Z1, Z9, Z6
+	VSUBPS       Z6, Z3, Z3
+	VADDPS       Z5, Z2, Z6
+	VADDPS       Z4, Z3, Z7
+	VMOVUPS      Z6, (R11)(R9*1)
+	VMOVUPS      Z7, 64(R11)(R9*1)
+	VSUBPS       Z5, Z2, Z2
+	VSUBPS       Z4, Z3, Z3
+	VMOVUPS      Z2, (R11)(R9*2)
+	VMOVUPS      Z3, 64(R11)(R9*2)
+	ADDQ         SI, R11
+	VMOVUPS      128(BX), Z2
+	VMOVUPS      192(BX), Z3
+	VMOVUPS      640(BX), Z4
+	VMOVUPS      704(BX), Z5
+	VMOVUPS      1152(BX), Z6
+	VMOVUPS      1216(BX), Z7
+	VADDPS       Z6, Z4, Z8
+	VADDPS       Z7, Z5, Z9
+	VSUBPS       Z7, Z5, Z5
+	VSUBPS       Z4, Z6, Z4
+	VMULPS       Z0, Z5, Z5
+	VMULPS       Z0, Z4, Z4
+	VADDPS       Z8, Z2, Z6
+	VADDPS       Z9, Z3, Z7
+	VMOVUPS      Z6, (R11)
+	VMOVUPS      Z7, 64(R11)
+	VMULPS       Z1, Z8, Z6
+	VSUBPS       Z6, Z2, Z2
+	VMULPS       Z1, Z9, Z6
+	VSUBPS       Z6, Z3, Z3
+	VADDPS       Z5, Z2, Z6
+	VADDPS       Z4, Z3, Z7
+	VMOVUPS      Z6, (R11)(R9*1)
+	VMOVUPS      Z7, 64(R11)(R9*1)
+	VSUBPS       Z5, Z2, Z2
+	VSUBPS       Z4, Z3, Z3
+	VMOVUPS      Z2, (R11)(R9*2)
+	VMOVUPS      Z3, 64(R11)(R9*2)
+	ADDQ         SI, R11
+	VMOVUPS      256(BX), Z2
+	VMOVUPS      320(BX), Z3
+	VMOVUPS      768(BX), Z4
+	VMOVUPS      832(BX), Z5
+	VMOVUPS      1280(BX), Z6
+	VMOVUPS      1344(BX), Z7
+	VADDPS       Z6, Z4, Z8
+	VADDPS       Z7, Z5, Z9
+	VSUBPS       Z7, Z5, Z5
+	VSUBPS       Z4, Z6, Z4
+	VMULPS       Z0, Z5, Z5
+	VMULPS       Z0, Z4, Z4
+	VADDPS       Z8, Z2, Z6
+	VADDPS       Z9, Z3, Z7
+	VMOVUPS      Z6, (R11)
+	VMOVUPS      Z7, 64(R11)
+	VMULPS       Z1, Z8, Z6
+	VSUBPS       Z6, Z2, Z2
+	VMULPS       Z1, Z9, Z6
+	VSUBPS       Z6, Z3, Z3
+	VADDPS       Z5, Z2, Z6
+	VADDPS       Z4, Z3, Z7
+	VMOVUPS      Z6, (R11)(R9*1)
+	VMOVUPS      Z7, 64(R11)(R9*1)
+	VSUBPS       Z5, Z2, Z2
+	VSUBPS       Z4, Z3, Z3
+	VMOVUPS      Z2, (R11)(R9*2)
+	VMOVUPS      Z3, 64(R11)(R9*2)
+	ADDQ         SI, R11
+	VMOVUPS      384(BX), Z2
+	VMOVUPS      448(BX), Z3
+	VMOVUPS      896(BX), Z4
+	VMOVUPS      960(BX), Z5
+	VMOVUPS      1408(BX), Z6
+	VMOVUPS      1472(BX), Z7
+	VADDPS       Z6, Z4, Z8
+	VADDPS       Z7, Z5, Z9
+	VSUBPS       Z7, Z5, Z5
+	VSUBPS       Z4, Z6, Z4
+	VMULPS       Z0, Z5, Z5
+	VMULPS       Z0, Z4, Z4
+	VADDPS       Z8, Z2, Z6
+	VADDPS       Z9, Z3, Z7
+	VMOVUPS      Z6, (R11)
+	VMOVUPS      Z7, 64(R11)
+	VMULPS       Z1, Z8, Z6
+	VSUBPS       Z6, Z2, Z2
+	VMULPS       Z1, Z9, Z6
+	VSUBPS       Z6, Z3, Z3
+	VADDPS       Z5, Z2, Z6
+	VADDPS       Z4, Z3, Z7
+	VMOVUPS      Z6, (R11)(R9*1)
+	VMOVUPS      Z7, 64(R11)(R9*1)
+	VSUBPS       Z5, Z2, Z2
+	VSUBPS       Z4, Z3, Z3
+	VMOVUPS      Z2, (R11)(R9*2)
+	VMOVUPS      Z3, 64(R11)(R9*2)
+	ADDQ         $0x00000080, CX
+	ADDQ         $0x00000080, AX
+	SUBQ         $0x00000080, R10
+	JNZ          lastPair43SingleAVX512_k
+	VZEROUPPER
+	RET
+
+// func pair45SingleAVX512(y *float32, x *float32, tw *float32, tmp *float32, q int, s int)
+// Requires: AVX, AVX512F
+TEXT ·pair45SingleAVX512(SB), NOSPLIT, $0-48
+	MOVQ         y+0(FP), AX
+	MOVQ         x+8(FP), CX
+	MOVQ         tw+16(FP), DX
+	MOVQ         tmp+24(FP), BX
+	MOVQ         s+40(FP), SI
+	SHLQ         $0x07, SI
+	MOVQ         q+32(FP), R8
+	MOVQ         R8, DI
+	IMULQ        SI, DI
+	IMUL3Q       $0x00000005, DI, R9
+	IMUL3Q       $0x00000004, SI, R10
+	VBROADCASTSS c3e9e377a<>+0(SB), Z0
+	VBROADCASTSS c3f4f1bbd<>+0(SB), Z1
+	VBROADCASTSS c3f737871<>+0(SB), Z2
+	VBROADCASTSS c3f167918<>+0(SB), Z3
+
+pair45SingleAVX512_j:
+	MOVQ SI, R11
+
+pair45SingleAVX512_k:
+	MOVQ         CX, R12
+	LEAQ         (R12)(R9*2), R13
+	VMOVUPS      (R12), Z4
+	VMOVUPS      64(R12), Z5
+	VMOVUPS      (R12)(R9*1), Z6
+	VMOVUPS      64(R12)(R9*1), Z7
+	VMOVUPS      (R12)(R9*2), Z8
+	VMOVUPS      64(R12)(R9*2), Z9
+	VMOVUPS      (R13)(R9*1), Z10
+	VMOVUPS      64(R13)(R9*1), Z11
+	VADDPS       Z8, Z4, Z12
+	VADDPS       Z9, Z5, Z13
+	VSUBPS       Z8, Z4, Z4
+	VSUBPS       Z9, Z5, Z5
+	VADDPS       Z10, Z6, Z8
+	VADDPS       Z11, Z7, Z9
+	VSUBPS       Z11, Z7, Z7
+	VSUBPS       Z6, Z10, Z6
+	VADDPS       Z8, Z12, Z10
+	VADDPS       Z9, Z13, Z11
+	VMOVUPS      Z10, (BX)
+	VMOVUPS      Z11, 64(BX)
+	VADDPS       Z7, Z4, Z10
+	VADDPS       Z6, Z5, Z11
+	VBROADCASTSS (DX), Z14
+	VBROADCASTSS 4(DX), Z15
+	VMULPS       Z14, Z10, Z16
+	VMULPS       Z15, Z11, Z17
+	VSUBPS       Z17, Z16, Z16
+	VMULPS       Z15, Z10, Z10
+	VMULPS       Z14, Z11, Z11
+	VADDPS       Z11, Z10, Z10
+	VMOVUPS      Z16, 128(BX)
+	VMOVUPS      Z10, 192(BX)
+	VSUBPS       Z8, Z12, Z8
+	VSUBPS       Z9, Z13, Z9
+	VBROADCASTSS 8(DX), Z10
+	VBROADCASTSS 12(DX), Z11
+	VMULPS       Z10, Z8, Z12
+	VMULPS       Z11, Z9, Z13
+	VSUBPS       Z13, Z12, Z12
+	VMULPS       Z11, Z8, Z8
+	VMULPS       Z10, Z9, Z9
+	VADDPS       Z9, Z8, Z8
+	VMOVUPS      Z12, 256(BX)
+	VMOVUPS      Z8, 320(BX)
+	VSUBPS       Z7, Z4, Z4
+	VSUBPS       Z6, Z5, Z5
+	VBROADCASTSS 16(DX), Z6
+	VBROADCASTSS 20(DX), Z7
+	VMULPS       Z6, Z4, Z8
+	VMULPS       Z7, Z5, Z9
+	VSUBPS       Z9, Z8, Z8
+	VMULPS       Z7, Z4, Z4
+	VMULPS       Z6, Z5, Z5
+	VADDPS       Z5, Z4, Z4
+	VMOVUPS      Z8, 384(BX)
+	VMOVUPS      Z4, 448(BX)
+	ADDQ         DI, R12
+	LEAQ         (R12)(R9*2), R13
+	VMOVUPS      (R12), Z4
+	VMOVUPS      64(R12), Z5
+	VMOVUPS      (R12)(R9*1), Z6
+	VMOVUPS      64(R12)(R9*1), Z7
+	VMOVUPS      (R12)(R9*2), Z8
+	VMOVUPS      64(R12)(R9*2), Z9
+	VMOVUPS      (R13)(R9*1), Z10
+	VMOVUPS      64(R13)(R9*1), Z11
+	VADDPS       Z8, Z4, Z12
+	VADDPS       Z9, Z5, Z13
+	VSUBPS       Z8, Z4, Z4
+	VSUBPS       Z9, Z5, Z5
+	VADDPS       Z10, Z6, Z8
+	VADDPS       Z11, Z7, Z9
+	VSUBPS       Z11, Z7, Z7
+	VSUBPS       Z6, Z10, Z6
+	VADDPS       Z8, Z12, Z10
+	VADDPS       Z9, Z13, Z11
+	VMOVUPS      Z10, 512(BX)
+	VMOVUPS      Z11, 576(BX)
+	VADDPS       Z7, Z4, Z10
+	VADDPS       Z6, Z5, Z11
+	VBROADCASTSS 24(DX), Z14
+	VBROADCASTSS 28(DX), Z15
+	VMULPS       Z14, Z10, Z16
+	VMULPS       Z15, Z11, Z17
+	VSUBPS       Z17, Z16, Z16
+	VMULPS       Z15, Z10, Z10
+	VMULPS       Z14, Z11, Z11
+	VADDPS       Z11, Z10, Z10
+	VMOVUPS      Z16, 640(BX)
+	VMOVUPS      Z10, 704(BX)
+	VSUBPS       Z8, Z12, Z8
+	VSUBPS       Z9, Z13, Z9
+	VBROADCASTSS 32(DX), Z10
+	VBROADCASTSS 36(DX), Z11
+	VMULPS       Z10, Z8, Z12
+	VMULPS       Z11, Z9, Z13
+	VSUBPS       Z13, Z12, Z12
+	VMULPS       Z11, Z8, Z8
+	VMULPS       Z10, Z9, Z9
+	VADDPS       Z9, Z8, Z8
+	VMOVUPS      Z12, 768(BX)
+	VMOVUPS      Z8, 832(BX)
+	VSUBPS       Z7, Z4, Z4
+	VSUBPS       Z6, Z5, Z5
+	VBROADCASTSS 40(DX), Z6
+	VBROADCASTSS 44(DX), Z7
+	VMULPS       Z6, Z4, Z8
+	VMULPS       Z7, Z5, Z9
+	VSUBPS       Z9, Z8, Z8
+	VMULPS       Z7, Z4, Z4
+	VMULPS       Z6, Z5, Z5
+	VADDPS       Z5, Z4, Z4
+	VMOVUPS      Z8, 896(BX)
+	VMOVUPS      Z4, 960(BX)
+	ADDQ         DI, R12
+	LEAQ         (R12)(R9*2), R13
+	VMOVUPS      (R12), Z4
+	VMOVUPS      64(R12), Z5
+	VMOVUPS      (R12)(R9*1), Z6
+	VMOVUPS      64(R12)(R9*1), Z7
+	VMOVUPS      (R12)(R9*2), Z8
+	VMOVUPS      64(R12)(R9*2), Z9
+	VMOVUPS      (R13)(R9*1), Z10
+	VMOVUPS      64(R13)(R9*1), Z11
+	VADDPS       Z8, Z4, Z12
+	VADDPS       Z9, Z5, Z13
+	VSUBPS       Z8, Z4, Z4
+	VSUBPS       Z9, Z5, Z5
+	VADDPS       Z10, Z6, Z8
+	VADDPS       Z11, Z7, Z9
+	VSUBPS       Z11, Z7, Z7
+	VSUBPS       Z6, Z10, Z6
+	VADDPS       Z8, Z12, Z10
+	VADDPS       Z9, Z13, Z11
+	VMOVUPS      Z10, 1024(BX)
+	VMOVUPS      Z11, 1088(BX)
+	VADDPS       Z7, Z4, Z10
+	VADDPS       Z6, Z5, Z11
+	VBROADCASTSS 48(DX), Z14
+	VBROADCASTSS 52(DX), Z15
+	VMULPS       Z14, Z10, Z16
+	VMULPS       Z15, Z11, Z17
+	VSUBPS       Z17, Z16, Z16
+	VMULPS       Z15, Z10, Z10
+	VMULPS       Z14, Z11, Z11
+	VADDPS       Z11, Z10, Z10
+	VMOVUPS      Z16, 1152(BX)
+	VMOVUPS      Z10, 1216(BX)
+	VSUBPS       Z8, Z12, Z8
+	VSUBPS       Z9, Z13, Z9
+	VBROADCASTSS 56(DX), Z10
+	VBROADCASTSS 60(DX), Z11
+	VMULPS       Z10, Z8, Z12
+	VMULPS       Z11, Z9, Z13
+	VSUBPS       Z13, Z12, Z12
+	VMULPS       Z11, Z8, Z8
+	VMULPS       Z10, Z9, Z9
+	VADDPS       Z9, Z8, Z8
+	VMOVUPS      Z12, 1280(BX)
+	VMOVUPS      Z8, 1344(BX)
+	VSUBPS       Z7, Z4, Z4
+	VSUBPS       Z6, Z5, Z5
+	VBROADCASTSS 64(DX), Z6
+	VBROADCASTSS 68(DX), Z7
+	VMULPS       Z6, Z4, Z8
+	VMULPS       Z7, Z5, Z9
+	VSUBPS       Z9, Z8, Z8
+	VMULPS       Z7, Z4, Z4
+	VMULPS       Z6, Z5, Z5
+	VADDPS       Z5, Z4, Z4
+	VMOVUPS      Z8, 1408(BX)
+	VMOVUPS      Z4, 1472(BX)
+	ADDQ         DI, R12
+	LEAQ         (R12)(R9*2), R13
+	VMOVUPS      (R12), Z4
+	VMOVUPS      64(R12), Z5
+	VMOVUPS      (R12)(R9*1), Z6
+	VMOVUPS      64(R12)(R9*1), Z7
+	VMOVUPS      (R12)(R9*2), Z8
+	VMOVUPS      64(R12)(R9*2), Z9
+	VMOVUPS      (R13)(R9*1), Z10
+	VMOVUPS      64(R13)(R9*1), Z11
+	VADDPS       Z8, Z4, Z12
+	VADDPS       Z9, Z5, Z13
+	VSUBPS       Z8, Z4, Z4
+	VSUBPS       Z9, Z5, Z5
+	VADDPS       Z10, Z6, Z8
+	VADDPS       Z11, Z7, Z9
+	VSUBPS       Z11, Z7, Z7
+	VSUBPS       Z6, Z10, Z6
+	VADDPS       Z8, Z12, Z10
+	VADDPS       Z9, Z13, Z11
+	VMOVUPS      Z10, 1536(BX)
+	VMOVUPS      Z11, 1600(BX)
+	VADDPS       Z7, Z4, Z10
+	VADDPS       Z6, Z5, Z11
+	VBROADCASTSS 72(DX), Z14
+	VBROADCASTSS 76(DX), Z15
+	VMULPS       Z14, Z10, Z16
+	VMULPS       Z15, Z11, Z17
+	VSUBPS       Z17, Z16, Z16
+	VMULPS       Z15, Z10, Z10
+	VMULPS       Z14, Z11, Z11
+	VADDPS       Z11, Z10, Z10
+	VMOVUPS      Z16, 1664(BX)
+	VMOVUPS      Z10, 1728(BX)
+	VSUBPS       Z8, Z12, Z8
+	VSUBPS       Z9, Z13, Z9
+	VBROADCASTSS 80(DX), Z10
+	VBROADCASTSS 84(DX), Z11
+	VMULPS       Z10, Z8, Z12
+	VMULPS       Z11, Z9, Z13
+	VSUBPS       Z13, Z12, Z12
+	VMULPS       Z11, Z8, Z8
+	VMULPS       Z10, Z9, Z9
+	VADDPS       Z9, Z8, Z8
+	VMOVUPS      Z12, 1792(BX)
+	VMOVUPS      Z8, 1856(BX)
+	VSUBPS       Z7, Z4, Z4
+	VSUBPS       Z6, Z5, Z5
+	VBROADCASTSS 88(DX), Z6
+	VBROADCASTSS 92(DX), Z7
+	VMULPS       Z6, Z4, Z8
+	VMULPS       Z7, Z5, Z9
+	VSUBPS       Z9, Z8, Z8
+	VMULPS       Z7, Z4, Z4
+	VMULPS       Z6, Z5, Z5
+	VADDPS       Z5, Z4, Z4
+	VMOVUPS      Z8, 1920(BX)
+	VMOVUPS      Z4, 1984(BX)
+	ADDQ         DI, R12
+	LEAQ         (R12)(R9*2), R13
+	VMOVUPS      (R12), Z4
+	VMOVUPS      64(R12), Z5
+	VMOVUPS      (R12)(R9*1), Z6
+	VMOVUPS      64(R12)(R9*1), Z7
+	VMOVUPS      (R12)(R9*2), Z8
+	VMOVUPS      64(R12)(R9*2), Z9
+	VMOVUPS      (R13)(R9*1), Z10
+	VMOVUPS      64(R13)(R9*1), Z11
+	VADDPS       Z8, Z4, Z12
+	VADDPS       Z9, Z5, Z13
+	VSUBPS       Z8, Z4, Z4
+	VSUBPS       Z9, Z5, Z5
+	VADDPS       Z10, Z6, Z8
+	VADDPS       Z11, Z7, Z9
+	VSUBPS       Z11, Z7, Z7
+	VSUBPS       Z6, Z10, Z6
+	VADDPS       Z8, Z12, Z10
+	VADDPS       Z9, Z13, Z11
+	VMOVUPS      Z10, 2048(BX)
+	VMOVUPS      Z11, 2112(BX)
+	VADDPS       Z7, Z4, Z10
+	VADDPS       Z6, Z5, Z11
+	VBROADCASTSS 96(DX), Z14
+	VBROADCASTSS 100(DX), Z15
+	VMULPS       Z14, Z10, Z16
+	VMULPS       Z15, Z11, Z17
+	VSUBPS       Z17, Z16, Z16
+	VMULPS       Z15, Z10, Z10
+	VMULPS       Z14, Z11, Z11
+	VADDPS       Z11, Z10, Z10
+	VMOVUPS      Z16, 2176(BX)
+	VMOVUPS      Z10, 2240(BX)
+	VSUBPS       Z8, Z12, Z8
+	VSUBPS       Z9, Z13, Z9
+	VBROADCASTSS 104(DX), Z10
+	VBROADCASTSS 108(DX), Z11
+	VMULPS       Z10, Z8, Z12
+	VMULPS       Z11, Z9, Z13
+	VSUBPS       Z13, Z12, Z12
+	VMULPS       Z11, Z8, Z8
+	VMULPS       Z10, Z9, Z9
+	VADDPS       Z9, Z8, Z8
+	VMOVUPS      Z12, 2304(BX)
+	VMOVUPS      Z8, 2368(BX)
+	VSUBPS       Z7, Z4, Z4
+	VSUBPS       Z6, Z5, Z5
+	VBROADCASTSS 112(DX), Z6
+	VBROADCASTSS 116(DX), Z7
+	VMULPS       Z6, Z4, Z8
+	VMULPS       Z7, Z5, Z9
+	VSUBPS       Z9, Z8, Z8
+	VMULPS       Z7, Z4, Z4
+	VMULPS       Z6, Z5, Z5
+	VADDPS       Z5, Z4, Z4
+	VMOVUPS      Z8, 2432(BX)
+	VMOVUPS      Z4, 2496(BX)
+	MOVQ         AX, R12
+	LEAQ         (R12)(R10*2), R13
+	VMOVUPS      (BX), Z4
+	VMOVUPS      64(BX), Z5
+	VMOVUPS      512(BX), Z6
+	VMOVUPS      576(BX), Z7
+	VMOVUPS      1024(BX), Z8
+	VMOVUPS      1088(BX), Z9
+	VMOVUPS      1536(BX), Z10
+	VMOVUPS      1600(BX), Z11
+	VMOVUPS      2048(BX), Z12
+	VMOVUPS      2112(BX), Z13
+	VADDPS       Z12, Z6, Z14
+	VADDPS       Z13, Z7, Z15
+	VSUBPS       Z13, Z7, Z7
+	VSUBPS       Z6, Z12, Z6
+	VADDPS       Z10, Z8, Z12
+	VADDPS       Z11, Z9, Z13
+	VSUBPS       Z11, Z9, Z9
+	VSUBPS       Z8, Z10, Z8
+	VADDPS       Z14, Z4, Z10
+	VADDPS       Z15, Z5, Z11
+	VADDPS       Z12, Z10, Z10
+	VADDPS       Z13, Z11, Z11
+	VMOVUPS      Z10, (R12)
+	VMOVUPS      Z11, 64(R12)
+	VMULPS       Z0, Z14, Z10
+	VADDPS       Z10, Z4, Z10
+	VMULPS       Z1, Z12, Z11
+	VSUBPS       Z11, Z10, Z10
+	VMULPS       Z1, Z14, Z11
+	VSUBPS       Z11, Z4, Z4
+	VMULPS       Z0, Z12, Z11
+	VADDPS       Z11, Z4, Z4
+	VMULPS       Z2, Z7, Z11
+	VMULPS       Z3, Z9, Z12
+	VADDPS       Z12, Z11, Z11
+	VMULPS       Z3, Z7, Z7
+	VMULPS       Z2, Z9, Z9
+	VSUBPS       Z9, Z7, Z7
+	VMULPS       Z0, Z15, Z9
+	VADDPS       Z9, Z5, Z9
+	VMULPS       Z1, Z13, Z12
+	VSUBPS       Z12, Z9, Z9
+	VMULPS       Z1, Z15, Z12
+	VSUBPS       Z12, Z5, Z5
+	VMULPS       Z0, Z13, Z12
+	VADDPS       Z12, Z5, Z5
+	VMULPS       Z2, Z6, Z12
+	VMULPS       Z3, Z8, Z13
+	VADDPS       Z13, Z12, Z12
+	VMULPS       Z3, Z6, Z6
+	VMULPS       Z2, Z8, Z8
+	VSUBPS       Z8, Z6, Z6
+	VADDPS       Z11, Z10, Z8
+	VADDPS       Z12, Z9, Z13
+	VBROADCASTSS 120(DX), Z14
+	VBROADCASTSS 124(DX), Z15
+	VMULPS       Z14, Z8, Z16
+	VMULPS       Z15, Z13, Z17
+	VSUBPS       Z17, Z16, Z16
+	VMULPS       Z15, Z8, Z8
+	VMULPS       Z14, Z13, Z13
+	VADDPS       Z13, Z8, Z8
+	VMOVUPS      Z16, (R12)(R10*1)
+	VMOVUPS      Z8, 64(R12)(R10*1)
+	VSUBPS       Z11, Z10, Z8
+	VSUBPS       Z12, Z9, Z9
+	VBROADCASTSS 144(DX), Z10
+	VBROADCASTSS 148(DX), Z11
+	VMULPS       Z10, Z8, Z12
+	VMULPS       Z11, Z9, Z13
+	VSUBPS       Z13, Z12, Z12
+	VMULPS       Z11, Z8, Z8
+	VMULPS       Z10, Z9, Z9
+	VADDPS       Z9, Z8, Z8
+	VMOVUPS      Z12, (R13)(R10*2)
+	VMOVUPS      Z8, 64(R13)(R10*2)
+	VADDPS       Z7, Z4, Z8
+	VADDPS       Z6, Z5, Z9
+	VBROADCASTSS 128(DX), Z10
+	VBROADCASTSS 132(DX), Z11
+	VMULPS       Z10, Z8, Z12
+	VMULPS       Z11, Z9, Z13
+	VSUBPS       Z13, Z12, Z12
+	VMULPS       Z11, Z8, Z8
+	VMULPS       Z10, Z9, Z9
+	VADDPS       Z9, Z8, Z8
+	VMOVUPS      Z12, (R12)(R10*2)
+	VMOVUPS      Z8, 64(R12)(R10*2)
+	VSUBPS       Z7, Z4, Z4
+	VSUBPS       Z6, Z5, Z5
+	VBROADCASTSS 136(DX), Z6
+	VBROADCASTSS 140(DX), Z7
+	VMULPS       Z6, Z4, Z8
+	VMULPS       Z7, Z5, Z9
+	VSUBPS       Z9, Z8, Z8
+	VMULPS       Z7, Z4, Z4
+	VMULPS       Z6, Z5, Z5
+	VADDPS       Z5, Z4, Z4
+	VMOVUPS      Z8, (R13)(R10*1)
+	VMOVUPS      Z4, 64(R13)(R10*1)
+	ADDQ         SI, R12
+	LEAQ         (R12)(R10*2), R13
+	VMOVUPS      128(BX), Z4
+	VMOVUPS      192(BX), Z5
+	VMOVUPS      640(BX), Z6
+	VMOVUPS      704(BX), Z7
+	VMOVUPS      1152(BX), Z8
+	VMOVUPS      1216(BX), Z9
+	VMOVUPS      1664(BX), Z10
+	VMOVUPS      1728(BX), Z11
+	VMOVUPS      2176(BX), Z12
+	VMOVUPS      2240(BX), Z13
+	VADDPS       Z12, Z6, Z14
+	VADDPS       Z13, Z7, Z15
+	VSUBPS       Z13, Z7, Z7
+	VSUBPS       Z6, Z12, Z6
+	VADDPS       Z10, Z8, Z12
+	VADDPS       Z11, Z9, Z13
+	VSUBPS       Z11, Z9, Z9
+	VSUBPS       Z8, Z10, Z8
+	VADDPS       Z14, Z4, Z10
+	VADDPS       Z15, Z5, Z11
+	VADDPS       Z12, Z10, Z10
+	VADDPS       Z13, Z11, Z11
+	VMOVUPS      Z10, (R12)
+	VMOVUPS      Z11, 64(R12)
+	VMULPS       Z0, Z14, Z10
+	VADDPS       Z10, Z4, Z10
+	VMULPS       Z1, Z12, Z11
+	VSUBPS       Z11, Z10, Z10
+	VMULPS       Z1, Z14, Z11
+	VSUBPS       Z11, Z4, Z4
+	VMULPS       Z0, Z12, Z11
+	VADDPS       Z11, Z4, Z4
+	VMULPS       Z2, Z7, Z11
+	VMULPS       Z3, Z9, Z12
+	VADDPS       Z12, Z11, Z11
+	VMULPS       Z3, Z7, Z7
+	VMULPS       Z2, Z9, Z9
+	VSUBPS       Z9, Z7, Z7
+	VMULPS       Z0, Z15, Z9
+	VADDPS       Z9, Z5, Z9
+	VMULPS       Z1, Z13, Z12
+	VSUBPS       Z12, Z9, Z9
+	VMULPS       Z1, Z15, Z12
+	VSUBPS       Z12, Z5, Z5
+	VMULPS       Z0, Z13, Z12
+	VADDPS       Z12, Z5, Z5
+	VMULPS       Z2, Z6, Z12
+	VMULPS       Z3, Z8, Z13
+	VADDPS       Z13, Z12, Z12
+	VMULPS       Z3, Z6, Z6
+	VMULPS       Z2, Z8, Z8
+	VSUBPS       Z8, Z6, Z6
+	VADDPS       Z11, Z10, Z8
+	VADDPS       Z12, Z9, Z13
+	VBROADCASTSS 120(DX), Z14
+	VBROADCASTSS 124(DX), Z15
+	VMULPS       Z14, Z8, Z16
+	VMULPS       Z15, Z13, Z17
+	VSUBPS       Z17, Z16, Z16
+	VMULPS       Z15, Z8, Z8
+	VMULPS       Z14, Z13, Z13
+	VADDPS       Z13, Z8, Z8
+	VMOVUPS      Z16, (R12)(R10*1)
+	VMOVUPS      Z8, 64(R12)(R10*1)
+	VSUBPS       Z11, Z10, Z8
+	VSUBPS       Z12, Z9, Z9
+	VBROADCASTSS 144(DX), Z10
+	VBROADCASTSS 148(DX), Z11
+	VMULPS       Z10, Z8, Z12
+	VMULPS       Z11, Z9, Z13
+	VSUBPS       Z13, Z12, Z12
+	VMULPS       Z11, Z8, Z8
+	VMULPS       Z10, Z9, Z9
+	VADDPS       Z9, Z8, Z8
+	VMOVUPS      Z12, (R13)(R10*2)
+	VMOVUPS      Z8, 64(R13)(R10*2)
+	VADDPS       Z7, Z4, Z8
+	VADDPS       Z6, Z5, Z9
+	VBROADCASTSS 128(DX), Z10
+	VBROADCASTSS 132(DX), Z11
+	VMULPS       Z10, Z8, Z12
+	VMULPS       Z11, Z9, Z13
+	VSUBPS       Z13, Z12, Z12
+	VMULPS       Z11, Z8, Z8
+	VMULPS       Z10, Z9, Z9
+	VADDPS       Z9, Z8, Z8
+	VMOVUPS      Z12, (R12)(R10*2)
+	VMOVUPS      Z8, 64(R12)(R10*2)
+	VSUBPS       Z7, Z4, Z4
+	VSUBPS       Z6, Z5, Z5
+	VBROADCASTSS 136(DX), Z6
+	VBROADCASTSS 140(DX), Z7
+	VMULPS       Z6, Z4, Z8
+	VMULPS       Z7, Z5, Z9
+	VSUBPS       Z9, Z8, Z8
+	VMULPS       Z7, Z4, Z4
+	VMULPS       Z6, Z5, Z5
+	VADDPS       Z5, Z4, Z4
+	VMOVUPS      Z8, (R13)(R10*1)
+	VMOVUPS      Z4, 64(R13)(R10*1)
+	ADDQ         SI, R12
+	LEAQ         (R12)(R10*2), R13
+	VMOVUPS      256(BX), Z4
+	VMOVUPS      320(BX), Z5
+	VMOVUPS      768(BX), Z6
+	VMOVUPS      832(BX), Z7
+	VMOVUPS      1280(BX), Z8
+	VMOVUPS      1344(BX), Z9
+	VMOVUPS      1792(BX), Z10
+	VMOVUPS      1856(BX), Z11
+	VMOVUPS      2304(BX), Z12
+	VMOVUPS      2368(BX), Z13
+	VADDPS       Z12, Z6, Z14
+	VADDPS       Z13, Z7, Z15
+	VSUBPS       Z13, Z7, Z7
+	VSUBPS       Z6, Z12, Z6
+	VADDPS       Z10, Z8, Z12
+	VADDPS       Z11, Z9, Z13
+	VSUBPS       Z11, Z9, Z9
+	VSUBPS       Z8, Z10, Z8
+	VADDPS       Z14, Z4, Z10
+	VADDPS       Z15, Z5, Z11
+	VADDPS       Z12, Z10, Z10
+	VADDPS       Z13, Z11, Z11
+	VMOVUPS      Z10, (R12)
+	VMOVUPS      Z11, 64(R12)
+	VMULPS       Z0, Z14, Z10
+	VADDPS       Z10, Z4, Z10
+	VMULPS       Z1, Z12, Z11
+	VSUBPS       Z11, Z10, Z10
+	VMULPS       Z1, Z14, Z11
+	VSUBPS       Z11, Z4, Z4
+	VMULPS       Z0, Z12, Z11
+	VADDPS       Z11, Z4, Z4
+	VMULPS       Z2, Z7, Z11
+	VMULPS       Z3, Z9, Z12
+	VADDPS       Z12, Z11, Z11
+	VMULPS       Z3, Z7, Z7
+	VMULPS       Z2, Z9, Z9
+	VSUBPS       Z9, Z7, Z7
+	VMULPS       Z0, Z15, Z9
+	VADDPS       Z9, Z5, Z9
+	VMULPS       Z1, Z13, Z12
+	VSUBPS       Z12, Z9, Z9
+	VMULPS       Z1, Z15, Z12
+	VSUBPS       Z12, Z5, Z5
+	VMULPS       Z0, Z13, Z12
+	VADDPS       Z12, Z5, Z5
+	VMULPS       Z2, Z6, Z12
+	VMULPS       Z3, Z8, Z13
+	VADDPS       Z13, Z12, Z12
+	VMULPS       Z3, Z6, Z6
+	VMULPS       Z2, Z8, Z8
+	VSUBPS       Z8, Z6, Z6
+	VADDPS       Z11, Z10, Z8
+	VADDPS       Z12, Z9, Z13
+	VBROADCASTSS 120(DX), Z14
+	VBROADCASTSS 124(DX), Z15
+	VMULPS       Z14, Z8, Z16
+	VMULPS       Z15, Z13, Z17
+	VSUBPS       Z17, Z16, Z16
+	VMULPS       Z15, Z8, Z8
+	VMULPS       Z14, Z13, Z13
+	VADDPS       Z13, Z8, Z8
+	VMOVUPS      Z16, (R12)(R10*1)
+	VMOVUPS      Z8, 64(R12)(R10*1)
+	VSUBPS       Z11, Z10, Z8
+	VSUBPS       Z12, Z9, Z9
+	VBROADCASTSS 144(DX), Z10
+	VBROADCASTSS 148(DX), Z11
+	VMULPS       Z10, Z8, Z12
+	VMULPS       Z11, Z9, Z13
+	VSUBPS       Z13, Z12, Z12
+	VMULPS       Z11, Z8, Z8
+	VMULPS       Z10, Z9, Z9
+	VADDPS       Z9, Z8, Z8
+	VMOVUPS      Z12, (R13)(R10*2)
+	VMOVUPS      Z8, 64(R13)(R10*2)
+	VADDPS       Z7, Z4, Z8
+	VADDPS       Z6, Z5, Z9
+	VBROADCASTSS 128(DX), Z10
+	VBROADCASTSS 132(DX), Z11
+	VMULPS       Z10, Z8, Z12
+	VMULPS       Z11, Z9, Z13
+	VSUBPS       Z13, Z12, Z12
+	VMULPS       Z11, Z8, Z8
+	VMULPS       Z10, Z9, Z9
+	VADDPS       Z9, Z8, Z8
+	VMOVUPS      Z12, (R12)(R10*2)
+	VMOVUPS      Z8, 64(R12)(R10*2)
+	VSUBPS       Z7, Z4, Z4
+	VSUBPS       Z6, Z5, Z5
+	VBROADCASTSS 136(DX), Z6
+	VBROADCASTSS 140(DX), Z7
+	VMULPS       Z6, Z4, Z8
+	VMULPS       Z7, Z5, Z9
+	VSUBPS       Z9, Z8, Z8
+	VMULPS       Z7, Z4, Z4
+	VMULPS       Z6, Z5, Z5
+	VADDPS       Z5, Z4, Z4
+	VMOVUPS      Z8, (R13)(R10*1)
+	VMOVUPS      Z4, 64(R13)(R10*1)
+	ADDQ         SI, R12
+	LEAQ         (R12)(R10*2), R13
+	VMOVUPS      384(BX), Z4
+	VMOVUPS      448(BX), Z5
+	VMOVUPS      896(BX), Z6
+	VMOVUPS      960(BX), Z7
+	VMOVUPS      1408(BX), Z8
+	VMOVUPS      1472(BX), Z9
+	VMOVUPS      1920(BX), Z10
+	VMOVUPS      1984(BX), Z11
+	VMOVUPS      2432(BX), Z12
+	VMOVUPS      2496(BX), Z13
+	VADDPS       Z12, Z6, Z14
+	VADDPS       Z13, Z7, Z15
+	VSUBPS       Z13, Z7, Z7
+	VSUBPS       Z6, Z12, Z6
+	VADDPS       Z10, Z8, Z12
+	VADDPS       Z11, Z9, Z13
+	VSUBPS       Z11, Z9, Z9
+	VSUBPS       Z8, Z10, Z8
+	VADDPS       Z14, Z4, Z10
+	VADDPS       Z15, Z5, Z11
+	VADDPS       Z12, Z10, Z10
+	VADDPS       Z13, Z11, Z11
+	VMOVUPS      Z10, (R12)
+	VMOVUPS      Z11, 64(R12)
+	VMULPS       Z0, Z14, Z10
+	VADDPS       Z10, Z4, Z10
+	VMULPS       Z1, Z12, Z11
+	VSUBPS       Z11, Z10, Z10
+	VMULPS       Z1, Z14, Z11
+	VSUBPS       Z11, Z4, Z4
+	VMULPS       Z0, Z12, Z11
+	VADDPS       Z11, Z4, Z4
+	VMULPS       Z2, Z7, Z11
+	VMULPS       Z3, Z9, Z12
+	VADDPS       Z12, Z11, Z11
+	VMULPS       Z3, Z7, Z7
+	VMULPS       Z2, Z9, Z9
+	VSUBPS       Z9, Z7, Z7
+	VMULPS       Z0, Z15, Z9
+	VADDPS       Z9, Z5, Z9
+	VMULPS       Z1, Z13, Z12
+	VSUBPS       Z12, Z9, Z9
+	VMULPS       Z1, Z15, Z12
+	VSUBPS       Z12, Z5, Z5
+	VMULPS       Z0, Z13, Z12
+	VADDPS       Z12, Z5, Z5
+	VMULPS       Z2, Z6, Z12
+	VMULPS       Z3, Z8, Z13
+	VADDPS       Z13, Z12, Z12
+	VMULPS       Z3, Z6, Z6
+	VMULPS       Z2, Z8, Z8
+	VSUBPS       Z8, Z6, Z6
+	VADDPS       Z11, Z10, Z8
+	VADDPS       Z12, Z9, Z13
+	VBROADCASTSS 120(DX), Z14
+	VBROADCASTSS 124(DX), Z15
+	VMULPS       Z14, Z8, Z16
+	VMULPS       Z15, Z13, Z17
+	VSUBPS       Z17, Z16, Z16
+	VMULPS       Z15, Z8, Z8
+	VMULPS       Z14, Z13, Z13
+	VADDPS       Z13, Z8, Z8
+	VMOVUPS      Z16, (R12)(R10*1)
+	VMOVUPS      Z8, 64(R12)(R10*1)
+	VSUBPS       Z11, Z10, Z8
+	VSUBPS       Z12, Z9, Z9
+	VBROADCASTSS 144(DX), Z10
+	VBROADCASTSS 148(DX), Z11
+	VMULPS       Z10, Z8, Z12
+	VMULPS       Z11, Z9, Z13
+	VSUBPS       Z13, Z12, Z12
+	VMULPS       Z11, Z8, Z8
+	VMULPS       Z10, Z9, Z9
+	VADDPS       Z9, Z8, Z8
+	VMOVUPS      Z12, (R13)(R10*2)
+	VMOVUPS      Z8, 64(R13)(R10*2)
+	VADDPS       Z7, Z4, Z8
+	VADDPS       Z6, Z5, Z9
+	VBROADCASTSS 128(DX), Z10
+	VBROADCASTSS 132(DX), Z11
+	VMULPS       Z10, Z8, Z12
+	VMULPS       Z11, Z9, Z13
+	VSUBPS       Z13, Z12, Z12
+	VMULPS       Z11, Z8, Z8
+	VMULPS       Z10, Z9, Z9
+	VADDPS       Z9, Z8, Z8
+	VMOVUPS      Z12, (R12)(R10*2)
+	VMOVUPS      Z8, 64(R12)(R10*2)
+	VSUBPS       Z7, Z4, Z4
+	VSUBPS       Z6, Z5, Z5
+	VBROADCASTSS 136(DX), Z6
+	VBROADCASTSS 140(DX), Z7
+	VMULPS       Z6, Z4, Z8
+	VMULPS       Z7, Z5, Z9
+	VSUBPS       Z9, Z8, Z8
+	VMULPS       Z7, Z4, Z4
+	VMULPS       Z6, Z5, Z5
+	VADDPS       Z5, Z4, Z4
+	VMOVUPS      Z8, (R13)(R10*1)
+	VMOVUPS      Z4, 64(R13)(R10*1)
+	ADDQ         $0x00000080, CX
+	ADDQ         $0x00000080, AX
+	SUBQ         $0x00000080, R11
+	JNZ          pair45SingleAVX512_k
+	IMUL3Q       $0x00000013, SI, R11
+	ADDQ         R11, AX
+	ADDQ         $0x00000098, DX
+	DECQ         R8
+	JNZ          pair45SingleAVX512_j
+	VZEROUPPER
+	RET
+
+// func lastPair45SingleAVX512(y *float32, x *float32, tw *float32, tmp *float32, s int)
+// Requires: AVX, AVX512F
+TEXT ·lastPair45SingleAVX512(SB), NOSPLIT, $0-40
+	MOVQ         y+0(FP), AX
+	MOVQ         x+8(FP), CX
+	MOVQ         tw+16(FP), DX
+	MOVQ         tmp+24(FP), BX
+	MOVQ         s+32(FP), SI
+	SHLQ         $0x07, SI
+	MOVQ         SI, DI
+	IMUL3Q       $0x00000005, DI, R8
+	IMUL3Q       $0x00000004, SI, R9
+	VBROADCASTSS c3e9e377a<>+0(SB), Z0
+	VBROADCASTSS c3f4f1bbd<>+0(SB), Z1
+	VBROADCASTSS c3f737871<>+0(SB), Z2
+	VBROADCASTSS c3f167918<>+0(SB), Z3
+	MOVQ         SI, R10
+
+lastPair45SingleAVX512_k:
+	MOVQ         CX, R11
+	LEAQ         (R11)(R8*2), R12
+	VMOVUPS      (R11), Z4
+	VMOVUPS      64(R11), Z5
+	VMOVUPS      (R11)(R8*1), Z6
+	VMOVUPS      64(R11)(R8*1), Z7
+	VMOVUPS      (R11)(R8*2), Z8
+	VMOVUPS      64(R11)(R8*2), Z9
+	VMOVUPS      (R12)(R8*1), Z10
+	VMOVUPS      64(R12)(R8*1), Z11
+	VADDPS       Z8, Z4, Z12
+	VADDPS       Z9, Z5, Z13
+	VSUBPS       Z8, Z4, Z4
+	VSUBPS       Z9, Z5, Z5
+	VADDPS       Z10, Z6, Z8
+	VADDPS       Z11, Z7, Z9
+	VSUBPS       Z11, Z7, Z7
+	VSUBPS       Z6, Z10, Z6
+	VADDPS       Z8, Z12, Z10
+	VADDPS       Z9, Z13, Z11
+	VMOVUPS      Z10, (BX)
+	VMOVUPS      Z11, 64(BX)
+	VADDPS       Z7, Z4, Z10
+	VADDPS       Z6, Z5, Z11
+	VBROADCASTSS (DX), Z14
+	VBROADCASTSS 4(DX), Z15
+	VMULPS       Z14, Z10, Z16
+	VMULPS       Z15, Z11, Z17
+	VSUBPS       Z17, Z16, Z16
+	VMULPS       Z15, Z10, Z10
+	VMULPS       Z14, Z11, Z11
+	VADDPS       Z11, Z10, Z10
+	VMOVUPS      Z16, 128(BX)
+	VMOVUPS      Z10, 192(BX)
+	VSUBPS       Z8, Z12, Z8
+	VSUBPS       Z9, Z13, Z9
+	VBROADCASTSS 8(DX), Z10
+	VBROADCASTSS 12(DX), Z11
+	VMULPS       Z10, Z8, Z12
+	VMULPS       Z11, Z9, Z13
+	VSUBPS       Z13, Z12, Z12
+	VMULPS       Z11, Z8, Z8
+	VMULPS       Z10, Z9, Z9
+	VADDPS       Z9, Z8, Z8
+	VMOVUPS      Z12, 256(BX)
+	VMOVUPS      Z8, 320(BX)
+	VSUBPS       Z7, Z4, Z4
+	VSUBPS       Z6, Z5, Z5
+	VBROADCASTSS 16(DX), Z6
+	VBROADCASTSS 20(DX), Z7
+	VMULPS       Z6, Z4, Z8
+	VMULPS       Z7, Z5, Z9
+	VSUBPS       Z9, Z8, Z8
+	VMULPS       Z7, Z4, Z4
+	VMULPS       Z6, Z5, Z5
+	VADDPS       Z5, Z4, Z4
+	VMOVUPS      Z8, 384(BX)
+	VMOVUPS      Z4, 448(BX)
+	ADDQ         DI, R11
+	LEAQ         (R11)(R8*2), R12
+	VMOVUPS      (R11), Z4
+	VMOVUPS      64(R11), Z5
+	VMOVUPS      (R11)(R8*1), Z6
+	VMOVUPS      64(R11)(R8*1), Z7
+	VMOVUPS      (R11)(R8*2), Z8
+	VMOVUPS      64(R11)(R8*2), Z9
+	VMOVUPS      (R12)(R8*1), Z10
+	VMOVUPS      64(R12)(R8*1), Z11
+	VADDPS       Z8, Z4, Z12
+	VADDPS       Z9, Z5, Z13
+	VSUBPS       Z8, Z4, Z4
+	VSUBPS       Z9, Z5, Z5
+	VADDPS       Z10, Z6, Z8
+	VADDPS       Z11, Z7, Z9
+	VSUBPS       Z11, Z7, Z7
+	VSUBPS       Z6, Z10, Z6
+	VADDPS       Z8, Z12, Z10
+	VADDPS       Z9, Z13, Z11
+	VMOVUPS      Z10, 512(BX)
+	VMOVUPS      Z11, 576(BX)
+	VADDPS       Z7, Z4, Z10
+	VADDPS       Z6, Z5, Z11
+	VBROADCASTSS 24(DX), Z14
+	VBROADCASTSS 28(DX), Z15
+	VMULPS       Z14, Z10, Z16
+	VMULPS       Z15, Z11, Z17
+	VSUBPS       Z17, Z16, Z16
+	VMULPS       Z15, Z10, Z10
+	VMULPS       Z14, Z11, Z11
+	VADDPS       Z11, Z10, Z10
+	VMOVUPS      Z16, 640(BX)
+	VMOVUPS      Z10, 704(BX)
+	VSUBPS       Z8, Z12, Z8
+	VSUBPS       Z9, Z13, Z9
+	VBROADCASTSS 32(DX), Z10
+	VBROADCASTSS 36(DX), Z11
+	VMULPS       Z10, Z8, Z12
+	VMULPS       Z11, Z9, Z13
+	VSUBPS       Z13, Z12, Z12
+	VMULPS       Z11, Z8, Z8
+	VMULPS       Z10, Z9, Z9
+	VADDPS       Z9, Z8, Z8
+	VMOVUPS      Z12, 768(BX)
+	VMOVUPS      Z8, 832(BX)
+	VSUBPS       Z7, Z4, Z4
+	VSUBPS       Z6, Z5, Z5
+	VBROADCASTSS 40(DX), Z6
+	VBROADCASTSS 44(DX), Z7
+	VMULPS       Z6, Z4, Z8
+	VMULPS       Z7, Z5, Z9
+	VSUBPS       Z9, Z8, Z8
+	VMULPS       Z7, Z4, Z4
+	VMULPS       Z6, Z5, Z5
+	VADDPS       Z5, Z4, Z4
+	VMOVUPS      Z8, 896(BX)
+	VMOVUPS      Z4, 960(BX)
+	ADDQ         DI, R11
+	LEAQ         (R11)(R8*2), R12
+	VMOVUPS      (R11), Z4
+	VMOVUPS      64(R11), Z5
+	VMOVUPS      (R11)(R8*1), Z6
+	VMOVUPS      64(R11)(R8*1), Z7
+	VMOVUPS      (R11)(R8*2), Z8
+	VMOVUPS      64(R11)(R8*2), Z9
+	VMOVUPS      (R12)(R8*1), Z10
+	VMOVUPS      64(R12)(R8*1), Z11
+	VADDPS       Z8, Z4, Z12
+	VADDPS       Z9, Z5, Z13
+	VSUBPS       Z8, Z4, Z4
+	VSUBPS       Z9, Z5, Z5
+	VADDPS       Z10, Z6, Z8
+	VADDPS       Z11, Z7, Z9
+	VSUBPS       Z11, Z7, Z7
+	VSUBPS       Z6, Z10, Z6
+	VADDPS       Z8, Z12, Z10
+	VADDPS       Z9, Z13, Z11
+	VMOVUPS      Z10, 1024(BX)
+	VMOVUPS      Z11, 1088(BX)
+	VADDPS       Z7, Z4, Z10
+	VADDPS       Z6, Z5, Z11
+	VBROADCASTSS 48(DX), Z14
+	VBROADCASTSS 52(DX), Z15
+	VMULPS       Z14, Z10, Z16
+	VMULPS       Z15, Z11, Z17
+	VSUBPS       Z17, Z16, Z16
+	VMULPS       Z15, Z10, Z10
+	VMULPS       Z14, Z11, Z11
+	VADDPS       Z11, Z10, Z10
+	VMOVUPS      Z16, 1152(BX)
+	VMOVUPS      Z10, 1216(BX)
+	VSUBPS       Z8, Z12, Z8
+	VSUBPS       Z9, Z13, Z9
+	VBROADCASTSS 56(DX), Z10
+	VBROADCASTSS 60(DX), Z11
+	VMULPS       Z10, Z8, Z12
+	VMULPS       Z11, Z9, Z13
+	VSUBPS       Z13, Z12, Z12
+	VMULPS       Z11, Z8, Z8
+	VMULPS       Z10, Z9, Z9
+	VADDPS       Z9, Z8, Z8
+	VMOVUPS      Z12, 1280(BX)
+	VMOVUPS      Z8, 1344(BX)
+	VSUBPS       Z7, Z4, Z4
+	VSUBPS       Z6, Z5, Z5
+	VBROADCASTSS 64(DX), Z6
+	VBROADCASTSS 68(DX), Z7
+	VMULPS       Z6, Z4, Z8
+	VMULPS       Z7, Z5, Z9
+	VSUBPS       Z9, Z8, Z8
+	VMULPS       Z7, Z4, Z4
+	VMULPS       Z6, Z5, Z5
+	VADDPS       Z5, Z4, Z4
+	VMOVUPS      Z8, 1408(BX)
+	VMOVUPS      Z4, 1472(BX)
+	ADDQ         DI, R11
+	LEAQ         (R11)(R8*2), R12
+	VMOVUPS      (R11), Z4
+	VMOVUPS      64(R11), Z5
+	VMOVUPS      (R11)(R8*1), Z6
+	VMOVUPS      64(R11)(R8*1), Z7
+	VMOVUPS      (R11)(R8*2), Z8
+	VMOVUPS      64(R11)(R8*2), Z9
+	VMOVUPS      (R12)(R8*1), Z10
+	VMOVUPS      64(R12)(R8*1), Z11
+	VADDPS       Z8, Z4, Z12
+	VADDPS       Z9, Z5, Z13
+	VSUBPS       Z8, Z4, Z4
+	VSUBPS       Z9, Z5, Z5
+	VADDPS       Z10, Z6, Z8
+	VADDPS       Z11, Z7, Z9
+	VSUBPS       Z11, Z7, Z7
+	VSUBPS       Z6, Z10, Z6
+	VADDPS       Z8, Z12, Z10
+	VADDPS       Z9, Z13, Z11
+	VMOVUPS      Z10, 1536(BX)
+	VMOVUPS      Z11, 1600(BX)
+	VADDPS       Z7, Z4, Z10
+	VADDPS       Z6, Z5, Z11
+	VBROADCASTSS 72(DX), Z14
+	VBROADCASTSS 76(DX), Z15
+	VMULPS       Z14, Z10, Z16
+	VMULPS       Z15, Z11, Z17
+	VSUBPS       Z17, Z16, Z16
+	VMULPS       Z15, Z10, Z10
+	VMULPS       Z14, Z11, Z11
+	VADDPS       Z11, Z10, Z10
+	VMOVUPS      Z16, 1664(BX)
+	VMOVUPS      Z10, 1728(BX)
+	VSUBPS       Z8, Z12, Z8
+	VSUBPS       Z9, Z13, Z9
+	VBROADCASTSS 80(DX), Z10
+	VBROADCASTSS 84(DX), Z11
+	VMULPS       Z10, Z8, Z12
+	VMULPS       Z11, Z9, Z13
+	VSUBPS       Z13, Z12, Z12
+	VMULPS       Z11, Z8, Z8
+	VMULPS       Z10, Z9, Z9
+	VADDPS       Z9, Z8, Z8
+	VMOVUPS      Z12, 1792(BX)
+	VMOVUPS      Z8, 1856(BX)
+	VSUBPS       Z7, Z4, Z4
+	VSUBPS       Z6, Z5, Z5
+	VBROADCASTSS 88(DX), Z6
+	VBROADCASTSS 92(DX), Z7
+	VMULPS       Z6, Z4, Z8
+	VMULPS       Z7, Z5, Z9
+	VSUBPS       Z9, Z8, Z8
+	VMULPS       Z7, Z4, Z4
+	VMULPS       Z6, Z5, Z5
+	VADDPS       Z5, Z4, Z4
+	VMOVUPS      Z8, 1920(BX)
+	VMOVUPS      Z4, 1984(BX)
+	ADDQ         DI, R11
+	LEAQ         (R11)(R8*2), R12
+	VMOVUPS      (R11), Z4
+	VMOVUPS      64(R11), Z5
+	VMOVUPS      (R11)(R8*1), Z6
+	VMOVUPS      64(R11)(R8*1), Z7
+	VMOVUPS      (R11)(R8*2), Z8
+	VMOVUPS      64(R11)(R8*2), Z9
+	VMOVUPS      (R12)(R8*1), Z10
+	VMOVUPS      64(R12)(R8*1), Z11
+	VADDPS       Z8, Z4, Z12
+	VADDPS       Z9, Z5, Z13
+	VSUBPS       Z8, Z4, Z4
+	VSUBPS       Z9, Z5, Z5
+	VADDPS       Z10, Z6, Z8
+	VADDPS       Z11, Z7, Z9
+	VSUBPS       Z11, Z7, Z7
+	VSUBPS       Z6, Z10, Z6
+	VADDPS       Z8, Z12, Z10
+	VADDPS       Z9, Z13, Z11
+	VMOVUPS      Z10, 2048(BX)
+	VMOVUPS      Z11, 2112(BX)
+	VADDPS       Z7, Z4, Z10
+	VADDPS       Z6, Z5, Z11
+	VBROADCASTSS 96(DX), Z14
+	VBROADCASTSS 100(DX), Z15
+	VMULPS       Z14, Z10, Z16
+	VMULPS       Z15, Z11, Z17
+	VSUBPS       Z17, Z16, Z16
+	VMULPS       Z15, Z10, Z10
+	VMULPS       Z14, Z11, Z11
+	VADDPS       Z11, Z10, Z10
+	VMOVUPS      Z16, 2176(BX)
+	VMOVUPS      Z10, 2240(BX)
+	VSUBPS       Z8, Z12, Z8
+	VSUBPS       Z9, Z13, Z9
+	VBROADCASTSS 104(DX), Z10
+	VBROADCASTSS 108(DX), Z11
+	VMULPS       Z10, Z8, Z12
+	VMULPS       Z11, Z9, Z13
+	VSUBPS       Z13, Z12, Z12
+	VMULPS       Z11, Z8, Z8
+	VMULPS       Z10, Z9, Z9
+	VADDPS       Z9, Z8, Z8
+	VMOVUPS      Z12, 2304(BX)
+	VMOVUPS      Z8, 2368(BX)
+	VSUBPS       Z7, Z4, Z4
+	VSUBPS       Z6, Z5, Z5
+	VBROADCASTSS 112(DX), Z6
+	VBROADCASTSS 116(DX), Z7
+	VMULPS       Z6, Z4, Z8
+	VMULPS       Z7, Z5, Z9
+	VSUBPS       Z9, Z8, Z8
+	VMULPS       Z7, Z4, Z4
+	VMULPS       Z6, Z5, Z5
+	VADDPS       Z5, Z4, Z4
+	VMOVUPS      Z8, 2432(BX)
+	VMOVUPS      Z4, 2496(BX)
+	MOVQ         AX, R11
+	LEAQ         (R11)(R9*2), R12
+	VMOVUPS      (BX), Z4
+	VMOVUPS      64(BX), Z5
+	VMOVUPS      512(BX), Z6
+	VMOVUPS      576(BX), Z7
+	VMOVUPS      1024(BX), Z8
+	VMOVUPS      1088(BX), Z9
+	VMOVUPS      1536(BX), Z10
+	VMOVUPS      1600(BX), Z11
+	VMOVUPS      2048(BX), Z12
+	VMOVUPS      2112(BX), Z13
+	VADDPS       Z12, Z6, Z14
+	VADDPS       Z13, Z7, Z15
+	VSUBPS       Z13, Z7, Z7
+	VSUBPS       Z6, Z12, Z6
+	VADDPS       Z10, Z8, Z12
+	VADDPS       Z11, Z9, Z13
+	VSUBPS       Z11, Z9, Z9
+	VSUBPS       Z8, Z10, Z8
+	VADDPS       Z14, Z4, Z10
+	VADDPS       Z15, Z5, Z11
+	VADDPS       Z12, Z10, Z10
+	VADDPS       Z13, Z11, Z11
+	VMOVUPS      Z10, (R11)
+	VMOVUPS      Z11, 64(R11)
+	VMULPS       Z0, Z14, Z10
+	VADDPS       Z10, Z4, Z10
+	VMULPS       Z1, Z12, Z11
+	VSUBPS       Z11, Z10, Z10
+	VMULPS       Z1, Z14, Z11
+	VSUBPS       Z11, Z4, Z4
+	VMULPS       Z0, Z12, Z11
+	VADDPS       Z11, Z4, Z4
+	VMULPS       Z2, Z7, Z11
+	VMULPS       Z3, Z9, Z12
+	VADDPS       Z12, Z11, Z11
+	VMULPS       Z3, Z7, Z7
+	VMULPS       Z2, Z9, Z9
+	VSUBPS       Z9, Z7, Z7
+	VMULPS       Z0, Z15, Z9
+	VADDPS       Z9, Z5, Z9
+	VMULPS       Z1, Z13, Z12
+	VSUBPS       Z12, Z9, Z9
+	VMULPS       Z1, Z15, Z12
+	VSUBPS       Z12, Z5, Z5
+	VMULPS       Z0, Z13, Z12
+	VADDPS       Z12, Z5, Z5
+	VMULPS       Z2, Z6, Z12
+	VMULPS       Z3, Z8, Z13
+	VADDPS       Z13, Z12, Z12
+	VMULPS       Z3, Z6, Z6
+	VMULPS       Z2, Z8, Z8
+	VSUBPS       Z8, Z6, Z6
+	VADDPS       Z11, Z10, Z8
+	VADDPS       Z12, Z9, Z13
+	VMOVUPS      Z8, (R11)(R9*1)
+	VMOVUPS      Z13, 64(R11)(R9*1)
+	VSUBPS       Z11, Z10, Z8
+	VSUBPS       Z12, Z9, Z9
+	VMOVUPS      Z8, (R12)(R9*2)
+	VMOVUPS      Z9, 64(R12)(R9*2)
+	VADDPS       Z7, Z4, Z8
+	VADDPS       Z6, Z5, Z9
+	VMOVUPS      Z8, (R11)(R9*2)
+	VMOVUPS      Z9, 64(R11)(R9*2)
+	VSUBPS       Z7, Z4, Z4
+	VSUBPS       Z6, Z5, Z5
+	VMOVUPS      Z4, (R12)(R9*1)
+	VMOVUPS      Z5, 64(R12)(R9*1)
+	ADDQ         SI, R11
+	LEAQ         (R11)(R9*2), R12
+	VMOVUPS      128(BX), Z4
+	VMOVUPS      192(BX), Z5
+	VMOVUPS      640(BX), Z6
+	VMOVUPS      704(BX), Z7
+	VMOVUPS      1152(BX), Z8
+	VMOVUPS      1216(BX), Z9
+	VMOVUPS      1664(BX), Z10
+	VMOVUPS      1728(BX), Z11
+	VMOVUPS      2176(BX), Z12
+	VMOVUPS      2240(BX), Z13
+	VADDPS       Z12, Z6, Z14
+	VADDPS       Z13, Z7, Z15
+	VSUBPS       Z13, Z7, Z7
+	VSUBPS       Z6, Z12, Z6
+	VADDPS       Z10, Z8, Z12
+	VADDPS       Z11, Z9, Z13
+	VSUBPS       Z11, Z9, Z9
+	VSUBPS       Z8, Z10, Z8
+	VADDPS       Z14, Z4, Z10
+	VADDPS       Z15, Z5, Z11
+	VADDPS       Z12, Z10, Z10
+	VADDPS       Z13, Z11, Z11
+	VMOVUPS      Z10, (R11)
+	VMOVUPS      Z11, 64(R11)
+	VMULPS       Z0, Z14, Z10
+	VADDPS       Z10, Z4, Z10
+	VMULPS       Z1, Z12, Z11
+	VSUBPS       Z11, Z10, Z10
+	VMULPS       Z1, Z14, Z11
+	VSUBPS       Z11, Z4, Z4
+	VMULPS       Z0, Z12, Z11
+	VADDPS       Z11, Z4, Z4
+	VMULPS       Z2, Z7, Z11
+	VMULPS       Z3, Z9, Z12
+	VADDPS       Z12, Z11, Z11
+	VMULPS       Z3, Z7, Z7
+	VMULPS       Z2, Z9, Z9
+	VSUBPS       Z9, Z7, Z7
+	VMULPS       Z0, Z15, Z9
+	VADDPS       Z9, Z5, Z9
+	VMULPS       Z1, Z13, Z12
+	VSUBPS       Z12, Z9, Z9
+	VMULPS       Z1, Z15, Z12
+	VSUBPS       Z12, Z5, Z5
+	VMULPS       Z0, Z13, Z12
+	VADDPS       Z12, Z5, Z5
+	VMULPS       Z2, Z6, Z12
+	VMULPS       Z3, Z8, Z13
+	VADDPS       Z13, Z12, Z12
+	VMULPS       Z3, Z6, Z6
+	VMULPS       Z2, Z8, Z8
+	VSUBPS       Z8, Z6, Z6
+	VADDPS       Z11, Z10, Z8
+	VADDPS       Z12, Z9, Z13
+	VMOVUPS      Z8, (R11)(R9*1)
+	VMOVUPS      Z13, 64(R11)(R9*1)
+	VSUBPS       Z11, Z10, Z8
+	VSUBPS       Z12, Z9, Z9
+	VMOVUPS      Z8, (R12)(R9*2)
+	VMOVUPS      Z9, 64(R12)(R9*2)
+	VADDPS       Z7, Z4, Z8
+	VADDPS       Z6, Z5, Z9
+	VMOVUPS      Z8, (R11)(R9*2)
+	VMOVUPS      Z9, 64(R11)(R9*2)
+	VSUBPS       Z7, Z4, Z4
+	VSUBPS       Z6, Z5, Z5
+	VMOVUPS      Z4, (R12)(R9*1)
+	VMOVUPS      Z5, 64(R12)(R9*1)
+	ADDQ         SI, R11
+	LEAQ         (R11)(R9*2), R12
+	VMOVUPS      256(BX), Z4
+	VMOVUPS      320(BX), Z5
+	VMOVUPS      768(BX), Z6
+	VMOVUPS      832(BX), Z7
+	VMOVUPS      1280(BX), Z8
+	VMOVUPS      1344(BX), Z9
+	VMOVUPS      1792(BX), Z10
+	VMOVUPS      1856(BX), Z11
+	VMOVUPS      2304(BX), Z12
+	VMOVUPS      2368(BX), Z13
+	VADDPS       Z12, Z6, Z14
+	VADDPS       Z13, Z7, Z15
+	VSUBPS       Z13, Z7, Z7
+	VSUBPS       Z6, Z12, Z6
+	VADDPS       Z10, Z8, Z12
+	VADDPS       Z11, Z9, Z13
+	VSUBPS       Z11, Z9, Z9
+	VSUBPS       Z8, Z10, Z8
+	VADDPS       Z14, Z4, Z10
+	VADDPS       Z15, Z5, Z11
+	VADDPS       Z12, Z10, Z10
+	VADDPS       Z13, Z11, Z11
+	VMOVUPS      Z10, (R11)
+	VMOVUPS      Z11, 64(R11)
+	VMULPS       Z0, Z14, Z10
+	VADDPS       Z10, Z4, Z10
+	VMULPS       Z1, Z12, Z11
+	VSUBPS       Z11, Z10, Z10
+	VMULPS       Z1, Z14, Z11
+	VSUBPS       Z11, Z4, Z4
+	VMULPS       Z0, Z12, Z11
+	VADDPS       Z11, Z4, Z4
+	VMULPS       Z2, Z7, Z11
+	VMULPS       Z3, Z9, Z12
+	VADDPS       Z12, Z11, Z11
+	VMULPS       Z3, Z7, Z7
+	VMULPS       Z2, Z9, Z9
+	VSUBPS       Z9, Z7, Z7
+	VMULPS       Z0, Z15, Z9
+	VADDPS       Z9, Z5, Z9
+	VMULPS       Z1, Z13, Z12
+	VSUBPS       Z12, Z9, Z9
+	VMULPS       Z1, Z15, Z12
+	VSUBPS       Z12, Z5, Z5
+	VMULPS       Z0, Z13, Z12
+	VADDPS       Z12, Z5, Z5
+	VMULPS       Z2, Z6, Z12
+	VMULPS       Z3, Z8, Z13
+	VADDPS       Z13, Z12, Z12
+	VMULPS       Z3, Z6, Z6
+	VMULPS       Z2, Z8, Z8
+	VSUBPS       Z8, Z6, Z6
+	VADDPS       Z11, Z10, Z8
+	VADDPS       Z12, Z9, Z13
+	VMOVUPS      Z8, (R11)(R9*1)
+	VMOVUPS      Z13, 64(R11)(R9*1)
+	VSUBPS       Z11, Z10, Z8
+	VSUBPS       Z12, Z9, Z9
+	VMOVUPS      Z8, (R12)(R9*2)
+	VMOVUPS      Z9, 64(R12)(R9*2)
+	VADDPS       Z7, Z4, Z8
+	VADDPS       Z6, Z5, Z9
+	VMOVUPS      Z8, (R11)(R9*2)
+	VMOVUPS      Z9, 64(R11)(R9*2)
+	VSUBPS       Z7, Z4, Z4
+	VSUBPS       Z6, Z5, Z5
+	VMOVUPS      Z4, (R12)(R9*1)
+	VMOVUPS      Z5, 64(R12)(R9*1)
+	ADDQ         SI, R11
+	LEAQ         (R11)(R9*2), R12
+	VMOVUPS      384(BX), Z4
+	VMOVUPS      448(BX), Z5
+	VMOVUPS      896(BX), Z6
+	VMOVUPS      960(BX), Z7
+	VMOVUPS      1408(BX), Z8
+	VMOVUPS      1472(BX), Z9
+	VMOVUPS      1920(BX), Z10
+	VMOVUPS      1984(BX), Z11
+	VMOVUPS      2432(BX), Z12
+	VMOVUPS      2496(BX), Z13
+	VADDPS       Z12, Z6, Z14
+	VADDPS       Z13, Z7, Z15
+	VSUBPS       Z13, Z7, Z7
+	VSUBPS       Z6, Z12, Z6
+	VADDPS       Z10, Z8, Z12
+	VADDPS       Z11, Z9, Z13
+	VSUBPS       Z11, Z9, Z9
+	VSUBPS       Z8, Z10, Z8
+	VADDPS       Z14, Z4, Z10
+	VADDPS       Z15, Z5, Z11
+	VADDPS       Z12, Z10, Z10
+	VADDPS       Z13, Z11, Z11
+	VMOVUPS      Z10, (R11)
+	VMOVUPS      Z11, 64(R11)
+	VMULPS       Z0, Z14, Z10
+	VADDPS       Z10, Z4, Z10
+	VMULPS       Z1, Z12, Z11
+	VSUBPS       Z11, Z10, Z10
+	VMULPS       Z1, Z14, Z11
+	VSUBPS       Z11, Z4, Z4
+	VMULPS       Z0, Z12, Z11
+	VADDPS       Z11, Z4, Z4
+	VMULPS       Z2, Z7, Z11
+	VMULPS       Z3, Z9, Z12
+	VADDPS       Z12, Z11, Z11
+	VMULPS       Z3, Z7, Z7
+	VMULPS       Z2, Z9, Z9
+	VSUBPS       Z9, Z7, Z7
+	VMULPS       Z0, Z15, Z9
+	VADDPS       Z9, Z5, Z9
+	VMULPS       Z1, Z13, Z12
+	VSUBPS       Z12, Z9, Z9
+	VMULPS       Z1, Z15, Z12
+	VSUBPS       Z12, Z5, Z5
+	VMULPS       Z0, Z13, Z12
+	VADDPS       Z12, Z5, Z5
+	VMULPS       Z2, Z6, Z12
+	VMULPS       Z3, Z8, Z13
+	VADDPS       Z13, Z12, Z12
+	VMULPS       Z3, Z6, Z6
+	VMULPS       Z2, Z8, Z8
+	VSUBPS       Z8, Z6, Z6
+	VADDPS       Z11, Z10, Z8
+	VADDPS       Z12, Z9, Z13
+	VMOVUPS      Z8, (R11)(R9*1)
+	VMOVUPS      Z13, 64(R11)(R9*1)
+	VSUBPS       Z11, Z10, Z8
+	VSUBPS       Z12, Z9, Z9
+	VMOVUPS      Z8, (R12)(R9*2)
+	VMOVUPS      Z9, 64(R12)(R9*2)
+	VADDPS       Z7, Z4, Z8
+	VADDPS       Z6, Z5, Z9
+	VMOVUPS      Z8, (R11)(R9*2)
+	VMOVUPS      Z9, 64(R11)(R9*2)
+	VSUBPS       Z7, Z4, Z4
+	VSUBPS       Z6, Z5, Z5
+	VMOVUPS      Z4, (R12)(R9*1)
+	VMOVUPS      Z5, 64(R12)(R9*1)
+	ADDQ         $0x00000080, CX
+	ADDQ         $0x00000080, AX
+	SUBQ         $0x00000080, R10
+	JNZ          lastPair45SingleAVX512_k
+	VZEROUPPER
+	RET
+
+// func pair23SingleAVX512(y *float32, x *float32, tw *float32, tmp *float32, q int, s int)
+// Requires: AVX, AVX512F
+TEXT ·pair23SingleAVX512(SB), NOSPLIT, $0-48
+	MOVQ         y+0(FP), AX
+	MOVQ         x+8(FP), CX
+	MOVQ         tw+16(FP), DX
+	MOVQ         tmp+24(FP), BX
+	MOVQ         s+40(FP), SI
+	SHLQ         $0x07, SI
+	MOVQ         q+32(FP), R8
+	MOVQ         R8, DI
+	IMULQ        SI, DI
+	IMUL3Q       $0x00000003, DI, R9
+	IMUL3Q       $0x00000002, SI, R10
+	VBROADCASTSS c3f5db3d7<>+0(SB), Z0
+	VBROADCASTSS c3f000000<>+0(SB), Z1
+
+pair23SingleAVX512_j:
+	MOVQ SI, R11
+
+pair23SingleAVX512_k:
+	MOVQ         CX, R12
+	VMOVUPS      (R12), Z2
+	VMOVUPS      64(R12), Z3
+	VMOVUPS      (R12)(R9*1), Z4
+	VMOVUPS      64(R12)(R9*1), Z5
+	VADDPS       Z4, Z2, Z6
+	VADDPS       Z5, Z3, Z7
+	VMOVUPS      Z6, (BX)
+	VMOVUPS      Z7, 64(BX)
+	VSUBPS       Z4, Z2, Z2
+	VSUBPS       Z5, Z3, Z3
+	VBROADCASTSS (DX), Z4
+	VBROADCASTSS 4(DX), Z5
+	VMULPS       Z4, Z2, Z6
+	VMULPS       Z5, Z3, Z7
+	VSUBPS       Z7, Z6, Z6
+	VMULPS       Z5, Z2, Z2
+	VMULPS       Z4, Z3, Z3
+	VADDPS       Z3, Z2, Z2
+	VMOVUPS      Z6, 128(BX)
+	VMOVUPS      Z2, 192(BX)
+	ADDQ         DI, R12
+	VMOVUPS      (R12), Z2
+	VMOVUPS      64(R12), Z3
+	VMOVUPS      (R12)(R9*1), Z4
+	VMOVUPS      64(R12)(R9*1), Z5
+	VADDPS       Z4, Z2, Z6
+	VADDPS       Z5, Z3, Z7
+	VMOVUPS      Z6, 256(BX)
+	VMOVUPS      Z7, 320(BX)
+	VSUBPS       Z4, Z2, Z2
+	VSUBPS       Z5, Z3, Z3
+	VBROADCASTSS 8(DX), Z4
+	VBROADCASTSS 12(DX), Z5
+	VMULPS       Z4, Z2, Z6
+	VMULPS       Z5, Z3, Z7
+	VSUBPS       Z7, Z6, Z6
+	VMULPS       Z5, Z2, Z2
+	VMULPS       Z4, Z3, Z3
+	VADDPS       Z3, Z2, Z2
+	VMOVUPS      Z6, 384(BX)
+	VMOVUPS      Z2, 448(BX)
+	ADDQ         DI, R12
+	VMOVUPS      (R12), Z2
+	VMOVUPS      64(R12), Z3
+	VMOVUPS      (R12)(R9*1), Z4
+	VMOVUPS      64(R12)(R9*1), Z5
+	VADDPS       Z4, Z2, Z6
+	VADDPS       Z5, Z3, Z7
+	VMOVUPS      Z6, 512(BX)
+	VMOVUPS      Z7, 576(BX)
+	VSUBPS       Z4, Z2, Z2
+	VSUBPS       Z5, Z3, Z3
+	VBROADCASTSS 16(DX), Z4
+	VBROADCASTSS 20(DX), Z5
+	VMULPS       Z4, Z2, Z6
+	VMULPS       Z5, Z3, Z7
+	VSUBPS       Z7, Z6, Z6
+	VMULPS       Z5, Z2, Z2
+	VMULPS       Z4, Z3, Z3
+	VADDPS       Z3, Z2, Z2
+	VMOVUPS      Z6, 640(BX)
+	VMOVUPS      Z2, 704(BX)
+	MOVQ         AX, R12
+	VMOVUPS      (BX), Z2
+	VMOVUPS      64(BX), Z3
+	VMOVUPS      256(BX), Z4
+	VMOVUPS      320(BX), Z5
+	VMOVUPS      512(BX), Z6
+	VMOVUPS      576(BX), Z7
+	VADDPS       Z6, Z4, Z8
+	VADDPS       Z7, Z5, Z9
+	VSUBPS       Z7, Z5, Z5
+	VSUBPS       Z4, Z6, Z4
+	VMULPS       Z0, Z5, Z5
+	VMULPS       Z0, Z4, Z4
+	VADDPS       Z8, Z2, Z6
+	VADDPS       Z9, Z3, Z7
+	VMOVUPS      Z6, (R12)
+	VMOVUPS      Z7, 64(R12)
+	VMULPS       Z1, Z8, Z6
+	VSUBPS       Z6, Z2, Z2
+	VMULPS       Z1, Z9, Z6
+	VSUBPS       Z6, Z3, Z3
+	VADDPS       Z5, Z2, Z6
+	VADDPS       Z4, Z3, Z7
+	VBROADCASTSS 24(DX), Z8
+	VBROADCASTSS 28(DX), Z9
+	VMULPS       Z8, Z6, Z10
+	VMULPS       Z9, Z7, Z11
+	VSUBPS       Z11, Z10, Z10
+	VMULPS       Z9, Z6, Z6
+	VMULPS       Z8, Z7, Z7
+	VADDPS       Z7, Z6, Z6
+	VMOVUPS      Z10, (R12)(R10*1)
+	VMOVUPS      Z6, 64(R12)(R10*1)
+	VSUBPS       Z5, Z2, Z2
+	VSUBPS       Z4, Z3, Z3
+	VBROADCASTSS 32(DX), Z4
+	VBROADCASTSS 36(DX), Z5
+	VMULPS       Z4, Z2, Z6
+	VMULPS       Z5, Z3, Z7
+	VSUBPS       Z7, Z6, Z6
+	VMULPS       Z5, Z2, Z2
+	VMULPS       Z4, Z3, Z3
+	VADDPS       Z3, Z2, Z2
+	VMOVUPS      Z6, (R12)(R10*2)
+	VMOVUPS      Z2, 64(R12)(R10*2)
+	ADDQ         SI, R12
+	VMOVUPS      128(BX), Z2
+	VMOVUPS      192(BX), Z3
+	VMOVUPS      384(BX), Z4
+	VMOVUPS      448(BX), Z5
+	VMOVUPS      640(BX), Z6
+	VMOVUPS      704(BX), Z7
+	VADDPS       Z6, Z4, Z8
+	VADDPS       Z7, Z5, Z9
+	VSUBPS       Z7, Z5, Z5
+	VSUBPS       Z4, Z6, Z4
+	VMULPS       Z0, Z5, Z5
+	VMULPS       Z0, Z4, Z4
+	VADDPS       Z8, Z2, Z6
+	VADDPS       Z9, Z3, Z7
+	VMOVUPS      Z6, (R12)
+	VMOVUPS      Z7, 64(R12)
+	VMULPS       Z1, Z8, Z6
+	VSUBPS       Z6, Z2, Z2
+	VMULPS       Z1, Z9, Z6
+	VSUBPS       Z6, Z3, Z3
+	VADDPS       Z5, Z2, Z6
+	VADDPS       Z4, Z3, Z7
+	VBROADCASTSS 24(DX), Z8
+	VBROADCASTSS 28(DX), Z9
+	VMULPS       Z8, Z6, Z10
+	VMULPS       Z9, Z7, Z11
+	VSUBPS       Z11, Z10, Z10
+	VMULPS       Z9, Z6, Z6
+	VMULPS       Z8, Z7, Z7
+	VADDPS       Z7, Z6, Z6
+	VMOVUPS      Z10, (R12)(R10*1)
+	VMOVUPS      Z6, 64(R12)(R10*1)
+	VSUBPS       Z5, Z2, Z2
+	VSUBPS       Z4, Z3, Z3
+	VBROADCASTSS 32(DX), Z4
+	VBROADCASTSS 36(DX), Z5
+	VMULPS       Z4, Z2, Z6
+	VMULPS       Z5, Z3, Z7
+	VSUBPS       Z7, Z6, Z6
+	VMULPS       Z5, Z2, Z2
+	VMULPS       Z4, Z3, Z3
+	VADDPS       Z3, Z2, Z2
+	VMOVUPS      Z6, (R12)(R10*2)
+	VMOVUPS      Z2, 64(R12)(R10*2)
+	ADDQ         $0x00000080, CX
+	ADDQ         $0x00000080, AX
+	SUBQ         $0x00000080, R11
+	JNZ          pair23SingleAVX512_k
+	IMUL3Q       $0x00000005, SI, R11
+	ADDQ         R11, AX
+	ADDQ         $0x00000028, DX
+	DECQ         R8
+	JNZ          pair23SingleAVX512_j
+	VZEROUPPER
+	RET
+
+// func lastPair23SingleAVX512(y *float32, x *float32, tw *float32, tmp *float32, s int)
+// Requires: AVX, AVX512F
+TEXT ·lastPair23SingleAVX512(SB), NOSPLIT, $0-40
+	MOVQ         y+0(FP), AX
+	MOVQ         x+8(FP), CX
+	MOVQ         tw+16(FP), DX
+	MOVQ         tmp+24(FP), BX
+	MOVQ         s+32(FP), SI
+	SHLQ         $0x07, SI
+	MOVQ         SI, DI
+	IMUL3Q       $0x00000003, DI, R8
+	IMUL3Q       $0x00000002, SI, R9
+	VBROADCASTSS c3f5db3d7<>+0(SB), Z0
+	VBROADCASTSS c3f000000<>+0(SB), Z1
+	MOVQ         SI, R10
+
+lastPair23SingleAVX512_k:
+	MOVQ         CX, R11
+	VMOVUPS      (R11), Z2
+	VMOVUPS      64(R11), Z3
+	VMOVUPS      (R11)(R8*1), Z4
+	VMOVUPS      64(R11)(R8*1), Z5
+	VADDPS       Z4, Z2, Z6
+	VADDPS       Z5, Z3, Z7
+	VMOVUPS      Z6, (BX)
+	VMOVUPS      Z7, 64(BX)
+	VSUBPS       Z4, Z2, Z2
+	VSUBPS       Z5, Z3, Z3
+	VBROADCASTSS (DX), Z4
+	VBROADCASTSS 4(DX), Z5
+	VMULPS       Z4, Z2, Z6
+	VMULPS       Z5, Z3, Z7
+	VSUBPS       Z7, Z6, Z6
+	VMULPS       Z5, Z2, Z2
+	VMULPS       Z4, Z3, Z3
+	VADDPS       Z3, Z2, Z2
+	VMOVUPS      Z6, 128(BX)
+	VMOVUPS      Z2, 192(BX)
+	ADDQ         DI, R11
+	VMOVUPS      (R11), Z2
+	VMOVUPS      64(R11), Z3
+	VMOVUPS      (R11)(R8*1), Z4
+	VMOVUPS      64(R11)(R8*1), Z5
+	VADDPS       Z4, Z2, Z6
+	VADDPS       Z5, Z3, Z7
+	VMOVUPS      Z6, 256(BX)
+	VMOVUPS      Z7, 320(BX)
+	VSUBPS       Z4, Z2, Z2
+	VSUBPS       Z5, Z3, Z3
+	VBROADCASTSS 8(DX), Z4
+	VBROADCASTSS 12(DX), Z5
+	VMULPS       Z4, Z2, Z6
+	VMULPS       Z5, Z3, Z7
+	VSUBPS       Z7, Z6, Z6
+	VMULPS       Z5, Z2, Z2
+	VMULPS       Z4, Z3, Z3
+	VADDPS       Z3, Z2, Z2
+	VMOVUPS      Z6, 384(BX)
+	VMOVUPS      Z2, 448(BX)
+	ADDQ         DI, R11
+	VMOVUPS      (R11), Z2
+	VMOVUPS      64(R11), Z3
+	VMOVUPS      (R11)(R8*1), Z4
+	VMOVUPS      64(R11)(R8*1), Z5
+	VADDPS       Z4, Z2, Z6
+	VADDPS       Z5, Z3, Z7
+	VMOVUPS      Z6, 512(BX)
+	VMOVUPS      Z7, 576(BX)
+	VSUBPS       Z4, Z2, Z2
+	VSUBPS       Z5, Z3, Z3
+	VBROADCASTSS 16(DX), Z4
+	VBROADCASTSS 20(DX), Z5
+	VMULPS       Z4, Z2, Z6
+	VMULPS       Z5, Z3, Z7
+	VSUBPS       Z7, Z6, Z6
+	VMULPS       Z5, Z2, Z2
+	VMULPS       Z4, Z3, Z3
+	VADDPS       Z3, Z2, Z2
+	VMOVUPS      Z6, 640(BX)
+	VMOVUPS      Z2, 704(BX)
+	MOVQ         AX, R11
+	VMOVUPS      (BX), Z2
+	VMOVUPS      64(BX), Z3
+	VMOVUPS      256(BX), Z4
+	VMOVUPS      320(BX), Z5
+	VMOVUPS      512(BX), Z6
+	VMOVUPS      576(BX), Z7
+	VADDPS       Z6, Z4, Z8
+	VADDPS       Z7, Z5, Z9
+	VSUBPS       Z7, Z5, Z5
+	VSUBPS       Z4, Z6, Z4
+	VMULPS       Z0, Z5, Z5
+	VMULPS       Z0, Z4, Z4
+	VADDPS       Z8, Z2, Z6
+	VADDPS       Z9, Z3, Z7
+	VMOVUPS      Z6, (R11)
+	VMOVUPS      Z7, 64(R11)
+	VMULPS       Z1, Z8, Z6
+	VSUBPS       Z6, Z2, Z2
+	VMULPS       Z1, Z9, Z6
+	VSUBPS       Z6, Z3, Z3
+	VADDPS       Z5, Z2, Z6
+	VADDPS       Z4, Z3, Z7
+	VMOVUPS      Z6, (R11)(R9*1)
+	VMOVUPS      Z7, 64(R11)(R9*1)
+	VSUBPS       Z5, Z2, Z2
+	VSUBPS       Z4, Z3, Z3
+	VMOVUPS      Z2, (R11)(R9*2)
+	VMOVUPS      Z3, 64(R11)(R9*2)
+	ADDQ         SI, R11
+	VMOVUPS      128(BX), Z2
+	VMOVUPS      192(BX), Z3
+	VMOVUPS      384(BX), Z4
+	VMOVUPS      448(BX), Z5
+	VMOVUPS      640(BX), Z6
+	VMOVUPS      704(BX), Z7
+	VADDPS       Z6, Z4, Z8
+	VADDPS       Z7, Z5, Z9
+	VSUBPS       Z7, Z5, Z5
+	VSUBPS       Z4, Z6, Z4
+	VMULPS       Z0, Z5, Z5
+	VMULPS       Z0, Z4, Z4
+	VADDPS       Z8, Z2, Z6
+	VADDPS       Z9, Z3, Z7
+	VMOVUPS      Z6, (R11)
+	VMOVUPS      Z7, 64(R11)
+	VMULPS       Z1, Z8, Z6
+	VSUBPS       Z6, Z2, Z2
+	VMULPS       Z1, Z9, Z6
+	VSUBPS       Z6, Z3, Z3
+	VADDPS       Z5, Z2, Z6
+	VADDPS       Z4, Z3, Z7
+	VMOVUPS      Z6, (R11)(R9*1)
+	VMOVUPS      Z7, 64(R11)(R9*1)
+	VSUBPS       Z5, Z2, Z2
+	VSUBPS       Z4, Z3, Z3
+	VMOVUPS      Z2, (R11)(R9*2)
+	VMOVUPS      Z3, 64(R11)(R9*2)
+	ADDQ         $0x00000080, CX
+	ADDQ         $0x00000080, AX
+	SUBQ         $0x00000080, R10
+	JNZ          lastPair23SingleAVX512_k
+	VZEROUPPER
+	RET
+
+// func pair25SingleAVX512(y *float32, x *float32, tw *float32, tmp *float32, q int, s int)
+// Requires: AVX, AVX512F
+TEXT ·pair25SingleAVX512(SB), NOSPLIT, $0-48
+	MOVQ         y+0(FP), AX
+	MOVQ         x+8(FP), CX
+	MOVQ         tw+16(FP), DX
+	MOVQ         tmp+24(FP), BX
+	MOVQ         s+40(FP), SI
+	SHLQ         $0x07, SI
+	MOVQ         q+32(FP), R8
+	MOVQ         R8, DI
+	IMULQ        SI, DI
+	IMUL3Q       $0x00000005, DI, R9
+	IMUL3Q       $0x00000002, SI, R10
+	VBROADCASTSS c3e9e377a<>+0(SB), Z0
+	VBROADCASTSS c3f4f1bbd<>+0(SB), Z1
+	VBROADCASTSS c3f737871<>+0(SB), Z2
+	VBROADCASTSS c3f167918<>+0(SB), Z3
+
+pair25SingleAVX512_j:
+	MOVQ SI, R11
+
+pair25SingleAVX512_k:
+	MOVQ         CX, R12
+	VMOVUPS      (R12), Z4
+	VMOVUPS      64(R12), Z5
+	VMOVUPS      (R12)(R9*1), Z6
+	VMOVUPS      64(R12)(R9*1), Z7
+	VADDPS       Z6, Z4, Z8
+	VADDPS       Z7, Z5, Z9
+	VMOVUPS      Z8, (BX)
+	VMOVUPS      Z9, 64(BX)
+	VSUBPS       Z6, Z4, Z4
+	VSUBPS       Z7, Z5, Z5
+	VBROADCASTSS (DX), Z6
+	VBROADCASTSS 4(DX), Z7
+	VMULPS       Z6, Z4, Z8
+	VMULPS       Z7, Z5, Z9
+	VSUBPS       Z9, Z8, Z8
+	VMULPS       Z7, Z4, Z4
+	VMULPS       Z6, Z5, Z5
+	VADDPS       Z5, Z4, Z4
+	VMOVUPS      Z8, 128(BX)
+	VMOVUPS      Z4, 192(BX)
+	ADDQ         DI, R12
+	VMOVUPS      (R12), Z4
+	VMOVUPS      64(R12), Z5
+	VMOVUPS      (R12)(R9*1), Z6
+	VMOVUPS      64(R12)(R9*1), Z7
+	VADDPS       Z6, Z4, Z8
+	VADDPS       Z7, Z5, Z9
+	VMOVUPS      Z8, 256(BX)
+	VMOVUPS      Z9, 320(BX)
+	VSUBPS       Z6, Z4, Z4
+	VSUBPS       Z7, Z5, Z5
+	VBROADCASTSS 8(DX), Z6
+	VBROADCASTSS 12(DX), Z7
+	VMULPS       Z6, Z4, Z8
+	VMULPS       Z7, Z5, Z9
+	VSUBPS       Z9, Z8, Z8
+	VMULPS       Z7, Z4, Z4
+	VMULPS       Z6, Z5, Z5
+	VADDPS       Z5, Z4, Z4
+	VMOVUPS      Z8, 384(BX)
+	VMOVUPS      Z4, 448(BX)
+	ADDQ         DI, R12
+	VMOVUPS      (R12), Z4
+	VMOVUPS      64(R12), Z5
+	VMOVUPS      (R12)(R9*1), Z6
+	VMOVUPS      64(R12)(R9*1), Z7
+	VADDPS       Z6, Z4, Z8
+	VADDPS       Z7, Z5, Z9
+	VMOVUPS      Z8, 512(BX)
+	VMOVUPS      Z9, 576(BX)
+	VSUBPS       Z6, Z4, Z4
+	VSUBPS       Z7, Z5, Z5
+	VBROADCASTSS 16(DX), Z6
+	VBROADCASTSS 20(DX), Z7
+	VMULPS       Z6, Z4, Z8
+	VMULPS       Z7, Z5, Z9
+	VSUBPS       Z9, Z8, Z8
+	VMULPS       Z7, Z4, Z4
+	VMULPS       Z6, Z5, Z5
+	VADDPS       Z5, Z4, Z4
+	VMOVUPS      Z8, 640(BX)
+	VMOVUPS      Z4, 704(BX)
+	ADDQ         DI, R12
+	VMOVUPS      (R12), Z4
+	VMOVUPS      64(R12), Z5
+	VMOVUPS      (R12)(R9*1), Z6
+	VMOVUPS      64(R12)(R9*1), Z7
+	VADDPS       Z6, Z4, Z8
+	VADDPS       Z7, Z5, Z9
+	VMOVUPS      Z8, 768(BX)
+	VMOVUPS      Z9, 832(BX)
+	VSUBPS       Z6, Z4, Z4
+	VSUBPS       Z7, Z5, Z5
+	VBROADCASTSS 24(DX), Z6
+	VBROADCASTSS 28(DX), Z7
+	VMULPS       Z6, Z4, Z8
+	VMULPS       Z7, Z5, Z9
+	VSUBPS       Z9, Z8, Z8
+	VMULPS       Z7, Z4, Z4
+	VMULPS       Z6, Z5, Z5
+	VADDPS       Z5, Z4, Z4
+	VMOVUPS      Z8, 896(BX)
+	VMOVUPS      Z4, 960(BX)
+	ADDQ         DI, R12
+	VMOVUPS      (R12), Z4
+	VMOVUPS      64(R12), Z5
+	VMOVUPS      (R12)(R9*1), Z6
+	VMOVUPS      64(R12)(R9*1), Z7
+	VADDPS       Z6, Z4, Z8
+	VADDPS       Z7, Z5, Z9
+	VMOVUPS      Z8, 1024(BX)
+	VMOVUPS      Z9, 1088(BX)
+	VSUBPS       Z6, Z4, Z4
+	VSUBPS       Z7, Z5, Z5
+	VBROADCASTSS 32(DX), Z6
+	VBROADCASTSS 36(DX), Z7
+	VMULPS       Z6, Z4, Z8
+	VMULPS       Z7, Z5, Z9
+	VSUBPS       Z9, Z8, Z8
+	VMULPS       Z7, Z4, Z4
+	VMULPS       Z6, Z5, Z5
+	VADDPS       Z5, Z4, Z4
+	VMOVUPS      Z8, 1152(BX)
+	VMOVUPS      Z4, 1216(BX)
+	MOVQ         AX, R12
+	LEAQ         (R12)(R10*2), R13
+	VMOVUPS      (BX), Z4
+	VMOVUPS      64(BX), Z5
+	VMOVUPS      256(BX), Z6
+	VMOVUPS      320(BX), Z7
+	VMOVUPS      512(BX), Z8
+	VMOVUPS      576(BX), Z9
+	VMOVUPS      768(BX), Z10
+	VMOVUPS      832(BX), Z11
+	VMOVUPS      1024(BX), Z12
+	VMOVUPS      1088(BX), Z13
+	VADDPS       Z12, Z6, Z14
+	VADDPS       Z13, Z7, Z15
+	VSUBPS       Z13, Z7, Z7
+	VSUBPS       Z6, Z12, Z6
+	VADDPS       Z10, Z8, Z12
+	VADDPS       Z11, Z9, Z13
+	VSUBPS       Z11, Z9, Z9
+	VSUBPS       Z8, Z10, Z8
+	VADDPS       Z14, Z4, Z10
+	VADDPS       Z15, Z5, Z11
+	VADDPS       Z12, Z10, Z10
+	VADDPS       Z13, Z11, Z11
+	VMOVUPS      Z10, (R12)
+	VMOVUPS      Z11, 64(R12)
+	VMULPS       Z0, Z14, Z10
+	VADDPS       Z10, Z4, Z10
+	VMULPS       Z1, Z12, Z11
+	VSUBPS       Z11, Z10, Z10
+	VMULPS       Z1, Z14, Z11
+	VSUBPS       Z11, Z4, Z4
+	VMULPS       Z0, Z12, Z11
+	VADDPS       Z11, Z4, Z4
+	VMULPS       Z2, Z7, Z11
+	VMULPS       Z3, Z9, Z12
+	VADDPS       Z12, Z11, Z11
+	VMULPS       Z3, Z7, Z7
+	VMULPS       Z2, Z9, Z9
+	VSUBPS       Z9, Z7, Z7
+	VMULPS       Z0, Z15, Z9
+	VADDPS       Z9, Z5, Z9
+	VMULPS       Z1, Z13, Z12
+	VSUBPS       Z12, Z9, Z9
+	VMULPS       Z1, Z15, Z12
+	VSUBPS       Z12, Z5, Z5
+	VMULPS       Z0, Z13, Z12
+	VADDPS       Z12, Z5, Z5
+	VMULPS       Z2, Z6, Z12
+	VMULPS       Z3, Z8, Z13
+	VADDPS       Z13, Z12, Z12
+	VMULPS       Z3, Z6, Z6
+	VMULPS       Z2, Z8, Z8
+	VSUBPS       Z8, Z6, Z6
+	VADDPS       Z11, Z10, Z8
+	VADDPS       Z12, Z9, Z13
+	VBROADCASTSS 40(DX), Z14
+	VBROADCASTSS 44(DX), Z15
+	VMULPS       Z14, Z8, Z16
+	VMULPS       Z15, Z13, Z17
+	VSUBPS       Z17, Z16, Z16
+	VMULPS       Z15, Z8, Z8
+	VMULPS       Z14, Z13, Z13
+	VADDPS       Z13, Z8, Z8
+	VMOVUPS      Z16, (R12)(R10*1)
+	VMOVUPS      Z8, 64(R12)(R10*1)
+	VSUBPS       Z11, Z10, Z8
+	VSUBPS       Z12, Z9, Z9
+	VBROADCASTSS 64(DX), Z10
+	VBROADCASTSS 68(DX), Z11
+	VMULPS       Z10, Z8, Z12
+	VMULPS       Z11, Z9, Z13
+	VSUBPS       Z13, Z12, Z12
+	VMULPS       Z11, Z8, Z8
+	VMULPS       Z10, Z9, Z9
+	VADDPS       Z9, Z8, Z8
+	VMOVUPS      Z12, (R13)(R10*2)
+	VMOVUPS      Z8, 64(R13)(R10*2)
+	VADDPS       Z7, Z4, Z8
+	VADDPS       Z6, Z5, Z9
+	VBROADCASTSS 48(DX), Z10
+	VBROADCASTSS 52(DX), Z11
+	VMULPS       Z10, Z8, Z12
+	VMULPS       Z11, Z9, Z13
+	VSUBPS       Z13, Z12, Z12
+	VMULPS       Z11, Z8, Z8
+	VMULPS       Z10, Z9, Z9
+	VADDPS       Z9, Z8, Z8
+	VMOVUPS      Z12, (R12)(R10*2)
+	VMOVUPS      Z8, 64(R12)(R10*2)
+	VSUBPS       Z7, Z4, Z4
+	VSUBPS       Z6, Z5, Z5
+	VBROADCASTSS 56(DX), Z6
+	VBROADCASTSS 60(DX), Z7
+	VMULPS       Z6, Z4, Z8
+	VMULPS       Z7, Z5, Z9
+	VSUBPS       Z9, Z8, Z8
+	VMULPS       Z7, Z4, Z4
+	VMULPS       Z6, Z5, Z5
+	VADDPS       Z5, Z4, Z4
+	VMOVUPS      Z8, (R13)(R10*1)
+	VMOVUPS      Z4, 64(R13)(R10*1)
+	ADDQ         SI, R12
+	LEAQ         (R12)(R10*2), R13
+	VMOVUPS      128(BX), Z4
+	VMOVUPS      192(BX), Z5
+	VMOVUPS      384(BX), Z6
+	VMOVUPS      448(BX), Z7
+	VMOVUPS      640(BX), Z8
+	VMOVUPS      704(BX), Z9
+	VMOVUPS      896(BX), Z10
+	VMOVUPS      960(BX), Z11
+	VMOVUPS      1152(BX), Z12
+	VMOVUPS      1216(BX), Z13
+	VADDPS       Z12, Z6, Z14
+	VADDPS       Z13, Z7, Z15
+	VSUBPS       Z13, Z7, Z7
+	VSUBPS       Z6, Z12, Z6
+	VADDPS       Z10, Z8, Z12
+	VADDPS       Z11, Z9, Z13
+	VSUBPS       Z11, Z9, Z9
+	VSUBPS       Z8, Z10, Z8
+	VADDPS       Z14, Z4, Z10
+	VADDPS       Z15, Z5, Z11
+	VADDPS       Z12, Z10, Z10
+	VADDPS       Z13, Z11, Z11
+	VMOVUPS      Z10, (R12)
+	VMOVUPS      Z11, 64(R12)
+	VMULPS       Z0, Z14, Z10
+	VADDPS       Z10, Z4, Z10
+	VMULPS       Z1, Z12, Z11
+	VSUBPS       Z11, Z10, Z10
+	VMULPS       Z1, Z14, Z11
+	VSUBPS       Z11, Z4, Z4
+	VMULPS       Z0, Z12, Z11
+	VADDPS       Z11, Z4, Z4
+	VMULPS       Z2, Z7, Z11
+	VMULPS       Z3, Z9, Z12
+	VADDPS       Z12, Z11, Z11
+	VMULPS       Z3, Z7, Z7
+	VMULPS       Z2, Z9, Z9
+	VSUBPS       Z9, Z7, Z7
+	VMULPS       Z0, Z15, Z9
+	VADDPS       Z9, Z5, Z9
+	VMULPS       Z1, Z13, Z12
+	VSUBPS       Z12, Z9, Z9
+	VMULPS       Z1, Z15, Z12
+	VSUBPS       Z12, Z5, Z5
+	VMULPS       Z0, Z13, Z12
+	VADDPS       Z12, Z5, Z5
+	VMULPS       Z2, Z6, Z12
+	VMULPS       Z3, Z8, Z13
+	VADDPS       Z13, Z12, Z12
+	VMULPS       Z3, Z6, Z6
+	VMULPS       Z2, Z8, Z8
+	VSUBPS       Z8, Z6, Z6
+	VADDPS       Z11, Z10, Z8
+	VADDPS       Z12, Z9, Z13
+	VBROADCASTSS 40(DX), Z14
+	VBROADCASTSS 44(DX), Z15
+	VMULPS       Z14, Z8, Z16
+	VMULPS       Z15, Z13, Z17
+	VSUBPS       Z17, Z16, Z16
+	VMULPS       Z15, Z8, Z8
+	VMULPS       Z14, Z13, Z13
+	VADDPS       Z13, Z8, Z8
+	VMOVUPS      Z16, (R12)(R10*1)
+	VMOVUPS      Z8, 64(R12)(R10*1)
+	VSUBPS       Z11, Z10, Z8
+	VSUBPS       Z12, Z9, Z9
+	VBROADCASTSS 64(DX), Z10
+	VBROADCASTSS 68(DX), Z11
+	VMULPS       Z10, Z8, Z12
+	VMULPS       Z11, Z9, Z13
+	VSUBPS       Z13, Z12, Z12
+	VMULPS       Z11, Z8, Z8
+	VMULPS       Z10, Z9, Z9
+	VADDPS       Z9, Z8, Z8
+	VMOVUPS      Z12, (R13)(R10*2)
+	VMOVUPS      Z8, 64(R13)(R10*2)
+	VADDPS       Z7, Z4, Z8
+	VADDPS       Z6, Z5, Z9
+	VBROADCASTSS 48(DX), Z10
+	VBROADCASTSS 52(DX), Z11
+	VMULPS       Z10, Z8, Z12
+	VMULPS       Z11, Z9, Z13
+	VSUBPS       Z13, Z12, Z12
+	VMULPS       Z11, Z8, Z8
+	VMULPS       Z10, Z9, Z9
+	VADDPS       Z9, Z8, Z8
+	VMOVUPS      Z12, (R12)(R10*2)
+	VMOVUPS      Z8, 64(R12)(R10*2)
+	VSUBPS       Z7, Z4, Z4
+	VSUBPS       Z6, Z5, Z5
+	VBROADCASTSS 56(DX), Z6
+	VBROADCASTSS 60(DX), Z7
+	VMULPS       Z6, Z4, Z8
+	VMULPS       Z7, Z5, Z9
+	VSUBPS       Z9, Z8, Z8
+	VMULPS       Z7, Z4, Z4
+	VMULPS       Z6, Z5, Z5
+	VADDPS       Z5, Z4, Z4
+	VMOVUPS      Z8, (R13)(R10*1)
+	VMOVUPS      Z4, 64(R13)(R10*1)
+	ADDQ         $0x00000080, CX
+	ADDQ         $0x00000080, AX
+	SUBQ         $0x00000080, R11
+	JNZ          pair25SingleAVX512_k
+	IMUL3Q       $0x00000009, SI, R11
+	ADDQ         R11, AX
+	ADDQ         $0x00000048, DX
+	DECQ         R8
+	JNZ          pair25SingleAVX512_j
+	VZEROUPPER
+	RET
+
+// func lastPair25SingleAVX512(y *float32, x *float32, tw *float32, tmp *float32, s int)
+// Requires: AVX, AVX512F
+TEXT ·lastPair25SingleAVX512(SB), NOSPLIT, $0-40
+	MOVQ         y+0(FP), AX
+	MOVQ         x+8(FP), CX
+	MOVQ         tw+16(FP), DX
+	MOVQ         tmp+24(FP), BX
+	MOVQ         s+32(FP), SI
+	SHLQ         $0x07, SI
+	MOVQ         SI, DI
+	IMUL3Q       $0x00000005, DI, R8
+	IMUL3Q       $0x00000002, SI, R9
+	VBROADCASTSS c3e9e377a<>+0(SB), Z0
+	VBROADCASTSS c3f4f1bbd<>+0(SB), Z1
+	VBROADCASTSS c3f737871<>+0(SB), Z2
+	VBROADCASTSS c3f167918<>+0(SB), Z3
+	MOVQ         SI, R10
+
+lastPair25SingleAVX512_k:
+	MOVQ         CX, R11
+	VMOVUPS      (R11), Z4
+	VMOVUPS      64(R11), Z5
+	VMOVUPS      (R11)(R8*1), Z6
+	VMOVUPS      64(R11)(R8*1), Z7
+	VADDPS       Z6, Z4, Z8
+	VADDPS       Z7, Z5, Z9
+	VMOVUPS      Z8, (BX)
+	VMOVUPS      Z9, 64(BX)
+	VSUBPS       Z6, Z4, Z4
+	VSUBPS       Z7, Z5, Z5
+	VBROADCASTSS (DX), Z6
+	VBROADCASTSS 4(DX), Z7
+	VMULPS       Z6, Z4, Z8
+	VMULPS       Z7, Z5, Z9
+	VSUBPS       Z9, Z8, Z8
+	VMULPS       Z7, Z4, Z4
+	VMULPS       Z6, Z5, Z5
+	VADDPS       Z5, Z4, Z4
+	VMOVUPS      Z8, 128(BX)
+	VMOVUPS      Z4, 192(BX)
+	ADDQ         DI, R11
+	VMOVUPS      (R11), Z4
+	VMOVUPS      64(R11), Z5
+	VMOVUPS      (R11)(R8*1), Z6
+	VMOVUPS      64(R11)(R8*1), Z7
+	VADDPS       Z6, Z4, Z8
+	VADDPS       Z7, Z5, Z9
+	VMOVUPS      Z8, 256(BX)
+	VMOVUPS      Z9, 320(BX)
+	VSUBPS       Z6, Z4, Z4
+	VSUBPS       Z7, Z5, Z5
+	VBROADCASTSS 8(DX), Z6
+	VBROADCASTSS 12(DX), Z7
+	VMULPS       Z6, Z4, Z8
+	VMULPS       Z7, Z5, Z9
+	VSUBPS       Z9, Z8, Z8
+	VMULPS       Z7, Z4, Z4
+	VMULPS       Z6, Z5, Z5
+	VADDPS       Z5, Z4, Z4
+	VMOVUPS      Z8, 384(BX)
+	VMOVUPS      Z4, 448(BX)
+	ADDQ         DI, R11
+	VMOVUPS      (R11), Z4
+	VMOVUPS      64(R11), Z5
+	VMOVUPS      (R11)(R8*1), Z6
+	VMOVUPS      64(R11)(R8*1), Z7
+	VADDPS       Z6, Z4, Z8
+	VADDPS       Z7, Z5, Z9
+	VMOVUPS      Z8, 512(BX)
+	VMOVUPS      Z9, 576(BX)
+	VSUBPS       Z6, Z4, Z4
+	VSUBPS       Z7, Z5, Z5
+	VBROADCASTSS 16(DX), Z6
+	VBROADCASTSS 20(DX), Z7
+	VMULPS       Z6, Z4, Z8
+	VMULPS       Z7, Z5, Z9
+	VSUBPS       Z9, Z8, Z8
+	VMULPS       Z7, Z4, Z4
+	VMULPS       Z6, Z5, Z5
+	VADDPS       Z5, Z4, Z4
+	VMOVUPS      Z8, 640(BX)
+	VMOVUPS      Z4, 704(BX)
+	ADDQ         DI, R11
+	VMOVUPS      (R11), Z4
+	VMOVUPS      64(R11), Z5
+	VMOVUPS      (R11)(R8*1), Z6
+	VMOVUPS      64(R11)(R8*1), Z7
+	VADDPS       Z6, Z4, Z8
+	VADDPS       Z7, Z5, Z9
+	VMOVUPS      Z8, 768(BX)
+	VMOVUPS      Z9, 832(BX)
+	VSUBPS       Z6, Z4, Z4
+	VSUBPS       Z7, Z5, Z5
+	VBROADCASTSS 24(DX), Z6
+	VBROADCASTSS 28(DX), Z7
+	VMULPS       Z6, Z4, Z8
+	VMULPS       Z7, Z5, Z9
+	VSUBPS       Z9, Z8, Z8
+	VMULPS       Z7, Z4, Z4
+	VMULPS       Z6, Z5, Z5
+	VADDPS       Z5, Z4, Z4
+	VMOVUPS      Z8, 896(BX)
+	VMOVUPS      Z4, 960(BX)
+	ADDQ         DI, R11
+	VMOVUPS      (R11), Z4
+	VMOVUPS      64(R11), Z5
+	VMOVUPS      (R11)(R8*1), Z6
+	VMOVUPS      64(R11)(R8*1), Z7
+	VADDPS       Z6, Z4, Z8
+	VADDPS       Z7, Z5, Z9
+	VMOVUPS      Z8, 1024(BX)
+	VMOVUPS      Z9, 1088(BX)
+	VSUBPS       Z6, Z4, Z4
+	VSUBPS       Z7, Z5, Z5
+	VBROADCASTSS 32(DX), Z6
+	VBROADCASTSS 36(DX), Z7
+	VMULPS       Z6, Z4, Z8
+	VMULPS       Z7, Z5, Z9
+	VSUBPS       Z9, Z8, Z8
+	VMULPS       Z7, Z4, Z4
+	VMULPS       Z6, Z5, Z5
+	VADDPS       Z5, Z4, Z4
+	VMOVUPS      Z8, 1152(BX)
+	VMOVUPS      Z4, 1216(BX)
+	MOVQ         AX, R11
+	LEAQ         (R11)(R9*2), R12
+	VMOVUPS      (BX), Z4
+	VMOVUPS      64(BX), Z5
+	VMOVUPS      256(BX), Z6
+	VMOVUPS      320(BX), Z7
+	VMOVUPS      512(BX), Z8
+	VMOVUPS      576(BX), Z9
+	VMOVUPS      768(BX), Z10
+	VMOVUPS      832(BX), Z11
+	VMOVUPS      1024(BX), Z12
+	VMOVUPS      1088(BX), Z13
+	VADDPS       Z12, Z6, Z14
+	VADDPS       Z13, Z7, Z15
+	VSUBPS       Z13, Z7, Z7
+	VSUBPS       Z6, Z12, Z6
+	VADDPS       Z10, Z8, Z12
+	VADDPS       Z11, Z9, Z13
+	VSUBPS       Z11, Z9, Z9
+	VSUBPS       Z8, Z10, Z8
+	VADDPS       Z14, Z4, Z10
+	VADDPS       Z15, Z5, Z11
+	VADDPS       Z12, Z10, Z10
+	VADDPS       Z13, Z11, Z11
+	VMOVUPS      Z10, (R11)
+	VMOVUPS      Z11, 64(R11)
+	VMULPS       Z0, Z14, Z10
+	VADDPS       Z10, Z4, Z10
+	VMULPS       Z1, Z12, Z11
+	VSUBPS       Z11, Z10, Z10
+	VMULPS       Z1, Z14, Z11
+	VSUBPS       Z11, Z4, Z4
+	VMULPS       Z0, Z12, Z11
+	VADDPS       Z11, Z4, Z4
+	VMULPS       Z2, Z7, Z11
+	VMULPS       Z3, Z9, Z12
+	VADDPS       Z12, Z11, Z11
+	VMULPS       Z3, Z7, Z7
+	VMULPS       Z2, Z9, Z9
+	VSUBPS       Z9, Z7, Z7
+	VMULPS       Z0, Z15, Z9
+	VADDPS       Z9, Z5, Z9
+	VMULPS       Z1, Z13, Z12
+	VSUBPS       Z12, Z9, Z9
+	VMULPS       Z1, Z15, Z12
+	VSUBPS       Z12, Z5, Z5
+	VMULPS       Z0, Z13, Z12
+	VADDPS       Z12, Z5, Z5
+	VMULPS       Z2, Z6, Z12
+	VMULPS       Z3, Z8, Z13
+	VADDPS       Z13, Z12, Z12
+	VMULPS       Z3, Z6, Z6
+	VMULPS       Z2, Z8, Z8
+	VSUBPS       Z8, Z6, Z6
+	VADDPS       Z11, Z10, Z8
+	VADDPS       Z12, Z9, Z13
+	VMOVUPS      Z8, (R11)(R9*1)
+	VMOVUPS      Z13, 64(R11)(R9*1)
+	VSUBPS       Z11, Z10, Z8
+	VSUBPS       Z12, Z9, Z9
+	VMOVUPS      Z8, (R12)(R9*2)
+	VMOVUPS      Z9, 64(R12)(R9*2)
+	VADDPS       Z7, Z4, Z8
+	VADDPS       Z6, Z5, Z9
+	VMOVUPS      Z8, (R11)(R9*2)
+	VMOVUPS      Z9, 64(R11)(R9*2)
+	VSUBPS       Z7, Z4, Z4
+	VSUBPS       Z6, Z5, Z5
+	VMOVUPS      Z4, (R12)(R9*1)
+	VMOVUPS      Z5, 64(R12)(R9*1)
+	ADDQ         SI, R11
+	LEAQ         (R11)(R9*2), R12
+	VMOVUPS      128(BX), Z4
+	VMOVUPS      192(BX), Z5
+	VMOVUPS      384(BX), Z6
+	VMOVUPS      448(BX), Z7
+	VMOVUPS      640(BX), Z8
+	VMOVUPS      704(BX), Z9
+	VMOVUPS      896(BX), Z10
+	VMOVUPS      960(BX), Z11
+	VMOVUPS      1152(BX), Z12
+	VMOVUPS      1216(BX), Z13
+	VADDPS       Z12, Z6, Z14
+	VADDPS       Z13, Z7, Z15
+	VSUBPS       Z13, Z7, Z7
+	VSUBPS       Z6, Z12, Z6
+	VADDPS       Z10, Z8, Z12
+	VADDPS       Z11, Z9, Z13
+	VSUBPS       Z11, Z9, Z9
+	VSUBPS       Z8, Z10, Z8
+	VADDPS       Z14, Z4, Z10
+	VADDPS       Z15, Z5, Z11
+	VADDPS       Z12, Z10, Z10
+	VADDPS       Z13, Z11, Z11
+	VMOVUPS      Z10, (R11)
+	VMOVUPS      Z11, 64(R11)
+	VMULPS       Z0, Z14, Z10
+	VADDPS       Z10, Z4, Z10
+	VMULPS       Z1, Z12, Z11
+	VSUBPS       Z11, Z10, Z10
+	VMULPS       Z1, Z14, Z11
+	VSUBPS       Z11, Z4, Z4
+	VMULPS       Z0, Z12, Z11
+	VADDPS       Z11, Z4, Z4
+	VMULPS       Z2, Z7, Z11
+	VMULPS       Z3, Z9, Z12
+	VADDPS       Z12, Z11, Z11
+	VMULPS       Z3, Z7, Z7
+	VMULPS       Z2, Z9, Z9
+	VSUBPS       Z9, Z7, Z7
+	VMULPS       Z0, Z15, Z9
+	VADDPS       Z9, Z5, Z9
+	VMULPS       Z1, Z13, Z12
+	VSUBPS       Z12, Z9, Z9
+	VMULPS       Z1, Z15, Z12
+	VSUBPS       Z12, Z5, Z5
+	VMULPS       Z0, Z13, Z12
+	VADDPS       Z12, Z5, Z5
+	VMULPS       Z2, Z6, Z12
+	VMULPS       Z3, Z8, Z13
+	VADDPS       Z13, Z12, Z12
+	VMULPS       Z3, Z6, Z6
+	VMULPS       Z2, Z8, Z8
+	VSUBPS       Z8, Z6, Z6
+	VADDPS       Z11, Z10, Z8
+	VADDPS       Z12, Z9, Z13
+	VMOVUPS      Z8, (R11)(R9*1)
+	VMOVUPS      Z13, 64(R11)(R9*1)
+	VSUBPS       Z11, Z10, Z8
+	VSUBPS       Z12, Z9, Z9
+	VMOVUPS      Z8, (R12)(R9*2)
+	VMOVUPS      Z9, 64(R12)(R9*2)
+	VADDPS       Z7, Z4, Z8
+	VADDPS       Z6, Z5, Z9
+	VMOVUPS      Z8, (R11)(R9*2)
+	VMOVUPS      Z9, 64(R11)(R9*2)
+	VSUBPS       Z7, Z4, Z4
+	VSUBPS       Z6, Z5, Z5
+	VMOVUPS      Z4, (R12)(R9*1)
+	VMOVUPS      Z5, 64(R12)(R9*1)
+	ADDQ         $0x00000080, CX
+	ADDQ         $0x00000080, AX
+	SUBQ         $0x00000080, R10
+	JNZ          lastPair25SingleAVX512_k
+	VZEROUPPER
+	RET
+
+// func pair33SingleAVX512(y *float32, x *float32, tw *float32, tmp *float32, q int, s int)
+// Requires: AVX, AVX512F
+TEXT ·pair33SingleAVX512(SB), NOSPLIT, $0-48
+	MOVQ         y+0(FP), AX
+	MOVQ         x+8(FP), CX
+	MOVQ         tw+16(FP), DX
+	MOVQ         tmp+24(FP), BX
+	MOVQ         s+40(FP), SI
+	SHLQ         $0x07, SI
+	MOVQ         q+32(FP), R8
+	MOVQ         R8, DI
+	IMULQ        SI, DI
+	IMUL3Q       $0x00000003, DI, R9
+	IMUL3Q       $0x00000003, SI, R10
+	VBROADCASTSS c3f5db3d7<>+0(SB), Z0
+	VBROADCASTSS c3f000000<>+0(SB), Z1
+
+pair33SingleAVX512_j:
+	MOVQ SI, R11
+
+pair33SingleAVX512_k:
+	MOVQ         CX, R12
+	VMOVUPS      (R12), Z2
+	VMOVUPS      64(R12), Z3
+	VMOVUPS      (R12)(R9*1), Z4
+	VMOVUPS      64(R12)(R9*1), Z5
+	VMOVUPS      (R12)(R9*2), Z6
+	VMOVUPS      64(R12)(R9*2), Z7
+	VADDPS       Z6, Z4, Z8
+	VADDPS       Z7, Z5, Z9
+	VSUBPS       Z7, Z5, Z5
+	VSUBPS       Z4, Z6, Z4
+	VMULPS       Z0, Z5, Z5
+	VMULPS       Z0, Z4, Z4
+	VADDPS       Z8, Z2, Z6
+	VADDPS       Z9, Z3, Z7
+	VMOVUPS      Z6, (BX)
+	VMOVUPS      Z7, 64(BX)
+	VMULPS       Z1, Z8, Z6
+	VSUBPS       Z6, Z2, Z2
+	VMULPS       Z1, Z9, Z6
+	VSUBPS       Z6, Z3, Z3
+	VADDPS       Z5, Z2, Z6
+	VADDPS       Z4, Z3, Z7
+	VBROADCASTSS (DX), Z8
+	VBROADCASTSS 4(DX), Z9
+	VMULPS       Z8, Z6, Z10
+	VMULPS       Z9, Z7, Z11
+	VSUBPS       Z11, Z10, Z10
+	VMULPS       Z9, Z6, Z6
+	VMULPS       Z8, Z7, Z7
+	VADDPS       Z7, Z6, Z6
+	VMOVUPS      Z10, 128(BX)
+	VMOVUPS      Z6, 192(BX)
+	VSUBPS       Z5, Z2, Z2
+	VSUBPS       Z4, Z3, Z3
+	VBROADCASTSS 8(DX), Z4
+	VBROADCASTSS 12(DX), Z5
+	VMULPS       Z4, Z2, Z6
+	VMULPS       Z5, Z3, Z7
+	VSUBPS       Z7, Z6, Z6
+	VMULPS       Z5, Z2, Z2
+	VMULPS       Z4, Z3, Z3
+	VADDPS       Z3, Z2, Z2
+	VMOVUPS      Z6, 256(BX)
+	VMOVUPS      Z2, 320(BX)
+	ADDQ         DI, R12
+	VMOVUPS      (R12), Z2
+	VMOVUPS      64(R12), Z3
+	VMOVUPS      (R12)(R9*1), Z4
+	VMOVUPS      64(R12)(R9*1), Z5
+	VMOVUPS      (R12)(R9*2), Z6
+	VMOVUPS      64(R12)(R9*2), Z7
+	VADDPS       Z6, Z4, Z8
+	VADDPS       Z7, Z5, Z9
+	VSUBPS       Z7, Z5, Z5
+	VSUBPS       Z4, Z6, Z4
+	VMULPS       Z0, Z5, Z5
+	VMULPS       Z0, Z4, Z4
+	VADDPS       Z8, Z2, Z6
+	VADDPS       Z9, Z3, Z7
+	VMOVUPS      Z6, 384(BX)
+	VMOVUPS      Z7, 448(BX)
+	VMULPS       Z1, Z8, Z6
+	VSUBPS       Z6, Z2, Z2
+	VMULPS       Z1, Z9, Z6
+	VSUBPS       Z6, Z3, Z3
+	VADDPS       Z5, Z2, Z6
+	VADDPS       Z4, Z3, Z7
+	VBROADCASTSS 16(DX), Z8
+	VBROADCASTSS 20(DX), Z9
+	VMULPS       Z8, Z6, Z10
+	VMULPS       Z9, Z7, Z11
+	VSUBPS       Z11, Z10, Z10
+	VMULPS       Z9, Z6, Z6
+	VMULPS       Z8, Z7, Z7
+	VADDPS       Z7, Z6, Z6
+	VMOVUPS      Z10, 512(BX)
+	VMOVUPS      Z6, 576(BX)
+	VSUBPS       Z5, Z2, Z2
+	VSUBPS       Z4, Z3, Z3
+	VBROADCASTSS 24(DX), Z4
+	VBROADCASTSS 28(DX), Z5
+	VMULPS       Z4, Z2, Z6
+	VMULPS       Z5, Z3, Z7
+	VSUBPS       Z7, Z6, Z6
+	VMULPS       Z5, Z2, Z2
+	VMULPS       Z4, Z3, Z3
+	VADDPS       Z3, Z2, Z2
+	VMOVUPS      Z6, 640(BX)
+	VMOVUPS      Z2, 704(BX)
+	ADDQ         DI, R12
+	VMOVUPS      (R12), Z2
+	VMOVUPS      64(R12), Z3
+	VMOVUPS      (R12)(R9*1), Z4
+	VMOVUPS      64(R12)(R9*1), Z5
+	VMOVUPS      (R12)(R9*2), Z6
+	VMOVUPS      64(R12)(R9*2), Z7
+	VADDPS       Z6, Z4, Z8
+	VADDPS       Z7, Z5, Z9
+	VSUBPS       Z7, Z5, Z5
+	VSUBPS       Z4, Z6, Z4
+	VMULPS       Z0, Z5, Z5
+	VMULPS       Z0, Z4, Z4
+	VADDPS       Z8, Z2, Z6
+	VADDPS       Z9, Z3, Z7
+	VMOVUPS      Z6, 768(BX)
+	VMOVUPS      Z7, 832(BX)
+	VMULPS       Z1, Z8, Z6
+	VSUBPS       Z6, Z2, Z2
+	VMULPS       Z1, Z9, Z6
+	VSUBPS       Z6, Z3, Z3
+	VADDPS       Z5, Z2, Z6
+	VADDPS       Z4, Z3, Z7
+	VBROADCASTSS 32(DX), Z8
+	VBROADCASTSS 36(DX), Z9
+	VMULPS       Z8, Z6, Z10
+	VMULPS       Z9, Z7, Z11
+	VSUBPS       Z11, Z10, Z10
+	VMULPS       Z9, Z6, Z6
+	VMULPS       Z8, Z7, Z7
+	VADDPS       Z7, Z6, Z6
+	VMOVUPS      Z10, 896(BX)
+	VMOVUPS      Z6, 960(BX)
+	VSUBPS       Z5, Z2, Z2
+	VSUBPS       Z4, Z3, Z3
+	VBROADCASTSS 40(DX), Z4
+	VBROADCASTSS 44(DX), Z5
+	VMULPS       Z4, Z2, Z6
+	VMULPS       Z5, Z3, Z7
+	VSUBPS       Z7, Z6, Z6
+	VMULPS       Z5, Z2, Z2
+	VMULPS       Z4, Z3, Z3
+	VADDPS       Z3, Z2, Z2
+	VMOVUPS      Z6, 1024(BX)
+	VMOVUPS      Z2, 1088(BX)
+	MOVQ         AX, R12
+	VMOVUPS      (BX), Z2
+	VMOVUPS      64(BX), Z3
+	VMOVUPS      384(BX), Z4
+	VMOVUPS      448(BX), Z5
+	VMOVUPS      768(BX), Z6
+	VMOVUPS      832(BX), Z7
+	VADDPS       Z6, Z4, Z8
+	VADDPS       Z7, Z5, Z9
+	VSUBPS       Z7, Z5, Z5
+	VSUBPS       Z4, Z6, Z4
+	VMULPS       Z0, Z5, Z5
+	VMULPS       Z0, Z4, Z4
+	VADDPS       Z8, Z2, Z6
+	VADDPS       Z9, Z3, Z7
+	VMOVUPS      Z6, (R12)
+	VMOVUPS      Z7, 64(R12)
+	VMULPS       Z1, Z8, Z6
+	VSUBPS       Z6, Z2, Z2
+	VMULPS       Z1, Z9, Z6
+	VSUBPS       Z6, Z3, Z3
+	VADDPS       Z5, Z2, Z6
+	VADDPS       Z4, Z3, Z7
+	VBROADCASTSS 48(DX), Z8
+	VBROADCASTSS 52(DX), Z9
+	VMULPS       Z8, Z6, Z10
+	VMULPS       Z9, Z7, Z11
+	VSUBPS       Z11, Z10, Z10
+	VMULPS       Z9, Z6, Z6
+	VMULPS       Z8, Z7, Z7
+	VADDPS       Z7, Z6, Z6
+	VMOVUPS      Z10, (R12)(R10*1)
+	VMOVUPS      Z6, 64(R12)(R10*1)
+	VSUBPS       Z5, Z2, Z2
+	VSUBPS       Z4, Z3, Z3
+	VBROADCASTSS 56(DX), Z4
+	VBROADCASTSS 60(DX), Z5
+	VMULPS       Z4, Z2, Z6
+	VMULPS       Z5, Z3, Z7
+	VSUBPS       Z7, Z6, Z6
+	VMULPS       Z5, Z2, Z2
+	VMULPS       Z4, Z3, Z3
+	VADDPS       Z3, Z2, Z2
+	VMOVUPS      Z6, (R12)(R10*2)
+	VMOVUPS      Z2, 64(R12)(R10*2)
+	ADDQ         SI, R12
+	VMOVUPS      128(BX), Z2
+	VMOVUPS      192(BX), Z3
+	VMOVUPS      512(BX), Z4
+	VMOVUPS      576(BX), Z5
+	VMOVUPS      896(BX), Z6
+	VMOVUPS      960(BX), Z7
+	VADDPS       Z6, Z4, Z8
+	VADDPS       Z7, Z5, Z9
+	VSUBPS       Z7, Z5, Z5
+	VSUBPS       Z4, Z6, Z4
+	VMULPS       Z0, Z5, Z5
+	VMULPS       Z0, Z4, Z4
+	VADDPS       Z8, Z2, Z6
+	VADDPS       Z9, Z3, Z7
+	VMOVUPS      Z6, (R12)
+	VMOVUPS      Z7, 64(R12)
+	VMULPS       Z1, Z8, Z6
+	VSUBPS       Z6, Z2, Z2
+	VMULPS       Z1, Z9, Z6
+	VSUBPS       Z6, Z3, Z3
+	VADDPS       Z5, Z2, Z6
+	VADDPS       Z4, Z3, Z7
+	VBROADCASTSS 48(DX), Z8
+	VBROADCASTSS 52(DX), Z9
+	VMULPS       Z8, Z6, Z10
+	VMULPS       Z9, Z7, Z11
+	VSUBPS       Z11, Z10, Z10
+	VMULPS       Z9, Z6, Z6
+	VMULPS       Z8, Z7, Z7
+	VADDPS       Z7, Z6, Z6
+	VMOVUPS      Z10, (R12)(R10*1)
+	VMOVUPS      Z6, 64(R12)(R10*1)
+	VSUBPS       Z5, Z2, Z2
+	VSUBPS       Z4, Z3, Z3
+	VBROADCASTSS 56(DX), Z4
+	VBROADCASTSS 60(DX), Z5
+	VMULPS       Z4, Z2, Z6
+	VMULPS       Z5, Z3, Z7
+	VSUBPS       Z7, Z6, Z6
+	VMULPS       Z5, Z2, Z2
+	VMULPS       Z4, Z3, Z3
+	VADDPS       Z3, Z2, Z2
+	VMOVUPS      Z6, (R12)(R10*2)
+	VMOVUPS      Z2, 64(R12)(R10*2)
+	ADDQ         SI, R12
+	VMOVUPS      256(BX), Z2
+	VMOVUPS      320(BX), Z3
+	VMOVUPS      640(BX), Z4
+	VMOVUPS      704(BX), Z5
+	VMOVUPS      1024(BX), Z6
+	VMOVUPS      1088(BX), Z7
+	VADDPS       Z6, Z4, Z8
+	VADDPS       Z7, Z5, Z9
+	VSUBPS       Z7, Z5, Z5
+	VSUBPS       Z4, Z6, Z4
+	VMULPS       Z0, Z5, Z5
+	VMULPS       Z0, Z4, Z4
+	VADDPS       Z8, Z2, Z6
+	VADDPS       Z9, Z3, Z7
+	VMOVUPS      Z6, (R12)
+	VMOVUPS      Z7, 64(R12)
+	VMULPS       Z1, Z8, Z6
+	VSUBPS       Z6, Z2, Z2
+	VMULPS       Z1, Z9, Z6
+	VSUBPS       Z6, Z3, Z3
+	VADDPS       Z5, Z2, Z6
+	VADDPS       Z4, Z3, Z7
+	VBROADCASTSS 48(DX), Z8
+	VBROADCASTSS 52(DX), Z9
+	VMULPS       Z8, Z6, Z10
+	VMULPS       Z9, Z7, Z11
+	VSUBPS       Z11, Z10, Z10
+	VMULPS       Z9, Z6, Z6
+	VMULPS       Z8, Z7, Z7
+	VADDPS       Z7, Z6, Z6
+	VMOVUPS      Z10, (R12)(R10*1)
+	VMOVUPS      Z6, 64(R12)(R10*1)
+	VSUBPS       Z5, Z2, Z2
+	VSUBPS       Z4, Z3, Z3
+	VBROADCASTSS 56(DX), Z4
+	VBROADCASTSS 60(DX), Z5
+	VMULPS       Z4, Z2, Z6
+	VMULPS       Z5, Z3, Z7
+	VSUBPS       Z7, Z6, Z6
+	VMULPS       Z5, Z2, Z2
+	VMULPS       Z4, Z3, Z3
+	VADDPS       Z3, Z2, Z2
+	VMOVUPS      Z6, (R12)(R10*2)
+	VMOVUPS      Z2, 64(R12)(R10*2)
+	ADDQ         $0x00000080, CX
+	ADDQ         $0x00000080, AX
+	SUBQ         $0x00000080, R11
+	JNZ          pair33SingleAVX512_k
+	IMUL3Q       $0x00000008, SI, R11
+	ADDQ         R11, AX
+	ADDQ         $0x00000040, DX
+	DECQ         R8
+	JNZ          pair33SingleAVX512_j
+	VZEROUPPER
+	RET
+
+// func lastPair33SingleAVX512(y *float32, x *float32, tw *float32, tmp *float32, s int)
+// Requires: AVX, AVX512F
+TEXT ·lastPair33SingleAVX512(SB), NOSPLIT, $0-40
+	MOVQ         y+0(FP), AX
+	MOVQ         x+8(FP), CX
+	MOVQ         tw+16(FP), DX
+	MOVQ         tmp+24(FP), BX
+	MOVQ         s+32(FP), SI
+	SHLQ         $0x07, SI
+	MOVQ         SI, DI
+	IMUL3Q       $0x00000003, DI, R8
+	IMUL3Q       $0x00000003, SI, R9
+	VBROADCASTSS c3f5db3d7<>+0(SB), Z0
+	VBROADCASTSS c3f000000<>+0(SB), Z1
+	MOVQ         SI, R10
+
+lastPair33SingleAVX512_k:
+	MOVQ         CX, R11
+	VMOVUPS      (R11), Z2
+	VMOVUPS      64(R11), Z3
+	VMOVUPS      (R11)(R8*1), Z4
+	VMOVUPS      64(R11)(R8*1), Z5
+	VMOVUPS      (R11)(R8*2), Z6
+	VMOVUPS      64(R11)(R8*2), Z7
+	VADDPS       Z6, Z4, Z8
+	VADDPS       Z7, Z5, Z9
+	VSUBPS       Z7, Z5, Z5
+	VSUBPS       Z4, Z6, Z4
+	VMULPS       Z0, Z5, Z5
+	VMULPS       Z0, Z4, Z4
+	VADDPS       Z8, Z2, Z6
+	VADDPS       Z9, Z3, Z7
+	VMOVUPS      Z6, (BX)
+	VMOVUPS      Z7, 64(BX)
+	VMULPS       Z1, Z8, Z6
+	VSUBPS       Z6, Z2, Z2
+	VMULPS       Z1, Z9, Z6
+	VSUBPS       Z6, Z3, Z3
+	VADDPS       Z5, Z2, Z6
+	VADDPS       Z4, Z3, Z7
+	VBROADCASTSS (DX), Z8
+	VBROADCASTSS 4(DX), Z9
+	VMULPS       Z8, Z6, Z10
+	VMULPS       Z9, Z7, Z11
+	VSUBPS       Z11, Z10, Z10
+	VMULPS       Z9, Z6, Z6
+	VMULPS       Z8, Z7, Z7
+	VADDPS       Z7, Z6, Z6
+	VMOVUPS      Z10, 128(BX)
+	VMOVUPS      Z6, 192(BX)
+	VSUBPS       Z5, Z2, Z2
+	VSUBPS       Z4, Z3, Z3
+	VBROADCASTSS 8(DX), Z4
+	VBROADCASTSS 12(DX), Z5
+	VMULPS       Z4, Z2, Z6
+	VMULPS       Z5, Z3, Z7
+	VSUBPS       Z7, Z6, Z6
+	VMULPS       Z5, Z2, Z2
+	VMULPS       Z4, Z3, Z3
+	VADDPS       Z3, Z2, Z2
+	VMOVUPS      Z6, 256(BX)
+	VMOVUPS      Z2, 320(BX)
+	ADDQ         DI, R11
+	VMOVUPS      (R11), Z2
+	VMOVUPS      64(R11), Z3
+	VMOVUPS      (R11)(R8*1), Z4
+	VMOVUPS      64(R11)(R8*1), Z5
+	VMOVUPS      (R11)(R8*2), Z6
+	VMOVUPS      64(R11)(R8*2), Z7
+	VADDPS       Z6, Z4, Z8
+	VADDPS       Z7, Z5, Z9
+	VSUBPS       Z7, Z5, Z5
+	VSUBPS       Z4, Z6, Z4
+	VMULPS       Z0, Z5, Z5
+	VMULPS       Z0, Z4, Z4
+	VADDPS       Z8, Z2, Z6
+	VADDPS       Z9, Z3, Z7
+	VMOVUPS      Z6, 384(BX)
+	VMOVUPS      Z7, 448(BX)
+	VMULPS       Z1, Z8, Z6
+	VSUBPS       Z6, Z2, Z2
+	VMULPS       Z1, Z9, Z6
+	VSUBPS       Z6, Z3, Z3
+	VADDPS       Z5, Z2, Z6
+	VADDPS       Z4, Z3, Z7
+	VBROADCASTSS 16(DX), Z8
+	VBROADCASTSS 20(DX), Z9
+	VMULPS       Z8, Z6, Z10
+	VMULPS       Z9, Z7, Z11
+	VSUBPS       Z11, Z10, Z10
+	VMULPS       Z9, Z6, Z6
+	VMULPS       Z8, Z7, Z7
+	VADDPS       Z7, Z6, Z6
+	VMOVUPS      Z10, 512(BX)
+	VMOVUPS      Z6, 576(BX)
+	VSUBPS       Z5, Z2, Z2
+	VSUBPS       Z4, Z3, Z3
+	VBROADCASTSS 24(DX), Z4
+	VBROADCASTSS 28(DX), Z5
+	VMULPS       Z4, Z2, Z6
+	VMULPS       Z5, Z3, Z7
+	VSUBPS       Z7, Z6, Z6
+	VMULPS       Z5, Z2, Z2
+	VMULPS       Z4, Z3, Z3
+	VADDPS       Z3, Z2, Z2
+	VMOVUPS      Z6, 640(BX)
+	VMOVUPS      Z2, 704(BX)
+	ADDQ         DI, R11
+	VMOVUPS      (R11), Z2
+	VMOVUPS      64(R11), Z3
+	VMOVUPS      (R11)(R8*1), Z4
+	VMOVUPS      64(R11)(R8*1), Z5
+	VMOVUPS      (R11)(R8*2), Z6
+	VMOVUPS      64(R11)(R8*2), Z7
+	VADDPS       Z6, Z4, Z8
+	VADDPS       Z7, Z5, Z9
+	VSUBPS       Z7, Z5, Z5
+	VSUBPS       Z4, Z6, Z4
+	VMULPS       Z0, Z5, Z5
+	VMULPS       Z0, Z4, Z4
+	VADDPS       Z8, Z2, Z6
+	VADDPS       Z9, Z3, Z7
+	VMOVUPS      Z6, 768(BX)
+	VMOVUPS      Z7, 832(BX)
+	VMULPS       Z1, Z8, Z6
+	VSUBPS       Z6, Z2, Z2
+	VMULPS       Z1, Z9, Z6
+	VSUBPS       Z6, Z3, Z3
+	VADDPS       Z5, Z2, Z6
+	VADDPS       Z4, Z3, Z7
+	VBROADCASTSS 32(DX), Z8
+	VBROADCASTSS 36(DX), Z9
+	VMULPS       Z8, Z6, Z10
+	VMULPS       Z9, Z7, Z11
+	VSUBPS       Z11, Z10, Z10
+	VMULPS       Z9, Z6, Z6
+	VMULPS       Z8, Z7, Z7
+	VADDPS       Z7, Z6, Z6
+	VMOVUPS      Z10, 896(BX)
+	VMOVUPS      Z6, 960(BX)
+	VSUBPS       Z5, Z2, Z2
+	VSUBPS       Z4, Z3, Z3
+	VBROADCASTSS 40(DX), Z4
+	VBROADCASTSS 44(DX), Z5
+	VMULPS       Z4, Z2, Z6
+	VMULPS       Z5, Z3, Z7
+	VSUBPS       Z7, Z6, Z6
+	VMULPS       Z5, Z2, Z2
+	VMULPS       Z4, Z3, Z3
+	VADDPS       Z3, Z2, Z2
+	VMOVUPS      Z6, 1024(BX)
+	VMOVUPS      Z2, 1088(BX)
+	MOVQ         AX, R11
+	VMOVUPS      (BX), Z2
+	VMOVUPS      64(BX), Z3
+	VMOVUPS      384(BX), Z4
+	VMOVUPS      448(BX), Z5
+	VMOVUPS      768(BX), Z6
+	VMOVUPS      832(BX), Z7
+	VADDPS       Z6, Z4, Z8
+	VADDPS       Z7, Z5, Z9
+	VSUBPS       Z7, Z5, Z5
+	VSUBPS       Z4, Z6, Z4
+	VMULPS       Z0, Z5, Z5
+	VMULPS       Z0, Z4, Z4
+	VADDPS       Z8, Z2, Z6
+	VADDPS       Z9, Z3, Z7
+	VMOVUPS      Z6, (R11)
+	VMOVUPS      Z7, 64(R11)
+	VMULPS       Z1, Z8, Z6
+	VSUBPS       Z6, Z2, Z2
+	VMULPS       Z1, Z9, Z6
+	VSUBPS       Z6, Z3, Z3
+	VADDPS       Z5, Z2, Z6
+	VADDPS       Z4, Z3, Z7
+	VMOVUPS      Z6, (R11)(R9*1)
+	VMOVUPS      Z7, 64(R11)(R9*1)
+	VSUBPS       Z5, Z2, Z2
+	VSUBPS       Z4, Z3, Z3
+	VMOVUPS      Z2, (R11)(R9*2)
+	VMOVUPS      Z3, 64(R11)(R9*2)
+	ADDQ         SI, R11
+	VMOVUPS      128(BX), Z2
+	VMOVUPS      192(BX), Z3
+	VMOVUPS      512(BX), Z4
+	VMOVUPS      576(BX), Z5
+	VMOVUPS      896(BX), Z6
+	VMOVUPS      960(BX), Z7
+	VADDPS       Z6, Z4, Z8
+	VADDPS       Z7, Z5, Z9
+	VSUBPS       Z7, Z5, Z5
+	VSUBPS       Z4, Z6, Z4
+	VMULPS       Z0, Z5, Z5
+	VMULPS       Z0, Z4, Z4
+	VADDPS       Z8, Z2, Z6
+	VADDPS       Z9, Z3, Z7
+	VMOVUPS      Z6, (R11)
+	VMOVUPS      Z7, 64(R11)
+	VMULPS       Z1, Z8, Z6
+	VSUBPS       Z6, Z2, Z2
+	VMULPS       Z1, Z9, Z6
+	VSUBPS       Z6, Z3, Z3
+	VADDPS       Z5, Z2, Z6
+	VADDPS       Z4, Z3, Z7
+	VMOVUPS      Z6, (R11)(R9*1)
+	VMOVUPS      Z7, 64(R11)(R9*1)
+	VSUBPS       Z5, Z2, Z2
+	VSUBPS       Z4, Z3, Z3
+	VMOVUPS      Z2, (R11)(R9*2)
+	VMOVUPS      Z3, 64(R11)(R9*2)
+	ADDQ         SI, R11
+	VMOVUPS      256(BX), Z2
+	VMOVUPS      320(BX), Z3
+	VMOVUPS      640(BX), Z4
+	VMOVUPS      704(BX), Z5
+	VMOVUPS      1024(BX), Z6
+	VMOVUPS      1088(BX), Z7
+	VADDPS       Z6, Z4, Z8
+	VADDPS       Z7, Z5, Z9
+	VSUBPS       Z7, Z5, Z5
+	VSUBPS       Z4, Z6, Z4
+	VMULPS       Z0, Z5, Z5
+	VMULPS       Z0, Z4, Z4
+	VADDPS       Z8, Z2, Z6
+	VADDPS       Z9, Z3, Z7
+	VMOVUPS      Z6, (R11)
+	VMOVUPS      Z7, 64(R11)
+	VMULPS       Z1, Z8, Z6
+	VSUBPS       Z6, Z2, Z2
+	VMULPS       Z1, Z9, Z6
+	VSUBPS       Z6, Z3, Z3
+	VADDPS       Z5, Z2, Z6
+	VADDPS       Z4, Z3, Z7
+	VMOVUPS      Z6, (R11)(R9*1)
+	VMOVUPS      Z7, 64(R11)(R9*1)
+	VSUBPS       Z5, Z2, Z2
+	VSUBPS       Z4, Z3, Z3
+	VMOVUPS      Z2, (R11)(R9*2)
+	VMOVUPS      Z3, 64(R11)(R9*2)
+	ADDQ         $0x00000080, CX
+	ADDQ         $0x00000080, AX
+	SUBQ         $0x00000080, R10
+	JNZ          lastPair33SingleAVX512_k
+	VZEROUPPER
+	RET
+
+// func pair35SingleAVX512(y *float32, x *float32, tw *float32, tmp *float32, q int, s int)
+// Requires: AVX, AVX512F
+TEXT ·pair35SingleAVX512(SB), NOSPLIT, $0-48
+	MOVQ         y+0(FP), AX
+	MOVQ         x+8(FP), CX
+	MOVQ         tw+16(FP), DX
+	MOVQ         tmp+24(FP), BX
+	MOVQ         s+40(FP), SI
+	SHLQ         $0x07, SI
+	MOVQ         q+32(FP), R8
+	MOVQ         R8, DI
+	IMULQ        SI, DI
+	IMUL3Q       $0x00000005, DI, R9
+	IMUL3Q       $0x00000003, SI, R10
+	VBROADCASTSS c3f5db3d7<>+0(SB), Z0
+	VBROADCASTSS c3f000000<>+0(SB), Z1
+	VBROADCASTSS c3e9e377a<>+0(SB), Z2
+	VBROADCASTSS c3f4f1bbd<>+0(SB), Z3
+	VBROADCASTSS c3f737871<>+0(SB), Z4
+	VBROADCASTSS c3f167918<>+0(SB), Z5
+
+pair35SingleAVX512_j:
+	MOVQ SI, R11
+
+pair35SingleAVX512_k:
+	MOVQ         CX, R12
+	VMOVUPS      (R12), Z6
+	VMOVUPS      64(R12), Z7
+	VMOVUPS      (R12)(R9*1), Z8
+	VMOVUPS      64(R12)(R9*1), Z9
+	VMOVUPS      (R12)(R9*2), Z10
+	VMOVUPS      64(R12)(R9*2), Z11
+	VADDPS       Z10, Z8, Z12
+	VADDPS       Z11, Z9, Z13
+	VSUBPS       Z11, Z9, Z9
+	VSUBPS       Z8, Z10, Z8
+	VMULPS       Z0, Z9, Z9
+	VMULPS       Z0, Z8, Z8
+	VADDPS       Z12, Z6, Z10
+	VADDPS       Z13, Z7, Z11
+	VMOVUPS      Z10, (BX)
+	VMOVUPS      Z11, 64(BX)
+	VMULPS       Z1, Z12, Z10
+	VSUBPS       Z10, Z6, Z6
+	VMULPS       Z1, Z13, Z10
+	VSUBPS       Z10, Z7, Z7
+	VADDPS       Z9, Z6, Z10
+	VADDPS       Z8, Z7, Z11
+	VBROADCASTSS (DX), Z12
+	VBROADCASTSS 4(DX), Z13
+	VMULPS       Z12, Z10, Z14
+	VMULPS       Z13, Z11, Z15
+	VSUBPS       Z15, Z14, Z14
+	VMULPS       Z13, Z10, Z10
+	VMULPS       Z12, Z11, Z11
+	VADDPS       Z11, Z10, Z10
+	VMOVUPS      Z14, 128(BX)
+	VMOVUPS      Z10, 192(BX)
+	VSUBPS       Z9, Z6, Z6
+	VSUBPS       Z8, Z7, Z7
+	VBROADCASTSS 8(DX), Z8
+	VBROADCASTSS 12(DX), Z9
+	VMULPS       Z8, Z6, Z10
+	VMULPS       Z9, Z7, Z11
+	VSUBPS       Z11, Z10, Z10
+	VMULPS       Z9, Z6, Z6
+	VMULPS       Z8, Z7, Z7
+	VADDPS       Z7, Z6, Z6
+	VMOVUPS      Z10, 256(BX)
+	VMOVUPS      Z6, 320(BX)
+	ADDQ         DI, R12
+	VMOVUPS      (R12), Z6
+	VMOVUPS      64(R12), Z7
+	VMOVUPS      (R12)(R9*1), Z8
+	VMOVUPS      64(R12)(R9*1), Z9
+	VMOVUPS      (R12)(R9*2), Z10
+	VMOVUPS      64(R12)(R9*2), Z11
+	VADDPS       Z10, Z8, Z12
+	VADDPS       Z11, Z9, Z13
+	VSUBPS       Z11, Z9, Z9
+	VSUBPS       Z8, Z10, Z8
+	VMULPS       Z0, Z9, Z9
+	VMULPS       Z0, Z8, Z8
+	VADDPS       Z12, Z6, Z10
+	VADDPS       Z13, Z7, Z11
+	VMOVUPS      Z10, 384(BX)
+	VMOVUPS      Z11, 448(BX)
+	VMULPS       Z1, Z12, Z10
+	VSUBPS       Z10, Z6, Z6
+	VMULPS       Z1, Z13, Z10
+	VSUBPS       Z10, Z7, Z7
+	VADDPS       Z9, Z6, Z10
+	VADDPS       Z8, Z7, Z11
+	VBROADCASTSS 16(DX), Z12
+	VBROADCASTSS 20(DX), Z13
+	VMULPS       Z12, Z10, Z14
+	VMULPS       Z13, Z11, Z15
+	VSUBPS       Z15, Z14, Z14
+	VMULPS       Z13, Z10, Z10
+	VMULPS       Z12, Z11, Z11
+	VADDPS       Z11, Z10, Z10
+	VMOVUPS      Z14, 512(BX)
+	VMOVUPS      Z10, 576(BX)
+	VSUBPS       Z9, Z6, Z6
+	VSUBPS       Z8, Z7, Z7
+	VBROADCASTSS 24(DX), Z8
+	VBROADCASTSS 28(DX), Z9
+	VMULPS       Z8, Z6, Z10
+	VMULPS       Z9, Z7, Z11
+	VSUBPS       Z11, Z10, Z10
+	VMULPS       Z9, Z6, Z6
+	VMULPS       Z8, Z7, Z7
+	VADDPS       Z7, Z6, Z6
+	VMOVUPS      Z10, 640(BX)
+	VMOVUPS      Z6, 704(BX)
+	ADDQ         DI, R12
+	VMOVUPS      (R12), Z6
+	VMOVUPS      64(R12), Z7
+	VMOVUPS      (R12)(R9*1), Z8
+	VMOVUPS      64(R12)(R9*1), Z9
+	VMOVUPS      (R12)(R9*2), Z10
+	VMOVUPS      64(R12)(R9*2), Z11
+	VADDPS       Z10, Z8, Z12
+	VADDPS       Z11, Z9, Z13
+	VSUBPS       Z11, Z9, Z9
+	VSUBPS       Z8, Z10, Z8
+	VMULPS       Z0, Z9, Z9
+	VMULPS       Z0, Z8, Z8
+	VADDPS       Z12, Z6, Z10
+	VADDPS       Z13, Z7, Z11
+	VMOVUPS      Z10, 768(BX)
+	VMOVUPS      Z11, 832(BX)
+	VMULPS       Z1, Z12, Z10
+	VSUBPS       Z10, Z6, Z6
+	VMULPS       Z1, Z13, Z10
+	VSUBPS       Z10, Z7, Z7
+	VADDPS       Z9, Z6, Z10
+	VADDPS       Z8, Z7, Z11
+	VBROADCASTSS 32(DX), Z12
+	VBROADCASTSS 36(DX), Z13
+	VMULPS       Z12, Z10, Z14
+	VMULPS       Z13, Z11, Z15
+	VSUBPS       Z15, Z14, Z14
+	VMULPS       Z13, Z10, Z10
+	VMULPS       Z12, Z11, Z11
+	VADDPS       Z11, Z10, Z10
+	VMOVUPS      Z14, 896(BX)
+	VMOVUPS      Z10, 960(BX)
+	VSUBPS       Z9, Z6, Z6
+	VSUBPS       Z8, Z7, Z7
+	VBROADCASTSS 40(DX), Z8
+	VBROADCASTSS 44(DX), Z9
+	VMULPS       Z8, Z6, Z10
+	VMULPS       Z9, Z7, Z11
+	VSUBPS       Z11, Z10, Z10
+	VMULPS       Z9, Z6, Z6
+	VMULPS       Z8, Z7, Z7
+	VADDPS       Z7, Z6, Z6
+	VMOVUPS      Z10, 1024(BX)
+	VMOVUPS      Z6, 1088(BX)
+	ADDQ         DI, R12
+	VMOVUPS      (R12), Z6
+	VMOVUPS      64(R12), Z7
+	VMOVUPS      (R12)(R9*1), Z8
+	VMOVUPS      64(R12)(R9*1), Z9
+	VMOVUPS      (R12)(R9*2), Z10
+	VMOVUPS      64(R12)(R9*2), Z11
+	VADDPS       Z10, Z8, Z12
+	VADDPS       Z11, Z9, Z13
+	VSUBPS       Z11, Z9, Z9
+	VSUBPS       Z8, Z10, Z8
+	VMULPS       Z0, Z9, Z9
+	VMULPS       Z0, Z8, Z8
+	VADDPS       Z12, Z6, Z10
+	VADDPS       Z13, Z7, Z11
+	VMOVUPS      Z10, 1152(BX)
+	VMOVUPS      Z11, 1216(BX)
+	VMULPS       Z1, Z12, Z10
+	VSUBPS       Z10, Z6, Z6
+	VMULPS       Z1, Z13, Z10
+	VSUBPS       Z10, Z7, Z7
+	VADDPS       Z9, Z6, Z10
+	VADDPS       Z8, Z7, Z11
+	VBROADCASTSS 48(DX), Z12
+	VBROADCASTSS 52(DX), Z13
+	VMULPS       Z12, Z10, Z14
+	VMULPS       Z13, Z11, Z15
+	VSUBPS       Z15, Z14, Z14
+	VMULPS       Z13, Z10, Z10
+	VMULPS       Z12, Z11, Z11
+	VADDPS       Z11, Z10, Z10
+	VMOVUPS      Z14, 1280(BX)
+	VMOVUPS      Z10, 1344(BX)
+	VSUBPS       Z9, Z6, Z6
+	VSUBPS       Z8, Z7, Z7
+	VBROADCASTSS 56(DX), Z8
+	VBROADCASTSS 60(DX), Z9
+	VMULPS       Z8, Z6, Z10
+	VMULPS       Z9, Z7, Z11
+	VSUBPS       Z11, Z10, Z10
+	VMULPS       Z9, Z6, Z6
+	VMULPS       Z8, Z7, Z7
+	VADDPS       Z7, Z6, Z6
+	VMOVUPS      Z10, 1408(BX)
+	VMOVUPS      Z6, 1472(BX)
+	ADDQ         DI, R12
+	VMOVUPS      (R12), Z6
+	VMOVUPS      64(R12), Z7
+	VMOVUPS      (R12)(R9*1), Z8
+	VMOVUPS      64(R12)(R9*1), Z9
+	VMOVUPS      (R12)(R9*2), Z10
+	VMOVUPS      64(R12)(R9*2), Z11
+	VADDPS       Z10, Z8, Z12
+	VADDPS       Z11, Z9, Z13
+	VSUBPS       Z11, Z9, Z9
+	VSUBPS       Z8, Z10, Z8
+	VMULPS       Z0, Z9, Z9
+	VMULPS       Z0, Z8, Z8
+	VADDPS       Z12, Z6, Z10
+	VADDPS       Z13, Z7, Z11
+	VMOVUPS      Z10, 1536(BX)
+	VMOVUPS      Z11, 1600(BX)
+	VMULPS       Z1, Z12, Z10
+	VSUBPS       Z10, Z6, Z6
+	VMULPS       Z1, Z13, Z10
+	VSUBPS       Z10, Z7, Z7
+	VADDPS       Z9, Z6, Z10
+	VADDPS       Z8, Z7, Z11
+	VBROADCASTSS 64(DX), Z12
+	VBROADCASTSS 68(DX), Z13
+	VMULPS       Z12, Z10, Z14
+	VMULPS       Z13, Z11, Z15
+	VSUBPS       Z15, Z14, Z14
+	VMULPS       Z13, Z10, Z10
+	VMULPS       Z12, Z11, Z11
+	VADDPS       Z11, Z10, Z10
+	VMOVUPS      Z14, 1664(BX)
+	VMOVUPS      Z10, 1728(BX)
+	VSUBPS       Z9, Z6, Z6
+	VSUBPS       Z8, Z7, Z7
+	VBROADCASTSS 72(DX), Z8
+	VBROADCASTSS 76(DX), Z9
+	VMULPS       Z8, Z6, Z10
+	VMULPS       Z9, Z7, Z11
+	VSUBPS       Z11, Z10, Z10
+	VMULPS       Z9, Z6, Z6
+	VMULPS       Z8, Z7, Z7
+	VADDPS       Z7, Z6, Z6
+	VMOVUPS      Z10, 1792(BX)
+	VMOVUPS      Z6, 1856(BX)
+	MOVQ         AX, R12
+	LEAQ         (R12)(R10*2), R13
+	VMOVUPS      (BX), Z6
+	VMOVUPS      64(BX), Z7
+	VMOVUPS      384(BX), Z8
+	VMOVUPS      448(BX), Z9
+	VMOVUPS      768(BX), Z10
+	VMOVUPS      832(BX), Z11
+	VMOVUPS      1152(BX), Z12
+	VMOVUPS      1216(BX), Z13
+	VMOVUPS      1536(BX), Z14
+	VMOVUPS      1600(BX), Z15
+	VADDPS       Z14, Z8, Z16
+	VADDPS       Z15, Z9, Z17
+	VSUBPS       Z15, Z9, Z9
+	VSUBPS       Z8, Z14, Z8
+	VADDPS       Z12, Z10, Z14
+	VADDPS       Z13, Z11, Z15
+	VSUBPS       Z13, Z11, Z11
+	VSUBPS       Z10, Z12, Z10
+	VADDPS       Z16, Z6, Z12
+	VADDPS       Z17, Z7, Z13
+	VADDPS       Z14, Z12, Z12
+	VADDPS       Z15, Z13, Z13
+	VMOVUPS      Z12, (R12)
+	VMOVUPS      Z13, 64(R12)
+	VMULPS       Z2, Z16, Z12
+	VADDPS       Z12, Z6, Z12
+	VMULPS       Z3, Z14, Z13
+	VSUBPS       Z13, Z12, Z12
+	VMULPS       Z3, Z16, Z13
+	VSUBPS       Z13, Z6, Z6
+	VMULPS       Z2, Z14, Z13
+	VADDPS       Z13, Z6, Z6
+	VMULPS       Z4, Z9, Z13
+	VMULPS       Z5, Z11, Z14
+	VADDPS       Z14, Z13, Z13
+	VMULPS       Z5, Z9, Z9
+	VMULPS       Z4, Z11, Z11
+	VSUBPS       Z11, Z9, Z9
+	VMULPS       Z2, Z17, Z11
+	VADDPS       Z11, Z7, Z11
+	VMULPS       Z3, Z15, Z14
+	VSUBPS       Z14, Z11, Z11
+	VMULPS       Z3, Z17, Z14
+	VSUBPS       Z14, Z7, Z7
+	VMULPS       Z2, Z15, Z14
+	VADDPS       Z14, Z7, Z7
+	VMULPS       Z4, Z8, Z14
+	VMULPS       Z5, Z10, Z15
+	VADDPS       Z15, Z14, Z14
+	VMULPS       Z5, Z8, Z8
+	VMULPS       Z4, Z10, Z10
+	VSUBPS       Z10, Z8, Z8
+	VADDPS       Z13, Z12, Z10
+	VADDPS       Z14, Z11, Z15
+	VBROADCASTSS 80(DX), Z16
+	VBROADCASTSS 84(DX), Z17
+	VMULPS       Z16, Z10, Z18
+	VMULPS       Z17, Z15, Z19
+	VSUBPS       Z19, Z18, Z18
+	VMULPS       Z17, Z10, Z10
+	VMULPS       Z16, Z15, Z15
+	VADDPS       Z15, Z10, Z10
+	VMOVUPS      Z18, (R12)(R10*1)
+	VMOVUPS      Z10, 64(R12)(R10*1)
+	VSUBPS       Z13, Z12, Z10
+	VSUBPS       Z14, Z11, Z11
+	VBROADCASTSS 104(DX), Z12
+	VBROADCASTSS 108(DX), Z13
+	VMULPS       Z12, Z10, Z14
+	VMULPS       Z13, Z11, Z15
+	VSUBPS       Z15, Z14, Z14
+	VMULPS       Z13, Z10, Z10
+	VMULPS       Z12, Z11, Z11
+	VADDPS       Z11, Z10, Z10
+	VMOVUPS      Z14, (R13)(R10*2)
+	VMOVUPS      Z10, 64(R13)(R10*2)
+	VADDPS       Z9, Z6, Z10
+	VADDPS       Z8, Z7, Z11
+	VBROADCASTSS 88(DX), Z12
+	VBROADCASTSS 92(DX), Z13
+	VMULPS       Z12, Z10, Z14
+	VMULPS       Z13, Z11, Z15
+	VSUBPS       Z15, Z14, Z14
+	VMULPS       Z13, Z10, Z10
+	VMULPS       Z12, Z11, Z11
+	VADDPS       Z11, Z10, Z10
+	VMOVUPS      Z14, (R12)(R10*2)
+	VMOVUPS      Z10, 64(R12)(R10*2)
+	VSUBPS       Z9, Z6, Z6
+	VSUBPS       Z8, Z7, Z7
+	VBROADCASTSS 96(DX), Z8
+	VBROADCASTSS 100(DX), Z9
+	VMULPS       Z8, Z6, Z10
+	VMULPS       Z9, Z7, Z11
+	VSUBPS       Z11, Z10, Z10
+	VMULPS       Z9, Z6, Z6
+	VMULPS       Z8, Z7, Z7
+	VADDPS       Z7, Z6, Z6
+	VMOVUPS      Z10, (R13)(R10*1)
+	VMOVUPS      Z6, 64(R13)(R10*1)
+	ADDQ         SI, R12
+	LEAQ         (R12)(R10*2), R13
+	VMOVUPS      128(BX), Z6
+	VMOVUPS      192(BX), Z7
+	VMOVUPS      512(BX), Z8
+	VMOVUPS      576(BX), Z9
+	VMOVUPS      896(BX), Z10
+	VMOVUPS      960(BX), Z11
+	VMOVUPS      1280(BX), Z12
+	VMOVUPS      1344(BX), Z13
+	VMOVUPS      1664(BX), Z14
+	VMOVUPS      1728(BX), Z15
+	VADDPS       Z14, Z8, Z16
+	VADDPS       Z15, Z9, Z17
+	VSUBPS       Z15, Z9, Z9
+	VSUBPS       Z8, Z14, Z8
+	VADDPS       Z12, Z10, Z14
+	VADDPS       Z13, Z11, Z15
+	VSUBPS       Z13, Z11, Z11
+	VSUBPS       Z10, Z12, Z10
+	VADDPS       Z16, Z6, Z12
+	VADDPS       Z17, Z7, Z13
+	VADDPS       Z14, Z12, Z12
+	VADDPS       Z15, Z13, Z13
+	VMOVUPS      Z12, (R12)
+	VMOVUPS      Z13, 64(R12)
+	VMULPS       Z2, Z16, Z12
+	VADDPS       Z12, Z6, Z12
+	VMULPS       Z3, Z14, Z13
+	VSUBPS       Z13, Z12, Z12
+	VMULPS       Z3, Z16, Z13
+	VSUBPS       Z13, Z6, Z6
+	VMULPS       Z2, Z14, Z13
+	VADDPS       Z13, Z6, Z6
+	VMULPS       Z4, Z9, Z13
+	VMULPS       Z5, Z11, Z14
+	VADDPS       Z14, Z13, Z13
+	VMULPS       Z5, Z9, Z9
+	VMULPS       Z4, Z11, Z11
+	VSUBPS       Z11, Z9, Z9
+	VMULPS       Z2, Z17, Z11
+	VADDPS       Z11, Z7, Z11
+	VMULPS       Z3, Z15, Z14
+	VSUBPS       Z14, Z11, Z11
+	VMULPS       Z3, Z17, Z14
+	VSUBPS       Z14, Z7, Z7
+	VMULPS       Z2, Z15, Z14
+	VADDPS       Z14, Z7, Z7
+	VMULPS       Z4, Z8, Z14
+	VMULPS       Z5, Z10, Z15
+	VADDPS       Z15, Z14, Z14
+	VMULPS       Z5, Z8, Z8
+	VMULPS       Z4, Z10, Z10
+	VSUBPS       Z10, Z8, Z8
+	VADDPS       Z13, Z12, Z10
+	VADDPS       Z14, Z11, Z15
+	VBROADCASTSS 80(DX), Z16
+	VBROADCASTSS 84(DX), Z17
+	VMULPS       Z16, Z10, Z18
+	VMULPS       Z17, Z15, Z19
+	VSUBPS       Z19, Z18, Z18
+	VMULPS       Z17, Z10, Z10
+	VMULPS       Z16, Z15, Z15
+	VADDPS       Z15, Z10, Z10
+	VMOVUPS      Z18, (R12)(R10*1)
+	VMOVUPS      Z10, 64(R12)(R10*1)
+	VSUBPS       Z13, Z12, Z10
+	VSUBPS       Z14, Z11, Z11
+	VBROADCASTSS 104(DX), Z12
+	VBROADCASTSS 108(DX), Z13
+	VMULPS       Z12, Z10, Z14
+	VMULPS       Z13, Z11, Z15
+	VSUBPS       Z15, Z14, Z14
+	VMULPS       Z13, Z10, Z10
+	VMULPS       Z12, Z11, Z11
+	VADDPS       Z11, Z10, Z10
+	VMOVUPS      Z14, (R13)(R10*2)
+	VMOVUPS      Z10, 64(R13)(R10*2)
+	VADDPS       Z9, Z6, Z10
+	VADDPS       Z8, Z7, Z11
+	VBROADCASTSS 88(DX), Z12
+	VBROADCASTSS 92(DX), Z13
+	VMULPS       Z12, Z10, Z14
+	VMULPS       Z13, Z11, Z15
+	VSUBPS       Z15, Z14, Z14
+	VMULPS       Z13, Z10, Z10
+	VMULPS       Z12, Z11, Z11
+	VADDPS       Z11, Z10, Z10
+	VMOVUPS      Z14, (R12)(R10*2)
+	VMOVUPS      Z10, 64(R12)(R10*2)
+	VSUBPS       Z9, Z6, Z6
+	VSUBPS       Z8, Z7, Z7
+	VBROADCASTSS 96(DX), Z8
+	VBROADCASTSS 100(DX), Z9
+	VMULPS       Z8, Z6, Z10
+	VMULPS       Z9, Z7, Z11
+	VSUBPS       Z11, Z10, Z10
+	VMULPS       Z9, Z6, Z6
+	VMULPS       Z8, Z7, Z7
+	VADDPS       Z7, Z6, Z6
+	VMOVUPS      Z10, (R13)(R10*1)
+	VMOVUPS      Z6, 64(R13)(R10*1)
+	ADDQ         SI, R12
+	LEAQ         (R12)(R10*2), R13
+	VMOVUPS      256(BX), Z6
+	VMOVUPS      320(BX), Z7
+	VMOVUPS      640(BX), Z8
+	VMOVUPS      704(BX), Z9
+	VMOVUPS      1024(BX), Z10
+	VMOVUPS      1088(BX), Z11
+	VMOVUPS      1408(BX), Z12
+	VMOVUPS      1472(BX), Z13
+	VMOVUPS      1792(BX), Z14
+	VMOVUPS      1856(BX), Z15
+	VADDPS       Z14, Z8, Z16
+	VADDPS       Z15, Z9, Z17
+	VSUBPS       Z15, Z9, Z9
+	VSUBPS       Z8, Z14, Z8
+	VADDPS       Z12, Z10, Z14
+	VADDPS       Z13, Z11, Z15
+	VSUBPS       Z13, Z11, Z11
+	VSUBPS       Z10, Z12, Z10
+	VADDPS       Z16, Z6, Z12
+	VADDPS       Z17, Z7, Z13
+	VADDPS       Z14, Z12, Z12
+	VADDPS       Z15, Z13, Z13
+	VMOVUPS      Z12, (R12)
+	VMOVUPS      Z13, 64(R12)
+	VMULPS       Z2, Z16, Z12
+	VADDPS       Z12, Z6, Z12
+	VMULPS       Z3, Z14, Z13
+	VSUBPS       Z13, Z12, Z12
+	VMULPS       Z3, Z16, Z13
+	VSUBPS       Z13, Z6, Z6
+	VMULPS       Z2, Z14, Z13
+	VADDPS       Z13, Z6, Z6
+	VMULPS       Z4, Z9, Z13
+	VMULPS       Z5, Z11, Z14
+	VADDPS       Z14, Z13, Z13
+	VMULPS       Z5, Z9, Z9
+	VMULPS       Z4, Z11, Z11
+	VSUBPS       Z11, Z9, Z9
+	VMULPS       Z2, Z17, Z11
+	VADDPS       Z11, Z7, Z11
+	VMULPS       Z3, Z15, Z14
+	VSUBPS       Z14, Z11, Z11
+	VMULPS       Z3, Z17, Z14
+	VSUBPS       Z14, Z7, Z7
+	VMULPS       Z2, Z15, Z14
+	VADDPS       Z14, Z7, Z7
+	VMULPS       Z4, Z8, Z14
+	VMULPS       Z5, Z10, Z15
+	VADDPS       Z15, Z14, Z14
+	VMULPS       Z5, Z8, Z8
+	VMULPS       Z4, Z10, Z10
+	VSUBPS       Z10, Z8, Z8
+	VADDPS       Z13, Z12, Z10
+	VADDPS       Z14, Z11, Z15
+	VBROADCASTSS 80(DX), Z16
+	VBROADCASTSS 84(DX), Z17
+	VMULPS       Z16, Z10, Z18
+	VMULPS       Z17, Z15, Z19
+	VSUBPS       Z19, Z18, Z18
+	VMULPS       Z17, Z10, Z10
+	VMULPS       Z16, Z15, Z15
+	VADDPS       Z15, Z10, Z10
+	VMOVUPS      Z18, (R12)(R10*1)
+	VMOVUPS      Z10, 64(R12)(R10*1)
+	VSUBPS       Z13, Z12, Z10
+	VSUBPS       Z14, Z11, Z11
+	VBROADCASTSS 104(DX), Z12
+	VBROADCASTSS 108(DX), Z13
+	VMULPS       Z12, Z10, Z14
+	VMULPS       Z13, Z11, Z15
+	VSUBPS       Z15, Z14, Z14
+	VMULPS       Z13, Z10, Z10
+	VMULPS       Z12, Z11, Z11
+	VADDPS       Z11, Z10, Z10
+	VMOVUPS      Z14, (R13)(R10*2)
+	VMOVUPS      Z10, 64(R13)(R10*2)
+	VADDPS       Z9, Z6, Z10
+	VADDPS       Z8, Z7, Z11
+	VBROADCASTSS 88(DX), Z12
+	VBROADCASTSS 92(DX), Z13
+	VMULPS       Z12, Z10, Z14
+	VMULPS       Z13, Z11, Z15
+	VSUBPS       Z15, Z14, Z14
+	VMULPS       Z13, Z10, Z10
+	VMULPS       Z12, Z11, Z11
+	VADDPS       Z11, Z10, Z10
+	VMOVUPS      Z14, (R12)(R10*2)
+	VMOVUPS      Z10, 64(R12)(R10*2)
+	VSUBPS       Z9, Z6, Z6
+	VSUBPS       Z8, Z7, Z7
+	VBROADCASTSS 96(DX), Z8
+	VBROADCASTSS 100(DX), Z9
+	VMULPS       Z8, Z6, Z10
+	VMULPS       Z9, Z7, Z11
+	VSUBPS       Z11, Z10, Z10
+	VMULPS       Z9, Z6, Z6
+	VMULPS       Z8, Z7, Z7
+	VADDPS       Z7, Z6, Z6
+	VMOVUPS      Z10, (R13)(R10*1)
+	VMOVUPS      Z6, 64(R13)(R10*1)
+	ADDQ         $0x00000080, CX
+	ADDQ         $0x00000080, AX
+	SUBQ         $0x00000080, R11
+	JNZ          pair35SingleAVX512_k
+	IMUL3Q       $0x0000000e, SI, R11
+	ADDQ         R11, AX
+	ADDQ         $0x00000070, DX
+	DECQ         R8
+	JNZ          pair35SingleAVX512_j
+	VZEROUPPER
+	RET
+
+// func lastPair35SingleAVX512(y *float32, x *float32, tw *float32, tmp *float32, s int)
+// Requires: AVX, AVX512F
+TEXT ·lastPair35SingleAVX512(SB), NOSPLIT, $0-40
+	MOVQ         y+0(FP), AX
+	MOVQ         x+8(FP), CX
+	MOVQ         tw+16(FP), DX
+	MOVQ         tmp+24(FP), BX
+	MOVQ         s+32(FP), SI
+	SHLQ         $0x07, SI
+	MOVQ         SI, DI
+	IMUL3Q       $0x00000005, DI, R8
+	IMUL3Q       $0x00000003, SI, R9
+	VBROADCASTSS c3f5db3d7<>+0(SB), Z0
+	VBROADCASTSS c3f000000<>+0(SB), Z1
+	VBROADCASTSS c3e9e377a<>+0(SB), Z2
+	VBROADCASTSS c3f4f1bbd<>+0(SB), Z3
+	VBROADCASTSS c3f737871<>+0(SB), Z4
+	VBROADCASTSS c3f167918<>+0(SB), Z5
+	MOVQ         SI, R10
+
+lastPair35SingleAVX512_k:
+	MOVQ         CX, R11
+	VMOVUPS      (R11), Z6
+	VMOVUPS      64(R11), Z7
+	VMOVUPS      (R11)(R8*1), Z8
+	VMOVUPS      64(R11)(R8*1), Z9
+	VMOVUPS      (R11)(R8*2), Z10
+	VMOVUPS      64(R11)(R8*2), Z11
+	VADDPS       Z10, Z8, Z12
+	VADDPS       Z11, Z9, Z13
+	VSUBPS       Z11, Z9, Z9
+	VSUBPS       Z8, Z10, Z8
+	VMULPS       Z0, Z9, Z9
+	VMULPS       Z0, Z8, Z8
+	VADDPS       Z12, Z6, Z10
+	VADDPS       Z13, Z7, Z11
+	VMOVUPS      Z10, (BX)
+	VMOVUPS      Z11, 64(BX)
+	VMULPS       Z1, Z12, Z10
+	VSUBPS       Z10, Z6, Z6
+	VMULPS       Z1, Z13, Z10
+	VSUBPS       Z10, Z7, Z7
+	VADDPS       Z9, Z6, Z10
+	VADDPS       Z8, Z7, Z11
+	VBROADCASTSS (DX), Z12
+	VBROADCASTSS 4(DX), Z13
+	VMULPS       Z12, Z10, Z14
+	VMULPS       Z13, Z11, Z15
+	VSUBPS       Z15, Z14, Z14
+	VMULPS       Z13, Z10, Z10
+	VMULPS       Z12, Z11, Z11
+	VADDPS       Z11, Z10, Z10
+	VMOVUPS      Z14, 128(BX)
+	VMOVUPS      Z10, 192(BX)
+	VSUBPS       Z9, Z6, Z6
+	VSUBPS       Z8, Z7, Z7
+	VBROADCASTSS 8(DX), Z8
+	VBROADCASTSS 12(DX), Z9
+	VMULPS       Z8, Z6, Z10
+	VMULPS       Z9, Z7, Z11
+	VSUBPS       Z11, Z10, Z10
+	VMULPS       Z9, Z6, Z6
+	VMULPS       Z8, Z7, Z7
+	VADDPS       Z7, Z6, Z6
+	VMOVUPS      Z10, 256(BX)
+	VMOVUPS      Z6, 320(BX)
+	ADDQ         DI, R11
+	VMOVUPS      (R11), Z6
+	VMOVUPS      64(R11), Z7
+	VMOVUPS      (R11)(R8*1), Z8
+	VMOVUPS      64(R11)(R8*1), Z9
+	VMOVUPS      (R11)(R8*2), Z10
+	VMOVUPS      64(R11)(R8*2), Z11
+	VADDPS       Z10, Z8, Z12
+	VADDPS       Z11, Z9, Z13
+	VSUBPS       Z11, Z9, Z9
+	VSUBPS       Z8, Z10, Z8
+	VMULPS       Z0, Z9, Z9
+	VMULPS       Z0, Z8, Z8
+	VADDPS       Z12, Z6, Z10
+	VADDPS       Z13, Z7, Z11
+	VMOVUPS      Z10, 384(BX)
+	VMOVUPS      Z11, 448(BX)
+	VMULPS       Z1, Z12, Z10
+	VSUBPS       Z10, Z6, Z6
+	VMULPS       Z1, Z13, Z10
+	VSUBPS       Z10, Z7, Z7
+	VADDPS       Z9, Z6, Z10
+	VADDPS       Z8, Z7, Z11
+	VBROADCASTSS 16(DX), Z12
+	VBROADCASTSS 20(DX), Z13
+	VMULPS       Z12, Z10, Z14
+	VMULPS       Z13, Z11, Z15
+	VSUBPS       Z15, Z14, Z14
+	VMULPS       Z13, Z10, Z10
+	VMULPS       Z12, Z11, Z11
+	VADDPS       Z11, Z10, Z10
+	VMOVUPS      Z14, 512(BX)
+	VMOVUPS      Z10, 576(BX)
+	VSUBPS       Z9, Z6, Z6
+	VSUBPS       Z8, Z7, Z7
+	VBROADCASTSS 24(DX), Z8
+	VBROADCASTSS 28(DX), Z9
+	VMULPS       Z8, Z6, Z10
+	VMULPS       Z9, Z7, Z11
+	VSUBPS       Z11, Z10, Z10
+	VMULPS       Z9, Z6, Z6
+	VMULPS       Z8, Z7, Z7
+	VADDPS       Z7, Z6, Z6
+	VMOVUPS      Z10, 640(BX)
+	VMOVUPS      Z6, 704(BX)
+	ADDQ         DI, R11
+	VMOVUPS      (R11), Z6
+	VMOVUPS      64(R11), Z7
+	VMOVUPS      (R11)(R8*1), Z8
+	VMOVUPS      64(R11)(R8*1), Z9
+	VMOVUPS      (R11)(R8*2), Z10
+	VMOVUPS      64(R11)(R8*2), Z11
+	VADDPS       Z10, Z8, Z12
+	VADDPS       Z11, Z9, Z13
+	VSUBPS       Z11, Z9, Z9
+	VSUBPS       Z8, Z10, Z8
+	VMULPS       Z0, Z9, Z9
+	VMULPS       Z0, Z8, Z8
+	VADDPS       Z12, Z6, Z10
+	VADDPS       Z13, Z7, Z11
+	VMOVUPS      Z10, 768(BX)
+	VMOVUPS      Z11, 832(BX)
+	VMULPS       Z1, Z12, Z10
+	VSUBPS       Z10, Z6, Z6
+	VMULPS       Z1, Z13, Z10
+	VSUBPS       Z10, Z7, Z7
+	VADDPS       Z9, Z6, Z10
+	VADDPS       Z8, Z7, Z11
+	VBROADCASTSS 32(DX), Z12
+	VBROADCASTSS 36(DX), Z13
+	VMULPS       Z12, Z10, Z14
+	VMULPS       Z13, Z11, Z15
+	VSUBPS       Z15, Z14, Z14
+	VMULPS       Z13, Z10, Z10
+	VMULPS       Z12, Z11, Z11
+	VADDPS       Z11, Z10, Z10
+	VMOVUPS      Z14, 896(BX)
+	VMOVUPS      Z10, 960(BX)
+	VSUBPS       Z9, Z6, Z6
+	VSUBPS       Z8, Z7, Z7
+	VBROADCASTSS 40(DX), Z8
+	VBROADCASTSS 44(DX), Z9
+	VMULPS       Z8, Z6, Z10
+	VMULPS       Z9, Z7, Z11
+	VSUBPS       Z11, Z10, Z10
+	VMULPS       Z9, Z6, Z6
+	VMULPS       Z8, Z7, Z7
+	VADDPS       Z7, Z6, Z6
+	VMOVUPS      Z10, 1024(BX)
+	VMOVUPS      Z6, 1088(BX)
+	ADDQ         DI, R11
+	VMOVUPS      (R11), Z6
+	VMOVUPS      64(R11), Z7
+	VMOVUPS      (R11)(R8*1), Z8
+	VMOVUPS      64(R11)(R8*1), Z9
+	VMOVUPS      (R11)(R8*2), Z10
+	VMOVUPS      64(R11)(R8*2), Z11
+	VADDPS       Z10, Z8, Z12
+	VADDPS       Z11, Z9, Z13
+	VSUBPS       Z11, Z9, Z9
+	VSUBPS       Z8, Z10, Z8
+	VMULPS       Z0, Z9, Z9
+	VMULPS       Z0, Z8, Z8
+	VADDPS       Z12, Z6, Z10
+	VADDPS       Z13, Z7, Z11
+	VMOVUPS      Z10, 1152(BX)
+	VMOVUPS      Z11, 1216(BX)
+	VMULPS       Z1, Z12, Z10
+	VSUBPS       Z10, Z6, Z6
+	VMULPS       Z1, Z13, Z10
+	VSUBPS       Z10, Z7, Z7
+	VADDPS       Z9, Z6, Z10
+	VADDPS       Z8, Z7, Z11
+	VBROADCASTSS 48(DX), Z12
+	VBROADCASTSS 52(DX), Z13
+	VMULPS       Z12, Z10, Z14
+	VMULPS       Z13, Z11, Z15
+	VSUBPS       Z15, Z14, Z14
+	VMULPS       Z13, Z10, Z10
+	VMULPS       Z12, Z11, Z11
+	VADDPS       Z11, Z10, Z10
+	VMOVUPS      Z14, 1280(BX)
+	VMOVUPS      Z10, 1344(BX)
+	VSUBPS       Z9, Z6, Z6
+	VSUBPS       Z8, Z7, Z7
+	VBROADCASTSS 56(DX), Z8
+	VBROADCASTSS 60(DX), Z9
+	VMULPS       Z8, Z6, Z10
+	VMULPS       Z9, Z7, Z11
+	VSUBPS       Z11, Z10, Z10
+	VMULPS       Z9, Z6, Z6
+	VMULPS       Z8, Z7, Z7
+	VADDPS       Z7, Z6, Z6
+	VMOVUPS      Z10, 1408(BX)
+	VMOVUPS      Z6, 1472(BX)
+	ADDQ         DI, R11
+	VMOVUPS      (R11), Z6
+	VMOVUPS      64(R11), Z7
+	VMOVUPS      (R11)(R8*1), Z8
+	VMOVUPS      64(R11)(R8*1), Z9
+	VMOVUPS      (R11)(R8*2), Z10
+	VMOVUPS      64(R11)(R8*2), Z11
+	VADDPS       Z10, Z8, Z12
+	VADDPS       Z11, Z9, Z13
+	VSUBPS       Z11, Z9, Z9
+	VSUBPS       Z8, Z10, Z8
+	VMULPS       Z0, Z9, Z9
+	VMULPS       Z0, Z8, Z8
+	VADDPS       Z12, Z6, Z10
+	VADDPS       Z13, Z7, Z11
+	VMOVUPS      Z10, 1536(BX)
+	VMOVUPS      Z11, 1600(BX)
+	VMULPS       Z1, Z12, Z10
+	VSUBPS       Z10, Z6, Z6
+	VMULPS       Z1, Z13, Z10
+	VSUBPS       Z10, Z7, Z7
+	VADDPS       Z9, Z6, Z10
+	VADDPS       Z8, Z7, Z11
+	VBROADCASTSS 64(DX), Z12
+	VBROADCASTSS 68(DX), Z13
+	VMULPS       Z12, Z10, Z14
+	VMULPS       Z13, Z11, Z15
+	VSUBPS       Z15, Z14, Z14
+	VMULPS       Z13, Z10, Z10
+	VMULPS       Z12, Z11, Z11
+	VADDPS       Z11, Z10, Z10
+	VMOVUPS      Z14, 1664(BX)
+	VMOVUPS      Z10, 1728(BX)
+	VSUBPS       Z9, Z6, Z6
+	VSUBPS       Z8, Z7, Z7
+	VBROADCASTSS 72(DX), Z8
+	VBROADCASTSS 76(DX), Z9
+	VMULPS       Z8, Z6, Z10
+	VMULPS       Z9, Z7, Z11
+	VSUBPS       Z11, Z10, Z10
+	VMULPS       Z9, Z6, Z6
+	VMULPS       Z8, Z7, Z7
+	VADDPS       Z7, Z6, Z6
+	VMOVUPS      Z10, 1792(BX)
+	VMOVUPS      Z6, 1856(BX)
+	MOVQ         AX, R11
+	LEAQ         (R11)(R9*2), R12
+	VMOVUPS      (BX), Z6
+	VMOVUPS      64(BX), Z7
+	VMOVUPS      384(BX), Z8
+	VMOVUPS      448(BX), Z9
+	VMOVUPS      768(BX), Z10
+	VMOVUPS      832(BX), Z11
+	VMOVUPS      1152(BX), Z12
+	VMOVUPS      1216(BX), Z13
+	VMOVUPS      1536(BX), Z14
+	VMOVUPS      1600(BX), Z15
+	VADDPS       Z14, Z8, Z16
+	VADDPS       Z15, Z9, Z17
+	VSUBPS       Z15, Z9, Z9
+	VSUBPS       Z8, Z14, Z8
+	VADDPS       Z12, Z10, Z14
+	VADDPS       Z13, Z11, Z15
+	VSUBPS       Z13, Z11, Z11
+	VSUBPS       Z10, Z12, Z10
+	VADDPS       Z16, Z6, Z12
+	VADDPS       Z17, Z7, Z13
+	VADDPS       Z14, Z12, Z12
+	VADDPS       Z15, Z13, Z13
+	VMOVUPS      Z12, (R11)
+	VMOVUPS      Z13, 64(R11)
+	VMULPS       Z2, Z16, Z12
+	VADDPS       Z12, Z6, Z12
+	VMULPS       Z3, Z14, Z13
+	VSUBPS       Z13, Z12, Z12
+	VMULPS       Z3, Z16, Z13
+	VSUBPS       Z13, Z6, Z6
+	VMULPS       Z2, Z14, Z13
+	VADDPS       Z13, Z6, Z6
+	VMULPS       Z4, Z9, Z13
+	VMULPS       Z5, Z11, Z14
+	VADDPS       Z14, Z13, Z13
+	VMULPS       Z5, Z9, Z9
+	VMULPS       Z4, Z11, Z11
+	VSUBPS       Z11, Z9, Z9
+	VMULPS       Z2, Z17, Z11
+	VADDPS       Z11, Z7, Z11
+	VMULPS       Z3, Z15, Z14
+	VSUBPS       Z14, Z11, Z11
+	VMULPS       Z3, Z17, Z14
+	VSUBPS       Z14, Z7, Z7
+	VMULPS       Z2, Z15, Z14
+	VADDPS       Z14, Z7, Z7
+	VMULPS       Z4, Z8, Z14
+	VMULPS       Z5, Z10, Z15
+	VADDPS       Z15, Z14, Z14
+	VMULPS       Z5, Z8, Z8
+	VMULPS       Z4, Z10, Z10
+	VSUBPS       Z10, Z8, Z8
+	VADDPS       Z13, Z12, Z10
+	VADDPS       Z14, Z11, Z15
+	VMOVUPS      Z10, (R11)(R9*1)
+	VMOVUPS      Z15, 64(R11)(R9*1)
+	VSUBPS       Z13, Z12, Z10
+	VSUBPS       Z14, Z11, Z11
+	VMOVUPS      Z10, (R12)(R9*2)
+	VMOVUPS      Z11, 64(R12)(R9*2)
+	VADDPS       Z9, Z6, Z10
+	VADDPS       Z8, Z7, Z11
+	VMOVUPS      Z10, (R11)(R9*2)
+	VMOVUPS      Z11, 64(R11)(R9*2)
+	VSUBPS       Z9, Z6, Z6
+	VSUBPS       Z8, Z7, Z7
+	VMOVUPS      Z6, (R12)(R9*1)
+	VMOVUPS      Z7, 64(R12)(R9*1)
+	ADDQ         SI, R11
+	LEAQ         (R11)(R9*2), R12
+	VMOVUPS      128(BX), Z6
+	VMOVUPS      192(BX), Z7
+	VMOVUPS      512(BX), Z8
+	VMOVUPS      576(BX), Z9
+	VMOVUPS      896(BX), Z10
+	VMOVUPS      960(BX), Z11
+	VMOVUPS      1280(BX), Z12
+	VMOVUPS      1344(BX), Z13
+	VMOVUPS      1664(BX), Z14
+	VMOVUPS      1728(BX), Z15
+	VADDPS       Z14, Z8, Z16
+	VADDPS       Z15, Z9, Z17
+	VSUBPS       Z15, Z9, Z9
+	VSUBPS       Z8, Z14, Z8
+	VADDPS       Z12, Z10, Z14
+	VADDPS       Z13, Z11, Z15
+	VSUBPS       Z13, Z11, Z11
+	VSUBPS       Z10, Z12, Z10
+	VADDPS       Z16, Z6, Z12
+	VADDPS       Z17, Z7, Z13
+	VADDPS       Z14, Z12, Z12
+	VADDPS       Z15, Z13, Z13
+	VMOVUPS      Z12, (R11)
+	VMOVUPS      Z13, 64(R11)
+	VMULPS       Z2, Z16, Z12
+	VADDPS       Z12, Z6, Z12
+	VMULPS       Z3, Z14, Z13
+	VSUBPS       Z13, Z12, Z12
+	VMULPS       Z3, Z16, Z13
+	VSUBPS       Z13, Z6, Z6
+	VMULPS       Z2, Z14, Z13
+	VADDPS       Z13, Z6, Z6
+	VMULPS       Z4, Z9, Z13
+	VMULPS       Z5, Z11, Z14
+	VADDPS       Z14, Z13, Z13
+	VMULPS       Z5, Z9, Z9
+	VMULPS       Z4, Z11, Z11
+	VSUBPS       Z11, Z9, Z9
+	VMULPS       Z2, Z17, Z11
+	VADDPS       Z11, Z7, Z11
+	VMULPS       Z3, Z15, Z14
+	VSUBPS       Z14, Z11, Z11
+	VMULPS       Z3, Z17, Z14
+	VSUBPS       Z14, Z7, Z7
+	VMULPS       Z2, Z15, Z14
+	VADDPS       Z14, Z7, Z7
+	VMULPS       Z4, Z8, Z14
+	VMULPS       Z5, Z10, Z15
+	VADDPS       Z15, Z14, Z14
+	VMULPS       Z5, Z8, Z8
+	VMULPS       Z4, Z10, Z10
+	VSUBPS       Z10, Z8, Z8
+	VADDPS       Z13, Z12, Z10
+	VADDPS       Z14, Z11, Z15
+	VMOVUPS      Z10, (R11)(R9*1)
+	VMOVUPS      Z15, 64(R11)(R9*1)
+	VSUBPS       Z13, Z12, Z10
+	VSUBPS       Z14, Z11, Z11
+	VMOVUPS      Z10, (R12)(R9*2)
+	VMOVUPS      Z11, 64(R12)(R9*2)
+	VADDPS       Z9, Z6, Z10
+	VADDPS       Z8, Z7, Z11
+	VMOVUPS      Z10, (R11)(R9*2)
+	VMOVUPS      Z11, 64(R11)(R9*2)
+	VSUBPS       Z9, Z6, Z6
+	VSUBPS       Z8, Z7, Z7
+	VMOVUPS      Z6, (R12)(R9*1)
+	VMOVUPS      Z7, 64(R12)(R9*1)
+	ADDQ         SI, R11
+	LEAQ         (R11)(R9*2), R12
+	VMOVUPS      256(BX), Z6
+	VMOVUPS      320(BX), Z7
+	VMOVUPS      640(BX), Z8
+	VMOVUPS      704(BX), Z9
+	VMOVUPS      1024(BX), Z10
+	VMOVUPS      1088(BX), Z11
+	VMOVUPS      1408(BX), Z12
+	VMOVUPS      1472(BX), Z13
+	VMOVUPS      1792(BX), Z14
+	VMOVUPS      1856(BX), Z15
+	VADDPS       Z14, Z8, Z16
+	VADDPS       Z15, Z9, Z17
+	VSUBPS       Z15, Z9, Z9
+	VSUBPS       Z8, Z14, Z8
+	VADDPS       Z12, Z10, Z14
+	VADDPS       Z13, Z11, Z15
+	VSUBPS       Z13, Z11, Z11
+	VSUBPS       Z10, Z12, Z10
+	VADDPS       Z16, Z6, Z12
+	VADDPS       Z17, Z7, Z13
+	VADDPS       Z14, Z12, Z12
+	VADDPS       Z15, Z13, Z13
+	VMOVUPS      Z12, (R11)
+	VMOVUPS      Z13, 64(R11)
+	VMULPS       Z2, Z16, Z12
+	VADDPS       Z12, Z6, Z12
+	VMULPS       Z3, Z14, Z13
+	VSUBPS       Z13, Z12, Z12
+	VMULPS       Z3, Z16, Z13
+	VSUBPS       Z13, Z6, Z6
+	VMULPS       Z2, Z14, Z13
+	VADDPS       Z13, Z6, Z6
+	VMULPS       Z4, Z9, Z13
+	VMULPS       Z5, Z11, Z14
+	VADDPS       Z14, Z13, Z13
+	VMULPS       Z5, Z9, Z9
+	VMULPS       Z4, Z11, Z11
+	VSUBPS       Z11, Z9, Z9
+	VMULPS       Z2, Z17, Z11
+	VADDPS       Z11, Z7, Z11
+	VMULPS       Z3, Z15, Z14
+	VSUBPS       Z14, Z11, Z11
+	VMULPS       Z3, Z17, Z14
+	VSUBPS       Z14, Z7, Z7
+	VMULPS       Z2, Z15, Z14
+	VADDPS       Z14, Z7, Z7
+	VMULPS       Z4, Z8, Z14
+	VMULPS       Z5, Z10, Z15
+	VADDPS       Z15, Z14, Z14
+	VMULPS       Z5, Z8, Z8
+	VMULPS       Z4, Z10, Z10
+	VSUBPS       Z10, Z8, Z8
+	VADDPS       Z13, Z12, Z10
+	VADDPS       Z14, Z11, Z15
+	VMOVUPS      Z10, (R11)(R9*1)
+	VMOVUPS      Z15, 64(R11)(R9*1)
+	VSUBPS       Z13, Z12, Z10
+	VSUBPS       Z14, Z11, Z11
+	VMOVUPS      Z10, (R12)(R9*2)
+	VMOVUPS      Z11, 64(R12)(R9*2)
+	VADDPS       Z9, Z6, Z10
+	VADDPS       Z8, Z7, Z11
+	VMOVUPS      Z10, (R11)(R9*2)
+	VMOVUPS      Z11, 64(R11)(R9*2)
+	VSUBPS       Z9, Z6, Z6
+	VSUBPS       Z8, Z7, Z7
+	VMOVUPS      Z6, (R12)(R9*1)
+	VMOVUPS      Z7, 64(R12)(R9*1)
+	ADDQ         $0x00000080, CX
+	ADDQ         $0x00000080, AX
+	SUBQ         $0x00000080, R10
+	JNZ          lastPair35SingleAVX512_k
+	VZEROUPPER
+	RET
+
+// func pair55SingleAVX512(y *float32, x *float32, tw *float32, tmp *float32, q int, s int)
+// Requires: AVX, AVX512F
+TEXT ·pair55SingleAVX512(SB), NOSPLIT, $0-48
+	MOVQ         y+0(FP), AX
+	MOVQ         x+8(FP), CX
+	MOVQ         tw+16(FP), DX
+	MOVQ         tmp+24(FP), BX
+	MOVQ         s+40(FP), SI
+	SHLQ         $0x07, SI
+	MOVQ         q+32(FP), R8
+	MOVQ         R8, DI
+	IMULQ        SI, DI
+	IMUL3Q       $0x00000005, DI, R9
+	IMUL3Q       $0x00000005, SI, R10
+	VBROADCASTSS c3e9e377a<>+0(SB), Z0
+	VBROADCASTSS c3f4f1bbd<>+0(SB), Z1
+	VBROADCASTSS c3f737871<>+0(SB), Z2
+	VBROADCASTSS c3f167918<>+0(SB), Z3
+
+pair55SingleAVX512_j:
+	MOVQ SI, R11
+
+pair55SingleAVX512_k:
+	MOVQ         CX, R12
+	LEAQ         (R12)(R9*2), R13
+	VMOVUPS      (R12), Z4
+	VMOVUPS      64(R12), Z5
+	VMOVUPS      (R12)(R9*1), Z6
+	VMOVUPS      64(R12)(R9*1), Z7
+	VMOVUPS      (R12)(R9*2), Z8
+	VMOVUPS      64(R12)(R9*2), Z9
+	VMOVUPS      (R13)(R9*1), Z10
+	VMOVUPS      64(R13)(R9*1), Z11
+	VMOVUPS      (R13)(R9*2), Z12
+	VMOVUPS      64(R13)(R9*2), Z13
+	VADDPS       Z12, Z6, Z14
+	VADDPS       Z13, Z7, Z15
+	VSUBPS       Z13, Z7, Z7
+	VSUBPS       Z6, Z12, Z6
+	VADDPS       Z10, Z8, Z12
+	VADDPS       Z11, Z9, Z13
+	VSUBPS       Z11, Z9, Z9
+	VSUBPS       Z8, Z10, Z8
+	VADDPS       Z14, Z4, Z10
+	VADDPS       Z15, Z5, Z11
+	VADDPS       Z12, Z10, Z10
+	VADDPS       Z13, Z11, Z11
+	VMOVUPS      Z10, (BX)
+	VMOVUPS      Z11, 64(BX)
+	VMULPS       Z0, Z14, Z10
+	VADDPS       Z10, Z4, Z10
+	VMULPS       Z1, Z12, Z11
+	VSUBPS       Z11, Z10, Z10
+	VMULPS       Z1, Z14, Z11
+	VSUBPS       Z11, Z4, Z4
+	VMULPS       Z0, Z12, Z11
+	VADDPS       Z11, Z4, Z4
+	VMULPS       Z2, Z7, Z11
+	VMULPS       Z3, Z9, Z12
+	VADDPS       Z12, Z11, Z11
+	VMULPS       Z3, Z7, Z7
+	VMULPS       Z2, Z9, Z9
+	VSUBPS       Z9, Z7, Z7
+	VMULPS       Z0, Z15, Z9
+	VADDPS       Z9, Z5, Z9
+	VMULPS       Z1, Z13, Z12
+	VSUBPS       Z12, Z9, Z9
+	VMULPS       Z1, Z15, Z12
+	VSUBPS       Z12, Z5, Z5
+	VMULPS       Z0, Z13, Z12
+	VADDPS       Z12, Z5, Z5
+	VMULPS       Z2, Z6, Z12
+	VMULPS       Z3, Z8, Z13
+	VADDPS       Z13, Z12, Z12
+	VMULPS       Z3, Z6, Z6
+	VMULPS       Z2, Z8, Z8
+	VSUBPS       Z8, Z6, Z6
+	VADDPS       Z11, Z10, Z8
+	VADDPS       Z12, Z9, Z13
+	VBROADCASTSS (DX), Z14
+	VBROADCASTSS 4(DX), Z15
+	VMULPS       Z14, Z8, Z16
+	VMULPS       Z15, Z13, Z17
+	VSUBPS       Z17, Z16, Z16
+	VMULPS       Z15, Z8, Z8
+	VMULPS       Z14, Z13, Z13
+	VADDPS       Z13, Z8, Z8
+	VMOVUPS      Z16, 128(BX)
+	VMOVUPS      Z8, 192(BX)
+	VSUBPS       Z11, Z10, Z8
+	VSUBPS       Z12, Z9, Z9
+	VBROADCASTSS 24(DX), Z10
+	VBROADCASTSS 28(DX), Z11
+	VMULPS       Z10, Z8, Z12
+	VMULPS       Z11, Z9, Z13
+	VSUBPS       Z13, Z12, Z12
+	VMULPS       Z11, Z8, Z8
+	VMULPS       Z10, Z9, Z9
+	VADDPS       Z9, Z8, Z8
+	VMOVUPS      Z12, 512(BX)
+	VMOVUPS      Z8, 576(BX)
+	VADDPS       Z7, Z4, Z8
+	VADDPS       Z6, Z5, Z9
+	VBROADCASTSS 8(DX), Z10
+	VBROADCASTSS 12(DX), Z11
+	VMULPS       Z10, Z8, Z12
+	VMULPS       Z11, Z9, Z13
+	VSUBPS       Z13, Z12, Z12
+	VMULPS       Z11, Z8, Z8
+	VMULPS       Z10, Z9, Z9
+	VADDPS       Z9, Z8, Z8
+	VMOVUPS      Z12, 256(BX)
+	VMOVUPS      Z8, 320(BX)
+	VSUBPS       Z7, Z4, Z4
+	VSUBPS       Z6, Z5, Z5
+	VBROADCASTSS 16(DX), Z6
+	VBROADCASTSS 20(DX), Z7
+	VMULPS       Z6, Z4, Z8
+	VMULPS       Z7, Z5, Z9
+	VSUBPS       Z9, Z8, Z8
+	VMULPS       Z7, Z4, Z4
+	VMULPS       Z6, Z5, Z5
+	VADDPS       Z5, Z4, Z4
+	VMOVUPS      Z8, 384(BX)
+	VMOVUPS      Z4, 448(BX)
+	ADDQ         DI, R12
+	LEAQ         (R12)(R9*2), R13
+	VMOVUPS      (R12), Z4
+	VMOVUPS      64(R12), Z5
+	VMOVUPS      (R12)(R9*1), Z6
+	VMOVUPS      64(R12)(R9*1), Z7
+	VMOVUPS      (R12)(R9*2), Z8
+	VMOVUPS      64(R12)(R9*2), Z9
+	VMOVUPS      (R13)(R9*1), Z10
+	VMOVUPS      64(R13)(R9*1), Z11
+	VMOVUPS      (R13)(R9*2), Z12
+	VMOVUPS      64(R13)(R9*2), Z13
+	VADDPS       Z12, Z6, Z14
+	VADDPS       Z13, Z7, Z15
+	VSUBPS       Z13, Z7, Z7
+	VSUBPS       Z6, Z12, Z6
+	VADDPS       Z10, Z8, Z12
+	VADDPS       Z11, Z9, Z13
+	VSUBPS       Z11, Z9, Z9
+	VSUBPS       Z8, Z10, Z8
+	VADDPS       Z14, Z4, Z10
+	VADDPS       Z15, Z5, Z11
+	VADDPS       Z12, Z10, Z10
+	VADDPS       Z13, Z11, Z11
+	VMOVUPS      Z10, 640(BX)
+	VMOVUPS      Z11, 704(BX)
+	VMULPS       Z0, Z14, Z10
+	VADDPS       Z10, Z4, Z10
+	VMULPS       Z1, Z12, Z11
+	VSUBPS       Z11, Z10, Z10
+	VMULPS       Z1, Z14, Z11
+	VSUBPS       Z11, Z4, Z4
+	VMULPS       Z0, Z12, Z11
+	VADDPS       Z11, Z4, Z4
+	VMULPS       Z2, Z7, Z11
+	VMULPS       Z3, Z9, Z12
+	VADDPS       Z12, Z11, Z11
+	VMULPS       Z3, Z7, Z7
+	VMULPS       Z2, Z9, Z9
+	VSUBPS       Z9, Z7, Z7
+	VMULPS       Z0, Z15, Z9
+	VADDPS       Z9, Z5, Z9
+	VMULPS       Z1, Z13, Z12
+	VSUBPS       Z12, Z9, Z9
+	VMULPS       Z1, Z15, Z12
+	VSUBPS       Z12, Z5, Z5
+	VMULPS       Z0, Z13, Z12
+	VADDPS       Z12, Z5, Z5
+	VMULPS       Z2, Z6, Z12
+	VMULPS       Z3, Z8, Z13
+	VADDPS       Z13, Z12, Z12
+	VMULPS       Z3, Z6, Z6
+	VMULPS       Z2, Z8, Z8
+	VSUBPS       Z8, Z6, Z6
+	VADDPS       Z11, Z10, Z8
+	VADDPS       Z12, Z9, Z13
+	VBROADCASTSS 32(DX), Z14
+	VBROADCASTSS 36(DX), Z15
+	VMULPS       Z14, Z8, Z16
+	VMULPS       Z15, Z13, Z17
+	VSUBPS       Z17, Z16, Z16
+	VMULPS       Z15, Z8, Z8
+	VMULPS       Z14, Z13, Z13
+	VADDPS       Z13, Z8, Z8
+	VMOVUPS      Z16, 768(BX)
+	VMOVUPS      Z8, 832(BX)
+	VSUBPS       Z11, Z10, Z8
+	VSUBPS       Z12, Z9, Z9
+	VBROADCASTSS 56(DX), Z10
+	VBROADCASTSS 60(DX), Z11
+	VMULPS       Z10, Z8, Z12
+	VMULPS       Z11, Z9, Z13
+	VSUBPS       Z13, Z12, Z12
+	VMULPS       Z11, Z8, Z8
+	VMULPS       Z10, Z9, Z9
+	VADDPS       Z9, Z8, Z8
+	VMOVUPS      Z12, 1152(BX)
+	VMOVUPS      Z8, 1216(BX)
+	VADDPS       Z7, Z4, Z8
+	VADDPS       Z6, Z5, Z9
+	VBROADCASTSS 40(DX), Z10
+	VBROADCASTSS 44(DX), Z11
+	VMULPS       Z10, Z8, Z12
+	VMULPS       Z11, Z9, Z13
+	VSUBPS       Z13, Z12, Z12
+	VMULPS       Z11, Z8, Z8
+	VMULPS       Z10, Z9, Z9
+	VADDPS       Z9, Z8, Z8
+	VMOVUPS      Z12, 896(BX)
+	VMOVUPS      Z8, 960(BX)
+	VSUBPS       Z7, Z4, Z4
+	VSUBPS       Z6, Z5, Z5
+	VBROADCASTSS 48(DX), Z6
+	VBROADCASTSS 52(DX), Z7
+	VMULPS       Z6, Z4, Z8
+	VMULPS       Z7, Z5, Z9
+	VSUBPS       Z9, Z8, Z8
+	VMULPS       Z7, Z4, Z4
+	VMULPS       Z6, Z5, Z5
+	VADDPS       Z5, Z4, Z4
+	VMOVUPS      Z8, 1024(BX)
+	VMOVUPS      Z4, 1088(BX)
+	ADDQ         DI, R12
+	LEAQ         (R12)(R9*2), R13
+	VMOVUPS      (R12), Z4
+	VMOVUPS      64(R12), Z5
+	VMOVUPS      (R12)(R9*1), Z6
+	VMOVUPS      64(R12)(R9*1), Z7
+	VMOVUPS      (R12)(R9*2), Z8
+	VMOVUPS      64(R12)(R9*2), Z9
+	VMOVUPS      (R13)(R9*1), Z10
+	VMOVUPS      64(R13)(R9*1), Z11
+	VMOVUPS      (R13)(R9*2), Z12
+	VMOVUPS      64(R13)(R9*2), Z13
+	VADDPS       Z12, Z6, Z14
+	VADDPS       Z13, Z7, Z15
+	VSUBPS       Z13, Z7, Z7
+	VSUBPS       Z6, Z12, Z6
+	VADDPS       Z10, Z8, Z12
+	VADDPS       Z11, Z9, Z13
+	VSUBPS       Z11, Z9, Z9
+	VSUBPS       Z8, Z10, Z8
+	VADDPS       Z14, Z4, Z10
+	VADDPS       Z15, Z5, Z11
+	VADDPS       Z12, Z10, Z10
+	VADDPS       Z13, Z11, Z11
+	VMOVUPS      Z10, 1280(BX)
+	VMOVUPS      Z11, 1344(BX)
+	VMULPS       Z0, Z14, Z10
+	VADDPS       Z10, Z4, Z10
+	VMULPS       Z1, Z12, Z11
+	VSUBPS       Z11, Z10, Z10
+	VMULPS       Z1, Z14, Z11
+	VSUBPS       Z11, Z4, Z4
+	VMULPS       Z0, Z12, Z11
+	VADDPS       Z11, Z4, Z4
+	VMULPS       Z2, Z7, Z11
+	VMULPS       Z3, Z9, Z12
+	VADDPS       Z12, Z11, Z11
+	VMULPS       Z3, Z7, Z7
+	VMULPS       Z2, Z9, Z9
+	VSUBPS       Z9, Z7, Z7
+	VMULPS       Z0, Z15, Z9
+	VADDPS       Z9, Z5, Z9
+	VMULPS       Z1, Z13, Z12
+	VSUBPS       Z12, Z9, Z9
+	VMULPS       Z1, Z15, Z12
+	VSUBPS       Z12, Z5, Z5
+	VMULPS       Z0, Z13, Z12
+	VADDPS       Z12, Z5, Z5
+	VMULPS       Z2, Z6, Z12
+	VMULPS       Z3, Z8, Z13
+	VADDPS       Z13, Z12, Z12
+	VMULPS       Z3, Z6, Z6
+	VMULPS       Z2, Z8, Z8
+	VSUBPS       Z8, Z6, Z6
+	VADDPS       Z11, Z10, Z8
+	VADDPS       Z12, Z9, Z13
+	VBROADCASTSS 64(DX), Z14
+	VBROADCASTSS 68(DX), Z15
+	VMULPS       Z14, Z8, Z16
+	VMULPS       Z15, Z13, Z17
+	VSUBPS       Z17, Z16, Z16
+	VMULPS       Z15, Z8, Z8
+	VMULPS       Z14, Z13, Z13
+	VADDPS       Z13, Z8, Z8
+	VMOVUPS      Z16, 1408(BX)
+	VMOVUPS      Z8, 1472(BX)
+	VSUBPS       Z11, Z10, Z8
+	VSUBPS       Z12, Z9, Z9
+	VBROADCASTSS 88(DX), Z10
+	VBROADCASTSS 92(DX), Z11
+	VMULPS       Z10, Z8, Z12
+	VMULPS       Z11, Z9, Z13
+	VSUBPS       Z13, Z12, Z12
+	VMULPS       Z11, Z8, Z8
+	VMULPS       Z10, Z9, Z9
+	VADDPS       Z9, Z8, Z8
+	VMOVUPS      Z12, 1792(BX)
+	VMOVUPS      Z8, 1856(BX)
+	VADDPS       Z7, Z4, Z8
+	VADDPS       Z6, Z5, Z9
+	VBROADCASTSS 72(DX), Z10
+	VBROADCASTSS 76(DX), Z11
+	VMULPS       Z10, Z8, Z12
+	VMULPS       Z11, Z9, Z13
+	VSUBPS       Z13, Z12, Z12
+	VMULPS       Z11, Z8, Z8
+	VMULPS       Z10, Z9, Z9
+	VADDPS       Z9, Z8, Z8
+	VMOVUPS      Z12, 1536(BX)
+	VMOVUPS      Z8, 1600(BX)
+	VSUBPS       Z7, Z4, Z4
+	VSUBPS       Z6, Z5, Z5
+	VBROADCASTSS 80(DX), Z6
+	VBROADCASTSS 84(DX), Z7
+	VMULPS       Z6, Z4, Z8
+	VMULPS       Z7, Z5, Z9
+	VSUBPS       Z9, Z8, Z8
+	VMULPS       Z7, Z4, Z4
+	VMULPS       Z6, Z5, Z5
+	VADDPS       Z5, Z4, Z4
+	VMOVUPS      Z8, 1664(BX)
+	VMOVUPS      Z4, 1728(BX)
+	ADDQ         DI, R12
+	LEAQ         (R12)(R9*2), R13
+	VMOVUPS      (R12), Z4
+	VMOVUPS      64(R12), Z5
+	VMOVUPS      (R12)(R9*1), Z6
+	VMOVUPS      64(R12)(R9*1), Z7
+	VMOVUPS      (R12)(R9*2), Z8
+	VMOVUPS      64(R12)(R9*2), Z9
+	VMOVUPS      (R13)(R9*1), Z10
+	VMOVUPS      64(R13)(R9*1), Z11
+	VMOVUPS      (R13)(R9*2), Z12
+	VMOVUPS      64(R13)(R9*2), Z13
+	VADDPS       Z12, Z6, Z14
+	VADDPS       Z13, Z7, Z15
+	VSUBPS       Z13, Z7, Z7
+	VSUBPS       Z6, Z12, Z6
+	VADDPS       Z10, Z8, Z12
+	VADDPS       Z11, Z9, Z13
+	VSUBPS       Z11, Z9, Z9
+	VSUBPS       Z8, Z10, Z8
+	VADDPS       Z14, Z4, Z10
+	VADDPS       Z15, Z5, Z11
+	VADDPS       Z12, Z10, Z10
+	VADDPS       Z13, Z11, Z11
+	VMOVUPS      Z10, 1920(BX)
+	VMOVUPS      Z11, 1984(BX)
+	VMULPS       Z0, Z14, Z10
+	VADDPS       Z10, Z4, Z10
+	VMULPS       Z1, Z12, Z11
+	VSUBPS       Z11, Z10, Z10
+	VMULPS       Z1, Z14, Z11
+	VSUBPS       Z11, Z4, Z4
+	VMULPS       Z0, Z12, Z11
+	VADDPS       Z11, Z4, Z4
+	VMULPS       Z2, Z7, Z11
+	VMULPS       Z3, Z9, Z12
+	VADDPS       Z12, Z11, Z11
+	VMULPS       Z3, Z7, Z7
+	VMULPS       Z2, Z9, Z9
+	VSUBPS       Z9, Z7, Z7
+	VMULPS       Z0, Z15, Z9
+	VADDPS       Z9, Z5, Z9
+	VMULPS       Z1, Z13, Z12
+	VSUBPS       Z12, Z9, Z9
+	VMULPS       Z1, Z15, Z12
+	VSUBPS       Z12, Z5, Z5
+	VMULPS       Z0, Z13, Z12
+	VADDPS       Z12, Z5, Z5
+	VMULPS       Z2, Z6, Z12
+	VMULPS       Z3, Z8, Z13
+	VADDPS       Z13, Z12, Z12
+	VMULPS       Z3, Z6, Z6
+	VMULPS       Z2, Z8, Z8
+	VSUBPS       Z8, Z6, Z6
+	VADDPS       Z11, Z10, Z8
+	VADDPS       Z12, Z9, Z13
+	VBROADCASTSS 96(DX), Z14
+	VBROADCASTSS 100(DX), Z15
+	VMULPS       Z14, Z8, Z16
+	VMULPS       Z15, Z13, Z17
+	VSUBPS       Z17, Z16, Z16
+	VMULPS       Z15, Z8, Z8
+	VMULPS       Z14, Z13, Z13
+	VADDPS       Z13, Z8, Z8
+	VMOVUPS      Z16, 2048(BX)
+	VMOVUPS      Z8, 2112(BX)
+	VSUBPS       Z11, Z10, Z8
+	VSUBPS       Z12, Z9, Z9
+	VBROADCASTSS 120(DX), Z10
+	VBROADCASTSS 124(DX), Z11
+	VMULPS       Z10, Z8, Z12
+	VMULPS       Z11, Z9, Z13
+	VSUBPS       Z13, Z12, Z12
+	VMULPS       Z11, Z8, Z8
+	VMULPS       Z10, Z9, Z9
+	VADDPS       Z9, Z8, Z8
+	VMOVUPS      Z12, 2432(BX)
+	VMOVUPS      Z8, 2496(BX)
+	VADDPS       Z7, Z4, Z8
+	VADDPS       Z6, Z5, Z9
+	VBROADCASTSS 104(DX), Z10
+	VBROADCASTSS 108(DX), Z11
+	VMULPS       Z10, Z8, Z12
+	VMULPS       Z11, Z9, Z13
+	VSUBPS       Z13, Z12, Z12
+	VMULPS       Z11, Z8, Z8
+	VMULPS       Z10, Z9, Z9
+	VADDPS       Z9, Z8, Z8
+	VMOVUPS      Z12, 2176(BX)
+	VMOVUPS      Z8, 2240(BX)
+	VSUBPS       Z7, Z4, Z4
+	VSUBPS       Z6, Z5, Z5
+	VBROADCASTSS 112(DX), Z6
+	VBROADCASTSS 116(DX), Z7
+	VMULPS       Z6, Z4, Z8
+	VMULPS       Z7, Z5, Z9
+	VSUBPS       Z9, Z8, Z8
+	VMULPS       Z7, Z4, Z4
+	VMULPS       Z6, Z5, Z5
+	VADDPS       Z5, Z4, Z4
+	VMOVUPS      Z8, 2304(BX)
+	VMOVUPS      Z4, 2368(BX)
+	ADDQ         DI, R12
+	LEAQ         (R12)(R9*2), R13
+	VMOVUPS      (R12), Z4
+	VMOVUPS      64(R12), Z5
+	VMOVUPS      (R12)(R9*1), Z6
+	VMOVUPS      64(R12)(R9*1), Z7
+	VMOVUPS      (R12)(R9*2), Z8
+	VMOVUPS      64(R12)(R9*2), Z9
+	VMOVUPS      (R13)(R9*1), Z10
+	VMOVUPS      64(R13)(R9*1), Z11
+	VMOVUPS      (R13)(R9*2), Z12
+	VMOVUPS      64(R13)(R9*2), Z13
+	VADDPS       Z12, Z6, Z14
+	VADDPS       Z13, Z7, Z15
+	VSUBPS       Z13, Z7, Z7
+	VSUBPS       Z6, Z12, Z6
+	VADDPS       Z10, Z8, Z12
+	VADDPS       Z11, Z9, Z13
+	VSUBPS       Z11, Z9, Z9
+	VSUBPS       Z8, Z10, Z8
+	VADDPS       Z14, Z4, Z10
+	VADDPS       Z15, Z5, Z11
+	VADDPS       Z12, Z10, Z10
+	VADDPS       Z13, Z11, Z11
+	VMOVUPS      Z10, 2560(BX)
+	VMOVUPS      Z11, 2624(BX)
+	VMULPS       Z0, Z14, Z10
+	VADDPS       Z10, Z4, Z10
+	VMULPS       Z1, Z12, Z11
+	VSUBPS       Z11, Z10, Z10
+	VMULPS       Z1, Z14, Z11
+	VSUBPS       Z11, Z4, Z4
+	VMULPS       Z0, Z12, Z11
+	VADDPS       Z11, Z4, Z4
+	VMULPS       Z2, Z7, Z11
+	VMULPS       Z3, Z9, Z12
+	VADDPS       Z12, Z11, Z11
+	VMULPS       Z3, Z7, Z7
+	VMULPS       Z2, Z9, Z9
+	VSUBPS       Z9, Z7, Z7
+	VMULPS       Z0, Z15, Z9
+	VADDPS       Z9, Z5, Z9
+	VMULPS       Z1, Z13, Z12
+	VSUBPS       Z12, Z9, Z9
+	VMULPS       Z1, Z15, Z12
+	VSUBPS       Z12, Z5, Z5
+	VMULPS       Z0, Z13, Z12
+	VADDPS       Z12, Z5, Z5
+	VMULPS       Z2, Z6, Z12
+	VMULPS       Z3, Z8, Z13
+	VADDPS       Z13, Z12, Z12
+	VMULPS       Z3, Z6, Z6
+	VMULPS       Z2, Z8, Z8
+	VSUBPS       Z8, Z6, Z6
+	VADDPS       Z11, Z10, Z8
+	VADDPS       Z12, Z9, Z13
+	VBROADCASTSS 128(DX), Z14
+	VBROADCASTSS 132(DX), Z15
+	VMULPS       Z14, Z8, Z16
+	VMULPS       Z15, Z13, Z17
+	VSUBPS       Z17, Z16, Z16
+	VMULPS       Z15, Z8, Z8
+	VMULPS       Z14, Z13, Z13
+	VADDPS       Z13, Z8, Z8
+	VMOVUPS      Z16, 2688(BX)
+	VMOVUPS      Z8, 2752(BX)
+	VSUBPS       Z11, Z10, Z8
+	VSUBPS       Z12, Z9, Z9
+	VBROADCASTSS 152(DX), Z10
+	VBROADCASTSS 156(DX), Z11
+	VMULPS       Z10, Z8, Z12
+	VMULPS       Z11, Z9, Z13
+	VSUBPS       Z13, Z12, Z12
+	VMULPS       Z11, Z8, Z8
+	VMULPS       Z10, Z9, Z9
+	VADDPS       Z9, Z8, Z8
+	VMOVUPS      Z12, 3072(BX)
+	VMOVUPS      Z8, 3136(BX)
+	VADDPS       Z7, Z4, Z8
+	VADDPS       Z6, Z5, Z9
+	VBROADCASTSS 136(DX), Z10
+	VBROADCASTSS 140(DX), Z11
+	VMULPS       Z10, Z8, Z12
+	VMULPS       Z11, Z9, Z13
+	VSUBPS       Z13, Z12, Z12
+	VMULPS       Z11, Z8, Z8
+	VMULPS       Z10, Z9, Z9
+	VADDPS       Z9, Z8, Z8
+	VMOVUPS      Z12, 2816(BX)
+	VMOVUPS      Z8, 2880(BX)
+	VSUBPS       Z7, Z4, Z4
+	VSUBPS       Z6, Z5, Z5
+	VBROADCASTSS 144(DX), Z6
+	VBROADCASTSS 148(DX), Z7
+	VMULPS       Z6, Z4, Z8
+	VMULPS       Z7, Z5, Z9
+	VSUBPS       Z9, Z8, Z8
+	VMULPS       Z7, Z4, Z4
+	VMULPS       Z6, Z5, Z5
+	VADDPS       Z5, Z4, Z4
+	VMOVUPS      Z8, 2944(BX)
+	VMOVUPS      Z4, 3008(BX)
+	MOVQ         AX, R12
+	LEAQ         (R12)(R10*2), R13
+	VMOVUPS      (BX), Z4
+	VMOVUPS      64(BX), Z5
+	VMOVUPS      640(BX), Z6
+	VMOVUPS      704(BX), Z7
+	VMOVUPS      1280(BX), Z8
+	VMOVUPS      1344(BX), Z9
+	VMOVUPS      1920(BX), Z10
+	VMOVUPS      1984(BX), Z11
+	VMOVUPS      2560(BX), Z12
+	VMOVUPS      2624(BX), Z13
+	VADDPS       Z12, Z6, Z14
+	VADDPS       Z13, Z7, Z15
+	VSUBPS       Z13, Z7, Z7
+	VSUBPS       Z6, Z12, Z6
+	VADDPS       Z10, Z8, Z12
+	VADDPS       Z11, Z9, Z13
+	VSUBPS       Z11, Z9, Z9
+	VSUBPS       Z8, Z10, Z8
+	VADDPS       Z14, Z4, Z10
+	VADDPS       Z15, Z5, Z11
+	VADDPS       Z12, Z10, Z10
+	VADDPS       Z13, Z11, Z11
+	VMOVUPS      Z10, (R12)
+	VMOVUPS      Z11, 64(R12)
+	VMULPS       Z0, Z14, Z10
+	VADDPS       Z10, Z4, Z10
+	VMULPS       Z1, Z12, Z11
+	VSUBPS       Z11, Z10, Z10
+	VMULPS       Z1, Z14, Z11
+	VSUBPS       Z11, Z4, Z4
+	VMULPS       Z0, Z12, Z11
+	VADDPS       Z11, Z4, Z4
+	VMULPS       Z2, Z7, Z11
+	VMULPS       Z3, Z9, Z12
+	VADDPS       Z12, Z11, Z11
+	VMULPS       Z3, Z7, Z7
+	VMULPS       Z2, Z9, Z9
+	VSUBPS       Z9, Z7, Z7
+	VMULPS       Z0, Z15, Z9
+	VADDPS       Z9, Z5, Z9
+	VMULPS       Z1, Z13, Z12
+	VSUBPS       Z12, Z9, Z9
+	VMULPS       Z1, Z15, Z12
+	VSUBPS       Z12, Z5, Z5
+	VMULPS       Z0, Z13, Z12
+	VADDPS       Z12, Z5, Z5
+	VMULPS       Z2, Z6, Z12
+	VMULPS       Z3, Z8, Z13
+	VADDPS       Z13, Z12, Z12
+	VMULPS       Z3, Z6, Z6
+	VMULPS       Z2, Z8, Z8
+	VSUBPS       Z8, Z6, Z6
+	VADDPS       Z11, Z10, Z8
+	VADDPS       Z12, Z9, Z13
+	VBROADCASTSS 160(DX), Z14
+	VBROADCASTSS 164(DX), Z15
+	VMULPS       Z14, Z8, Z16
+	VMULPS       Z15, Z13, Z17
+	VSUBPS       Z17, Z16, Z16
+	VMULPS       Z15, Z8, Z8
+	VMULPS       Z14, Z13, Z13
+	VADDPS       Z13, Z8, Z8
+	VMOVUPS      Z16, (R12)(R10*1)
+	VMOVUPS      Z8, 64(R12)(R10*1)
+	VSUBPS       Z11, Z10, Z8
+	VSUBPS       Z12, Z9, Z9
+	VBROADCASTSS 184(DX), Z10
+	VBROADCASTSS 188(DX), Z11
+	VMULPS       Z10, Z8, Z12
+	VMULPS       Z11, Z9, Z13
+	VSUBPS       Z13, Z12, Z12
+	VMULPS       Z11, Z8, Z8
+	VMULPS       Z10, Z9, Z9
+	VADDPS       Z9, Z8, Z8
+	VMOVUPS      Z12, (R13)(R10*2)
+	VMOVUPS      Z8, 64(R13)(R10*2)
+	VADDPS       Z7, Z4, Z8
+	VADDPS       Z6, Z5, Z9
+	VBROADCASTSS 168(DX), Z10
+	VBROADCASTSS 172(DX), Z11
+	VMULPS       Z10, Z8, Z12
+	VMULPS       Z11, Z9, Z13
+	VSUBPS       Z13, Z12, Z12
+	VMULPS       Z11, Z8, Z8
+	VMULPS       Z10, Z9, Z9
+	VADDPS       Z9, Z8, Z8
+	VMOVUPS      Z12, (R12)(R10*2)
+	VMOVUPS      Z8, 64(R12)(R10*2)
+	VSUBPS       Z7, Z4, Z4
+	VSUBPS       Z6, Z5, Z5
+	VBROADCASTSS 176(DX), Z6
+	VBROADCASTSS 180(DX), Z7
+	VMULPS       Z6, Z4, Z8
+	VMULPS       Z7, Z5, Z9
+	VSUBPS       Z9, Z8, Z8
+	VMULPS       Z7, Z4, Z4
+	VMULPS       Z6, Z5, Z5
+	VADDPS       Z5, Z4, Z4
+	VMOVUPS      Z8, (R13)(R10*1)
+	VMOVUPS      Z4, 64(R13)(R10*1)
+	ADDQ         SI, R12
+	LEAQ         (R12)(R10*2), R13
+	VMOVUPS      128(BX), Z4
+	VMOVUPS      192(BX), Z5
+	VMOVUPS      768(BX), Z6
+	VMOVUPS      832(BX), Z7
+	VMOVUPS      1408(BX), Z8
+	VMOVUPS      1472(BX), Z9
+	VMOVUPS      2048(BX), Z10
+	VMOVUPS      2112(BX), Z11
+	VMOVUPS      2688(BX), Z12
+	VMOVUPS      2752(BX), Z13
+	VADDPS       Z12, Z6, Z14
+	VADDPS       Z13, Z7, Z15
+	VSUBPS       Z13, Z7, Z7
+	VSUBPS       Z6, Z12, Z6
+	VADDPS       Z10, Z8, Z12
+	VADDPS       Z11, Z9, Z13
+	VSUBPS       Z11, Z9, Z9
+	VSUBPS       Z8, Z10, Z8
+	VADDPS       Z14, Z4, Z10
+	VADDPS       Z15, Z5, Z11
+	VADDPS       Z12, Z10, Z10
+	VADDPS       Z13, Z11, Z11
+	VMOVUPS      Z10, (R12)
+	VMOVUPS      Z11, 64(R12)
+	VMULPS       Z0, Z14, Z10
+	VADDPS       Z10, Z4, Z10
+	VMULPS       Z1, Z12, Z11
+	VSUBPS       Z11, Z10, Z10
+	VMULPS       Z1, Z14, Z11
+	VSUBPS       Z11, Z4, Z4
+	VMULPS       Z0, Z12, Z11
+	VADDPS       Z11, Z4, Z4
+	VMULPS       Z2, Z7, Z11
+	VMULPS       Z3, Z9, Z12
+	VADDPS       Z12, Z11, Z11
+	VMULPS       Z3, Z7, Z7
+	VMULPS       Z2, Z9, Z9
+	VSUBPS       Z9, Z7, Z7
+	VMULPS       Z0, Z15, Z9
+	VADDPS       Z9, Z5, Z9
+	VMULPS       Z1, Z13, Z12
+	VSUBPS       Z12, Z9, Z9
+	VMULPS       Z1, Z15, Z12
+	VSUBPS       Z12, Z5, Z5
+	VMULPS       Z0, Z13, Z12
+	VADDPS       Z12, Z5, Z5
+	VMULPS       Z2, Z6, Z12
+	VMULPS       Z3, Z8, Z13
+	VADDPS       Z13, Z12, Z12
+	VMULPS       Z3, Z6, Z6
+	VMULPS       Z2, Z8, Z8
+	VSUBPS       Z8, Z6, Z6
+	VADDPS       Z11, Z10, Z8
+	VADDPS       Z12, Z9, Z13
+	VBROADCASTSS 160(DX), Z14
+	VBROADCASTSS 164(DX), Z15
+	VMULPS       Z14, Z8, Z16
+	VMULPS       Z15, Z13, Z17
+	VSUBPS       Z17, Z16, Z16
+	VMULPS       Z15, Z8, Z8
+	VMULPS       Z14, Z13, Z13
+	VADDPS       Z13, Z8, Z8
+	VMOVUPS      Z16, (R12)(R10*1)
+	VMOVUPS      Z8, 64(R12)(R10*1)
+	VSUBPS       Z11, Z10, Z8
+	VSUBPS       Z12, Z9, Z9
+	VBROADCASTSS 184(DX), Z10
+	VBROADCASTSS 188(DX), Z11
+	VMULPS       Z10, Z8, Z12
+	VMULPS       Z11, Z9, Z13
+	VSUBPS       Z13, Z12, Z12
+	VMULPS       Z11, Z8, Z8
+	VMULPS       Z10, Z9, Z9
+	VADDPS       Z9, Z8, Z8
+	VMOVUPS      Z12, (R13)(R10*2)
+	VMOVUPS      Z8, 64(R13)(R10*2)
+	VADDPS       Z7, Z4, Z8
+	VADDPS       Z6, Z5, Z9
+	VBROADCASTSS 168(DX), Z10
+	VBROADCASTSS 172(DX), Z11
+	VMULPS       Z10, Z8, Z12
+	VMULPS       Z11, Z9, Z13
+	VSUBPS       Z13, Z12, Z12
+	VMULPS       Z11, Z8, Z8
+	VMULPS       Z10, Z9, Z9
+	VADDPS       Z9, Z8, Z8
+	VMOVUPS      Z12, (R12)(R10*2)
+	VMOVUPS      Z8, 64(R12)(R10*2)
+	VSUBPS       Z7, Z4, Z4
+	VSUBPS       Z6, Z5, Z5
+	VBROADCASTSS 176(DX), Z6
+	VBROADCASTSS 180(DX), Z7
+	VMULPS       Z6, Z4, Z8
+	VMULPS       Z7, Z5, Z9
+	VSUBPS       Z9, Z8, Z8
+	VMULPS       Z7, Z4, Z4
+	VMULPS       Z6, Z5, Z5
+	VADDPS       Z5, Z4, Z4
+	VMOVUPS      Z8, (R13)(R10*1)
+	VMOVUPS      Z4, 64(R13)(R10*1)
+	ADDQ         SI, R12
+	LEAQ         (R12)(R10*2), R13
+	VMOVUPS      256(BX), Z4
+	VMOVUPS      320(BX), Z5
+	VMOVUPS      896(BX), Z6
+	VMOVUPS      960(BX), Z7
+	VMOVUPS      1536(BX), Z8
+	VMOVUPS      1600(BX), Z9
+	VMOVUPS      2176(BX), Z10
+	VMOVUPS      2240(BX), Z11
+	VMOVUPS      2816(BX), Z12
+	VMOVUPS      2880(BX), Z13
+	VADDPS       Z12, Z6, Z14
+	VADDPS       Z13, Z7, Z15
+	VSUBPS       Z13, Z7, Z7
+	VSUBPS       Z6, Z12, Z6
+	VADDPS       Z10, Z8, Z12
+	VADDPS       Z11, Z9, Z13
+	VSUBPS       Z11, Z9, Z9
+	VSUBPS       Z8, Z10, Z8
+	VADDPS       Z14, Z4, Z10
+	VADDPS       Z15, Z5, Z11
+	VADDPS       Z12, Z10, Z10
+	VADDPS       Z13, Z11, Z11
+	VMOVUPS      Z10, (R12)
+	VMOVUPS      Z11, 64(R12)
+	VMULPS       Z0, Z14, Z10
+	VADDPS       Z10, Z4, Z10
+	VMULPS       Z1, Z12, Z11
+	VSUBPS       Z11, Z10, Z10
+	VMULPS       Z1, Z14, Z11
+	VSUBPS       Z11, Z4, Z4
+	VMULPS       Z0, Z12, Z11
+	VADDPS       Z11, Z4, Z4
+	VMULPS       Z2, Z7, Z11
+	VMULPS       Z3, Z9, Z12
+	VADDPS       Z12, Z11, Z11
+	VMULPS       Z3, Z7, Z7
+	VMULPS       Z2, Z9, Z9
+	VSUBPS       Z9, Z7, Z7
+	VMULPS       Z0, Z15, Z9
+	VADDPS       Z9, Z5, Z9
+	VMULPS       Z1, Z13, Z12
+	VSUBPS       Z12, Z9, Z9
+	VMULPS       Z1, Z15, Z12
+	VSUBPS       Z12, Z5, Z5
+	VMULPS       Z0, Z13, Z12
+	VADDPS       Z12, Z5, Z5
+	VMULPS       Z2, Z6, Z12
+	VMULPS       Z3, Z8, Z13
+	VADDPS       Z13, Z12, Z12
+	VMULPS       Z3, Z6, Z6
+	VMULPS       Z2, Z8, Z8
+	VSUBPS       Z8, Z6, Z6
+	VADDPS       Z11, Z10, Z8
+	VADDPS       Z12, Z9, Z13
+	VBROADCASTSS 160(DX), Z14
+	VBROADCASTSS 164(DX), Z15
+	VMULPS       Z14, Z8, Z16
+	VMULPS       Z15, Z13, Z17
+	VSUBPS       Z17, Z16, Z16
+	VMULPS       Z15, Z8, Z8
+	VMULPS       Z14, Z13, Z13
+	VADDPS       Z13, Z8, Z8
+	VMOVUPS      Z16, (R12)(R10*1)
+	VMOVUPS      Z8, 64(R12)(R10*1)
+	VSUBPS       Z11, Z10, Z8
+	VSUBPS       Z12, Z9, Z9
+	VBROADCASTSS 184(DX), Z10
+	VBROADCASTSS 188(DX), Z11
+	VMULPS       Z10, Z8, Z12
+	VMULPS       Z11, Z9, Z13
+	VSUBPS       Z13, Z12, Z12
+	VMULPS       Z11, Z8, Z8
+	VMULPS       Z10, Z9, Z9
+	VADDPS       Z9, Z8, Z8
+	VMOVUPS      Z12, (R13)(R10*2)
+	VMOVUPS      Z8, 64(R13)(R10*2)
+	VADDPS       Z7, Z4, Z8
+	VADDPS       Z6, Z5, Z9
+	VBROADCASTSS 168(DX), Z10
+	VBROADCASTSS 172(DX), Z11
+	VMULPS       Z10, Z8, Z12
+	VMULPS       Z11, Z9, Z13
+	VSUBPS       Z13, Z12, Z12
+	VMULPS       Z11, Z8, Z8
+	VMULPS       Z10, Z9, Z9
+	VADDPS       Z9, Z8, Z8
+	VMOVUPS      Z12, (R12)(R10*2)
+	VMOVUPS      Z8, 64(R12)(R10*2)
+	VSUBPS       Z7, Z4, Z4
+	VSUBPS       Z6, Z5, Z5
+	VBROADCASTSS 176(DX), Z6
+	VBROADCASTSS 180(DX), Z7
+	VMULPS       Z6, Z4, Z8
+	VMULPS       Z7, Z5, Z9
+	VSUBPS       Z9, Z8, Z8
+	VMULPS       Z7, Z4, Z4
+	VMULPS       Z6, Z5, Z5
+	VADDPS       Z5, Z4, Z4
+	VMOVUPS      Z8, (R13)(R10*1)
+	VMOVUPS      Z4, 64(R13)(R10*1)
+	ADDQ         SI, R12
+	LEAQ         (R12)(R10*2), R13
+	VMOVUPS      384(BX), Z4
+	VMOVUPS      448(BX), Z5
+	VMOVUPS      1024(BX), Z6
+	VMOVUPS      1088(BX), Z7
+	VMOVUPS      1664(BX), Z8
+	VMOVUPS      1728(BX), Z9
+	VMOVUPS      2304(BX), Z10
+	VMOVUPS      2368(BX), Z11
+	VMOVUPS      2944(BX), Z12
+	VMOVUPS      3008(BX), Z13
+	VADDPS       Z12, Z6, Z14
+	VADDPS       Z13, Z7, Z15
+	VSUBPS       Z13, Z7, Z7
+	VSUBPS       Z6, Z12, Z6
+	VADDPS       Z10, Z8, Z12
+	VADDPS       Z11, Z9, Z13
+	VSUBPS       Z11, Z9, Z9
+	VSUBPS       Z8, Z10, Z8
+	VADDPS       Z14, Z4, Z10
+	VADDPS       Z15, Z5, Z11
+	VADDPS       Z12, Z10, Z10
+	VADDPS       Z13, Z11, Z11
+	VMOVUPS      Z10, (R12)
+	VMOVUPS      Z11, 64(R12)
+	VMULPS       Z0, Z14, Z10
+	VADDPS       Z10, Z4, Z10
+	VMULPS       Z1, Z12, Z11
+	VSUBPS       Z11, Z10, Z10
+	VMULPS       Z1, Z14, Z11
+	VSUBPS       Z11, Z4, Z4
+	VMULPS       Z0, Z12, Z11
+	VADDPS       Z11, Z4, Z4
+	VMULPS       Z2, Z7, Z11
+	VMULPS       Z3, Z9, Z12
+	VADDPS       Z12, Z11, Z11
+	VMULPS       Z3, Z7, Z7
+	VMULPS       Z2, Z9, Z9
+	VSUBPS       Z9, Z7, Z7
+	VMULPS       Z0, Z15, Z9
+	VADDPS       Z9, Z5, Z9
+	VMULPS       Z1, Z13, Z12
+	VSUBPS       Z12, Z9, Z9
+	VMULPS       Z1, Z15, Z12
+	VSUBPS       Z12, Z5, Z5
+	VMULPS       Z0, Z13, Z12
+	VADDPS       Z12, Z5, Z5
+	VMULPS       Z2, Z6, Z12
+	VMULPS       Z3, Z8, Z13
+	VADDPS       Z13, Z12, Z12
+	VMULPS       Z3, Z6, Z6
+	VMULPS       Z2, Z8, Z8
+	VSUBPS       Z8, Z6, Z6
+	VADDPS       Z11, Z10, Z8
+	VADDPS       Z12, Z9, Z13
+	VBROADCASTSS 160(DX), Z14
+	VBROADCASTSS 164(DX), Z15
+	VMULPS       Z14, Z8, Z16
+	VMULPS       Z15, Z13, Z17
+	VSUBPS       Z17, Z16, Z16
+	VMULPS       Z15, Z8, Z8
+	VMULPS       Z14, Z13, Z13
+	VADDPS       Z13, Z8, Z8
+	VMOVUPS      Z16, (R12)(R10*1)
+	VMOVUPS      Z8, 64(R12)(R10*1)
+	VSUBPS       Z11, Z10, Z8
+	VSUBPS       Z12, Z9, Z9
+	VBROADCASTSS 184(DX), Z10
+	VBROADCASTSS 188(DX), Z11
+	VMULPS       Z10, Z8, Z12
+	VMULPS       Z11, Z9, Z13
+	VSUBPS       Z13, Z12, Z12
+	VMULPS       Z11, Z8, Z8
+	VMULPS       Z10, Z9, Z9
+	VADDPS       Z9, Z8, Z8
+	VMOVUPS      Z12, (R13)(R10*2)
+	VMOVUPS      Z8, 64(R13)(R10*2)
+	VADDPS       Z7, Z4, Z8
+	VADDPS       Z6, Z5, Z9
+	VBROADCASTSS 168(DX), Z10
+	VBROADCASTSS 172(DX), Z11
+	VMULPS       Z10, Z8, Z12
+	VMULPS       Z11, Z9, Z13
+	VSUBPS       Z13, Z12, Z12
+	VMULPS       Z11, Z8, Z8
+	VMULPS       Z10, Z9, Z9
+	VADDPS       Z9, Z8, Z8
+	VMOVUPS      Z12, (R12)(R10*2)
+	VMOVUPS      Z8, 64(R12)(R10*2)
+	VSUBPS       Z7, Z4, Z4
+	VSUBPS       Z6, Z5, Z5
+	VBROADCASTSS 176(DX), Z6
+	VBROADCASTSS 180(DX), Z7
+	VMULPS       Z6, Z4, Z8
+	VMULPS       Z7, Z5, Z9
+	VSUBPS       Z9, Z8, Z8
+	VMULPS       Z7, Z4, Z4
+	VMULPS       Z6, Z5, Z5
+	VADDPS       Z5, Z4, Z4
+	VMOVUPS      Z8, (R13)(R10*1)
+	VMOVUPS      Z4, 64(R13)(R10*1)
+	ADDQ         SI, R12
+	LEAQ         (R12)(R10*2), R13
+	VMOVUPS      512(BX), Z4
+	VMOVUPS      576(BX), Z5
+	VMOVUPS      1152(BX), Z6
+	VMOVUPS      1216(BX), Z7
+	VMOVUPS      1792(BX), Z8
+	VMOVUPS      1856(BX), Z9
+	VMOVUPS      2432(BX), Z10
+	VMOVUPS      2496(BX), Z11
+	VMOVUPS      3072(BX), Z12
+	VMOVUPS      3136(BX), Z13
+	VADDPS       Z12, Z6, Z14
+	VADDPS       Z13, Z7, Z15
+	VSUBPS       Z13, Z7, Z7
+	VSUBPS       Z6, Z12, Z6
+	VADDPS       Z10, Z8, Z12
+	VADDPS       Z11, Z9, Z13
+	VSUBPS       Z11, Z9, Z9
+	VSUBPS       Z8, Z10, Z8
+	VADDPS       Z14, Z4, Z10
+	VADDPS       Z15, Z5, Z11
+	VADDPS       Z12, Z10, Z10
+	VADDPS       Z13, Z11, Z11
+	VMOVUPS      Z10, (R12)
+	VMOVUPS      Z11, 64(R12)
+	VMULPS       Z0, Z14, Z10
+	VADDPS       Z10, Z4, Z10
+	VMULPS       Z1, Z12, Z11
+	VSUBPS       Z11, Z10, Z10
+	VMULPS       Z1, Z14, Z11
+	VSUBPS       Z11, Z4, Z4
+	VMULPS       Z0, Z12, Z11
+	VADDPS       Z11, Z4, Z4
+	VMULPS       Z2, Z7, Z11
+	VMULPS       Z3, Z9, Z12
+	VADDPS       Z12, Z11, Z11
+	VMULPS       Z3, Z7, Z7
+	VMULPS       Z2, Z9, Z9
+	VSUBPS       Z9, Z7, Z7
+	VMULPS       Z0, Z15, Z9
+	VADDPS       Z9, Z5, Z9
+	VMULPS       Z1, Z13, Z12
+	VSUBPS       Z12, Z9, Z9
+	VMULPS       Z1, Z15, Z12
+	VSUBPS       Z12, Z5, Z5
+	VMULPS       Z0, Z13, Z12
+	VADDPS       Z12, Z5, Z5
+	VMULPS       Z2, Z6, Z12
+	VMULPS       Z3, Z8, Z13
+	VADDPS       Z13, Z12, Z12
+	VMULPS       Z3, Z6, Z6
+	VMULPS       Z2, Z8, Z8
+	VSUBPS       Z8, Z6, Z6
+	VADDPS       Z11, Z10, Z8
+	VADDPS       Z12, Z9, Z13
+	VBROADCASTSS 160(DX), Z14
+	VBROADCASTSS 164(DX), Z15
+	VMULPS       Z14, Z8, Z16
+	VMULPS       Z15, Z13, Z17
+	VSUBPS       Z17, Z16, Z16
+	VMULPS       Z15, Z8, Z8
+	VMULPS       Z14, Z13, Z13
+	VADDPS       Z13, Z8, Z8
+	VMOVUPS      Z16, (R12)(R10*1)
+	VMOVUPS      Z8, 64(R12)(R10*1)
+	VSUBPS       Z11, Z10, Z8
+	VSUBPS       Z12, Z9, Z9
+	VBROADCASTSS 184(DX), Z10
+	VBROADCASTSS 188(DX), Z11
+	VMULPS       Z10, Z8, Z12
+	VMULPS       Z11, Z9, Z13
+	VSUBPS       Z13, Z12, Z12
+	VMULPS       Z11, Z8, Z8
+	VMULPS       Z10, Z9, Z9
+	VADDPS       Z9, Z8, Z8
+	VMOVUPS      Z12, (R13)(R10*2)
+	VMOVUPS      Z8, 64(R13)(R10*2)
+	VADDPS       Z7, Z4, Z8
+	VADDPS       Z6, Z5, Z9
+	VBROADCASTSS 168(DX), Z10
+	VBROADCASTSS 172(DX), Z11
+	VMULPS       Z10, Z8, Z12
+	VMULPS       Z11, Z9, Z13
+	VSUBPS       Z13, Z12, Z12
+	VMULPS       Z11, Z8, Z8
+	VMULPS       Z10, Z9, Z9
+	VADDPS       Z9, Z8, Z8
+	VMOVUPS      Z12, (R12)(R10*2)
+	VMOVUPS      Z8, 64(R12)(R10*2)
+	VSUBPS       Z7, Z4, Z4
+	VSUBPS       Z6, Z5, Z5
+	VBROADCASTSS 176(DX), Z6
+	VBROADCASTSS 180(DX), Z7
+	VMULPS       Z6, Z4, Z8
+	VMULPS       Z7, Z5, Z9
+	VSUBPS       Z9, Z8, Z8
+	VMULPS       Z7, Z4, Z4
+	VMULPS       Z6, Z5, Z5
+	VADDPS       Z5, Z4, Z4
+	VMOVUPS      Z8, (R13)(R10*1)
+	VMOVUPS      Z4, 64(R13)(R10*1)
+	ADDQ         $0x00000080, CX
+	ADDQ         $0x00000080, AX
+	SUBQ         $0x00000080, R11
+	JNZ          pair55SingleAVX512_k
+	IMUL3Q       $0x00000018, SI, R11
+	ADDQ         R11, AX
+	ADDQ         $0x000000c0, DX
+	DECQ         R8
+	JNZ          pair55SingleAVX512_j
+	VZEROUPPER
+	RET
+
+// func lastPair55SingleAVX512(y *float32, x *float32, tw *float32, tmp *float32, s int)
+// Requires: AVX, AVX512F
+TEXT ·lastPair55SingleAVX512(SB), NOSPLIT, $0-40
+	MOVQ         y+0(FP), AX
+	MOVQ         x+8(FP), CX
+	MOVQ         tw+16(FP), DX
+	MOVQ         tmp+24(FP), BX
+	MOVQ         s+32(FP), SI
+	SHLQ         $0x07, SI
+	MOVQ         SI, DI
+	IMUL3Q       $0x00000005, DI, R8
+	IMUL3Q       $0x00000005, SI, R9
+	VBROADCASTSS c3e9e377a<>+0(SB), Z0
+	VBROADCASTSS c3f4f1bbd<>+0(SB), Z1
+	VBROADCASTSS c3f737871<>+0(SB), Z2
+	VBROADCASTSS c3f167918<>+0(SB), Z3
+	MOVQ         SI, R10
+
+lastPair55SingleAVX512_k:
+	MOVQ         CX, R11
+	LEAQ         (R11)(R8*2), R12
+	VMOVUPS      (R11), Z4
+	VMOVUPS      64(R11), Z5
+	VMOVUPS      (R11)(R8*1), Z6
+	VMOVUPS      64(R11)(R8*1), Z7
+	VMOVUPS      (R11)(R8*2), Z8
+	VMOVUPS      64(R11)(R8*2), Z9
+	VMOVUPS      (R12)(R8*1), Z10
+	VMOVUPS      64(R12)(R8*1), Z11
+	VMOVUPS      (R12)(R8*2), Z12
+	VMOVUPS      64(R12)(R8*2), Z13
+	VADDPS       Z12, Z6, Z14
+	VADDPS       Z13, Z7, Z15
+	VSUBPS       Z13, Z7, Z7
+	VSUBPS       Z6, Z12, Z6
+	VADDPS       Z10, Z8, Z12
+	VADDPS       Z11, Z9, Z13
+	VSUBPS       Z11, Z9, Z9
+	VSUBPS       Z8, Z10, Z8
+	VADDPS       Z14, Z4, Z10
+	VADDPS       Z15, Z5, Z11
+	VADDPS       Z12, Z10, Z10
+	VADDPS       Z13, Z11, Z11
+	VMOVUPS      Z10, (BX)
+	VMOVUPS      Z11, 64(BX)
+	VMULPS       Z0, Z14, Z10
+	VADDPS       Z10, Z4, Z10
+	VMULPS       Z1, Z12, Z11
+	VSUBPS       Z11, Z10, Z10
+	VMULPS       Z1, Z14, Z11
+	VSUBPS       Z11, Z4, Z4
+	VMULPS       Z0, Z12, Z11
+	VADDPS       Z11, Z4, Z4
+	VMULPS       Z2, Z7, Z11
+	VMULPS       Z3, Z9, Z12
+	VADDPS       Z12, Z11, Z11
+	VMULPS       Z3, Z7, Z7
+	VMULPS       Z2, Z9, Z9
+	VSUBPS       Z9, Z7, Z7
+	VMULPS       Z0, Z15, Z9
+	VADDPS       Z9, Z5, Z9
+	VMULPS       Z1, Z13, Z12
+	VSUBPS       Z12, Z9, Z9
+	VMULPS       Z1, Z15, Z12
+	VSUBPS       Z12, Z5, Z5
+	VMULPS       Z0, Z13, Z12
+	VADDPS       Z12, Z5, Z5
+	VMULPS       Z2, Z6, Z12
+	VMULPS       Z3, Z8, Z13
+	VADDPS       Z13, Z12, Z12
+	VMULPS       Z3, Z6, Z6
+	VMULPS       Z2, Z8, Z8
+	VSUBPS       Z8, Z6, Z6
+	VADDPS       Z11, Z10, Z8
+	VADDPS       Z12, Z9, Z13
+	VBROADCASTSS (DX), Z14
+	VBROADCASTSS 4(DX), Z15
+	VMULPS       Z14, Z8, Z16
+	VMULPS       Z15, Z13, Z17
+	VSUBPS       Z17, Z16, Z16
+	VMULPS       Z15, Z8, Z8
+	VMULPS       Z14, Z13, Z13
+	VADDPS       Z13, Z8, Z8
+	VMOVUPS      Z16, 128(BX)
+	VMOVUPS      Z8, 192(BX)
+	VSUBPS       Z11, Z10, Z8
+	VSUBPS       Z12, Z9, Z9
+	VBROADCASTSS 24(DX), Z10
+	VBROADCASTSS 28(DX), Z11
+	VMULPS       Z10, Z8, Z12
+	VMULPS       Z11, Z9, Z13
+	VSUBPS       Z13, Z12, Z12
+	VMULPS       Z11, Z8, Z8
+	VMULPS       Z10, Z9, Z9
+	VADDPS       Z9, Z8, Z8
+	VMOVUPS      Z12, 512(BX)
+	VMOVUPS      Z8, 576(BX)
+	VADDPS       Z7, Z4, Z8
+	VADDPS       Z6, Z5, Z9
+	VBROADCASTSS 8(DX), Z10
+	VBROADCASTSS 12(DX), Z11
+	VMULPS       Z10, Z8, Z12
+	VMULPS       Z11, Z9, Z13
+	VSUBPS       Z13, Z12, Z12
+	VMULPS       Z11, Z8, Z8
+	VMULPS       Z10, Z9, Z9
+	VADDPS       Z9, Z8, Z8
+	VMOVUPS      Z12, 256(BX)
+	VMOVUPS      Z8, 320(BX)
+	VSUBPS       Z7, Z4, Z4
+	VSUBPS       Z6, Z5, Z5
+	VBROADCASTSS 16(DX), Z6
+	VBROADCASTSS 20(DX), Z7
+	VMULPS       Z6, Z4, Z8
+	VMULPS       Z7, Z5, Z9
+	VSUBPS       Z9, Z8, Z8
+	VMULPS       Z7, Z4, Z4
+	VMULPS       Z6, Z5, Z5
+	VADDPS       Z5, Z4, Z4
+	VMOVUPS      Z8, 384(BX)
+	VMOVUPS      Z4, 448(BX)
+	ADDQ         DI, R11
+	LEAQ         (R11)(R8*2), R12
+	VMOVUPS      (R11), Z4
+	VMOVUPS      64(R11), Z5
+	VMOVUPS      (R11)(R8*1), Z6
+	VMOVUPS      64(R11)(R8*1), Z7
+	VMOVUPS      (R11)(R8*2), Z8
+	VMOVUPS      64(R11)(R8*2), Z9
+	VMOVUPS      (R12)(R8*1), Z10
+	VMOVUPS      64(R12)(R8*1), Z11
+	VMOVUPS      (R12)(R8*2), Z12
+	VMOVUPS      64(R12)(R8*2), Z13
+	VADDPS       Z12, Z6, Z14
+	VADDPS       Z13, Z7, Z15
+	VSUBPS       Z13, Z7, Z7
+	VSUBPS       Z6, Z12, Z6
+	VADDPS       Z10, Z8, Z12
+	VADDPS       Z11, Z9, Z13
+	VSUBPS       Z11, Z9, Z9
+	VSUBPS       Z8, Z10, Z8
+	VADDPS       Z14, Z4, Z10
+	VADDPS       Z15, Z5, Z11
+	VADDPS       Z12, Z10, Z10
+	VADDPS       Z13, Z11, Z11
+	VMOVUPS      Z10, 640(BX)
+	VMOVUPS      Z11, 704(BX)
+	VMULPS       Z0, Z14, Z10
+	VADDPS       Z10, Z4, Z10
+	VMULPS       Z1, Z12, Z11
+	VSUBPS       Z11, Z10, Z10
+	VMULPS       Z1, Z14, Z11
+	VSUBPS       Z11, Z4, Z4
+	VMULPS       Z0, Z12, Z11
+	VADDPS       Z11, Z4, Z4
+	VMULPS       Z2, Z7, Z11
+	VMULPS       Z3, Z9, Z12
+	VADDPS       Z12, Z11, Z11
+	VMULPS       Z3, Z7, Z7
+	VMULPS       Z2, Z9, Z9
+	VSUBPS       Z9, Z7, Z7
+	VMULPS       Z0, Z15, Z9
+	VADDPS       Z9, Z5, Z9
+	VMULPS       Z1, Z13, Z12
+	VSUBPS       Z12, Z9, Z9
+	VMULPS       Z1, Z15, Z12
+	VSUBPS       Z12, Z5, Z5
+	VMULPS       Z0, Z13, Z12
+	VADDPS       Z12, Z5, Z5
+	VMULPS       Z2, Z6, Z12
+	VMULPS       Z3, Z8, Z13
+	VADDPS       Z13, Z12, Z12
+	VMULPS       Z3, Z6, Z6
+	VMULPS       Z2, Z8, Z8
+	VSUBPS       Z8, Z6, Z6
+	VADDPS       Z11, Z10, Z8
+	VADDPS       Z12, Z9, Z13
+	VBROADCASTSS 32(DX), Z14
+	VBROADCASTSS 36(DX), Z15
+	VMULPS       Z14, Z8, Z16
+	VMULPS       Z15, Z13, Z17
+	VSUBPS       Z17, Z16, Z16
+	VMULPS       Z15, Z8, Z8
+	VMULPS       Z14, Z13, Z13
+	VADDPS       Z13, Z8, Z8
+	VMOVUPS      Z16, 768(BX)
+	VMOVUPS      Z8, 832(BX)
+	VSUBPS       Z11, Z10, Z8
+	VSUBPS       Z12, Z9, Z9
+	VBROADCASTSS 56(DX), Z10
+	VBROADCASTSS 60(DX), Z11
+	VMULPS       Z10, Z8, Z12
+	VMULPS       Z11, Z9, Z13
+	VSUBPS       Z13, Z12, Z12
+	VMULPS       Z11, Z8, Z8
+	VMULPS       Z10, Z9, Z9
+	VADDPS       Z9, Z8, Z8
+	VMOVUPS      Z12, 1152(BX)
+	VMOVUPS      Z8, 1216(BX)
+	VADDPS       Z7, Z4, Z8
+	VADDPS       Z6, Z5, Z9
+	VBROADCASTSS 40(DX), Z10
+	VBROADCASTSS 44(DX), Z11
+	VMULPS       Z10, Z8, Z12
+	VMULPS       Z11, Z9, Z13
+	VSUBPS       Z13, Z12, Z12
+	VMULPS       Z11, Z8, Z8
+	VMULPS       Z10, Z9, Z9
+	VADDPS       Z9, Z8, Z8
+	VMOVUPS      Z12, 896(BX)
+	VMOVUPS      Z8, 960(BX)
+	VSUBPS       Z7, Z4, Z4
+	VSUBPS       Z6, Z5, Z5
+	VBROADCASTSS 48(DX), Z6
+	VBROADCASTSS 52(DX), Z7
+	VMULPS       Z6, Z4, Z8
+	VMULPS       Z7, Z5, Z9
+	VSUBPS       Z9, Z8, Z8
+	VMULPS       Z7, Z4, Z4
+	VMULPS       Z6, Z5, Z5
+	VADDPS       Z5, Z4, Z4
+	VMOVUPS      Z8, 1024(BX)
+	VMOVUPS      Z4, 1088(BX)
+	ADDQ         DI, R11
+	LEAQ         (R11)(R8*2), R12
+	VMOVUPS      (R11), Z4
+	VMOVUPS      64(R11), Z5
+	VMOVUPS      (R11)(R8*1), Z6
+	VMOVUPS      64(R11)(R8*1), Z7
+	VMOVUPS      (R11)(R8*2), Z8
+	VMOVUPS      64(R11)(R8*2), Z9
+	VMOVUPS      (R12)(R8*1), Z10
+	VMOVUPS      64(R12)(R8*1), Z11
+	VMOVUPS      (R12)(R8*2), Z12
+	VMOVUPS      64(R12)(R8*2), Z13
+	VADDPS       Z12, Z6, Z14
+	VADDPS       Z13, Z7, Z15
+	VSUBPS       Z13, Z7, Z7
+	VSUBPS       Z6, Z12, Z6
+	VADDPS       Z10, Z8, Z12
+	VADDPS       Z11, Z9, Z13
+	VSUBPS       Z11, Z9, Z9
+	VSUBPS       Z8, Z10, Z8
+	VADDPS       Z14, Z4, Z10
+	VADDPS       Z15, Z5, Z11
+	VADDPS       Z12, Z10, Z10
+	VADDPS       Z13, Z11, Z11
+	VMOVUPS      Z10, 1280(BX)
+	VMOVUPS      Z11, 1344(BX)
+	VMULPS       Z0, Z14, Z10
+	VADDPS       Z10, Z4, Z10
+	VMULPS       Z1, Z12, Z11
+	VSUBPS       Z11, Z10, Z10
+	VMULPS       Z1, Z14, Z11
+	VSUBPS       Z11, Z4, Z4
+	VMULPS       Z0, Z12, Z11
+	VADDPS       Z11, Z4, Z4
+	VMULPS       Z2, Z7, Z11
+	VMULPS       Z3, Z9, Z12
+	VADDPS       Z12, Z11, Z11
+	VMULPS       Z3, Z7, Z7
+	VMULPS       Z2, Z9, Z9
+	VSUBPS       Z9, Z7, Z7
+	VMULPS       Z0, Z15, Z9
+	VADDPS       Z9, Z5, Z9
+	VMULPS       Z1, Z13, Z12
+	VSUBPS       Z12, Z9, Z9
+	VMULPS       Z1, Z15, Z12
+	VSUBPS       Z12, Z5, Z5
+	VMULPS       Z0, Z13, Z12
+	VADDPS       Z12, Z5, Z5
+	VMULPS       Z2, Z6, Z12
+	VMULPS       Z3, Z8, Z13
+	VADDPS       Z13, Z12, Z12
+	VMULPS       Z3, Z6, Z6
+	VMULPS       Z2, Z8, Z8
+	VSUBPS       Z8, Z6, Z6
+	VADDPS       Z11, Z10, Z8
+	VADDPS       Z12, Z9, Z13
+	VBROADCASTSS 64(DX), Z14
+	VBROADCASTSS 68(DX), Z15
+	VMULPS       Z14, Z8, Z16
+	VMULPS       Z15, Z13, Z17
+	VSUBPS       Z17, Z16, Z16
+	VMULPS       Z15, Z8, Z8
+	VMULPS       Z14, Z13, Z13
+	VADDPS       Z13, Z8, Z8
+	VMOVUPS      Z16, 1408(BX)
+	VMOVUPS      Z8, 1472(BX)
+	VSUBPS       Z11, Z10, Z8
+	VSUBPS       Z12, Z9, Z9
+	VBROADCASTSS 88(DX), Z10
+	VBROADCASTSS 92(DX), Z11
+	VMULPS       Z10, Z8, Z12
+	VMULPS       Z11, Z9, Z13
+	VSUBPS       Z13, Z12, Z12
+	VMULPS       Z11, Z8, Z8
+	VMULPS       Z10, Z9, Z9
+	VADDPS       Z9, Z8, Z8
+	VMOVUPS      Z12, 1792(BX)
+	VMOVUPS      Z8, 1856(BX)
+	VADDPS       Z7, Z4, Z8
+	VADDPS       Z6, Z5, Z9
+	VBROADCASTSS 72(DX), Z10
+	VBROADCASTSS 76(DX), Z11
+	VMULPS       Z10, Z8, Z12
+	VMULPS       Z11, Z9, Z13
+	VSUBPS       Z13, Z12, Z12
+	VMULPS       Z11, Z8, Z8
+	VMULPS       Z10, Z9, Z9
+	VADDPS       Z9, Z8, Z8
+	VMOVUPS      Z12, 1536(BX)
+	VMOVUPS      Z8, 1600(BX)
+	VSUBPS       Z7, Z4, Z4
+	VSUBPS       Z6, Z5, Z5
+	VBROADCASTSS 80(DX), Z6
+	VBROADCASTSS 84(DX), Z7
+	VMULPS       Z6, Z4, Z8
+	VMULPS       Z7, Z5, Z9
+	VSUBPS       Z9, Z8, Z8
+	VMULPS       Z7, Z4, Z4
+	VMULPS       Z6, Z5, Z5
+	VADDPS       Z5, Z4, Z4
+	VMOVUPS      Z8, 1664(BX)
+	VMOVUPS      Z4, 1728(BX)
+	ADDQ         DI, R11
+	LEAQ         (R11)(R8*2), R12
+	VMOVUPS      (R11), Z4
+	VMOVUPS      64(R11), Z5
+	VMOVUPS      (R11)(R8*1), Z6
+	VMOVUPS      64(R11)(R8*1), Z7
+	VMOVUPS      (R11)(R8*2), Z8
+	VMOVUPS      64(R11)(R8*2), Z9
+	VMOVUPS      (R12)(R8*1), Z10
+	VMOVUPS      64(R12)(R8*1), Z11
+	VMOVUPS      (R12)(R8*2), Z12
+	VMOVUPS      64(R12)(R8*2), Z13
+	VADDPS       Z12, Z6, Z14
+	VADDPS       Z13, Z7, Z15
+	VSUBPS       Z13, Z7, Z7
+	VSUBPS       Z6, Z12, Z6
+	VADDPS       Z10, Z8, Z12
+	VADDPS       Z11, Z9, Z13
+	VSUBPS       Z11, Z9, Z9
+	VSUBPS       Z8, Z10, Z8
+	VADDPS       Z14, Z4, Z10
+	VADDPS       Z15, Z5, Z11
+	VADDPS       Z12, Z10, Z10
+	VADDPS       Z13, Z11, Z11
+	VMOVUPS      Z10, 1920(BX)
+	VMOVUPS      Z11, 1984(BX)
+	VMULPS       Z0, Z14, Z10
+	VADDPS       Z10, Z4, Z10
+	VMULPS       Z1, Z12, Z11
+	VSUBPS       Z11, Z10, Z10
+	VMULPS       Z1, Z14, Z11
+	VSUBPS       Z11, Z4, Z4
+	VMULPS       Z0, Z12, Z11
+	VADDPS       Z11, Z4, Z4
+	VMULPS       Z2, Z7, Z11
+	VMULPS       Z3, Z9, Z12
+	VADDPS       Z12, Z11, Z11
+	VMULPS       Z3, Z7, Z7
+	VMULPS       Z2, Z9, Z9
+	VSUBPS       Z9, Z7, Z7
+	VMULPS       Z0, Z15, Z9
+	VADDPS       Z9, Z5, Z9
+	VMULPS       Z1, Z13, Z12
+	VSUBPS       Z12, Z9, Z9
+	VMULPS       Z1, Z15, Z12
+	VSUBPS       Z12, Z5, Z5
+	VMULPS       Z0, Z13, Z12
+	VADDPS       Z12, Z5, Z5
+	VMULPS       Z2, Z6, Z12
+	VMULPS       Z3, Z8, Z13
+	VADDPS       Z13, Z12, Z12
+	VMULPS       Z3, Z6, Z6
+	VMULPS       Z2, Z8, Z8
+	VSUBPS       Z8, Z6, Z6
+	VADDPS       Z11, Z10, Z8
+	VADDPS       Z12, Z9, Z13
+	VBROADCASTSS 96(DX), Z14
+	VBROADCASTSS 100(DX), Z15
+	VMULPS       Z14, Z8, Z16
+	VMULPS       Z15, Z13, Z17
+	VSUBPS       Z17, Z16, Z16
+	VMULPS       Z15, Z8, Z8
+	VMULPS       Z14, Z13, Z13
+	VADDPS       Z13, Z8, Z8
+	VMOVUPS      Z16, 2048(BX)
+	VMOVUPS      Z8, 2112(BX)
+	VSUBPS       Z11, Z10, Z8
+	VSUBPS       Z12, Z9, Z9
+	VBROADCASTSS 120(DX), Z10
+	VBROADCASTSS 124(DX), Z11
+	VMULPS       Z10, Z8, Z12
+	VMULPS       Z11, Z9, Z13
+	VSUBPS       Z13, Z12, Z12
+	VMULPS       Z11, Z8, Z8
+	VMULPS       Z10, Z9, Z9
+	VADDPS       Z9, Z8, Z8
+	VMOVUPS      Z12, 2432(BX)
+	VMOVUPS      Z8, 2496(BX)
+	VADDPS       Z7, Z4, Z8
+	VADDPS       Z6, Z5, Z9
+	VBROADCASTSS 104(DX), Z10
+	VBROADCASTSS 108(DX), Z11
+	VMULPS       Z10, Z8, Z12
+	VMULPS       Z11, Z9, Z13
+	VSUBPS       Z13, Z12, Z12
+	VMULPS       Z11, Z8, Z8
+	VMULPS       Z10, Z9, Z9
+	VADDPS       Z9, Z8, Z8
+	VMOVUPS      Z12, 2176(BX)
+	VMOVUPS      Z8, 2240(BX)
+	VSUBPS       Z7, Z4, Z4
+	VSUBPS       Z6, Z5, Z5
+	VBROADCASTSS 112(DX), Z6
+	VBROADCASTSS 116(DX), Z7
+	VMULPS       Z6, Z4, Z8
+	VMULPS       Z7, Z5, Z9
+	VSUBPS       Z9, Z8, Z8
+	VMULPS       Z7, Z4, Z4
+	VMULPS       Z6, Z5, Z5
+	VADDPS       Z5, Z4, Z4
+	VMOVUPS      Z8, 2304(BX)
+	VMOVUPS      Z4, 2368(BX)
+	ADDQ         DI, R11
+	LEAQ         (R11)(R8*2), R12
+	VMOVUPS      (R11), Z4
+	VMOVUPS      64(R11), Z5
+	VMOVUPS      (R11)(R8*1), Z6
+	VMOVUPS      64(R11)(R8*1), Z7
+	VMOVUPS      (R11)(R8*2), Z8
+	VMOVUPS      64(R11)(R8*2), Z9
+	VMOVUPS      (R12)(R8*1), Z10
+	VMOVUPS      64(R12)(R8*1), Z11
+	VMOVUPS      (R12)(R8*2), Z12
+	VMOVUPS      64(R12)(R8*2), Z13
+	VADDPS       Z12, Z6, Z14
+	VADDPS       Z13, Z7, Z15
+	VSUBPS       Z13, Z7, Z7
+	VSUBPS       Z6, Z12, Z6
+	VADDPS       Z10, Z8, Z12
+	VADDPS       Z11, Z9, Z13
+	VSUBPS       Z11, Z9, Z9
+	VSUBPS       Z8, Z10, Z8
+	VADDPS       Z14, Z4, Z10
+	VADDPS       Z15, Z5, Z11
+	VADDPS       Z12, Z10, Z10
+	VADDPS       Z13, Z11, Z11
+	VMOVUPS      Z10, 2560(BX)
+	VMOVUPS      Z11, 2624(BX)
+	VMULPS       Z0, Z14, Z10
+	VADDPS       Z10, Z4, Z10
+	VMULPS       Z1, Z12, Z11
+	VSUBPS       Z11, Z10, Z10
+	VMULPS       Z1, Z14, Z11
+	VSUBPS       Z11, Z4, Z4
+	VMULPS       Z0, Z12, Z11
+	VADDPS       Z11, Z4, Z4
+	VMULPS       Z2, Z7, Z11
+	VMULPS       Z3, Z9, Z12
+	VADDPS       Z12, Z11, Z11
+	VMULPS       Z3, Z7, Z7
+	VMULPS       Z2, Z9, Z9
+	VSUBPS       Z9, Z7, Z7
+	VMULPS       Z0, Z15, Z9
+	VADDPS       Z9, Z5, Z9
+	VMULPS       Z1, Z13, Z12
+	VSUBPS       Z12, Z9, Z9
+	VMULPS       Z1, Z15, Z12
+	VSUBPS       Z12, Z5, Z5
+	VMULPS       Z0, Z13, Z12
+	VADDPS       Z12, Z5, Z5
+	VMULPS       Z2, Z6, Z12
+	VMULPS       Z3, Z8, Z13
+	VADDPS       Z13, Z12, Z12
+	VMULPS       Z3, Z6, Z6
+	VMULPS       Z2, Z8, Z8
+	VSUBPS       Z8, Z6, Z6
+	VADDPS       Z11, Z10, Z8
+	VADDPS       Z12, Z9, Z13
+	VBROADCASTSS 128(DX), Z14
+	VBROADCASTSS 132(DX), Z15
+	VMULPS       Z14, Z8, Z16
+	VMULPS       Z15, Z13, Z17
+	VSUBPS       Z17, Z16, Z16
+	VMULPS       Z15, Z8, Z8
+	VMULPS       Z14, Z13, Z13
+	VADDPS       Z13, Z8, Z8
+	VMOVUPS      Z16, 2688(BX)
+	VMOVUPS      Z8, 2752(BX)
+	VSUBPS       Z11, Z10, Z8
+	VSUBPS       Z12, Z9, Z9
+	VBROADCASTSS 152(DX), Z10
+	VBROADCASTSS 156(DX), Z11
+	VMULPS       Z10, Z8, Z12
+	VMULPS       Z11, Z9, Z13
+	VSUBPS       Z13, Z12, Z12
+	VMULPS       Z11, Z8, Z8
+	VMULPS       Z10, Z9, Z9
+	VADDPS       Z9, Z8, Z8
+	VMOVUPS      Z12, 3072(BX)
+	VMOVUPS      Z8, 3136(BX)
+	VADDPS       Z7, Z4, Z8
+	VADDPS       Z6, Z5, Z9
+	VBROADCASTSS 136(DX), Z10
+	VBROADCASTSS 140(DX), Z11
+	VMULPS       Z10, Z8, Z12
+	VMULPS       Z11, Z9, Z13
+	VSUBPS       Z13, Z12, Z12
+	VMULPS       Z11, Z8, Z8
+	VMULPS       Z10, Z9, Z9
+	VADDPS       Z9, Z8, Z8
+	VMOVUPS      Z12, 2816(BX)
+	VMOVUPS      Z8, 2880(BX)
+	VSUBPS       Z7, Z4, Z4
+	VSUBPS       Z6, Z5, Z5
+	VBROADCASTSS 144(DX), Z6
+	VBROADCASTSS 148(DX), Z7
+	VMULPS       Z6, Z4, Z8
+	VMULPS       Z7, Z5, Z9
+	VSUBPS       Z9, Z8, Z8
+	VMULPS       Z7, Z4, Z4
+	VMULPS       Z6, Z5, Z5
+	VADDPS       Z5, Z4, Z4
+	VMOVUPS      Z8, 2944(BX)
+	VMOVUPS      Z4, 3008(BX)
+	MOVQ         AX, R11
+	LEAQ         (R11)(R9*2), R12
+	VMOVUPS      (BX), Z4
+	VMOVUPS      64(BX), Z5
+	VMOVUPS      640(BX), Z6
+	VMOVUPS      704(BX), Z7
+	VMOVUPS      1280(BX), Z8
+	VMOVUPS      1344(BX), Z9
+	VMOVUPS      1920(BX), Z10
+	VMOVUPS      1984(BX), Z11
+	VMOVUPS      2560(BX), Z12
+	VMOVUPS      2624(BX), Z13
+	VADDPS       Z12, Z6, Z14
+	VADDPS       Z13, Z7, Z15
+	VSUBPS       Z13, Z7, Z7
+	VSUBPS       Z6, Z12, Z6
+	VADDPS       Z10, Z8, Z12
+	VADDPS       Z11, Z9, Z13
+	VSUBPS       Z11, Z9, Z9
+	VSUBPS       Z8, Z10, Z8
+	VADDPS       Z14, Z4, Z10
+	VADDPS       Z15, Z5, Z11
+	VADDPS       Z12, Z10, Z10
+	VADDPS       Z13, Z11, Z11
+	VMOVUPS      Z10, (R11)
+	VMOVUPS      Z11, 64(R11)
+	VMULPS       Z0, Z14, Z10
+	VADDPS       Z10, Z4, Z10
+	VMULPS       Z1, Z12, Z11
+	VSUBPS       Z11, Z10, Z10
+	VMULPS       Z1, Z14, Z11
+	VSUBPS       Z11, Z4, Z4
+	VMULPS       Z0, Z12, Z11
+	VADDPS       Z11, Z4, Z4
+	VMULPS       Z2, Z7, Z11
+	VMULPS       Z3, Z9, Z12
+	VADDPS       Z12, Z11, Z11
+	VMULPS       Z3, Z7, Z7
+	VMULPS       Z2, Z9, Z9
+	VSUBPS       Z9, Z7, Z7
+	VMULPS       Z0, Z15, Z9
+	VADDPS       Z9, Z5, Z9
+	VMULPS       Z1, Z13, Z12
+	VSUBPS       Z12, Z9, Z9
+	VMULPS       Z1, Z15, Z12
+	VSUBPS       Z12, Z5, Z5
+	VMULPS       Z0, Z13, Z12
+	VADDPS       Z12, Z5, Z5
+	VMULPS       Z2, Z6, Z12
+	VMULPS       Z3, Z8, Z13
+	VADDPS       Z13, Z12, Z12
+	VMULPS       Z3, Z6, Z6
+	VMULPS       Z2, Z8, Z8
+	VSUBPS       Z8, Z6, Z6
+	VADDPS       Z11, Z10, Z8
+	VADDPS       Z12, Z9, Z13
+	VMOVUPS      Z8, (R11)(R9*1)
+	VMOVUPS      Z13, 64(R11)(R9*1)
+	VSUBPS       Z11, Z10, Z8
+	VSUBPS       Z12, Z9, Z9
+	VMOVUPS      Z8, (R12)(R9*2)
+	VMOVUPS      Z9, 64(R12)(R9*2)
+	VADDPS       Z7, Z4, Z8
+	VADDPS       Z6, Z5, Z9
+	VMOVUPS      Z8, (R11)(R9*2)
+	VMOVUPS      Z9, 64(R11)(R9*2)
+	VSUBPS       Z7, Z4, Z4
+	VSUBPS       Z6, Z5, Z5
+	VMOVUPS      Z4, (R12)(R9*1)
+	VMOVUPS      Z5, 64(R12)(R9*1)
+	ADDQ         SI, R11
+	LEAQ         (R11)(R9*2), R12
+	VMOVUPS      128(BX), Z4
+	VMOVUPS      192(BX), Z5
+	VMOVUPS      768(BX), Z6
+	VMOVUPS      832(BX), Z7
+	VMOVUPS      1408(BX), Z8
+	VMOVUPS      1472(BX), Z9
+	VMOVUPS      2048(BX), Z10
+	VMOVUPS      2112(BX), Z11
+	VMOVUPS      2688(BX), Z12
+	VMOVUPS      2752(BX), Z13
+	VADDPS       Z12, Z6, Z14
+	VADDPS       Z13, Z7, Z15
+	VSUBPS       Z13, Z7, Z7
+	VSUBPS       Z6, Z12, Z6
+	VADDPS       Z10, Z8, Z12
+	VADDPS       Z11, Z9, Z13
+	VSUBPS       Z11, Z9, Z9
+	VSUBPS       Z8, Z10, Z8
+	VADDPS       Z14, Z4, Z10
+	VADDPS       Z15, Z5, Z11
+	VADDPS       Z12, Z10, Z10
+	VADDPS       Z13, Z11, Z11
+	VMOVUPS      Z10, (R11)
+	VMOVUPS      Z11, 64(R11)
+	VMULPS       Z0, Z14, Z10
+	VADDPS       Z10, Z4, Z10
+	VMULPS       Z1, Z12, Z11
+	VSUBPS       Z11, Z10, Z10
+	VMULPS       Z1, Z14, Z11
+	VSUBPS       Z11, Z4, Z4
+	VMULPS       Z0, Z12, Z11
+	VADDPS       Z11, Z4, Z4
+	VMULPS       Z2, Z7, Z11
+	VMULPS       Z3, Z9, Z12
+	VADDPS       Z12, Z11, Z11
+	VMULPS       Z3, Z7, Z7
+	VMULPS       Z2, Z9, Z9
+	VSUBPS       Z9, Z7, Z7
+	VMULPS       Z0, Z15, Z9
+	VADDPS       Z9, Z5, Z9
+	VMULPS       Z1, Z13, Z12
+	VSUBPS       Z12, Z9, Z9
+	VMULPS       Z1, Z15, Z12
+	VSUBPS       Z12, Z5, Z5
+	VMULPS       Z0, Z13, Z12
+	VADDPS       Z12, Z5, Z5
+	VMULPS       Z2, Z6, Z12
+	VMULPS       Z3, Z8, Z13
+	VADDPS       Z13, Z12, Z12
+	VMULPS       Z3, Z6, Z6
+	VMULPS       Z2, Z8, Z8
+	VSUBPS       Z8, Z6, Z6
+	VADDPS       Z11, Z10, Z8
+	VADDPS       Z12, Z9, Z13
+	VMOVUPS      Z8, (R11)(R9*1)
+	VMOVUPS      Z13, 64(R11)(R9*1)
+	VSUBPS       Z11, Z10, Z8
+	VSUBPS       Z12, Z9, Z9
+	VMOVUPS      Z8, (R12)(R9*2)
+	VMOVUPS      Z9, 64(R12)(R9*2)
+	VADDPS       Z7, Z4, Z8
+	VADDPS       Z6, Z5, Z9
+	VMOVUPS      Z8, (R11)(R9*2)
+	VMOVUPS      Z9, 64(R11)(R9*2)
+	VSUBPS       Z7, Z4, Z4
+	VSUBPS       Z6, Z5, Z5
+	VMOVUPS      Z4, (R12)(R9*1)
+	VMOVUPS      Z5, 64(R12)(R9*1)
+	ADDQ         SI, R11
+	LEAQ         (R11)(R9*2), R12
+	VMOVUPS      256(BX), Z4
+	VMOVUPS      320(BX), Z5
+	VMOVUPS      896(BX), Z6
+	VMOVUPS      960(BX), Z7
+	VMOVUPS      1536(BX), Z8
+	VMOVUPS      1600(BX), Z9
+	VMOVUPS      2176(BX), Z10
+	VMOVUPS      2240(BX), Z11
+	VMOVUPS      2816(BX), Z12
+	VMOVUPS      2880(BX), Z13
+	VADDPS       Z12, Z6, Z14
+	VADDPS       Z13, Z7, Z15
+	VSUBPS       Z13, Z7, Z7
+	VSUBPS       Z6, Z12, Z6
+	VADDPS       Z10, Z8, Z12
+	VADDPS       Z11, Z9, Z13
+	VSUBPS       Z11, Z9, Z9
+	VSUBPS       Z8, Z10, Z8
+	VADDPS       Z14, Z4, Z10
+	VADDPS       Z15, Z5, Z11
+	VADDPS       Z12, Z10, Z10
+	VADDPS       Z13, Z11, Z11
+	VMOVUPS      Z10, (R11)
+	VMOVUPS      Z11, 64(R11)
+	VMULPS       Z0, Z14, Z10
+	VADDPS       Z10, Z4, Z10
+	VMULPS       Z1, Z12, Z11
+	VSUBPS       Z11, Z10, Z10
+	VMULPS       Z1, Z14, Z11
+	VSUBPS       Z11, Z4, Z4
+	VMULPS       Z0, Z12, Z11
+	VADDPS       Z11, Z4, Z4
+	VMULPS       Z2, Z7, Z11
+	VMULPS       Z3, Z9, Z12
+	VADDPS       Z12, Z11, Z11
+	VMULPS       Z3, Z7, Z7
+	VMULPS       Z2, Z9, Z9
+	VSUBPS       Z9, Z7, Z7
+	VMULPS       Z0, Z15, Z9
+	VADDPS       Z9, Z5, Z9
+	VMULPS       Z1, Z13, Z12
+	VSUBPS       Z12, Z9, Z9
+	VMULPS       Z1, Z15, Z12
+	VSUBPS       Z12, Z5, Z5
+	VMULPS       Z0, Z13, Z12
+	VADDPS       Z12, Z5, Z5
+	VMULPS       Z2, Z6, Z12
+	VMULPS       Z3, Z8, Z13
+	VADDPS       Z13, Z12, Z12
+	VMULPS       Z3, Z6, Z6
+	VMULPS       Z2, Z8, Z8
+	VSUBPS       Z8, Z6, Z6
+	VADDPS       Z11, Z10, Z8
+	VADDPS       Z12, Z9, Z13
+	VMOVUPS      Z8, (R11)(R9*1)
+	VMOVUPS      Z13, 64(R11)(R9*1)
+	VSUBPS       Z11, Z10, Z8
+	VSUBPS       Z12, Z9, Z9
+	VMOVUPS      Z8, (R12)(R9*2)
+	VMOVUPS      Z9, 64(R12)(R9*2)
+	VADDPS       Z7, Z4, Z8
+	VADDPS       Z6, Z5, Z9
+	VMOVUPS      Z8, (R11)(R9*2)
+	VMOVUPS      Z9, 64(R11)(R9*2)
+	VSUBPS       Z7, Z4, Z4
+	VSUBPS       Z6, Z5, Z5
+	VMOVUPS      Z4, (R12)(R9*1)
+	VMOVUPS      Z5, 64(R12)(R9*1)
+	ADDQ         SI, R11
+	LEAQ         (R11)(R9*2), R12
+	VMOVUPS      384(BX), Z4
+	VMOVUPS      448(BX), Z5
+	VMOVUPS      1024(BX), Z6
+	VMOVUPS      1088(BX), Z7
+	VMOVUPS      1664(BX), Z8
+	VMOVUPS      1728(BX), Z9
+	VMOVUPS      2304(BX), Z10
+	VMOVUPS      2368(BX), Z11
+	VMOVUPS      2944(BX), Z12
+	VMOVUPS      3008(BX), Z13
+	VADDPS       Z12, Z6, Z14
+	VADDPS       Z13, Z7, Z15
+	VSUBPS       Z13, Z7, Z7
+	VSUBPS       Z6, Z12, Z6
+	VADDPS       Z10, Z8, Z12
+	VADDPS       Z11, Z9, Z13
+	VSUBPS       Z11, Z9, Z9
+	VSUBPS       Z8, Z10, Z8
+	VADDPS       Z14, Z4, Z10
+	VADDPS       Z15, Z5, Z11
+	VADDPS       Z12, Z10, Z10
+	VADDPS       Z13, Z11, Z11
+	VMOVUPS      Z10, (R11)
+	VMOVUPS      Z11, 64(R11)
+	VMULPS       Z0, Z14, Z10
+	VADDPS       Z10, Z4, Z10
+	VMULPS       Z1, Z12, Z11
+	VSUBPS       Z11, Z10, Z10
+	VMULPS       Z1, Z14, Z11
+	VSUBPS       Z11, Z4, Z4
+	VMULPS       Z0, Z12, Z11
+	VADDPS       Z11, Z4, Z4
+	VMULPS       Z2, Z7, Z11
+	VMULPS       Z3, Z9, Z12
+	VADDPS       Z12, Z11, Z11
+	VMULPS       Z3, Z7, Z7
+	VMULPS       Z2, Z9, Z9
+	VSUBPS       Z9, Z7, Z7
+	VMULPS       Z0, Z15, Z9
+	VADDPS       Z9, Z5, Z9
+	VMULPS       Z1, Z13, Z12
+	VSUBPS       Z12, Z9, Z9
+	VMULPS       Z1, Z15, Z12
+	VSUBPS       Z12, Z5, Z5
+	VMULPS       Z0, Z13, Z12
+	VADDPS       Z12, Z5, Z5
+	VMULPS       Z2, Z6, Z12
+	VMULPS       Z3, Z8, Z13
+	VADDPS       Z13, Z12, Z12
+	VMULPS       Z3, Z6, Z6
+	VMULPS       Z2, Z8, Z8
+	VSUBPS       Z8, Z6, Z6
+	VADDPS       Z11, Z10, Z8
+	VADDPS       Z12, Z9, Z13
+	VMOVUPS      Z8, (R11)(R9*1)
+	VMOVUPS      Z13, 64(R11)(R9*1)
+	VSUBPS       Z11, Z10, Z8
+	VSUBPS       Z12, Z9, Z9
+	VMOVUPS      Z8, (R12)(R9*2)
+	VMOVUPS      Z9, 64(R12)(R9*2)
+	VADDPS       Z7, Z4, Z8
+	VADDPS       Z6, Z5, Z9
+	VMOVUPS      Z8, (R11)(R9*2)
+	VMOVUPS      Z9, 64(R11)(R9*2)
+	VSUBPS       Z7, Z4, Z4
+	VSUBPS       Z6, Z5, Z5
+	VMOVUPS      Z4, (R12)(R9*1)
+	VMOVUPS      Z5, 64(R12)(R9*1)
+	ADDQ         SI, R11
+	LEAQ         (R11)(R9*2), R12
+	VMOVUPS      512(BX), Z4
+	VMOVUPS      576(BX), Z5
+	VMOVUPS      1152(BX), Z6
+	VMOVUPS      1216(BX), Z7
+	VMOVUPS      1792(BX), Z8
+	VMOVUPS      1856(BX), Z9
+	VMOVUPS      2432(BX), Z10
+	VMOVUPS      2496(BX), Z11
+	VMOVUPS      3072(BX), Z12
+	VMOVUPS      3136(BX), Z13
+	VADDPS       Z12, Z6, Z14
+	VADDPS       Z13, Z7, Z15
+	VSUBPS       Z13, Z7, Z7
+	VSUBPS       Z6, Z12, Z6
+	VADDPS       Z10, Z8, Z12
+	VADDPS       Z11, Z9, Z13
+	VSUBPS       Z11, Z9, Z9
+	VSUBPS       Z8, Z10, Z8
+	VADDPS       Z14, Z4, Z10
+	VADDPS       Z15, Z5, Z11
+	VADDPS       Z12, Z10, Z10
+	VADDPS       Z13, Z11, Z11
+	VMOVUPS      Z10, (R11)
+	VMOVUPS      Z11, 64(R11)
+	VMULPS       Z0, Z14, Z10
+	VADDPS       Z10, Z4, Z10
+	VMULPS       Z1, Z12, Z11
+	VSUBPS       Z11, Z10, Z10
+	VMULPS       Z1, Z14, Z11
+	VSUBPS       Z11, Z4, Z4
+	VMULPS       Z0, Z12, Z11
+	VADDPS       Z11, Z4, Z4
+	VMULPS       Z2, Z7, Z11
+	VMULPS       Z3, Z9, Z12
+	VADDPS       Z12, Z11, Z11
+	VMULPS       Z3, Z7, Z7
+	VMULPS       Z2, Z9, Z9
+	VSUBPS       Z9, Z7, Z7
+	VMULPS       Z0, Z15, Z9
+	VADDPS       Z9, Z5, Z9
+	VMULPS       Z1, Z13, Z12
+	VSUBPS       Z12, Z9, Z9
+	VMULPS       Z1, Z15, Z12
+	VSUBPS       Z12, Z5, Z5
+	VMULPS       Z0, Z13, Z12
+	VADDPS       Z12, Z5, Z5
+	VMULPS       Z2, Z6, Z12
+	VMULPS       Z3, Z8, Z13
+	VADDPS       Z13, Z12, Z12
+	VMULPS       Z3, Z6, Z6
+	VMULPS       Z2, Z8, Z8
+	VSUBPS       Z8, Z6, Z6
+	VADDPS       Z11, Z10, Z8
+	VADDPS       Z12, Z9, Z13
+	VMOVUPS      Z8, (R11)(R9*1)
+	VMOVUPS      Z13, 64(R11)(R9*1)
+	VSUBPS       Z11, Z10, Z8
+	VSUBPS       Z12, Z9, Z9
+	VMOVUPS      Z8, (R12)(R9*2)
+	VMOVUPS      Z9, 64(R12)(R9*2)
+	VADDPS       Z7, Z4, Z8
+	VADDPS       Z6, Z5, Z9
+	VMOVUPS      Z8, (R11)(R9*2)
+	VMOVUPS      Z9, 64(R11)(R9*2)
+	VSUBPS       Z7, Z4, Z4
+	VSUBPS       Z6, Z5, Z5
+	VMOVUPS      Z4, (R12)(R9*1)
+	VMOVUPS      Z5, 64(R12)(R9*1)
+	ADDQ         $0x00000080, CX
+	ADDQ         $0x00000080, AX
+	SUBQ         $0x00000080, R10
+	JNZ          lastPair55SingleAVX512_k
+	VZEROUPPER
+	RET
+
+// func setPowerSingleAVX512(sum *float64, x *float32, stride int, rows int)
+// Requires: AVX, AVX512F
+TEXT ·setPowerSingleAVX512(SB), NOSPLIT, $0-32
+	MOVQ sum+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ stride+16(FP), DX
+	MOVQ rows+24(FP), BX
+	SHLQ $0x03, DX
+
+setPowerSingleAVX512_r:
+	VCVTPS2PD (CX), Z0
+	VCVTPS2PD 64(CX), Z1
+	VMULPD    Z0, Z0, Z0
+	VMULPD    Z1, Z1, Z1
+	VADDPD    Z1, Z0, Z0
+	VMOVUPD   Z0, (AX)
+	VCVTPS2PD 32(CX), Z0
+	VCVTPS2PD 96(CX), Z1
+	VMULPD    Z0, Z0, Z0
+	VMULPD    Z1, Z1, Z1
+	VADDPD    Z1, Z0, Z0
+	VMOVUPD   Z0, 64(AX)
+	ADDQ      $0x00000080, CX
+	ADDQ      DX, AX
+	DECQ      BX
+	JNZ       setPowerSingleAVX512_r
+	VZEROUPPER
+	RET
+
+// func addPowerSingleAVX512(sum *float64, x *float32, stride int, rows int)
+// Requires: AVX, AVX512F
+TEXT ·addPowerSingleAVX512(SB), NOSPLIT, $0-32
+	MOVQ sum+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ stride+16(FP), DX
+	MOVQ rows+24(FP), BX
+	SHLQ $0x03, DX
+
+addPowerSingleAVX512_r:
+	VCVTPS2PD (CX), Z0
+	VCVTPS2PD 64(CX), Z1
+	VMULPD    Z0, Z0, Z0
+	VMULPD    Z1, Z1, Z1
+	VADDPD    Z1, Z0, Z0
+	VADDPD    (AX), Z0, Z0
+	VMOVUPD   Z0, (AX)
+	VCVTPS2PD 32(CX), Z0
+	VCVTPS2PD 96(CX), Z1
+	VMULPD    Z0, Z0, Z0
+	VMULPD    Z1, Z1, Z1
+	VADDPD    Z1, Z0, Z0
+	VADDPD    64(AX), Z0, Z0
+	VMOVUPD   Z0, 64(AX)
+	ADDQ      $0x00000080, CX
+	ADDQ      DX, AX
+	DECQ      BX
+	JNZ       addPowerSingleAVX512_r
+	VZEROUPPER
+	RET
+
+// func twistSingleAVX512(y *float32, x *float32, near *float32, far *float32, stride int, groups int)
+// Requires: AVX, AVX512F
+TEXT ·twistSingleAVX512(SB), NOSPLIT, $0-48
+	MOVQ y+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ near+16(FP), DX
+	MOVQ far+24(FP), BX
+	MOVQ stride+32(FP), SI
+	MOVQ groups+40(FP), DI
+	SHLQ $0x02, SI
+
+twistSingleAVX512_g:
+	VMOVUPS       (DX), Z0
+	VMOVUPS       64(DX), Z1
+	VBROADCASTSS  (BX), Z2
+	VBROADCASTSS  4(BX), Z3
+	VMULPS        Z2, Z0, Z4
+	VMULPS        Z3, Z1, Z5
+	VSUBPS        Z5, Z4, Z4
+	VMULPS        Z3, Z0, Z0
+	VMULPS        Z2, Z1, Z1
+	VADDPS        Z1, Z0, Z0
+	VMOVUPS       (CX), Z1
+	VMOVUPS       64(CX), Z2
+	VMULPS        Z4, Z1, Z3
+	VMULPS        Z0, Z2, Z5
+	VSUBPS        Z5, Z3, Z3
+	VMULPS        Z0, Z1, Z0
+	VMULPS        Z4, Z2, Z1
+	VADDPS        Z1, Z0, Z0
+	VMOVUPS       128(DX), Z1
+	VMOVUPS       192(DX), Z2
+	VBROADCASTSS  8(BX), Z4
+	VBROADCASTSS  12(BX), Z5
+	VMULPS        Z4, Z1, Z6
+	VMULPS        Z5, Z2, Z7
+	VSUBPS        Z7, Z6, Z6
+	VMULPS        Z5, Z1, Z1
+	VMULPS        Z4, Z2, Z2
+	VADDPS        Z2, Z1, Z1
+	VMOVUPS       128(CX), Z2
+	VMOVUPS       192(CX), Z4
+	VMULPS        Z6, Z2, Z5
+	VMULPS        Z1, Z4, Z7
+	VSUBPS        Z7, Z5, Z5
+	VMULPS        Z1, Z2, Z1
+	VMULPS        Z6, Z4, Z2
+	VADDPS        Z2, Z1, Z1
+	VMOVUPS       256(DX), Z2
+	VMOVUPS       320(DX), Z4
+	VBROADCASTSS  16(BX), Z6
+	VBROADCASTSS  20(BX), Z7
+	VMULPS        Z6, Z2, Z8
+	VMULPS        Z7, Z4, Z9
+	VSUBPS        Z9, Z8, Z8
+	VMULPS        Z7, Z2, Z2
+	VMULPS        Z6, Z4, Z4
+	VADDPS        Z4, Z2, Z2
+	VMOVUPS       256(CX), Z4
+	VMOVUPS       320(CX), Z6
+	VMULPS        Z8, Z4, Z7
+	VMULPS        Z2, Z6, Z9
+	VSUBPS        Z9, Z7, Z7
+	VMULPS        Z2, Z4, Z2
+	VMULPS        Z8, Z6, Z4
+	VADDPS        Z4, Z2, Z2
+	VMOVUPS       384(DX), Z4
+	VMOVUPS       448(DX), Z6
+	VBROADCASTSS  24(BX), Z8
+	VBROADCASTSS  28(BX), Z9
+	VMULPS        Z8, Z4, Z10
+	VMULPS        Z9, Z6, Z11
+	VSUBPS        Z11, Z10, Z10
+	VMULPS        Z9, Z4, Z4
+	VMULPS        Z8, Z6, Z6
+	VADDPS        Z6, Z4, Z4
+	VMOVUPS       384(CX), Z6
+	VMOVUPS       448(CX), Z8
+	VMULPS        Z10, Z6, Z9
+	VMULPS        Z4, Z8, Z11
+	VSUBPS        Z11, Z9, Z9
+	VMULPS        Z4, Z6, Z4
+	VMULPS        Z10, Z8, Z6
+	VADDPS        Z6, Z4, Z4
+	VUNPCKLPS     Z5, Z3, Z6
+	VUNPCKHPS     Z5, Z3, Z3
+	VUNPCKLPS     Z9, Z7, Z5
+	VUNPCKHPS     Z9, Z7, Z8
+	VSHUFPS       $0x44, Z5, Z6, Z7
+	VSHUFPS       $0xee, Z5, Z6, Z5
+	VSHUFPS       $0x44, Z8, Z3, Z6
+	VSHUFPS       $0xee, Z8, Z3, Z3
+	VMOVUPS       X7, (AX)
+	VEXTRACTF32X4 $0x01, Z7, 512(AX)
+	VEXTRACTF32X4 $0x02, Z7, 1024(AX)
+	VEXTRACTF32X4 $0x03, Z7, 1536(AX)
+	VMOVUPS       X5, 128(AX)
+	VEXTRACTF32X4 $0x01, Z5, 640(AX)
+	VEXTRACTF32X4 $0x02, Z5, 1152(AX)
+	VEXTRACTF32X4 $0x03, Z5, 1664(AX)
+	VMOVUPS       X6, 256(AX)
+	VEXTRACTF32X4 $0x01, Z6, 768(AX)
+	VEXTRACTF32X4 $0x02, Z6, 1280(AX)
+	VEXTRACTF32X4 $0x03, Z6, 1792(AX)
+	VMOVUPS       X3, 384(AX)
+	VEXTRACTF32X4 $0x01, Z3, 896(AX)
+	VEXTRACTF32X4 $0x02, Z3, 1408(AX)
+	VEXTRACTF32X4 $0x03, Z3, 1920(AX)
+	VUNPCKLPS     Z1, Z0, Z3
+	VUNPCKHPS     Z1, Z0, Z0
+	VUNPCKLPS     Z4, Z2, Z1
+	VUNPCKHPS     Z4, Z2, Z4
+	VSHUFPS       $0x44, Z1, Z3, Z2
+	VSHUFPS       $0xee, Z1, Z3, Z1
+	VSHUFPS       $0x44, Z4, Z0, Z3
+	VSHUFPS       $0xee, Z4, Z0, Z0
+	VMOVUPS       X2, 64(AX)
+	VEXTRACTF32X4 $0x01, Z2, 576(AX)
+	VEXTRACTF32X4 $0x02, Z2, 1088(AX)
+	VEXTRACTF32X4 $0x03, Z2, 1600(AX)
+	VMOVUPS       X1, 192(AX)
+	VEXTRACTF32X4 $0x01, Z1, 704(AX)
+	VEXTRACTF32X4 $0x02, Z1, 1216(AX)
+	VEXTRACTF32X4 $0x03, Z1, 1728(AX)
+	VMOVUPS       X3, 320(AX)
+	VEXTRACTF32X4 $0x01, Z3, 832(AX)
+	VEXTRACTF32X4 $0x02, Z3, 1344(AX)
+	VEXTRACTF32X4 $0x03, Z3, 1856(AX)
+	VMOVUPS       X0, 448(AX)
+	VEXTRACTF32X4 $0x01, Z0, 960(AX)
+	VEXTRACTF32X4 $0x02, Z0, 1472(AX)
+	VEXTRACTF32X4 $0x03, Z0, 1984(AX)
+	VMOVUPS       512(DX), Z0
+	VMOVUPS       576(DX), Z1
+	VBROADCASTSS  32(BX), Z2
+	VBROADCASTSS  36(BX), Z3
+	VMULPS        Z2, Z0, Z4
+	VMULPS        Z3, Z1, Z5
+	VSUBPS        Z5, Z4, Z4
+	VMULPS        Z3, Z0, Z0
+	VMULPS        Z2, Z1, Z1
+	VADDPS        Z1, Z0, Z0
+	VMOVUPS       512(CX), Z1
+	VMOVUPS       576(CX), Z2
+	VMULPS        Z4, Z1, Z3
+	VMULPS        Z0, Z2, Z5
+	VSUBPS        Z5, Z3, Z3
+	VMULPS        Z0, Z1, Z0
+	VMULPS        Z4, Z2, Z1
+	VADDPS        Z1, Z0, Z0
+	VMOVUPS       640(DX), Z1
+	VMOVUPS       704(DX), Z2
+	VBROADCASTSS  40(BX), Z4
+	VBROADCASTSS  44(BX), Z5
+	VMULPS        Z4, Z1, Z6
+	VMULPS        Z5, Z2, Z7
+	VSUBPS        Z7, Z6, Z6
+	VMULPS        Z5, Z1, Z1
+	VMULPS        Z4, Z2, Z2
+	VADDPS        Z2, Z1, Z1
+	VMOVUPS       640(CX), Z2
+	VMOVUPS       704(CX), Z4
+	VMULPS        Z6, Z2, Z5
+	VMULPS        Z1, Z4, Z7
+	VSUBPS        Z7, Z5, Z5
+	VMULPS        Z1, Z2, Z1
+	VMULPS        Z6, Z4, Z2
+	VADDPS        Z2, Z1, Z1
+	VMOVUPS       768(DX), Z2
+	VMOVUPS       832(DX), Z4
+	VBROADCASTSS  48(BX), Z6
+	VBROADCASTSS  52(BX), Z7
+	VMULPS        Z6, Z2, Z8
+	VMULPS        Z7, Z4, Z9
+	VSUBPS        Z9, Z8, Z8
+	VMULPS        Z7, Z2, Z2
+	VMULPS        Z6, Z4, Z4
+	VADDPS        Z4, Z2, Z2
+	VMOVUPS       768(CX), Z4
+	VMOVUPS       832(CX), Z6
+	VMULPS        Z8, Z4, Z7
+	VMULPS        Z2, Z6, Z9
+	VSUBPS        Z9, Z7, Z7
+	VMULPS        Z2, Z4, Z2
+	VMULPS        Z8, Z6, Z4
+	VADDPS        Z4, Z2, Z2
+	VMOVUPS       896(DX), Z4
+	VMOVUPS       960(DX), Z6
+	VBROADCASTSS  56(BX), Z8
+	VBROADCASTSS  60(BX), Z9
+	VMULPS        Z8, Z4, Z10
+	VMULPS        Z9, Z6, Z11
+	VSUBPS        Z11, Z10, Z10
+	VMULPS        Z9, Z4, Z4
+	VMULPS        Z8, Z6, Z6
+	VADDPS        Z6, Z4, Z4
+	VMOVUPS       896(CX), Z6
+	VMOVUPS       960(CX), Z8
+	VMULPS        Z10, Z6, Z9
+	VMULPS        Z4, Z8, Z11
+	VSUBPS        Z11, Z9, Z9
+	VMULPS        Z4, Z6, Z4
+	VMULPS        Z10, Z8, Z6
+	VADDPS        Z6, Z4, Z4
+	VUNPCKLPS     Z5, Z3, Z6
+	VUNPCKHPS     Z5, Z3, Z3
+	VUNPCKLPS     Z9, Z7, Z5
+	VUNPCKHPS     Z9, Z7, Z8
+	VSHUFPS       $0x44, Z5, Z6, Z7
+	VSHUFPS       $0xee, Z5, Z6, Z5
+	VSHUFPS       $0x44, Z8, Z3, Z6
+	VSHUFPS       $0xee, Z8, Z3, Z3
+	VMOVUPS       X7, 16(AX)
+	VEXTRACTF32X4 $0x01, Z7, 528(AX)
+	VEXTRACTF32X4 $0x02, Z7, 1040(AX)
+	VEXTRACTF32X4 $0x03, Z7, 1552(AX)
+	VMOVUPS       X5, 144(AX)
+	VEXTRACTF32X4 $0x01, Z5, 656(AX)
+	VEXTRACTF32X4 $0x02, Z5, 1168(AX)
+	VEXTRACTF32X4 $0x03, Z5, 1680(AX)
+	VMOVUPS       X6, 272(AX)
+	VEXTRACTF32X4 $0x01, Z6, 784(AX)
+	VEXTRACTF32X4 $0x02, Z6, 1296(AX)
+	VEXTRACTF32X4 $0x03, Z6, 1808(AX)
+	VMOVUPS       X3, 400(AX)
+	VEXTRACTF32X4 $0x01, Z3, 912(AX)
+	VEXTRACTF32X4 $0x02, Z3, 1424(AX)
+	VEXTRACTF32X4 $0x03, Z3, 1936(AX)
+	VUNPCKLPS     Z1, Z0, Z3
+	VUNPCKHPS     Z1, Z0, Z0
+	VUNPCKLPS     Z4, Z2, Z1
+	VUNPCKHPS     Z4, Z2, Z4
+	VSHUFPS       $0x44, Z1, Z3, Z2
+	VSHUFPS       $0xee, Z1, Z3, Z1
+	VSHUFPS       $0x44, Z4, Z0, Z3
+	VSHUFPS       $0xee, Z4, Z0, Z0
+	VMOVUPS       X2, 80(AX)
+	VEXTRACTF32X4 $0x01, Z2, 592(AX)
+	VEXTRACTF32X4 $0x02, Z2, 1104(AX)
+	VEXTRACTF32X4 $0x03, Z2, 1616(AX)
+	VMOVUPS       X1, 208(AX)
+	VEXTRACTF32X4 $0x01, Z1, 720(AX)
+	VEXTRACTF32X4 $0x02, Z1, 1232(AX)
+	VEXTRACTF32X4 $0x03, Z1, 1744(AX)
+	VMOVUPS       X3, 336(AX)
+	VEXTRACTF32X4 $0x01, Z3, 848(AX)
+	VEXTRACTF32X4 $0x02, Z3, 1360(AX)
+	VEXTRACTF32X4 $0x03, Z3, 1872(AX)
+	VMOVUPS       X0, 464(AX)
+	VEXTRACTF32X4 $0x01, Z0, 976(AX)
+	VEXTRACTF32X4 $0x02, Z0, 1488(AX)
+	VEXTRACTF32X4 $0x03, Z0, 2000(AX)
+	VMOVUPS       1024(DX), Z0
+	VMOVUPS       1088(DX), Z1
+	VBROADCASTSS  64(BX), Z2
+	VBROADCASTSS  68(BX), Z3
+	VMULPS        Z2, Z0, Z4
+	VMULPS        Z3, Z1, Z5
+	VSUBPS        Z5, Z4, Z4
+	VMULPS        Z3, Z0, Z0
+	VMULPS        Z2, Z1, Z1
+	VADDPS        Z1, Z0, Z0
+	VMOVUPS       1024(CX), Z1
+	VMOVUPS       1088(CX), Z2
+	VMULPS        Z4, Z1, Z3
+	VMULPS        Z0, Z2, Z5
+	VSUBPS        Z5, Z3, Z3
+	VMULPS        Z0, Z1, Z0
+	VMULPS        Z4, Z2, Z1
+	VADDPS        Z1, Z0, Z0
+	VMOVUPS       1152(DX), Z1
+	VMOVUPS       1216(DX), Z2
+	VBROADCASTSS  72(BX), Z4
+	VBROADCASTSS  76(BX), Z5
+	VMULPS        Z4, Z1, Z6
+	VMULPS        Z5, Z2, Z7
+	VSUBPS        Z7, Z6, Z6
+	VMULPS        Z5, Z1, Z1
+	VMULPS        Z4, Z2, Z2
+	VADDPS        Z2, Z1, Z1
+	VMOVUPS       1152(CX), Z2
+	VMOVUPS       1216(CX), Z4
+	VMULPS        Z6, Z2, Z5
+	VMULPS        Z1, Z4, Z7
+	VSUBPS        Z7, Z5, Z5
+	VMULPS        Z1, Z2, Z1
+	VMULPS        Z6, Z4, Z2
+	VADDPS        Z2, Z1, Z1
+	VMOVUPS       1280(DX), Z2
+	VMOVUPS       1344(DX), Z4
+	VBROADCASTSS  80(BX), Z6
+	VBROADCASTSS  84(BX), Z7
+	VMULPS        Z6, Z2, Z8
+	VMULPS        Z7, Z4, Z9
+	VSUBPS        Z9, Z8, Z8
+	VMULPS        Z7, Z2, Z2
+	VMULPS        Z6, Z4, Z4
+	VADDPS        Z4, Z2, Z2
+	VMOVUPS       1280(CX), Z4
+	VMOVUPS       1344(CX), Z6
+	VMULPS        Z8, Z4, Z7
+	VMULPS        Z2, Z6, Z9
+	VSUBPS        Z9, Z7, Z7
+	VMULPS        Z2, Z4, Z2
+	VMULPS        Z8, Z6, Z4
+	VADDPS        Z4, Z2, Z2
+	VMOVUPS       1408(DX), Z4
+	VMOVUPS       1472(DX), Z6
+	VBROADCASTSS  88(BX), Z8
+	VBROADCASTSS  92(BX), Z9
+	VMULPS        Z8, Z4, Z10
+	VMULPS        Z9, Z6, Z11
+	VSUBPS        Z11, Z10, Z10
+	VMULPS        Z9, Z4, Z4
+	VMULPS        Z8, Z6, Z6
+	VADDPS        Z6, Z4, Z4
+	VMOVUPS       1408(CX), Z6
+	VMOVUPS       1472(CX), Z8
+	VMULPS        Z10, Z6, Z9
+	VMULPS        Z4, Z8, Z11
+	VSUBPS        Z11, Z9, Z9
+	VMULPS        Z4, Z6, Z4
+	VMULPS        Z10, Z8, Z6
+	VADDPS        Z6, Z4, Z4
+	VUNPCKLPS     Z5, Z3, Z6
+	VUNPCKHPS     Z5, Z3, Z3
+	VUNPCKLPS     Z9, Z7, Z5
+	VUNPCKHPS     Z9, Z7, Z8
+	VSHUFPS       $0x44, Z5, Z6, Z7
+	VSHUFPS       $0xee, Z5, Z6, Z5
+	VSHUFPS       $0x44, Z8, Z3, Z6
+	VSHUFPS       $0xee, Z8, Z3, Z3
+	VMOVUPS       X7, 32(AX)
+	VEXTRACTF32X4 $0x01, Z7, 544(AX)
+	VEXTRACTF32X4 $0x02, Z7, 1056(AX)
+	VEXTRACTF32X4 $0x03, Z7, 1568(AX)
+	VMOVUPS       X5, 160(AX)
+	VEXTRACTF32X4 $0x01, Z5, 672(AX)
+	VEXTRACTF32X4 $0x02, Z5, 1184(AX)
+	VEXTRACTF32X4 $0x03, Z5, 1696(AX)
+	VMOVUPS       X6, 288(AX)
+	VEXTRACTF32X4 $0x01, Z6, 800(AX)
+	VEXTRACTF32X4 $0x02, Z6, 1312(AX)
+	VEXTRACTF32X4 $0x03, Z6, 1824(AX)
+	VMOVUPS       X3, 416(AX)
+	VEXTRACTF32X4 $0x01, Z3, 928(AX)
+	VEXTRACTF32X4 $0x02, Z3, 1440(AX)
+	VEXTRACTF32X4 $0x03, Z3, 1952(AX)
+	VUNPCKLPS     Z1, Z0, Z3
+	VUNPCKHPS     Z1, Z0, Z0
+	VUNPCKLPS     Z4, Z2, Z1
+	VUNPCKHPS     Z4, Z2, Z4
+	VSHUFPS       $0x44, Z1, Z3, Z2
+	VSHUFPS       $0xee, Z1, Z3, Z1
+	VSHUFPS       $0x44, Z4, Z0, Z3
+	VSHUFPS       $0xee, Z4, Z0, Z0
+	VMOVUPS       X2, 96(AX)
+	VEXTRACTF32X4 $0x01, Z2, 608(AX)
+	VEXTRACTF32X4 $0x02, Z2, 1120(AX)
+	VEXTRACTF32X4 $0x03, Z2, 1632(AX)
+	VMOVUPS       X1, 224(AX)
+	VEXTRACTF32X4 $0x01, Z1, 736(AX)
+	VEXTRACTF32X4 $0x02, Z1, 1248(AX)
+	VEXTRACTF32X4 $0x03, Z1, 1760(AX)
+	VMOVUPS       X3, 352(AX)
+	VEXTRACTF32X4 $0x01, Z3, 864(AX)
+	VEXTRACTF32X4 $0x02, Z3, 1376(AX)
+	VEXTRACTF32X4 $0x03, Z3, 1888(AX)
+	VMOVUPS       X0, 480(AX)
+	VEXTRACTF32X4 $0x01, Z0, 992(AX)
+	VEXTRACTF32X4 $0x02, Z0, 1504(AX)
+	VEXTRACTF32X4 $0x03, Z0, 2016(AX)
+	VMOVUPS       1536(DX), Z0
+	VMOVUPS       1600(DX), Z1
+	VBROADCASTSS  96(BX), Z2
+	VBROADCASTSS  100(BX), Z3
+	VMULPS        Z2, Z0, Z4
+	VMULPS        Z3, Z1, Z5
+	VSUBPS        Z5, Z4, Z4
+	VMULPS        Z3, Z0, Z0
+	VMULPS        Z2, Z1, Z1
+	VADDPS        Z1, Z0, Z0
+	VMOVUPS       1536(CX), Z1
+	VMOVUPS       1600(CX), Z2
+	VMULPS        Z4, Z1, Z3
+	VMULPS        Z0, Z2, Z5
+	VSUBPS        Z5, Z3, Z3
+	VMULPS        Z0, Z1, Z0
+	VMULPS        Z4, Z2, Z1
+	VADDPS        Z1, Z0, Z0
+	VMOVUPS       1664(DX), Z1
+	VMOVUPS       1728(DX), Z2
+	VBROADCASTSS  104(BX), Z4
+	VBROADCASTSS  108(BX), Z5
+	VMULPS        Z4, Z1, Z6
+	VMULPS        Z5, Z2, Z7
+	VSUBPS        Z7, Z6, Z6
+	VMULPS        Z5, Z1, Z1
+	VMULPS        Z4, Z2, Z2
+	VADDPS        Z2, Z1, Z1
+	VMOVUPS       1664(CX), Z2
+	VMOVUPS       1728(CX), Z4
+	VMULPS        Z6, Z2, Z5
+	VMULPS        Z1, Z4, Z7
+	VSUBPS        Z7, Z5, Z5
+	VMULPS        Z1, Z2, Z1
+	VMULPS        Z6, Z4, Z2
+	VADDPS        Z2, Z1, Z1
+	VMOVUPS       1792(DX), Z2
+	VMOVUPS       1856(DX), Z4
+	VBROADCASTSS  112(BX), Z6
+	VBROADCASTSS  116(BX), Z7
+	VMULPS        Z6, Z2, Z8
+	VMULPS        Z7, Z4, Z9
+	VSUBPS        Z9, Z8, Z8
+	VMULPS        Z7, Z2, Z2
+	VMULPS        Z6, Z4, Z4
+	VADDPS        Z4, Z2, Z2
+	VMOVUPS       1792(CX), Z4
+	VMOVUPS       1856(CX), Z6
+	VMULPS        Z8, Z4, Z7
+	VMULPS        Z2, Z6, Z9
+	VSUBPS        Z9, Z7, Z7
+	VMULPS        Z2, Z4, Z2
+	VMULPS        Z8, Z6, Z4
+	VADDPS        Z4, Z2, Z2
+	VMOVUPS       1920(DX), Z4
+	VMOVUPS       1984(DX), Z6
+	VBROADCASTSS  120(BX), Z8
+	VBROADCASTSS  124(BX), Z9
+	VMULPS        Z8, Z4, Z10
+	VMULPS        Z9, Z6, Z11
+	VSUBPS        Z11, Z10, Z10
+	VMULPS        Z9, Z4, Z4
+	VMULPS        Z8, Z6, Z6
+	VADDPS        Z6, Z4, Z4
+	VMOVUPS       1920(CX), Z6
+	VMOVUPS       1984(CX), Z8
+	VMULPS        Z10, Z6, Z9
+	VMULPS        Z4, Z8, Z11
+	VSUBPS        Z11, Z9, Z9
+	VMULPS        Z4, Z6, Z4
+	VMULPS        Z10, Z8, Z6
+	VADDPS        Z6, Z4, Z4
+	VUNPCKLPS     Z5, Z3, Z6
+	VUNPCKHPS     Z5, Z3, Z3
+	VUNPCKLPS     Z9, Z7, Z5
+	VUNPCKHPS     Z9, Z7, Z8
+	VSHUFPS       $0x44, Z5, Z6, Z7
+	VSHUFPS       $0xee, Z5, Z6, Z5
+	VSHUFPS       $0x44, Z8, Z3, Z6
+	VSHUFPS       $0xee, Z8, Z3, Z3
+	VMOVUPS       X7, 48(AX)
+	VEXTRACTF32X4 $0x01, Z7, 560(AX)
+	VEXTRACTF32X4 $0x02, Z7, 1072(AX)
+	VEXTRACTF32X4 $0x03, Z7, 1584(AX)
+	VMOVUPS       X5, 176(AX)
+	VEXTRACTF32X4 $0x01, Z5, 688(AX)
+	VEXTRACTF32X4 $0x02, Z5, 1200(AX)
+	VEXTRACTF32X4 $0x03, Z5, 1712(AX)
+	VMOVUPS       X6, 304(AX)
+	VEXTRACTF32X4 $0x01, Z6, 816(AX)
+	VEXTRACTF32X4 $0x02, Z6, 1328(AX)
+	VEXTRACTF32X4 $0x03, Z6, 1840(AX)
+	VMOVUPS       X3, 432(AX)
+	VEXTRACTF32X4 $0x01, Z3, 944(AX)
+	VEXTRACTF32X4 $0x02, Z3, 1456(AX)
+	VEXTRACTF32X4 $0x03, Z3, 1968(AX)
+	VUNPCKLPS     Z1, Z0, Z3
+	VUNPCKHPS     Z1, Z0, Z0
+	VUNPCKLPS     Z4, Z2, Z1
+	VUNPCKHPS     Z4, Z2, Z4
+	VSHUFPS       $0x44, Z1, Z3, Z2
+	VSHUFPS       $0xee, Z1, Z3, Z1
+	VSHUFPS       $0x44, Z4, Z0, Z3
+	VSHUFPS       $0xee, Z4, Z0, Z0
+	VMOVUPS       X2, 112(AX)
+	VEXTRACTF32X4 $0x01, Z2, 624(AX)
+	VEXTRACTF32X4 $0x02, Z2, 1136(AX)
+	VEXTRACTF32X4 $0x03, Z2, 1648(AX)
+	VMOVUPS       X1, 240(AX)
+	VEXTRACTF32X4 $0x01, Z1, 752(AX)
+	VEXTRACTF32X4 $0x02, Z1, 1264(AX)
+	VEXTRACTF32X4 $0x03, Z1, 1776(AX)
+	VMOVUPS       X3, 368(AX)
+	VEXTRACTF32X4 $0x01, Z3, 880(AX)
+	VEXTRACTF32X4 $0x02, Z3, 1392(AX)
+	VEXTRACTF32X4 $0x03, Z3, 1904(AX)
+	VMOVUPS       X0, 496(AX)
+	VEXTRACTF32X4 $0x01, Z0, 1008(AX)
+	VEXTRACTF32X4 $0x02, Z0, 1520(AX)
+	VEXTRACTF32X4 $0x03, Z0, 2032(AX)
+	ADDQ          $0x00000800, CX
+	ADDQ          $0x00000800, DX
+	ADDQ          $0x00000080, BX
+	ADDQ          SI, AX
+	DECQ          DI
+	JNZ           twistSingleAVX512_g
+	VZEROUPPER
+	RET
+
+// func loadPairSingleAVX512(dst *float32, a *float32, b *float32, row *float32, lane *float32, meanA float32, meanB float32, restA float32, restB float32, stride int, rows int, jump int, groups int)
+// Requires: AVX, AVX512F
+TEXT ·loadPairSingleAVX512(SB), NOSPLIT, $0-88
+	MOVQ         dst+0(FP), AX
+	MOVQ         a+8(FP), CX
+	MOVQ         b+16(FP), DX
+	MOVQ         row+24(FP), BX
+	MOVQ         lane+32(FP), SI
+	VBROADCASTSS meanA+40(FP), Z0
+	VBROADCASTSS meanB+44(FP), Z1
+	VBROADCASTSS restA+48(FP), Z2
+	VBROADCASTSS restB+52(FP), Z3
+	MOVQ         stride+56(FP), DI
+	MOVQ         rows+64(FP), R8
+	MOVQ         jump+72(FP), R9
+	MOVQ         groups+80(FP), R10
+	SHLQ         $0x02, DI
+	MOVQ         R9, R11
+	SUBQ         R8, R11
+	MOVQ         R11, R9
+	IMULQ        DI, R9
+	SHLQ         $0x03, R11
+	VBROADCASTSS c3f000000<>+0(SB), Z4
+	VMOVUPS      (SI), Z5
+	VMOVUPS      64(SI), Z6
+
+loadPairSingleAVX512_g:
+	MOVQ R8, SI
+
+loadPairSingleAVX512_r:
+	VBROADCASTSS (BX), Z7
+	VBROADCASTSS 4(BX), Z8
+	VMULPS       Z5, Z7, Z7
+	VSUBPS       Z7, Z4, Z7
+	VMULPS       Z6, Z8, Z8
+	VADDPS       Z8, Z7, Z7
+	VMOVUPS      (CX), Z8
+	VSUBPS       Z0, Z8, Z8
+	VSUBPS       Z2, Z8, Z8
+	VMULPS       Z7, Z8, Z8
+	VMOVUPS      Z8, (AX)
+	VMOVUPS      (DX), Z8
+	VSUBPS       Z1, Z8, Z8
+	VSUBPS       Z3, Z8, Z8
+	VMULPS       Z7, Z8, Z8
+	VMOVUPS      Z8, 64(AX)
+	ADDQ         $0x00000080, AX
+	ADDQ         DI, CX
+	ADDQ         DI, DX
+	ADDQ         $0x08, BX
+	DECQ         SI
+	JNZ          loadPairSingleAVX512_r
+	ADDQ         R9, CX
+	ADDQ         R9, DX
+	ADDQ         R11, BX
+	DECQ         R10
+	JNZ          loadPairSingleAVX512_g
 	VZEROUPPER
 	RET

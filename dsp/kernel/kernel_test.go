@@ -7,19 +7,19 @@ import (
 	"testing"
 )
 
-func numbers(n int, seed uint64) []float64 {
+func numbers[T Number](n int, seed uint64) []T {
 	rng := rand.New(rand.NewPCG(seed, 7))
-	x := make([]float64, n)
+	x := make([]T, n)
 	for i := range x {
-		x[i] = rng.NormFloat64()
+		x[i] = T(rng.NormFloat64())
 	}
 	return x
 }
 
-func same(t *testing.T, what string, got, want []float64) {
+func same[T Number](t *testing.T, what string, got, want []T) {
 	t.Helper()
 	for i := range want {
-		if math.Float64bits(got[i]) != math.Float64bits(want[i]) {
+		if math.Float64bits(float64(got[i])) != math.Float64bits(float64(want[i])) {
 			t.Fatalf("%s: number %d is %v, portable %v", what, i, got[i], want[i])
 		}
 	}
@@ -33,119 +33,117 @@ func TestSetsAgree(t *testing.T) {
 		t.Skip("this machine runs the portable set only")
 	}
 	for _, set := range Sets()[:len(Sets())-1] {
-		t.Run(set.Name, func(t *testing.T) {
-			for r := 2; r <= 5; r++ {
-				for _, q := range []int{1, 2, 3, 7} {
-					for _, s := range []int{1, 2, 3, 5, 8} {
-						n := r * q * s * Vec
-						x, tw := numbers(n, uint64(n)), numbers(2*(r-1)*q, 5)
-						// One number more shows a write past the end.
-						got, want := make([]float64, n+1), make([]float64, n+1)
-						set.Radix[r](got, x, tw, q, s)
-						Portable.Radix[r](want, x, tw, q, s)
-						same(t, fmt.Sprintf("radix %d, q %d, s %d", r, q, s), got, want)
-						if q == 1 {
-							set.Last[r](got, x, s)
-							Portable.Last[r](want, x, s)
-							same(t, fmt.Sprintf("last radix %d, s %d", r, s), got, want)
-						}
-					}
+		t.Run(set.Name, func(t *testing.T) { agrees(t, set, Portable) })
+		t.Run(set.Name+"/sum", func(t *testing.T) { sumsAgree(t, set) })
+	}
+	for _, set := range Sets32()[:len(Sets32())-1] {
+		t.Run(set.Name+"/float32", func(t *testing.T) { agrees(t, set, Portable32) })
+	}
+}
+
+func agrees[T Number](t *testing.T, set, portable *Set[T]) {
+	lanes, vec := Lanes[T](), Vec[T]()
+	for r := 2; r <= 5; r++ {
+		for _, q := range []int{1, 2, 3, 7} {
+			for _, s := range []int{1, 2, 3, 5, 8} {
+				n := r * q * s * vec
+				x, tw := numbers[T](n, uint64(n)), numbers[T](2*(r-1)*q, 5)
+				// One number more shows a write past the end.
+				got, want := make([]T, n+1), make([]T, n+1)
+				set.Radix[r](got, x, tw, q, s)
+				portable.Radix[r](want, x, tw, q, s)
+				same(t, fmt.Sprintf("radix %d, q %d, s %d", r, q, s), got, want)
+				if q == 1 {
+					set.Last[r](got, x, s)
+					portable.Last[r](want, x, s)
+					same(t, fmt.Sprintf("last radix %d, s %d", r, s), got, want)
 				}
 			}
-			for a := 2; a <= 5; a++ {
-				for b := 2; b <= 5; b++ {
-					if set.Pair[a][b] != nil {
-						checkStagePair(t, set, a, b)
-					}
-				}
+		}
+	}
+	for a := 2; a <= 5; a++ {
+		for b := 2; b <= 5; b++ {
+			if set.Pair[a][b] != nil {
+				checkStagePair(t, set, portable, a, b)
 			}
-			for groups := 1; groups <= 3; groups++ {
-				const stride = 9 * Vec
-				x, near, far := numbers(groups*8*Vec, 1), numbers(groups*8*Vec, 2), numbers(groups*16, 3)
-				got, want := make([]float64, (groups-1)*stride+8*Vec+1), make([]float64, (groups-1)*stride+8*Vec+1)
-				set.Twist(got, x, near, far, stride, groups)
-				Portable.Twist(want, x, near, far, stride, groups)
-				same(t, fmt.Sprintf("twist of %d groups", groups), got, want)
-			}
-			for rows := 1; rows <= 5; rows++ {
-				const stride = 11
-				n := (rows-1)*stride + Lanes
-				a, b, turn, lane := numbers(n, 1), numbers(n, 2), numbers(2*rows, 3), numbers(Vec, 6)
-				a32, b32 := make([]float32, n), make([]float32, n)
-				for i := range a {
-					a32[i], b32[i] = float32(a[i]), float32(b[i])
-				}
-				got, want := make([]float64, rows*Vec+1), make([]float64, rows*Vec+1)
-				set.LoadPair(got, a, b, turn, lane, 0.25, -3, stride, rows, rows, 1)
-				Portable.LoadPair(want, a, b, turn, lane, 0.25, -3, stride, rows, rows, 1)
-				same(t, "load of a pair", got, want)
-				set.LoadPair32(got, a32, b32, turn, lane, 0.25, -3, stride, rows, rows, 1)
-				Portable.LoadPair32(want, a32, b32, turn, lane, 0.25, -3, stride, rows, rows, 1)
-				same(t, "load of a float32 pair", got, want)
-				src := numbers(2*n, 4)
-				set.LoadComplex(got, src, stride, rows, rows, 1)
-				Portable.LoadComplex(want, src, stride, rows, rows, 1)
-				same(t, "load of complex numbers", got, want)
-				gotC, wantC := make([]float64, 2*n+1), make([]float64, 2*n+1)
-				set.StoreComplex(gotC, want, stride, rows)
-				Portable.StoreComplex(wantC, want, stride, rows)
-				same(t, "store of complex numbers", gotC, wantC)
-				got, want2 := numbers(n+1, 9), numbers(n+1, 9)
-				set.AddPower(got, want, stride, rows)
-				Portable.AddPower(want2, want, stride, rows)
-				same(t, "power", got, want2)
-				set.SetPower(got, want, stride, rows)
-				Portable.SetPower(want2, want, stride, rows)
-				same(t, "power alone", got, want2)
-			}
-			// Three groups of two rows, the groups four rows apart.
-			const stride, rows, jump, groups = 9, 2, 4, 3
-			n := (jump*(groups-1)+rows-1)*stride + Lanes
-			a, b, turn, lane := numbers(n, 1), numbers(n, 2), numbers(2*(jump*(groups-1)+rows), 3), numbers(Vec, 6)
-			got, want := make([]float64, rows*groups*Vec+1), make([]float64, rows*groups*Vec+1)
-			set.LoadPair(got, a, b, turn, lane, 0.25, -3, stride, rows, jump, groups)
-			Portable.LoadPair(want, a, b, turn, lane, 0.25, -3, stride, rows, jump, groups)
-			same(t, "load of groups of a pair", got, want)
-			a32, b32 := make([]float32, n), make([]float32, n)
-			for i := range a {
-				a32[i], b32[i] = float32(a[i]), float32(b[i])
-			}
-			set.LoadPair32(got, a32, b32, turn, lane, 0.25, -3, stride, rows, jump, groups)
-			Portable.LoadPair32(want, a32, b32, turn, lane, 0.25, -3, stride, rows, jump, groups)
-			same(t, "load of groups of a float32 pair", got, want)
-			src := numbers(2*n, 4)
-			set.LoadComplex(got, src, stride, rows, jump, groups)
-			Portable.LoadComplex(want, src, stride, rows, jump, groups)
-			same(t, "load of groups of complex numbers", got, want)
-			for _, n := range []int{0, 1, 31, 32, 33, 64, 1000, 1024} {
-				x := numbers(n, 1)
-				x32 := make([]float32, n)
-				for i := range x {
-					x32[i] = float32(x[i])
-				}
-				if a, b := set.Sum(x), Portable.Sum(x); a != b {
-					t.Errorf("sum of %d: %v, portable %v", n, a, b)
-				}
-				if a, b := set.Sum32(x32), Portable.Sum32(x32); a != b {
-					t.Errorf("sum of %d float32: %v, portable %v", n, a, b)
-				}
-			}
-		})
+		}
+	}
+	for groups := 1; groups <= 3; groups++ {
+		stride, block := (lanes+1)*vec, lanes*vec
+		x, near, far := numbers[T](groups*block, 1), numbers[T](groups*block, 2), numbers[T](2*groups*lanes, 3)
+		got, want := make([]T, (groups-1)*stride+block+1), make([]T, (groups-1)*stride+block+1)
+		set.Twist(got, x, near, far, stride, groups)
+		portable.Twist(want, x, near, far, stride, groups)
+		same(t, fmt.Sprintf("twist of %d groups", groups), got, want)
+	}
+	for rows := 1; rows <= 5; rows++ {
+		agreeOnRows(t, set, portable, lanes+3, rows, rows, 1)
+	}
+	agreeOnRows(t, set, portable, lanes+1, 2, 4, 3) // three groups of two rows, the groups four rows apart
+}
+
+// agreeOnRows compares what loads and stores groups of rows, jump rows apart, their
+// numbers stride apart.
+func agreeOnRows[T Number](t *testing.T, set, portable *Set[T], stride, rows, jump, groups int) {
+	lanes, vec := Lanes[T](), Vec[T]()
+	n := (jump*(groups-1)+rows-1)*stride + lanes
+	a, b := numbers[float64](n, 1), numbers[float64](n, 2)
+	a32, b32 := numbers[float32](n, 1), numbers[float32](n, 2)
+	turn, lane := numbers[T](2*(jump*(groups-1)+rows), 3), numbers[T](vec, 6)
+	got, want := make([]T, rows*groups*vec+1), make([]T, rows*groups*vec+1)
+	if portable.LoadPair != nil {
+		set.LoadPair(got, a, b, turn, lane, 0.25, -3, stride, rows, jump, groups)
+		portable.LoadPair(want, a, b, turn, lane, 0.25, -3, stride, rows, jump, groups)
+		same(t, "load of a pair", got, want)
+	}
+	set.LoadPair32(got, a32, b32, turn, lane, 0.1, -3.3, stride, rows, jump, groups)
+	portable.LoadPair32(want, a32, b32, turn, lane, 0.1, -3.3, stride, rows, jump, groups)
+	same(t, "load of a float32 pair", got, want)
+	src := numbers[T](2*n, 4)
+	set.LoadComplex(got, src, stride, rows, jump, groups)
+	portable.LoadComplex(want, src, stride, rows, jump, groups)
+	same(t, "load of complex numbers", got, want)
+	if groups > 1 {
+		return
+	}
+	gotC, wantC := make([]T, 2*n+1), make([]T, 2*n+1)
+	set.StoreComplex(gotC, want, stride, rows)
+	portable.StoreComplex(wantC, want, stride, rows)
+	same(t, "store of complex numbers", gotC, wantC)
+	gotP, wantP := numbers[float64](n+1, 9), numbers[float64](n+1, 9)
+	set.AddPower(gotP, want, stride, rows)
+	portable.AddPower(wantP, want, stride, rows)
+	same(t, "power", gotP, wantP)
+	set.SetPower(gotP, want, stride, rows)
+	portable.SetPower(wantP, want, stride, rows)
+	same(t, "power alone", gotP, wantP)
+}
+
+func sumsAgree(t *testing.T, set *Set[float64]) {
+	for _, n := range []int{0, 1, 31, 32, 33, 64, 1000, 1024} {
+		x, x32 := numbers[float64](n, 1), numbers[float32](n, 1)
+		if a, b := set.Sum(x), Portable.Sum(x); a != b {
+			t.Errorf("sum of %d: %v, portable %v", n, a, b)
+		}
+		if a, b := set.Sum32(x32), Portable.Sum32(x32); a != b {
+			t.Errorf("sum of %d float32: %v, portable %v", n, a, b)
+		}
 	}
 }
 
 // checkStagePair compares two stages at once with the portable set's two stages
 // one after the other, to the bit.
-func checkStagePair(t *testing.T, set *Set, a, b int) {
+func checkStagePair[T Number](t *testing.T, set, portable *Set[T], a, b int) {
 	t.Helper()
+	vec := Vec[T]()
 	for _, q := range []int{1, 2, 3, 7} {
 		for _, s := range []int{1, 2, 3, 8} {
-			n := a * b * q * s * Vec
-			x, tmp := numbers(n, uint64(n)), make([]float64, a*b*Vec)
-			first, second := numbers(2*(a-1)*b*q, 5), numbers(2*(b-1)*q, 6)
-			between, want := make([]float64, n), make([]float64, n+1)
-			Portable.Radix[a](between, x, first, b*q, s)
-			var tw []float64 // by group
+			n := a * b * q * s * vec
+			x, tmp := numbers[T](n, uint64(n)), make([]T, a*b*vec)
+			first, second := numbers[T](2*(a-1)*b*q, 5), numbers[T](2*(b-1)*q, 6)
+			between, want := make([]T, n), make([]T, n+1)
+			portable.Radix[a](between, x, first, b*q, s)
+			var tw []T // by group
 			for j := range q {
 				for i := range b {
 					tw = append(tw, first[2*(a-1)*(j+i*q):2*(a-1)*(j+i*q+1)]...)
@@ -154,15 +152,15 @@ func checkStagePair(t *testing.T, set *Set, a, b int) {
 					tw = append(tw, second[2*(b-1)*j:2*(b-1)*(j+1)]...)
 				}
 			}
-			got := make([]float64, n+1)
+			got := make([]T, n+1)
 			what := fmt.Sprintf("radix %d and %d, q %d, s %d", a, b, q, s)
 			if q > 1 {
-				Portable.Radix[b](want, between, second, q, s*a)
+				portable.Radix[b](want, between, second, q, s*a)
 				set.Pair[a][b](got, x, tw, tmp, q, s)
 				same(t, what, got, want)
 				continue
 			}
-			Portable.Last[b](want, between, s*a)
+			portable.Last[b](want, between, s*a)
 			set.LastPair[a][b](got, x, tw, tmp, s)
 			same(t, what, got, want)
 			copy(got, x)
@@ -232,7 +230,8 @@ func BenchmarkRadix(b *testing.B) {
 		for r := 2; r <= 5; r++ {
 			b.Run(fmt.Sprintf("%s/%d", set.Name, r), func(b *testing.B) {
 				const q, s = 8, 4
-				x, y, tw := numbers(r*q*s*Vec, 1), make([]float64, r*q*s*Vec), numbers(2*(r-1)*q, 2)
+				n := r * q * s * Vec[float64]()
+				x, y, tw := numbers[float64](n, 1), make([]float64, n), numbers[float64](2*(r-1)*q, 2)
 				b.SetBytes(int64(8 * len(x)))
 				for b.Loop() {
 					set.Radix[r](y, x, tw, q, s)

@@ -1,15 +1,28 @@
 package kernel
 
-// Portable is the set in plain Go. Every product is rounded by an explicit
-// float64 conversion, so that no architecture fuses it into an addition and
-// all machines agree to the bit.
-var Portable = &Set{
-	Name:  "portable",
-	Radix: [6]func(y, x, tw []float64, q, s int){2: radix2, 3: radix3, 4: radix4, 5: radix5},
-	Last:  [6]func(y, x []float64, s int){2: last(radix2, 2), 3: last(radix3, 3), 4: last(radix4, 4), 5: last(radix5, 5)},
-	Twist: twist, LoadPair: loadPair[float64], LoadPair32: loadPair[float32],
-	LoadComplex: loadComplex, StoreComplex: storeComplex, SetPower: setPower, AddPower: addPower,
-	Sum: sum[float64], Sum32: sum[float32],
+// Portable is the set in plain Go, Portable32 that for float32. Every product is
+// rounded by an explicit conversion, so that no architecture fuses it into an
+// addition and all machines agree to the bit.
+var (
+	Portable   = portable[float64]()
+	Portable32 = portable[float32]()
+)
+
+func portable[T Number]() *Set[T] {
+	set := &Set[T]{
+		Name:  "portable",
+		Radix: [6]func(y, x, tw []T, q, s int){2: radix2[T], 3: radix3[T], 4: radix4[T], 5: radix5[T]},
+		Last: [6]func(y, x []T, s int){
+			2: last(radix2[T], 2), 3: last(radix3[T], 3), 4: last(radix4[T], 4), 5: last(radix5[T], 5),
+		},
+		Twist:      twist[T],
+		LoadPair32: loadPair[T, float32], LoadComplex: loadComplex[T], StoreComplex: storeComplex[T],
+		SetPower: setPower[T], AddPower: addPower[T], Sum: sum[float64], Sum32: sum[float32],
+	}
+	if wide, ok := any(set).(*Set[float64]); ok {
+		wide.LoadPair = loadPair[float64, float64]
+	}
+	return set
 }
 
 const (
@@ -21,28 +34,29 @@ const (
 )
 
 // mul is the complex product, each partial product rounded.
-func mul(ar, ai, br, bi float64) (re, im float64) {
-	return float64(ar*br) - float64(ai*bi), float64(ar*bi) + float64(ai*br)
+func mul[T Number](ar, ai, br, bi T) (re, im T) {
+	return T(ar*br) - T(ai*bi), T(ar*bi) + T(ai*br)
 }
 
 // last runs a stage without twiddles: with factors 1 the stage's own products
 // are exact, so that it gives the same numbers.
-func last(radix func(y, x, tw []float64, q, s int), r int) func(y, x []float64, s int) {
-	ones := make([]float64, 2*(r-1))
+func last[T Number](radix func(y, x, tw []T, q, s int), r int) func(y, x []T, s int) {
+	ones := make([]T, 2*(r-1))
 	for i := range r - 1 {
 		ones[2*i] = 1
 	}
-	return func(y, x []float64, s int) { radix(y, x, ones, 1, s) }
+	return func(y, x []T, s int) { radix(y, x, ones, 1, s) }
 }
 
-// row returns a vector as two arrays of lanes.
-func row(x []float64, i int) (re, im *[Lanes]float64) {
-	v := x[i*Vec : i*Vec+Vec]
-	return (*[Lanes]float64)(v), (*[Lanes]float64)(v[Lanes:])
+// row returns a vector as two slices of lanes.
+func row[T Number](x []T, i int) (re, im []T) {
+	vec, lanes := Vec[T](), Lanes[T]()
+	v := x[i*vec : i*vec+vec]
+	return v[:lanes], v[lanes:]
 }
 
-func radix2(y, x, tw []float64, q, s int) {
-	checkRadix(len(y), len(x), len(tw), 2, q, s)
+func radix2[T Number](y, x, tw []T, q, s int) {
+	checkRadix(y, x, tw, 2, q, s)
 	for j := range q {
 		wr, wi := tw[2*j], tw[2*j+1]
 		for k := range s {
@@ -50,7 +64,7 @@ func radix2(y, x, tw []float64, q, s int) {
 			br, bi := row(x, s*(j+q)+k)
 			y0r, y0i := row(y, 2*s*j+k)
 			y1r, y1i := row(y, 2*s*j+s+k)
-			for l := range Lanes {
+			for l := range Lanes[T]() {
 				y0r[l], y0i[l] = ar[l]+br[l], ai[l]+bi[l]
 				y1r[l], y1i[l] = mul(ar[l]-br[l], ai[l]-bi[l], wr, wi)
 			}
@@ -58,8 +72,8 @@ func radix2(y, x, tw []float64, q, s int) {
 	}
 }
 
-func radix3(y, x, tw []float64, q, s int) {
-	checkRadix(len(y), len(x), len(tw), 3, q, s)
+func radix3[T Number](y, x, tw []T, q, s int) {
+	checkRadix(y, x, tw, 3, q, s)
 	for j := range q {
 		t := tw[4*j : 4*j+4]
 		for k := range s {
@@ -69,11 +83,11 @@ func radix3(y, x, tw []float64, q, s int) {
 			y0r, y0i := row(y, 3*s*j+k)
 			y1r, y1i := row(y, 3*s*j+s+k)
 			y2r, y2i := row(y, 3*s*j+2*s+k)
-			for l := range Lanes {
+			for l := range Lanes[T]() {
 				sr, si := br[l]+cr[l], bi[l]+ci[l]
 				// −i·sin 60°·(b − c)
-				dr, di := float64(sin60*(bi[l]-ci[l])), float64(sin60*(cr[l]-br[l]))
-				mr, mi := ar[l]-float64(0.5*sr), ai[l]-float64(0.5*si)
+				dr, di := T(sin60*(bi[l]-ci[l])), T(sin60*(cr[l]-br[l]))
+				mr, mi := ar[l]-T(0.5*sr), ai[l]-T(0.5*si)
 				y0r[l], y0i[l] = ar[l]+sr, ai[l]+si
 				y1r[l], y1i[l] = mul(mr+dr, mi+di, t[0], t[1])
 				y2r[l], y2i[l] = mul(mr-dr, mi-di, t[2], t[3])
@@ -82,8 +96,8 @@ func radix3(y, x, tw []float64, q, s int) {
 	}
 }
 
-func radix4(y, x, tw []float64, q, s int) {
-	checkRadix(len(y), len(x), len(tw), 4, q, s)
+func radix4[T Number](y, x, tw []T, q, s int) {
+	checkRadix(y, x, tw, 4, q, s)
 	for j := range q {
 		t := tw[6*j : 6*j+6]
 		for k := range s {
@@ -95,7 +109,7 @@ func radix4(y, x, tw []float64, q, s int) {
 			y1r, y1i := row(y, 4*s*j+s+k)
 			y2r, y2i := row(y, 4*s*j+2*s+k)
 			y3r, y3i := row(y, 4*s*j+3*s+k)
-			for l := range Lanes {
+			for l := range Lanes[T]() {
 				pr, pi := ar[l]+cr[l], ai[l]+ci[l]
 				mr, mi := ar[l]-cr[l], ai[l]-ci[l]
 				qr, qi := br[l]+dr[l], bi[l]+di[l]
@@ -109,8 +123,8 @@ func radix4(y, x, tw []float64, q, s int) {
 	}
 }
 
-func radix5(y, x, tw []float64, q, s int) {
-	checkRadix(len(y), len(x), len(tw), 5, q, s)
+func radix5[T Number](y, x, tw []T, q, s int) {
+	checkRadix(y, x, tw, 5, q, s)
 	for j := range q {
 		t := tw[8*j : 8*j+8]
 		for k := range s {
@@ -124,7 +138,7 @@ func radix5(y, x, tw []float64, q, s int) {
 			y2r, y2i := row(y, 5*s*j+2*s+k)
 			y3r, y3i := row(y, 5*s*j+3*s+k)
 			y4r, y4i := row(y, 5*s*j+4*s+k)
-			for l := range Lanes {
+			for l := range Lanes[T]() {
 				ar, ai := x0r[l], x0i[l]
 				br, bi := x1r[l]+x4r[l], x1i[l]+x4i[l]
 				er, ei := x1i[l]-x4i[l], x4r[l]-x1r[l] // −i times the odd parts
@@ -142,95 +156,112 @@ func radix5(y, x, tw []float64, q, s int) {
 	}
 }
 
-func fifth(a, b, c, e, d float64) (p, q, u, v float64) {
-	p = a + float64(cos72*b) - float64(cos36*c)
-	q = a - float64(cos36*b) + float64(cos72*c)
-	u = float64(sin72*e) + float64(sin36*d)
-	v = float64(sin36*e) - float64(sin72*d)
+func fifth[T Number](a, b, c, e, d T) (p, q, u, v T) {
+	p = a + T(cos72*b) - T(cos36*c)
+	q = a - T(cos36*b) + T(cos72*c)
+	u = T(sin72*e) + T(sin36*d)
+	v = T(sin36*e) - T(sin72*d)
 	return p, q, u, v
 }
 
-func twist(y, x, near, far []float64, stride, groups int) {
-	checkTwist(len(y), len(x), len(near), len(far), stride, groups)
+func twist[T Number](y, x, near, far []T, stride, groups int) {
+	checkTwist(y, x, near, far, stride, groups)
+	lanes, vec := Lanes[T](), Vec[T]()
 	for g := range groups {
-		out := y[g*stride : g*stride+Lanes*Vec]
-		for k := range Lanes {
-			i := Lanes*g + k
+		out := y[g*stride : g*stride+lanes*vec]
+		for k := range lanes {
+			i := lanes*g + k
 			xr, xi := row(x, i)
 			nr, ni := row(near, i)
 			fr, fi := far[2*i], far[2*i+1]
-			for l := range Lanes {
+			for l := range lanes {
 				wr, wi := mul(nr[l], ni[l], fr, fi)
-				out[l*Vec+k], out[l*Vec+Lanes+k] = mul(xr[l], xi[l], wr, wi)
+				out[l*vec+k], out[l*vec+lanes+k] = mul(xr[l], xi[l], wr, wi)
 			}
 		}
 	}
 }
 
-func loadPair[T float32 | float64](dst []float64, a, b []T, turn, lane []float64, meanA, meanB float64, stride, rows,
-	jump, groups int,
-) {
-	checkPair(len(dst), len(a), len(b), len(turn), len(lane), stride, rows, jump, groups)
+// parts returns a mean as the sum of two numbers of the type, the second 0 for
+// float64. Subtracting one after the other rounds as subtracting the mean would.
+func parts[T Number](mean float64) (hi, lo T) {
+	hi = T(mean)
+	return hi, T(mean - float64(hi))
+}
+
+func loadPair[T, S Number](dst []T, a, b []S, turn, lane []T, meanA, meanB float64, stride, rows, jump, groups int) {
+	checkPair(dst, a, b, turn, lane, stride, rows, jump, groups)
 	cos, sin := row(lane, 0)
+	lanes := Lanes[T]()
+	hiA, loA := parts[T](meanA)
+	hiB, loB := parts[T](meanB)
 	for i := range rows * groups {
 		re, im := row(dst, i)
 		r := i/rows*jump + i%rows
 		at := r * stride
-		a, b := a[at:at+Lanes], b[at:at+Lanes]
+		a, b := a[at:at+lanes], b[at:at+lanes]
 		c, s := turn[2*r], turn[2*r+1]
-		for l := range Lanes {
-			w := (0.5 - float64(c*cos[l])) + float64(s*sin[l])
-			re[l], im[l] = (float64(a[l])-meanA)*w, (float64(b[l])-meanB)*w
+		for l := range lanes {
+			w := (0.5 - T(c*cos[l])) + T(s*sin[l])
+			re[l], im[l] = ((T(a[l])-hiA)-loA)*w, ((T(b[l])-hiB)-loB)*w
 		}
 	}
 }
 
-func loadComplex(dst, src []float64, stride, rows, jump, groups int) {
-	checkLoad(len(dst), len(src), stride, rows, jump, groups)
+func loadComplex[T Number](dst, src []T, stride, rows, jump, groups int) {
+	checkLoad(dst, src, stride, rows, jump, groups)
+	lanes := Lanes[T]()
 	for i := range rows * groups {
 		re, im := row(dst, i)
 		r := i/rows*jump + i%rows
-		from := src[2*r*stride : 2*r*stride+Vec]
-		for l := range Lanes {
+		from := src[2*r*stride : 2*r*stride+2*lanes]
+		for l := range lanes {
 			re[l], im[l] = from[2*l], from[2*l+1]
 		}
 	}
 }
 
-func storeComplex(dst, src []float64, stride, rows int) {
-	checkComplex(len(src), len(dst), stride, rows)
+func storeComplex[T Number](dst, src []T, stride, rows int) {
+	checkComplex(src, dst, stride, rows)
+	lanes := Lanes[T]()
 	for r := range rows {
 		re, im := row(src, r)
-		to := dst[2*r*stride : 2*r*stride+Vec]
-		for l := range Lanes {
+		to := dst[2*r*stride : 2*r*stride+2*lanes]
+		for l := range lanes {
 			to[2*l], to[2*l+1] = re[l], im[l]
 		}
 	}
 }
 
-func setPower(sum, x []float64, stride, rows int) {
-	checkPower(len(sum), len(x), stride, rows)
+// square is the squared magnitude, in float64.
+func square[T Number](re, im T) float64 {
+	a, b := float64(re), float64(im)
+	return float64(a*a) + float64(b*b)
+}
+
+func setPower[T Number](sum []float64, x []T, stride, rows int) {
+	checkPower(sum, x, stride, rows)
 	for r := range rows {
 		re, im := row(x, r)
-		to := sum[r*stride : r*stride+Lanes]
-		for l := range Lanes {
-			to[l] = float64(re[l]*re[l]) + float64(im[l]*im[l])
+		to := sum[r*stride : r*stride+len(re)]
+		for l := range to {
+			to[l] = square(re[l], im[l])
 		}
 	}
 }
 
-func addPower(sum, x []float64, stride, rows int) {
-	checkPower(len(sum), len(x), stride, rows)
+func addPower[T Number](sum []float64, x []T, stride, rows int) {
+	checkPower(sum, x, stride, rows)
 	for r := range rows {
 		re, im := row(x, r)
-		to := sum[r*stride : r*stride+Lanes]
-		for l := range Lanes {
-			to[l] += float64(re[l]*re[l]) + float64(im[l]*im[l])
+		to := sum[r*stride : r*stride+len(re)]
+		for l := range to {
+			to[l] += square(re[l], im[l])
 		}
 	}
 }
 
-func sum[T float32 | float64](x []T) float64 {
+func sum[T Number](x []T) float64 {
 	var acc [4][8]float64
 	n := len(x) &^ 31
 	for at := 0; at < n; at += 32 {

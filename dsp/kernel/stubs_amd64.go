@@ -83,6 +83,12 @@ func pair55AVX2(y *float64, x *float64, tw *float64, tmp *float64, q int, s int)
 func lastPair55AVX2(y *float64, x *float64, tw *float64, tmp *float64, s int)
 
 //go:noescape
+func setPowerAVX2(sum *float64, x *float64, stride int, rows int)
+
+//go:noescape
+func addPowerAVX2(sum *float64, x *float64, stride int, rows int)
+
+//go:noescape
 func twistAVX2(y *float64, x *float64, near *float64, far *float64, stride int, groups int)
 
 //go:noescape
@@ -98,12 +104,6 @@ func loadComplexAVX2(dst *float64, src *float64, stride int, rows int, jump int,
 
 //go:noescape
 func storeComplexAVX2(dst *float64, src *float64, stride int, rows int)
-
-//go:noescape
-func setPowerAVX2(sum *float64, x *float64, stride int, rows int)
-
-//go:noescape
-func addPowerAVX2(sum *float64, x *float64, stride int, rows int)
 
 //go:noescape
 func sum64AVX2(dst *float64, x *float64, blocks int)
@@ -190,6 +190,12 @@ func pair55AVX512(y *float64, x *float64, tw *float64, tmp *float64, q int, s in
 func lastPair55AVX512(y *float64, x *float64, tw *float64, tmp *float64, s int)
 
 //go:noescape
+func setPowerAVX512(sum *float64, x *float64, stride int, rows int)
+
+//go:noescape
+func addPowerAVX512(sum *float64, x *float64, stride int, rows int)
+
+//go:noescape
 func twistAVX512(y *float64, x *float64, near *float64, far *float64, stride int, groups int)
 
 //go:noescape
@@ -207,13 +213,189 @@ func loadComplexAVX512(dst *float64, src *float64, stride int, rows int, jump in
 func storeComplexAVX512(dst *float64, src *float64, stride int, rows int)
 
 //go:noescape
-func setPowerAVX512(sum *float64, x *float64, stride int, rows int)
-
-//go:noescape
-func addPowerAVX512(sum *float64, x *float64, stride int, rows int)
-
-//go:noescape
 func sum64AVX512(dst *float64, x *float64, blocks int)
 
 //go:noescape
 func sum32AVX512(dst *float64, x *float32, blocks int)
+
+//go:noescape
+func radix2SingleAVX2(y *float32, x *float32, tw *float32, q int, s int)
+
+//go:noescape
+func last2SingleAVX2(y *float32, x *float32, s int)
+
+//go:noescape
+func radix3SingleAVX2(y *float32, x *float32, tw *float32, q int, s int)
+
+//go:noescape
+func last3SingleAVX2(y *float32, x *float32, s int)
+
+//go:noescape
+func radix4SingleAVX2(y *float32, x *float32, tw *float32, q int, s int)
+
+//go:noescape
+func last4SingleAVX2(y *float32, x *float32, s int)
+
+//go:noescape
+func radix5SingleAVX2(y *float32, x *float32, tw *float32, q int, s int)
+
+//go:noescape
+func last5SingleAVX2(y *float32, x *float32, s int)
+
+//go:noescape
+func pair44SingleAVX2(y *float32, x *float32, tw *float32, tmp *float32, q int, s int)
+
+//go:noescape
+func lastPair44SingleAVX2(y *float32, x *float32, tw *float32, tmp *float32, s int)
+
+//go:noescape
+func pair42SingleAVX2(y *float32, x *float32, tw *float32, tmp *float32, q int, s int)
+
+//go:noescape
+func lastPair42SingleAVX2(y *float32, x *float32, tw *float32, tmp *float32, s int)
+
+//go:noescape
+func pair43SingleAVX2(y *float32, x *float32, tw *float32, tmp *float32, q int, s int)
+
+//go:noescape
+func lastPair43SingleAVX2(y *float32, x *float32, tw *float32, tmp *float32, s int)
+
+//go:noescape
+func pair45SingleAVX2(y *float32, x *float32, tw *float32, tmp *float32, q int, s int)
+
+//go:noescape
+func lastPair45SingleAVX2(y *float32, x *float32, tw *float32, tmp *float32, s int)
+
+//go:noescape
+func pair23SingleAVX2(y *float32, x *float32, tw *float32, tmp *float32, q int, s int)
+
+//go:noescape
+func lastPair23SingleAVX2(y *float32, x *float32, tw *float32, tmp *float32, s int)
+
+//go:noescape
+func pair25SingleAVX2(y *float32, x *float32, tw *float32, tmp *float32, q int, s int)
+
+//go:noescape
+func lastPair25SingleAVX2(y *float32, x *float32, tw *float32, tmp *float32, s int)
+
+//go:noescape
+func pair33SingleAVX2(y *float32, x *float32, tw *float32, tmp *float32, q int, s int)
+
+//go:noescape
+func lastPair33SingleAVX2(y *float32, x *float32, tw *float32, tmp *float32, s int)
+
+//go:noescape
+func pair35SingleAVX2(y *float32, x *float32, tw *float32, tmp *float32, q int, s int)
+
+//go:noescape
+func lastPair35SingleAVX2(y *float32, x *float32, tw *float32, tmp *float32, s int)
+
+//go:noescape
+func pair55SingleAVX2(y *float32, x *float32, tw *float32, tmp *float32, q int, s int)
+
+//go:noescape
+func lastPair55SingleAVX2(y *float32, x *float32, tw *float32, tmp *float32, s int)
+
+//go:noescape
+func setPowerSingleAVX2(sum *float64, x *float32, stride int, rows int)
+
+//go:noescape
+func addPowerSingleAVX2(sum *float64, x *float32, stride int, rows int)
+
+//go:noescape
+func twistSingleAVX2(y *float32, x *float32, near *float32, far *float32, stride int, groups int)
+
+//go:noescape
+func loadPairSingleAVX2(dst *float32, a *float32, b *float32, row *float32, lane *float32,
+	meanA float32, meanB float32, restA float32, restB float32, stride int, rows int, jump int, groups int)
+
+//go:noescape
+func radix2SingleAVX512(y *float32, x *float32, tw *float32, q int, s int)
+
+//go:noescape
+func last2SingleAVX512(y *float32, x *float32, s int)
+
+//go:noescape
+func radix3SingleAVX512(y *float32, x *float32, tw *float32, q int, s int)
+
+//go:noescape
+func last3SingleAVX512(y *float32, x *float32, s int)
+
+//go:noescape
+func radix4SingleAVX512(y *float32, x *float32, tw *float32, q int, s int)
+
+//go:noescape
+func last4SingleAVX512(y *float32, x *float32, s int)
+
+//go:noescape
+func radix5SingleAVX512(y *float32, x *float32, tw *float32, q int, s int)
+
+//go:noescape
+func last5SingleAVX512(y *float32, x *float32, s int)
+
+//go:noescape
+func pair44SingleAVX512(y *float32, x *float32, tw *float32, tmp *float32, q int, s int)
+
+//go:noescape
+func lastPair44SingleAVX512(y *float32, x *float32, tw *float32, tmp *float32, s int)
+
+//go:noescape
+func pair42SingleAVX512(y *float32, x *float32, tw *float32, tmp *float32, q int, s int)
+
+//go:noescape
+func lastPair42SingleAVX512(y *float32, x *float32, tw *float32, tmp *float32, s int)
+
+//go:noescape
+func pair43SingleAVX512(y *float32, x *float32, tw *float32, tmp *float32, q int, s int)
+
+//go:noescape
+func lastPair43SingleAVX512(y *float32, x *float32, tw *float32, tmp *float32, s int)
+
+//go:noescape
+func pair45SingleAVX512(y *float32, x *float32, tw *float32, tmp *float32, q int, s int)
+
+//go:noescape
+func lastPair45SingleAVX512(y *float32, x *float32, tw *float32, tmp *float32, s int)
+
+//go:noescape
+func pair23SingleAVX512(y *float32, x *float32, tw *float32, tmp *float32, q int, s int)
+
+//go:noescape
+func lastPair23SingleAVX512(y *float32, x *float32, tw *float32, tmp *float32, s int)
+
+//go:noescape
+func pair25SingleAVX512(y *float32, x *float32, tw *float32, tmp *float32, q int, s int)
+
+//go:noescape
+func lastPair25SingleAVX512(y *float32, x *float32, tw *float32, tmp *float32, s int)
+
+//go:noescape
+func pair33SingleAVX512(y *float32, x *float32, tw *float32, tmp *float32, q int, s int)
+
+//go:noescape
+func lastPair33SingleAVX512(y *float32, x *float32, tw *float32, tmp *float32, s int)
+
+//go:noescape
+func pair35SingleAVX512(y *float32, x *float32, tw *float32, tmp *float32, q int, s int)
+
+//go:noescape
+func lastPair35SingleAVX512(y *float32, x *float32, tw *float32, tmp *float32, s int)
+
+//go:noescape
+func pair55SingleAVX512(y *float32, x *float32, tw *float32, tmp *float32, q int, s int)
+
+//go:noescape
+func lastPair55SingleAVX512(y *float32, x *float32, tw *float32, tmp *float32, s int)
+
+//go:noescape
+func setPowerSingleAVX512(sum *float64, x *float32, stride int, rows int)
+
+//go:noescape
+func addPowerSingleAVX512(sum *float64, x *float32, stride int, rows int)
+
+//go:noescape
+func twistSingleAVX512(y *float32, x *float32, near *float32, far *float32, stride int, groups int)
+
+//go:noescape
+func loadPairSingleAVX512(dst *float32, a *float32, b *float32, row *float32, lane *float32,
+	meanA float32, meanB float32, restA float32, restB float32, stride int, rows int, jump int, groups int)

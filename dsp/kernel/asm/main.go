@@ -3,10 +3,11 @@
 //
 // It is a module of its own, so that nothing but the generator needs avo.
 //
-// One description serves both instruction sets: isa holds what differs. Lanes
-// are eight to a vector in memory; AVX-512 takes them in one register, AVX2
-// in two, one after the other. No fused multiply-add: every product is rounded,
-// as in the portable twin, so that all sets give the same bits.
+// One description serves both instruction sets and both precisions: isa holds
+// what differs. Lanes are eight to a vector in memory, of float32 sixteen;
+// AVX-512 takes them in one register, AVX2 in two, one after the other. No fused
+// multiply-add: every product is rounded, as in the portable twin, so that all
+// sets give the same bits.
 package main
 
 import (
@@ -19,12 +20,35 @@ import (
 )
 
 type isa struct {
-	name  string // suffix of the functions
-	wide  bool   // AVX-512
-	parts int    // registers to a vector of eight lanes
+	name   string // suffix of the functions
+	wide   bool   // AVX-512
+	parts  int    // registers to the real parts of a vector
+	single bool   // float32
 }
 
-const vec = 128 // bytes of a complex vector: eight real, eight imaginary parts
+const vec = 128 // bytes of a complex vector: 64 of real parts, 64 of imaginary parts
+
+// size is that of a number, in bytes.
+func (s isa) size() int {
+	if s.single {
+		return 4
+	}
+	return 8
+}
+
+// float is the type of a number.
+func (s isa) float() string { return fmt.Sprintf("float%d", 8*s.size()) }
+
+// either selects an instruction by the precision.
+func either[F any](s isa, double, single F) F {
+	if s.single {
+		return single
+	}
+	return double
+}
+
+func (s isa) broadcast(m Mem, v VecVirtual) { either(s, VBROADCASTSD, VBROADCASTSS)(m, v) }
+func (s isa) move(from, to Op)              { either(s, VMOVUPD, VMOVUPS)(from, to) }
 
 func (s isa) bytes() int { return 64 / s.parts }
 
@@ -37,7 +61,9 @@ func (s isa) vec() VecVirtual {
 
 func main() {
 	ConstraintExpr("amd64")
-	for _, s := range []isa{{"AVX2", false, 2}, {"AVX512", true, 1}} {
+	for _, s := range []isa{
+		{"AVX2", false, 2, false}, {"AVX512", true, 1, false}, {"SingleAVX2", false, 2, true}, {"SingleAVX512", true, 1, true},
+	} {
 		for _, r := range []int{2, 3, 4, 5} {
 			s.radix(r, true)
 			s.radix(r, false)
@@ -46,13 +72,18 @@ func main() {
 			s.pair(p[0], p[1], false)
 			s.pair(p[0], p[1], true)
 		}
+		s.power(false)
+		s.power(true)
+		if s.single {
+			s.twistSingle()
+			s.loadPairSingle()
+			continue
+		}
 		s.twist()
 		s.loadPair(8)
 		s.loadPair(4)
 		s.loadComplex()
 		s.storeComplex()
-		s.power(false)
-		s.power(true)
 		s.sum(8)
 		s.sum(4)
 	}
@@ -61,68 +92,87 @@ func main() {
 
 func param(name string) GPVirtual { return Load(Param(name), GP64()).(GPVirtual) }
 
-// broadcastParam takes a float64 argument to all lanes.
+// broadcastParam takes an argument to all lanes.
 func (s isa) broadcastParam(name string) VecVirtual {
 	c, err := Param(name).Resolve()
 	if err != nil {
 		panic(err)
 	}
 	v := s.vec()
-	VBROADCASTSD(c.Addr, v)
+	s.broadcast(c.Addr, v)
 	return v
 }
 
 // number returns a constant in all lanes.
 func (s isa) number(x float64) VecVirtual {
-	if _, ok := numbers[x]; !ok {
-		numbers[x] = ConstData(fmt.Sprintf("c%016x", math.Float64bits(x)), U64(math.Float64bits(x)))
+	name, data := fmt.Sprintf("c%016x", math.Float64bits(x)), Constant(U64(math.Float64bits(x)))
+	if s.single {
+		name, data = fmt.Sprintf("c%08x", math.Float32bits(float32(x))), U32(math.Float32bits(float32(x)))
+	}
+	if _, ok := numbers[name]; !ok {
+		numbers[name] = ConstData(name, data)
 	}
 	v := s.vec()
-	VBROADCASTSD(numbers[x], v)
+	s.broadcast(numbers[name], v)
 	return v
 }
 
-var numbers = map[float64]Mem{}
+var numbers = map[string]Mem{}
 
 type c struct{ re, im VecVirtual }
 
 func (s isa) load(m Mem, part int) c {
 	x := c{s.vec(), s.vec()}
-	VMOVUPD(m.Offset(part*s.bytes()), x.re)
-	VMOVUPD(m.Offset(64+part*s.bytes()), x.im)
+	s.move(m.Offset(part*s.bytes()), x.re)
+	s.move(m.Offset(64+part*s.bytes()), x.im)
 	return x
 }
 
 func (s isa) store(m Mem, part int, x c) {
-	VMOVUPD(x.re, m.Offset(part*s.bytes()))
-	VMOVUPD(x.im, m.Offset(64+part*s.bytes()))
+	s.move(x.re, m.Offset(part*s.bytes()))
+	s.move(x.im, m.Offset(64+part*s.bytes()))
 }
 
-func (s isa) add(a, b VecVirtual) VecVirtual { r := s.vec(); VADDPD(b, a, r); return r }
-func (s isa) sub(a, b VecVirtual) VecVirtual { r := s.vec(); VSUBPD(b, a, r); return r }
-func (s isa) mul(a, b VecVirtual) VecVirtual { r := s.vec(); VMULPD(b, a, r); return r }
+func (s isa) add(a, b VecVirtual) VecVirtual {
+	r := s.vec()
+	either(s, VADDPD, VADDPS)(b, a, r)
+	return r
+}
+
+func (s isa) sub(a, b VecVirtual) VecVirtual {
+	r := s.vec()
+	either(s, VSUBPD, VSUBPS)(b, a, r)
+	return r
+}
+
+func (s isa) mul(a, b VecVirtual) VecVirtual {
+	r := s.vec()
+	either(s, VMULPD, VMULPS)(b, a, r)
+	return r
+}
 
 func (s isa) cadd(a, b c) c { return c{s.add(a.re, b.re), s.add(a.im, b.im)} }
 func (s isa) csub(a, b c) c { return c{s.sub(a.re, b.re), s.sub(a.im, b.im)} }
 
 // cmul is a·w, in the order of mul in the portable twin.
 func (s isa) cmul(a, w c) c {
+	mul, add, sub := either(s, VMULPD, VMULPS), either(s, VADDPD, VADDPS), either(s, VSUBPD, VSUBPS)
 	re, t := s.vec(), s.vec()
-	VMULPD(w.re, a.re, re)
-	VMULPD(w.im, a.im, t)
-	VSUBPD(t, re, re)
+	mul(w.re, a.re, re)
+	mul(w.im, a.im, t)
+	sub(t, re, re)
 	im, u := s.vec(), s.vec()
-	VMULPD(w.im, a.re, im)
-	VMULPD(w.re, a.im, u)
-	VADDPD(u, im, im)
+	mul(w.im, a.re, im)
+	mul(w.re, a.im, u)
+	add(u, im, im)
 	return c{re, im}
 }
 
 // factor returns the complex number i at p in all lanes.
 func (s isa) factor(p GPVirtual, i int) c {
 	v := c{s.vec(), s.vec()}
-	VBROADCASTSD(Mem{Base: p, Disp: 16 * i}, v.re)
-	VBROADCASTSD(Mem{Base: p, Disp: 16*i + 8}, v.im)
+	s.broadcast(Mem{Base: p, Disp: 2 * s.size() * i}, v.re)
+	s.broadcast(Mem{Base: p, Disp: 2*s.size()*i + s.size()}, v.im)
 	return v
 }
 
@@ -140,10 +190,10 @@ const (
 // radix is one Stockham stage; without twiddles for the last one, where q = 1.
 func (s isa) radix(r int, twiddles bool) {
 	name := fmt.Sprintf("radix%d%s", r, s.name)
-	args := "func(y, x, tw *float64, q, s int)"
+	args := "func(y, x, tw *" + s.float() + ", q, s int)"
 	if !twiddles {
 		name = fmt.Sprintf("last%d%s", r, s.name)
-		args = "func(y, x *float64, s int)"
+		args = "func(y, x *" + s.float() + ", s int)"
 	}
 	TEXT(name, NOSPLIT, args)
 	Pragma("noescape")
@@ -201,7 +251,7 @@ func (s isa) radix(r int, twiddles bool) {
 		t := GP64()
 		IMUL3Q(U32(uint32(r-1)), stride, t)
 		ADDQ(t, y)
-		ADDQ(U32(uint32(16*(r-1))), tw)
+		ADDQ(U32(uint32(2*s.size()*(r-1))), tw)
 		DECQ(q)
 		JNZ(LabelRef(name + "_j"))
 	}
@@ -220,10 +270,10 @@ var pairs = [][2]int{{4, 4}, {4, 2}, {4, 3}, {4, 5}, {2, 3}, {2, 5}, {3, 3}, {3,
 // share them; none for the second where it is the last.
 func (s isa) pair(ra, rb int, last bool) {
 	name := fmt.Sprintf("pair%d%d%s", ra, rb, s.name)
-	args := "func(y, x, tw, tmp *float64, q, s int)"
+	args := "func(y, x, tw, tmp *" + s.float() + ", q, s int)"
 	if last {
 		name = fmt.Sprintf("lastPair%d%d%s", ra, rb, s.name)
-		args = "func(y, x, tw, tmp *float64, s int)"
+		args = "func(y, x, tw, tmp *" + s.float() + ", s int)"
 	}
 	TEXT(name, NOSPLIT, args)
 	Pragma("noescape")
@@ -293,7 +343,7 @@ func (s isa) pair(ra, rb int, last bool) {
 		t := GP64()
 		IMUL3Q(U32(uint32(ra*rb-1)), stride, t)
 		ADDQ(t, y)
-		ADDQ(U32(uint32(16*(ra*rb-1))), tw)
+		ADDQ(U32(uint32(2*s.size()*(ra*rb-1))), tw)
 		DECQ(q)
 		JNZ(LabelRef(name + "_j"))
 	}
@@ -451,6 +501,128 @@ func (s isa) twist() {
 	ADDQ(U32(8*vec), near)
 	ADDQ(U32(8*16), far)
 	ADDQ(stride, y)
+	DECQ(groups)
+	JNZ(LabelRef(name + "_g"))
+	VZEROUPPER()
+	RET()
+}
+
+// twistSingle is twist for groups of sixteen vectors of sixteen lanes, four rows at
+// a time: in each quarter of a register, of four lanes, they are transposed, and
+// each quarter is stored for itself.
+func (s isa) twistSingle() {
+	name := "twist" + s.name
+	TEXT(name, NOSPLIT, "func(y, x, near, far *float32, stride, groups int)")
+	Pragma("noescape")
+	y, x, near, far := param("y"), param("x"), param("near"), param("far")
+	stride, groups := param("stride"), param("groups")
+	SHLQ(Imm(2), stride)
+	Label(name + "_g")
+	for rows := 0; rows < 16; rows += 4 {
+		for part := range s.parts {
+			var re, im []VecVirtual
+			for k := rows; k < rows+4; k++ {
+				w := s.cmul(s.load(Mem{Base: near, Disp: vec * k}, part), s.factor(far, k))
+				v := s.cmul(s.load(Mem{Base: x, Disp: vec * k}, part), w)
+				re, im = append(re, v.re), append(im, v.im)
+			}
+			for i, v := range [][]VecVirtual{re, im} {
+				for column, o := range s.transposeQuarters(v) {
+					for quarter := range 4 / s.parts {
+						lane := part*s.bytes()/4 + 4*quarter + column
+						s.storeQuarter(o, quarter, Mem{Base: y, Disp: vec*lane + 64*i + 4*rows})
+					}
+				}
+			}
+		}
+	}
+	ADDQ(U32(16*vec), x)
+	ADDQ(U32(16*vec), near)
+	ADDQ(U32(16*8), far)
+	ADDQ(stride, y)
+	DECQ(groups)
+	JNZ(LabelRef(name + "_g"))
+	VZEROUPPER()
+	RET()
+}
+
+// transposeQuarters transposes the 4 × 4 numbers in each quarter of four registers.
+func (s isa) transposeQuarters(a []VecVirtual) []VecVirtual {
+	b, o := make([]VecVirtual, 4), make([]VecVirtual, 4)
+	for i := range b {
+		b[i], o[i] = s.vec(), s.vec()
+	}
+	VUNPCKLPS(a[1], a[0], b[0]) // 00 10 01 11
+	VUNPCKHPS(a[1], a[0], b[1]) // 02 12 03 13
+	VUNPCKLPS(a[3], a[2], b[2])
+	VUNPCKHPS(a[3], a[2], b[3])
+	VSHUFPS(Imm(0x44), b[2], b[0], o[0])
+	VSHUFPS(Imm(0xEE), b[2], b[0], o[1])
+	VSHUFPS(Imm(0x44), b[3], b[1], o[2])
+	VSHUFPS(Imm(0xEE), b[3], b[1], o[3])
+	return o
+}
+
+// storeQuarter stores four numbers of a register.
+func (s isa) storeQuarter(v VecVirtual, quarter int, to Mem) {
+	switch {
+	case quarter == 0:
+		VMOVUPS(v.AsX(), to)
+	case s.wide:
+		VEXTRACTF32X4(Imm(uint64(quarter)), v, to)
+	default:
+		VEXTRACTF128(Imm(uint64(quarter)), v, to)
+	}
+}
+
+// loadPairSingle is loadPair for float32 vectors of float32 samples. A mean comes as
+// the sum of two float32, so that its rounding is lost with that of the difference.
+func (s isa) loadPairSingle() {
+	name := "loadPair" + s.name
+	TEXT(name, NOSPLIT, "func(dst, a, b, row, lane *float32, meanA, meanB, restA, restB float32, "+
+		"stride, rows, jump, groups int)")
+	Pragma("noescape")
+	dst, a, b, row, lane := param("dst"), param("a"), param("b"), param("row"), param("lane")
+	mean := []VecVirtual{s.broadcastParam("meanA"), s.broadcastParam("meanB")}
+	rest := []VecVirtual{s.broadcastParam("restA"), s.broadcastParam("restB")}
+	stride, rows, jump, groups := param("stride"), param("rows"), param("jump"), param("groups")
+	SHLQ(Imm(2), stride)
+	back, turns := GP64(), GP64() // from a group's end to the next one's start
+	MOVQ(jump, turns)
+	SUBQ(rows, turns)
+	MOVQ(turns, back)
+	IMULQ(stride, back)
+	SHLQ(Imm(3), turns)
+	half := s.number(0.5)
+	var angle []c
+	for part := range s.parts {
+		angle = append(angle, s.load(Mem{Base: lane}, part))
+	}
+	Label(name + "_g")
+	left := GP64()
+	MOVQ(rows, left)
+	Label(name + "_r")
+	turn := s.factor(row, 0)
+	for part := range s.parts {
+		win := s.add(s.sub(half, s.mul(turn.re, angle[part].re)), s.mul(turn.im, angle[part].im))
+		for i, src := range []GPVirtual{a, b} {
+			v := s.vec()
+			VMOVUPS(Mem{Base: src, Disp: part * s.bytes()}, v)
+			VSUBPS(mean[i], v, v)
+			VSUBPS(rest[i], v, v)
+			VMULPS(win, v, v)
+			VMOVUPS(v, Mem{Base: dst, Disp: 64*i + part*s.bytes()})
+		}
+	}
+	ADDQ(U32(vec), dst)
+	ADDQ(stride, a)
+	ADDQ(stride, b)
+	ADDQ(Imm(8), row)
+	DECQ(left)
+	JNZ(LabelRef(name + "_r"))
+	ADDQ(back, a)
+	ADDQ(back, b)
+	ADDQ(turns, row)
 	DECQ(groups)
 	JNZ(LabelRef(name + "_g"))
 	VZEROUPPER()
@@ -685,14 +857,21 @@ func (s isa) power(add bool) {
 	if add {
 		name = "addPower" + s.name
 	}
-	TEXT(name, NOSPLIT, "func(sum, x *float64, stride, rows int)")
+	TEXT(name, NOSPLIT, "func(sum *float64, x *"+s.float()+", stride, rows int)")
 	Pragma("noescape")
 	sum, x, stride, rows := param("sum"), param("x"), param("stride"), param("rows")
 	SHLQ(Imm(3), stride)
 	Label(name + "_r")
-	for part := range s.parts {
-		v := s.load(Mem{Base: x}, part)
-		p := s.add(s.mul(v.re, v.re), s.mul(v.im, v.im))
+	d := isa{wide: s.wide, parts: s.parts} // sums are float64
+	for part := range s.parts * 8 / s.size() {
+		v := c{s.vec(), s.vec()}
+		if s.single {
+			VCVTPS2PD(Mem{Base: x, Disp: part * s.bytes() / 2}, v.re)
+			VCVTPS2PD(Mem{Base: x, Disp: 64 + part*s.bytes()/2}, v.im)
+		} else {
+			v = s.load(Mem{Base: x}, part)
+		}
+		p := d.add(d.mul(v.re, v.re), d.mul(v.im, v.im))
 		if add {
 			VADDPD(Mem{Base: sum, Disp: part * s.bytes()}, p, p)
 		}
