@@ -80,6 +80,7 @@ type Settings struct {
 	ResolutionHz   float64     `key:"resolution_hz" omit:"zero"`
 	Overlap        float64     `key:"overlap" omit:"zero"`
 	Window         string      `key:"window" enum:"hann|hamming|blackman|flattop"`
+	Precision      string      `key:"precision" enum:"double|single|auto"`
 	Harmonics      int         `key:"harmonics"`
 	Tolerance      float64     `key:"tolerance"`
 	MinBins        int         `key:"min_bins"`
@@ -420,7 +421,7 @@ func (r *Run) spectra() (s SpectrumSettings, err error) {
 	o := r.Settings
 	s = SpectrumSettings{
 		RateHz: rate, Start: r.Start, Samples: r.Samples, Segments: o.Segments, SegLen: o.segLen(rate), Overlap: o.Overlap,
-		Window: o.Window,
+		Window: o.Window, Precision: o.Precision,
 	}
 	s.Channels, s.Scale = r.channels()
 	return s, s.check()

@@ -177,7 +177,7 @@ func nextSmooth(n int) int {
 // length is 5-smooth, in lanes if it is long enough for them, else by
 // Bluestein's chirp.
 type complexPlan struct {
-	lanes  *lanePlan
+	lanes  *lanePlan[float64]
 	stages []stage
 	chirp  *bluestein
 }

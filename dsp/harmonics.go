@@ -67,7 +67,7 @@ func (c halfSpectra) rotorSettings(r *Run) (s RotorSettings, err error) {
 	o := r.Settings
 	s = RotorSettings{
 		RateHz: rate, Start: r.Start, Samples: r.Samples, Segments: o.Segments, SegLen: o.segLen(rate), Overlap: o.Overlap,
-		Window: o.Window, Blades: int(blades), Harmonics: o.Harmonics,
+		Window: o.Window, Precision: o.Precision, Blades: int(blades), Harmonics: o.Harmonics,
 		Tolerance: o.Tolerance, MinBins: o.MinBins, Amplitude: o.Amplitude, Speed: o.Speed, EmergenceDB: o.EmergenceDB,
 		Pulses: r.Pulses, ShaftHz: given[1] / 60, KeepSpectra: true,
 	}

@@ -211,3 +211,106 @@ func BenchmarkWelchPower(b *testing.B) {
 		})
 	}
 }
+
+// lines32 are sines between bins, levels in dB, over noise of that level per bin, as
+// float32.
+func lines32(n int, noiseDB float64, levels ...float64) memory {
+	x := noise(16*n, 3)
+	for i, v := range x {
+		v *= math.Pow(10, noiseDB/20) * math.Sqrt(float64(n)) / 2
+		for k, db := range levels {
+			v += math.Sqrt2 * math.Pow(10, db/20) * math.Sin(2*math.Pi*(float64(n/20*(k+1))+0.2)*float64(i)/float64(n))
+		}
+		x[i] = float64(float32(v + 0.3)) // the mean is removed
+	}
+	return memory{x}
+}
+
+// Expected values: the same samples in double precision. Bounds: 0.001 dB for lines
+// down to 80 dB below the strongest, 0.01 dB for the floor.
+func TestSinglePrecision(t *testing.T) {
+	const n = 51200
+	levels := []float64{0, -20, -40, -60, -70, -80}
+	for _, floor := range []float64{-90, -120, -136} {
+		x := lines32(n, floor, levels...)
+		load := func(precision string) *Analyser {
+			a := NewAnalyser()
+			s := SpectrumSettings{
+				RateHz: n, Samples: int64(len(x[0])), Channels: []int{0}, SegmentBins: 3000, Precision: precision,
+			}
+			if err := a.Load(t.Context(), memory32{x, t}, s); err != nil {
+				t.Fatal(err)
+			}
+			return a
+		}
+		double, single := load(Double), load(Auto)
+		if double.inSingle || !single.inSingle {
+			t.Fatalf("floor %g dB: precision is not as asked", floor)
+		}
+		for k := range levels {
+			bin := n / 20 * (k + 1)
+			d := 10 * math.Log10(single.Power(1, 0)[bin]/double.Power(1, 0)[bin])
+			if !near(d, 0, 0.001) {
+				t.Errorf("floor %g dB, line at %g dB: off by %g dB", floor, levels[k], d)
+			}
+		}
+		for h := range 2 {
+			got, want := single.Power(h, 0)[17000:n/2-10], double.Power(h, 0)[17000:n/2-10]
+			k := kernel.Portable
+			if d := 10 * math.Log10(k.Sum(got)/k.Sum(want)); !near(d, 0, 0.01) {
+				t.Errorf("floor %g dB: off by %g dB", floor, d)
+			}
+			for g, seg := range single.segs[h] {
+				for k, p := range seg[0] {
+					if w := float64(double.segs[h][g][0][k]); !near(math.Sqrt(float64(p)), math.Sqrt(w), 1e-8+2e-6*math.Sqrt(w)) {
+						t.Fatalf("segment %d, bin %d: %g, want %g", g, k, p, w)
+					}
+				}
+			}
+		}
+	}
+}
+
+// Expected: without noise nothing but rounding lies between the lines; Auto takes
+// double precision, gives its bits and says so.
+func TestAutoPrecision(t *testing.T) {
+	x := lines32(6400, -400, 0, -20)
+	s := SpectrumSettings{RateHz: 6400, Samples: int64(len(x[0])), Channels: []int{0}}
+	double, auto := NewAnalyser(), NewAnalyser()
+	for a, precision := range map[*Analyser]string{double: Double, auto: Auto} {
+		s.Precision = precision
+		if err := a.Load(t.Context(), memory32{x, t}, s); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if !reflect.DeepEqual(auto.mean, double.mean) || !reflect.DeepEqual(auto.segs, double.segs) {
+		t.Error("not the spectra of double precision")
+	}
+	if f := auto.flags(); len(f) != 1 || f[0].Code != "precision" || len(double.flags()) > 0 {
+		t.Errorf("flags %v, of double %v", f, double.flags())
+	}
+}
+
+// Expected values: the portable set's, to the bit.
+func TestSinglePrecisionGivesTheSameBits(t *testing.T) {
+	for _, n := range []int{256, 400, 1000, 6000, 51200} {
+		var want [2][][]float64
+		for _, set := range kernel.Sets() {
+			t.Setenv(kernel.EnvVar, set.Name)
+			x := memory{noise(4*n, 1)}
+			s := SpectrumSettings{
+				RateHz: 1, Samples: int64(len(x[0])), Channels: []int{0}, Segments: 2, SegmentBins: 9, Precision: Single,
+			}
+			a := NewAnalyser()
+			if err := a.Load(t.Context(), memory32{x, t}, s); err != nil {
+				t.Fatal(err)
+			}
+			if want[0] == nil {
+				want = a.mean
+			}
+			if !a.inSingle || !reflect.DeepEqual(a.mean, want) {
+				t.Errorf("%d points, %s: other bits", n, set.Name)
+			}
+		}
+	}
+}

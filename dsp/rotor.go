@@ -21,6 +21,7 @@ type RotorSettings struct {
 	Segments  int     // per half; 8; with SegLen as many as fit
 	SegLen    int     // samples per segment; 0: as many as Segments allow
 	Overlap   float64 // of segments of one half, see SpectrumSettings
+	Precision string  // of the transforms; "": Double
 	Window    string  // "": DefaultWindow
 	Blades    int     // number of blades n; BPF = n·shaft
 	Harmonics int     // of the BPF; 5
@@ -230,7 +231,7 @@ func (s RotorSettings) prepare() (RotorSettings, error) {
 func (s *RotorSettings) load() SpectrumSettings {
 	return SpectrumSettings{
 		RateHz: s.RateHz, Start: s.Start, Samples: s.Samples, Channels: s.Channels, Scale: s.Scale,
-		Segments: s.Segments, SegLen: s.SegLen, Overlap: s.Overlap, Window: s.Window,
+		Segments: s.Segments, SegLen: s.SegLen, Overlap: s.Overlap, Window: s.Window, Precision: s.Precision,
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"unsafe"
 
+	"doubletake/dsp/kernel"
 	"doubletake/ingest/fault"
 )
 
@@ -27,7 +28,17 @@ type SpectrumSettings struct {
 	SegLen         int       // samples per segment; 0: as many as Segments allow
 	Window         string    // DefaultWindow, "hamming", "blackman" or "flattop"
 	SegmentBins    int       // bins of each segment's own spectrum to keep, from 0 Hz on; 1
+	Precision      string    // of the transforms: Double, Single or Auto; "" is Double
 }
+
+// Precisions of the transforms. Single transforms samples that are float32 exactly
+// in float32, and sums powers in float64; other samples in float64. Auto is Single,
+// but transforms again in float64 what has too wide a range of levels (see wide).
+const (
+	Double = "double"
+	Single = "single"
+	Auto   = "auto"
+)
 
 // segLen is the length of a segment in samples, hop the distance of two.
 func (s *SpectrumSettings) segLen() (n int) {
@@ -125,7 +136,8 @@ func checkShape(channels []int, scale []float64) {
 func (s *SpectrumSettings) equal(o *SpectrumSettings) bool {
 	return s.RateHz == o.RateHz && s.Start == o.Start && s.Samples == o.Samples && s.Segments == o.Segments &&
 		s.SegLen == o.SegLen && s.Overlap == o.Overlap && s.Window == o.Window &&
-		s.SegmentBins == o.SegmentBins && slices.Equal(s.Channels, o.Channels) && slices.Equal(s.Scale, o.Scale)
+		s.SegmentBins == o.SegmentBins && s.Precision == o.Precision && slices.Equal(s.Channels, o.Channels) &&
+		slices.Equal(s.Scale, o.Scale)
 }
 
 // Analyser reads the samples of a run and keeps their spectra. It reuses its
@@ -134,19 +146,20 @@ func (s *SpectrumSettings) equal(o *SpectrumSettings) bool {
 // channels' sums, the mean spectra of both halves, and the first SegmentBins of
 // every segment's spectrum as float32.
 type Analyser struct {
-	settings  SpectrumSettings // of Load
-	averages  averages         // of one half
-	loaded    bool
-	welch     *Welch
-	block     [][]float64
-	block32   [][]float32
-	sums      [][]float64 // per channel: Welch.fold's sum over the half's segments
-	low, high []float64   // ends of a pair's transform
-	single    []float64
-	power     []float64
-	narrow    []float32
-	mean      [2][][]float64   // half, channel: mean spectrum
-	segs      [2][][][]float32 // half, segment, channel: first bins of the spectrum
+	settings SpectrumSettings // of Load
+	averages averages         // of one half
+	loaded   bool
+	welch    *Welch
+	block    [][]float64
+	block32  [][]float32
+	sums     [][]float64 // per channel: Welch.fold's sum over the half's segments
+	inSingle bool        // transforms are in float32
+	again    bool        // they were, and Auto took float64
+	single   []float64
+	power    []float64
+	narrow   []float32
+	mean     [2][][]float64   // half, channel: mean spectrum
+	segs     [2][][][]float32 // half, segment, channel: first bins of the spectrum
 }
 
 // NewAnalyser returns an Analyser.
@@ -170,11 +183,19 @@ func (a *Analyser) Load(ctx context.Context, src Source, s SpectrumSettings) err
 	if by, ok := src.(ByChannel); ok && by.ByChannel() {
 		together = 1
 	}
-	var err error
-	if narrow, ok := src.(Source32); ok && narrow.Exact32() && a.welch.lanes != nil {
-		err = readHalves(ctx, a, &a.block32, narrow.Read32, together, &s)
-	} else {
-		err = readHalves(ctx, a, &a.block, src.Read, together, &s)
+	narrow, ok := src.(Source32)
+	ok = ok && narrow.Exact32() && a.welch.lanes != nil
+	read := func() error {
+		if ok {
+			return readHalves(ctx, a, &a.block32, narrow.Read32, together, &s)
+		}
+		return readHalves(ctx, a, &a.block, src.Read, together, &s)
+	}
+	a.inSingle = ok && (s.Precision == Single || s.Precision == Auto) && a.welch.inSingle()
+	err := read()
+	if a.again = err == nil && a.inSingle && s.Precision == Auto && a.wide(); a.again {
+		a.inSingle = false
+		err = read()
 	}
 	if err != nil {
 		return err
@@ -182,6 +203,38 @@ func (a *Analyser) Load(ctx context.Context, src Source, s SpectrumSettings) err
 	a.settings, a.loaded = s, true
 	a.averages = a.welch.averagesOf(s.Segments, s.hop())
 	return nil
+}
+
+// wide reports whether a spectrum has more than a sixteenth of its bins more than
+// 140 dB below its strongest: there the rounding of float32 transforms, some 180 dB
+// below it, moves levels by up to 0.005 dB.
+func (a *Analyser) wide() bool {
+	const share, ratio = 16, 1e-14
+	for _, half := range a.mean {
+		for _, m := range half {
+			limit, below := ratio*slices.Max(m[1:]), 0
+			for _, p := range m[1:] {
+				if p < limit {
+					below++
+				}
+			}
+			if below > len(m)/share {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// flags says where Auto took float64 for samples that are float32.
+func (a *Analyser) flags() []Flag {
+	if !a.again {
+		return nil
+	}
+	return []Flag{{
+		Code: "precision", Channel: -1,
+		Text: "levels lie more than 140 dB below the strongest: transformed in double precision",
+	}}
 }
 
 // Holds reports whether the Analyser holds the spectra that Load would make
@@ -218,7 +271,7 @@ func (a *Analyser) Power32(half, channel int) []float32 {
 }
 
 // readHalves reads both halves through read and fills a.mean and a.segs.
-func readHalves[T float](ctx context.Context, a *Analyser, block *[][]T,
+func readHalves[T kernel.Number](ctx context.Context, a *Analyser, block *[][]T,
 	read func(channels []int, start int64, dst [][]T) (int, error), together int, s *SpectrumSettings,
 ) error {
 	n, hop, bins, channels := a.welch.SegLen(), s.hop(), a.welch.Bins(), len(s.Channels)
@@ -288,7 +341,7 @@ func readHalves[T float](ctx context.Context, a *Analyser, block *[][]T,
 }
 
 // fill reads a block, whose first sample is start, from its sample number shared on.
-func fill[T float](block [][]T, shared int, read func(channels []int, start int64, dst [][]T) (int, error),
+func fill[T kernel.Number](block [][]T, shared int, read func(channels []int, start int64, dst [][]T) (int, error),
 	channels []int, start int64, s *SpectrumSettings,
 ) error {
 	size := len(block[0])
@@ -317,7 +370,7 @@ const blockBytes = 8 << 20
 
 // addSegments transforms the segments of channel c that x holds, from segment g
 // of half h on: two at a time, or singly where the length is none for lanes.
-func addSegments[T float](a *Analyser, x []T, h, g, c int, s *SpectrumSettings, start int64) error {
+func addSegments[T kernel.Number](a *Analyser, x []T, h, g, c int, s *SpectrumSettings, start int64) error {
 	w, n, hop := a.welch, a.welch.SegLen(), s.hop()
 	for ; len(x) >= n; g, start = g+2, start+int64(2*hop) {
 		first, second := x[:n], x[:0]
@@ -347,12 +400,12 @@ func addSegments[T float](a *Analyser, x []T, h, g, c int, s *SpectrumSettings, 
 		} else {
 			second = zeros[T](w)
 		}
-		rows := (len(seg1) + w.lanes.n1 - 1) / w.lanes.n1
-		a.low = slices.Grow(a.low[:0], 2*rows*w.lanes.n1)[:2*rows*w.lanes.n1]
-		a.high = slices.Grow(a.high[:0], len(a.low))[:len(a.low)]
-		powers(w.lanes, a.sums[c], a.low, a.high, first, second, mean1, mean2, w.hann, g == 0)
-		scale := s.power(c) / (w.sum * w.sum)
-		untanglePair(seg1, seg2, a.low, a.high, 2*scale, n)
+		scale := 2 * s.power(c) / (w.sum * w.sum)
+		if a.inSingle {
+			addPair(w.single, a.sums[c], seg1, seg2, first, second, mean1, mean2, scale, g == 0)
+		} else {
+			addPair(w.lanes, a.sums[c], seg1, seg2, first, second, mean1, mean2, scale, g == 0)
+		}
 		// A transform of nothing but zeros leaves a trace of its partner's
 		// rounding; a segment without sound has none.
 		if !live1 {
@@ -365,9 +418,21 @@ func addSegments[T float](a *Analyser, x []T, h, g, c int, s *SpectrumSettings, 
 	return nil
 }
 
+// addPair adds the powers of two segments to sum and fills seg1 and seg2 with the
+// first bins of their own spectra, times scale.
+func addPair[T, S kernel.Number](p *lanePairs[T], sum []float64, seg1, seg2 []float32, first, second []S, mean1,
+	mean2, scale float64, fresh bool,
+) {
+	rows := (len(seg1) + p.n1 - 1) / p.n1
+	p.low = slices.Grow(p.low[:0], 2*rows*p.n1)[:2*rows*p.n1]
+	p.high = slices.Grow(p.high[:0], len(p.low))[:len(p.low)]
+	powers(p.lanePlan, sum, p.low, p.high, first, second, mean1, mean2, p.window, fresh)
+	untanglePair(seg1, seg2, p.low, p.high, scale, p.n)
+}
+
 // segmentMean returns the mean of a segment and whether its samples differ. Of
 // equal samples it is exact.
-func segmentMean[T float](w *Welch, x []T) (mean float64, live bool) {
+func segmentMean[T kernel.Number](w *Welch, x []T) (mean float64, live bool) {
 	if len(x) == 0 {
 		return 0, false
 	}
@@ -390,7 +455,7 @@ func segmentMean[T float](w *Welch, x []T) (mean float64, live bool) {
 }
 
 // zeros is the partner of a segment that has none.
-func zeros[T float](w *Welch) []T {
+func zeros[T kernel.Number](w *Welch) []T {
 	var z []T
 	switch p := any(&z).(type) {
 	case *[]float64:
@@ -405,11 +470,11 @@ func zeros[T float](w *Welch) []T {
 // real sequences behind Z, from k = 0 on: X_k = (Z_k + Z̄_(n−k))/2 and
 // Y_k = (Z_k − Z̄_(n−k))/2i. low holds Z_0 …, high … Z_(n−1), as pairs. Powers
 // are multiplied by scale, half of it at 0 Hz and the Nyquist frequency.
-func untanglePair(x, y []float32, low, high []float64, scale float64, n int) {
+func untanglePair[T kernel.Number](x, y []float32, low, high []T, scale float64, n int) {
 	scale *= 0.25
 	at := len(high) - 2
 	for k := 1; k < len(x); k, at = k+1, at-2 {
-		zr, zi, yr, yi := low[2*k], low[2*k+1], high[at], high[at+1]
+		zr, zi, yr, yi := float64(low[2*k]), float64(low[2*k+1]), float64(high[at]), float64(high[at+1])
 		s := scale
 		if 2*k == n {
 			s *= 0.5
@@ -421,14 +486,15 @@ func untanglePair(x, y []float32, low, high []float64, scale float64, n int) {
 			y[k] = float32((float64(c*c) + float64(d*d)) * s)
 		}
 	}
-	x[0] = float32(float64(low[0]*low[0]) * 2 * scale)
+	zr, zi := float64(low[0]), float64(low[1])
+	x[0] = float32(float64(zr*zr) * 2 * scale)
 	if len(y) > 0 {
-		y[0] = float32(float64(low[1]*low[1]) * 2 * scale)
+		y[0] = float32(float64(zi*zi) * 2 * scale)
 	}
 }
 
 // segment transforms a single segment.
-func segment[T float](a *Analyser, x []T, h, g, c int, s *SpectrumSettings) {
+func segment[T kernel.Number](a *Analyser, x []T, h, g, c int, s *SpectrumSettings) {
 	a.single = slices.Grow(a.single[:0], len(x))[:len(x)]
 	for i, v := range x {
 		a.single[i] = float64(v)
@@ -447,7 +513,7 @@ func segment[T float](a *Analyser, x []T, h, g, c int, s *SpectrumSettings) {
 
 // badSample reports the first sample that is not finite, or values too large to
 // square.
-func badSample[T float](x []T, channel int, start int64) error {
+func badSample[T kernel.Number](x []T, channel int, start int64) error {
 	for i, v := range x {
 		if v-v != 0 {
 			return &fault.Error{

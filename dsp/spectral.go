@@ -140,7 +140,7 @@ func (c halfSpectra) Describe() Description {
 	}
 	d := Description{
 		Name: c.name, Shaft: c.rotor(s), Ordered: !c.repeats, Repeats: c.repeats, Version: c.version,
-		Settings: append([]string{"output", "distance", "outcomes", "atmosphere"}, averagingKeys...),
+		Settings: append([]string{"output", "distance", "outcomes", "atmosphere", "precision"}, averagingKeys...),
 	}
 	if d.Shaft {
 		d.Settings = append(d.Settings, rotorKeys...)
@@ -218,6 +218,7 @@ func (c halfSpectra) Pairs(ctx context.Context, src Source, r *Run, a *Analyser)
 		}
 		p.Flags = r.Pulses.Check()
 	}
+	p.Flags = append(p.Flags, a.flags()...)
 	outcomes := c.outcomes(r.Settings)
 	for i := range r.Microphones {
 		halves := [2]Half{{ShaftHz: p.ShaftHz[0]}, {ShaftHz: p.ShaftHz[1]}}

@@ -22,13 +22,36 @@ type Welch struct {
 	sum, sumSquare float64 // Σw, Σw²
 	buf            []float64
 	coef           []complex128
-	seg            []float64 // power of one segment
-	lanes          *lanePlan // two segments at a time; nil where the length or the window is none for it
-	hann           *hann
-	pair           []float64 // sum of the squared magnitudes of pairs, n points
-	zeros          []float64 // partner of a segment left over
+	seg            []float64           // power of one segment
+	lanes          *lanePairs[float64] // two segments at a time; nil where the length or the window is none for it
+	single         *lanePairs[float32] // the same in float32, made by the first who wants it
+	pair           []float64           // sum of the squared magnitudes of pairs, n points
+	zeros          []float64           // partner of a segment left over
 	zeros32        []float32
-	kernels        *kernel.Set
+	kernels        *kernel.Set[float64]
+}
+
+// lanePairs transforms pairs of segments under the Hann window.
+type lanePairs[T kernel.Number] struct {
+	*lanePlan[T]
+	window    *hann[T]
+	low, high []T // ends of a pair's transform
+}
+
+func newLanePairs[T kernel.Number](n int, k *kernel.Set[T]) *lanePairs[T] {
+	p := newLanePlan(n, k)
+	if p == nil {
+		return nil
+	}
+	return &lanePairs[T]{lanePlan: p, window: p.hann()}
+}
+
+// inSingle reports whether segments can be transformed in float32.
+func (w *Welch) inSingle() bool {
+	if w.lanes != nil && w.single == nil {
+		w.single = newLanePairs(w.n, kernel.Best32())
+	}
+	return w.single != nil
 }
 
 // NewWelch returns a plan for segments of segLen samples under the Hann window.
@@ -48,11 +71,10 @@ func newWelch(segLen int, name string) *Welch {
 	}
 	w.kernels = kernel.Best()
 	if w.name == DefaultWindow { // the lanes know no other
-		w.lanes = newLanePlan(segLen, w.kernels)
+		w.lanes = newLanePairs(segLen, w.kernels)
 	}
 	if w.lanes != nil {
 		w.pair, w.zeros, w.zeros32 = make([]float64, segLen), make([]float64, segLen), make([]float32, segLen)
-		w.hann = w.lanes.hann()
 	}
 	for _, v := range w.window {
 		w.sum += v
@@ -111,7 +133,7 @@ func (w *Welch) Power(dst, x []float64, segments int) []float64 {
 				b = x[(s+1)*w.n : (s+2)*w.n]
 				meanB = w.lanes.k.Sum(b) / float64(w.n)
 			}
-			powers(w.lanes, w.pair, nil, nil, a, b, w.lanes.k.Sum(a)/float64(w.n), meanB, w.hann, s == 0)
+			powers(w.lanes.lanePlan, w.pair, nil, nil, a, b, w.lanes.k.Sum(a)/float64(w.n), meanB, w.lanes.window, s == 0)
 		}
 		w.fold(dst, w.pair, 1/float64(segments))
 		return dst
