@@ -297,7 +297,8 @@ func pairFast[S Number](f func(dst *float64, a, b *S, row, lane *float64, meanA,
 }
 
 func pairSingleFast(f func(dst, a, b, row, lane *float32, meanA, meanB, restA, restB float32, stride, rows, jump,
-	groups int)) func(dst, a, b, row, lane []float32, meanA, meanB float64, stride, rows, jump, groups int) {
+	groups int),
+) func(dst, a, b, row, lane []float32, meanA, meanB float64, stride, rows, jump, groups int) {
 	return func(dst, a, b, row, lane []float32, meanA, meanB float64, stride, rows, jump, groups int) {
 		checkPair(dst, a, b, row, lane, stride, rows, jump, groups)
 		hiA, loA := parts[float32](meanA)

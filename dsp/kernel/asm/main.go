@@ -62,8 +62,10 @@ func (s isa) vec() VecVirtual {
 func main() {
 	ConstraintExpr("amd64")
 	for _, s := range []isa{
-		{"AVX2", false, 2, false}, {"AVX512", true, 1, false},
-		{"SingleAVX2", false, 2, true}, {"SingleAVX512", true, 1, true},
+		{"AVX2", false, 2, false},
+		{"AVX512", true, 1, false},
+		{"SingleAVX2", false, 2, true},
+		{"SingleAVX512", true, 1, true},
 	} {
 		for _, r := range []int{2, 3, 4, 5} {
 			s.radix(r, true)
