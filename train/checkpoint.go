@@ -23,6 +23,12 @@ type FitOptions struct {
 	// those that were still to come.
 	Hook func(Epoch)
 
+	// Watch, unless nil, is called as Hook is, with a function that evaluates the loss
+	// on HeldOut with the weights as they are, without dropout. The training does not
+	// depend on it.
+	Watch   func(e Epoch, heldOut func() float64)
+	HeldOut triplets.Set
+
 	// Save, unless nil, is given a checkpoint about every Every of time, and one
 	// more when ctx is done, unless it would be larger than 16 MiB. An error of
 	// Save ends the training with that error. The bytes are the caller's to keep.
@@ -290,6 +296,15 @@ func FitWith(ctx context.Context, data triplets.Set, cfg Config, o FitOptions) (
 	}
 	t, c := fresh()
 	h := hooks{epoch: o.Hook}
+	if o.Watch != nil {
+		held := packRows[float32](o.HeldOut, in, out)
+		h.epoch = func(e Epoch) {
+			if o.Hook != nil {
+				o.Hook(e)
+			}
+			o.Watch(e, func() float64 { return t.loss(held) })
+		}
+	}
 	if o.Save != nil || o.Resume != nil {
 		id, err := identify(l, k, cfg, rows, data.N, in, out)
 		if err != nil {

@@ -294,3 +294,45 @@ func BenchmarkCheckpoint(b *testing.B) {
 		b.SetBytes(int64(len(identity{}.checkpoint(t, c))))
 	}
 }
+
+// A training that is watched gives the same bytes as one that is not. What is told
+// of the held-out rows is the loss of the final weights without dropout: the golden
+// test compares that function with torch, and here it is taken of a trainer that has
+// no dropout.
+func TestWatch(t *testing.T) {
+	data := checkpointData()
+	var rows []int
+	for i := 0; i < data.N; i += 2 {
+		rows = append(rows, i)
+	}
+	held := data.Select(rows)
+	for _, pairs := range []string{Symmetrised, Swap, Plain} {
+		cfg := checkpointConfig()
+		cfg.Pairs, cfg.Dropout = pairs, 0.2
+		want, wantHistory, err := Fit(context.Background(), data, cfg, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var last float64
+		epochs := 0
+		m, history, err := FitWith(context.Background(), data, cfg, FitOptions{
+			HeldOut: held, Watch: func(_ Epoch, heldOut func() float64) { epochs++; last = heldOut() },
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if modelBytes(t, m) != modelBytes(t, want) || !slices.Equal(history, wantHistory) || epochs != cfg.Epochs {
+			t.Errorf("%s: watching changes the training, or not all of %d epochs were seen: %d", pairs, cfg.Epochs, epochs)
+		}
+		k, err := kernel.Resolve(cfg.Kernels)
+		if err != nil {
+			t.Fatal(err)
+		}
+		cfg.Dropout = 0
+		still := newTrainer(newLayout(data.In, data.Out, flagInputs(cfg.Feedback), cfg.Hidden), k, cfg)
+		copy(still.p, m.params)
+		if got := still.loss(packRows[float32](held, m.in, m.out)); got != last {
+			t.Errorf("%s: the last held-out loss is %g, of the final weights %g", pairs, last, got)
+		}
+	}
+}

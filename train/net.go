@@ -254,27 +254,7 @@ func (t *trainer[T]) gradient(data []T, idx []int32, swapped []bool) float64 {
 }
 
 func (t *trainer[T]) gradientBlock(data []T, idx []int32, swapped []bool, norm float64) float64 {
-	B, d := len(idx), t.out
-	n := t.passes * B
-	rows := kernel.PadRows(n)
-	t.fill(data, idx, swapped, rows)
-	flat := kernel.PadLane(n * d)
-	// The kernel's loss is c·½[ℓ(t1)+ℓ(t2)].
-	first, rest := T(norm), T(norm)
-	if t.symmetric {
-		rest = T(0.5 * norm)
-	}
-	for i := range B * d {
-		t.c[i] = first
-	}
-	for i := B * d; i < n*d; i++ {
-		t.c[i] = rest
-	}
-	// Padding: weight zero, and a prediction that stays finite.
-	for i := n * d; i < flat; i++ {
-		t.c[i], t.mu[i], t.raw[i], t.t1[i], t.t2[i] = 0, 0, 0, 0, 0
-	}
-
+	rows := kernel.PadRows(t.passes * len(idx))
 	var bits [][]uint16
 	if t.dropout > 0 {
 		bits = t.bits
@@ -282,19 +262,8 @@ func (t *trainer[T]) gradientBlock(data []T, idx []int32, swapped []bool, norm f
 			t.k.Bits(b[:padBits(rows*t.pad[i])], t.dropout, t.lanes)
 		}
 	}
-	t.forward(rows, bits)
-
-	ld := t.headN
-	for r := range n {
-		o := t.o[r*ld : r*ld+2*d]
-		mu, raw := t.mu[r*d:(r+1)*d], t.raw[r*d:(r+1)*d]
-		for j := range mu {
-			mu[j] = o[j]
-			raw[j] = o[d+j]
-		}
-	}
-	loss := t.k.LossGrad(t.gmu[:flat], t.graw[:flat], t.mu[:flat], t.raw[:flat], t.t1[:flat], t.t2[:flat], t.c[:flat],
-		t.beta)
+	loss := t.lossBlock(data, idx, swapped, norm, bits)
+	n, d, ld := t.passes*len(idx), t.out, t.headN
 	for r := range n {
 		o := t.do[r*ld : r*ld+2*d]
 		gmu, graw := t.gmu[r*d:(r+1)*d], t.graw[r*d:(r+1)*d]
@@ -322,7 +291,65 @@ func (t *trainer[T]) gradientBlock(data []T, idx []int32, swapped []bool, norm f
 		t.k.Back(t.dh[i-1], t.dh[i], t.pad[i], t.wt[i], t.h[i-1], rows, t.pad[i], t.pad[i-1], t.scale)
 	}
 	t.k.Outer(t.g[t.w[0]:], t.g[t.b[0]:], t.z, t.ldIn, t.dh[0], rows, t.ldIn, t.pad[0], 1)
-	return float64(loss)
+	return loss
+}
+
+// loss returns the mean loss over all rows of data with the weights as they are,
+// without dropout. It changes nothing that a training reads.
+func (t *trainer[T]) loss(data []T) float64 {
+	t.prepare()
+	defer func(s T) { t.scale = s }(t.scale)
+	t.scale = 1
+	n := len(data) / (t.in + 2*t.out)
+	idx := make([]int32, 0, t.tripBlock)
+	loss := 0.0
+	for s := 0; s < n; s += t.tripBlock {
+		idx = idx[:0]
+		for i := s; i < min(s+t.tripBlock, n); i++ {
+			idx = append(idx, int32(i))
+		}
+		loss += t.lossBlock(data, idx, nil, 1/float64(n*t.out), nil)
+	}
+	return loss
+}
+
+// lossBlock predicts a block and returns its part of the loss, with the loss's
+// gradient in gmu and graw. bits are the dropout bits, nil for none.
+func (t *trainer[T]) lossBlock(data []T, idx []int32, swapped []bool, norm float64, bits [][]uint16) float64 {
+	B, d := len(idx), t.out
+	n := t.passes * B
+	rows := kernel.PadRows(n)
+	t.fill(data, idx, swapped, rows)
+	flat := kernel.PadLane(n * d)
+	// The kernel's loss is c·½[ℓ(t1)+ℓ(t2)].
+	first, rest := T(norm), T(norm)
+	if t.symmetric {
+		rest = T(0.5 * norm)
+	}
+	for i := range B * d {
+		t.c[i] = first
+	}
+	for i := B * d; i < n*d; i++ {
+		t.c[i] = rest
+	}
+	// Padding: weight zero, and a prediction that stays finite.
+	for i := n * d; i < flat; i++ {
+		t.c[i], t.mu[i], t.raw[i], t.t1[i], t.t2[i] = 0, 0, 0, 0, 0
+	}
+
+	t.forward(rows, bits)
+
+	ld := t.headN
+	for r := range n {
+		o := t.o[r*ld : r*ld+2*d]
+		mu, raw := t.mu[r*d:(r+1)*d], t.raw[r*d:(r+1)*d]
+		for j := range mu {
+			mu[j] = o[j]
+			raw[j] = o[d+j]
+		}
+	}
+	return float64(t.k.LossGrad(t.gmu[:flat], t.graw[:flat], t.mu[:flat], t.raw[:flat], t.t1[:flat], t.t2[:flat], t.c[:flat],
+		t.beta))
 }
 
 // fill writes the input rows and targets of a block: all triplets without

@@ -72,7 +72,7 @@ type Work struct {
 
 // Make makes the result in this process.
 func (w *Work) Make(ctx context.Context) error {
-	w.Started()
+	w.Started("")
 	m := w.r.maker()
 	m.note = w.Note
 	rec, err := m.make(ctx, w.Task, w.st, func(task string) string { return w.of[task].rec.Key })
@@ -80,14 +80,14 @@ func (w *Work) Make(ctx context.Context) error {
 	return err
 }
 
-// Started notifies the run's observer that the task is being made; only the first
-// call counts.
-func (w *Work) Started() {
+// Started notifies the run's observer that the task is being made, where: on a node,
+// or "" in this process. Only the first call counts.
+func (w *Work) Started(where string) {
 	w.r.mu.Lock()
 	defer w.r.mu.Unlock()
 	if !w.started {
 		w.started = true
-		w.r.observe(Event{Kind: "start", Task: w.Task})
+		w.r.observe(Event{Kind: "start", Task: w.Task, Key: w.Key, Where: where})
 	}
 }
 
@@ -122,13 +122,13 @@ func (w *Work) Clear() error {
 	return nil
 }
 
-// Progress is when the task last wrote into its scratch folder (a checkpoint);
-// the zero time if never.
+// Progress is when the task last wrote into its scratch folder (a checkpoint), reports
+// aside; the zero time if never.
 func (w *Work) Progress() time.Time {
 	var last time.Time
 	list, _ := os.ReadDir(w.r.s.cache("scratch", w.Key))
 	for _, e := range list {
-		if fi, err := e.Info(); err == nil && fi.ModTime().After(last) {
+		if fi, err := e.Info(); err == nil && e.Name() != ReportFile && fi.ModTime().After(last) {
 			last = fi.ModTime()
 		}
 	}
@@ -447,7 +447,7 @@ func (k *Worker) MakeOne(ctx context.Context, id string) (ran bool, err error) {
 	}
 	st := of[id]
 	if st.rec == nil {
-		rec, err := k.maker(s, id).make(ctx, t, st, func(task string) string { return of[task].rec.Key })
+		rec, err := k.watched(ctx, s, st, func(task string) string { return of[task].rec.Key })
 		if err != nil && !sealed(s, st.key) {
 			return false, err
 		}
@@ -460,6 +460,31 @@ func (k *Worker) MakeOne(ctx context.Context, id string) (ran bool, err error) {
 		return ran, err
 	}
 	return ran, s.leave(t)
+}
+
+// watched makes one task and keeps a journal of it.
+func (k *Worker) watched(ctx context.Context, s *store, st *Status, object func(task string) string) (*record, error) {
+	t := st.Task
+	w := newJournal(s.dir, st.key+".jsonl", false, journalHead(k.Program, 1, nil, []*Task{t}, []float64{load(t)}))
+	w.observe(Event{Kind: "start", Task: t, Key: st.key})
+	w.flush()
+	m := k.maker(s, t.ID)
+	tell := m.note
+	m.note = func(text string) {
+		w.observe(Event{Kind: "note", Task: t, Note: text})
+		tell(text)
+	}
+	began := time.Now()
+	rec, err := m.make(ctx, t, st, object)
+	e := Event{Kind: "done", Task: t, Ran: rec != nil, Seconds: time.Since(began).Seconds()}
+	if err != nil && ctx.Err() == nil {
+		e = Event{Kind: "failed", Task: t, Err: err}
+	}
+	if ctx.Err() == nil {
+		w.observe(e)
+	}
+	w.close(ctx.Err())
+	return rec, err
 }
 
 // leave writes the records of one task and its raw files as a separate index,

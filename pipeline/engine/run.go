@@ -24,6 +24,8 @@ type Event struct {
 	Seconds float64
 	Err     error
 	Note    string // see Job.Note
+	Key     string // of "start": the result's
+	Where   string // of "start": the node that makes it, "" in this process
 }
 
 // Options are the settings of a run.
@@ -116,6 +118,7 @@ type runner struct {
 	stats       map[string]*StageSummary
 	first, last map[string]time.Time
 	res         *Result
+	journal     *journalWriter // nil where nothing is to be made
 }
 
 // Run makes the selected tasks of the plan that are not up to date. It holds
@@ -170,10 +173,12 @@ func Run(ctx context.Context, p *Plan, o Options) (*Result, error) {
 		for i, t := range todo {
 			expect[i] = r.expected(t)
 		}
+		r.journal = r.newJournal(todo, expect)
 		r.observe(Event{Kind: "plan", Todo: todo, Expect: expect})
 		if err := r.run(ctx, todo); err != nil {
 			unable = err
 		}
+		r.journal.close(errors.Join(ctx.Err(), unable))
 		for task := range r.passed { // of a run that stopped
 			r.free(task)
 		}
@@ -456,7 +461,26 @@ func (r *runner) finish(ctx context.Context, t *Task, ran bool, secs float64, er
 	}
 }
 
+// newJournal begins the journal of a run. A cluster makes as many tasks at a time as
+// it has room for.
+func (r *runner) newJournal(todo []*Task, expect []float64) *journalWriter {
+	jobs := 0
+	if _, here := r.ex.(Local); here {
+		jobs = r.ex.Limit()
+	}
+	var stages []StageSummary
+	for _, st := range r.p.Stages {
+		if x := r.stats[st]; x != nil {
+			stages = append(stages, *x)
+		}
+	}
+	return newJournal(r.p.Dir, "run.jsonl", true, journalHead(r.o.Program, jobs, stages, todo, expect))
+}
+
 func (r *runner) observe(e Event) {
+	if r.journal != nil && e.Task != nil {
+		r.journal.observe(e)
+	}
 	if r.o.Observe != nil {
 		r.o.Observe(e)
 	}
@@ -486,7 +510,7 @@ func (r *runner) do(ctx context.Context, t *Task) (ran bool, secs float64, err e
 		r.gate <- struct{}{}
 		defer func() { <-r.gate }()
 		if st.rec = w.rec; st.rec == nil { // made by another process
-			w.Started()
+			w.Started("")
 			if st.rec, err = r.s.adopt(t, st.key); err != nil {
 				return true, 0, err
 			}

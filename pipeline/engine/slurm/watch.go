@@ -120,6 +120,9 @@ func (e *TaskError) Error() string {
 // ExitStatus is the program's exit status for this failure.
 func (e *TaskError) ExitStatus() int { return e.Code }
 
+// LogPath is the path of the job's log.
+func (e *TaskError) LogPath() string { return e.Log }
+
 func (e *Executor) keepLog(b *batch, el int) string {
 	b.failed = true
 	return filepath.Join(b.dir, "log", strconv.Itoa(el)+".log")
@@ -280,7 +283,7 @@ func (e *Executor) update(asked time.Time, rows []row) {
 		if r.state == "RUNNING" {
 			for _, t := range el.tasks {
 				if t != nil {
-					t.w.Started()
+					t.w.Started(el.node)
 				}
 			}
 		}
