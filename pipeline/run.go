@@ -85,7 +85,9 @@ func (p *Project) Run(ctx context.Context, o Options) (*Result, error) {
 	o.Program = p.Program.Version
 	o.Annotate = append(o.Annotate, p.kernels())
 	start := time.Now()
+	stop := p.keepPage()
 	r, err := engine.Run(ctx, p.Plan, o)
+	stop(r != nil && (r.Ran > 0 || err != nil))
 	if failed := p.keepRecord(start, r, err); err == nil {
 		err = failed
 	}

@@ -36,6 +36,7 @@ var imports = []struct{ of, may string }{
 	{"pipeline/config", "pipeline/kv pipeline/engine/slurm/job ingest/campaign ingest/fault ingest/spelling " +
 		"ingest/simulate ingest/format dsp train train/baseline"},
 	{"pipeline/export", "pipeline/kv pipeline/table ingest/fault train train/gp train/honest"},
+	{"pipeline/watch", "pipeline/engine pipeline/table report/figure"},
 	{"pipeline/scaffold", "pipeline/config ingest/..."},
 	{"pipeline/stages", "pipeline/stages/... pipeline/config pipeline/engine pipeline/kv pipeline/table ingest/... dsp " +
 		"train/... report"},

@@ -150,21 +150,9 @@ func (p *progress) line() string {
 	}
 	if done > 0 && elapsed > 1 {
 		parts = append(parts, fmt.Sprintf("%.1f tasks/s", float64(done)/elapsed))
-		parts = append(parts, "about "+duration(p.left.Left(p.now()))+" left")
+		parts = append(parts, "about "+pipeline.Words(p.left.Left(p.now()))+" left")
 	}
 	return strings.Join(parts, "  ")
-}
-
-// duration rounds to what a reader needs: 14 s, 3 min, 2 h 10 min.
-func duration(d time.Duration) string {
-	switch m := int(d.Minutes() + 0.5); {
-	case d < 100*time.Second:
-		return fmt.Sprintf("%.0f s", d.Seconds())
-	case m < 100:
-		return fmt.Sprintf("%d min", m)
-	default:
-		return fmt.Sprintf("%d h %d min", m/60, m%60)
-	}
 }
 
 // end prints the summary of a run: the tasks made, and where the time went. After

@@ -17,6 +17,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"doubletake/pipeline"
 )
 
 var kills = flag.Int("kills", 20, "how often TestKilled kills a run")
@@ -97,7 +99,7 @@ func resultHashes(t *testing.T, dir string) string {
 			}
 			return nil
 		}
-		if rel == ".lock" {
+		if rel == ".lock" || rel == pipeline.ProgressFile {
 			return nil
 		}
 		data, err := os.ReadFile(p)

@@ -20,6 +20,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"doubletake/pipeline"
 	"doubletake/pipeline/table"
 )
 
@@ -91,7 +92,7 @@ func nopartial(ts *testscript.TestScript, neg bool, args []string) {
 			return fmt.Errorf("a temporary file stayed: %s", rel)
 		case rel == filepath.Join(".cache", "tmp"):
 			return fmt.Errorf("the scratch folder stayed: %s", rel)
-		case d.IsDir() || inCache || rel == ".lock":
+		case d.IsDir() || inCache || rel == ".lock" || rel == pipeline.ProgressFile:
 			return nil
 		case !slices.Contains(args[1:], d.Name()):
 			return fmt.Errorf("published though the run failed: %s", rel)
@@ -179,7 +180,7 @@ func published(dir string) (map[string][]byte, error) {
 			return err
 		case d.IsDir() && d.Name() == ".cache":
 			return fs.SkipDir
-		case d.IsDir() || d.Name() == ".lock":
+		case d.IsDir() || d.Name() == ".lock" || d.Name() == pipeline.ProgressFile:
 			return nil
 		}
 		b, err := os.ReadFile(p)

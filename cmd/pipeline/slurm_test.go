@@ -19,6 +19,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"doubletake/pipeline"
 	"doubletake/pipeline/engine/slurm/slurmtest"
 )
 
@@ -81,7 +82,7 @@ func publishedBy(t *testing.T, dir string) map[string][]byte {
 		if d.Name() == ".cache" {
 			return fs.SkipDir
 		}
-		if d.IsDir() || d.Name() == ".lock" || d.Name() == "report.html" {
+		if d.IsDir() || d.Name() == ".lock" || d.Name() == "report.html" || d.Name() == pipeline.ProgressFile {
 			return nil
 		}
 		rel, err := filepath.Rel(dir, p)

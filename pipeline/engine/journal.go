@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"os"
@@ -40,6 +41,7 @@ type Line struct {
 	Event string `json:"event"`
 
 	// Of "run".
+	ID      string         `json:"id,omitempty"` // random
 	Host    string         `json:"host,omitempty"`
 	Process int            `json:"process,omitempty"`
 	Program string         `json:"program,omitempty"`
@@ -182,7 +184,7 @@ func (w *journalWriter) close(err error) {
 func journalHead(program string, jobs int, stages []StageSummary, todo []*Task, expect []float64) []Line {
 	host, _ := os.Hostname()
 	head := []Line{{
-		Time: time.Now().UTC(), Event: "run", Host: host, Process: os.Getpid(), Program: program, Jobs: jobs, Stages: stages,
+		Time: time.Now().UTC(), Event: "run", ID: rand.Text(), Host: host, Process: os.Getpid(), Program: program, Jobs: jobs, Stages: stages,
 	}}
 	for i, t := range todo {
 		head = append(head, Line{

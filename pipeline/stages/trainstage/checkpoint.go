@@ -19,8 +19,10 @@ import (
 var CheckpointEvery = 5 * time.Second
 
 // fit trains, going on from the checkpoint that an interrupted run left in the
-// task's scratch folder. The result does not depend on that.
-func fit(ctx context.Context, j *engine.Job, data triplets.Set, c train.Config) (*train.Model, []train.Epoch, error) {
+// task's scratch folder. The result does not depend on that. o may name who watches.
+func fit(ctx context.Context, j *engine.Job, data triplets.Set, c train.Config, o train.FitOptions) (*train.Model,
+	[]train.Epoch, error,
+) {
 	dir, err := j.Scratch()
 	if err != nil {
 		return nil, nil, err
@@ -37,16 +39,15 @@ func fit(ctx context.Context, j *engine.Job, data triplets.Set, c train.Config) 
 			os.Remove(p)
 		}
 	}
-	return train.FitWith(ctx, data, c, train.FitOptions{
-		Resume: resume, Every: CheckpointEvery,
-		Save: func(b []byte) error { return engine.WriteFile(path, b) },
-		Resumed: func(r train.Resumption) {
-			switch {
-			case r.Ignored != nil:
-				j.Note("checkpoint", fmt.Sprintf("not used, trained from the start: %v", r.Ignored))
-			case r.Steps > 0:
-				j.Note("checkpoint", fmt.Sprintf("went on after %d of %d epochs", r.Epochs, c.Epochs))
-			}
-		},
-	})
+	o.Resume, o.Every = resume, CheckpointEvery
+	o.Save = func(b []byte) error { return engine.WriteFile(path, b) }
+	o.Resumed = func(r train.Resumption) {
+		switch {
+		case r.Ignored != nil:
+			j.Note("checkpoint", fmt.Sprintf("not used, trained from the start: %v", r.Ignored))
+		case r.Steps > 0:
+			j.Note("checkpoint", fmt.Sprintf("went on after %d of %d epochs", r.Epochs, c.Epochs))
+		}
+	}
+	return train.FitWith(ctx, data, c, o)
 }

@@ -309,7 +309,7 @@ func trainMember(ctx context.Context, j *engine.Job, d honest.Data, c train.Conf
 	set := triplets.New(make([]triplets.Quantity, d.In), make([]triplets.Quantity, d.Out), d.X, d.Y1, d.Y2)
 	var n honest.Network
 	if pair {
-		m, _, err := fit(ctx, j, set, c)
+		m, _, err := fit(ctx, j, set, c, train.FitOptions{})
 		if err != nil {
 			return nil, err
 		}

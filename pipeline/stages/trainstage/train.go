@@ -127,7 +127,8 @@ func trainTask(b *plan.Builder, cfg []kv.Pair, s config.Split, k int) {
 			return err
 		}
 		start := time.Now()
-		model, history, err := fit(ctx, j, data, network(b, seed))
+		c := network(b, seed)
+		model, history, err := fit(ctx, j, data, c, reports(j, set, c.Epochs))
 		if err != nil {
 			return fitError(b, s, fmt.Errorf("train: %w", err))
 		}

@@ -1,0 +1,39 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/urfave/cli/v2"
+
+	"doubletake/pipeline"
+)
+
+func newServeCommand(stdout io.Writer) *cli.Command {
+	return &cli.Command{
+		Name: "serve", Usage: "show a run and its results in a browser, while it runs or after", ArgsUsage: "[FILE]",
+		Description: "FILE is a configuration, pipeline.yaml by default, or a work directory. The page shows what is made " +
+			"where, the time left, failures, losses, verdicts and the report. It is read from the work directory alone, so " +
+			"the run may be on any machine, by any executor, or over; serve changes nothing there.\n\n" +
+			"The page is for those who have its address: the path holds a key. On another machine, run the ssh line that is " +
+			"printed, then open the address. Ctrl-C ends.\n\n" +
+			"Example: pipeline serve pipeline.yaml\n\nExit status: 0 ended by Ctrl-C, 1 failed, 2 usage or configuration error.",
+		Flags: []cli.Flag{
+			&cli.StringFlag{
+				Name: "address", Value: "127.0.0.1:0",
+				Usage: "host and port to listen on; port 0 is any that is free",
+			},
+		},
+		Action: func(c *cli.Context) error {
+			file, err := fileArgument(c)
+			if err != nil {
+				return err
+			}
+			return pipeline.Serve(c.Context, file, c.String("address"), func(url string, port int) {
+				host, _ := os.Hostname()
+				fmt.Fprintf(stdout, "%s\nfrom another machine: ssh -N -L %d:127.0.0.1:%d %s\n", url, port, port, host)
+			})
+		},
+	}
+}

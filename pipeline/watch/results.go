@@ -1,0 +1,259 @@
+package watch
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"io"
+	"os"
+	"path"
+	"path/filepath"
+	"sort"
+	"strconv"
+	"strings"
+	"time"
+
+	"doubletake/pipeline/engine"
+	"doubletake/pipeline/table"
+)
+
+// Bounds of what is read and kept.
+const (
+	curvePoints = 120             // of a line
+	historySize = 16 << 20        // bytes of a history that is read
+	metricsSize = 64 << 20        // bytes of metrics.json
+	scanEvery   = 8 * time.Second // between searches for published results
+)
+
+// curveID names a training.
+type curveID struct {
+	experiment, split string
+	seed              int
+}
+
+// curve is the course of one training.
+type curve struct {
+	task  *task // of the present run; nil where that has nothing to make
+	of    int   // epochs
+	loss  line  // over the training pairs
+	held  line  // over held-out pairs, at the epochs where it was taken
+	stamp stamp // of the file it was read from
+	live  bool  // from a report, not from a finished training's history
+}
+
+// line is values by epoch, ascending.
+type line struct{ epoch, value []float64 }
+
+// add appends a value; of an epoch that comes again the later values count.
+func (l *line) add(epoch, value float64) {
+	n := sort.SearchFloat64s(l.epoch, epoch)
+	l.epoch, l.value = append(l.epoch[:n], epoch), append(l.value[:n], value)
+}
+
+// thinned returns at most curvePoints of the values, evenly, the last with them.
+func (l line) thinned() line {
+	n := len(l.epoch)
+	if n <= curvePoints {
+		return l
+	}
+	var out line
+	for i := range curvePoints {
+		k := (i+1)*n/curvePoints - 1
+		out.epoch, out.value = append(out.epoch, l.epoch[k]), append(out.value, l.value[k])
+	}
+	return out
+}
+
+// stamp tells whether a file changed.
+type stamp struct {
+	path string
+	size int64
+	time int64
+}
+
+func stampOf(path string, fi os.FileInfo) stamp {
+	return stamp{path, fi.Size(), fi.ModTime().UnixNano()}
+}
+
+// trainingOf tells which training a task is; other tasks of the stage compare
+// methods and learn intervals.
+func trainingOf(l *engine.Line) (curveID, bool) {
+	name, ok := strings.CutPrefix(l.Task, l.Experiment+"/train/"+l.Split+"/seed-")
+	k, err := strconv.Atoi(name)
+	return curveID{l.Experiment, l.Split, k}, ok && err == nil && l.Stage == "train" && l.Split != ""
+}
+
+func (w *Watcher) curve(id curveID) *curve {
+	c := w.curves[id]
+	if c == nil {
+		c = &curve{}
+		w.curves[id] = c
+	}
+	return c
+}
+
+// refreshCurves reads what trainings report, and histories of those that are done.
+func (w *Watcher) refreshCurves(now time.Time) {
+	ended := 0
+	for _, c := range w.curves {
+		switch t := c.task; {
+		case t == nil:
+		case t.state == "done":
+			ended++
+		case t.key == "":
+			c.clear() // an earlier result's
+		default:
+			c.readReport(filepath.Join(w.dir, ".cache", "scratch", t.key, engine.ReportFile))
+		}
+	}
+	if ended == w.finished && now.Sub(w.scanned) < scanEvery {
+		return
+	}
+	w.finished, w.scanned = ended, now
+	seen := map[curveID]bool{}
+	for _, pattern := range []string{"*", "*/*"} { // variants of an experiment are a level deeper
+		names, _ := filepath.Glob(filepath.Join(w.dir, filepath.FromSlash(pattern+"/splits/*/seed-*/history.arrow")))
+		for _, p := range names {
+			rel, err := filepath.Rel(w.dir, p)
+			if err != nil {
+				continue
+			}
+			seed := path.Dir(filepath.ToSlash(rel))
+			k, err := strconv.Atoi(strings.TrimPrefix(path.Base(seed), "seed-"))
+			if err != nil {
+				continue
+			}
+			split := path.Dir(seed)
+			id := curveID{path.Dir(path.Dir(split)), path.Base(split), k}
+			seen[id] = true
+			if c := w.curve(id); c.task == nil || c.task.state == "done" {
+				c.readHistory(p)
+			}
+		}
+	}
+	for id, c := range w.curves {
+		if c.task == nil && !seen[id] {
+			delete(w.curves, id)
+		}
+	}
+}
+
+func (c *curve) clear() { *c = curve{task: c.task} }
+
+// readReport reads what a training has reported so far. A training that was
+// interrupted goes back some epochs; the later line of an epoch counts.
+func (c *curve) readReport(path string) {
+	fi, err := os.Stat(path)
+	if err != nil || !fi.Mode().IsRegular() || fi.Size() > 1<<20 {
+		if !c.live {
+			c.clear()
+		}
+		return
+	}
+	if c.stamp == stampOf(path, fi) {
+		return
+	}
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return
+	}
+	*c = curve{task: c.task, live: true, stamp: stampOf(path, fi)}
+	for sc := bufio.NewScanner(bytes.NewReader(b)); sc.Scan(); {
+		var l struct {
+			Epoch, Of int
+			Loss      float64
+			HeldOut   *float64 `json:"held_out"`
+		}
+		if json.Unmarshal(sc.Bytes(), &l) != nil || l.Epoch < 1 {
+			continue
+		}
+		c.loss.add(float64(l.Epoch), l.Loss)
+		if l.HeldOut != nil {
+			c.held.add(float64(l.Epoch), *l.HeldOut)
+		}
+		c.of = l.Of
+	}
+}
+
+// readHistory reads the losses of a finished training. What it reported of the
+// held-out pairs stays, where it was seen.
+func (c *curve) readHistory(path string) {
+	fi, err := os.Stat(path)
+	if err != nil || !fi.Mode().IsRegular() || fi.Size() > historySize || c.stamp == stampOf(path, fi) {
+		return
+	}
+	held := c.held
+	*c = curve{task: c.task, stamp: stampOf(path, fi), held: held}
+	t, err := table.Read(path)
+	if err != nil {
+		return
+	}
+	var all line
+	for _, col := range t.Columns {
+		switch col.Name {
+		case "epoch":
+			for _, e := range col.Ints {
+				all.epoch = append(all.epoch, float64(e))
+			}
+		case "loss":
+			all.value = col.Floats
+		}
+	}
+	if n := len(all.epoch); n > 0 && len(all.value) == n {
+		c.of, c.loss = int(all.epoch[n-1]), all.thinned()
+	}
+}
+
+// verdicts are an experiment's, from metrics.json.
+type verdicts struct {
+	stamp  stamp
+	splits []splitVerdict
+}
+
+type splitVerdict struct {
+	Name     string `json:"name"`
+	HeldOut  string `json:"held_out"`
+	Verdict  string `json:"verdict"`
+	Sentence string `json:"sentence"`
+}
+
+// refreshResults reads the verdicts and looks for the page.
+func (w *Watcher) refreshResults() {
+	w.report = time.Time{}
+	if fi, err := os.Stat(filepath.Join(w.dir, reportFile)); err == nil && fi.Mode().IsRegular() {
+		w.report = fi.ModTime()
+	}
+	seen := map[string]bool{}
+	for _, pattern := range []string{"*", "*/*"} {
+		names, _ := filepath.Glob(filepath.Join(w.dir, filepath.FromSlash(pattern+"/report/metrics.json")))
+		for _, p := range names {
+			rel, err := filepath.Rel(w.dir, p)
+			fi, err2 := os.Stat(p)
+			if err != nil || err2 != nil || !fi.Mode().IsRegular() || fi.Size() > metricsSize {
+				continue
+			}
+			experiment := path.Dir(path.Dir(filepath.ToSlash(rel)))
+			seen[experiment] = true
+			v := w.verdicts[experiment]
+			if v != nil && v.stamp == stampOf(p, fi) {
+				continue
+			}
+			v = &verdicts{stamp: stampOf(p, fi)}
+			w.verdicts[experiment] = v
+			if f, err := os.Open(p); err == nil {
+				var m struct {
+					Splits []splitVerdict `json:"splits"`
+				}
+				if json.NewDecoder(io.LimitReader(f, metricsSize)).Decode(&m) == nil {
+					v.splits = m.Splits
+				}
+				f.Close()
+			}
+		}
+	}
+	for e := range w.verdicts {
+		if !seen[e] {
+			delete(w.verdicts, e)
+		}
+	}
+}
