@@ -111,12 +111,13 @@ func (w *Watcher) title() string {
 }
 
 // runView is the state of the run in words.
-func (w *Watcher) runView(now time.Time) any {
-	var v struct {
-		State string
-		Facts []string
-		Error string
-	}
+type runView struct {
+	State string
+	Facts []string
+	Error string
+}
+
+func (w *Watcher) runView(now time.Time) (v runView) {
 	say := func(format string, args ...any) { v.Facts = append(v.Facts, fmt.Sprintf(format, args...)) }
 	s := w.driver()
 	if s == nil {
@@ -158,9 +159,7 @@ func (w *Watcher) runView(now time.Time) any {
 	default:
 		v.State = "Running"
 		say("For %s.", Words(now.Sub(s.head.Time)))
-		if w.left != nil {
-			say("About %s left.", Words(w.left.Left(now)))
-		}
+		say("About %s left.", Words(w.left.Left(now)))
 	}
 	return v
 }
@@ -243,7 +242,10 @@ func (w *Watcher) runningView(now time.Time) taskList {
 		if t.of.silent(now) {
 			x.For, x.Note = "", "no sign of life since "+t.of.alive.Format(time.DateTime)
 		} else if c := t.training; c != nil && len(c.loss.epoch) > 0 {
-			x.Note = strings.TrimSpace(fmt.Sprintf("epoch %.0f of %d. %s", c.loss.epoch[len(c.loss.epoch)-1], c.of, t.note))
+			x.Note = fmt.Sprintf("epoch %.0f of %d", c.loss.epoch[len(c.loss.epoch)-1], c.of)
+			if t.note != "" {
+				x.Note += "; " + t.note
+			}
 		}
 		v.Tasks = append(v.Tasks, x)
 	}
@@ -422,7 +424,7 @@ func lossRange(marks []figure.Mark) (lo, hi float64) {
 	lo, hi = math.Inf(1), math.Inf(-1)
 	for _, m := range marks {
 		for i, v := range m.Y {
-			if !math.IsInf(v, 0) && m.X[i] >= m.X[len(m.X)-1]/20 {
+			if !math.IsInf(v, 0) && !math.IsNaN(v) && m.X[i] >= m.X[len(m.X)-1]/20 {
 				lo, hi = min(lo, v), max(hi, v)
 			}
 		}

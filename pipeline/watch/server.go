@@ -190,8 +190,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		refuse(http.StatusForbidden, "the request is for another host; use localhost or the address that was printed")
 		return
 	}
-	key, name, _ := strings.Cut(strings.TrimPrefix(r.URL.EscapedPath(), "/"), "/")
-	if subtle.ConstantTimeCompare([]byte(key), []byte(s.key)) != 1 {
+	key, name, slash := strings.Cut(strings.TrimPrefix(r.URL.EscapedPath(), "/"), "/")
+	if !slash || subtle.ConstantTimeCompare([]byte(key), []byte(s.key)) != 1 {
 		refuse(http.StatusNotFound, "no such page; use the address that pipeline serve printed")
 		return
 	}

@@ -52,7 +52,7 @@ func New(dir string) *Watcher {
 
 func (w *Watcher) reset() {
 	w.sources, w.tasks, w.order = map[string]*source{}, map[string]*task{}, nil
-	w.stages, w.counts, w.left, w.end = nil, map[string]*stage{}, nil, nil
+	w.stages, w.counts, w.left, w.end = nil, map[string]*stage{}, engine.NewEstimate(0), nil
 	for _, c := range w.curves {
 		c.task = nil
 	}
@@ -166,7 +166,7 @@ func (w *Watcher) line(s *source, l *engine.Line) {
 	switch l.Event {
 	case "run":
 		s.head = *l
-		if w.left == nil || l.Stages != nil {
+		if l.Stages != nil {
 			w.left = engine.NewEstimate(l.Jobs)
 		}
 		for _, x := range l.Stages {
@@ -304,8 +304,11 @@ func (w *Watcher) making() (making, failures []*task) {
 	return making, failures
 }
 
-// logTail is how much is shown of a failed task's log.
-const logTail = 4 << 10
+// How much is shown of a failed task's log at most: bytes and lines.
+const (
+	logTail  = 4 << 10
+	logLines = 20
+)
 
 // tail returns the end of a log below the work directory.
 func (w *Watcher) tail(log string) string {
@@ -325,9 +328,9 @@ func (w *Watcher) tail(log string) string {
 	if err != nil {
 		return ""
 	}
-	text := string(b)
-	if fi.Size() > logTail {
-		_, text, _ = strings.Cut(text, "\n")
+	lines := strings.Split(strings.TrimRight(strings.ToValidUTF8(string(b), "�"), "\n"), "\n")
+	if fi.Size() > logTail && len(lines) > 1 {
+		lines = lines[1:] // the first is cut
 	}
-	return strings.TrimRight(strings.ToValidUTF8(text, "�"), "\n")
+	return strings.Join(lines[max(0, len(lines)-logLines):], "\n")
 }

@@ -1,0 +1,189 @@
+package watch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"doubletake/pipeline/engine"
+	"doubletake/pipeline/kv"
+	"doubletake/pipeline/table"
+)
+
+// stub is a project of fake tasks on the real engine. A task ends when the test says
+// so, with or without an error; a training reports the epochs that the test gives it.
+type stub struct {
+	t      *testing.T
+	dir    string
+	plan   *engine.Plan
+	gates  map[string]chan error
+	epochs map[string]chan [3]float64 // epoch, loss, held-out loss
+	taken  map[string]chan bool
+	over   chan error
+	stop   context.CancelFunc
+}
+
+const stubEpochs = 40
+
+// newStub plans three recordings, two trainings of a split and the report.
+func newStub(t *testing.T) *stub {
+	t.Helper()
+	s := &stub{
+		t: t, dir: filepath.Join(t.TempDir(), "runs"), gates: map[string]chan error{}, epochs: map[string]chan [3]float64{},
+		taken: map[string]chan bool{}, over: make(chan error, 1),
+	}
+	s.plan = &engine.Plan{Dir: s.dir, Stages: []string{"ingest", "train", "report"}}
+	var files []engine.Dep
+	for _, n := range []string{"a.wav", "b.wav", "c.wav"} {
+		id := "e/ingest/" + n
+		s.add(&engine.Task{ID: id, Stage: "ingest", Experiment: "e"}, func(*engine.Job) error { return nil })
+		if n != "c.wav" { // c may fail without holding up the trainings
+			files = append(files, engine.Dep{Task: id, Output: "out"})
+		}
+	}
+	var models []engine.Dep
+	for k := range 2 {
+		seed := "seed-" + strconv.Itoa(k)
+		id := "e/train/low/" + seed
+		s.epochs[id], s.taken[id] = make(chan [3]float64), make(chan bool)
+		s.add(&engine.Task{
+			ID: id, Stage: "train", Experiment: "e", Split: "low", Deps: files,
+			Publish: []engine.Link{{Output: "history.arrow", Path: filepath.Join("e", "splits", "low", seed, "history.arrow")}},
+		}, func(j *engine.Job) error {
+			h := &table.Table{Columns: []table.Column{{Name: "epoch"}, {Name: "loss"}}}
+			for i := range stubEpochs {
+				h.Columns[0].Ints = append(h.Columns[0].Ints, int64(i+1))
+				h.Columns[1].Floats = append(h.Columns[1].Floats, 10/float64(i+1))
+			}
+			_, err := h.WriteFile(j.Output("history.arrow"))
+			return err
+		})
+		models = append(models, engine.Dep{Task: id, Output: "out"})
+	}
+	s.add(&engine.Task{
+		ID: "e/report", Stage: "report", Experiment: "e", Deps: models,
+		Publish: []engine.Link{{Output: "metrics.json", Path: filepath.Join("e", "report", "metrics.json")}},
+	}, func(j *engine.Job) error {
+		return os.WriteFile(j.Output("metrics.json"), []byte(`{"splits": [{"name": "low", "held_out": "blades = 2",
+			"verdict": "good", "sentence": "blades = 2 held out: the intervals hold. <b>Error</b> 2.5 dB."}]}`), 0o644)
+	})
+	s.add(&engine.Task{
+		ID: "report", Stage: "report", Deps: []engine.Dep{{Task: "e/report", Output: "out"}},
+		Publish: []engine.Link{{Output: "report.html", Path: "report.html"}},
+	}, func(j *engine.Job) error {
+		return os.WriteFile(j.Output("report.html"), []byte("<!DOCTYPE html><title>R</title><p id=r>the report</p>"), 0o644)
+	})
+	return s
+}
+
+func (s *stub) add(t *engine.Task, end func(j *engine.Job) error) {
+	gate := make(chan error, 1)
+	s.gates[t.ID] = gate
+	t.Local = []kv.Pair{{Key: "task", Value: t.ID}} // tasks of one content have one key
+	t.Run = func(ctx context.Context, j *engine.Job) error {
+		for {
+			select {
+			case <-ctx.Done():
+				return ctx.Err()
+			case e := <-s.epochs[t.ID]:
+				j.Report(map[string]any{"epoch": e[0], "of": stubEpochs, "loss": e[1], "held_out": e[2]})
+				s.taken[t.ID] <- true
+			case err := <-gate:
+				if err == nil {
+					err = errors.Join(os.WriteFile(j.Output("out"), []byte(t.ID), 0o644), end(j))
+				}
+				return err
+			}
+		}
+	}
+	s.plan.Tasks = append(s.plan.Tasks, t)
+}
+
+// begin runs the tasks, three at a time.
+func (s *stub) begin() {
+	ctx, stop := context.WithCancel(context.Background())
+	s.stop = stop
+	s.t.Cleanup(func() {
+		stop()
+		<-s.over
+	})
+	go func() {
+		_, err := engine.Run(ctx, s.plan, engine.Options{
+			Jobs: 3, KeepGoing: true, Program: "test <1>",
+			Observe: func(engine.Event) {},
+		})
+		s.over <- err
+		close(s.over)
+	}()
+}
+
+// report has a training report an epoch.
+func (s *stub) report(task string, epoch, loss, held float64) {
+	s.epochs[task] <- [3]float64{epoch, loss, held}
+	<-s.taken[task]
+}
+
+// loggedError is a failure with a log.
+type loggedError struct{ text, path string }
+
+func (e *loggedError) Error() string   { return e.text }
+func (e *loggedError) LogPath() string { return e.path }
+
+// failing returns an error whose log is below the work directory.
+func (s *stub) failing() error {
+	s.t.Helper()
+	path := filepath.Join(s.dir, ".cache", "slurm", "batches", "b", "log", "0.log")
+	text := "line of the log\n"
+	err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path,
+		[]byte("first line\n"+strings.Repeat(text, 1000)+"<script>last()</script> line\n"), 0o644))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return &loggedError{"the microphone fell <i>down</i>", path}
+}
+
+// until waits for a condition.
+func until(t *testing.T, what string, ok func() bool) {
+	t.Helper()
+	for end := time.Now().Add(60 * time.Second); !ok(); time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("after a minute: %s", what)
+		}
+	}
+}
+
+// tree lists everything below a directory: names, sizes, times and contents.
+func tree(t *testing.T, dir string) string {
+	t.Helper()
+	var b strings.Builder
+	err := filepath.WalkDir(dir, func(p string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		fi, err := d.Info()
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(&b, "%s %v %d %v", p, fi.Mode(), fi.Size(), fi.ModTime().UnixNano())
+		if fi.Mode().IsRegular() {
+			text, err := os.ReadFile(p)
+			if err != nil {
+				return err
+			}
+			fmt.Fprintf(&b, " %x", text)
+		}
+		b.WriteByte('\n')
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
