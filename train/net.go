@@ -348,8 +348,8 @@ func (t *trainer[T]) lossBlock(data []T, idx []int32, swapped []bool, norm float
 			raw[j] = o[d+j]
 		}
 	}
-	return float64(t.k.LossGrad(t.gmu[:flat], t.graw[:flat], t.mu[:flat], t.raw[:flat], t.t1[:flat], t.t2[:flat], t.c[:flat],
-		t.beta))
+	return float64(t.k.LossGrad(t.gmu[:flat], t.graw[:flat], t.mu[:flat], t.raw[:flat], t.t1[:flat], t.t2[:flat],
+		t.c[:flat], t.beta))
 }
 
 // fill writes the input rows and targets of a block: all triplets without

@@ -21,7 +21,7 @@ var completionCases = []struct {
 	want  []string
 }{
 	{[]string{"st"}, []string{"status"}},
-	{[]string{"s"}, []string{"status", "simulate", "suggest", "schema"}},
+	{[]string{"s"}, []string{"status", "simulate", "suggest", "schema", "serve"}},
 	{[]string{"run", "--stage", ""}, []string{"simulate", "ingest", "dsp", "train", "report"}},
 	{[]string{"run", "pipeline.yaml", "--stage", "dsp", "--to", "r"}, []string{"report"}},
 	{[]string{"run", "--f"}, []string{"--from", "--force"}},

@@ -184,7 +184,8 @@ func (w *journalWriter) close(err error) {
 func journalHead(program string, jobs int, stages []StageSummary, todo []*Task, expect []float64) []Line {
 	host, _ := os.Hostname()
 	head := []Line{{
-		Time: time.Now().UTC(), Event: "run", ID: rand.Text(), Host: host, Process: os.Getpid(), Program: program, Jobs: jobs, Stages: stages,
+		Time: time.Now().UTC(), Event: "run", ID: rand.Text(), Host: host, Process: os.Getpid(),
+		Program: program, Jobs: jobs, Stages: stages,
 	}}
 	for i, t := range todo {
 		head = append(head, Line{

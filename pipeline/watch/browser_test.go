@@ -175,7 +175,8 @@ func TestLive(t *testing.T) {
 	a.shot("live-finished")
 	for _, width := range []int64{360, 768, 1600} {
 		a.do(chromedp.EmulateViewport(width, 900))
-		if over := a.text(`String(document.documentElement.scrollWidth - document.documentElement.clientWidth)`); over != "0" {
+		over := a.text(`String(document.documentElement.scrollWidth - document.documentElement.clientWidth)`)
+		if over != "0" {
 			t.Errorf("at %d px the page is %s px too wide", width, over)
 		}
 	}

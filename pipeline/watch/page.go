@@ -237,7 +237,8 @@ func (w *Watcher) runningView(now time.Time) taskList {
 	v := taskList{Count: len(making), More: max(0, len(making)-mostRunning)}
 	for _, t := range making[:min(len(making), mostRunning)] {
 		x := taskView{
-			ID: t.task.ID, Where: t.where, Since: t.since.Local().Format(time.DateTime), For: Words(now.Sub(t.since)), Note: t.note,
+			ID: t.task.ID, Where: t.where, Since: t.since.Local().Format(time.DateTime), For: Words(now.Sub(t.since)),
+			Note: t.note,
 		}
 		if t.of.silent(now) {
 			x.For, x.Note = "", "no sign of life since "+t.of.alive.Format(time.DateTime)
@@ -376,7 +377,8 @@ func (w *Watcher) draw(k split, seeds []int) part {
 	}
 	axis := figure.Axis{Label: "epoch"}
 	panels := []figure.Panel{
-		{Y: figure.Axis{Label: "loss, training pairs"}, Height: 200}, {Y: figure.Axis{Label: "loss, held-out pairs"}, Height: 200},
+		{Y: figure.Axis{Label: "loss, training pairs"}, Height: 200},
+		{Y: figure.Axis{Label: "loss, held-out pairs"}, Height: 200},
 	}
 	for _, seed := range seeds {
 		c := w.curves[curveID{k.experiment, k.name, seed}]
@@ -412,7 +414,8 @@ func (l line) mark(name, class string) figure.Mark {
 // words states where a training is.
 func (c *curve) words(seed int) string {
 	last := func(l line) float64 { return l.value[len(l.value)-1] }
-	text := fmt.Sprintf("seed %d: epoch %.0f of %d, loss %.3g", seed, c.loss.epoch[len(c.loss.epoch)-1], c.of, last(c.loss))
+	text := fmt.Sprintf("seed %d: epoch %.0f of %d, loss %.3g", seed, c.loss.epoch[len(c.loss.epoch)-1], c.of,
+		last(c.loss))
 	if len(c.held.epoch) > 0 {
 		text += fmt.Sprintf(", held out %.3g", last(c.held))
 	}

@@ -104,8 +104,9 @@ func TestRoutes(t *testing.T) {
 		"": "<title>", "style.css": "body{", "page.js": "EventSource", "events": "", "report": "the report",
 	}
 	paths := []string{
-		"..%2f", "..%2fsecret.txt", "%2e%2e/secret.txt", "../secret.txt", "./", "report/", "report%00", "report.html", "Report",
-		".lock", ".cache/index", "secret.txt", "events/../report", "%65vents", "style.css%2f..%2f..%2fsecret.txt", "..\\secret.txt",
+		"..%2f", "..%2fsecret.txt", "%2e%2e/secret.txt", "../secret.txt", "./", "report/", "report%00", "report.html",
+		"Report", ".lock", ".cache/index", "secret.txt", "events/../report", "%65vents",
+		"style.css%2f..%2f..%2fsecret.txt", "..\\secret.txt",
 	}
 	for p := range pages {
 		paths = append(paths, p)
@@ -234,7 +235,8 @@ func TestConnections(t *testing.T) {
 		c.Close()
 	}
 	now, more := memory(), runtime.NumGoroutine()
-	t.Logf("%d of 10,000 closed at once; %d KiB and %d goroutines more", closed, (int64(now)-int64(before))>>10, more-routines)
+	t.Logf("%d of 10,000 closed at once; %d KiB and %d goroutines more", closed, (int64(now)-int64(before))>>10,
+		more-routines)
 	if closed < 9000 || more > routines+3*mostConnections || now > before+16<<20 {
 		t.Error("connections are not limited")
 	}

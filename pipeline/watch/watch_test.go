@@ -58,8 +58,8 @@ func TestWatcher(t *testing.T) {
 		f.Tasks[0].Log != ".cache/slurm/batches/b/log/0.log" {
 		t.Fatalf("failed: %.300v", f)
 	}
-	if tail := f.Tasks[0].Tail; !strings.HasSuffix(tail, "<script>last()</script> line") || strings.Count(tail, "\n") != logLines-1 ||
-		!strings.HasPrefix(tail, "line of the log\n") {
+	if tail := f.Tasks[0].Tail; !strings.HasSuffix(tail, "<script>last()</script> line") ||
+		strings.Count(tail, "\n") != logLines-1 || !strings.HasPrefix(tail, "line of the log\n") {
 		t.Errorf("the log's tail has %d bytes: %.80q…", len(tail), tail)
 	}
 	if p := look(); strings.Contains(p, "<script>last") || strings.Contains(p, "<i>down") {
@@ -77,7 +77,8 @@ func TestWatcher(t *testing.T) {
 		look()
 		return w.curve(curveID{"e", "low", 1}).words(1) == "seed 1: epoch 2 of 40, loss 5, held out 50"
 	})
-	if p := look(); !strings.Contains(p, `data-x="1 2" data-y="9 5"`) || !strings.Contains(p, `data-x="1 2" data-y="90 50"`) {
+	if p := look(); !strings.Contains(p, `data-x="1 2" data-y="9 5"`) ||
+		!strings.Contains(p, `data-x="1 2" data-y="90 50"`) {
 		t.Error("the losses are not drawn")
 	}
 	for _, id := range []string{"e/train/low/seed-0", "e/train/low/seed-1", "e/report", "report"} {
@@ -88,7 +89,8 @@ func TestWatcher(t *testing.T) {
 	}
 	p := look()
 	for _, want := range []string{
-		"Ended with failures", "blades = 2 held out: the intervals hold. &lt;b&gt;Error&lt;/b&gt; 2.5 dB.", `href="report.html"`,
+		"Ended with failures", "blades = 2 held out: the intervals hold. &lt;b&gt;Error&lt;/b&gt; 2.5 dB.",
+		`href="report.html"`,
 		"seed 0: epoch 40 of 40, loss 0.25; seed 1: epoch 40 of 40, loss 0.25, held out 50", "At work: 0",
 	} {
 		if !strings.Contains(p, want) {
