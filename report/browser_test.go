@@ -113,6 +113,23 @@ func (b *browser) number(js string) float64 {
 	return v
 }
 
+// unfold opens every folded part.
+func (b *browser) unfold() {
+	b.t.Helper()
+	b.do(chromedp.Evaluate(`for (const d of document.querySelectorAll("details")) d.open = true`, nil))
+}
+
+// pdf prints the page on A4.
+func (b *browser) pdf() (pdf []byte, pages int) {
+	b.t.Helper()
+	b.do(chromedp.ActionFunc(func(ctx context.Context) (err error) {
+		pdf, _, err = cdppage.PrintToPDF().WithPaperWidth(8.27).WithPaperHeight(11.69).WithPreferCSSPageSize(
+			false).WithPrintBackground(false).Do(ctx)
+		return err
+	}))
+	return pdf, len(regexp.MustCompile(`/Type\s*/Page[^s]`).FindAll(pdf, -1))
+}
+
 // clean fails if the page wrote to the console or requested anything.
 func (b *browser) clean() {
 	b.t.Helper()
@@ -191,9 +208,9 @@ func TestPageInChromium(t *testing.T) {
 
 	t.Run("no overflow", func(t *testing.T) {
 		b.t = t
-		for _, w := range []int64{360, 768, 1600} {
+		for _, w := range []int64{360, 390, 768, 1600} {
 			b.open(w, 900, "")
-			b.do(chromedp.Evaluate(`for (const d of document.querySelectorAll("details")) d.open = true`, nil))
+			b.unfold()
 			if over := b.number(`document.documentElement.scrollWidth - document.documentElement.clientWidth`); over > 0 {
 				t.Errorf("at %d px the page is %.0f px too wide: %s", w, over, b.text(
 					`[...document.querySelectorAll("body *")].filter(e => e.getBoundingClientRect().right > innerWidth + 1
@@ -208,7 +225,7 @@ func TestPageInChromium(t *testing.T) {
 
 	t.Run("every control changes the readout", func(t *testing.T) {
 		b.t = t
-		b.open(1200, 1000, "")
+		b.open(1200, 1000, "#explore")
 		state := func() string {
 			return b.text(`document.getElementById("readout").textContent + "\n" + location.hash`)
 		}
@@ -324,6 +341,38 @@ func TestPageInChromium(t *testing.T) {
 		b.clean()
 	})
 
+	t.Run("a phone of 390 px", func(t *testing.T) {
+		b.t = t
+		b.open(390, 844, "")
+		b.unfold()
+		// Letters of figures as they appear, scaled by the figure's width.
+		if small := b.text(
+			`[...document.querySelectorAll("main svg.dtf text")].map(e => [parseFloat(getComputedStyle(e).fontSize) *
+				Math.hypot(e.getScreenCTM().a, e.getScreenCTM().b), e]).filter(([px]) => px < 10.99).slice(0, 5)
+				.map(([px, e]) => px.toFixed(2) + " " + e.textContent + " " + e.ownerSVGElement.id).join("; ")`); small != "" {
+			t.Errorf("letters of figures under 11 px: %s", small)
+		}
+		if n := b.number(`document.querySelectorAll("main svg.dtf text").length`); n < 50 {
+			t.Errorf("%v letters of figures looked at", n)
+		}
+		// A table scrolls in its box; its caption stays, and is whole.
+		if bad := b.text(
+			`[...document.querySelectorAll(".scroll")].filter(s => s.scrollWidth > s.clientWidth + 1).map(s => {
+				const c = s.querySelector("caption");
+				if (!c) return "";
+				s.scrollLeft = 1000;
+				const r = c.firstElementChild.getBoundingClientRect(), o = s.getBoundingClientRect();
+				s.scrollLeft = 0;
+				return r.left < o.left - 1 || r.right > o.right + 1 ? c.textContent : "";
+			}).filter(t => t).join("; ")`); bad != "" {
+			t.Errorf("captions move with their tables: %s", bad)
+		}
+		b.shot("page-390-open", "")
+		b.open(390, 844, "")
+		b.shot("page-390", "")
+		b.clean()
+	})
+
 	t.Run("accessible (axe-core)", func(t *testing.T) {
 		b.t = t
 		axe, err := os.ReadFile(filepath.Join("testdata", "axe", "node_modules", "axe-core", "axe.min.js"))
@@ -348,8 +397,8 @@ func TestPageInChromium(t *testing.T) {
 			}}))
 			for _, w := range []int64{map[string]int64{"light": 360, "dark": 1600}[scheme]} {
 				b.open(w, 1000, "")
-				b.do(chromedp.Evaluate(`for (const d of document.querySelectorAll("details")) d.open = true`, nil),
-					chromedp.Evaluate(string(axe), nil))
+				b.unfold()
+				b.do(chromedp.Evaluate(string(axe), nil))
 				var raw string
 				b.do(chromedp.Evaluate(
 					`axe.run(document, {runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]})
@@ -401,12 +450,13 @@ func TestPageInChromium(t *testing.T) {
 				document.body).color`); !strings.HasPrefix(c, "rgb(255, 255, 255)") {
 			t.Errorf("printed from a dark screen the paper is %s", c)
 		}
+		b.unfold()
 		if shown := b.text(
 			`[...document.querySelectorAll("#explore, #controls, button, select, input, nav, .skip, .files, #tip")]
 				.filter(e => e.getBoundingClientRect().height > 0).map(e => e.tagName + "#" + e.id).join(", ")`); shown != "" {
 			t.Errorf("what cannot be used on paper is printed: %s", shown)
 		}
-		// Parts folded on the screen are open on paper.
+		// A check is open on paper where its part is.
 		if h := b.number(
 			`Math.min(...[...document.querySelectorAll("details.violated table")]
 				.map(e => e.getBoundingClientRect().height))`); !(h > 20) {
@@ -432,13 +482,7 @@ func TestPageInChromium(t *testing.T) {
 		b.shot("print", "")
 		// And a real PDF: of A4, in several pages, none of them wider than paper (a
 		// browser shrinks all pages when one thing is too wide).
-		var pdf []byte
-		b.do(chromedp.ActionFunc(func(ctx context.Context) (err error) {
-			pdf, _, err = cdppage.PrintToPDF().WithPaperWidth(8.27).WithPaperHeight(11.69).WithPreferCSSPageSize(
-				false).WithPrintBackground(false).Do(ctx)
-			return err
-		}))
-		pages := len(regexp.MustCompile(`/Type\s*/Page[^s]`).FindAll(pdf, -1))
+		pdf, pages := b.pdf()
 		t.Logf("%d pages, %d bytes of PDF", pages, len(pdf))
 		// Two experiments begin a page each, after one of headlines; each has
 		// tables and figures of several pages.
@@ -453,6 +497,83 @@ func TestPageInChromium(t *testing.T) {
 		b.do(emulation.SetEmulatedMedia())
 		b.clean()
 	})
+}
+
+// TestPageIsShort opens the page of two experiments as a reader finds it: the verdict
+// first, then one figure and one table of each experiment, the rest folded; at most
+// 2500 words and eight pages of paper. The limits are the project's requirement.
+func TestPageIsShort(t *testing.T) {
+	path := needChromium(t)
+	d := campaign(4, 15, 13, 2, 3)
+	d.Experiment = judged(d.Experiment)
+	b := openBrowser(t, path, writePage(t, d, airfoilOf("airfoil")))
+	b.open(1400, 1000, "")
+	order := b.text(`[...document.querySelectorAll("main h2, main figure, main table, main details")]
+		.filter(e => !e.parentElement.closest("details")).map(e => e.tagName === "DETAILS" ? "fold" :
+			e.tagName === "H2" ? "h2 " + e.id.replace(/\d+/, "") : e.tagName.toLowerCase()).join(" ")`)
+	t.Log(order)
+	section := `(h2 x-t( figure)?( table)*( fold)*)`
+	if !regexp.MustCompile(`^h2 verdict ` + section + `( ` + section + `)*( fold)+$`).MatchString(order) {
+		t.Errorf("the page's order is %s", order)
+	}
+	if open := b.number(`document.querySelectorAll("details[open]").length`); open != 0 {
+		t.Errorf("%v parts are open", open)
+	}
+	n := len(strings.Fields(b.text(`document.body.innerText`)))
+	_, pages := b.pdf()
+	t.Logf("%d words outside folded parts, %d pages", n, pages)
+	if n > 2500 || n < 150 {
+		t.Errorf("%d words outside folded parts, at most 2500", n)
+	}
+	if pages > 8 {
+		t.Errorf("%d printed pages, at most 8", pages)
+	}
+	b.shot("page-1400", "")
+
+	// The first Tab reaches the link that skips the navigation. From there the order is that
+	// of the document, everything reached is visible, and no folded part is entered.
+	var seen []string
+	for range 400 {
+		b.do(chromedp.KeyEvent("\t"))
+		at := b.text(`(() => { const e = document.activeElement;
+			if (!e || e === document.body) return "";
+			const all = [...document.querySelectorAll("*")], r = e.getBoundingClientRect();
+			const fold = e.closest("details:not([open])");
+			return [String(all.indexOf(e)).padStart(6, "0"), e.tagName, r.width > 0 && r.height > 0 ? "" : "invisible",
+				fold && !(e.tagName === "SUMMARY" && e.parentElement === fold) ? "folded" : "", e.className,
+				e.textContent.trim().slice(0, 40)].join("|"); })()`)
+		if at == "" || len(seen) > 0 && at == seen[0] {
+			break
+		}
+		seen = append(seen, at)
+	}
+	if len(seen) < 15 || !strings.Contains(seen[0], "|skip|") {
+		t.Errorf("Tab reaches %d elements, first %q", len(seen), seen[:min(1, len(seen))])
+	}
+	for i, s := range seen {
+		if strings.Contains(s, "|invisible|") || strings.Contains(s, "|folded|") {
+			t.Errorf("Tab reaches %s", s)
+		}
+		if i > 0 && s <= seen[i-1] {
+			t.Errorf("Tab goes back from %s to %s", seen[i-1], s)
+		}
+	}
+
+	// Enter opens a folded part, a link into one does so too, the button opens all of them.
+	b.open(1400, 1000, "")
+	b.do(chromedp.Evaluate(`document.querySelector("details.fold summary").focus()`, nil), chromedp.KeyEvent("\r"))
+	if open := b.number(`document.querySelectorAll("details[open]").length`); open != 1 {
+		t.Errorf("Enter on a folded part: %v are open", open)
+	}
+	b.do(chromedp.Click(`a[href="#glossary"]`, chromedp.ByQuery))
+	if h := b.number(`document.querySelector("#glossary dd").getBoundingClientRect().height`); !(h > 0) {
+		t.Error("the link to the glossary does not open it")
+	}
+	b.do(chromedp.Click(`#unfold`, chromedp.ByQuery))
+	if closed := b.number(`document.querySelectorAll("details:not([open])").length`); closed != 0 {
+		t.Errorf("%v parts stay folded", closed)
+	}
+	b.clean()
 }
 
 // hostileNames would be markup, script, or turn their neighbours around.

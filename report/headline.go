@@ -56,12 +56,12 @@ func (e Experiment) Headline(s Split) string {
 	}
 	r, se := s.Test.Get("sum_e_ratio"), s.Test.Get("sum_e_ratio_se")
 	if r.Defined() {
-		v, spread := round(score.Value{Mean: r.Mean, Std: math.NaN(), N: 1}, 1).plain(), ""
+		v, spread := round(r, 1).mean, ""
+		if n := round(r, 1); n.exp != 0 {
+			v = n.plain()
+		}
 		if se.Defined() && se.Mean > 0 {
-			n := round(score.Value{Mean: r.Mean, Std: se.Mean, N: 2}, 1)
-			if n.exp == 0 && n.std != "" {
-				v, spread = n.mean, "standard error "+n.std+": "
-			}
+			spread = "standard error " + twoDigits(se, 1).plain() + ": "
 		}
 		verdict := "calibrated within its standard error"
 		switch sign, _, ok := score.CompareCalibration(s.Test.Values, s.Test.Runs); {

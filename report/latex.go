@@ -24,6 +24,8 @@ func LaTeX(e Experiment) []byte {
 		return b.Bytes()
 	}
 	explained := e.explanations()
+	claimed := e.claimed()
+	texTable(&b, e, claimed, "claims", []string{claimed.title + "."}, e.verdicts())
 	texTable(&b, e, e.fit(), "fit", explained[:2], e.notes())
 	texTable(&b, e, e.parts(), "covariance", explained[2:], e.methods())
 	for _, t := range []struct {

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"doubletake/docs"
 	"doubletake/report/figure"
 )
 
@@ -49,20 +50,35 @@ type (
 		Experiments          []experimentView
 		Together             []figureView
 		Meaning              []string
+		Glossary             []docs.Term
 		Data, Script         template.JS
 		Light                template.HTML
 	}
 
 	experimentView struct {
-		ID, Name, Data, DataClass, What            string
+		ID, Name, Data, DataClass, What string
+
+		// Shown: the verdict of each split, one figure, one table. All else is folded.
+		Verdicts []verdictView
+		Lead     *figureView
+		Claimed  []tableView
+
 		Headlines, Words, Notes, Warnings, Skipped []string
 		Tables                                     []tableView
 		Violations                                 []violationView
-		Figures                                    []figureView
+		Doubts                                     string // how many checks, notes and warnings
+		Figures                                    []figureGroup
 		Pairs, Selection                           string
 		Quality                                    *factsView // nil without facts
 		Provenance                                 factsView
 		Folded                                     []factsView
+	}
+
+	verdictView struct{ Grade, Head, Rest string }
+
+	figureGroup struct {
+		Before, Name string
+		Figures      []figureView
 	}
 
 	violationView struct {
@@ -103,14 +119,13 @@ type (
 	}
 
 	figureView struct {
-		Head                    *headView // above the figure; nil without
 		Heading, Label, Caption string
 		Half                    bool
+		Top                     bool // directly in a section, not below a heading of its own
+		Width                   int
 		SVG                     template.HTML
 		Files                   template.URL // without extension
 	}
-
-	headView struct{ Before, Name string }
 )
 
 func newPageView(details []*Detail, of amount, fewer bool) pageView {
@@ -138,22 +153,20 @@ func newPageView(details []*Detail, of amount, fewer bool) pageView {
 	}
 	for _, f := range joints(details, of) {
 		if f.page {
-			v.Together = append(v.Together, newFigureView("report/figures/", f))
+			fig := newFigureView("report/figures/", f)
+			fig.Top = true
+			v.Together = append(v.Together, fig)
 		}
 	}
+	v.Glossary = docs.Glossary()
 	v.Meaning = append(explainAll(all),
-		"In figures σ is the deviation of the model's first answer, which holds all uncertainty, total; √C is the part of "+
-			"it that "+
-			"stems from not knowing the mean, epistemic; what remains, √(σ² − C), is noise, aleatoric. Figures are drawn in "+
-			"the "+
+		"In figures σ is the deviation of the model's first answer and holds all uncertainty (total). √C is the part of it "+
+			"from not knowing the mean (epistemic). √(σ² − C) is the rest, noise (aleatoric). Figures are drawn in the "+
 			"outcomes' own units. Every figure is also a file, SVG with its numbers as CSV, in the folder of its experiment; "+
-			"those of "+
-			"several experiments are in report/figures.")
+			"those of several experiments are in report/figures.")
 	if fewer {
-		v.Meaning = append(v.Meaning, fmt.Sprintf("There is much to show: to keep the page small, figures here draw "+
-			"curves at one in "+
-			"%d of their points and at most %d points of a series, evenly selected. The files have them all.", of.every,
-			of.points))
+		v.Meaning = append(v.Meaning, fmt.Sprintf("To keep the page small, figures here draw curves at one in %d of "+
+			"their points and at most %d points of a series, evenly selected. The files have them all.", of.every, of.points))
 	}
 	return v
 }
@@ -176,34 +189,46 @@ func newExperimentView(i int, d *Detail, of amount) experimentView {
 	e := d.Experiment
 	v := experimentView{
 		ID: sectionID(i), Name: nameOf(e.Name), Data: clean(e.Data), DataClass: "measured", What: e.what(),
-		Headlines: e.headlines(), Notes: items(e.notes()), Warnings: items(e.Warnings), Skipped: items(e.Skipped),
+		Verdicts: newVerdicts(e), Notes: items(e.notes()), Warnings: items(e.Warnings), Skipped: items(e.Skipped),
 		Violations: newViolationViews(e), Pairs: e.pairConstruction(), Provenance: provenanceView(d),
 	}
+	v.Doubts = v.doubts()
 	if e.Data == "simulated" {
 		v.DataClass = "simulated"
 	}
 	if len(e.Splits) > 0 {
-		for _, t := range slices.Concat(e.tables(), []table{e.perOutcome(), e.sets()}, e.comparisons()) {
-			if len(t.labels) > 0 && t.columns() > 0 {
+		v.Headlines = e.headlines()
+		tables := slices.Concat(e.tables(), []table{e.perOutcome(), e.sets()}, e.comparisons())
+		for k, t := range tables {
+			switch {
+			case len(t.labels) == 0 || t.columns() == 0:
+			case k == 0:
+				v.Claimed = newTableViews(t)
+			default:
 				v.Tables = append(v.Tables, newTableViews(t)...)
 			}
 		}
 		v.Words = slices.Concat(e.intervalWords(), e.comparisonWords(), e.methods())
 	}
-	split := "\x00" // of the figure before
-	for _, f := range plots(d, of) {
-		if !f.page {
+	list := slices.DeleteFunc(plots(d, of), func(f plot) bool { return !f.page })
+	lead := leadOf(list)
+	for k, f := range list {
+		fig := newFigureView(url.PathEscape(e.Name)+"/report/figures/", f)
+		if k == lead {
+			fig.Top = true
+			v.Lead = &fig
 			continue
 		}
-		fig := newFigureView(url.PathEscape(e.Name)+"/report/figures/", f)
-		if f.split != split {
-			split = f.split
-			fig.Head = &headView{Before: "The data"}
-			if split != "" {
-				fig.Head = &headView{Before: "Split ", Name: nameOf(split)}
-			}
+		g := figureGroup{Before: "Figures of the data"}
+		if f.split != "" {
+			g = figureGroup{Before: "Figures of split ", Name: nameOf(f.split)}
 		}
-		v.Figures = append(v.Figures, fig)
+		at := slices.IndexFunc(v.Figures, func(o figureGroup) bool { return o.Before == g.Before && o.Name == g.Name })
+		if at < 0 {
+			at = len(v.Figures)
+			v.Figures = append(v.Figures, g)
+		}
+		v.Figures[at].Figures = append(v.Figures[at].Figures, fig)
 	}
 	if len(d.Quality) > 0 {
 		f := newFactsView("Data quality", d.Quality)
@@ -219,6 +244,59 @@ func newExperimentView(i int, d *Detail, of amount) experimentView {
 		}
 	}
 	return v
+}
+
+// newVerdicts are the verdicts of all splits, or why there are none.
+func newVerdicts(e Experiment) []verdictView {
+	var out []verdictView
+	for _, s := range e.Splits {
+		if head, rest := s.sentence(); head != "" {
+			out = append(out, verdictView{string(s.Verdict()), head + ".", rest})
+		} else {
+			out = append(out, verdictView{Head: nameOf(s.Name) + ".", Rest: e.Headline(s)})
+		}
+	}
+	if len(e.Splits) == 0 {
+		out = []verdictView{{Head: "No split was trained.", Rest: "Nothing is held out, so nothing shows how good a model is."}}
+	}
+	return out
+}
+
+// doubts counts what limits the trust in the numbers.
+func (v experimentView) doubts() string {
+	var out []string
+	for _, c := range []struct {
+		n         int
+		one, many string
+	}{
+		{len(v.Violations), "check violated", "checks violated"},
+		{len(v.Warnings), "warning", "warnings"},
+		{len(v.Notes), "note", "notes"},
+		{len(v.Skipped), "recording left out", "recordings left out"},
+	} {
+		if c.n == 1 {
+			out = append(out, "1 "+c.one)
+		} else if c.n > 1 {
+			out = append(out, strconv.Itoa(c.n)+" "+c.many)
+		}
+	}
+	return strings.Join(out, ", ")
+}
+
+// leads are the figures that show best whether the intervals hold, best first, by the
+// end of their files' names.
+var leads = []string{"honest-levels", "honest-claims", "calibration", "parity"}
+
+// leadOf is the index of the figure that is not folded; −1 without figures.
+func leadOf(list []plot) int {
+	for _, name := range leads {
+		for i, f := range list {
+			if f.file == name || strings.HasSuffix(f.file, "-"+name) {
+				return i
+			}
+		}
+	}
+	return min(0, len(list)-1)
 }
 
 func provenanceView(d *Detail) factsView {
@@ -319,6 +397,7 @@ func newFigureView(folder string, f plot) figureView {
 	return figureView{
 		Heading: sentence(f.heading), Label: f.heading + " " + f.split, Caption: sentence(f.caption),
 		Half:  f.fig.Width <= halfWidth,
+		Width: int(f.fig.Width),
 		SVG:   template.HTML(figure.Draw(f.fig, figure.Options{Inline: true, Digits: 5})),
 		Files: template.URL(folder + url.PathEscape(f.file)),
 	}

@@ -441,9 +441,9 @@
       const r = rows[x].length ? rows[x] : [-1];
       for (const k of r.slice(0, 1)) csv.push([xs[j], k < 0 ? "" : e.Y[(k * e.d + state.o) * 2], k < 0 ? "" : e.Y[(k * e.d + state.o) * 2 + 1], mu[j], sd[j], co[j], s && s.Test[x] ? 1 : 0, q.u]);
     });
-    const table = document.createElement("table"), cap = document.createElement("caption");
+    const table = document.createElement("table"), cap = document.createElement("span");
     cap.textContent = q.l + (fixed ? ", " + fixed : "");
-    table.appendChild(cap);
+    table.createCaption().appendChild(cap);
     const row = (parent, cells, head) => {
       const tr = document.createElement("tr");
       cells.forEach((t, j) => {
@@ -550,13 +550,25 @@
   document.addEventListener("keydown", (ev) => { if (ev.key === "Escape") tip.hidden = true; });
 
   root.classList.add("scripted");
+  const unfold = $("unfold"), folds = document.querySelectorAll("details");
+  unfold.addEventListener("click", () => {
+    const open = unfold.getAttribute("aria-pressed") !== "true";
+    for (const d of folds) d.open = open;
+    unfold.setAttribute("aria-pressed", String(open));
+  });
+  const reveal = () => {
+    const at = location.hash.startsWith("#explore") ? $("explore") : $(location.hash.slice(1));
+    for (let d = at && at.closest("details"); d; d = d.parentElement.closest("details")) d.open = true;
+    if (at) at.scrollIntoView();
+  };
   const go = () => {
     if (location.hash === wrote && wrote) return;
-    if (fromHash()) { build(); update(false); $("explore").scrollIntoView(); }
+    if (fromHash()) { build(); update(false); }
+    reveal();
   };
   addEventListener("hashchange", go);
   if (!fromHash()) { settle(); start(); }
   build();
   update(false);
-  if (location.hash.startsWith("#explore")) $("explore").scrollIntoView();
+  if (location.hash) reveal();
 })();

@@ -60,7 +60,7 @@ type LeftOut struct {
 
 // tables are the tables of an experiment with splits, in order.
 func (e Experiment) tables() []table {
-	return slices.Concat([]table{e.fit()}, e.intervals(), []table{e.parts(), e.consistent()})
+	return slices.Concat([]table{e.claimed(), e.fit()}, e.intervals(), []table{e.parts(), e.consistent()})
 }
 
 // recommended is the trust of the predictions to be used: the calibrated ones where
@@ -112,10 +112,19 @@ var gradeWords = map[score.Grade]string{
 }
 
 // Sentence states the verdict of a split with its numbers: the error, the claim, and
-// the share of measured values inside their 95 % intervals.
+// the share of held-out values inside their 95 % intervals.
 func (s Split) Sentence() string {
-	if len(s.Network) == 0 && len(s.recommended()) == 0 {
+	head, rest := s.sentence()
+	if head == "" {
 		return ""
+	}
+	return head + ". " + rest
+}
+
+// sentence is Sentence in two: the verdict, and its numbers.
+func (s Split) sentence() (head, rest string) {
+	if len(s.Network) == 0 && len(s.recommended()) == 0 {
+		return "", ""
 	}
 	held := clean(s.HeldOut)
 	if held == "" {
@@ -125,7 +134,7 @@ func (s Split) Sentence() string {
 	calibrated := s.calibrated()
 	if calibrated {
 		for _, t := range s.Honest.Trust {
-			parts = append(parts, fmt.Sprintf("%serror %s (rms), calibrated interval ± %s, %s of the measured values inside",
+			parts = append(parts, fmt.Sprintf("%serror %s (rms), calibrated interval ± %s, %s of the held-out values inside",
 				t.label(len(s.Honest.Trust)), t.amount(t.RMSE), t.amount(t.Width95/2), share(t.Coverage95)))
 		}
 	}
@@ -134,10 +143,14 @@ func (s Split) Sentence() string {
 		if calibrated {
 			who = "the network alone: "
 		}
-		parts = append(parts, fmt.Sprintf("%s%serror %s, claimed %s, %s inside its own 95 %% intervals",
-			who, t.label(len(s.Network)), t.amount(t.RMSE), t.amount(t.ClaimedSigma), share(t.Coverage95)))
+		advice := ""
+		if calibrated { // else the verdict has it
+			advice = map[score.Grade]string{score.Care: " (use them with care)", score.No: " (do not use them)"}[t.Grade]
+		}
+		parts = append(parts, fmt.Sprintf("%s%serror %s, claimed %s, %s inside its own 95 %% intervals%s",
+			who, t.label(len(s.Network)), t.amount(t.RMSE), t.amount(t.ClaimedSigma), share(t.Coverage95), advice))
 	}
-	return fmt.Sprintf("%s held out: %s. %s", held, s.grade(), upperFirst(strings.Join(parts, "; ")+"."))
+	return fmt.Sprintf("%s held out: %s", held, s.grade()), upperFirst(strings.Join(parts, "; ") + ".")
 }
 
 func upperFirst(s string) string {
@@ -155,21 +168,86 @@ func (t Trust) label(units int) string {
 	return clean(strings.Join(t.Outcomes, ", ")) + ": "
 }
 
-// amount writes a number of the trust's unit with two significant digits. Of a level
-// the unit is dB.
+// difference is the unit of a difference of two outcomes.
+func (t Trust) difference() string { return Quantity{Unit: t.Unit}.difference() }
+
+// amount writes a number of the trust's unit: one decimal of a level, in dB, else two
+// significant digits.
 func (t Trust) amount(v float64) string {
 	if math.IsNaN(v) || math.IsInf(v, 0) {
 		return undefinedText
 	}
-	s := strconv.FormatFloat(v, 'g', 2, 64)
-	if math.Abs(v) >= 10 && math.Abs(v) < 1e6 {
-		s = fixed(v, 0)
+	return strings.TrimSpace(t.cell(v, math.NaN()).plain() + " " + t.difference())
+}
+
+// cell is a number of the trust's unit with its standard error, NaN without.
+func (t Trust) cell(v, se float64) number {
+	value := score.Value{Mean: v, Std: se, N: 2}
+	switch size := math.Abs(v); {
+	case t.difference() == "dB" && size >= 0.05 && size < 1e6:
+		n := number{mean: fixed(v, 1)}
+		if se >= 0.05 {
+			n.std = fixed(se, 1)
+		}
+		return n
+	case se > 0:
+		return round(value, 1)
 	}
-	unit := t.Unit
-	if strings.HasPrefix(unit, "dB") {
-		unit = "dB"
+	return twoDigits(value, 1)
+}
+
+// claimed is the table of errors and claims on the test parts, in the outcomes' units;
+// without rows where nothing was judged.
+func (e Experiment) claimed() table {
+	t := table{title: "Error and claim on the held-out sets", corner: "split"}
+	text := func(head string) column { return column{head: head, text: true} }
+	by, outcomes, unit := text("prediction"), text("outcomes"), text("unit")
+	rms, sigma, epistemic := column{head: "rms ± SE"}, column{head: "σ"}, column{head: "epistemic"}
+	in68, in95, half := column{head: "68 %"}, column{head: "95 % ± SE"}, column{head: "±"}
+	units := map[string]bool{}
+	add := func(split, model string, list []Trust) {
+		for _, c := range list {
+			units[c.difference()] = true
+			t.labels = append(t.labels, split)
+			by.cells = append(by.cells, number{text: model})
+			outcomes.cells = append(outcomes.cells, number{text: strings.Join(c.Outcomes, ", ")})
+			unit.cells = append(unit.cells, number{text: c.difference()})
+			rms.cells = append(rms.cells, c.cell(c.RMSE, c.RMSESE))
+			sigma.cells = append(sigma.cells, c.cell(c.ClaimedSigma, math.NaN()))
+			epistemic.cells = append(epistemic.cells, c.cell(c.ClaimedEpistemic, math.NaN()))
+			in68.cells = append(in68.cells, number{text: share(c.Coverage68)})
+			inside := share(c.Coverage95)
+			if se := share(c.Coverage95SE); se != undefinedText && inside != undefinedText {
+				inside = strings.TrimSuffix(inside, "\u00a0%") + " ± " + se
+			}
+			in95.cells = append(in95.cells, number{text: inside})
+			half.cells = append(half.cells, c.cell(c.Width95/2, math.NaN()))
+		}
 	}
-	return strings.TrimSpace(s + " " + clean(unit))
+	for _, s := range e.Splits {
+		if s.calibrated() {
+			add(s.Name, "calibrated", s.Honest.Trust)
+			add(s.Name, "network alone", s.Network)
+		} else {
+			add(s.Name, "network", s.Network)
+		}
+	}
+	if len(t.labels) == 0 {
+		return t
+	}
+	t.groups = []group{{"", []column{by}}}
+	if len(units) > 1 {
+		t.groups = append(t.groups, group{"", []column{outcomes}}, group{"", []column{unit}})
+	} else {
+		for u := range units {
+			if u != "" {
+				t.title += ", in " + u
+			}
+		}
+	}
+	t.groups = append(t.groups, group{"error", []column{rms}}, group{"claimed deviation", []column{sigma, epistemic}},
+		group{"held-out values inside", []column{in68, in95}}, group{"95 % interval", []column{half}})
+	return t
 }
 
 // share writes a share in percent.
@@ -183,12 +261,11 @@ func share(v float64) string {
 // intervals is the table of calibrated intervals, and the reasons where there are
 // none in its words; empty where no split was judged.
 func (e Experiment) intervals() []table {
-	t := table{title: "Intervals where nothing was measured", corner: "split"}
+	t := table{title: "Calibration of the intervals", corner: "split"}
 	word := func(head string) column { return column{head: head, text: true} }
-	verdict, base, groups := word("verdict"), word("calibrated model"), word("learned from")
+	base, groups := word("calibrated model"), word("learned from")
 	num := func(head string) column { return column{head: head} }
-	r2, r2net := num("calibrated"), num("network")
-	own, before, after := num("network"), num("before"), num("after")
+	r2, before, after := num("R² test"), num("before"), num("after")
 	ratio, ratioAfter, se := num("before"), num("after"), num("SE")
 	width, score, free := num("width/spread"), num("score"), num("without a model")
 	two := func(v float64) number {
@@ -203,19 +280,9 @@ func (e Experiment) intervals() []table {
 			continue
 		}
 		t.labels = append(t.labels, s.Name)
-		verdict.cells = append(verdict.cells, number{text: gradeWords[s.Verdict()]})
 		base.cells = append(base.cells, number{text: h.Base})
 		groups.cells = append(groups.cells, number{text: fmt.Sprintf("%d groups of %s", h.K, h.Condition)})
 		r2.cells = append(r2.cells, number{text: fixed(h.R2, 3)})
-		r2net.cells = append(r2net.cells, round(s.Test.Get("r2"), 1))
-		coverage := math.NaN()
-		if len(s.Network) > 0 {
-			coverage = 0
-			for _, n := range s.Network {
-				coverage += n.Coverage95 * float64(len(n.Outcomes)) / float64(len(e.Outcomes))
-			}
-		}
-		own.cells = append(own.cells, number{text: share(coverage)})
 		before.cells = append(before.cells, number{text: share(h.CoverageBefore)})
 		after.cells = append(after.cells, number{text: share(h.CoverageT)})
 		ratio.cells = append(ratio.cells, two(h.RatioBefore))
@@ -229,9 +296,8 @@ func (e Experiment) intervals() []table {
 		return nil
 	}
 	t.groups = []group{
-		{"", []column{verdict}},
-		{"R² test", []column{r2net, r2}},
-		{"values inside 95 %", []column{own, before, after}},
+		{"", []column{r2}},
+		{"values inside 95 %", []column{before, after}},
 		{"Σe/Σv̂", []column{ratio, ratioAfter, se}},
 		{"interval", []column{width, score, free}},
 		{"", []column{base}},

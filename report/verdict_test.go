@@ -23,7 +23,7 @@ func judgedSplit() Split {
 // by hand from the numbers.
 func TestSentence(t *testing.T) {
 	s := judgedSplit()
-	want := "blades = 2 held out: do not use the intervals there. Error 7.2 dB, claimed 0.91 dB, 13\u00a0% inside its " +
+	want := "blades = 2 held out: do not use the intervals there. Error 7.2 dB, claimed 0.9 dB, 13\u00a0% inside its " +
 		"own 95\u00a0% intervals."
 	if got := s.Sentence(); got != want {
 		t.Errorf("%s\nexpected %s", got, want)
@@ -31,9 +31,9 @@ func TestSentence(t *testing.T) {
 	s.Honest = &Honest{Trust: []Trust{{Unit: "dB re 20 µPa", Outcomes: []string{"bpf1_db"}, Trust: score.Trust{
 		RMSE: 5, Width95: 44, Coverage95: 0.97, Grade: score.Good,
 	}}}}
-	want = "blades = 2 held out: the intervals hold. Error 5 dB (rms), calibrated interval ± 22 dB, 97\u00a0% of the " +
-		"measured values inside; " +
-		"the network alone: error 7.2 dB, claimed 0.91 dB, 13\u00a0% inside its own 95\u00a0% intervals."
+	want = "blades = 2 held out: the intervals hold. Error 5.0 dB (rms), calibrated interval ± 22.0 dB, 97\u00a0% of the " +
+		"held-out values inside; " +
+		"the network alone: error 7.2 dB, claimed 0.9 dB, 13\u00a0% inside its own 95\u00a0% intervals (do not use them)."
 	if got := s.Sentence(); got != want {
 		t.Errorf("%s\nexpected %s", got, want)
 	}
@@ -72,7 +72,7 @@ func TestSentenceUnits(t *testing.T) {
 		Trust: score.Trust{RMSE: 12.6, ClaimedSigma: 3, Coverage95: 0.5, Grade: score.Care},
 	})
 	got := s.Sentence()
-	for _, part := range []string{"Bpf1_db: error 7.2 dB", "lift_n: error 13 N, claimed 3 N, 50\u00a0% inside"} {
+	for _, part := range []string{"Bpf1_db: error 7.2 dB", "lift_n: error 13 N, claimed 3.0 N, 50\u00a0% inside"} {
 		if !strings.Contains(got, part) {
 			t.Errorf("%s\nhas no %q", got, part)
 		}
@@ -149,5 +149,47 @@ func TestIntervals(t *testing.T) {
 		if !strings.Contains(words, w) {
 			t.Errorf("no %q in\n%s", w, words)
 		}
+	}
+}
+
+// The table of errors and claims: a calibrated split has two rows, the numbers are in
+// the outcomes' unit, a level has one decimal and two digits of the deviation decide
+// elsewhere. Written by hand.
+func TestClaimed(t *testing.T) {
+	row := func(tab table, i int) string {
+		out := []string{tab.labels[i]}
+		for _, g := range tab.groups {
+			for _, c := range g.columns {
+				out = append(out, strings.ReplaceAll(c.cells[i].plain(), "\u00a0", " "))
+			}
+		}
+		return strings.Join(out, "|")
+	}
+	e := judged(rotor())
+	tab := e.claimed()
+	if tab.title != "Error and claim on the held-out sets, in dB" || len(tab.labels) != 3 {
+		t.Fatalf("%q, %d rows", tab.title, len(tab.labels))
+	}
+	for i, want := range []string{
+		"2-blades|calibrated|2.5 ± 0.1|7.0|4.6|95 %|98 ± 1 %|13.7",
+		"2-blades|network alone|7.2 ± 0.5|0.9|0.042|7 %|13 ± 2 %|1.8",
+		"3-blades|network|7.2 ± 0.5|0.9|0.042|7 %|13 ± 2 %|1.8",
+	} {
+		if got := row(tab, i); got != want {
+			t.Errorf("%s\nexpected %s", got, want)
+		}
+	}
+	// Two units are two rows, each in its own.
+	e.Splits = e.Splits[1:]
+	e.Splits[0].Network = append(e.Splits[0].Network, Trust{Unit: "N", Outcomes: []string{"lift_n"}, Trust: score.Trust{
+		RMSE: 0.98934, RMSESE: 0.00123, ClaimedSigma: 12.34, ClaimedEpistemic: math.NaN(), Coverage68: math.NaN(),
+		Coverage95: 0.5, Coverage95SE: math.NaN(), Width95: 48.37,
+	}})
+	tab = e.claimed()
+	if got, want := row(tab, 1), "3-blades|network|lift_n|N|0.9893 ± 0.0012|12|–|–|50 %|24"; got != want {
+		t.Errorf("%s\nexpected %s", got, want)
+	}
+	if tab.title != "Error and claim on the held-out sets" {
+		t.Errorf("title %q of two units", tab.title)
 	}
 }

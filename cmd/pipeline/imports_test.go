@@ -24,7 +24,8 @@ var imports = []struct{ of, may string }{
 	{"train/kernel", ""},
 	{"train/honest", "train/score"}, // bases are given to it
 	{"train/gp", "train/kernel"},
-	{"report", "report/... train/score"}, // the metrics it shows are listed there
+	{"report", "report/... train/score docs"}, // the metrics it shows are listed there
+	{"docs", ""},
 
 	{"pipeline/kv", ""},
 	{"pipeline/engine", "pipeline/kv"},
@@ -42,7 +43,7 @@ var imports = []struct{ of, may string }{
 		"train/... report"},
 	{"pipeline", "pipeline/... ingest/... dsp train/... report"},
 	{"cmd", "pipeline pipeline/export pipeline/scaffold ingest ingest/fault ingest/spelling ingest/simulate train " +
-		"train/score report"},
+		"train/score report docs"},
 	{"cmd/study", "pipeline pipeline/table train/... report"},
 }
 

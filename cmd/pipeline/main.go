@@ -68,7 +68,7 @@ func newApp(stdout, stderr io.Writer) *cli.App {
 			newServeCommand(stdout), newGCCommand(stdout), newSchemaCommand(stdout), newVersionCommand(stdout),
 			newExportCommand(stdout, stderr),
 			newTasksCommand(stdout), newExecCommand(stdout, stderr), newCancelCommand(stdout),
-			newCompletionCommand(stdout), newManCommand(stdout),
+			newCompletionCommand(stdout), newManCommand(stdout), newGlossaryCommand(stdout),
 		},
 		CommandNotFound: func(*cli.Context, string) {},
 		OnUsageError:    func(_ *cli.Context, err error, _ bool) error { return usage("%v", err) },

@@ -3,6 +3,8 @@ package score
 import (
 	"fmt"
 	"math"
+	"strconv"
+	"strings"
 
 	"gonum.org/v1/gonum/stat/distuv"
 
@@ -21,7 +23,7 @@ const (
 
 // Flag is one identity of the theory that a model violates, in words.
 type Flag struct {
-	Code     string  // "delta", "kappa", "negative-cov", "cov-above-var", "calibration"
+	Code     string  // "delta", "kappa", "negative-cov", "cov-above-var", "calibration", "coverage"
 	Violated string  // what, and by how much
 	Do       string  // what to do about it
 	Value    float64 // the number that is compared with Limit
@@ -116,7 +118,7 @@ func DiagnoseCalibration(v Values, runs int) []Flag {
 	ratio, se := v.Get("sum_e_ratio").Mean, v.Get("sum_e_ratio_se").Mean
 	f := Flag{Code: "calibration", Value: math.Abs(ratio - 1), Limit: wide}
 	f.Violated = fmt.Sprintf("Σe/ΣC = 1 is violated: the measured squared error is %s times C (standard error %s), so "+
-		"the model ", short(ratio), short(se))
+		"the model ", upTo(ratio, v.Get("sum_e_ratio").Std), short(se))
 	if sign > 0 {
 		f.Violated += "is overconfident"
 		f.Do = "do not take √C for the error there: recalibrate on runs set aside (calibration: 0.2), which serves " +
@@ -126,6 +128,67 @@ func DiagnoseCalibration(v Values, runs int) []Flag {
 		f.Do = "intervals from C are too wide there: recalibrate on runs set aside (calibration: 0.2)"
 	}
 	return []Flag{f}
+}
+
+// CompareCoverage compares the share of held-out values inside μ ± 1.96σ with 95 %: −1
+// where it lies below Student's 95 % range of its standard error, clustered by run, +1
+// where it lies above, 0 within. Where every value is inside, or none, they have no
+// scatter: the standard error is then that of one value a run at 95 %. ok is false where
+// the share is undefined or there is one run.
+func CompareCoverage(t Trust) (sign int, ok bool) {
+	if math.IsNaN(t.Coverage95) || t.Runs < 2 {
+		return 0, false
+	}
+	const nominal = 0.95
+	se := t.Coverage95SE
+	if !(se > 0) {
+		se = math.Sqrt(nominal * (1 - nominal) / float64(t.Runs))
+	}
+	wide := se * distuv.StudentsT{Mu: 0, Sigma: 1, Nu: float64(t.Runs - 1)}.Quantile(0.975)
+	switch {
+	case t.Coverage95 < nominal-wide:
+		return -1, true
+	case t.Coverage95 > nominal+wide:
+		return 1, true
+	}
+	return 0, true
+}
+
+// DiagnoseCoverage checks σ: that 95 % of the held-out values lie inside μ ± 1.96σ
+// (docs/method.md#diagnostics). The identity is violated where CompareCoverage is not 0.
+func DiagnoseCoverage(t Trust) []Flag {
+	sign, _ := CompareCoverage(t)
+	if sign == 0 {
+		return nil
+	}
+	f := Flag{Code: "coverage", Value: t.Coverage95, Do: "use the calibrated interval there, or measure there; recalibrate " +
+		"on runs set aside (calibration: 0.2) for conditions like theirs"}
+	size := "small"
+	if sign > 0 {
+		size, f.Do = "large", "intervals from σ are wider than needed there"
+	}
+	f.Violated = fmt.Sprintf("coverage = 0.95 is violated: %.0f %% of the held-out values lie inside μ ± 1.96σ (standard "+
+		"error %.1g %%), so σ is too %s", 100*t.Coverage95, 100*t.Coverage95SE, size)
+	return []Flag{f}
+}
+
+// upTo writes a number to the second digit of its deviation, as the tables do: with three
+// digits where it has none (NaN), with four where it is 0.
+func upTo(v, deviation float64) string {
+	digits, of := 2, deviation
+	switch {
+	case math.IsNaN(deviation):
+		digits, of = 3, v
+	case deviation == 0:
+		digits, of = 4, v
+	}
+	s := strconv.FormatFloat(of, 'e', digits-1, 64)
+	exponent, _ := strconv.Atoi(s[strings.IndexByte(s, 'e')+1:])
+	place := exponent - digits + 1
+	if place <= 0 {
+		return strconv.FormatFloat(v, 'f', -place, 64)
+	}
+	return strconv.FormatFloat(math.Round(v/math.Pow10(place))*math.Pow10(place), 'f', 0, 64)
 }
 
 // short writes a number with two digits, or the whole part of a larger one.

@@ -295,6 +295,63 @@ func TestCalibrationOverSeeds(t *testing.T) {
 	}
 }
 
+// σ is checked by the coverage. Simulated with known truth: pairs that share a
+// deviation, σ right, half and twice. Right ones are flagged in a twentieth of
+// all draws (binomial, 60 draws: 3 ± 1.7).
+func TestDiagnoseCoverage(t *testing.T) {
+	flagged := func(seed uint64, factor float64) []Flag {
+		s, total, _ := honest(seed, 400, 1)
+		for k := range total {
+			total[k] *= factor * factor
+		}
+		return DiagnoseCoverage(TrustOf(s, total, nil, nil, []int{0}))
+	}
+	wrong := 0
+	for seed := range uint64(60) {
+		wrong += len(flagged(seed, 1))
+		for factor, word := range map[float64]string{0.5: "too small", 2: "too large"} {
+			if f := flagged(seed, factor); len(f) != 1 || f[0].Code != "coverage" || f[0].Do == "" ||
+				!strings.HasPrefix(f[0].Violated, "coverage = 0.95 is violated: ") || !strings.HasSuffix(f[0].Violated, word) {
+				t.Fatalf("seed %d, σ %g times the deviation: %v", seed, factor, f)
+			}
+		}
+	}
+	if wrong > 10 {
+		t.Errorf("%d of 60 models with the right σ are flagged, expected about 3", wrong)
+	}
+	// By hand, 15 runs, Student's quantile 2.145: ± 0.02 is a range of ± 0.043; without scatter the deviation
+	// is √(0.95·0.05/15) = 0.0563, a range of ± 0.121.
+	for _, c := range []struct {
+		coverage, se float64
+		runs, sign   int
+		ok           bool
+	}{
+		{0.19, 0.02, 15, -1, true}, {0.906, 0.02, 15, -1, true}, {0.908, 0.02, 15, 0, true}, {0.994, 0.02, 15, 1, true},
+		{1, 0, 15, 0, true}, {0.82, 0, 15, -1, true}, {1, 0, 400, 1, true}, {0.5, 0.1, 1, 0, false},
+		{math.NaN(), 0.1, 15, 0, false},
+	} {
+		sign, ok := CompareCoverage(Trust{Coverage95: c.coverage, Coverage95SE: c.se, Runs: c.runs})
+		if sign != c.sign || ok != c.ok {
+			t.Errorf("%+v: %d, %v", c, sign, ok)
+		}
+	}
+}
+
+// A number to the second digit of its deviation, by hand.
+func TestUpTo(t *testing.T) {
+	for _, c := range []struct {
+		v, deviation float64
+		want         string
+	}{
+		{1711, 830, "1710"}, {51.4, 14, "51"}, {51.44, 9.96, "51"}, {51.44, 0.5, "51.44"}, {51.44, math.NaN(), "51.4"},
+		{1711, math.NaN(), "1710"}, {0.5, math.NaN(), "0.500"}, {0.98934, 0, "0.9893"}, {1e-3, 2e-5, "0.001000"},
+	} {
+		if got := upTo(c.v, c.deviation); got != c.want {
+			t.Errorf("%g ± %g: %s, expected %s", c.v, c.deviation, got, c.want)
+		}
+	}
+}
+
 // Scores do not depend on the order of the rows, and scaling all data scales
 // those with a unit and leaves the others.
 func TestJudgeInvariants(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/engine"
@@ -166,6 +167,26 @@ func calibrationFlags(test report.SetMetrics) []report.Violation {
 		})
 	}
 	return out
+}
+
+// coverageFlags checks σ by the share of held-out values inside the network's intervals,
+// mean over the seeds. Of outcomes of several units the one with the smallest share
+// counts.
+func coverageFlags(network []report.Trust) []report.Violation {
+	var worst *report.Trust
+	var flag score.Flag
+	for i, t := range network {
+		if f := score.DiagnoseCoverage(t.Trust); len(f) > 0 && (worst == nil || t.Coverage95 < worst.Coverage95) {
+			worst, flag = &network[i], f[0]
+		}
+	}
+	if worst == nil {
+		return nil
+	}
+	if len(network) > 1 {
+		flag.Violated += " of " + strings.Join(worst.Outcomes, ", ")
+	}
+	return []report.Violation{{Code: flag.Code, Part: "test", Text: flag.Violated, Do: flag.Do, Value: flag.Value}}
 }
 
 const methodsArrow = "methods.arrow"

@@ -93,6 +93,7 @@ func reportSplit(
 	sp.Train, sp.Test = overSeeds(trainSum, set.Outcomes), overSeeds(testSum, set.Outcomes)
 	methods.finish(sp)
 	sp.Network = trustOf(set, trainstage.UnitGroups(set), meanTrust(trust))
+	sp.Flags = append(sp.Flags, coverageFlags(sp.Network)...)
 	return sp, addHonest(b, j, set, s, sp, det, ds)
 }
 

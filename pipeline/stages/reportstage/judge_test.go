@@ -436,10 +436,13 @@ func TestOneRatio(t *testing.T) {
 		{"metrics.json", string(js), `"mean": 51.4`},
 		{"metrics.json", string(js), "the measured squared error is 51 times C (standard error 5.2)"},
 		{"metrics.json", string(js), "the measured squared error is 1710 times C (standard error 400)"},
-		{"headline", e.Headline(e.Splits[0]), "the measured error is 51.4 times the covariance C (standard error 5.2: " +
+		{"headline", e.Headline(e.Splits[0]), "the measured error is 51 times the covariance C (standard error 5.2: " +
 			"overconfident)"},
+		{"headline", e.Headline(e.Splits[1]), "the measured error is 1710 times the covariance C (standard error 400: "},
 		{"Markdown", string(report.Markdown(e)), " 51 ± 14 "},
-		{"Markdown", string(report.Markdown(e)), "most on 2-blades test"},
+		{"Markdown", string(report.Markdown(e)), "most on 2-blades test: the measured squared error is 1710 times C"},
+		{"Markdown", string(report.Markdown(e)), " 1710 ± 830 "},
+		{"Markdown", string(report.Markdown(e)), "Also 3-blades test (51)"},
 		{"terminal", terminal.String(), "51 ± 14"},
 	} {
 		if !strings.Contains(c.text, c.want) {
@@ -449,9 +452,26 @@ func TestOneRatio(t *testing.T) {
 	// Among cautious splits the one furthest from 1 comes first.
 	e.Splits = []report.Split{split("a", 0.5, 0.1, 0.01), split("b", 0.1, 0.1, 0.01)}
 	text := string(report.Markdown(e))
-	if !strings.Contains(text, "most on b test: the measured squared error is 0.1 times") ||
+	if !strings.Contains(text, "most on b test: the measured squared error is 0.10 times") ||
 		!strings.Contains(text, "Also a test (0.5)") {
 		t.Error(text)
+	}
+	// Coverage: the flag states the share of the table, and the split with the smallest comes first.
+	for i, c := range []float64{0.57, 0.19} {
+		e.Splits[i].Network = []report.Trust{{Outcomes: []string{"y"}, Trust: score.Trust{
+			Coverage95: c, Coverage95SE: 0.03, Runs: 15, RMSE: 1, ClaimedSigma: 1,
+		}}}
+		e.Splits[i].Flags = coverageFlags(e.Splits[i].Network)
+	}
+	text = strings.ReplaceAll(string(report.Markdown(e)), "\u00a0", " ")
+	for _, want := range []string{
+		"coverage = 0.95 is violated on 2 of 4 sets, most on b test: 19 % of the held-out values lie inside μ ± 1.96σ " +
+			"(standard error 3 %), so σ is too small",
+		"Also a test (0.57)", " 19 ± 3 % ", " 57 ± 3 % ",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %q in\n%s", want, text)
+		}
 	}
 	// No ratio in the table, none in a check.
 	undefined := split("x", math.NaN(), math.NaN(), math.NaN())

@@ -34,8 +34,9 @@ import (
 // 13: metrics are kept by key, the origin of y1 and y2; 14: plain words;
 // 15: pairs of repeats that differ far more than the others; 16: data card; 17: the
 // flag of Σe/ΣC by its mean over seeds; no deviation where there is none;
-// 18: band levels over frequency, levels in words.
-const version = 18
+// 18: band levels over frequency, levels in words; 19: a short page, the table of errors
+// and claims.
+const version = 19
 
 // ReportTask is the ID of an experiment's report task.
 func ReportTask(experiment string) string { return experiment + "/report" }

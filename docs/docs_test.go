@@ -1,0 +1,45 @@
+package docs
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// Every row of the glossary is a term without markup; the rows are counted here in the file itself.
+func TestGlossary(t *testing.T) {
+	rows := strings.Count(glossary, "\n| ") - strings.Count(glossary, "\n|---|") // each table has a head and a rule
+	list := Glossary()
+	if len(list) != rows || len(list) < 50 {
+		t.Errorf("%d terms of %d rows", len(list), rows)
+	}
+	for _, term := range list {
+		if term.Section == "" || term.Name == "" || term.Meaning == "" ||
+			strings.ContainsAny(term.Name+term.Meaning, "`*[]\\") || strings.Contains(term.Meaning, ".md") {
+			t.Errorf("%+v", term)
+		}
+	}
+}
+
+// By a name, by one of several names, by a word of a meaning.
+func TestFind(t *testing.T) {
+	for word, want := range map[string]string{
+		"C": "C", "κ": "κ", "dBFS": "dBFS", "bpf": "BPF", "tonal": "broadband, tonal", "ZigZag": "u (ZigZag)", "u": "u (ZigZag)",
+		"halton-1024": "exact-1d, tensor-15, halton-1024",
+	} {
+		got := Find(word)
+		if len(got) != 1 || got[0].Name != want {
+			t.Errorf("%s: %+v, expected %s", word, got, want)
+		}
+	}
+	if len(Find("Gauss–Hermite")) != 1 || Find("no such word") != nil || Find("") != nil {
+		t.Error("a word of a meaning, none, and nothing")
+	}
+}
+
+func ExampleFind() {
+	for _, t := range Find("couples") {
+		fmt.Println(t.Name + ": " + t.Meaning)
+	}
+	// Output: couples: y2 := y1, one outcome used twice, to check the method: C then estimates the total variance
+}
