@@ -24,7 +24,8 @@ func TestGlossary(t *testing.T) {
 // By a name, by one of several names, by a word of a meaning.
 func TestFind(t *testing.T) {
 	for word, want := range map[string]string{
-		"C": "C", "κ": "κ", "dBFS": "dBFS", "bpf": "BPF", "tonal": "broadband, tonal", "ZigZag": "u (ZigZag)", "u": "u (ZigZag)",
+		"C": "C", "κ": "κ", "dBFS": "dBFS", "bpf": "BPF", "tonal": "broadband, tonal",
+		"ZigZag": "u (ZigZag)", "u": "u (ZigZag)",
 		"halton-1024": "exact-1d, tensor-15, halton-1024",
 	} {
 		got := Find(word)

@@ -120,7 +120,8 @@ func judged(e Experiment) Experiment {
 		}}}
 		if i == 0 {
 			s.Honest = &Honest{
-				Base: "additive GP", Condition: "blades", Kind: "values", Groups: []string{"3", "4", "5"}, K: 3, Level: 0.95, T: 3.18,
+				Base: "additive GP", Condition: "blades", Kind: "values", Groups: []string{"3", "4", "5"}, K: 3,
+				Level: 0.95, T: 3.18,
 				R2: 0.935, E: 0.06, ESE: 0.01, RatioBefore: 0.96, RatioAfter: 0.31, RatioSE: 0.02, CoverageBefore: 0.85,
 				CoverageNormal: 0.97, CoverageT: 0.98, WidthT: 2.4, WidthOverSpread: 0.6, Score: 2.4, ScoreModelFree: 3.9,
 				Largest: "4", LargestShare: 0.48, Scatter: 1.9,

@@ -257,7 +257,7 @@ func newVerdicts(e Experiment) []verdictView {
 		}
 	}
 	if len(e.Splits) == 0 {
-		out = []verdictView{{Head: "No split was trained.", Rest: "Nothing is held out, so nothing shows how good a model is."}}
+		out = []verdictView{{Head: "No split was trained.", Rest: "Nothing shows how good a model is."}}
 	}
 	return out
 }

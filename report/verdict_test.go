@@ -31,8 +31,8 @@ func TestSentence(t *testing.T) {
 	s.Honest = &Honest{Trust: []Trust{{Unit: "dB re 20 µPa", Outcomes: []string{"bpf1_db"}, Trust: score.Trust{
 		RMSE: 5, Width95: 44, Coverage95: 0.97, Grade: score.Good,
 	}}}}
-	want = "blades = 2 held out: the intervals hold. Error 5.0 dB (rms), calibrated interval ± 22.0 dB, 97\u00a0% of the " +
-		"held-out values inside; " +
+	want = "blades = 2 held out: the intervals hold. Error 5.0 dB (rms), calibrated interval ± 22.0 dB, 97\u00a0% " +
+		"of the held-out values inside; " +
 		"the network alone: error 7.2 dB, claimed 0.9 dB, 13\u00a0% inside its own 95\u00a0% intervals (do not use them)."
 	if got := s.Sentence(); got != want {
 		t.Errorf("%s\nexpected %s", got, want)

@@ -161,8 +161,8 @@ func DiagnoseCoverage(t Trust) []Flag {
 	if sign == 0 {
 		return nil
 	}
-	f := Flag{Code: "coverage", Value: t.Coverage95, Do: "use the calibrated interval there, or measure there; recalibrate " +
-		"on runs set aside (calibration: 0.2) for conditions like theirs"}
+	f := Flag{Code: "coverage", Value: t.Coverage95, Do: "use the calibrated interval there, or measure " +
+		"there; recalibrate on runs set aside (calibration: 0.2) for conditions like theirs"}
 	size := "small"
 	if sign > 0 {
 		size, f.Do = "large", "intervals from σ are wider than needed there"
