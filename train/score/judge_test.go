@@ -326,8 +326,14 @@ func TestDiagnoseCoverage(t *testing.T) {
 		runs, sign   int
 		ok           bool
 	}{
-		{0.19, 0.02, 15, -1, true}, {0.906, 0.02, 15, -1, true}, {0.908, 0.02, 15, 0, true}, {0.994, 0.02, 15, 1, true},
-		{1, 0, 15, 0, true}, {0.82, 0, 15, -1, true}, {1, 0, 400, 1, true}, {0.5, 0.1, 1, 0, false},
+		{0.19, 0.02, 15, -1, true},
+		{0.906, 0.02, 15, -1, true},
+		{0.908, 0.02, 15, 0, true},
+		{0.994, 0.02, 15, 1, true},
+		{1, 0, 15, 0, true},
+		{0.82, 0, 15, -1, true},
+		{1, 0, 400, 1, true},
+		{0.5, 0.1, 1, 0, false},
 		{math.NaN(), 0.1, 15, 0, false},
 	} {
 		sign, ok := CompareCoverage(Trust{Coverage95: c.coverage, Coverage95SE: c.se, Runs: c.runs})
@@ -343,8 +349,15 @@ func TestUpTo(t *testing.T) {
 		v, deviation float64
 		want         string
 	}{
-		{1711, 830, "1710"}, {51.4, 14, "51"}, {51.44, 9.96, "51"}, {51.44, 0.5, "51.44"}, {51.44, math.NaN(), "51.4"},
-		{1711, math.NaN(), "1710"}, {0.5, math.NaN(), "0.500"}, {0.98934, 0, "0.9893"}, {1e-3, 2e-5, "0.001000"},
+		{1711, 830, "1710"},
+		{51.4, 14, "51"},
+		{51.44, 9.96, "51"},
+		{51.44, 0.5, "51.44"},
+		{51.44, math.NaN(), "51.4"},
+		{1711, math.NaN(), "1710"},
+		{0.5, math.NaN(), "0.500"},
+		{0.98934, 0, "0.9893"},
+		{1e-3, 2e-5, "0.001000"},
 	} {
 		if got := upTo(c.v, c.deviation); got != c.want {
 			t.Errorf("%g ± %g: %s, expected %s", c.v, c.deviation, got, c.want)
