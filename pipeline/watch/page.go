@@ -71,7 +71,7 @@ func (w *Watcher) parts(now time.Time, link string) (fixed, curves []part) {
 
 // document is the whole page.
 type document struct {
-	Static, Live  bool
+	Static        bool
 	Reload        int // seconds
 	Title, Now    string
 	Style         template.CSS

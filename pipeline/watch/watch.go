@@ -130,6 +130,9 @@ func (w *Watcher) follow(path string, now time.Time) (replaced bool) {
 	switch {
 	case s == nil:
 		s = &source{alive: info.ModTime()}
+		if s.alive.After(now) { // by another clock
+			s.alive = now
+		}
 		w.sources[path] = s
 	case !os.SameFile(info, s.info) || info.Size() < s.offset:
 		return true
