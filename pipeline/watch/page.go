@@ -31,6 +31,7 @@ const (
 	mostRunning = 200
 	mostFailed  = 50
 	mostSplits  = 200
+	mostSeeds   = 6 // of a split, in words
 )
 
 // part is a piece of the page that changes as a whole.
@@ -376,13 +377,14 @@ func (w *Watcher) draw(k split, seeds []int) part {
 		Experiment: k.experiment, Split: k.name,
 	}
 	axis := figure.Axis{Label: "epoch"}
+	var all []string
 	panels := []figure.Panel{
 		{Y: figure.Axis{Label: "loss, training pairs"}, Height: 200},
 		{Y: figure.Axis{Label: "loss, held-out pairs"}, Height: 200},
 	}
 	for _, seed := range seeds {
 		c := w.curves[curveID{k.experiment, k.name, seed}]
-		v.Seeds = append(v.Seeds, c.words(seed))
+		all = append(all, c.words(seed))
 		name := "seed " + strconv.Itoa(seed)
 		panels[0].Marks = append(panels[0].Marks, c.loss.mark(name, "mean"))
 		if len(c.held.epoch) > 0 {
@@ -397,12 +399,35 @@ func (w *Watcher) draw(k split, seeds []int) part {
 		panels[i].X = axis
 		panels[i].Y.Min, panels[i].Y.Max = lossRange(panels[i].Marks)
 	}
+	if v.Seeds = all; len(seeds) > mostSeeds {
+		v.Seeds = w.short(k, seeds)
+	}
 	f := &figure.Figure{
 		ID: v.ID + "-svg", Title: "Losses of " + k.experiment + ", split " + k.name, Desc: strings.Join(v.Seeds, "; "),
 		Columns: 2, Panels: panels,
 	}
 	v.SVG = template.HTML(figure.Draw(f, figure.Options{Inline: true, Digits: 4}))
 	return part{v.ID, render("curve", v)}
+}
+
+// short states where the trainings of many seeds are: those at work, and the range of
+// those that are done.
+func (w *Watcher) short(k split, seeds []int) (words []string) {
+	done, lo, hi := 0, math.Inf(1), math.Inf(-1)
+	for _, seed := range seeds {
+		c := w.curves[curveID{k.experiment, k.name, seed}]
+		switch {
+		case !c.live:
+			last := c.loss.value[len(c.loss.value)-1]
+			done, lo, hi = done+1, min(lo, last), max(hi, last)
+		case len(words) < mostSeeds:
+			words = append(words, c.words(seed))
+		}
+	}
+	if done > 0 {
+		words = append(words, fmt.Sprintf("%d seeds done, loss %.3g to %.3g", done, lo, hi))
+	}
+	return words
 }
 
 // mark is the line as drawn.

@@ -240,3 +240,20 @@ func FuzzJournal(f *testing.F) {
 		}
 	})
 }
+
+// Of a split with many seeds those at work are stated one by one, the others as a range.
+func TestManySeeds(t *testing.T) {
+	w := New(t.TempDir())
+	var seeds []int
+	for k := range 20 {
+		c := w.curve(curveID{"e", "s", k})
+		c.of = 9
+		c.loss.add(3, float64(k))
+		c.live = k == 4
+		seeds = append(seeds, k)
+	}
+	got := strings.Join(w.short(split{"e", "s"}, seeds), "; ")
+	if want := "seed 4: epoch 3 of 9, loss 4; 19 seeds done, loss 0 to 19"; got != want {
+		t.Errorf("%q, expected %q", got, want)
+	}
+}
