@@ -13,7 +13,7 @@ import (
 func newCheckCommand(stdout, stderr io.Writer) *cli.Command {
 	return &cli.Command{
 		Name: "check", Usage: "validate a configuration and its files, run nothing", ArgsUsage: "[FILE]",
-		Description: "Example: pipeline check pipeline.yaml\n\nThe headers of the files are read, no samples. It finds " +
+		Description: "Example: pipeline check pipeline.yaml\n\nThe headers of the files are read, no samples, and tables of pairs. It finds " +
 			"missing columns and channels, " +
 			"units that cannot be used, held-out values that do not occur, inputs that do not vary, microphones that no " +
 			"condition tells apart, and sampling rates that differ.\n\nExit status: 0 success (the file is valid), 2 usage or " +

@@ -3,6 +3,7 @@ package campaign
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -186,7 +187,16 @@ func ResolveTable(path string, o TableOptions) (TableOptions, error) {
 			}
 		}
 	}
+	for _, name := range o.Given {
+		if has(name) {
+			return o, &fault.Error{
+				Path: path, Place: "column " + name, Want: "a condition that is given once",
+				Found: "it in the name of the file or the table of conditions too",
+			}
+		}
+	}
 	if len(o.Inputs) == 0 {
+		o.Inputs = slices.Clone(o.Given)
 		taken := map[string]bool{o.Run: true}
 		for _, list := range [][]string{o.Y1, o.Y2, o.Repeats} {
 			for _, n := range list {

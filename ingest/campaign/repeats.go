@@ -63,8 +63,8 @@ func ParseLaw(s string) (Law, error) {
 // measurement is a row of single measurements.
 type measurement struct {
 	x, y []float64
-	run  string // "" where no column names it
-	line int64
+	run  string // "" where nothing names it
+	row  rowPlace
 }
 
 // grouped reports whether rows are gathered into groups before they are paired.
@@ -107,7 +107,7 @@ func (r *tableReader) pairGroups() error {
 			r.Weight = append(r.Weight, weight)
 			if r.o.AllPairs { // what is one group is one cluster
 				r.Run[r.N-1] = r.ids.of(r.rows[g[0]].x)
-				if r.runCol >= 0 {
+				if r.named() {
 					r.Run[r.N-1] = strings.Join(names, " + ")
 				}
 			}
@@ -164,7 +164,7 @@ func (r *tableReader) pairsOf(group []int) (out [][2]int) {
 	used := map[int]bool{}
 	for k, i := range group {
 		for _, j := range group[k+1:] {
-			if r.runCol >= 0 && r.rows[i].run == r.rows[j].run || !r.o.AllPairs && (used[i] || used[j]) {
+			if r.named() && r.rows[i].run == r.rows[j].run || !r.o.AllPairs && (used[i] || used[j]) {
 				continue
 			}
 			used[i], used[j] = true, true
@@ -194,7 +194,7 @@ func (r *tableReader) addPair(a, b measurement, laws []map[int]float64) error {
 				y[k] *= math.Pow(x[i]/m.x[i], power)
 				if y[k]-y[k] != 0 {
 					return nil, &fault.Error{
-						Path: r.path, Place: fmt.Sprintf("line %d", m.line), Want: "a condition other than 0 to correct " + r.Outcomes[k],
+						Path: r.files[m.row.file].Path, Place: fmt.Sprintf("line %d", m.row.line), Want: "a condition other than 0 to correct " + r.Outcomes[k],
 						Found: fmt.Sprintf("%s = %g", r.Inputs[i], m.x[i]),
 					}
 				}
@@ -212,11 +212,11 @@ func (r *tableReader) addPair(a, b measurement, laws []map[int]float64) error {
 	}
 	run := r.ids.of(x)
 	name := run
-	if r.runCol >= 0 {
+	if r.named() {
 		name = a.run + " + " + b.run
 		run = name
 	}
-	r.add(x, y1, y2, run)
+	r.add(x, y1, y2, run, a.row, b.row)
 	r.Recording = append(r.Recording, name)
 	return nil
 }
@@ -232,7 +232,7 @@ func (r *tableReader) warnAlone(rows []int) {
 		if m.run == "" {
 			m.run = r.ids.of(m.x)
 		}
-		names = append(names, fmt.Sprintf("%s (line %d)", m.run, m.line))
+		names = append(names, fmt.Sprintf("%s (%s)", m.run, r.place(m.row)))
 	}
 	r.Warnings = append(r.Warnings, WarnUnpaired(r.path, "row", names)...)
 }

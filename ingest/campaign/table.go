@@ -44,9 +44,18 @@ type TableOptions struct {
 	// AllPairs takes all r(r−1)/2 pairs of r rows of Repeats, with weights
 	// (docs/method.md#repeats), instead of pairs that use every row once.
 	AllPairs bool
-	// Run is a column, of text or numbers, that names the run of a row; "": rows of equal
-	// condition are one run.
+	// Run is a column, of text or numbers, that names the run of a row; "file" where no
+	// column is called so: each file is a run; "": rows of equal condition are one run.
 	Run string
+	// Given are the inputs that are no columns: their values are those of TableFile.
+	Given []string
+}
+
+// TableFile is one of the files that hold a table.
+type TableFile struct {
+	Path   string             // where it is opened
+	Name   string             // what messages call it
+	Values map[string]float64 // of the conditions that are no columns
 }
 
 // PairTable holds the triplets of a table, row-major.
@@ -59,6 +68,7 @@ type PairTable struct {
 	Run      []string  // N: the run of each triplet, e.g. "alpha_deg=-11,U=4.7"
 	// N: the two runs of each pair, where Run is a group of more; nil: as Run
 	Recording []string
+	Files     [][2]int          // N: the files of y1 and y2, by index
 	Weight    []float64         // N: of each pair, so that r rows count as r; nil: 1
 	Units     map[string]string // of inputs and outcomes, where they are stated
 	// Converted describes, by input or outcome, how its values became values in the
@@ -67,16 +77,22 @@ type PairTable struct {
 	Warnings  []ingest.Warning // "unpaired-rows", …
 }
 
-// ReadTable reads pairs, or repeats to be paired, from delimited text. The
+// ReadTable is ReadTables of one file.
+func ReadTable(path string, o TableOptions) (*PairTable, error) {
+	return ReadTables([]TableFile{{Path: path, Name: path}}, o)
+}
+
+// ReadTables reads pairs, or repeats to be paired, from the rows of all files. The
 // numbers are held in memory. All numbers of the named columns must be finite.
 //
 // With Repeats, a condition with r rows gives ⌊r/2⌋ pairs, an odd row is left
 // out with a warning. Where Run is given, two rows of one run at a condition are an
 // error, because they are not independent, and the run of a pair is "a+b".
-func ReadTable(path string, o TableOptions) (*PairTable, error) {
+func ReadTables(files []TableFile, o TableOptions) (*PairTable, error) {
 	if err := (ingest.Options{Text: o.Text}).Check(); err != nil {
 		return nil, err
 	}
+	path := files[0].Name
 	pairs := len(o.Y1) > 0 || len(o.Y2) > 0
 	switch {
 	case len(o.Inputs) == 0:
@@ -104,13 +120,24 @@ func ReadTable(path string, o TableOptions) (*PairTable, error) {
 		}
 	}
 
-	t, err := openText(path, o.Text)
-	if err != nil {
+	r := &tableReader{PairTable: p, o: o, files: files, ids: newRunIDs(p.Inputs), open: map[string]*repeat{}}
+	for i := range files {
+		if err := r.readFile(i); err != nil {
+			return nil, err
+		}
+	}
+	if n := len(files) - 1; n > 0 {
+		r.path = fmt.Sprintf("%s and %d more", files[0].Name, n)
+	}
+	if err := r.pairGroups(); err != nil {
 		return nil, err
 	}
-	defer t.Close()
-	if err := p.read(t, o); err != nil {
-		return nil, err
+	r.warnUnpaired()
+	if p.N == 0 {
+		return nil, &fault.Error{
+			Path: r.path, Want: "two rows of equal condition",
+			Found: fmt.Sprintf("none among %s", fault.Plural(r.n, "row")),
+		}
 	}
 	if err := p.deriveConditions(path, o.Derive); err != nil {
 		return nil, err
@@ -216,13 +243,17 @@ func (o TableOptions) OutcomeNames() []string {
 // tableReader makes triplets of the rows of a table.
 type tableReader struct {
 	*PairTable
+	files   []TableFile
+	o       TableOptions
+	file    int // being read
 	t       *text.Reader
 	path    string
-	o       TableOptions
+	columns []string      // inputs that are columns
 	names   []string      // of the columns read, in order
 	chans   []int         // their channels
 	convert []units.Named // of each, to the unit of its name
 	runCol  int           // column with the name of the run; −1: none
+	n       int64         // rows
 	ids     *runIDs
 	open    map[string]*repeat // by condition
 	rows    []measurement      // of groups
@@ -234,45 +265,52 @@ type repeat struct {
 	waiting bool
 	y       []float64
 	run     string
-	line    int64
+	row     rowPlace
 }
 
-func (p *PairTable) read(t *text.Reader, o TableOptions) error {
-	r := &tableReader{
-		PairTable: p, t: t, path: t.Info().Path, o: o, runCol: -1, ids: newRunIDs(p.Inputs),
-		open: map[string]*repeat{},
+// rowPlace is where a row was read.
+type rowPlace struct {
+	file int
+	line int64
+}
+
+// place names a row for people.
+func (r *tableReader) place(p rowPlace) string {
+	if len(r.files) == 1 {
+		return fmt.Sprintf("line %d", p.line)
 	}
+	return fmt.Sprintf("%s, line %d", r.files[p.file].Name, p.line)
+}
+
+// readFile reads the rows of a file.
+func (r *tableReader) readFile(i int) error {
+	f := r.files[i]
+	t, err := openText(f.Path, r.o.Text)
+	if err != nil {
+		return err
+	}
+	defer t.Close()
+	r.file, r.t, r.path, r.runCol = i, t, t.Info().Path, -1
 	if err := r.findColumns(); err != nil {
 		return err
 	}
 	// The number of rows is bounded by the bytes of the file.
 	rows := int(t.Info().Channels[0].Samples)
-	d := len(p.Outcomes)
-	p.X = make([]float64, 0, rows*len(o.Inputs))
-	p.Y1 = make([]float64, 0, rows*d)
-	p.Y2 = make([]float64, 0, rows*d)
-	p.Run = make([]string, 0, rows)
-	if err := t.Rows(r.chans, r.row); err != nil {
-		return err
-	}
-	if err := r.pairGroups(); err != nil {
-		return err
-	}
-	r.warnUnpaired()
-	if p.N == 0 {
-		return &fault.Error{
-			Path: r.path, Want: "two rows of equal condition",
-			Found: fmt.Sprintf("none among %s", fault.Plural(int64(rows), "row")),
-		}
-	}
-	return nil
+	d := len(r.Outcomes)
+	r.X = slices.Grow(r.X, rows*len(r.Inputs))
+	r.Y1 = slices.Grow(r.Y1, rows*d)
+	r.Y2 = slices.Grow(r.Y2, rows*d)
+	r.Run = slices.Grow(r.Run, rows)
+	r.n += int64(rows)
+	return t.Rows(r.chans, r.row)
 }
 
 // findColumns finds the channels of the named columns, their units, and the
 // column of the run.
 func (r *tableReader) findColumns() error {
 	info, o := r.t.Info(), r.o
-	r.names = slices.Concat(o.Inputs, o.Y1, o.Y2, o.Repeats)
+	r.columns = slices.DeleteFunc(slices.Clone(o.Inputs), func(n string) bool { return slices.Contains(o.Given, n) })
+	r.names = slices.Concat(r.columns, o.Y1, o.Y2, o.Repeats)
 	r.chans = make([]int, len(r.names))
 	used := map[int]string{}
 	for i, n := range r.names {
@@ -298,7 +336,7 @@ func (r *tableReader) findColumns() error {
 				r.runCol = c
 			}
 		}
-		if r.runCol < 0 {
+		if r.runCol < 0 && o.Run != runIsFile {
 			return &fault.Error{
 				Path: r.path, Want: fmt.Sprintf("a column %q", o.Run), Found: "only " + fault.Quoted(columns),
 				Hint: "is " + fault.Quoted(spelling.Nearest(o.Run, columns, 1)) + " meant?",
@@ -318,11 +356,11 @@ func (r *tableReader) findColumns() error {
 // and how they become those of their names. Where only one of the two columns of
 // an outcome states a unit, it is the other's too.
 func (r *tableReader) findUnits(info ingest.Info) error {
-	nx, d := len(r.o.Inputs), r.o.columns()
+	nx, d := len(r.columns), r.o.columns()
 	stated := make([]string, len(r.names))
 	name := func(i int) string {
 		if i < nx {
-			return r.Inputs[i]
+			return r.columns[i]
 		}
 		return r.Outcomes[(i-nx)%d]
 	}
@@ -344,6 +382,12 @@ func (r *tableReader) findUnits(info ingest.Info) error {
 			return unitFault(r.path, "column "+r.names[i], err, fmt.Sprintf("state the unit with units: {%s: …}", name(i)))
 		}
 		r.convert[i] = c
+		if first, known := r.Units[name(i)]; r.file > 0 && first != c.Unit && (known || c.Unit != "") {
+			return &fault.Error{
+				Path: r.path, Place: "column " + r.names[i], Want: fmt.Sprintf("unit %q, as in %s", first, r.files[0].Name),
+				Found: fmt.Sprintf("unit %q", c.Unit), Hint: "end the name with its unit, like lift_n",
+			}
+		}
 		if c.Unit != "" {
 			r.Units[name(i)] = c.Unit
 		}
@@ -378,17 +422,21 @@ func (r *tableReader) row(row text.Row) error {
 			row.Values[i] = c.Apply(row.Values[i])
 		}
 	}
-	x, y := row.Values[:len(r.o.Inputs)], row.Values[len(r.o.Inputs):]
+	x, y := r.conditions(row.Values), row.Values[len(r.columns):]
 	id := r.ids.of(x)
 	run := id
+	at := rowPlace{r.file, row.Line}
 	grouped := len(r.o.Repeats) > 0 && r.o.grouped()
-	if r.runCol >= 0 {
+	switch {
+	case r.runCol >= 0:
 		if run = row.Text(r.runCol); run == "" {
 			return &fault.Error{
 				Path: r.path, Place: fmt.Sprintf("line %d, column %d (%s)", row.Line, r.runCol+1, r.o.Run),
 				Want: "the name of a run", Found: "an empty cell",
 			}
 		}
+	case r.named():
+		run = r.files[r.file].Name
 	}
 	d := r.o.columns()
 	y1, err := r.derived(x, y[:d], row.Line, run)
@@ -400,13 +448,13 @@ func (r *tableReader) row(row text.Row) error {
 		if err != nil {
 			return err
 		}
-		r.add(x, y1, y2, run)
+		r.add(x, y1, y2, run, at, at)
 		return nil
 	}
 	y = y1
 	if grouped {
-		m := measurement{x: slices.Clone(x), y: slices.Clone(y), line: row.Line}
-		if r.runCol >= 0 {
+		m := measurement{x: slices.Clone(x), y: slices.Clone(y), row: at}
+		if r.named() {
 			m.run = run
 		}
 		r.rows = append(r.rows, m)
@@ -419,20 +467,20 @@ func (r *tableReader) row(row text.Row) error {
 		r.order = append(r.order, id)
 	}
 	if !first.waiting {
-		*first = repeat{waiting: true, y: append(first.y[:0], y...), run: run, line: row.Line}
+		*first = repeat{waiting: true, y: append(first.y[:0], y...), run: run, row: at}
 		return nil
 	}
-	if r.runCol >= 0 {
+	if r.named() {
 		if first.run == run {
 			return &fault.Error{
 				Path: r.path, Place: fmt.Sprintf("line %d", row.Line), Want: "repeats at " + id + " from different runs",
-				Found: fmt.Sprintf("run %s, as in line %d", run, first.line),
+				Found: fmt.Sprintf("run %s, as in %s", run, r.place(first.row)),
 				Hint:  "average the rows of a run, or name pairs with y1 and y2",
 			}
 		}
 		run = first.run + "+" + run
 	}
-	r.add(x, first.y, y, run)
+	r.add(x, first.y, y, run, first.row, at)
 	first.waiting = false
 	return nil
 }
@@ -466,6 +514,28 @@ func (r *tableReader) derived(x, y []float64, line int64, run string) ([]float64
 	return y, nil
 }
 
+// runIsFile as TableOptions.Run makes each file a run, where no column has the name.
+const runIsFile = "file"
+
+// named reports whether rows have the names of runs.
+func (r *tableReader) named() bool { return r.o.Run != "" }
+
+// conditions returns the conditions of a row, in the order of the inputs.
+func (r *tableReader) conditions(row []float64) []float64 {
+	if len(r.o.Given) == 0 {
+		return row[:len(r.columns)]
+	}
+	x := make([]float64, 0, len(r.Inputs))
+	for _, name := range r.Inputs {
+		if i := slices.Index(r.columns, name); i >= 0 {
+			x = append(x, row[i])
+		} else {
+			x = append(x, r.files[r.file].Values[name])
+		}
+	}
+	return x
+}
+
 // warnUnpaired warns of rows without a second.
 func (r *tableReader) warnUnpaired() {
 	odd := int64(0)
@@ -473,7 +543,7 @@ func (r *tableReader) warnUnpaired() {
 	for _, id := range r.order {
 		if r.open[id].waiting {
 			if odd++; odd == 1 {
-				example = fmt.Sprintf("line %d, %s", r.open[id].line, id)
+				example = fmt.Sprintf("%s, %s", r.place(r.open[id].row), id)
 			}
 		}
 	}
@@ -485,11 +555,12 @@ func (r *tableReader) warnUnpaired() {
 	}
 }
 
-func (p *PairTable) add(x, y1, y2 []float64, run string) {
+func (p *PairTable) add(x, y1, y2 []float64, run string, first, second rowPlace) {
 	p.X = append(p.X, x...)
 	p.Y1 = append(p.Y1, y1...)
 	p.Y2 = append(p.Y2, y2...)
 	p.Run = append(p.Run, run)
+	p.Files = append(p.Files, [2]int{first.file, second.file})
 	p.N++
 }
 

@@ -324,7 +324,7 @@ func (d *decoder) slice(n *yaml.Node, path string, v reflect.Value) {
 
 func (d *decoder) object(n *yaml.Node, path string, v reflect.Value) {
 	if n.Kind == yaml.ScalarNode && v.Type() == reflect.TypeFor[Table]() && n.ShortTag() == "!!str" {
-		v.FieldByName("File").SetString(n.Value) // a path alone
+		d.decode(n, path, v.FieldByName("File"), "") // a path alone
 		return
 	}
 	if n.Kind == yaml.ScalarNode && v.Type() == reflect.TypeFor[Sidecar]() && n.ShortTag() == "!!str" {

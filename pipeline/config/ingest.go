@@ -55,9 +55,9 @@ type Simulate struct {
 	Gamma     float64   `key:"gamma"`
 }
 
-// Table describes a file that already holds pairs.
+// Table describes files that already hold pairs.
 type Table struct {
-	File     string        `key:"file"`
+	File     []string      `key:"file"`
 	Inputs   []string      `key:"inputs"`
 	Y1       []string      `key:"y1"`
 	Y2       []string      `key:"y2"`
@@ -109,8 +109,17 @@ func (t *Table) resolve() {
 	}
 }
 
+// recordingKeys are the keys of ingest that a table does not read.
+var recordingKeys = []string{
+	"format", "rate_hz", "reader", "truncated", "attributes", "sidecar", "inside", "arrays", "theta_from", "channels",
+	"columns", "units", "axes", "tachometer", "balance", "calibration", "background", "on_bad_recording",
+}
+
 // validate reports faults of the section.
 func (t *Table) validate(key string, fail failFunc) {
+	if len(t.File) == 0 || slices.Contains(t.File, "") {
+		fail(key, "expected file: PATH, found none")
+	}
 	for _, w := range t.Within {
 		if _, err := campaign.ParseTolerance(w.Value); err != nil {
 			fail(key+".within."+w.Name, "%v", err)
@@ -157,14 +166,13 @@ func (in *Ingest) validate(f *File, key string, fail failFunc) bool {
 	if in.Simulate != nil {
 		in.validateSimulate(f, key, fail)
 	}
-	if in.Table != nil && in.Table.File == "" {
-		fail(key+".table", "expected file: PATH, found none")
-	}
 	if in.Table != nil {
 		in.Table.validate(key+".table", fail)
-	}
-	if in.Table != nil && f.Has(key+".theta_from") {
-		fail(key+".theta_from", "belongs to recordings; a table of pairs is taken as it is")
+		for _, k := range recordingKeys {
+			if f.Has(key + "." + k) {
+				fail(key+"."+k, "belongs to recordings; a table of pairs is taken as it is")
+			}
+		}
 	}
 	if in.Tachometer != nil {
 		in.Tachometer.validate(key+".tachometer", fail)
@@ -174,9 +182,6 @@ func (in *Ingest) validate(f *File, key string, fail failFunc) bool {
 	}
 	if in.Reader != nil {
 		in.Reader.validate(in, key+".reader", fail)
-		if in.Table != nil {
-			fail(key+".reader", "belongs to recordings; a table of pairs is read as it is")
-		}
 	}
 	if in.Sidecar != nil {
 		in.Sidecar.validate(key+".sidecar", fail)

@@ -214,6 +214,7 @@ func assemble(b *plan.Builder, src *plan.Source, cfg []kv.Pair, parts []engine.D
 		t.Local = plan.Settings("dsp", struct {
 			Within []config.NamedString `key:"within"`
 		}{b.Exp.DSP.Within})
+		t.Deps = slices.Concat(parts, b.Recordings)
 	}
 	spectra := slices.ContainsFunc(parts, func(d engine.Dep) bool { return d.Output == "spectra.arrow" })
 	if spectra {
@@ -226,6 +227,11 @@ func assemble(b *plan.Builder, src *plan.Source, cfg []kv.Pair, parts []engine.D
 		notes := []FileNotes{}
 		var pictures []string // the files' spectra: joined batch by batch, never all in memory
 		contents := sha256.New()
+		if b.Construction.Describe().Repeats {
+			if err := copies(b, j); err != nil {
+				return err
+			}
+		}
 		for _, p := range parts {
 			path := j.Input(p.Task, p.Output)
 			if p.Output == "spectra.arrow" {

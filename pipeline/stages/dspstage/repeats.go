@@ -10,6 +10,8 @@ import (
 	"doubletake/ingest/campaign"
 	"doubletake/ingest/fault"
 	"doubletake/pipeline/config"
+	"doubletake/pipeline/engine"
+	"doubletake/pipeline/stages/ingeststage"
 	"doubletake/pipeline/stages/plan"
 	"doubletake/pipeline/table"
 )
@@ -24,6 +26,21 @@ func couple(t *table.Table) {
 			}
 		}
 	}
+}
+
+// copies reports two recordings with the same contents.
+func copies(b *plan.Builder, j *engine.Job) error {
+	var names, sums []string
+	for _, d := range b.Recordings {
+		var res ingeststage.FileResult
+		if err := plan.ReadJSON(j.Input(d.Task, d.Output), &res); err != nil {
+			return err
+		}
+		if res.Skipped == nil {
+			names, sums = append(names, res.Path), append(sums, res.SHA256)
+		}
+	}
+	return ingeststage.Copies(names, sums)
 }
 
 // pairRepeats joins runs at equal conditions: the first of a pair gives y1, the

@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"doubletake/ingest"
+	"doubletake/ingest/campaign"
 	"doubletake/ingest/units"
 	"doubletake/pipeline/stages/plan"
 )
@@ -26,10 +27,13 @@ type opened struct {
 // CheckFiles opens the files of an experiment, reads their headers and assembles
 // their runs: it finds missing columns and channels, units that cannot be used,
 // recordings of one run that no condition tells apart, and rates that differ. It
-// reads no samples but those of tables inside the files. Afterwards b.Known holds
-// the conditions of all recordings that could be read. The error joins those of at
-// most maxFaults files.
+// reads no samples but those of tables inside the files; a table of pairs it reads
+// whole. Afterwards b.Known holds the conditions of all recordings that could be
+// read, or those of the table. The error joins those of at most maxFaults files.
 func CheckFiles(ctx context.Context, b *plan.Builder) ([]ingest.Warning, error) {
+	if b.Table != nil {
+		return checkTable(b)
+	}
 	if b.Source == nil || b.Campaign != nil {
 		return nil, nil
 	}
@@ -51,6 +55,34 @@ func CheckFiles(ctx context.Context, b *plan.Builder) ([]ingest.Warning, error) 
 	close(next)
 	wg.Wait()
 	return gather(b, files)
+}
+
+// checkTable reads a table of pairs.
+func checkTable(b *plan.Builder) ([]ingest.Warning, error) {
+	p, err := campaign.ReadTables(b.Table.Files, b.Table.Options)
+	if err != nil {
+		return nil, NamedTable(err, b.Table.Files)
+	}
+	seen := map[string]bool{}
+	b.Known = nil
+	for x := range slices.Chunk(p.X, len(p.Inputs)) {
+		c := map[string]float64{}
+		for k, name := range p.Inputs {
+			c[name] = x[k]
+		}
+		if key := conditionsOf(b, c); !seen[key] {
+			seen[key] = true
+			b.Known = append(b.Known, c)
+		}
+	}
+	for i, w := range p.Warnings {
+		for _, f := range b.Table.Files {
+			if w.Path == f.Path {
+				p.Warnings[i].Path = f.Name
+			}
+		}
+	}
+	return p.Warnings, nil
 }
 
 func checkFile(ctx context.Context, b *plan.Builder, i int) (o opened) {

@@ -147,7 +147,7 @@ func simulatedFiles(b *plan.Builder, src *plan.Source) (raw []plan.RawFile, err 
 // into src.
 func measuredFiles(b *plan.Builder, src *plan.Source) (raw []plan.RawFile, err error) {
 	in := &b.Exp.Ingest
-	files, w, err := campaign.Find(in.Files, in.Exclude, b.File.Dir)
+	files, w, err := campaign.Find(patterns(in), in.Exclude, b.File.Dir)
 	if err != nil {
 		return nil, err
 	}
@@ -183,7 +183,7 @@ func measuredFiles(b *plan.Builder, src *plan.Source) (raw []plan.RawFile, err e
 		})
 	}
 	if src.Conditions != nil && (len(in.Exclude) > 0 || len(b.Backgrounds) > 0 || len(tares) > 0) {
-		all, _, err := campaign.Find(in.Files, nil, b.File.Dir)
+		all, _, err := campaign.Find(patterns(in), nil, b.File.Dir)
 		if err != nil {
 			return nil, err
 		}
@@ -195,6 +195,14 @@ func measuredFiles(b *plan.Builder, src *plan.Source) (raw []plan.RawFile, err e
 		}
 	}
 	return raw, nil
+}
+
+// patterns are the globs of the raw files.
+func patterns(in *config.Ingest) []string {
+	if in.Table != nil {
+		return in.Table.File
+	}
+	return in.Files
 }
 
 // conditionsPerFile returns each file's rows of the table of conditions, nil
@@ -274,7 +282,7 @@ func excluded(b *plan.Builder, files []string) ([]ingest.Warning, error) {
 	if len(b.Exp.Ingest.Exclude) == 0 {
 		return nil, nil
 	}
-	all, _, err := campaign.Find(b.Exp.Ingest.Files, nil, b.File.Dir)
+	all, _, err := campaign.Find(patterns(&b.Exp.Ingest), nil, b.File.Dir)
 	if err != nil {
 		return nil, err
 	}
@@ -387,7 +395,7 @@ func conditionNames(b *plan.Builder, src *plan.Source) {
 			add(a.Name)
 		}
 	}
-	if b.Exp.DSP.Track != nil && b.Construction.Describe().Shaft {
+	if b.Exp.DSP.Track != nil && b.Construction != nil && b.Construction.Describe().Shaft {
 		b.Found = append(b.Found, "rpm_tracked")
 	}
 	if src.In.Tachometer != nil {

@@ -2,14 +2,18 @@ package ingeststage
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"path/filepath"
 	"slices"
+	"strconv"
+	"strings"
 
 	"doubletake/ingest"
 	"doubletake/ingest/campaign"
+	"doubletake/ingest/fault"
 	"doubletake/ingest/simulate"
 	"doubletake/ingest/spelling"
+	"doubletake/ingest/units"
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/engine"
 	"doubletake/pipeline/kv"
@@ -18,29 +22,39 @@ import (
 )
 
 // readPairs adds the task of an experiment whose pairs are already made: a
-// table of the user's, or the simulated toy.
+// table of the user's, in one file or several, or the simulated toy.
 func readPairs(b *plan.Builder) error {
-	if b.Exp.Ingest.Table != nil {
-		simulatedByName(b, []string{filepath.ToSlash(b.Exp.Ingest.Table.File)})
-	}
 	in := b.Exp.Ingest
 	spec := in.Table
-	var raw plan.RawFile
+	id := ""
+	var raw []plan.RawFile
+	var given []campaign.TableFile
+	var noColumns []string // conditions that the files' names or the table of conditions give
+	var local []kv.Pair
 	if in.Simulate != nil {
-		raw = plan.RawFile{Name: b.Simulated[0].Output, Dep: &b.Simulated[0]}
+		raw = []plan.RawFile{{Name: b.Simulated[0].Output, Dep: &b.Simulated[0]}}
+		given, id = make([]campaign.TableFile, 1), raw[0].Name
 		spec = &config.Table{Inputs: []string{"x"}, Y1: []string{"y_1"}, Y2: []string{"y_2"}, Pairs: "synthetic"}
 		b.Conditions = []string{"x"}
 		if _, ok := b.Campaign.(simulate.Toy); !ok {
 			return fmt.Errorf("plan table: the %s campaign makes recordings, not pairs", b.Campaign.Kind())
 		}
 	} else {
-		raw = plan.RawFile{
-			Name: filepath.ToSlash(spec.File),
-			File: &engine.File{Path: filepath.ToSlash(spec.File), Open: b.File.Resolve(spec.File)},
+		var err error
+		if raw, given, err = tableFiles(b); err != nil {
+			return err
 		}
-		o, err := campaign.ResolveTable(raw.File.Open, TableOptions(b, spec))
-		if err != nil {
-			return Named(err, raw.File.Open, raw.Name)
+		id = strings.Join(spec.File, ",")
+		noColumns = b.Conditions
+		for _, n := range noColumns {
+			for _, f := range given {
+				local = append(local, kv.Pair{Key: f.Name + ": " + n, Value: strconv.FormatFloat(f.Values[n], 'g', -1, 64)})
+			}
+		}
+		o := TableOptions(b, spec)
+		o.Given = noColumns
+		if o, err = campaign.ResolveTable(given[0].Path, o); err != nil {
+			return Named(err, given[0].Path, given[0].Name)
 		}
 		resolved := *spec
 		resolved.Inputs, resolved.Y1, resolved.Y2, resolved.Repeats = o.Inputs, o.Y1, o.Y2, o.Repeats
@@ -50,6 +64,7 @@ func readPairs(b *plan.Builder) error {
 		return err
 	}
 	o := TableOptions(b, spec)
+	o.Given = noColumns
 	outcomes := slices.Concat(o.OutcomeNames(), b.Derive.Outcomes())
 	if err := b.CheckNames(b.Conditions, outcomes); err != nil {
 		return err
@@ -57,6 +72,10 @@ func readPairs(b *plan.Builder) error {
 	if err := checkPairing(b, spec, o, outcomes); err != nil {
 		return err
 	}
+	if in.Table != nil {
+		b.Table = &plan.PairTable{Files: given, Options: o}
+	}
+	in = b.Exp.Ingest
 	cfg := plan.Settings("ingest", struct {
 		Table *config.Table `key:"table"`
 		Text  config.Text   `key:"text"`
@@ -68,17 +87,31 @@ func readPairs(b *plan.Builder) error {
 		}{in.Constants, in.Derive})...)
 	}
 	read := &engine.Task{
-		ID: b.ID("ingest", raw.Name), Stage: "ingest", Version: version, Config: cfg, Weight: 0.1,
+		ID: b.ID("ingest", id), Stage: "ingest", Version: version, Config: cfg, Weight: 0.1,
 		Publish: []engine.Link{{Output: "recordings.arrow", Path: b.Published("recordings.arrow")}},
-		Local:   []kv.Pair{{Key: "kind of data", Value: in.Data}},
+		Local:   append(local, kv.Pair{Key: "kind of data", Value: in.Data}),
 	}
-	raw.Needs(read)
+	for _, r := range raw {
+		r.Needs(read)
+	}
 	read.Run = func(_ context.Context, j *engine.Job) error {
-		p, err := campaign.ReadTable(raw.Path(j), o)
-		if err != nil {
-			return Named(err, raw.Path(j), raw.Name)
+		files := slices.Clone(given)
+		names, sums := make([]string, len(raw)), make([]string, len(raw))
+		for i, r := range raw {
+			files[i].Path, files[i].Name = r.Path(j), r.Name
+			names[i], sums[i] = r.Name, r.SHA256(j)
 		}
-		trip, recs := pairTables(p, spec, raw.Name, raw.SHA256(j))
+		if err := Copies(names, sums); err != nil {
+			return err
+		}
+		p, err := campaign.ReadTables(files, o)
+		if err != nil {
+			return NamedTable(err, files)
+		}
+		for name, text := range b.Converted {
+			p.Converted[name] = text
+		}
+		trip, recs := pairTables(p, names, sums)
 		recs.Meta = b.Meta(cfg)
 		dg, err := recs.WriteFile(j.Output("recordings.arrow"))
 		if err != nil {
@@ -89,10 +122,81 @@ func readPairs(b *plan.Builder) error {
 			return err
 		}
 		j.SetDigest("pairs.arrow", dg)
-		return plan.WriteJSON(j.Output(fileJSON), FileResult{Path: raw.Name, Warnings: p.Warnings})
+		return plan.WriteJSON(j.Output(fileJSON), FileResult{Path: id, Warnings: p.Warnings})
 	}
 	b.Add(read)
 	b.Recordings, b.Pairs = []engine.Dep{{Task: read.ID, Output: fileJSON}}, cfg
+	return nil
+}
+
+// tableFiles finds the files of a table, and the conditions that their names or the
+// table of conditions give; b.Conditions are the names of these.
+func tableFiles(b *plan.Builder) (raw []plan.RawFile, given []campaign.TableFile, err error) {
+	src := &plan.Source{In: b.Exp.Ingest}
+	src.In.Constants = nil // they are for what is derived
+	b.Converted = map[string]string{}
+	if raw, err = measuredFiles(b, src); err != nil {
+		return nil, nil, err
+	}
+	conditionNames(b, src)
+	perFile, err := conditionsPerFile(src, raw)
+	if err != nil {
+		return nil, nil, err
+	}
+	convert := map[string]units.Named{}
+	for _, u := range src.In.Table.Units {
+		if slices.Contains(b.Conditions, u.Name) && b.Converted[u.Name] == "" {
+			n, err := units.ToName(u.Name, u.Value)
+			if err != nil {
+				return nil, nil, b.File.Errorf(b.At+".ingest.table.units."+u.Name, "%v", err)
+			}
+			convert[u.Name], b.Converted[u.Name] = n, n.String()
+		}
+	}
+	for i, r := range raw {
+		f := campaign.TableFile{Path: r.File.Open, Name: r.Name}
+		if len(b.Conditions) > 0 {
+			one := func(string) (ingest.Info, error) {
+				return ingest.Info{Path: r.Name, Channels: []ingest.Channel{{Name: "table", Samples: 1}}}, nil
+			}
+			runs, _, err := campaign.Assemble([]string{r.Name}, one, perFile[i], src.Pattern, nil, campaign.Grouping{})
+			if err != nil {
+				return nil, nil, err
+			}
+			f.Values = runs[0].Recordings[0].Conditions
+			for name, n := range convert {
+				f.Values[name] = n.Apply(f.Values[name])
+			}
+		}
+		given = append(given, f)
+	}
+	return raw, given, nil
+}
+
+// NamedTable places an error of a table's files as the user knows them.
+func NamedTable(err error, files []campaign.TableFile) error {
+	var data *fault.Error
+	for _, f := range files {
+		if errors.As(err, &data) && data.Path == f.Path || len(files) == 1 {
+			return Named(err, f.Path, f.Name)
+		}
+	}
+	return err
+}
+
+// Copies reports two files with the same contents: a copy is no repeat of what it
+// was copied from.
+func Copies(names, sums []string) error {
+	first := map[string]string{}
+	for i, s := range sums {
+		if other, ok := first[s]; ok && other != names[i] {
+			return &fault.Error{
+				Path: names[i], Want: "another measurement than " + other,
+				Found: "an exact copy of it (the same sha256)", Hint: "a copy is no repeat: exclude one of the two",
+			}
+		}
+		first[s] = names[i]
+	}
 	return nil
 }
 
@@ -140,8 +244,9 @@ func TableOptions(b *plan.Builder, t *config.Table) campaign.TableOptions {
 	}
 }
 
-// pairTables makes the triplets and the index of runs of a table of pairs.
-func pairTables(p *campaign.PairTable, spec *config.Table, file, sum string) (trip, recs *table.Table) {
+// pairTables makes the triplets and the index of runs of a table of pairs: a row for
+// each run and file.
+func pairTables(p *campaign.PairTable, names, digests []string) (trip, recs *table.Table) {
 	unit := func(name string) string { return p.Units[name] }
 	doc := func(text, name string) string {
 		if c := p.Converted[name]; c != "" {
@@ -160,14 +265,28 @@ func pairTables(p *campaign.PairTable, spec *config.Table, file, sum string) (tr
 	trip.Columns = append(trip.Columns,
 		strs("run", "one acquisition at one condition", p.Run),
 		strs("recording", "one channel of a run, or the group that makes one outcome vector", recording))
-	var runs []string
+	type part struct {
+		run  string
+		file int
+	}
+	var runs, files, sums []string
 	var first []int
-	count := map[string]int64{}
+	var pairs []int64
+	row := map[part]int{}
 	for i, r := range p.Run {
-		if count[r] == 0 {
-			runs, first = append(runs, r), append(first, i)
+		for m, f := range p.Files[i] {
+			if m == 1 && f == p.Files[i][0] {
+				continue
+			}
+			k, ok := row[part{r, f}]
+			if !ok {
+				k = len(runs)
+				row[part{r, f}] = k
+				runs, first, pairs = append(runs, r), append(first, i), append(pairs, 0)
+				files, sums = append(files, names[f]), append(sums, digests[f])
+			}
+			pairs[k]++
 		}
-		count[r]++
 	}
 	pick := func(v []float64, n, k int, rows []int) []float64 {
 		out := make([]float64, len(rows))
@@ -179,10 +298,6 @@ func pairTables(p *campaign.PairTable, spec *config.Table, file, sum string) (tr
 	all := make([]int, p.N)
 	for i := range all {
 		all[i] = i
-	}
-	files, sums, pairs := make([]string, len(runs)), make([]string, len(runs)), make([]int64, len(runs))
-	for i, r := range runs {
-		files[i], sums[i], pairs[i] = file, sum, count[r]
 	}
 	recs.Columns = append(recs.Columns, strs("run", "one acquisition at one condition", runs),
 		strs("recording", "one channel of a run, or the group that makes one outcome vector", runs))
@@ -212,7 +327,7 @@ func pairTables(p *campaign.PairTable, spec *config.Table, file, sum string) (tr
 		})
 	}
 	recs.Columns = append(recs.Columns, strs("file", "raw file", files),
-		table.Column{Name: "pairs", Description: "rows of the table that belong to the run", Ints: pairs},
+		table.Column{Name: "pairs", Description: "pairs of the run with a row of the file", Ints: pairs},
 		strs("sha256", "content hash of the raw file", sums))
 	return trip, recs
 }

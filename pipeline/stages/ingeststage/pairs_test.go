@@ -20,16 +20,11 @@ func TestReadPairs(t *testing.T) {
 		b.Source != nil {
 		t.Errorf("conditions %v, construction %v, %s", b.Conditions, b.Construction, b.PairKind())
 	}
-	spec := b.Exp.Ingest.Table
-	o, err := campaign.ResolveTable(b.File.Resolve("p.csv"), TableOptions(b, spec))
+	p, err := campaign.ReadTables(b.Table.Files, b.Table.Options)
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := campaign.ReadTable(b.File.Resolve("p.csv"), o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	trip, recs := pairTables(p, spec, "p.csv", "sum")
+	trip, recs := pairTables(p, []string{"p.csv"}, []string{"sum"})
 	if trip.Rows() != 3 || recs.Rows() != 2 {
 		t.Fatalf("%d triplets of %d runs", trip.Rows(), recs.Rows())
 	}

@@ -55,6 +55,13 @@ type Builder struct {
 	Converted  map[string]string // ingest: by condition, how its unit was converted
 	Recordings []engine.Dep      // ingest: results per file
 	Pairs      []kv.Pair         // ingest: what a table of pairs was read with
+	Table      *PairTable        // ingest: a table of pairs, of the user's
+}
+
+// PairTable is how the files of a table of pairs are read.
+type PairTable struct {
+	Files   []campaign.TableFile
+	Options campaign.TableOptions
 }
 
 // ID is the ID of a task of the experiment.

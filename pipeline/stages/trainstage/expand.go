@@ -89,15 +89,10 @@ func plannedValues(b *plan.Builder, condition string) ([]float64, error) {
 		}
 		v = append(v, x)
 	}
-	if in := b.Exp.Ingest; in.Table != nil {
-		path := b.File.Resolve(in.Table.File)
-		o, err := campaign.ResolveTable(path, ingeststage.TableOptions(b, in.Table))
+	if t := b.Table; t != nil {
+		p, err := campaign.ReadTables(t.Files, t.Options)
 		if err != nil {
-			return nil, ingeststage.Named(err, path, in.Table.File)
-		}
-		p, err := campaign.ReadTable(path, o)
-		if err != nil {
-			return nil, ingeststage.Named(err, path, in.Table.File)
+			return nil, ingeststage.NamedTable(err, t.Files)
 		}
 		j := slices.Index(p.Inputs, condition)
 		for i := j; j >= 0 && i < len(p.X); i += len(p.Inputs) {

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"doubletake/ingest/campaign"
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/stages/plan"
 	"doubletake/pipeline/stages/stagetest"
@@ -99,6 +100,10 @@ func TestExpandPairs(t *testing.T) {
 	text := "x,y_1,y_2\n2,1,1\n-1,1,1\n2,3,4\n0.5,1,1\n"
 	if err := os.WriteFile(b.File.Resolve("pairs.csv"), []byte(text), 0o644); err != nil {
 		t.Fatal(err)
+	}
+	b.Table = &plan.PairTable{
+		Files:   []campaign.TableFile{{Path: b.File.Resolve("pairs.csv"), Name: "pairs.csv"}},
+		Options: campaign.TableOptions{Inputs: []string{"x"}, Y1: []string{"y_1"}, Y2: []string{"y_2"}},
 	}
 	if v, err := plannedValues(b, "x"); err != nil || !slices.Equal(v, []float64{-1, 0.5, 2}) {
 		t.Errorf("%v, %v", v, err)
