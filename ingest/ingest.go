@@ -42,16 +42,24 @@ type Channel struct {
 	Attributes []Attribute `json:"attributes,omitempty"`
 }
 
-// IsTime reports whether the channel is the clock of the others: whether it has
-// the attribute role with the value time.
-func (c Channel) IsTime() bool {
+// Role is what the channel is other than a recording, as its attribute role states:
+// time (the clock of the others), coordinate (an axis of other arrays) or setting (a
+// value of the measurement's); "" if none.
+func (c Channel) Role() (role string) {
 	for _, a := range c.Attributes {
-		if a.Name == "role" && a.Value == "time" {
-			return true
+		switch {
+		case a.Name != "role":
+		case a.Value == "time":
+			return a.Value
+		case a.Value == "coordinate" || a.Value == "setting":
+			role = a.Value
 		}
 	}
-	return false
+	return role
 }
+
+// IsTime reports whether the channel is the clock of the others.
+func (c Channel) IsTime() bool { return c.Role() == "time" }
 
 // Unread names something in a file that is no channel because it cannot be
 // read as numbers.

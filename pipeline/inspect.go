@@ -67,6 +67,7 @@ type InspectedChannel struct {
 	Samples    int64              `json:"samples"`
 	DurationS  float64            `json:"duration_s"` // 0: not known
 	Clock      bool               `json:"clock,omitempty"`
+	Role       string             `json:"role,omitempty"` // of what is no recording: time, coordinate or setting
 	Attributes []ingest.Attribute `json:"attributes,omitempty"`
 	Min        JSONNumber         `json:"min"`
 	Max        JSONNumber         `json:"max"`
@@ -239,7 +240,8 @@ func inspectRecording(ctx context.Context, r ingest.Reader) (*InspectedRecording
 	for i, c := range info.Channels {
 		s := stats[i]
 		ch := InspectedChannel{
-			Name: c.Name, Unit: c.Unit, RateHz: c.RateHz, Samples: c.Samples, Clock: c.IsTime(), Attributes: c.Attributes,
+			Name: c.Name, Unit: c.Unit, RateHz: c.RateHz, Samples: c.Samples, Clock: c.IsTime(), Role: c.Role(),
+			Attributes: c.Attributes,
 			Min: JSONNumber(s.Min), Max: JSONNumber(s.Max), DC: JSONNumber(s.Mean), RMS: JSONNumber(s.RMS),
 			Std:     JSONNumber(s.Std),
 			Clipped: s.Clipped, Constant: s.Constant, NaN: s.NaN, FirstNaN: s.FirstNaN,

@@ -13,10 +13,10 @@ import (
 func newCheckCommand(stdout, stderr io.Writer) *cli.Command {
 	return &cli.Command{
 		Name: "check", Usage: "validate a configuration and its files, run nothing", ArgsUsage: "[FILE]",
-		Description: "Example: pipeline check pipeline.yaml\n\nThe headers of the files are read, no samples, and tables of pairs. It finds " +
-			"missing columns and channels, " +
-			"units that cannot be used, held-out values that do not occur, inputs that do not vary, microphones that no " +
-			"condition tells apart, and sampling rates that differ.\n\nExit status: 0 success (the file is valid), 2 usage or " +
+		Description: "Example: pipeline check pipeline.yaml\n\nThe headers of the files are read, no samples, and tables " +
+			"of pairs. It finds missing columns and channels, units that cannot be used, held-out values that do not occur, " +
+			"inputs that do not vary, microphones that no condition tells apart, and sampling rates that differ.\n\n" +
+			"Exit status: 0 success (the file is valid), 2 usage or " +
 			"configuration error, 3 input data error.",
 		Flags: []cli.Flag{&cli.BoolFlag{
 			Name: "no-programs", Usage: "refuse a configuration that names programs to start (ingest: {reader: …})",

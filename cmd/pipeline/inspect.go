@@ -161,8 +161,8 @@ func printRecording(w io.Writer, r *pipeline.InspectedRecording, draw int) {
 			unit += " (" + c.Converted + ")"
 		}
 		name := c.Name
-		if c.Clock {
-			name += " (time)"
+		if c.Role != "" {
+			name += " (" + c.Role + ")"
 		}
 		fmt.Fprintf(t, "%d\t%s\t%s\t%s\t%d\t%s\t%s\t%s\t%s\t%s\t%d\t%d\t%d\n", i+1, name, unit, orDash(c.RateHz), c.Samples,
 			orDash(c.DurationS),

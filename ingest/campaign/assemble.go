@@ -219,7 +219,7 @@ func (g Grouping) split(info ingest.Info) ([][]int, error) {
 	}
 	if len(g.Channels) == 0 {
 		for i, c := range info.Channels {
-			if !c.IsTime() && !except[i] {
+			if c.Role() == "" && !except[i] {
 				chans = append(chans, i)
 			}
 		}

@@ -194,7 +194,8 @@ func (r *tableReader) addPair(a, b measurement, laws []map[int]float64) error {
 				y[k] *= math.Pow(x[i]/m.x[i], power)
 				if y[k]-y[k] != 0 {
 					return nil, &fault.Error{
-						Path: r.files[m.row.file].Path, Place: fmt.Sprintf("line %d", m.row.line), Want: "a condition other than 0 to correct " + r.Outcomes[k],
+						Path: r.files[m.row.file].Path, Place: fmt.Sprintf("line %d", m.row.line),
+						Want:  "a condition other than 0 to correct " + r.Outcomes[k],
 						Found: fmt.Sprintf("%s = %g", r.Inputs[i], m.x[i]),
 					}
 				}

@@ -8,6 +8,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"sort"
 	"strings"
 	"testing"
@@ -327,5 +328,61 @@ func TestRequireTimeSeries(t *testing.T) {
 	defer m.Close()
 	if err := ingest.RequireTimeSeries(m, []int{0}); err != nil {
 		t.Error(err)
+	}
+}
+
+// Layouts of acousticians' programs: what is recorded, with rate and unit, and what
+// is not. testdata/make_layouts.py wrote the files with PyTables, h5py and netCDF's
+// library, and what it gave them.
+func TestLayouts(t *testing.T) {
+	b, err := os.ReadFile("testdata/layouts/truth.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	truth := map[string]struct {
+		Rate     float64 `json:"rate"`
+		Recorded map[string]struct {
+			Unit string    `json:"unit"`
+			Data []float64 `json:"data"`
+		} `json:"recorded"`
+		Conditions map[string][]float64 `json:"conditions"`
+	}{}
+	if err := json.Unmarshal(b, &truth); err != nil || len(truth) != 4 {
+		t.Fatal(len(truth), err)
+	}
+	for name, want := range truth {
+		r, err := Open(filepath.Join("testdata/layouts", name), ingest.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer r.Close()
+		n := 0
+		for i, c := range r.Info().Channels {
+			if c.Role() != "" {
+				continue
+			}
+			n++
+			data, rate := want.Conditions[c.Name], 0.0
+			if w, ok := want.Recorded[c.Name]; ok {
+				data, rate = w.Data, want.Rate
+				if c.Unit != w.Unit {
+					t.Errorf("%s: %s in %q, written in %q", name, c.Name, c.Unit, w.Unit)
+				}
+			}
+			got := make([]float64, c.Samples)
+			if _, err := r.Read([]int{i}, 0, [][]float64{got}); err != nil && !errors.Is(err, io.EOF) ||
+				!slices.Equal(got, data) || c.RateHz != rate {
+				t.Errorf("%s: %s at %g Hz, expected %g: %v, %v", name, c.Name, c.RateHz, rate, got, err)
+			}
+		}
+		if n != len(want.Recorded)+len(want.Conditions) {
+			t.Errorf("%s: %d arrays taken for recordings, expected %d and %d with conditions", name, n, len(want.Recorded),
+				len(want.Conditions))
+		}
+		for _, u := range r.Info().Unread {
+			if u.Fault {
+				t.Errorf("%s: %s: %s", name, u.Name, u.Reason)
+			}
+		}
 	}
 }

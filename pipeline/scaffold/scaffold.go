@@ -678,7 +678,7 @@ func (p *plan) look(dir string, files []string, rows []map[string]float64, r *Re
 			}
 		}
 		for _, c := range info.Channels {
-			if !c.IsTime() && !p.intervals && c.Samples > 1 && (p.shortest == 0 || c.Samples < p.shortest) {
+			if c.Role() == "" && !p.intervals && c.Samples > 1 && (p.shortest == 0 || c.Samples < p.shortest) {
 				p.shortest = c.Samples
 			}
 		}
@@ -744,7 +744,7 @@ func (p *plan) choose(info ingest.Info, r *Result) {
 	var most shape
 	var all []ingest.Channel
 	for _, c := range info.Channels {
-		if c.IsTime() || c.Samples < 2 {
+		if c.Role() != "" || c.Samples < 2 {
 			continue
 		}
 		all = append(all, c)

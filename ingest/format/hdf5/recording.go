@@ -32,6 +32,7 @@ func openRecording(src ingest.Source, o ingest.Options) (ingest.Reader, error) {
 		if _, ok := d.Attribute("MATLAB_class"); ok && f.UserBlock() >= 512 {
 			h.matlab = true
 		}
+		h.benchmark = h.benchmark || d.Path == benchmarkData
 		// Files of old versions of netCDF do not name it.
 		if _, ok := d.Attribute("_Netcdf4Dimid"); ok || isDimension(d) {
 			h.netcdf = true
@@ -134,8 +135,10 @@ type recording struct {
 	r      *arrays.Reader
 	cache  *Cache
 	matlab bool
-	netcdf bool              // the file was written by netCDF's library
-	cells  map[string]string // path of a dataset below #refs# → its name as a cell
+	netcdf bool // the file was written by netCDF's library
+	// the layout is that of the benchmark of array methods (docs/method.md#layouts-of-published-files)
+	benchmark bool
+	cells     map[string]string // path of a dataset below #refs# → its name as a cell
 
 	closed map[string]bool // groups of MATLAB's that are listed as unread
 
@@ -220,6 +223,9 @@ func (h *recording) dataset(d *Dataset) error {
 	case isDimension(d):
 		r.Unread(name, false, "a netCDF dimension without values")
 		return nil
+	case h.benchmark && (strings.HasPrefix(d.Path, "/CsmBuild/") || strings.HasPrefix(d.Path, "/CsmData/")):
+		r.Unread(name, false, "cross spectra of microphones, no recording")
+		return nil
 	case d.Null || n == 0 || empty && h.matlab:
 		r.Unread(name, false, "an empty dataset")
 		return nil
@@ -259,6 +265,9 @@ func (h *recording) dataset(d *Dataset) error {
 	}
 	attrs = append(attrs, ingest.Attribute{Name: "type", Value: d.Type.String()},
 		ingest.Attribute{Name: "shape", Value: fmt.Sprint(d.Dims)}, ingest.Attribute{Name: "layout", Value: d.Layout()})
+	if role := h.role(d); role != "" {
+		attrs = append(attrs, ingest.Attribute{Name: "role", Value: role})
+	}
 	if d.Type.Class == Compound {
 		return h.table(d, name, attrs)
 	}
@@ -271,6 +280,34 @@ func (h *recording) dataset(d *Dataset) error {
 		return nil
 	}
 	return h.channels(d, name, attrs, d.Path, packing)
+}
+
+// benchmarkData is the recording in files of the benchmark of array methods.
+const benchmarkData = "/MicrophoneData/microphoneDataPa"
+
+// role is what a dataset is other than a recording (ingest.Channel.Role), "" if none.
+func (h *recording) role(d *Dataset) string {
+	a, _ := d.Attribute("CLASS")
+	class, _ := a.Text()
+	switch {
+	case class == "DIMENSION_SCALE":
+		return "coordinate"
+	case h.benchmark && (strings.HasPrefix(d.Path, "/MetaData/") || strings.HasPrefix(d.Path, "/MeasurementData/")):
+		return "setting"
+	}
+	return ""
+}
+
+// benchmarkUnit is the unit that the name of a recording states in files of the
+// benchmark of array methods.
+func benchmarkUnit(path string) string {
+	switch path {
+	case benchmarkData:
+		return "Pa"
+	case "/TachoData/tachoDataV":
+		return "V"
+	}
+	return ""
 }
 
 // table adds each field of numbers of a dataset of compounds.
@@ -395,6 +432,9 @@ func (h *recording) channels(d *Dataset, name string, attrs []ingest.Attribute, 
 	// runs fastest, are then those of the file, of which the last does.
 	a := arrays.Array{
 		Name: name, Dims: d.Dims, Group: path[:strings.LastIndexByte(path, '/')], Attributes: attrs, ColumnMajor: h.matlab,
+	}
+	if h.benchmark {
+		a.Unit = benchmarkUnit(path)
 	}
 	if h.matlab {
 		a.Group = parent(name)

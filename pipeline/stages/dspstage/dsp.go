@@ -227,11 +227,6 @@ func assemble(b *plan.Builder, src *plan.Source, cfg []kv.Pair, parts []engine.D
 		notes := []FileNotes{}
 		var pictures []string // the files' spectra: joined batch by batch, never all in memory
 		contents := sha256.New()
-		if b.Construction.Describe().Repeats {
-			if err := copies(b, j); err != nil {
-				return err
-			}
-		}
 		for _, p := range parts {
 			path := j.Input(p.Task, p.Output)
 			if p.Output == "spectra.arrow" {
@@ -279,7 +274,7 @@ func assemble(b *plan.Builder, src *plan.Source, cfg []kv.Pair, parts []engine.D
 			}
 		}
 		if b.Construction.Describe().Repeats {
-			alone, err := pairRepeats(b, &trip)
+			alone, err := repeats(b, j, &trip)
 			if err != nil {
 				return err
 			}

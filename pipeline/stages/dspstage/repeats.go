@@ -28,19 +28,22 @@ func couple(t *table.Table) {
 	}
 }
 
-// copies reports two recordings with the same contents.
-func copies(b *plan.Builder, j *engine.Job) error {
+// repeats is pairRepeats of recordings none of which is a copy of another.
+func repeats(b *plan.Builder, j *engine.Job, t *table.Table) ([]ingest.Warning, error) {
 	var names, sums []string
 	for _, d := range b.Recordings {
 		var res ingeststage.FileResult
 		if err := plan.ReadJSON(j.Input(d.Task, d.Output), &res); err != nil {
-			return err
+			return nil, err
 		}
 		if res.Skipped == nil {
 			names, sums = append(names, res.Path), append(sums, res.SHA256)
 		}
 	}
-	return ingeststage.Copies(names, sums)
+	if err := ingeststage.Copies(names, sums); err != nil {
+		return nil, err
+	}
+	return pairRepeats(b, t)
 }
 
 // pairRepeats joins runs at equal conditions: the first of a pair gives y1, the

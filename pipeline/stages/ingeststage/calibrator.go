@@ -139,7 +139,7 @@ func measureCalibrator(ctx context.Context, open string, f calibratorFile, c *co
 	info.Path = f.path
 	var channels []int
 	for i, ch := range info.Channels {
-		if !ch.IsTime() {
+		if ch.Role() == "" {
 			channels = append(channels, i)
 		}
 	}

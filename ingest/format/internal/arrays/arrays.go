@@ -27,7 +27,7 @@ var (
 	rateNames = []string{
 		"rate_hz", "fs", "fs_hz", "rate", "sample_rate", "samplerate", "sample_rate_hz",
 		"sampling_rate", "samplingrate", "sampling_rate_hz", "sampling_frequency", "samplingfrequency",
-		"sampling_frequency_hz", "sr",
+		"sampling_frequency_hz", "sr", "sample_freq", "sampleratehz",
 	}
 	periodNames = []string{
 		"channelinformationsamplingperiod", "samplingperiod", "sampling_period", "sampling_period_s",
