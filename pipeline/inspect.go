@@ -242,7 +242,7 @@ func inspectRecording(ctx context.Context, r ingest.Reader) (*InspectedRecording
 		ch := InspectedChannel{
 			Name: c.Name, Unit: c.Unit, RateHz: c.RateHz, Samples: c.Samples, Clock: c.IsTime(), Role: c.Role(),
 			Attributes: c.Attributes,
-			Min: JSONNumber(s.Min), Max: JSONNumber(s.Max), DC: JSONNumber(s.Mean), RMS: JSONNumber(s.RMS),
+			Min:        JSONNumber(s.Min), Max: JSONNumber(s.Max), DC: JSONNumber(s.Mean), RMS: JSONNumber(s.RMS),
 			Std:     JSONNumber(s.Std),
 			Clipped: s.Clipped, Constant: s.Constant, NaN: s.NaN, FirstNaN: s.FirstNaN,
 		}
