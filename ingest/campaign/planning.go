@@ -9,6 +9,7 @@ import (
 
 	"doubletake/ingest"
 	"doubletake/ingest/fault"
+	"doubletake/ingest/format/text"
 )
 
 // This file holds what a planner needs: it reads no samples.
@@ -221,4 +222,39 @@ func channelNames(info ingest.Info) []string {
 		names[i] = c.Name
 	}
 	return names
+}
+
+// Cells are all cells of a table.
+type Cells struct {
+	Columns, Heads []string // names, and headers unchanged
+	Clock          string   // the column that holds the time; ""
+	Rows           [][]string
+}
+
+// ReadCells reads all cells of a table; one of more than most rows has no Rows.
+func ReadCells(path string, most int64) (*Cells, error) {
+	t, err := openText(path, ingest.TextOptions{})
+	if err != nil {
+		return nil, err
+	}
+	defer t.Close()
+	c := &Cells{}
+	c.Columns, c.Heads = t.Columns()
+	for _, ch := range t.Info().Channels {
+		if ch.IsTime() {
+			c.Clock = ch.Name
+		}
+		if ch.Samples > most {
+			return c, nil
+		}
+	}
+	err = t.Rows(nil, func(r text.Row) error {
+		cells := make([]string, len(c.Columns))
+		for i := range cells {
+			cells[i] = r.Text(i)
+		}
+		c.Rows = append(c.Rows, cells)
+		return nil
+	})
+	return c, err
 }

@@ -347,6 +347,9 @@ func (r *tableReader) findColumns() error {
 		if r.runCol >= 0 && w.Code == "text-column" && strings.HasPrefix(w.Text, "column "+columns[r.runCol]+" ") {
 			continue // names of runs are text
 		}
+		if slices.ContainsFunc(r.Warnings, func(o ingest.Warning) bool { return o.Code == w.Code && o.Text == w.Text }) {
+			continue // another file's
+		}
 		r.Warnings = append(r.Warnings, w)
 	}
 	return nil

@@ -90,14 +90,26 @@ func Look(dir string) (*Result, error) {
 	p.simulated = !slices.ContainsFunc(files,
 		func(f string) bool { return !strings.HasPrefix(path.Base(f), "simulated_") })
 	var rows []map[string]float64
-	if conditions != "" {
+	table := false
+	switch {
+	case conditions != "":
 		files, rows = p.fromTable(dir, files, r)
-	} else {
-		files, rows = p.fromNames(files, r)
+	case chosen == "text":
+		rows, table = p.fromResults(dir, files, r)
 	}
-	p.look(dir, files, rows, r)
+	switch {
+	case conditions == "" && !table:
+		files, rows = p.fromNames(files, r)
+		fallthrough
+	case !table:
+		p.look(dir, files, rows, r)
+	default:
+		p.files, files = p.results.files, p.results.used
+	}
 	p.holdOut(rows)
-	p.knowSpeed(r)
+	if !table {
+		p.knowSpeed(r)
+	}
 	// The globs may take more than the recordings: the table of conditions itself, a README.
 	if all, _, err := campaign.Find(p.files, nil, dir); err == nil {
 		for _, f := range all {
@@ -532,7 +544,7 @@ func (p *plan) holdOut(rows []map[string]float64) {
 		if n > 12 {
 			low, high := v[n*2/5], v[n*3/5]
 			if leaves(name, low, high) {
-				p.held = fmt.Sprintf("%s: {min: %s, max: %s}", name, number(low), number(high))
+				p.held = fmt.Sprintf("%s: {min: %s, max: %s}", plain([]string{name})[0], number(low), number(high))
 				return
 			}
 			continue
@@ -555,13 +567,13 @@ func (p *plan) holdOut(rows []map[string]float64) {
 		if n >= 5 && runs[inner[0]] < 2 { // a single condition has no R²: two neighbours
 			low, high := v[n/2-1], v[n/2]
 			if leaves(name, low, high) {
-				p.held = fmt.Sprintf("%s: [%s, %s]", name, number(low), number(high))
+				p.held = fmt.Sprintf("%s: [%s, %s]", plain([]string{name})[0], number(low), number(high))
 				return
 			}
 		}
 		for _, x := range inner {
 			if leaves(name, x, x) {
-				p.held = name + ": " + number(x)
+				p.held = plain([]string{name})[0] + ": " + number(x)
 				return
 			}
 		}
@@ -641,6 +653,7 @@ type plan struct {
 	total      int
 	runs       int // files, or intervals of them
 	first      string
+	results    *results // a table of results or of pairs in place of recordings
 }
 
 // manyTriplets is where the default of 500 passes in steps of 32, made for
@@ -865,10 +878,14 @@ func render(p plan) string {
 	w.add("experiments:")
 	w.add("  %s:", p.name)
 	w.add("    ingest:")
-	w.files(p)
-	if p.spectra {
+	switch {
+	case p.results != nil:
+		w.table(p)
+	case p.spectra:
+		w.files(p)
 		w.microphones(p)
-	} else {
+	default:
+		w.files(p)
 		w.balance(p)
 	}
 	w.train(p)
@@ -887,6 +904,19 @@ func quoted(list []string) string {
 	}
 	return strings.Join(q, ", ")
 }
+
+// plain quotes the names that YAML would not read as they are.
+func plain(names []string) []string {
+	out := slices.Clone(names)
+	for i, n := range out {
+		if !identifier.MatchString(n) {
+			out[i] = quote(n)
+		}
+	}
+	return out
+}
+
+var identifier = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 func pairs(list []config.NamedString) string {
 	q := make([]string, len(list))
@@ -995,8 +1025,8 @@ func (w *lines) train(p plan) {
 		return
 	}
 	w.add("    train:")
-	w.add("      inputs: [%s] # what the network sees", strings.Join(inputs, ", "))
-	if n := int(p.perRun()) * p.runs; !p.spectra && n >= manyTriplets {
+	w.add("      inputs: [%s] # what the network sees", strings.Join(plain(inputs), ", "))
+	if n := int(p.perRun()) * p.runs; p.results == nil && !p.spectra && n >= manyTriplets {
 		w.add("      optimizer: {batch: 256, epochs: 40, schedule: cosine} # %d triplets: fewer passes in larger steps than "+
 			"the default", n)
 	}

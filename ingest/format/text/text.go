@@ -861,14 +861,18 @@ func chooseDelimiter(lines []sampleLine, o ingest.TextOptions) (best *layout, fr
 		l := &layout{delim: c.delim, dec: c.dec}
 		counts, before := map[int]int{}, map[int]int{}
 		rows := make([][][]byte, 0, len(lines)-from)
+		width, even, longest := -1, true, 0 // cells with the empty ones at the end, and without
 		for i, s := range lines {
 			if Skipped(s.text, c.delim) {
 				continue
 			}
 			cells := l.split(nil, s.text)
+			even = even && (width < 0 || len(cells) == width)
+			width = len(cells)
 			for len(cells) > 1 && len(cells[len(cells)-1]) == 0 {
 				cells = cells[:len(cells)-1]
 			}
+			longest = max(longest, len(cells))
 			if i < from {
 				before[len(cells)]++
 				continue
@@ -884,13 +888,17 @@ func chooseDelimiter(lines []sampleLine, o ingest.TextOptions) (best *layout, fr
 				cols, most = k, n
 			}
 		}
+		// Columns at the end that are empty in every row, but have a name.
+		if even = even && longest > cols; even {
+			cols = longest
+		}
 		if cols > 1 && 2*most < len(rows) {
 			continue // prose: hardly two lines have as many words
 		}
 		numbers, cells := 0, 0
 		for _, r := range rows {
 			cells += max(len(r), cols)
-			if len(r) != cols {
+			if len(r) != cols && !even {
 				continue
 			}
 			for _, cell := range r {
