@@ -86,8 +86,8 @@ func (p *plan) fromResults(dir string, files []string, r *Result) (rows []map[st
 			t.files = files
 		}
 		t.used = files
-		r.note("%s: %d rows that are a table of results, one a run; rows at equal %s are repeats; correct inputs and repeats "+
-			"where they are wrong", strings.Join(t.files, ", "), len(s.file), strings.Join(t.inputs, ", "))
+		r.note("%s: %d rows that are a table of results, one a run; rows at equal %s are repeats; correct inputs and "+
+			"repeats where they are wrong", strings.Join(t.files, ", "), len(s.file), strings.Join(t.inputs, ", "))
 	} else {
 		longest := 0
 		for i := range files {

@@ -541,7 +541,7 @@ func (p *plan) holdOut(rows []map[string]float64) {
 		if n < 3 {
 			continue
 		}
-		if n > 12 {
+		if n > 12 || p.results != nil && slices.Contains(p.results.within, name) {
 			low, high := v[n*2/5], v[n*3/5]
 			if leaves(name, low, high) {
 				p.held = fmt.Sprintf("%s: {min: %s, max: %s}", plain([]string{name})[0], number(low), number(high))

@@ -45,12 +45,7 @@ func readPairs(b *plan.Builder) error {
 			return err
 		}
 		id = strings.Join(spec.File, ",")
-		noColumns = b.Conditions
-		for _, n := range noColumns {
-			for _, f := range given {
-				local = append(local, kv.Pair{Key: f.Name + ": " + n, Value: strconv.FormatFloat(f.Values[n], 'g', -1, 64)})
-			}
-		}
+		noColumns, local = b.Conditions, valuesGiven(given, b.Conditions)
 		o := TableOptions(b, spec)
 		o.Given = noColumns
 		if o, err = campaign.ResolveTable(given[0].Path, o); err != nil {
@@ -127,6 +122,16 @@ func readPairs(b *plan.Builder) error {
 	b.Add(read)
 	b.Recordings, b.Pairs = []engine.Dep{{Task: read.ID, Output: fileJSON}}, cfg
 	return nil
+}
+
+// valuesGiven are the conditions of files that are no columns, for a task's key.
+func valuesGiven(files []campaign.TableFile, names []string) (out []kv.Pair) {
+	for _, n := range names {
+		for _, f := range files {
+			out = append(out, kv.Pair{Key: f.Name + ": " + n, Value: strconv.FormatFloat(f.Values[n], 'g', -1, 64)})
+		}
+	}
+	return out
 }
 
 // tableFiles finds the files of a table, and the conditions that their names or the
