@@ -107,6 +107,9 @@ func Look(dir string) (*Result, error) {
 		p.files, files = p.results.files, p.results.used
 	}
 	p.holdOut(rows)
+	for _, e := range p.inside {
+		p.inputs, p.known = append(p.inputs, e.Name), append(p.known, e.Name)
+	}
 	if !table {
 		p.knowSpeed(r)
 	}
@@ -193,7 +196,7 @@ func (p *plan) fromNames(files []string, r *Result) (used []string, rows []map[s
 			b.WriteString(cell(f) + "\n")
 		}
 		p.conditions, r.Conditions = "conditions.csv", b.String()
-		r.note("the file names contain no conditions: conditions.csv lists the files; add a column per condition")
+		r.note(noConditions + "conditions.csv lists the files; add a column per condition")
 		return files, nil
 	case len(n.odd) == 0:
 		p.pattern, p.inputs = n.text, n.names
@@ -644,10 +647,11 @@ type plan struct {
 	exclude    []string
 	held       string // "blades: 3"
 	attributes []config.NamedString
-	simulated  bool  // every file is named so, as `pipeline simulate` does
-	intervals  bool  // the table cuts the files
-	shortest   int64 // samples of the shortest run by headers and table; 0: unknown
-	some       bool  // not all channels are used
+	inside     []config.NamedString // arrays with a value for each channel
+	simulated  bool                 // every file is named so, as `pipeline simulate` does
+	intervals  bool                 // the table cuts the files
+	shortest   int64                // samples of the shortest run by headers and table; 0: unknown
+	some       bool                 // not all channels are used
 	pascal     bool
 	stated     string // unit of the first channel
 	total      int
@@ -799,7 +803,8 @@ func (p *plan) choose(info ingest.Info, r *Result) {
 		what += fmt.Sprintf(" at %g Hz", p.rateHz)
 	}
 	r.note("%s", what)
-	if p.some {
+	p.perChannel(info, r)
+	if n := len(all) - len(p.channels) - len(p.inside); n > 0 {
 		r.note("of %d channels those of one rate and length are used; choose others under channels", len(all))
 	}
 	if p.spectra {
@@ -831,6 +836,45 @@ func (p *plan) choose(info ingest.Info, r *Result) {
 	r.note("no column is called lift or drag: all are outcomes; under columns keep measured quantities, and remove " +
 		"clocks and settings")
 }
+
+// perChannel takes arrays with a value for each microphone for conditions, where
+// their names tell of which, and notes the others.
+func (p *plan) perChannel(info ingest.Info, r *Result) {
+	n := len(p.channels)
+	listed := r.Conditions == "" && p.conditions != "" || strings.Contains(r.Conditions, ",") // conditions of a table
+	if !p.spectra || n < 2 || listed {
+		return
+	}
+	var others []string
+	for _, c := range info.Channels {
+		if c.Samples != int64(n) || slices.Contains(p.channels, c.Name) || c.IsTime() || strings.Contains(c.Name, "[") {
+			continue
+		}
+		w := words.FindAllString(c.Name[strings.LastIndexAny(c.Name, "/.")+1:], -1)
+		name := ""
+		for _, word := range w {
+			if std := standard[strings.ToLower(word)]; std != "" && len(word) > 1 {
+				name = std
+			}
+		}
+		switch {
+		case name != "" && !slices.Contains(p.inputs, name):
+			p.inside = append(p.inside, config.NamedString{Name: name, Value: c.Name})
+		case c.Role() == "":
+			others = append(others, c.Name)
+		}
+	}
+	if len(others) > 0 {
+		r.note("%s has a value for each channel too: name it under inside if it is a condition", strings.Join(others, ", "))
+	}
+	if len(p.inside) > 0 && r.Conditions != "" { // a list of files without a condition
+		p.conditions, r.Conditions = "", ""
+		r.Notes = slices.DeleteFunc(r.Notes, func(s string) bool { return strings.HasPrefix(s, noConditions) })
+	}
+}
+
+// noConditions begins the note about names without conditions.
+const noConditions = "the file names contain no conditions: "
 
 var notWord = regexp.MustCompile(`[^A-Za-z0-9]+`)
 
@@ -945,6 +989,9 @@ func (w *lines) files(p plan) {
 	}
 	if len(p.attributes) > 0 {
 		w.add("      attributes: {%s} # conditions the files state themselves", pairs(p.attributes))
+	}
+	if len(p.inside) > 0 {
+		w.add("      inside: {%s} # arrays with a value for each channel", pairs(p.inside))
 	}
 	if p.some {
 		w.add("      channels: [%s]", quoted(p.channels))

@@ -356,3 +356,36 @@ func TestOutcomesThatFit(t *testing.T) {
 		}
 	}
 }
+
+// Arrays with a value for each microphone are proposed as conditions, axes and
+// settings are no channels. The files are those of the readers' tests.
+func TestPerChannelArrays(t *testing.T) {
+	for name, want := range map[string][]string{
+		"angles.h5": {
+			`inside: {theta_deg: "/mic_theta"}`, `channels: ["/p[1]", "/p[2]",`,
+			"/serial has a value for each channel too: name it under inside if it is a condition",
+		},
+		"scales.nc":    {`inside: {theta_deg: "/mic_theta"}`, `channels: ["/pressure[1]", "/pressure[2]",`},
+		"acoular.h5":   {"8 channels of 64 samples at 25600 Hz"},
+		"benchmark.h5": {"9 channels of 64 samples at 51200 Hz"},
+	} {
+		dir := t.TempDir()
+		b, err := os.ReadFile(filepath.Join("../../ingest/format/testdata/layouts", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, name), b, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		r, err := Look(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text := r.YAML + strings.Join(r.Notes, "\n")
+		for _, w := range want {
+			if !strings.Contains(text, w) {
+				t.Errorf("%s: no %s in\n%s", name, w, text)
+			}
+		}
+	}
+}
