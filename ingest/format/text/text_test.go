@@ -38,7 +38,8 @@ func TestTextLayouts(t *testing.T) {
 		},
 		{
 			name: "empty columns with names at the end", text: "a,b,c,d,\n1,2,,,\n3,4,,,\n5,6,,,\n",
-			enc: "comma separated", names: "a b", units: " ", data: [][]float64{{1, 3, 5}, {2, 4, 6}}, warns: "text-column text-column",
+			enc: "comma separated", names: "a b", units: " ", data: [][]float64{{1, 3, 5}, {2, 4, 6}},
+			warns: "text-column text-column",
 		},
 		{
 			name: "no header", text: "1,2\n3,4", enc: "comma separated", names: "1 2", units: " ",
