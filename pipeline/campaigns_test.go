@@ -3,7 +3,6 @@ package pipeline_test
 import (
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -43,9 +42,7 @@ func TestCampaignIntervals(t *testing.T) {
 `, seed, seed, seed, seed)
 	}
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "pipeline.yaml"), []byte(config), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	write(t, dir, "pipeline.yaml", config)
 	rotors, sum, sets := 0, 0.0, 0
 	for name, e := range runIn(t, dir) {
 		for _, s := range e.Splits {
@@ -74,4 +71,103 @@ func TestCampaignIntervals(t *testing.T) {
 		t.Errorf("%d rotors of %d sets, mean R² %.3f", rotors, sets, sum/float64(rotors))
 	}
 	t.Logf("mean R² of %d rotors: %.3f", rotors, sum/float64(rotors))
+}
+
+// Ensembles of five networks with the form B, on the rotors of the same campaigns:
+// S = Σe/Σv̂ lies between 0.4 and 2.5 on at least 11 of the 12 held-out rotors, the
+// intervals cover at least 90 % of each, and their mean score is below that of the
+// ensemble alone and of no model.
+//
+// Witness: the simulation, as above. The prototype: S .66 to 3.09, coverage .98 at
+// least.
+func TestCampaignIntervalsByNetworks(t *testing.T) {
+	if os.Getenv("DOUBLETAKE_LONG") == "" {
+		t.Skip("ten minutes; DOUBLETAKE_LONG=1 runs it")
+	}
+	config := "version: 1\nexperiments:\n"
+	for seed := 1; seed <= 3; seed++ {
+		config += fmt.Sprintf(`  drone%d:
+    ingest: {simulate: {campaign: rotor, seed: %d}}
+    dsp: {triplets: split-half-spectrum, segments: 8, harmonics: 5, tolerance: 0.03, amplitude: band, output: dB}
+    train:
+      inputs: [blades, rpm, theta_deg]
+      optimizer: {learning_rate: 1e-3, batch: 32, epochs: 500}
+      seeds: 1
+      honest: {base: ensemble}
+      splits: {held-out: {each: blades}}
+`, seed, seed)
+	}
+	dir := t.TempDir()
+	write(t, dir, "pipeline.yaml", config)
+	sets, within := 0, 0
+	var before, after, free float64
+	for name, e := range runIn(t, dir) {
+		for _, s := range e.Splits {
+			h := s.Honest
+			if h == nil || h.Absent != "" {
+				t.Fatalf("%s %s: no calibration: %+v", name, s.Name, h)
+			}
+			sets++
+			before, after, free = before+h.ScoreBefore, after+h.Score, free+h.ScoreModelFree
+			if h.RatioAfter >= 0.4 && h.RatioAfter <= 2.5 {
+				within++
+			}
+			t.Logf("%s %s R² %.3f, coverage %.3f → %.3f, Σe/Σv̂ %.2f → %.2f ± %.2f, width over spread %.2f, score %.2f → %.2f",
+				name, s.Name, h.R2, h.CoverageBefore, h.CoverageT, h.RatioBefore, h.RatioAfter, h.RatioSE, h.WidthOverSpread,
+				h.ScoreBefore, h.Score)
+			if h.CoverageT < 0.9 {
+				t.Errorf("%s %s: %.1f %% of the values inside", name, s.Name, 100*h.CoverageT)
+			}
+		}
+	}
+	t.Logf("S within 0.4 to 2.5 on %d of %d; mean score %.2f → %.2f, without a model %.2f", within, sets,
+		before/12, after/12, free/12)
+	if sets != 12 || within < 11 || after >= before || after >= free {
+		t.Errorf("S within 0.4 to 2.5 on %d of %d; mean score %.2f → %.2f, without a model %.2f", within, sets,
+			before/12, after/12, free/12)
+	}
+}
+
+// Beyond the toy's data an ensemble is wrong in a way that no left-out block of x
+// shows: the report says in words that its interval does not hold. That of the
+// process holds there. Witness: the law the toy is drawn from; the prototype's
+// interval by networks covered 32 to 80 %.
+func TestToyOutside(t *testing.T) {
+	const config = `version: 1
+experiments:
+  ensemble:
+    ingest: {simulate: {campaign: toy, seed: 1, gamma: 1.5}}
+    train:
+      inputs: [x]
+      standardise: false
+      optimizer: {learning_rate: 1e-3, epochs: 200}
+      seeds: 1
+      members: 2
+      honest: {base: ensemble}
+      splits: {outside: {test: {x: {min: 5}}}}
+  process:
+    ingest: {simulate: {campaign: toy, seed: 1, gamma: 1.5}}
+    train:
+      inputs: [x]
+      standardise: false
+      optimizer: {epochs: 1}
+      seeds: 1
+      splits: {outside: {test: {x: {min: 5}}}}
+`
+	dir := t.TempDir()
+	write(t, dir, "pipeline.yaml", config)
+	all := runIn(t, dir)
+	const words = "use with care: the intervals do not hold."
+	networks, process := all["ensemble"].Splits[0], all["process"].Splits[0]
+	if h := networks.Honest; h.K != 8 || h.CoverageT >= 0.9 || !strings.Contains(networks.Sentence(), words) {
+		t.Errorf("ensemble: K = %d, coverage %.3f: %s", h.K, h.CoverageT, networks.Sentence())
+	}
+	if h := process.Honest; h.K != 8 || h.CoverageT < 0.9 || !strings.Contains(process.Sentence(), "the intervals hold") {
+		t.Errorf("process: K = %d, coverage %.3f: %s", h.K, h.CoverageT, process.Sentence())
+	}
+	page, err := os.ReadFile(dir + "/runs/report.md")
+	if err != nil || !strings.Contains(strings.Join(strings.Fields(string(page)), " "), words) {
+		t.Errorf("report.md does not say %q, %v", words, err)
+	}
+	t.Log(networks.Sentence())
 }

@@ -196,8 +196,10 @@ func (m *maker) leftOut(s Split) {
 		X: figure.Axis{Label: "distance d to the measured groups", Zero: true},
 		Y: figure.Axis{Label: "squared error e (standardised)", Zero: true}, Marks: marks, Height: 250,
 	}}}
+	sameRange(f.Panels, 0.1) // with room for the names above the bars
 	m.add(plot{
-		file: "honest-left-out", split: s.Name, heading: "Left-out groups of " + clean(h.Condition), page: true, fig: f,
+		file: "honest-left-out", split: s.Name, page: true, fig: f,
+		heading: "Left-out groups of " + clean(h.Condition) + ", " + clean(s.HeldOut) + " held out",
 		caption: fmt.Sprintf("The error that pairs measure on each training group when it is left out, over the distance to "+
 			"the other groups, and the variance that the calibration learned from these errors (form %s). The hollow mark is "+
 			"the held-out set %s: it entered nowhere.", clean(h.Variant), clean(s.HeldOut)),
@@ -237,9 +239,9 @@ func (m *maker) heldOutLevels(s *SplitDetail, angle int) {
 	slices.SortStableFunc(p.cs, func(a, b int) int { return cmp.Compare(d.x(a, angle), d.x(b, angle)) })
 	mu := s.overSeeds(func(e SeedDetail) []float64 { return e.Mu })
 	va := s.overSeeds(func(e SeedDetail) []float64 { return e.Var })
-	panel := func(title, band, line string, at func(k int) (y, half float64)) figure.Panel {
-		b := figure.Mark{Kind: figure.Band, Name: band, Class: "total"}
-		l := figure.Mark{Kind: figure.Line, Name: line, Class: "mean"}
+	panel := func(title string, at func(k int) (y, half float64)) figure.Panel {
+		b := figure.Mark{Kind: figure.Band, Name: "95 % interval", Class: "total"}
+		l := figure.Mark{Kind: figure.Line, Name: "mean μ", Class: "mean"}
 		v := figure.Mark{Kind: figure.Points, Name: "measured values, held out", Class: "test", Shape: "ring", Size: 2.3}
 		for _, c := range p.cs {
 			x := d.x(c, angle)
@@ -258,14 +260,14 @@ func (m *maker) heldOutLevels(s *SplitDetail, angle int) {
 		}
 	}
 	f := &figure.Figure{Columns: 2, Width: 720, Panels: []figure.Panel{
-		panel("Network alone", "its own 95 % interval", "mean μ", func(k int) (y, half float64) {
+		panel("Network alone, its own interval", func(k int) (y, half float64) {
 			return mu[k], 1.96 * root(va[k])
 		}),
-		panel("Calibrated", "95 % interval", "mean μ", func(k int) (y, half float64) {
+		panel("Calibrated model", func(k int) (y, half float64) {
 			return s.Calibrated.Mu[k], s.Calibrated.Half[k]
 		}),
 	}}
-	sameRange(f.Panels)
+	sameRange(f.Panels, 0.04)
 	m.add(plot{
 		file: "honest-levels", split: s.Name, fig: f, page: true,
 		heading: "Held-out " + d.Outcomes[0].Word() + " before and after, " + place(d.Inputs, p.at, fixed),
@@ -274,8 +276,8 @@ func (m *maker) heldOutLevels(s *SplitDetail, angle int) {
 	})
 }
 
-// sameRange gives panels the same range of y.
-func sameRange(panels []figure.Panel) {
+// sameRange gives panels the same range of y, with a share of it above the highest mark.
+func sameRange(panels []figure.Panel, above float64) {
 	lo, hi := math.Inf(1), math.Inf(-1)
 	for _, p := range panels {
 		for _, k := range p.Marks {
@@ -288,10 +290,14 @@ func sameRange(panels []figure.Panel) {
 			}
 		}
 	}
+	below := 0.04
+	if panels[0].Y.Zero && lo >= 0 {
+		lo, below = 0, 0
+	}
 	if !(hi > lo) || math.IsInf(hi-lo, 0) {
 		return
 	}
 	for i := range panels {
-		panels[i].Y.Min, panels[i].Y.Max = lo-0.04*(hi-lo), hi+0.04*(hi-lo)
+		panels[i].Y.Min, panels[i].Y.Max = lo-below*(hi-lo), hi+above*(hi-lo)
 	}
 }

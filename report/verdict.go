@@ -93,10 +93,21 @@ func (s Split) wide() bool {
 	return s.calibrated() && s.Honest.WidthOverSpread >= score.WideSpread
 }
 
+// misses reports whether calibrated intervals hold fewer measured values than they
+// should, by more than two standard errors.
+func (s Split) misses() bool {
+	return s.calibrated() && slices.ContainsFunc(s.Honest.Trust, func(t Trust) bool {
+		return t.Coverage95+2*t.Coverage95SE < score.GoodCoverage
+	})
+}
+
 // grade is the verdict in words.
 func (s Split) grade() string {
-	text := gradeWords[s.Verdict()]
+	grade := s.Verdict()
+	text := gradeWords[grade]
 	switch {
+	case grade == score.Care && s.misses():
+		return text + ": the intervals do not hold"
 	case !s.wide():
 		return text
 	case s.Honest.WidthOverSpread >= 1:

@@ -52,7 +52,7 @@ func drive(ts *testscript.TestScript, neg bool, args []string) {
 }
 
 // clusterRun is a real project, small: sound is simulated, read, analysed,
-// learned from and reported.
+// learned from, with groups left out, and reported.
 const clusterRun = `version: 1
 workdir: WORK
 executor:
@@ -60,12 +60,14 @@ executor:
 experiments:
   rotor:
     ingest:
-      simulate: {campaign: rotor, seed: 3, duration_s: 1, blades: [2, 3, 4], rpm: [4000, 6000], theta_deg: [0, 40]}
+      simulate: {campaign: rotor, seed: 3, duration_s: 1, blades: [2, 3, 4, 5], rpm: [4000, 6000], theta_deg: [0, 40]}
     dsp: {triplets: split-half-spectrum, segments: 4}
     train:
       inputs: [blades, rpm, theta_deg]
       optimizer: {epochs: 30}
       seeds: 2
+      members: 2
+      honest: {base: ensemble}
       splits:
         2-blades: {test: {blades: 2}}
 `
@@ -294,6 +296,10 @@ func (x *slurmProject) sameBytes(t *testing.T) {
 	x.config(t, "there.yaml", "the work\\dir", "")
 	x.run(t, "run", "there.yaml", "--executor", "slurm")
 	x.same(t, "the work\\dir")
+	// The trainings that leave a group out: on 3, 4 and 5 blades, and on two of them each.
+	if made := x.madeByNodes(t, "rotor/train/on/"); len(made) != 4 {
+		t.Errorf("nodes made %q, expected 4 trainings", made)
+	}
 	jobs := x.c.Jobs(t, x.dir)
 	s := x.run(t, "run", "there.yaml", "--executor", "slurm")
 	if n := x.c.Jobs(t, x.dir); !strings.Contains(s, "everything is up to date") || jobs == 0 || n != jobs {
@@ -335,26 +341,32 @@ func (x *slurmProject) heldOut(t *testing.T) {
 	if n := x.c.Jobs(t, x.dir); n-before < 2 {
 		t.Errorf("%d jobs, expected at least one of trainings and one of the report; its messages: %s", n-before, s)
 	}
+	if made := append(x.madeByNodes(t, "rotor/train/blades=3/"), x.madeByNodes(t, "rotor/train/blades=4/")...); len(made) < 4 {
+		t.Errorf("nodes made %q, expected 2 splits × 2 seeds", made)
+	}
+	x.run(t, "report", "here.yaml", "--held-out", "blades=4", "--held-out", "blades = 3")
+	x.same(t, "the work\\dir")
+}
+
+// madeByNodes lists the tasks with a prefix that sameBytes' runs have made, and fails
+// the test if the driver made one.
+func (x *slurmProject) madeByNodes(t *testing.T, prefix string) (made []string) {
+	t.Helper()
 	host, _ := os.Hostname()
 	manifests, _ := filepath.Glob(filepath.Join(x.dir, "the work\\\\dir", ".cache", "objects", "*", "*", "manifest.json"))
-	trained := 0
 	for _, m := range manifests {
 		var doc struct{ Task, Host string }
 		if b, err := os.ReadFile(m); err != nil || json.Unmarshal(b, &doc) != nil {
 			t.Fatal(m, err)
 		}
-		if strings.Contains(doc.Task, "blades=4") || strings.Contains(doc.Task, "blades=3") {
-			trained++
+		if strings.HasPrefix(doc.Task, prefix) {
+			made = append(made, doc.Task)
 			if doc.Host == host {
 				t.Errorf("%s was made by the driver", doc.Task)
 			}
 		}
 	}
-	if trained < 4 {
-		t.Errorf("%d of 2 splits × 2 seeds were trained, of %d objects", trained, len(manifests))
-	}
-	x.run(t, "report", "here.yaml", "--held-out", "blades=4", "--held-out", "blades = 3")
-	x.same(t, "the work\\dir")
+	return made
 }
 
 // Nodes whose numeric kernels are others are refused by the probe, by name and

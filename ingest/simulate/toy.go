@@ -91,6 +91,16 @@ func ToyMean(x float64) float64 { return x * math.Sin(x) }
 // ToySigma is the standard deviation of an outcome at x.
 func ToySigma(x, gamma float64) float64 { return gamma * math.Exp(-x*x/2) }
 
+// Inputs are the values of x, in the order of the table.
+func (t Toy) Inputs() []float64 {
+	t = t.WithDefaults()
+	v, xs := make([]float64, t.N), newStream(t.Seed, "toy", "x")
+	for i := range v {
+		v[i] = t.Lo + (t.Hi-t.Lo)*xs.uniform()
+	}
+	return v
+}
+
 // Write makes the table, i = 0. Numbers have as many digits as identify them.
 func (t Toy) Write(ctx context.Context, w io.Writer, i int) error {
 	t = t.WithDefaults()
@@ -100,16 +110,15 @@ func (t Toy) Write(ctx context.Context, w io.Writer, i int) error {
 	if err := t.Validate(); err != nil {
 		return err
 	}
-	xs, y1, y2 := newStream(t.Seed, "toy", "x"), newStream(t.Seed, "toy", "y_1"), newStream(t.Seed, "toy", "y_2")
+	y1, y2 := newStream(t.Seed, "toy", "y_1"), newStream(t.Seed, "toy", "y_2")
 	b := bufio.NewWriter(w)
 	b.WriteString("x,y_1,y_2\n")
-	for row := range t.N {
+	for row, x := range t.Inputs() {
 		if row%4096 == 0 {
 			if err := ctx.Err(); err != nil {
 				return err
 			}
 		}
-		x := t.Lo + (t.Hi-t.Lo)*xs.uniform()
 		mean, sigma := ToyMean(x), ToySigma(x, t.Gamma)
 		line := strconv.AppendFloat(b.AvailableBuffer(), x, 'g', -1, 64)
 		line = strconv.AppendFloat(append(line, ','), mean+sigma*y1.norm(), 'g', -1, 64)

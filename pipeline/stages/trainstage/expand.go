@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"doubletake/ingest/campaign"
+	"doubletake/ingest/simulate"
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/stages/ingeststage"
 	"doubletake/pipeline/stages/plan"
@@ -79,9 +80,15 @@ func eachOf(condition string, v []float64, blocks int) (out []config.Split) {
 }
 
 // plannedValues lists the distinct values of a condition, ascending, as far as
-// they are known before any recording is read; a table of pairs is read for it.
+// they are known before any recording is read; a table of pairs is read for it, and
+// the simulated toy's is made.
 func plannedValues(b *plan.Builder, condition string) ([]float64, error) {
 	var v []float64
+	if toy, ok := b.Campaign.(simulate.Toy); ok && condition == "x" {
+		v = toy.Inputs()
+		slices.Sort(v)
+		return slices.Compact(v), nil
+	}
 	for _, c := range b.Known {
 		x, ok := c[condition]
 		if !ok {
