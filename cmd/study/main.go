@@ -1,9 +1,11 @@
 // Command study runs docs/study.yaml and writes docs/study.md from its results:
 //
 //	go run ./cmd/study [CONFIG] [OUTPUT]
+//	go run ./cmd/study -intervals
 //	go run ./cmd/study -measured
 //
-// The second form runs the measured examples alone and replaces the last section.
+// The second form runs docs/intervals.yaml alone and replaces its section, the third
+// runs the measured examples alone and replaces the last section.
 // Every number in the document comes from the run; the paper's are constants in
 // this file. The experiments are the pipeline's, made from docs/study.yaml;
 // methods and scores belong to train, not here.
@@ -33,19 +35,30 @@ import (
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	config, output := "docs/study.yaml", "docs/study.md"
-	only := len(os.Args) > 1 && os.Args[1] == "-measured"
-	if len(os.Args) > 1 && !only {
+	config, output, part := "docs/study.yaml", "docs/study.md", ""
+	switch {
+	case len(os.Args) > 1 && strings.HasPrefix(os.Args[1], "-"):
+		part = os.Args[1]
+	case len(os.Args) > 1:
 		config = os.Args[1]
 	}
 	if len(os.Args) > 2 {
 		output = os.Args[2]
 	}
+	whole := config == "docs/study.yaml" && part == ""
 	var err error
-	if !only {
+	switch part {
+	case "", "-intervals", "-measured":
+	default:
+		err = fmt.Errorf("expected -intervals, -measured or a configuration, found %s", part)
+	}
+	if part == "" {
 		err = study(ctx, config, output, campaigns, os.Stderr)
 	}
-	if err == nil && config == "docs/study.yaml" {
+	if err == nil && (whole || part == "-intervals") {
+		err = writeIntervals(ctx, "docs/intervals.yaml", output, os.Stderr)
+	}
+	if err == nil && (whole || part == "-measured") {
 		err = writeMeasured(ctx, examples, output, os.Stderr)
 	}
 	if err != nil {
@@ -124,8 +137,8 @@ func (d *document) rows(head []string, rows [][]string) {
 
 func (d *document) head(config string, raw []byte, all []report.Experiment) {
 	d.write("# Study: does the covariance of two predictions measure the error?\n\n")
-	d.write("Written by `go run ./cmd/study` from %s; do not edit. **All data here are simulated**, but for those of "+
-		"the last section. The paper's "+
+	d.write("Written by `go run ./cmd/study` from %s; do not edit. **All data here are simulated**, but for those "+
+		"that are called measured in the last two sections. The paper's "+
 		"figures, from its own measured data, "+
 		"are quoted for comparison: the simulated campaigns imitate its experiments in size, not in physics. "+
 		"Symbols and scores are explained in the [glossary](glossary.md) and defined in [method.md](method.md).\n\n",

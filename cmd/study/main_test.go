@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -78,7 +79,7 @@ func TestStudyOfSmallConfiguration(t *testing.T) {
 	}
 	doc := string(first)
 	for _, want := range []string{
-		digestLine([]byte(tiny)), "**All data here are simulated**, but for those of the last section",
+		digestLine([]byte(tiny)), "**All data here are simulated**, but for those that are called measured",
 		"## The paper's claims", "## Toy",
 		"Methods compared on toy-1.5",
 		"Methods compared on what gap holds out", "## Airfoil", "20 pairs are drawn of each run, where the paper drew 250",
@@ -116,14 +117,101 @@ func TestStudyOfSmallConfiguration(t *testing.T) {
 	}
 }
 
-// docs/study.md is that of docs/study.yaml.
-func TestCommittedStudy(t *testing.T) {
-	config, err1 := os.ReadFile("../../docs/study.yaml")
-	doc, err2 := os.ReadFile("../../docs/study.md")
-	if err1 != nil || err2 != nil {
-		t.Fatal(err1, err2)
+// The section on intervals stands before that of measured data, is replaced by a
+// second run, holds the numbers of metrics.json, and names what failed or has none.
+func TestIntervals(t *testing.T) {
+	const config = `version: 1
+workdir: runs
+experiments:
+  toy-gp:
+    ingest: {simulate: {campaign: toy, seed: 1, gamma: 1.5, triplets: 150}}
+    train:
+      inputs: [x]
+      standardise: false
+      model: {hidden: [4]}
+      optimizer: {epochs: 1}
+      seeds: 1
+      splits: {outside: {test: {x: {min: 5}}}, gap: {test: {x: {min: 2, max: 4}}}}
+  toy-ensemble:
+    ingest: {simulate: {campaign: toy, seed: 1, gamma: 1.5, triplets: 150}}
+    train:
+      inputs: [x]
+      standardise: false
+      model: {hidden: [4]}
+      optimizer: {epochs: 5}
+      seeds: 1
+      members: 2
+      honest: {base: ensemble, blocks: 3}
+      splits: {outside: {test: {x: {min: 2}}}}
+`
+	dir := t.TempDir()
+	path, output := filepath.Join(dir, "intervals.yaml"), filepath.Join(dir, "study.md")
+	before, after := "# Study\n\n## Suggest\n\nx\n\n", measuredHead+"\ny\n"
+	for _, f := range [][2]string{{path, config}, {output, before + after}} {
+		if err := os.WriteFile(f[0], []byte(f[1]), 0o644); err != nil {
+			t.Fatal(err)
+		}
 	}
-	if !bytes.Contains(doc, []byte(digestLine(config))) {
-		t.Errorf("docs/study.md was written from another docs/study.yaml; run go run ./cmd/study")
+	var doc string
+	for range 2 {
+		if err := writeIntervals(t.Context(), path, output, io.Discard); err != nil {
+			t.Fatal(err)
+		}
+		raw, err := os.ReadFile(output)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if doc != "" && doc != string(raw) {
+			t.Error("the second run wrote another document")
+		}
+		doc = string(raw)
+	}
+	if !strings.HasPrefix(doc, before+intervalsHead) || !strings.HasSuffix(doc, "\n"+after) {
+		t.Errorf("the section has another place:\n%s", doc)
+	}
+	raw, err := os.ReadFile(filepath.Join(dir, "runs/toy-gp/report/metrics.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var m struct {
+		Splits []struct {
+			Honest struct {
+				Before float64 `json:"coverage_95_before"`
+				After  float64 `json:"coverage_95_t"`
+				R2     float64
+				K      int
+			}
+		}
+	}
+	if err := json.Unmarshal(raw, &m); err != nil || len(m.Splits) != 2 {
+		t.Fatalf("%v: %s", err, raw)
+	}
+	for _, s := range m.Splits {
+		h := s.Honest
+		if want := fmt.Sprintf("| gp | %d | %.3f | %.2f → %.2f |", h.K, h.R2, h.Before, h.After); !strings.Contains(doc, want) {
+			t.Errorf("no %q in\n%s", want, doc)
+		}
+	}
+	for _, want := range []string{"**Failures.**", "Without an interval:", "found 2; not checked on a new group"} {
+		if !strings.Contains(doc, want) {
+			t.Errorf("no %q in\n%s", want, doc)
+		}
+	}
+}
+
+// docs/study.md is that of docs/study.yaml and docs/intervals.yaml.
+func TestCommittedStudy(t *testing.T) {
+	doc, err := os.ReadFile("../../docs/study.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ name, command string }{{"study.yaml", ""}, {"intervals.yaml", " -intervals"}} {
+		config, err := os.ReadFile("../../docs/" + c.name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Contains(doc, []byte(digestLine(config))) {
+			t.Errorf("docs/study.md was written from another docs/%s; run go run ./cmd/study%s", c.name, c.command)
+		}
 	}
 }
