@@ -12,6 +12,7 @@ import (
 	"doubletake/ingest/fault"
 	"doubletake/pipeline/stages/trainstage"
 	"doubletake/train/honest"
+	"doubletake/train/triplets"
 )
 
 // HonestModel is the calibrated model of a split, as its honest.json holds it.
@@ -45,6 +46,14 @@ func (m *Models) readHonest() error {
 	}
 	m.Honest = h
 	return nil
+}
+
+// Calibrate gives the models a calibrated model: the additive process on the training
+// part of s, calibrated by leaving out each value of the input groups. No outcome of the
+// test part enters.
+func (m *Models) Calibrate(ctx context.Context, s triplets.Set, groups string) (err error) {
+	m.Honest, err = trainstage.Calibrated(ctx, s, groups)
+	return err
 }
 
 func (m *Models) fits(h *HonestModel) bool {

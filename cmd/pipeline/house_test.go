@@ -213,6 +213,35 @@ func TestContributingNames(t *testing.T) {
 	}
 }
 
+// Tests that a page names are there.
+func TestDocumentTests(t *testing.T) {
+	names := map[string]bool{}
+	goFiles(t, func(_ string, content []byte) {
+		for _, m := range regexp.MustCompile(`(?m)^func (Test\w+)\(`).FindAllSubmatch(content, -1) {
+			names[string(m[1])] = true
+		}
+	})
+	pages, err := filepath.Glob(filepath.Join(repository, "docs", "*.md"))
+	if err != nil || len(pages) < 10 {
+		t.Fatal(pages, err)
+	}
+	n := 0
+	for _, page := range pages {
+		b, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range regexp.MustCompile("`(Test[A-Z]\\w+)`").FindAllSubmatch(b, -1) {
+			if n++; !names[string(m[1])] {
+				t.Errorf("%s names %s, which does not exist", filepath.Base(page), m[1])
+			}
+		}
+	}
+	if n < 20 {
+		t.Errorf("only %d names", n)
+	}
+}
+
 // goFiles calls see with the path in the repository and the content of every Go
 // file, those of the generators' modules too.
 func goFiles(t *testing.T, see func(name string, content []byte)) {

@@ -341,7 +341,8 @@ func (x *slurmProject) heldOut(t *testing.T) {
 	if n := x.c.Jobs(t, x.dir); n-before < 2 {
 		t.Errorf("%d jobs, expected at least one of trainings and one of the report; its messages: %s", n-before, s)
 	}
-	if made := append(x.madeByNodes(t, "rotor/train/blades=3/"), x.madeByNodes(t, "rotor/train/blades=4/")...); len(made) < 4 {
+	made := append(x.madeByNodes(t, "rotor/train/blades=3/"), x.madeByNodes(t, "rotor/train/blades=4/")...)
+	if len(made) < 4 {
 		t.Errorf("nodes made %q, expected 2 splits × 2 seeds", made)
 	}
 	x.run(t, "report", "here.yaml", "--held-out", "blades=4", "--held-out", "blades = 3")

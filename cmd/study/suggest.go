@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strconv"
 	"sync"
 
 	"doubletake/pipeline"
@@ -26,6 +27,7 @@ type campaign struct {
 	inputs     []string
 	outcomes   []string
 	chosen     []string // the inputs a run is chosen by; the others come with it
+	groups     string   // the input whose values are left out to calibrate
 	perRun     int      // triplets used of a run, 0: all
 	start      int      // runs measured at first, at random
 	rounds     int
@@ -42,6 +44,7 @@ var campaigns = []campaign{
 		[]string{"blades", "rpm", "theta_deg"},
 		[]string{"bpf1_db", "bpf2_db", "bpf3_db", "bpf4_db", "bpf5_db"},
 		[]string{"blades", "rpm"},
+		"blades",
 		0, 8, 2, 4, 20, 24, 3, 200,
 	},
 	{
@@ -49,6 +52,7 @@ var campaigns = []campaign{
 		[]string{"alpha_deg", "u_inf_m_s"},
 		[]string{"cl", "cd"},
 		[]string{"alpha_deg", "u_inf_m_s"},
+		"u_inf_m_s",
 		8, 12, 2, 6,
 		80, 24, 3, 200,
 	},
@@ -62,6 +66,8 @@ var strategies = []strategy{
 	{pipeline.BySpread, pipeline.BySpread, false},
 	{pipeline.ByBoth + ", batch", pipeline.ByBoth, true},
 	{pipeline.BySpread + ", batch", pipeline.BySpread, true},
+	{pipeline.ByHonest, pipeline.ByHonest, false},
+	{pipeline.ByHonest + ", batch", pipeline.ByHonest, true},
 }
 
 type strategy struct {
@@ -184,6 +190,32 @@ func (p *pool) fit(ctx context.Context, runs []int, seed uint64) (*pipeline.Mode
 	return pipeline.NewModels(card, nets...), nets, nil
 }
 
+// split returns the triplets of some runs as training part, with the test part to
+// judge by.
+func (p *pool) split(runs, test []int) triplets.Set {
+	quantities := func(names []string) (q []triplets.Quantity) {
+		for _, n := range names {
+			q = append(q, triplets.Quantity{Name: n})
+		}
+		return q
+	}
+	all := slices.Concat(runs, test)
+	d := p.of(all)
+	s := triplets.New(quantities(p.c.inputs), quantities(p.c.outcomes), d.X, d.Y1, d.Y2)
+	var names []string
+	for i, r := range all {
+		part := triplets.Train
+		if i >= len(runs) {
+			part = triplets.Test
+		}
+		for range p.rows[r] {
+			names, s.Part = append(names, strconv.Itoa(r)), append(s.Part, part)
+		}
+	}
+	s.SetRuns(names)
+	return s
+}
+
 // heldOut is the mean measured error e of the networks' common mean on some
 // runs, in units of the outcomes' variance.
 func (p *pool) heldOut(nets []*train.Model, runs []int) float64 {
@@ -240,7 +272,14 @@ func (p *pool) trial(ctx context.Context, repeat int) (end []float64, first floa
 					next = append(next, rest[k])
 				}
 			} else {
-				list, err := m.Suggest(ctx, p.axes(), strategy.by)
+				by := strategy.by
+				if by == pipeline.ByHonest {
+					if err := m.Calibrate(ctx, p.split(runs, test), c.groups); err != nil {
+						return nil, 0, err
+					}
+					by = m.DefaultBy()
+				}
+				list, err := m.Suggest(ctx, p.axes(), by)
 				if err != nil {
 					return nil, 0, err
 				}
@@ -276,7 +315,9 @@ func (d *document) suggest(ctx context.Context, campaigns []campaign, progress i
 	}
 	d.write("## Measuring next where the model expects to be wrong\n\n")
 	d.write("Each repeat draws runs to start with and runs to judge by, at random. Then runs are added in rounds: those " +
-		"that `suggest` ranks first, by C⁺ and the seeds' spread together (`both`), by C⁺ alone or by the spread alone; " +
+		"that `suggest` ranks first, by C⁺ and the seeds' spread together (`both`), by C⁺ alone or by the spread alone, or " +
+		"by the calibrated variance v̂ + C of the additive process (`honest`, the default; by `both` while the runs have " +
+		"fewer than three groups); " +
 		"or as many at random. The networks are retrained on the measured runs, and judged by the measured error e of " +
 		"their common mean on the runs to judge by, in units of the outcomes' variance. " +
 		"The first in rank are taken even if they are neighbours; `batch` allows for the information from neighbours of " +

@@ -225,6 +225,23 @@ func (f honestFit) split(ctx context.Context, s triplets.Set, z []float64) (*Hon
 	return f.calibrate(ctx, s, g, train, left, base, model, o)
 }
 
+// Calibrated fits the additive process to the training rows of s and calibrates it by
+// leaving out each value of one of its inputs. The result says where there is no
+// calibration, and why.
+func Calibrated(ctx context.Context, s triplets.Set, groups string) (*HonestModel, error) {
+	column := slices.Index(s.InputNames(), groups)
+	if column < 0 {
+		return nil, fmt.Errorf("calibrate on left-out groups: %s is no input", groups)
+	}
+	var z []float64
+	for i := range s.N {
+		z = append(z, s.X[i*s.In+column])
+	}
+	f := honestFit{settings: config.Honest{Base: "gp", Form: "auto", Variant: "auto", Level: 0.95}, condition: groups}
+	_, m, _, err := f.split(ctx, s, z)
+	return m, err
+}
+
 // calibrate learns the covariance of new groups from the left-out groups of a base,
 // and judges its intervals on the test rows. train are the rows of the base.
 func (f honestFit) calibrate(ctx context.Context, s triplets.Set, g honest.Grouping, train []int,

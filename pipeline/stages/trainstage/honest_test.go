@@ -87,6 +87,23 @@ func TestHonestSplit(t *testing.T) {
 	}
 }
 
+// Calibrated is the same by the name of an input, with the default settings.
+func TestCalibrated(t *testing.T) {
+	s, z := speeds([]float64{4, 6, 8, 10, 12}, 8)
+	_, want, _, err := defaults().split(context.Background(), s, z)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := Calibrated(context.Background(), s, "u_inf_m_s")
+	if err != nil || !reflect.DeepEqual(got.Calibration, want.Calibration) {
+		t.Errorf("%+v, %v, expected %+v", got, err, want.Calibration)
+	}
+	if _, err := Calibrated(context.Background(), s, "blades"); err == nil ||
+		!strings.Contains(err.Error(), "blades is no input") {
+		t.Errorf("of no input: %v", err)
+	}
+}
+
 // No outcome of the test group enters: with its outcomes set to a million the
 // calibration and the intervals are the same to the bit.
 func TestHonestLeaksNothing(t *testing.T) {
