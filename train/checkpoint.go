@@ -102,9 +102,10 @@ type identity struct {
 // identified by its result: the weights after two steps of a probe. Any change in the code
 // that moves a bit of a training moves one there, and no version number has to
 // be thought of.
-func identify(l *layout, k *kernel.Set[float32], cfg Config, rows []float32, n int, in, out triplets.Scale) (identity,
+func identify(l *layout, k *kernel.Set[float32], cfg Config, rows, weight []float32, in, out triplets.Scale) (identity,
 	error,
 ) {
+	n := len(rows) / (l.in + 2*l.out)
 	id := identity{kernels: k.Name}
 	cfg.Kernels = "" // kernels holds the resolved name
 	js, err := json.Marshal(cfg)
@@ -113,10 +114,11 @@ func identify(l *layout, k *kernel.Set[float32], cfg Config, rows []float32, n i
 	}
 	id.settings = sha256.Sum256(js)
 	h := sha256.New()
-	put(h, int64(l.in), int64(l.out), int64(n), in.Mean, in.Std, out.Mean, out.Std, rows)
+	put(h, int64(l.in), int64(l.out), int64(n), in.Mean, in.Std, out.Mean, out.Std, rows, weight)
 	h.Sum(id.data[:0])
 
 	probe := newTrainer(l, k, cfg)
+	probe.weight = weight
 	probe.initialise(cfg.Seed)
 	c := newCourse(min(n, 2*probe.tripBlock), cfg)
 	shuffle(c.shuffled, c.order)
@@ -288,25 +290,27 @@ func FitWith(ctx context.Context, data triplets.Set, cfg Config, o FitOptions) (
 	if err != nil {
 		return nil, nil, err
 	}
+	weight := rowWeights[float32](data)
 	l := newLayout(data.In, data.Out, flagInputs(cfg.Feedback), cfg.Hidden)
 	fresh := func() (*trainer[float32], *course) {
 		t := newTrainer(l, k, cfg)
+		t.weight = weight
 		t.initialise(cfg.Seed)
 		return t, newCourse(data.N, cfg)
 	}
 	t, c := fresh()
 	h := hooks{epoch: o.Hook}
 	if o.Watch != nil {
-		held := packRows[float32](o.HeldOut, in, out)
+		held, heldWeight := packRows[float32](o.HeldOut, in, out), rowWeights[float32](o.HeldOut)
 		h.epoch = func(e Epoch) {
 			if o.Hook != nil {
 				o.Hook(e)
 			}
-			o.Watch(e, func() float64 { return t.loss(held) })
+			o.Watch(e, func() float64 { return t.loss(held, heldWeight) })
 		}
 	}
 	if o.Save != nil || o.Resume != nil {
-		id, err := identify(l, k, cfg, rows, data.N, in, out)
+		id, err := identify(l, k, cfg, rows, weight, in, out)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -442,7 +446,7 @@ func scalers(data triplets.Set, cfg Config) (in, out triplets.Scale, err error) 
 	if !cfg.Standardise {
 		return triplets.Identity(data.In), triplets.Identity(data.Out), nil
 	}
-	in, out = triplets.ScaleOf(data.In, data.X), triplets.ScaleOf(data.Out, data.Y1, data.Y2)
+	in, out = triplets.ScaleOf(data.In, data.X), data.OutcomeScale()
 	for j, s := range in.Std {
 		// Distinct numbers whose spread is lost to rounding.
 		if !(s > 0) {

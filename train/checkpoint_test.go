@@ -331,7 +331,7 @@ func TestWatch(t *testing.T) {
 		cfg.Dropout = 0
 		still := newTrainer(newLayout(data.In, data.Out, flagInputs(cfg.Feedback), cfg.Hidden), k, cfg)
 		copy(still.p, m.params)
-		if got := still.loss(packRows[float32](held, m.in, m.out)); got != last {
+		if got := still.loss(packRows[float32](held, m.in, m.out), nil); got != last {
 			t.Errorf("%s: the last held-out loss is %g, of the final weights %g", pairs, last, got)
 		}
 	}

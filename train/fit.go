@@ -69,6 +69,23 @@ func flagInputs(feedback string) int {
 	return 0
 }
 
+// rowWeights are the weights of the triplets in the loss, 1 on average, so that the
+// mean over a batch estimates the weighted mean; nil without.
+func rowWeights[T kernel.Float](d triplets.Set) []T {
+	if d.Weight == nil {
+		return nil
+	}
+	sum := 0.0
+	for _, w := range d.Weight {
+		sum += w
+	}
+	out := make([]T, d.N)
+	for i, w := range d.Weight {
+		out[i] = T(w * float64(d.N) / sum)
+	}
+	return out
+}
+
 // packRows interleaves standardised x, y1, y2: one cache line or two a triplet.
 func packRows[T kernel.Float](d triplets.Set, in, out triplets.Scale) []T {
 	row := d.In + 2*d.Out

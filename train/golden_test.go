@@ -154,7 +154,7 @@ func goldenNetwork[T kernel.Float](t *testing.T, name string, g golden, k *kerne
 				tag = fb.tag + "_plain_"
 			}
 			tr, rows, idx := goldenTrainer(t, g, k, cfg)
-			near(t, name+" "+tag+"loss", []float64{tr.loss(rows)}, g.flat(t, tag+"loss"), tol)
+			near(t, name+" "+tag+"loss", []float64{tr.loss(rows, nil)}, g.flat(t, tag+"loss"), tol)
 			loss := tr.gradient(rows, idx, nil)
 			near(t, name+" "+tag+"loss", []float64{loss}, g.flat(t, tag+"loss"), tol)
 			// Rows without feedback come first, then those fed y1.

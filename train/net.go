@@ -162,7 +162,8 @@ type trainer[T kernel.Float] struct {
 	lanes   *kernel.Lanes
 	bits    [][]uint16 // keep bits of the hidden layers
 
-	none           T // what feedback inputs read without feedback
+	weight         []T // of each triplet, 1 on average; nil: 1
+	none           T   // what feedback inputs read without feedback
 	symmetric      bool
 	beta1t, beta2t float64 // β^t
 	weightDecay    float64
@@ -294,12 +295,12 @@ func (t *trainer[T]) gradientBlock(data []T, idx []int32, swapped []bool, norm f
 	return loss
 }
 
-// loss returns the mean loss over all rows of data with the weights as they are,
-// without dropout. It changes nothing that a training reads.
-func (t *trainer[T]) loss(data []T) float64 {
+// loss returns the mean loss over all rows of data, weighted by weight
+// (nil: 1), with the network as it is, without dropout. It changes nothing that a training reads.
+func (t *trainer[T]) loss(data, weight []T) float64 {
 	t.prepare()
-	defer func(s T) { t.scale = s }(t.scale)
-	t.scale = 1
+	defer func(s T, w []T) { t.scale, t.weight = s, w }(t.scale, t.weight)
+	t.scale, t.weight = 1, weight
 	n := len(data) / (t.in + 2*t.out)
 	idx := make([]int32, 0, t.tripBlock)
 	loss := 0.0
@@ -331,6 +332,13 @@ func (t *trainer[T]) lossBlock(data []T, idx []int32, swapped []bool, norm float
 	}
 	for i := B * d; i < n*d; i++ {
 		t.c[i] = rest
+	}
+	if t.weight != nil {
+		for r := range n {
+			for j := range d {
+				t.c[r*d+j] *= t.weight[idx[r%B]]
+			}
+		}
 	}
 	// Padding: weight zero, and a prediction that stays finite.
 	for i := n * d; i < flat; i++ {

@@ -23,6 +23,7 @@ func FitSingle(ctx context.Context, data triplets.Set, cfg Config, hook func(Epo
 		return nil, nil, err
 	}
 	t := newTrainer(newLayout(data.In, data.Out, 0, cfg.Hidden), k, cfg)
+	t.weight = rowWeights[float32](data)
 	t.initialise(cfg.Seed)
 	history, err := t.fitSingle(ctx, rows, data.N, cfg, hook)
 	if err != nil {

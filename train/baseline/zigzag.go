@@ -34,7 +34,8 @@ func (z ZigZag) Fit(ctx context.Context, data triplets.Set, seed uint64) (Predic
 	both := append(append([]float64(nil), data.Y1...), data.Y2...)
 	single := triplets.Set{
 		N: 2 * data.N, In: data.In, Out: data.Out, Y1: both, Y2: both,
-		X: append(append([]float64(nil), data.X...), data.X...),
+		X:      append(append([]float64(nil), data.X...), data.X...),
+		Weight: append(append([]float64(nil), data.Weight...), data.Weight...),
 	}
 	m, _, err := train.Fit(ctx, single, c, nil)
 	if err != nil {

@@ -61,7 +61,8 @@ func Judge(s Set, total, epistemic []float64) Scores {
 func (r *Scores) judgeTotal(s Set, total, epistemic []float64) {
 	r2 := 0.0
 	for j := range s.Out {
-		r2 += R2(column(s.Y1, s.Out, j), column(s.Y2, s.Out, j), column(s.Mu, s.Out, j)) / float64(s.Out)
+		r2 += weightedR2(column(s.Y1, s.Out, j), column(s.Y2, s.Out, j), column(s.Mu, s.Out, j), s.Weight) /
+			float64(s.Out)
 	}
 	r.set("r2", r2)
 	if _, conditions := dense(s.Condition); conditions < 2 {
@@ -169,23 +170,24 @@ func (r *Scores) judgeEpistemic(s Set, v []float64) {
 	}
 	run, runs := dense(s.Run)
 	e, cluster := MeasuredError(s), make([]int, len(s.Mu))
+	w := make([]float64, len(e))
 	for k := range cluster {
-		cluster[k] = run[k/s.Out]
+		cluster[k], w[k] = run[k/s.Out], s.weight(k/s.Out)
 	}
-	meanE, _ := ClusteredMean(e, cluster)
+	meanE, _ := ClusteredRatio(product(w, e), w, cluster)
 	r.set("e", meanE)
 	if v == nil {
 		r.undefine("the method claims no epistemic variance", rest...)
 		return
 	}
-	c := CalibrateCov(v, e, cluster, 0)
+	c := CalibrateCov(product(w, v), product(w, e), cluster, 0)
 	r.ratio(c, runs)
 	r.set("nonpositive", c.NonPositive)
 	sq := make([]float64, len(v))
 	for k := range v {
 		sq[k] = v[k]*v[k] - 2*v[k]*e[k]
 	}
-	square, se := ClusteredMean(sq, cluster)
+	square, se := ClusteredRatio(product(w, sq), w, cluster)
 	r.set("square", square)
 	r.set("square_se", se)
 	if runs < 2 {
@@ -194,21 +196,31 @@ func (r *Scores) judgeEpistemic(s Set, v []float64) {
 	r.qlike(s, v, e)
 }
 
+// product returns a·b, element by element.
+func product(a, b []float64) []float64 {
+	out := make([]float64, len(a))
+	for k := range a {
+		out[k] = a[k] * b[k]
+	}
+	return out
+}
+
 // qlike sets QLIKE with the share of floored values, and the mean Chebyshev
 // interval.
 func (r *Scores) qlike(s Set, v, e []float64) {
 	floor := make([]float64, s.Out)
 	for j := range floor {
-		floor[j] = FloorShare * pooledVar(column(s.Y1, s.Out, j), column(s.Y2, s.Out, j))
+		floor[j] = FloorShare * pooledVar(column(s.Y1, s.Out, j), column(s.Y2, s.Out, j), s.Weight)
 	}
-	n := float64(len(v))
+	n := totalWeight(s.Weight, s.N) * float64(s.Out)
 	var qlike, floored, half, positive float64
 	for k, x := range v {
+		w := s.weight(k / s.Out)
 		if f := floor[k%s.Out]; x < f {
 			x = f
-			floored += 1 / n
+			floored += w / n
 		}
-		qlike += (math.Log(x) + e[k]/x) / n
+		qlike += w * (math.Log(x) + e[k]/x) / n
 		if h, ok := Chebyshev(v[k], 0.05); ok {
 			half += h
 			positive++

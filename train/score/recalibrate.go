@@ -177,7 +177,7 @@ func Recalibrate(s Set, total, cov []float64) (*Recalibration, error) {
 			}
 			o.TotalFactor += q[i] / t[i] / float64(s.N)
 		}
-		lowest := FloorShare * average(q)
+		lowest := FloorShare * average(q, nil)
 		o.TotalCurve = isotonic(t, q, lowest)
 		o.QuantileMap = quantileMap(s, j, t)
 		switch {

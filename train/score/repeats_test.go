@@ -76,3 +76,81 @@ func summaryOf(s triplets.Set) [2]float64 {
 	set.errors(m, []int{0}, s.Run, runs)
 	return [2]float64{m.find("e").Value, m.find("e_se").Value}
 }
+
+// Weighted pairs count every run once. R² is that of the runs themselves, each once
+// (closed form, to rounding), whatever the numbers of repeats. The noise in the
+// ceiling, of a simulated campaign whose conditions with more repeats are noisier, is
+// on average that of its runs, Σr·σ²/Σr. Pairs without weights are off by many standard
+// errors.
+func TestWeightedFit(t *testing.T) {
+	const campaigns, conditions = 1600, 60
+	rng := rand.New(rand.NewPCG(15, 6))
+	var weighted, plain []float64
+	for c := range campaigns {
+		s := triplets.Set{Out: 1}
+		var mu, runs, runMu []float64
+		noise := 0.0
+		for g := range conditions {
+			r, sigma := 2, 0.3
+			if g%2 == 1 {
+				r, sigma = 6, 1
+			}
+			m := 2 * math.Sin(float64(g))
+			y := make([]float64, r)
+			for i := range y {
+				y[i] = m + sigma*rng.NormFloat64()
+				runs, runMu = append(runs, y[i]), append(runMu, 0.9*m)
+				noise += sigma * sigma
+			}
+			for i := range y {
+				for k := i + 1; k < r; k++ {
+					s.Y1, s.Y2, mu = append(s.Y1, y[i]), append(s.Y2, y[k]), append(mu, 0.9*m)
+					s.Weight, s.Condition = append(s.Weight, 1/float64(r-1)), append(s.Condition, g)
+				}
+			}
+		}
+		s.N, s.Run = len(s.Y1), s.Condition
+		set := Set{Set: s, Answers: triplets.Answers{Mu: mu}}
+		got := Summarise(set)
+		if want := R2(runs, runs, runMu); math.Abs(got.Get("r2")-want) > 1e-12 {
+			t.Fatalf("campaign %d: R² %v of weighted pairs, %v of the runs", c, got.Get("r2"), want)
+		}
+		truth := noise / float64(len(runs))
+		weighted = append(weighted, (1-got.Get("noise_ceiling"))*pooledVar(runs, runs, nil)-truth)
+		set.Weight = nil
+		plain = append(plain, (1-Summarise(set).Get("noise_ceiling"))*pooledVar(s.Y1, s.Y2, nil)-truth)
+	}
+	for _, c := range []struct {
+		name string
+		v    []float64
+		good bool
+	}{{"weighted", weighted, true}, {"plain", plain, false}} {
+		mean, sd := MeanStd(c.v)
+		z := mean / (sd / math.Sqrt(campaigns))
+		if c.good != (math.Abs(z) < 3) {
+			t.Errorf("%s: the noise in the ceiling is off by %.5f, %.1f standard errors", c.name, mean, z)
+		}
+		t.Logf("%s: off by %.5f, %.1f standard errors", c.name, mean, z)
+	}
+}
+
+// Judge and Summarise measure one and the same e, and two equal rows are one of
+// twice the weight.
+func TestJudgeWeights(t *testing.T) {
+	s := Set{Set: triplets.Set{
+		N: 3, Out: 1, Y1: []float64{1, 2, 4}, Y2: []float64{1.5, 2.5, 3}, Run: []int{0, 1, 2}, Weight: []float64{2, 1, 1},
+	}, Answers: triplets.Answers{Mu: []float64{0.5, 2, 3}}}
+	v := []float64{0.3, 0.2, 0.4}
+	twice := Set{Set: triplets.Set{
+		N: 4, Out: 1, Y1: []float64{1, 1, 2, 4}, Y2: []float64{1.5, 1.5, 2.5, 3}, Run: []int{0, 0, 1, 2},
+	}, Answers: triplets.Answers{Mu: []float64{0.5, 0.5, 2, 3}}}
+	a, b := Judge(s, v, v), Judge(twice, []float64{0.3, 0.3, 0.2, 0.4}, []float64{0.3, 0.3, 0.2, 0.4})
+	for _, key := range []string{"r2", "e", "sum_e_ratio", "sum_e_ratio_se", "square", "square_se", "qlike"} {
+		if x, y := a.Get(key), b.Get(key); !(math.Abs(x-y) < 1e-12) {
+			t.Errorf("%s: %v weighted, %v of the row twice", key, x, y)
+		}
+	}
+	if x, y := Summarise(s).Get("e"), a.Get("e"); math.Abs(x-y) > 1e-15 {
+		t.Errorf("e %v and %v", x, y)
+	}
+}

@@ -133,20 +133,20 @@ func (s Set) fit(m Numbers, cols []int, conditions int) {
 	var r2, ceiling, pair float64
 	for _, j := range cols {
 		y1, y2, mu := column(s.Y1, s.Out, j), column(s.Y2, s.Out, j), column(s.Mu, s.Out, j)
-		if pooledVar(y1, y2) == 0 {
+		if pooledVar(y1, y2, s.Weight) == 0 {
 			flat = "all measured values of an outcome are equal"
 		}
-		r2 += R2(y1, y2, mu) / float64(len(cols))
-		ceiling += NoiseCeiling(y1, y2) / float64(len(cols))
+		r2 += weightedR2(y1, y2, mu, s.Weight) / float64(len(cols))
+		ceiling += weightedCeiling(y1, y2, s.Weight) / float64(len(cols))
 		for i := range s.N {
 			k := i*s.Out + j
 			a, b := s.Y1[k]-s.Mu[k], s.Y2[k]-s.Mu[k]
-			pair += (a*a + b*b) / 2
+			pair += s.weight(i) * ((a*a + b*b) / 2)
 		}
 	}
 	m.set("r2", r2)
 	m.set("noise_ceiling", ceiling)
-	m.set("pair_mse", pair/float64(s.N*len(cols)))
+	m.set("pair_mse", pair/(totalWeight(s.Weight, s.N)*float64(len(cols))))
 	switch {
 	case conditions < 2:
 		m.undefine("one condition only", "r2", "noise_ceiling")
@@ -260,13 +260,8 @@ func (s Set) errors(m Numbers, cols, run []int, runs int) {
 	}
 }
 
-// weight is the weight of a row in the measured error.
-func (s Set) weight(i int) float64 {
-	if s.Weight == nil {
-		return 1
-	}
-	return s.Weight[i]
-}
+// weight is the weight of a row.
+func (s Set) weight(i int) float64 { return weightAt(s.Weight, i) }
 
 // ratio sets the ratio Σe/ΣC and its standard error.
 func (n Numbers) ratio(c Calibration, runs int) {

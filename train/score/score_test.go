@@ -141,7 +141,7 @@ func TestR2ClosedForms(t *testing.T) {
 	if got := R2(x, x, x); got != 1 {
 		t.Errorf("exact: %v", got)
 	}
-	m := (average(y1) + average(y2)) / 2
+	m := (average(y1, nil) + average(y2, nil)) / 2
 	constant := make([]float64, n)
 	for i := range constant {
 		constant[i] = m
@@ -150,7 +150,7 @@ func TestR2ClosedForms(t *testing.T) {
 		t.Errorf("mean: %v", got)
 	}
 	// A least-squares line has R² = the squared correlation.
-	mx := average(x)
+	mx := average(x, nil)
 	var sxy, sxx, syy float64
 	for i := range x {
 		for _, y := range []float64{y1[i], y2[i]} {
@@ -428,7 +428,7 @@ func TestAffineInvariance(t *testing.T) {
 			}
 			*v = w
 		}
-		if pooledVar(s.Y1, s.Y2) < 1e-6 {
+		if pooledVar(s.Y1, s.Y2, nil) < 1e-6 {
 			t.Skip("almost no variation")
 		}
 		m, q := Summarise(s), Summarise(p)
@@ -456,14 +456,14 @@ func TestPairErrorIdentity(t *testing.T) {
 			t.Fatalf("%v ≠ %v + %v", m.Get("pair_mse"), m.Get("e"), noise)
 		}
 		for j, o := range m.Outcomes {
-			v := pooledVar(column(s.Y1, s.Out, j), column(s.Y2, s.Out, j))
+			v := pooledVar(column(s.Y1, s.Out, j), column(s.Y2, s.Out, j), nil)
 			if !math.IsNaN(o.Get("r2")) && !same((1-o.Get("r2"))*v, o.Get("pair_mse")) {
 				t.Fatalf("outcome %d: R² %v, variance %v, pair error %v", j, o.Get("r2"), v, o.Get("pair_mse"))
 			}
 		}
 		e := MeasuredError(s)
-		if !same(average(e), m.Get("e")) {
-			t.Fatalf("mean of e %v, E %v", average(e), m.Get("e"))
+		if !same(average(e, nil), m.Get("e")) {
+			t.Fatalf("mean of e %v, E %v", average(e, nil), m.Get("e"))
 		}
 	})
 }

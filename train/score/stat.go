@@ -14,7 +14,7 @@ func MeanStd(v []float64) (mean, std float64) {
 	if len(v) == 0 {
 		return math.NaN(), math.NaN()
 	}
-	mean = average(v)
+	mean = average(v, nil)
 	if len(v) == 1 {
 		return mean, math.NaN()
 	}
@@ -30,59 +30,85 @@ func MeanStd(v []float64) (mean, std float64) {
 // (docs/method.md#what-is-reported).
 // It is NaN when the measured values are all equal: there is nothing to
 // explain. All slices have one length, or it panics.
-func R2(y1, y2, mu []float64) float64 {
+func R2(y1, y2, mu []float64) float64 { return weightedR2(y1, y2, mu, nil) }
+
+// weightedR2 is R2 of rows with weights; nil: 1.
+func weightedR2(y1, y2, mu, weight []float64) float64 {
 	sameLength("R2", len(y1), len(y2), len(mu))
 	res := 0.0
 	for i, m := range mu {
 		a, b := y1[i]-m, y2[i]-m
-		res += a*a + b*b
+		res += weightAt(weight, i) * (a*a + b*b)
 	}
-	tot := 2 * float64(len(y1)) * pooledVar(y1, y2)
+	tot := 2 * totalWeight(weight, len(y1)) * pooledVar(y1, y2, weight)
 	if tot == 0 {
 		return math.NaN()
 	}
 	return 1 - res/tot
 }
 
+// weightAt is the weight of a row; nil: 1.
+func weightAt(weight []float64, i int) float64 {
+	if weight == nil {
+		return 1
+	}
+	return weight[i]
+}
+
+// totalWeight is the sum of the weights of n rows.
+func totalWeight(weight []float64, n int) float64 {
+	if weight == nil {
+		return float64(n)
+	}
+	sum := 0.0
+	for _, w := range weight {
+		sum += w
+	}
+	return sum
+}
+
 // NoiseCeiling returns 1 − mean(½(y1−y2)²)/Var(y), the R² the true mean would
 // reach on these pairs (docs/method.md#what-is-reported); Var is the population variance of y1 and
 // y2 together. NaN when the values are all equal. Both slices have one
 // length, or it panics.
-func NoiseCeiling(y1, y2 []float64) float64 {
+func NoiseCeiling(y1, y2 []float64) float64 { return weightedCeiling(y1, y2, nil) }
+
+// weightedCeiling is NoiseCeiling of rows with weights; nil: 1.
+func weightedCeiling(y1, y2, weight []float64) float64 {
 	sameLength("NoiseCeiling", len(y1), len(y2), len(y2))
 	noise := 0.0
 	for i := range y1 {
 		d := y1[i] - y2[i]
-		noise += d * d / 2
+		noise += weightAt(weight, i) * (d * d / 2)
 	}
-	v := pooledVar(y1, y2)
+	v := pooledVar(y1, y2, weight)
 	if v == 0 {
 		return math.NaN()
 	}
-	return 1 - noise/float64(len(y1))/v
+	return 1 - noise/totalWeight(weight, len(y1))/v
 }
 
-// pooledVar is the population variance of a and b together.
-func pooledVar(a, b []float64) float64 {
-	mean := (average(a) + average(b)) / 2
+// pooledVar is the population variance of a and b together, rows weighted.
+func pooledVar(a, b, weight []float64) float64 {
+	mean := (average(a, weight) + average(b, weight)) / 2
 	ss := 0.0
 	for i := range a {
-		ss += (a[i]-mean)*(a[i]-mean) + (b[i]-mean)*(b[i]-mean)
+		ss += weightAt(weight, i) * ((a[i]-mean)*(a[i]-mean) + (b[i]-mean)*(b[i]-mean))
 	}
-	return ss / float64(2*len(a))
+	return ss / (2 * totalWeight(weight, len(a)))
 }
 
-// average returns the mean, exactly the value when all are equal: a rounding
+// average returns the weighted mean, exactly the value when all are equal: a rounding
 // error there would make a constant outcome look like one that varies.
-func average(v []float64) float64 {
+func average(v, weight []float64) float64 {
 	if len(v) == 0 {
 		return math.NaN()
 	}
 	sum := 0.0
-	for _, x := range v {
-		sum += x - v[0]
+	for i, x := range v {
+		sum += weightAt(weight, i) * (x - v[0])
 	}
-	return v[0] + sum/float64(len(v))
+	return v[0] + sum/totalWeight(weight, len(v))
 }
 
 // FewConditions is the number of distinct conditions below which an R² is not
@@ -244,7 +270,7 @@ func calibrationBin(rows []int, cov, e []float64, cluster []int) CalibrationBin 
 		cs[k], es[k], ds[k], id[k] = cov[i], e[i], e[i]-cov[i], cluster[i]
 	}
 	_, runs := dense(id)
-	b := CalibrationBin{N: len(rows), Runs: runs, MeanCov: average(cs)}
+	b := CalibrationBin{N: len(rows), Runs: runs, MeanCov: average(cs, nil)}
 	b.MeanE, b.SE = ClusteredMean(es, id)
 	if runs > 1 {
 		d, se := ClusteredMean(ds, id)

@@ -20,29 +20,43 @@ func Identity(n int) Scale {
 
 // ScaleOf returns mean and population standard deviation of n columns over the
 // rows of all parts, each rows × n. The deviation of a constant column is 0.
-func ScaleOf(n int, parts ...[]float64) Scale {
+func ScaleOf(n int, parts ...[]float64) Scale { return scaleOf(n, nil, parts...) }
+
+// OutcomeScale is ScaleOf of both outcomes, rows weighted by s.Weight.
+func (s Set) OutcomeScale() Scale { return scaleOf(s.Out, s.Weight, s.Y1, s.Y2) }
+
+// scaleOf weighs row i of each part by weight[i]; nil: 1.
+func scaleOf(n int, weight []float64, parts ...[]float64) Scale {
 	s := Scale{make([]float64, n), make([]float64, n)}
-	rows := 0
+	w := func(i int) float64 {
+		if weight == nil {
+			return 1
+		}
+		return weight[i/n]
+	}
+	rows := 0.0
 	for _, p := range parts {
-		rows += len(p) / n
+		for i := 0; i < len(p); i += n {
+			rows += w(i)
+		}
 	}
 	// Two passes about the first row: levels far from zero lose nothing.
 	for j := range n {
 		origin, sum := parts[0][j], 0.0
 		for _, p := range parts {
 			for i := j; i < len(p); i += n {
-				sum += p[i] - origin
+				sum += float64(w(i) * (p[i] - origin))
 			}
 		}
-		m := origin + sum/float64(rows)
+		m := origin + sum/rows
 		ss := 0.0
 		for _, p := range parts {
 			for i := j; i < len(p); i += n {
 				d := p[i] - m
-				ss += float64(d * d)
+				ss += float64(w(i) * float64(d*d))
 			}
 		}
-		s.Mean[j], s.Std[j] = m, math.Sqrt(ss/float64(rows))
+		s.Mean[j], s.Std[j] = m, math.Sqrt(ss/rows)
 	}
 	return s
 }

@@ -59,8 +59,8 @@ type Set struct {
 	Runs      []string // in order of first appearance
 	Recording []string // per row, or nil
 
-	// Weight is the weight of each row in the measured error, by which r repeats
-	// count as r runs; nil: 1.
+	// Weight is the weight of each row in the loss, in the outcomes' scale, in R² and
+	// in the measured error, by which r repeats count as r runs; nil: 1.
 	Weight []float64
 
 	Part    []Part // per row; nil without a split
@@ -98,8 +98,9 @@ func (s *Set) SetRuns(names []string) {
 	s.Run, s.Runs = number(names)
 }
 
-// Check reports rows that nothing can be learned from: fewer than two, or numbers
-// that are not finite or above 1e150, whose squares would not be. It panics where
+// Check reports rows that nothing can be learned from: fewer than two, numbers that
+// are not finite or above 1e150, whose squares would not be, or weights that are not
+// above zero. It panics where
 // the lengths of the slices do not fit.
 func (s Set) Check() error {
 	if len(s.X) != s.N*s.In || len(s.Y1) != s.N*s.Out || len(s.Y2) != s.N*s.Out {
@@ -108,6 +109,14 @@ func (s Set) Check() error {
 	}
 	if s.N < 2 {
 		return fmt.Errorf("expected at least 2 training rows, found %d", s.N)
+	}
+	if s.Weight != nil && len(s.Weight) != s.N {
+		panic(fmt.Sprintf("triplets: %d weights for %d rows", len(s.Weight), s.N))
+	}
+	for i, w := range s.Weight {
+		if !(w > 0) || math.IsInf(w, 0) {
+			return fmt.Errorf("row %d: expected a weight above zero, found %g", i, w)
+		}
 	}
 	for _, c := range []struct {
 		name string

@@ -379,8 +379,7 @@ func UnitGroups(s triplets.Set) [][]int {
 // TrustOf compares predictions for the test part of s with its pairs, for each
 // group of outcomes, in the outcomes' own units.
 func TrustOf(s, test triplets.Set, mu, total, epistemic []float64, groups [][]int) []score.Trust {
-	train := s.Of(triplets.Train)
-	spread := triplets.ScaleOf(s.Out, train.Y1, train.Y2).Std
+	spread := s.Of(triplets.Train).OutcomeScale().Std
 	set := score.Set{Set: test, Answers: triplets.Answers{Mu: mu}}
 	out := make([]score.Trust, len(groups))
 	for i, g := range groups {

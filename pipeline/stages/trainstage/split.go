@@ -82,7 +82,7 @@ func Split(b *plan.Builder, set triplets.Set, t *table.Table, s config.Split) (t
 	set.Scale = triplets.Identity(set.Out)
 	if b.Exp.Train.Standardise {
 		train := set.Of(triplets.Train)
-		set.Scale = triplets.ScaleOf(set.Out, train.Y1, train.Y2)
+		set.Scale = train.OutcomeScale()
 	}
 	return set, nil
 }

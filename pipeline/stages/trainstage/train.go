@@ -69,6 +69,9 @@ func Plan(b *plan.Builder) error {
 	}
 	cfg = append(cfg, kv.Pair{Key: "kernels", Value: b.Program.Kernels},
 		kv.Pair{Key: "dsp.couples", Value: strconv.FormatBool(b.Exp.DSP.Couples)})
+	if t := b.Exp.Ingest.Table; t != nil && t.Use == "all" {
+		cfg = append(cfg, kv.Pair{Key: "weights of pairs", Value: "loss, scale, R², e"})
+	}
 	left, err := planLeftOut(b, cfg)
 	if err != nil {
 		return err
