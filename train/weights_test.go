@@ -101,7 +101,8 @@ func TestAllPairsCountRuns(t *testing.T) {
 	near(t, "gradient", g, wantG, 1e-12)
 	a, b := pairs, runs
 	a.Out, b.Out = 1, 1
-	if s, r := a.OutcomeScale(), b.OutcomeScale(); math.Abs(s.Mean[0]-r.Mean[0]) > 1e-14 || math.Abs(s.Std[0]-r.Std[0]) > 1e-14 {
+	s, r := a.OutcomeScale(), b.OutcomeScale()
+	if math.Abs(s.Mean[0]-r.Mean[0]) > 1e-14 || math.Abs(s.Std[0]-r.Std[0]) > 1e-14 {
 		t.Errorf("scale %v, of the runs %v", s, r)
 	}
 }
