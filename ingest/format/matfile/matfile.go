@@ -51,6 +51,7 @@ type File struct {
 	Vars      []*Var   // numeric and logical arrays in the order of the file
 	Texts     []Text   // character arrays
 	Unread    []Unread // variables that cannot be read
+	Missing   int64    // bytes that the last element claims beyond the end of the file
 
 	src     io.ReaderAt
 	order   binary.ByteOrder
@@ -177,7 +178,10 @@ const (
 //
 // A file that is no such file, or whose chain of elements is broken (it is cut
 // short), is an *Error; what concerns one variable only is in File.Unread.
-func Open(r io.ReaderAt, size int64) (*File, error) {
+func Open(r io.ReaderAt, size int64) (*File, error) { return openFile(r, size, false) }
+
+// openFile is Open. With cut the last element may claim more bytes than there are.
+func openFile(r io.ReaderAt, size int64, cut bool) (*File, error) {
 	f := &File{src: r, budget: maxIndex, hold: maxHeld}
 	head := make([]byte, headerSize)
 	n, err := readAt(r, head, 0)
@@ -234,17 +238,25 @@ func Open(r io.ReaderAt, size int64) (*File, error) {
 			subsystem = int64(at)
 		}
 	}
+	if err := f.elements(size, subsystem, cut); err != nil {
+		return nil, err
+	}
+	return f, nil
+}
+
+// elements lists what the elements of the top level hold.
+func (f *File) elements(size, subsystem int64, cut bool) error {
 	seen := map[string]int64{}
 	for at := int64(headerSize); at < size; {
 		var tag [8]byte
 		if size-at < 8 {
-			return nil, &Error{
+			return &Error{
 				Place: place(at), Want: "a data element",
 				Found: fmt.Sprintf("%d bytes, then the end of the file", size-at), Hint: "the file is cut short",
 			}
 		}
-		if n, err := readAt(r, tag[:], at); err != nil || n < 8 {
-			return nil, &Error{Place: place(at), Err: fmt.Errorf("read element: %w", unexpected(err))}
+		if n, err := readAt(f.src, tag[:], at); err != nil || n < 8 {
+			return &Error{Place: place(at), Err: fmt.Errorf("read element: %w", unexpected(err))}
 		}
 		e := &element{at: at, typ: f.order.Uint32(tag[:]), size: int64(f.order.Uint32(tag[4:]))}
 		if e.typ>>16 != 0 { // the small format: eight bytes in all
@@ -255,20 +267,24 @@ func Open(r io.ReaderAt, size int64) (*File, error) {
 			at += 8
 			continue
 		}
-		if e.size > size-at-8 {
-			return nil, &Error{
-				Place: place(at), Want: fmt.Sprintf("an element of %d bytes", e.size),
-				Found: fmt.Sprintf("%d until the end of the file", size-at-8), Hint: "the file is cut short",
+		if f.Missing = max(0, e.size-(size-at-8)); f.Missing > 0 {
+			if !cut {
+				return &Error{
+					Place: place(at), Want: fmt.Sprintf("an element of %d bytes", e.size),
+					Found: fmt.Sprintf("%d until the end of the file", size-at-8),
+					Hint:  "the file is cut short: copy it again, or use the arrays that are whole with truncated: use",
+				}
 			}
+			e.size -= f.Missing
 		}
 		if at != subsystem {
 			if err := f.variable(e, seen); err != nil {
-				return nil, err
+				return err
 			}
 		}
 		at += 8 + e.size
 	}
-	return f, nil
+	return nil
 }
 
 // Var returns the array of that name, or nil.

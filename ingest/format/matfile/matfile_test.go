@@ -659,7 +659,7 @@ func TestOpenErrors(t *testing.T) {
 		{"text", bytes.Repeat([]byte("1,2,3\n"), 30), `byte 126: expected the byte order "IM" or "MI"`},
 		{"cut in a tag", good[:132], "byte 128: expected a data element, found 4 bytes"},
 		{"cut in the data", good[:len(good)-1], "byte 128: expected an element of 56 bytes, found 55 until the end of the " +
-			"file (the file is cut short)"},
+			"file (the file is cut short: copy it again"},
 	} {
 		_, err := open(c.b)
 		var e *Error
@@ -851,7 +851,7 @@ func FuzzOpen(f *testing.F) {
 func tryOpen(t *testing.T, b []byte) {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	file, err := open(b)
+	file, err := openFile(bytes.NewReader(b), int64(len(b)), true)
 	if err != nil {
 		return
 	}

@@ -21,7 +21,7 @@ var Format = ingest.Format{
 // openRecording names channels as MATLAB names the values: x, opp.RPS_M1, f{2},
 // PXX{1}[3].
 func openRecording(src ingest.Source, o ingest.Options) (ingest.Reader, error) {
-	f, err := Open(src, src.Size)
+	f, err := openFile(src, src.Size, o.Truncated == "use")
 	if err != nil {
 		return nil, err
 	}
@@ -31,6 +31,10 @@ func openRecording(src ingest.Source, o ingest.Options) (ingest.Reader, error) {
 	}
 	r := arrays.New(ingest.Info{Path: src.Path, Format: "mat", Encoding: "MATLAB level 5, " + order}, src)
 	r.Attribute("header", f.Header)
+	if f.Missing > 0 {
+		r.Warn("truncated", fmt.Sprintf("the last element claims %d bytes more than there are: the arrays that are whole are used",
+			f.Missing))
+	}
 	for _, t := range f.Texts {
 		r.Attribute(t.Name, t.Value())
 	}
