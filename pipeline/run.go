@@ -94,6 +94,15 @@ func (p *Project) Run(ctx context.Context, o Options) (*Result, error) {
 	return r, err
 }
 
+// Finished returns the selected results, all of which must be up to date; else the
+// error is a *NotReadyError. It only reads: the work directory may be read-only.
+func (p *Project) Finished(s Selection) (*Result, error) {
+	if err := p.Check(s); err != nil {
+		return nil, err
+	}
+	return engine.Finished(p.Plan, s)
+}
+
 // kernels is the fact about the numeric kernels that every result records.
 func (p *Project) kernels() kv.Pair { return kv.Pair{Key: "kernels", Value: p.Program.Kernels} }
 

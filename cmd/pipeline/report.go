@@ -1,10 +1,13 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -34,6 +37,8 @@ func newReportCommand(stdout, stderr io.Writer) *cli.Command {
 			"--format writes the report to standard output instead of tables for a terminal: html, the page; md, Markdown; " +
 			"tex, LaTeX tables for booktabs; json, the metrics as one document; csv, the metrics one a line. " +
 			"The page always lies in the work directory as report.html.\n\n" +
+			"--out FILE writes the report to a file instead, in the format of its ending unless --format names one. Then nothing " +
+			"is made and the work directory is only read: it may be read-only, and an up-to-date report must be in it.\n\n" +
 			"Exit status: 0 success, 1 a stage failed, 2 usage or configuration error, 3 input data error, 130 interrupted.",
 		Flags: []cli.Flag{
 			&cli.StringSliceFlag{Name: "experiment", Usage: "only this experiment (repeatable)"},
@@ -42,6 +47,7 @@ func newReportCommand(stdout, stderr io.Writer) *cli.Command {
 				Usage: "hold this out, e.g. blades=3 or blades=each (repeatable)",
 			},
 			&cli.StringFlag{Name: "format", Usage: "html, md, tex, json or csv on standard output"},
+			&cli.StringFlag{Name: "out", Usage: "write the report to this file (.html, .md, .tex, .json, .csv) and make nothing"},
 			&cli.IntFlag{Name: "jobs", Usage: "tasks at a time (0: one per processor)"},
 			executorFlag(),
 			&cli.StringFlag{Name: "progress", Value: "auto", Usage: "auto, plain, json or none; goes to standard error"},
@@ -59,12 +65,21 @@ func newReportCommand(stdout, stderr io.Writer) *cli.Command {
 			if o.executor, err = executor(c); err != nil {
 				return err
 			}
-			return runReport(c.Context, o, c.Generic("held-out").(*values), c.String("format"), stdout, stderr)
+			held, format := c.Generic("held-out").(*values), c.String("format")
+			return runReport(c.Context, o, held, format, c.String("out"), stdout, stderr)
 		},
 	}
 }
 
-func runReport(ctx context.Context, o runOptions, held *values, format string, stdout, stderr io.Writer) error {
+func runReport(
+	ctx context.Context, o runOptions, held *values, format, out string, stdout, stderr io.Writer,
+) error {
+	if format == "" && !o.json && out != "" {
+		format = strings.TrimPrefix(filepath.Ext(out), ".")
+		if !slices.Contains(formats, format) {
+			return usage("--out %s has none of the endings .%s: name the format with --format", out, strings.Join(formats, ", ."))
+		}
+	}
 	if format != "" && !slices.Contains(formats, format) {
 		return usage("--format %q is unknown, expected one of %s", format, strings.Join(formats, ", "))
 	}
@@ -93,6 +108,9 @@ func runReport(ctx context.Context, o runOptions, held *values, format string, s
 			o.sel.Experiments = concerned(plain, p)
 		}
 	}
+	if out != "" {
+		return writeOut(p, o, format, out)
+	}
 	res, err := perform(ctx, p, o, stderr)
 	if err != nil {
 		return fmt.Errorf("report: %w", err)
@@ -116,6 +134,31 @@ func runReport(ctx context.Context, o runOptions, held *values, format string, s
 		return show(p, res, o, stdout)
 	}
 	return write(p, res, o, format, stdout)
+}
+
+// writeOut writes the report that is in the work directory to a file.
+func writeOut(p *pipeline.Project, o runOptions, format, out string) error {
+	res, err := p.Finished(o.sel)
+	var notReady *pipeline.NotReadyError
+	if errors.As(err, &notReady) {
+		return usage("%v\nrun first: the same command without --out", err)
+	}
+	if err != nil {
+		return fmt.Errorf("report: %w", err)
+	}
+	var b bytes.Buffer
+	if o.json {
+		err = show(p, res, o, &b)
+	} else {
+		err = write(p, res, o, format, &b)
+	}
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(out, b.Bytes(), 0o644); err != nil {
+		return fmt.Errorf("write report: %w", err)
+	}
+	return nil
 }
 
 // concerned lists the experiments that have splits in p and not in plain.

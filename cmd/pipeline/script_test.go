@@ -40,6 +40,7 @@ func TestScripts(t *testing.T) {
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits": exits, "mkwav": mkwav, "nopartial": nopartial, "replace": replace,
 			"onejson": oneJSON, "samefiles": sameFiles, "missing": missing, "drive": drive,
+			"unprivileged": unprivileged,
 		},
 		Condition: func(c string) (bool, error) {
 			if c == "root" {
@@ -67,6 +68,31 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	if got != want {
 		ts.Fatalf("exit status %d, expected %d", got, want)
+	}
+}
+
+// unprivileged ARGS… runs the program as a user whom permissions bind, which root is
+// not: as nobody where the test runs as root. It needs /proc.
+func unprivileged(ts *testscript.TestScript, neg bool, args []string) {
+	exe, err := os.Executable()
+	ts.Check(err)
+	f, err := os.Open(exe)
+	ts.Check(err)
+	defer f.Close()
+	cmd := exec.Command("/proc/self/fd/3", args...) // nobody may not enter the folder of the test binary
+	cmd.Args[0], cmd.ExtraFiles = "pipeline", []*os.File{f}
+	cmd.Dir, cmd.Env = ts.MkAbs("."), []string{"HOME=" + ts.Getenv("HOME"), "PATH=" + ts.Getenv("PATH")}
+	if os.Geteuid() == 0 {
+		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
+		for dir := cmd.Dir; len(dir) > len(filepath.Clean(os.TempDir())); dir = filepath.Dir(dir) {
+			ts.Check(os.Chmod(dir, 0o755))
+		}
+	}
+	out, err := cmd.CombinedOutput()
+	ts.Logf("%s", out)
+	ts.Check(os.WriteFile(ts.MkAbs("output"), out, 0o644))
+	if neg == (err == nil) {
+		ts.Fatalf("unprivileged %v: %v", args, err)
 	}
 }
 

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -276,6 +277,40 @@ func Assess(p *Plan) ([]*Status, error) {
 		return nil, err
 	}
 	return list, nil
+}
+
+// Finished returns the results of the selected tasks, all of which must be up to date;
+// else the error is a *NotReadyError. It takes no lock and writes nothing.
+func Finished(p *Plan, sel Selection) (*Result, error) {
+	if err := p.Check(); err != nil {
+		return nil, err
+	}
+	s := openStore(p.Dir)
+	list, of, err := s.assessAll(p, nil)
+	if err != nil {
+		return nil, err
+	}
+	var lacks []*Status
+	for _, st := range list {
+		if p.Selects(sel, st.Task) && st.State != UpToDate {
+			lacks = append(lacks, st)
+		}
+	}
+	if len(lacks) > 0 {
+		return nil, &NotReadyError{Stage: lacks[0].Task.Stage, Needs: lacks[0], Others: len(lacks) - 1}
+	}
+	return &Result{output: s.outputs(of)}, nil
+}
+
+// outputs returns a Result's output.
+func (s *store) outputs(of map[string]*Status) func(task, name string) (string, bool) {
+	return func(task, name string) (string, bool) {
+		st := of[task]
+		if st == nil || st.rec == nil {
+			return "", false
+		}
+		return filepath.Join(s.object(st.rec.Key), name), true
+	}
 }
 
 // readLater returns the tasks whose raw files can be hashed when the task's turn

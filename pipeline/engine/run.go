@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 	"sync"
 	"time"
@@ -152,13 +151,7 @@ func Run(ctx context.Context, p *Plan, o Options) (*Result, error) {
 		r.ex = Local{o.Jobs}
 	}
 	r.gate = make(chan struct{}, max(64, o.Jobs))
-	r.res.output = func(task, name string) (string, bool) {
-		st := r.of[task]
-		if st == nil || st.rec == nil {
-			return "", false
-		}
-		return filepath.Join(s.object(st.rec.Key), name), true
-	}
+	r.res.output = s.outputs(of)
 	todo, err := r.choose(list)
 	if err != nil {
 		return nil, err
