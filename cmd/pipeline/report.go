@@ -37,8 +37,9 @@ func newReportCommand(stdout, stderr io.Writer) *cli.Command {
 			"--format writes the report to standard output instead of tables for a terminal: html, the page; md, Markdown; " +
 			"tex, LaTeX tables for booktabs; json, the metrics as one document; csv, the metrics one a line. " +
 			"The page always lies in the work directory as report.html.\n\n" +
-			"--out FILE writes the report to a file instead, in the format of its ending unless --format names one. Then nothing " +
-			"is made and the work directory is only read: it may be read-only, and an up-to-date report must be in it.\n\n" +
+			"--out FILE writes the report to a file instead, in the format of its ending unless --format names one. Then " +
+			"nothing is made and the work directory is only read: it may be read-only, and an up-to-date report must be in " +
+			"it.\n\n" +
 			"Exit status: 0 success, 1 a stage failed, 2 usage or configuration error, 3 input data error, 130 interrupted.",
 		Flags: []cli.Flag{
 			&cli.StringSliceFlag{Name: "experiment", Usage: "only this experiment (repeatable)"},
@@ -47,7 +48,9 @@ func newReportCommand(stdout, stderr io.Writer) *cli.Command {
 				Usage: "hold this out, e.g. blades=3 or blades=each (repeatable)",
 			},
 			&cli.StringFlag{Name: "format", Usage: "html, md, tex, json or csv on standard output"},
-			&cli.StringFlag{Name: "out", Usage: "write the report to this file (.html, .md, .tex, .json, .csv) and make nothing"},
+			&cli.StringFlag{
+				Name: "out", Usage: "write the report to this file (.html, .md, .tex, .json, .csv) and make nothing",
+			},
 			&cli.IntFlag{Name: "jobs", Usage: "tasks at a time (0: one per processor)"},
 			executorFlag(),
 			&cli.StringFlag{Name: "progress", Value: "auto", Usage: "auto, plain, json or none; goes to standard error"},
@@ -77,7 +80,8 @@ func runReport(
 	if format == "" && !o.json && out != "" {
 		format = strings.TrimPrefix(filepath.Ext(out), ".")
 		if !slices.Contains(formats, format) {
-			return usage("--out %s has none of the endings .%s: name the format with --format", out, strings.Join(formats, ", ."))
+			return usage("--out %s has none of the endings .%s: name the format with --format", out,
+				strings.Join(formats, ", ."))
 		}
 	}
 	if format != "" && !slices.Contains(formats, format) {

@@ -32,8 +32,8 @@ func openRecording(src ingest.Source, o ingest.Options) (ingest.Reader, error) {
 	r := arrays.New(ingest.Info{Path: src.Path, Format: "mat", Encoding: "MATLAB level 5, " + order}, src)
 	r.Attribute("header", f.Header)
 	if f.Missing > 0 {
-		r.Warn("truncated", fmt.Sprintf("the last element claims %d bytes more than there are: the arrays that are whole are used",
-			f.Missing))
+		r.Warn("truncated", fmt.Sprintf(
+			"the last element claims %d bytes more than there are: the arrays that are whole are used", f.Missing))
 	}
 	for _, t := range f.Texts {
 		r.Attribute(t.Name, t.Value())
