@@ -41,7 +41,10 @@ const (
 	maxFooter = 64 << 20
 	maxGroup  = 1 << 24 // rows of a row group
 	maxPage   = 1 << 30
-	damaged   = "is the file damaged? copy it again, or leave it out with exclude"
+	// A file of a few bytes may state any number of rows with one value.
+	maxEqual = 1 << 25 // rows in any file
+	perByte  = 1 << 10 // rows beyond that
+	damaged  = "is the file damaged? copy it again, or leave it out with exclude"
 )
 
 // Physical types.
@@ -267,6 +270,9 @@ func (f *file) groups(meta value) error {
 				c.chunks = c.chunks[:len(c.chunks)-1]
 			}
 		}
+	}
+	if rows > maxEqual && rows/perByte > f.src.Size {
+		return f.fail("footer", fmt.Sprintf("rows that %d bytes can hold", f.src.Size), fault.Plural(rows, "row"), damaged)
 	}
 	return nil
 }

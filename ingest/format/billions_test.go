@@ -1,0 +1,177 @@
+package format
+
+import (
+	"archive/zip"
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"io"
+	"math"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"doubletake/ingest"
+	"doubletake/ingest/ingesttest"
+)
+
+// Files of some thousand bytes that declare billions of samples are answered within a
+// second, by an error when they are opened or read, and in 64 MiB, in every format.
+// What each declares was written into a sound file, most of another's program.
+func TestBillions(t *testing.T) {
+	files := billions(t)
+	for _, f := range All() {
+		if _, ok := files[f.Name]; !ok {
+			t.Errorf("%s: no file that declares billions of samples", f.Name)
+		}
+		for _, truncated := range []string{"", "use"} {
+			for i, b := range files[f.Name] {
+				best := time.Hour // of three: other work on the machine is not its fault
+				for range 3 {
+					start := time.Now()
+					var n int64
+					var err error
+					ingesttest.Bounded(t, b, 64<<20, 0, func() { n, err = pass(b, f.Name, truncated) })
+					best = min(best, time.Since(start))
+					if err == nil && n > 1<<20 || n > 1<<26 {
+						t.Errorf("%s %d %s: %d samples", f.Name, i, truncated, n)
+					}
+					t.Logf("%s %d %s: %d samples, %v, %v", f.Name, i, truncated, n, time.Since(start), err)
+				}
+				if best > time.Second {
+					t.Errorf("%s %d %s: answered after %v", f.Name, i, truncated, best)
+				}
+			}
+		}
+	}
+}
+
+// billions returns files by format.
+func billions(t *testing.T) map[string][][]byte {
+	le, be := binary.LittleEndian, binary.BigEndian
+	read := func(name string) []byte {
+		b, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return b
+	}
+	// change changes the bytes that follow the first text.
+	change := func(b []byte, after string, do func(b []byte)) []byte {
+		i := bytes.Index(b, []byte(after))
+		if i < 0 {
+			t.Fatalf("no %q", after)
+		}
+		do(b[i+len(after):])
+		return b
+	}
+	swap := func(name, old, with string) []byte {
+		b := read(name)
+		if !bytes.Contains(b, []byte(old)) {
+			t.Fatalf("no %q in %s", old, name)
+		}
+		return bytes.ReplaceAll(b, []byte(old), []byte(with))
+	}
+	npy := ingesttest.NPY("<f8", false, make([]byte, 64), 20_000_000_000)
+	var zipped bytes.Buffer
+	z := zip.NewWriter(&zipped)
+	if w, err := z.Create("x.npy"); err != nil {
+		t.Fatal(err)
+	} else if _, err := w.Write(npy); err != nil {
+		t.Fatal(err)
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	wav := ingesttest.PCM16(1, 1, 2, 3)
+	wav.Claim = 0xFFFFFFF0
+	flac := read("flac/testdata/order0.flac")
+	const number = 1<<36 - 1 // of samples
+	be.PutUint64(flac[18:], be.Uint64(flac[18:])|number)
+	flacPipe := bytes.Clone(flac) // the number is not stated: all frames are counted
+	be.PutUint64(flacPipe[18:], be.Uint64(flacPipe[18:])&^number)
+	rows := func(n uint64) string { return string(le.AppendUint64(nil, n)) }
+	return map[string][][]byte{
+		"wav": {wav.Bytes(), change(read("testdata/sound/sf_pcm_16_file.rf64"), "ds64", func(b []byte) {
+			le.PutUint64(b[4:], 1<<60)
+			le.PutUint64(b[12:], 1<<60)
+			le.PutUint64(b[20:], 1<<60)
+		}), change(read("testdata/sound/sf_pcm_16_file.w64"), "data", func(b []byte) { le.PutUint64(b[12:], 1<<60) })},
+		"flac": {flac, flacPipe},
+		"aiff": {change(change(read("testdata/sound/sf_pcm_16_big.aiff"), "COMM", func(b []byte) {
+			be.PutUint32(b[6:], math.MaxUint32)
+		}), "SSND", func(b []byte) { be.PutUint32(b, math.MaxUint32) })},
+		"au":  {change(read("testdata/sound/sf_pcm_16_big.au"), ".snd", func(b []byte) { be.PutUint32(b[4:], 0xFFFFFFFE) })},
+		"caf": {change(read("testdata/sound/sf_pcm_16_big.caf"), "data", func(b []byte) { be.PutUint64(b, 1<<62) })},
+		"tdms": {change(read("testdata/arrays/run.tdms"), "\x14\x00\x00\x00", func(b []byte) {
+			le.PutUint64(b[8:], 1<<40)
+		})},
+		"uff": {
+			swap("uff/testdata/text_even_real.uff", "        23         1", "2000000000         1"),
+			swap("uff/testdata/binary_even_real.uff", "        23         1", "2000000000         1"),
+		},
+		"netcdf": {change(read("netcdf/testdata/netcdf3_classic.nc"), "CDF\x01", func(b []byte) {
+			be.PutUint32(b, math.MaxInt32)
+		}), change(read("netcdf/testdata/scipy_1.nc"), "\x00\x00\x00\x0A", func(b []byte) {
+			name := int(be.Uint32(b[4:]))
+			be.PutUint32(b[8+(name+3)/4*4:], math.MaxInt32)
+		})},
+		"lvm":  {swap("lvm/testdata/one_x.lvm", "Samples\t21", "Samples\t2000000000")},
+		"hdf5": {read("testdata/conventions/billions.h5")},
+		"mat": {swap("matfile/testdata/sound_pcm_16.mat", "\x02\x00\x00\x00\x0C\x00\x00\x00",
+			"\x01\x00\x00\x00\xFF\xFF\xFF\x7F")},
+		"mat4":    {change(read("mat4/testdata/scipy.mat"), "", func(b []byte) { le.PutUint32(b[4:], math.MaxInt32) })},
+		"npz":     {zipped.Bytes()},
+		"npy":     {npy},
+		"arrow":   {swap("arrow/testdata/recording.arrow", rows(7), rows(1<<40))},
+		"parquet": {hugeParquet()},
+		"text":    nil, // states no number
+	}
+}
+
+// pass reads a file to its end as statistics do, and returns how many samples of a
+// channel there were.
+func pass(b []byte, format, truncated string) (int64, error) {
+	r, err := open(ingesttest.Source(b), ingest.Options{Format: format, Truncated: truncated})
+	if err != nil {
+		return 0, err
+	}
+	defer r.Close()
+	total := int64(0)
+	for c := range r.Info().Channels {
+		dst := [][]float64{make([]float64, 8192)}
+		for at := int64(0); ; {
+			n, err := r.Read([]int{c}, at, dst)
+			at += int64(n)
+			total = max(total, at)
+			if errors.Is(err, io.EOF) {
+				break
+			}
+			if err != nil {
+				return total, err
+			}
+		}
+	}
+	return total, nil
+}
+
+// hugeParquet is a file whose thousand row groups share one page of a dictionary's
+// number, 2^24 times in each. Source of the layout: Parquet's and Thrift's specifications.
+func hugeParquet() []byte {
+	const rows = 1 << 24
+	zigzag := func(v int64) string { return string(binary.AppendUvarint(nil, uint64(v<<1^v>>63))) }
+	text := func(s string) string { return string(rune(len(s))) + s }
+	// A field is the distance from the last field's number, and a type: 5 and 6 numbers,
+	// 8 text, 9 a list, 12 a struct.
+	chunk := "\x1C" + "\x15" + zigzag(5) + "\x19\x15" + zigzag(8) + "\x19\x18" + text("x") + "\x15" + zigzag(0) +
+		"\x16" + zigzag(rows) + "\x16" + zigzag(40) + "\x16" + zigzag(40) + "\x26" + zigzag(4) + "\x00"
+	group := "\x19\x1C" + "\x26" + zigzag(4) + chunk + "\x00" + "\x16" + zigzag(40) + "\x16" + zigzag(rows) + "\x00"
+	schema := "\x48" + text("schema") + "\x15" + zigzag(1) + "\x00" +
+		"\x15" + zigzag(5) + "\x25" + zigzag(0) + "\x18" + text("x") + "\x00"
+	footer := "\x15" + zigzag(1) + "\x19\x2C" + schema + "\x16" + zigzag(1000*rows) +
+		"\x19\xFC" + string(binary.AppendUvarint(nil, 1000)) + strings.Repeat(group, 1000) + "\x00"
+	b := append([]byte("PAR1"), make([]byte, 60)...)
+	b = append(b, footer...)
+	return append(binary.LittleEndian.AppendUint32(b, uint32(len(footer))), "PAR1"...)
+}
