@@ -10,6 +10,8 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"os"
+	"path/filepath"
 	"runtime"
 	"strings"
 	"testing"
@@ -187,6 +189,39 @@ func Bounded(t testing.TB, input []byte, base, times int, do func()) {
 	if used := after.TotalAlloc - before.TotalAlloc; used > uint64(base+times*len(input)) {
 		t.Fatalf("%d bytes of input allocated %d, expected at most %d and %d times as much", len(input), used, base, times)
 	}
+}
+
+// Testdata reads a file of the folder testdata.
+func Testdata(t testing.TB, name string) []byte {
+	t.Helper()
+	b, err := os.ReadFile(filepath.Join("testdata", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// Fuzz drains any bytes of a format, without options and with truncated: use. The
+// seeds are the files of a pattern. Longer inputs than most bytes are left out.
+func Fuzz(f *testing.F, format ingest.Format, pattern string, most int) {
+	names, err := filepath.Glob(pattern)
+	if err != nil || len(names) < 3 {
+		f.Fatal(names, err)
+	}
+	for _, n := range names {
+		b, err := os.ReadFile(n)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(b)
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		if len(b) > most {
+			return
+		}
+		Drain(t, format, b, ingest.Options{}, 1)
+		Drain(t, format, b, ingest.Options{Truncated: "use"}, 1)
+	})
 }
 
 // Drain opens and reads a file that a fuzz test made: no panic, no hang, errors

@@ -9,7 +9,6 @@ import (
 	"io"
 	"log"
 	"math"
-	"os"
 	"path/filepath"
 	"testing"
 
@@ -35,16 +34,6 @@ func Example() {
 	// Output: FLAC 24-bit 3 full-scale 48000 700
 }
 
-// load reads a file of testdata.
-func load(t testing.TB, name string) []byte {
-	t.Helper()
-	b, err := os.ReadFile("testdata/" + name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return b
-}
-
 func open(b []byte, o ingest.Options) (ingest.Reader, error) {
 	return flac.Format.Open(ingesttest.Source(b), o)
 }
@@ -59,12 +48,12 @@ func TestFLAC(t *testing.T) {
 		{"sox", "i24_3ch"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			w, err := wav.Format.Open(ingesttest.Source(load(t, c.from+".wav")), ingest.Options{})
+			w, err := wav.Format.Open(ingesttest.Source(ingesttest.Testdata(t, c.from+".wav")), ingest.Options{})
 			if err != nil {
 				t.Fatal(err)
 			}
 			want := ingesttest.ReadAll(t, w)
-			r, err := open(load(t, c.name+".flac"), ingest.Options{RateHz: 48000})
+			r, err := open(ingesttest.Testdata(t, c.name+".flac"), ingest.Options{RateHz: 48000})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -109,7 +98,7 @@ func TestMD5(t *testing.T) {
 		t.Fatal(names, err)
 	}
 	for _, name := range names {
-		b := load(t, filepath.Base(name))
+		b := ingesttest.Testdata(t, filepath.Base(name))
 		r, err := open(b, ingest.Options{})
 		if err != nil {
 			t.Fatal(name, err)
@@ -131,7 +120,7 @@ func TestMD5(t *testing.T) {
 // A file that is cut short is an error where it ends, at each reading, and the
 // frames before it are read; with truncated: use they are what there is.
 func TestCutShort(t *testing.T) {
-	b := load(t, "i16_2ch.flac")
+	b := ingesttest.Testdata(t, "i16_2ch.flac")
 	b = b[:len(b)*2/3]
 	r, err := open(b, ingest.Options{})
 	if err != nil {
@@ -156,7 +145,7 @@ func TestCutShort(t *testing.T) {
 }
 
 func TestRefused(t *testing.T) {
-	b := load(t, "i16_2ch.flac")
+	b := ingesttest.Testdata(t, "i16_2ch.flac")
 	for _, c := range []struct {
 		name   string
 		change func(b []byte) []byte
@@ -210,7 +199,7 @@ func FuzzFLAC(f *testing.F) {
 		f.Fatal(err)
 	}
 	for _, name := range names {
-		b := load(f, filepath.Base(name))
+		b := ingesttest.Testdata(f, filepath.Base(name))
 		f.Add(b)
 		f.Add(b[:len(b)/2])
 	}

@@ -8,8 +8,6 @@ import (
 	"io"
 	"log"
 	"math"
-	"os"
-	"path/filepath"
 	"testing"
 
 	"doubletake/ingest"
@@ -34,15 +32,6 @@ func Example() {
 	// Response (Trigger) m/s^2 51200 21
 }
 
-func load(t testing.TB, name string) []byte {
-	t.Helper()
-	b, err := os.ReadFile("testdata/" + name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return b
-}
-
 func openBytes(b []byte, o ingest.Options) (ingest.Reader, error) {
 	return Format.Open(ingesttest.Source(b), o)
 }
@@ -51,7 +40,7 @@ func openBytes(b []byte, o ingest.Options) (ingest.Reader, error) {
 // channel here.
 func TestTruth(t *testing.T) {
 	truth := map[string][][]*float64{}
-	if err := json.Unmarshal(load(t, "truth.json"), &truth); err != nil {
+	if err := json.Unmarshal(ingesttest.Testdata(t, "truth.json"), &truth); err != nil {
 		t.Fatal(err)
 	}
 	if len(truth) != 9 {
@@ -73,7 +62,7 @@ func TestTruth(t *testing.T) {
 					want = append(want, x)
 				}
 			}
-			r, err := openBytes(load(t, name), ingest.Options{})
+			r, err := openBytes(ingesttest.Testdata(t, name), ingest.Options{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -119,7 +108,7 @@ func TestDescribed(t *testing.T) {
 		{"separated_by_commas.lvm", ingest.Options{}, 1, "b Volts 1000 false", ""},
 		{"empty.lvm", ingest.Options{}, 2, "c Volts 1000 false", ""},
 	} {
-		r, err := openBytes(load(t, c.name), c.o)
+		r, err := openBytes(ingesttest.Testdata(t, c.name), c.o)
 		if err != nil {
 			t.Fatal(c.name, err)
 		}
@@ -132,7 +121,7 @@ func TestDescribed(t *testing.T) {
 }
 
 func TestRefused(t *testing.T) {
-	b, several := load(t, "no_x.lvm"), load(t, "segments.lvm")
+	b, several := ingesttest.Testdata(t, "no_x.lvm"), ingesttest.Testdata(t, "segments.lvm")
 	swap := func(b []byte, old, with string) []byte {
 		if !bytes.Contains(b, []byte(old)) {
 			t.Fatal(old)
@@ -181,16 +170,4 @@ func TestRefused(t *testing.T) {
 }
 
 // FuzzLVM reads any bytes: no panic, errors that are data errors, memory bounded.
-func FuzzLVM(f *testing.F) {
-	names, err := filepath.Glob("testdata/*.lvm")
-	if err != nil || len(names) < 10 {
-		f.Fatal(names, err)
-	}
-	for _, n := range names {
-		f.Add(load(f, filepath.Base(n)))
-	}
-	f.Fuzz(func(t *testing.T, b []byte) {
-		ingesttest.Drain(t, Format, b, ingest.Options{}, 1)
-		ingesttest.Drain(t, Format, b, ingest.Options{Truncated: "use"}, 1)
-	})
-}
+func FuzzLVM(f *testing.F) { ingesttest.Fuzz(f, Format, "testdata/*.lvm", 1<<16) }

@@ -5,8 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"log"
-	"os"
-	"path/filepath"
 	"testing"
 
 	"doubletake/ingest"
@@ -39,15 +37,6 @@ func Example() {
 	// x[3] 512 17
 }
 
-func load(t testing.TB, name string) []byte {
-	t.Helper()
-	b, err := os.ReadFile("testdata/" + name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return b
-}
-
 func openBytes(b []byte, o ingest.Options) (ingest.Reader, error) {
 	return Format.Open(ingesttest.Source(b), o)
 }
@@ -55,11 +44,11 @@ func openBytes(b []byte, o ingest.Options) (ingest.Reader, error) {
 // Witness: scipy.io.loadmat read the files (testdata/make.py).
 func TestTruth(t *testing.T) {
 	truth := map[string]map[string][]float64{}
-	if err := json.Unmarshal(load(t, "truth.json"), &truth); err != nil {
+	if err := json.Unmarshal(ingesttest.Testdata(t, "truth.json"), &truth); err != nil {
 		t.Fatal(err)
 	}
 	for name, want := range truth {
-		b := load(t, name)
+		b := ingesttest.Testdata(t, name)
 		for i := range 3 { // the sparse one is not read
 			delete(want, fmt.Sprintf("eye[%d]", i+1))
 		}
@@ -92,7 +81,7 @@ func TestTruth(t *testing.T) {
 }
 
 func TestRefused(t *testing.T) {
-	b := load(t, "big.mat")
+	b := ingesttest.Testdata(t, "big.mat")
 	put := func(at int, v ...byte) []byte {
 		b := bytes.Clone(b)
 		copy(b[at:], v)
@@ -129,19 +118,4 @@ func TestRefused(t *testing.T) {
 }
 
 // FuzzMAT4 reads any bytes: no panic, errors that are data errors, memory bounded.
-func FuzzMAT4(f *testing.F) {
-	names, err := filepath.Glob("testdata/*.mat")
-	if err != nil || len(names) < 3 {
-		f.Fatal(names, err)
-	}
-	for _, n := range names {
-		f.Add(load(f, filepath.Base(n)))
-	}
-	f.Fuzz(func(t *testing.T, b []byte) {
-		if len(b) > 1<<13 {
-			return
-		}
-		ingesttest.Drain(t, Format, b, ingest.Options{}, 1)
-		ingesttest.Drain(t, Format, b, ingest.Options{Truncated: "use"}, 1)
-	})
-}
+func FuzzMAT4(f *testing.F) { ingesttest.Fuzz(f, Format, "testdata/*.mat", 1<<13) }

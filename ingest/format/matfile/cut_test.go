@@ -3,7 +3,6 @@ package matfile
 import (
 	"bytes"
 	"encoding/json"
-	"os"
 	"testing"
 
 	"doubletake/ingest"
@@ -13,19 +12,12 @@ import (
 // libsndfile claims 8 bytes too many for its last array. Witness: scipy reads the files
 // (testdata/make_sound.py). An array whose numbers are not all there is not read.
 func TestTruncated(t *testing.T) {
-	read := func(name string) []byte {
-		b, err := os.ReadFile("testdata/" + name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return b
-	}
 	truth := map[string][][]float64{}
-	if err := json.Unmarshal(read("sound.json"), &truth); err != nil || len(truth) != 5 {
+	if err := json.Unmarshal(ingesttest.Testdata(t, "sound.json"), &truth); err != nil || len(truth) != 5 {
 		t.Fatal(truth, err)
 	}
 	for name, want := range truth {
-		b := read(name)
+		b := ingesttest.Testdata(t, name)
 		r, err := Format.Open(ingesttest.Source(b), ingest.Options{})
 		ingesttest.WantDataError(t, r, err, "byte 200: expected an element of ", "truncated: use")
 		if r, err = Format.Open(ingesttest.Source(b), ingest.Options{Truncated: "use"}); err != nil {

@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"log"
 	"math"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -37,15 +35,6 @@ func Example() {
 	// p[2] Pa 2048 19 false
 }
 
-func load(t testing.TB, name string) []byte {
-	t.Helper()
-	b, err := os.ReadFile("testdata/" + name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return b
-}
-
 func openBytes(b []byte, o ingest.Options) (ingest.Reader, error) {
 	return Format.Open(ingesttest.Source(b), o)
 }
@@ -55,7 +44,7 @@ func openBytes(b []byte, o ingest.Options) (ingest.Reader, error) {
 // float32 is taken in double precision here, hence the tolerance.
 func TestTruth(t *testing.T) {
 	truth := map[string][][]*float64{}
-	if err := json.Unmarshal(load(t, "truth.json"), &truth); err != nil {
+	if err := json.Unmarshal(ingesttest.Testdata(t, "truth.json"), &truth); err != nil {
 		t.Fatal(err)
 	}
 	if len(truth) != 8 {
@@ -63,7 +52,7 @@ func TestTruth(t *testing.T) {
 	}
 	for name, want := range truth {
 		t.Run(name, func(t *testing.T) {
-			r, err := openBytes(load(t, name), ingest.Options{})
+			r, err := openBytes(ingesttest.Testdata(t, name), ingest.Options{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -108,7 +97,7 @@ func TestTruth(t *testing.T) {
 			}
 		})
 	}
-	r, err := openBytes(load(t, "scipy_1.nc"), ingest.Options{})
+	r, err := openBytes(ingesttest.Testdata(t, "scipy_1.nc"), ingest.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -117,7 +106,7 @@ func TestTruth(t *testing.T) {
 		c.Name != "plane[1]" || c.Unit != "Pa" || c.RateHz != 2000 {
 		t.Errorf("%g, %v, %+v", rpm, err, c)
 	}
-	if r, err = openBytes(load(t, "netcdf3_classic.nc"), ingest.Options{}); err != nil {
+	if r, err = openBytes(ingesttest.Testdata(t, "netcdf3_classic.nc"), ingest.Options{}); err != nil {
 		t.Fatal(err)
 	}
 	if c := r.Info().Channels[30]; !c.IsTime() || c.Unit != "seconds" || math.Abs(c.RateHz-2048) > 1e-6 {
@@ -128,7 +117,7 @@ func TestTruth(t *testing.T) {
 // Files written as a stream state no number of records. Expected values: those of
 // the same file with the number.
 func TestStreaming(t *testing.T) {
-	b := load(t, "scipy_records.nc")
+	b := ingesttest.Testdata(t, "scipy_records.nc")
 	binary.BigEndian.PutUint32(b[4:], math.MaxUint32)
 	r, err := openBytes(b, ingest.Options{})
 	if err != nil {
@@ -140,7 +129,7 @@ func TestStreaming(t *testing.T) {
 }
 
 func TestRefused(t *testing.T) {
-	records, fixed := load(t, "scipy_records.nc"), load(t, "scipy_1.nc")
+	records, fixed := ingesttest.Testdata(t, "scipy_records.nc"), ingesttest.Testdata(t, "scipy_1.nc")
 	put := func(at int, v uint32) []byte {
 		b := bytes.Clone(records)
 		binary.BigEndian.PutUint32(b[at:], v)
@@ -175,19 +164,4 @@ func TestRefused(t *testing.T) {
 }
 
 // FuzzNetCDF reads any bytes: no panic, errors that are data errors, memory bounded.
-func FuzzNetCDF(f *testing.F) {
-	names, err := filepath.Glob("testdata/*.nc")
-	if err != nil || len(names) < 8 {
-		f.Fatal(names, err)
-	}
-	for _, n := range names {
-		f.Add(load(f, filepath.Base(n)))
-	}
-	f.Fuzz(func(t *testing.T, b []byte) {
-		if len(b) > 1<<13 {
-			return
-		}
-		ingesttest.Drain(t, Format, b, ingest.Options{}, 1)
-		ingesttest.Drain(t, Format, b, ingest.Options{Truncated: "use"}, 1)
-	})
-}
+func FuzzNetCDF(f *testing.F) { ingesttest.Fuzz(f, Format, "testdata/*.nc", 1<<13) }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log"
 	"math"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -35,15 +34,6 @@ func Example() {
 	// few  1024 120
 }
 
-func load(t testing.TB, name string) []byte {
-	t.Helper()
-	b, err := os.ReadFile("testdata/" + name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return b
-}
-
 func openBytes(b []byte, o ingest.Options) (ingest.Reader, error) {
 	return Format.Open(ingesttest.Source(b), o)
 }
@@ -51,13 +41,13 @@ func openBytes(b []byte, o ingest.Options) (ingest.Reader, error) {
 // Witness: parquet-go wrote the files and the values it was given (testdata/make.go.txt).
 func TestTruth(t *testing.T) {
 	truth := map[string][]*float64{}
-	if err := json.Unmarshal(load(t, "truth.json"), &truth); err != nil {
+	if err := json.Unmarshal(ingesttest.Testdata(t, "truth.json"), &truth); err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range []string{
 		"plain_v1", "plain_v2", "dictionary_v1", "dictionary_v2", "snappy_v1", "snappy_v2", "gzip", "zstd", "split",
 	} {
-		b := load(t, name+".parquet")
+		b := ingesttest.Testdata(t, name+".parquet")
 		if !detect(b[:min(len(b), 1024)], ingesttest.Source(b)) {
 			t.Errorf("%s is not detected", name)
 		}
@@ -86,7 +76,7 @@ func TestTruth(t *testing.T) {
 }
 
 func TestText(t *testing.T) {
-	b, err := Text(ingesttest.Source(load(t, "zstd.parquet")))
+	b, err := Text(ingesttest.Source(ingesttest.Testdata(t, "zstd.parquet")))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -99,7 +89,7 @@ func TestText(t *testing.T) {
 }
 
 func TestRefused(t *testing.T) {
-	b := load(t, "plain_v1.parquet")
+	b := ingesttest.Testdata(t, "plain_v1.parquet")
 	for _, c := range []struct {
 		b    []byte
 		want string
@@ -108,18 +98,18 @@ func TestRefused(t *testing.T) {
 		{b[:11], "expected a Parquet file, found 11 bytes"},
 		{append(bytes.Clone(b[:len(b)-8]), "\xff\xff\xff\x7fPAR1"...), "expected a footer within"},
 		{append(bytes.Clone(b[:len(b)-8]), "\x10\x00\x00\x00PARE"...), "expected a footer that is not encrypted"},
-		{load(t, "brotli.parquet"), "compression 4 (Brotli) is not read"},
+		{ingesttest.Testdata(t, "brotli.parquet"), "compression 4 (Brotli) is not read"},
 	} {
 		r, err := openBytes(c.b, ingest.Options{})
 		ingesttest.WantDataError(t, r, err, c.want)
 	}
-	r, err := openBytes(load(t, "delta.parquet"), ingest.Options{})
+	r, err := openBytes(ingesttest.Testdata(t, "delta.parquet"), ingest.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	_, err = ingest.FindChannel(r.Info(), "i32")
 	ingesttest.WantDataError(t, nil, err, "i32: encoding 5 (delta binary packed) is not read")
-	if r, err = openBytes(load(t, "nested.parquet"), ingest.Options{}); err != nil {
+	if r, err = openBytes(ingesttest.Testdata(t, "nested.parquet"), ingest.Options{}); err != nil {
 		t.Fatal(err)
 	}
 	if i := r.Info(); len(i.Channels) != 2 || len(i.Unread) != 3 || i.Unread[0].Reason != "a nested column" {
@@ -138,7 +128,7 @@ func FuzzParquet(f *testing.F) {
 		f.Fatal(names, err)
 	}
 	for _, n := range names {
-		f.Add(load(f, filepath.Base(n)))
+		f.Add(ingesttest.Testdata(f, filepath.Base(n)))
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
 		if len(b) > 1<<14 || len(b) == 0 {

@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"io"
 	"log"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -35,15 +33,6 @@ func Example() {
 	// mic 3 m/s^2 51200 23 {response 3-Z}
 }
 
-func load(t testing.TB, name string) []byte {
-	t.Helper()
-	b, err := os.ReadFile("testdata/" + name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return b
-}
-
 func openBytes(b []byte, o ingest.Options) (ingest.Reader, error) {
 	return Format.Open(ingesttest.Source(b), o)
 }
@@ -52,7 +41,7 @@ func openBytes(b []byte, o ingest.Options) (ingest.Reader, error) {
 // values (testdata/make.py). Both read decimals to the last bit.
 func TestTruth(t *testing.T) {
 	truth := map[string][][]float64{}
-	if err := json.Unmarshal(load(t, "truth.json"), &truth); err != nil {
+	if err := json.Unmarshal(ingesttest.Testdata(t, "truth.json"), &truth); err != nil {
 		t.Fatal(err)
 	}
 	if len(truth) < 22 {
@@ -60,7 +49,7 @@ func TestTruth(t *testing.T) {
 	}
 	for name, want := range truth {
 		t.Run(name, func(t *testing.T) {
-			b := load(t, name)
+			b := ingesttest.Testdata(t, name)
 			if !detect(b[:min(len(b), 1024)], ingest.Source{}) {
 				t.Error("not detected")
 			}
@@ -100,14 +89,14 @@ func TestTruth(t *testing.T) {
 			}
 		})
 	}
-	r, err := openBytes(load(t, "text_uneven_real.uff"), ingest.Options{})
+	r, err := openBytes(ingesttest.Testdata(t, "text_uneven_real.uff"), ingest.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if c := r.Info().Channels; !c[0].IsTime() || c[0].Unit != "s" {
 		t.Errorf("%+v", c[0])
 	}
-	if r, err = openBytes(load(t, "mixed.uff"), ingest.Options{}); err != nil {
+	if r, err = openBytes(ingesttest.Testdata(t, "mixed.uff"), ingest.Options{}); err != nil {
 		t.Fatal(err)
 	}
 	var names []string
@@ -123,7 +112,7 @@ func TestTruth(t *testing.T) {
 
 // A long recording is read from any place. Expected values: those printed here.
 func TestLong(t *testing.T) {
-	head := load(t, "several.uff")
+	head := ingesttest.Testdata(t, "several.uff")
 	lines := bytes.SplitAfter(head, []byte("\n"))
 	lines[8] = []byte("         2     10001         1  0.00000E+00  2.50000E-05  0.00000E+00\n")
 	b := bytes.Join(lines[:13], nil)
@@ -157,7 +146,7 @@ func TestLong(t *testing.T) {
 }
 
 func TestRefused(t *testing.T) {
-	text, binary := load(t, "text_even_real.uff"), load(t, "binary_even_real.uff")
+	text, binary := ingesttest.Testdata(t, "text_even_real.uff"), ingesttest.Testdata(t, "binary_even_real.uff")
 	swap := func(b []byte, old, with string) []byte {
 		if !bytes.Contains(b, []byte(old)) {
 			t.Fatal(old)
@@ -212,16 +201,4 @@ func TestRefused(t *testing.T) {
 }
 
 // FuzzUFF reads any bytes: no panic, errors that are data errors, memory bounded.
-func FuzzUFF(f *testing.F) {
-	names, err := filepath.Glob("testdata/*.uff")
-	if err != nil || len(names) < 20 {
-		f.Fatal(names, err)
-	}
-	for _, n := range names {
-		f.Add(load(f, filepath.Base(n)))
-	}
-	f.Fuzz(func(t *testing.T, b []byte) {
-		ingesttest.Drain(t, Format, b, ingest.Options{}, 1)
-		ingesttest.Drain(t, Format, b, ingest.Options{Truncated: "use"}, 1)
-	})
-}
+func FuzzUFF(f *testing.F) { ingesttest.Fuzz(f, Format, "testdata/*.uff", 1<<16) }
