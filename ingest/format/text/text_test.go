@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 
@@ -383,6 +384,35 @@ func TestTextRandomAccess(t *testing.T) {
 				t.Fatalf("row %d reads %v", at+k, x[k])
 			}
 		}
+	}
+}
+
+// TestTextWide: the time a text takes grows with its columns and no faster. The limit
+// is the issue's; the columns took 19 s once. The values are those written.
+func TestTextWide(t *testing.T) {
+	const columns, rows = 16000, 10
+	var b strings.Builder
+	for r := range rows {
+		for c := range columns {
+			fmt.Fprintf(&b, "%d.5,", r*c)
+		}
+		b.WriteString("1\n")
+	}
+	best := time.Hour // of three: other work on the machine is not its fault
+	for range 3 {
+		start := time.Now()
+		r, err := openString(b.String(), ingest.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		x := ingesttest.ReadAll(t, r)
+		best = min(best, time.Since(start))
+		if len(x) != columns+1 || x[15999][9] != 15999*9+0.5 || x[columns][9] != 1 {
+			t.Fatalf("%d columns, %v", len(x), x[15999])
+		}
+	}
+	if best > 500*time.Millisecond {
+		t.Errorf("%d columns took %v", columns, best)
 	}
 }
 
