@@ -48,7 +48,7 @@ func (p *Project) keepPage() (stop func(made bool)) {
 	quit, done := make(chan struct{}), make(chan struct{})
 	w := watch.New(p.Plan.Dir)
 	at := filepath.Join(p.Plan.Dir, ProgressFile)
-	write := func() {
+	write := func() (pause time.Duration) {
 		now := time.Now()
 		w.Refresh(now)
 		// Aside in the cache, so that a kill leaves nothing among the results.
@@ -56,6 +56,7 @@ func (p *Project) keepPage() (stop func(made bool)) {
 		if engine.WriteFile(tmp, w.Page(now, progressEvery)) == nil {
 			_ = os.Rename(tmp, at)
 		}
+		return max(progressEvery, watch.ShareOfTime*time.Since(now))
 	}
 	go func() {
 		defer close(done)
@@ -66,7 +67,7 @@ func (p *Project) keepPage() (stop func(made bool)) {
 			case <-quit:
 				return
 			case <-tick.C:
-				write()
+				tick.Reset(write())
 			}
 		}
 	}()

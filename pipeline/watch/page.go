@@ -30,8 +30,9 @@ const reportFile = "report.html"
 const (
 	mostRunning = 200
 	mostFailed  = 50
-	mostSplits  = 200
-	mostSeeds   = 6 // of a split, in words
+	mostSplits  = 100
+	mostLines   = 20 // of a split, those at work first
+	mostSeeds   = 6  // of a split, in words
 )
 
 // part is a piece of the page that changes as a whole.
@@ -377,14 +378,23 @@ func (w *Watcher) draw(k split, seeds []int) part {
 		Experiment: k.experiment, Split: k.name,
 	}
 	axis := figure.Axis{Label: "epoch"}
-	var all []string
 	panels := []figure.Panel{
 		{Y: figure.Axis{Label: "loss, training pairs"}, Height: 200},
 		{Y: figure.Axis{Label: "loss, held-out pairs"}, Height: 200},
 	}
-	for _, seed := range seeds {
-		c := w.curves[curveID{k.experiment, k.name, seed}]
-		all = append(all, c.words(seed))
+	of := func(seed int) *curve { return w.curves[curveID{k.experiment, k.name, seed}] }
+	shown := slices.Clone(seeds)
+	slices.SortStableFunc(shown, func(a, b int) int { // those at work first
+		switch {
+		case of(a).live == of(b).live:
+			return 0
+		case of(a).live:
+			return -1
+		}
+		return 1
+	})
+	for _, seed := range shown[:min(len(shown), mostLines)] {
+		c := of(seed)
 		name := "seed " + strconv.Itoa(seed)
 		panels[0].Marks = append(panels[0].Marks, c.loss.mark(name, "mean"))
 		if len(c.held.epoch) > 0 {
@@ -399,8 +409,12 @@ func (w *Watcher) draw(k split, seeds []int) part {
 		panels[i].X = axis
 		panels[i].Y.Min, panels[i].Y.Max = lossRange(panels[i].Marks)
 	}
-	if v.Seeds = all; len(seeds) > mostSeeds {
+	if len(seeds) > mostSeeds {
 		v.Seeds = w.short(k, seeds)
+	} else {
+		for _, seed := range seeds {
+			v.Seeds = append(v.Seeds, of(seed).words(seed))
+		}
 	}
 	f := &figure.Figure{
 		ID: v.ID + "-svg", Title: "Losses of " + k.experiment + ", split " + k.name, Desc: strings.Join(v.Seeds, "; "),

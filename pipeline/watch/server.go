@@ -27,8 +27,11 @@ const (
 	writeLimit      = 20 * time.Second // for one write
 	idleLimit       = 30 * time.Second
 	headerLimit     = 8 << 10
-	shareOfTime     = 50 // a refresh is followed by a pause of so many times what it took
 )
+
+// ShareOfTime is how many times as long as a look at the work directory the pause after
+// it is.
+const ShareOfTime = 50
 
 // refreshEvery is the time between two looks at the work directory at least, while
 // anybody watches. A variable for tests.
@@ -146,7 +149,7 @@ func (s *Server) refresh() {
 		}
 	}
 	took := time.Since(now)
-	s.next = time.Now().Add(max(refreshEvery, shareOfTime*took))
+	s.next = time.Now().Add(max(refreshEvery, ShareOfTime*took))
 }
 
 // after returns the part that changed first after a version, as it is now.

@@ -245,15 +245,19 @@ func FuzzJournal(f *testing.F) {
 func TestManySeeds(t *testing.T) {
 	w := New(t.TempDir())
 	var seeds []int
-	for k := range 20 {
+	for k := range 25 {
 		c := w.curve(curveID{"e", "s", k})
 		c.of = 9
 		c.loss.add(3, float64(k))
-		c.live = k == 4
+		c.live = k == 24
 		seeds = append(seeds, k)
 	}
 	got := strings.Join(w.short(split{"e", "s"}, seeds), "; ")
-	if want := "seed 4: epoch 3 of 9, loss 4; 19 seeds done, loss 0 to 19"; got != want {
+	if want := "seed 24: epoch 3 of 9, loss 24; 24 seeds done, loss 0 to 23"; got != want {
 		t.Errorf("%q, expected %q", got, want)
+	}
+	page := string(w.Page(time.Now(), time.Second))
+	if n := strings.Count(page, "data-series="); n != mostLines || !strings.Contains(page, `data-series="seed 24"`) {
+		t.Errorf("%d lines are drawn, expected %d, seed 24's among them", n, mostLines)
 	}
 }
