@@ -26,7 +26,8 @@ func TestProgressPage(t *testing.T) {
 		return string(b)
 	}
 	task := &engine.Task{ID: "a/slow & long", Stage: "dsp", Experiment: "a", Run: func(context.Context, *engine.Job) error {
-		for end := time.Now().Add(time.Minute); !strings.Contains(page(), "a/slow &amp; long"); time.Sleep(time.Millisecond) {
+		end := time.Now().Add(time.Minute)
+		for ; !strings.Contains(page(), "a/slow &amp; long"); time.Sleep(time.Millisecond) {
 			if time.Now().After(end) {
 				return errors.New("there is no page of this task")
 			}
