@@ -25,7 +25,8 @@ func TestProgressPage(t *testing.T) {
 		}
 		return string(b)
 	}
-	task := &engine.Task{ID: "a/slow & long", Stage: "dsp", Experiment: "a", Run: func(context.Context, *engine.Job) error {
+	task := &engine.Task{ID: "a/slow & long", Stage: "dsp", Experiment: "a"}
+	task.Run = func(context.Context, *engine.Job) error {
 		end := time.Now().Add(time.Minute)
 		for ; !strings.Contains(page(), "a/slow &amp; long"); time.Sleep(time.Millisecond) {
 			if time.Now().After(end) {
@@ -33,7 +34,7 @@ func TestProgressPage(t *testing.T) {
 			}
 		}
 		return nil
-	}}
+	}
 	p := &Project{Plan: &engine.Plan{Dir: dir, Stages: []string{"dsp"}, Tasks: []*engine.Task{task}}}
 	if _, err := p.Run(t.Context(), Options{Jobs: 1}); err != nil {
 		t.Fatal(err)
