@@ -246,7 +246,7 @@ func TestMatfileReads(t *testing.T) {
 	if err := export.MAT(&b, tables()["types"]); err != nil {
 		t.Fatal(err)
 	}
-	f, err := matfile.Open(bytes.NewReader(b.Bytes()), int64(b.Len()))
+	f, err := matfile.Open(bytes.NewReader(b.Bytes()), int64(b.Len()), false)
 	if err != nil || len(f.Unread) > 0 {
 		t.Fatalf("%v, unread %v", err, f.Unread)
 	}

@@ -178,10 +178,9 @@ const (
 //
 // A file that is no such file, or whose chain of elements is broken (it is cut
 // short), is an *Error; what concerns one variable only is in File.Unread.
-func Open(r io.ReaderAt, size int64) (*File, error) { return openFile(r, size, false) }
-
-// openFile is Open. With cut the last element may claim more bytes than there are.
-func openFile(r io.ReaderAt, size int64, cut bool) (*File, error) {
+//
+// With cut the last element may claim more bytes than there are.
+func Open(r io.ReaderAt, size int64, cut bool) (*File, error) {
 	f := &File{src: r, budget: maxIndex, hold: maxHeld}
 	head := make([]byte, headerSize)
 	n, err := readAt(r, head, 0)

@@ -42,7 +42,7 @@ func load(t testing.TB, name string) *File {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f, err := Open(bytes.NewReader(b), int64(len(b)))
+	f, err := Open(bytes.NewReader(b), int64(len(b)), false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -219,7 +219,7 @@ func TestForwardCost(t *testing.T) {
 	} {
 		block := k.block
 		c := &counting{r: bytes.NewReader(b)}
-		f, err := Open(c, int64(len(b)))
+		f, err := Open(c, int64(len(b)), false)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -263,7 +263,7 @@ func TestPushedOut(t *testing.T) {
 	const size = 8 * columns * rows
 	cost := func(hold int64) int64 {
 		c := &counting{r: bytes.NewReader(b)}
-		f, err := Open(c, int64(len(b)))
+		f, err := Open(c, int64(len(b)), false)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -419,7 +419,7 @@ func values(o binary.AppendByteOrder, typ uint32, x []float64) []byte {
 	return elem(o, typ, b)
 }
 
-func open(b []byte) (*File, error) { return Open(bytes.NewReader(b), int64(len(b))) }
+func open(b []byte) (*File, error) { return Open(bytes.NewReader(b), int64(len(b)), false) }
 
 // TestStoredTypes: MATLAB stores a double array whose values are whole numbers
 // in the smallest type that holds them; class and storage differ in the file
@@ -668,7 +668,7 @@ func TestOpenErrors(t *testing.T) {
 		}
 	}
 	// The size given may disagree with what can be read.
-	if _, err := Open(bytes.NewReader(good[:150]), int64(len(good))); err != nil {
+	if _, err := Open(bytes.NewReader(good[:150]), int64(len(good)), false); err != nil {
 		t.Logf("shorter than stated: %v", err)
 	}
 }
@@ -851,7 +851,7 @@ func FuzzOpen(f *testing.F) {
 func tryOpen(t *testing.T, b []byte) {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	file, err := openFile(bytes.NewReader(b), int64(len(b)), true)
+	file, err := Open(bytes.NewReader(b), int64(len(b)), true)
 	if err != nil {
 		return
 	}
@@ -888,7 +888,7 @@ func Example() {
 	if err != nil {
 		panic(err)
 	}
-	f, err := Open(bytes.NewReader(b), int64(len(b)))
+	f, err := Open(bytes.NewReader(b), int64(len(b)), false)
 	if err != nil {
 		panic(err)
 	}

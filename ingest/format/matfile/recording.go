@@ -21,7 +21,7 @@ var Format = ingest.Format{
 // openRecording names channels as MATLAB names the values: x, opp.RPS_M1, f{2},
 // PXX{1}[3].
 func openRecording(src ingest.Source, o ingest.Options) (ingest.Reader, error) {
-	f, err := openFile(src, src.Size, o.Truncated == "use")
+	f, err := Open(src, src.Size, o.Truncated == "use")
 	if err != nil {
 		return nil, err
 	}
