@@ -26,7 +26,7 @@ func TestWithinAndCorrect(t *testing.T) {
 		Inputs: []string{"rpm"}, Repeats: []string{"thrust_n"}, Run: "motor", AllPairs: true,
 		Within: map[string]Tolerance{"rpm": {Relative: 0.01}}, Correct: map[string]Law{"thrust_n": {"rpm", 2}},
 	}
-	p, err := ReadTable(writeFile(t, b.String()), o)
+	p, err := readTable(writeFile(t, b.String()), o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,13 +49,13 @@ func TestWithinAndCorrect(t *testing.T) {
 	}
 	// Disjoint: a 5000 with b, the second a with c.
 	o.AllPairs = false
-	p, err = ReadTable(writeFile(t, b.String()), o)
+	p, err = readTable(writeFile(t, b.String()), o)
 	if err != nil || !slices.Equal(p.Recording, []string{"a + b", "a + c"}) || p.Weight != nil {
 		t.Errorf("%v %v %v", p.Recording, p.Weight, err)
 	}
 	// All pairs of exact repeats count as their rows.
 	o = TableOptions{Inputs: []string{"x"}, Repeats: []string{"y"}, AllPairs: true}
-	p, err = ReadTable(writeFile(t, "x,y\n1,1\n2,1\n1,2\n1,3\n2,2\n3,9\n"), o)
+	p, err = readTable(writeFile(t, "x,y\n1,1\n2,1\n1,2\n1,3\n2,2\n3,9\n"), o)
 	if err != nil || p.N != 4 || !slices.Equal(p.Weight, []float64{0.5, 0.5, 0.5, 1}) ||
 		!slices.Equal(p.Run, []string{"x=1", "x=1", "x=1", "x=2"}) {
 		t.Errorf("%+v %v", p, err)
@@ -98,7 +98,7 @@ func TestDerivedOfRepeats(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := ReadTable(path, TableOptions{
+	p, err := readTable(path, TableOptions{
 		Inputs: []string{"diameter_m", "rpm"}, Repeats: []string{"thrust_n"}, Derive: set,
 		Within:  map[string]Tolerance{"rpm": {Relative: 0.02}},
 		Correct: map[string]Law{"thrust_n": {Condition: "rpm", Power: 2}},
@@ -135,14 +135,14 @@ func TestDerivedOfPairs(t *testing.T) {
 		Inputs: []string{"x"}, Y1: []string{"lift_n_1", "drag_n_1"}, Y2: []string{"lift_n_2", "drag_n_2"}, Derive: set,
 	}
 	head := "x,lift_n_1 [N],lift_n_2,drag_n_1,drag_n_2\n"
-	p, err := ReadTable(writeFile(t, head+"1,6,7,3,2\n"), o)
+	p, err := readTable(writeFile(t, head+"1,6,7,3,2\n"), o)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if !slices.Equal(p.Y1, []float64{6, 3, 2}) || !slices.Equal(p.Y2, []float64{7, 2, 3.5}) {
 		t.Errorf("%v, %v", p.Y1, p.Y2)
 	}
-	_, err = ReadTable(writeFile(t, head+"1,6,7,3,2\n1,6,7,3,0\n"), o)
+	_, err = readTable(writeFile(t, head+"1,6,7,3,2\n1,6,7,3,0\n"), o)
 	if want := "line 3, run x=1: expected a finite number, found ratio = lift_n/drag_n is +Inf with drag_n = 0, " +
 		"lift_n = 7"; err == nil || !strings.Contains(err.Error(), want) {
 		t.Error(err)

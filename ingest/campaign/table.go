@@ -77,11 +77,6 @@ type PairTable struct {
 	Warnings  []ingest.Warning // "unpaired-rows", …
 }
 
-// ReadTable is ReadTables of one file.
-func ReadTable(path string, o TableOptions) (*PairTable, error) {
-	return ReadTables([]TableFile{{Path: path, Name: path}}, o)
-}
-
 // ReadTables reads pairs, or repeats to be paired, from the rows of all files. The
 // numbers are held in memory. All numbers of the named columns must be finite.
 //

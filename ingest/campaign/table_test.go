@@ -23,6 +23,11 @@ func writeFile(t testing.TB, text string) string {
 }
 
 // TestReadTable: what a person reads in these tables.
+// readTable is ReadTables of one file.
+func readTable(path string, o TableOptions) (*PairTable, error) {
+	return ReadTables([]TableFile{{Path: path, Name: path}}, o)
+}
+
 func TestReadTable(t *testing.T) {
 	for _, c := range []struct {
 		name, text string
@@ -64,7 +69,7 @@ func TestReadTable(t *testing.T) {
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			p, err := ReadTable(writeFile(t, c.text), c.o)
+			p, err := readTable(writeFile(t, c.text), c.o)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -121,7 +126,7 @@ func TestReadTableRefused(t *testing.T) {
 			if c.change != nil {
 				c.change(&oo)
 			}
-			p, err := ReadTable(writeFile(t, c.text), oo)
+			p, err := readTable(writeFile(t, c.text), oo)
 			ingesttest.WantDataError(t, p, err, c.want...)
 		})
 	}
@@ -133,7 +138,7 @@ func TestReadTableRefused(t *testing.T) {
 		"names":      {Inputs: []string{"a"}, Y1: []string{"b"}, Y2: []string{"c"}, Outcomes: []string{"x", "y"}},
 		"same names": {Inputs: []string{"a"}, Y1: []string{"a_1"}, Y2: []string{"a_2"}},
 	} {
-		if p, err := ReadTable("x", o); err == nil || p != nil {
+		if p, err := readTable("x", o); err == nil || p != nil {
 			t.Errorf("%s: %v, %v", name, p, err)
 		}
 	}
@@ -152,7 +157,7 @@ func TestReadTableLarge(t *testing.T) {
 	}
 	path := writeFile(t, b.String())
 	start := time.Now()
-	p, err := ReadTable(path, TableOptions{
+	p, err := readTable(path, TableOptions{
 		Inputs: []string{"alpha_deg", "U"}, Y1: []string{"y1_0", "y1_1"},
 		Y2: []string{"y2_0", "y2_1"},
 	})
@@ -175,7 +180,7 @@ func TestReadTableLarge(t *testing.T) {
 // to parquet-go (ingest/format/parquet/testdata/make.go.txt).
 func TestReadTableParquet(t *testing.T) {
 	o := TableOptions{Inputs: []string{"time"}, Y1: []string{"Fx"}, Y2: []string{"single"}, Run: "run"}
-	p, err := ReadTable("../format/parquet/testdata/zstd.parquet", o)
+	p, err := readTable("../format/parquet/testdata/zstd.parquet", o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -184,6 +189,6 @@ func TestReadTableParquet(t *testing.T) {
 		t.Errorf("%d pairs, %v %v %v %q %v", p.N, p.X[8], p.Y1[1], p.Y2[1], p.Run[13], p.Units)
 	}
 	o.Y2 = []string{"gap"}
-	_, err = ReadTable("../format/parquet/testdata/zstd.parquet", o)
+	_, err = readTable("../format/parquet/testdata/zstd.parquet", o)
 	ingesttest.WantDataError(t, nil, err, "(gap)")
 }

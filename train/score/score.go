@@ -137,7 +137,7 @@ func (s Set) fit(m Numbers, cols []int, conditions int) {
 			flat = "all measured values of an outcome are equal"
 		}
 		r2 += weightedR2(y1, y2, mu, s.Weight) / float64(len(cols))
-		ceiling += weightedCeiling(y1, y2, s.Weight) / float64(len(cols))
+		ceiling += NoiseCeiling(y1, y2, s.Weight) / float64(len(cols))
 		for i := range s.N {
 			k := i*s.Out + j
 			a, b := s.Y1[k]-s.Mu[k], s.Y2[k]-s.Mu[k]

@@ -167,7 +167,7 @@ func TestR2ClosedForms(t *testing.T) {
 		t.Errorf("line: %v, want %v", got, want)
 	}
 	// By hand: y1 = (0, 2), y2 = (1, 3): half squared differences ½, variance 5/4.
-	if got := NoiseCeiling([]float64{0, 2}, []float64{1, 3}); !near(got, 0.6, 1e-15) {
+	if got := NoiseCeiling([]float64{0, 2}, []float64{1, 3}, nil); !near(got, 0.6, 1e-15) {
 		t.Errorf("ceiling %v, want 0.6", got)
 	}
 	// The best μ on the pairs themselves, their mean ½(y1+y2), has residuals
@@ -176,7 +176,7 @@ func TestR2ClosedForms(t *testing.T) {
 	for i := range half {
 		half[i] = (y1[i] + y2[i]) / 2
 	}
-	if got, want := R2(y1, y2, half), (1+NoiseCeiling(y1, y2))/2; !near(got, want, 1e-13) {
+	if got, want := R2(y1, y2, half), (1+NoiseCeiling(y1, y2, nil))/2; !near(got, want, 1e-13) {
 		t.Errorf("pair means %v, want %v", got, want)
 	}
 	if got := R2([]float64{0.1, 0.1, 0.1}, []float64{0.1, 0.1, 0.1}, []float64{1, 2, 3}); !math.IsNaN(got) {

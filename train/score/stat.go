@@ -70,11 +70,8 @@ func totalWeight(weight []float64, n int) float64 {
 // NoiseCeiling returns 1 − mean(½(y1−y2)²)/Var(y), the R² the true mean would
 // reach on these pairs (docs/method.md#what-is-reported); Var is the population variance of y1 and
 // y2 together. NaN when the values are all equal. Both slices have one
-// length, or it panics.
-func NoiseCeiling(y1, y2 []float64) float64 { return weightedCeiling(y1, y2, nil) }
-
-// weightedCeiling is NoiseCeiling of rows with weights; nil: 1.
-func weightedCeiling(y1, y2, weight []float64) float64 {
+// length, or it panics. weight holds the rows' weights; nil: 1.
+func NoiseCeiling(y1, y2, weight []float64) float64 {
 	sameLength("NoiseCeiling", len(y1), len(y2), len(y2))
 	noise := 0.0
 	for i := range y1 {
