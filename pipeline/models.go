@@ -35,6 +35,7 @@ type Models struct {
 	Paths    []string        // of the model.json files
 	Warnings []string        // what limits the trust in them, in words
 	Honest   *HonestModel    // the calibrated model of their split; nil where there is none
+	Record   []NetworkRecord // how the networks did on what their split held out; nil where no report states it
 
 	nets        []*train.Model
 	estimates   []trainstage.Estimate  // how each one's covariance was sampled in training
@@ -94,6 +95,9 @@ func OpenModels(path string) (*Models, error) {
 		m.calibration = nil
 	}
 	if err := m.readHonest(); err != nil {
+		return nil, err
+	}
+	if err := m.readRecord(); err != nil {
 		return nil, err
 	}
 	if m.Card.Data == "simulated" {

@@ -2,11 +2,13 @@ package pipeline
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"math"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"doubletake/ingest/fault"
@@ -55,6 +57,70 @@ func (m *Models) Calibrate(ctx context.Context, s triplets.Set, groups string) (
 	m.Honest, err = trainstage.Calibrated(ctx, s, groups)
 	return err
 }
+
+// NetworkRecord is how the networks of a split did on held-out conditions, for the
+// outcomes of one unit, mean over seeds. A number that is undefined is nil.
+type NetworkRecord struct {
+	HeldOut    string   `json:"held_out"`
+	Unit       string   `json:"unit"`
+	Outcomes   []string `json:"outcomes"`
+	RMSE       *float64 `json:"rmse"`
+	Coverage95 *float64 `json:"coverage_95"` // of the networks' own 95 % intervals
+}
+
+// readRecord reads the networks' record from the metrics.json of their experiment's
+// report, where there is one. A model that was trained on everything has the record of
+// the split on whose values its intervals did worst.
+func (m *Models) readRecord() error {
+	dir := filepath.Dir(m.Paths[0])
+	if strings.HasPrefix(filepath.Base(dir), "seed-") {
+		dir = filepath.Dir(dir)
+	}
+	path := filepath.Join(dir, "..", "..", "report", "metrics.json")
+	raw, err := fault.ReadFile(path, maxMetrics, "the metrics of an experiment")
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	} else if err != nil {
+		return err
+	}
+	var doc struct {
+		Experiment string
+		Splits     []struct {
+			Name    string
+			HeldOut string `json:"held_out"`
+			Network []NetworkRecord
+		}
+	}
+	if err := json.Unmarshal(raw, &doc); err != nil {
+		return &fault.Error{Path: path, Want: "the metrics of an experiment", Found: "none", Err: err}
+	}
+	if doc.Experiment != m.Card.Experiment {
+		return nil
+	}
+	names := m.Card.Record
+	if len(names) == 0 {
+		names = []string{m.Card.Split}
+	}
+	for _, s := range doc.Splits {
+		if !slices.Contains(names, s.Name) || len(m.Card.Record) == 0 && s.HeldOut != m.Card.HeldOut {
+			continue
+		}
+		for _, r := range s.Network {
+			r.HeldOut = s.HeldOut
+			at := slices.IndexFunc(m.Record, func(o NetworkRecord) bool { return o.Unit == r.Unit })
+			switch {
+			case at < 0:
+				m.Record = append(m.Record, r)
+			case r.Coverage95 != nil && (m.Record[at].Coverage95 == nil || *r.Coverage95 < *m.Record[at].Coverage95):
+				m.Record[at] = r
+			}
+		}
+	}
+	return nil
+}
+
+// maxMetrics bounds a metrics.json, which is held in memory.
+const maxMetrics = 256 << 20
 
 func (m *Models) fits(h *HonestModel) bool {
 	if len(h.Inputs) != len(m.Card.Inputs) || len(h.Outcomes) != len(m.Card.Outcomes) {

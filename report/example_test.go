@@ -54,6 +54,7 @@ func ExampleTerminal() {
 	// averaged over the seeds. The noise ceiling is the R² the true mean would reach on the same pairs.
 	// Repeat-run pairs: the two values come from two runs at equal conditions, so what changes from run to
 	// run counts as noise, and e is the error against the mean over runs.
+	// Every word and symbol: pipeline glossary WORD.
 }
 
 func ExampleExperiment_MetricsJSON() {

@@ -14,7 +14,11 @@ import (
 // is yellow; whether the terminal wants colour is the caller's to know.
 func Terminal(w io.Writer, e Experiment, width int, color bool) error {
 	t := newTerminal(width, color)
-	t.experiment(e, e.explanations())
+	explanations := e.explanations()
+	if len(e.Splits) > 0 {
+		explanations = append(explanations, moreWords)
+	}
+	t.experiment(e, explanations)
 	_, err := io.WriteString(w, t.b.String())
 	if err != nil {
 		return fmt.Errorf("write tables of %q: %w", e.Name, err)
@@ -40,6 +44,7 @@ func RunTerminal(w io.Writer, experiments []Experiment, width int, color bool) e
 		if i == 0 {
 			t.line("")
 			t.paragraph("What the numbers mean", "", bold)
+			t.paragraph(moreWords, "", "")
 		}
 		t.paragraph(s, "", "")
 	}
@@ -48,6 +53,8 @@ func RunTerminal(w io.Writer, experiments []Experiment, width int, color bool) e
 	}
 	return nil
 }
+
+const moreWords = "Every word and symbol: pipeline glossary WORD."
 
 func newTerminal(width int, color bool) *terminal {
 	if width <= 0 {

@@ -146,7 +146,7 @@ func (s Split) sentence() (head, rest string) {
 	if calibrated {
 		for _, t := range s.Honest.Trust {
 			parts = append(parts, fmt.Sprintf("%serror %s (rms), calibrated interval ± %s, %s of the held-out values inside",
-				t.label(len(s.Honest.Trust)), t.amount(t.RMSE), t.amount(t.Width95/2), share(t.Coverage95)))
+				t.label(len(s.Honest.Trust)), t.err(), t.amount(t.Width95/2), share(t.Coverage95)))
 		}
 	}
 	for _, t := range s.Network {
@@ -159,7 +159,7 @@ func (s Split) sentence() (head, rest string) {
 			advice = map[score.Grade]string{score.Care: " (use them with care)", score.No: " (do not use them)"}[t.Grade]
 		}
 		parts = append(parts, fmt.Sprintf("%s%serror %s, claimed %s, %s inside its own 95 %% intervals%s",
-			who, t.label(len(s.Network)), t.amount(t.RMSE), t.amount(t.ClaimedSigma), share(t.Coverage95), advice))
+			who, t.label(len(s.Network)), t.err(), t.amount(t.ClaimedSigma), share(t.Coverage95), advice))
 	}
 	return fmt.Sprintf("%s held out: %s", held, s.grade()), upperFirst(strings.Join(parts, "; ") + ".")
 }
@@ -189,6 +189,14 @@ func (t Trust) amount(v float64) string {
 		return undefinedText
 	}
 	return strings.TrimSpace(t.cell(v, math.NaN()).plain() + " " + t.difference())
+}
+
+// err is the error of the mean; 0 where the pairs' noise exceeds it.
+func (t Trust) err() string {
+	if t.RMSE == 0 {
+		return "below the noise"
+	}
+	return t.amount(t.RMSE)
 }
 
 // cell is a number of the trust's unit with its standard error, NaN without.
@@ -224,6 +232,9 @@ func (e Experiment) claimed() table {
 			outcomes.cells = append(outcomes.cells, number{text: strings.Join(c.Outcomes, ", ")})
 			unit.cells = append(unit.cells, number{text: c.difference()})
 			rms.cells = append(rms.cells, c.cell(c.RMSE, c.RMSESE))
+			if c.RMSE == 0 {
+				rms.cells[len(rms.cells)-1] = number{text: "below noise"}
+			}
 			sigma.cells = append(sigma.cells, c.cell(c.ClaimedSigma, math.NaN()))
 			epistemic.cells = append(epistemic.cells, c.cell(c.ClaimedEpistemic, math.NaN()))
 			in68.cells = append(in68.cells, number{text: share(c.Coverage68)})

@@ -59,6 +59,10 @@ func TestSentence(t *testing.T) {
 	if s.Verdict() != score.No {
 		t.Errorf("%s without a calibration, expected the network's %s", s.Verdict(), score.No)
 	}
+	s.Network[0].RMSE = 0 // where the products of the residuals sum to less than zero
+	if got := s.Sentence(); !strings.Contains(got, "Error below the noise, claimed 0.9 dB") {
+		t.Error(got)
+	}
 	if (Split{}).Sentence() != "" {
 		t.Error("a sentence about nothing")
 	}

@@ -164,7 +164,7 @@ func (e Experiment) methods() []string {
 				clean(s.Sampler))), " "))
 		}
 		if s.CovMethod != "" {
-			p = append(p, "C: "+clean(s.CovMethod))
+			p = append(p, covMethod(clean(s.CovMethod)))
 		}
 		if s.Kernels != "" {
 			p = append(p, "kernels "+clean(s.Kernels))
@@ -187,6 +187,20 @@ func (e Experiment) methods() []string {
 		}
 	}
 	return out
+}
+
+// covMethod describes how C was integrated (docs/method.md#how-c-is-integrated).
+func covMethod(name string) string {
+	kind, n, _ := strings.Cut(name, "-")
+	switch kind {
+	case "halton":
+		return fmt.Sprintf("C integrated with %s points of a Halton sequence (%s)", n, name)
+	case "tensor":
+		return fmt.Sprintf("C integrated with %s Gauss–Hermite points per outcome (%s)", n, name)
+	case "exact":
+		return "C integrated exactly (" + name + ")"
+	}
+	return "C integrated by " + name
 }
 
 // notes limit the trust in the numbers: first why a number shown is undefined,

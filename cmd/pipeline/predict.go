@@ -23,7 +23,7 @@ type predictOptions struct {
 	model, at, conditions, calibrated string
 	alpha                             float64
 	level                             float64 // of the calibrated intervals; 0: the calibration's
-	extrapolate, json, csv            bool
+	extrapolate, network, json, csv   bool
 }
 
 func newPredictCommand(stdout, stderr io.Writer) *cli.Command {
@@ -31,18 +31,20 @@ func newPredictCommand(stdout, stderr io.Writer) *cli.Command {
 		Name: "predict", Usage: "predict outcomes and their uncertainty at given conditions", ArgsUsage: "MODEL",
 		Description: "MODEL is a model.json, its folder, or a split's folder with models of several seeds, which then " +
 			"predict together.\n\n" +
-			"The recommended mean and interval are those of the split's calibrated model (docs/honest.md), with the " +
-			"interval's record on the held-out conditions; the network's own claim is listed separately.\n\n" +
+			"The mean and the interval are those of the split's calibrated model (docs/honest.md), or of its networks where " +
+			"there is none. Each line has the record of such intervals on the held-out conditions; without a record there is " +
+			"no interval.\n\n" +
 			"Example: pipeline predict runs/drone/splits/3-blades --at blades=3,rpm=5000,theta_deg=0\n\n" +
 			"Exit status: 0 success, 2 usage error, 3 input data error, 130 interrupted.",
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "at", Usage: "a condition, input=value,…; several joined by ;"},
 			&cli.StringFlag{Name: "conditions", Usage: "a CSV file with a column per input"},
 			&cli.StringFlag{Name: "calibrated", Usage: "apply the model's calibration: scaled or isotonic"},
-			&cli.Float64Flag{Name: "alpha", Value: 0.05, Usage: "the intervals have the confidence 1 − alpha: " +
-				"the calibrated one for one new measurement, the network's for the true mean"},
-			&cli.BoolFlag{Name: "extrapolate", Usage: "also give intervals outside the training range of an input, " +
-				"where nothing supports them"},
+			&cli.Float64Flag{Name: "alpha", Value: 0.05, Usage: "the intervals have the confidence 1 − alpha; in JSON and " +
+				"CSV the network's are those of the true mean (Chebyshev)"},
+			&cli.BoolFlag{Name: "extrapolate", Usage: "also give intervals outside the training range of an input " +
+				"or without a record, where nothing supports them"},
+			&cli.BoolFlag{Name: "network", Usage: "also list the network's own mean, interval and √C"},
 			&cli.BoolFlag{Name: "json", Usage: "as one JSON document"},
 			&cli.BoolFlag{Name: "csv", Usage: "as CSV, one row a condition"},
 		},
@@ -53,6 +55,7 @@ func newPredictCommand(stdout, stderr io.Writer) *cli.Command {
 			o := predictOptions{
 				model: c.Args().First(), at: c.String("at"), conditions: c.String("conditions"), calibrated: c.String("calibrated"),
 				alpha: c.Float64("alpha"), json: c.Bool("json"), csv: c.Bool("csv"), extrapolate: c.Bool("extrapolate"),
+				network: c.Bool("network"),
 			}
 			if c.IsSet("alpha") {
 				o.level = 1 - o.alpha

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"text/tabwriter"
@@ -38,6 +39,9 @@ func (a answers) chebyshev(i, k int) float64 {
 	return h
 }
 
+// table prints each condition with the mean and interval to be used and, beside every
+// line, how such intervals did on held-out conditions. An interval without that record
+// is not printed.
 func (a answers) table(w io.Writer) error {
 	c := a.Card
 	if c.Experiment != "" {
@@ -59,31 +63,34 @@ func (a answers) table(w io.Writer) error {
 			if err := a.recommendedRows(w, i); err != nil {
 				return err
 			}
-			fmt.Fprintln(w, "\nthe network's own claim, not checked on new groups")
+			if a.options.network {
+				fmt.Fprintln(w, "\nthe network alone")
+			}
 		}
-		if err := a.networkRows(w, i); err != nil {
-			return err
+		if a.recommended == nil || a.options.network {
+			if err := a.networkRows(w, i); err != nil {
+				return err
+			}
 		}
 		for _, s := range a.Outside(a.at(i)) {
 			fmt.Fprintln(w, "extrapolation: "+s)
 		}
 	}
-	text := "\ntotal ±: deviation of one measurement; √C: of the mean. " +
-		"The interval of the mean is Chebyshev's √(C/α): it holds for every distribution of the error if C is right.\n"
-	if a.recommended != nil {
-		text = "\nUse the calibrated mean with its own interval, which is of one new measurement. " +
-			"√v̂: what its model claims; √C_x: what the left-out groups add; σ: noise.\n" + strings.TrimPrefix(text, "\n")
+	text := "\nThe interval is that of one new measurement. Record: the error of the mean (rms) and the share of values inside " +
+		"their 95 % intervals, on conditions that were held out.\n"
+	if a.recommended == nil || a.options.network {
+		text += "√C: the network's claim of the error of its mean.\n"
 	}
 	_, err := io.WriteString(w, text)
 	return err
 }
 
-// calibrationText describes the calibrated model, and its record on what was held out.
+// calibrationText describes the calibrated model and its limits.
 func (a answers) calibrationText() []string {
 	h := a.Honest
 	switch {
 	case h == nil:
-		return []string{"no calibrated model: the intervals are the network's own claim"}
+		return []string{"no calibrated model: the intervals are the network's own"}
 	case h.Calibration == nil:
 		out := []string{"no calibrated interval: " + h.Absent}
 		for _, g := range h.LeftOut {
@@ -103,46 +110,69 @@ func (a answers) calibrationText() []string {
 	}
 	out := []string{fmt.Sprintf("calibrated: %s, on %d left-out groups of %s: %s", k.Base, k.K, k.Condition,
 		strings.Join(groups, ", "))}
-	if r := h.Record; r != nil {
-		out = append(out, fmt.Sprintf("record on %s: squared error over claim %s → %s, measured values inside %s → %s "+
-			"(before → after calibration); R² %s", h.HeldOut, ratio(r.RatioBefore), ratio(r.RatioAfter),
-			percent(r.CoverageBefore), percent(r.CoverageAfter), known(r.R2)))
-		if r.WidthOverSpread != nil && *r.WidthOverSpread >= score.WideSpread {
-			out = append(out, fmt.Sprintf(
-				"note: the intervals there are %.2g times as wide as the training outcomes' own spread", *r.WidthOverSpread))
-		}
+	if r := h.Record; r != nil && r.WidthOverSpread != nil && *r.WidthOverSpread >= score.WideSpread {
+		out = append(out, fmt.Sprintf(
+			"note: the intervals there are %.2g times as wide as the training outcomes' own spread", *r.WidthOverSpread))
 	}
 	for _, n := range k.Notes() {
 		out = append(out, "note: "+n)
 	}
-	guarantee := fmt.Sprintf("no guarantee, because the model's hyperparameters saw these groups (%d/%d if they had not)",
-		k.K, k.K+1)
-	if k.Conformal.Guarantee > 0 {
-		guarantee = fmt.Sprintf("covers a new group that is like these with probability %d/%d", k.K, k.K+1)
-	}
-	return append(out, "largest left-out deviation: "+guarantee)
+	return out
 }
 
-func known(v *float64) string {
-	if v == nil {
-		return "undefined"
+// record is how the calibrated intervals of an outcome did on what was held out; "" where
+// that is not known.
+func (a answers) record(outcome int) string {
+	h := a.Honest
+	if h == nil || h.Record == nil || h.Record.CoverageAfter == nil {
+		return ""
 	}
-	return strconv.FormatFloat(*v, 'g', 2, 64)
+	for _, o := range h.Record.Outcomes {
+		if slices.Contains(o.Outcomes, a.Card.Outcomes[outcome].Name) && o.RMSE != nil {
+			return recordText(h.HeldOut, o.Unit, *o.RMSE, *h.Record.CoverageAfter)
+		}
+	}
+	return ""
 }
 
-// ratio writes Σe/Σv̂. The sum of e is not positive where the noise exceeds the error.
-func ratio(v *float64) string {
-	if v != nil && *v <= 0 {
-		return "≤ 0 (error below the noise)"
+// networkRecord is the same of the network.
+func (a answers) networkRecord(outcome int) string {
+	for _, r := range a.Record {
+		if slices.Contains(r.Outcomes, a.Card.Outcomes[outcome].Name) && r.RMSE != nil && r.Coverage95 != nil {
+			return recordText(r.HeldOut, r.Unit, *r.RMSE, *r.Coverage95)
+		}
 	}
-	return known(v)
+	return ""
 }
 
-func percent(v *float64) string {
-	if v == nil {
-		return "undefined"
+func recordText(held, unit string, rmse, coverage float64) string {
+	if strings.HasPrefix(unit, "dB") {
+		unit = "dB"
 	}
-	return fmt.Sprintf("%.0f %%", 100**v)
+	size := "below the noise"
+	if rmse > 0 {
+		size = strings.TrimSpace(digits(unit, rmse)(rmse) + " " + unit)
+	}
+	return fmt.Sprintf("%s: error %s, %.0f %% inside", held, size, 100*coverage)
+}
+
+// digits writes numbers of a unit: levels with one decimal, others to the second digit of
+// the deviation.
+func digits(unit string, deviation float64) func(float64) string {
+	decimals := 1
+	if !strings.HasPrefix(unit, "dB") {
+		if !(deviation > 0) || math.IsInf(deviation, 0) {
+			return short
+		}
+		decimals = 1 - int(math.Floor(math.Log10(deviation)))
+	}
+	return func(v float64) string {
+		if decimals < 0 {
+			scale := math.Pow10(-decimals)
+			return strconv.FormatFloat(math.Round(v/scale)*scale, 'f', 0, 64)
+		}
+		return strconv.FormatFloat(v, 'f', min(decimals, 12), 64)
+	}
 }
 
 func (a answers) recommendedRows(w io.Writer, i int) error {
@@ -150,25 +180,32 @@ func (a answers) recommendedRows(w io.Writer, i int) error {
 	if r.Position[i] != "" {
 		fmt.Fprintln(w, r.Position[i])
 	}
-	fmt.Fprintf(tw, "outcome\tunit\tmean\tinterval (%s %%)\t√v̂\t√C_x\tσ\tlargest left-out ±\n", short(100*r.Level))
+	level := r.Level
+	if level == 0 {
+		level = 1 - a.options.alpha
+	}
+	fmt.Fprintf(tw, "outcome\tunit\tmean\tinterval (%s %%)\trecord\n", short(100*level))
+	unchecked := false
 	for j, out := range a.Card.Outcomes {
 		k := i*r.Out + j
-		interval := "none"
-		if !math.IsNaN(r.Half[k]) {
-			interval = short(r.Mu[k]-r.Half[k]) + " … " + short(r.Mu[k]+r.Half[k])
+		record, half := a.record(j), r.Half[k]
+		if record == "" {
+			record = "none"
+			if !a.options.extrapolate {
+				unchecked = unchecked || !math.IsNaN(half)
+				half = math.NaN()
+			}
 		}
-		added, largest := "–", "–"
-		noise := r.Total[k] - r.Claim[k]
-		if c := a.Honest.Calibration; c != nil {
-			added, largest, noise = short(math.Sqrt(r.Added[k])), short(c.Conformal.Half[j]), r.Total[k]-r.Epistemic[k]
-		}
-		fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", out.Name, out.Unit, short(r.Mu[k]), interval,
-			short(math.Sqrt(r.Claim[k])), added, short(math.Sqrt(noise)), largest)
+		fmt.Fprintln(tw, strings.Join(append(row(out, r.Mu[k], half, r.Total[k]), record), "\t"))
 	}
 	if err := tw.Flush(); err != nil {
 		return fmt.Errorf("print predictions: %w", err)
 	}
-	for _, s := range r.Refused[i] {
+	refused := r.Refused[i]
+	if unchecked {
+		refused = append(slices.Clone(refused), "it was checked on no held-out value")
+	}
+	for _, s := range refused {
 		if a.Honest.Calibration != nil {
 			s += " (--extrapolate gives the interval)"
 		}
@@ -177,28 +214,43 @@ func (a answers) recommendedRows(w io.Writer, i int) error {
 	return nil
 }
 
+// row is an outcome's name, unit, mean and interval.
+func row(out pipeline.Outcome, mean, half, variance float64) []string {
+	deviation, interval := half, "none"
+	if math.IsNaN(half) {
+		deviation = math.Sqrt(variance)
+	}
+	number := digits(out.Unit, deviation)
+	if !math.IsNaN(half) {
+		interval = number(mean-half) + " … " + number(mean+half)
+	}
+	return []string{out.Name, out.Unit, number(mean), interval}
+}
+
 func (a answers) networkRows(w io.Writer, i int) error {
 	p, tw := a.network, tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(tw, "outcome\tunit\tmean\ttotal ±\tepistemic √C\tinterval of the mean (%s %%)\tbetween seeds ±\n",
-		short(100*(1-a.options.alpha)))
+	fmt.Fprintf(tw, "outcome\tunit\tmean\tinterval (%s %%)\t√C\trecord\n", short(100*(1-a.options.alpha)))
+	outside, unchecked := a.Outside(a.at(i)) != nil, false
 	for j, out := range a.Card.Outcomes {
 		k := i*p.Out + j
-		sd, interval := "none", "none: C ≤ 0"
+		half, sd, record := score.HalfWidth(p.Total[k], a.options.alpha), "none: C ≤ 0", a.networkRecord(j)
 		if p.Cov[k] > 0 {
-			sd, interval = short(math.Sqrt(p.Cov[k])), "none: extrapolation"
-			if h := a.chebyshev(i, k); !math.IsNaN(h) {
-				interval = short(p.Mu[k]-h) + " … " + short(p.Mu[k]+h)
-			}
+			sd = digits(out.Unit, math.Sqrt(p.Cov[k]))(math.Sqrt(p.Cov[k]))
 		}
-		spread := "–"
-		if !math.IsNaN(p.Spread[k]) {
-			spread = short(math.Sqrt(p.Spread[k]))
+		if record == "" {
+			record = "none"
+			unchecked = unchecked || !outside
 		}
-		fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", out.Name, out.Unit, short(p.Mu[k]), short(math.Sqrt(p.Total[k])), sd,
-			interval, spread)
+		if !a.options.extrapolate && (outside || record == "none") {
+			half = math.NaN()
+		}
+		fmt.Fprintln(tw, strings.Join(append(row(out, p.Mu[k], half, p.Total[k]), sd, record), "\t"))
 	}
 	if err := tw.Flush(); err != nil {
 		return fmt.Errorf("print predictions: %w", err)
+	}
+	if unchecked && !a.options.extrapolate {
+		fmt.Fprintln(w, "no interval: it was checked on no held-out value (--extrapolate gives the interval)")
 	}
 	return nil
 }
@@ -336,9 +388,12 @@ func (a answers) json() any {
 		Absent     string          `json:"honest_absent"`
 		Notes      []string        `json:"notes"`
 		Conditions []conditionJSON `json:"conditions"`
+
+		Network []pipeline.NetworkRecord `json:"network_record"`
 	}{
 		m.Paths, m.Card.Experiment, m.Card.Data, m.Card.Split, m.Card.HeldOut, a.options.alpha, a.options.calibrated, cal,
 		absent, append([]string{}, m.Warnings...), list,
+		append([]pipeline.NetworkRecord{}, m.Record...),
 	}
 }
 

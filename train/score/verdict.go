@@ -133,6 +133,12 @@ func (t *Trust) setEpistemic(meanE float64, claim []float64, run []int) {
 	t.ClaimedEpistemic = math.Sqrt(mean)
 }
 
+// HalfWidth is half the width of the interval that a normal law with the variance total
+// has with the probability 1 − alpha.
+func HalfWidth(total, alpha float64) float64 {
+	return math.Sqrt2 * math.Erfinv(1-alpha) * math.Sqrt(total)
+}
+
 // grade applies the limits. With fewer than two runs there is no standard error
 // and no grade better or worse than Care.
 func (t Trust) grade() Grade {
