@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 
+	"doubletake/dsp"
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/engine"
 	"doubletake/pipeline/kv"
@@ -71,11 +72,18 @@ func HonestCondition(h config.Honest, s config.Split) (condition, absent string)
 }
 
 // honestWeight is the seconds that the calibration takes on one processor,
-// roughly: the square of the conditions, up to the most that it takes exactly.
+// roughly: hyperparameters are sought on so many conditions at most, for each outcome
+// on its own (of a balance two); the harmonics of a rotor are one exact process.
 func honestWeight(b *plan.Builder) float64 {
 	conditions, _ := size(b)
-	n := min(conditions, 1000) / 1000
-	return 0.3 + 8*n*n
+	n, all := min(conditions, 320)/320, min(conditions, 1000)/1000
+	switch b.Construction.(type) {
+	case dsp.OfSpectra:
+		return 0.3 + n*n + 5*all*all
+	case dsp.PerRun:
+		return 0.3 + 2*n*n
+	}
+	return 0.3 + n*n
 }
 
 // honestTask adds the calibration of a split on left-out groups.

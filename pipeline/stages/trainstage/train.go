@@ -189,9 +189,23 @@ func size(b *plan.Builder) (conditions, pairs float64) {
 	case dsp.PerRun:
 		return conditions, conditions * float64(c.PairsPerRun(&b.Exp.DSP.Settings))
 	case dsp.OfSpectra:
-		conditions *= typicalMicrophones
+		if !perChannel(b) {
+			conditions *= typicalMicrophones
+		}
 	}
 	return conditions, conditions
+}
+
+// perChannel reports whether the known conditions are those of single channels: more
+// than there are files.
+func perChannel(b *plan.Builder) bool {
+	files := 0
+	for _, t := range b.Plan.Tasks {
+		if t.Stage == "ingest" && t.Experiment == b.Exp.Name {
+			files++
+		}
+	}
+	return len(b.Known) > files
 }
 
 // readSplit reads the triplets and splits them.
