@@ -97,7 +97,8 @@ func (e Experiment) comparisonWords() []string {
 			"or should be 1 (Σe/Σv̂), 0.683 and 0.95 (coverage), or stay near what calibrated data give (ENCE, the mean " +
 			"relative difference of claimed and measured error over bins of the claim). " +
 			"v̂ is the epistemic variance a method claims: " + strings.Join(e.claims(), "; ") + ". " +
-			"QLIKE is the mean of ln v̂ + e/v̂ and does not let v̂ fall below 1e-4 of the outcome's variance; \"floored\" is the share of values it raises.",
+			"QLIKE is the mean of ln v̂ + e/v̂ and does not let v̂ fall below 1e-4 of the outcome's " +
+			"variance; \"floored\" is the share of values it raises.",
 		"The reference of ENCE has errors that are independent between conditions. Real errors are not, so it is a lower " +
 			"bound. " +
 			"Seconds are of one run on one machine, several tasks at a time.",

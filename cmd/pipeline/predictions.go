@@ -76,8 +76,8 @@ func (a answers) table(w io.Writer) error {
 			fmt.Fprintln(w, "extrapolation: "+s)
 		}
 	}
-	text := "\nThe interval is that of one new measurement. Record: the error of the mean (rms) and the share of values inside " +
-		"their 95 % intervals, on conditions that were held out.\n"
+	text := "\nThe interval is that of one new measurement. Record: the error of the mean (rms) and the share of values " +
+		"inside their 95 % intervals, on conditions that were held out.\n"
 	if a.recommended == nil || a.options.network {
 		text += "√C: the network's claim of the error of its mean.\n"
 	}
