@@ -35,8 +35,8 @@ import (
 // 15: pairs of repeats that differ far more than the others; 16: data card; 17: the
 // flag of Σe/ΣC by its mean over seeds; no deviation where there is none;
 // 18: band levels over frequency, levels in words; 19: a short page, the table of errors
-// and claims.
-const version = 19
+// and claims; 20: how C was integrated, in words.
+const version = 20
 
 // weight is the seconds that the report takes on one processor, roughly: by the
 // conditions that its figures show for each split.
