@@ -426,7 +426,7 @@ func ingestFile(b *plan.Builder, src *plan.Source, r plan.RawFile, conds *campai
 	handoff := engine.NewHandoff[*plan.Reading](b.ID("dsp", r.Name))
 	b.Readings[r.Name] = handoff
 	t := &engine.Task{
-		ID: b.ID("ingest", r.Name), Stage: "ingest", Version: version, Config: src.Settings, Local: local, Weight: 0.012,
+		ID: b.ID("ingest", r.Name), Stage: "ingest", Version: version, Config: src.Settings, Local: local, Weight: 0.0075,
 		Pool: b.Analysers,
 		Run: func(ctx context.Context, j *engine.Job) error {
 			cal, err := Sensitivities(src, j)

@@ -41,7 +41,7 @@ const version = 20
 // weight is the seconds that the report takes on one processor, roughly: by the
 // conditions that its figures show for each split.
 func (x *experiment) weight() float64 {
-	return 0.2 + 1e-3*float64(min(len(x.b.Known), 1000)*len(x.splits))
+	return 0.2 + 7e-4*float64(min(len(x.b.Known), 1000)*len(x.splits))
 }
 
 // ReportTask is the ID of an experiment's report task.

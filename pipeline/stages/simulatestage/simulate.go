@@ -47,7 +47,7 @@ func described(s *config.Simulate) (simulate.Campaign, error) {
 }
 
 // heavy is the seconds that one file takes on one processor, roughly.
-var heavy = map[string]float64{"rotor": 0.08, "airfoil": 0.012, "toy": 0.02}
+var heavy = map[string]float64{"rotor": 0.036, "airfoil": 0.006, "toy": 0.005}
 
 // simulate adds a task per file of the campaign. A file depends on the
 // campaign's common settings and its own conditions only, so that one more

@@ -79,11 +79,11 @@ func honestWeight(b *plan.Builder) float64 {
 	n, all := min(conditions, 320)/320, min(conditions, 1000)/1000
 	switch b.Construction.(type) {
 	case dsp.OfSpectra:
-		return 0.3 + n*n + 5*all*all
+		return 0.1 + 0.35*n*n + 3.5*all*all
 	case dsp.PerRun:
-		return 0.3 + 2*n*n
+		return 0.1 + 1.3*n*n
 	}
-	return 0.3 + n*n
+	return 0.1 + 0.35*n*n
 }
 
 // honestTask adds the calibration of a split on left-out groups.

@@ -174,7 +174,7 @@ func trainTask(b *plan.Builder, cfg []kv.Pair, s config.Split, k int) {
 // pairs and epochs.
 func weight(b *plan.Builder) float64 {
 	_, pairs := size(b)
-	return 0.2 + 1.2e-6*pairs*float64(b.Exp.Train.Optimizer.Epochs)
+	return 0.02 + 6e-7*pairs*float64(b.Exp.Train.Optimizer.Epochs)
 }
 
 // Guesses while planning: microphones of a run, rows of a table of pairs.
