@@ -76,7 +76,8 @@ func Plan(b *plan.Builder) error {
 			outputs = append(outputs, "spectra.arrow")
 		}
 		t := &engine.Task{
-			ID: b.ID("dsp", r.Name), Stage: "dsp", Version: version + cons.Version, Config: cfg, Weight: 0.012, Pool: b.Analysers,
+			ID: b.ID("dsp", r.Name), Stage: "dsp", Version: version + cons.Version, Config: cfg, Weight: 0.012,
+			Pool: b.Analysers,
 			Local: []kv.Pair{
 				{Key: "conditions", Value: strings.Join(b.Conditions, ",")},
 				{Key: "on_bad_recording", Value: src.In.OnBadRecording},
