@@ -213,6 +213,9 @@ func readCalibration(path string, net *train.Model) (*score.Recalibration, error
 	if err == nil && len(r.Outcomes) != net.Out {
 		err = fmt.Errorf("it has %d outcomes, the model %d", len(r.Outcomes), net.Out)
 	}
+	if err == nil {
+		err = r.Check()
+	}
 	if err != nil {
 		return nil, &fault.Error{Path: path, Want: "the model's calibration", Found: "none", Err: err}
 	}
@@ -243,18 +246,77 @@ type Predictions struct {
 	Delta  []float64 // δ, mean over the models
 	ZigZag []float64 // |m(μ) − μ|, mean over the models
 	Spread []float64 // sample variance of the models' means (n−1); NaN for one model
+
+	laws []law // of the models; nil unless recalibrated
+}
+
+// law is a model's law of one measurement, recalibrated.
+type law struct {
+	r       *score.Recalibration
+	kind    string
+	mu, v   []float64 // N×Out, as the network claims them, standardised units
+	mean, s []float64 // of the outcomes' scale
+}
+
+// Interval returns the central interval of one measurement that the recalibrated
+// laws of the models, an equal mixture, give value k the probability level of; ok
+// is false where no law was recalibrated.
+func (p *Predictions) Interval(k int, level float64) (lo, hi float64, ok bool) {
+	if p.laws == nil {
+		return math.NaN(), math.NaN(), false
+	}
+	return p.quantile(k, (1-level)/2), p.quantile(k, (1+level)/2), true
+}
+
+// quantile bisects the mixture's distribution.
+func (p *Predictions) quantile(k int, level float64) float64 {
+	j := k % p.Out
+	below := func(y float64) (sum float64) {
+		for _, l := range p.laws {
+			sum += l.r.Below(l.kind, j, l.mu[k], l.v[k], (y-l.mean[j])/l.s[j]) / float64(len(p.laws))
+		}
+		return sum
+	}
+	sd := math.Sqrt(p.Total[k])
+	lo, hi := p.Mu[k]-sd, p.Mu[k]+sd
+	for w := sd; below(lo) > level; w *= 2 {
+		lo -= w
+	}
+	for w := sd; below(hi) < level; w *= 2 {
+		hi += w
+	}
+	for hi-lo > 1e-9*sd {
+		if mid := lo + (hi-lo)/2; below(mid) < level {
+			lo = mid
+		} else {
+			hi = mid
+		}
+	}
+	return lo + (hi-lo)/2
 }
 
 // Predict evaluates the models at conditions x (row-major, inputs in the order
-// of InputNames, own units). recalibrate is "", score.Scaled or score.Isotonic:
-// with it σ² and C are recalibrated by the models' calibrations, an error where
-// there are none.
+// of InputNames, own units). recalibrate is "" or one of score.Kinds: with it σ²
+// and C are recalibrated by the models' calibrations, an error where they have
+// not learned that.
 func (m *Models) Predict(ctx context.Context, x []float64, recalibrate string) (*Predictions, error) {
 	d := len(m.Card.Outcomes)
 	if recalibrate != "" && m.calibration == nil {
 		return nil, &fault.Error{
 			Path: m.Paths[0], Want: trainstage.CalibrationJSON + " next to the model", Found: "none",
 			Hint: "set train.calibration in the configuration and run again",
+		}
+	}
+	for i, c := range m.calibration {
+		if recalibrate != "" && !c.Has(recalibrate) {
+			hint := "set more runs aside: train.calibration"
+			if recalibrate == score.Beta || recalibrate == score.GPBeta {
+				hint = fmt.Sprintf("set train.calibration: {share: 0.2, kind: %s} and run again", recalibrate)
+			}
+			return nil, &fault.Error{
+				Path: filepath.Join(filepath.Dir(m.Paths[i]), trainstage.CalibrationJSON),
+				Want: "a calibration of kind " + recalibrate, Found: "none", Hint: hint,
+			}
 		}
 	}
 	r := &Predictions{N: len(x) / len(m.Card.Inputs), Out: d, Seeds: len(m.nets)}
@@ -271,7 +333,11 @@ func (m *Models) Predict(ctx context.Context, x []float64, recalibrate string) (
 			return nil, fmt.Errorf("predict: %w", err)
 		}
 		if recalibrate != "" {
-			e.Var, e.Cov = m.calibration[i].Apply(recalibrate, e.Var, e.Cov)
+			scale := net.OutcomeScale()
+			if score.IsLaw(recalibrate) {
+				r.laws = append(r.laws, law{m.calibration[i], recalibrate, e.Mu, e.Var, scale.Mean, scale.Std})
+			}
+			e.Var, e.Cov = m.calibration[i].Apply(recalibrate, e.Mu, e.Var, e.Cov)
 		}
 		own := e.Own(net.OutcomeScale())
 		means[i] = own.Mu

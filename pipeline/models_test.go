@@ -210,6 +210,63 @@ func TestPredictCalibrated(t *testing.T) {
 	}
 }
 
+// A recalibrated law gives an interval of one measurement: of one model with a map
+// of quantiles μ + s(±z)·σ with the map in the file; of several with a beta map the
+// ends below which a mean of 2.5 and 97.5 % of their laws lie.
+func TestPredictCalibratedLaw(t *testing.T) {
+	dir := split(t)
+	m, err := OpenModels(filepath.Join(dir, "seed-1"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	x := []float64{1, 3, 2.5, 0}
+	p, err1 := m.Predict(context.Background(), x, "")
+	q, err2 := m.Predict(context.Background(), x, score.Quantile)
+	if err := errors.Join(err1, err2); err != nil {
+		t.Fatal(err)
+	}
+	const z = 1.959963984540054
+	for k := range p.Mu {
+		o, sd := m.calibration[0].Outcomes[k%2], math.Sqrt(p.Total[k])
+		lo, hi, ok := q.Interval(k, 0.95)
+		if tol := 1e-8 * sd; !ok || math.Abs(lo-p.Mu[k]-o.Sigmas(-z)*sd) > tol || math.Abs(hi-p.Mu[k]-o.Sigmas(z)*sd) > tol {
+			t.Errorf("value %d: %v … %v about %v ± %v", k, lo, hi, p.Mu[k], sd)
+		}
+	}
+	if _, _, ok := p.Interval(0, 0.95); ok {
+		t.Error("an interval of a law that was not recalibrated")
+	}
+	_, err = m.Predict(context.Background(), x, score.Beta)
+	if err == nil || !strings.Contains(err.Error(), "kind: beta") {
+		t.Errorf("a map that was not learned: %v", err)
+	}
+	if m, err = OpenModels(dir); err != nil {
+		t.Fatal(err)
+	}
+	for i, c := range m.calibration {
+		for j := range c.Outcomes {
+			c.Outcomes[j].Beta = &score.BetaMap{A: 0.5 + 0.2*float64(i), B: 1.5, C: 0.3}
+		}
+	}
+	if q, err = m.Predict(context.Background(), x, score.Beta); err != nil {
+		t.Fatal(err)
+	}
+	for k := range q.Mu {
+		lo, hi, _ := q.Interval(k, 0.95)
+		var below [2]float64
+		for i, net := range m.nets {
+			mu, v := net.Predict(x)
+			s := net.OutcomeScale().Std[k%2]
+			for e, y := range []float64{lo, hi} {
+				below[e] += m.calibration[i].Below(score.Beta, k%2, 0, v[k]/(s*s), (y-mu[k])/s) / 3
+			}
+		}
+		if math.Abs(below[0]-0.025) > 1e-6 || math.Abs(below[1]-0.975) > 1e-6 {
+			t.Errorf("value %d: %v below %v, %v below %v", k, below[0], lo, below[1], hi)
+		}
+	}
+}
+
 func TestOpenModelsErrors(t *testing.T) {
 	dir := split(t)
 	bad := t.TempDir()

@@ -64,7 +64,7 @@ func choices(command, flag string) []string {
 	case "progress":
 		return []string{"auto", "plain", "json", "none"}
 	case "calibrated":
-		return []string{score.Scaled, score.Isotonic}
+		return score.Kinds()
 	case "by":
 		return []string{pipeline.ByCov, pipeline.BySpread, pipeline.ByBoth}
 	case "encoding":

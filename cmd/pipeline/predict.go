@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -39,7 +40,7 @@ func newPredictCommand(stdout, stderr io.Writer) *cli.Command {
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "at", Usage: "a condition, input=value,…; several joined by ;"},
 			&cli.StringFlag{Name: "conditions", Usage: "a CSV file with a column per input"},
-			&cli.StringFlag{Name: "calibrated", Usage: "apply the model's calibration: scaled or isotonic"},
+			&cli.StringFlag{Name: "calibrated", Usage: "apply the model's calibration: " + strings.Join(score.Kinds(), ", ")},
 			&cli.Float64Flag{Name: "alpha", Value: 0.05, Usage: "the intervals have the confidence 1 − alpha; in JSON and " +
 				"CSV the network's are those of the true mean (Chebyshev)"},
 			&cli.BoolFlag{Name: "extrapolate", Usage: "also give intervals outside the training range of an input " +
@@ -73,8 +74,8 @@ func runPredict(ctx context.Context, o predictOptions, stdout, stderr io.Writer)
 		return usage("pipeline predict: --json and --csv exclude each other")
 	case !(o.alpha > 0 && o.alpha < 1):
 		return usage("--alpha wants a number between 0 and 1, found %g", o.alpha)
-	case o.calibrated != "" && o.calibrated != score.Scaled && o.calibrated != score.Isotonic:
-		return usage("--calibrated wants %s or %s, found %q", score.Scaled, score.Isotonic, o.calibrated)
+	case o.calibrated != "" && !slices.Contains(score.Kinds(), o.calibrated):
+		return usage("--calibrated wants one of %s, found %q", strings.Join(score.Kinds(), ", "), o.calibrated)
 	}
 	m, err := pipeline.OpenModels(o.model)
 	if err != nil {
@@ -96,7 +97,7 @@ func runPredict(ctx context.Context, o predictOptions, stdout, stderr io.Writer)
 		fmt.Fprintln(stderr, "note: "+w)
 	}
 	if o.calibrated == "" && m.Calibrated() {
-		fmt.Fprintln(stderr, "note: the model has a calibration; --calibrated scaled or isotonic applies it")
+		fmt.Fprintln(stderr, "note: the model has a calibration; --calibrated scaled, isotonic or quantile applies it")
 	}
 	r, err := m.Recommend(ctx, x, o.level, o.extrapolate)
 	if err != nil {

@@ -244,7 +244,12 @@ func (a answers) networkRows(w io.Writer, i int) error {
 		if !a.options.extrapolate && (outside || record == "none") {
 			half = math.NaN()
 		}
-		fmt.Fprintln(tw, strings.Join(append(row(out, p.Mu[k], half, p.Total[k]), sd, record), "\t"))
+		line := row(out, p.Mu[k], half, p.Total[k])
+		if lo, hi, ok := p.Interval(k, 1-a.options.alpha); ok && !math.IsNaN(half) { // of a recalibrated law
+			number := digits(out.Unit, (hi-lo)/2)
+			line[3] = number(lo) + " … " + number(hi)
+		}
+		fmt.Fprintln(tw, strings.Join(append(line, sd, record), "\t"))
 	}
 	if err := tw.Flush(); err != nil {
 		return fmt.Errorf("print predictions: %w", err)
@@ -289,6 +294,9 @@ type outcomeJSON struct {
 	ZigZag   float64     `json:"zigzag"`
 	Spread   *float64    `json:"between_seeds_variance"`
 	Interval *[]float64  `json:"interval"` // null where C ≤ 0: there is none; and outside the training range
+
+	// of one measurement; with --calibrated quantile, beta or gp-beta
+	Measurement *[]float64 `json:"measurement_interval,omitempty"`
 }
 
 // honestJSON is the recommended prediction of one outcome.
@@ -347,7 +355,7 @@ func (a answers) json() any {
 			c.Outcomes = append(c.Outcomes, outcomeJSON{
 				Name: out.Name, Unit: out.Unit, Honest: a.honestJSON(k, j), Mean: p.Mu[k], Total: p.Total[k], Cov: p.Cov[k],
 				Raw: p.Raw[k], Delta: p.Delta[k], ZigZag: p.ZigZag[k], Spread: defined(p.Spread[k]),
-				Interval: ends(p.Mu[k], a.chebyshev(i, k)),
+				Interval: ends(p.Mu[k], a.chebyshev(i, k)), Measurement: a.measurement(k),
 			})
 		}
 		list[i] = c
@@ -424,6 +432,16 @@ func (a answers) positionJSON(i int) *positionJSON {
 	return p
 }
 
+// measurement is the interval of one measurement by the recalibrated laws; nil
+// without.
+func (a answers) measurement(k int) *[]float64 {
+	lo, hi, ok := a.network.Interval(k, 1-a.options.alpha)
+	if !ok {
+		return nil
+	}
+	return &[]float64{lo, hi}
+}
+
 // csv writes one row a condition. The columns of the calibrated model are empty
 // where there is none.
 func (a answers) csv(w io.Writer) error {
@@ -435,6 +453,9 @@ func (a answers) csv(w io.Writer) error {
 			"mu", "var", "cov", "cov_raw", "delta", "zigzag", "between_seeds_var", "low", "high",
 		} {
 			head = append(head, out.Name+"_"+s)
+		}
+		if score.IsLaw(a.options.calibrated) {
+			head = append(head, out.Name+"_measurement_low", out.Name+"_measurement_high")
 		}
 	}
 	rows := [][]string{append(head, "distance", "below", "above", "no_interval", "extrapolation")}
@@ -466,6 +487,9 @@ func (a answers) csv(w io.Writer) error {
 			}
 			h := a.chebyshev(i, k) // NaN, hence empty, where there is none
 			add(p.Mu[k], p.Total[k], p.Cov[k], p.Raw[k], p.Delta[k], p.ZigZag[k], p.Spread[k], p.Mu[k]-h, p.Mu[k]+h)
+			if one := a.measurement(k); one != nil {
+				add(*one...)
+			}
 		}
 		refused := ""
 		if r != nil {

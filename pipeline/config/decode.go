@@ -331,6 +331,10 @@ func (d *decoder) object(n *yaml.Node, path string, v reflect.Value) {
 		v.FieldByName("Ending").SetString(n.Value) // an ending alone
 		return
 	}
+	if n.Kind == yaml.ScalarNode && v.Type() == reflect.TypeFor[Recalibrate]() {
+		d.decode(n, path, v.FieldByName("Share"), "") // a share alone
+		return
+	}
 	if n.Kind == yaml.SequenceNode && v.Type() == reflect.TypeFor[Reader]() {
 		d.decode(n, path, v.FieldByName("Program"), "") // a program and its arguments alone
 		return

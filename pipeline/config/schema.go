@@ -197,5 +197,9 @@ func schemaOf(v reflect.Value) map[string]any {
 		p["description"] = doc(v.Type(), sf)
 		props[key] = p
 	}
-	return map[string]any{"type": "object", "properties": props, "additionalProperties": false}
+	s := map[string]any{"type": "object", "properties": props, "additionalProperties": false}
+	if v.Type() == reflect.TypeFor[Recalibrate]() {
+		return map[string]any{"oneOf": []any{number, s}}
+	}
+	return s
 }

@@ -11,20 +11,27 @@ import (
 
 // Train is the network, its training and the splits.
 type Train struct {
-	Inputs      []string  `key:"inputs"`
-	Outcomes    []string  `key:"outcomes"`
-	Model       Model     `key:"model"`
-	Loss        Loss      `key:"loss"`
-	Optimizer   Optimizer `key:"optimizer"`
-	Standardise bool      `key:"standardise"`
-	Seeds       int       `key:"seeds"`
-	Seed        uint64    `key:"seed" default:"0"`
-	Estimate    Estimate  `key:"estimate"`
-	Compare     []string  `key:"compare" of:"methods"`
-	Members     int       `key:"members"`
-	Calibration float64   `key:"calibration" default:"0"`
-	Honest      Honest    `key:"honest"`
-	Splits      []Split   `key:"splits"`
+	Inputs      []string    `key:"inputs"`
+	Outcomes    []string    `key:"outcomes"`
+	Model       Model       `key:"model"`
+	Loss        Loss        `key:"loss"`
+	Optimizer   Optimizer   `key:"optimizer"`
+	Standardise bool        `key:"standardise"`
+	Seeds       int         `key:"seeds"`
+	Seed        uint64      `key:"seed" default:"0"`
+	Estimate    Estimate    `key:"estimate"`
+	Compare     []string    `key:"compare" of:"methods"`
+	Members     int         `key:"members"`
+	Calibration Recalibrate `key:"calibration"`
+	Honest      Honest      `key:"honest"`
+	Splits      []Split     `key:"splits"`
+}
+
+// Recalibrate is what is set aside to recalibrate uncertainties; a share alone is
+// short for it.
+type Recalibrate struct {
+	Share float64 `key:"share" default:"0"`
+	Kind  string  `key:"kind" enum:"beta|gp-beta"`
 }
 
 // Model is the network.
@@ -137,8 +144,12 @@ func (t *Train) validate(f *File, key string, fail failFunc) {
 	if t.Seeds < 1 || t.Seeds > maxSeeds {
 		fail(key+".seeds", "expected 1 to %d seeds, found %d", maxSeeds, t.Seeds)
 	}
-	if !(t.Calibration >= 0 && t.Calibration <= maxCalibration) {
-		fail(key+".calibration", "expected a share from 0 to %g, found %g", maxCalibration, t.Calibration)
+	switch c := t.Calibration; {
+	case !(c.Share >= 0 && c.Share <= maxCalibration):
+		fail(key+".calibration", "expected a share from 0 to %g, found %g", maxCalibration, c.Share)
+	case c.Share == 0 && c.Kind != "":
+		fail(key+".calibration", "%s is learned on a share of the training runs, found none: {share: 0.2, kind: %s}",
+			c.Kind, c.Kind)
 	}
 	t.Honest.validate(key+".honest", fail)
 	t.validateMethods(key, fail)

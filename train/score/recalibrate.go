@@ -14,8 +14,17 @@ import (
 const (
 	Scaled   = "scaled"   // variances times one factor per outcome
 	Isotonic = "isotonic" // variances through a non-decreasing curve per outcome
-	Quantile = "quantile" // quantiles of y through a non-decreasing curve per outcome; see JudgeQuantiles
+	Quantile = "quantile" // quantiles of y through a non-decreasing curve per outcome; see JudgeLaw
+	Beta     = "beta"     // after Scaled, levels of y through a map of three parameters per outcome
+	GPBeta   = "gp-beta"  // the same map, varying with the law that is predicted
 )
+
+// Kinds returns all kinds of recalibration.
+func Kinds() []string { return []string{Scaled, Isotonic, Quantile, Beta, GPBeta} }
+
+// IsLaw reports whether a kind recalibrates the distribution of y and not two
+// variances.
+func IsLaw(kind string) bool { return kind == Quantile || kind == Beta || kind == GPBeta }
 
 // Recalibration maps the variances a model claims to those a calibration set
 // found, per outcome, in standardised units². It changes no mean. The
@@ -42,6 +51,58 @@ type OutcomeRecalibration struct {
 	CovFactor *float64 `json:"cov_factor"` // Σe/ΣC; nil where undefined or not positive
 	CovWhyNot string   `json:"cov_why_not,omitempty"`
 	CovCurve  Curve    `json:"cov_curve"` // isotonic regression of e on C, not below 0
+
+	Beta   *BetaMap    `json:"beta,omitempty"`    // where it was asked for
+	GPBeta *VaryingMap `json:"gp_beta,omitempty"` // where it was asked for
+}
+
+// Has reports whether a kind was learned of every outcome.
+func (r *Recalibration) Has(kind string) bool {
+	for _, o := range r.Outcomes {
+		if kind == Quantile && len(o.QuantileMap.X) == 0 || kind == Beta && o.Beta == nil ||
+			kind == GPBeta && o.GPBeta == nil {
+			return false
+		}
+	}
+	return slices.Contains(Kinds(), kind)
+}
+
+// Check reports a calibration, read from a file, that Recalibrate did not write.
+func (r *Recalibration) Check() error {
+	for j, o := range r.Outcomes {
+		if o.Beta != nil && !o.Beta.ok() {
+			return fmt.Errorf("outcome column %d: its beta map is damaged", j)
+		}
+		if o.GPBeta != nil {
+			if err := o.GPBeta.check(); err != nil {
+				return fmt.Errorf("outcome column %d: %w", j, err)
+			}
+		}
+	}
+	return nil
+}
+
+// betaMap is the map of kind Beta or GPBeta for the law N(mu, v).
+func (o OutcomeRecalibration) betaMap(kind string, mu, v float64) BetaMap {
+	if kind == Beta {
+		return *o.Beta
+	}
+	return o.GPBeta.at(mu, v)
+}
+
+// Below is the level that the recalibrated law of outcome j gives to y where the
+// model predicted N(mu, v); without a law (kind "") the level of N(mu, v). It
+// panics where the kind was not learned.
+func (r *Recalibration) Below(kind string, j int, mu, v, y float64) float64 {
+	z := (y - mu) / math.Sqrt(v)
+	switch kind {
+	case Quantile:
+		z = r.Outcomes[j].normal(z)
+	case Beta, GPBeta:
+		o := r.Outcomes[j]
+		return 1 / (1 + math.Exp(-o.betaMap(kind, mu, v).logit(z/math.Sqrt(o.TotalFactor))))
+	}
+	return math.Exp(logNormCDF(z))
 }
 
 // Curve is a non-decreasing function through knots, linear between them,
@@ -143,14 +204,37 @@ func (o OutcomeRecalibration) Sigmas(z float64) float64 {
 	return c.At(z)
 }
 
+// normal is the inverse of Sigmas; where that is flat, the middle.
+func (o OutcomeRecalibration) normal(sigmas float64) float64 {
+	c := o.QuantileMap
+	n := len(c.X)
+	switch {
+	case sigmas < c.Y[0]:
+		return c.X[0] + (sigmas-c.Y[0])/math.Sqrt(o.TotalFactor)
+	case sigmas > c.Y[n-1]:
+		return c.X[n-1] + (sigmas-c.Y[n-1])/math.Sqrt(o.TotalFactor)
+	}
+	first := sort.SearchFloat64s(c.Y, sigmas)
+	last := first
+	for last+1 < n && c.Y[last+1] == sigmas {
+		last++
+	}
+	if c.Y[first] == sigmas {
+		return (c.X[first] + c.X[last]) / 2
+	}
+	f := (sigmas - c.Y[first-1]) / (c.Y[first] - c.Y[first-1])
+	return c.X[first-1] + f*(c.X[first]-c.X[first-1])
+}
+
 // minCalibration is the number of rows below which nothing is recalibrated.
 const minCalibration = 10
 
 // Recalibrate learns from a calibration set: s.Mu, the claimed total variances
-// and covariances C (N×Out; cov may be nil). Errors: fewer than ten rows,
+// and covariances C (N×Out; cov may be nil). law is Beta, or GPBeta, which learns
+// both, or "" for the other kinds alone. Errors: fewer than ten rows,
 // training pairs, a total variance that is not positive. For couples the
 // covariance is left alone. It panics on slices of other lengths.
-func Recalibrate(s Set, total, cov []float64) (*Recalibration, error) {
+func Recalibrate(s Set, total, cov []float64, law string) (*Recalibration, error) {
 	s = s.check()
 	if len(total) != s.N*s.Out || cov != nil && len(cov) != s.N*s.Out {
 		panic(fmt.Sprintf("score: %d and %d variances for %d rows × %d outcomes", len(total), len(cov), s.N, s.Out))
@@ -180,6 +264,9 @@ func Recalibrate(s Set, total, cov []float64) (*Recalibration, error) {
 		lowest := FloorShare * average(q, nil)
 		o.TotalCurve = isotonic(t, q, lowest)
 		o.QuantileMap = quantileMap(s, j, t)
+		if err := o.learnLaw(s, j, t, law); err != nil {
+			return nil, fmt.Errorf("recalibrate: outcome column %d: %w", j, err)
+		}
 		switch {
 		case cov == nil:
 			o.CovWhyNot = "no covariance was computed"
@@ -205,24 +292,62 @@ func Recalibrate(s Set, total, cov []float64) (*Recalibration, error) {
 	return r, nil
 }
 
+// learnLaw learns the maps of levels of outcome j.
+func (o *OutcomeRecalibration) learnLaw(s Set, j int, total []float64, law string) error {
+	if law != Beta && law != GPBeta {
+		return nil
+	}
+	var z []float64
+	for i, v := range total {
+		k, sd := i*s.Out+j, math.Sqrt(v*o.TotalFactor)
+		z = append(z, (s.Y1[k]-s.Mu[k])/sd, (s.Y2[k]-s.Mu[k])/sd)
+	}
+	m, err := fitBeta(z)
+	if err != nil {
+		return err
+	}
+	o.Beta = &m
+	if law == GPBeta {
+		run, _ := dense(s.Run)
+		o.GPBeta, err = fitVaryingMap(m, column(s.Mu, s.Out, j), total, z, run)
+	}
+	return err
+}
+
 // Apply returns the recalibrated total variances and covariances (N×Out, of as
-// many outcomes as were calibrated). cov may be nil, and what could not be
-// calibrated stays as it is.
-func (r *Recalibration) Apply(kind string, total, cov []float64) (newTotal, newCov []float64) {
+// many outcomes as were calibrated, with means mu). The total of a kind that is a
+// law is the mean square deviation from mu under it, and its covariances are those
+// claimed. cov may be nil, and what could not be calibrated stays as it is.
+// It panics where the kind was not learned.
+func (r *Recalibration) Apply(kind string, mu, total, cov []float64) (newTotal, newCov []float64) {
 	d := len(r.Outcomes)
-	if len(total)%d != 0 || kind != Scaled && kind != Isotonic {
+	if len(total)%d != 0 || len(mu) != len(total) || !r.Has(kind) {
 		panic(fmt.Sprintf("score: %q recalibration of %d variances of %d outcomes", kind, len(total), d))
 	}
 	newTotal = make([]float64, len(total))
 	if cov != nil {
 		newCov = make([]float64, len(cov))
 	}
+	moment := make([]float64, d) // of laws that are the same everywhere
+	for j, o := range r.Outcomes {
+		switch kind {
+		case Quantile:
+			moment[j] = o.secondMoment()
+		case Beta:
+			moment[j] = o.TotalFactor * o.Beta.secondMoment()
+		}
+	}
 	for k, t := range total {
 		o := r.Outcomes[k%d]
-		if kind == Scaled {
+		switch kind {
+		case Scaled:
 			newTotal[k] = t * o.TotalFactor
-		} else {
+		case Isotonic:
 			newTotal[k] = o.TotalCurve.At(t)
+		case GPBeta:
+			newTotal[k] = t * o.TotalFactor * o.GPBeta.at(mu[k], t).secondMoment()
+		default:
+			newTotal[k] = t * moment[k%d]
 		}
 	}
 	for k, c := range cov {
@@ -239,15 +364,26 @@ func (r *Recalibration) Apply(kind string, total, cov []float64) (newTotal, newC
 	return newTotal, newCov
 }
 
+// secondMoment is the mean square of (y − μ)/σ under the map of quantiles.
+func (o OutcomeRecalibration) secondMoment() float64 {
+	sum := 0.0
+	for _, z := range grid.z {
+		s := o.Sigmas(z)
+		sum += s * s * math.Exp(-z*z/2-logSqrt2Pi) * gridStep
+	}
+	return sum
+}
+
 // crpsLevels is the number of quantiles whose pinball losses make a CRPS.
 const crpsLevels = 200
 
-// JudgeQuantiles is Judge with the quantiles of y recalibrated: coverage, width,
-// quantile calibration and CRPS (twice the mean pinball loss, Gneiting & Ranjan
-// 2011) are those of the quantiles. Numbers that want a density or a variance
+// JudgeLaw is Judge with the distribution of y recalibrated by a kind that is a
+// law: coverage, width, quantile calibration and CRPS are those of the law, NLL
+// where it has a density (Beta, GPBeta). The CRPS of Quantile is twice the mean
+// pinball loss (Gneiting & Ranjan 2011). Numbers that want a variance
 // are undefined; what rests on v̂ and e stays. Undefined where no map was
 // learned. It panics where r was learned of another number of outcomes.
-func (r *Recalibration) JudgeQuantiles(s Set, total, epistemic []float64) Scores {
+func (r *Recalibration) JudgeLaw(kind string, s Set, total, epistemic []float64) Scores {
 	if len(r.Outcomes) != s.Out {
 		panic(fmt.Sprintf("score: quantiles of %d outcomes for a set of %d", len(r.Outcomes), s.Out))
 	}
@@ -255,13 +391,17 @@ func (r *Recalibration) JudgeQuantiles(s Set, total, epistemic []float64) Scores
 	if s.N == 0 || math.IsNaN(out.Get("width95")) {
 		return out
 	}
-	out.undefine("recalibrated quantiles are no density and no variance", "nll", "ence", "ence_ref", "ence_ref95")
-	for _, o := range r.Outcomes {
-		if len(o.QuantileMap.X) == 0 {
-			out.undefine("no quantile map was learned", "crps", "coverage68", "coverage95", "width95")
-			out.Quantiles = nil
-			return out
-		}
+	variance := []string{"ence", "ence_ref", "ence_ref95"}
+	if kind != Quantile && r.Has(kind) {
+		r.judgeBeta(kind, s, total, &out)
+		out.undefine("a recalibrated law is not described by its variance", variance...)
+		return out
+	}
+	out.undefine("recalibrated quantiles are no density and no variance", append(variance, "nll")...)
+	if !r.Has(kind) {
+		out.undefine("no "+kind+" map was learned", "crps", "coverage68", "coverage95", "width95")
+		out.Quantiles = nil
+		return out
 	}
 	z := residuals(s, total)
 	n := float64(len(z))

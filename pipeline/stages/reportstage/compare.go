@@ -22,7 +22,7 @@ import (
 func compareDeps(b *plan.Builder, s config.Split, k int) []engine.Dep {
 	tr := b.Exp.Train
 	deps := []engine.Dep{{Task: trainstage.TrainID(b, s.Name, k), Output: trainstage.FlagsJSON}}
-	if tr.Calibration > 0 {
+	if tr.Calibration.Share > 0 {
 		deps = append(deps, engine.Dep{Task: trainstage.TrainID(b, s.Name, k), Output: trainstage.CalibrationJSON})
 	}
 	if len(tr.Compare) > 0 {
@@ -82,7 +82,7 @@ func compare(
 		return err
 	}
 	c.flags = append(c.flags, f)
-	if len(tr.Compare) == 0 && tr.Calibration == 0 {
+	if len(tr.Compare) == 0 && tr.Calibration.Share == 0 {
 		return nil
 	}
 	c.add("pair, C", "C", score.Judge(test, test.Var, test.Cov))
@@ -96,16 +96,20 @@ func compare(
 		}
 		c.add("pair, |raw|", "|raw|", score.Judge(test, test.Var, raw))
 	}
-	if tr.Calibration > 0 {
+	if tr.Calibration.Share > 0 {
 		var r score.Recalibration
 		if err := plan.ReadJSON(j.Input(id, trainstage.CalibrationJSON), &r); err != nil {
 			return err
 		}
-		for _, kind := range []string{score.Scaled, score.Isotonic} {
-			v, cov := r.Apply(kind, test.Var, test.Cov)
-			c.add("pair, "+kind, "C, "+kind, score.Judge(test, v, cov))
+		for _, kind := range score.Kinds() {
+			switch {
+			case kind == score.Quantile || score.IsLaw(kind) && r.Has(kind):
+				c.add("pair, "+kind, "C", r.JudgeLaw(kind, test, test.Var, test.Cov))
+			case !score.IsLaw(kind):
+				v, cov := r.Apply(kind, test.Mu, test.Var, test.Cov)
+				c.add("pair, "+kind, "C, "+kind, score.Judge(test, v, cov))
+			}
 		}
-		c.add("pair, "+score.Quantile, "C", r.JudgeQuantiles(test, test.Var, test.Cov))
 	}
 	at := set.Of(triplets.Test).Condition
 	for _, name := range tr.Compare {
@@ -193,7 +197,7 @@ const methodsArrow = "methods.arrow"
 
 // compares reports whether the experiment has a comparison.
 func compares(b *plan.Builder) bool {
-	return len(b.Exp.Train.Inputs) > 0 && (len(b.Exp.Train.Compare) > 0 || b.Exp.Train.Calibration > 0)
+	return len(b.Exp.Train.Inputs) > 0 && (len(b.Exp.Train.Compare) > 0 || b.Exp.Train.Calibration.Share > 0)
 }
 
 // writeMethods writes the comparison in long form: one row per number. The

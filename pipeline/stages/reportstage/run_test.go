@@ -21,7 +21,8 @@ import (
 )
 
 // small is a section train whose tasks take milliseconds.
-const small = "{inputs: [x], seeds: 2, calibration: 0.2, model: {hidden: [8], feedback: flag}, " +
+const small = "{inputs: [x], seeds: 2, calibration: {share: 0.2, kind: gp-beta}, " +
+	"model: {hidden: [8], feedback: flag}, " +
 	"optimizer: {epochs: 60, learning_rate: 0.01}, estimate: {samples: 16}, compare: [constant], " +
 	"honest: {base: none}, splits: {high: {test: {x: {min: 4}}}}}"
 
@@ -224,7 +225,9 @@ func TestMethodsTable(t *testing.T) {
 			names = append(names, n)
 		}
 	}
-	want := []string{"pair, C", "pair, |raw|", "pair, scaled", "pair, isotonic", "pair, quantile", "constant"}
+	want := []string{
+		"pair, C", "pair, |raw|", "pair, scaled", "pair, isotonic", "pair, quantile", "pair, beta", "pair, gp-beta", "constant",
+	}
 	if !slices.Equal(names, want) {
 		t.Errorf("methods %v, expected %v", names, want)
 	}
@@ -411,11 +414,11 @@ func TestDependencies(t *testing.T) {
 	if got := outputs(); got != "seed-0 diagnostics.json" || compares(b) {
 		t.Error(got)
 	}
-	b.Exp.Train.Calibration = 0.2
+	b.Exp.Train.Calibration.Share = 0.2
 	if got := outputs(); got != "seed-0 diagnostics.json, seed-0 calibration.json" || !compares(b) {
 		t.Error(got)
 	}
-	b.Exp.Train.Calibration, b.Exp.Train.Compare = 0, []string{"gp"}
+	b.Exp.Train.Calibration.Share, b.Exp.Train.Compare = 0, []string{"gp"}
 	want := "seed-0 diagnostics.json, seed-0 timing.json, gp/seed-0 method.arrow, gp/seed-0 timing.json"
 	if got := outputs(); got != want || !compares(b) {
 		t.Error(got)

@@ -100,7 +100,7 @@ func honestTask(b *plan.Builder, s config.Split, left *leftOut) {
 		{Key: "groups", Value: condition},
 		{Key: "inputs", Value: strings.Join(tr.Inputs, ",")},
 		{Key: "outcomes", Value: strings.Join(tr.Outcomes, ",")},
-		{Key: "calibration", Value: strconv.FormatFloat(tr.Calibration, 'g', -1, 64)},
+		{Key: "calibration", Value: strconv.FormatFloat(tr.Calibration.Share, 'g', -1, 64)},
 		{Key: "kind of data", Value: b.Exp.Ingest.Data},
 		{Key: "construction", Value: b.Exp.DSP.Triplets},
 		{Key: "kernels", Value: b.Program.Kernels},

@@ -90,7 +90,7 @@ func Split(b *plan.Builder, set triplets.Set, t *table.Table, s config.Split) (t
 // setAside moves the calibration runs out of the training part: whole runs,
 // chosen by a hash of their names, the same for every seed of a split.
 func setAside(b *plan.Builder, s *triplets.Set, at string) error {
-	share := b.Exp.Train.Calibration
+	share := b.Exp.Train.Calibration.Share
 	if share == 0 {
 		return nil
 	}

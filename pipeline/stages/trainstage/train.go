@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"doubletake/dsp"
@@ -64,7 +65,13 @@ func Plan(b *plan.Builder) error {
 	}
 	cfg := plan.Without(plan.Settings("train", *tr),
 		"train.splits", "train.seeds", "train.seed", "train.compare", "train.members", "train.honest")
-	if tr.Calibration == 0 {
+	cfg = plan.Without(cfg, "train.calibration.kind") // the methods do not depend on it
+	for i, p := range cfg {
+		if p.Key == "train.calibration.share" { // its name before there were kinds
+			cfg[i].Key = "train.calibration"
+		}
+	}
+	if tr.Calibration.Share == 0 {
 		cfg = plan.Without(cfg, "train.calibration")
 	}
 	cfg = append(cfg, kv.Pair{Key: "kernels", Value: b.Program.Kernels},
@@ -103,9 +110,9 @@ func trainTask(b *plan.Builder, cfg []kv.Pair, s config.Split, k int) {
 		{Key: "train.splits." + s.Name + ".test", Value: s.Test.String()},
 		{Key: "seed", Value: strconv.FormatUint(seed, 10)},
 	}
-	if tr.Calibration > 0 {
+	if tr.Calibration.Share > 0 {
 		// The kinds learned; without calibration this is not part of the key.
-		local = append(local, kv.Pair{Key: "calibration", Value: "scaled, isotonic, quantile"})
+		local = append(local, kv.Pair{Key: "calibration", Value: strings.Join(kinds(tr.Calibration), ", ")})
 	}
 	// The card states what the triplets' values do not.
 	kind := []kv.Pair{{Key: "kind of data", Value: b.Exp.Ingest.Data}, {Key: "pairs", Value: b.PairKind()}}
@@ -114,7 +121,7 @@ func trainTask(b *plan.Builder, cfg []kv.Pair, s config.Split, k int) {
 		Local: slices.Concat(local, kind), Deps: []engine.Dep{dep}, Weight: weight(b),
 	})
 	outputs := []string{"model.json", cardJSON, FlagsJSON, "history.arrow", "predictions.arrow"}
-	if tr.Calibration > 0 {
+	if tr.Calibration.Share > 0 {
 		outputs = append(outputs, CalibrationJSON)
 	}
 	for _, o := range outputs {
@@ -151,8 +158,8 @@ func trainTask(b *plan.Builder, cfg []kv.Pair, s config.Split, k int) {
 		if err := plan.WriteJSON(j.Output(cardJSON), card(b, set, s, k, plan.Digest(cfg, local), est)); err != nil {
 			return err
 		}
-		if tr.Calibration > 0 {
-			r, err := recalibrate(set, est)
+		if tr.Calibration.Share > 0 {
+			r, err := recalibrate(set, est, tr.Calibration.Kind)
 			if err != nil {
 				return err
 			}
@@ -249,11 +256,18 @@ func writeTable(j *engine.Job, output string, t *table.Table) error {
 	return err
 }
 
+// kinds are the kinds of recalibration that are learned.
+func kinds(c config.Recalibrate) []string {
+	return slices.DeleteFunc(score.Kinds(), func(k string) bool {
+		return k == score.Beta && c.Kind == "" || k == score.GPBeta && c.Kind != score.GPBeta
+	})
+}
+
 // recalibrate learns from the runs set aside, in standardised units.
-func recalibrate(s triplets.Set, est *train.Estimates) (*score.Recalibration, error) {
+func recalibrate(s triplets.Set, est *train.Estimates, law string) (*score.Recalibration, error) {
 	part := s.Of(triplets.Calibration).Standardised()
 	set := score.Set{Set: part, Answers: est.Rows(part.Condition, s.Out)}
-	r, err := score.Recalibrate(set, set.Var, set.Cov)
+	r, err := score.Recalibrate(set, set.Var, set.Cov, law)
 	if err != nil {
 		return nil, fmt.Errorf("calibrate: %w", err)
 	}
