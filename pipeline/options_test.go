@@ -171,6 +171,8 @@ func TestTrainOptions(t *testing.T) {
 			true,
 		},
 		{"flag", "model: {hidden: [8], feedback: flag}", map[string]any{"feedback": "flag"}, true},
+		{"joint", "model: {hidden: [8], head: joint}", map[string]any{"head": "joint"}, true},
+		{"joint-full", "model: {hidden: [8], head: joint-full}", map[string]any{"head": "joint-full"}, true},
 		{"beta", "loss: {beta: 0}", map[string]any{"beta": 0.0}, true},
 		{"swap", "loss: {pairs: swap}", map[string]any{"pairs": "swap"}, true},
 		{"plain", "loss: {pairs: plain}", map[string]any{"pairs": "plain"}, true},
@@ -233,6 +235,19 @@ func TestTrainOptions(t *testing.T) {
 	}
 	predictions := func(name string) *table.Table {
 		return readTable(t, dir, "runs", name, "splits/right/seed-0/predictions.arrow")
+	}
+	// Of a joint head C is the network's own: positive everywhere, and both identities
+	// of the theory hold by construction.
+	for _, name := range []string{"joint", "joint-full"} {
+		tab := predictions(name)
+		if m := tab.Get("cov_method"); m != name {
+			t.Errorf("%s: the covariance is by %q", name, m)
+		}
+		for i, c := range column(t, tab, "y_cov") {
+			if d, k := column(t, tab, "y_delta")[i], column(t, tab, "y_kappa")[i]; !(c > 0) || d != 0 || k != 0 {
+				t.Fatalf("%s, row %d: C %g, δ %g, κ %g", name, i, c, d, k)
+			}
+		}
 	}
 	a, p := predictions("base"), predictions("sampler")
 	if a.Get("sampler") != "antithetic" || p.Get("sampler") != "plain" || a.Get("samples") != "1000" ||

@@ -33,36 +33,44 @@ func shapeData(n, in, out int) triplets.Set {
 	return d
 }
 
+// BenchmarkFit trains networks of two answers and of joint heads.
 func BenchmarkFit(b *testing.B) {
 	for _, s := range shapes {
 		for _, name := range kernel.Names() {
-			b.Run(s.name+"/"+name, func(b *testing.B) {
-				data := shapeData(s.n, s.in, s.out)
+			for _, head := range []string{TwoAnswers, Joint, JointFull} {
 				cfg := DefaultConfig()
-				cfg.Batch, cfg.Kernels = s.batch, name
-				k, err := kernel.Resolve(name)
-				if err != nil {
-					b.Fatal(err)
+				cfg.Batch, cfg.Kernels, cfg.Head = s.batch, name, head
+				label := s.name + "/" + name
+				if head != TwoAnswers {
+					label += "/" + head
 				}
-				t := newTrainer(newLayout(s.in, s.out, 0, cfg.Hidden), k, cfg)
-				t.initialise(1)
-				rows := packRows[float32](data, triplets.ScaleOf(s.in, data.X), triplets.ScaleOf(s.out, data.Y1, data.Y2))
-				b.ReportAllocs()
-				b.ResetTimer()
-				trips := 0
-				idx := make([]int32, s.batch)
-				for i := range b.N {
-					for j := range idx {
-						idx[j] = int32((i*s.batch + j) * 7919 % s.n)
-					}
-					t.gradient(rows, idx, nil)
-					t.step(1e-3)
-					trips += s.batch
-				}
-				b.ReportMetric(float64(trips)/b.Elapsed().Seconds(), "triplets/s")
-			})
+				b.Run(label, func(b *testing.B) { benchmarkFit(b, shapeData(s.n, s.in, s.out), cfg) })
+			}
 		}
 	}
+}
+
+func benchmarkFit(b *testing.B, data triplets.Set, cfg Config) {
+	k, err := kernel.Resolve(cfg.Kernels)
+	if err != nil {
+		b.Fatal(err)
+	}
+	t := newTrainer(layoutOf(data.In, data.Out, cfg), k, cfg)
+	t.initialise(1)
+	rows := packRows[float32](data, triplets.ScaleOf(data.In, data.X), triplets.ScaleOf(data.Out, data.Y1, data.Y2))
+	b.ReportAllocs()
+	b.ResetTimer()
+	trips := 0
+	idx := make([]int32, cfg.Batch)
+	for i := range b.N {
+		for j := range idx {
+			idx[j] = int32((i*cfg.Batch + j) * 7919 % data.N)
+		}
+		t.gradient(rows, idx, nil)
+		t.step(1e-3)
+		trips += cfg.Batch
+	}
+	b.ReportMetric(float64(trips)/b.Elapsed().Seconds(), "triplets/s")
 }
 
 func BenchmarkEstimate(b *testing.B) {

@@ -291,7 +291,7 @@ func FitWith(ctx context.Context, data triplets.Set, cfg Config, o FitOptions) (
 		return nil, nil, err
 	}
 	weight := rowWeights[float32](data)
-	l := newLayout(data.In, data.Out, flagInputs(cfg.Feedback), cfg.Hidden)
+	l := layoutOf(data.In, data.Out, cfg)
 	fresh := func() (*trainer[float32], *course) {
 		t := newTrainer(l, k, cfg)
 		t.weight = weight

@@ -36,6 +36,7 @@ const (
 type Config struct {
 	Hidden        []int   `json:"hidden"`         // widths of the hidden layers, default 64, 64
 	Dropout       float64 `json:"dropout"`        // after each hidden layer, default 0.05; used rounded to 1/65536
+	Head          string  `json:"head,omitempty"` // what it answers: "" (default), two answers; "joint", "joint-full"
 	Feedback      string  `json:"feedback"`       // "drop-weights" (default), "constant", "flag"
 	FeedbackValue float64 `json:"feedback_value"` // for "constant", in the units the network sees (standardised, if it is)
 	Beta          float64 `json:"beta"`           // exponent of the β-NLL, default 0.5; 0 is the NLL
@@ -93,6 +94,12 @@ func (c Config) Check(fail func(setting, text string)) {
 		bad(h >= 1 && h <= maxWidth, "hidden", "expected widths from 1 to %d, found %d for layer %d", maxWidth, h, i+1)
 	}
 	bad(c.Dropout >= 0 && c.Dropout <= maxDropout, "dropout", "expected 0 to %g, found %g", maxDropout, c.Dropout)
+	bad(slices.Contains([]string{TwoAnswers, Joint, JointFull}, c.Head), "head",
+		"expected %s or %s, or none, found %q", Joint, JointFull, c.Head)
+	bad(c.Head == TwoAnswers || c.Feedback == DropWeights, "feedback",
+		"belongs to two answers, found head: %s, which is given nothing back", c.Head)
+	bad(c.Head == TwoAnswers || c.Pairs == Symmetrised, "pairs",
+		"belongs to two answers, found head: %s, whose loss is that of the pair", c.Head)
 	bad(slices.Contains([]string{DropWeights, Constant, Flag}, c.Feedback), "feedback",
 		"expected %s, %s or %s, found %q", DropWeights, Constant, Flag, c.Feedback)
 	bad(math.Abs(c.FeedbackValue) <= maxFeedback, "feedback_value",

@@ -77,7 +77,8 @@ type Estimates struct {
 	Samples int    // M that was used
 	Sampler string // that was used
 	// Method that was used: "exact-1d", "tensor-5" (5-point Gauss–Hermite in each
-	// dimension; -7, -15, …), "halton-1024", "halton-2048", "sampled-2048".
+	// dimension; -7, -15, …), "halton-1024", "halton-2048", "sampled-2048"; of a joint
+	// head, whose C is its own number, "joint" or "joint-full".
 	Method string
 }
 
@@ -115,6 +116,12 @@ func (m *Model) Estimate(ctx context.Context, x []float64, o EstimateOptions) (*
 	r := &Estimates{N: n, Out: d, Samples: o.Samples, Sampler: o.Sampler, Method: e.method}
 	for _, s := range []*[]float64{&r.Mu, &r.Var, &r.CovRaw, &r.Cov, &r.Delta, &r.Kappa, &r.ZigZag} {
 		*s = make([]float64, n*d)
+	}
+	if m.Config.Head != TwoAnswers {
+		if err := e.closedForm(ctx, xs, normals(o, d), r); err != nil {
+			return nil, err
+		}
+		return r, nil
 	}
 	e.answers(xs, nil, r.Mu, r.Var)
 	fed := make([]float32, n*d)
@@ -238,6 +245,10 @@ type estimator struct {
 func newEstimator(m *Model, q int) *estimator {
 	d := m.Out
 	e := &estimator{evaluator: newEvaluator(m)}
+	if m.Config.Head != TwoAnswers {
+		e.method = m.Config.Head
+		return e
+	}
 	if d > 1 {
 		e.method, e.nodes, e.weights = cubature(d, q)
 		return e
@@ -433,19 +444,7 @@ func whiten(x []float64, d int) {
 			}
 		}
 	}
-	for a := range d { // Cholesky, row by row
-		for b := range a + 1 {
-			s := l[a*d+b]
-			for k := range b {
-				s -= float64(l[a*d+k] * l[b*d+k])
-			}
-			if a == b {
-				l[a*d+a] = math.Sqrt(s)
-			} else {
-				l[a*d+b] = s / l[b*d+b]
-			}
-		}
-	}
+	cholesky(l, d)
 	for i := range n {
 		r := x[i*d : (i+1)*d]
 		for a := range d {

@@ -99,6 +99,7 @@ type evaluator struct {
 	net[float32]
 	m *Model
 	v []float32 // raw variances of a block, dense
+	l *law      // of a joint head, else nil
 }
 
 // evalBlock rows are evaluated together.
@@ -108,6 +109,9 @@ func newEvaluator(m *Model) *evaluator {
 	e := &evaluator{net: *newNet(m.shape, m.set(), m.params, evalBlock), m: m}
 	e.prepare()
 	e.v = aligned[float32](kernel.PadLane(evalBlock * m.Out))
+	if m.Config.Head != TwoAnswers {
+		e.l = newLaw(m.Config.Head, m.Out)
+	}
 	return e
 }
 
@@ -147,7 +151,7 @@ func (e *evaluator) answers(x, y []float32, mu, variance []float64) {
 		for r := range rows {
 			z := e.z[r*e.ldIn : (r+1)*e.ldIn]
 			copy(z, x[(s+r)*e.in:(s+r+1)*e.in])
-			f := z[e.in : e.in+e.out]
+			f := z[e.in : e.in+e.fed]
 			if y == nil {
 				for j := range f {
 					f[j] = e.none()
@@ -162,7 +166,16 @@ func (e *evaluator) answers(x, y []float32, mu, variance []float64) {
 				}
 			}
 		}
-		e.run(rows, nil, mu[s*e.out:(s+rows)*e.out], variance[s*e.out:(s+rows)*e.out])
+		m, v := mu[s*e.out:(s+rows)*e.out], variance[s*e.out:(s+rows)*e.out]
+		e.run(rows, nil, m, v)
+		if e.l == nil || y == nil {
+			continue
+		}
+		for r := range rows { // a joint head's second answer follows from its law
+			readLaw(e.l, e.o[r*e.headN:r*e.headN+e.heads])
+			to := r * e.out
+			e.l.given(y[(s+r)*e.out:(s+r+1)*e.out], m[to:to+e.out], v[to:to+e.out])
+		}
 	}
 }
 
@@ -172,6 +185,14 @@ func (e *evaluator) run(rows int, bits [][]uint16, mu, variance []float64) {
 	clear(e.z[rows*e.ldIn : padded*e.ldIn])
 	e.forward(padded, bits)
 	d := e.out
+	if e.l != nil {
+		for r := range rows {
+			readLaw(e.l, e.o[r*e.headN:r*e.headN+e.heads])
+			copy(mu[r*d:], e.l.mu)
+			e.l.total(variance[r*d : (r+1)*d])
+		}
+		return
+	}
 	flat := e.v[:kernel.PadLane(rows*d)]
 	for r := range rows {
 		o := e.o[r*e.headN : r*e.headN+2*d]
@@ -222,6 +243,12 @@ const modelDescription = "z = [x, y, b], x = (input-input_mean)/input_std, y = (
 	"The last gives the means, then the raw variances: variance = log(1+exp(raw)) + 1e-6, standardised; times " +
 	"outcome_std and outcome_std^2."
 
+const jointDescription = "z = (input-input_mean)/input_std. " +
+	"Each layer: z = activation(z*weights + bias), weights[in][out], without dropout. " +
+	"The last gives d means, then A, then C: (y1,y2) is normal with these means twice, variances A+C, covariance C, in " +
+	"standardised units. Head \"joint\": d and d numbers, log(1+exp(raw)) + 1e-6 each. \"joint-full\": lower triangles " +
+	"of Cholesky factors row by row, diagonals log(1+exp(raw)), 1e-6 added to the diagonal of A. "
+
 // MarshalJSON writes the open form of the model: one document that describes how
 // to evaluate it (description), with the layers' weights as rows of numbers.
 // Reading it back gives the same weights bit for bit.
@@ -231,6 +258,9 @@ func (m *Model) MarshalJSON() ([]byte, error) {
 		Standardise: m.Config.Standardise, InputMean: m.in.Mean, InputStd: m.in.Std, OutputMean: m.out.Mean,
 		OutputStd: m.out.Std,
 		Feedback:  m.Config.Feedback, Kernels: m.Kernels, Config: m.Config,
+	}
+	if m.Config.Head != TwoAnswers {
+		j.Description = jointDescription
 	}
 	if m.Config.Feedback == Constant {
 		j.None = m.Config.FeedbackValue
@@ -286,7 +316,10 @@ func (m *Model) UnmarshalJSON(data []byte) error {
 	// Sizes are checked against what the document holds before anything of
 	// that size is made.
 	size := func(i int) (from, to int) {
-		from, to = j.Inputs+j.Outcomes+flagInputs(j.Feedback), 2*j.Outcomes
+		from, to = j.Inputs, headColumns(j.Config.Head, j.Outcomes)
+		if j.Config.Head == TwoAnswers {
+			from += j.Outcomes + flagInputs(j.Feedback)
+		}
 		if i > 0 {
 			from = hidden[i-1]
 		}
@@ -314,7 +347,7 @@ func (m *Model) UnmarshalJSON(data []byte) error {
 			}
 		}
 	}
-	l := newLayout(j.Inputs, j.Outcomes, flagInputs(j.Feedback), hidden)
+	l := layoutOf(j.Inputs, j.Outcomes, j.Config)
 	params := aligned[float32](l.size)
 	for i, lj := range j.Layers {
 		for a, row := range lj.Weights {

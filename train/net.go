@@ -13,26 +13,40 @@ import (
 const rowBlock = 96
 
 // layout is the padded shape of a network: layer 0..len(width)-1 are hidden,
-// the head has 2·out columns, means first. Hidden weights are stored [in, out],
+// the head has 2·out columns, means first, or those of a joint head. Hidden
+// weights are stored [in, out],
 // the head's [out, in], which makes its gradient a vector operation along the
 // wide side.
 type layout struct {
 	in, out, flag int // inputs, outcomes, presence bit (0 or 1)
+	fed, heads    int // outcomes fed back (out or 0), columns of the head
 	width         []int
 
 	ldIn  int   // padded first-layer reduction = row stride of the input block
 	pad   []int // padded widths
-	headK int   // 2·out padded to KStep: rows of the head's weights
-	headN int   // 2·out padded to Lane: columns of the head's output
+	headK int   // heads padded to KStep: rows of the head's weights
+	headN int   // heads padded to Lane: columns of the head's output
 	w, b  []int // offsets of weights and biases in the flat parameters
 	size  int   // of the flat parameters
 }
 
+// newLayout is the shape of a network of two answers.
 func newLayout(in, out, flag int, width []int) *layout {
-	l := &layout{in: in, out: out, flag: flag, width: width}
-	l.ldIn = kernel.PadK(in + out + flag)
+	return shape(&layout{in: in, out: out, flag: flag, fed: out, heads: 2 * out, width: width})
+}
+
+// layoutOf is the shape of the network that cfg describes.
+func layoutOf(in, out int, cfg Config) *layout {
+	if cfg.Head == TwoAnswers {
+		return newLayout(in, out, flagInputs(cfg.Feedback), cfg.Hidden)
+	}
+	return shape(&layout{in: in, out: out, heads: headColumns(cfg.Head, out), width: cfg.Hidden})
+}
+
+func shape(l *layout) *layout {
+	l.ldIn = kernel.PadK(l.in + l.fed + l.flag)
 	k := l.ldIn
-	for _, h := range width {
+	for _, h := range l.width {
 		n := kernel.PadLane(h)
 		l.pad = append(l.pad, n)
 		l.w = append(l.w, l.size)
@@ -41,7 +55,7 @@ func newLayout(in, out, flag int, width []int) *layout {
 		l.size += n
 		k = n
 	}
-	l.headK, l.headN = kernel.PadK(2*out), kernel.PadLane(2*out)
+	l.headK, l.headN = kernel.PadK(l.heads), kernel.PadLane(l.heads)
 	l.w = append(l.w, l.size)
 	l.size += l.headK * k
 	l.b = append(l.b, l.size)
@@ -54,7 +68,7 @@ func (l *layout) depth() int { return len(l.width) }
 // fanIn is the number of inputs of layer i (the head is layer depth).
 func (l *layout) fanIn(i int) int {
 	if i == 0 {
-		return l.in + l.out + l.flag
+		return l.in + l.fed + l.flag
 	}
 	return l.width[i-1]
 }
@@ -62,7 +76,7 @@ func (l *layout) fanIn(i int) int {
 // fanOut is the number of outputs of layer i.
 func (l *layout) fanOut(i int) int {
 	if i == l.depth() {
-		return 2 * l.out
+		return l.heads
 	}
 	return l.width[i]
 }
@@ -165,7 +179,8 @@ type trainer[T kernel.Float] struct {
 	weight         []T // of each triplet, 1 on average; nil: 1
 	none           T   // what feedback inputs read without feedback
 	symmetric      bool
-	beta1t, beta2t float64 // β^t
+	joint          *joint[T] // of a joint head, else nil
+	beta1t, beta2t float64   // β^t
 	weightDecay    float64
 }
 
@@ -179,7 +194,10 @@ func newTrainer[T kernel.Float](l *layout, k *kernel.Set[T], cfg Config) *traine
 	t := &trainer[T]{net: *newNet(l, k, aligned[T](l.size), rowBlock), beta: T(cfg.Beta)}
 	t.symmetric = cfg.Pairs == Symmetrised
 	t.passes = 2
-	if t.symmetric {
+	switch {
+	case cfg.Head != TwoAnswers:
+		t.passes, t.joint = 1, newJoint[T](cfg, l.out, rowBlock)
+	case t.symmetric:
 		t.passes = 3
 	}
 	t.tripBlock = rowBlock / t.passes
@@ -265,12 +283,14 @@ func (t *trainer[T]) gradientBlock(data []T, idx []int32, swapped []bool, norm f
 	}
 	loss := t.lossBlock(data, idx, swapped, norm, bits)
 	n, d, ld := t.passes*len(idx), t.out, t.headN
-	for r := range n {
-		o := t.do[r*ld : r*ld+2*d]
-		gmu, graw := t.gmu[r*d:(r+1)*d], t.graw[r*d:(r+1)*d]
-		for j := range gmu {
-			o[j] = gmu[j]
-			o[d+j] = graw[j]
+	if t.joint == nil { // a joint head has written do
+		for r := range n {
+			o := t.do[r*ld : r*ld+2*d]
+			gmu, graw := t.gmu[r*d:(r+1)*d], t.graw[r*d:(r+1)*d]
+			for j := range gmu {
+				o[j] = gmu[j]
+				o[d+j] = graw[j]
+			}
 		}
 	}
 	clear(t.do[n*ld : rows*ld])
@@ -281,7 +301,7 @@ func (t *trainer[T]) gradientBlock(data []T, idx []int32, swapped []bool, norm f
 	top := depth - 1
 	gb := t.g[t.b[depth]:]
 	for r := range n {
-		for j, x := range t.do[r*ld : r*ld+2*d] {
+		for j, x := range t.do[r*ld : r*ld+t.heads] {
 			gb[j] += x
 		}
 	}
@@ -315,7 +335,7 @@ func (t *trainer[T]) loss(data, weight []T) float64 {
 }
 
 // lossBlock predicts a block and returns its part of the loss, with the loss's
-// gradient in gmu and graw. bits are the dropout bits, nil for none.
+// gradient in gmu and graw, of a joint head in do. bits are the dropout bits, nil for none.
 func (t *trainer[T]) lossBlock(data []T, idx []int32, swapped []bool, norm float64, bits [][]uint16) float64 {
 	B, d := len(idx), t.out
 	n := t.passes * B
@@ -346,6 +366,9 @@ func (t *trainer[T]) lossBlock(data []T, idx []int32, swapped []bool, norm float
 	}
 
 	t.forward(rows, bits)
+	if t.joint != nil {
+		return t.jointLoss(n)
+	}
 
 	ld := t.headN
 	for r := range n {
@@ -373,6 +396,11 @@ func (t *trainer[T]) fill(data []T, idx []int32, swapped []bool, rows int) {
 		}
 		z := t.z[i*ld : (i+1)*ld]
 		copy(z, x)
+		if t.joint != nil {
+			copy(t.t1[i*d:], y1)
+			copy(t.t2[i*d:], y2)
+			continue
+		}
 		for j := in; j < in+d; j++ {
 			z[j] = t.none
 		}

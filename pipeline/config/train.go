@@ -36,6 +36,7 @@ type Recalibrate struct {
 
 // Model is the network.
 type Model struct {
+	Head          string  `key:"head" enum:"joint|joint-full"`
 	Hidden        []int   `key:"hidden"`
 	Dropout       float64 `key:"dropout"`
 	Feedback      string  `key:"feedback" enum:"drop-weights|constant|flag"`
@@ -75,8 +76,10 @@ type Split struct {
 func defaultTrain() Train {
 	c, o := train.DefaultConfig(), train.DefaultEstimateOptions()
 	return Train{
-		Model: Model{Hidden: c.Hidden, Dropout: c.Dropout, Feedback: c.Feedback, FeedbackValue: c.FeedbackValue},
-		Loss:  Loss{Beta: c.Beta, Pairs: c.Pairs},
+		Model: Model{
+			Head: c.Head, Hidden: c.Hidden, Dropout: c.Dropout, Feedback: c.Feedback, FeedbackValue: c.FeedbackValue,
+		},
+		Loss: Loss{Beta: c.Beta, Pairs: c.Pairs},
 		Optimizer: Optimizer{
 			Name: "adam", LearningRate: c.LearningRate, WeightDecay: c.WeightDecay,
 			Batch: c.Batch, Epochs: c.Epochs, Schedule: c.Schedule,
@@ -91,6 +94,7 @@ func defaultTrain() Train {
 // numeric kernels are the caller's.
 func (t *Train) Network() train.Config {
 	c := train.DefaultConfig()
+	c.Head = t.Model.Head
 	c.Hidden, c.Dropout, c.Feedback, c.FeedbackValue = t.Model.Hidden, t.Model.Dropout, t.Model.Feedback,
 		t.Model.FeedbackValue
 	c.Beta, c.Pairs = t.Loss.Beta, t.Loss.Pairs
@@ -102,7 +106,7 @@ func (t *Train) Network() train.Config {
 
 // networkSections are the sections that hold the settings of train.Config.
 var networkSections = map[string]string{
-	"hidden": "model", "dropout": "model", "feedback": "model", "feedback_value": "model",
+	"head": "model", "hidden": "model", "dropout": "model", "feedback": "model", "feedback_value": "model",
 	"beta": "loss", "pairs": "loss",
 	"learning_rate": "optimizer", "weight_decay": "optimizer", "batch": "optimizer", "epochs": "optimizer",
 	"schedule": "optimizer",

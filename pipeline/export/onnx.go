@@ -31,8 +31,11 @@ type network struct {
 	OutputMean []float64 `json:"outcome_mean"`
 	OutputStd  []float64 `json:"outcome_std"`
 	Feedback   string    `json:"feedback"`
-	None       float64   `json:"feedback_when_none"`
-	Layers     []struct {
+	Config     struct {
+		Head string `json:"head"`
+	} `json:"config"`
+	None   float64 `json:"feedback_when_none"`
+	Layers []struct {
 		In      int         `json:"in"`
 		Out     int         `json:"out"`
 		Weights [][]float32 `json:"weights"`
@@ -91,6 +94,12 @@ func OpenModels(path string) (*Models, error) {
 		}
 		if err != nil {
 			return nil, &fault.Error{Path: f, Want: "a trained model", Err: err}
+		}
+		if n.Config.Head != train.TwoAnswers {
+			return nil, &fault.Error{
+				Path: f, Want: "a network of two answers", Found: "head: " + n.Config.Head,
+				Hint: "its tables can be exported (--format csv), and model.json describes how to evaluate it",
+			}
 		}
 		c, err := readCard(filepath.Join(filepath.Dir(f), "card.json"), &n)
 		if err != nil {

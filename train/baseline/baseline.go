@@ -86,6 +86,14 @@ var methods = []Info{
 	},
 	{Name: "zigzag", Claim: "u²", make: func(s Settings) Method { return ZigZag{s.Config} }},
 	{
+		Name: "joint", Claim: "C of the head", Shared: true,
+		make: func(s Settings) Method { return JointHead{s.Config, train.Joint} },
+	},
+	{
+		Name: "joint-full", Claim: "C of the head", Shared: true,
+		make: func(s Settings) Method { return JointHead{s.Config, train.JointFull} },
+	},
+	{
 		Name: "gp", Claim: "the posterior variance of the process",
 		make: func(s Settings) Method { return GP{Nugget: true, Standardise: s.Config.Standardise} },
 	},

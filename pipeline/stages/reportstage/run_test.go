@@ -226,7 +226,8 @@ func TestMethodsTable(t *testing.T) {
 		}
 	}
 	want := []string{
-		"pair, C", "pair, |raw|", "pair, scaled", "pair, isotonic", "pair, quantile", "pair, beta", "pair, gp-beta", "constant",
+		"pair, C", "pair, |raw|", "pair, scaled", "pair, isotonic", "pair, quantile", "pair, beta", "pair, gp-beta",
+		"constant",
 	}
 	if !slices.Equal(names, want) {
 		t.Errorf("methods %v, expected %v", names, want)

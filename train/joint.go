@@ -1,0 +1,455 @@
+package train
+
+import (
+	"context"
+	"math"
+
+	"doubletake/train/kernel"
+)
+
+// Values of Config.Head: what the network says of a condition
+// (docs/method.md#joint-head).
+const (
+	TwoAnswers = ""           // mean and variance; given an outcome it answers again
+	Joint      = "joint"      // mean, noise A and covariance C of the two outcomes of a pair, outcome by outcome
+	JointFull  = "joint-full" // the same with full matrices over the outcomes
+)
+
+// headColumns is the number of numbers the network gives for d outcomes.
+func headColumns(head string, d int) int {
+	switch head {
+	case Joint:
+		return 3 * d
+	case JointFull:
+		return d + d*(d+1)
+	}
+	return 2 * d
+}
+
+// law is the joint law of a pair at one condition, in network units:
+//
+//	(y1, y2)|x ~ N([μ; μ], [[A+C, C], [C, A+C]]),
+//
+// A and C d×d. Of a diagonal head only the diagonals are used.
+type law struct {
+	d, full       int // full is 1 for full matrices
+	mu, a, c      []float64
+	m, x, y       []float64 // factor of A+C, and room
+	la, lc        []float64 // lower factors of A and C
+	slopeA, slopC []float64 // of their diagonals by the head's numbers
+}
+
+func newLaw(head string, d int) *law {
+	l := &law{d: d}
+	if head == JointFull {
+		l.full = 1
+	}
+	for _, v := range []*[]float64{&l.mu, &l.slopeA, &l.slopC, &l.y} {
+		*v = make([]float64, d)
+	}
+	for _, v := range []*[]float64{&l.a, &l.c, &l.m, &l.x, &l.la, &l.lc} {
+		*v = make([]float64, d*d)
+	}
+	return l
+}
+
+// readLaw reads the law from a row of the head's numbers: means, then A, then C, as
+// softplus + 1e-6 each, or as the lower triangles of Cholesky factors whose
+// diagonals are softplus, row by row, A with 1e-6 added to its diagonal.
+func readLaw[T kernel.Float](l *law, o []T) {
+	d := l.d
+	for j := range d {
+		l.mu[j] = float64(o[j])
+	}
+	if l.full == 0 {
+		for j := range d {
+			l.a[j*d+j] = softplus(float64(o[d+j])) + 1e-6
+			l.c[j*d+j] = softplus(float64(o[2*d+j])) + 1e-6
+		}
+		return
+	}
+	at := d
+	for _, f := range []struct{ factor, slope, to []float64 }{{l.la, l.slopeA, l.a}, {l.lc, l.slopC, l.c}} {
+		for i := range d {
+			for j := range i + 1 {
+				r := float64(o[at])
+				at++
+				if i == j {
+					f.slope[i] = sigmoid(r)
+					r = softplus(r)
+				}
+				f.factor[i*d+j] = r
+			}
+		}
+		for i := range d {
+			for j := range i + 1 {
+				s := 0.0
+				for k := range j + 1 {
+					s += float64(f.factor[i*d+k] * f.factor[j*d+k])
+				}
+				f.to[i*d+j], f.to[j*d+i] = s, s
+			}
+		}
+	}
+	for i := range d {
+		l.a[i*d+i] += 1e-6
+	}
+}
+
+// sigmoid is 1/(1+e^−r), the derivative of softplus.
+func sigmoid(r float64) float64 {
+	e := expNeg(math.Abs(r))
+	if r < 0 {
+		return e / (1 + e)
+	}
+	return 1 / (1 + e)
+}
+
+// total writes the variances of one outcome, the diagonal of A + C.
+func (l *law) total(v []float64) {
+	for j := range v {
+		v[j] = l.a[j*l.d+j] + l.c[j*l.d+j]
+	}
+}
+
+// given writes mean and variance of y2 where y1 = y is known:
+//
+//	μ + C(A+C)⁻¹(y − μ),  A + C − C(A+C)⁻¹C.
+func (l *law) given(y []float32, mu, v []float64) {
+	d := l.d
+	if l.full == 0 {
+		for j := range d {
+			a, c := l.a[j*d+j], l.c[j*d+j]
+			k := c / (a + c)
+			mu[j] = l.mu[j] + float64(k*(float64(y[j])-l.mu[j]))
+			v[j] = a + c - float64(k*c)
+		}
+		return
+	}
+	l.factorTotal()
+	// X = M⁻½C, column by column; the answers follow from it and M⁻½(y − μ).
+	copy(l.x, l.c)
+	for j := range d {
+		l.y[j] = float64(y[j]) - l.mu[j]
+	}
+	l.forward(l.y, 1)
+	l.forward(l.x, d)
+	for j := range d {
+		shift, less := 0.0, 0.0
+		for k := range d {
+			shift += float64(l.x[k*d+j] * l.y[k])
+			less += float64(l.x[k*d+j] * l.x[k*d+j])
+		}
+		mu[j] = l.mu[j] + shift
+		v[j] = l.a[j*d+j] + l.c[j*d+j] - less
+	}
+}
+
+// factorTotal writes the lower Cholesky factor of A + C to m.
+func (l *law) factorTotal() {
+	for i := range l.m {
+		l.m[i] = l.a[i] + l.c[i]
+	}
+	cholesky(l.m, l.d)
+}
+
+// forward solves m·z = b for w columns b, d×w, in place.
+func (l *law) forward(b []float64, w int) { solveLower(l.m, b, l.d, w) }
+
+func solveLower(m, b []float64, d, w int) {
+	for i := range d {
+		for k := range i {
+			f := m[i*d+k]
+			for q := range w {
+				b[i*w+q] -= float64(f * b[k*w+q])
+			}
+		}
+		for q := range w {
+			b[i*w+q] /= m[i*d+i]
+		}
+	}
+}
+
+// cholesky replaces the lower triangle of l, d×d, by its Cholesky factor.
+func cholesky(l []float64, d int) {
+	for a := range d {
+		for b := range a + 1 {
+			s := l[a*d+b]
+			for k := range b {
+				s -= float64(l[a*d+k] * l[b*d+k])
+			}
+			if a == b {
+				l[a*d+a] = math.Sqrt(s)
+			} else {
+				l[a*d+b] = s / l[b*d+b]
+			}
+		}
+	}
+}
+
+// joint is what a trainer needs for the loss of a joint head.
+//
+// With s = (y1 + y2 − 2μ)/√2, r = (y1 − y2)/√2, T = A + 2C the likelihood of a pair
+// falls into two: s has the variance T, r has A. The loss of an outcome is
+//
+//	½{sg[T^β](ln T + s²/T) + sg[A^β](ln A + r²/A)},
+//
+// T^β and A^β held constant in the gradient as in the β-NLL; of full matrices
+// |T|^(β/d), and quadratic forms.
+type joint[T kernel.Float] struct {
+	*law
+	beta float64
+
+	// Diagonal heads, dense arrays of A's numbers and then C's: the head's numbers,
+	// variances, their slopes, and the constants that make LossGrad give slopes.
+	raw, value, slope, none, zero, two []T
+	gt, ti, s, r                       []float64
+}
+
+func newJoint[T kernel.Float](cfg Config, out, rows int) *joint[T] {
+	j := &joint[T]{law: newLaw(cfg.Head, out), beta: cfg.Beta}
+	if cfg.Head == JointFull {
+		j.gt, j.ti = make([]float64, out*out), make([]float64, out*out)
+		j.s, j.r = make([]float64, out), make([]float64, out)
+		return j
+	}
+	for _, v := range []*[]T{&j.raw, &j.value, &j.slope, &j.none, &j.zero, &j.two} {
+		*v = aligned[T](2 * kernel.PadLane(rows*out))
+	}
+	for i := range j.two {
+		j.two[i] = 2
+	}
+	return j
+}
+
+// jointLoss returns the loss of n rows of o for the targets t1, t2 with the weights
+// c and writes its gradient to do.
+func (t *trainer[T]) jointLoss(n int) float64 {
+	if t.joint.full > 0 {
+		return t.jointFull(n)
+	}
+	d, ld, j := t.out, t.headN, t.joint
+	flat := kernel.PadLane(n * d)
+	raw, value, slope := j.raw[:2*flat], j.value[:2*flat], j.slope[:2*flat]
+	for r := range n {
+		o := t.o[r*ld : r*ld+3*d]
+		copy(raw[r*d:], o[d:2*d])
+		copy(raw[flat+r*d:], o[2*d:])
+	}
+	clear(raw[n*d : flat])
+	clear(raw[flat+n*d:])
+	copy(value, raw)
+	t.k.Variance(value)
+	// With β = 1, no residuals and the weight 2 the kernel's gradient is the slope of
+	// softplus.
+	t.k.LossGrad(j.none[:2*flat], slope, j.zero[:2*flat], raw, j.zero[:2*flat], j.zero[:2*flat], j.two[:2*flat], 1)
+	half := T(math.Sqrt2 / 2)
+	for i := range n * d {
+		t.mu[i] = half * (t.t1[i] - t.t2[i]) // r, against a mean of zero
+	}
+	clear(t.mu[n*d : flat])
+	// LossGrad's mean is r here, its targets are zero: only r² matters.
+	loss := float64(t.k.LossGrad(t.gmu[:flat], t.graw[:flat], t.mu[:flat], raw[:flat], j.zero[:flat], j.zero[:flat],
+		t.c[:flat], t.beta))
+	w := T(1)
+	for r := range n {
+		o, g := t.o[r*ld:r*ld+d], t.do[r*ld:r*ld+3*d]
+		for q, mu := range o {
+			i := r*d + q
+			v := value[i] + 2*value[flat+i]
+			s := half * (t.t1[i] + t.t2[i] - 2*mu)
+			log := logPos(float64(v))
+			switch t.beta {
+			case 0:
+			case 0.5:
+				w = T(math.Sqrt(float64(v)))
+			default:
+				w = T(exponential(j.beta * log))
+			}
+			ratio := s / v
+			square := T(s * ratio)
+			scale := T(t.c[i] * w)
+			gt := T(T(0.5*scale) * ((1 - square) / v))
+			loss += float64(0.5*float64(scale)) * (log + float64(square))
+			g[q] = -2 * T(T(half*scale)*ratio)
+			g[d+q] = t.graw[i] + T(gt*slope[i])
+			g[2*d+q] = T(2 * gt * slope[flat+i])
+		}
+	}
+	return loss
+}
+
+// exponential is e^x.
+func exponential(x float64) float64 {
+	if x < 0 {
+		return expNeg(-x)
+	}
+	return 1 / expNeg(x)
+}
+
+// jointFull is jointLoss with full matrices, in float64 row by row.
+func (t *trainer[T]) jointFull(n int) float64 {
+	d, ld, j := t.out, t.headN, t.joint
+	tri := d * (d + 1) / 2
+	loss := 0.0
+	for row := range n {
+		norm := float64(t.c[row*d])
+		readLaw(j.law, t.o[row*ld:row*ld+headColumns(JointFull, d)])
+		g := t.do[row*ld : row*ld+d+2*tri]
+		s, r := j.s, j.r
+		for q := range d {
+			y1, y2 := float64(t.t1[row*d+q]), float64(t.t2[row*d+q])
+			s[q], r[q] = float64((y1+y2-2*j.mu[q])*(math.Sqrt2/2)), float64((y1-y2)*(math.Sqrt2/2))
+		}
+		for i := range j.m {
+			j.m[i] = j.a[i] + 2*j.c[i]
+		}
+		l, wt := j.term(j.gt, s, norm)
+		loss += l
+		// s is now T⁻¹s.
+		for q := range d {
+			g[q] = T(-math.Sqrt2 * wt * s[q])
+		}
+		copy(j.m, j.a)
+		l, _ = j.term(j.ti, r, norm)
+		loss += l
+		for i, x := range j.gt {
+			j.ti[i] += x // by A
+		}
+		triangle(g[d:], j.ti, j.la, j.slopeA, d, 1)
+		triangle(g[d+tri:], j.gt, j.lc, j.slopC, d, 2)
+	}
+	return loss
+}
+
+// term returns ½·w(ln|M| + zᵀM⁻¹z) and w = norm·|M|^(β/d) for M in m, writes the
+// gradient ½·w(M⁻¹ − M⁻¹zzᵀM⁻¹) to by, and M⁻¹z to z.
+func (j *joint[T]) term(by, z []float64, norm float64) (loss, weight float64) {
+	d := j.d
+	cholesky(j.m, d)
+	log := 0.0
+	for i := range d {
+		log += 2 * logPos(j.m[i*d+i])
+	}
+	clear(j.x)
+	for i := range d {
+		j.x[i*d+i] = 1
+	}
+	j.forward(j.x, d) // L⁻¹
+	for i := range d {
+		for k := range i + 1 {
+			s := 0.0
+			for q := i; q < d; q++ {
+				s += float64(j.x[q*d+i] * j.x[q*d+k])
+			}
+			by[i*d+k], by[k*d+i] = s, s
+		}
+	}
+	quadratic := 0.0
+	for i := range d {
+		s := 0.0
+		for k := range d {
+			s += float64(by[i*d+k] * z[k])
+		}
+		j.y[i] = s
+		quadratic += float64(s * z[i])
+	}
+	copy(z, j.y)
+	weight = norm
+	if j.beta > 0 {
+		weight = float64(norm * exponential(j.beta/float64(d)*log))
+	}
+	for i := range d {
+		for k := range d {
+			by[i*d+k] = float64(0.5*weight) * (by[i*d+k] - float64(z[i]*z[k]))
+		}
+	}
+	return float64(0.5*weight) * (log + quadratic), weight
+}
+
+// triangle writes factor·2·G·L on the lower triangle, row by row, its diagonal times
+// the slope: the gradient by the numbers that L was made of, M = LLᵀ.
+func triangle[T kernel.Float](dst []T, by, l, slope []float64, d int, factor float64) {
+	at := 0
+	for i := range d {
+		for k := range i + 1 {
+			s := 0.0
+			for q := k; q < d; q++ {
+				s += float64(by[i*d+q] * l[q*d+k])
+			}
+			s *= 2 * factor
+			if i == k {
+				s *= slope[i]
+			}
+			dst[at] = T(s)
+			at++
+		}
+	}
+}
+
+// closedForm is Estimate of a joint head, of which everything but the sampled
+// CovRaw is known: C is the head's own, δ = κ = u = 0. Draws for CovRaw come from
+// the law of one outcome.
+func (e *evaluator) closedForm(ctx context.Context, xs, eps []float32, r *Estimates) error {
+	d := e.out
+	mean, square := make([]float64, d), make([]float64, d*d) // of ε
+	n := float64(len(eps) / d)
+	for i := 0; i < len(eps); i += d {
+		for j, a := range eps[i : i+d] {
+			mean[j] += float64(a) / n
+			for k, b := range eps[i : i+d] {
+				square[j*d+k] += float64(float64(a)*float64(b)) / n
+			}
+		}
+	}
+	l := newLaw(e.m.Config.Head, d)
+	gain, drift := make([]float64, d*d), make([]float64, d)
+	return e.laws(ctx, xs, l, func(i int) {
+		copy(r.Mu[i*d:], l.mu)
+		l.total(r.Var[i*d : (i+1)*d])
+		l.factorTotal()
+		// y = μ + mε, m(y) = μ + Kmε with Km = C·m⁻ᵀ = (m⁻¹C)ᵀ.
+		copy(l.x, l.c)
+		l.forward(l.x, d)
+		for j := range d {
+			drift[j] = 0
+			for k := range d {
+				gain[j*d+k] = l.x[k*d+j]
+				drift[j] += float64(l.x[k*d+j] * mean[k])
+			}
+		}
+		for j := range d {
+			raw, noise := 0.0, 0.0
+			for a := range j + 1 {
+				noise += float64(l.m[j*d+a] * mean[a])
+				for b := range d {
+					raw += float64(float64(l.m[j*d+a]*gain[j*d+b]) * square[a*d+b])
+				}
+			}
+			r.Cov[i*d+j] = l.c[j*d+j]
+			r.CovRaw[i*d+j] = raw + float64(l.mu[j]*(noise+drift[j]))
+		}
+	})
+}
+
+// laws calls f for each condition after l was set to its law.
+func (e *evaluator) laws(ctx context.Context, xs []float32, l *law, f func(i int)) error {
+	n := len(xs) / e.in
+	for s := 0; s < n; s += e.block {
+		if err := ctx.Err(); err != nil {
+			return stoppedAt(s, n, err)
+		}
+		rows := min(e.block, n-s)
+		for r := range rows {
+			copy(e.z[r*e.ldIn:(r+1)*e.ldIn], xs[(s+r)*e.in:(s+r+1)*e.in])
+		}
+		padded := kernel.PadRows(rows)
+		clear(e.z[rows*e.ldIn : padded*e.ldIn])
+		e.net.forward(padded, nil)
+		for r := range rows {
+			readLaw(l, e.o[r*e.headN:r*e.headN+e.heads])
+			f(s + r)
+		}
+	}
+	return nil
+}
