@@ -94,6 +94,18 @@ var methods = []Info{
 		make: func(s Settings) Method { return JointHead{s.Config, train.JointFull} },
 	},
 	{
+		Name: "laplace", Claim: "the variance of the mean by the last layer's posterior",
+		make: func(s Settings) Method { return Laplace{s.Config, LastLayer} },
+	},
+	{
+		Name: "laplace-kronecker", Claim: "the variance of the mean by a posterior of Kronecker blocks",
+		make: func(s Settings) Method { return Laplace{s.Config, Kronecker} },
+	},
+	{
+		Name: "laplace-full", Claim: "the variance of the mean by the posterior of all weights",
+		make: func(s Settings) Method { return Laplace{s.Config, Full} },
+	},
+	{
 		Name: "gp", Claim: "the posterior variance of the process",
 		make: func(s Settings) Method { return GP{Nugget: true, Standardise: s.Config.Standardise} },
 	},
