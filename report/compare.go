@@ -3,6 +3,7 @@ package report
 import (
 	"bytes"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -19,6 +20,51 @@ type Compared struct {
 	score.Values
 	FitS score.Value // seconds to train, on the machine and load of that run; not part of metrics.json
 	AskS score.Value // seconds to predict all conditions
+}
+
+// Ranked is the place of a method by the mean CRPS of its predictions of what is
+// held out, in standardised units.
+type Ranked struct {
+	Method string
+	CRPS   float64
+	Above  float64 // the best one's
+	SE     float64 // of Above, paired by rows and seeds; NaN with one run
+	Worse  bool    // Above is more than chance
+}
+
+// ranking is the table of a split's methods, best first; false with fewer than two.
+func (s Split) ranking() (table, bool) {
+	t := table{title: "Methods by CRPS on what " + clean(s.Name) + " holds out", corner: "method"}
+	place := column{head: "place", text: true}
+	crps, above, se := column{head: "CRPS (sd)"}, column{head: "above the best"}, column{head: "SE"}
+	rmse, seconds := column{head: "RMSE (sd)"}, column{head: "seconds"}
+	rest := []column{{head: "NLL"}, {head: "in 95 %"}, {head: "Σe/Σv̂"}}
+	single := func(v float64) number { return round(score.Mean([]float64{v}), 1) }
+	for i, r := range s.Ranking {
+		at := slices.IndexFunc(s.Methods, func(m Compared) bool { return m.Method == r.Method })
+		if at < 0 {
+			continue
+		}
+		word := "as good"
+		switch {
+		case i == 0:
+			word = "best"
+		case r.Worse:
+			word = "worse"
+		}
+		m := s.Methods[at]
+		t.labels = append(t.labels, r.Method)
+		place.cells = append(place.cells, number{text: word})
+		crps.cells, above.cells = append(crps.cells, single(r.CRPS)), append(above.cells, single(r.Above))
+		se.cells = append(se.cells, single(r.SE))
+		rmse.cells = append(rmse.cells, single(math.Sqrt(m.Get("e").Mean)))
+		for k, key := range []string{"nll", "coverage95", "sum_e_ratio"} {
+			rest[k].cells = append(rest[k].cells, quantity{key: key}.cell(m.Values))
+		}
+		seconds.cells = append(seconds.cells, round(m.FitS, 1))
+	}
+	t.groups = []group{{columns: append(append([]column{place, crps, above, se, rmse}, rest...), seconds)}}
+	return t, len(t.labels) > 1
 }
 
 // comparedQuantities are the columns of the comparison, in groups.
@@ -42,6 +88,9 @@ func (e Experiment) comparisons() []table {
 	for _, s := range e.Splits {
 		if len(s.Methods) == 0 {
 			continue
+		}
+		if t, ok := s.ranking(); ok {
+			out = append(out, t)
 		}
 		title := "Methods compared on what " + clean(s.Name) + " holds out"
 		if s.Reach != "" {
@@ -93,6 +142,10 @@ func (e Experiment) comparisonWords() []string {
 		return nil
 	}
 	return []string{
+		"Methods by CRPS are sorted by that score of single measurements; \"above the best\" is paired row by row and seed " +
+			"by seed, its standard error clustered by run with the scatter between seeds; \"worse\" is said where it is more " +
+			"than Student's 97.5 % of that (few seeds tell little; not corrected for the number of methods), \"as good\" " +
+			"where it may be chance. RMSE is the root of the measured error e.",
 		"Every method is judged on its own mean, by scores that are lowest for the truth (NLL, CRPS, v̂²−2v̂e, QLIKE), " +
 			"or should be 1 (Σe/Σv̂), 0.683 and 0.95 (coverage), or stay near what calibrated data give (ENCE, the mean " +
 			"relative difference of claimed and measured error over bins of the claim). " +

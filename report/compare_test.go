@@ -80,6 +80,18 @@ func TestComparison(t *testing.T) {
 			t.Errorf("tables.md lacks %q", want)
 		}
 	}
+	// A split whose methods were ranked has that table too, the best first.
+	e.Splits[0].Ranking = []Ranked{
+		{Method: e.Splits[0].Methods[1].Method, CRPS: 0.25},
+		{Method: e.Splits[0].Methods[0].Method, CRPS: 0.375, Above: 0.125, SE: 0.0125, Worse: true},
+	}
+	ranked := strings.Join(strings.Fields(string(Markdown(e))), " ")
+	e.Splits[0].Ranking = nil
+	a, z := strings.Index(ranked, "| best | "), strings.Index(ranked, "| worse | ")
+	if !strings.Contains(ranked, "Methods by CRPS on what b=1 holds out") || a < 0 || z < a ||
+		!strings.Contains(ranked[z:], "0.375 | 0.125 | 0.0125 |") {
+		t.Errorf("the ranking is missing or out of order: best at %d, worse at %d", a, z)
+	}
 	if n := strings.Count(md, "Methods compared"); n != 1 {
 		t.Errorf("%d comparison tables, want 1: the other split compared nothing", n)
 	}

@@ -40,6 +40,7 @@ type Split struct {
 	Train     SetMetrics
 	Test      SetMetrics
 	Methods   []Compared  // scores of methods on the test part; empty when none were compared
+	Ranking   []Ranked    // those of them that were trained, best first; not part of metrics.json
 	Flags     []Violation // identities of the theory that the models violate
 	Network   []Trust     // what the network claims on the test part, a group of outcomes for each unit; means over seeds
 	Honest    *Honest     // the calibration on left-out groups; nil where none was asked for

@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -137,6 +138,41 @@ func FuzzParse(f *testing.F) {
 			t.Fatalf("%T: %v", err, err)
 		}
 	})
+}
+
+// compare: all takes the methods that the network's settings suffice for; a share
+// alone is short for calibration's.
+func TestCompareAll(t *testing.T) {
+	const text = "version: 1\nexperiments:\n  x:\n    ingest: {simulate: {campaign: toy}}\n    train:\n" +
+		"      inputs: [x]\n      splits: {right: {test: {x: {min: 3}}}}\n      "
+	f, err := Parse("p.yaml", []byte(text+"compare: all\n      calibration: 0.2\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c := f.Experiments[0].Train.Calibration; c != (Recalibrate{Share: 0.2}) {
+		t.Errorf("calibration: %+v", c)
+	}
+	got := f.Experiments[0].Train.Compare
+	if !slices.Contains(got, "ensemble") || !slices.Contains(got, "mc-dropout") || slices.Contains(got, "laplace-full") {
+		t.Errorf("all: %v", got)
+	}
+	if f, err = Parse("p.yaml", []byte(text+"compare: all\n      model: {dropout: 0}\n")); err != nil {
+		t.Fatal(err)
+	}
+	if got := f.Experiments[0].Train.Compare; slices.Contains(got, "mc-dropout") || len(got) < 5 {
+		t.Errorf("all without dropout: %v", got)
+	}
+	for add, want := range map[string]string{
+		"compare: [all, gp]\n":                   "alone",
+		"calibration: {kind: beta}\n":            "share of the training runs",
+		"model: {head: jiont}\n":                 "joint",
+		"calibration: {share: 0.7}\n":            "from 0 to 0.5",
+		"model: {head: joint, feedback: flag}\n": "belongs to two answers",
+	} {
+		if _, err := Parse("p.yaml", []byte(text+add)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", add, err)
+		}
+	}
 }
 
 // keys.txt documents fields there are, and each in lines that an editor shows

@@ -161,9 +161,14 @@ func (t *Train) validate(f *File, key string, fail failFunc) {
 }
 
 func (t *Train) validateMethods(key string, fail failFunc) {
+	if slices.Equal(t.Compare, []string{"all"}) {
+		t.Compare = baseline.All(t.Network())
+	}
 	known := baseline.Compared()
 	for i, m := range t.Compare {
 		switch {
+		case m == "all":
+			fail(key+".compare", "all stands alone, found other methods with it")
 		case !slices.Contains(known, m):
 			fail(key+".compare", "expected some of %s, found %q%s", strings.Join(known, ", "), m, spelling.DidYouMean(m, known))
 		case slices.Contains(t.Compare[:i], m):

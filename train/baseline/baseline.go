@@ -68,6 +68,7 @@ type Info struct {
 	Name    string // in the configuration, in tables and of files
 	Claim   string // what v̂ is: "the variance of the members' means"
 	Members bool   // Settings.Members is used: as many networks are trained
+	Slow    bool   // not among all: it takes longer than the training does
 	Shared  bool   // v̂ is what the two outcomes of a pair share: with couples it is the total
 	make    func(s Settings) Method
 	needs   func(c train.Config) string // what the settings lack, in the words of the configuration; may be nil
@@ -102,7 +103,7 @@ var methods = []Info{
 		make: func(s Settings) Method { return Laplace{s.Config, Kronecker} },
 	},
 	{
-		Name: "laplace-full", Claim: "the variance of the mean by the posterior of all weights",
+		Name: "laplace-full", Claim: "the variance of the mean by the posterior of all weights", Slow: true,
 		make: func(s Settings) Method { return Laplace{s.Config, Full} },
 	},
 	{
@@ -115,6 +116,17 @@ var methods = []Info{
 // Compared returns the names of the methods that the model of pairs, the first of
 // methods, is compared with.
 func Compared() []string { return names()[1:] }
+
+// All returns the names of the methods that "all" stands for: those compared that
+// are not slow, and that the settings of the network suffice for.
+func All(c train.Config) (out []string) {
+	for _, m := range methods[1:] {
+		if !m.Slow && Needs(m.Name, c) == "" {
+			out = append(out, m.Name)
+		}
+	}
+	return out
+}
 
 func names() []string {
 	out := make([]string, len(methods))

@@ -244,6 +244,22 @@ func CRPSNormal(z float64) float64 {
 	return z*math.Erf(z/math.Sqrt2) + math.Sqrt(2/math.Pi)*math.Exp(-z*z/2) - 1/math.Sqrt(math.Pi)
 }
 
+// CRPSRows returns the mean CRPS of each row over its outcomes and both values, for
+// normal laws about s.Mu with the variances total (N×Out). It panics when a slice
+// does not have the length Set states.
+func CRPSRows(s Set, total []float64) []float64 {
+	s = s.check()
+	if len(total) != s.N*s.Out {
+		panic(fmt.Sprintf("score: %d variances for %d rows × %d outcomes", len(total), s.N, s.Out))
+	}
+	out := make([]float64, s.N)
+	z := residuals(s, total)
+	for k, v := range total {
+		out[k/s.Out] += (CRPSNormal(z[2*k]) + CRPSNormal(z[2*k+1])) * math.Sqrt(v) / float64(2*s.Out)
+	}
+	return out
+}
+
 // Chebyshev returns the half-width √(c/α) of the interval that holds the true
 // mean with confidence 1 − α whatever the error's distribution (docs/method.md#diagnostics).
 // There is none, and ok is false, where the covariance c is not positive.

@@ -43,6 +43,9 @@ type compared struct {
 	scores   map[string][]score.Scores
 	fit, ask map[string][]float64
 	flags    []trainstage.SeedFlags
+	crps     [][][]float64 // of the methods in ranked: seed, row
+	ranked   []string
+	run      []int // of the rows
 }
 
 func newCompared() *compared {
@@ -59,6 +62,15 @@ func (c *compared) add(name, claim string, s score.Scores) {
 		c.claims[name] = claim
 	}
 	c.scores[name] = append(c.scores[name], s)
+}
+
+// rank adds one seed's CRPS of every row.
+func (c *compared) rank(name string, s score.Set, total []float64) {
+	at := slices.Index(c.ranked, name)
+	if at < 0 {
+		at, c.ranked, c.crps = len(c.ranked), append(c.ranked, name), append(c.crps, nil)
+	}
+	c.crps[at], c.run = append(c.crps[at], score.CRPSRows(s, total)), s.Run
 }
 
 func (c *compared) time(name, path string) error {
@@ -90,6 +102,7 @@ func compare(
 		if err := c.time("pair, C", j.Input(id, trainstage.TimingJSON)); err != nil {
 			return err
 		}
+		c.rank("pair, C", test, test.Var)
 		raw := make([]float64, len(test.CovRaw))
 		for i, v := range test.CovRaw {
 			raw[i] = math.Abs(v)
@@ -127,6 +140,7 @@ func compare(
 		of.Mu = a.Mu
 		info, _ := baseline.Describe(name)
 		c.add(name, info.Claim, score.Judge(of, a.Var, a.Cov))
+		c.rank(name, of, a.Var)
 		if err := c.time(name, j.Input(task, trainstage.TimingJSON)); err != nil {
 			return err
 		}
@@ -157,6 +171,11 @@ func (c *compared) finish(sp *report.Split) {
 			m.FitS, m.AskS = score.Mean(c.fit[name]), score.Mean(c.ask[name])
 		}
 		sp.Methods = append(sp.Methods, m)
+	}
+	for _, r := range score.Ranking(c.crps, c.run) {
+		sp.Ranking = append(sp.Ranking, report.Ranked{
+			Method: c.ranked[r.Method], CRPS: r.Mean, Above: r.Above, SE: r.SE, Worse: r.Worse,
+		})
 	}
 	sp.Flags = append(mergeFlags(c.flags), calibrationFlags(sp.Test)...)
 }

@@ -250,6 +250,20 @@ func TestMethodsTable(t *testing.T) {
 			test++
 		}
 	}
+	// Ranked are what was trained, by the CRPS that the table of methods has.
+	ranked, err := ReadExperiment(output(ReportTask("x"), ReportData))
+	if err != nil {
+		t.Fatal(err)
+	}
+	place := ranked.Splits[0].Ranking
+	if len(place) != 2 || place[0].Method != "pair, C" || place[1].Method != "constant" || !(place[1].Above > 0) {
+		t.Errorf("ranking %+v", place)
+	}
+	for _, r := range place {
+		if c, _ := number(t, methods, "method", r.Method, "metric", "crps"); math.Abs(c-r.CRPS) > 1e-12 {
+			t.Errorf("%s: ranked by %v, its CRPS is %v", r.Method, r.CRPS, c)
+		}
+	}
 	got, spread := number(t, methods, "method", "constant", "metric", "e")
 	if !(math.Abs(got-e/test) <= 1e-9) || spread != 0 {
 		t.Errorf("e of the constant %g ± %g, expected %g", got, spread, e/test)

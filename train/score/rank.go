@@ -1,0 +1,69 @@
+package score
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/stat/distuv"
+)
+
+// Rank is the place of a method in a comparison: its mean score over rows and
+// seeds, how much that is above the best one's, with the standard error of the
+// difference, and whether it can be told from it.
+type Rank struct {
+	Method    int // its number in the lists given
+	Mean      float64
+	Above, SE float64 // 0 of the best; SE is NaN with fewer than two runs
+	Worse     bool    // by more than Student's 97.5 % of SE; not corrected for how many are compared
+}
+
+// Ranking sorts methods by a score of which less is better; scores[m][k][i] is that
+// of method m, seed k, row i, on the same rows, run[i] the row's run. Differences
+// are paired: row by row and seed by seed. Their squared standard error is that
+// of the mean over seeds, clustered by run, plus the variance between seeds over
+// their number, with the degrees of freedom of such a sum (Welch, Satterthwaite): two
+// seeds that scatter tell little.
+func Ranking(scores [][][]float64, run []int) []Rank {
+	var out []Rank
+	mean := func(v []float64) float64 { return average(v, nil) }
+	for m, seeds := range scores {
+		r := Rank{Method: m}
+		for _, rows := range seeds {
+			r.Mean += mean(rows) / float64(len(seeds))
+		}
+		out = append(out, r)
+	}
+	slices.SortStableFunc(out, func(a, b Rank) int { return cmp.Compare(a.Mean, b.Mean) })
+	if len(out) == 0 || math.IsNaN(out[0].Mean) {
+		return nil
+	}
+	cluster, runs := dense(run)
+	best := scores[out[0].Method]
+	for i := range out[1:] {
+		r := &out[i+1]
+		own := scores[r.Method]
+		diff, seeds := make([]float64, len(run)), make([]float64, len(own))
+		for k, rows := range own {
+			for q, v := range rows {
+				diff[q] += (v - best[k][q]) / float64(len(own))
+				seeds[k] += (v - best[k][q]) / float64(len(rows))
+			}
+		}
+		_, se := ClusteredMean(diff, cluster)
+		a, b, k := se*se, 0.0, float64(len(own))
+		if len(own) > 1 {
+			_, sd := MeanStd(seeds)
+			b = sd * sd / k
+		}
+		r.Above, r.SE = r.Mean-out[0].Mean, math.Sqrt(a+b)
+		if runs > 1 && r.SE > 0 {
+			parts := a * a / float64(runs-1)
+			if b > 0 {
+				parts += b * b / (k - 1)
+			}
+			r.Worse = r.Above > r.SE*distuv.StudentsT{Mu: 0, Sigma: 1, Nu: (a + b) * (a + b) / parts}.Quantile(0.975)
+		}
+	}
+	return out
+}
