@@ -18,7 +18,8 @@ func newServeCommand(stdout io.Writer) *cli.Command {
 			"the run may be on any machine, by any executor, or over; serve changes nothing there.\n\n" +
 			"The page is for those who have its address: the path holds a key. On another machine, run the ssh line that is " +
 			"printed, then open the address. Ctrl-C ends.\n\n" +
-			"Example: pipeline serve pipeline.yaml\n\nExit status: 0 success (ended by Ctrl-C), 1 failed, 2 usage or configuration error.",
+			"Example: pipeline serve pipeline.yaml\n\n" +
+			"Exit status: 0 success (ended by Ctrl-C), 1 failed, 2 usage or configuration error.",
 		Flags: []cli.Flag{
 			&cli.StringFlag{
 				Name: "address", Value: "127.0.0.1:0",
