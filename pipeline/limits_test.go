@@ -240,6 +240,7 @@ var limits = []struct{ base, key, refused, legal string }{
 	{"toy", "train.estimate.samples", "-1 0 1 0.5 100000001 1e300", "2 1000"},
 	{"toy", "train.members", "-1 0 1 0.5 1001 1e300", "2 1000"},
 	{"toy", "train.calibration", "-1 0.6 1e300", "0 0.5"},
+	{"toy", "train.calibration.share", "-1 0.6 1e300", "0 0.5"},
 	{
 		"toy", "train.splits.gap.test", "{x:.nan} {x:{near:1,within:-1}} {x:{min:2,max:1}} {x:[]} {} 3",
 		"{x:{min:2}} {x:{near:1,within:0.5}}",
