@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"math"
 	"os"
+	"slices"
 	"testing"
 
 	"gonum.org/v1/gonum/mat"
@@ -173,6 +174,47 @@ func TestLastLayerIsBayesianRegression(t *testing.T) {
 			f := mat.NewVecDense(n, phi())
 			if want := mat.Inner(f, &inverse, f); math.Abs(v[j]-want) > 1e-10*(1+want) {
 				t.Errorf("outcome %d at %v: %v, regression %v", j, x, v[j], want)
+			}
+		}
+	}
+}
+
+// Three repeats of each condition make three pairs, each run in two of them, of
+// weight one half: the posterior counts three measurements. Expected: that of as many
+// pairs of weight 3/2, one a condition, with the same network.
+func TestLaplaceCountsRepeats(t *testing.T) {
+	once := toy(40, 3)
+	c := settings().Config
+	c.Epochs, c.Hidden = 20, []int{8}
+	m, _, err := train.FitSingle(ctx, once, c, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	thrice := once
+	for range 2 {
+		thrice.X = slices.Concat(thrice.X, once.X)
+		thrice.Y1, thrice.Y2 = slices.Concat(thrice.Y1, once.Y1), slices.Concat(thrice.Y2, once.Y2)
+		thrice.N += once.N
+	}
+	for range once.N {
+		once.Weight = append(once.Weight, 1.5)
+	}
+	for range thrice.N {
+		thrice.Weight = append(thrice.Weight, 0.5)
+	}
+	x := []float64{-2, 0.4, 5}
+	for _, weights := range []string{LastLayer, Kronecker, Full} {
+		var r [2]*Prediction
+		for i, data := range []triplets.Set{once, thrice} {
+			p, err := linearise(ctx, m, data, weights)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r[i] = predicted(t, laplacePredictor{m, p}, x)
+		}
+		for k, v := range r[0].Epistemic {
+			if math.Abs(r[1].Epistemic[k]-v) > 1e-9*v || v == 0 {
+				t.Errorf("%s, value %d: %v of three pairs, %v of one that counts three", weights, k, r[1].Epistemic[k], v)
 			}
 		}
 	}
