@@ -25,6 +25,25 @@ func (q Quantity) Label() string {
 	return l
 }
 
+// Axis is the label with the quantity's symbol, where it has one: "shaft speed Ω (1/min)".
+func (q Quantity) Axis() string {
+	symbol := symbols[q.Name]
+	if n := harmonic(q.Name); n != "" {
+		symbol = "L" + strings.Map(func(r rune) rune { return '₀' + r - '0' }, n)
+		if !strings.HasSuffix(q.Name, "_db") {
+			symbol = "P" + symbol[1:]
+		}
+	}
+	if symbol == "" {
+		return q.Label()
+	}
+	return in(q.Word()+" "+symbol, clean(q.Unit))
+}
+
+var symbols = map[string]string{
+	"rpm": "Ω", "blades": "n", "u_inf_m_s": "U∞", "cl": "c_L", "cd": "c_D", "lift_n": "L", "drag_n": "D",
+}
+
 // Word is the quantity's name without its unit.
 func (q Quantity) Word() string { return Quantity{Name: q.Name}.Label() }
 

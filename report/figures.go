@@ -73,6 +73,7 @@ type maker struct {
 	d     *Detail
 	limit int
 	every int
+	polar bool // directivities are polar
 	out   []plot
 	used  map[string]bool
 }
@@ -220,288 +221,6 @@ func (m *maker) split(s *SplitDetail) {
 	m.calibration(s)
 	m.parity(s)
 	m.training(s)
-}
-
-// facetInput is the input whose values get a panel each: blades, or the one
-// with the fewest values.
-func (m *maker) facetInput(angle int) int {
-	best, few := -1, 7
-	for k, q := range m.d.Inputs {
-		n := len(m.d.values(k))
-		if k == angle || n < 2 {
-			continue
-		}
-		if q.Name == "blades" && n <= 9 {
-			return k
-		}
-		if n < few {
-			best, few = k, n
-		}
-	}
-	return best
-}
-
-// angle is the index of the input that is an angle of radiation, −1 without one.
-func (d *Detail) angle() int {
-	return slices.IndexFunc(d.Inputs, func(q Quantity) bool { return q.Name == "theta_deg" || q.Name == "phi_deg" })
-}
-
-// directivityPlaces bounds the places at which directivities are drawn as files;
-// beyond, an even selection of them is.
-const directivityPlaces = 60
-
-// directivities draws one figure per outcome and place (a speed; all inputs but
-// the angle and the one that has a panel per value): the first outcome at the
-// middle place for the page, all of them as files.
-func (m *maker) directivities(s *SplitDetail, angle int) {
-	d := m.d
-	r := &radiation{
-		s: s, angle: angle, facet: m.facetInput(angle),
-		mu: s.overSeeds(func(e SeedDetail) []float64 { return e.Mu }),
-		va: s.overSeeds(func(e SeedDetail) []float64 { return e.Var }),
-		co: s.overSeeds(func(e SeedDetail) []float64 { return e.Cov }),
-	}
-	r.fixed = others(d.in(), angle, r.facet)
-	r.rows = make([][]int, d.conditions())
-	for i, c := range d.Cond {
-		r.rows[c] = append(r.rows[c], i)
-	}
-	// The places that were measured at two angles or more, in order of the
-	// inputs; equal ones once.
-	type place struct {
-		at []float64
-		cs []int
-	}
-	var places []*place
-	find := map[string]*place{}
-	var key []byte
-	for c := range d.conditions() {
-		key = key[:0]
-		for _, k := range r.fixed {
-			key = strconv.AppendFloat(append(key, ','), d.x(c, k), 'g', -1, 64)
-		}
-		p := find[string(key)]
-		if p == nil {
-			p = &place{at: d.X[c*d.in() : (c+1)*d.in()]}
-			find[string(key)] = p
-			places = append(places, p)
-		}
-		p.cs = append(p.cs, c)
-	}
-	slices.SortFunc(places, func(a, b *place) int {
-		for _, k := range r.fixed {
-			if o := cmp.Compare(a.at[k], b.at[k]); o != 0 {
-				return o
-			}
-		}
-		return 0
-	})
-	places = slices.DeleteFunc(places, func(p *place) bool {
-		return !slices.ContainsFunc(p.cs, func(c int) bool { return d.x(c, angle) != d.x(p.cs[0], angle) })
-	})
-	if len(places) == 0 {
-		return
-	}
-	// On the page: the place in the middle of every input, or the nearest that
-	// was measured.
-	mid := make([]float64, d.in())
-	for _, k := range r.fixed {
-		v := d.values(k)
-		mid[k] = v[len(v)/2]
-	}
-	far := func(p *place) float64 {
-		sum := 0.0
-		for _, k := range r.fixed {
-			sum += math.Abs(p.at[k]-mid[k]) / (1 + math.Abs(mid[k]))
-		}
-		return sum
-	}
-	shown := slices.MinFunc(places, func(a, b *place) int { return cmp.Compare(far(a), far(b)) })
-	drawn := places
-	if len(places) > directivityPlaces {
-		drawn = nil
-		for i := range directivityPlaces {
-			drawn = append(drawn, places[i*len(places)/directivityPlaces])
-		}
-		if !slices.Contains(drawn, shown) {
-			drawn = append(drawn, shown)
-		}
-	}
-	for k := range d.Outcomes {
-		for _, p := range drawn {
-			r.at, r.cs, r.onPage = p.at, p.cs, k == 0 && p == shown // the explorer shows the others
-			r.all, r.drawn = len(places), len(drawn)
-			m.directivity(r, k)
-		}
-	}
-}
-
-// radiation is what the directivities of a split share, and one place of them.
-type radiation struct {
-	s            *SplitDetail
-	angle, facet int
-	fixed        []int // the other inputs
-	mu, va, co   []float64
-	rows         [][]int // per condition
-
-	at         []float64 // the fixed inputs
-	cs         []int     // the conditions there
-	onPage     bool
-	all, drawn int // places
-
-	// Of the figure that is drawn: whether it has a mirrored half, its range, and the
-	// conditions with C ≤ 0.
-	dual   bool
-	lo, hi float64
-	none   int
-}
-
-func (m *maker) directivity(r *radiation, outcome int) {
-	d := m.d
-	facets := []float64{0}
-	if r.facet >= 0 {
-		facets = d.values(r.facet)
-	}
-	av := d.values(r.angle)
-	r.lo, r.hi, r.none = math.Inf(1), math.Inf(-1), 0
-	r.dual = av[0] >= -90 && av[len(av)-1] <= 90
-	f := &figure.Figure{Columns: 2, Width: 720}
-	if len(facets) == 1 {
-		f.Columns, f.Width = 1, 440
-	}
-	for _, v := range facets {
-		var cs []int
-		for _, c := range r.cs {
-			if r.facet < 0 || d.x(c, r.facet) == v {
-				cs = append(cs, c)
-			}
-		}
-		if len(cs) == 0 {
-			continue
-		}
-		slices.SortStableFunc(cs, func(a, b int) int { return cmp.Compare(d.x(a, r.angle), d.x(b, r.angle)) })
-		p := figure.Panel{
-			Polar: true, Dual: r.dual, Sides: [2]string{"epistemic", "total"},
-			X: figure.Axis{Label: d.Inputs[r.angle].Label(), Min: av[0], Max: av[len(av)-1]},
-			Y: figure.Axis{Label: d.Outcomes[outcome].Label()},
-		}
-		if r.facet >= 0 {
-			p.Title = number6(v) + " " + d.Inputs[r.facet].Word()
-			if d.Inputs[r.facet].Name != "blades" {
-				p.Title = d.Inputs[r.facet].Word() + " " + number6(v) + " " + d.Inputs[r.facet].Unit
-			}
-		}
-		var held bool
-		if p.Marks, held = r.marks(d, cs, outcome); held {
-			p.Title += ", held out"
-		}
-		f.Panels = append(f.Panels, p)
-	}
-	if len(f.Panels) == 0 {
-		return
-	}
-	a, b, ticks := radialAxis(r.lo, r.hi)
-	for i := range f.Panels {
-		f.Panels[i].Y.Min, f.Panels[i].Y.Max, f.Panels[i].Y.Ticks = a, b, ticks
-	}
-	where, file := "", "directivity-"+d.Outcomes[outcome].Name
-	for _, k := range r.fixed {
-		where = " at " + place(d.Inputs, r.at, r.fixed)
-		file += "-" + d.Inputs[k].Name + "-" + strings.Replace(strconv.FormatFloat(r.at[k], 'g', -1, 64), "-", "minus", 1)
-	}
-	m.add(plot{
-		file: file, split: r.s.Name, heading: "Directivity, " + d.Outcomes[outcome].Word() + where,
-		caption: r.caption(d, outcome, where), fig: f, page: r.onPage,
-	})
-}
-
-// marks are mean, bands and pairs at the conditions cs, which are in order of the
-// angle, and whether some of them are held out. It takes them into the range of r.
-func (r *radiation) marks(d *Detail, cs []int, outcome int) (list []figure.Mark, held bool) {
-	total := figure.Mark{Kind: figure.Band, Name: "mean ± 2σ, total", Class: "total"}
-	epi := figure.Mark{Kind: figure.Band, Name: "mean ± 2√C, epistemic", Class: "epi", Left: r.dual}
-	mean := figure.Mark{Kind: figure.Line, Name: "mean μ", Class: "mean"}
-	train := figure.Mark{Kind: figure.Points, Name: "pairs, trained on", Class: "train", Shape: "ring", Size: 2.3}
-	test := figure.Mark{Kind: figure.Points, Name: "pairs, held out", Class: "test", Shape: "ring", Size: 2.3}
-	for _, c := range cs {
-		t, k := d.x(c, r.angle), c*d.dim()+outcome
-		y, sd, e := r.mu[k], 2*root(r.va[k]), 2*epistemic(r.co[k])
-		if r.co[k] <= 0 {
-			r.none++
-		}
-		total.X, total.Lo, total.Hi = append(total.X, t), append(total.Lo, y-sd), append(total.Hi, y+sd)
-		epi.X, epi.Lo, epi.Hi = append(epi.X, t), append(epi.Lo, y-e), append(epi.Hi, y+e)
-		mean.X, mean.Y = append(mean.X, t), append(mean.Y, y)
-		pts := &train
-		if r.s.Test[c] {
-			pts, held = &test, true
-		}
-		for _, i := range thin(r.rows[c], 8) {
-			j := i*d.dim() + outcome
-			pts.X, pts.Y = append(pts.X, t, t), append(pts.Y, d.Y1[j], d.Y2[j])
-			r.lo, r.hi = math.Min(r.lo, math.Min(d.Y1[j], d.Y2[j])), math.Max(r.hi, math.Max(d.Y1[j], d.Y2[j]))
-		}
-		r.lo, r.hi = math.Min(r.lo, y-sd), math.Max(r.hi, y+sd)
-	}
-	list = []figure.Mark{total, epi}
-	if r.dual {
-		left := mean
-		left.Left, left.Quiet = true, true
-		list = append(list, left)
-	}
-	list = append(list, mean)
-	for _, pts := range []figure.Mark{train, test} {
-		if len(pts.X) > 0 {
-			list = append(list, pts)
-		}
-	}
-	return list, held
-}
-
-// radialAxis rounds a range of levels to whole steps of 5 dB or more.
-func radialAxis(lo, hi float64) (a, b float64, ticks []float64) {
-	step := 10.0
-	for (hi-lo)/step > 6 {
-		step *= 2
-	}
-	if hi-lo < 15 {
-		step = 5
-	}
-	a, b = math.Floor(lo/step)*step, math.Ceil(hi/step)*step
-	for v := a; v <= b+step/2; v += step {
-		ticks = append(ticks, v)
-	}
-	return a, b, ticks
-}
-
-func (r *radiation) caption(d *Detail, outcome int, where string) string {
-	caption := fmt.Sprintf("%s over angle%s. Both values of every pair are rings. ", d.Outcomes[outcome].Word(), where)
-	if r.dual {
-		caption += "Right: mean and the band of two total standard deviations σ that should hold 95 % of the " +
-			"measurements. Left, mirrored: the same mean with its epistemic band, two √C, the uncertainty of the mean itself."
-	} else {
-		caption += "Bands: two total standard deviations σ, and two √C (epistemic)."
-	}
-	caption += seedsText(r.s)
-	if r.none > 0 {
-		caption += fmt.Sprintf(" At %d of the conditions shown C ≤ 0: the model gives no epistemic band there.", r.none)
-	}
-	if r.onPage && (r.all > 1 || d.dim() > 1) {
-		caption += fmt.Sprintf(" One of %d such figures of this split, which lie as files: every outcome at each of %d "+
-			"places", r.drawn*d.dim(), r.drawn)
-		if r.drawn < r.all {
-			caption += fmt.Sprintf(" (an even selection of %d)", r.all)
-		}
-		caption += "; the explorer above shows any of them."
-	}
-	return caption
-}
-
-func seedsText(s *SplitDetail) string {
-	if len(s.Seeds) < 2 {
-		return ""
-	}
-	return fmt.Sprintf(" Means over %d seeds of μ, σ² and C.", len(s.Seeds))
 }
 
 func number6(v float64) string {
@@ -687,10 +406,10 @@ func (m *maker) profile(s *SplitDetail, p *Profile, outcome int) (up, spread, do
 	if title != "" && p.HeldOut {
 		title += ", held out"
 	}
-	x := figure.Axis{Label: d.Inputs[p.Input].Label(), Min: p.Grid[0], Max: p.Grid[n-1]}
-	up = figure.Panel{Title: title, X: x, Y: figure.Axis{Label: q.Label()}, Height: 240}
+	x := figure.Axis{Label: d.Inputs[p.Input].Axis(), Min: p.Grid[0], Max: p.Grid[n-1]}
+	up = figure.Panel{Title: title, X: x, Y: figure.Axis{Label: q.Axis()}, Height: 240}
 	spread = figure.Panel{X: x, Y: figure.Axis{Label: in("deviation", q.difference()), Zero: true}, Height: 110}
-	down = figure.Panel{X: x, Y: figure.Axis{Label: in("C", q.square())}, Height: 100}
+	down = figure.Panel{X: x, Y: figure.Axis{Label: in("covariance C", q.square())}, Height: 100}
 	if span := p.trainedOn(); len(span.Lo) > 0 {
 		for _, panel := range []*figure.Panel{&up, &spread, &down} {
 			panel.Marks = append(panel.Marks, span)
@@ -793,311 +512,15 @@ func (m *maker) pairs(s *SplitDetail, p *Profile, outcome int) []figure.Mark {
 	return out
 }
 
-func (m *maker) maps(s *SplitDetail) {
-	d := m.d
-	if len(s.Maps) == 0 {
-		return
-	}
-	f := &figure.Figure{Columns: min(2, len(s.Maps)), Width: 720}
-	blank := 0
-	for i := range s.Maps {
-		g := &s.Maps[i]
-		p := figure.Panel{
-			X: axisOf(d.Inputs[g.XInput], g.X), Y: axisOf(d.Inputs[g.YInput], g.Y),
-			ZLabel: in("√C, "+d.Outcomes[g.Outcome].Word(), d.Outcomes[g.Outcome].difference()), Height: 230,
-		}
-		p.Title = place(d.Inputs, g.At, others(d.in(), g.XInput, g.YInput))
-		if p.Title == "" {
-			p.Title = d.Outcomes[g.Outcome].Word()
-		}
-		c := figure.Mark{Kind: figure.Cells, Name: "√C", Quiet: true, DX: stepOf(g.X), DY: stepOf(g.Y)}
-		for k, v := range g.Cov {
-			e := epistemic(v)
-			if math.IsNaN(e) {
-				blank++
-			} else {
-				p.ZMax = math.Max(p.ZMax, e)
-			}
-			c.X, c.Y, c.Z = append(c.X, g.X[k%len(g.X)]), append(c.Y, g.Y[k/len(g.X)]), append(c.Z, e)
-		}
-		train := figure.Mark{Kind: figure.Points, Name: d.data() + ", trained on", Class: "measured", Shape: "ring", Size: 2}
-		test := figure.Mark{Kind: figure.Points, Name: d.data() + ", held out", Class: "measured", Shape: "cross", Size: 2.4}
-		seen := map[[2]float64]bool{}
-		for k := range d.conditions() {
-			here := true
-			for _, j := range others(d.in(), g.XInput, g.YInput) {
-				here = here && d.x(k, j) == g.At[j]
-			}
-			at := [2]float64{d.x(k, g.XInput), d.x(k, g.YInput)}
-			if !here || seen[at] {
-				continue
-			}
-			seen[at] = true
-			mk := &train
-			if s.Test[k] {
-				mk = &test
-			}
-			mk.X, mk.Y = append(mk.X, at[0]), append(mk.Y, at[1])
-		}
-		if len(train.X)+len(test.X) > 60 { // smaller, so that rows of them stay single marks
-			train.Size, test.Size = 1.2, 1.6
-		}
-		p.Marks = []figure.Mark{c}
-		for _, mk := range []figure.Mark{train, test} {
-			if len(mk.X) > 0 {
-				p.Marks = append(p.Marks, mk)
-			}
-		}
-		f.Panels = append(f.Panels, p)
-	}
-	caption := "Epistemic standard deviation √C over two conditions, the others as stated; darker is more uncertain. " +
-		"Rings: conditions the model was trained on; crosses: conditions held out." + seedsText(s)
-	if blank > 0 {
-		caption += " White cells: C ≤ 0, the model gives no epistemic interval."
-	}
-	m.add(plot{file: "map", split: s.Name, heading: "Where the model does not know", caption: caption, fig: f, page: true})
-}
-
-func axisOf(q Quantity, grid []float64) figure.Axis {
-	a := figure.Axis{Label: q.Label()}
-	if len(grid) <= 9 {
-		a.Ticks = grid
-	}
-	return a
-}
-
-func stepOf(grid []float64) float64 {
-	if len(grid) < 2 {
-		return 1
-	}
-	return grid[1] - grid[0]
-}
-
-// calibration draws coverage, and the covariance against the measured error.
-func (m *maker) calibration(s *SplitDetail) {
-	d := m.d
-	f := &figure.Figure{Columns: 2, Width: 720}
-	p := figure.Panel{
-		Title: "Total: coverage of μ ± zσ", X: figure.Axis{Label: "nominal probability", Min: 0, Max: 1},
-		Y: figure.Axis{Label: "fraction of " + m.d.data() + " outcomes inside", Min: 0, Max: 1}, Height: 270,
-	}
-	p.Marks = append(p.Marks, figure.Mark{
-		Kind: figure.Line, Name: "perfect", Class: "grey", Dashed: true,
-		X: []float64{0, 1}, Y: []float64{0, 1},
-	})
-	for i, name := range []string{"training pairs", "held-out pairs"} {
-		c := s.Coverage[i]
-		b := figure.Mark{
-			Kind: figure.Bars, Name: name + ", mean and range over seeds", Class: []string{"train", "test"}[i],
-			Shape: []string{"square", ""}[i], X: c.Nominal,
-		}
-		for k := range c.Nominal {
-			lo, hi, sum, n := math.Inf(1), math.Inf(-1), 0.0, 0.0
-			for _, o := range c.Observed {
-				if k < len(o) {
-					lo, hi, sum, n = math.Min(lo, o[k]), math.Max(hi, o[k]), sum+o[k], n+1
-				}
-			}
-			if n == 0 {
-				lo, hi, sum, n = math.NaN(), math.NaN(), math.NaN(), 1
-			}
-			b.Y, b.Lo, b.Hi = append(b.Y, sum/n), append(b.Lo, lo), append(b.Hi, hi)
-		}
-		if len(c.Observed) > 0 {
-			p.Marks = append(p.Marks, b)
-		}
-	}
-	f.Panels = append(f.Panels, p)
-	caption := "Left: how many of the outcomes, y1 and y2, lie within μ ± zσ, against the probability of that " +
-		"interval; below the diagonal the model is overconfident."
-	heading := "Calibration"
-	if e, text := m.bins(s); e != nil {
-		f.Panels = append(f.Panels, *e)
-		caption += " " + text
-	} else {
-		f.Columns, f.Width = 1, 420
-	}
-	if d.Experiment.Couples {
-		caption += " Couples: no error can be measured, so C is not compared with it."
-	}
-	m.add(plot{file: "calibration", split: s.Name, heading: heading, caption: caption, fig: f, page: true})
-}
-
-func (m *maker) bins(s *SplitDetail) (*figure.Panel, string) {
-	if len(s.Bins) == 0 {
-		return nil, ""
-	}
-	mark := figure.Mark{Kind: figure.Bars, Name: "bins of C on held-out pairs, one set per seed, ± 2 SE", Class: "epi"}
-	lo, hi := math.Inf(1), 0.0
-	lost, all := 0, 0
-	for _, seed := range s.Bins {
-		for _, b := range seed {
-			all++
-			if b.Cov <= 0 || b.E <= 0 {
-				lost++
-				continue
-			}
-			lo, hi = math.Min(lo, math.Min(b.Cov, b.E)), math.Max(hi, math.Max(b.Cov, b.E))
-		}
-	}
-	if all == 0 {
-		return nil, ""
-	}
-	log := lost <= all/3 && hi > 0
-	if !log {
-		lo, hi = math.Inf(1), math.Inf(-1)
-		for _, seed := range s.Bins {
-			for _, b := range seed {
-				lo, hi = math.Min(lo, math.Min(b.Cov, b.E)), math.Max(hi, math.Max(b.Cov, b.E))
-			}
-		}
-	}
-	a, z := lo-0.05*(hi-lo), hi+0.05*(hi-lo)
-	if log {
-		a, z = lo/1.6, hi*1.6
-	}
-	if !(z > a) {
-		a, z = a-1, z+1
-	}
-	for _, seed := range s.Bins {
-		for _, b := range seed {
-			se := 2 * b.SE
-			if math.IsNaN(se) {
-				se = 0
-			}
-			low := b.E - se
-			if log && low <= 0 {
-				low = a / 10 // the bar leaves the panel
-			}
-			mark.X, mark.Y, mark.Lo, mark.Hi = append(mark.X, b.Cov), append(mark.Y, b.E), append(mark.Lo, low),
-				append(mark.Hi, b.E+se)
-		}
-	}
-	p := &figure.Panel{
-		Title: "Epistemic: C against the measured error", Height: 270,
-		X: figure.Axis{Label: "mean C of the bin (standardised)", Log: log, Min: a, Max: z},
-		Y: figure.Axis{Label: "mean e of the bin (standardised)", Log: log, Min: a, Max: z},
-		Marks: []figure.Mark{{
-			Kind: figure.Line, Name: "perfect", Class: "grey", Dashed: true, X: []float64{a, z},
-			Y: []float64{a, z},
-		}, mark},
-	}
-	text := "Right: held-out pairs in bins of equal count by C; e is the product of a pair's two residuals, whose mean " +
-		"is the squared error of μ. Above the diagonal the error is larger than the covariance."
-	if log && lost > 0 {
-		text += fmt.Sprintf(" %d of %d bins have C or e ≤ 0 and cannot be drawn on logarithmic axes; the CSV has them.",
-			lost, all)
-	}
-	return p, text
-}
-
-// parity draws the means of the outcomes against predicted ones, a panel each.
-func (m *maker) parity(s *SplitDetail) {
-	d := m.d
-	mu := s.overSeeds(func(e SeedDetail) []float64 { return e.Mu })
-	var train, test []int
-	for c := range d.conditions() {
-		if s.Test[c] {
-			test = append(test, c)
-		} else {
-			train = append(train, c)
-		}
-	}
-	f := &figure.Figure{Columns: min(3, d.dim()), Width: 720}
-	if d.dim() == 1 {
-		f.Width = 420
-	}
-	n := min(6, d.dim())
-	for k := range n {
-		p := figure.Panel{
-			Title: d.Outcomes[k].Word(), X: figure.Axis{Label: "predicted mean μ"},
-			Y: figure.Axis{Label: d.data() + " mean"},
-		}
-		if d.Outcomes[k].Unit != "" {
-			p.X.Label += " (" + clean(d.Outcomes[k].Unit) + ")"
-			p.Y.Label += " (" + clean(d.Outcomes[k].Unit) + ")"
-		}
-		lo, hi := math.Inf(1), math.Inf(-1)
-		var marks []figure.Mark
-		for i, list := range [][]int{train, test} {
-			mk := figure.Mark{Kind: figure.Points, Name: "trained on", Class: "train", Size: 1.5}
-			if i == 1 {
-				mk = figure.Mark{Kind: figure.Points, Name: "held out", Class: "test", Shape: "ring", Size: 2}
-			}
-			for _, c := range thin(list, m.limit) {
-				x, y := mu[c*d.dim()+k], d.Mean[c*d.dim()+k]
-				mk.X, mk.Y = append(mk.X, x), append(mk.Y, y)
-				lo, hi = math.Min(lo, math.Min(x, y)), math.Max(hi, math.Max(x, y))
-			}
-			if len(mk.X) > 0 {
-				marks = append(marks, mk)
-			}
-		}
-		if !(hi >= lo) {
-			continue
-		}
-		w := math.Max(0.04*(hi-lo), 1e-12+1e-6*math.Abs(hi))
-		lo, hi = lo-w, hi+w
-		p.X.Min, p.X.Max, p.Y.Min, p.Y.Max = lo, hi, lo, hi
-		p.Height = (f.Width-14*float64(f.Columns-1))/float64(f.Columns) - 62
-		p.Marks = append([]figure.Mark{{
-			Kind: figure.Line, Name: "outcome = prediction", Class: "grey", Dashed: true,
-			X: []float64{lo, hi}, Y: []float64{lo, hi},
-		}}, marks...)
-		f.Panels = append(f.Panels, p)
-	}
-	caption := "Predicted mean against the mean of all " + d.data() + " outcomes of the condition, one point per " +
-		"condition." + seedsText(s)
-	if shown := min(len(train), m.limit) + min(len(test), m.limit); shown < len(train)+len(test) ||
-		d.AllConditions > d.conditions() {
-		caption += fmt.Sprintf(" Drawn are %d of %d conditions, evenly selected.", shown, d.AllConditions)
-	}
-	if n < d.dim() {
-		caption += fmt.Sprintf(" The first %d of %d outcomes.", n, d.dim())
-	}
-	m.add(plot{
-		file: "parity", split: s.Name, heading: "Predicted and " + d.data() + " outcome", caption: caption, fig: f,
-		page: true,
-	})
-}
-
-func (m *maker) training(s *SplitDetail) {
-	f := &figure.Figure{Width: 420}
-	p := figure.Panel{X: figure.Axis{Label: "epoch"}, Y: figure.Axis{Label: "mean training loss"}, Height: 200}
-	for k, seed := range s.Seeds {
-		mk := figure.Mark{Kind: figure.Line, Name: "seed " + strconv.Itoa(k), Class: "mean", Thin: true, Quiet: true}
-		every := max(1, len(seed.Loss)/max(1, m.limit))
-		for i, v := range seed.Loss {
-			if i%every != 0 && i != len(seed.Loss)-1 {
-				continue
-			}
-			x := float64(i + 1)
-			if i < len(seed.Epoch) {
-				x = seed.Epoch[i]
-			}
-			mk.X, mk.Y = append(mk.X, x), append(mk.Y, v)
-		}
-		if len(mk.X) > 0 {
-			p.Marks = append(p.Marks, mk)
-		}
-	}
-	if len(p.Marks) == 0 {
-		return
-	}
-	f.Panels = []figure.Panel{p}
-	m.add(plot{file: "training", split: s.Name, heading: "Training", caption: "Mean loss of the training pairs over " +
-		"the epochs, with dropout, one line per seed. It should have levelled out.", fig: f, page: true})
-}
-
 func (m *maker) spectrum() {
 	s := m.d.Shown
 	if s == nil {
 		return
 	}
 	p := figure.Panel{Title: s.Fixed, X: figure.Axis{
-		Label: "frequency (Hz)", Min: 0,
+		Label: "frequency f (Hz)", Min: 0,
 		Max: s.BinHz * float64(len(s.Level[0])-1),
-	}, Y: figure.Axis{Label: fmt.Sprintf("level per bin of %s Hz (%s)",
+	}, Y: figure.Axis{Label: fmt.Sprintf("level L per bin of %s Hz (%s)",
 		number6(s.BinHz), clean(s.Unit))}, Height: 300}
 	if len(s.Lines[0]) > 0 {
 		search := figure.Mark{Kind: figure.Span, Name: "searched for a harmonic", Class: "span"}
@@ -1113,7 +536,7 @@ func (m *maker) spectrum() {
 		background.Dashed = true
 		p.Marks = append(p.Marks, background)
 	}
-	p.Marks = append(p.Marks, s.curve("first half", "grey", s.Level[0]), s.curve("second half", "mean", s.Level[1]))
+	p.Marks = append(p.Marks, s.halves()...)
 	lo, hi := math.Inf(1), math.Inf(-1)
 	for _, mk := range append(p.Marks, tones) {
 		for _, v := range mk.Y {
@@ -1147,6 +570,25 @@ func (s *SpectrumDetail) curve(name, class string, level []float64) figure.Mark 
 		}
 	}
 	return mk
+}
+
+// halves are both halves as the edges of a band, and their mean power.
+func (s *SpectrumDetail) halves() []figure.Mark {
+	first, second := s.curve("first half", "half", s.Level[0]), s.curve("second half", "half", s.Level[1])
+	first.Quiet, second.Quiet = true, true
+	band := figure.Mark{Kind: figure.Band, Name: "between the halves", Class: "total"}
+	mean := figure.Mark{Kind: figure.Line, Name: "mean of both halves", Class: "mean", Thin: true}
+	for i := 1; i < min(len(s.Level[0]), len(s.Level[1])); i++ {
+		a, b := s.Level[0][i], s.Level[1][i]
+		if math.IsInf(a, 0) || math.IsInf(b, 0) {
+			continue
+		}
+		x := float64(i) * s.BinHz
+		band.X, band.Lo, band.Hi = append(band.X, x), append(band.Lo, math.Min(a, b)), append(band.Hi, math.Max(a, b))
+		mean.X = append(mean.X, x)
+		mean.Y = append(mean.Y, 10*math.Log10((math.Pow(10, a/10)+math.Pow(10, b/10))/2))
+	}
+	return []figure.Mark{band, first, second, mean}
 }
 
 // tones are those of the background.
@@ -1194,7 +636,8 @@ func (s *SpectrumDetail) harmonics() (read, names []figure.Mark) {
 }
 
 func (s *SpectrumDetail) caption() string {
-	caption := fmt.Sprintf("Spectrum of one recording (%s), both halves.", clean(s.Recording))
+	caption := fmt.Sprintf("Spectrum of one recording (%s): mean power of both halves, and the band between "+
+		"them.", clean(s.Recording))
 	if len(s.Lines[1]) > 0 {
 		caption += fmt.Sprintf(" Shaded: where each harmonic of the blade passing frequency (BPF) was searched; red "+
 			"points: the bins whose power, less the floor, makes its level; green: the floor; diamonds: multiples of the "+
@@ -1228,8 +671,8 @@ func (m *maker) levels() {
 	if angle := d.angle(); angle >= 0 {
 		facet := m.facetInput(angle)
 		p := figure.Panel{
-			Title: "Overall level", X: figure.Axis{Label: d.Inputs[angle].Label()},
-			Y: figure.Axis{Label: "overall level (" + clean(d.Shown.Unit) + ")"}, Height: 220,
+			Title: "Overall level", X: figure.Axis{Label: d.Inputs[angle].Axis()},
+			Y: figure.Axis{Label: "overall level L (" + clean(d.Shown.Unit) + ")"}, Height: 220,
 		}
 		at := make([]float64, d.in())
 		for k := range at {
@@ -1279,8 +722,8 @@ func (m *maker) levels() {
 	if n := len(d.Shown.Third); n > 0 {
 		p := figure.Panel{
 			Title: "One-third-octave bands",
-			X:     figure.Axis{Label: "frequency (Hz)", Log: true, Min: d.Shown.Third[0].Lo, Max: d.Shown.Third[n-1].Hi},
-			Y:     figure.Axis{Label: "band level (" + clean(d.Shown.Unit) + ")"}, Height: 220,
+			X:     figure.Axis{Label: "frequency f (Hz)", Log: true, Min: d.Shown.Third[0].Lo, Max: d.Shown.Third[n-1].Hi},
+			Y:     figure.Axis{Label: "band level L (" + clean(d.Shown.Unit) + ")"}, Height: 220,
 		}
 		mk := figure.Mark{Kind: figure.Steps, Name: "one-third-octave level", Quiet: true, Class: "mean"}
 		for _, t := range d.Shown.Third {
@@ -1306,7 +749,7 @@ func (m *maker) series() {
 	}
 	f := &figure.Figure{Width: 720}
 	for k, q := range s.Outcomes {
-		p := figure.Panel{X: figure.Axis{Label: "time (s)"}, Y: figure.Axis{Label: q.Label()}, Height: 130}
+		p := figure.Panel{X: figure.Axis{Label: "time t (s)"}, Y: figure.Axis{Label: q.Axis()}, Height: 130}
 		if k == 0 {
 			p.Title = s.Fixed
 		}

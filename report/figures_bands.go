@@ -78,7 +78,7 @@ func (m *maker) bandLevels(s *SplitDetail) {
 			title += ", held out"
 		}
 		f.Panels = append(f.Panels, figure.Panel{
-			Title: title, X: figure.Axis{Label: "mid-frequency of the band (Hz)", Log: true},
+			Title: title, X: figure.Axis{Label: "mid-frequency f of the band (Hz)", Log: true},
 			Y: figure.Axis{Label: in("band level", d.Outcomes[bands[0]].Unit)}, Height: 220,
 			Marks: []figure.Mark{line, model, data},
 		})

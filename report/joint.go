@@ -158,8 +158,8 @@ func (m *maker) jointPanel(d *Detail, j *joined) (left, right figure.Panel) {
 	if j.mixed {
 		title += " (" + clean(d.Experiment.Data) + ")"
 	}
-	x := figure.Axis{Label: j.along.Label(), Min: p.Grid[0], Max: p.Grid[len(p.Grid)-1]}
-	left = figure.Panel{Title: clean(title), X: x, Y: figure.Axis{Label: j.q.Label()}, Height: 150}
+	x := figure.Axis{Label: j.along.Axis(), Min: p.Grid[0], Max: p.Grid[len(p.Grid)-1]}
+	left = figure.Panel{Title: clean(title), X: x, Y: figure.Axis{Label: j.q.Axis()}, Height: 150}
 	right = figure.Panel{
 		Title: clean(title) + ", deviations", X: x,
 		Y: figure.Axis{Label: in("deviation", j.q.difference())}, Height: 150,

@@ -99,6 +99,7 @@
       if (x > 4 && x + w > 460) { x = 4; y += 18; }
       if (m.kind === "band") el(g, "rect", { class: "band " + m.cls, x: x, y: y - 5, width: 22, height: 10 });
       else if (m.kind === "points") el(g, "path", { class: m.dot, d: circle(x + 11, y, m.size || 2.6) });
+      else if (m.kind === "edge") el(g, "path", { class: m.dot, d: cross(x + 11, y, 3) });
       else el(g, "path", { class: "line " + m.cls, d: "M" + x + " " + y + "h22" });
       el(g, "text", { x: x + 28, y: y + 4 }, m.name);
       x += w + 10;
@@ -107,7 +108,9 @@
   };
   const circle = (x, y, r) => `M${px(x - r)} ${px(y)}a${r} ${r} 0 1 0 ${2 * r} 0a${r} ${r} 0 1 0 ${-2 * r} 0`;
 
-  const draw = (g, marks, at, curve) => {
+  const cross = (x, y, r) => `M${px(x - r)} ${px(y - r)}l${2 * r} ${2 * r}m0 ${-2 * r}l${-2 * r} ${2 * r}`;
+
+  const draw = (g, marks, at, curve, edge) => {
     const line = (xs, ys) => {
       let s = "", pen = "M";
       xs.forEach((x, i) => {
@@ -125,10 +128,7 @@
       return s;
     };
     for (const m of marks) {
-      const save = at;
-      if (m.left !== undefined) { const f = at; at = (x, y) => f(x, y, m.left); }
       const a = { class: "mark", "data-series": m.name, "data-kind": m.kind };
-      if (m.left) a["data-left"] = "true";
       for (const q of ["x", "y", "lo", "hi"]) if (m[q]) a["data-" + q] = list(m[q]);
       const h = el(g, "g", a);
       if (m.kind === "band") {
@@ -143,17 +143,18 @@
         el(h, "path", { class: "band " + m.cls, d: s });
       } else if (m.kind === "line") {
         el(h, "path", { class: "line " + m.cls, d: line(m.x, m.y) });
+      } else if (m.kind === "edge") {
+        el(h, "path", { class: m.dot, d: m.x.map((x) => { const [a, b] = edge(x); return cross(a, b, 3); }).join("") });
       } else {
         let s = "";
         m.x.forEach((x, i) => { if (finite(x, m.y[i])) { const [a, b] = at(x, m.y[i]); s += circle(a, b, m.size || 2.4); } });
         el(h, "path", { class: m.dot, d: s });
       }
-      at = save;
     }
   };
 
   let clips = 0;
-  const frame = (label, width) => el(null, "svg", { xmlns: NS, class: "dtf", role: "img", "aria-label": label, viewBox: "0 0 " + width + " 10" });
+  const frame = (label, width) => el(null, "svg", { xmlns: NS, class: "dtf", role: "img", "aria-label": label, viewBox: "0 0 " + width + " 10", style: "--w:" + width + "px" });
   const finish = (svg, width, height, note) => {
     if (note) { el(svg, "text", { x: 4, y: height + 10, class: "note" }, note); height += 14; }
     svg.setAttribute("viewBox", "0 0 " + width + " " + Math.ceil(height));
@@ -170,7 +171,7 @@
   const cartesian = (o) => {
     const W = 480, H = o.height || 290, svg = frame(o.label, W), top = legend(svg, o.marks) + 24;
     let [ylo, yhi] = extent(o.marks, ["y", "lo", "hi"]), [xlo, xhi] = extent(o.marks, ["x"]);
-    const w = 0.04 * (yhi - ylo); ylo -= w; yhi += w;
+    const w = 0.04 * (yhi - ylo); ylo -= o.marks.some((m) => m.kind === "edge") ? 3 * w : w; yhi += w;
     if (!o.exact) { const v = 0.03 * (xhi - xlo); xlo -= v; xhi += v; }
     const yt = nice(ylo, yhi, 7), left = 30 + Math.max(...yt.map((t) => num(t, 6).length), 2) * 6, right = W - 8, bottom = top + H;
     const sx = (v) => left + ((v - xlo) / (xhi - xlo)) * (right - left), sy = (v) => bottom - ((v - ylo) / (yhi - ylo)) * H;
@@ -182,7 +183,7 @@
     for (const t of nice(xlo, xhi, 8)) { grid += `M${px(sx(t))} ${top}V${bottom}`; el(g, "text", { x: px(sx(t)), y: bottom + 15, class: "tick", "text-anchor": "middle" }, num(t, 6)); }
     for (const t of yt) { grid += `M${left} ${px(sy(t))}H${right}`; el(g, "text", { x: left - 6, y: px(sy(t) + 3.6), class: "tick", "text-anchor": "end" }, num(t, 6)); }
     el(g, "path", { class: "grid", d: grid });
-    draw(el(g, "g", { "clip-path": `url(#${id})` }), o.marks, (x, y) => [sx(x), sy(y)], false);
+    draw(el(g, "g", { "clip-path": `url(#${id})` }), o.marks, (x, y) => [sx(x), sy(y)], false, (x) => [sx(x), bottom - 6]);
     el(g, "path", { class: "axis", d: `M${left} ${top}V${bottom}H${right}` });
     el(g, "text", { x: (left + right) / 2, y: bottom + 33, "text-anchor": "middle" }, short(o.x, 60));
     el(g, "text", { transform: `translate(11 ${(top + bottom) / 2}) rotate(-90)`, "text-anchor": "middle" }, short(o.y, 46));
@@ -196,42 +197,38 @@
     while ((hi - lo) / step > 6) step *= 2;
     lo = Math.floor(lo / step) * step; hi = Math.ceil(hi / step) * step;
     if (hi === lo) hi += step;
-    const [a0, a1] = o.angles, dual = a0 >= -90 && a1 <= 90, rad = Math.PI / 180;
-    const R = W / 2 - 34, up = dual ? Math.max(0.3, Math.sin(a1 * rad)) : 1, down = dual ? Math.max(0.3, -Math.sin(a0 * rad)) : 1;
-    const cx = W / 2, cy = top + 44 + R * up;
-    const at = (t, r, left) => { const q = Math.max(0, ((r - lo) / (hi - lo)) * R), c = Math.cos(t * rad) * (left && dual ? -1 : 1); return [cx + q * c, cy - q * Math.sin(t * rad)]; };
-    const g = el(svg, "g", { class: "panel", "data-polar": `${cx} ${cy} ${dual}`, "data-yscale": `lin ${lo} ${hi} 0 ${R}`, "data-xlabel": o.x, "data-ylabel": o.y });
-    el(g, "text", { x: cx, y: top + 12, class: "title", "text-anchor": "middle" }, short(o.title, 66));
-    if (dual) { el(g, "text", { x: cx - R, y: top + 28, class: "note" }, "epistemic"); el(g, "text", { x: cx + R, y: top + 28, class: "note", "text-anchor": "end" }, "total"); }
+    const [a0, a1] = o.angles, half = a0 >= -90 && a1 <= 90, rad = Math.PI / 180;
+    const R = W / 2 - 34, up = half ? Math.max(0.3, Math.sin(a1 * rad)) : 1, down = half ? Math.max(0.3, -Math.sin(a0 * rad)) : 1;
+    const cx = half ? (W - R) / 2 : W / 2, cy = top + 44 + R * up;
+    const at = (t, r) => { const q = Math.max(0, ((r - lo) / (hi - lo)) * R); return [cx + q * Math.cos(t * rad), cy - q * Math.sin(t * rad)]; };
+    const g = el(svg, "g", { class: "panel", "data-polar": `${cx} ${cy}`, "data-yscale": `lin ${lo} ${hi} 0 ${R}`, "data-xlabel": o.x, "data-ylabel": o.y });
+    el(g, "text", { x: W / 2, y: top + 12, class: "title", "text-anchor": "middle" }, short(o.title, 66));
     const id = "live-" + ++clips;
     el(el(g, "clipPath", { id: id }), "circle", { cx: cx, cy: px(cy), r: R + 4 });
     let grid = "";
     const ticks = [];
     for (let r = lo; r <= hi + step / 2; r += step) ticks.push(r);
-    const from = dual ? a0 : -180, to = dual ? a1 : 180, labels = [];
-    for (const left of dual ? [false, true] : [false]) {
-      for (const r of ticks) {
-        for (let t = from; t < to; t += 3) { const [x, y] = at(t, r, left), [x2, y2] = at(Math.min(to, t + 3), r, left); if (r > lo) grid += (t === from ? `M${px(x)} ${px(y)}` : "") + `L${px(x2)} ${px(y2)}`; }
-      }
-      for (let t = -180; t <= 180; t += 30) {
-        if (t < from - 1e-9 || t > to + 1e-9 || (!dual && t === -180)) continue;
-        const [x, y] = at(t, hi, left);
-        grid += `M${px(cx)} ${px(cy)}L${px(x)} ${px(y)}`;
-        const c = Math.cos(t * rad) * (left ? -1 : 1);
-        labels.push([cx + (R + 6) * c, cy - (R + 6) * Math.sin(t * rad) + 3.6, Math.abs(c) < 0.2 ? "middle" : c < 0 ? "end" : "start", num(t) + "°"]);
-      }
+    const from = half ? a0 : -180, to = half ? a1 : 180, labels = [];
+    for (const r of ticks) {
+      for (let t = from; t < to; t += 3) { const [x, y] = at(t, r), [x2, y2] = at(Math.min(to, t + 3), r); if (r > lo) grid += (t === from ? `M${px(x)} ${px(y)}` : "") + `L${px(x2)} ${px(y2)}`; }
+    }
+    for (let t = -180; t <= 180; t += 30) {
+      if (t < from - 1e-9 || t > to + 1e-9 || (!half && t === -180)) continue;
+      const [x, y] = at(t, hi), c = Math.cos(t * rad);
+      grid += `M${px(cx)} ${px(cy)}L${px(x)} ${px(y)}`;
+      labels.push([cx + (R + 6) * c, cy - (R + 6) * Math.sin(t * rad) + 3.6, Math.abs(c) < 0.2 ? "middle" : c < 0 ? "end" : "start", num(t) + "°"]);
     }
     el(g, "path", { class: "grid", d: grid });
-    draw(el(g, "g", { "clip-path": `url(#${id})` }), o.marks, at, true);
+    draw(el(g, "g", { "clip-path": `url(#${id})` }), o.marks, at, true, (x) => at(x, hi));
     for (const l of labels) el(g, "text", { x: px(l[0]), y: px(l[1]), class: "tick", "text-anchor": l[2] }, l[3]);
-    for (const r of ticks) { const q = ((r - lo) / (hi - lo)) * R; el(g, "text", dual ? { x: cx, y: px(cy - q * up - 2), class: "tick", "text-anchor": "middle" } : { x: px(cx + q * 0.26 + 2), y: px(cy + q * 0.966), class: "tick" }, num(r)); }
+    for (const r of ticks) { const q = ((r - lo) / (hi - lo)) * R; el(g, "text", half ? { x: px(cx + q * Math.cos(from * rad) - 4), y: px(cy - q * Math.sin(from * rad) + 8), class: "tick", "text-anchor": "end" } : { x: px(cx + q * 0.26 + 2), y: px(cy + q * 0.966), class: "tick" }, num(r)); }
     const bottom = cy + R * down + 34;
-    el(g, "text", { x: cx, y: px(bottom - 6), class: "note", "text-anchor": "middle" }, o.y);
+    el(g, "text", { x: W / 2, y: px(bottom - 6), class: "note", "text-anchor": "middle" }, o.y);
     return finish(svg, W, bottom, o.note);
   };
 
   // ---- state ----
-  const state = { e: 0, split: 0, seed: "mean", o: 0, at: [] };
+  const state = { e: 0, split: 0, seed: "mean", o: 0, at: [], polar: false };
   const E = () => experiments[state.e];
   const settle = () => {
     const e = E();
@@ -336,6 +333,11 @@
     if (focus && $(focus)) $(focus).focus();
   };
 
+  const round = document.createElement("button");
+  round.type = "button"; round.id = "polar"; round.textContent = "Polar view";
+  round.addEventListener("click", () => { state.polar = !state.polar; update(true); });
+  $("save-svg").before(round, " ");
+
   // ---- the view ----
   let csv = [], current = null;
   const update = (remember) => {
@@ -353,7 +355,7 @@
     const mu = get("m"), va = get("v"), co = get("c"), sd = va.map((v) => Math.sqrt(Math.max(0, v))), ep = co.map((v) => (v > 0 ? Math.sqrt(v) : NaN));
     const marks = [];
     if (m) {
-      const band = (name, cls, w) => marks.push({ kind: "band", name: name, cls: cls, x: xs, lo: mu.map((v, i) => v - w(i)), hi: mu.map((v, i) => v + w(i)), left: e.polar ? cls === "epi" : undefined });
+      const band = (name, cls, w) => marks.push({ kind: "band", name: name, cls: cls, x: xs, lo: mu.map((v, i) => v - w(i)), hi: mu.map((v, i) => v + w(i)) });
       if (!e.polar) band("μ ± 3σ", "sigma3", (i) => 3 * sd[i]);
       band("μ ± 2σ, total", e.polar ? "total" : "sigma2", (i) => 2 * sd[i]);
       band("μ ± 2√C, epistemic", "epi", (i) => 2 * ep[i]);
@@ -371,7 +373,8 @@
     points("pairs, held out", small ? "dot test" : "ring test", true, small ? 1.4 : 2.3);
     if (m) {
       marks.push({ kind: "line", name: "mean μ", cls: "mean", x: xs, y: mu });
-      if (e.polar) marks.push({ kind: "line", name: "mean μ", quiet: true, cls: "mean", x: xs, y: mu, left: true });
+      const none = xs.filter((x, i) => !(co[i] > 0));
+      if (none.length) marks.push({ kind: "edge", name: "C ≤ 0: no band", dot: "ring grey", x: none });
     }
     const i = xs.indexOf(e.values[e.along][state.at[e.along]]), c = i >= 0 ? here[i] : -1;
     if (i >= 0 && m) marks.push({ kind: "points", name: "chosen", dot: "ring aux", x: [xs[i]], y: [mu[i]], size: 6 });
@@ -395,7 +398,9 @@
     };
     const range = e.values[e.along];
     const opts = { label: label, title: title, x: e.inputs[e.along].l, y: q.l, marks: marks, note: note, angles: [range[0], range[range.length - 1]] };
-    current = show(e.polar ? polar(opts) : cartesian(opts), (e.polar ? "Directivity, " : "") + q.w + (note ? " (simulated data)" : ""));
+    round.hidden = !e.polar;
+    round.setAttribute("aria-pressed", String(state.polar));
+    current = show(e.polar && state.polar ? polar(opts) : cartesian(opts), (e.polar ? "Directivity, " : "") + q.w + (note ? " (simulated data)" : ""));
 
     // Readout: everything chosen, and what is known there.
     let t = e.name + (s ? ", split " + s.n + ", " + (state.seed === "mean" ? "mean over seeds" : "seed " + state.seed) : "") + ", " + q.w + " at " + all + ": ";
@@ -514,8 +519,8 @@
         const pol = panel.getAttribute("data-polar"), sy = scaleOf(panel.getAttribute("data-yscale"));
         let at;
         if (pol) {
-          const [cx, cy, dual] = pol.split(" ");
-          at = (x, y, left) => { const r = Math.max(0, sy(y)), c = Math.cos((x * Math.PI) / 180); return [+cx + r * (left && dual === "true" ? -c : c), cy - r * Math.sin((x * Math.PI) / 180)]; };
+          const [cx, cy] = pol.split(" ");
+          at = (x, y) => { const r = Math.max(0, sy(y)); return [+cx + r * Math.cos((x * Math.PI) / 180), cy - r * Math.sin((x * Math.PI) / 180)]; };
         } else {
           const sx = scaleOf(panel.getAttribute("data-xscale"));
           at = (x, y) => [sx(x), sy(y)];
@@ -524,9 +529,9 @@
         for (const m of panel.querySelectorAll(".mark")) {
           const xs = numbers(m, "x"), ys = numbers(m, "y");
           if (!xs || !ys) continue;
-          const left = m.getAttribute("data-left") === "true", cells = m.getAttribute("data-kind") === "cells";
+          const cells = m.getAttribute("data-kind") === "cells";
           for (let i = 0; i < xs.length; i++) {
-            const [a, b] = at(xs[i], ys[i], left), d = (a - p.x) ** 2 + (b - p.y) ** 2 + (cells ? 30 : 0);
+            const [a, b] = at(xs[i], ys[i]), d = (a - p.x) ** 2 + (b - p.y) ** 2 + (cells ? 30 : 0);
             if (d < best) { best = d; found = [m, i]; }
           }
         }
@@ -534,7 +539,7 @@
           const [m, i] = found, lo = numbers(m, "lo"), hi = numbers(m, "hi"), z = numbers(m, "z");
           text = m.getAttribute("data-series") + "\n" + panel.getAttribute("data-xlabel") + ": " + num(numbers(m, "x")[i], 6) + "\n" + panel.getAttribute("data-ylabel") + ": " + num(numbers(m, "y")[i], 6);
           if (lo && hi) text += "\nfrom " + num(lo[i], 4) + " to " + num(hi[i], 4);
-          if (z) text += "\n√C: " + (isFinite(z[i]) ? num(z[i], 4) : "none, C ≤ 0");
+          if (z) text += "\n" + (isFinite(z[i]) ? num(z[i], 4) : "none, C ≤ 0");
         }
       }
     }

@@ -133,7 +133,7 @@ func TestOutcomesAreNamed(t *testing.T) {
 			all = append(all, f.SVG...)
 		}
 		for _, l := range []string{
-			"%s, trained on", "%s, held out", "%s mean", "fraction of %s outcomes inside",
+			"%s, trained on", "%s, held out", "%s mean", "share of %s values inside",
 			"Predicted and %s outcome",
 		} {
 			if !bytes.Contains(all, fmt.Appendf(nil, l, c.data)) || bytes.Contains(all, fmt.Appendf(nil, l, c.not)) {
@@ -182,7 +182,7 @@ func TestDirectivityNumbers(t *testing.T) {
 			}
 		}
 	}
-	if pairs != 4*13*2 || means != 2*4*13 { // the mean is in both halves
+	if pairs != 4*13*2 || means != 4*13 {
 		t.Errorf("%d values of pairs, %d of means", pairs, means)
 	}
 }

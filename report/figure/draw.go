@@ -5,6 +5,7 @@ import (
 	"encoding/csv"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -28,6 +29,8 @@ const (
 	defaultWidth = 720.0
 	gutter       = 14.0
 	heatClasses  = 7
+	fontSize     = 11.0 // of all texts
+	lineHeight   = 16.0 // from one line of text to the next
 )
 
 // Draw returns the figure as SVG.
@@ -37,38 +40,22 @@ func Draw(f *Figure, o Options) []byte {
 	if w == 0 {
 		w = defaultWidth
 	}
-	columns := max(1, f.Columns)
-	legend, legendHeight := d.legend(w)
-	cell := (w - gutter*float64(columns-1)) / float64(columns)
-	var boxes []box
-	y := legendHeight
-	// Panels above one another have their vertical axes in one line.
-	left := make([]float64, columns)
-	for i := range f.Panels {
-		if !f.Panels[i].Polar {
-			left[i%columns] = math.Max(left[i%columns], leftMargin(&f.Panels[i]))
-		}
+	legend, top := "", 0.0
+	if f.Shared {
+		legend, top = d.legend(f.Panels, 4, 12, w)
 	}
-	for i := 0; i < len(f.Panels); i += columns {
-		row := 0.0
-		for k := i; k < min(i+columns, len(f.Panels)); k++ {
-			b := layout(&f.Panels[k], cell, left[k-i])
-			b.x, b.y = float64(k-i)*(cell+gutter), y
-			boxes = append(boxes, b)
-			row = math.Max(row, b.height)
-		}
-		y += row + 6
-	}
-	height := math.Max(y, 20)
+	boxes, height := d.grid(w, top)
 	if f.Note != "" {
 		height += 14
 	}
 	fmt.Fprintf(&d.b, `<svg xmlns="http://www.w3.org/2000/svg" class="dtf" id="%s" viewBox="0 0 %s %s"`, Escape(f.ID),
 		px(w), px(height))
 	if o.Inline {
-		if w < defaultWidth { // no larger than it is drawn
-			fmt.Fprintf(&d.b, ` style="max-width:%spx"`, px(w))
+		fmt.Fprintf(&d.b, ` style="--w:%spx`, px(w)) // for pages that scroll
+		if w < defaultWidth {                        // no larger than it is drawn
+			d.b.WriteString(";max-width:var(--w)")
 		}
+		d.b.WriteByte('"')
 		fmt.Fprintf(&d.b, ` role="img" aria-label="%s">`, Escape(strings.TrimSpace(f.Title+". "+f.Desc)))
 	} else {
 		fmt.Fprintf(&d.b,
@@ -80,9 +67,11 @@ func Draw(f *Figure, o Options) []byte {
 	}
 	d.b.WriteString("\n" + legend)
 	for i := range f.Panels {
-		if f.Panels[i].Polar {
+		switch {
+		case f.Panels[i].blank():
+		case f.Panels[i].Polar:
 			d.polar(i, boxes[i])
-		} else {
+		default:
 			d.cartesian(i, boxes[i])
 		}
 	}
@@ -97,47 +86,132 @@ func Draw(f *Figure, o Options) []byte {
 type box struct {
 	x, y, width, height      float64
 	left, top, right, bottom float64 // of the plotting area, from the corner
+	showX, showY             bool    // the axis has numbers and a label
+	legend                   string
 }
 
-// leftMargin is the room for the labels of the vertical axis.
-func leftMargin(p *Panel) float64 {
+func (p *Panel) blank() bool { return len(p.Marks) == 0 && p.Title == "" }
+
+// grid lays the panels out in rows below top and returns the height of all.
+func (d *drawing) grid(w, top float64) (boxes []box, height float64) {
+	f := d.f
+	columns := max(1, f.Columns)
+	cell := (w - gutter*float64(columns-1)) / float64(columns)
+	// Panels above one another have their vertical axes in one line.
+	left := make([]float64, columns)
+	for i := range f.Panels {
+		if p := &f.Panels[i]; !p.Polar && !p.blank() {
+			left[i%columns] = math.Max(left[i%columns], leftMargin(p, cell))
+		}
+	}
+	widths := slices.Repeat([]float64{cell}, columns)
+	if f.Shared && left[0] > 0 { // the plotting areas share what the first panel's numbers leave
+		plot := (w - left[0] - 8 - float64(columns-1)*(gutter+8)) / float64(columns)
+		for k := 1; k < columns; k++ {
+			left[k], widths[k] = 0, plot+8
+		}
+		widths[0] = left[0] + plot + 8
+	}
+	y := top
+	for i := 0; i < len(f.Panels); i += columns {
+		x, head, row := 0.0, 0.0, 0.0
+		end := min(i+columns, len(f.Panels))
+		for k := i; k < end; k++ {
+			p := &f.Panels[k]
+			b := box{x: x, y: y, width: widths[k-i], top: 8}
+			if p.Title != "" {
+				b.top += lineHeight
+			}
+			if !f.Shared {
+				var h float64
+				if b.legend, h = d.legend(f.Panels[k:k+1], 4, b.top+5, b.width); h > 0 {
+					b.top += h + 2
+				}
+			}
+			b.showX, b.showY = !f.Shared || k+columns >= len(f.Panels), !f.Shared || k == i
+			boxes, head, x = append(boxes, b), math.Max(head, b.top), x+b.width+gutter
+		}
+		for k := i; k < end; k++ {
+			b := &boxes[k]
+			b.top = head
+			b.place(&f.Panels[k], left[k-i])
+			if !f.Panels[k].blank() {
+				row = math.Max(row, b.height)
+			}
+		}
+		y += row + 6
+	}
+	return boxes, math.Max(y, 20)
+}
+
+// leftMargin is the room for the numbers and the label of the vertical axis of a
+// panel so many px wide.
+func leftMargin(p *Panel, width float64) float64 {
 	_, y := p.ranges()
+	ticks := y.ticks(9)
 	labels := 0.0
-	for _, t := range y.ticks(9) {
-		labels = math.Max(labels, textWidth(y.tickText(t), 10.5))
+	for _, t := range ticks {
+		labels = math.Max(labels, textWidth(y.tickText(t, y.powers(ticks)), fontSize))
 	}
 	if y.Label != "" {
-		labels += 18
+		labels += 4 + 14*float64(len(labelLines(y.Label, p.plotHeight(width-60))))
 	}
 	return labels + 10
 }
 
-func layout(p *Panel, width, left float64) box {
-	b := box{width: width, top: 8, left: left}
-	if p.Title != "" {
-		b.top += 17
+// plotHeight is the height of the plotting area where it is so many px wide.
+func (p *Panel) plotHeight(width float64) float64 {
+	switch {
+	case p.Square:
+		return width
+	case p.Height == 0:
+		return 0.62 * width
 	}
+	return math.Min(p.Height, math.Max(70, width))
+}
+
+// labelLines is an axis's label in one line, or in two with the unit in the second
+// where one does not fit.
+func labelLines(s string, room float64) []string {
+	if s == "" {
+		return nil
+	}
+	if at := strings.LastIndex(s, " ("); textWidth(s, fontSize) > room && at > 0 {
+		return []string{fitted(s[:at], room), fitted(s[at+1:], room)}
+	}
+	return []string{fitted(s, room)}
+}
+
+// fitted cuts a text to a width.
+func fitted(s string, room float64) string {
+	for n := utf8.RuneCountInString(s); n > 8 && textWidth(s, fontSize) > room; {
+		n--
+		s = shorten(s, n)
+	}
+	return s
+}
+
+// place sets the plotting area of a panel whose head ends at top.
+func (b *box) place(p *Panel, left float64) {
 	if p.Polar {
-		b.height = b.top + polarHeight(p, width) + 10
-		return b
+		b.height = b.top + polarHeight(p, b.width) + 10
+		return
 	}
-	b.right = width - 8
+	b.left, b.right = left, b.width-8
 	if p.ZLabel != "" {
 		b.right -= keyWidth(p)
 	}
-	h := p.Height
-	if h == 0 {
-		h = 0.62 * (b.right - b.left)
+	b.bottom = b.top + p.plotHeight(b.right-b.left)
+	b.height = b.bottom + 8
+	if b.showX {
+		b.height += 12
+		if p.X.Label != "" {
+			b.height += 18
+		}
 	}
-	b.bottom = b.top + h
-	b.height = b.bottom + 20
-	if p.X.Label != "" {
-		b.height += 18
-	}
-	return b
 }
 
-func (a *Axis) tickText(v float64) string {
+func (a *Axis) tickText(v float64, power bool) string {
 	if a.Names != nil {
 		for k, t := range a.Ticks {
 			if t == v && k < len(a.Names) {
@@ -145,6 +219,9 @@ func (a *Axis) tickText(v float64) string {
 			}
 		}
 		return ""
+	}
+	if power {
+		return "10" + superscript(int(math.Round(math.Log10(v))))
 	}
 	return number(v)
 }
@@ -207,41 +284,29 @@ func (d *drawing) cartesian(i int, b box) {
 	sx, sy := newScale(x, b.left, b.right), newScale(y, b.bottom, b.top)
 	d.panel(i, b, fmt.Sprintf(` data-xscale="%s" data-yscale="%s" data-xlabel="%s" data-ylabel="%s"`, sx, sy,
 		Escape(x.Label), Escape(y.Label)))
-	d.text(b.left, 15, "title", "", shorten(p.Title, max(8, int((b.width-b.left)/6.6))))
+	d.text(b.left, 15, "title", "", fitted(p.Title, (b.width-b.left)/1.06))
+	d.b.WriteString(b.legend)
 	clip := fmt.Sprintf("%s-c%d", d.f.ID, i)
 	fmt.Fprintf(&d.b, `<clipPath id="%s"><rect x="%s" y="%s" width="%s" height="%s"/></clipPath>`, Escape(clip),
 		px(b.left), px(b.top), px(b.right-b.left), px(b.bottom-b.top))
 	d.b.WriteByte('\n')
 	// Shading lies below the grid, everything else above it.
 	d.marks(p, clip, true, sx, sy, nil)
-	wide := math.Max(textWidth(number(round3(x.Min)), 10.5), textWidth(number(round3(x.Max)), 10.5))
-	nx := max(3, int((b.right-b.left)/math.Max(44, wide+16)))
-	grid, ticks := "", ""
-	for _, t := range x.ticks(nx) {
-		v := px(sx.at(t))
-		grid += "M" + v + " " + px(b.top) + "V" + px(b.bottom)
-		label := x.tickText(t)
-		at := math.Min(sx.at(t), b.width-textWidth(label, 10.5)/2) // the last one stays on the paper
-		ticks += fmt.Sprintf(`<text x="%s" y="%s" class="tick" text-anchor="middle">%s</text>`+"\n", px(at), px(b.bottom+15),
-			Escape(label))
-	}
-	for _, t := range y.ticks(max(4, min(9, int((b.bottom-b.top)/26)))) {
-		v := sy.at(t)
-		grid += "M" + px(b.left) + " " + px(v) + "H" + px(b.right)
-		ticks += fmt.Sprintf(`<text x="%s" y="%s" class="tick" text-anchor="end">%s</text>`+"\n", px(b.left-6), px(v+3.6),
-			Escape(y.tickText(t)))
-	}
+	grid, numbers := d.numbers(x, y, sx, sy, b)
 	if grid != "" && p.ZLabel == "" { // cells show their own grid
 		fmt.Fprintf(&d.b, `<path class="grid" d="%s"/>`+"\n", grid)
 	}
 	d.marks(p, clip, false, sx, sy, nil)
 	fmt.Fprintf(&d.b, `<path class="axis" d="M%s %sV%sH%s"/>`+"\n", px(b.left), px(b.top), px(b.bottom), px(b.right))
-	d.b.WriteString(ticks)
-	d.text((b.left+b.right)/2, b.bottom+33, "", "middle", shorten(x.Label, max(10, int((b.right-b.left)/5.5))))
-	if y.Label != "" {
-		yc := (b.top + b.bottom) / 2
-		fmt.Fprintf(&d.b, `<text transform="translate(11 %s) rotate(-90)" text-anchor="middle">%s</text>`+"\n", px(yc),
-			Escape(shorten(y.Label, max(10, int((b.bottom-b.top)/5)))))
+	d.b.WriteString(numbers)
+	if b.showX {
+		d.text((b.left+b.right)/2, b.bottom+33, "", "middle", fitted(x.Label, b.right-b.left+16))
+	}
+	if b.showY {
+		for k, l := range labelLines(y.Label, b.bottom-b.top+10) {
+			fmt.Fprintf(&d.b, `<text transform="translate(%s %s) rotate(-90)" text-anchor="middle">%s</text>`+"\n",
+				px(11+14*float64(k)), px((b.top+b.bottom)/2), Escape(l))
+		}
 	}
 	if p.ZLabel != "" {
 		d.key(p, b)
@@ -249,40 +314,93 @@ func (d *drawing) cartesian(i int, b box) {
 	d.b.WriteString("</g>\n")
 }
 
-// keyText is the number at the lower edge of a class of colours: as many
-// decimals for all of them as give the largest three digits.
-func (p *Panel) keyText(k int) string {
-	v := p.ZMin + (p.ZMax-p.ZMin)*float64(k)/heatClasses
-	decimals := 2 - int(math.Floor(math.Log10(math.Max(math.Abs(p.ZMin), math.Abs(p.ZMax)))))
-	if v == 0 || decimals < 0 || decimals > 5 {
-		return number(round3(v))
+// numbers are the lines of the grid and the numbers at the axes.
+func (d *drawing) numbers(x, y Axis, sx, sy scale, b box) (grid, numbers string) {
+	wide := math.Max(textWidth(number(round3(x.Min)), fontSize), textWidth(number(round3(x.Max)), fontSize))
+	xt := x.ticks(max(2, int((b.right-b.left)/math.Max(40, wide+14))))
+	power := x.powers(xt)
+	until := math.Inf(-1) // where the number before ends
+	for _, t := range xt {
+		v := px(sx.at(t))
+		grid += "M" + v + " " + px(b.top) + "V" + px(b.bottom)
+		label := x.tickText(t, power)
+		half := textWidth(label, fontSize) / 2
+		at := math.Min(sx.at(t), b.width-half) // the last one stays on the paper
+		if !b.showX || at-half < until {
+			continue
+		}
+		until = at + half + 2
+		numbers += fmt.Sprintf(`<text x="%s" y="%s" class="tick" text-anchor="middle">%s</text>`+"\n", px(at),
+			px(b.bottom+15), Escape(label))
+	}
+	yt := y.ticks(max(3, min(9, int((b.bottom-b.top)/26))))
+	power = y.powers(yt)
+	for _, t := range yt {
+		v := sy.at(t)
+		grid += "M" + px(b.left) + " " + px(v) + "H" + px(b.right)
+		if b.showY {
+			numbers += fmt.Sprintf(`<text x="%s" y="%s" class="tick" text-anchor="end">%s</text>`+"\n", px(b.left-6),
+				px(v+3.6), Escape(y.tickText(t, power)))
+		}
+	}
+	return grid, numbers
+}
+
+// edges are those of the classes of colours.
+func (p *Panel) edges() []float64 { return classes(p.ZMin, p.ZMax, heatClasses) }
+
+// edgeText is the number at an edge of the classes, with as many decimals as the others.
+func edgeText(edges []float64, v float64) string {
+	decimals := 0
+	for _, e := range edges {
+		text := number(round3(e))
+		if strings.ContainsRune(text, '·') || strings.Contains(text, "10⁻") {
+			return number(round3(v))
+		}
+		if _, tail, ok := strings.Cut(text, "."); ok {
+			decimals = max(decimals, len(tail))
+		}
+	}
+	if v == 0 {
+		return "0"
 	}
 	return strings.Replace(strconv.FormatFloat(v, 'f', decimals, 64), "-", "−", 1)
+}
+
+// shade is the colour of class k of n: the palette is used from end to end.
+func shade(k, n int) int {
+	if n < 2 {
+		return heatClasses / 2
+	}
+	return int(math.Round(float64(k*(heatClasses-1)) / float64(n-1)))
 }
 
 // keyWidth is the room that the scale of colours takes to the right of a panel:
 // a gap, the colours, their numbers, its label.
 func keyWidth(p *Panel) float64 {
 	numbers := 0.0
-	for k := 0; k <= heatClasses; k++ {
-		numbers = math.Max(numbers, textWidth(p.keyText(k), 10.5))
+	edges := p.edges()
+	for _, v := range edges {
+		numbers = math.Max(numbers, textWidth(edgeText(edges, v), fontSize))
 	}
 	return 14 + 15 + numbers + 4 + 13
 }
 
 // key draws the scale of the cells' colours.
 func (d *drawing) key(p *Panel, b box) {
-	x, h := b.right+14, (b.bottom-b.top)/heatClasses
-	for k := range heatClasses {
-		fmt.Fprintf(&d.b, `<rect class="h%d" x="%s" y="%s" width="11" height="%s"/>`, k, px(x), px(b.bottom-float64(k+1)*h),
-			px(h))
+	edges := p.edges()
+	n := len(edges) - 1
+	x, h := b.right+14, (b.bottom-b.top)/float64(n)
+	for k := range n {
+		fmt.Fprintf(&d.b, `<rect class="h%d" x="%s" y="%s" width="11" height="%s"/>`, shade(k, n), px(x),
+			px(b.bottom-float64(k+1)*h), px(h))
 	}
 	d.b.WriteByte('\n')
-	for k := 0; k <= heatClasses; k++ {
-		d.text(x+15, b.bottom-float64(k)*h+3.5, "tick", "", p.keyText(k))
+	for k, v := range edges {
+		d.text(x+15, b.bottom-float64(k)*h+3.6, "tick", "", edgeText(edges, v))
 	}
 	fmt.Fprintf(&d.b, `<text transform="translate(%s %s) rotate(-90)" text-anchor="middle">%s</text>`+"\n", px(b.width-3),
-		px((b.top+b.bottom)/2), Escape(shorten(p.ZLabel, int((b.bottom-b.top)/5))))
+		px((b.top+b.bottom)/2), Escape(fitted(p.ZLabel, b.bottom-b.top+10)))
 }
 
 // round3 rounds to three significant digits.
@@ -300,30 +418,26 @@ type polarPlace struct {
 	r      scale
 }
 
-func (q polarPlace) at(theta, radius float64, left bool) (float64, float64) {
+func (q polarPlace) at(theta, radius float64) (float64, float64) {
 	r := math.Max(0, q.r.at(radius))
 	s, c := math.Sincos(math.Mod(theta, 360) * math.Pi / 180)
-	if left {
-		c = -c
-	}
 	return q.cx + r*c, q.cy - r*s
 }
 
-// polarSpan is the largest angle drawn in half panels.
-func polarSpan(p *Panel) (lo, hi float64) {
+// polarSpan are the angles drawn, and how far the plotting area reaches above and
+// below its centre, in radii.
+func polarSpan(p *Panel) (lo, hi, up, down float64) {
 	x, _ := p.ranges()
-	return x.Min, x.Max
+	if !p.Half {
+		return -180, 180, 1, 1
+	}
+	lo, hi = math.Max(-90, x.Min), math.Min(90, x.Max)
+	return lo, hi, math.Max(0.3, math.Sin(hi*math.Pi/180)), math.Max(0.3, -math.Sin(lo*math.Pi/180))
 }
 
 func polarHeight(p *Panel, width float64) float64 {
-	r := polarRadius(p, width)
-	lo, hi := polarSpan(p)
-	up, down := 1.0, 1.0
-	if p.Dual {
-		up, down = math.Max(0.3, math.Sin(math.Min(90, hi)*math.Pi/180)),
-			math.Max(0.3, -math.Sin(math.Max(-90, lo)*math.Pi/180))
-	}
-	h := r*(up+down) + 34
+	_, _, up, down := polarSpan(p)
+	h := polarRadius(p, width)*(up+down) + 34
 	if p.Y.Label != "" {
 		h += 16
 	}
@@ -331,8 +445,8 @@ func polarHeight(p *Panel, width float64) float64 {
 }
 
 func polarRadius(p *Panel, width float64) float64 {
-	if p.Dual {
-		return width/2 - 26
+	if p.Half {
+		return math.Min(width-80, 170)
 	}
 	return width/2 - 30
 }
@@ -341,98 +455,79 @@ func (d *drawing) polar(i int, b box) {
 	p := &d.f.Panels[i]
 	x, y := p.ranges()
 	radius := polarRadius(p, b.width)
-	lo, hi := x.Min, x.Max
-	up := 1.0
-	if p.Dual {
-		lo, hi = math.Max(-90, lo), math.Min(90, hi)
-		up = math.Max(0.3, math.Sin(hi*math.Pi/180))
-	} else {
-		lo, hi = -180, 180
-	}
+	lo, hi, up, _ := polarSpan(p)
 	q := polarPlace{cx: b.width / 2, cy: b.top + 18 + radius*up, r: newScale(y, 0, radius)}
-	d.panel(i, b, fmt.Sprintf(` data-polar="%s %s %s" data-yscale="%s" data-xlabel="%s" data-ylabel="%s"`, px(q.cx),
-		px(q.cy), strconv.FormatBool(p.Dual), q.r, Escape(x.Label), Escape(y.Label)))
-	d.text(b.width/2, 14, "title", "middle", shorten(p.Title, max(8, int(b.width/6.8))))
+	if p.Half {
+		q.cx = (b.width - radius) / 2
+	}
+	d.panel(i, b, fmt.Sprintf(` data-polar="%s %s" data-yscale="%s" data-xlabel="%s" data-ylabel="%s"`, px(q.cx),
+		px(q.cy), q.r, Escape(x.Label), Escape(y.Label)))
+	d.text(b.width/2, 15, "title", "middle", fitted(p.Title, b.width/1.06))
+	d.b.WriteString(b.legend)
 	clip := fmt.Sprintf("%s-c%d", d.f.ID, i)
 	fmt.Fprintf(&d.b, `<clipPath id="%s"><circle cx="%s" cy="%s" r="%s"/></clipPath>`+"\n", Escape(clip), px(q.cx),
 		px(q.cy), px(radius))
-	sides := []bool{false}
-	if p.Dual {
-		sides = []bool{false, true}
-	}
 	grid, ticks := "", ""
 	rt := y.ticks(4)
-	arc := func(r float64, left bool) string {
-		if !p.Dual {
-			return fmt.Sprintf("M%s %sa%s %s 0 1 0 %s 0a%s %s 0 1 0 %s 0", px(q.cx-r), px(q.cy), px(r), px(r), px(2*r), px(r),
-				px(r), px(-2*r))
+	for _, t := range rt {
+		if r := q.r.at(t); r > 0.5 && r <= radius+0.5 {
+			grid += p.arc(q, r, lo, hi)
 		}
-		s0, c0 := math.Sincos(lo * math.Pi / 180)
-		s1, c1 := math.Sincos(hi * math.Pi / 180)
-		sign, sweep := 1.0, 0
-		if left {
-			sign, sweep = -1, 1
-		}
-		large := 0
-		if hi-lo > 180 {
-			large = 1
-		}
-		return fmt.Sprintf("M%s %sA%s %s 0 %d %d %s %s", px(q.cx+sign*r*c0), px(q.cy-r*s0), px(r), px(r), large, sweep,
-			px(q.cx+sign*r*c1), px(q.cy-r*s1))
 	}
-	for _, left := range sides {
-		for _, t := range rt {
-			if r := q.r.at(t); r > 0.5 && r <= radius+0.5 {
-				grid += arc(r, left)
-			}
+	for _, t := range polarTicks(lo, hi, p.Half) {
+		ax, ay := q.at(t, y.Min)
+		bx, by := q.at(t, y.Max)
+		grid += fmt.Sprintf("M%s %sL%s %s", px(ax), px(ay), px(bx), px(by))
+		s, c := math.Sincos(t * math.Pi / 180)
+		anchor := "start"
+		switch {
+		case math.Abs(c) < 0.2:
+			anchor = "middle"
+		case c < 0:
+			anchor = "end"
 		}
-		for _, t := range polarTicks(lo, hi, p.Dual) {
-			ax, ay := q.at(t, y.Min, left)
-			bx, by := q.at(t, y.Max, left)
-			grid += fmt.Sprintf("M%s %sL%s %s", px(ax), px(ay), px(bx), px(by))
-			s, c := math.Sincos(t * math.Pi / 180)
-			anchor := "start"
-			if left {
-				c = -c
-			}
-			switch {
-			case math.Abs(c) < 0.2:
-				anchor = "middle"
-			case c < 0:
-				anchor = "end"
-			}
-			ticks += fmt.Sprintf(`<text x="%s" y="%s" class="tick" text-anchor="%s">%s°</text>`+"\n", px(q.cx+(radius+4)*c),
-				px(q.cy-(radius+5)*s+3.6), anchor, Escape(number(t)))
-		}
+		ticks += fmt.Sprintf(`<text x="%s" y="%s" class="tick" text-anchor="%s">%s°</text>`+"\n", px(q.cx+(radius+4)*c),
+			px(q.cy-(radius+5)*s+3.6), anchor, Escape(number(t)))
 	}
 	fmt.Fprintf(&d.b, `<path class="grid" d="%s"/>`+"\n", grid)
 	d.marks(p, clip, true, scale{}, scale{}, &q)
 	d.marks(p, clip, false, scale{}, scale{}, &q)
 	d.b.WriteString(ticks)
-	// Radius labels are on the axis between the halves, or at −75°.
+	// Radius labels are at the lower end of the half disk, or at −75°.
+	at := -75.0
+	if p.Half {
+		at = lo
+	}
+	s, c := math.Sincos(at * math.Pi / 180)
 	for _, t := range rt {
-		r := q.r.at(t)
-		if r > radius+0.5 || r < 0 {
-			continue
+		if r := q.r.at(t); r >= 0 && r <= radius+0.5 {
+			anchor, dx, dy := "", 2.0, 0.0
+			if p.Half {
+				anchor, dx, dy = "end", -4, 8
+			}
+			d.text(q.cx+r*c+dx, q.cy-r*s+dy, "tick", anchor, number(t))
 		}
-		if p.Dual {
-			d.text(q.cx, q.cy-r*up-2, "tick", "middle", number(t))
-			continue
-		}
-		d.text(q.cx+r*0.26+2, q.cy+r*0.966, "tick", "", number(t))
 	}
-	d.text(b.width/2, b.height-4, "note", "middle", shorten(y.Label, max(8, int(b.width/5.4))))
-	if p.Dual {
-		d.text(q.cx-radius, 14+15, "note", "", p.Sides[0])
-		d.text(q.cx+radius, 14+15, "note", "end", p.Sides[1])
-	}
+	d.text(b.width/2, b.height-4, "note", "middle", fitted(y.Label, b.width))
 	d.b.WriteString("</g>\n")
 }
 
-func polarTicks(lo, hi float64, dual bool) []float64 {
+// arc is the circle of a radius, or the part of it between two angles.
+func (p *Panel) arc(q polarPlace, r, lo, hi float64) string {
+	if !p.Half {
+		return fmt.Sprintf("M%s %sa%s %s 0 1 0 %s 0a%s %s 0 1 0 %s 0", px(q.cx-r), px(q.cy), px(r), px(r), px(2*r), px(r),
+			px(r), px(-2*r))
+	}
+	s0, c0 := math.Sincos(lo * math.Pi / 180)
+	s1, c1 := math.Sincos(hi * math.Pi / 180)
+	return fmt.Sprintf("M%s %sA%s %s 0 0 0 %s %s", px(q.cx+r*c0), px(q.cy-r*s0), px(r), px(r), px(q.cx+r*c1),
+		px(q.cy-r*s1))
+}
+
+func polarTicks(lo, hi float64, half bool) []float64 {
 	var out []float64
 	for t := -180.0; t <= 180; t += 30 {
-		if t >= lo-1e-9 && t <= hi+1e-9 && (dual || t > -180) {
+		if t >= lo-1e-9 && t <= hi+1e-9 && (half || t > -180) {
 			out = append(out, t)
 		}
 	}
@@ -444,13 +539,16 @@ func (d *drawing) marks(p *Panel, clip string, below bool, sx, sy scale, q *pola
 	fmt.Fprintf(&d.b, `<g clip-path="url(#%s)">`+"\n", Escape(clip))
 	for k := range p.Marks {
 		m := &p.Marks[k]
-		if (m.Kind == Span || m.Kind == Cells) != below {
+		if (m.Kind == Span || m.Kind == Cells) != below || m.Kind == Edge {
 			continue
 		}
 		d.mark(p, m, sx, sy, q)
 	}
 	d.b.WriteString("</g>\n")
-	for k := range p.Marks { // labels may be outside
+	for k := range p.Marks { // labels and marks at the edge may be outside
+		if m := &p.Marks[k]; !below && m.Kind == Edge {
+			d.mark(p, m, sx, sy, q)
+		}
 		if m := &p.Marks[k]; !below && m.Kind == Labels {
 			fmt.Fprintf(&d.b, `<g class="mark" data-series="%s"%s>`, Escape(m.Name), d.data(m))
 			for i := range m.X {
@@ -522,10 +620,9 @@ func (d *drawing) mark(p *Panel, m *Mark, sx, sy scale, q *polarPlace) {
 	n := &pen{d: d, m: m, sx: sx, sy: sy, polar: q != nil}
 	n.at = func(x, y float64) (float64, float64) { return sx.at(x), sy.at(y) }
 	if q != nil {
-		n.at = func(x, y float64) (float64, float64) { return q.at(x, y, m.Left) }
+		n.at = q.at
 	}
-	fmt.Fprintf(&d.b, `<g class="mark" data-series="%s" data-kind="%s"%s%s>`, Escape(m.Name), kindNames[m.Kind],
-		leftAttribute(m), d.data(m))
+	fmt.Fprintf(&d.b, `<g class="mark" data-series="%s" data-kind="%s"%s>`, Escape(m.Name), kindNames[m.Kind], d.data(m))
 	switch m.Kind {
 	case Points:
 		outlines := m.points(n.at, n.ok)
@@ -562,9 +659,39 @@ func (d *drawing) mark(p *Panel, m *Mark, sx, sy scale, q *polarPlace) {
 		}
 		n.path(n.line(), s.String())
 	case Cells:
-		n.cells(p.ZMin, p.ZMax)
+		n.cells(p.edges())
+	case Edge:
+		n.edge(q)
 	}
 	d.b.WriteString("</g>\n")
+}
+
+// edge draws marks just inside the lower or the left edge, or at the rim. What lies
+// beyond the ends of that edge is marked at them.
+func (n *pen) edge(q *polarPlace) {
+	var s strings.Builder
+	put := func(x, y float64) { s.WriteString(outline(n.m.Shape, x, y, n.m.radius())) }
+	along := func(c scale, v float64) float64 {
+		if c.log && v <= 0 {
+			return c.a
+		}
+		return math.Max(math.Min(c.a, c.b), math.Min(math.Max(c.a, c.b), c.at(v)))
+	}
+	for _, v := range n.m.X {
+		switch {
+		case !drawable(v):
+		case q != nil:
+			put(q.at(v, q.r.max))
+		default:
+			put(along(n.sx, v), n.sy.a-6)
+		}
+	}
+	for _, v := range n.m.Y {
+		if drawable(v) {
+			put(n.sx.a+6, along(n.sy, v))
+		}
+	}
+	n.path(n.m.pointClass(), s.String())
 }
 
 // bars draws points with a bar from Lo to Hi.
@@ -603,39 +730,47 @@ func (n *pen) band() {
 	n.path("band "+m.Class, s.String())
 }
 
-// cells draws rectangles, in one path for each class of the range from lo to hi.
-func (n *pen) cells(lo, hi float64) {
+// cells draws rectangles, in one path for each class of colours, and hatches those
+// without a number.
+func (n *pen) cells(edges []float64) {
 	m, sx, sy := n.m, n.sx, n.sy
-	by := make([]strings.Builder, heatClasses)
-	var none strings.Builder
+	last := len(edges) - 1
+	by := make([]strings.Builder, last)
+	var none, hatch strings.Builder
 	for i := range m.X {
-		a, b := sx.at(m.X[i]-m.DX/2), sy.at(m.Y[i]+m.DY/2)
-		rect := fmt.Sprintf("M%s %sH%sV%sH%sZ", px(a), px(b), px(sx.at(m.X[i]+m.DX/2)), px(sy.at(m.Y[i]-m.DY/2)), px(a))
+		a, b := sx.at(m.X[i]-m.DX/2), sx.at(m.X[i]+m.DX/2)
+		t, u := sy.at(m.Y[i]+m.DY/2), sy.at(m.Y[i]-m.DY/2)
+		rect := fmt.Sprintf("M%s %sH%sV%sH%sZ", px(a), px(t), px(b), px(u), px(a))
 		if !finite(m.Z[i]) {
 			none.WriteString(rect)
+			hatched(&hatch, a, t, b, u)
 			continue
 		}
-		k := 0
-		if hi > lo {
-			k = int(heatClasses * (m.Z[i] - lo) / (hi - lo))
-		}
-		k = max(0, min(heatClasses-1, k))
-		by[k].WriteString(rect)
+		k := int(float64(last) * (m.Z[i] - edges[0]) / (edges[last] - edges[0]))
+		by[max(0, min(last-1, k))].WriteString(rect)
 	}
 	n.path("hn", none.String())
+	n.path("hatch", hatch.String())
 	for k := range by {
-		n.path(fmt.Sprintf("h%d", k), by[k].String())
+		n.path(fmt.Sprintf("h%d", shade(k, last)), by[k].String())
 	}
 }
 
-var kindNames = [...]string{"points", "line", "band", "bars", "span", "rule", "steps", "cells", "labels"}
-
-func leftAttribute(m *Mark) string {
-	if m.Left {
-		return ` data-left="true"`
+// hatched writes the lines x + y = 5k inside a rectangle, which go on in the next one.
+func hatched(s *strings.Builder, left, top, right, bottom float64) {
+	const step = 5
+	if !(right-left < 1e4 && bottom-top < 1e4) {
+		return
 	}
-	return ""
+	for k := math.Ceil((left + top) / step); k*step < right+bottom; k++ {
+		x, y := math.Max(left, k*step-bottom), math.Min(right, k*step-top)
+		if y > x {
+			fmt.Fprintf(s, "M%s %sL%s %s", px(x), px(k*step-x), px(y), px(k*step-y))
+		}
+	}
 }
+
+var kindNames = [...]string{"points", "line", "band", "bars", "span", "rule", "steps", "cells", "labels", "edge"}
 
 func reversed(v []float64) []float64 {
 	out := make([]float64, len(v))
@@ -689,19 +824,22 @@ func (m *Mark) pointClass() string {
 
 // points are one path of all points' outlines.
 func (m *Mark) points(at func(x, y float64) (float64, float64), ok func(x, y float64) bool) string {
-	r := m.Size
-	if r == 0 {
-		r = 2.4
-	}
 	var s strings.Builder
 	for i := range m.X {
 		if !ok(m.X[i], m.Y[i]) {
 			continue
 		}
 		x, y := at(m.X[i], m.Y[i])
-		s.WriteString(outline(m.Shape, x, y, r))
+		s.WriteString(outline(m.Shape, x, y, m.radius()))
 	}
 	return s.String()
+}
+
+func (m *Mark) radius() float64 {
+	if m.Size == 0 {
+		return 2.4
+	}
+	return m.Size
 }
 
 func outline(shape string, x, y, r float64) string {
@@ -772,60 +910,71 @@ func px(v float64) string {
 	return s
 }
 
-// legend lays the entries out in rows, as wide as the figure.
-func (d *drawing) legend(width float64) (svg string, height float64) {
-	type entry struct {
-		m    *Mark
-		name string
+// legend lays the entries of some panels out in rows, from a place to a width.
+func (d *drawing) legend(panels []Panel, left, y, width float64) (svg string, height float64) {
+	var b strings.Builder
+	seen := map[string]bool{"": true}
+	x, first := left, y
+	put := func(name string, swatch func(x, y float64) string) {
+		if seen[name] {
+			return
+		}
+		if len(seen) == 1 {
+			b.WriteString(`<g class="legend">` + "\n")
+		}
+		seen[name] = true
+		name = fitted(name, width-left-30)
+		w := 28 + textWidth(name, fontSize)
+		if x > left && x+w > width {
+			x, y = left, y+lineHeight
+		}
+		b.WriteString(swatch(x, y))
+		fmt.Fprintf(&b, `<text x="%s" y="%s">%s</text>`+"\n", px(x+27), px(y+4), Escape(name))
+		x += w + 14
 	}
-	var entries []entry
-	seen := map[string]bool{}
-	for i := range d.f.Panels {
-		for k := range d.f.Panels[i].Marks {
-			m := &d.f.Panels[i].Marks[k]
-			if m.Name == "" || m.Quiet || seen[m.Name] {
-				continue
+	for i := range panels {
+		for k := range panels[i].Marks {
+			m := &panels[i].Marks[k]
+			if !m.Quiet && m.Kind != Labels {
+				put(m.Name, func(x, y float64) string { return swatch(m, x, y) })
 			}
-			seen[m.Name] = true
-			entries = append(entries, entry{m, shorten(m.Name, 60)})
+			if m.None != "" && slices.ContainsFunc(m.Z, math.IsNaN) {
+				put(m.None, hatchedSwatch)
+			}
 		}
 	}
-	if len(entries) == 0 {
+	if len(seen) == 1 {
 		return "", 0
 	}
-	var b strings.Builder
-	b.WriteString(`<g class="legend">` + "\n")
-	x, y := 4.0, 12.0
-	for _, e := range entries {
-		w := 30 + textWidth(e.name, 11) + 16
-		if x > 4 && x+w > width {
-			x, y = 4, y+18
-		}
-		b.WriteString(swatch(e.m, x, y))
-		fmt.Fprintf(&b, `<text x="%s" y="%s">%s</text>`+"\n", px(x+28), px(y+4), Escape(e.name))
-		x += w
-	}
 	b.WriteString("</g>\n")
-	return b.String(), y + 14
+	return b.String(), y - first + lineHeight
+}
+
+func hatchedSwatch(x, y float64) string {
+	var s strings.Builder
+	hatched(&s, x, y-5, x+22, y+5)
+	return fmt.Sprintf(`<rect class="hn" x="%s" y="%s" width="22" height="10"/><path class="hatch" d="%s"/>`, px(x), px(y-5),
+		s.String())
 }
 
 func swatch(m *Mark, x, y float64) string {
-	dash := ""
+	class := "line " + m.Class
 	if m.Dashed {
-		dash = " dashed"
+		class += " dashed"
+	}
+	if m.Thin {
+		class += " thin"
 	}
 	switch m.Kind {
 	case Band, Span:
 		return fmt.Sprintf(`<rect class="band %s" x="%s" y="%s" width="22" height="10"/>`, m.Class, px(x), px(y-5))
-	case Points:
+	case Points, Edge:
 		return fmt.Sprintf(`<path class="%s" d="%s"/>`, m.pointClass(), outline(m.Shape, x+11, y, math.Max(m.Size, 2.6)))
 	case Bars:
 		return fmt.Sprintf(`<path class="bar %s" d="M%s %sv12m-3 0h6m-6 -12h6"/><path class="%s" d="%s"/>`, m.Class,
 			px(x+11), px(y-6), m.pointClass(), outline(m.Shape, x+11, y, 2.6))
-	case Labels:
-		return ""
 	}
-	return fmt.Sprintf(`<path class="line %s%s" d="M%s %sh22"/>`, m.Class, dash, px(x), px(y))
+	return fmt.Sprintf(`<path class="%s" d="M%s %sh22"/>`, class, px(x), px(y))
 }
 
 // textWidth estimates the width of a text in a sans serif of that size; no font

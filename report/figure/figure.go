@@ -13,27 +13,65 @@ package figure
 
 import "math"
 
-// Figure is one picture: panels in a grid, read row by row.
+// Figure is one picture: panels in a grid, read row by row. Each panel has its
+// legend, unless the figure is Shared.
 type Figure struct {
 	ID      string  // unique in a page: letters, digits, hyphens
 	Title   string  // for readers who cannot see it; not drawn
 	Desc    string  // description, likewise
-	Note    string  // drawn small at the foot: what a reader must know even of a figure cut out of its page
+	Note    string  // drawn at the foot: what a reader must know even of a figure cut out of its page
 	Width   float64 // in px; default 720
 	Columns int     // panels side by side; default 1
+	Shared  bool    // all panels have the same axes, which are labelled at the outer panels alone, and one legend
+	Stacked bool    // panels below one another belong together
 	Panels  []Panel
 }
 
-// Panel is one pair of axes.
+// Fit returns the figure at a width in px, with as many panels side by side as can be
+// read at it.
+func (f *Figure) Fit(width float64) *Figure {
+	g := *f
+	g.Width = width
+	least := 130.0
+	for i := range f.Panels {
+		switch p := &f.Panels[i]; {
+		case p.ZLabel != "" || p.Polar:
+			least = math.Max(least, 200)
+		case !f.Shared:
+			least = math.Max(least, 150)
+		}
+	}
+	columns := max(1, f.Columns)
+	g.Columns = max(1, min(columns, int((width+gutter)/(least+gutter))))
+	if !f.Stacked || g.Columns == columns {
+		return &g
+	}
+	g.Panels = nil
+	for k := 0; k < columns; k += g.Columns {
+		for row := 0; row < len(f.Panels); row += columns {
+			for c := k; c < k+g.Columns; c++ {
+				switch {
+				case c < columns && row+c < len(f.Panels):
+					g.Panels = append(g.Panels, f.Panels[row+c])
+				default:
+					g.Panels = append(g.Panels, Panel{})
+				}
+			}
+		}
+	}
+	return &g
+}
+
+// Panel is one pair of axes. Without marks it is left blank.
 type Panel struct {
 	Title  string  // drawn above; "" for none
 	X, Y   Axis    // of a polar panel: angle in degrees, radius
 	Polar  bool    // angle 0 to the right, positive upwards
-	Dual   bool    // polar: marks with Left are drawn mirrored in the left half; angles then lie within ±90°
+	Half   bool    // polar: angles lie within ±90°
 	Height float64 // of the plotting area in px; default 0.62 of its width. Polar panels have the height they need
-	Sides  [2]string
-	Marks  []Mark // drawn in this order
-	// Cells are coloured by ZLabel's scale, from ZMin to ZMax.
+	Square bool    // the plotting area is as high as it is wide
+	Marks  []Mark  // drawn in this order
+	// Cells are coloured by ZLabel's scale, which holds ZMin and ZMax and ends at round numbers.
 	ZLabel     string
 	ZMin, ZMax float64
 }
@@ -61,8 +99,9 @@ const (
 	Span               // Lo, Hi: shading between two values of x, over the whole height
 	Rule               // Y: horizontal lines; or X: vertical ones
 	Steps              // Lo, Hi on x, Y: horizontal pieces
-	Cells              // X, Y, Z: rectangles of DX by DY, coloured by Z; NaN is left blank
+	Cells              // X, Y, Z: rectangles of DX by DY, coloured by Z; NaN is hatched
 	Labels             // X, Y, Text: short texts above a point
+	Edge               // X: marks at the lower edge (polar: at the rim); Y: at the left one; for what has no place inside
 )
 
 // Mark is one series of numbers.
@@ -77,7 +116,7 @@ type Mark struct {
 	Size   float64
 	Dashed bool
 	Thin   bool
-	Left   bool // in a dual polar panel: the left half
+	None   string // of cells: the name in the legend of those without a number
 
 	X, Y, Lo, Hi, Z []float64
 	DX, DY          float64
@@ -109,6 +148,10 @@ func (p *Panel) ranges() (x, y Axis) {
 		case Span:
 			xl, xh = extent(xl, xh, m.Lo, x.Log)
 			xl, xh = extent(xl, xh, m.Hi, x.Log)
+			continue
+		case Edge:
+			xl, xh = extent(xl, xh, m.X, x.Log)
+			yl, yh = extent(yl, yh, m.Y, y.Log)
 			continue
 		case Steps:
 			xl, xh = extent(xl, xh, m.Lo, x.Log)
@@ -247,6 +290,47 @@ func logTicks(lo, hi float64) []float64 {
 		return within([]float64{1}, math.Ceil(float64(len(t))/8))
 	}
 	return t
+}
+
+// powers reports whether the ticks of a logarithmic axis are written as powers of
+// ten: all of them are, and one is far from 1.
+func (a *Axis) powers(ticks []float64) bool {
+	if !a.Log || len(ticks) == 0 {
+		return false
+	}
+	for _, t := range ticks {
+		if e := math.Log10(t); math.Abs(e-math.Round(e)) > 1e-9 {
+			return false
+		}
+	}
+	return ticks[0] < 0.05 || ticks[len(ticks)-1] > 5e4
+}
+
+// classes returns the edges of at most so many classes of round numbers that hold lo
+// and hi.
+func classes(lo, hi float64, most int) []float64 {
+	if !(hi > lo) || math.IsInf(hi-lo, 0) {
+		hi = lo + 1
+	}
+	for n := most; n > 1; n-- {
+		t := nice(lo, hi, n)
+		if len(t) < 2 {
+			break
+		}
+		step := t[1] - t[0]
+		first := t[0]
+		if first > lo+1e-9*step {
+			first -= step
+		}
+		edges := []float64{first}
+		for k := 1.0; edges[len(edges)-1] < hi-1e-9*step; k++ {
+			edges = append(edges, first+k*step)
+		}
+		if len(edges) <= most+1 {
+			return edges
+		}
+	}
+	return []float64{lo, hi}
 }
 
 func (a *Axis) ticks(n int) []float64 {

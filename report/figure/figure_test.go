@@ -10,6 +10,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -41,6 +42,7 @@ func every() *Figure {
 						Hi: []float64{53, 57, 60, 55, 51},
 					},
 					{Kind: Rule, Class: "grey", Y: []float64{55}, Dashed: true},
+					{Kind: Edge, Name: "at the edge", Class: "grey", Shape: "cross", X: x[:1], Y: y[:1]},
 					{Kind: Labels, Name: "labels", Quiet: true, Class: "test", X: x[2:3], Y: y[2:3], Text: []string{"top"}},
 				},
 			},
@@ -49,13 +51,13 @@ func every() *Figure {
 				Marks: []Mark{
 					{
 						Kind: Cells, Name: "cells", Quiet: true, X: []float64{1, 2, 1, 2}, Y: []float64{1, 1, 2, 2},
-						Z: []float64{0, 1.5, math.NaN(), 3}, DX: 1, DY: 1,
+						Z: []float64{0, 1.5, math.NaN(), 3}, DX: 1, DY: 1, None: "no number",
 					},
 					{Kind: Points, Name: "measured", Class: "measured", Shape: "ring", X: []float64{1}, Y: []float64{2}},
 				},
 			},
 			{
-				Title: "Dual", Polar: true, Dual: true, Sides: [2]string{"left", "right"}, X: Axis{Label: "angle"},
+				Title: "Half", Polar: true, Half: true, X: Axis{Label: "angle"},
 				Y: Axis{Label: "level (dB)", Min: 40, Max: 60},
 				Marks: []Mark{
 					{
@@ -63,7 +65,7 @@ func every() *Figure {
 						Hi: []float64{54, 58, 60, 56, 52},
 					},
 					{Kind: Line, Name: "line", Class: "mean", X: x, Y: y},
-					{Kind: Line, Name: "mirrored", Class: "aux", X: x, Y: y, Left: true},
+					{Kind: Edge, Name: "at the rim", Class: "grey", Shape: "cross", X: x[1:2]},
 				},
 			},
 			{
@@ -217,12 +219,10 @@ func TestPlaces(t *testing.T) {
 	if found != want {
 		t.Errorf("drawn at %s, want %s", found, want)
 	}
-	// A dual polar panel 400 wide: its centre is at 200, radius 200 − 26 = 174;
-	// 0° at full radius lies 174 right of the centre, mirrored 174 left of it;
-	// 90° at half radius 87 above it.
-	f.Panels[0] = Panel{Polar: true, Dual: true, X: Axis{Min: -90, Max: 90}, Y: Axis{Min: 0, Max: 1}, Marks: []Mark{
+	// A half disk 400 wide: its radius is 170, its centre (400 − 170)/2 = 115 from the
+	// left; 0° at full radius lies 170 right of it, 90° at half radius 85 above it.
+	f.Panels[0] = Panel{Polar: true, Half: true, X: Axis{Min: -90, Max: 90}, Y: Axis{Min: 0, Max: 1}, Marks: []Mark{
 		{Kind: Line, Name: "r", Quiet: true, Class: "mean", X: []float64{0}, Y: []float64{1}},
-		{Kind: Line, Name: "l", Quiet: true, Class: "aux", X: []float64{0}, Y: []float64{1}, Left: true},
 		{Kind: Line, Name: "u", Quiet: true, Class: "test", X: []float64{90}, Y: []float64{0.5}},
 	}}
 	at := map[string]string{}
@@ -231,11 +231,116 @@ func TestPlaces(t *testing.T) {
 			at[e.attr("class")] = e.attr("d")
 		}
 	})
-	// Top margin 8 + 18, radius 174: the centre is at 200, 200.
-	for class, want := range map[string]string{"line mean": "M374 200", "line aux": "M26 200", "line test": "M200 113"} {
+	// Top margin 8 + 18, radius 170: the centre is at 115, 196.
+	for class, want := range map[string]string{"line mean": "M285 196", "line test": "M115 111"} {
 		if at[class] != want {
 			t.Errorf("%s at %q, want %q", class, at[class], want)
 		}
+	}
+}
+
+// TestEdge: marks at an edge lie 6 px inside of it, at their place along it or at its
+// end. The panel is that of TestPlaces: from 10 to 392 px and from 8 to 108 px.
+func TestEdge(t *testing.T) {
+	f := &Figure{ID: "p", Width: 400, Panels: []Panel{{
+		X: Axis{Log: true, Min: 1, Max: 100, Ticks: []float64{}}, Y: Axis{Min: 0, Max: 4, Ticks: []float64{}}, Height: 100,
+		Marks: []Mark{{
+			Kind: Edge, Name: "e", Quiet: true, Class: "mean", Shape: "square", Size: 1,
+			X: []float64{10, -3, 1e9, math.NaN()}, Y: []float64{2, 7},
+		}},
+	}}}
+	found := ""
+	parse(t, Draw(f, Options{})).walk(func(e *element) {
+		if e.attr("class") == "dot mean" {
+			found = e.attr("d")
+		}
+	})
+	// A square of size 1 begins 0.9 px left of and above its middle.
+	want := []string{"M200.1 101.1", "M9.1 101.1", "M391.1 101.1", "M15.1 57.1", "M15.1 7.1"}
+	var got []string
+	for _, p := range strings.SplitAfter(found, "z") {
+		if at := strings.Index(p, "h"); at > 0 {
+			got = append(got, p[:at])
+		}
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("at %q, want %q", got, want)
+	}
+}
+
+// TestUndefinedIsHatched: a cell without a number is grey with lines of x + y = 5k in
+// it, and is named in the legend; it has no colour of the scale.
+func TestUndefinedIsHatched(t *testing.T) {
+	f := &Figure{ID: "p", Width: 400, Panels: []Panel{{
+		ZLabel: "z", ZMax: 1, Height: 100, Marks: []Mark{{
+			Kind: Cells, Name: "c", Quiet: true, None: "undefined", X: []float64{0, 1}, Y: []float64{0, 0},
+			Z: []float64{math.NaN(), 1}, DX: 1, DY: 1,
+		}},
+	}}}
+	classes := map[string]int{}
+	parse(t, Draw(f, Options{})).walk(func(e *element) {
+		if e.XMLName.Local != "path" && e.XMLName.Local != "text" {
+			return
+		}
+		classes[e.attr("class")]++
+		if e.attr("class") == "hatch" {
+			var x1, y1, x2, y2 float64
+			for _, l := range strings.Split(e.attr("d"), "M")[1:] {
+				if _, err := fmt.Sscanf(l, "%f %fL%f %f", &x1, &y1, &x2, &y2); err != nil {
+					t.Fatal(err)
+				}
+				k := math.Round((x1 + y1) / 5)
+				if math.Abs(x1+y1-5*k) > 0.15 || math.Abs(x2+y2-5*k) > 0.15 { // rounded to 0.1 px
+					t.Errorf("line %s", l)
+				}
+			}
+		}
+		if strings.TrimSpace(e.Text) == "undefined" {
+			classes["named"]++
+		}
+	})
+	if classes["hatch"] != 2 || classes["hn"] != 1 || classes["h6"] != 1 || classes["named"] != 1 {
+		t.Errorf("%v", classes) // of hatch: the cell and the legend
+	}
+}
+
+// TestClasses: the edges are round, in equal steps, at most seven classes, and hold
+// the range without a class to spare.
+func TestClasses(t *testing.T) {
+	if got := classes(0, 10.6, 7); !slices.Equal(got, []float64{0, 2, 4, 6, 8, 10, 12}) {
+		t.Errorf("%v", got)
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		lo := rapid.Float64Range(-1e3, 1e3).Draw(t, "lo")
+		hi := lo + math.Pow(10, rapid.Float64Range(-2, 5).Draw(t, "width"))
+		got := classes(lo, hi, heatClasses)
+		n := len(got) - 1
+		step := got[1] - got[0]
+		if n < 1 || n > heatClasses || got[0] > lo+1e-6*step || got[n] < hi-1e-6*step ||
+			n > 2 && (got[1] <= lo || got[n-1] >= hi) {
+			t.Fatalf("%v for %g to %g", got, lo, hi)
+		}
+	})
+}
+
+// TestFit: at half the width four shared panels stand two by two; of stacked ones each
+// keeps the panel below it.
+func TestFit(t *testing.T) {
+	p := func(name string) Panel { return Panel{Title: name, Marks: []Mark{{Kind: Rule, Y: []float64{1}}}} }
+	f := &Figure{Columns: 3, Stacked: true, Panels: []Panel{p("a"), p("b"), p("c"), p("A"), p("B"), p("C")}}
+	var got string
+	for _, q := range f.Fit(327).Panels {
+		got += q.Title + " "
+	}
+	if g := f.Fit(327); g.Columns != 2 || got != "a b A B c  C  " || g.Width != 327 {
+		t.Errorf("%d columns: %q", g.Columns, got)
+	}
+	f.Stacked, f.Shared, f.Columns = false, true, 4
+	if g := f.Fit(327); g.Columns != 2 || len(g.Panels) != 6 || g.Panels[1].Title != "b" {
+		t.Errorf("%+v", g)
+	}
+	if g := f.Fit(720); g.Columns != 4 {
+		t.Errorf("%d columns", g.Columns)
 	}
 }
 
@@ -314,6 +419,8 @@ func FuzzHostile(f *testing.F) {
 						{Kind: Points, Name: name, X: []float64{a, b}, Y: []float64{b, a}},
 						{Kind: Band, Name: name + "2", Class: "total", X: []float64{a, b}, Lo: []float64{b, a}, Hi: []float64{a, b}},
 						{Kind: Labels, Name: name, X: []float64{a}, Y: []float64{b}, Text: []string{name}},
+						{Kind: Edge, Name: name, X: []float64{a}, Y: []float64{b}},
+						{Kind: Cells, None: name, X: []float64{a}, Y: []float64{b}, Z: []float64{math.NaN()}, DX: a, DY: b},
 					},
 				}}}
 				svg := Draw(fig, Options{})
