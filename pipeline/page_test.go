@@ -39,7 +39,7 @@ experiments:
 
 // mark is one series as a reader of the SVG finds it.
 type mark struct {
-	panel, series, left string
+	panel, series string
 	num                 map[string][]float64
 }
 
@@ -72,7 +72,7 @@ func marks(t *testing.T, path string) []mark {
 		case "panel":
 			panel = at["data-panel"]
 		case "mark":
-			m := mark{panel: panel, series: at["data-series"], left: at["data-left"], num: map[string][]float64{}}
+			m := mark{panel: panel, series: at["data-series"], num: map[string][]float64{}}
 			for _, q := range []string{"x", "y", "z", "lo", "hi"} {
 				for _, s := range strings.Fields(at["data-"+q]) {
 					v, err := strconv.ParseFloat(s, 64)
@@ -124,7 +124,7 @@ func TestFiguresAreTheTables(t *testing.T) {
 		return -1
 	}
 	near := func(a, b float64) bool { return math.Abs(a-b) <= 1e-12*math.Abs(b) } // sums in another order
-	values := 0
+	values, crosses := 0, 0
 	for _, m := range marks(t, filepath.Join(a, "drone/report/figures/3-blades-directivity-bpf2_db-rpm-5000.svg")) {
 		blades, err := strconv.ParseFloat(m.panel[:1], 64)
 		if err != nil {
@@ -147,12 +147,18 @@ func TestFiguresAreTheTables(t *testing.T) {
 				}
 			case "mean ± 2√C, epistemic":
 				if c <= 0 {
+					crosses--
 					if !math.IsNaN(m.num["lo"][i]) {
 						t.Errorf("%v° %s: a band though C is %v", theta, m.panel, c)
 					}
-				} else if !near(m.num["hi"][i], mu+2*math.Sqrt(c)) || m.left != "true" {
-					t.Errorf("%v° %s: epistemic band to %v (left %q), table %v", theta, m.panel, m.num["hi"][i], m.left,
-						mu+2*math.Sqrt(c))
+				} else if !near(m.num["hi"][i], mu+2*math.Sqrt(c)) {
+					t.Errorf("%v° %s: epistemic band to %v, table %v", theta, m.panel, m.num["hi"][i], mu+2*math.Sqrt(c))
+				}
+			case "C ≤ 0: no band":
+				values--
+				crosses++
+				if c > 0 {
+					t.Errorf("%v° %s: a cross though C is %v", theta, m.panel, c)
 				}
 			case "pairs, trained on", "pairs, held out":
 				if y := m.num["y"][i]; y != col(pred[0], "bpf2_db_1")[r] && y != col(pred[0], "bpf2_db_2")[r] {
@@ -166,9 +172,10 @@ func TestFiguresAreTheTables(t *testing.T) {
 			}
 		}
 	}
-	// Three panels of three angles: two bands, the mean twice, three pairs.
-	if values != 3*(3*4+6) {
-		t.Errorf("%d values compared", values)
+	// Three panels of three angles: two bands, the mean, three pairs; a cross for each
+	// missing band.
+	if values != 3*(3*3+6) || crosses != 0 {
+		t.Errorf("%d values compared, %d more crosses than missing bands", values, crosses)
 	}
 }
 
@@ -506,18 +513,19 @@ func TestEveryFigureReadsBack(t *testing.T) {
 	t.Run("parity", func(t *testing.T) {
 		compared, outcome := 0, ""
 		for _, m := range figure("3-blades-parity") {
-			outcome = "bpf" + m.panel[len(m.panel)-1:] + "_db"
-			if m.series != "trained on" && m.series != "held out" {
+			held := strings.HasPrefix(m.series, "held out, RMSE ")
+			if m.series != "trained on" && !held {
 				continue
 			}
+			outcome = "bpf" + m.panel[len(m.panel)-1:] + "_db"
 			for i, mu := range m.num["x"] {
 				compared++
 				found := false
 				for r := range trip.Rows() {
 					want := (col(pred[0], outcome+"_mu")[r] + col(pred[1], outcome+"_mu")[r]) / 2
 					y := (col(trip, outcome+"_1")[r] + col(trip, outcome+"_2")[r]) / 2
-					held := pred[0].Column("set").Strings[r] == "test"
-					found = found || near(mu, want, 1e-9) && near(m.num["y"][i], y, 1e-9) && held == (m.series == "held out")
+					test := pred[0].Column("set").Strings[r] == "test"
+					found = found || near(mu, want, 1e-9) && near(m.num["y"][i], y, 1e-9) && held == test
 				}
 				if !found {
 					t.Errorf("%s, %s: (%v, %v) is no row of predictions.arrow", outcome, m.series, mu, m.num["y"][i])
@@ -575,7 +583,7 @@ func TestEveryFigureReadsBack(t *testing.T) {
 	t.Run("map", func(t *testing.T) {
 		compared := 0
 		for _, m := range figure("3-blades-map") {
-			if m.series == "√C" {
+			if m.series == "√C" || m.series == "measured error" {
 				continue
 			}
 			for i := range m.num["x"] {
@@ -640,10 +648,11 @@ func TestMapAndBinsReadBack(t *testing.T) {
 
 	t.Run("map", func(t *testing.T) {
 		blades, rpm, theta := col(trip, "blades"), col(trip, "rpm"), col(trip, "theta_deg")
-		cells, positive := 0, 0
+		cells, positive, errors := 0, 0, 0
 		panels := map[string]bool{}
 		for _, m := range marks(t, filepath.Join(dir, "runs/drone/report/figures/3-blades-map.svg")) {
-			if m.series != "√C" {
+			found := m.series == "measured error"
+			if m.series != "√C" && !found {
 				continue
 			}
 			panels[m.panel] = true
@@ -654,15 +663,23 @@ func TestMapAndBinsReadBack(t *testing.T) {
 				if byBlades {
 					at = [3]float64{m.num["y"][i], 5001, m.num["x"][i]}
 				}
-				rows, c := 0, 0.0
+				rows, c, distance := 0, 0.0, 0.0
 				for r := range trip.Rows() {
 					if [3]float64{blades[r], rpm[r], theta[r]} == at {
 						rows++
 						c += (col(pred[0], "bpf1_db_cov")[r] + col(pred[1], "bpf1_db_cov")[r]) / 2
+						mu := (col(pred[0], "bpf1_db_mu")[r] + col(pred[1], "bpf1_db_mu")[r]) / 2
+						distance = math.Abs((col(trip, "bpf1_db_1")[r]+col(trip, "bpf1_db_2")[r])/2 - mu)
 					}
 				}
 				if rows != 1 {
 					t.Fatalf("%d rows at %v", rows, at)
+				}
+				if found {
+					if errors++; !near(z, distance) {
+						t.Errorf("%s at %v: error %v, the table's %v", m.panel, at, z, distance)
+					}
+					continue
 				}
 				cells++
 				want := math.NaN() // C ≤ 0: no interval
@@ -675,8 +692,8 @@ func TestMapAndBinsReadBack(t *testing.T) {
 				}
 			}
 		}
-		if len(panels) != 2 || cells != 30 || positive < 10 {
-			t.Errorf("%d panels, %d cells, %d of them with C > 0", len(panels), cells, positive)
+		if len(panels) != 4 || cells != 30 || errors != 30 || positive < 10 {
+			t.Errorf("%d panels, %d cells, %d of them with C > 0, %d errors", len(panels), cells, positive, errors)
 		}
 	})
 

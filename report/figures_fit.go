@@ -66,10 +66,18 @@ func (m *maker) bins(s *SplitDetail) (*figure.Panel, string) {
 	if len(all) == 0 {
 		return nil, ""
 	}
-	mark := figure.Mark{Kind: figure.Bars, Name: "bins of one seed ± 2 SE", Class: "train", Size: 1.4}
+	mark := figure.Mark{Kind: figure.Bars, Name: "bins of C, a set per seed, ± 2 SE", Class: "train", Size: 1.4}
 	middle := medians(s.Bins)
 	a, z, log := binRange(middle, all)
 	inside := func(b Bin) bool { return !log || b.Cov >= a && b.E >= a && b.Cov <= z && b.E <= z }
+	below := a / 10
+	for _, b := range all {
+		for _, v := range []float64{b.Cov, b.E} {
+			if v > 0 {
+				below = math.Min(below, v/10)
+			}
+		}
+	}
 	missing := figure.Mark{Kind: figure.Edge, Name: "bins beyond the axes, or ≤ 0", Class: "train", Shape: "cross", Size: 2.2}
 	for _, b := range all {
 		se := 2 * b.SE
@@ -78,7 +86,7 @@ func (m *maker) bins(s *SplitDetail) (*figure.Panel, string) {
 		}
 		low := b.E - se
 		if log && low <= 0 {
-			low = a / 10 // the bar leaves the panel
+			low = below // the bar leaves the panel
 		}
 		mark.X, mark.Y, mark.Lo, mark.Hi = append(mark.X, b.Cov), append(mark.Y, b.E), append(mark.Lo, low),
 			append(mark.Hi, b.E+se)

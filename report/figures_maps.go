@@ -21,7 +21,7 @@ func (m *maker) maps(s *SplitDetail) {
 	for i := range s.Maps {
 		g := &s.Maps[i]
 		claimed := figure.Mark{
-			Kind: figure.Cells, Name: "claimed √C", Quiet: true, None: "C ≤ 0: nothing claimed", DX: stepOf(g.X), DY: stepOf(g.Y),
+			Kind: figure.Cells, Name: "√C", Quiet: true, None: "C ≤ 0: nothing claimed", DX: stepOf(g.X), DY: stepOf(g.Y),
 		}
 		for k, v := range g.Cov {
 			e := epistemic(v)

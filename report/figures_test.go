@@ -45,7 +45,7 @@ func TestMapNumbers(t *testing.T) {
 			right.ZLabel)
 	}
 	undefined := 0
-	for k, z := range series(t, claim, "claimed √C").Z {
+	for k, z := range series(t, claim, "√C").Z {
 		if g.Cov[k] <= 0 {
 			undefined++
 		}
@@ -132,7 +132,7 @@ func TestBinsNumbers(t *testing.T) {
 	if len(lost.X) != 1 || lost.X[0] != 0.01 || len(lost.Y) != 1 || lost.Y[0] != 0.4 {
 		t.Errorf("at the edges %v and %v", lost.X, lost.Y)
 	}
-	if all := series(t, p, "bins of one seed"); len(all.X) != 9 {
+	if all := series(t, p, "bins of C"); len(all.X) != 9 {
 		t.Errorf("%d bins", len(all.X))
 	}
 }
