@@ -40,7 +40,7 @@ experiments:
 // mark is one series as a reader of the SVG finds it.
 type mark struct {
 	panel, series string
-	num                 map[string][]float64
+	num           map[string][]float64
 }
 
 func marks(t *testing.T, path string) []mark {
