@@ -78,7 +78,9 @@ func (m *maker) bins(s *SplitDetail) (*figure.Panel, string) {
 			}
 		}
 	}
-	missing := figure.Mark{Kind: figure.Edge, Name: "bins beyond the axes, or ≤ 0", Class: "train", Shape: "cross", Size: 2.2}
+	missing := figure.Mark{
+		Kind: figure.Edge, Name: "bins beyond the axes, or ≤ 0", Class: "train", Shape: "cross", Size: 2.2,
+	}
 	for _, b := range all {
 		se := 2 * b.SE
 		if math.IsNaN(se) {
@@ -119,11 +121,11 @@ func (m *maker) bins(s *SplitDetail) (*figure.Panel, string) {
 		}
 	}
 	text := "Right: held-out pairs in bins of equal count by C; e is the product of a pair's two residuals, whose mean " +
-		"is the squared error of μ. Large marks: the median of a bin over the seeds. Above the diagonal the error is larger " +
-		"than the covariance."
+		"is the squared error of μ. Large marks: the median of a bin over the seeds. Above the diagonal the error is " +
+		"larger than the covariance."
 	if lost := len(missing.X) + len(missing.Y); lost > 0 {
-		text += fmt.Sprintf(" Crosses at the edge: %d of %d bins, whose C or e is not positive or far from the others; the CSV "+
-			"has them.", lost, len(all))
+		text += fmt.Sprintf(" Crosses at the edge: %d of %d bins, whose C or e is not positive or far from the others; the "+
+			"CSV has them.", lost, len(all))
 	}
 	return p, text
 }
@@ -202,8 +204,8 @@ func (m *maker) parity(s *SplitDetail) {
 	caption := "Predicted mean against the mean of all " + d.data() + " outcomes of the condition, one point per " +
 		"condition, on equal axes; below, their difference." + seedsText(s)
 	if !d.Experiment.Couples && len(test) > 0 {
-		caption += " RMSE: the error of the predicted mean at held-out conditions, the root of the mean e that pairs measure, " +
-			"mean over seeds."
+		caption += " RMSE: the error of the predicted mean at held-out conditions, the root of the mean e that pairs " +
+			"measure, mean over seeds."
 	}
 	if shown := min(len(train), m.limit) + min(len(test), m.limit); shown < len(train)+len(test) ||
 		d.AllConditions > d.conditions() {
@@ -256,7 +258,8 @@ func (m *maker) parityPanels(s *SplitDetail, k int, train, test []int, mu []floa
 	y.Label = in(d.data()+" mean", clean(q.Unit))
 	above = figure.Panel{Title: q.Word(), X: x, Y: y, Square: true}
 	above.Marks = append([]figure.Mark{{
-		Kind: figure.Line, Name: "equal", Class: "grey", Dashed: true, X: []float64{lo - w, hi + w}, Y: []float64{lo - w, hi + w},
+		Kind: figure.Line, Name: "equal", Class: "grey", Dashed: true,
+		X: []float64{lo - w, hi + w}, Y: []float64{lo - w, hi + w},
 	}}, marks...)
 	x.Label = in("predicted mean μ", clean(q.Unit))
 	below = figure.Panel{X: x, Y: figure.Axis{Label: in("residual", q.difference())}, Height: 80}
@@ -350,11 +353,12 @@ func (m *maker) training(s *SplitDetail) {
 	f := &figure.Figure{Columns: 2, Width: 440, Panels: []figure.Panel{p, after}}
 	m.add(plot{
 		file: "training", split: s.Name, heading: "Training", fig: f, page: true,
-		caption: "Left: mean loss over the epochs, with dropout. It should have levelled out. The β-NLL weighs every pair by " +
-			"its predicted variance to the power of β, so the mean may rise while the fit improves: as the network finds out " +
+		caption: "Left: mean loss over the epochs, with dropout. It should have levelled out. The β-NLL weighs every pair " +
+			"by its predicted variance to the power of β, so the mean may rise while the fit improves: as the network finds out " +
 			"which conditions are noisy, those, with the larger losses, get more weight. Right: the trained networks without " +
 			"weights and dropout, −log of the density that the first answer gives to a value in the outcomes' units. Held-out " +
-			"values far above those trained on: mean or variance do not hold there. Held-out pairs have no part in the training.",
+			"values far above those trained on: mean or variance do not hold there. Held-out pairs have no part in the " +
+			"training.",
 	})
 }
 

@@ -81,7 +81,8 @@ func (m *maker) mapPlaces(s *SplitDetail, g *Map, mu []float64) mapPlaces {
 	train := figure.Mark{Kind: figure.Points, Name: d.data() + ", trained on", Class: "measured", Shape: "ring", Size: 2}
 	test := figure.Mark{Kind: figure.Points, Name: d.data() + ", held out", Class: "measured", Shape: "cross", Size: 2.4}
 	errors := figure.Mark{
-		Kind: figure.Cells, Name: "measured error", Quiet: true, DX: spacing(d.values(g.XInput)), DY: spacing(d.values(g.YInput)),
+		Kind: figure.Cells, Name: "measured error", Quiet: true,
+		DX: spacing(d.values(g.XInput)), DY: spacing(d.values(g.YInput)),
 	}
 	seen := map[[2]float64]bool{}
 	for k := range d.conditions() {

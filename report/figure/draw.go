@@ -953,8 +953,8 @@ func (d *drawing) legend(panels []Panel, left, y, width float64) (svg string, he
 func hatchedSwatch(x, y float64) string {
 	var s strings.Builder
 	hatched(&s, x, y-5, x+22, y+5)
-	return fmt.Sprintf(`<rect class="hn" x="%s" y="%s" width="22" height="10"/><path class="hatch" d="%s"/>`, px(x), px(y-5),
-		s.String())
+	return fmt.Sprintf(`<rect class="hn" x="%s" y="%s" width="22" height="10"/><path class="hatch" d="%s"/>`, px(x),
+		px(y-5), s.String())
 }
 
 func swatch(m *Mark, x, y float64) string {
