@@ -354,7 +354,8 @@ func (m *maker) training(s *SplitDetail) {
 	m.add(plot{
 		file: "training", split: s.Name, heading: "Training", fig: f, page: true,
 		caption: "Left: mean loss over the epochs, with dropout. It should have levelled out. The β-NLL weighs every pair " +
-			"by its predicted variance to the power of β, so the mean may rise while the fit improves: as the network finds out " +
+			"by its predicted variance to the power of β, so the mean may rise while the fit improves: as the network " +
+			"finds out " +
 			"which conditions are noisy, those, with the larger losses, get more weight. Right: the trained networks without " +
 			"weights and dropout, −log of the density that the first answer gives to a value in the outcomes' units. Held-out " +
 			"values far above those trained on: mean or variance do not hold there. Held-out pairs have no part in the " +
