@@ -154,7 +154,7 @@
   };
 
   let clips = 0;
-  const frame = (label, width) => el(null, "svg", { xmlns: NS, class: "dtf", role: "img", "aria-label": label, viewBox: "0 0 " + width + " 10", style: "--w:" + width + "px" });
+  const frame = (label, width) => el(null, "svg", { xmlns: NS, class: "dtf", role: "img", "aria-label": label, viewBox: "0 0 " + width + " 10" });
   const finish = (svg, width, height, note) => {
     if (note) { el(svg, "text", { x: 4, y: height + 10, class: "note" }, note); height += 14; }
     svg.setAttribute("viewBox", "0 0 " + width + " " + Math.ceil(height));

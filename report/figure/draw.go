@@ -51,11 +51,9 @@ func Draw(f *Figure, o Options) []byte {
 	fmt.Fprintf(&d.b, `<svg xmlns="http://www.w3.org/2000/svg" class="dtf" id="%s" viewBox="0 0 %s %s"`, Escape(f.ID),
 		px(w), px(height))
 	if o.Inline {
-		fmt.Fprintf(&d.b, ` style="--w:%spx`, px(w)) // for pages that scroll
-		if w < defaultWidth {                        // no larger than it is drawn
-			d.b.WriteString(";max-width:var(--w)")
+		if w < defaultWidth { // no larger than it is drawn
+			fmt.Fprintf(&d.b, ` style="max-width:%spx"`, px(w))
 		}
-		d.b.WriteByte('"')
 		fmt.Fprintf(&d.b, ` role="img" aria-label="%s">`, Escape(strings.TrimSpace(f.Title+". "+f.Desc)))
 	} else {
 		fmt.Fprintf(&d.b,
