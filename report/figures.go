@@ -57,7 +57,11 @@ func filesOf(list []plot) []FigureFile {
 }
 
 func plots(d *Detail, of amount) []plot {
-	m := &maker{d: d, limit: of.points, every: of.every}
+	return (&maker{d: d, limit: of.points, every: of.every}).plots()
+}
+
+func (m *maker) plots() []plot {
+	d := m.d
 	for i := range d.Splits {
 		m.split(&d.Splits[i])
 	}

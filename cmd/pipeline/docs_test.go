@@ -443,6 +443,7 @@ func TestReadmeSample(t *testing.T) {
 func TestLicences(t *testing.T) {
 	sentences := []struct{ licence, text string }{
 		{"Apache-2.0", "Apache License"},
+		{"FTL", "The FreeType License"},
 		{"MPL-2.0", "Mozilla Public License Version 2.0"},
 		{"MIT", "Permission is hereby granted, free of charge, to any person"},
 		{"Unlicense", "This is free and unencumbered software released into the public domain"},

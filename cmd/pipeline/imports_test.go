@@ -55,6 +55,10 @@ var foreign = []struct{ module, by string }{
 	{"github.com/urfave/cli", "cmd/pipeline"},
 	{"go.yaml.in/yaml", "pipeline/config"},
 	{"github.com/mjibson/go-dsp", "dsp"},
+	{"codeberg.org/go-pdf/fpdf", "report/figure/paper"},
+	{"codeberg.org/go-fonts/liberation", "report/figure/paper"},
+	{"git.sr.ht/~sbinet/gg", "report/figure/paper"},
+	{"golang.org/x/image", "report/figure/paper"},
 	{"gonum.org/v1/gonum", "dsp train/..."},
 	{"golang.org/x/sys", "dsp/kernel ingest/... train/kernel"},
 }

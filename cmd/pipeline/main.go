@@ -64,6 +64,7 @@ func newApp(stdout, stderr io.Writer) *cli.App {
 			newRunCommand(stdout, stderr), newStatusCommand(stdout), newCheckCommand(stdout, stderr),
 			newReportCommand(stdout, stderr),
 			newSimulateCommand(stdout, stderr), newPredictCommand(stdout, stderr), newSuggestCommand(stdout, stderr),
+			newPlotCommand(stdout),
 			newInspectCommand(stdout), newInitCommand(stdout, stderr), newDiffCommand(stdout), newLogCommand(stdout),
 			newServeCommand(stdout), newGCCommand(stdout), newSchemaCommand(stdout), newVersionCommand(stdout),
 			newExportCommand(stdout, stderr),

@@ -16,6 +16,8 @@ import (
 type Options struct {
 	Inline bool // in a page with Style: no style inside, label and not title
 	Digits int  // significant digits of the data attributes; 0: as many as read back to the same bits
+
+	Millimetres float64 // width of a file on paper; 0: as many px as it is wide
 }
 
 // drawing collects the bytes of one figure.
@@ -56,10 +58,15 @@ func Draw(f *Figure, o Options) []byte {
 		}
 		fmt.Fprintf(&d.b, ` role="img" aria-label="%s">`, Escape(strings.TrimSpace(f.Title+". "+f.Desc)))
 	} else {
+		wide, high := px(w), px(height)
+		if o.Millimetres > 0 {
+			k := o.Millimetres / w
+			wide, high = fmt.Sprintf("%.2fmm", k*w), fmt.Sprintf("%.2fmm", k*height)
+		}
 		fmt.Fprintf(&d.b,
 			` width="%s" height="%s" role="img" aria-labelledby="%s-t %s-d">`+
 				`<title id="%s-t">%s</title><desc id="%s-d">%s</desc>`,
-			px(w), px(height), Escape(f.ID), Escape(f.ID), Escape(f.ID), Escape(f.Title), Escape(f.ID), Escape(f.Desc))
+			wide, high, Escape(f.ID), Escape(f.ID), Escape(f.ID), Escape(f.Title), Escape(f.ID), Escape(f.Desc))
 		d.b.WriteString("\n<style>\n" + standalone() + "</style>\n")
 		fmt.Fprintf(&d.b, `<rect class="back" width="%s" height="%s"/>`, px(w), px(height))
 	}

@@ -87,6 +87,17 @@ type Axis struct {
 	Zero     bool      // the range found from the data includes 0
 }
 
+// Limit sets the range; equal ends leave it as it is.
+func (a *Axis) Limit(ends [2]float64) {
+	if ends[0] == ends[1] {
+		return
+	}
+	a.Min, a.Max = ends[0], ends[1]
+	if a.Names == nil {
+		a.Ticks = nil
+	}
+}
+
 // Kind is the form of a mark.
 type Kind int
 

@@ -2,7 +2,10 @@ package figure
 
 import (
 	"fmt"
+	"slices"
+	"strconv"
 	"strings"
+	"sync"
 )
 
 // colour is a role's colour on white and on black. Hues are those of Okabe and
@@ -48,7 +51,7 @@ func Style() string {
 	b.WriteString("}\n@media screen and (prefers-color-scheme:dark){:root{")
 	vars(func(c colour) string { return c.dark })
 	b.WriteString("}}\n")
-	b.WriteString(rules(func(name string) string { return "var(--f-" + name + ")" }))
+	b.WriteString(sheet(rules(func(name string) string { return "var(--f-" + name + ")" })))
 	return b.String()
 }
 
@@ -59,19 +62,102 @@ func Light() string { return standalone() }
 // standalone is the style inside a file: colours written out, because not every
 // program that places an SVG knows variables. Files are light: they are made
 // for papers.
-func standalone() string {
+func standalone() string { return sheet(light()) }
+
+// light are the rules with the colours on white.
+var light = sync.OnceValue(func() []rule {
 	byName := map[string]string{}
 	for _, c := range colours {
 		byName[c.name] = c.light
 	}
 	return rules(func(name string) string { return byName[name] })
-}
+})
 
-func rules(c func(string) string) string {
+// rule states how elements are drawn: those of a name, of one or two classes, or of a
+// class in the legend.
+type rule struct{ selector, body string }
+
+func sheet(list []rule) string {
 	var b strings.Builder
-	r := func(selector, body string) { fmt.Fprintf(&b, ".dtf %s{%s}\n", selector, body) }
 	b.WriteString(".dtf{font-family:system-ui,-apple-system,\"Segoe UI\",\"Helvetica Neue\",Arial,\"Liberation " +
 		"Sans\",sans-serif;font-size:11px}\n")
+	for _, r := range list {
+		fmt.Fprintf(&b, ".dtf %s{%s}\n", r.selector, r.body)
+	}
+	return b.String()
+}
+
+// Paint is how an element of a figure is drawn on white.
+type Paint struct {
+	Fill, Stroke string    // "#rrggbb"; "" for none
+	Opacity      float64   // of the filling
+	Width        float64   // of the stroke, px
+	Dash         []float64 // of the stroke, px
+	Bold         bool
+}
+
+// PaintOf returns what the style sheet says of an element with classes.
+func PaintOf(element string, classes []string, legend bool) Paint {
+	p := Paint{Fill: "#000000", Opacity: 1, Width: 1}
+	for weight := range 3 {
+		for _, r := range light() {
+			if r.weight() == weight && r.applies(element, classes, legend) {
+				p.apply(r.body)
+			}
+		}
+	}
+	return p
+}
+
+// weight orders rules as CSS does: names below a class, a class below two.
+func (r rule) weight() int { return strings.Count(r.selector, ".") }
+
+func (r rule) applies(element string, classes []string, legend bool) bool {
+	last, inLegend := strings.CutPrefix(r.selector, ".legend ")
+	if inLegend && !legend {
+		return false
+	}
+	for i, name := range strings.Split(last, ".") {
+		if i == 0 && name != "" && name != element || i > 0 && !slices.Contains(classes, name) {
+			return false
+		}
+	}
+	return true
+}
+
+func (p *Paint) apply(body string) {
+	number := func(s string) float64 {
+		v, err := strconv.ParseFloat(s, 64)
+		if err != nil {
+			panic("figure: number in the style sheet: " + err.Error())
+		}
+		return v
+	}
+	for _, d := range strings.Split(body, ";") {
+		key, value, _ := strings.Cut(d, ":")
+		switch key {
+		case "fill":
+			p.Fill = strings.TrimPrefix(value, "none")
+		case "stroke":
+			p.Stroke = strings.TrimPrefix(value, "none")
+		case "fill-opacity":
+			p.Opacity = number(value)
+		case "stroke-width":
+			p.Width = number(value)
+		case "stroke-dasharray":
+			p.Dash = nil
+			for _, v := range strings.Fields(value) {
+				p.Dash = append(p.Dash, number(v))
+			}
+		case "font-weight":
+			p.Bold = value == "600"
+		}
+	}
+}
+
+func rules(c func(string) string) []rule {
+	var list []rule
+	r := func(selector, body string) { list = append(list, rule{selector, body}) }
 	r("text", "fill:"+c("ink"))
 	r(".tick", "fill:"+c("soft"))
 	r(".title", "font-weight:600")
@@ -110,5 +196,5 @@ func rules(c func(string) string) string {
 	for i, h := range heat {
 		r(fmt.Sprintf(".h%d", i), "fill:"+h+";stroke:"+h+";stroke-width:.4")
 	}
-	return b.String()
+	return list
 }

@@ -82,7 +82,7 @@ func Plan(b *plan.Builder) error {
 		ID: ReportTask(b.Exp.Name), Stage: "report", Version: version, Local: x.local(), Deps: x.deps, Weight: x.weight(),
 		Run: x.run,
 	}
-	for _, o := range []string{"metrics.json", "metrics.arrow", "tables.md", "tables.tex"} {
+	for _, o := range []string{"metrics.json", "metrics.arrow", "tables.md", "tables.tex", PageData} {
 		t.Publish = append(t.Publish, engine.Link{Output: o, Path: filepath.Join(folder, o)})
 	}
 	t.Publish = append(t.Publish, engine.Link{Output: CardFile, Path: b.Published(CardFile)})

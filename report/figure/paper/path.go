@@ -1,0 +1,141 @@
+package paper
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+)
+
+// point is a place in px.
+type point struct{ x, y float64 }
+
+// segment is a piece of a path: "M" and "L" to p, "C" to p by the two controls, "Z".
+type segment struct {
+	kind byte
+	c, d point // controls of "C"
+	p    point
+}
+
+// segments collects a path, moved by x and y.
+type segments struct {
+	x, y        float64
+	list        []segment
+	at, started point // the current point, and where its part of the path began
+}
+
+func (s *segments) add(kind byte, p point) {
+	s.list = append(s.list, segment{kind: kind, p: point{p.x + s.x, p.y + s.y}})
+	if s.at = p; kind == 'M' {
+		s.started = p
+	}
+}
+
+func (s *segments) close() {
+	s.list = append(s.list, segment{kind: 'Z'})
+	s.at = s.started
+}
+
+func (s *segments) rect(x, y, w, h float64) {
+	s.add('M', point{x, y})
+	s.add('L', point{x + w, y})
+	s.add('L', point{x + w, y + h})
+	s.add('L', point{x, y + h})
+	s.close()
+}
+
+// arguments of each command that figure writes.
+var arguments = map[byte]int{
+	'M': 2, 'm': 2, 'L': 2, 'l': 2, 'H': 1, 'h': 1, 'V': 1, 'v': 1, 'A': 7, 'a': 7, 'Z': 0, 'z': 0,
+}
+
+// parse reads the commands of a path as figure writes them.
+func (s *segments) parse(d string) error {
+	for i := 0; i < len(d); {
+		command := d[i]
+		n, ok := arguments[command]
+		if !ok {
+			return fmt.Errorf("path command %q", command)
+		}
+		i++
+		var v [7]float64
+		for k := range n {
+			for i < len(d) && d[i] == ' ' {
+				i++
+			}
+			start := i
+			for i < len(d) && (d[i] == '.' || d[i] >= '0' && d[i] <= '9' || d[i] == '-' && i == start) {
+				i++
+			}
+			var err error
+			if v[k], err = strconv.ParseFloat(d[start:i], 64); err != nil {
+				return fmt.Errorf("path command %c: %w", command, err)
+			}
+		}
+		s.command(command, v)
+	}
+	return nil
+}
+
+func (s *segments) command(c byte, v [7]float64) {
+	at := s.at
+	switch c {
+	case 'M', 'L':
+		s.add(c, point{v[0], v[1]})
+	case 'm', 'l':
+		s.add(c-'a'+'A', point{at.x + v[0], at.y + v[1]})
+	case 'H':
+		s.add('L', point{v[0], at.y})
+	case 'h':
+		s.add('L', point{at.x + v[0], at.y})
+	case 'V':
+		s.add('L', point{at.x, v[0]})
+	case 'v':
+		s.add('L', point{at.x, at.y + v[0]})
+	case 'A':
+		s.arc(v[0], v[3] == 1, v[4] == 1, point{v[5], v[6]})
+	case 'a':
+		s.arc(v[0], v[3] == 1, v[4] == 1, point{at.x + v[5], at.y + v[6]})
+	case 'Z', 'z':
+		s.close()
+	}
+}
+
+// arc adds a part of a circle of radius r, by the formulas of SVG 1.1, F.6.5.
+func (s *segments) arc(r float64, large, sweep bool, to point) {
+	from := s.at
+	x, y := (from.x-to.x)/2, (from.y-to.y)/2
+	half := math.Hypot(x, y)
+	if half == 0 {
+		return
+	}
+	r = math.Max(r, half)
+	f := math.Sqrt(math.Max(0, r*r-half*half)) / half
+	if large == sweep {
+		f = -f
+	}
+	cx, cy := f*y, -f*x
+	first, angle := math.Atan2(y-cy, x-cx), 0.0
+	angle = math.Atan2(-y-cy, -x-cx) - first
+	switch {
+	case sweep && angle < 0:
+		angle += 2 * math.Pi
+	case !sweep && angle > 0:
+		angle -= 2 * math.Pi
+	}
+	cx, cy = cx+(from.x+to.x)/2, cy+(from.y+to.y)/2
+	n := max(1, math.Ceil(math.Abs(angle)/(math.Pi/2)-1e-9))
+	step := angle / n
+	k := 4.0 / 3 * math.Tan(step/4) * r
+	for i := range int(n) {
+		s0, c0 := math.Sincos(first + float64(i)*step)
+		s1, c1 := math.Sincos(first + float64(i+1)*step)
+		end := point{cx + r*c1, cy + r*s1}
+		s.list = append(s.list, segment{
+			kind: 'C',
+			c:    point{s.x + cx + r*c0 - k*s0, s.y + cy + r*s0 + k*c0},
+			d:    point{s.x + end.x + k*s1, s.y + end.y - k*c1},
+			p:    point{s.x + end.x, s.y + end.y},
+		})
+	}
+	s.at = to
+}

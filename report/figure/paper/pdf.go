@@ -1,0 +1,131 @@
+package paper
+
+import (
+	"bytes"
+	"fmt"
+	"time"
+
+	"codeberg.org/go-fonts/liberation/liberationsansbold"
+	"codeberg.org/go-fonts/liberation/liberationsansregular"
+	"codeberg.org/go-pdf/fpdf"
+
+	"doubletake/report/figure"
+)
+
+// fontSize of all texts, pt.
+const fontSize = 8
+
+// PDF returns the figure as a PDF of one page, as large as the figure, with its fonts.
+func PDF(f *figure.Figure) ([]byte, error) {
+	p, err := parse(f)
+	if err != nil {
+		return nil, err
+	}
+	d := fpdf.NewCustom(&fpdf.InitType{
+		UnitStr: "pt", Size: fpdf.SizeType{Wd: p.width * pointsPerPx, Ht: p.height * pointsPerPx},
+	})
+	d.SetCatalogSort(true) // equal figures give equal files
+	epoch := time.Unix(0, 0).UTC()
+	d.SetCreationDate(epoch)
+	d.SetModificationDate(epoch)
+	d.SetTitle(p.title, true)
+	d.SetSubject(p.desc, true)
+	d.SetCreator("doubletake", true)
+	d.AddUTF8FontFromBytes("sans", "", liberationsansregular.TTF)
+	d.AddUTF8FontFromBytes("sans", "B", liberationsansbold.TTF)
+	d.SetMargins(0, 0, 0)
+	d.SetAutoPageBreak(false, 0)
+	d.AddPage()
+	d.SetLineJoinStyle("round")
+	if err := p.draw(sheet{d}, &p.root, 0, 0, false); err != nil {
+		return nil, fmt.Errorf("draw figure: %w", err)
+	}
+	var b bytes.Buffer
+	if err := d.Output(&b); err != nil {
+		return nil, fmt.Errorf("write PDF: %w", err)
+	}
+	return b.Bytes(), nil
+}
+
+// sheet is a page of a PDF.
+type sheet struct{ *fpdf.Fpdf }
+
+func (s sheet) clip(c shape) {
+	const k = pointsPerPx
+	if c.r > 0 {
+		s.ClipCircle(c.x*k, c.y*k, c.r*k, false)
+		return
+	}
+	s.ClipRect(c.x*k, c.y*k, c.w*k, c.h*k, false)
+}
+
+func (s sheet) unclip() { s.ClipEnd() }
+
+func (s sheet) path(p []segment, paint figure.Paint) {
+	style := ""
+	if r, g, b, ok := rgb(paint.Fill); ok {
+		s.SetFillColor(r, g, b)
+		style = "F"
+	}
+	if r, g, b, ok := rgb(paint.Stroke); ok {
+		s.SetDrawColor(r, g, b)
+		s.SetLineWidth(paint.Width * pointsPerPx)
+		var dash []float64
+		for _, v := range paint.Dash {
+			dash = append(dash, v*pointsPerPx)
+		}
+		s.SetDashPattern(dash, 0)
+		style += "D"
+	}
+	if style == "" || len(p) == 0 {
+		return
+	}
+	s.SetAlpha(paint.Opacity, "Normal")
+	const k = pointsPerPx
+	for _, g := range p {
+		switch g.kind {
+		case 'M':
+			s.MoveTo(g.p.x*k, g.p.y*k)
+		case 'L':
+			s.LineTo(g.p.x*k, g.p.y*k)
+		case 'C':
+			s.CurveBezierCubicTo(g.c.x*k, g.c.y*k, g.d.x*k, g.d.y*k, g.p.x*k, g.p.y*k)
+		case 'Z':
+			s.ClosePath()
+		}
+	}
+	s.DrawPath(style)
+}
+
+func (s sheet) text(t text) {
+	weight := ""
+	if t.bold {
+		weight = "B"
+	}
+	width := 0.0
+	s.SetFont("sans", weight, fontSize)
+	for _, r := range t.runs {
+		width += s.GetStringWidth(r.text) * r.size
+	}
+	r, g, b, _ := rgb(t.colour)
+	s.SetTextColor(r, g, b)
+	s.SetAlpha(1, "Normal")
+	x, y := t.x*pointsPerPx, t.y*pointsPerPx
+	if t.upright {
+		s.TransformBegin()
+		s.TransformRotate(90, x, y)
+		defer s.TransformEnd()
+	}
+	x -= t.anchor * width
+	for _, r := range t.runs {
+		s.SetFont("sans", weight, fontSize*r.size)
+		s.Text(x, y-fontSize*r.shift, r.text)
+		x += s.GetStringWidth(r.text)
+	}
+}
+
+// rgb reads "#rrggbb"; ok is false for none.
+func rgb(s string) (r, g, b int, ok bool) {
+	_, err := fmt.Sscanf(s, "#%02x%02x%02x", &r, &g, &b)
+	return r, g, b, err == nil
+}
