@@ -15,7 +15,7 @@ func (m *maker) maps(s *SplitDetail) {
 		return
 	}
 	mu := s.overSeeds(func(e SeedDetail) []float64 { return e.Mu })
-	f := &figure.Figure{Columns: 2, Width: 720, Stacked: true}
+	f := &figure.Figure{Columns: 2, Width: 720}
 	blank := 0
 	most := map[int]float64{} // of each outcome
 	for i := range s.Maps {

@@ -210,8 +210,8 @@ func (b *box) place(p *Panel, left float64) {
 	b.height = b.bottom + 8
 	if b.showX {
 		b.height += 12
-		if p.X.Label != "" {
-			b.height += 18
+		if n := len(labelLines(p.X.Label, b.right-b.left+16)); n > 0 {
+			b.height += 4 + 14*float64(n)
 		}
 	}
 }
@@ -305,7 +305,9 @@ func (d *drawing) cartesian(i int, b box) {
 	fmt.Fprintf(&d.b, `<path class="axis" d="M%s %sV%sH%s"/>`+"\n", px(b.left), px(b.top), px(b.bottom), px(b.right))
 	d.b.WriteString(numbers)
 	if b.showX {
-		d.text((b.left+b.right)/2, b.bottom+33, "", "middle", fitted(x.Label, b.right-b.left+16))
+		for k, l := range labelLines(x.Label, b.right-b.left+16) {
+			d.text((b.left+b.right)/2, b.bottom+33+14*float64(k), "", "middle", l)
+		}
 	}
 	if b.showY {
 		for k, l := range labelLines(y.Label, b.bottom-b.top+10) {

@@ -35,9 +35,9 @@ func (f *Figure) Fit(width float64) *Figure {
 	least := 130.0
 	for i := range f.Panels {
 		switch p := &f.Panels[i]; {
-		case p.ZLabel != "" || p.Polar:
+		case p.ZLabel != "" || p.Polar || !f.Shared && !f.Stacked:
 			least = math.Max(least, 200)
-		case !f.Shared:
+		case f.Stacked:
 			least = math.Max(least, 150)
 		}
 	}
