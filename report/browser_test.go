@@ -326,11 +326,13 @@ func TestPageInChromium(t *testing.T) {
 	t.Run("hover shows values", func(t *testing.T) {
 		b.t = t
 		b.open(1600, 1000, "")
-		// The first point of the first panel with points, pointed at.
+		// The first point of a directivity, pointed at.
 		b.do(chromedp.Evaluate(
-			`document.querySelector("#x1 figure .panel .mark[data-kind=points] path").scrollIntoView({block: "center"})`, nil),
+			`document.querySelector("#x1 svg[id*=directivity] .mark[data-kind=points] path")
+				.scrollIntoView({block: "center"})`, nil),
 			chromedp.Sleep(300*time.Millisecond))
-		b.do(chromedp.Evaluate(`(() => { const p = document.querySelector("#x1 figure .panel .mark[data-kind=points] path");
+		b.do(chromedp.Evaluate(`(() => {
+			const p = document.querySelector("#x1 svg[id*=directivity] .mark[data-kind=points] path");
 			const m = p.getAttribute("d").match(/M([-\d.]+) ([-\d.]+)a([-\d.]+)/), s = p.ownerSVGElement;
 			const q = new DOMPoint(+m[1] + +m[3], +m[2]).matrixTransform(p.getScreenCTM());
 			s.dispatchEvent(new PointerEvent("pointermove", {clientX: q.x, clientY: q.y, bubbles: true})); })()`, nil))
