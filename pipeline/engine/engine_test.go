@@ -827,3 +827,19 @@ func FuzzIndex(f *testing.F) {
 		got.decode(binary.LittleEndian.AppendUint32(b, crc32.ChecksumIEEE(b)))
 	})
 }
+
+func TestBecause(t *testing.T) {
+	gone := func(n int) (out []Reason) {
+		for i := range n {
+			out = append(out, Reason{Kind: "gone", Name: string(rune('a' + i))})
+		}
+		return out
+	}
+	for n, want := range map[int]int{1: 0, 5: 0, 6: 2, 40: 36} {
+		s := Status{Reasons: append(gone(n), Reason{Kind: "upstream", Name: "u"})}
+		got, more := s.Because(), fmt.Sprintf("; and %d more reasons; u must run first", want)
+		if want == 0 && strings.Contains(got, "more reasons") || want > 0 && !strings.HasSuffix(got, more) {
+			t.Errorf("%d reasons: %s", n, got)
+		}
+	}
+}

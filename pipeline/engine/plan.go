@@ -73,7 +73,11 @@ type Status struct {
 	rec     *record // the result, when up to date
 }
 
-// Because joins the reasons; many upstream tasks are counted, not listed.
+// mostReasons are listed, of more the first ones.
+const mostReasons = 5
+
+// Because joins the reasons; upstream tasks, and reasons beyond the first ones, are
+// counted.
 func (s *Status) Because() string {
 	var out []string
 	upstream, first := 0, ""
@@ -85,6 +89,9 @@ func (s *Status) Because() string {
 			continue
 		}
 		out = append(out, r.String())
+	}
+	if more := len(out) - mostReasons + 1; more > 1 {
+		out = append(out[:mostReasons-1], fmt.Sprintf("and %d more reasons", more))
 	}
 	switch {
 	case upstream == 1:
