@@ -258,7 +258,7 @@ func (t *trainer[T]) jointLoss(n int) float64 {
 			i := r*d + q
 			v := value[i] + 2*value[flat+i]
 			s := half * (t.t1[i] + t.t2[i] - 2*mu)
-			log := logPos(float64(v))
+			log := float64(kernel.Log(v))
 			switch t.beta {
 			case 0:
 			case 0.5:

@@ -281,6 +281,10 @@ func exp[T Float](x T) T {
 	return T(math.Exp(float64(x)))
 }
 
+// Log is ln x for positive x, as LossGrad of the portable set has it: the same
+// bits everywhere in float32.
+func Log[T Float](x T) T { return log(x) }
+
 func log[T Float](x T) T {
 	if is32[T]() {
 		return T(log32(float32(x)))
