@@ -140,7 +140,7 @@ func (m *maker) claims(splits []Split) {
 			Title: "95 % intervals", Height: 270,
 			X: figure.Axis{Label: "mean width / the data's own spread", Zero: true},
 			Y: figure.Axis{
-				Label: "share of measured values inside", Min: 0, Max: 1.04,
+				Label: "share of held-out values inside", Min: 0, Max: 1.04,
 				Ticks: []float64{0, .2, .4, .6, .8, .95},
 			},
 			Marks: some([]figure.Mark{
@@ -148,11 +148,10 @@ func (m *maker) claims(splits []Split) {
 			}, cover),
 		},
 	}}
-	caption := "Left: the measured squared error over the variance that each model claims for its mean; above the band " +
-		"a " +
-		"model claims too little, below it too much. Right: the share of measured values inside the 95 % intervals against " +
-		"their mean width, in that of mean ± 1.96 deviations of the training outcomes. Up and to the left is better; at " +
-		"width 1 an interval tells nothing. One mark a held-out set."
+	caption := "Left: the squared error by the pairs over the variance that each model claims for its mean; above the " +
+		"band a model claims too little, below it too much. Right: the share of held-out values inside the 95 % intervals " +
+		"against their mean width, in that of mean ± 1.96 deviations of the training outcomes. Up and to the left is " +
+		"better; at width 1 an interval tells nothing. One mark a held-out set."
 	if missing > 0 {
 		caption += fmt.Sprintf(" %d ratios are not positive and have no place on the left.", missing)
 	}
@@ -242,7 +241,7 @@ func (m *maker) heldOutLevels(s *SplitDetail, angle int) {
 	panel := func(title string, at func(k int) (y, half float64)) figure.Panel {
 		b := figure.Mark{Kind: figure.Band, Name: "95 % interval", Class: "total"}
 		l := figure.Mark{Kind: figure.Line, Name: "mean μ", Class: "mean"}
-		v := figure.Mark{Kind: figure.Points, Name: "measured values, held out", Class: "test", Shape: "ring", Size: 2.3}
+		v := figure.Mark{Kind: figure.Points, Name: "values, held out", Class: "test", Shape: "ring", Size: 2.3}
 		for _, c := range p.cs {
 			x := d.x(c, angle)
 			y, half := at(c * dim)
@@ -271,7 +270,7 @@ func (m *maker) heldOutLevels(s *SplitDetail, angle int) {
 	m.add(plot{
 		file: "honest-levels", split: s.Name, fig: f, page: true,
 		heading: "Held-out " + d.Outcomes[0].Word() + " before and after, " + place(d.Inputs, p.at, fixed),
-		caption: "Measured values of the held-out set with the intervals of one new measurement. Left: the network and its " +
+		caption: "Values of the held-out set with the intervals of one new measurement. Left: the network and its " +
 			"own claim. Right: the calibrated model, whose interval was learned from left-out training groups.",
 	})
 }

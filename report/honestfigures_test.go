@@ -101,5 +101,5 @@ func TestCalibrationFigures(t *testing.T) {
 	holds(claims, "network, C", 1, 0.1, 0.57) // Σe/ΣC is not defined here
 	holds(claims, "mean ± 1.96 deviations, no model", 1, 1, 0.93)
 	holds(levels, "95 % interval", 6, 55, 63, 52, 64, 55-1.96, 55+1.96, 54-1.96*2)
-	holds(levels, "measured values, held out", 12, 60, 58)
+	holds(levels, "values, held out", 12, 60, 58)
 }
