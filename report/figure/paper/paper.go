@@ -22,9 +22,6 @@ const pointsPerPx = 8.0 / 11
 // Width returns the width in px of a figure that is so many millimetres wide on paper.
 func Width(mm float64) float64 { return mm / 25.4 * 72 / pointsPerPx }
 
-// Millimetres is the size on paper of so many px.
-func Millimetres(px float64) float64 { return px * pointsPerPx / 72 * 25.4 }
-
 // canvas is what a figure is drawn on: coordinates in px from the upper left.
 type canvas interface {
 	clip(s shape)
