@@ -286,7 +286,11 @@ func (p *Predictions) quantile(k int, level float64) float64 {
 		hi += w
 	}
 	for hi-lo > 1e-9*sd {
-		if mid := lo + (hi-lo)/2; below(mid) < level {
+		mid := lo + (hi-lo)/2
+		if mid <= lo || mid >= hi { // neighbouring numbers
+			break
+		}
+		if below(mid) < level {
 			lo = mid
 		} else {
 			hi = mid

@@ -30,7 +30,8 @@ func OpenPlots(path string, polar bool) (*Plots, error) {
 	p := &Plots{from: path}
 	folder, split := filepath.Clean(path), ""
 	for at := folder; ; at = filepath.Dir(at) { // a model's split
-		if above := filepath.Dir(at); filepath.Base(above) == "splits" {
+		if above := filepath.Dir(at); filepath.Base(above) == "splits" &&
+			isFile(filepath.Join(filepath.Dir(above), "report", reportstage.PageData)) {
 			folder, split = filepath.Dir(above), filepath.Base(at)
 			break
 		} else if above == at || above == "." {

@@ -189,8 +189,8 @@ func (m *Models) Recommend(ctx context.Context, x []float64, level float64, extr
 		for _, j := range m.outside(row) {
 			in := h.Calibration.Inputs[j]
 			if in.FromGroup {
-				r.Refused[i] = append(r.Refused[i], fmt.Sprintf("%s %g is outside the measured %.4g to %.4g", in.Name, row[j],
-					in.Min, in.Max))
+				r.Refused[i] = append(r.Refused[i], fmt.Sprintf("%s %.4g is outside the measured %.4g to %.4g", in.Name,
+					row[j], in.Min, in.Max))
 			}
 		}
 		if r.Refused[i] != nil {
@@ -209,11 +209,11 @@ func position(c *honest.Calibration, w honest.Where) string {
 	case c.Axis == nil:
 		return "taken for a new " + c.Condition
 	case w.Below == w.Above:
-		return fmt.Sprintf("%s %g was measured", c.Condition, w.Below)
+		return fmt.Sprintf("%s %.4g was measured", c.Condition, w.Below)
 	case math.IsNaN(w.Below):
-		return fmt.Sprintf("below the lowest measured %s, %g %s", c.Condition, w.Above, at)
+		return fmt.Sprintf("below the lowest measured %s, %.4g %s", c.Condition, w.Above, at)
 	case math.IsNaN(w.Above):
-		return fmt.Sprintf("above the highest measured %s, %g %s", c.Condition, w.Below, at)
+		return fmt.Sprintf("above the highest measured %s, %.4g %s", c.Condition, w.Below, at)
 	}
-	return fmt.Sprintf("between the measured %s %g and %g %s", c.Condition, w.Below, w.Above, at)
+	return fmt.Sprintf("between the measured %s %.4g and %.4g %s", c.Condition, w.Below, w.Above, at)
 }

@@ -192,7 +192,7 @@ func (m *maker) leftOut(s Split) {
 		marks = append(marks, names)
 	}
 	f := &figure.Figure{Width: 440, Panels: []figure.Panel{{
-		X: figure.Axis{Label: "distance d to the measured groups", Zero: true},
+		X: figure.Axis{Label: "distance d to the training groups", Zero: true},
 		Y: figure.Axis{Label: "squared error e (standardised)", Zero: true}, Marks: marks, Height: 250,
 	}}}
 	sameRange(f.Panels, 0.1) // with room for the names above the bars

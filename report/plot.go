@@ -69,6 +69,10 @@ func (p *Plots) Draw(name string, o PlotOptions) ([]byte, error) {
 		x, y := f.Panels[0].X.Label, f.Panels[0].Y.Label
 		for k := range f.Panels {
 			p := &f.Panels[k]
+			if bad := p.X.Label == x && p.X.Log && o.X != [2]float64{} && o.X[0] <= 0; bad ||
+				p.Y.Label == y && p.Y.Log && o.Y != [2]float64{} && o.Y[0] <= 0 {
+				return nil, fmt.Errorf("figure %s has a logarithmic axis: expected limits above 0", name)
+			}
 			if p.X.Label == x {
 				p.X.Limit(o.X)
 			}

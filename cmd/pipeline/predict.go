@@ -97,13 +97,15 @@ func runPredict(ctx context.Context, o predictOptions, stdout, stderr io.Writer)
 		fmt.Fprintln(stderr, "note: "+w)
 	}
 	if o.calibrated == "" && m.Calibrated() {
-		fmt.Fprintln(stderr, "note: the model has a calibration; --calibrated scaled, isotonic or quantile applies it")
+		fmt.Fprintln(stderr, "note: the model has a calibration; --calibrated with one of "+
+			strings.Join(score.Kinds(), ", ")+" applies it")
 	}
 	r, err := m.Recommend(ctx, x, o.level, o.extrapolate)
 	if err != nil {
 		return err
 	}
 	a := answers{Models: m, x: x, network: p, recommended: r, options: o}
+	a.withhold()
 	switch {
 	case o.json:
 		return printJSON(stdout, a.json())

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/csv"
 	"fmt"
 	"io"
@@ -175,6 +176,26 @@ func digits(unit string, deviation float64) func(float64) string {
 	}
 }
 
+// withhold takes away the calibrated intervals that have no record, unless they are
+// asked for.
+func (a answers) withhold() {
+	r := a.recommended
+	if r == nil || a.options.extrapolate {
+		return
+	}
+	for i := range a.network.N {
+		unchecked := false
+		for j := range r.Out {
+			if k := i*r.Out + j; a.record(j) == "" && !math.IsNaN(r.Half[k]) {
+				r.Half[k], unchecked = math.NaN(), true
+			}
+		}
+		if unchecked {
+			r.Refused[i] = append(r.Refused[i], "it was checked on no held-out value")
+		}
+	}
+}
+
 func (a answers) recommendedRows(w io.Writer, i int) error {
 	r, tw := a.recommended, tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	if r.Position[i] != "" {
@@ -185,27 +206,15 @@ func (a answers) recommendedRows(w io.Writer, i int) error {
 		level = 1 - a.options.alpha
 	}
 	fmt.Fprintf(tw, "outcome\tunit\tmean\tinterval (%s %%)\trecord\n", short(100*level))
-	unchecked := false
 	for j, out := range a.Card.Outcomes {
 		k := i*r.Out + j
-		record, half := a.record(j), r.Half[k]
-		if record == "" {
-			record = "none"
-			if !a.options.extrapolate {
-				unchecked = unchecked || !math.IsNaN(half)
-				half = math.NaN()
-			}
-		}
-		fmt.Fprintln(tw, strings.Join(append(row(out, r.Mu[k], half, r.Total[k]), record), "\t"))
+		record := cmp.Or(a.record(j), "none")
+		fmt.Fprintln(tw, strings.Join(append(row(out, r.Mu[k], r.Half[k], r.Total[k]), record), "\t"))
 	}
 	if err := tw.Flush(); err != nil {
 		return fmt.Errorf("print predictions: %w", err)
 	}
-	refused := r.Refused[i]
-	if unchecked {
-		refused = append(slices.Clone(refused), "it was checked on no held-out value")
-	}
-	for _, s := range refused {
+	for _, s := range r.Refused[i] {
 		if a.Honest.Calibration != nil {
 			s += " (--extrapolate gives the interval)"
 		}

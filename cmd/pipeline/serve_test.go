@@ -16,7 +16,7 @@ import (
 )
 
 // serveYAML has one training of some seconds, long enough for a look at it.
-var serveYAML = strings.NewReplacer("epochs: 1500", "epochs: 25000", "seeds: 2", "seeds: 1",
+var serveYAML = strings.NewReplacer("epochs: 1500", "epochs: 300000", "seeds: 2", "seeds: 1",
 	"        fast: {test: {rpm: {min: 7000}}}\n", "").Replace(interruptYAML)
 
 // serving starts pipeline serve and returns the address it prints.
@@ -63,7 +63,7 @@ func TestServedRun(t *testing.T) {
 	defer r.Body.Close()
 	seen := make(chan bool, 1)
 	go func() {
-		losses := regexp.MustCompile(`split 2-blades: seed \d: epoch \d+ of 25000, loss [-.0-9]+, held out `)
+		losses := regexp.MustCompile(`split 2-blades: seed \d: epoch \d+ of 300000, loss [-.0-9]+, held out `)
 		sc := bufio.NewScanner(r.Body)
 		sc.Buffer(nil, 1<<20)
 		for sc.Scan() {

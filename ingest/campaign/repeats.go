@@ -192,7 +192,7 @@ func (r *tableReader) addPair(a, b measurement, laws []map[int]float64) error {
 					continue
 				}
 				y[k] *= math.Pow(x[i]/m.x[i], power)
-				if y[k]-y[k] != 0 {
+				if m.x[i] == 0 || y[k]-y[k] != 0 {
 					return nil, &fault.Error{
 						Path: r.files[m.row.file].Path, Place: fmt.Sprintf("line %d", m.row.line),
 						Want:  "a condition other than 0 to correct " + r.Outcomes[k],

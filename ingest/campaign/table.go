@@ -380,6 +380,13 @@ func (r *tableReader) findUnits(info ingest.Info) error {
 			return unitFault(r.path, "column "+r.names[i], err, fmt.Sprintf("state the unit with units: {%s: …}", name(i)))
 		}
 		r.convert[i] = c
+		if i >= nx+len(r.o.Y1) && len(r.o.Y1) > 0 && c.Unit != r.convert[i-d].Unit {
+			return &fault.Error{
+				Path: r.path, Place: "column " + r.names[i],
+				Want:  fmt.Sprintf("unit %q, as of %s", r.convert[i-d].Unit, r.names[i-d]),
+				Found: fmt.Sprintf("unit %q", c.Unit), Hint: "end the outcome's name with its unit, like lift_n",
+			}
+		}
 		if first, known := r.Units[name(i)]; r.file > 0 && first != c.Unit && (known || c.Unit != "") {
 			return &fault.Error{
 				Path: r.path, Place: "column " + r.names[i], Want: fmt.Sprintf("unit %q, as in %s", first, r.files[0].Name),

@@ -140,10 +140,35 @@ func (c *checker) Visit(node *ast.Node) {
 		operator(n.Operator)
 	case *ast.BinaryNode:
 		operator(n.Operator)
-	case *ast.FloatNode, *ast.BoolNode, *ast.ConditionalNode:
+	case *ast.ConditionalNode:
+		if a, b := c.kind(n.Exp1), c.kind(n.Exp2); a != b {
+			fail("expected two numbers or two comparisons to choose from, found a %s and a %s", a, b)
+		}
+	case *ast.FloatNode, *ast.BoolNode:
 	default:
 		fail("expected arithmetic: numbers, names, operators and functions")
 	}
+}
+
+// kind is what a node that was visited gives: expr does not check that of a choice.
+func (c *checker) kind(node ast.Node) string {
+	switch n := node.(type) {
+	case *ast.BoolNode:
+		return "comparison"
+	case *ast.UnaryNode:
+		return c.kind(n.Node)
+	case *ast.BinaryNode:
+		if !slices.Contains(strings.Fields("+ - * / ^ **"), n.Operator) {
+			return "comparison"
+		}
+	case *ast.ConditionalNode:
+		return c.kind(n.Exp1)
+	case *ast.IdentifierNode:
+		if !slices.Contains(c.known, n.Value) && slices.Contains(c.functions, n.Value) {
+			return "function"
+		}
+	}
+	return "number"
 }
 
 // value evaluates the expression; values are in the order of its names.

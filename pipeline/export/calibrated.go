@@ -71,6 +71,9 @@ func readCalibrated(path string, c *card) (m *calibrated, absent string, err err
 	if err == nil && m.Calibration == nil {
 		return nil, m.Absent, nil
 	}
+	if err == nil && len(m.Model) == 0 {
+		return nil, "the calibrated model is made of networks; pipeline predict evaluates it", nil
+	}
 	if err == nil {
 		err = errors.Join(json.Unmarshal(m.Model, m.process), json.Unmarshal(m.Model, &m.stored))
 	}

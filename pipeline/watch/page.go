@@ -196,7 +196,11 @@ func (w *Watcher) stageViews(now time.Time) []stageView {
 		v.Percent = 100 * v.Done / max(1, v.Tasks)
 		v.Waiting = max(0, v.Tasks-v.Done-v.Running-v.Failed)
 		if st.made > 0 {
-			v.Mean = fmt.Sprintf("%.2g s", st.seconds/float64(st.made))
+			if mean := st.seconds / float64(st.made); mean < 10 {
+				v.Mean = fmt.Sprintf("%.2g s", mean)
+			} else {
+				v.Mean = Words(time.Duration(mean * float64(time.Second)))
+			}
 			v.Rate = st.rate(now, ended)
 		}
 		out = append(out, v)

@@ -195,6 +195,9 @@ func fitVaryingMap(base BetaMap, mu, v, z []float64, run []int) (*VaryingMap, er
 	for _, theta := range gpBetaLengths {
 		try := VaryingMap{Base: base, Scale: g.Scale, Theta: theta}
 		try.pivot(tm, tv)
+		if len(try.Mu) == 0 { // laws so wide that their means are as good as one
+			continue
+		}
 		phi := try.allFeatures(tm, tv)
 		for _, h := range gpBetaHeights {
 			gain := 0.0

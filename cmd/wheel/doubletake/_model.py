@@ -168,6 +168,8 @@ class _Net:
         self.y_mean, self.y_std = np.array(j["outcome_mean"]), np.array(j["outcome_std"])
         # float32, as the program has them.
         self.layers = [(np.array(l["weights"], np.float32).astype(float), np.array(l["bias"], np.float32).astype(float)) for l in j["layers"]]
+        if j["config"].get("head"):
+            raise ValueError("%s: head %s is not evaluated here; use pipeline predict" % (path, j["config"]["head"]))
         if self.layers[0][0].shape[0] != self.n_in + self.n_out + self.flag or self.layers[-1][0].shape[1] != 2 * self.n_out:
             raise ValueError("%s: expected layers for %d inputs and %d outcomes" % (path, self.n_in, self.n_out))
 

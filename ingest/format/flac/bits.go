@@ -88,6 +88,7 @@ func (r *bitReader) zeros(most uint64) uint64 {
 // most 32 bits.
 func (r *bitReader) rice(s []int32, k uint) bool {
 	b, p, cache, n := r.b, r.p, r.cache, r.n
+	all := uint64(0)
 	for i := range s {
 		if n < 48 && p+8 <= len(b) {
 			cache |= binary.BigEndian.Uint64(b[p:]) >> (n & 63)
@@ -111,10 +112,11 @@ func (r *bitReader) rice(s []int32, k uint) bool {
 				return true
 			}
 		}
+		all |= u
 		s[i] = int32(uint32(u)>>1) ^ -int32(u&1)
 	}
 	r.p, r.cache, r.n = p, cache, n
-	return true
+	return all <= math.MaxUint32
 }
 
 // The checksums of headers and of frames: remainders of polynomials, without

@@ -160,7 +160,11 @@ func (r *Reader) undo(fs []filter, mask uint32, raw []byte, size, esize int) ([]
 			r.recycle(raw)
 			raw = out
 		case filterDeflate, filterLZF:
-			if want/maxInflate > len(raw)+1 {
+			most := maxInflate
+			if !exact { // what comes out may be packed elements: one bit of 64, or none
+				most *= 64
+			}
+			if want/most > len(raw)+1 && (exact || want > maxEqual+packedMore) {
 				return nil, fmt.Errorf("%d bytes stored cannot hold a chunk of %d", len(raw), want)
 			}
 			out := r.buffer(want)

@@ -343,6 +343,9 @@ func hybrid(b []byte, width int, n int64) ([]uint32, error) {
 			for i := range size {
 				v |= uint32(b[i]) << (8 * i)
 			}
+			if v>>width != 0 { // 0 where width is 32
+				return nil, errPage
+			}
 			b = b[size:]
 			for range min(uint64(left), head>>1) {
 				out = append(out, v)

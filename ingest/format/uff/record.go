@@ -187,8 +187,10 @@ func (f *file) binary(d *record) error {
 	}
 	left := f.src.Size - at
 	if left <= want {
-		if err := f.truncated(d, left/frame); err != nil {
-			return err
+		if left < want {
+			if err := f.truncated(d, left/frame); err != nil {
+				return err
+			}
 		}
 		f.binaryPlane(d, at)
 		f.in.Go(f.src.Size)

@@ -105,6 +105,9 @@ func honestTask(b *plan.Builder, s config.Split, left *leftOut) {
 		{Key: "construction", Value: b.Exp.DSP.Triplets},
 		{Key: "kernels", Value: b.Program.Kernels},
 	}
+	if t := b.Exp.Ingest.Table; t != nil && t.Use == "all" {
+		local = append(local, kv.Pair{Key: "weights of pairs", Value: "spread"})
+	}
 	t := b.Add(&engine.Task{
 		ID: HonestID(b, s.Name), Stage: "train", Split: s.Name, Version: honestVersion, Config: cfg, Local: local,
 		Deps: []engine.Dep{dep}, Weight: honestWeight(b),

@@ -3,6 +3,7 @@ package paper
 import (
 	"bytes"
 	"fmt"
+	"strings"
 	"time"
 
 	"codeberg.org/go-fonts/liberation/liberationsansbold"
@@ -104,6 +105,9 @@ func (s sheet) text(t text) {
 	}
 	width := 0.0
 	s.SetFont("sans", weight, fontSize)
+	for i := range t.runs {
+		t.runs[i].text = strings.Map(basic, t.runs[i].text)
+	}
 	for _, r := range t.runs {
 		width += s.GetStringWidth(r.text) * r.size
 	}
@@ -122,6 +126,14 @@ func (s sheet) text(t text) {
 		s.Text(x, y-fontSize*r.shift, r.text)
 		x += s.GetStringWidth(r.text)
 	}
+}
+
+// basic replaces characters beyond U+FFFF, which fpdf cannot place.
+func basic(r rune) rune {
+	if r > 0xffff {
+		return '\uFFFD'
+	}
+	return r
 }
 
 // rgb reads "#rrggbb"; ok is false for none.
