@@ -55,10 +55,11 @@ func writeIntervals(ctx context.Context, config, output string, progress io.Writ
 	d := &document{}
 	d.write("%s\nWritten by `go run ./cmd/study -intervals` from `docs/intervals.yaml`. %s; kernels %s. Sets, bases "+
 		"and steps were fixed before the first number was seen; prior ensembles and the paper's network on the second and "+
-		"third campaigns and on the propellers were added later, with the same steps. Each group is held out in turn; before is the base's own claim v̂, after has the "+
-		"covariance C_x learned from the left-out training groups ([honest.md](honest.md)). Coverage and width are those "+
-		"of the 95 %% intervals, before normal and after with Student's t. Widths and interval scores are in deviations "+
-		"of the training outcomes; a lower score is better.\n\n", intervalsHead, digestLine(raw), p.Program.Kernels)
+		"third campaigns and on the propellers were added later, with the same steps. Each group is held out in turn; "+
+		"before is the base's own claim v̂, after has the covariance C_x learned from the left-out training groups "+
+		"([honest.md](honest.md)). Coverage and width are those of the 95 %% intervals, before normal and after with "+
+		"Student's t. Widths and interval scores are in deviations of the training outcomes; a lower score is better.\n\n",
+		intervalsHead, digestLine(raw), p.Program.Kernels)
 	d.intervals(all)
 	d.write("Not here: campaigns whose data may not be redistributed (a tail-sitter on a balance, a student's wing). " +
 		"The tests of [honest.md](honest.md#measured-campaigns) hold out their groups.\n\n")

@@ -192,3 +192,19 @@ func TestReadTableParquet(t *testing.T) {
 	_, err = readTable("../format/parquet/testdata/zstd.parquet", o)
 	ingesttest.WantDataError(t, nil, err, "(gap)")
 }
+
+// The two columns of an outcome are of one unit, or the outcome's name names it.
+func TestUnitsOfAPair(t *testing.T) {
+	o := TableOptions{Inputs: []string{"x"}, Y1: []string{"lift_1"}, Y2: []string{"lift_2"}}
+	p, err := readTable(writeFile(t, "x,lift_1 (N),lift_2 (kN)\n1,10,0.01\n2,20,0.02\n"), o)
+	ingesttest.WantDataError(t, p, err, `unit "N", as of lift_1`, `found unit "kN"`)
+}
+
+// A law with a negative power has no value at 0.
+func TestLawAtZero(t *testing.T) {
+	p, err := readTable(writeFile(t, "rpm,T\n0,10\n1,12\n"), TableOptions{
+		Inputs: []string{"rpm"}, Repeats: []string{"T"}, Within: map[string]Tolerance{"rpm": {Absolute: 2}},
+		Correct: map[string]Law{"T": {"rpm", -1}},
+	})
+	ingesttest.WantDataError(t, p, err, "rpm")
+}

@@ -55,3 +55,12 @@ func TestReserved(t *testing.T) {
 		})
 	}
 }
+
+// A residual takes 32 bits at most: ten zeros, a one and 30 more bits are 34.
+func TestRiceTooWide(t *testing.T) {
+	b := make([]byte, 32)
+	b[1] = 0x20
+	if s := make([]int32, 1); (&bitReader{b: b}).rice(s, 30) {
+		t.Errorf("read as %d", s[0])
+	}
+}

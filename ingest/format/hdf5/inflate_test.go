@@ -3,6 +3,8 @@ package hdf5
 import (
 	"bytes"
 	"compress/zlib"
+	"encoding/binary"
+	"errors"
 	"strings"
 	"testing"
 )
@@ -55,5 +57,32 @@ func TestInflateChunk(t *testing.T) {
 	_, err := (&Reader{cache: NewCache(0)}).undo([]filter{{id: filterDeflate}}, 0, pack(999), 8000, 8)
 	if err == nil || err.Error() != "deflate: the data end after 7992 of 8000 bytes" {
 		t.Error(err)
+	}
+}
+
+// Equal elements are stored in a few bytes by scaleoffset, and these deflated: as
+// h5py writes scaleoffset=0, compression="gzip". Expected: 7 in every element, the
+// minimum that the chunk states.
+func TestPackedAndDeflated(t *testing.T) {
+	const n = 131072
+	for _, width := range []uint32{0, 1} {
+		params := make([]uint32, 20)
+		params[0], params[2], params[4], params[5], params[7] = 2, n, 4, 1, width
+		raw := make([]byte, 21)
+		binary.LittleEndian.PutUint32(raw, width)
+		raw[4], raw[5] = 8, 7
+		raw = append(raw, make([]byte, n/8*width)...)
+		var z bytes.Buffer
+		w := zlib.NewWriter(&z)
+		_, err := w.Write(raw)
+		if err = errors.Join(err, w.Close()); err != nil {
+			t.Fatal(err)
+		}
+		r := &Reader{cache: NewCache(0), p: &parser{}}
+		filters := []filter{{id: 6, params: params}, {id: 1, params: []uint32{6}}}
+		out, err := r.undo(filters, 0, z.Bytes(), 4*n, 4)
+		if err != nil || len(out) != 4*n || binary.LittleEndian.Uint32(out[4*n-4:]) != 7 {
+			t.Errorf("width %d: %d bytes, %v", width, len(out), err)
+		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"log"
+	"os"
 	"strings"
 	"testing"
 
@@ -202,3 +203,15 @@ func TestRefused(t *testing.T) {
 
 // FuzzUFF reads any bytes: no panic, errors that are data errors, memory bounded.
 func FuzzUFF(f *testing.F) { ingesttest.Fuzz(f, Format, "testdata/*.uff", 1<<16) }
+
+// A binary record that ends with the file, without the last delimiter, is whole.
+func TestNoLastDelimiter(t *testing.T) {
+	b, err := os.ReadFile("testdata/binary_even_real.uff")
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := bytes.LastIndex(b, []byte("    -1"))
+	if _, err := openBytes(b[:at], ingest.Options{}); at < 0 || err != nil {
+		t.Error(err)
+	}
+}

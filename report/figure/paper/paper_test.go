@@ -251,3 +251,13 @@ func ExamplePDF() {
 	fmt.Println(string(b[:5]), err)
 	// Output: %PDF- <nil>
 }
+
+// Characters beyond U+FFFF have no place in the PDF's font; the file is made all the
+// same.
+func TestPDFBeyondBasic(t *testing.T) {
+	f := small()
+	f.Panels[0].Title = "Lp 🚀"
+	if b, err := PDF(f); err != nil || !bytes.HasPrefix(b, []byte("%PDF-")) {
+		t.Errorf("%d bytes, %v", len(b), err)
+	}
+}
