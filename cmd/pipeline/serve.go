@@ -3,7 +3,9 @@ package main
 import (
 	"fmt"
 	"io"
+	"net"
 	"os"
+	"strconv"
 
 	"github.com/urfave/cli/v2"
 
@@ -33,7 +35,12 @@ func newServeCommand(stdout io.Writer) *cli.Command {
 			}
 			return pipeline.Serve(c.Context, file, c.String("address"), func(url string, port int) {
 				host, _ := os.Hostname()
-				fmt.Fprintf(stdout, "%s\nfrom another machine: ssh -N -L %d:127.0.0.1:%d %s\n", url, port, port, host)
+				to, _, _ := net.SplitHostPort(c.String("address"))
+				if ip := net.ParseIP(to); to == "" || ip != nil && ip.IsUnspecified() {
+					to = "127.0.0.1"
+				}
+				to = net.JoinHostPort(to, strconv.Itoa(port))
+				fmt.Fprintf(stdout, "%s\nfrom another machine: ssh -N -L %d:%s %s\n", url, port, to, host)
 			})
 		},
 	}

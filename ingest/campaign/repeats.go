@@ -92,6 +92,13 @@ func (r *tableReader) pairGroups() error {
 	}
 	var alone []int
 	for _, g := range groups {
+		if r.o.AllPairs && len(g) > mostRepeats {
+			return &fault.Error{
+				Path: r.path, Place: fmt.Sprintf("condition %v", r.rows[g[0]].x),
+				Want: fmt.Sprintf("at most %d repeats, all pairs of which are used", mostRepeats), Found: strconv.Itoa(len(g)),
+				Hint: "leave out use: all",
+			}
+		}
 		pairs := r.pairsOf(g)
 		paired := map[int]bool{}
 		weight := float64(len(g)) / 2 / float64(max(len(pairs), 1))
@@ -157,6 +164,9 @@ func (r *tableReader) equal(a, b []float64) bool {
 	}
 	return true
 }
+
+// mostRepeats bounds a group whose pairs all count: there are half its square.
+const mostRepeats = 4096
 
 // pairsOf lists the pairs of a group, whose two rows are never of one run: all of
 // them, or such that every row is used once.

@@ -208,3 +208,11 @@ func TestLawAtZero(t *testing.T) {
 	})
 	ingesttest.WantDataError(t, p, err, "rpm")
 }
+
+// All pairs of a group are half the square of its rows: there is a bound.
+func TestTooManyRepeats(t *testing.T) {
+	p, err := readTable(writeFile(t, "x,F\n"+strings.Repeat("1,2\n", mostRepeats+1)), TableOptions{
+		Inputs: []string{"x"}, Repeats: []string{"F"}, AllPairs: true,
+	})
+	ingesttest.WantDataError(t, p, err, "condition [1]", "at most 4096 repeats", "found 4097")
+}

@@ -306,6 +306,10 @@ func (p *plane) Read(channels []int, start int64, dst [][]float64) (n int, err e
 	return n, nil
 }
 
+// maxText bounds the text of a table: a dictionary's word comes again in every row.
+// A variable for tests.
+var maxText = 1 << 30
+
 // Text returns the file as text separated by tabs: a header, and the columns of
 // numbers and texts; a missing one is empty. Tables of pairs are read so.
 func Text(src ingest.Source) ([]byte, error) {
@@ -350,6 +354,10 @@ func Text(src ingest.Source) ([]byte, error) {
 				}
 			}
 			b.WriteByte('\n')
+			if b.Len() > maxText {
+				return nil, f.fail(fmt.Sprintf("row group %d", g+1), fmt.Sprintf("a table of at most %d MiB of text", maxText>>20),
+					"more", "export the columns that are needed")
+			}
 		}
 		from = end
 	}

@@ -86,6 +86,11 @@ func TestText(t *testing.T) {
 			"4.294967294e+09\t9.223372036854775808e+18" && !strings.HasPrefix(lines[2], "0.8414709848078965\t\t\t-39\t") {
 		t.Errorf("%d lines: %q, %q", len(lines), lines[0], lines[2])
 	}
+	defer func(n int) { maxText = n }(maxText)
+	maxText = 1 << 10
+	if _, err := Text(ingesttest.Source(ingesttest.Testdata(t, "zstd.parquet"))); err == nil {
+		t.Error("more text than allowed: no error")
+	}
 }
 
 func TestRefused(t *testing.T) {
