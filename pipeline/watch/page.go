@@ -281,8 +281,8 @@ func (w *Watcher) failedView() taskList {
 }
 
 type verdictView struct {
-	Experiment, Name, HeldOut, Sentence string
-	Old                                 bool
+	Experiment, Data, Name, HeldOut, Sentence string
+	Old                                       bool
 }
 
 type reportView struct {
@@ -310,7 +310,7 @@ func (w *Watcher) resultsView(link string) any {
 			if s.Sentence == "" {
 				s.Sentence = s.Verdict
 			}
-			v.Splits = append(v.Splits, verdictView{e, s.Name, s.HeldOut, s.Sentence, old[e]})
+			v.Splits = append(v.Splits, verdictView{e, w.verdicts[e].data, s.Name, s.HeldOut, s.Sentence, old[e]})
 		}
 	}
 	return v

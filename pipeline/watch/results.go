@@ -208,6 +208,7 @@ func (c *curve) readHistory(path string) {
 type verdicts struct {
 	stamp  stamp
 	splits []splitVerdict
+	data   string // "simulated", "measured", …
 }
 
 type splitVerdict struct {
@@ -242,10 +243,11 @@ func (w *Watcher) refreshResults() {
 			w.verdicts[experiment] = v
 			if f, err := os.Open(p); err == nil {
 				var m struct {
+					Data   string         `json:"data"`
 					Splits []splitVerdict `json:"splits"`
 				}
 				if json.NewDecoder(io.LimitReader(f, metricsSize)).Decode(&m) == nil {
-					v.splits = m.Splits
+					v.splits, v.data = m.Splits, m.Data
 				}
 				f.Close()
 			}

@@ -71,7 +71,8 @@ func newStub(t *testing.T) *stub {
 		ID: "e/report", Stage: "report", Experiment: "e", Deps: models,
 		Publish: []engine.Link{{Output: "metrics.json", Path: filepath.Join("e", "report", "metrics.json")}},
 	}, func(j *engine.Job) error {
-		return os.WriteFile(j.Output("metrics.json"), []byte(`{"splits": [{"name": "low", "held_out": "blades = 2",
+		return os.WriteFile(j.Output("metrics.json"), []byte(`{"data": "simulated",
+			"splits": [{"name": "low", "held_out": "blades = 2",
 			"verdict": "good", "sentence": "blades = 2 held out: the intervals hold. <b>Error</b> 2.5 dB."}]}`), 0o644)
 	})
 	s.add(&engine.Task{
