@@ -351,7 +351,10 @@ func (l *decimals) parse(b []byte, begin, at, from, to int64, dst [][]float64) (
 		}
 		end := min(len(b), offset+w)
 		if at >= from && at < to && dst[part] != nil {
-			v, ok := number(b[offset:end])
+			v, ok := text.E13(b[offset:end])
+			if !ok {
+				v, ok = number(b[offset:end])
+			}
 			if !ok {
 				return at, &fault.Error{
 					Path: l.f.src.Path, Place: fmt.Sprintf("byte %d", begin+int64(offset)),
