@@ -2,11 +2,14 @@ package parquet
 
 import (
 	"bytes"
+	"encoding/binary"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log"
 	"math"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -157,4 +160,18 @@ func FuzzParquet(f *testing.F) {
 			})
 		}
 	})
+}
+
+// A footer of 32 MiB that holds nothing but empty structs: refused, in bounded memory.
+func TestEmptyStructs(t *testing.T) {
+	b := bytes.Repeat([]byte{0}, 32<<20)
+	b[0], b[1] = 4<<4|9, 15<<4|12 // field 4, a list of structs
+	n := binary.PutUvarint(b[2:], uint64(len(b)-8))
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	_, _, err := decode(b)
+	runtime.ReadMemStats(&after)
+	if size := after.TotalAlloc - before.TotalAlloc; !errors.Is(err, errMany) || n != 4 || size > 1<<30 {
+		t.Errorf("%v, %d bytes allocated", err, size)
+	}
 }

@@ -3,6 +3,7 @@ package parquet
 import (
 	"encoding/binary"
 	"errors"
+	"fmt"
 )
 
 // value is a value of Thrift's compact protocol: a number, bytes, a list, or a
@@ -21,6 +22,12 @@ func (v value) has(field int) bool { _, ok := v.fields[field]; return ok }
 
 var errThrift = errors.New("metadata that contradict themselves")
 
+// maxValues bounds the memory of metadata: a value takes up to 200 bytes, a file's
+// columns about 20 values in each row group.
+const maxValues = 1 << 21
+
+var errMany = fmt.Errorf("metadata of more than %d values: write larger row groups", maxValues)
+
 // thrift decodes values from b.
 type thrift struct {
 	b    []byte
@@ -29,7 +36,7 @@ type thrift struct {
 
 // decode reads a struct from the beginning of b and returns it and its length.
 func decode(b []byte) (value, int, error) {
-	t := &thrift{b: b, left: len(b) + 16}
+	t := &thrift{b: b, left: maxValues}
 	v, err := t.structure(0)
 	return v, len(b) - len(t.b), err
 }
@@ -58,7 +65,7 @@ func (t *thrift) byte() (byte, error) {
 }
 
 func (t *thrift) structure(depth int) (value, error) {
-	v := value{fields: map[int]value{}}
+	var v value
 	for id := int64(0); ; {
 		c, err := t.byte()
 		if err != nil || c == 0 {
@@ -74,6 +81,9 @@ func (t *thrift) structure(depth int) (value, error) {
 			return v, err
 		}
 		if id >= 0 && id < 64 {
+			if v.fields == nil {
+				v.fields = map[int]value{}
+			}
 			v.fields[int(id)] = f
 		}
 	}
@@ -81,7 +91,10 @@ func (t *thrift) structure(depth int) (value, error) {
 
 // value reads a value of a type; booleans in a list have a byte of their own.
 func (t *thrift) value(kind byte, depth int, listed bool) (value, error) {
-	if t.left--; t.left < 0 || depth > 16 {
+	if t.left--; t.left < 0 {
+		return value{}, errMany
+	}
+	if depth > 16 {
 		return value{}, errThrift
 	}
 	switch kind {
