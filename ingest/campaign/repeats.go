@@ -1,8 +1,10 @@
 package campaign
 
 import (
+	"encoding/binary"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -30,6 +32,9 @@ func ParseTolerance(s string) (Tolerance, error) {
 	v, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
 	if err != nil || !(v >= 0 && v <= maxTolerance) {
 		return Tolerance{}, fmt.Errorf("expected a tolerance like 20 or 1 %%, from 0 to %g, found %q", maxTolerance, s)
+	}
+	if percent && v >= 200 { // a value and its negative are never one condition
+		return Tolerance{}, fmt.Errorf("expected a tolerance below 200 %%, found %q", s)
 	}
 	if percent {
 		return Tolerance{Relative: v / 100}, nil
@@ -72,8 +77,7 @@ func (o TableOptions) grouped() bool {
 	return o.AllPairs || len(o.Within) > 0 || len(o.Correct) > 0
 }
 
-// pairGroups pairs the rows of equal conditions. A row joins the first group whose
-// every member it equals.
+// pairGroups pairs the rows of equal conditions.
 func (r *tableReader) pairGroups() error {
 	laws := make([]map[int]float64, len(r.Outcomes)) // by outcome: condition, power
 	for k, name := range r.Outcomes {
@@ -86,10 +90,7 @@ func (r *tableReader) pairGroups() error {
 			laws[k][i] = l.Power
 		}
 	}
-	var groups [][]int
-	for i := range r.rows {
-		groups = r.join(groups, i)
-	}
+	groups := r.groups()
 	var alone []int
 	for _, g := range groups {
 		if r.o.AllPairs && len(g) > mostRepeats {
@@ -141,28 +142,53 @@ func indexOf(list []string, s string) int {
 	return -1
 }
 
-// join adds row i to the first group that it fits.
-func (r *tableReader) join(groups [][]int, i int) [][]int {
-search:
-	for g, members := range groups {
-		for _, m := range members {
-			if !r.equal(r.rows[i].x, r.rows[m].x) {
-				continue search
-			}
-		}
-		groups[g] = append(members, i)
-		return groups
-	}
-	return append(groups, []int{i})
+// span is a group of rows and the least and greatest values of their conditions.
+type span struct {
+	rows      []int
+	low, high []float64
 }
 
-func (r *tableReader) equal(a, b []float64) bool {
+// groups gathers the rows: each joins the first group whose every member it equals,
+// which it does where it equals the least and the greatest. Only groups with its values
+// of the conditions without a tolerance are looked at.
+func (r *tableReader) groups() (groups [][]int) {
+	var spans []*span
+	like := map[string][]*span{} // by these values
+	within := make([]Tolerance, len(r.Inputs))
 	for k, name := range r.Inputs {
-		if !r.o.Within[name].Equal(a[k], b[k]) {
-			return false
+		within[k] = r.o.Within[name]
+	}
+	for i, row := range r.rows {
+		var exact []byte
+		for k, t := range within {
+			if t == (Tolerance{}) {
+				exact = binary.LittleEndian.AppendUint64(exact, math.Float64bits(row.x[k]+0)) // −0 is 0
+			}
+		}
+		candidates := like[string(exact)]
+		n := slices.IndexFunc(candidates, func(g *span) bool {
+			for k, t := range within {
+				if !t.Equal(row.x[k], g.low[k]) || !t.Equal(row.x[k], g.high[k]) {
+					return false
+				}
+			}
+			return true
+		})
+		if n < 0 {
+			g := &span{[]int{i}, slices.Clone(row.x), slices.Clone(row.x)}
+			like[string(exact)], spans = append(candidates, g), append(spans, g)
+			continue
+		}
+		g := candidates[n]
+		g.rows = append(g.rows, i)
+		for k, v := range row.x {
+			g.low[k], g.high[k] = min(g.low[k], v), max(g.high[k], v)
 		}
 	}
-	return true
+	for _, g := range spans {
+		groups = append(groups, g.rows)
+	}
+	return groups
 }
 
 // mostRepeats bounds a group whose pairs all count: there are half its square.
@@ -174,7 +200,10 @@ func (r *tableReader) pairsOf(group []int) (out [][2]int) {
 	used := map[int]bool{}
 	for k, i := range group {
 		for _, j := range group[k+1:] {
-			if r.named() && r.rows[i].run == r.rows[j].run || !r.o.AllPairs && (used[i] || used[j]) {
+			if !r.o.AllPairs && used[i] {
+				break
+			}
+			if r.named() && r.rows[i].run == r.rows[j].run || !r.o.AllPairs && used[j] {
 				continue
 			}
 			used[i], used[j] = true, true

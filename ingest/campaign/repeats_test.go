@@ -148,3 +148,23 @@ func TestDerivedOfPairs(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// Long tables: 30,000 conditions of two rows, and one condition of 60,000. Both took
+// time by the square of the rows, 40 s here.
+func TestLongTable(t *testing.T) {
+	const rows = 60000
+	for name, condition := range map[string]func(int) int{
+		"conditions": func(i int) int { return i % (rows / 2) }, "repeats": func(int) int { return 1 },
+	} {
+		b := []byte("x,rpm,F\n")
+		for i := range rows {
+			b = fmt.Appendf(b, "%d,%d,%d\n", condition(i), 5000+i%3, i)
+		}
+		p, err := readTable(writeFile(t, string(b)), TableOptions{
+			Inputs: []string{"x", "rpm"}, Repeats: []string{"F"}, Within: map[string]Tolerance{"rpm": {Absolute: 5}},
+		})
+		if err != nil || p.N != rows/2 || p.Y2[0] != map[string]float64{"conditions": rows / 2, "repeats": 1}[name] {
+			t.Errorf("%s: %d pairs, first %v, %v", name, p.N, p.Y2[0], err)
+		}
+	}
+}
