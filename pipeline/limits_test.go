@@ -225,6 +225,7 @@ var limits = []struct{ base, key, refused, legal string }{
 	{"calibrator", "dsp.within", "{rpm:-1} {rpm:1e300} 3", "{rpm:0} {rpm:20}"},
 
 	{"toy", "train.model.hidden", "-1 0 4097 0.5 1e300 [] [8,0] [1,1,1,1,1,1,1,1,1]", "1 4096 [16,16]"},
+	{"toy", "train.model.bins", "-1 1 2 16 65 1e300", "0"}, // belongs to head: binned
 	{"toy", "train.model.dropout", "-1 0.95 1 2 1e300", "0 0.9"},
 	{"toy", "train.model.feedback_value", "-1 0 1 1e300", ""}, // belongs to feedback: constant
 	{"toy", "train.loss.beta", "-1 1.5 1e300", "0 1"},

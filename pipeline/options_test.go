@@ -173,6 +173,7 @@ func TestTrainOptions(t *testing.T) {
 		{"flag", "model: {hidden: [8], feedback: flag}", map[string]any{"feedback": "flag"}, true},
 		{"joint", "model: {hidden: [8], head: joint}", map[string]any{"head": "joint"}, true},
 		{"joint-full", "model: {hidden: [8], head: joint-full}", map[string]any{"head": "joint-full"}, true},
+		{"binned", "model: {hidden: [8], head: binned, bins: 6}", map[string]any{"head": "binned", "bins": 6.0}, true},
 		{"beta", "loss: {beta: 0}", map[string]any{"beta": 0.0}, true},
 		{"swap", "loss: {pairs: swap}", map[string]any{"pairs": "swap"}, true},
 		{"plain", "loss: {pairs: plain}", map[string]any{"pairs": "plain"}, true},
@@ -238,7 +239,7 @@ func TestTrainOptions(t *testing.T) {
 	}
 	// Of a joint head C is the network's own: positive everywhere, and both identities
 	// of the theory hold by construction.
-	for _, name := range []string{"joint", "joint-full"} {
+	for _, name := range []string{"joint", "joint-full", "binned"} {
 		tab := predictions(name)
 		if m := tab.Get("cov_method"); m != name {
 			t.Errorf("%s: the covariance is by %q", name, m)

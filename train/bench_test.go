@@ -33,11 +33,11 @@ func shapeData(n, in, out int) triplets.Set {
 	return d
 }
 
-// BenchmarkFit trains networks of two answers and of joint heads.
+// BenchmarkFit trains networks of two answers and of heads of pairs.
 func BenchmarkFit(b *testing.B) {
 	for _, s := range shapes {
 		for _, name := range kernel.Names() {
-			for _, head := range []string{TwoAnswers, Joint, JointFull} {
+			for _, head := range []string{TwoAnswers, Joint, JointFull, Binned} {
 				cfg := DefaultConfig()
 				cfg.Batch, cfg.Kernels, cfg.Head = s.batch, name, head
 				label := s.name + "/" + name
@@ -58,6 +58,7 @@ func benchmarkFit(b *testing.B, data triplets.Set, cfg Config) {
 	t := newTrainer(layoutOf(data.In, data.Out, cfg), k, cfg)
 	t.initialise(1)
 	rows := packRows[float32](data, triplets.ScaleOf(data.In, data.X), triplets.ScaleOf(data.Out, data.Y1, data.Y2))
+	t.learnBins(rows)
 	b.ReportAllocs()
 	b.ResetTimer()
 	trips := 0

@@ -119,6 +119,7 @@ func identify(l *layout, k *kernel.Set[float32], cfg Config, rows, weight []floa
 
 	probe := newTrainer(l, k, cfg)
 	probe.weight = weight
+	probe.learnBins(rows)
 	probe.initialise(cfg.Seed)
 	c := newCourse(min(n, 2*probe.tripBlock), cfg)
 	shuffle(c.shuffled, c.order)
@@ -295,6 +296,7 @@ func FitWith(ctx context.Context, data triplets.Set, cfg Config, o FitOptions) (
 	fresh := func() (*trainer[float32], *course) {
 		t := newTrainer(l, k, cfg)
 		t.weight = weight
+		t.learnBins(rows)
 		t.initialise(cfg.Seed)
 		return t, newCourse(data.N, cfg)
 	}

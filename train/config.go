@@ -34,9 +34,11 @@ const (
 // Config are the settings of Fit. The zero value is not valid; start from
 // DefaultConfig.
 type Config struct {
-	Hidden        []int   `json:"hidden"`         // widths of the hidden layers, default 64, 64
-	Dropout       float64 `json:"dropout"`        // after each hidden layer, default 0.05; used rounded to 1/65536
-	Head          string  `json:"head,omitempty"` // what it answers: "" (default), two answers; "joint", "joint-full"
+	Hidden  []int   `json:"hidden"`  // widths of the hidden layers, default 64, 64
+	Dropout float64 `json:"dropout"` // after each hidden layer, default 0.05; used rounded to 1/65536
+	// what it answers: "" (default), two answers; "joint", "joint-full"; "binned", experimental
+	Head          string  `json:"head,omitempty"`
+	Bins          int     `json:"bins,omitempty"` // of an outcome, for "binned"; 0: 16
 	Feedback      string  `json:"feedback"`       // "drop-weights" (default), "constant", "flag"
 	FeedbackValue float64 `json:"feedback_value"` // for "constant", in the units the network sees (standardised, if it is)
 	Beta          float64 `json:"beta"`           // exponent of the β-NLL, default 0.5; 0 is the NLL
@@ -94,8 +96,11 @@ func (c Config) Check(fail func(setting, text string)) {
 		bad(h >= 1 && h <= maxWidth, "hidden", "expected widths from 1 to %d, found %d for layer %d", maxWidth, h, i+1)
 	}
 	bad(c.Dropout >= 0 && c.Dropout <= maxDropout, "dropout", "expected 0 to %g, found %g", maxDropout, c.Dropout)
-	bad(slices.Contains([]string{TwoAnswers, Joint, JointFull}, c.Head), "head",
-		"expected %s or %s, or none, found %q", Joint, JointFull, c.Head)
+	bad(slices.Contains([]string{TwoAnswers, Joint, JointFull, Binned}, c.Head), "head",
+		"expected %s, %s or %s, or none, found %q", Joint, JointFull, Binned, c.Head)
+	bad(c.Bins == 0 || c.Head == Binned, "bins", "belongs to head: %s, found head: %q", Binned, c.Head)
+	bad(c.Bins == 0 || c.Bins >= 2 && c.Bins <= maxBins, "bins", "expected 2 to %d bins, or 0 for %d, found %d", maxBins,
+		DefaultBins, c.Bins)
 	bad(c.Head == TwoAnswers || c.Feedback == DropWeights, "feedback",
 		"belongs to two answers, found head: %s, which is given nothing back", c.Head)
 	bad(c.Head == TwoAnswers || c.Pairs == Symmetrised, "pairs",
@@ -119,6 +124,13 @@ func (c Config) Check(fail func(setting, text string)) {
 		"expected %s or %s, found %q", ConstantRate, Cosine, c.Schedule)
 	bad(slices.Contains([]string{"", "auto", "portable", "avx2", "avx512"}, c.Kernels), "kernels",
 		"expected auto, portable, avx2 or avx512, found %q", c.Kernels)
+}
+
+func (c Config) bins() int {
+	if c.Bins == 0 {
+		return DefaultBins
+	}
+	return c.Bins
 }
 
 // KernelSet resolves the name of a set of numeric kernels on this machine:

@@ -18,8 +18,12 @@ type Derivatives struct {
 	out  []float64   // head
 }
 
-// Derivatives returns the derivatives of m.
+// Derivatives returns the derivatives of m. It panics if m has a binned head, whose
+// numbers hold no means.
 func (m *Model) Derivatives() *Derivatives {
+	if m.Config.Head == Binned {
+		panic("train: derivatives of a binned head, which has no means")
+	}
 	l := m.shape
 	d := &Derivatives{m: m, out: make([]float64, l.heads)}
 	if m.Config.Feedback == Constant {

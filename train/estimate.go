@@ -78,7 +78,7 @@ type Estimates struct {
 	Sampler string // that was used
 	// Method that was used: "exact-1d", "tensor-5" (5-point Gauss–Hermite in each
 	// dimension; -7, -15, …), "halton-1024", "halton-2048", "sampled-2048"; of a joint
-	// head, whose C is its own number, "joint" or "joint-full".
+	// head, whose C is its own number, "joint", "joint-full" or "binned".
 	Method string
 }
 
@@ -118,7 +118,7 @@ func (m *Model) Estimate(ctx context.Context, x []float64, o EstimateOptions) (*
 		*s = make([]float64, n*d)
 	}
 	if m.Config.Head != TwoAnswers {
-		if err := e.closedForm(ctx, xs, normals(o, d), r); err != nil {
+		if err := e.laws(ctx, xs, e.l.closedForm(normals(o, d), r)); err != nil {
 			return nil, err
 		}
 		return r, nil

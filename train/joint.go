@@ -16,14 +16,35 @@ const (
 )
 
 // headColumns is the number of numbers the network gives for d outcomes.
-func headColumns(head string, d int) int {
-	switch head {
+func headColumns(c Config, d int) int {
+	switch c.Head {
 	case Joint:
 		return 3 * d
 	case JointFull:
 		return d + d*(d+1)
+	case Binned:
+		return d * c.bins() * (c.bins() + 1)
 	}
 	return 2 * d
+}
+
+// pairLaw is the law of the two outcomes of a pair at one condition, in network units.
+type pairLaw interface {
+	read(o []float32)                                   // sets it to that of a row of the head's numbers
+	first(mu, v []float64)                              // writes mean and variance of one outcome
+	given(y []float32, mu, v []float64)                 // writes those of y2 where y1 = y is known
+	closedForm(eps []float32, r *Estimates) func(i int) // returns what writes the estimates of condition i
+}
+
+// newPairLaw returns the law that the model's head states; nil of two answers.
+func newPairLaw(m *Model) pairLaw {
+	switch m.Config.Head {
+	case TwoAnswers:
+		return nil
+	case Binned:
+		return newBinned(m.bins, m.Config.bins())
+	}
+	return newLaw(m.Config.Head, m.Out)
 }
 
 // law is the joint law of a pair at one condition, in network units:
@@ -96,6 +117,8 @@ func readLaw[T kernel.Float](l *law, o []T) {
 	}
 }
 
+func (l *law) read(o []float32) { readLaw(l, o) }
+
 // sigmoid is 1/(1+e^−r), the derivative of softplus.
 func sigmoid(r float64) float64 {
 	e := expNeg(math.Abs(r))
@@ -112,7 +135,13 @@ func (l *law) total(v []float64) {
 	}
 }
 
-// given writes mean and variance of y2 where y1 = y is known:
+// first implements pairLaw.
+func (l *law) first(mu, v []float64) {
+	copy(mu, l.mu)
+	l.total(v)
+}
+
+// given implements pairLaw:
 //
 //	μ + C(A+C)⁻¹(y − μ),  A + C − C(A+C)⁻¹C.
 func (l *law) given(y []float32, mu, v []float64) {
@@ -294,7 +323,7 @@ func (t *trainer[T]) jointFull(n int) float64 {
 	loss := 0.0
 	for row := range n {
 		norm := float64(t.c[row*d])
-		readLaw(j.law, t.o[row*ld:row*ld+headColumns(JointFull, d)])
+		readLaw(j.law, t.o[row*ld:row*ld+t.heads])
 		g := t.do[row*ld : row*ld+d+2*tri]
 		s, r := j.s, j.r
 		for q := range d {
@@ -387,11 +416,10 @@ func triangle[T kernel.Float](dst []T, by, l, slope []float64, d int, factor flo
 	}
 }
 
-// closedForm is Estimate of a joint head, of which everything but the sampled
-// CovRaw is known: C is the head's own, δ = κ = u = 0. Draws for CovRaw come from
-// the law of one outcome.
-func (e *evaluator) closedForm(ctx context.Context, xs, eps []float32, r *Estimates) error {
-	d := e.out
+// closedForm implements pairLaw. Everything but the sampled CovRaw is known: C is
+// the head's own, δ = κ = u = 0. Draws for CovRaw come from the law of one outcome.
+func (l *law) closedForm(eps []float32, r *Estimates) func(i int) {
+	d := l.d
 	mean, square := make([]float64, d), make([]float64, d*d) // of ε
 	n := float64(len(eps) / d)
 	for i := 0; i < len(eps); i += d {
@@ -402,9 +430,8 @@ func (e *evaluator) closedForm(ctx context.Context, xs, eps []float32, r *Estima
 			}
 		}
 	}
-	l := newLaw(e.m.Config.Head, d)
 	gain, drift := make([]float64, d*d), make([]float64, d)
-	return e.laws(ctx, xs, l, func(i int) {
+	return func(i int) {
 		copy(r.Mu[i*d:], l.mu)
 		l.total(r.Var[i*d : (i+1)*d])
 		l.factorTotal()
@@ -429,11 +456,11 @@ func (e *evaluator) closedForm(ctx context.Context, xs, eps []float32, r *Estima
 			r.Cov[i*d+j] = l.c[j*d+j]
 			r.CovRaw[i*d+j] = raw + float64(l.mu[j]*(noise+drift[j]))
 		}
-	})
+	}
 }
 
-// laws calls f for each condition after l was set to its law.
-func (e *evaluator) laws(ctx context.Context, xs []float32, l *law, f func(i int)) error {
+// laws calls f for each condition after e.l was set to its law.
+func (e *evaluator) laws(ctx context.Context, xs []float32, f func(i int)) error {
 	n := len(xs) / e.in
 	for s := 0; s < n; s += e.block {
 		if err := ctx.Err(); err != nil {
@@ -447,7 +474,7 @@ func (e *evaluator) laws(ctx context.Context, xs []float32, l *law, f func(i int
 		clear(e.z[rows*e.ldIn : padded*e.ldIn])
 		e.net.forward(padded, nil)
 		for r := range rows {
-			readLaw(l, e.o[r*e.headN:r*e.headN+e.heads])
+			e.l.read(e.o[r*e.headN : r*e.headN+e.heads])
 			f(s + r)
 		}
 	}

@@ -125,8 +125,8 @@ func TestJointEstimateIsQuadrature(t *testing.T) {
 		e := newEvaluator(m)
 		nodes, weights := gaussHermite(5)
 		eps := normals(EstimateOptions{Samples: 64, Sampler: Antithetic, Seed: 3}, d)
-		err = e.laws(context.Background(), e.scaleX(x), e.l, func(i int) {
-			l := e.l
+		err = e.laws(context.Background(), e.scaleX(x), func(i int) {
+			l := e.l.(*law)
 			l.factorTotal()
 			factor := append([]float64(nil), l.m...)
 			// answer feeds μ + m·ε back, in float64.

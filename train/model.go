@@ -30,11 +30,16 @@ type Model struct {
 	shape   *layout
 	params  []float32 // flat, ordered by layout
 	in, out triplets.Scale
+	bins    []Bins // of a binned head
 }
 
 func newModel(t *trainer[float32], cfg Config, in, out triplets.Scale, kernels string) *Model {
 	cfg.Hidden = append([]int(nil), cfg.Hidden...)
-	return &Model{In: t.in, Out: t.out, Config: cfg, Kernels: kernels, shape: t.layout, params: t.p, in: in, out: out}
+	m := &Model{In: t.in, Out: t.out, Config: cfg, Kernels: kernels, shape: t.layout, params: t.p, in: in, out: out}
+	if t.binned != nil {
+		m.bins = t.binned.bins
+	}
+	return m
 }
 
 // OutcomeScale returns a copy of the scale by which the outcomes are standardised
@@ -99,7 +104,7 @@ type evaluator struct {
 	net[float32]
 	m *Model
 	v []float32 // raw variances of a block, dense
-	l *law      // of a joint head, else nil
+	l pairLaw   // of a joint or binned head, else nil
 }
 
 // evalBlock rows are evaluated together.
@@ -109,9 +114,7 @@ func newEvaluator(m *Model) *evaluator {
 	e := &evaluator{net: *newNet(m.shape, m.set(), m.params, evalBlock), m: m}
 	e.prepare()
 	e.v = aligned[float32](kernel.PadLane(evalBlock * m.Out))
-	if m.Config.Head != TwoAnswers {
-		e.l = newLaw(m.Config.Head, m.Out)
-	}
+	e.l = newPairLaw(m)
 	return e
 }
 
@@ -172,7 +175,7 @@ func (e *evaluator) answers(x, y []float32, mu, variance []float64) {
 			continue
 		}
 		for r := range rows { // a joint head's second answer follows from its law
-			readLaw(e.l, e.o[r*e.headN:r*e.headN+e.heads])
+			e.l.read(e.o[r*e.headN : r*e.headN+e.heads])
 			to := r * e.out
 			e.l.given(y[(s+r)*e.out:(s+r+1)*e.out], m[to:to+e.out], v[to:to+e.out])
 		}
@@ -187,9 +190,8 @@ func (e *evaluator) run(rows int, bits [][]uint16, mu, variance []float64) {
 	d := e.out
 	if e.l != nil {
 		for r := range rows {
-			readLaw(e.l, e.o[r*e.headN:r*e.headN+e.heads])
-			copy(mu[r*d:], e.l.mu)
-			e.l.total(variance[r*d : (r+1)*d])
+			e.l.read(e.o[r*e.headN : r*e.headN+e.heads])
+			e.l.first(mu[r*d:(r+1)*d], variance[r*d:(r+1)*d])
 		}
 		return
 	}
@@ -225,6 +227,7 @@ type modelJSON struct {
 	None        float64     `json:"feedback_when_none"`
 	Kernels     string      `json:"kernels"`
 	Config      Config      `json:"config"`
+	Bins        []Bins      `json:"bins,omitempty"`
 	Layers      []layerJSON `json:"layers"`
 }
 
@@ -249,6 +252,12 @@ const jointDescription = "z = (input-input_mean)/input_std. " +
 	"standardised units. Head \"joint\": d and d numbers, log(1+exp(raw)) + 1e-6 each. \"joint-full\": lower triangles " +
 	"of Cholesky factors row by row, diagonals log(1+exp(raw)), 1e-6 added to the diagonal of A. "
 
+const binnedDescription = "z = (input-input_mean)/input_std. " +
+	"Each layer: z = activation(z*weights + bias), weights[in][out], without dropout. " +
+	"The last gives, outcome by outcome, K logits of pi and K times K of q_1 ... q_K: " +
+	"P[a,b] = sum_m pi_m q_m[a] q_m[b] is the probability of bin a and bin b for the two outcomes of a pair. Bins, in " +
+	"standardised units: edges; mean and variance of the training values in each; some of these. "
+
 // MarshalJSON writes the open form of the model: one document that describes how
 // to evaluate it (description), with the layers' weights as rows of numbers.
 // Reading it back gives the same weights bit for bit.
@@ -259,8 +268,11 @@ func (m *Model) MarshalJSON() ([]byte, error) {
 		OutputStd: m.out.Std,
 		Feedback:  m.Config.Feedback, Kernels: m.Kernels, Config: m.Config,
 	}
-	if m.Config.Head != TwoAnswers {
+	switch m.Config.Head {
+	case Joint, JointFull:
 		j.Description = jointDescription
+	case Binned:
+		j.Description, j.Bins = binnedDescription, m.bins
 	}
 	if m.Config.Feedback == Constant {
 		j.None = m.Config.FeedbackValue
@@ -316,7 +328,7 @@ func (m *Model) UnmarshalJSON(data []byte) error {
 	// Sizes are checked against what the document holds before anything of
 	// that size is made.
 	size := func(i int) (from, to int) {
-		from, to = j.Inputs, headColumns(j.Config.Head, j.Outcomes)
+		from, to = j.Inputs, headColumns(j.Config, j.Outcomes)
 		if j.Config.Head == TwoAnswers {
 			from += j.Outcomes + flagInputs(j.Feedback)
 		}
@@ -347,6 +359,14 @@ func (m *Model) UnmarshalJSON(data []byte) error {
 			}
 		}
 	}
+	if j.Config.Head == Binned && len(j.Bins) != j.Outcomes || j.Config.Head != Binned && len(j.Bins) > 0 {
+		return fmt.Errorf("decode model: head %q of %d outcomes has the bins of %d", j.Config.Head, j.Outcomes, len(j.Bins))
+	}
+	for k, b := range j.Bins {
+		if err := b.check(j.Config.bins()); err != nil {
+			return fmt.Errorf("decode model: bins of outcome %d: %w", k+1, err)
+		}
+	}
 	l := layoutOf(j.Inputs, j.Outcomes, j.Config)
 	params := aligned[float32](l.size)
 	for i, lj := range j.Layers {
@@ -359,7 +379,7 @@ func (m *Model) UnmarshalJSON(data []byte) error {
 	}
 	*m = Model{
 		In: j.Inputs, Out: j.Outcomes, Config: j.Config, Kernels: j.Kernels, shape: l, params: params, in: in,
-		out: out,
+		out: out, bins: j.Bins,
 	}
 	return nil
 }

@@ -40,7 +40,7 @@ func layoutOf(in, out int, cfg Config) *layout {
 	if cfg.Head == TwoAnswers {
 		return newLayout(in, out, flagInputs(cfg.Feedback), cfg.Hidden)
 	}
-	return shape(&layout{in: in, out: out, heads: headColumns(cfg.Head, out), width: cfg.Hidden})
+	return shape(&layout{in: in, out: out, heads: headColumns(cfg, out), width: cfg.Hidden})
 }
 
 func shape(l *layout) *layout {
@@ -180,6 +180,7 @@ type trainer[T kernel.Float] struct {
 	none           T   // what feedback inputs read without feedback
 	symmetric      bool
 	joint          *joint[T] // of a joint head, else nil
+	binned         *binned   // of a binned head, else nil; its bins are set with the data
 	beta1t, beta2t float64   // β^t
 	weightDecay    float64
 }
@@ -195,6 +196,8 @@ func newTrainer[T kernel.Float](l *layout, k *kernel.Set[T], cfg Config) *traine
 	t.symmetric = cfg.Pairs == Symmetrised
 	t.passes = 2
 	switch {
+	case cfg.Head == Binned:
+		t.passes, t.binned = 1, newBinned(make([]Bins, l.out), cfg.bins())
 	case cfg.Head != TwoAnswers:
 		t.passes, t.joint = 1, newJoint[T](cfg, l.out, rowBlock)
 	case t.symmetric:
@@ -249,6 +252,14 @@ func (t *trainer[T]) initialise(seed uint64) {
 			t.p[t.b[i]+b] = T(bound * (2*uniform(p) - 1))
 		}
 	}
+	if t.binned != nil {
+		k, b := t.binned.k, t.p[t.b[t.depth()]:]
+		for j := range t.out {
+			for m := range k {
+				b[j*k*(k+1)+(m+1)*k+m] += ownBin
+			}
+		}
+	}
 }
 
 // gradient adds the gradient of the mean loss over the triplets idx to g and
@@ -283,7 +294,7 @@ func (t *trainer[T]) gradientBlock(data []T, idx []int32, swapped []bool, norm f
 	}
 	loss := t.lossBlock(data, idx, swapped, norm, bits)
 	n, d, ld := t.passes*len(idx), t.out, t.headN
-	if t.joint == nil { // a joint head has written do
+	if t.joint == nil && t.binned == nil { // a head of pairs has written do
 		for r := range n {
 			o := t.do[r*ld : r*ld+2*d]
 			gmu, graw := t.gmu[r*d:(r+1)*d], t.graw[r*d:(r+1)*d]
@@ -335,7 +346,7 @@ func (t *trainer[T]) loss(data, weight []T) float64 {
 }
 
 // lossBlock predicts a block and returns its part of the loss, with the loss's
-// gradient in gmu and graw, of a joint head in do. bits are the dropout bits, nil for none.
+// gradient in gmu and graw, of a head of pairs in do. bits are the dropout bits, nil for none.
 func (t *trainer[T]) lossBlock(data []T, idx []int32, swapped []bool, norm float64, bits [][]uint16) float64 {
 	B, d := len(idx), t.out
 	n := t.passes * B
@@ -366,8 +377,11 @@ func (t *trainer[T]) lossBlock(data []T, idx []int32, swapped []bool, norm float
 	}
 
 	t.forward(rows, bits)
-	if t.joint != nil {
+	switch {
+	case t.joint != nil:
 		return t.jointLoss(n)
+	case t.binned != nil:
+		return t.binnedLoss(n)
 	}
 
 	ld := t.headN
@@ -396,7 +410,7 @@ func (t *trainer[T]) fill(data []T, idx []int32, swapped []bool, rows int) {
 		}
 		z := t.z[i*ld : (i+1)*ld]
 		copy(z, x)
-		if t.joint != nil {
+		if t.passes == 1 {
 			copy(t.t1[i*d:], y1)
 			copy(t.t2[i*d:], y2)
 			continue

@@ -17,7 +17,8 @@ import (
 // cfg.Head, cfg.Feedback and cfg.Pairs are not used and are recorded as
 // TwoAnswers, DropWeights and Symmetrised. Errors and panics are those of Fit.
 func FitSingle(ctx context.Context, data triplets.Set, cfg Config, hook func(Epoch)) (*Model, []Epoch, error) {
-	cfg.Head, cfg.Feedback, cfg.FeedbackValue, cfg.Pairs = TwoAnswers, DropWeights, 0, Symmetrised
+	cfg.Head, cfg.Bins = TwoAnswers, 0
+	cfg.Feedback, cfg.FeedbackValue, cfg.Pairs = DropWeights, 0, Symmetrised
 	k, in, out, rows, err := prepare(data, cfg)
 	if err != nil {
 		return nil, nil, err

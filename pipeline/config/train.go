@@ -36,7 +36,8 @@ type Recalibrate struct {
 
 // Model is the network.
 type Model struct {
-	Head          string  `key:"head" enum:"joint|joint-full"`
+	Head          string  `key:"head" enum:"joint|joint-full|binned"`
+	Bins          int     `key:"bins" default:"0" omit:"zero"`
 	Hidden        []int   `key:"hidden"`
 	Dropout       float64 `key:"dropout"`
 	Feedback      string  `key:"feedback" enum:"drop-weights|constant|flag"`
@@ -94,7 +95,7 @@ func defaultTrain() Train {
 // numeric kernels are the caller's.
 func (t *Train) Network() train.Config {
 	c := train.DefaultConfig()
-	c.Head = t.Model.Head
+	c.Head, c.Bins = t.Model.Head, t.Model.Bins
 	c.Hidden, c.Dropout, c.Feedback, c.FeedbackValue = t.Model.Hidden, t.Model.Dropout, t.Model.Feedback,
 		t.Model.FeedbackValue
 	c.Beta, c.Pairs = t.Loss.Beta, t.Loss.Pairs
@@ -106,7 +107,7 @@ func (t *Train) Network() train.Config {
 
 // networkSections are the sections that hold the settings of train.Config.
 var networkSections = map[string]string{
-	"head": "model", "hidden": "model", "dropout": "model", "feedback": "model", "feedback_value": "model",
+	"head": "model", "bins": "model", "hidden": "model", "dropout": "model", "feedback": "model", "feedback_value": "model",
 	"beta": "loss", "pairs": "loss",
 	"learning_rate": "optimizer", "weight_decay": "optimizer", "batch": "optimizer", "epochs": "optimizer",
 	"schedule": "optimizer",

@@ -68,7 +68,7 @@ type Info struct {
 	Name    string // in the configuration, in tables and of files
 	Claim   string // what v̂ is: "the variance of the members' means"
 	Members bool   // Settings.Members is used: as many networks are trained
-	Slow    bool   // not among all: it takes longer than the training does
+	Slow    bool   // not among all: it takes longer than the training does, or is experimental
 	Shared  bool   // v̂ is what the two outcomes of a pair share: with couples it is the total
 	make    func(s Settings) Method
 	needs   func(c train.Config) string // what the settings lack, in the words of the configuration; may be nil
@@ -93,6 +93,10 @@ var methods = []Info{
 	{
 		Name: "joint-full", Claim: "C of the head", Shared: true,
 		make: func(s Settings) Method { return JointHead{s.Config, train.JointFull} },
+	},
+	{
+		Name: "binned", Claim: "C of the head's tables", Shared: true, Slow: true,
+		make: func(s Settings) Method { return JointHead{s.Config, train.Binned} },
 	},
 	{
 		Name: "laplace", Claim: "the variance of the mean by the last layer's posterior",

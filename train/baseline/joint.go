@@ -10,16 +10,20 @@ import (
 
 // JointHead is a network that says mean, noise A and covariance C of the two
 // outcomes of a pair at once (docs/method.md#joint-head): its total is A + C, its
-// epistemic variance C.
+// epistemic variance C. A binned head says tables of both outcomes
+// (docs/method.md#binned-head), from which the same follow.
 type JointHead struct {
 	Config train.Config
-	Head   string // train.Joint or train.JointFull
+	Head   string // train.Joint, train.JointFull or train.Binned
 }
 
 // Fit trains the network with the layers and steps of Pair.
 func (h JointHead) Fit(ctx context.Context, data triplets.Set, seed uint64) (Predictor, error) {
 	c := h.Config
 	c.Head, c.Seed = h.Head, seed
+	if h.Head != train.Binned {
+		c.Bins = 0
+	}
 	c.Feedback, c.FeedbackValue, c.Pairs = train.DropWeights, 0, train.Symmetrised
 	m, _, err := train.Fit(ctx, data, c, nil)
 	if err != nil {

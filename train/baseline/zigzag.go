@@ -29,7 +29,8 @@ func (z ZigZag) Fit(ctx context.Context, data triplets.Set, seed uint64) (Predic
 		return nil, fmt.Errorf("fit zigzag: check training data: %w", err)
 	}
 	c := z.Config
-	c.Head, c.Seed, c.Pairs, c.Feedback, c.FeedbackValue = train.TwoAnswers, seed, train.Plain, train.Constant, ZigZagValue
+	c.Head, c.Bins, c.Seed, c.Pairs = train.TwoAnswers, 0, seed, train.Plain
+	c.Feedback, c.FeedbackValue = train.Constant, ZigZagValue
 	c.Epochs = (c.Epochs + 1) / 2
 	both := append(append([]float64(nil), data.Y1...), data.Y2...)
 	single := triplets.Set{
