@@ -107,7 +107,8 @@ func (t *Train) Network() train.Config {
 
 // networkSections are the sections that hold the settings of train.Config.
 var networkSections = map[string]string{
-	"head": "model", "bins": "model", "hidden": "model", "dropout": "model", "feedback": "model", "feedback_value": "model",
+	"head": "model", "bins": "model", "hidden": "model", "dropout": "model",
+	"feedback": "model", "feedback_value": "model",
 	"beta": "loss", "pairs": "loss",
 	"learning_rate": "optimizer", "weight_decay": "optimizer", "batch": "optimizer", "epochs": "optimizer",
 	"schedule": "optimizer",
