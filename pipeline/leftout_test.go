@@ -8,12 +8,15 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"doubletake/pipeline/engine"
 	"doubletake/pipeline/stages/trainstage"
 	"doubletake/pipeline/table"
+	"doubletake/train/gp"
+	"doubletake/train/honest"
 )
 
 // groups writes a table of pairs with some groups of b, and its configuration with
@@ -47,7 +50,7 @@ experiments:
       honest: {base: %s}
       splits: {groups: {each: b}}
 `, base)
-	if base == "ensemble" {
+	if base == "ensemble" || base == "gp-refit" {
 		config = strings.Replace(config, "inputs: [a, b]\n", "inputs: [a, b, c]\n", 1)
 	}
 	path := filepath.Join(dir, "p.yaml")
@@ -88,21 +91,23 @@ func trainings(t *testing.T, path string) (made []string, all int) {
 // splits. A fifth needs 5 + 5·4/2, of which those without it and one more are the
 // old ones with one group held out: 15 − 4 are new. A second run makes none.
 func TestLeftOutTrainingsAreShared(t *testing.T) {
-	dir := t.TempDir()
-	made, all := trainings(t, groups(t, dir, "prior-ensemble", []int{1, 2, 3, 4}, same))
-	if len(made) != 10 || all != 10 {
-		t.Errorf("made %d of %d trainings, expected 10: %q", len(made), all, made)
-	}
-	if made, _ := trainings(t, filepath.Join(dir, "p.yaml")); len(made) != 0 {
-		t.Errorf("a second run made %q", made)
-	}
-	made, all = trainings(t, groups(t, dir, "prior-ensemble", []int{1, 2, 3, 4, 5}, same))
-	if len(made) != 11 || all != 15 {
-		t.Errorf("with one more group made %d of %d trainings, expected 11 of 15: %q", len(made), all, made)
-	}
-	for _, id := range made {
-		if !strings.Contains(id, "5") && id != "wing/train/on/b=1,2,3,4" {
-			t.Errorf("%s was made again", id)
+	for _, base := range []string{"prior-ensemble", "gp-refit"} {
+		dir := t.TempDir()
+		made, all := trainings(t, groups(t, dir, base, []int{1, 2, 3, 4}, same))
+		if len(made) != 10 || all != 10 {
+			t.Errorf("%s: made %d of %d trainings, expected 10: %q", base, len(made), all, made)
+		}
+		if made, _ := trainings(t, filepath.Join(dir, "p.yaml")); len(made) != 0 {
+			t.Errorf("%s: a second run made %q", base, made)
+		}
+		made, all = trainings(t, groups(t, dir, base, []int{1, 2, 3, 4, 5}, same))
+		if len(made) != 11 || all != 15 {
+			t.Errorf("%s: with one more group made %d of %d trainings, expected 11 of 15: %q", base, len(made), all, made)
+		}
+		for _, id := range made {
+			if !strings.Contains(id, "5") && id != "wing/train/on/b=1,2,3,4" {
+				t.Errorf("%s: %s was made again", base, id)
+			}
 		}
 	}
 }
@@ -110,7 +115,7 @@ func TestLeftOutTrainingsAreShared(t *testing.T) {
 // No outcome of the held-out group enters: with its outcomes set to a million, the
 // calibration and the predictions are the same to the bit, for each base.
 func TestNetworksSeeNothingOfTheTestGroup(t *testing.T) {
-	for _, base := range []string{"pair", "ensemble", "prior-ensemble"} {
+	for _, base := range []string{"pair", "ensemble", "prior-ensemble", "gp-refit"} {
 		var lnBeta [2][]float64
 		var columns [2][][]float64
 		for k, change := range []func(int, float64) float64{same, func(b int, y float64) float64 {
@@ -158,6 +163,7 @@ func TestNetworksSeeNothingOfTheTestGroup(t *testing.T) {
 func TestNetworksAreStored(t *testing.T) {
 	for base, words := range map[string]string{
 		"pair": "pair networks of 1", "ensemble": "ensemble of 2", "prior-ensemble": "signed prior ensemble of 2",
+		"gp-refit": "additive GP, refitted",
 	} {
 		dir := t.TempDir()
 		trainings(t, groups(t, dir, base, []int{1, 2, 3, 4}, same))
@@ -172,7 +178,7 @@ func TestNetworksAreStored(t *testing.T) {
 				t.Fatal(err)
 			}
 			in := []string{"a", "b"}
-			if base == "ensemble" {
+			if base == "ensemble" || base == "gp-refit" {
 				in = append(in, "c")
 			}
 			var x []float64
@@ -201,6 +207,66 @@ func TestNetworksAreStored(t *testing.T) {
 					t.Errorf("%s %s: e %g of left-out group %s", base, split, g.E, g.Name)
 				}
 			}
+		}
+	}
+}
+
+// The base gp-refit is gp.Fit on the rows without each group, with hyperparameters of its
+// own, and the covariance oE on top of its claim. Expected values: the packages, called
+// as TestMeasuredRefittedGP of train/honest calls them.
+func TestRefittedProcess(t *testing.T) {
+	dir := t.TempDir()
+	trainings(t, groups(t, dir, "gp-refit", []int{1, 2, 3, 4, 5}, same))
+	tab, err := table.Read(filepath.Join(dir, "runs", "wing", "triplets.arrow"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := honest.Data{N: tab.Rows(), In: 3, Out: 1, Y1: floats(t, tab, "y_1"), Y2: floats(t, tab, "y_2")}
+	a, b, c := floats(t, tab, "a"), floats(t, tab, "b"), floats(t, tab, "c")
+	for i := range d.N {
+		d.X = append(d.X, a[i], b[i], c[i])
+	}
+	g := honest.ByValue("b", b, 0)
+	all := gp.Data{N: d.N, In: 3, Out: 1, X: d.X, Y1: d.Y1, Y2: d.Y2, Group: g.Of}
+	p := honest.NewPlan(g, g.Each())
+	ctx := context.Background()
+	fitted := make(honest.Fitted, len(p.Trainings))
+	for k, training := range p.Trainings {
+		if fitted[k], err = gp.Fit(ctx, all.Rows(training.Rows), gp.Options{GroupInputs: []int{1}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for k, sp := range p.Splits {
+		left, err := honest.LeaveOut(ctx, d, g, p, k, fitted)
+		if err != nil {
+			t.Fatal(err)
+		}
+		o := honest.Options{Variant: honest.VariantOE, ClaimedNoise: true}
+		want, err := honest.Calibrate(d, g, p.Trainings[sp.Full].Rows, left, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m, err := trainstage.ReadHonestModel(filepath.Join(dir, "runs", "wing", "splits", "b="+sp.Name, "honest.json"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := m.Calibration
+		if got.Covariance.Variant != honest.VariantOE || got.K != 4 || got.Conformal.Guarantee != 0.8 ||
+			!slices.Equal(got.Covariance.LnBeta, want.Covariance.LnBeta) ||
+			!slices.Equal(got.Conformal.Half, want.Conformal.Half) {
+			t.Errorf("b = %s: %+v, expected %+v", sp.Name, got, want)
+		}
+		var x []float64
+		for _, i := range sp.Test {
+			x = append(x, d.X[3*i:3*i+3]...)
+		}
+		mu, claim, _, err := fitted[sp.Full].Predict(ctx, x)
+		if err != nil {
+			t.Fatal(err)
+		}
+		pred, err := m.Predict(ctx, x, 0)
+		if err != nil || !slices.Equal(pred.Mu, mu) || !slices.Equal(pred.Claim, claim) {
+			t.Errorf("b = %s: %v\n%v, expected\n%v", sp.Name, err, pred.Mu, mu)
 		}
 	}
 }
@@ -254,9 +320,9 @@ func TestLeftOutTrainingResumes(t *testing.T) {
 	if err != nil || read != 1 {
 		t.Errorf("%d members were read, expected 1; %v", read, err)
 	}
-	const honest = "runs/wing/splits/b=3/honest.json"
-	a, err1 := os.ReadFile(filepath.Join(whole, honest))
-	b, err2 := os.ReadFile(filepath.Join(dir, honest))
+	const file = "runs/wing/splits/b=3/honest.json"
+	a, err1 := os.ReadFile(filepath.Join(whole, file))
+	b, err2 := os.ReadFile(filepath.Join(dir, file))
 	if err := errors.Join(err1, err2); err != nil || string(a) != string(b) {
 		t.Errorf("the interrupted run ended with other bytes, %v", err)
 	}

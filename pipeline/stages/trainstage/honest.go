@@ -18,7 +18,6 @@ import (
 	"doubletake/pipeline/kv"
 	"doubletake/pipeline/stages/plan"
 	"doubletake/pipeline/table"
-	"doubletake/train/gp"
 	"doubletake/train/honest"
 	"doubletake/train/score"
 	"doubletake/train/triplets"
@@ -26,8 +25,9 @@ import (
 
 // honestVersion is the version of the results of the calibration on left-out groups.
 // 2: record on the test part, left-out groups where they are too few; 3: other starts
-// of the search, predictions of the test rows for the figures; 4: other order of sums.
-const honestVersion = 4
+// of the search, predictions of the test rows for the figures; 4: other order of sums;
+// 5: blocks with equal numbers of values, not of rows.
+const honestVersion = 5
 
 // Outputs of a split's calibration on left-out groups.
 const (
@@ -114,9 +114,9 @@ func honestTask(b *plan.Builder, s config.Split, left *leftOut) {
 	})
 	if left != nil {
 		t.Weight = 1
-		t.Deps = append(t.Deps, engine.Dep{Task: left.full.task(b), Output: leftOutModel})
+		t.Deps = append(t.Deps, engine.Dep{Task: left.full.task(b), Output: leftOutModel(tr.Honest)})
 		for _, g := range left.groups {
-			t.Deps = append(t.Deps, engine.Dep{Task: g.task(b), Output: leftOutModel})
+			t.Deps = append(t.Deps, engine.Dep{Task: g.task(b), Output: leftOutModel(tr.Honest)})
 		}
 	}
 	for _, o := range []string{HonestJSON, honestArrow} {
@@ -138,9 +138,8 @@ func honestTask(b *plan.Builder, s config.Split, left *leftOut) {
 		if left == nil {
 			result, model, p, err = f.split(ctx, set, z)
 		} else {
-			result, model, p, err = f.networks(ctx, set, z, left, func(s subset) (*networks, error) {
-				n := &networks{}
-				return n, plan.ReadJSON(j.Input(s.task(b), leftOutModel), n)
+			result, model, p, err = f.trained(ctx, set, z, left, func(s subset) (*HonestModel, error) {
+				return readLeftOut(j.Input(s.task(b), leftOutModel(tr.Honest)), tr.Honest)
 			})
 		}
 		if err != nil {
@@ -182,22 +181,35 @@ const (
 )
 
 func (f honestFit) grouping(z []float64) honest.Grouping {
-	distinct := slices.Clone(z)
-	slices.Sort(distinct)
-	n := len(slices.Compact(distinct))
+	values := slices.Clone(z)
+	slices.Sort(values)
+	values = slices.Compact(values)
 	switch {
 	case f.settings.Blocks > 0:
-		return honest.ByBlock(f.condition, z, f.settings.Blocks)
+		return blocks(f.condition, z, values, f.settings.Blocks)
 	case f.settings.Labels:
 		label := make([]string, len(z))
 		for i, v := range z {
 			label[i] = strconv.FormatFloat(v, 'g', -1, 64)
 		}
 		return honest.ByLabel(f.condition, label)
-	case n > manyValues && f.within == 0:
-		return honest.ByBlock(f.condition, z, defaultBlocks)
+	case len(values) > manyValues && f.within == 0:
+		return blocks(f.condition, z, values, defaultBlocks)
 	}
 	return honest.ByValue(f.condition, z, f.within)
+}
+
+// blocks cuts the distinct values into n blocks, as splits with each do: a held-out
+// block is then one of the groups. Other numbers of rows for each value do not move it.
+func blocks(condition string, z, values []float64, n int) honest.Grouping {
+	g := honest.ByBlock(condition, values, n)
+	of := g.Of
+	g.Of, g.Z = make([]int, len(z)), z
+	for i, v := range z {
+		k, _ := slices.BinarySearch(values, v)
+		g.Of[i] = of[k]
+	}
+	return g
 }
 
 // absent is the result of a split without a calibration.
@@ -216,23 +228,19 @@ func (f honestFit) split(ctx context.Context, s triplets.Set, z []float64) (*Hon
 	}
 	g := f.grouping(z)
 	train := s.RowsOf(triplets.Train)
-	model := newHonestModel(s, f.settings.Form)
-	base, err := model.fit(ctx, s, g, train, fromGroup(s, g))
-	var tooMany *gp.TooManyConditionsError
+	model, base, err := newProcessRows(s, g, train, f.settings.Form).fit(ctx)
 	switch {
-	case errors.As(err, &tooMany):
-		return f.absent(fmt.Sprintf("%v: group neighbouring conditions, or use fewer", tooMany))
-	case err != nil && ctx.Err() != nil:
-		return nil, nil, nil, err
 	case err != nil:
-		return f.absent(err.Error())
+		return nil, nil, nil, err
+	case base == nil:
+		return f.absent(model.Absent)
 	}
 	data := honest.Data{N: s.N, In: s.In, Out: s.Out, X: s.X, Y1: s.Y1, Y2: s.Y2, Run: s.Run}
 	left, err := leaveOut(ctx, s, data, g, base)
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	o := honest.Options{Base: model.base(), SawGroups: true, ClaimedNoise: true}
+	o := honest.Options{Base: model.base(f.settings), SawGroups: true, ClaimedNoise: true}
 	return f.calibrate(ctx, s, g, train, left, base, model, o)
 }
 
@@ -286,7 +294,7 @@ func (f honestFit) variant() honest.Variant {
 	switch f.settings.Base {
 	case "pair", "ensemble":
 		return honest.VariantB
-	case "prior-ensemble":
+	case "prior-ensemble", "gp-refit":
 		return honest.VariantOE
 	}
 	return honest.VariantE

@@ -3,12 +3,14 @@ package trainstage
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"os"
 	"slices"
 
 	"doubletake/ingest/units"
+	"doubletake/pipeline/config"
 	"doubletake/train/gp"
 	"doubletake/train/honest"
 	"doubletake/train/score"
@@ -88,25 +90,86 @@ func recordOf(s triplets.Set, r honest.Report, groups [][]int, trust []score.Tru
 // honestFormat identifies honest.json.
 const honestFormat = "doubletake-honest-model"
 
-// newHonestModel decides in which form the process sees the set.
-func newHonestModel(s triplets.Set, form string) *HonestModel {
-	m := &HonestModel{}
-	if o, ok := orderForm(s); ok && form != "conditions" {
-		m.Orders = o
-		return m
-	}
-	m.Logarithm = make([]bool, s.In)
-	for k, q := range s.Inputs {
-		m.Logarithm[k] = isRate(q.Name) && positive(s.X, s.In, k)
-	}
-	return m
+// processRows are what a process is fitted to.
+type processRows struct {
+	gp.Data            // inputs as the process takes them; groups numbered by their first row
+	GroupInputs []int  // inputs that are functions of the group
+	Logarithm   []bool // inputs that enter as their logarithm
+	Orders      *gp.OrderForm
 }
 
-func (m *HonestModel) base() string {
-	if m.Orders != nil {
-		return "additive GP in order form"
+// newProcessRows decides in which form the process sees the set, and picks rows.
+func newProcessRows(s triplets.Set, g honest.Grouping, rows []int, form string) processRows {
+	r := processRows{}
+	if o, ok := orderForm(s); ok && form != "conditions" {
+		r.Orders = o
+	} else {
+		r.Logarithm = make([]bool, s.In)
+		for k, q := range s.Inputs {
+			r.Logarithm[k] = isRate(q.Name) && positive(s.X, s.In, k)
+		}
 	}
-	return "additive GP"
+	x := (&HonestModel{Orders: r.Orders, Logarithm: r.Logarithm}).inputs(s.X)
+	r.Data = gp.Data{N: s.N, In: s.In, Out: s.Out, X: x, Y1: s.Y1, Y2: s.Y2, Group: g.Of}.Rows(rows)
+	number := map[int]int{} // a training stays the same when other groups are added
+	for i, h := range r.Group {
+		if _, known := number[h]; !known {
+			number[h] = len(number)
+		}
+		r.Group[i] = number[h]
+	}
+	for k, from := range fromGroup(s, g) {
+		if from {
+			r.GroupInputs = append(r.GroupInputs, k)
+		}
+	}
+	return r
+}
+
+// fit fits the process. Where it cannot, the model states why, and its process is nil.
+func (r processRows) fit(ctx context.Context) (*HonestModel, predictor, error) {
+	m := &HonestModel{Orders: r.Orders, Logarithm: r.Logarithm}
+	o := gp.Options{GroupInputs: r.GroupInputs, Workers: 1}
+	var p predictor
+	var err error
+	if r.Orders != nil {
+		var fitted *gp.OrderModel
+		if fitted, err = gp.FitOrder(ctx, r.Data, *r.Orders, o); err == nil {
+			p, m.Model = fitted, fitted.Model
+		}
+	} else if m.Model, err = gp.Fit(ctx, r.Data, o); err == nil {
+		p = m.Model
+	}
+	var tooMany *gp.TooManyConditionsError
+	switch {
+	case errors.As(err, &tooMany):
+		m.Absent = fmt.Sprintf("%v: group neighbouring conditions, or use fewer", tooMany)
+	case err != nil && ctx.Err() != nil:
+		return nil, nil, err
+	case err != nil:
+		m.Absent = err.Error()
+	}
+	return m, p, nil
+}
+
+// base names the kind of the model.
+func (m *HonestModel) base(settings config.Honest) string {
+	switch settings.Base {
+	case "gp", "gp-refit":
+		name := "additive GP"
+		if m.Orders != nil {
+			name += " in order form"
+		}
+		if settings.Base == "gp-refit" {
+			name += ", refitted"
+		}
+		return name
+	case "pair":
+		return fmt.Sprintf("pair networks of %d", m.Ensemble.Members())
+	case "prior-ensemble":
+		return fmt.Sprintf("signed prior ensemble of %d", m.Ensemble.Members())
+	}
+	return fmt.Sprintf("ensemble of %d", m.Ensemble.Members())
 }
 
 // inputs returns x (n×In) as the process takes it. The order form takes its own
@@ -124,35 +187,21 @@ func (m *HonestModel) inputs(x []float64) []float64 {
 	return out
 }
 
-// fit fits the process to the training rows.
-func (m *HonestModel) fit(ctx context.Context, s triplets.Set, g honest.Grouping, train []int,
-	fromGroup []bool,
-) (predictor, error) {
-	d := gp.Data{N: s.N, In: s.In, Out: s.Out, X: m.inputs(s.X), Y1: s.Y1, Y2: s.Y2, Group: g.Of}.Rows(train)
-	o := gp.Options{Workers: 1}
-	for k, from := range fromGroup {
-		if from {
-			o.GroupInputs = append(o.GroupInputs, k)
-		}
-	}
-	if m.Orders != nil {
-		fitted, err := gp.FitOrder(ctx, d, *m.Orders, o)
-		if err != nil {
-			return nil, err
-		}
-		m.Model = fitted.Model
-		return fitted, nil
-	}
-	fitted, err := gp.Fit(ctx, d, o)
-	if err != nil {
-		return nil, err
-	}
-	m.Model = fitted
-	return fitted, nil
-}
-
 // Predicts reports whether the model was stored.
 func (m *HonestModel) Predicts() bool { return m.Model != nil || m.Ensemble != nil }
+
+// predictor takes inputs as inputs returns them; it is nil where none was stored.
+func (m *HonestModel) predictor() honest.Predictor {
+	switch {
+	case m.Ensemble != nil:
+		return m.Ensemble
+	case m.Model == nil:
+		return nil
+	case m.Orders != nil:
+		return &gp.OrderModel{Form: *m.Orders, Model: m.Model}
+	}
+	return m.Model
+}
 
 // Predict returns the calibrated predictions at conditions x (n×In, own units).
 // level is that of the intervals; 0 takes the calibration's. Without a calibration
@@ -161,16 +210,9 @@ func (m *HonestModel) Predicts() bool { return m.Model != nil || m.Ensemble != n
 // An error is a model that was not stored, or groups whose
 // condition is no input, so that the distance of x to them is unknown.
 func (m *HonestModel) Predict(ctx context.Context, x []float64, level float64) (*honest.Prediction, error) {
-	var p honest.Predictor
-	switch {
-	case m.Ensemble != nil:
-		p = m.Ensemble
-	case m.Model == nil:
+	p := m.predictor()
+	if p == nil {
 		return nil, fmt.Errorf("predict with the calibrated model: %s", m.Absent)
-	case m.Orders != nil:
-		p = &gp.OrderModel{Form: *m.Orders, Model: m.Model}
-	default:
-		p = m.Model
 	}
 	mu, claim, noise, err := p.Predict(ctx, m.inputs(x))
 	if err != nil {

@@ -29,9 +29,24 @@ import (
 const leftOutVersion = 1
 
 // leftOutModel is the output of such a training.
-const leftOutModel = "ensemble.json"
+func leftOutModel(h config.Honest) string {
+	if h.Base == "gp-refit" {
+		return "process.json"
+	}
+	return "ensemble.json"
+}
 
-// leftOut lists the trainings with which the networks of one split are calibrated.
+// readLeftOut reads it.
+func readLeftOut(path string, h config.Honest) (*HonestModel, error) {
+	if h.Base == "gp-refit" {
+		return ReadHonestModel(path)
+	}
+	m := &HonestModel{Ensemble: &networks{}}
+	return m, plan.ReadJSON(path, m.Ensemble)
+}
+
+// leftOut lists the trainings with which a model of one split is calibrated that is
+// trained anew for each left-out group.
 type leftOut struct {
 	grouping honest.Grouping // of values
 	values   []float64       // of the condition, distinct, ascending
@@ -53,20 +68,21 @@ type subset struct {
 	name   string
 	values []float64
 	rule   config.Rule
+	of     *leftOut // of the first split that needs it
 }
 
 // task is the ID of the training on the subset.
 func (s subset) task(b *plan.Builder) string { return b.ID("train", "on", s.name) }
 
-// byNetworks reports whether a base is trained anew for each left-out group.
-func byNetworks(base string) bool { return base != "gp" && base != "none" }
+// trainsAnew reports whether a base is trained anew for each left-out group.
+func trainsAnew(base string) bool { return base != "gp" && base != "none" }
 
 // planLeftOut plans the left-out trainings of all splits and adds their tasks: one
 // that selects the rows, and one for each distinct training. Splits that need the
 // same training share it: G groups, each held out in turn, need G + G(G−1)/2.
 func planLeftOut(b *plan.Builder, cfg []kv.Pair) (map[string]*leftOut, error) {
 	h := b.Exp.Train.Honest
-	if !byNetworks(h.Base) || b.Exp.DSP.Couples {
+	if !trainsAnew(h.Base) || b.Exp.DSP.Couples {
 		return nil, nil
 	}
 	var subsets []subset
@@ -102,7 +118,11 @@ func planLeftOut(b *plan.Builder, cfg []kv.Pair) (map[string]*leftOut, error) {
 	if len(subsets) > 0 {
 		rows := subsetsTask(b, subsets)
 		for _, s := range subsets {
-			leftOutTask(b, cfg, rows, s)
+			if h.Base == "gp-refit" {
+				refitTask(b, rows, s)
+			} else {
+				leftOutTask(b, cfg, rows, s)
+			}
 		}
 	}
 	return out, nil
@@ -112,7 +132,7 @@ func newLeftOut(g honest.Grouping, values []float64, s config.Split, condition s
 	l := &leftOut{grouping: g, values: values}
 	same := len(s.Test) == 1 && s.Test[0].Condition == condition
 	make1 := func(keep func(k int) bool) subset {
-		var r subset
+		r := subset{of: l}
 		for k, v := range values {
 			if keep(k) && !(same && s.Test[0].Holds(v)) {
 				r.values = append(r.values, v)
@@ -186,6 +206,9 @@ func subsetsTask(b *plan.Builder, subsets []subset) (id string) {
 	for _, s := range subsets {
 		local = append(local, kv.Pair{Key: s.name, Value: s.rule.String()})
 	}
+	if tr.Honest.Base == "gp-refit" {
+		local = append(local, kv.Pair{Key: "base", Value: tr.Honest.Base}, kv.Pair{Key: "form", Value: tr.Honest.Form})
+	}
 	id = b.ID("train", "rows")
 	t := b.Add(&engine.Task{ID: id, Stage: "train", Version: leftOutVersion, Local: local, Deps: []engine.Dep{dep}})
 	t.Run = func(_ context.Context, j *engine.Job) error {
@@ -210,8 +233,16 @@ func subsetsTask(b *plan.Builder, subsets []subset) (id string) {
 			if err != nil {
 				return fmt.Errorf("choose rows to train on: %w", err)
 			}
+			var content any = rowsOf(set, rows)
+			if tr.Honest.Base == "gp-refit" {
+				g, err := s.of.rowGroups(z)
+				if err != nil {
+					return fmt.Errorf("choose rows to train on: %w", err)
+				}
+				content = newProcessRows(set, g, rows, tr.Honest.Form)
+			}
 			var file bytes.Buffer
-			if err = gob.NewEncoder(&file).Encode(rowsOf(set, rows)); err == nil {
+			if err = gob.NewEncoder(&file).Encode(content); err == nil {
 				err = os.WriteFile(j.Output(s.output()), file.Bytes(), 0o644)
 			}
 			if err != nil {
@@ -233,7 +264,42 @@ func rowsOf(s triplets.Set, rows []int) honest.Data {
 	return d
 }
 
-// leftOutTask adds the training of the base on a subset.
+// readRows reads what subsetsTask wrote for a training.
+func readRows(path string, rows any) error {
+	f, err := os.Open(path)
+	if err == nil {
+		err = errors.Join(gob.NewDecoder(f).Decode(rows), f.Close())
+	}
+	if err != nil {
+		return fmt.Errorf("read rows to train on: %w", err)
+	}
+	return nil
+}
+
+// refitTask adds the fit of a process to a subset, with its own hyperparameters.
+func refitTask(b *plan.Builder, rows string, s subset) {
+	dep := engine.Dep{Task: rows, Output: s.output()}
+	t := b.Add(&engine.Task{
+		ID: s.task(b), Stage: "train", Version: honestVersion, Local: []kv.Pair{
+			{Key: "base", Value: "gp-refit"}, {Key: "kernels", Value: b.Program.Kernels},
+		},
+		Deps: []engine.Dep{dep}, Weight: honestWeight(b),
+	})
+	t.Run = func(ctx context.Context, j *engine.Job) error {
+		var r processRows
+		if err := readRows(j.Input(dep.Task, dep.Output), &r); err != nil {
+			return err
+		}
+		m, _, err := r.fit(ctx)
+		if err != nil {
+			return fmt.Errorf("train on %s: %w", s.name, err)
+		}
+		m.Format, m.Version = honestFormat, 1
+		return plan.WriteJSON(j.Output(leftOutModel(b.Exp.Train.Honest)), m)
+	}
+}
+
+// leftOutTask adds the training of networks on a subset.
 func leftOutTask(b *plan.Builder, cfg []kv.Pair, rows string, s subset) {
 	tr := b.Exp.Train
 	e := ensembleOf(tr)
@@ -254,12 +320,8 @@ func leftOutTask(b *plan.Builder, cfg []kv.Pair, rows string, s subset) {
 	})
 	t.Run = func(ctx context.Context, j *engine.Job) error {
 		var d honest.Data
-		f, err := os.Open(j.Input(dep.Task, dep.Output))
-		if err == nil {
-			err = errors.Join(gob.NewDecoder(f).Decode(&d), f.Close())
-		}
-		if err != nil {
-			return fmt.Errorf("read rows to train on: %w", err)
+		if err := readRows(j.Input(dep.Task, dep.Output), &d); err != nil {
+			return err
 		}
 		dir, err := j.Scratch()
 		if err != nil {
@@ -275,7 +337,7 @@ func leftOutTask(b *plan.Builder, cfg []kv.Pair, rows string, s subset) {
 		if err != nil {
 			return fmt.Errorf("train on %s: %w", s.name, err)
 		}
-		return plan.WriteJSON(j.Output(leftOutModel), m)
+		return plan.WriteJSON(j.Output(leftOutModel(tr.Honest)), m)
 	}
 }
 
@@ -394,10 +456,10 @@ func (l *leftOut) rowGroups(z []float64) (honest.Grouping, error) {
 	return g, nil
 }
 
-// networks calibrates the networks that were trained without one group each, as
-// split does with the process. model reads the network trained on a subset.
-func (f honestFit) networks(ctx context.Context, s triplets.Set, z []float64, l *leftOut,
-	model func(subset) (*networks, error),
+// trained calibrates models that were trained without one group each, as split does
+// in closed form. read returns the model that was trained on a subset.
+func (f honestFit) trained(ctx context.Context, s triplets.Set, z []float64, l *leftOut,
+	read func(subset) (*HonestModel, error),
 ) (*Honest, *HonestModel, *honest.Prediction, error) {
 	if s.Couples {
 		return f.absent("the pairs are couples: they measure no error")
@@ -406,11 +468,13 @@ func (f honestFit) networks(ctx context.Context, s triplets.Set, z []float64, l 
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	full, err := model(l.full)
-	if err != nil {
+	model, err := read(l.full)
+	switch {
+	case err != nil:
 		return nil, nil, nil, err
+	case !model.Predicts():
+		return f.absent(model.Absent)
 	}
-	data := honest.Data{N: s.N, In: s.In, Out: s.Out, X: s.X, Y1: s.Y1, Y2: s.Y2, Run: s.Run}
 	test := make([]bool, s.N) // rows set aside to recalibrate the pair network are trained on
 	for i, p := range s.Part {
 		test[i] = p == triplets.Test
@@ -419,17 +483,21 @@ func (f honestFit) networks(ctx context.Context, s triplets.Set, z []float64, l 
 	fitted := make(honest.Fitted, len(p.Trainings))
 	for _, h := range p.Splits[0].LeftOut {
 		k := slices.IndexFunc(l.groups, func(o leftOutGroup) bool { return o.group == h.Group })
-		if fitted[h.Training], err = model(l.groups[k].subset); err != nil {
+		m, err := read(l.groups[k].subset)
+		switch {
+		case err != nil:
 			return nil, nil, nil, err
+		case !m.Predicts():
+			return f.absent(fmt.Sprintf("without %s %s: %s", g.Condition, g.Names[h.Group], m.Absent))
 		}
+		fitted[h.Training] = m.predictor()
 	}
+	data := honest.Data{N: s.N, In: s.In, Out: s.Out, X: model.inputs(s.X), Y1: s.Y1, Y2: s.Y2, Run: s.Run}
 	left, err := honest.LeaveOut(ctx, data, g, p, 0, fitted)
 	if err != nil {
 		return nil, nil, nil, err
 	}
 	train := p.Trainings[p.Splits[0].Full].Rows
-	m := &HonestModel{Ensemble: full}
-	name := map[string]string{"pair": "pair networks", "ensemble": "ensemble", "prior-ensemble": "signed prior ensemble"}
-	o := honest.Options{Base: fmt.Sprintf("%s of %d", name[f.settings.Base], full.Members())}
-	return f.calibrate(ctx, s, g, train, left, full, m, o)
+	o := honest.Options{Base: model.base(f.settings), ClaimedNoise: f.settings.Base == "gp-refit"}
+	return f.calibrate(ctx, s, g, train, left, model.predictor(), model, o)
 }

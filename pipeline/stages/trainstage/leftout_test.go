@@ -67,3 +67,21 @@ func TestRowGroups(t *testing.T) {
 		t.Error("a value that was not planned was accepted")
 	}
 }
+
+// A block that a split holds out is one of the blocks of the groups, however often each
+// value occurs. By hand: six values in three blocks are 1 and 2, 3 and 5, 8 and 9.
+func TestBlocksAreThoseOfSplits(t *testing.T) {
+	values := []float64{1, 2, 3, 5, 8, 9}
+	z := []float64{9, 1, 1, 1, 1, 8, 2, 5, 3, 3}
+	g := honestFit{settings: config.Honest{Blocks: 3}, condition: "x"}.grouping(z)
+	if want := []int{2, 0, 0, 0, 0, 2, 0, 1, 1, 1}; !slices.Equal(g.Of, want) || !slices.Equal(g.Z, z) {
+		t.Errorf("groups %v, expected %v", g.Of, want)
+	}
+	for k, s := range eachOf("x", values, 3) {
+		for i, v := range z {
+			if s.Test[0].Holds(v) != (g.Of[i] == k) {
+				t.Errorf("%s: %g is in block %d", s.Name, v, g.Of[i])
+			}
+		}
+	}
+}
