@@ -5,10 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
-	"sort"
+	"slices"
 	"strings"
 
 	"doubletake/pipeline/table"
@@ -23,27 +24,28 @@ type Change struct {
 	B     string `json:"b"`
 }
 
-// Number is a mean over seeds with its sample standard deviation; NaN is
-// written as null.
-type Number struct{ Mean, Std float64 }
+// Number is a mean over seeds with its sample standard deviation, or an estimate with
+// its standard error; NaN is written as null.
+type Number struct{ Mean, Std, SE float64 }
 
 // UnmarshalJSON reads what MarshalJSON writes.
 func (n *Number) UnmarshalJSON(b []byte) error {
-	var v struct{ Mean, Std *float64 }
+	var v struct{ Mean, Std, SE *float64 }
 	if err := json.Unmarshal(b, &v); err != nil {
 		return err
 	}
-	n.Mean, n.Std = math.NaN(), math.NaN()
-	if v.Mean != nil {
-		n.Mean = *v.Mean
-	}
-	if v.Std != nil {
-		n.Std = *v.Std
-	}
+	*n = Number{orNaN(v.Mean), orNaN(v.Std), orNaN(v.SE)}
 	return nil
 }
 
-// MarshalJSON writes {"mean": …, "std": …}.
+func orNaN(v *float64) float64 {
+	if v == nil {
+		return math.NaN()
+	}
+	return *v
+}
+
+// MarshalJSON writes {"mean": …, "std": …}, or {"mean": …, "se": …}.
 func (n Number) MarshalJSON() ([]byte, error) {
 	f := func(v float64) *float64 {
 		if math.IsNaN(v) || math.IsInf(v, 0) {
@@ -51,23 +53,53 @@ func (n Number) MarshalJSON() ([]byte, error) {
 		}
 		return &v
 	}
+	if !math.IsNaN(n.SE) {
+		return json.Marshal(map[string]*float64{"mean": f(n.Mean), "se": f(n.SE)})
+	}
 	return json.Marshal(map[string]*float64{"mean": f(n.Mean), "std": f(n.Std)})
 }
 
-// MetricChange is one number of both work directories.
-type MetricChange struct {
+// MetricKey names a number of a report.
+type MetricKey struct {
 	Experiment string `json:"experiment"`
 	Split      string `json:"split"`
 	Set        string `json:"set"`
 	Metric     string `json:"metric"`
-	A          Number `json:"a"`
-	B          Number `json:"b"`
+	Prediction string `json:"prediction,omitempty"` // of errors and intervals: "calibrated" or "network"
+	Unit       string `json:"unit,omitempty"`
+	Outcomes   string `json:"outcomes,omitempty"` // where there are several units
+}
+
+// MetricRecord is a number of a report.
+type MetricRecord struct {
+	MetricKey
+	Value Number `json:"value"`
+}
+
+// MetricChange is one number of both work directories.
+type MetricChange struct {
+	MetricKey
+	A Number `json:"a"`
+	B Number `json:"b"`
+	// Of errors on the same held-out set: "better" or "worse" where B differs by more than
+	// two standard errors, which take the two for independent.
+	Verdict string `json:"verdict,omitempty"`
+}
+
+// SplitRecord is the verdict of a split.
+type SplitRecord struct {
+	Experiment string `json:"experiment"`
+	Split      string `json:"split"`
+	HeldOut    string `json:"held_out"`
+	Rows       int    `json:"rows"`    // held out
+	Verdict    string `json:"verdict"` // "good", "care" or "no"; "" where nothing was judged
 }
 
 // Difference is what Diff found.
 type Difference struct {
-	Settings []Change       `json:"settings"` // that differ
-	Metrics  []MetricChange `json:"metrics"`  // of splits both have, and of splits one has
+	Settings []Change       `json:"settings"`                   // that differ
+	Unknown  bool           `json:"settings_unknown,omitempty"` // of one of the two
+	Metrics  []MetricChange `json:"metrics"`                    // of splits both have, and of splits one has
 }
 
 // Diff compares two work directories: the configurations their tables were
@@ -84,6 +116,27 @@ func Diff(a, b string) (*Difference, error) {
 	return difference(from, to), nil
 }
 
+// workdirState is what the results in a work directory were made with, and the
+// numbers of its reports.
+type workdirState struct {
+	settings map[[2]string]string
+	splits   map[[2]string]SplitRecord
+	metrics  map[MetricKey]Number
+}
+
+func newState() workdirState {
+	return workdirState{map[[2]string]string{}, map[[2]string]SplitRecord{}, map[MetricKey]Number{}}
+}
+
+func (s *workdirState) add(splits []SplitRecord, numbers []MetricRecord) {
+	for _, v := range splits {
+		s.splits[[2]string{v.Experiment, v.Split}] = v
+	}
+	for _, v := range numbers {
+		s.metrics[v.MetricKey] = v.Value
+	}
+}
+
 func difference(a, b workdirState) *Difference {
 	d := &Difference{Settings: []Change{}, Metrics: []MetricChange{}}
 	for _, k := range union(a.settings, b.settings) {
@@ -91,7 +144,7 @@ func difference(a, b workdirState) *Difference {
 			d.Settings = append(d.Settings, Change{k[0], k[1], x, y})
 		}
 	}
-	none := Number{math.NaN(), math.NaN()}
+	none := Number{math.NaN(), math.NaN(), math.NaN()}
 	for _, k := range union(a.metrics, b.metrics) {
 		x, y := none, none
 		if v, ok := a.metrics[k]; ok {
@@ -100,33 +153,50 @@ func difference(a, b workdirState) *Difference {
 		if v, ok := b.metrics[k]; ok {
 			y = v
 		}
-		d.Metrics = append(d.Metrics, MetricChange{k[0], k[1], k[2], k[3], x, y})
+		c := MetricChange{MetricKey: k, A: x, B: y}
+		s := [2]string{k.Experiment, k.Split}
+		from, to := a.splits[s], b.splits[s]
+		if k.Metric == "rmse" && from.HeldOut == to.HeldOut && from.Rows == to.Rows {
+			c.Verdict = better(x, y)
+		}
+		d.Metrics = append(d.Metrics, c)
 	}
 	return d
 }
 
-func union[K [2]string | [4]string, V any](a, b map[K]V) []K {
-	var out []K
-	for k := range a {
-		out = append(out, k)
+// better compares two errors.
+func better(a, b Number) string {
+	switch most := 2 * math.Hypot(a.SE, b.SE); {
+	case b.Mean < a.Mean-most:
+		return "better"
+	case b.Mean > a.Mean+most:
+		return "worse"
 	}
-	for k := range b {
-		if _, ok := a[k]; !ok {
-			out = append(out, k)
+	return ""
+}
+
+// union lists the keys of both, sorted.
+func union[K comparable, V any](a, b map[K]V) []K {
+	names := make(map[K]string, len(a))
+	for _, m := range []map[K]V{a, b} {
+		for k := range m {
+			names[k] = fmt.Sprint(k)
 		}
 	}
-	sort.Slice(out, func(i, j int) bool { return fmt.Sprint(out[i]) < fmt.Sprint(out[j]) })
+	out := slices.Collect(maps.Keys(names))
+	slices.SortFunc(out, func(x, y K) int { return strings.Compare(names[x], names[y]) })
 	return out
 }
 
 func readWorkdir(dir string) (workdirState, error) {
-	none, s := workdirState{}, workdirState{map[[2]string]string{}, map[[4]string]Number{}}
-	found, err := filepath.Glob(filepath.Join(dir, "*", "report", "metrics.arrow"))
-	if err != nil || len(found) == 0 {
+	none, s := workdirState{}, newState()
+	found, err := filepath.Glob(filepath.Join(dir, "*", "report", "metrics.json"))
+	deeper, _ := filepath.Glob(filepath.Join(dir, "*", "*", "report", "metrics.json")) // variants of an experiment
+	if found = append(found, deeper...); err != nil || len(found) == 0 {
 		if _, serr := os.Stat(dir); errors.Is(serr, fs.ErrNotExist) {
 			return none, fmt.Errorf("read workdir %s: no such folder", dir)
 		}
-		return none, fmt.Errorf("read workdir %s: expected reports (EXPERIMENT/report/metrics.arrow), found none; run the "+
+		return none, fmt.Errorf("read workdir %s: expected reports (EXPERIMENT/report/metrics.json), found none; run the "+
 			"pipeline there first", dir)
 	}
 	config := func(where, path string) error {
@@ -146,7 +216,11 @@ func readWorkdir(dir string) (workdirState, error) {
 	}
 	for _, path := range found {
 		root := filepath.Dir(filepath.Dir(path))
-		name := filepath.Base(root)
+		name, err := filepath.Rel(dir, root)
+		if err != nil {
+			return none, fmt.Errorf("read workdir: %w", err)
+		}
+		name = filepath.ToSlash(name)
 		if err := config(name, filepath.Join(root, "triplets.arrow")); err != nil {
 			return none, err
 		}
@@ -157,22 +231,94 @@ func readWorkdir(dir string) (workdirState, error) {
 				return none, err
 			}
 		}
-		t, err := table.Read(path)
+		b, err := os.ReadFile(path)
 		if err != nil {
-			return none, err
+			return none, fmt.Errorf("read workdir: %w", err)
 		}
-		split, set, outcome, metric := t.Column("split"), t.Column("set"), t.Column("outcome"), t.Column("metric")
-		mean, err1 := t.Floats("mean")
-		std, err2 := t.Floats("std")
-		if err := errors.Join(err1, err2); err != nil || split == nil || set == nil || outcome == nil || metric == nil {
-			return none, fmt.Errorf("read %s: it is not a metrics table of this program: %w", path, err)
+		x, err := readMetrics(b)
+		if err != nil {
+			return none, fmt.Errorf("read %s: it is not a metrics.json of this program: %w", path, err)
 		}
-		for i := range t.Rows() {
-			if m := metric.Strings[i]; outcome.Strings[i] == "all" &&
-				(m == "r2" || m == "abs_cov" || m == "cov_centred" || m == "e") {
-				s.metrics[[4]string{name, split.Strings[i], set.Strings[i], m}] = Number{mean[i], std[i]}
+		s.add(x.splits, x.numbers)
+	}
+	return s, nil
+}
+
+// headlines are the numbers of a metrics.json that are compared.
+type headlines struct {
+	splits  []SplitRecord
+	numbers []MetricRecord
+}
+
+// readMetrics reads them: R², E|cov|, C and e of both parts, Σe/ΣC with its standard error,
+// and errors and intervals in the outcomes' units with theirs.
+func readMetrics(b []byte) (*headlines, error) {
+	type trust struct {
+		Unit     string
+		Outcomes []string
+		RMSE     *float64
+		RMSESE   *float64 `json:"rmse_se"`
+		Inside   *float64 `json:"coverage_95"`
+		InsideSE *float64 `json:"coverage_95_se"`
+		Width    *float64 `json:"width_95"`
+	}
+	type part map[string]json.RawMessage
+	var doc struct {
+		Experiment string
+		Splits     []struct {
+			Name        string
+			HeldOut     string `json:"held_out"`
+			Verdict     string
+			Train, Test part
+			Network     []trust
+			Honest      struct{ Outcomes []trust }
+		}
+	}
+	if err := json.Unmarshal(b, &doc); err != nil {
+		return nil, err
+	}
+	out := &headlines{}
+	for _, s := range doc.Splits {
+		put := func(k MetricKey, v Number) {
+			k.Experiment, k.Split = doc.Experiment, s.Name
+			out.numbers = append(out.numbers, MetricRecord{k, v})
+		}
+		x := SplitRecord{Experiment: doc.Experiment, Split: s.Name, HeldOut: s.HeldOut, Verdict: s.Verdict}
+		if err := json.Unmarshal(s.Test["rows"], &x.Rows); err != nil {
+			return nil, fmt.Errorf("rows of the test part: %w", err)
+		}
+		out.splits = append(out.splits, x)
+		for set, p := range map[string]part{"train": s.Train, "test": s.Test} {
+			get := func(metric string) (n Number) {
+				if err := json.Unmarshal(p[metric], &n); err != nil {
+					return Number{math.NaN(), math.NaN(), math.NaN()}
+				}
+				return n
+			}
+			for _, m := range []string{"r2", "abs_cov", "cov_centred", "e"} {
+				put(MetricKey{Set: set, Metric: m}, get(m))
+			}
+			ratio := get("sum_e_ratio")
+			ratio.Std, ratio.SE = math.NaN(), get("sum_e_ratio_se").Mean
+			put(MetricKey{Set: set, Metric: "sum_e_ratio"}, ratio)
+		}
+		for prediction, list := range map[string][]trust{"network": s.Network, "calibrated": s.Honest.Outcomes} {
+			for _, t := range list {
+				k := MetricKey{Set: "test", Prediction: prediction, Unit: t.Unit}
+				if len(list) > 1 {
+					k.Outcomes = strings.Join(t.Outcomes, ", ")
+				}
+				for metric, v := range map[string][2]*float64{
+					"rmse": {t.RMSE, t.RMSESE}, "coverage_95": {t.Inside, t.InsideSE}, "width_95": {t.Width, nil},
+				} {
+					k.Metric = metric
+					put(k, Number{orNaN(v[0]), math.NaN(), orNaN(v[1])})
+				}
 			}
 		}
 	}
-	return s, nil
+	slices.SortFunc(out.numbers, func(a, b MetricRecord) int {
+		return strings.Compare(fmt.Sprint(a.MetricKey), fmt.Sprint(b.MetricKey))
+	})
+	return out, nil
 }

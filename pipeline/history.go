@@ -1,13 +1,16 @@
 package pipeline
 
 import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"sort"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -20,7 +23,16 @@ import (
 // leaves it alone.
 var historyDir = filepath.Join(".cache", "history")
 
-// Record is one run of the past: when, by which program, with which settings, and
+// Bounds of the records of a work directory. Older ones are deleted. Variables for
+// tests.
+var (
+	mostRecords  = 500
+	recordsBytes = int64(64 << 20) // of all
+	recordBytes  = 1 << 20         // of one
+	failureBytes = 2 << 10         // of why a run failed
+)
+
+// Record is one run of the past: when, by which program, with which configuration, and
 // the numbers of the reports after it.
 type Record struct {
 	ID       string    `json:"id"` // the time, as a file name
@@ -32,113 +44,234 @@ type Record struct {
 	Seconds  float64   `json:"seconds"`
 	Failed   string    `json:"failed,omitempty"` // why the run failed
 
-	Settings []Setting      `json:"settings"` // that the results were made with
-	Metrics  []MetricRecord `json:"metrics"`
+	Digest   string    `json:"digest"`             // SHA-256 of the configuration
+	Config   string    `json:"config,omitempty"`   // its text
+	Settings []Setting `json:"settings,omitempty"` // its keys, defaults included
+
+	// Of the experiments whose reports were up to date after the run.
+	Data    []Setting      `json:"data,omitempty"` // "recordings", "triplets", "digest of triplets.arrow"
+	Splits  []SplitRecord  `json:"splits,omitempty"`
+	Metrics []MetricRecord `json:"metrics,omitempty"`
+	Cut     bool           `json:"cut,omitempty"` // parts are left out, because they are too long
 }
 
-// Setting is one setting of an experiment, or of a split's training.
+// Setting is a key of an experiment and its value.
 type Setting struct {
-	Where string `json:"where"` // "drone", or "drone/2-blades"
+	Where string `json:"where"` // "drone"; "drone/2-blades" for a split's training; "" for all
 	Key   string `json:"key"`
 	Value string `json:"value"`
 }
 
-// MetricRecord is one number of a report: a mean over seeds.
-type MetricRecord struct {
-	Experiment string `json:"experiment"`
-	Split      string `json:"split"`
-	Set        string `json:"set"`
-	Metric     string `json:"metric"`
-	Value      Number `json:"value"`
-}
-
-// workdirState is what the results in a work directory were made with, and the
-// numbers of its reports.
-type workdirState struct {
-	settings map[[2]string]string
-	metrics  map[[4]string]Number
-}
-
-func (r *Record) state() workdirState {
-	s := workdirState{map[[2]string]string{}, map[[4]string]Number{}}
-	for _, v := range r.Settings {
-		s.settings[[2]string{v.Where, v.Key}] = v.Value
+// keepRecord writes the record of a run that made something, that failed, or whose
+// configuration differs from that of the last record.
+func (p *Project) keepRecord(start time.Time, r *engine.Result, failure error) error {
+	if r == nil {
+		return nil // it could not start
 	}
-	for _, v := range r.Metrics {
-		s.metrics[[4]string{v.Experiment, v.Split, v.Set, v.Metric}] = v.Value
+	sum := sha256.Sum256([]byte(p.File.Text()))
+	rec := &Record{
+		Time: start.UTC().Round(time.Millisecond), Program: p.Program.Version, Kernels: p.Program.Kernels,
+		Ran: r.Ran, UpToDate: r.Cached, Seconds: r.Wall, Digest: hex.EncodeToString(sum[:]), Config: p.File.Text(),
+	}
+	dir := filepath.Join(p.Plan.Dir, historyDir)
+	names, err := recordNames(dir)
+	if err != nil {
+		return fmt.Errorf("write history: %w", err)
+	}
+	if n := len(names); failure == nil && r.Ran == 0 && n > 0 && strings.HasSuffix(names[n-1], rec.suffix()) {
+		return nil
+	}
+	if failure != nil {
+		rec.Failed = failureText(failure)
+	}
+	rec.Settings = settingsOf(p.File)
+	p.recordNumbers(rec, r)
+	for rec.ID == "" || slices.ContainsFunc(names, func(n string) bool { return strings.HasPrefix(n, rec.ID) }) {
+		rec.ID = rec.Time.Format("20060102T150405.000Z")
+		rec.Time = rec.Time.Add(time.Millisecond) // where a clock was set back
+	}
+	rec.Time = rec.Time.Add(-time.Millisecond)
+	b, err := rec.encode()
+	if err == nil {
+		err = os.MkdirAll(dir, 0o755)
+	}
+	if err == nil {
+		err = engine.WriteFile(filepath.Join(dir, rec.ID+rec.suffix()), b)
+	}
+	if err != nil {
+		return fmt.Errorf("write history: %w", err)
+	}
+	forget(dir)
+	return nil
+}
+
+// suffix ends the name of the record's file: a run that makes nothing finds there
+// whether its configuration is that of the last record.
+func (r *Record) suffix() string { return "-" + r.Digest[:16] + ".json" }
+
+// failureText is the beginning of an error.
+func failureText(err error) string {
+	if errors.Is(err, context.Canceled) {
+		return "interrupted"
+	}
+	s := err.Error()
+	if len(s) > failureBytes {
+		s = strings.ToValidUTF8(s[:failureBytes], "") + " …"
 	}
 	return s
 }
 
-// keepRecord writes the record of a run that made something or in which a task
-// failed.
-func (p *Project) keepRecord(start time.Time, r *engine.Result, failure error) error {
-	if r == nil || failure == nil && r.Ran == 0 {
-		return nil
-	}
-	rec := Record{
-		ID: start.UTC().Format("20060102T150405.000Z"), Time: start.UTC().Round(time.Millisecond),
-		Program: p.Program.Version, Kernels: p.Program.Kernels, Ran: r.Ran, UpToDate: r.Cached, Seconds: r.Wall,
-		Settings: []Setting{}, Metrics: []MetricRecord{},
-	}
-	if failure != nil {
-		rec.Failed = failure.Error()
-	}
-	if s, err := readWorkdir(p.Plan.Dir); err == nil { // before the first report there is nothing to record
-		for _, k := range union(s.settings, nil) {
-			rec.Settings = append(rec.Settings, Setting{k[0], k[1], s.settings[k]})
-		}
-		for _, k := range union(s.metrics, nil) {
-			rec.Metrics = append(rec.Metrics, MetricRecord{k[0], k[1], k[2], k[3], s.metrics[k]})
+// settingsOf lists the keys of a configuration that results depend on.
+func settingsOf(f *config.File) []Setting {
+	out := []Setting{{"", "kernels", f.Kernels}}
+	for _, e := range f.Experiments {
+		for _, s := range config.Flatten("", e) {
+			out = append(out, Setting{e.Name, s.Key, s.Value})
 		}
 	}
-	b, err := json.Marshal(rec)
-	if err != nil {
-		return fmt.Errorf("write history: %w", err)
-	}
-	dir := filepath.Join(p.Plan.Dir, historyDir)
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return fmt.Errorf("write history: %w", err)
-	}
-	if err := engine.WriteFile(filepath.Join(dir, rec.ID+".json"), append(b, '\n')); err != nil {
-		return fmt.Errorf("write history: %w", err)
-	}
-	return nil
+	return out
 }
 
-// History returns the records of the work directory of a configuration, oldest
-// first.
-func History(path string) ([]Record, error) {
-	f, err := config.Load(path)
+// recordNumbers notes the data and the numbers of the experiments whose reports are up
+// to date.
+func (p *Project) recordNumbers(rec *Record, r *engine.Result) {
+	list, err := p.Reports(r, Selection{})
+	if err != nil {
+		return // a record without numbers
+	}
+	for _, e := range list {
+		b, err := e.MetricsJSON()
+		if err != nil {
+			continue
+		}
+		x, err := readMetrics(b)
+		if err != nil {
+			continue
+		}
+		rec.Splits, rec.Metrics = append(rec.Splits, x.splits...), append(rec.Metrics, x.numbers...)
+		rec.Data = append(rec.Data, Setting{e.Name, "recordings", strconv.Itoa(e.Recordings)},
+			Setting{e.Name, "triplets", strconv.Itoa(e.Triplets)})
+		for _, t := range p.Plan.Tasks {
+			if t.Experiment != e.Name {
+				continue
+			}
+			for _, l := range t.Publish {
+				if d, ok := r.Digest(t.ID, l.Output); ok && l.Output == "triplets.arrow" {
+					rec.Data = append(rec.Data, Setting{e.Name, dataDigest, d})
+				}
+			}
+		}
+	}
+}
+
+const dataDigest = "digest of triplets.arrow"
+
+// encode writes the record, without what makes it too long.
+func (r *Record) encode() ([]byte, error) {
+	for _, drop := range []func(){
+		func() {},
+		func() { r.Settings = nil },
+		func() { r.Metrics = nil },
+		func() { r.Config, r.Data, r.Splits = "", nil, nil },
+	} {
+		drop()
+		b, err := json.Marshal(r)
+		if err != nil || len(b) < recordBytes {
+			return append(b, '\n'), err
+		}
+		r.Cut = true
+	}
+	return nil, errors.New("the record is too long")
+}
+
+// recordNames lists the files of a folder of records, oldest first.
+func recordNames(dir string) ([]string, error) {
+	list, err := os.ReadDir(dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	var names []string
+	for _, e := range list { // sorted by name, which begins with the time
+		if strings.HasSuffix(e.Name(), ".json") && !strings.HasPrefix(e.Name(), ".") {
+			names = append(names, e.Name())
+		}
+	}
+	return names, nil
+}
+
+// forget deletes the oldest records beyond the bounds, and what a killed run was
+// writing.
+func forget(dir string) {
+	list, _ := os.ReadDir(dir)
+	kept, bytes := 0, int64(0)
+	for _, e := range slices.Backward(list) {
+		fi, err := e.Info()
+		if err != nil {
+			continue // gone
+		}
+		if strings.HasPrefix(e.Name(), ".tmp-") {
+			if time.Since(fi.ModTime()) > time.Hour {
+				os.Remove(filepath.Join(dir, e.Name()))
+			}
+			continue
+		}
+		kept, bytes = kept+1, bytes+fi.Size()
+		if kept > mostRecords || bytes > recordsBytes {
+			os.Remove(filepath.Join(dir, e.Name()))
+		}
+	}
+}
+
+// History returns the records of a work directory, oldest first, and the paths of those
+// that cannot be read. path is a configuration, or the work directory itself.
+func History(path string) (list []Record, damaged []string, err error) {
+	dir, err := workdirOf(path)
+	if err != nil {
+		return nil, nil, err
+	}
+	dir = filepath.Join(dir, historyDir)
+	names, err := recordNames(dir)
+	if err != nil {
+		return nil, nil, fmt.Errorf("read history: %w", err)
+	}
+	list = []Record{}
+	for _, n := range names {
+		path := filepath.Join(dir, n)
+		r, err := readRecord(path)
+		switch {
+		case errors.Is(err, fs.ErrNotExist): // deleted since
+		case err != nil:
+			damaged = append(damaged, path)
+		default:
+			list = append(list, *r)
+		}
+	}
+	return list, damaged, nil
+}
+
+func readRecord(path string) (*Record, error) {
+	fi, err := os.Stat(path)
 	if err != nil {
 		return nil, err
 	}
-	dir := filepath.Join(f.Resolve(f.Workdir), historyDir)
-	list, err := os.ReadDir(dir)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
+	if !fi.Mode().IsRegular() || fi.Size() > int64(recordBytes)+1 {
+		return nil, errors.New("not a record")
 	}
+	b, err := os.ReadFile(path)
 	if err != nil {
-		return nil, fmt.Errorf("read history: %w", err)
+		return nil, err
 	}
-	var out []Record
-	for _, e := range list {
-		if !strings.HasSuffix(e.Name(), ".json") {
-			continue
-		}
-		path := filepath.Join(dir, e.Name())
-		b, err := os.ReadFile(path)
-		if err != nil {
-			return nil, fmt.Errorf("read history: %w", err)
-		}
-		var r Record
-		if err := json.Unmarshal(b, &r); err != nil {
-			return nil, fmt.Errorf("read history %s: %w; remove the file", path, err)
-		}
-		out = append(out, r)
+	var r Record
+	if err := json.Unmarshal(b, &r); err != nil {
+		return nil, err
 	}
-	sort.Slice(out, func(i, j int) bool { return out[i].ID < out[j].ID })
-	return out, nil
+	if r.ID == "" {
+		return nil, errors.New("not a record")
+	}
+	if r.Digest == "" { // an older program noted the settings of tables instead
+		r.Settings, r.Metrics = nil, nil
+	}
+	return &r, nil
 }
 
 // FindRecord returns the record that name means: its number in the list from 1,
@@ -163,5 +296,51 @@ func FindRecord(list []Record, name string) (*Record, error) {
 	return found[0], nil
 }
 
-// DiffRecords compares two runs of the past.
-func DiffRecords(a, b *Record) *Difference { return difference(a.state(), b.state()) }
+// state is what the record knows of its work directory.
+func (r *Record) state() workdirState {
+	s := newState()
+	s.add(r.Splits, r.Metrics)
+	for _, v := range r.Settings {
+		s.settings[[2]string{v.Where, v.Key}] = v.Value
+	}
+	return s
+}
+
+// DiffRecords compares two runs of the past: program, settings and data, and the numbers.
+func DiffRecords(a, b *Record) *Difference {
+	x, y := a.state(), b.state()
+	d := &Difference{Settings: []Change{}, Unknown: len(a.Settings) == 0 || len(b.Settings) == 0}
+	if d.Unknown {
+		x.settings, y.settings = nil, nil
+	}
+	if a.Program != b.Program {
+		d.Settings = append(d.Settings, Change{"", "program", a.Program, b.Program})
+	}
+	if a.Kernels != b.Kernels {
+		d.Settings = append(d.Settings, Change{"", "numeric kernels", a.Kernels, b.Kernels})
+	}
+	all := difference(x, y)
+	d.Settings, d.Metrics = append(d.Settings, all.Settings...), all.Metrics
+	of := func(r *Record) map[[2]string]string {
+		m := map[[2]string]string{}
+		for _, v := range r.Data {
+			m[[2]string{v.Where, v.Key}] = v.Value
+		}
+		return m
+	}
+	before, after := of(a), of(b)
+	for _, k := range union(before, after) {
+		from, ok := before[k]
+		to, ok2 := after[k]
+		if !ok || !ok2 || from == to {
+			continue // one of them has no report
+		}
+		explained := slices.ContainsFunc(d.Settings, func(c Change) bool {
+			return c.Key == "program" || c.Where == k[0] && !strings.HasPrefix(c.Key, "train.")
+		})
+		if k[1] != dataDigest || !explained {
+			d.Settings = append(d.Settings, Change{k[0], k[1], from, to})
+		}
+	}
+	return d
+}

@@ -1,9 +1,246 @@
 package pipeline
 
 import (
+	"context"
+	"encoding/json"
 	"errors"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
 	"testing"
+	"time"
+
+	"doubletake/pipeline/config"
+	"doubletake/pipeline/engine"
 )
+
+// recorded is a project of one task, which does what the test says.
+func recorded(t *testing.T, text string) *Project {
+	t.Helper()
+	f, err := config.Parse("pipeline.yaml", []byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	task := &engine.Task{ID: "a/task", Stage: "dsp", Experiment: "a"}
+	task.Run = func(context.Context, *engine.Job) error { return nil }
+	return &Project{File: f, Plan: &engine.Plan{Dir: t.TempDir(), Stages: []string{"dsp"}, Tasks: []*engine.Task{task}}}
+}
+
+const recordedYAML = "version: 1\n" +
+	"experiments: {a: {ingest: {simulate: {campaign: toy}}, train: {inputs: [x], splits: {all: {test: none}}}}}\n"
+
+func records(t *testing.T, p *Project) []Record {
+	t.Helper()
+	list, damaged, err := History(p.Plan.Dir)
+	if err != nil || len(damaged) > 0 {
+		t.Fatal(damaged, err)
+	}
+	return list
+}
+
+// Runs that make something, fail, or have another configuration leave a record; others
+// leave none. The reason of a failure is bounded.
+func TestRecords(t *testing.T) {
+	p := recorded(t, recordedYAML)
+	run := func(want int, ok bool) {
+		t.Helper()
+		if _, err := p.Run(t.Context(), Options{Jobs: 1}); (err == nil) != ok {
+			t.Fatal(err)
+		}
+		if list := records(t, p); len(list) != want {
+			t.Fatalf("%d records, expected %d", len(list), want)
+		}
+	}
+	run(1, true)
+	run(1, true)
+	p.File, _ = config.Parse("pipeline.yaml", []byte(strings.Replace(recordedYAML, "[x]", "[x], seeds: 7", 1)))
+	run(2, true)
+	run(2, true)
+	p.Plan.Tasks[0].Version++
+	p.Plan.Tasks[0].Run = func(context.Context, *engine.Job) error { return errors.New(strings.Repeat("no µ ", 10000)) }
+	run(3, false)
+	list := records(t, p)
+	if d := DiffRecords(&list[0], &list[1]); len(d.Settings) != 1 ||
+		d.Settings[0] != (Change{"a", "train.seeds", "5", "7"}) || d.Unknown {
+		t.Errorf("%+v", d)
+	}
+	if r := list[2]; !strings.HasPrefix(r.Failed, "a task failed: a/task: no µ no µ ") ||
+		len(r.Failed) > failureBytes+10 || r.Config != p.File.Text() || r.Ran != 0 {
+		t.Errorf("%.300v", r)
+	}
+
+	// A second run while one is at work is refused and leaves no record; the first is
+	// interrupted.
+	ctx, stop := context.WithCancel(t.Context())
+	p.Plan.Tasks[0].Run = func(ctx context.Context, _ *engine.Job) error {
+		other := &Project{File: p.File, Plan: p.Plan}
+		var locked *engine.LockedError
+		if _, err := other.Run(t.Context(), Options{Jobs: 1}); !errors.As(err, &locked) {
+			t.Error(err)
+		}
+		stop()
+		<-ctx.Done()
+		return ctx.Err()
+	}
+	if _, err := p.Run(ctx, Options{Jobs: 1}); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	if list := records(t, p); len(list) != 4 || list[3].Failed != "interrupted" {
+		t.Errorf("%.300v", list)
+	}
+}
+
+// The number of records, their size and the size of each are bounded: the newest stay,
+// and what is too long goes, the settings first. A clock that was set back overwrites
+// nothing.
+func TestRecordsAreBounded(t *testing.T) {
+	defer func(n int, all int64, one int) { mostRecords, recordsBytes, recordBytes = n, all, one }(
+		mostRecords, recordsBytes, recordBytes)
+	mostRecords = 3
+	p := recorded(t, recordedYAML)
+	dir := filepath.Join(p.Plan.Dir, historyDir)
+	keep := func(at time.Time) {
+		t.Helper()
+		if err := p.keepRecord(at, &engine.Result{Ran: 1}, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ids := func() (s string) {
+		for _, r := range records(t, p) {
+			s += r.ID[9:] + " "
+		}
+		return s
+	}
+	at := time.Date(2026, 1, 2, 3, 4, 5, 6e6, time.UTC)
+	keep(at)
+	keep(at)
+	keep(at)
+	if got, want := ids(), "030405.006Z 030405.007Z 030405.008Z "; got != want {
+		t.Errorf("at one time: %s, expected %s", got, want)
+	}
+	half := filepath.Join(dir, ".tmp-1")
+	old := time.Now().Add(-2 * time.Hour)
+	if err := errors.Join(os.WriteFile(half, []byte("{"), 0o644), os.Chtimes(half, old, old)); err != nil {
+		t.Fatal(err)
+	}
+	keep(at.Add(time.Second))
+	if got, want := ids(), "030405.007Z 030405.008Z 030406.006Z "; got != want {
+		t.Errorf("of four: %s, expected %s", got, want)
+	}
+	if _, err := os.Stat(half); err == nil {
+		t.Error("what a killed run was writing stays")
+	}
+	fi, err := os.Stat(filepath.Join(dir, mustNames(t, dir)[0]))
+	if err != nil {
+		t.Fatal(err)
+	}
+	recordsBytes = 2*fi.Size() + 100
+	keep(at.Add(2 * time.Second))
+	if got, want := ids(), "030406.006Z 030407.006Z "; got != want {
+		t.Errorf("by size: %s, expected %s", got, want)
+	}
+	recordBytes = 1000
+	keep(at.Add(3 * time.Second))
+	recordBytes = 1 << 20
+	list := records(t, p)
+	r := list[len(list)-1]
+	if !r.Cut || r.Settings != nil || r.Config != recordedYAML {
+		t.Errorf("too long: %+v", r)
+	}
+	if d := DiffRecords(&list[0], &r); !d.Unknown || len(d.Settings) > 0 {
+		t.Errorf("settings that are not there: %+v", d)
+	}
+}
+
+func mustNames(t *testing.T, dir string) []string {
+	t.Helper()
+	names, err := recordNames(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return names
+}
+
+// The numbers of a record are those of metrics.json. Differences of errors are stated
+// where they exceed two standard errors of the difference: 2·√(0.3² + 0.4²) = 1.
+func TestRecordedNumbers(t *testing.T) {
+	read := func(held string, rmse float64) *Record {
+		b, err := json.Marshal(map[string]any{"experiment": "e", "splits": []any{map[string]any{
+			"name": "s", "held_out": held, "verdict": "care",
+			"train": map[string]any{"r2": map[string]any{"mean": 0.5, "std": 0.25}},
+			"test": map[string]any{
+				"rows": 12, "r2": map[string]any{"mean": nil, "undefined": "why"},
+				"sum_e_ratio":    map[string]any{"mean": 3, "std": 9},
+				"sum_e_ratio_se": map[string]any{"mean": 0.125, "std": 9},
+			},
+			"network": []any{map[string]any{
+				"unit": "N", "outcomes": []string{"lift_n"}, "rmse": rmse, "rmse_se": 0.3, "coverage_95": 0.75,
+			}},
+			"honest": map[string]any{"outcomes": []any{
+				map[string]any{"unit": "N", "outcomes": []string{"lift_n"}, "rmse": rmse, "rmse_se": 0.4},
+				map[string]any{"unit": "dB", "outcomes": []string{"a_db", "b_db"}, "rmse": 1, "width_95": 6},
+			}},
+		}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		x, err := readMetrics(b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return &Record{Digest: "1", Splits: x.splits, Metrics: x.numbers}
+	}
+	a := read("rpm = 1", 5)
+	got := a.state()
+	key := func(set, metric, prediction, unit, outcomes string) MetricKey {
+		return MetricKey{"e", "s", set, metric, prediction, unit, outcomes}
+	}
+	for k, want := range map[MetricKey]Number{
+		key("train", "r2", "", "", ""):                            {0.5, 0.25, math.NaN()},
+		key("test", "r2", "", "", ""):                             {math.NaN(), math.NaN(), math.NaN()},
+		key("test", "sum_e_ratio", "", "", ""):                    {3, math.NaN(), 0.125},
+		key("test", "rmse", "network", "N", ""):                   {5, math.NaN(), 0.3},
+		key("test", "coverage_95", "network", "N", ""):            {0.75, math.NaN(), math.NaN()},
+		key("test", "rmse", "calibrated", "N", "lift_n"):          {5, math.NaN(), 0.4},
+		key("test", "width_95", "calibrated", "dB", "a_db, b_db"): {6, math.NaN(), math.NaN()},
+	} {
+		n, ok := got.metrics[k]
+		same := func(x, y float64) bool { return x == y || math.IsNaN(x) && math.IsNaN(y) }
+		if !ok || !same(n.Mean, want.Mean) || !same(n.Std, want.Std) || !same(n.SE, want.SE) {
+			t.Errorf("%+v: %+v, expected %+v", k, n, want)
+		}
+	}
+	if s := got.splits[[2]string{"e", "s"}]; s != (SplitRecord{"e", "s", "rpm = 1", 12, "care"}) {
+		t.Errorf("%+v", s)
+	}
+	for _, c := range []struct {
+		a, b, sea, seb float64
+		want           string
+	}{
+		{5, 3.99, 0.3, 0.4, "better"},
+		{5, 4.01, 0.3, 0.4, ""},
+		{5, 6.01, 0.3, 0.4, "worse"},
+		{5, 1, math.NaN(), 0.4, ""},
+		{math.NaN(), 1, 0.3, 0.4, ""},
+	} {
+		if got := better(Number{Mean: c.a, SE: c.sea}, Number{Mean: c.b, SE: c.seb}); got != c.want {
+			t.Errorf("%v ± %v → %v ± %v: %q, expected %q", c.a, c.sea, c.b, c.seb, got, c.want)
+		}
+	}
+	// Only on the same held-out set.
+	for held, want := range map[string]int{"rpm = 1": 2, "rpm = 2": 0} {
+		n := 0
+		for _, m := range DiffRecords(a, read(held, 1)).Metrics {
+			if m.Verdict == "better" {
+				n++
+			}
+		}
+		if n != want {
+			t.Errorf("%s: %d errors are better, expected %d", held, n, want)
+		}
+	}
+}
 
 // Records are found by number from either end and by the beginning of their ID.
 func TestFindRecord(t *testing.T) {

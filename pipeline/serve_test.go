@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"doubletake/pipeline/config"
 	"doubletake/pipeline/engine"
 )
 
@@ -35,7 +36,7 @@ func TestProgressPage(t *testing.T) {
 		}
 		return nil
 	}
-	p := &Project{Plan: &engine.Plan{Dir: dir, Stages: []string{"dsp"}, Tasks: []*engine.Task{task}}}
+	p := &Project{File: &config.File{}, Plan: &engine.Plan{Dir: dir, Stages: []string{"dsp"}, Tasks: []*engine.Task{task}}}
 	if _, err := p.Run(t.Context(), Options{Jobs: 1}); err != nil {
 		t.Fatal(err)
 	}

@@ -104,7 +104,7 @@ func (s Split) misses() bool {
 // grade is the verdict in words.
 func (s Split) grade() string {
 	grade := s.Verdict()
-	text := gradeWords[grade]
+	text := GradeWords[grade]
 	switch {
 	case grade == score.Care && s.misses():
 		return text + ": the intervals do not hold"
@@ -116,7 +116,8 @@ func (s Split) grade() string {
 	return text + ": the interval is nearly as wide as the data's own spread"
 }
 
-var gradeWords = map[score.Grade]string{
+// GradeWords are the verdicts in words.
+var GradeWords = map[score.Grade]string{
 	score.Good: "the intervals hold",
 	score.Care: "use with care",
 	score.No:   "do not use the intervals there",

@@ -6,6 +6,7 @@ import (
 	"io"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/urfave/cli/v2"
 
@@ -45,17 +46,21 @@ const fewSettings, fewNumbers = 6, 10
 // it, and the numbers of held-out sets, those first that changed most for their
 // spread over the seeds. With all it writes every place and every number.
 func printDiff(w io.Writer, d *pipeline.Difference, all bool) {
-	if len(d.Settings) == 0 {
+	switch {
+	case d.Unknown:
+		fmt.Fprintln(w, "the settings of one of the two are not known")
+	case len(d.Settings) == 0:
 		fmt.Fprintln(w, "no setting differs")
 	}
 	if all {
 		for _, c := range d.Settings {
-			fmt.Fprintf(w, "%s: %s: %s → %s\n", c.Where, c.Key, orNone(c.A), orNone(c.B))
+			fmt.Fprintln(w, strings.Join(groupChanges([]pipeline.Change{c}), ""))
 		}
-		fmt.Fprintf(w, "\n%-14s %-14s %-6s %-12s %22s %22s\n", "experiment", "split", "set", "number", "A", "B")
+		fmt.Fprintf(w, "\n%-14s %-14s %-6s %-22s %22s %22s\n", "experiment", "split", "set", "number", "A", "B")
 		for _, m := range d.Metrics {
-			fmt.Fprintf(w, "%-14s %-14s %-6s %-12s %22s %22s\n", m.Experiment, m.Split, m.Set, m.Metric,
-				meanStd(m.A), meanStd(m.B))
+			name := strings.Join(strings.Fields(m.Prediction+" "+m.Metric+" "+m.Outcomes), " ")
+			fmt.Fprintf(w, "%-14s %-14s %-6s %-22s %22s %22s  %s\n", m.Experiment, m.Split, m.Set, name,
+				amount(m.A, m.Unit), amount(m.B, m.Unit), m.Verdict)
 		}
 		return
 	}
@@ -68,7 +73,7 @@ func printDiff(w io.Writer, d *pipeline.Difference, all bool) {
 	for _, m := range d.Metrics {
 		switch {
 		case m.Set != "test":
-		case meanStd(m.A) == meanStd(m.B):
+		case amount(m.A, "") == amount(m.B, ""):
 			same++
 		default:
 			changed = append(changed, m)
@@ -77,8 +82,11 @@ func printDiff(w io.Writer, d *pipeline.Difference, all bool) {
 	slices.SortStableFunc(changed, func(a, b pipeline.MetricChange) int { return cmp.Compare(change(b), change(a)) })
 	lines := make([]string, len(changed))
 	for i, m := range changed {
-		lines[i] = fmt.Sprintf("%-34s %-8s %18s → %s", m.Experiment+", "+m.Split+" held out",
-			score.MetricOf(m.Metric).Symbol, meanStd(m.A), meanStd(m.B))
+		lines[i] = fmt.Sprintf("%-34s %-28s %18s → %s", m.Experiment+", "+m.Split+" held out", nameOf(m.MetricKey),
+			amount(m.A, m.Unit), amount(m.B, m.Unit))
+		if m.Verdict != "" {
+			lines[i] += ": " + m.Verdict
+		}
 	}
 	if len(lines) > 0 {
 		fmt.Fprintln(w)
@@ -96,7 +104,7 @@ func groupChanges(list []pipeline.Change) []string {
 	where := map[string][]string{}
 	var order []string
 	for _, c := range list {
-		text := fmt.Sprintf("%s: %s → %s", c.Key, orNone(c.A), orNone(c.B))
+		text := fmt.Sprintf("%s: %s → %s", c.Key, brief(c.A), brief(c.B))
 		if where[text] == nil {
 			order = append(order, text)
 		}
@@ -108,7 +116,9 @@ func groupChanges(list []pipeline.Change) []string {
 		if n := len(where[text]); n > 1 {
 			out[i] += fmt.Sprintf(" and %d more", n-1)
 		}
-		out[i] += ": " + text
+		if out[i] += ": " + text; where[text][0] == "" {
+			out[i] = text
+		}
 	}
 	return out
 }
@@ -122,23 +132,72 @@ func first(lines []string, n int, what string) []string {
 	return append(slices.Clone(lines[:n]), more)
 }
 
-// change is the difference of two means over their standard deviations. A number
-// that one side lacks comes first.
+// change is the difference of two means over their standard errors or deviations. A
+// number that one side lacks comes first.
 func change(m pipeline.MetricChange) float64 {
-	if x := math.Abs(m.A.Mean-m.B.Mean) / (math.Hypot(m.A.Std, m.B.Std) + 1e-12); !math.IsNaN(x) {
+	spread := func(n pipeline.Number) float64 {
+		if !math.IsNaN(n.SE) {
+			return n.SE
+		}
+		return n.Std
+	}
+	if x := math.Abs(m.A.Mean-m.B.Mean) / (math.Hypot(spread(m.A), spread(m.B)) + 1e-12); !math.IsNaN(x) {
 		return x
 	}
 	return math.Inf(1)
 }
 
-// meanStd writes a mean with its standard deviation, where there are several
-// seeds.
-func meanStd(n pipeline.Number) string {
+// nameOf is the name of a number in a line.
+func nameOf(k pipeline.MetricKey) string {
+	name, ok := map[string]string{
+		"rmse": "error", "coverage_95": "inside 95 %", "width_95": "95 % interval's width",
+	}[k.Metric]
+	if !ok {
+		name = score.MetricOf(k.Metric).Symbol
+	}
+	if k.Outcomes != "" {
+		name += " of " + k.Outcomes
+	}
+	if k.Prediction == "network" {
+		name += ", network"
+	}
+	return name
+}
+
+// amount writes a number with its standard error, or else its standard deviation over
+// seeds, in a unit.
+func amount(n pipeline.Number, unit string) string {
+	spread := n.SE
+	if math.IsNaN(spread) {
+		spread = n.Std
+	}
+	s := fmt.Sprintf("%.4g", n.Mean)
 	switch {
 	case math.IsNaN(n.Mean):
 		return "–"
-	case math.IsNaN(n.Std):
-		return fmt.Sprintf("%.4g", n.Mean)
+	case spread > 0: // two digits of it
+		digits := 1 - int(math.Floor(math.Log10(spread)))
+		if digits < 0 || digits > 9 {
+			s = fmt.Sprintf("%.4g ± %.2g", n.Mean, spread)
+			break
+		}
+		s = fmt.Sprintf("%.*f ± %.*f", digits, n.Mean, digits, spread)
 	}
-	return fmt.Sprintf("%.4g ± %.2g", n.Mean, n.Std)
+	if strings.HasPrefix(unit, "dB") {
+		unit = "dB" // of a difference of levels
+	}
+	return strings.TrimSpace(s + " " + unit)
+}
+
+// brief is a value in a line.
+func brief(s string) string {
+	const most = 60
+	if s == "" {
+		return "none"
+	}
+	s = strings.Join(strings.Fields(s), " ")
+	if r := []rune(s); len(r) > most {
+		return string(r[:most]) + "…"
+	}
+	return s
 }

@@ -4,116 +4,200 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"os"
 	"strings"
 
 	"github.com/urfave/cli/v2"
 
 	"doubletake/pipeline"
+	"doubletake/report"
+	"doubletake/train/score"
 )
 
-func newLogCommand(stdout io.Writer) *cli.Command {
+func newLogCommand(stdout, stderr io.Writer) *cli.Command {
 	return &cli.Command{
 		Name: "log", Usage: "list past runs of a work directory: changes, and their effect on the numbers",
 		ArgsUsage: "[FILE]",
-		Description: "Every run that makes something leaves a small record below the work directory, which gc keeps. " +
-			"--diff compares two of them, by number (-1 is the last) or by the beginning of their ID.\n\n" +
-			"Example: pipeline log --diff -2 --diff -1\n\nExit status: 0 success, 1 failed, 2 usage or configuration error.",
+		Description: "FILE is a configuration, pipeline.yaml by default, or a work directory, which is only read. Every " +
+			"run that makes something, fails, or has another configuration than the run before leaves a small record. gc " +
+			"keeps them; the newest 500 stay.\n\n" +
+			"A run is named by its number (-1 is the last) or by the beginning of its ID. --diff A B compares two, --diff A " +
+			"one with the last. An error is called better or worse where it differs by more than two standard errors, those " +
+			"of both runs together, on the same held-out set.\n\n" +
+			"Example: pipeline log --diff 1 2\n\nExit status: 0 success, 1 failed, 2 usage or configuration error.",
 		Flags: []cli.Flag{
-			&cli.StringSliceFlag{Name: "diff", Usage: "twice: the two runs to compare"},
+			&cli.StringSliceFlag{Name: "diff", Usage: "the two runs to compare; also twice, as --diff -2 --diff -1"},
+			&cli.StringFlag{Name: "config", Usage: "print the configuration of this run"},
 			&cli.BoolFlag{Name: "all", Usage: "with --diff: every place and every number"},
 			&cli.BoolFlag{Name: "json", Usage: "as one JSON document"},
 		},
-		Action: func(c *cli.Context) error {
-			file, err := fileArgument(c)
-			if err != nil {
-				return err
-			}
-			list, err := pipeline.History(file)
-			if err != nil {
-				return err
-			}
-			names := c.StringSlice("diff")
-			switch {
-			case len(names) == 0 && c.Bool("json"):
-				return printJSON(stdout, list)
-			case len(names) == 0:
-				printLog(stdout, list)
-				return nil
-			case len(names) != 2:
-				return usage("pipeline log compares two runs: --diff A --diff B")
-			}
-			a, err := pipeline.FindRecord(list, names[0])
-			if err != nil {
-				return err
-			}
-			b, err := pipeline.FindRecord(list, names[1])
-			if err != nil {
-				return err
-			}
-			d := pipeline.DiffRecords(a, b)
-			if c.Bool("json") {
-				return printJSON(stdout, d)
-			}
-			printDiff(stdout, d, c.Bool("all"))
-			return nil
-		},
+		Action: func(c *cli.Context) error { return runLog(c, stdout, stderr) },
 	}
 }
 
-// printLog prints one line a run: the tasks made, which settings changed since the
-// run before, and R² of the held-out sets.
+func runLog(c *cli.Context, stdout, stderr io.Writer) error {
+	names, args := c.StringSlice("diff"), c.Args().Slice()
+	if len(names) == 1 {
+		names = append(names, "-1")
+		if len(args) > 0 && args[0] != "" && args[0][0] >= '0' && args[0][0] <= '9' {
+			if _, err := os.Stat(args[0]); err != nil { // it is no FILE
+				names[1], args = args[0], args[1:]
+			}
+		}
+	}
+	file := "pipeline.yaml"
+	switch {
+	case len(args) == 1:
+		file = args[0]
+	case len(args) > 1:
+		return usage("pipeline log takes one FILE, found %q", args)
+	case len(names) > 2:
+		return usage("pipeline log compares two runs: --diff A B, found %q", names)
+	}
+	list, damaged, err := pipeline.History(file)
+	if err != nil {
+		return err
+	}
+	for _, path := range damaged {
+		fmt.Fprintf(stderr, "warning: %s is no record of a run; it is left out\n", path)
+	}
+	if name := c.String("config"); name != "" {
+		r, err := pipeline.FindRecord(list, name)
+		if err == nil && r.Config == "" {
+			err = fmt.Errorf("the record of run %s has no configuration: an older program wrote it, or it was too long", r.ID)
+		}
+		if err != nil {
+			return err
+		}
+		_, err = io.WriteString(stdout, r.Config)
+		return err
+	}
+	if len(names) == 0 {
+		if c.Bool("json") {
+			return printJSON(stdout, list)
+		}
+		printLog(stdout, list)
+		return nil
+	}
+	var of [2]*pipeline.Record
+	for i, name := range names {
+		if of[i], err = pipeline.FindRecord(list, name); err != nil {
+			return err
+		}
+	}
+	d := pipeline.DiffRecords(of[0], of[1])
+	if c.Bool("json") {
+		return printJSON(stdout, d)
+	}
+	printDiff(stdout, d, c.Bool("all"))
+	return nil
+}
+
+// printLog prints of every run the tasks made and what changed since the run before,
+// then a line per split, compared with the last run that had the split.
 func printLog(w io.Writer, list []pipeline.Record) {
 	if len(list) == 0 {
 		fmt.Fprintln(w, "no run has made anything here")
 		return
 	}
+	last := map[[2]string]*pipeline.Record{}
 	for i := range list {
 		r := &list[i]
 		fmt.Fprintf(w, "%3d  %s  %d tasks, %.1f s", i+1, r.ID, r.Ran, r.Seconds)
-		if i > 0 && len(list[i-1].Settings) > 0 && len(r.Settings) > 0 {
-			fmt.Fprint(w, changes(pipeline.DiffRecords(&list[i-1], r).Settings))
+		if r.Digest != "" {
+			fmt.Fprintf(w, ", configuration %.8s", r.Digest)
+		}
+		if i > 0 {
+			fmt.Fprint(w, changes(pipeline.DiffRecords(&list[i-1], r)))
 		}
 		fmt.Fprintln(w)
 		if r.Failed != "" {
-			line, _, _ := strings.Cut(r.Failed, "\n")
-			fmt.Fprintf(w, "     failed: %s\n", line)
-		}
-		var scores []string
-		for _, m := range r.Metrics {
-			if m.Set == "test" && m.Metric == "r2" && !math.IsNaN(m.Value.Mean) {
-				scores = append(scores, fmt.Sprintf("%s/%s %.3f", m.Experiment, m.Split, m.Value.Mean))
+			lines := strings.Split(r.Failed, "\n")
+			fmt.Fprintf(w, "     failed: %s\n", lines[0])
+			if n := len(lines) - 1; n > 0 {
+				fmt.Fprintf(w, "     and %d more lines; --json has them\n", n)
 			}
 		}
-		if len(scores) > 0 {
-			fmt.Fprintf(w, "     R² held out: %s\n", strings.Join(scores, ", "))
+		const most = 8
+		verdicts := map[*pipeline.Record]map[pipeline.MetricKey]string{nil: nil}
+		for k, s := range r.Splits {
+			id := [2]string{s.Experiment, s.Split}
+			if before := last[id]; k < most {
+				if _, done := verdicts[before]; !done {
+					verdicts[before] = map[pipeline.MetricKey]string{}
+					for _, m := range pipeline.DiffRecords(before, r).Metrics {
+						verdicts[before][m.MetricKey] = m.Verdict
+					}
+				}
+				printSplit(w, r, s, verdicts[before])
+			}
+			last[id] = r
+		}
+		if n := len(r.Splits) - most; n > 0 {
+			fmt.Fprintf(w, "     and %d more splits\n", n)
 		}
 	}
 }
 
-// changes names the settings that changed, each key once.
-func changes(list []pipeline.Change) string {
+// printSplit prints the verdict of a split, its errors, how many of the held-out values
+// are inside their intervals, and R².
+func printSplit(w io.Writer, r *pipeline.Record, s pipeline.SplitRecord, verdicts map[pipeline.MetricKey]string) {
+	var parts []string
+	if words := report.GradeWords[score.Grade(s.Verdict)]; words != "" {
+		parts = append(parts, words)
+	}
+	calibrated := false
+	for _, metric := range []string{"rmse", "coverage_95", "r2"} {
+		for _, m := range r.Metrics {
+			if m.Experiment != s.Experiment || m.Split != s.Split || m.Set != "test" || m.Metric != metric ||
+				math.IsNaN(m.Value.Mean) {
+				continue
+			}
+			calibrated = calibrated || m.Prediction == "calibrated" // before "network"
+			k := m.MetricKey
+			if !calibrated {
+				k.Prediction = ""
+			}
+			part := nameOf(k) + " " + amount(m.Value, m.Unit)
+			if metric == "coverage_95" {
+				part = nameOf(k) + ": " + percent(m.Value)
+			}
+			if v := verdicts[m.MetricKey]; v != "" {
+				part += " (" + v + ")"
+			}
+			parts = append(parts, part)
+		}
+	}
+	fmt.Fprintf(w, "     %s/%s: %s\n", s.Experiment, s.Split, strings.Join(parts, "; "))
+}
+
+// percent writes a share with its standard error.
+func percent(n pipeline.Number) string {
+	if n.SE > 0 {
+		return fmt.Sprintf("%.0f ± %.0f %%", 100*n.Mean, 100*n.SE)
+	}
+	return fmt.Sprintf("%.0f %%", 100*n.Mean)
+}
+
+// changes names what changed, each key once.
+func changes(d *pipeline.Difference) string {
 	const most = 3
 	var keys []string
 	seen := map[string]bool{}
-	for _, c := range list {
-		text := fmt.Sprintf("%s %s → %s", c.Key, orNone(c.A), orNone(c.B))
+	for _, c := range d.Settings {
+		text := fmt.Sprintf("%s %s → %s", c.Key, brief(c.A), brief(c.B))
 		if !seen[text] {
 			seen[text] = true
 			keys = append(keys, text)
 		}
 	}
-	if len(keys) == 0 {
+	switch n := len(keys); {
+	case n == 0 && d.Unknown:
+		return ""
+	case n == 0:
 		return ", same settings"
-	}
-	if n := len(keys); n > most {
+	case n > most:
 		keys = append(keys[:most], fmt.Sprintf("and %d more", n-most))
 	}
 	return ", changed: " + strings.Join(keys, "; ")
-}
-
-func orNone(s string) string {
-	if s == "" {
-		return "none"
-	}
-	return s
 }

@@ -65,7 +65,7 @@ func newApp(stdout, stderr io.Writer) *cli.App {
 			newReportCommand(stdout, stderr),
 			newSimulateCommand(stdout, stderr), newPredictCommand(stdout, stderr), newSuggestCommand(stdout, stderr),
 			newPlotCommand(stdout),
-			newInspectCommand(stdout), newInitCommand(stdout, stderr), newDiffCommand(stdout), newLogCommand(stdout),
+			newInspectCommand(stdout), newInitCommand(stdout, stderr), newDiffCommand(stdout), newLogCommand(stdout, stderr),
 			newServeCommand(stdout), newGCCommand(stdout), newSchemaCommand(stdout), newVersionCommand(stdout),
 			newExportCommand(stdout, stderr),
 			newTasksCommand(stdout), newExecCommand(stdout, stderr), newCancelCommand(stdout),

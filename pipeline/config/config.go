@@ -5,6 +5,8 @@
 package config
 
 import (
+	"strings"
+
 	"doubletake/dsp"
 	"doubletake/pipeline/engine/slurm/job"
 )
@@ -22,6 +24,9 @@ type File struct {
 	where map[string]pos // position of every key read
 	lines []string
 }
+
+// Text is the file as it was read.
+func (f *File) Text() string { return strings.Join(f.lines, "\n") }
 
 // Experiment is one entry of experiments.
 type Experiment struct {

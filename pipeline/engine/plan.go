@@ -306,7 +306,7 @@ func Finished(p *Plan, sel Selection) (*Result, error) {
 	if len(lacks) > 0 {
 		return nil, &NotReadyError{Stage: lacks[0].Task.Stage, Needs: lacks[0], Others: len(lacks) - 1}
 	}
-	return &Result{output: s.outputs(of)}, nil
+	return &Result{output: s.outputs(of), digest: digests(of)}, nil
 }
 
 // outputs returns a Result's output.
@@ -317,6 +317,20 @@ func (s *store) outputs(of map[string]*Status) func(task, name string) (string, 
 			return "", false
 		}
 		return filepath.Join(s.object(st.rec.Key), name), true
+	}
+}
+
+// digests returns what Result.Digest calls.
+func digests(of map[string]*Status) func(task, name string) (string, bool) {
+	return func(task, name string) (string, bool) {
+		if st := of[task]; st != nil && st.rec != nil {
+			for _, o := range st.rec.Outputs {
+				if o.Name == name {
+					return o.digest(), true
+				}
+			}
+		}
+		return "", false
 	}
 }
 

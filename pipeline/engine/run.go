@@ -59,10 +59,14 @@ type Result struct {
 	SlowestSeconds float64        `json:"slowest_seconds,omitempty"`
 
 	output func(task, name string) (string, bool)
+	digest func(task, name string) (string, bool)
 }
 
 // Output returns the path of a task's output, if the task is up to date now.
 func (r *Result) Output(task, name string) (path string, ok bool) { return r.output(task, name) }
+
+// Digest returns the digest of a task's output, if the task is up to date now.
+func (r *Result) Digest(task, name string) (digest string, ok bool) { return r.digest(task, name) }
 
 // TaskError is the failure of a task.
 type TaskError struct {
@@ -151,7 +155,7 @@ func Run(ctx context.Context, p *Plan, o Options) (*Result, error) {
 		r.ex = Local{o.Jobs}
 	}
 	r.gate = make(chan struct{}, max(64, o.Jobs))
-	r.res.output = s.outputs(of)
+	r.res.output, r.res.digest = s.outputs(of), digests(of)
 	todo, err := r.choose(list)
 	if err != nil {
 		return nil, err
