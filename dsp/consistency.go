@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"sort"
+	"sync"
 
 	"gonum.org/v1/gonum/stat"
 	"gonum.org/v1/gonum/stat/distuv"
@@ -22,7 +23,8 @@ const (
 // test is one member of a run's family of consistency tests.
 type test struct {
 	flag Flag
-	show bool // the effect is large enough to be worth a flag if significant
+	show bool          // the effect is large enough to be worth a flag if significant
+	text func() string // of the flag
 }
 
 // consistency compares the halves of a run: per channel and harmonic Welch's t
@@ -60,7 +62,7 @@ func (a *Analyser) consistency(run *RotorRun, s *RotorSettings, measured [2]floa
 	}
 	for i, adjusted := range Holm(p) {
 		if t := tests[i]; t.show && adjusted < s.Alpha {
-			t.flag.P = adjusted
+			t.flag.P, t.flag.Text = adjusted, t.text()
 			flags = append(flags, t.flag)
 		}
 	}
@@ -153,23 +155,21 @@ func (a *Analyser) segmentFloors(c int, floors [2][]int, stride int) []float64 {
 // half first.
 func harmonicTests(levels []float64, segments, channel, order int, hz float64) []test {
 	var tests []test
-	name := fmt.Sprintf("harmonic %d (%.1f Hz)", order, hz)
+	name := func() string { return fmt.Sprintf("harmonic %d (%.1f Hz)", order, hz) }
 	if t, _, p, ok := WelchT(levels[:segments], levels[segments:]); ok {
-		d := stat.Mean(levels[segments:], nil) - stat.Mean(levels[:segments], nil)
-		tests = append(tests, test{show: true, flag: Flag{
-			Code: "harmonic-drift", Channel: channel, Statistic: t, P: p,
-			Text: fmt.Sprintf("%s changes by %+.1f dB between the halves (Welch t = %.1f)", name, d, t),
+		tests = append(tests, test{Flag{Code: "harmonic-drift", Channel: channel, Statistic: t, P: p}, true, func() string {
+			d := stat.Mean(levels[segments:], nil) - stat.Mean(levels[:segments], nil)
+			return fmt.Sprintf("%s changes by %+.1f dB between the halves (Welch t = %.1f)", name(), d, t)
 		}})
 	}
 	if n, p := ReverseArrangements(levels); len(levels) >= 4 {
-		direction := "falls"
-		if n < float64(len(levels)*(len(levels)-1))/4 {
-			direction = "rises"
-		}
-		tests = append(tests, test{show: true, flag: Flag{
-			Code: "trend", Channel: channel, Statistic: n, P: p,
-			Text: fmt.Sprintf("%s %s through the recording (%g reverse arrangements of %d segments)", name, direction, n,
-				len(levels)),
+		tests = append(tests, test{Flag{Code: "trend", Channel: channel, Statistic: n, P: p}, true, func() string {
+			direction := "falls"
+			if n < float64(len(levels)*(len(levels)-1))/4 {
+				direction = "rises"
+			}
+			return fmt.Sprintf("%s %s through the recording (%g reverse arrangements of %d segments)", name(), direction, n,
+				len(levels))
 		}})
 	}
 	return tests
@@ -181,20 +181,20 @@ func floorTests(levels []float64, segments, channel int) []test {
 	var tests []test
 	if t, _, p, ok := WelchT(levels[:segments], levels[segments:]); ok {
 		d := stat.Mean(levels[segments:], nil) - stat.Mean(levels[:segments], nil)
-		tests = append(tests, test{show: math.Abs(d) >= floorRatioDB, flag: Flag{
-			Code: "floor-ratio", Channel: channel, Statistic: t, P: p,
-			Text: fmt.Sprintf("the floor changes by %+.1f dB between the halves (Welch t = %.1f)", d, t),
+		f := Flag{Code: "floor-ratio", Channel: channel, Statistic: t, P: p}
+		tests = append(tests, test{f, math.Abs(d) >= floorRatioDB, func() string {
+			return fmt.Sprintf("the floor changes by %+.1f dB between the halves (Welch t = %.1f)", d, t)
 		}})
 	}
 	if which, t, p, ok := outliers(levels, min(maxOutliers, len(levels)/4)); ok {
-		text := fmt.Sprintf("the floor of segment %d of %d is an outlier (%.1f standard deviations)", which[0]+1, len(levels),
-			t)
-		if len(which) > 1 {
-			text = fmt.Sprintf("the floors of %d segments of %d, first segment %d, are outliers (at least %.1f standard "+
-				"deviations)", len(which), len(levels), which[0]+1, math.Abs(t))
-		}
-		tests = append(tests, test{show: math.Abs(t) > outlierSigma, flag: Flag{
-			Code: "outlier-segment", Channel: channel, Statistic: t, P: p, Text: text,
+		f := Flag{Code: "outlier-segment", Channel: channel, Statistic: t, P: p}
+		tests = append(tests, test{f, math.Abs(t) > outlierSigma, func() string {
+			if len(which) > 1 {
+				return fmt.Sprintf("the floors of %d segments of %d, first segment %d, are outliers (at least %.1f standard "+
+					"deviations)", len(which), len(levels), which[0]+1, math.Abs(t))
+			}
+			return fmt.Sprintf("the floor of segment %d of %d is an outlier (%.1f standard deviations)", which[0]+1,
+				len(levels), t)
 		}})
 	}
 	return tests
@@ -239,25 +239,37 @@ func ReverseArrangements(x []float64) (count, p float64) {
 			}
 		}
 	}
-	// dist[k]: probability of k reverse arrangements among the first m values:
+	below := arrangements(n)
+	extreme := math.Min(count, float64(len(below)-1)-count)
+	return count, math.Min(1, 2*below[int(extreme)])
+}
+
+// arranged holds what arrangements has computed, by n.
+var arranged sync.Map
+
+// arrangements returns, of n values in random order, the probability of at most k
+// reverse arrangements, k = 0 … n(n−1)/2.
+func arrangements(n int) []float64 {
+	if p, ok := arranged.Load(n); ok {
+		return p.([]float64)
+	}
+	// p[k]: probability of k reverse arrangements among the first m values:
 	// the m-th value is preceded by 0 … m−1 larger ones, equally likely.
-	dist := []float64{1}
+	p := []float64{1}
 	for m := 2; m <= n; m++ {
-		next := make([]float64, len(dist)+m-1)
-		for k, v := range dist {
+		next := make([]float64, len(p)+m-1)
+		for k, v := range p {
 			for r := range m {
 				next[k+r] += v / float64(m)
 			}
 		}
-		dist = next
+		p = next
 	}
-	extreme := math.Min(count, float64(len(dist)-1)-count)
-	for k, v := range dist {
-		if float64(k) <= extreme {
-			p += v
-		}
+	for k := range p[1:] {
+		p[k+1] += p[k]
 	}
-	return count, math.Min(1, 2*p)
+	arranged.Store(n, p)
+	return p
 }
 
 // Holm returns the p-values adjusted for their number by Holm's step-down

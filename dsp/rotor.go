@@ -342,7 +342,8 @@ func (a *Analyser) speeds(run *RotorRun, s *RotorSettings, lf *lineFinder) (meas
 	bins := a.welch.Bins()
 	var found [2]bool
 	for h := range run.ShaftHz {
-		sf := speedFinder{lines: lf, power: a.mean[h], blades: s.Blades, harm: s.Harmonics, last: s.lastBin(run.BinHz, bins)}
+		sf := &a.speed
+		sf.lines, sf.power, sf.blades, sf.harm, sf.last = lf, a.mean[h], s.Blades, s.Harmonics, s.lastBin(run.BinHz, bins)
 		if s.Pulses != nil {
 			measured[h], found[h], run.ShaftHz[h] = s.halves[h], true, s.halves[h]
 		} else if s.ShaftHz > 0 {

@@ -158,6 +158,7 @@ type Analyser struct {
 	single   []float64
 	power    []float64
 	narrow   []float32
+	speed    speedFinder
 	mean     [2][][]float64   // half, channel: mean spectrum
 	segs     [2][][][]float32 // half, segment, channel: first bins of the spectrum
 }

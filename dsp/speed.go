@@ -2,21 +2,33 @@ package dsp
 
 import (
 	"math"
+	"slices"
 	"sort"
 )
 
 // speedFinder finds the shaft speed of one half from the spectra of all its
-// channels: they share the shaft.
+// channels: they share the shaft. Its buffers serve half after half.
 type speedFinder struct {
 	lines   *lineFinder
 	power   [][]float64 // mean spectrum per channel
 	blades  int
 	harm    int
-	last    int         // highest bin of interest
-	sums    [][]float64 // per channel: running sums of the spectrum over its floor
+	last    int       // highest bin of interest
+	sums    []float64 // per bin, per channel: running sums of the spectrum over its floor
+	scores  []float64 // of a part of the grid
+	floors  []keptFloors
 	scratch []float64
 	spare   []float64
 }
+
+// keptFloors are the floors of all channels over those bins.
+type keptFloors struct {
+	bins   []int
+	floors []float64
+}
+
+// amplitude is the log amplitude about a frequency; ok is false outside the spectrum.
+type amplitude func(hz float64) (v float64, ok bool)
 
 const (
 	// combSmear is the half-width a comb's tooth gathers power over, relative
@@ -30,20 +42,26 @@ const (
 	// combCap bounds what one line can contribute in nats (60 dB), so that a
 	// single strong one does not outvote a comb.
 	combCap = 13.8
+	// combMargin is more than scores by near and by at differ by: some hundred
+	// roundings of values up to combCap.
+	combMargin = 1e-9
 )
 
 // whiten divides each channel's spectrum by its running median over ±half
 // bins, so that the floor is 1 everywhere, and fills f.sums.
 func (f *speedFinder) whiten(half int) {
-	n := f.last + 1
+	n, channels := f.last+1, len(f.power)
 	half = max(half, 8)
 	step := max(1, half/4)
-	for _, p := range f.power {
+	f.sums = slices.Grow(f.sums[:0], (n+1)*channels)[:(n+1)*channels]
+	for c, p := range f.power {
+		guess := p[0]
 		node := func(k int) float64 {
-			f.scratch = append(f.scratch[:0], p[max(1, min(k, n-1)-half):min(n, k+half+1)]...)
-			return median(f.scratch, &f.spare)
+			guess = f.median(p[max(1, min(k, n-1)-half):min(n, k+half+1)], guess)
+			return guess
 		}
-		sums := make([]float64, n+1)
+		sum := 0.0
+		f.sums[c] = 0
 		next := node(0)
 		for k := 0; k < n; k += step {
 			prev := next
@@ -54,56 +72,149 @@ func (f *speedFinder) whiten(half int) {
 				if i > 0 {
 					white = rho(p[i], floor)
 				}
-				sums[i+1] = sums[i] + min(white, 1e9) // keeps the running sum exact enough
+				sum += min(white, 1e9) // keeps the running sum exact enough
+				f.sums[(i+1)*channels+c] = sum
 			}
 		}
-		f.sums = append(f.sums, sums)
 	}
+}
+
+// median returns the median of x, which it leaves as it is. A guess with few of the
+// values between it and the median spares the selection: of neighbouring windows
+// the other's median is one.
+func (f *speedFinder) median(x []float64, guess float64) float64 {
+	const few = 8
+	n, below := len(x), 0
+	for _, v := range x {
+		less := 0
+		if v < guess {
+			less = 1
+		}
+		below += less
+	}
+	var near [few]float64 // the least of those not below the guess, in order
+	count := n/2 - below + 1
+	if count < 2-n%2 || count > few { // one of the two middle values of an even number is below
+		f.scratch = append(f.scratch[:0], x...)
+		return median(f.scratch, &f.spare)
+	}
+	least := near[:count]
+	for i := range least {
+		least[i] = math.Inf(1)
+	}
+	for _, v := range x {
+		if v >= guess && v < least[count-1] {
+			i := count - 1
+			for ; i > 0 && v < least[i-1]; i-- {
+				least[i] = least[i-1]
+			}
+			least[i] = v
+		}
+	}
+	if n%2 == 0 {
+		return 0.5 * (least[count-2] + least[count-1])
+	}
+	return least[count-1]
 }
 
 // at is the log amplitude about hz, in nats above the floor: the whitened
 // power's mean over ±combSmear (at least ±1 bin), its logarithm's mean over
 // channels.
 func (f *speedFinder) at(hz float64) (float64, bool) {
-	x := hz/f.lines.binHz + 0.5 // bin k covers k … k+1 of the running sum
-	w := max(1, combSmear*x)
-	if x-w < 1 || x+w >= float64(f.last) {
+	x, w, ok := f.tooth(hz)
+	if !ok {
 		return 0, false
 	}
+	channels := len(f.power)
+	lo, hi := f.between(x-w), f.between(x+w)
 	var sum float64
-	for _, s := range f.sums {
-		mean := (interpolate(s, x+w) - interpolate(s, x-w)) / (2 * w)
+	for c := range channels {
+		mean := (hi.read(c, channels) - lo.read(c, channels)) / (2 * w)
 		sum += min(combCap, math.Log(max(mean, 1e-3)))
 	}
-	return sum / float64(len(f.sums)), true
+	return sum / float64(channels), true
 }
 
-// interpolate reads s between its points.
-func interpolate(s []float64, x float64) float64 {
-	k := int(x)
-	t := x - float64(k)
-	return (1-t)*s[k] + t*s[k+1]
+// near is at with a logarithm for many channels instead of one for each, right
+// to combMargin.
+func (f *speedFinder) near(hz float64) (float64, bool) {
+	x, w, ok := f.tooth(hz)
+	if !ok {
+		return 0, false
+	}
+	const most = 32 // factors whose product float64 holds
+	channels := len(f.power)
+	lo, hi := f.between(x-w), f.between(x+w)
+	sum, per, limit := 0.0, 0.5/w, math.Exp(combCap)
+	for c := 0; c < channels; {
+		product := 1.0
+		for end := min(channels, c+most); c < end; c++ {
+			mean := (hi.read(c, channels) - lo.read(c, channels)) * per
+			product *= min(limit, max(mean, 1e-3))
+		}
+		sum += math.Log(product)
+	}
+	return sum / float64(channels), true
 }
+
+// tooth is the place of a frequency in the running sums, and how far about it its
+// power is gathered.
+func (f *speedFinder) tooth(hz float64) (x, w float64, ok bool) {
+	x = hz/f.lines.binHz + 0.5 // bin k covers k … k+1 of the running sum
+	w = max(1, combSmear*x)
+	return x, w, !(x-w < 1 || x+w >= float64(f.last))
+}
+
+// point is a place between two points of the running sums.
+type point struct {
+	sums []float64 // of all channels at the point before, and at that after
+	t    float64
+}
+
+func (f *speedFinder) between(x float64) point {
+	k, channels := int(x), len(f.power)
+	return point{f.sums[k*channels:][:2*channels], x - float64(k)}
+}
+
+// read is the running sum of channel c of so many.
+func (p point) read(c, channels int) float64 { return (1-p.t)*p.sums[c] + p.t*p.sums[channels+c] }
 
 // comb is the mean log amplitude at (m+offset)·blades·shaft, m = 1 … harm. A
 // tooth outside the spectrum counts as none, or speeds with fewer teeth below
 // the Nyquist frequency would look better.
-func (f *speedFinder) comb(shaft, offset float64) float64 {
+func (f *speedFinder) comb(at amplitude, shaft, offset float64) float64 {
 	var sum float64
 	for m := 1; m <= f.harm; m++ {
-		v, _ := f.at((float64(m) + offset) * float64(f.blades) * shaft)
+		v, _ := at((float64(m) + offset) * float64(f.blades) * shaft)
 		sum += v
 	}
 	return sum / float64(f.harm)
 }
 
-// grid calls visit for shaft speeds from lo to hi, so fine that the highest
-// harmonic moves by an eighth of a bin.
-func (f *speedFinder) grid(lo, hi float64, visit func(shaft float64)) {
+// best returns the shaft speed from lo to hi with the greatest score, the first of
+// equals, on a grid so fine that the highest harmonic moves by an eighth of a
+// bin. Scores by near rule out all but a few; at decides between those.
+func (f *speedFinder) best(lo, hi float64, score func(at amplitude, shaft float64) float64) float64 {
+	const part = 4096
 	steps := int(math.Ceil((hi - lo) * 8 * float64(f.blades*f.harm) / f.lines.binHz))
-	for i := range steps + 1 {
-		visit(lo + (hi-lo)*float64(i)/float64(max(1, steps)))
+	speed := func(i int) float64 { return lo + (hi-lo)*float64(i)/float64(max(1, steps)) }
+	best, top := lo, math.Inf(-1)
+	for from := 0; from <= steps; from += part {
+		f.scores = f.scores[:0]
+		for i := from; i < min(from+part, steps+1); i++ {
+			f.scores = append(f.scores, score(f.near, speed(i)))
+		}
+		limit := max(top, slices.Max(f.scores)) - combMargin
+		for i, v := range f.scores {
+			if v < limit {
+				continue
+			}
+			if v := score(f.at, speed(from+i)); v > top {
+				best, top = speed(from+i), v
+			}
+		}
 	}
+	return best
 }
 
 // refine returns the shaft speed within ±tolerance of nominal whose harmonics
@@ -113,13 +224,7 @@ func (f *speedFinder) grid(lo, hi float64, visit func(shaft float64)) {
 func (f *speedFinder) refine(nominal float64) (shaft float64, ok bool) {
 	f.whiten(int(0.5 * float64(f.blades) * nominal / f.lines.binHz))
 	lo, hi := nominal*(1-f.lines.tolerance), nominal*(1+f.lines.tolerance)
-	best, top := nominal, math.Inf(-1)
-	f.grid(lo, hi, func(s float64) {
-		if v := f.comb(s, 0); v > top {
-			best, top = s, v
-		}
-	})
-	shaft, count := f.polish(best)
+	shaft, count := f.polish(f.best(lo, hi, func(at amplitude, s float64) float64 { return f.comb(at, s, 0) }))
 	if count == 0 {
 		return nominal, false
 	}
@@ -130,13 +235,7 @@ func (f *speedFinder) refine(nominal float64) (shaft float64, ok bool) {
 // and the number of harmonics whose lines emerge there: 0 or 1 is no evidence.
 func (f *speedFinder) track(lo, hi float64) (shaft float64, count int) {
 	f.whiten(int(0.5 * float64(f.blades) * lo / f.lines.binHz))
-	best, top := lo, math.Inf(-1)
-	f.grid(lo, hi, func(s float64) {
-		if v := f.fundamental(s); v > top {
-			best, top = s, v
-		}
-	})
-	return f.polish(best)
+	return f.polish(f.best(lo, hi, f.fundamental))
 }
 
 // fundamental scores shaft as the speed whose BPF comb the spectrum shows: the
@@ -148,9 +247,9 @@ func (f *speedFinder) track(lo, hi float64) (shaft float64, count int) {
 //   - k/n of it, or half or a third, has only every p-th tooth on a harmonic
 //     of the BPF and the others on shaft orders or nothing, p = 2 … n: those
 //     teeth are higher than their neighbours. That is how n separates BPF from shaft order.
-func (f *speedFinder) fundamental(shaft float64) float64 {
-	score := f.comb(shaft, 0)
-	between := max(f.comb(shaft, -1./2), 0.5*(f.comb(shaft, -1./3)+f.comb(shaft, -2./3)))
+func (f *speedFinder) fundamental(at amplitude, shaft float64) float64 {
+	score := f.comb(at, shaft, 0)
+	between := max(f.comb(at, shaft, -1./2), 0.5*(f.comb(at, shaft, -1./3)+f.comb(at, shaft, -2./3)))
 	const weaker = 0.69 // 3 dB
 	penalty := 2 * max(0, between-(score-weaker))
 	bpf := float64(f.blades) * shaft
@@ -159,11 +258,11 @@ func (f *speedFinder) fundamental(shaft float64) float64 {
 		var contrast float64
 		count := 0
 		for i := p; i <= max(p, f.harm); i += p {
-			before, _ := f.at(float64(i-1) * bpf)
-			at, ok := f.at(float64(i) * bpf)
-			after, ok2 := f.at(float64(i+1) * bpf)
+			before, _ := at(float64(i-1) * bpf)
+			on, ok := at(float64(i) * bpf)
+			after, ok2 := at(float64(i+1) * bpf)
 			if ok && ok2 {
-				contrast += at - 0.5*(before+after)
+				contrast += on - 0.5*(before+after)
 				count++
 			}
 		}
@@ -179,6 +278,9 @@ func (f *speedFinder) fundamental(shaft float64) float64 {
 // of harmonics that had one (0: speed unchanged).
 func (f *speedFinder) polish(shaft float64) (float64, int) {
 	count := 0
+	for i := range f.floors { // of another half
+		f.floors[i].floors = f.floors[i].floors[:0]
+	}
 	for range 8 { // the lines' neighbourhoods follow the speed
 		next, n := f.centroids(shaft)
 		if n == 0 {
@@ -203,6 +305,7 @@ func (f *speedFinder) centroids(shaft float64) (float64, int) {
 	bpf := float64(f.blades) * shaft
 	var bins []int
 	count := 0
+	f.floors = resizeOuter(f.floors, f.harm)
 	for m := 1; m <= f.harm; m++ {
 		hz := float64(m) * bpf
 		if hz/lf.binHz >= float64(f.last) {
@@ -211,8 +314,15 @@ func (f *speedFinder) centroids(shaft float64) (float64, int) {
 		bins, _ = lf.floorBins(bins, hz, shaft, bpf, f.last)
 		near := lf.bins(hz, min(shaft/2, max(2*lf.binHz, driftWindow*hz)), f.last)
 		emerged := false
-		for _, p := range f.power {
-			floor := lf.floor(p, bins)
+		kept := &f.floors[m-1]
+		if len(kept.floors) == 0 || !slices.Equal(kept.bins, bins) {
+			kept.bins, kept.floors = append(kept.bins[:0], bins...), kept.floors[:0]
+			for _, p := range f.power {
+				kept.floors = append(kept.floors, lf.floor(p, bins))
+			}
+		}
+		for c, p := range f.power {
+			floor := kept.floors[c]
 			peak, above, moment, square := 0.0, 0.0, 0.0, 0.0
 			for k := near[0]; k <= near[1]; k++ {
 				peak = max(peak, p[k])
