@@ -10,21 +10,29 @@ func detect() *Set {
 	if !cpu.X86.HasAVX2 {
 		return nil
 	}
-	return &Set{Name: "avx2", Unpack8: unpack8Fast, Describe: describeFast, Squares: squaresFast}
+	return &Set{Name: "avx2", Unpack8: byBytes(unpack8Fast), Describe: describeFast, Squares: squaresFast}
 }
 
-func unpack8Fast(dst *[8][]float32, at int, src []byte, frame, n int) int {
-	n &^= 7
-	if n == 0 {
-		return 0
+func unpack8Fast(size int) func(dst *[8][]float32, at int, src []byte, frame, n int, scale float32) int {
+	return func(dst *[8][]float32, at int, src []byte, frame, n int, scale float32) int {
+		src, n = groupsOf(src, frame, n, size) // the assembly does not check
+		if n == 0 {
+			return 0
+		}
+		var to [8]*float32
+		for c, d := range dst {
+			to[c] = &d[at : at+n][0]
+		}
+		switch size {
+		case 2:
+			unpack16AVX2(&to[0], &src[0], frame, n/8, scale)
+		case 3:
+			unpack24AVX2(&to[0], &src[0], frame, n/8, scale)
+		default:
+			unpack32AVX2(&to[0], &src[0], frame, n/8, scale)
+		}
+		return n
 	}
-	src = src[:(n-1)*frame+32] // the assembly does not check
-	var to [8]*float32
-	for c, d := range dst {
-		to[c] = &d[at : at+n][0]
-	}
-	unpack8AVX2(&to[0], &src[0], frame, n/8)
-	return n
 }
 
 func describeFast(x []float32, shift float64) (sum float64, low, high float32, pair, triple bool) {

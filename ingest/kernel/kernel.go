@@ -16,10 +16,11 @@ import (
 type Set struct {
 	Name string
 
-	// Unpack8 takes the first eight float32 of every frame (little-endian,
-	// frame bytes apart) to dst, from their sample at on: as many whole groups
-	// of eight as n samples hold. It returns how many samples that were.
-	Unpack8 func(dst *[8][]float32, at int, src []byte, frame, n int) int
+	// Unpack8 holds, by the bytes of a sample, how int16, int24 and float32 are
+	// unpacked: the first eight of every frame (little-endian, frame bytes apart),
+	// integers times scale, to dst, from their sample at on, as many whole groups of
+	// eight as n samples hold. It returns how many samples that were.
+	Unpack8 [5]func(dst *[8][]float32, at int, src []byte, frame, n int, scale float32) int
 
 	// Describe returns, of the samples of x: the sum less shift each, the least
 	// and the greatest, and whether any two and any three neighbours are equal.
@@ -44,25 +45,48 @@ func Best() *Set {
 }
 
 // Portable is the set in plain Go.
-var Portable = &Set{Name: "portable", Unpack8: unpack8, Describe: describe, Squares: squares}
+var Portable = &Set{Name: "portable", Unpack8: byBytes(unpack8), Describe: describe, Squares: squares}
+
+func byBytes(f func(size int) func(dst *[8][]float32, at int, src []byte, frame, n int, scale float32) int) (all [5]func(
+	dst *[8][]float32, at int, src []byte, frame, n int, scale float32) int,
+) {
+	for _, size := range []int{2, 3, 4} {
+		all[size] = f(size)
+	}
+	return all
+}
 
 const lanes = 16
 
-func unpack8(dst *[8][]float32, at int, src []byte, frame, n int) int {
-	n &^= 7
-	if n == 0 {
-		return 0
+// groupsOf cuts src to n frames of which eight samples of size bytes are taken, n a
+// multiple of eight.
+func groupsOf(src []byte, frame, n, size int) ([]byte, int) {
+	if n &^= 7; n > 0 {
+		src = src[:(n-1)*frame+8*size]
 	}
-	src = src[:(n-1)*frame+32]
-	for c, d := range dst {
-		d = d[at : at+n]
-		p := 4 * c
-		for i := range d {
-			d[i] = math.Float32frombits(binary.LittleEndian.Uint32(src[p:]))
-			p += frame
+	return src, n
+}
+
+func unpack8(size int) func(dst *[8][]float32, at int, src []byte, frame, n int, scale float32) int {
+	return func(dst *[8][]float32, at int, src []byte, frame, n int, scale float32) int {
+		src, n = groupsOf(src, frame, n, size)
+		for c, d := range dst {
+			d = d[at : at+n]
+			p := size * c
+			for i := range d {
+				switch b := src[p:]; size {
+				case 2:
+					d[i] = float32(int16(binary.LittleEndian.Uint16(b))) * scale
+				case 3:
+					d[i] = float32(int32(uint32(b[2])<<24|uint32(b[1])<<16|uint32(b[0])<<8)>>8) * scale
+				default:
+					d[i] = math.Float32frombits(binary.LittleEndian.Uint32(b))
+				}
+				p += frame
+			}
 		}
+		return n
 	}
-	return n
 }
 
 // whole is how many samples are described in blocks: each block looks two

@@ -4,9 +4,215 @@
 
 #include "textflag.h"
 
-// func unpack8AVX2(dst **float32, src *byte, frame int, groups int)
+// func unpack16AVX2(dst **float32, src *byte, frame int, groups int, scale float32)
+// Requires: AVX, AVX2
+TEXT ·unpack16AVX2(SB), NOSPLIT, $0-36
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	MOVQ         frame+16(FP), DX
+	MOVQ         groups+24(FP), BX
+	VBROADCASTSS scale+32(FP), Y0
+	LEAQ         (DX)(DX*2), SI
+	XORQ         DI, DI
+
+unpack16_g:
+	LEAQ        (CX)(DX*4), R8
+	VPMOVSXWD   (CX), X1
+	VPMOVSXWD   (R8), X2
+	VINSERTI128 $0x01, X2, Y1, Y1
+	VCVTDQ2PS   Y1, Y1
+	VMULPS      Y0, Y1, Y1
+	VPMOVSXWD   (CX)(DX*1), X2
+	VPMOVSXWD   (R8)(DX*1), X3
+	VINSERTI128 $0x01, X3, Y2, Y2
+	VCVTDQ2PS   Y2, Y2
+	VMULPS      Y0, Y2, Y2
+	VPMOVSXWD   (CX)(DX*2), X3
+	VPMOVSXWD   (R8)(DX*2), X4
+	VINSERTI128 $0x01, X4, Y3, Y3
+	VCVTDQ2PS   Y3, Y3
+	VMULPS      Y0, Y3, Y3
+	VPMOVSXWD   (CX)(SI*1), X4
+	VPMOVSXWD   (R8)(SI*1), X5
+	VINSERTI128 $0x01, X5, Y4, Y4
+	VCVTDQ2PS   Y4, Y4
+	VMULPS      Y0, Y4, Y4
+	VUNPCKLPS   Y2, Y1, Y5
+	VUNPCKHPS   Y2, Y1, Y6
+	VUNPCKLPS   Y4, Y3, Y7
+	VUNPCKHPS   Y4, Y3, Y8
+	VUNPCKLPD   Y7, Y5, Y9
+	VUNPCKHPD   Y7, Y5, Y5
+	VUNPCKLPD   Y8, Y6, Y7
+	VUNPCKHPD   Y8, Y6, Y6
+	MOVQ        (AX), R9
+	VMOVUPS     Y9, (R9)(DI*1)
+	MOVQ        8(AX), R9
+	VMOVUPS     Y5, (R9)(DI*1)
+	MOVQ        16(AX), R9
+	VMOVUPS     Y7, (R9)(DI*1)
+	MOVQ        24(AX), R9
+	VMOVUPS     Y6, (R9)(DI*1)
+	VPMOVSXWD   8(CX), X10
+	VPMOVSXWD   8(R8), X1
+	VINSERTI128 $0x01, X1, Y10, Y10
+	VCVTDQ2PS   Y10, Y10
+	VMULPS      Y0, Y10, Y10
+	VPMOVSXWD   8(CX)(DX*1), X11
+	VPMOVSXWD   8(R8)(DX*1), X1
+	VINSERTI128 $0x01, X1, Y11, Y11
+	VCVTDQ2PS   Y11, Y11
+	VMULPS      Y0, Y11, Y11
+	VPMOVSXWD   8(CX)(DX*2), X12
+	VPMOVSXWD   8(R8)(DX*2), X1
+	VINSERTI128 $0x01, X1, Y12, Y12
+	VCVTDQ2PS   Y12, Y12
+	VMULPS      Y0, Y12, Y12
+	VPMOVSXWD   8(CX)(SI*1), X13
+	VPMOVSXWD   8(R8)(SI*1), X1
+	VINSERTI128 $0x01, X1, Y13, Y13
+	VCVTDQ2PS   Y13, Y13
+	VMULPS      Y0, Y13, Y13
+	VUNPCKLPS   Y11, Y10, Y5
+	VUNPCKHPS   Y11, Y10, Y6
+	VUNPCKLPS   Y13, Y12, Y7
+	VUNPCKHPS   Y13, Y12, Y8
+	VUNPCKLPD   Y7, Y5, Y9
+	VUNPCKHPD   Y7, Y5, Y5
+	VUNPCKLPD   Y8, Y6, Y7
+	VUNPCKHPD   Y8, Y6, Y6
+	MOVQ        32(AX), R8
+	VMOVUPS     Y9, (R8)(DI*1)
+	MOVQ        40(AX), R8
+	VMOVUPS     Y5, (R8)(DI*1)
+	MOVQ        48(AX), R8
+	VMOVUPS     Y7, (R8)(DI*1)
+	MOVQ        56(AX), R8
+	VMOVUPS     Y6, (R8)(DI*1)
+	LEAQ        (CX)(DX*8), CX
+	ADDQ        $0x20, DI
+	DECQ        BX
+	JNZ         unpack16_g
+	VZEROUPPER
+	RET
+
+// func unpack24AVX2(dst **float32, src *byte, frame int, groups int, scale float32)
+// Requires: AVX, AVX2
+TEXT ·unpack24AVX2(SB), NOSPLIT, $0-36
+	MOVQ           dst+0(FP), AX
+	MOVQ           src+8(FP), CX
+	MOVQ           frame+16(FP), DX
+	MOVQ           groups+24(FP), BX
+	VBROADCASTSS   scale+32(FP), Y0
+	VBROADCASTI128 upper0<>+0(SB), Y1
+	VBROADCASTI128 upper1<>+0(SB), Y2
+	LEAQ           (DX)(DX*2), SI
+	XORQ           DI, DI
+
+unpack24_g:
+	LEAQ        (CX)(DX*4), R8
+	VMOVDQU     (CX), X3
+	VINSERTI128 $0x01, (R8), Y3, Y3
+	VPSHUFB     Y1, Y3, Y3
+	VPSRAD      $0x08, Y3, Y3
+	VCVTDQ2PS   Y3, Y3
+	VMULPS      Y0, Y3, Y3
+	VMOVDQU     (CX)(DX*1), X4
+	VINSERTI128 $0x01, (R8)(DX*1), Y4, Y4
+	VPSHUFB     Y1, Y4, Y4
+	VPSRAD      $0x08, Y4, Y4
+	VCVTDQ2PS   Y4, Y4
+	VMULPS      Y0, Y4, Y4
+	VMOVDQU     (CX)(DX*2), X5
+	VINSERTI128 $0x01, (R8)(DX*2), Y5, Y5
+	VPSHUFB     Y1, Y5, Y5
+	VPSRAD      $0x08, Y5, Y5
+	VCVTDQ2PS   Y5, Y5
+	VMULPS      Y0, Y5, Y5
+	VMOVDQU     (CX)(SI*1), X6
+	VINSERTI128 $0x01, (R8)(SI*1), Y6, Y6
+	VPSHUFB     Y1, Y6, Y6
+	VPSRAD      $0x08, Y6, Y6
+	VCVTDQ2PS   Y6, Y6
+	VMULPS      Y0, Y6, Y6
+	VUNPCKLPS   Y4, Y3, Y7
+	VUNPCKHPS   Y4, Y3, Y8
+	VUNPCKLPS   Y6, Y5, Y9
+	VUNPCKHPS   Y6, Y5, Y10
+	VUNPCKLPD   Y9, Y7, Y11
+	VUNPCKHPD   Y9, Y7, Y7
+	VUNPCKLPD   Y10, Y8, Y9
+	VUNPCKHPD   Y10, Y8, Y8
+	MOVQ        (AX), R9
+	VMOVUPS     Y11, (R9)(DI*1)
+	MOVQ        8(AX), R9
+	VMOVUPS     Y7, (R9)(DI*1)
+	MOVQ        16(AX), R9
+	VMOVUPS     Y9, (R9)(DI*1)
+	MOVQ        24(AX), R9
+	VMOVUPS     Y8, (R9)(DI*1)
+	VMOVDQU     8(CX), X12
+	VINSERTI128 $0x01, 8(R8), Y12, Y12
+	VPSHUFB     Y2, Y12, Y12
+	VPSRAD      $0x08, Y12, Y12
+	VCVTDQ2PS   Y12, Y12
+	VMULPS      Y0, Y12, Y12
+	VMOVDQU     8(CX)(DX*1), X13
+	VINSERTI128 $0x01, 8(R8)(DX*1), Y13, Y13
+	VPSHUFB     Y2, Y13, Y13
+	VPSRAD      $0x08, Y13, Y13
+	VCVTDQ2PS   Y13, Y13
+	VMULPS      Y0, Y13, Y13
+	VMOVDQU     8(CX)(DX*2), X14
+	VINSERTI128 $0x01, 8(R8)(DX*2), Y14, Y14
+	VPSHUFB     Y2, Y14, Y14
+	VPSRAD      $0x08, Y14, Y14
+	VCVTDQ2PS   Y14, Y14
+	VMULPS      Y0, Y14, Y14
+	VMOVDQU     8(CX)(SI*1), X15
+	VINSERTI128 $0x01, 8(R8)(SI*1), Y15, Y15
+	VPSHUFB     Y2, Y15, Y15
+	VPSRAD      $0x08, Y15, Y15
+	VCVTDQ2PS   Y15, Y15
+	VMULPS      Y0, Y15, Y15
+	VUNPCKLPS   Y13, Y12, Y7
+	VUNPCKHPS   Y13, Y12, Y8
+	VUNPCKLPS   Y15, Y14, Y9
+	VUNPCKHPS   Y15, Y14, Y10
+	VUNPCKLPD   Y9, Y7, Y11
+	VUNPCKHPD   Y9, Y7, Y7
+	VUNPCKLPD   Y10, Y8, Y9
+	VUNPCKHPD   Y10, Y8, Y8
+	MOVQ        32(AX), R8
+	VMOVUPS     Y11, (R8)(DI*1)
+	MOVQ        40(AX), R8
+	VMOVUPS     Y7, (R8)(DI*1)
+	MOVQ        48(AX), R8
+	VMOVUPS     Y9, (R8)(DI*1)
+	MOVQ        56(AX), R8
+	VMOVUPS     Y8, (R8)(DI*1)
+	LEAQ        (CX)(DX*8), CX
+	ADDQ        $0x20, DI
+	DECQ        BX
+	JNZ         unpack24_g
+	VZEROUPPER
+	RET
+
+DATA upper0<>+0(SB)/4, $0x02010080
+DATA upper0<>+4(SB)/4, $0x05040380
+DATA upper0<>+8(SB)/4, $0x08070680
+DATA upper0<>+12(SB)/4, $0x0b0a0980
+GLOBL upper0<>(SB), RODATA|NOPTR, $16
+
+DATA upper1<>+0(SB)/4, $0x06050480
+DATA upper1<>+4(SB)/4, $0x09080780
+DATA upper1<>+8(SB)/4, $0x0c0b0a80
+DATA upper1<>+12(SB)/4, $0x0f0e0d80
+GLOBL upper1<>(SB), RODATA|NOPTR, $16
+
+// func unpack32AVX2(dst **float32, src *byte, frame int, groups int, scale float32)
 // Requires: AVX
-TEXT ·unpack8AVX2(SB), NOSPLIT, $0-32
+TEXT ·unpack32AVX2(SB), NOSPLIT, $0-36
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
 	MOVQ frame+16(FP), DX
@@ -14,7 +220,7 @@ TEXT ·unpack8AVX2(SB), NOSPLIT, $0-32
 	LEAQ (DX)(DX*2), SI
 	XORQ DI, DI
 
-unpack_g:
+unpack32_g:
 	LEAQ        (CX)(DX*4), R8
 	VMOVUPS     (CX), X0
 	VINSERTF128 $0x01, (R8), Y0, Y0
@@ -67,7 +273,7 @@ unpack_g:
 	LEAQ        (CX)(DX*8), CX
 	ADDQ        $0x20, DI
 	DECQ        BX
-	JNZ         unpack_g
+	JNZ         unpack32_g
 	VZEROUPPER
 	RET
 

@@ -34,23 +34,52 @@ func TestSetsAgree(t *testing.T) {
 			}
 		}
 	}
-	for _, frame := range []int{32, 36, 52, 128} {
-		for _, n := range []int{0, 7, 8, 9, 33} {
-			src := make([]byte, n*frame+8)
-			for i, v := range samples(len(src)/4, 1e6, 1) {
-				binary.LittleEndian.PutUint32(src[4*i:], math.Float32bits(v))
-			}
-			var got, want [8][]float32
-			for c := range got {
-				got[c], want[c] = make([]float32, n+5), make([]float32, n+5)
-			}
-			if a, b := fast.Unpack8(&got, 2, src, frame, n), Portable.Unpack8(&want, 2, src, frame, n); a != b || a != n/8*8 {
-				t.Fatalf("%d samples: unpacked %d, portable %d", n, a, b)
-			}
-			for c := range got {
-				for i := range got[c] {
-					if got[c][i] != want[c][i] {
-						t.Fatalf("frame %d, channel %d, sample %d: %v, portable %v", frame, c, i, got[c][i], want[c][i])
+}
+
+// Expected values: the samples the frames were made of, every set and size; their
+// last byte is the last of the memory.
+func TestUnpack8(t *testing.T) {
+	const scale = 1. / 128
+	for _, set := range []*Set{Portable, Best()} {
+		for _, size := range []int{2, 3, 4} {
+			for _, channels := range []int{8, 9, 13, 32} {
+				for _, n := range []int{0, 7, 8, 9, 33} {
+					x := samples(n*channels, 1e6, uint64(n))
+					src := make([]byte, 0, 4*len(x))
+					for i, v := range x {
+						whole := int32(v * 5000)
+						if i%5 == 0 {
+							whole = []int32{-1 << (8*size - 1), 1<<(8*size-1) - 1, -1, 0}[i/5%4]
+						}
+						if size < 4 {
+							whole = whole << (32 - 8*size) >> (32 - 8*size)
+							x[i] = float32(whole) * scale
+						} else {
+							whole = int32(math.Float32bits(v))
+						}
+						src = append(src, binary.LittleEndian.AppendUint32(nil, uint32(whole))[:size]...)
+					}
+					src = src[:len(src):len(src)]
+					for first := range min(channels-7, 2) {
+						var got [8][]float32
+						for c := range got {
+							got[c] = make([]float32, n+5)
+						}
+						k := 0
+						if n > 0 {
+							k = set.Unpack8[size](&got, 2, src[first*size:], channels*size, n, scale)
+						}
+						if k != n/8*8 {
+							t.Fatalf("%s: %d samples of %d", set.Name, k, n)
+						}
+						for c := range got {
+							for i := range k {
+								if want := x[i*channels+first+c]; got[c][2+i] != want {
+									t.Fatalf("%s, %d bytes, %d channels, channel %d, sample %d: %v, want %v", set.Name, size, channels,
+										first+c, i, got[c][2+i], want)
+								}
+							}
+						}
 					}
 				}
 			}

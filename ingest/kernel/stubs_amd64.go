@@ -5,7 +5,13 @@
 package kernel
 
 //go:noescape
-func unpack8AVX2(dst **float32, src *byte, frame int, groups int)
+func unpack16AVX2(dst **float32, src *byte, frame int, groups int, scale float32)
+
+//go:noescape
+func unpack24AVX2(dst **float32, src *byte, frame int, groups int, scale float32)
+
+//go:noescape
+func unpack32AVX2(dst **float32, src *byte, frame int, groups int, scale float32)
 
 //go:noescape
 func describeAVX2(sum *float64, low *float32, high *float32, x *float32, blocks int, shift float64) (equal int)

@@ -6,6 +6,8 @@
 package main
 
 import (
+	"fmt"
+
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
 	. "github.com/mmcloughlin/avo/reg"
@@ -13,7 +15,9 @@ import (
 
 func main() {
 	ConstraintExpr("amd64")
-	unpack()
+	for _, k := range []int{2, 3, 4} {
+		unpack(k)
+	}
 	describe()
 	squares()
 	Generate()
@@ -31,16 +35,40 @@ func broadcast(name string) VecVirtual {
 	return v
 }
 
-// unpack takes eight neighbouring channels out of frames of float32: blocks of
-// eight frames are transposed.
-func unpack() {
-	TEXT("unpack8AVX2", NOSPLIT, "func(dst **float32, src *byte, frame, groups int)")
+// unpack takes eight neighbouring channels out of frames of samples of so many bytes,
+// int16, int24 (times scale) or float32: blocks of eight frames are transposed.
+func unpack(size int) {
+	name := map[int]string{2: "unpack16", 3: "unpack24", 4: "unpack32"}[size]
+	TEXT(name+"AVX2", NOSPLIT, "func(dst **float32, src *byte, frame, groups int, scale float32)")
 	Pragma("noescape")
 	dst, src, frame, groups := param("dst"), param("src"), param("frame"), param("groups")
 	f3, at := GP64(), GP64()
+	scale, upper := YMM(), [2]VecVirtual{YMM(), YMM()}
+	if size < 4 {
+		c, err := Param("scale").Resolve()
+		if err != nil {
+			panic(err)
+		}
+		VBROADCASTSS(c.Addr, scale)
+	}
+	if size == 3 {
+		// The three bytes of a sample to the upper ones of a double word; of the second
+		// four channels, of which the 16 bytes that end with the last begin 4 early.
+		for half, first := range [2]int{0, 4} {
+			table := GLOBL(fmt.Sprintf("upper%d", half), RODATA|NOPTR)
+			for i := range 4 {
+				v := uint32(0x80)
+				for b := range 3 {
+					v |= uint32(first+3*i+b) << (8 + 8*b)
+				}
+				DATA(4*i, U32(v))
+			}
+			VBROADCASTI128(table, upper[half])
+		}
+	}
 	LEAQ(Mem{Base: frame, Index: frame, Scale: 2}, f3)
 	XORQ(at, at)
-	Label("unpack_g")
+	Label(name + "_g")
 	half := GP64()
 	LEAQ(Mem{Base: src, Index: frame, Scale: 4}, half)
 	rows := []Mem{
@@ -59,8 +87,25 @@ func unpack() {
 		a := make([]VecVirtual, 4)
 		for i := range a {
 			a[i] = YMM()
-			VMOVUPS(rows[i].Offset(16*part), a[i].AsX())
-			VINSERTF128(Imm(1), rows[i+4].Offset(16*part), a[i], a[i])
+			switch size {
+			case 2:
+				other := XMM()
+				VPMOVSXWD(rows[i].Offset(8*part), a[i].AsX())
+				VPMOVSXWD(rows[i+4].Offset(8*part), other)
+				VINSERTI128(Imm(1), other, a[i], a[i])
+			case 3:
+				VMOVDQU(rows[i].Offset(8*part), a[i].AsX())
+				VINSERTI128(Imm(1), rows[i+4].Offset(8*part), a[i], a[i])
+				VPSHUFB(upper[part], a[i], a[i])
+				VPSRAD(Imm(8), a[i], a[i])
+			default:
+				VMOVUPS(rows[i].Offset(16*part), a[i].AsX())
+				VINSERTF128(Imm(1), rows[i+4].Offset(16*part), a[i], a[i])
+			}
+			if size < 4 {
+				VCVTDQ2PS(a[i], a[i])
+				VMULPS(scale, a[i], a[i])
+			}
 		}
 		b := []VecVirtual{YMM(), YMM(), YMM(), YMM()}
 		VUNPCKLPS(a[1], a[0], b[0]) // 00 10 01 11
@@ -81,7 +126,7 @@ func unpack() {
 	LEAQ(Mem{Base: src, Index: frame, Scale: 8}, src)
 	ADDQ(Imm(32), at)
 	DECQ(groups)
-	JNZ(LabelRef("unpack_g"))
+	JNZ(LabelRef(name + "_g"))
 	VZEROUPPER()
 	RET()
 }

@@ -65,7 +65,9 @@ func openMapped(t *testing.T, path string, channels, frames, bits int) *Reader {
 // and cross the windows' ends; blocks of 32 KiB and pages never coincide with
 // frames.
 func TestMapped(t *testing.T) {
-	for _, c := range []struct{ channels, frames, bits int }{{13, 100_001, 32}, {3, 900_000, 16}, {8, 150_000, 32}} {
+	for _, c := range []struct{ channels, frames, bits int }{
+		{13, 100_001, 32}, {3, 900_000, 16}, {10, 200_001, 16}, {8, 150_000, 32},
+	} {
 		t.Run(fmt.Sprintf("%d channels of %d bits", c.channels, c.bits), func(t *testing.T) {
 			path := writeMapped(t, c.channels, c.frames, c.bits)
 			raw := openMapped(t, path, c.channels, c.frames, c.bits)

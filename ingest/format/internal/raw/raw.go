@@ -237,16 +237,16 @@ func eachBlock[T floats](r *Reader, channels []int, start int64, dst [][]T, n in
 }
 
 // unpack picks m samples of each channel out of frames, to dst from done on:
-// eight adjacent channels at a time where the samples are stored as wanted.
+// eight adjacent channels at a time where there is a kernel for it.
 func unpack[T floats](r *Reader, channels []int, dst [][]T, done, m int, b []byte, frame int) {
 	size := r.Kind.Bytes()
 	narrow, ok := any(dst).([][]float32)
-	ok = ok && r.Kind == F32 && !r.BigEndian
+	ok = ok && (r.Kind == F32 || r.Kind == I16 || r.Kind == I24) && !r.BigEndian
 	for i := 0; i < len(channels); i++ {
 		// The last eight may repeat some of those before them.
 		if at := min(i, len(channels)-8); ok && at >= 0 && channels[at+7] == channels[at]+7 && neighbours(channels[at:at+8]) {
 			c := channels[at]
-			k := r.kernels.Unpack8((*[8][]float32)(narrow[at:at+8]), done, b[c*size:], frame, m)
+			k := r.kernels.Unpack8[size]((*[8][]float32)(narrow[at:at+8]), done, b[c*size:], frame, m, float32(r.Scale))
 			for j := range 8 {
 				if k < m {
 					decode(r, dst[at+j][done+k:done+m], b[k*frame+(c+j)*size:], frame)
