@@ -2,7 +2,7 @@ package kernel
 
 import "golang.org/x/sys/cpu"
 
-//go:generate go -C asm run . -out ../kernel_amd64.s -stubs ../stubs_amd64.go -pkg kernel
+//go:generate go -C ../../dsp/kernel/asm run . -reading
 
 var fast = detect()
 

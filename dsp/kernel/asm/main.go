@@ -1,5 +1,6 @@
 // Command asm generates the assembly of package kernel: ../kernel_amd64.s and
-// its declarations ../stubs_amd64.go. Run by `go generate` in package kernel.
+// its declarations ../stubs_amd64.go; with -reading that of ingest/kernel. Run by
+// `go generate` in those packages.
 //
 // It is a module of its own, so that nothing but the generator needs avo.
 //
@@ -11,6 +12,7 @@
 package main
 
 import (
+	"flag"
 	"fmt"
 	"math"
 
@@ -59,14 +61,34 @@ func (s isa) vec() VecVirtual {
 	return YMM()
 }
 
+var (
+	avx2      = isa{"AVX2", false, 2, false}
+	avx512    = isa{"AVX512", true, 1, false}
+	single2   = isa{"SingleAVX2", false, 2, true}
+	single512 = isa{"SingleAVX512", true, 1, true}
+)
+
 func main() {
+	ofReading := flag.Bool("reading", false, "of ingest/kernel, written there")
+	flag.Parse()
 	ConstraintExpr("amd64")
-	for _, s := range []isa{
-		{"AVX2", false, 2, false},
-		{"AVX512", true, 1, false},
-		{"SingleAVX2", false, 2, true},
-		{"SingleAVX512", true, 1, true},
-	} {
+	if *ofReading {
+		const to = "../../../ingest/kernel/"
+		for name, value := range map[string]string{"out": to + "kernel_amd64.s", "stubs": to + "stubs_amd64.go", "pkg": "kernel"} {
+			if err := flag.Set(name, value); err != nil {
+				panic(err)
+			}
+		}
+		reading()
+	} else {
+		transforms()
+	}
+	Generate()
+}
+
+// transforms generates the assembly of the transforms.
+func transforms() {
+	for _, s := range []isa{avx2, avx512, single2, single512} {
 		for _, r := range []int{2, 3, 4, 5} {
 			s.radix(r, true)
 			s.radix(r, false)
@@ -90,7 +112,6 @@ func main() {
 		s.sum(8)
 		s.sum(4)
 	}
-	Generate()
 }
 
 func param(name string) GPVirtual { return Load(Param(name), GP64()).(GPVirtual) }

@@ -1,8 +1,3 @@
-// Command asm generates the assembly of package kernel: ../kernel_amd64.s and
-// its declarations ../stubs_amd64.go. Run by `go generate` in package kernel.
-//
-// It is a module of its own, so that nothing but the generator needs avo. AVX2
-// is enough here: the memory sets the pace, not the arithmetic.
 package main
 
 import (
@@ -13,26 +8,14 @@ import (
 	. "github.com/mmcloughlin/avo/reg"
 )
 
-func main() {
-	ConstraintExpr("amd64")
-	for _, k := range []int{2, 3, 4} {
-		unpack(k)
+// reading generates the assembly of ingest's package kernel. AVX2 is enough there: the
+// memory sets the pace, not the arithmetic.
+func reading() {
+	for _, size := range []int{2, 3, 4} {
+		unpack(size)
 	}
 	describe()
 	squares()
-	Generate()
-}
-
-func param(name string) GPVirtual { return Load(Param(name), GP64()).(GPVirtual) }
-
-func broadcast(name string) VecVirtual {
-	c, err := Param(name).Resolve()
-	if err != nil {
-		panic(err)
-	}
-	v := YMM()
-	VBROADCASTSD(c.Addr, v)
-	return v
 }
 
 // unpack takes eight neighbouring channels out of frames of samples of so many bytes,
@@ -43,14 +26,11 @@ func unpack(size int) {
 	Pragma("noescape")
 	dst, src, frame, groups := param("dst"), param("src"), param("frame"), param("groups")
 	f3, at := GP64(), GP64()
-	scale, upper := YMM(), [2]VecVirtual{YMM(), YMM()}
+	var scale VecVirtual
 	if size < 4 {
-		c, err := Param("scale").Resolve()
-		if err != nil {
-			panic(err)
-		}
-		VBROADCASTSS(c.Addr, scale)
+		scale = single2.broadcastParam("scale")
 	}
+	upper := [2]VecVirtual{YMM(), YMM()}
 	if size == 3 {
 		// The three bytes of a sample to the upper ones of a double word; of the second
 		// four channels, of which the 16 bytes that end with the last begin 4 early.
@@ -138,7 +118,7 @@ func describe() {
 		"int)")
 	Pragma("noescape")
 	sum, low, high, x, blocks := param("sum"), param("low"), param("high"), param("x"), param("blocks")
-	shift := broadcast("shift")
+	shift := avx2.broadcastParam("shift")
 	acc := make([]VecVirtual, 4)
 	for i := range acc {
 		acc[i] = YMM()
@@ -191,7 +171,7 @@ func squares() {
 	TEXT("squaresAVX2", NOSPLIT, "func(sum *float64, x *float32, blocks int, mean float64)")
 	Pragma("noescape")
 	sum, x, blocks := param("sum"), param("x"), param("blocks")
-	mean := broadcast("mean")
+	mean := avx2.broadcastParam("mean")
 	acc := make([]VecVirtual, 4)
 	for i := range acc {
 		acc[i] = YMM()
