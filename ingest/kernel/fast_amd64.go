@@ -13,7 +13,7 @@ func detect() *Set {
 	return &Set{Name: "avx2", Unpack8: byBytes(unpack8Fast), Describe: describeFast, Squares: squaresFast}
 }
 
-func unpack8Fast(size int) func(dst *[8][]float32, at int, src []byte, frame, n int, scale float32) int {
+func unpack8Fast(size int) unpacker {
 	return func(dst *[8][]float32, at int, src []byte, frame, n int, scale float32) int {
 		src, n = groupsOf(src, frame, n, size) // the assembly does not check
 		if n == 0 {

@@ -20,7 +20,7 @@ type Set struct {
 	// unpacked: the first eight of every frame (little-endian, frame bytes apart),
 	// integers times scale, to dst, from their sample at on, as many whole groups of
 	// eight as n samples hold. It returns how many samples that were.
-	Unpack8 [5]func(dst *[8][]float32, at int, src []byte, frame, n int, scale float32) int
+	Unpack8 [5]unpacker
 
 	// Describe returns, of the samples of x: the sum less shift each, the least
 	// and the greatest, and whether any two and any three neighbours are equal.
@@ -47,9 +47,9 @@ func Best() *Set {
 // Portable is the set in plain Go.
 var Portable = &Set{Name: "portable", Unpack8: byBytes(unpack8), Describe: describe, Squares: squares}
 
-func byBytes(f func(size int) func(dst *[8][]float32, at int, src []byte, frame, n int, scale float32) int) (all [5]func(
-	dst *[8][]float32, at int, src []byte, frame, n int, scale float32) int,
-) {
+type unpacker func(dst *[8][]float32, at int, src []byte, frame, n int, scale float32) int
+
+func byBytes(f func(size int) unpacker) (all [5]unpacker) {
 	for _, size := range []int{2, 3, 4} {
 		all[size] = f(size)
 	}
@@ -67,7 +67,7 @@ func groupsOf(src []byte, frame, n, size int) ([]byte, int) {
 	return src, n
 }
 
-func unpack8(size int) func(dst *[8][]float32, at int, src []byte, frame, n int, scale float32) int {
+func unpack8(size int) unpacker {
 	return func(dst *[8][]float32, at int, src []byte, frame, n int, scale float32) int {
 		src, n = groupsOf(src, frame, n, size)
 		for c, d := range dst {

@@ -74,8 +74,8 @@ func main() {
 	ConstraintExpr("amd64")
 	if *ofReading {
 		const to = "../../../ingest/kernel/"
-		for name, value := range map[string]string{"out": to + "kernel_amd64.s", "stubs": to + "stubs_amd64.go", "pkg": "kernel"} {
-			if err := flag.Set(name, value); err != nil {
+		for _, f := range [][2]string{{"out", to + "kernel_amd64.s"}, {"stubs", to + "stubs_amd64.go"}, {"pkg", "kernel"}} {
+			if err := flag.Set(f[0], f[1]); err != nil {
 				panic(err)
 			}
 		}
