@@ -14,9 +14,36 @@ import (
 	"doubletake/report"
 )
 
-const intervalsHead = "## Intervals where nothing was measured\n"
+// intervals are a section of the study: a configuration, whose experiments are named
+// DATA-BASE, and the words before and after its tables.
+type intervals struct{ flag, config, data, head, about, end string }
 
-// dataWords describe the data of docs/intervals.yaml, by the names of its experiments
+const howJudged = "Each group is held out in turn; before is the base's own claim v̂, after has the covariance C_x " +
+	"learned from the left-out training groups ([honest.md](honest.md)). Coverage and width are those of the 95 % " +
+	"intervals, before normal and after with Student's t. Widths and interval scores are in deviations of the training " +
+	"outcomes; a lower score is better."
+
+var intervalSections = []intervals{
+	{
+		flag: "-intervals", config: "docs/intervals.yaml", head: "## Intervals where nothing was measured\n",
+		about: "Sets, bases and steps were fixed before the first number was seen; prior ensembles and the paper's network " +
+			"on the second and third campaigns and on the propellers were added later, with the same steps. " + howJudged,
+		end: "Not here: campaigns whose data may not be redistributed, a tail-sitter on a balance (next section) and a " +
+			"student's wing. The tests of [honest.md](honest.md#measured-campaigns) hold out their groups.",
+	},
+	{
+		flag: "-refitted", config: "docs/intervals-refit.yaml", data: "examples/cyclone-balance/data",
+		head: "## Intervals: the process refitted for each group, and a tail-sitter\n",
+		about: "All data here are **measured**. The process is refitted without each group, with hyperparameters of its own, on " +
+			"the turbine and the propellers of the section above. The tail-sitter was measured on a six-component balance in an " +
+			"open jet in November 2017 ([Windtunnel_Cyclone](https://github.com/mrtbrnz/Windtunnel_Cyclone) at 7f8743b, " +
+			"folder `experiments`). That repository states no licence: its data are not in this one, which has scores of " +
+			"predictions alone. Three airspeeds leave two training groups, one fewer than an interval needs; six blocks of the " +
+			"arm's angle leave five. Sets, bases and steps were fixed before the first number was seen. " + howJudged,
+	},
+}
+
+// dataWords describe the data of these configurations, by the names of the experiments
 // without their base and number.
 var dataWords = map[string]string{
 	"drone":      "simulated rotors, each of four blade counts held out of each campaign",
@@ -25,25 +52,41 @@ var dataWords = map[string]string{
 	"turbine":    "**measured**: a model turbine, each of five tow speeds held out",
 	"blades":     "**measured**: propellers on a stand, each blade count held out",
 	"propellers": "**measured**: propellers on a stand, each of eight held out, without distances between them",
+	"airspeeds":  "**measured**: a tail-sitter on a balance, each of three airspeeds held out",
+	"angles":     "**measured**: a tail-sitter on a balance, each of six blocks of the arm's angle held out",
 }
 
 // baseWords name the bases.
 var baseWords = map[string]string{
 	"gp": "additive process, E", "orders": "additive process in order form, E", "ensemble": "ensemble of 5, B",
 	"prior-ensemble": "signed prior ensemble of 6, oE", "pair": "the paper's network, B",
+	"gp-refit": "additive process refitted for each group, oE",
 }
 
-// writeIntervals runs a configuration and replaces the section on intervals.
-func writeIntervals(ctx context.Context, config, output string, progress io.Writer) error {
-	raw, err := os.ReadFile(config)
+// renew writes the section anew. Where keep is set and its data are not here, it takes
+// the section of the old document.
+func (x intervals) renew(ctx context.Context, output string, old []byte, keep bool, progress io.Writer) error {
+	if x.data != "" && keep {
+		if _, err := os.Stat(x.data); err != nil {
+			fmt.Fprintf(progress, "the section of %s stays as it is: %v\n", x.config, err)
+			from, to := section(old, x.head)
+			return replaceSection(output, x.head, old[from:to])
+		}
+	}
+	return writeIntervals(ctx, x, output, progress)
+}
+
+// writeIntervals runs the configuration of a section and replaces the section.
+func writeIntervals(ctx context.Context, x intervals, output string, progress io.Writer) error {
+	raw, err := os.ReadFile(x.config)
 	if err != nil {
 		return fmt.Errorf("read configuration: %w", err)
 	}
-	p, err := pipeline.Load(config)
+	p, err := pipeline.Load(x.config)
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(progress, "%s: %d tasks\n", config, len(p.Plan.Tasks))
+	fmt.Fprintf(progress, "%s: %d tasks\n", x.config, len(p.Plan.Tasks))
 	res, err := p.Run(ctx, pipeline.Options{Jobs: runtime.NumCPU()})
 	if err != nil {
 		return err
@@ -53,36 +96,37 @@ func writeIntervals(ctx context.Context, config, output string, progress io.Writ
 		return err
 	}
 	d := &document{}
-	d.write("%s\nWritten by `go run ./cmd/study -intervals` from `docs/intervals.yaml`. %s; kernels %s. Sets, bases "+
-		"and steps were fixed before the first number was seen; prior ensembles and the paper's network on the second and "+
-		"third campaigns and on the propellers were added later, with the same steps. Each group is held out in turn; "+
-		"before is the base's own claim v̂, after has the covariance C_x learned from the left-out training groups "+
-		"([honest.md](honest.md)). Coverage and width are those of the 95 %% intervals, before normal and after with "+
-		"Student's t. Widths and interval scores are in deviations of the training outcomes; a lower score is better.\n\n",
-		intervalsHead, digestLine(raw), p.Program.Kernels)
+	d.write("%s\nWritten by `go run ./cmd/study %s` from `%s`. %s; kernels %s. %s\n\n", x.head, x.flag, x.config,
+		digestLine(raw), p.Program.Kernels, x.about)
 	d.intervals(all)
-	d.write("Not here: campaigns whose data may not be redistributed (a tail-sitter on a balance, a student's wing). " +
-		"The tests of [honest.md](honest.md#measured-campaigns) hold out their groups.\n\n")
-	return replaceSection(output, intervalsHead, d.b.Bytes())
+	if x.end != "" {
+		d.write("%s\n\n", x.end)
+	}
+	return replaceSection(output, x.head, d.b.Bytes())
 }
 
-// replaceSection replaces the section of a document that begins with head. A new one
+// section returns where the section of a document lies that begins with head. A new one
 // is put before the section of measured data, or at the end.
+func section(doc []byte, head string) (from, to int) {
+	if from = bytes.Index(doc, []byte(head)); from < 0 {
+		if from = bytes.Index(doc, []byte(measuredHead)); from < 0 {
+			from = len(doc)
+		}
+		return from, from
+	}
+	if n := bytes.Index(doc[from+len(head):], []byte("\n## ")); n >= 0 {
+		return from, from + len(head) + n + 1
+	}
+	return from, len(doc)
+}
+
+// replaceSection replaces the section of a file that begins with head.
 func replaceSection(output, head string, text []byte) error {
 	doc, err := os.ReadFile(output)
 	if err != nil {
 		return fmt.Errorf("read the study: %w", err)
 	}
-	from := bytes.Index(doc, []byte(head))
-	to := len(doc)
-	if from < 0 {
-		if from = bytes.Index(doc, []byte(measuredHead)); from < 0 {
-			from = len(doc)
-		}
-		to = from
-	} else if n := bytes.Index(doc[from+len(head):], []byte("\n## ")); n >= 0 {
-		to = from + len(head) + n + 1
-	}
+	from, to := section(doc, head)
 	return os.WriteFile(output, bytes.Join([][]byte{doc[:from], text, doc[to:]}, nil), 0o644)
 }
 

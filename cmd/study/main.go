@@ -2,10 +2,13 @@
 //
 //	go run ./cmd/study [CONFIG] [OUTPUT]
 //	go run ./cmd/study -intervals
+//	go run ./cmd/study -refitted
 //	go run ./cmd/study -measured
 //
-// The second form runs docs/intervals.yaml alone and replaces its section, the third
-// runs the measured examples alone and replaces the last section.
+// The second and third form run docs/intervals.yaml and docs/intervals-refit.yaml alone
+// and replace their sections, the fourth runs the measured examples alone and replaces
+// the last section. The third needs data that are not in this repository; without them
+// the first leaves its section as it is.
 // Every number in the document comes from the run; the paper's are constants in
 // this file. The experiments are the pipeline's, made from docs/study.yaml;
 // methods and scores belong to train, not here.
@@ -48,15 +51,18 @@ func main() {
 	whole := config == "docs/study.yaml" && part == ""
 	var err error
 	switch part {
-	case "", "-intervals", "-measured":
+	case "", "-intervals", "-refitted", "-measured":
 	default:
-		err = fmt.Errorf("expected -intervals, -measured or a configuration, found %s", part)
+		err = fmt.Errorf("expected -intervals, -refitted, -measured or a configuration, found %s", part)
 	}
+	old, _ := os.ReadFile(output) // there may be none
 	if part == "" {
 		err = study(ctx, config, output, campaigns, os.Stderr)
 	}
-	if err == nil && (whole || part == "-intervals") {
-		err = writeIntervals(ctx, "docs/intervals.yaml", output, os.Stderr)
+	for _, x := range intervalSections {
+		if err == nil && (whole || part == x.flag) {
+			err = x.renew(ctx, output, old, whole, os.Stderr)
+		}
 	}
 	if err == nil && (whole || part == "-measured") {
 		err = writeMeasured(ctx, examples, output, os.Stderr)

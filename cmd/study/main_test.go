@@ -153,9 +153,11 @@ experiments:
 			t.Fatal(err)
 		}
 	}
+	x := intervalSections[0]
+	x.config = path
 	var doc string
 	for range 2 {
-		if err := writeIntervals(t.Context(), path, output, io.Discard); err != nil {
+		if err := writeIntervals(t.Context(), x, output, io.Discard); err != nil {
 			t.Fatal(err)
 		}
 		raw, err := os.ReadFile(output)
@@ -167,8 +169,18 @@ experiments:
 		}
 		doc = string(raw)
 	}
-	if !strings.HasPrefix(doc, before+intervalsHead) || !strings.HasSuffix(doc, "\n"+after) {
+	if !strings.HasPrefix(doc, before+x.head) || !strings.HasSuffix(doc, "\n"+after) {
 		t.Errorf("the section has another place:\n%s", doc)
+	}
+	x.data = filepath.Join(dir, "elsewhere") // a section whose data are not here is kept
+	if err := os.WriteFile(output, []byte(before+after), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := x.renew(t.Context(), output, []byte(doc), true, io.Discard); err != nil {
+		t.Fatal(err)
+	}
+	if kept, err := os.ReadFile(output); err != nil || string(kept) != doc {
+		t.Errorf("the section was not kept, %v:\n%s", err, kept)
 	}
 	raw, err := os.ReadFile(filepath.Join(dir, "runs/toy-gp/report/metrics.json"))
 	if err != nil {
@@ -201,13 +213,15 @@ experiments:
 	}
 }
 
-// docs/study.md is that of docs/study.yaml and docs/intervals.yaml.
+// docs/study.md is that of docs/study.yaml and of the configurations of intervals.
 func TestCommittedStudy(t *testing.T) {
 	doc, err := os.ReadFile("../../docs/study.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, c := range []struct{ name, command string }{{"study.yaml", ""}, {"intervals.yaml", " -intervals"}} {
+	for _, c := range []struct{ name, command string }{
+		{"study.yaml", ""}, {"intervals.yaml", " -intervals"}, {"intervals-refit.yaml", " -refitted"},
+	} {
 		config, err := os.ReadFile("../../docs/" + c.name)
 		if err != nil {
 			t.Fatal(err)

@@ -335,10 +335,7 @@ func misnamed(dir, pattern string, matched []string, found map[string]bool,
 		entries, _ := readDir(root, d) // it was listed before
 		for _, e := range entries {
 			name := e.Name()
-			rel := joinRel(strings.TrimPrefix(d, "."), name)
-			if d == "." || d == "" {
-				rel = name
-			}
+			rel := path.Join(d, name)
 			if !e.Type().IsRegular() || hidden(name) || strings.HasSuffix(name, "~") || found[rel] || len(name) > 200 {
 				continue
 			}

@@ -84,6 +84,10 @@ func TestFind(t *testing.T) {
 	if strings.Join(got, "\n") != strings.Join(want, "\n") {
 		t.Errorf("warnings:\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
+	// A file that is matched in a folder above is not a misnamed one.
+	if up, ws, err := Find([]string{"../S4/forc*.txt"}, nil, filepath.Join(dir, "S2")); err != nil || len(up) != 1 || ws != nil {
+		t.Error(up, ws, err)
+	}
 	// Absolute patterns give absolute results.
 	abs, _, err := Find([]string{filepath.Join(dir, "S4/*.txt")}, nil, "elsewhere")
 	if err != nil || len(abs) != 1 || abs[0] != filepath.Join(dir, "S4/force.txt") {
