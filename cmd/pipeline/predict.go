@@ -25,6 +25,7 @@ type predictOptions struct {
 	alpha                             float64
 	level                             float64 // of the calibrated intervals; 0: the calibration's
 	extrapolate, network, json, csv   bool
+	details                           bool
 }
 
 func newPredictCommand(stdout, stderr io.Writer) *cli.Command {
@@ -46,6 +47,8 @@ func newPredictCommand(stdout, stderr io.Writer) *cli.Command {
 			&cli.BoolFlag{Name: "extrapolate", Usage: "also give intervals outside the training range of an input " +
 				"or without a record, where nothing supports them"},
 			&cli.BoolFlag{Name: "network", Usage: "also list the network's own mean, interval and √C"},
+			&cli.BoolFlag{Name: "details", Usage: "also list what the calibrated model was learned from: the left-out groups, " +
+				"the parts of the variance, the largest left-out deviation and what it promises"},
 			&cli.BoolFlag{Name: "json", Usage: "as one JSON document"},
 			&cli.BoolFlag{Name: "csv", Usage: "as CSV, one row a condition"},
 		},
@@ -56,7 +59,7 @@ func newPredictCommand(stdout, stderr io.Writer) *cli.Command {
 			o := predictOptions{
 				model: c.Args().First(), at: c.String("at"), conditions: c.String("conditions"), calibrated: c.String("calibrated"),
 				alpha: c.Float64("alpha"), json: c.Bool("json"), csv: c.Bool("csv"), extrapolate: c.Bool("extrapolate"),
-				network: c.Bool("network"),
+				network: c.Bool("network"), details: c.Bool("details"),
 			}
 			if c.IsSet("alpha") {
 				o.level = 1 - o.alpha

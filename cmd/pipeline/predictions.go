@@ -12,6 +12,7 @@ import (
 	"text/tabwriter"
 
 	"doubletake/pipeline"
+	"doubletake/train/honest"
 	"doubletake/train/score"
 )
 
@@ -58,6 +59,11 @@ func (a answers) table(w io.Writer) error {
 	for _, l := range a.calibrationText() {
 		fmt.Fprintln(w, l)
 	}
+	if h := a.Honest; a.options.details && h != nil && h.Calibration != nil {
+		if err := a.details(w, h.Calibration); err != nil {
+			return err
+		}
+	}
 	for i := range a.network.N {
 		fmt.Fprintf(w, "\nat %s\n", conditionText(a.Models, a.at(i)))
 		if a.recommended != nil {
@@ -79,6 +85,10 @@ func (a answers) table(w io.Writer) error {
 	}
 	text := "\nThe interval is that of one new measurement. Record: the error of the mean (rms) and the share of values " +
 		"inside their 95 % intervals, on conditions that were held out.\n"
+	if a.recommended != nil && a.options.details {
+		text += "√v̂: the model's own claim of the error of its mean; √C_x: what the left-out groups add; σ: noise of one " +
+			"measurement.\n"
+	}
 	if a.recommended == nil || a.options.network {
 		text += "√C: the network's claim of the error of its mean.\n"
 	}
@@ -119,6 +129,43 @@ func (a answers) calibrationText() []string {
 		out = append(out, "note: "+n)
 	}
 	return out
+}
+
+// details are what the calibration was learned from, and what that promises.
+func (a answers) details(w io.Writer, c *honest.Calibration) error {
+	fmt.Fprintf(w, "\nthe interval is ± %s deviations: Student's t with %d degrees of freedom, one for each group\n",
+		short(a.recommended.T), c.K)
+	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(tw, "left out\tdistance\tsquared error ± SE\tclaimed\tclaimed and learned\tshare")
+	two := func(v float64) string { return strconv.FormatFloat(v, 'g', 2, 64) }
+	for _, g := range c.Groups {
+		e := two(g.E)
+		if g.ESE != nil {
+			e += " ± " + two(*g.ESE)
+		}
+		fitted := g.Fitted // with v̂ where C was learned on top of it
+		if v := c.Covariance.Variant; v != honest.VariantO && v != honest.VariantOE {
+			fitted += g.Claim
+		}
+		fmt.Fprintf(tw, "%s %s\t%s\t%s\t%s\t%s\t%.0f %%\n", c.Condition, g.Name, two(g.Distance), e, two(g.Claim),
+			two(fitted), 100*g.Share)
+	}
+	if err := tw.Flush(); err != nil {
+		return fmt.Errorf("print predictions: %w", err)
+	}
+	noise := "the pairs show no noise"
+	if c.NoiseRatio > 0 {
+		noise = fmt.Sprintf("the stated noise is %s times that of the pairs", two(c.NoiseRatio))
+	}
+	promise := fmt.Sprintf("covers a new group with a probability of %d/%d, only if the group is like these", c.K, c.K+1)
+	if c.Conformal.Guarantee == 0 {
+		promise = fmt.Sprintf("promises nothing, because the hyperparameters saw these groups (%d/%d if they had not)",
+			c.K, c.K+1)
+	}
+	_, err := fmt.Fprintf(w, "squares are in units of the training outcomes' variance; errors scatter about what was learned by "+
+		"a factor of %s between groups; %s\nthe largest left-out deviation %s\nintervals between measured groups are "+
+		"often wider than needed\n", two(c.Scatter), noise, promise)
+	return err
 }
 
 // record is how the calibrated intervals of an outcome did on what was held out; "" where
@@ -205,11 +252,11 @@ func (a answers) recommendedRows(w io.Writer, i int) error {
 	if level == 0 {
 		level = 1 - a.options.alpha
 	}
-	fmt.Fprintf(tw, "outcome\tunit\tmean\tinterval (%s %%)\trecord\n", short(100*level))
+	fmt.Fprintf(tw, "outcome\tunit\tmean\tinterval (%s %%)\t%srecord\n", short(100*level), a.partsHead())
 	for j, out := range a.Card.Outcomes {
 		k := i*r.Out + j
-		record := cmp.Or(a.record(j), "none")
-		fmt.Fprintln(tw, strings.Join(append(row(out, r.Mu[k], r.Half[k], r.Total[k]), record), "\t"))
+		cells := append(row(out, r.Mu[k], r.Half[k], r.Total[k]), a.parts(j, k)...)
+		fmt.Fprintln(tw, strings.Join(append(cells, cmp.Or(a.record(j), "none")), "\t"))
 	}
 	if err := tw.Flush(); err != nil {
 		return fmt.Errorf("print predictions: %w", err)
@@ -221,6 +268,33 @@ func (a answers) recommendedRows(w io.Writer, i int) error {
 		fmt.Fprintln(w, "no interval: "+s)
 	}
 	return nil
+}
+
+// partsHead heads the columns of parts.
+func (a answers) partsHead() string {
+	if !a.options.details {
+		return ""
+	}
+	return "√v̂\t√C_x\tσ\tlargest left-out\t"
+}
+
+// parts are what an outcome's interval consists of, with --details: the model's own
+// claim, the learned covariance and the noise, and the largest left-out deviation next
+// to it.
+func (a answers) parts(j, k int) []string {
+	if !a.options.details {
+		return nil
+	}
+	r, out := a.recommended, a.Card.Outcomes[j]
+	size := func(v float64) string { return "± " + digits(out.Unit, v)(v) }
+	c := a.Honest.Calibration
+	if c == nil {
+		return []string{size(math.Sqrt(r.Claim[k])), "none", size(math.Sqrt(r.Total[k] - r.Claim[k])), "none"}
+	}
+	return []string{
+		size(math.Sqrt(r.Claim[k])), size(math.Sqrt(r.Added[k])), size(math.Sqrt(r.Total[k] - r.Epistemic[k])),
+		size(c.Conformal.Half[j]),
+	}
 }
 
 // row is an outcome's name, unit, mean and interval.
@@ -376,6 +450,9 @@ func (a answers) json() any {
 		Level     float64                `json:"level"`
 		T         float64                `json:"t"`
 		Guarantee float64                `json:"largest_left_out_guarantee"`
+		LeftOut   []honest.GroupResult   `json:"left_out"`
+		Scatter   float64                `json:"scatter_factor"`
+		Noise     float64                `json:"noise_ratio"`
 		Notes     []string               `json:"notes"`
 		Record    *pipeline.HonestRecord `json:"record"`
 	}
@@ -386,7 +463,7 @@ func (a answers) json() any {
 		if c := h.Calibration; c != nil {
 			cal = &calibration{
 				Base: c.Base, Condition: c.Condition, Level: a.recommended.Level, T: a.recommended.T,
-				Guarantee: c.Conformal.Guarantee, Notes: append([]string{}, c.Notes()...), Record: h.Record,
+				Guarantee: c.Conformal.Guarantee, LeftOut: c.Groups, Scatter: c.Scatter, Noise: c.NoiseRatio, Notes: append([]string{}, c.Notes()...), Record: h.Record,
 			}
 			for _, g := range c.Groups {
 				cal.Groups = append(cal.Groups, g.Name)

@@ -153,6 +153,9 @@ func (d *document) intervals(all []report.Experiment) {
 		}
 		for _, s := range e.Splits {
 			name := data + ", " + s.HeldOut
+			if strings.Count(s.HeldOut, ",") > 2 { // a block's values
+				name = data + ", " + s.Name
+			}
 			switch h := s.Honest; {
 			case h == nil:
 			case h.Absent != "":

@@ -144,7 +144,7 @@ func (d *document) rows(head []string, rows [][]string) {
 func (d *document) head(config string, raw []byte, all []report.Experiment) {
 	d.write("# Study: does the covariance of two predictions measure the error?\n\n")
 	d.write("Written by `go run ./cmd/study` from %s; do not edit. **All data here are simulated**, but for those "+
-		"that are called measured in the last two sections. The paper's "+
+		"that are called measured in the last three sections. The paper's "+
 		"figures, from its own measured data, "+
 		"are quoted for comparison: the simulated campaigns imitate its experiments in size, not in physics. "+
 		"Symbols and scores are explained in the [glossary](glossary.md) and defined in [method.md](method.md).\n\n",
