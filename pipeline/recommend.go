@@ -23,6 +23,12 @@ type HonestModel = trainstage.HonestModel
 // HonestRecord is how the intervals of a calibrated model did on the held-out conditions.
 type HonestRecord = trainstage.Record
 
+// Calibration is what the left-out groups of a split taught, LeftOutGroup one of them.
+type (
+	Calibration  = honest.Calibration
+	LeftOutGroup = honest.GroupResult
+)
+
 // readHonest reads the calibrated model of the split that the first model file
 // belongs to; nil where there is none.
 func (m *Models) readHonest() error {

@@ -12,7 +12,6 @@ import (
 	"text/tabwriter"
 
 	"doubletake/pipeline"
-	"doubletake/train/honest"
 	"doubletake/train/score"
 )
 
@@ -132,7 +131,7 @@ func (a answers) calibrationText() []string {
 }
 
 // details are what the calibration was learned from, and what that promises.
-func (a answers) details(w io.Writer, c *honest.Calibration) error {
+func (a answers) details(w io.Writer, c *pipeline.Calibration) error {
 	fmt.Fprintf(w, "\nthe interval is ± %s deviations: Student's t with %d degrees of freedom, one for each group\n",
 		short(a.recommended.T), c.K)
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
@@ -144,7 +143,7 @@ func (a answers) details(w io.Writer, c *honest.Calibration) error {
 			e += " ± " + two(*g.ESE)
 		}
 		fitted := g.Fitted // with v̂ where C was learned on top of it
-		if v := c.Covariance.Variant; v != honest.VariantO && v != honest.VariantOE {
+		if !c.Covariance.Variant.OnTop() {
 			fitted += g.Claim
 		}
 		fmt.Fprintf(tw, "%s %s\t%s\t%s\t%s\t%s\t%.0f %%\n", c.Condition, g.Name, two(g.Distance), e, two(g.Claim),
@@ -162,9 +161,9 @@ func (a answers) details(w io.Writer, c *honest.Calibration) error {
 		promise = fmt.Sprintf("promises nothing, because the hyperparameters saw these groups (%d/%d if they had not)",
 			c.K, c.K+1)
 	}
-	_, err := fmt.Fprintf(w, "squares are in units of the training outcomes' variance; errors scatter about what was learned by "+
-		"a factor of %s between groups; %s\nthe largest left-out deviation %s\nintervals between measured groups are "+
-		"often wider than needed\n", two(c.Scatter), noise, promise)
+	_, err := fmt.Fprintf(w, "squares are in units of the training outcomes' variance; errors scatter about what was "+
+		"learned by a factor of %s between groups; %s\nthe largest left-out deviation %s\nintervals between measured "+
+		"groups are often wider than needed\n", two(c.Scatter), noise, promise)
 	return err
 }
 
@@ -444,17 +443,17 @@ func (a answers) json() any {
 		list[i] = c
 	}
 	type calibration struct {
-		Base      string                 `json:"base"`
-		Condition string                 `json:"condition"`
-		Groups    []string               `json:"groups"`
-		Level     float64                `json:"level"`
-		T         float64                `json:"t"`
-		Guarantee float64                `json:"largest_left_out_guarantee"`
-		LeftOut   []honest.GroupResult   `json:"left_out"`
-		Scatter   float64                `json:"scatter_factor"`
-		Noise     float64                `json:"noise_ratio"`
-		Notes     []string               `json:"notes"`
-		Record    *pipeline.HonestRecord `json:"record"`
+		Base      string                  `json:"base"`
+		Condition string                  `json:"condition"`
+		Groups    []string                `json:"groups"`
+		Level     float64                 `json:"level"`
+		T         float64                 `json:"t"`
+		Guarantee float64                 `json:"largest_left_out_guarantee"`
+		LeftOut   []pipeline.LeftOutGroup `json:"left_out"`
+		Scatter   float64                 `json:"scatter_factor"`
+		Noise     float64                 `json:"noise_ratio"`
+		Notes     []string                `json:"notes"`
+		Record    *pipeline.HonestRecord  `json:"record"`
 	}
 	var cal *calibration
 	absent := ""
@@ -463,7 +462,8 @@ func (a answers) json() any {
 		if c := h.Calibration; c != nil {
 			cal = &calibration{
 				Base: c.Base, Condition: c.Condition, Level: a.recommended.Level, T: a.recommended.T,
-				Guarantee: c.Conformal.Guarantee, LeftOut: c.Groups, Scatter: c.Scatter, Noise: c.NoiseRatio, Notes: append([]string{}, c.Notes()...), Record: h.Record,
+				Guarantee: c.Conformal.Guarantee, LeftOut: c.Groups, Scatter: c.Scatter, Noise: c.NoiseRatio,
+				Notes: append([]string{}, c.Notes()...), Record: h.Record,
 			}
 			for _, g := range c.Groups {
 				cal.Groups = append(cal.Groups, g.Name)

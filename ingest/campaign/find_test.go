@@ -85,7 +85,8 @@ func TestFind(t *testing.T) {
 		t.Errorf("warnings:\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 	// A file that is matched in a folder above is not a misnamed one.
-	if up, ws, err := Find([]string{"../S4/forc*.txt"}, nil, filepath.Join(dir, "S2")); err != nil || len(up) != 1 || ws != nil {
+	up, ws, err := Find([]string{"../S4/forc*.txt"}, nil, filepath.Join(dir, "S2"))
+	if err != nil || len(up) != 1 || ws != nil {
 		t.Error(up, ws, err)
 	}
 	// Absolute patterns give absolute results.

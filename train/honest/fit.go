@@ -28,6 +28,9 @@ type form struct {
 	offset    bool
 }
 
+// OnTop reports whether the covariance is learned on top of the model's own claim.
+func (v Variant) OnTop() bool { return v == VariantO || v == VariantOE }
+
 func (v Variant) form() (form, error) {
 	e := form{mean: [3]float64{0, 1, 0}}
 	b := form{mean: [3]float64{0.25, 0.75, 0.7}, std: [3]float64{0.25, 0.5, 1}}

@@ -365,7 +365,7 @@ func (r *Honest) judge(ctx context.Context, s triplets.Set, g honest.Grouping, b
 		r.Distance += w.Distance / float64(p.N)
 	}
 	learned := p.Added
-	if v := r.Calibration.Covariance.Variant; v == honest.VariantO || v == honest.VariantOE {
+	if r.Calibration.Covariance.Variant.OnTop() {
 		learned = p.Epistemic // as in the left-out groups
 	}
 	for k, v := range learned {
