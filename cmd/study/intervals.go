@@ -34,12 +34,14 @@ var intervalSections = []intervals{
 	{
 		flag: "-refitted", config: "docs/intervals-refit.yaml", data: "examples/cyclone-balance/data",
 		head: "## Intervals: the process refitted for each group, and a tail-sitter\n",
-		about: "All data here are **measured**. The process is refitted without each group, with hyperparameters of its " +
-			"own, on the turbine and the propellers of the section above. The tail-sitter was measured on a six-component " +
-			"balance in an open jet in November 2017 ([Windtunnel_Cyclone](https://github.com/mrtbrnz/Windtunnel_Cyclone) " +
-			"at 7f8743b, folder `experiments`). That repository states no licence: its data are not in this one, which has " +
-			"scores of predictions alone. Three airspeeds leave two training groups, one fewer than an interval needs; six " +
-			"blocks of the arm's angle leave five. Sets, bases and steps were fixed before the first number was seen. " + howJudged,
+		about: "All data here are **measured**. The process is refitted without each group, with hyperparameters of " +
+			"its own, on the turbine and the propellers of the section above. The tail-sitter was measured on a " +
+			"six-component balance in an open jet in November 2017 " +
+			"([Windtunnel_Cyclone](https://github.com/mrtbrnz/Windtunnel_Cyclone) at 7f8743b, folder " +
+			"`experiments`). That repository states no licence: its data are not in this one, which has scores of " +
+			"predictions alone. Three airspeeds leave two training groups, one fewer than an interval needs; six " +
+			"blocks of the arm's angle leave five. Sets, bases and steps were fixed before the first number was " +
+			"seen. " + howJudged,
 	},
 }
 
