@@ -108,13 +108,17 @@ func (w *Work) Clear() error {
 	if w.st.State != UpToDate && !slices.ContainsFunc(w.st.Reasons, func(r Reason) bool { return r.Kind == "damaged" }) {
 		return nil
 	}
-	s := w.r.s
-	if _, err := os.Lstat(s.object(w.Key)); errors.Is(err, fs.ErrNotExist) {
+	return w.r.maker().discard(w.Key)
+}
+
+// discard removes the object of a key, if there is one.
+func (m maker) discard(key string) error {
+	if _, err := os.Lstat(m.s.object(key)); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	dir, err := s.scratch()
+	dir, err := m.folder(key)
 	if err == nil {
-		err = errors.Join(os.Rename(s.object(w.Key), filepath.Join(dir, "old")), os.RemoveAll(dir))
+		err = errors.Join(os.Rename(m.s.object(key), filepath.Join(dir, "old")), os.RemoveAll(dir))
 	}
 	if err != nil {
 		return fmt.Errorf("clear old result: %w", err)
@@ -204,7 +208,7 @@ func (s *store) adopt(t *Task, key string) (*record, error) {
 		}
 		r.Stamps = append(r.Stamps, stampOf(fi))
 	}
-	s.remember(t, r)
+	s.remember(t, r, true)
 	return r, nil
 }
 
@@ -278,7 +282,12 @@ func (m maker) make(ctx context.Context, t *Task, st *Status, object func(task s
 	if err != nil {
 		return nil, err
 	}
-	os.RemoveAll(j.scratch)
+	if _, err := os.Lstat(j.scratch); err == nil {
+		if err := m.s.settle(); err != nil {
+			return nil, err
+		}
+		os.RemoveAll(j.scratch)
+	}
 	if m.r != nil {
 		m.r.pass(j)
 	}
@@ -447,6 +456,9 @@ func (k *Worker) MakeOne(ctx context.Context, id string) (ran bool, err error) {
 	}
 	st := of[id]
 	if st.rec == nil {
+		if err := k.maker(s, id).discard(st.key); err != nil { // it is damaged
+			return false, err
+		}
 		rec, err := k.watched(ctx, s, st, func(task string) string { return of[task].rec.Key })
 		if err != nil && !sealed(s, st.key) {
 			return false, err
@@ -490,6 +502,9 @@ func (k *Worker) watched(ctx context.Context, s *store, st *Status, object func(
 // leave writes the records of one task and its raw files as a separate index,
 // because only the holder of the lock may write the main one.
 func (s *store) leave(t *Task) error {
+	if err := s.settle(); err != nil {
+		return err
+	}
 	s.mu.Lock()
 	r := s.ix.Tasks[t.ID]
 	one := index{

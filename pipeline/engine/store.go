@@ -91,6 +91,9 @@ type store struct {
 	hashing map[string]chan struct{} // raw files that are being hashed, by path; closed at the end
 
 	learned []string // indices left by workers, to be removed once they are in the main one
+
+	pending          []*record  // results that may not be durable yet
+	settling, saving sync.Mutex // held by settle and by save
 }
 
 func (s *store) cache(elem ...string) string {
@@ -132,12 +135,11 @@ func (s *store) prepare() error {
 }
 
 // clear takes away what an interrupted run was writing, here or into the index,
-// and checkpoints of tasks that have since come to their end; the lock must be held.
+// and checkpoints of tasks whose results are known to be whole; the lock must be held.
 func (s *store) clear() {
-	kept, _ := os.ReadDir(s.cache("scratch"))
-	for _, e := range kept {
-		if name := e.Name(); len(name) > 2 && sealed(s, name) {
-			os.RemoveAll(s.cache("scratch", e.Name()))
+	if kept, _ := os.ReadDir(s.cache("scratch")); len(kept) > 0 {
+		for _, r := range s.ix.Tasks {
+			os.RemoveAll(s.cache("scratch", r.Key))
 		}
 	}
 	os.RemoveAll(s.cache("tmp"))
@@ -145,34 +147,6 @@ func (s *store) clear() {
 	for _, p := range left {
 		os.Remove(p)
 	}
-}
-
-// save writes the index if it changed; not more often than every few seconds unless now.
-func (s *store) save(now bool) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if !s.dirty || !now && time.Since(s.saved) < 5*time.Second {
-		return nil
-	}
-	used := map[string]bool{}
-	for _, r := range s.ix.Tasks {
-		used[r.Config] = true
-	}
-	for k := range s.ix.Configs {
-		if !used[k] {
-			delete(s.ix.Configs, k)
-		}
-	}
-	if err := WriteFile(s.cache("index"), s.ix.encode()); err != nil {
-		return fmt.Errorf("save index: %w", err)
-	}
-	s.dirty, s.saved = false, time.Now()
-	for _, p := range s.learned {
-		os.Remove(p)
-	}
-	s.learned = nil
-	os.Remove(s.cache("learned")) // if it is empty
-	return nil
 }
 
 // racy is how close to now a file's change may be before its stamp may miss a
@@ -313,7 +287,7 @@ func (s *store) lookup(t *Task, key string) (r *record, damage string) {
 		}
 		r.Stamps = append(r.Stamps, stampOf(fi))
 	}
-	s.remember(t, r)
+	s.remember(t, r, false)
 	return r, ""
 }
 
@@ -325,10 +299,15 @@ func configDigest(kvs []kv.Pair) string {
 	return hex.EncodeToString(h.Sum(nil))[:16]
 }
 
-func (s *store) remember(t *Task, r *record) {
+// remember puts the record of a result into the index; durable: the result is on
+// the disk for certain.
+func (s *store) remember(t *Task, r *record, durable bool) {
 	r.Config, r.Local = configDigest(t.Config), t.Local
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if !durable {
+		s.pending = append(s.pending, r)
+	}
 	s.ix.Configs[r.Config] = t.Config
 	s.ix.Tasks[t.ID] = r
 	s.dirty = true
@@ -346,11 +325,12 @@ func (s *store) scratch() (string, error) {
 	return dir, nil
 }
 
-// seal makes the scratch folder the object of that key: hashes and syncs its
-// files, writes the manifest, renames the folder, syncs its parent. An object
-// that is already there (a forced run, or a damaged one) is moved away first,
-// unless keep: then it was made by another process meanwhile and stays, and the
-// record is nil.
+// seal makes the scratch folder the object of that key: hashes its files, writes
+// the manifest, renames the folder. An object that is already there (a forced run,
+// or a damaged one) is moved away first, unless keep: then it was made by another
+// process meanwhile and stays, and the record is nil. With keep others may take the
+// result at once, which is therefore made durable before it has its name; without,
+// settle does that.
 func (s *store) seal(t *Task, key, dir string, m manifest, digests map[string]string, keep bool) (*record, error) {
 	r := &record{Key: key, Version: m.Version, Inputs: m.Inputs, Seconds: m.Seconds}
 	var names []string
@@ -366,27 +346,23 @@ func (s *store) seal(t *Task, key, dir string, m manifest, digests map[string]st
 	}
 	sort.Strings(names)
 	for _, n := range names {
-		p := filepath.Join(dir, n)
-		sum, size, err := hashFile(p)
-		if err == nil {
-			err = errors.Join(os.Chmod(p, 0o444), syncFile(p))
-		}
+		o, st, err := sealFile(filepath.Join(dir, n))
 		if err != nil {
 			return nil, fmt.Errorf("seal result: %w", err)
 		}
-		fi, err := os.Stat(p)
-		if err != nil {
-			return nil, fmt.Errorf("seal result: %w", err)
-		}
-		r.Outputs = append(r.Outputs, output{Name: n, Size: size, SHA256: sum, Digest: digests[n]})
-		r.Stamps = append(r.Stamps, stampOf(fi))
+		o.Name, o.Digest = n, digests[n]
+		r.Outputs, r.Stamps = append(r.Outputs, o), append(r.Stamps, st)
 	}
 	m.Outputs = r.Outputs
 	b, err := json.MarshalIndent(m, "", "  ")
 	if err != nil {
 		return nil, fmt.Errorf("seal result: %w", err)
 	}
-	if err := WriteFile(filepath.Join(dir, "manifest.json"), append(b, '\n')); err != nil {
+	err = os.WriteFile(filepath.Join(dir, "manifest.json"), append(b, '\n'), 0o644)
+	if err == nil && keep {
+		err = s.syncObject(dir, r, dir)
+	}
+	if err != nil {
 		return nil, fmt.Errorf("seal result: %w", err)
 	}
 	to := s.object(key)
@@ -406,11 +382,33 @@ func (s *store) seal(t *Task, key, dir string, m manifest, digests map[string]st
 		}
 		os.RemoveAll(away)
 	}
-	if err := syncDir(filepath.Dir(to)); err != nil {
-		return nil, fmt.Errorf("seal result: %w", err)
+	if keep {
+		if err := disk.dir(filepath.Dir(to)); err != nil {
+			return nil, fmt.Errorf("seal result: %w", err)
+		}
 	}
-	s.remember(t, r)
+	s.remember(t, r, keep)
 	return r, nil
+}
+
+// sealFile makes a file read-only and describes it.
+func sealFile(path string) (o output, st stamp, err error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return o, st, err
+	}
+	defer f.Close()
+	if o.SHA256, o.Size, err = hashOpen(f); err != nil {
+		return o, st, err
+	}
+	if err := f.Chmod(0o444); err != nil {
+		return o, st, err
+	}
+	fi, err := f.Stat()
+	if err != nil {
+		return o, st, err
+	}
+	return o, stampOf(fi), nil
 }
 
 // links lists what the task publishes of a result, folders written out.
@@ -449,6 +447,9 @@ func (s *store) publish(t *Task, r *record) error {
 				continue
 			}
 		}
+		if err := s.settle(); err != nil {
+			return err
+		}
 		if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
 			return fmt.Errorf("publish %s: %w", l.Path, err)
 		}
@@ -458,7 +459,7 @@ func (s *store) publish(t *Task, r *record) error {
 			}
 			b, err := os.ReadFile(from)
 			if err == nil {
-				err = os.WriteFile(tmp, b, 0o644)
+				err = writeSynced(tmp, b)
 			}
 			if err == nil {
 				err = os.Chtimes(tmp, a.ModTime(), a.ModTime())
@@ -504,9 +505,21 @@ func (s *store) place(to string, write func(tmp string) error) error {
 	}
 }
 
+// writeSynced writes a file whose contents are then durable, its name not yet.
+func writeSynced(path string, b []byte) error {
+	f, err := os.Create(path)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(b)
+	return errors.Join(err, disk.file(f), f.Close())
+}
+
 // unpublish removes from the task's folders what an earlier result published
 // there and r does not hold, such as the figures of a split that is gone. The
-// cache keeps a list per folder; files that people put there are not on it.
+// cache keeps a list per folder; files that people put there are not on it. The
+// list is durable before the files on it appear, and loses a name after its file
+// is gone for good.
 func (s *store) unpublish(t *Task, r *record) error {
 	for _, l := range t.Publish {
 		if !strings.HasSuffix(l.Output, "/") {
@@ -529,19 +542,32 @@ func (s *store) unpublish(t *Task, r *record) error {
 		if err == nil && string(before) == text {
 			continue
 		}
+		gone := map[string]bool{} // folders that lost a file
 		for _, name := range strings.Split(string(before), "\n") {
 			if i := sort.SearchStrings(now, name); name == "" || i < len(now) && now[i] == name ||
 				!filepath.IsLocal(filepath.FromSlash(name)) {
 				continue
 			}
-			if err := os.Remove(filepath.Join(s.dir, l.Path, filepath.FromSlash(name))); err != nil &&
-				!errors.Is(err, fs.ErrNotExist) {
+			path := filepath.Join(s.dir, l.Path, filepath.FromSlash(name))
+			err := os.Remove(path)
+			if err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return fmt.Errorf("clear %s: %w", l.Path, err)
+			}
+			if err == nil {
+				gone[filepath.Dir(path)] = true
+			}
+		}
+		for dir := range gone {
+			if err := disk.dir(dir); err != nil {
 				return fmt.Errorf("clear %s: %w", l.Path, err)
 			}
 		}
 		err = os.MkdirAll(filepath.Dir(list), 0o755)
 		if err == nil {
-			err = s.place(list, func(tmp string) error { return os.WriteFile(tmp, []byte(text), 0o644) })
+			err = s.place(list, func(tmp string) error { return writeSynced(tmp, []byte(text)) })
+		}
+		if err == nil {
+			err = disk.dir(filepath.Dir(list))
 		}
 		if err != nil {
 			return fmt.Errorf("publish %s: %w", l.Path, err)

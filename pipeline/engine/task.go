@@ -6,9 +6,10 @@
 // configuration it reads, the content hashes of its raw files and the digests
 // of its inputs from other tasks. Its result is an object: a directory
 // .cache/objects/<key> with the task's outputs and a manifest, written under
-// another name, synced and renamed, so that it is complete or absent. The index
+// another name and renamed, so that it is complete or absent. The index
 // (.cache/index) caches the manifests and the parts of each task's last key, to
-// be fast and to explain; lost, it is made again.
+// be fast and to explain; lost, it is made again. It is written when what it lists
+// is durable.
 //
 // The engine knows nothing of microphones, networks, configuration files or
 // tables. Of the project it imports only the key-value pair.
@@ -19,12 +20,12 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"strconv"
+	"sync"
 
 	"doubletake/pipeline/kv"
 )
@@ -183,46 +184,19 @@ func hashFile(path string) (sum string, size int64, err error) {
 		return "", 0, err
 	}
 	defer f.Close()
+	return hashOpen(f)
+}
+
+var hashBuffers = sync.Pool{New: func() any { return new([1 << 18]byte) }}
+
+// hashOpen hashes a file from its start.
+func hashOpen(f *os.File) (sum string, size int64, err error) {
+	b := hashBuffers.Get().(*[1 << 18]byte)
+	defer hashBuffers.Put(b)
 	h := sha256.New()
-	n, err := io.CopyBuffer(h, struct{ io.Reader }{f}, make([]byte, 1<<18))
+	n, err := io.CopyBuffer(h, struct{ io.Reader }{f}, b[:])
 	if err != nil {
 		return "", 0, err
 	}
 	return hex.EncodeToString(h.Sum(nil)), n, nil
-}
-
-// syncDir makes the names in a folder durable.
-func syncDir(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
-}
-
-func syncFile(path string) error {
-	f, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	return errors.Join(f.Sync(), f.Close())
-}
-
-// WriteFile writes a small file whole or not at all: aside, synced, renamed.
-func WriteFile(path string, b []byte) error {
-	dir := filepath.Dir(path)
-	f, err := os.CreateTemp(dir, ".tmp-*")
-	if err != nil {
-		return fmt.Errorf("write %s: %w", path, err)
-	}
-	_, err = f.Write(b)
-	err = errors.Join(err, f.Chmod(0o644), f.Sync(), f.Close())
-	if err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		os.Remove(f.Name())
-		return fmt.Errorf("write %s: %w", path, err)
-	}
-	return syncDir(dir)
 }

@@ -25,7 +25,7 @@ func Concat(path string, meta []kv.Pair, parts []string) (rows int, err error) {
 	if err != nil {
 		return 0, fmt.Errorf("create table: %w", err)
 	}
-	c := &concat{file: f, meta: meta}
+	c := &concat{to: newBuffered(f), meta: meta}
 	for _, p := range parts {
 		if err = c.add(p); err != nil {
 			break
@@ -39,14 +39,14 @@ func Concat(path string, meta []kv.Pair, parts []string) (rows int, err error) {
 	if c.out != nil {
 		err = errors.Join(err, c.out.Close())
 	}
-	if err := errors.Join(err, f.Close()); err != nil {
+	if err := errors.Join(err, c.to.Close(), f.Close()); err != nil {
 		return 0, fmt.Errorf("join tables to %s: %w", path, err)
 	}
 	return c.rows, nil
 }
 
 type concat struct {
-	file   *os.File
+	to     *buffered
 	meta   []kv.Pair
 	schema *arrow.Schema
 	out    *ipc.FileWriter
@@ -54,7 +54,7 @@ type concat struct {
 }
 
 func (c *concat) open() (err error) {
-	c.out, err = ipc.NewFileWriter(c.file, ipc.WithSchema(c.schema))
+	c.out, err = ipc.NewFileWriter(c.to, ipc.WithSchema(c.schema))
 	return err
 }
 

@@ -10,6 +10,7 @@
 package table
 
 import (
+	"bufio"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
@@ -18,6 +19,7 @@ import (
 	"io"
 	"math"
 	"os"
+	"sync"
 
 	"github.com/apache/arrow/go/v17/arrow"
 	"github.com/apache/arrow/go/v17/arrow/array"
@@ -137,9 +139,55 @@ func (t *Table) schema() *arrow.Schema {
 	return arrow.NewSchema(fields, &md)
 }
 
+// buffered collects small writes: Apache's library writes every length and every
+// gap by itself.
+type buffered struct {
+	b  *bufio.Writer
+	at int64 // from the start
+}
+
+var buffers = sync.Pool{New: func() any { return bufio.NewWriterSize(nil, 1<<16) }}
+
+func newBuffered(w io.Writer) *buffered {
+	b := buffers.Get().(*bufio.Writer)
+	b.Reset(w)
+	return &buffered{b: b}
+}
+
+func (w *buffered) Write(p []byte) (int, error) {
+	n, err := w.b.Write(p)
+	w.at += int64(n)
+	return n, err
+}
+
+// Seek returns the place of the next byte, which is all the library asks for.
+func (w *buffered) Seek(offset int64, whence int) (int64, error) {
+	if offset != 0 || whence != io.SeekCurrent {
+		return 0, errors.New("a table is written from its start to its end")
+	}
+	return w.at, nil
+}
+
+// Close writes out what is left. The writer below stays open.
+func (w *buffered) Close() error {
+	err := w.b.Flush()
+	w.b.Reset(nil)
+	buffers.Put(w.b)
+	return err
+}
+
 // Write writes the table as an Arrow IPC file and returns the digest of its
 // contents (without the schema metadata). Columns of unequal length panic.
-func (t *Table) Write(w io.WriteSeeker) (digest string, err error) {
+func (t *Table) Write(w io.Writer) (digest string, err error) {
+	to := newBuffered(w)
+	err = t.write(to)
+	if err := errors.Join(err, to.Close()); err != nil {
+		return "", err
+	}
+	return t.Digest(), nil
+}
+
+func (t *Table) write(w io.WriteSeeker) error {
 	n := t.Rows()
 	for i := range t.Columns {
 		if c := &t.Columns[i]; c.Len() != n {
@@ -149,7 +197,7 @@ func (t *Table) Write(w io.WriteSeeker) (digest string, err error) {
 	schema := t.schema()
 	fw, err := ipc.NewFileWriter(w, ipc.WithSchema(schema))
 	if err != nil {
-		return "", fmt.Errorf("write arrow schema: %w", err)
+		return fmt.Errorf("write arrow schema: %w", err)
 	}
 	b := array.NewRecordBuilder(memory.DefaultAllocator, schema)
 	defer b.Release()
@@ -162,13 +210,13 @@ func (t *Table) Write(w io.WriteSeeker) (digest string, err error) {
 		err := fw.Write(rec)
 		rec.Release()
 		if err != nil {
-			return "", errors.Join(fmt.Errorf("write arrow batch: %w", err), fw.Close())
+			return errors.Join(fmt.Errorf("write arrow batch: %w", err), fw.Close())
 		}
 	}
 	if err := fw.Close(); err != nil {
-		return "", fmt.Errorf("write arrow footer: %w", err)
+		return fmt.Errorf("write arrow footer: %w", err)
 	}
-	return t.Digest(), nil
+	return nil
 }
 
 func (c *Column) appendTo(b array.Builder, lo, hi int) {

@@ -1,0 +1,169 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sort"
+	"time"
+)
+
+// Results become durable in groups. A sealed result has its name at once, and the
+// tasks that follow read it from memory; settle makes all that were sealed so far
+// reach the disk together, before one of them gets its readable name, before a
+// checkpoint goes, and before the index is written. After a power cut the index
+// therefore lists durable results alone. Every other object is believed only if
+// the digests of its manifest are those of its files.
+
+// disk makes files durable. Tests that cut the power put their own in its place.
+var disk = struct {
+	file func(f *os.File) error    // the contents of a file
+	dir  func(path string) error   // the names in a folder
+	all  func(within string) error // all that was written to a file system; nil: unknown here
+}{(*os.File).Sync, syncDir, syncAll}
+
+// fewFiles is how many files of a group are synced one by one. Many are synced
+// with their whole file system, which takes as long as all its other programs
+// have left to write.
+const fewFiles = 16
+
+// settle makes the results durable that were sealed so far.
+func (s *store) settle() error {
+	s.settling.Lock()
+	defer s.settling.Unlock()
+	s.mu.Lock()
+	group := s.pending
+	s.pending = nil
+	s.mu.Unlock()
+	files := 0
+	for _, r := range group {
+		files += len(r.Outputs) + 1
+	}
+	var err error
+	switch {
+	case files > fewFiles && disk.all != nil:
+		err = disk.all(s.cache("objects"))
+	default:
+		for _, r := range group {
+			err = errors.Join(err, s.syncObject(s.object(r.Key), r, s.dir))
+		}
+	}
+	if err != nil {
+		s.mu.Lock()
+		s.pending = append(group, s.pending...)
+		s.mu.Unlock()
+		return fmt.Errorf("write results to the disk: %w", err)
+	}
+	return nil
+}
+
+// syncObject makes the files of a result durable, and their names in all folders
+// below top.
+func (s *store) syncObject(dir string, r *record, top string) error {
+	dirs := map[string]bool{}
+	sync := func(path string) error {
+		for d := filepath.Dir(path); len(d) >= len(top) && !dirs[d]; d = filepath.Dir(d) {
+			dirs[d] = true
+		}
+		return syncFile(path)
+	}
+	err := sync(filepath.Join(dir, "manifest.json"))
+	for _, o := range r.Outputs {
+		err = errors.Join(err, sync(filepath.Join(dir, o.Name)))
+	}
+	var list []string
+	for d := range dirs {
+		list = append(list, d)
+	}
+	sort.Sort(sort.Reverse(sort.StringSlice(list))) // the innermost first
+	for _, d := range list {
+		err = errors.Join(err, disk.dir(d))
+	}
+	return err
+}
+
+// syncDir makes the names in a folder durable.
+func syncDir(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}
+
+func syncFile(path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(disk.file(f), f.Close())
+}
+
+// WriteFile writes a small file whole or not at all: aside, synced, renamed.
+func WriteFile(path string, b []byte) error {
+	dir := filepath.Dir(path)
+	f, err := os.CreateTemp(dir, ".tmp-*")
+	if err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	_, err = f.Write(b)
+	err = errors.Join(err, f.Chmod(0o644), disk.file(f), f.Close())
+	if err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		os.Remove(f.Name())
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	return disk.dir(dir)
+}
+
+// saveEvery is how often the index is written while tasks run: after a power cut
+// the results of that time are made again.
+const saveEvery = 5 * time.Second
+
+// save writes the index if it changed; not more often than every few seconds unless
+// now. What it lists is durable before it is.
+func (s *store) save(now bool) error {
+	if !now && !s.saving.TryLock() {
+		return nil
+	}
+	if now {
+		s.saving.Lock()
+	}
+	defer s.saving.Unlock()
+	s.mu.Lock()
+	if !s.dirty || !now && time.Since(s.saved) < saveEvery {
+		s.mu.Unlock()
+		return nil
+	}
+	used := map[string]bool{}
+	for _, r := range s.ix.Tasks {
+		used[r.Config] = true
+	}
+	for k := range s.ix.Configs {
+		if !used[k] {
+			delete(s.ix.Configs, k)
+		}
+	}
+	b, learned := s.ix.encode(), s.learned
+	s.dirty, s.learned = false, nil
+	s.mu.Unlock()
+	err := s.settle()
+	if err == nil {
+		err = WriteFile(s.cache("index"), b)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err != nil {
+		s.dirty, s.learned = true, append(learned, s.learned...)
+		return fmt.Errorf("save index: %w", err)
+	}
+	s.saved = time.Now()
+	for _, p := range learned {
+		os.Remove(p)
+	}
+	os.Remove(s.cache("learned")) // if it is empty
+	return nil
+}
