@@ -121,7 +121,7 @@ func WriteFile(path string, b []byte) error {
 
 // saveEvery is how often the index is written while tasks run: after a power cut
 // the results of that time are made again.
-const saveEvery = 5 * time.Second
+var saveEvery = 5 * time.Second
 
 // save writes the index if it changed; not more often than every few seconds unless
 // now. What it lists is durable before it is.

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"sort"
 	"strings"
 	"sync"
@@ -306,7 +307,7 @@ func (s *store) remember(t *Task, r *record, durable bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !durable {
-		s.pending = append(s.pending, r)
+		s.pending = append(slices.DeleteFunc(s.pending, func(old *record) bool { return old.Key == r.Key }), r)
 	}
 	s.ix.Configs[r.Config] = t.Config
 	s.ix.Tasks[t.ID] = r
@@ -377,7 +378,10 @@ func (s *store) seal(t *Task, key, dir string, m manifest, digests map[string]st
 			return nil, nil
 		}
 		away := dir + "-old"
-		if err := errors.Join(os.Rename(to, away), os.Rename(dir, to)); err != nil {
+		s.settling.Lock() // settle would miss the object between the two
+		err := errors.Join(os.Rename(to, away), os.Rename(dir, to))
+		s.settling.Unlock()
+		if err != nil {
 			return nil, fmt.Errorf("seal result: %w", err)
 		}
 		os.RemoveAll(away)

@@ -1,0 +1,396 @@
+package engine
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// drive is what the disk below a folder holds for certain: names and contents as
+// they were synced last. The file system may hold more, in any order.
+type drive struct {
+	top   string
+	mu    sync.Mutex
+	names map[uint64]map[string]uint64 // durable names of a folder, by inode
+	data  map[uint64][]byte            // durable contents of a file
+	held  map[uint64]*os.File          // open, so that no inode is used again
+	cut   func(d *drive)               // called before and after every sync, with mu held; may be nil
+}
+
+func newDrive(top string) *drive {
+	return &drive{
+		top: top, names: map[uint64]map[string]uint64{}, data: map[uint64][]byte{}, held: map[uint64]*os.File{},
+	}
+}
+
+func (d *drive) close() {
+	for _, f := range d.held {
+		f.Close()
+	}
+}
+
+func inode(path string) (ino uint64, dir bool) {
+	fi, err := os.Lstat(path)
+	if err != nil {
+		return 0, false
+	}
+	return fi.Sys().(*syscall.Stat_t).Ino, fi.IsDir()
+}
+
+// hold notes the inode of a path.
+func (d *drive) hold(path string) (ino uint64, dir bool) {
+	ino, dir = inode(path)
+	if d.held[ino] == nil {
+		if f, err := os.Open(path); err == nil {
+			d.held[ino] = f
+		}
+	}
+	return ino, dir
+}
+
+func (d *drive) syncFile(path string) {
+	ino, _ := d.hold(path)
+	d.data[ino], _ = os.ReadFile(path)
+}
+
+func (d *drive) syncDir(path string) {
+	ino, _ := d.hold(path)
+	list, _ := os.ReadDir(path)
+	d.names[ino] = map[string]uint64{}
+	for _, e := range list {
+		d.names[ino][e.Name()], _ = d.hold(filepath.Join(path, e.Name()))
+	}
+}
+
+func (d *drive) syncAll() {
+	_ = filepath.WalkDir(d.top, func(path string, e fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+		case e.IsDir():
+			d.syncDir(path)
+		default:
+			d.syncFile(path)
+		}
+		return nil
+	})
+}
+
+// does runs one sync, and may cut the power before and after it.
+func (d *drive) does(sync func()) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.cut != nil {
+		d.cut(d)
+	}
+	sync()
+	if d.cut != nil {
+		d.cut(d)
+	}
+}
+
+// install puts the drive in the place of the disk until the test ends; whole: it
+// knows a call that syncs all.
+func (d *drive) install(t *testing.T, whole bool) {
+	before := disk
+	t.Cleanup(func() { disk = before })
+	disk.file = func(f *os.File) error { d.does(func() { d.syncFile(f.Name()) }); return nil }
+	disk.dir = func(path string) error { d.does(func() { d.syncDir(path) }); return nil }
+	disk.all = nil
+	if whole {
+		disk.all = func(string) error { d.does(d.syncAll); return nil }
+	}
+}
+
+// after writes to a fresh folder what the disk may hold after a power cut now: of
+// every name and every content that is not durable the last durable one, the
+// present one or nothing, each by itself; contents also in part, or as zeros of the
+// right length and time.
+func (d *drive) after(t *testing.T, rng *rand.Rand, to string) {
+	placed := map[uint64]string{} // files with several names stay one
+	ino, _ := inode(d.top)
+	d.folder(t, rng, to, d.top, ino, placed)
+}
+
+// folder writes a folder that is at path now (or ""), and whose inode is ino.
+func (d *drive) folder(t *testing.T, rng *rand.Rand, to, path string, ino uint64, placed map[uint64]string) {
+	if err := os.MkdirAll(to, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	old, now := d.names[ino], map[string]uint64{}
+	var all []string
+	if path != "" {
+		list, _ := os.ReadDir(path)
+		for _, e := range list {
+			now[e.Name()], _ = inode(filepath.Join(path, e.Name()))
+			all = append(all, e.Name())
+		}
+	}
+	for n := range old {
+		if now[n] == 0 {
+			all = append(all, n)
+		}
+	}
+	slices.Sort(all)
+	for _, n := range all {
+		choice := old[n]
+		if old[n] != now[n] {
+			choice = []uint64{old[n], now[n], now[n], 0}[rng.IntN(4)]
+		}
+		if choice == 0 {
+			continue
+		}
+		at := ""
+		if choice == now[n] {
+			at = filepath.Join(path, n)
+		}
+		f := d.held[choice]
+		dir := d.names[choice] != nil
+		if at != "" {
+			_, dir = inode(at)
+		}
+		if dir {
+			d.folder(t, rng, filepath.Join(to, n), at, choice, placed)
+			continue
+		}
+		if first := placed[choice]; first != "" {
+			if err := os.Link(first, filepath.Join(to, n)); err != nil {
+				t.Fatal(err)
+			}
+			continue
+		}
+		placed[choice] = filepath.Join(to, n)
+		d.file(t, rng, filepath.Join(to, n), at, f, choice)
+	}
+}
+
+// file writes a file that is at path now, or only held.
+func (d *drive) file(t *testing.T, rng *rand.Rand, to, path string, held *os.File, ino uint64) {
+	var now []byte
+	var fi os.FileInfo
+	var err error
+	if path != "" {
+		now, err = os.ReadFile(path)
+		if err == nil {
+			fi, err = os.Stat(path)
+		}
+	} else if fi, err = held.Stat(); err == nil {
+		now = make([]byte, fi.Size())
+		_, err = held.ReadAt(now, 0)
+	}
+	if err != nil && fi == nil {
+		t.Fatal(err)
+	}
+	kept, durable := d.data[ino]
+	if !durable || !bytes.Equal(kept, now) {
+		some := rng.IntN(len(now) + 1)
+		now = [][]byte{
+			now, kept, nil, now[:some], make([]byte, len(now)),
+			append(slices.Clone(now[:some]), make([]byte, len(now)-some)...),
+		}[rng.IntN(6)]
+	}
+	if err := os.WriteFile(to, now, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(os.Chmod(to, fi.Mode().Perm()), os.Chtimes(to, fi.ModTime(), fi.ModTime())); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// powerPlan is the world's plan with a folder of results, whose names change with
+// the configuration, and a task that keeps a checkpoint.
+func powerPlan(t *testing.T, w *world) *Plan {
+	p := w.plan()
+	letter := w.config["count.letter"]
+	p.Tasks = append(p.Tasks, &Task{
+		ID: "draw", Stage: "fit", Version: 1, Config: w.section("count"), Deps: []Dep{{"join", "out"}},
+		Publish: []Link{{"figures/", "figures"}},
+		Run: func(_ context.Context, j *Job) error {
+			err := os.MkdirAll(j.Output("figures/sub"), 0o755)
+			for _, n := range []string{"both", "sub/" + letter} {
+				err = errors.Join(err, os.WriteFile(j.Output("figures/"+n), []byte("figure "+n+" of "+letter), 0o644))
+			}
+			return err
+		},
+	}, &Task{
+		ID: "long", Stage: "fit", Version: 2, Config: w.section("count"), Deps: []Dep{{"join", "out"}},
+		Run: func(_ context.Context, j *Job) error {
+			dir, err := j.Scratch()
+			if err != nil {
+				return err
+			}
+			at := filepath.Join(dir, "checkpoint")
+			for epoch := range 3 {
+				if b, err := os.ReadFile(at); err == nil && !strings.HasPrefix(string(b), "whole checkpoint of epoch ") {
+					t.Errorf("a checkpoint came back as %q", b)
+				}
+				if err := WriteFile(at, fmt.Appendf(nil, "whole checkpoint of epoch %d", epoch)); err != nil {
+					return err
+				}
+			}
+			return os.WriteFile(j.Output("out"), []byte("long "+letter), 0o644)
+		},
+	})
+	return p
+}
+
+// published returns what the plan's results are under their readable names, computed
+// without the engine.
+func published(w *world) map[string]string {
+	out, _ := w.oracle()
+	letter := w.config["count.letter"]
+	m := map[string]string{
+		"all/joined": out["join"], "figures/both": "figure both of " + letter,
+		"figures/sub/" + letter: "figure sub/" + letter + " of " + letter,
+	}
+	for k := range w.seeds {
+		m[fmt.Sprintf("fits/%d", k)] = out[fmt.Sprintf("fit/%d", k)]
+	}
+	return m
+}
+
+// visible returns the files below a work directory that people see.
+func visible(t *testing.T, dir string) map[string]string {
+	m := map[string]string{}
+	err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+		switch {
+		case err != nil || path == dir:
+			return err
+		case e.IsDir() && e.Name() == ".cache":
+			return fs.SkipDir
+		case e.IsDir() || e.Name() == ".lock":
+			return nil
+		}
+		rel, _ := filepath.Rel(dir, path)
+		b, err := os.ReadFile(path)
+		m[filepath.ToSlash(rel)] = string(b)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// A power cut at any moment leaves nothing to repair. The power is cut while a plan
+// runs from nothing, after an edit and by force; what the disk may hold is rebuilt at
+// random from what was synced and what was not. In it no published file is half
+// there, and the next run gives what an uninterrupted one gives, whose bytes
+// are computed without the engine; the one after it has nothing to do.
+func TestPowerCut(t *testing.T) {
+	rounds, perRound := 6, 10
+	if os.Getenv("DOUBLETAKE_LONG") != "" {
+		rounds, perRound = 200, 30
+	}
+	every := saveEvery
+	t.Cleanup(func() { saveEvery = every })
+	cuts := 0
+	for round := range rounds {
+		rng := rand.New(rand.NewPCG(20, uint64(round)))
+		saveEvery = []time.Duration{0, 5 * time.Second}[rng.IntN(2)]
+		cuts += powerRound(t, rng, round, perRound)
+		if t.Failed() {
+			t.Fatalf("round %d", round)
+		}
+	}
+	t.Logf("%d power cuts in %d rounds", cuts, rounds)
+}
+
+func powerRound(t *testing.T, rng *rand.Rand, round, perRound int) (cuts int) {
+	root := t.TempDir()
+	w := newWorld(filepath.Join(root, "live"))
+	for i := range 6 {
+		w.files[fmt.Sprint("more", i)] = fmt.Sprint("content ", i)
+	}
+	w.write(t)
+	if err := os.MkdirAll(w.dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	d := newDrive(w.dir)
+	defer d.close()
+	d.install(t, round%3 != 2)
+	versions := []map[string]string{published(w)}
+	worker := round%6 == 5 // tasks are made one by one, as by pipeline exec
+	run := func(o Options) {
+		p := powerPlan(t, w)
+		if worker && !o.Force {
+			for _, u := range p.Tasks {
+				if _, err := (&Worker{Plan: p}).MakeOne(context.Background(), u.ID); err != nil {
+					t.Fatal(err)
+				}
+			}
+		} else if _, err := Run(context.Background(), p, o); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if rng.IntN(2) == 0 { // a finished run before
+		run(Options{Jobs: 2})
+		d.syncAll()
+	}
+	w.config["count.letter"] = []string{"a", "b"}[rng.IntN(2)]
+	versions = append(versions, published(w))
+	var states []string
+	d.cut = func(d *drive) {
+		if len(states) < perRound && rng.IntN(3) == 0 {
+			states = append(states, filepath.Join(root, fmt.Sprint("cut", len(states))))
+			d.after(t, rng, states[len(states)-1])
+		}
+	}
+	run(Options{Jobs: 1 + rng.IntN(2), Selection: Selection{Force: rng.IntN(4) == 0}})
+	d.does(func() {})
+	d.cut = nil
+	// Nothing is recorded from here on.
+	disk.file, disk.dir = func(*os.File) error { return nil }, func(string) error { return nil }
+	if disk.all != nil {
+		disk.all = func(string) error { return nil }
+	}
+	for _, dir := range states {
+		for name, found := range visible(t, dir) {
+			if !slices.ContainsFunc(versions, func(v map[string]string) bool { x, ok := v[name]; return ok && x == found }) {
+				t.Errorf("%s: after the power cut %s is %q", dir, name, found)
+			}
+		}
+		after := *newWorld(root)
+		after.dir, after.raw, after.files, after.config = dir, w.raw, w.files, w.config
+		powerCheck(t, &after)
+	}
+	return len(states)
+}
+
+// powerCheck runs the plan in what a power cut left.
+func powerCheck(t *testing.T, w *world) {
+	res, err := Run(context.Background(), powerPlan(t, w), Options{Jobs: 2})
+	if err != nil {
+		t.Errorf("%s: the next run: %v", w.dir, err)
+		return
+	}
+	if got, want := visible(t, w.dir), published(w); fmt.Sprint(got) != fmt.Sprint(want) {
+		t.Errorf("%s: the next run's results are\n%q, want\n%q", w.dir, got, want)
+	}
+	outputs, _ := w.oracle()
+	for task, want := range outputs {
+		path, ok := res.Output(task, "out")
+		if b, err := os.ReadFile(path); !ok || err != nil || string(b) != want {
+			t.Errorf("%s: %s is %q (%v), want %q", w.dir, task, b, err, want)
+		}
+	}
+	for _, kind := range []string{"tmp", ".tmp-*", "published/.*", "scratch/*"} {
+		if left, _ := filepath.Glob(filepath.Join(w.dir, ".cache", kind)); len(left) > 0 {
+			t.Errorf("%s: leftovers stay: %v", w.dir, left)
+		}
+	}
+	if res, err := Run(context.Background(), powerPlan(t, w), Options{Selection: Selection{Verify: true}}); err != nil ||
+		res.Ran > 0 {
+		t.Errorf("%s: the run after the next: %v; it made %d tasks", w.dir, err, res.Ran)
+	}
+}
