@@ -118,7 +118,8 @@ func (m maker) discard(key string) error {
 	}
 	dir, err := m.folder(key)
 	if err == nil {
-		err = errors.Join(os.Rename(m.s.object(key), filepath.Join(dir, "old")), os.RemoveAll(dir))
+		at := m.s.object(key)
+		err = errors.Join(os.Rename(at, filepath.Join(dir, "old")), disk.dir(filepath.Dir(at)), os.RemoveAll(dir))
 	}
 	if err != nil {
 		return fmt.Errorf("clear old result: %w", err)

@@ -88,7 +88,11 @@ func (ix *index) encode() []byte {
 			w.int(o.Size)
 			w.text(o.SHA256)
 			w.text(o.Digest)
-			w.stamp(r.Stamps[i])
+			var st stamp // of a file that is to be hashed again
+			if i < len(r.Stamps) {
+				st = r.Stamps[i]
+			}
+			w.stamp(st)
 		}
 		w.num(math.Float64bits(r.Seconds))
 	}

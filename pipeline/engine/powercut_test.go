@@ -155,9 +155,11 @@ func (d *drive) folder(t *testing.T, rng *rand.Rand, to, path string, ino uint64
 			at = filepath.Join(path, n)
 		}
 		f := d.held[choice]
-		dir := d.names[choice] != nil
+		var dir bool
 		if at != "" {
 			_, dir = inode(at)
+		} else if fi, err := f.Stat(); err == nil {
+			dir = fi.IsDir()
 		}
 		if dir {
 			d.folder(t, rng, filepath.Join(to, n), at, choice, placed)
@@ -288,9 +290,9 @@ func visible(t *testing.T, dir string) map[string]string {
 // there, and the next run gives what an uninterrupted one gives, whose bytes
 // are computed without the engine; the one after it has nothing to do.
 func TestPowerCut(t *testing.T) {
-	rounds, perRound := 6, 10
+	rounds, perRound := 8, 6
 	if os.Getenv("DOUBLETAKE_LONG") != "" {
-		rounds, perRound = 200, 30
+		rounds, perRound = 200, 12
 	}
 	every := saveEvery
 	t.Cleanup(func() { saveEvery = every })
@@ -320,7 +322,7 @@ func powerRound(t *testing.T, rng *rand.Rand, round, perRound int) (cuts int) {
 	defer d.close()
 	d.install(t, round%3 != 2)
 	versions := []map[string]string{published(w)}
-	worker := round%6 == 5 // tasks are made one by one, as by pipeline exec
+	worker := round%4 == 3 // tasks are made one by one, as by pipeline exec
 	run := func(o Options) {
 		p := powerPlan(t, w)
 		if worker && !o.Force {
@@ -333,20 +335,30 @@ func powerRound(t *testing.T, rng *rand.Rand, round, perRound int) (cuts int) {
 			t.Fatal(err)
 		}
 	}
-	if rng.IntN(2) == 0 { // a finished run before
+	if rng.IntN(4) > 0 { // a finished run before
 		run(Options{Jobs: 2})
 		d.syncAll()
 	}
-	w.config["count.letter"] = []string{"a", "b"}[rng.IntN(2)]
+	w.config["count.letter"] = []string{"a", "b", "b", "b"}[rng.IntN(4)]
 	versions = append(versions, published(w))
-	var states []string
+	var states []string // after cuts at moments that are equally likely
+	moments := 0
 	d.cut = func(d *drive) {
-		if len(states) < perRound && rng.IntN(3) == 0 {
-			states = append(states, filepath.Join(root, fmt.Sprint("cut", len(states))))
-			d.after(t, rng, states[len(states)-1])
+		moments++
+		slot := rng.IntN(moments)
+		if len(states) < perRound {
+			slot = len(states)
+			states = append(states, filepath.Join(root, fmt.Sprint("cut", slot)))
+		}
+		if slot < perRound {
+			if err := os.RemoveAll(states[slot]); err != nil {
+				t.Fatal(err)
+			}
+			d.after(t, rng, states[slot])
 		}
 	}
-	run(Options{Jobs: 1 + rng.IntN(2), Selection: Selection{Force: rng.IntN(4) == 0}})
+	// One task at a time, so that nothing changes while a state is taken.
+	run(Options{Jobs: 1, Selection: Selection{Force: rng.IntN(4) == 0}})
 	d.does(func() {})
 	d.cut = nil
 	// Nothing is recorded from here on.

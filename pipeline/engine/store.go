@@ -379,7 +379,7 @@ func (s *store) seal(t *Task, key, dir string, m manifest, digests map[string]st
 		}
 		away := dir + "-old"
 		s.settling.Lock() // settle would miss the object between the two
-		err := errors.Join(os.Rename(to, away), os.Rename(dir, to))
+		err := errors.Join(os.Rename(to, away), os.Rename(dir, to), disk.dir(filepath.Dir(to)))
 		s.settling.Unlock()
 		if err != nil {
 			return nil, fmt.Errorf("seal result: %w", err)
