@@ -60,7 +60,7 @@ var foreign = []struct{ module, by string }{
 	{"git.sr.ht/~sbinet/gg", "report/figure/paper"},
 	{"golang.org/x/image", "report/figure/paper"},
 	{"gonum.org/v1/gonum", "dsp train/..."},
-	{"golang.org/x/sys", "dsp/kernel ingest/... train/kernel"},
+	{"golang.org/x/sys", "dsp/kernel pipeline/engine ingest/... train/kernel"},
 }
 
 // listed reports whether a list of names holds a package.
