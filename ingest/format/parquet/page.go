@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"sync"
 
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/snappy"
@@ -143,6 +144,12 @@ func (f *file) pages(c *column, m value, rows int64) error {
 	return nil
 }
 
+// zstandard makes the decoder of all pages, whose buffers take a megabyte. It writes no
+// further than the capacity that it is given.
+var zstandard = sync.OnceValues(func() (*zstd.Decoder, error) {
+	return zstd.NewReader(nil, zstd.WithDecodeAllCapLimit(true), zstd.WithDecoderMaxMemory(maxPage))
+})
+
 // unpack decompresses a page that is size bytes long.
 func unpack(b []byte, codec, size int64) ([]byte, error) {
 	if size < 0 {
@@ -166,12 +173,16 @@ func unpack(b []byte, codec, size int64) ([]byte, error) {
 		}
 	default:
 		var z *zstd.Decoder
-		limit := zstd.WithDecoderMaxMemory(uint64(size) + 1<<20)
-		if z, err = zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), limit); err != nil {
+		if z, err = zstandard(); err != nil {
 			return nil, err
 		}
-		defer z.Close()
-		out, err = z.DecodeAll(b, nil)
+		// A page may claim more than it holds, so memory for all of it comes last.
+		for room := min(size, int64(len(b))<<6); ; room = min(size, room<<3) {
+			out, err = z.DecodeAll(b, make([]byte, 0, room))
+			if room == size || !errors.Is(err, zstd.ErrDecoderSizeExceeded) {
+				break
+			}
+		}
 	}
 	if err == nil && int64(len(out)) != size {
 		err = errPage
