@@ -35,6 +35,7 @@ type Models struct {
 	Paths    []string        // of the model.json files
 	Warnings []string        // what limits the trust in them, in words
 	Honest   *HonestModel    // the calibrated model of their split; nil where there is none
+	Events   []EventRecord   // the experiment's events, and how their probabilities did; nil without a report
 	Record   []NetworkRecord // how the networks did on what their split held out; nil where no report states it
 
 	nets        []*train.Model

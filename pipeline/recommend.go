@@ -74,7 +74,7 @@ type NetworkRecord struct {
 	Coverage95 *float64 `json:"coverage_95"` // of the networks' own 95 % intervals
 }
 
-// readRecord reads the networks' record from the metrics.json of their experiment's
+// readRecord reads the networks' record and the events from the metrics.json of their experiment's
 // report, where there is one. A model that was trained on everything has the record of
 // the split on whose values its intervals did worst.
 func (m *Models) readRecord() error {
@@ -95,6 +95,7 @@ func (m *Models) readRecord() error {
 			Name    string
 			HeldOut string `json:"held_out"`
 			Network []NetworkRecord
+			Events  []EventRecord
 		}
 	}
 	if err := json.Unmarshal(raw, &doc); err != nil {
@@ -110,6 +111,12 @@ func (m *Models) readRecord() error {
 	for _, s := range doc.Splits {
 		if !slices.Contains(names, s.Name) || len(m.Card.Record) == 0 && s.HeldOut != m.Card.HeldOut {
 			continue
+		}
+		for _, r := range s.Events {
+			if !slices.ContainsFunc(m.Events, func(o EventRecord) bool { return o.Name == r.Name }) {
+				r.HeldOut = s.HeldOut
+				m.Events = append(m.Events, r)
+			}
 		}
 		for _, r := range s.Network {
 			r.HeldOut = s.HeldOut

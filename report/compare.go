@@ -82,10 +82,14 @@ var comparedQuantities = []struct {
 	}},
 }
 
-// comparisons returns a table per split in which methods were compared.
+// comparisons returns a table per split with events, and per split in which methods
+// were compared.
 func (e Experiment) comparisons() []table {
 	var out []table
 	for _, s := range e.Splits {
+		if len(s.Events) > 0 {
+			out = append(out, s.events())
+		}
 		if len(s.Methods) == 0 {
 			continue
 		}
@@ -132,30 +136,31 @@ func (e Experiment) comparisons() []table {
 	return out
 }
 
-// comparisonWords explains the comparison.
+// comparisonWords explains events and the comparison.
 func (e Experiment) comparisonWords() []string {
+	words := e.eventWords()
 	compared := false
 	for _, s := range e.Splits {
 		compared = compared || len(s.Methods) > 0
 	}
 	if !compared {
-		return nil
+		return words
 	}
-	return []string{
-		"Methods by CRPS are sorted by that score of single measurements; \"above the best\" is paired row by row and seed " +
-			"by seed, its standard error clustered by run with the scatter between seeds; \"worse\" is said where it is more " +
-			"than Student's 97.5 % of that (few seeds tell little; not corrected for the number of methods), \"as good\" " +
+	return append(words,
+		"Methods by CRPS are sorted by that score of single measurements; \"above the best\" is paired row by row and seed "+
+			"by seed, its standard error clustered by run with the scatter between seeds; \"worse\" is said where it is more "+
+			"than Student's 97.5 % of that (few seeds tell little; not corrected for the number of methods), \"as good\" "+
 			"where it may be chance. RMSE is the root of the measured error e.",
-		"Every method is judged on its own mean, by scores that are lowest for the truth (NLL, CRPS, v̂²−2v̂e, QLIKE), " +
-			"or should be 1 (Σe/Σv̂), 0.683 and 0.95 (coverage), or stay near what calibrated data give (ENCE, the mean " +
-			"relative difference of claimed and measured error over bins of the claim). " +
-			"v̂ is the epistemic variance a method claims: " + strings.Join(e.claims(), "; ") + ". " +
-			"QLIKE is the mean of ln v̂ + e/v̂ and does not let v̂ fall below 1e-4 of the outcome's " +
+		"Every method is judged on its own mean, by scores that are lowest for the truth (NLL, CRPS, v̂²−2v̂e, QLIKE), "+
+			"or should be 1 (Σe/Σv̂), 0.683 and 0.95 (coverage), or stay near what calibrated data give (ENCE, the mean "+
+			"relative difference of claimed and measured error over bins of the claim). "+
+			"v̂ is the epistemic variance a method claims: "+strings.Join(e.claims(), "; ")+". "+
+			"QLIKE is the mean of ln v̂ + e/v̂ and does not let v̂ fall below 1e-4 of the outcome's "+
 			"variance; \"floored\" is the share of values it raises.",
-		"The reference of ENCE has errors that are independent between conditions. Real errors are not, so it is a lower " +
-			"bound. " +
+		"The reference of ENCE has errors that are independent between conditions. Real errors are not, so it is a lower "+
+			"bound. "+
 			"Seconds are of one run on one machine, several tasks at a time.",
-	}
+	)
 }
 
 // claims lists what v̂ is of each method, once for all splits.

@@ -112,6 +112,9 @@ func splitJSON(s Split) object {
 		}
 		o = append(o, member{"diagnostics", stringArray(list)})
 	}
+	if len(s.Events) > 0 {
+		o = append(o, member{"events", eventsJSON(s.Events)})
+	}
 	if c := comparisonJSON(s); c != nil {
 		o = append(o, member{"methods", c})
 	}

@@ -107,7 +107,11 @@ func runPredict(ctx context.Context, o predictOptions, stdout, stderr io.Writer)
 	if err != nil {
 		return err
 	}
-	a := answers{Models: m, x: x, network: p, recommended: r, options: o}
+	events, err := m.PredictEvents(ctx, x)
+	if err != nil {
+		return err
+	}
+	a := answers{Models: m, x: x, network: p, recommended: r, options: o, events: events}
 	a.withhold()
 	switch {
 	case o.json:

@@ -22,6 +22,7 @@ type answers struct {
 	network     *pipeline.Predictions
 	recommended *pipeline.Recommended // nil where the split has no calibrated model
 	options     predictOptions
+	events      []pipeline.EventProbability
 }
 
 // at is the i-th condition.
@@ -78,6 +79,9 @@ func (a answers) table(w io.Writer) error {
 				return err
 			}
 		}
+		if err := a.eventRows(w, i); err != nil {
+			return err
+		}
 		for _, s := range a.Outside(a.at(i)) {
 			fmt.Fprintln(w, "extrapolation: "+s)
 		}
@@ -91,8 +95,46 @@ func (a answers) table(w io.Writer) error {
 	if a.recommended == nil || a.options.network {
 		text += "√C: the network's claim of the error of its mean.\n"
 	}
+	if len(a.events) > 0 {
+		text += fmt.Sprintf("Event (experimental): probability ± √V, V the variance that the head claims of it; the true one is in "+
+			"the range with a confidence of %s %% at least, if that is right.\n", short(100*(1-a.options.alpha)))
+	}
 	_, err := io.WriteString(w, text)
 	return err
+}
+
+// bound is the range of an event's probability; of NaN outside the training range
+// unless that is asked for.
+func (a answers) bound(e pipeline.EventProbability, i int) (lo, hi float64) {
+	if !a.options.extrapolate && a.Outside(a.at(i)) != nil {
+		return math.NaN(), math.NaN()
+	}
+	return e.Bound(i, a.options.alpha)
+}
+
+func (a answers) eventRows(w io.Writer, i int) error {
+	if len(a.events) == 0 {
+		return nil
+	}
+	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintf(tw, "event\twhen\tprobability\trange (%s %%)\trecord\n", short(100*(1-a.options.alpha)))
+	for _, e := range a.events {
+		within, record := "none", "none"
+		if lo, hi := a.bound(e, i); !math.IsNaN(lo) {
+			within = fmt.Sprintf("%.3f … %.3f", lo, hi)
+		}
+		if e.Claimed.Mean != nil && e.Happened.Mean != nil {
+			record = fmt.Sprintf("%s: claimed %.3f, happened %.3f", e.HeldOut, *e.Claimed.Mean, *e.Happened.Mean)
+			if e.SE.Mean != nil {
+				record += fmt.Sprintf(" ± %.3f", *e.SE.Mean)
+			}
+		}
+		fmt.Fprintf(tw, "%s\t%s\t%.3f ± %.3f\t%s\t%s\n", e.Name, e.Text, e.P[i], math.Sqrt(e.V[i]), within, record)
+	}
+	if err := tw.Flush(); err != nil {
+		return fmt.Errorf("print predictions: %w", err)
+	}
+	return nil
 }
 
 // calibrationText describes the calibrated model and its limits.
@@ -405,6 +447,16 @@ type conditionJSON struct {
 	Extrapolation []string           `json:"extrapolation"`
 	Position      *positionJSON      `json:"position"`
 	Outcomes      []outcomeJSON      `json:"outcomes"`
+	Events        []eventJSON        `json:"events,omitempty"`
+}
+
+// eventJSON is the probability of an event.
+type eventJSON struct {
+	Event       string     `json:"event"`
+	Expression  string     `json:"expression"`
+	Probability float64    `json:"probability"`
+	Variance    float64    `json:"variance"`
+	Range       *[]float64 `json:"range"` // of the confidence 1 − alpha at least; null outside the training range
 }
 
 // defined returns nil for NaN, which JSON does not have.
@@ -439,6 +491,13 @@ func (a answers) json() any {
 				Raw: p.Raw[k], Delta: p.Delta[k], ZigZag: p.ZigZag[k], Spread: defined(p.Spread[k]),
 				Interval: ends(p.Mu[k], a.chebyshev(i, k)), Measurement: a.measurement(k),
 			})
+		}
+		for _, e := range a.events {
+			v := eventJSON{Event: e.Name, Expression: e.Text, Probability: e.P[i], Variance: e.V[i]}
+			if lo, hi := a.bound(e, i); !math.IsNaN(lo) {
+				v.Range = &[]float64{lo, hi}
+			}
+			c.Events = append(c.Events, v)
 		}
 		list[i] = c
 	}
@@ -484,11 +543,19 @@ func (a answers) json() any {
 		Conditions []conditionJSON `json:"conditions"`
 
 		Network []pipeline.NetworkRecord `json:"network_record"`
+		Events  []pipeline.EventRecord   `json:"event_record,omitempty"`
 	}{
 		m.Paths, m.Card.Experiment, m.Card.Data, m.Card.Split, m.Card.HeldOut, a.options.alpha, a.options.calibrated, cal,
 		absent, append([]string{}, m.Warnings...), list,
-		append([]pipeline.NetworkRecord{}, m.Record...),
+		append([]pipeline.NetworkRecord{}, m.Record...), a.eventRecords(),
 	}
+}
+
+func (a answers) eventRecords() (out []pipeline.EventRecord) {
+	for _, e := range a.events {
+		out = append(out, e.EventRecord)
+	}
+	return out
 }
 
 func (a answers) honestJSON(k, j int) *honestJSON {
@@ -544,6 +611,9 @@ func (a answers) csv(w io.Writer) error {
 			head = append(head, out.Name+"_measurement_low", out.Name+"_measurement_high")
 		}
 	}
+	for _, e := range a.events {
+		head = append(head, e.Name+"_probability", e.Name+"_probability_var", e.Name+"_low", e.Name+"_high")
+	}
 	rows := [][]string{append(head, "distance", "below", "above", "no_interval", "extrapolation")}
 	number := func(v float64) string {
 		if math.IsNaN(v) {
@@ -576,6 +646,10 @@ func (a answers) csv(w io.Writer) error {
 			if one := a.measurement(k); one != nil {
 				add(*one...)
 			}
+		}
+		for _, e := range a.events {
+			lo, hi := a.bound(e, i)
+			add(e.P[i], e.V[i], lo, hi)
 		}
 		refused := ""
 		if r != nil {

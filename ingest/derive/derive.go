@@ -5,13 +5,16 @@
 // abs, exp, log, log10, sin, cos, tan, asin, acos, atan, atan2, hypot, min and max;
 // comparisons and "a > 1 ? x : y" are arithmetic too. All numbers are float64. A name
 // that is no word of letters, digits and underscores is put in quotes. An expression
-// has access to nothing else. Package expr-lang/expr parses and evaluates it.
+// has access to nothing else. Package expr-lang/expr parses and evaluates it. An
+// Event is a comparison of an outcome.
 package derive
 
 import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/expr-lang/expr"
 
 	"doubletake/ingest/spelling"
 )
@@ -201,3 +204,30 @@ func didYouMean(name string, known []string) string {
 	}
 	return "; known are " + strings.Join(known, ", ")
 }
+
+// Event is a range of one outcome: "bpf1_db > 70".
+type Event struct {
+	Definition
+	Outcome string
+	f       *formula
+}
+
+// NewEvent checks a comparison over one of the outcomes. The error is an *Error.
+func NewEvent(d Definition, outcomes []string) (*Event, error) {
+	f, bad := parseAs(d.Text, outcomes, expr.AsBool())
+	if bad != nil {
+		return nil, bad.of(d)
+	}
+	if len(f.names) != 1 {
+		found := "none"
+		if len(f.names) > 1 {
+			found = strings.Join(f.names, ", ")
+		}
+		return nil, &Error{Definition: d, Column: 1, Message: fmt.Sprintf("expected a comparison of one outcome, found %s; "+
+			"ingest: {derive: …} makes one outcome of several; known are %s", found, strings.Join(outcomes, ", "))}
+	}
+	return &Event{Definition: d, Outcome: f.names[0], f: f}, nil
+}
+
+// Holds reports whether a value of the outcome is in the range.
+func (e *Event) Holds(value float64) bool { return e.f.run([]float64{value}).(bool) }

@@ -138,3 +138,36 @@ func TestAnyText(t *testing.T) {
 		}
 	})
 }
+
+// An event holds where Go's own comparison does, and its errors have their place.
+func TestEvents(t *testing.T) {
+	outcomes := []string{"bpf1_db", "lift n"}
+	for text, in := range map[string]func(y float64) bool{
+		"bpf1_db > 70":                         func(y float64) bool { return y > 70 },
+		"bpf1_db >= 60 and not(bpf1_db > 70)":  func(y float64) bool { return y >= 60 && y <= 70 },
+		"abs('lift n') < 2^6 || 'lift n' > 80": func(y float64) bool { return math.Abs(y) < 64 || y > 80 },
+	} {
+		e, err := NewEvent(Definition{"e", text}, outcomes)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, y := range []float64{-80, -64, 59.9, 60, 64, 70, 70.1, 81} {
+			if e.Holds(y) != in(y) {
+				t.Errorf("%s at %g: %v", text, y, e.Holds(y))
+			}
+		}
+	}
+	const one = `expected a comparison of one outcome, found `
+	const derived = "; ingest: {derive: …} makes one outcome of several; known are bpf1_db, lift n"
+	for text, want := range map[string]string{
+		"bpf1_db + 1":                    `"bpf1_db + 1", character 1: expected bool, but got float64`,
+		"bpf_db > 70":                    `"bpf_db > 70", character 1: unknown name "bpf_db"; did you mean "bpf1_db"?`,
+		"70 > 60":                        `"70 > 60", character 1: ` + one + "none" + derived,
+		"bpf1_db > 70 and 'lift n' < 60": `"bpf1_db > 70 and 'lift n' < 60", character 1: ` + one + "bpf1_db, lift n" + derived,
+		"bpf1_db > 70 and":               `"bpf1_db > 70 and", character 16: unexpected token EOF`,
+	} {
+		if _, err := NewEvent(Definition{"e", text}, outcomes); err == nil || err.Error() != want {
+			t.Errorf("%s:\n got  %v\n want %s", text, err, want)
+		}
+	}
+}

@@ -60,8 +60,12 @@ func (p *position) of(d Definition) *Error {
 	return &Error{Definition: d, Column: p.column, Message: p.message}
 }
 
-// parse checks an expression over the known names.
+// parse checks an expression over the known names that gives a number.
 func parse(text string, known []string) (*formula, *position) {
+	return parseAs(text, known, expr.AsFloat64())
+}
+
+func parseAs(text string, known []string, kind expr.Option) (*formula, *position) {
 	if len(text) > longest {
 		return nil, &position{1, fmt.Sprintf("expected up to %d characters, found %d", longest, len(text))}
 	}
@@ -70,7 +74,7 @@ func parse(text string, known []string) (*formula, *position) {
 	for _, n := range known {
 		env[n] = 0.
 	}
-	options := []expr.Option{expr.Env(env), expr.DisableAllBuiltins(), expr.AsFloat64(), expr.Patch(c)}
+	options := []expr.Option{expr.Env(env), expr.DisableAllBuiltins(), kind, expr.Patch(c)}
 	for n, f := range one {
 		options = append(options, expr.Function(n, func(p ...any) (any, error) { return f(p[0].(float64)), nil },
 			new(func(float64) float64)))
@@ -171,8 +175,10 @@ func (c *checker) kind(node ast.Node) string {
 	return "number"
 }
 
-// value evaluates the expression; values are in the order of its names.
-func (f *formula) value(values []float64) float64 {
+// value evaluates the expression of a number; values are in the order of its names.
+func (f *formula) value(values []float64) float64 { return f.run(values).(float64) }
+
+func (f *formula) run(values []float64) any {
 	env := map[string]any{"pi": math.Pi}
 	for i, n := range f.names {
 		env[n] = values[i]
@@ -181,7 +187,7 @@ func (f *formula) value(values []float64) float64 {
 	if err != nil {
 		panic("derive: " + f.text + ": " + err.Error()) // parse has checked the types
 	}
-	return v.(float64)
+	return v
 }
 
 // describe writes the values of the names.

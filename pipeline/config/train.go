@@ -11,20 +11,21 @@ import (
 
 // Train is the network, its training and the splits.
 type Train struct {
-	Inputs      []string    `key:"inputs"`
-	Outcomes    []string    `key:"outcomes"`
-	Model       Model       `key:"model"`
-	Loss        Loss        `key:"loss"`
-	Optimizer   Optimizer   `key:"optimizer"`
-	Standardise bool        `key:"standardise"`
-	Seeds       int         `key:"seeds"`
-	Seed        uint64      `key:"seed" default:"0"`
-	Estimate    Estimate    `key:"estimate"`
-	Compare     []string    `key:"compare" of:"methods"`
-	Members     int         `key:"members"`
-	Calibration Recalibrate `key:"calibration"`
-	Honest      Honest      `key:"honest"`
-	Splits      []Split     `key:"splits"`
+	Inputs      []string      `key:"inputs"`
+	Outcomes    []string      `key:"outcomes"`
+	Model       Model         `key:"model"`
+	Loss        Loss          `key:"loss"`
+	Optimizer   Optimizer     `key:"optimizer"`
+	Standardise bool          `key:"standardise"`
+	Events      []NamedString `key:"events"`
+	Seeds       int           `key:"seeds"`
+	Seed        uint64        `key:"seed" default:"0"`
+	Estimate    Estimate      `key:"estimate"`
+	Compare     []string      `key:"compare" of:"methods"`
+	Members     int           `key:"members"`
+	Calibration Recalibrate   `key:"calibration"`
+	Honest      Honest        `key:"honest"`
+	Splits      []Split       `key:"splits"`
 }
 
 // Recalibrate is what is set aside to recalibrate uncertainties; a share alone is
@@ -156,6 +157,10 @@ func (t *Train) validate(f *File, key string, fail failFunc) {
 	case c.Share == 0 && c.Kind != "":
 		fail(key+".calibration", "%s is learned on a share of the training runs, found none: {share: 0.2, kind: %s}",
 			c.Kind, c.Kind)
+	}
+	if len(t.Events) > 0 && t.Model.Head != train.Binned {
+		fail(key+".events", "needs model: {head: %s}, whose tables give probabilities of events, found head: %q",
+			train.Binned, t.Model.Head)
 	}
 	t.Honest.validate(key+".honest", fail)
 	t.validateMethods(key, fail)

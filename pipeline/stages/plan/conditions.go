@@ -56,9 +56,10 @@ func (b *Builder) AboutCondition(name string) (unit, description string) {
 }
 
 // CheckDerived checks what the configuration derives of conditions, constants and
-// outcomes, sets b.Derive, and adds the derived conditions to b.Conditions. constants
+// outcomes, sets b.Derive and b.Outcomes, and adds the derived conditions to b.Conditions. constants
 // are those that are no conditions. Conditions derived of b.Found are found as those.
 func (b *Builder) CheckDerived(constants []config.NamedNumber, outcomes []string) error {
+	defer func() { b.Outcomes = slices.Concat(outcomes, b.Derive.Outcomes()) }()
 	list := b.Exp.Ingest.Derive
 	if len(list) == 0 {
 		return nil

@@ -50,6 +50,7 @@ type Builder struct {
 	Conditions   []string                             // ingest: names, in the order of the tables
 	Found        []string                             // ingest: those of them that stage dsp finds
 	Derive       *derive.Set                          // ingest: what is derived; nil: nothing
+	Outcomes     []string                             // ingest: names, derived ones too; nil: not known
 	// ingest: condition values, where they are known before any file is read
 	Known      []map[string]float64
 	Converted  map[string]string // ingest: by condition, how its unit was converted

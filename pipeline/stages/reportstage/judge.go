@@ -94,6 +94,9 @@ func reportSplit(
 	methods.finish(sp)
 	sp.Network = trustOf(set, trainstage.UnitGroups(set), meanTrust(trust))
 	sp.Flags = append(sp.Flags, coverageFlags(sp.Network)...)
+	if sp.Events, err = judgeEvents(ctx, b, set, models); err != nil {
+		return nil, err
+	}
 	return sp, addHonest(b, j, set, s, sp, det, ds)
 }
 

@@ -139,6 +139,9 @@ func (x *experiment) local() []kv.Pair {
 	for _, s := range x.splits {
 		local = append(local, kv.Pair{Key: "train.splits." + s.Name + ".test", Value: s.Test.String()})
 	}
+	for _, d := range exp.Train.Events {
+		local = append(local, kv.Pair{Key: "train.events." + d.Name, Value: d.Value})
+	}
 	local = append(local, config.Flatten("about", exp.About)...)
 	if len(x.final) > 0 {
 		local = append(local, kv.Pair{Key: "final models", Value: strings.Join(x.final, ",")})

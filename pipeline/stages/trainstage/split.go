@@ -8,6 +8,7 @@ import (
 	"sort"
 	"strconv"
 
+	"doubletake/ingest/derive"
 	"doubletake/ingest/spelling"
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/stages/plan"
@@ -31,11 +32,29 @@ func Outcomes(b *plan.Builder, t *table.Table) ([]string, error) {
 	return all, nil
 }
 
+// Events are the experiment's events of outcomes it is trained on.
+func Events(b *plan.Builder, outcomes []string) (out []*derive.Event, err error) {
+	if chosen := b.Exp.Train.Outcomes; len(chosen) > 0 {
+		outcomes = chosen
+	}
+	for _, d := range b.Exp.Train.Events {
+		e, err := derive.NewEvent(derive.Definition{Name: d.Name, Text: d.Value}, outcomes)
+		if err != nil {
+			return nil, b.File.Errorf(b.At+".train.events."+d.Name, "%v", err)
+		}
+		out = append(out, e)
+	}
+	return out, nil
+}
+
 // Triplets reads the inputs and outcomes that the experiment is trained on.
 func Triplets(b *plan.Builder, t *table.Table) (triplets.Set, error) {
 	outcomes, err := Outcomes(b, t)
 	if err != nil {
 		return triplets.Set{}, err
+	}
+	if _, err := Events(b, outcomes); err != nil {
+		return triplets.Set{}, err // before any training
 	}
 	set, err := plan.Triplets(t, b.Exp.Train.Inputs, outcomes)
 	set.Couples = b.Exp.DSP.Couples

@@ -64,7 +64,7 @@ func Plan(b *plan.Builder) error {
 		}
 	}
 	cfg := plan.Without(plan.Settings("train", *tr),
-		"train.splits", "train.seeds", "train.seed", "train.compare", "train.members", "train.honest")
+		"train.splits", "train.seeds", "train.seed", "train.compare", "train.members", "train.honest", "train.events")
 	cfg = plan.Without(cfg, "train.calibration.kind") // the methods do not depend on it
 	for i, p := range cfg {
 		if p.Key == "train.calibration.share" { // its name before there were kinds
@@ -78,6 +78,11 @@ func Plan(b *plan.Builder) error {
 		kv.Pair{Key: "dsp.couples", Value: strconv.FormatBool(b.Exp.DSP.Couples)})
 	if t := b.Exp.Ingest.Table; t != nil && t.Use == "all" {
 		cfg = append(cfg, kv.Pair{Key: "weights of pairs", Value: "loss, scale, R², e"})
+	}
+	if b.Outcomes != nil {
+		if _, err := Events(b, b.Outcomes); err != nil {
+			return err
+		}
 	}
 	left, err := planLeftOut(b, cfg)
 	if err != nil {

@@ -1,0 +1,69 @@
+package reportstage
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"doubletake/pipeline/stages/plan"
+	"doubletake/pipeline/stages/trainstage"
+	"doubletake/report"
+	"doubletake/train"
+	"doubletake/train/score"
+	"doubletake/train/triplets"
+)
+
+// judgeEvents compares the probabilities of the experiment's events with how often
+// they happened in the test part of set.
+func judgeEvents(ctx context.Context, b *plan.Builder, set triplets.Set, models []*train.Model) ([]report.Event, error) {
+	events, err := trainstage.Events(b, set.OutcomeNames())
+	if err != nil || len(events) == 0 {
+		return nil, err
+	}
+	test := set.Of(triplets.Test)
+	present := test.Present()
+	var x []float64
+	at := map[int]int{}
+	for i, c := range present {
+		x, at[c] = append(x, test.At(c)...), i
+	}
+	var out []report.Event
+	for _, event := range events {
+		j := slices.Index(set.OutcomeNames(), event.Outcome)
+		in1, in2 := make([]bool, test.N), make([]bool, test.N)
+		for i := range test.N {
+			in1[i], in2[i] = event.Holds(test.Y1[i*set.Out+j]), event.Holds(test.Y2[i*set.Out+j])
+		}
+		var seeds []score.Event
+		for _, m := range models {
+			p, v, err := m.Event(ctx, x, j, event.Holds)
+			if err != nil {
+				return nil, fmt.Errorf("judge event %s: %w", event.Name, err)
+			}
+			rowP, rowV := make([]float64, test.N), make([]float64, test.N)
+			for i, c := range test.Condition {
+				rowP[i], rowV[i] = p[at[c]], v[at[c]]
+			}
+			seeds = append(seeds, score.JudgeEvent(rowP, rowV, in1, in2, test.Run))
+		}
+		mean := func(of func(score.Event) float64) score.Value {
+			list := make([]float64, len(seeds))
+			for i, s := range seeds {
+				list[i] = of(s)
+			}
+			return score.Mean(list)
+		}
+		out = append(out, report.Event{
+			Name: event.Name, Text: event.Text,
+			Claimed:    mean(func(s score.Event) float64 { return s.Claimed }),
+			Happened:   mean(func(s score.Event) float64 { return s.Happened }),
+			HappenedSE: mean(func(s score.Event) float64 { return s.HappenedSE }),
+			Error:      mean(func(s score.Event) float64 { return s.Error }),
+			ErrorSE:    mean(func(s score.Event) float64 { return s.ErrorSE }),
+			V:          mean(func(s score.Event) float64 { return s.V }),
+			Ratio:      mean(func(s score.Event) float64 { return s.Ratio }),
+			RatioSE:    mean(func(s score.Event) float64 { return s.RatioSE }),
+		})
+	}
+	return out, nil
+}
