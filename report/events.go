@@ -64,17 +64,17 @@ func (s Split) events() table {
 func (e Experiment) eventWords() (out []string) {
 	for _, s := range e.Splits {
 		for _, v := range s.Events {
-			out = append(out, fmt.Sprintf("%s held out: %s (%s) is claimed with probability %s and happened in %s of the values.",
-				clean(s.HeldOut), clean(v.Name), clean(v.Text), round(v.Claimed, 1).plain(),
+			out = append(out, fmt.Sprintf("%s held out: %s (%s) is claimed with probability %s and happened in %s of the "+
+				"values.", clean(s.HeldOut), clean(v.Name), clean(v.Text), round(v.Claimed, 1).plain(),
 				between(v.Happened, v.HappenedSE)))
 		}
 	}
 	if out == nil {
 		return nil
 	}
-	return append(out, "Events: claimed is the mean probability p̂ by the binned head's tables, happened the share of held-out "+
-		"values. e measures by pairs the mean square by which p̂ misses the probability of its condition, V is what the head "+
-		"claims of that; Σe/ΣV is 1 where V is right, above where it claims too little. The head is experimental.")
+	return append(out, "Events: claimed is the mean probability p̂ by the binned head's tables, happened the share of "+
+		"held-out values. e measures by pairs the mean square by which p̂ misses the probability of a condition, V is what "+
+		"the head claims of that; Σe/ΣV is 1 where V is right, above where it claims too little. The head is experimental.")
 }
 
 // between writes a value with its standard error.

@@ -14,16 +14,19 @@ func TestEventWords(t *testing.T) {
 	e := Experiment{Name: "rotor", Splits: []Split{{
 		Name: "two", HeldOut: "blades = 2", Events: []Event{{
 			Name: "loud", Text: "bpf1_db > 70", Claimed: v(0.2312, 0.021), Happened: v(0.31, 0), HappenedSE: v(0.0234, 0),
-			Error: v(0.02, 0.001), ErrorSE: v(0.004, 0), V: v(0.01, 0.002), Ratio: v(2.1, 0.3), RatioSE: v(math.NaN(), 0),
+			Error: v(0.02, 0.001), ErrorSE: v(0.004, 0), V: v(0.01, 0.002),
+			Ratio: v(2.1, 0.3), RatioSE: v(math.NaN(), 0),
 		}},
 	}}}
 	words := strings.Join(e.comparisonWords(), "\n")
-	if want := "blades = 2 held out: loud (bpf1_db > 70) is claimed with probability 0.231 ± 0.021 and happened in 0.31 ± 0.023 " +
-		"of the values."; !strings.Contains(words, want) {
+	if want := "blades = 2 held out: loud (bpf1_db > 70) is claimed with probability 0.231 ± 0.021 and happened in " +
+		"0.31 ± 0.023 of the values."; !strings.Contains(words, want) {
 		t.Errorf("%s\nwant %s", words, want)
 	}
 	table := string(ComparisonMarkdown(e, 3))
-	for _, want := range []string{"### Events on what two holds out (experimental)", "0.231 ± 0.021", "0.023", "2.10 ± 0.30", "–"} {
+	for _, want := range []string{
+		"### Events on what two holds out (experimental)", "0.231 ± 0.021", "0.023", "2.10 ± 0.30", "–",
+	} {
 		if !strings.Contains(table, want) {
 			t.Errorf("no %q in\n%s", want, table)
 		}

@@ -160,11 +160,11 @@ func TestEvents(t *testing.T) {
 	const one = `expected a comparison of one outcome, found `
 	const derived = "; ingest: {derive: …} makes one outcome of several; known are bpf1_db, lift n"
 	for text, want := range map[string]string{
-		"bpf1_db + 1":                    `"bpf1_db + 1", character 1: expected bool, but got float64`,
-		"bpf_db > 70":                    `"bpf_db > 70", character 1: unknown name "bpf_db"; did you mean "bpf1_db"?`,
-		"70 > 60":                        `"70 > 60", character 1: ` + one + "none" + derived,
-		"bpf1_db > 70 and 'lift n' < 60": `"bpf1_db > 70 and 'lift n' < 60", character 1: ` + one + "bpf1_db, lift n" + derived,
-		"bpf1_db > 70 and":               `"bpf1_db > 70 and", character 16: unexpected token EOF`,
+		"bpf1_db + 1":        `"bpf1_db + 1", character 1: expected bool, but got float64`,
+		"bpf_db > 70":        `"bpf_db > 70", character 1: unknown name "bpf_db"; did you mean "bpf1_db"?`,
+		"70 > 60":            `"70 > 60", character 1: ` + one + "none" + derived,
+		"bpf1_db > 'lift n'": `"bpf1_db > 'lift n'", character 1: ` + one + "bpf1_db, lift n" + derived,
+		"bpf1_db > 70 and":   `"bpf1_db > 70 and", character 16: unexpected token EOF`,
 	} {
 		if _, err := NewEvent(Definition{"e", text}, outcomes); err == nil || err.Error() != want {
 			t.Errorf("%s:\n got  %v\n want %s", text, err, want)

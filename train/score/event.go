@@ -16,8 +16,8 @@ type Event struct {
 // whether it happened in y1 and y2. It panics if lengths differ.
 func JudgeEvent(p, v []float64, in1, in2 []bool, run []int) Event {
 	if len(v) != len(p) || len(in1) != len(p) || len(in2) != len(p) || len(run) != len(p) {
-		panic(fmt.Sprintf("score: an event of %d probabilities with %d variances, %d and %d outcomes, %d runs", len(p), len(v),
-			len(in1), len(in2), len(run)))
+		panic(fmt.Sprintf("score: an event of %d probabilities with %d variances, %d and %d outcomes, %d runs", len(p),
+			len(v), len(in1), len(in2), len(run)))
 	}
 	one := func(b bool) float64 {
 		if b {
