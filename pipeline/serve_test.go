@@ -13,11 +13,14 @@ import (
 	"doubletake/pipeline/engine"
 )
 
-// A run that lasts writes progress.html while its task is at work, and once more at
-// its end; a short run leaves none.
+// A run that lasts writes progress.html while its task is at work, never sooner than
+// progressEvery after the last time, and once more at its end; a short run leaves none.
 func TestProgressPage(t *testing.T) {
 	defer func(d time.Duration) { progressEvery = d }(progressEvery)
-	progressEvery = 50 * time.Millisecond
+	if progressEvery != 10*time.Second {
+		t.Errorf("every %s, documented are 10 s", progressEvery)
+	}
+	progressEvery = 100 * time.Millisecond
 	dir := t.TempDir()
 	page := func() string {
 		b, err := os.ReadFile(filepath.Join(dir, ProgressFile))
@@ -32,6 +35,20 @@ func TestProgressPage(t *testing.T) {
 		for ; !strings.Contains(page(), "a/slow &amp; long"); time.Sleep(time.Millisecond) {
 			if time.Now().After(end) {
 				return errors.New("there is no page of this task")
+			}
+		}
+		var last time.Time
+		for n := 0; n < 5; time.Sleep(time.Millisecond) {
+			fi, err := os.Stat(filepath.Join(dir, ProgressFile))
+			if err != nil || time.Now().After(end) {
+				return errors.Join(errors.New("the page is not renewed"), err)
+			}
+			if at := fi.ModTime(); !at.Equal(last) {
+				// 20 ms for the clock of the file system
+				if at.Sub(last) < progressEvery-20*time.Millisecond {
+					return errors.New("the page is renewed after " + at.Sub(last).String())
+				}
+				n, last = n+1, at
 			}
 		}
 		return nil

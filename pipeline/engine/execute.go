@@ -478,7 +478,9 @@ func (k *Worker) MakeOne(ctx context.Context, id string) (ran bool, err error) {
 // watched makes one task and keeps a journal of it.
 func (k *Worker) watched(ctx context.Context, s *store, st *Status, object func(task string) string) (*record, error) {
 	t := st.Task
-	w := newJournal(s.dir, st.key+".jsonl", false, journalHead(k.Program, 0, nil, []*Task{t}, []float64{load(t)}))
+	head := journalHead(k.Program, 0, nil, []*Task{t}, []float64{load(t)})
+	head[0].Plan = k.Plan.counts()
+	w := newJournal(s.dir, st.key+".jsonl", false, head)
 	w.observe(Event{Kind: "start", Task: t, Key: st.key})
 	w.flush()
 	m := k.maker(s, t.ID)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 )
@@ -47,6 +48,7 @@ type Line struct {
 	Program string         `json:"program,omitempty"`
 	Jobs    int            `json:"jobs,omitempty"` // tasks at a time; 0: that depends on a cluster
 	Stages  []StageSummary `json:"stages,omitempty"`
+	Plan    []StageCount   `json:"plan,omitempty"` // of a task made alone: how many the plan has
 
 	// Of "task".
 	Stage      string  `json:"stage,omitempty"`
@@ -63,6 +65,24 @@ type Line struct {
 	Seconds float64 `json:"seconds,omitempty"` // of "done"
 	Text    string  `json:"text,omitempty"`    // the note, the error, or why the run ended early
 	Log     string  `json:"log,omitempty"`     // of "failed": path of a log from the work directory
+}
+
+// StageCount is how many tasks of a stage there are.
+type StageCount struct {
+	Stage string `json:"stage"`
+	Tasks int    `json:"tasks"`
+}
+
+// counts lists the tasks of the plan by stage.
+func (p *Plan) counts() []StageCount {
+	out := make([]StageCount, len(p.Stages))
+	for i, name := range p.Stages {
+		out[i].Stage = name
+	}
+	for _, t := range p.Tasks {
+		out[slices.Index(p.Stages, t.Stage)].Tasks++
+	}
+	return slices.DeleteFunc(out, func(c StageCount) bool { return c.Tasks == 0 })
 }
 
 // journalWriter appends to a journal. What goes wrong with it is of no

@@ -129,16 +129,19 @@ func (w *Watcher) runView(now time.Time) (v runView) {
 				working++
 			}
 		}
+		_, tasks := w.planned()
 		switch {
 		case len(w.sources) == 0:
 			v.State = "No journal of a run"
+			return v
 		case working > 0:
 			v.State = "Tasks are made one by one"
-			say("%d processes are at work. They make single tasks (pipeline exec); how many are to come is not known here.",
-				working)
+			say("Processes at work: %d.", working)
 		default:
 			v.State = "No task is being made"
 		}
+		say("Tasks made alone (pipeline exec): %d of %d in the plan.", w.ended(), tasks)
+		say("Of those that wait some may have a result that is older than the journals.")
 		return v
 	}
 	say("Process %d on %s, program %s, began %s.", s.head.Process, s.head.Host, s.head.Program,
@@ -187,8 +190,20 @@ type stageView struct {
 func (w *Watcher) stageViews(now time.Time) []stageView {
 	var out []stageView
 	ended := w.end != nil
+	plan, _ := w.planned()
+	tasks := map[string]int{}
+	var names []string
+	for _, c := range plan {
+		tasks[c.Stage], names = c.Tasks, append(names, c.Stage)
+	}
 	for _, name := range w.stages {
-		st := w.counts[name]
+		if tasks[name] == 0 {
+			names = append(names, name)
+		}
+	}
+	for _, name := range names {
+		st := *cmp.Or(w.counts[name], &stage{})
+		st.tasks = max(st.tasks, tasks[name])
 		v := stageView{
 			Name: name, Tasks: st.tasks, Made: st.made, UpToDate: st.before + st.found, Running: st.running, Failed: st.failed,
 		}

@@ -292,6 +292,32 @@ func (w *Watcher) driver() *source {
 	return nil
 }
 
+// planned returns how many tasks the newest plan has, by stage and in all, where
+// tasks are made alone; nothing where a driver states what it has to make.
+func (w *Watcher) planned() (plan []engine.StageCount, tasks int) {
+	if w.driver() != nil {
+		return nil, 0
+	}
+	var newest time.Time
+	for _, s := range w.sources {
+		if s.head.Plan != nil && !s.head.Time.Before(newest) {
+			newest, plan = s.head.Time, s.head.Plan
+		}
+	}
+	for _, c := range plan {
+		tasks += c.Tasks
+	}
+	return plan, tasks
+}
+
+// ended counts the tasks that have their result.
+func (w *Watcher) ended() (n int) {
+	for _, st := range w.counts {
+		n += st.made + st.found
+	}
+	return n
+}
+
 // making lists the tasks being made, the longest at work first, and failures those
 // that failed, in the order of the plan.
 func (w *Watcher) making() (making, failures []*task) {

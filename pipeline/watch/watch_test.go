@@ -184,8 +184,14 @@ func TestOneByOne(t *testing.T) {
 	if v := w.stageViews(time.Now())[0]; v.Tasks != 3 || v.Made != 1 || v.Failed != 1 || v.Running != 1 {
 		t.Errorf("%+v", v)
 	}
-	if v := w.runView(time.Now()); v.State != "Tasks are made one by one" {
+	if v := w.runView(time.Now()); v.State != "Tasks are made one by one" ||
+		!strings.Contains(strings.Join(v.Facts, " "), "Processes at work: 1. Tasks made alone (pipeline exec): 1 of 7 in the plan.") {
 		t.Error(v)
+	}
+	// Stages of which no task has begun are there too, in the plan's order.
+	if v := w.stageViews(time.Now()); len(v) != 3 || v[1].Name != "train" || v[1].Tasks != 2 || v[1].Waiting != 2 ||
+		v[2].Name != "report" || v[2].Tasks != 2 {
+		t.Errorf("%+v", v)
 	}
 	s.gates["e/ingest/c.wav"] <- nil
 	if err := <-done; err != nil {
