@@ -78,8 +78,16 @@ func (p *Project) keepRecord(start time.Time, r *engine.Result, failure error) e
 	if err != nil {
 		return fmt.Errorf("write history: %w", err)
 	}
-	if n := len(names); failure == nil && r.Ran == 0 && n > 0 && strings.HasSuffix(names[n-1], rec.suffix()) {
-		return nil
+	if err := keepKilled(dir, names, r.Killed); err != nil {
+		return fmt.Errorf("write history: %w", err)
+	}
+	for _, n := range slices.Backward(names) {
+		if strings.Contains(n, "-") { // a run with a configuration
+			if failure == nil && r.Ran == 0 && strings.HasSuffix(n, rec.suffix()) {
+				return nil
+			}
+			break
+		}
 	}
 	if failure != nil {
 		rec.Failed = failureText(failure)
@@ -87,27 +95,54 @@ func (p *Project) keepRecord(start time.Time, r *engine.Result, failure error) e
 	rec.Settings = settingsOf(p.File)
 	p.recordNumbers(rec, r)
 	for rec.ID == "" || slices.ContainsFunc(names, func(n string) bool { return strings.HasPrefix(n, rec.ID) }) {
-		rec.ID = rec.Time.Format("20060102T150405.000Z")
+		rec.ID = rec.Time.Format(timeID)
 		rec.Time = rec.Time.Add(time.Millisecond) // where a clock was set back
 	}
 	rec.Time = rec.Time.Add(-time.Millisecond)
-	b, err := rec.encode()
-	if err == nil {
-		err = os.MkdirAll(dir, 0o755)
-	}
-	if err == nil {
-		err = engine.WriteFile(filepath.Join(dir, rec.ID+rec.suffix()), b)
-	}
-	if err != nil {
+	if err := rec.write(dir); err != nil {
 		return fmt.Errorf("write history: %w", err)
 	}
 	forget(dir)
 	return nil
 }
 
+// timeID is the form of IDs.
+const timeID = "20060102T150405.000Z"
+
+// keepKilled writes the record that a killed run did not write, unless it is there.
+// Nobody knows its configuration.
+func keepKilled(dir string, names []string, k *engine.Killed) error {
+	if k == nil {
+		return nil
+	}
+	at := k.Run.Time.UTC()
+	rec := &Record{ID: at.Format(timeID), Time: at, Program: k.Run.Program, Ran: k.Made, Seconds: k.Last.Sub(at).Seconds()}
+	rec.Failed = fmt.Sprintf("killed: process %d on %s ended without a word", k.Run.Process, k.Run.Host)
+	if slices.ContainsFunc(names, func(n string) bool { return strings.HasPrefix(n, rec.ID) }) {
+		return nil
+	}
+	return rec.write(dir)
+}
+
+func (r *Record) write(dir string) error {
+	b, err := r.encode()
+	if err == nil {
+		err = os.MkdirAll(dir, 0o755)
+	}
+	if err != nil {
+		return err
+	}
+	return engine.WriteFile(filepath.Join(dir, r.ID+r.suffix()), b)
+}
+
 // suffix ends the name of the record's file: a run that makes nothing finds there
 // whether its configuration is that of the last record.
-func (r *Record) suffix() string { return "-" + r.Digest[:16] + ".json" }
+func (r *Record) suffix() string {
+	if r.Digest == "" {
+		return ".json"
+	}
+	return "-" + r.Digest[:16] + ".json"
+}
 
 // failureText is the beginning of an error.
 func failureText(err error) string {
@@ -268,7 +303,7 @@ func readRecord(path string) (*Record, error) {
 	if r.ID == "" {
 		return nil, errors.New("not a record")
 	}
-	if r.Digest == "" { // an older program noted the settings of tables instead
+	if r.Digest == "" { // older programs noted the settings of tables instead
 		r.Settings, r.Metrics = nil, nil
 	}
 	return &r, nil
@@ -313,10 +348,10 @@ func DiffRecords(a, b *Record) *Difference {
 	if d.Unknown {
 		x.settings, y.settings = nil, nil
 	}
-	if a.Program != b.Program {
+	if a.Program != b.Program && !d.Unknown {
 		d.Settings = append(d.Settings, Change{"", "program", a.Program, b.Program})
 	}
-	if a.Kernels != b.Kernels {
+	if a.Kernels != b.Kernels && !d.Unknown {
 		d.Settings = append(d.Settings, Change{"", "numeric kernels", a.Kernels, b.Kernels})
 	}
 	all := difference(x, y)

@@ -89,6 +89,26 @@ func TestRecords(t *testing.T) {
 	if list := records(t, p); len(list) != 4 || list[3].Failed != "interrupted" {
 		t.Errorf("%.300v", list)
 	}
+
+	// The journal as a kill leaves it: the last line cut. The next run writes the record,
+	// once.
+	journal := filepath.Join(p.Plan.Dir, engine.JournalDir, "run.jsonl")
+	text := `{"t":"2027-01-02T03:04:05.006Z","event":"run","host":"node7","process":42,"program":"v9"}
+{"event":"task","task":"a/one"}
+{"t":"2027-01-02T03:04:06Z","event":"done","task":"a/one","ran":true,"seconds":1}
+{"t":"2027-01-02T03:04:08.006Z","event":"done","task":"a/two","seconds":1}
+{"t":"2027-01-02T03:04:09Z","event":"do`
+	if err := os.WriteFile(journal, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	p.Plan.Tasks[0].Version-- // made before
+	run(5, true)
+	run(5, true)
+	list = records(t, p)
+	if r := list[4]; r.ID != "20270102T030405.006Z" || r.Ran != 1 || r.Seconds != 3 || r.Program != "v9" ||
+		r.Failed != "killed: process 42 on node7 ended without a word" {
+		t.Errorf("%.300v", r)
+	}
 }
 
 // The number of records, their size and the size of each are bounded: the newest stay,

@@ -28,7 +28,7 @@ func newLogCommand(stdout, stderr io.Writer) *cli.Command {
 		Flags: []cli.Flag{
 			&cli.StringSliceFlag{Name: "diff", Usage: "the two runs to compare; also twice, as --diff -2 --diff -1"},
 			&cli.StringFlag{Name: "config", Usage: "print the configuration of this run"},
-			&cli.BoolFlag{Name: "all", Usage: "with --diff: every place and every number"},
+			&cli.BoolFlag{Name: "all", Usage: "every run; with --diff: every place and every number"},
 			&cli.BoolFlag{Name: "json", Usage: "as one JSON document"},
 		},
 		Action: func(c *cli.Context) error { return runLog(c, stdout, stderr) },
@@ -76,7 +76,7 @@ func runLog(c *cli.Context, stdout, stderr io.Writer) error {
 		if c.Bool("json") {
 			return printJSON(stdout, list)
 		}
-		printLog(stdout, list)
+		printLog(stdout, list, c.Bool("all"))
 		return nil
 	}
 	var of [2]*pipeline.Record
@@ -93,22 +93,40 @@ func runLog(c *cli.Context, stdout, stderr io.Writer) error {
 	return nil
 }
 
+// fewRuns is the number of runs that are listed without --all.
+const fewRuns = 20
+
 // printLog prints of every run the tasks made and what changed since the run before,
 // then a line per split, compared with the last run that had the split.
-func printLog(w io.Writer, list []pipeline.Record) {
+func printLog(w io.Writer, list []pipeline.Record, all bool) {
 	if len(list) == 0 {
 		fmt.Fprintln(w, "no run has made anything here")
 		return
 	}
+	from := 0
+	if n := len(list) - fewRuns; n > 1 && !all {
+		from = n
+		fmt.Fprintf(w, "%d earlier runs; --all lists them\n", n)
+	}
 	last := map[[2]string]*pipeline.Record{}
+	var settings *pipeline.Record // the last that has them
 	for i := range list {
-		r := &list[i]
+		r, before := &list[i], settings
+		if len(r.Settings) > 0 {
+			settings = r
+		}
+		if i < from {
+			for _, s := range r.Splits {
+				last[[2]string{s.Experiment, s.Split}] = r
+			}
+			continue
+		}
 		fmt.Fprintf(w, "%3d  %s  %d tasks, %.1f s", i+1, r.ID, r.Ran, r.Seconds)
 		if r.Digest != "" {
 			fmt.Fprintf(w, ", configuration %.8s", r.Digest)
 		}
-		if i > 0 {
-			fmt.Fprint(w, changes(pipeline.DiffRecords(&list[i-1], r)))
+		if before != nil && settings == r {
+			fmt.Fprint(w, changes(pipeline.DiffRecords(before, r)))
 		}
 		fmt.Fprintln(w)
 		if r.Failed != "" {
@@ -168,7 +186,7 @@ func printSplit(w io.Writer, r *pipeline.Record, s pipeline.SplitRecord, verdict
 			parts = append(parts, part)
 		}
 	}
-	fmt.Fprintf(w, "     %s/%s: %s\n", s.Experiment, s.Split, strings.Join(parts, "; "))
+	fmt.Fprintf(w, "     %s: %s\n", brief(s.Experiment+"/"+s.Split), strings.Join(parts, "; "))
 }
 
 // percent writes a share with its standard error.
@@ -179,7 +197,7 @@ func percent(n pipeline.Number) string {
 	return fmt.Sprintf("%.0f %%", 100*n.Mean)
 }
 
-// changes names what changed, each key once.
+// changes names what changed between two runs with settings, each key once.
 func changes(d *pipeline.Difference) string {
 	const most = 3
 	var keys []string
@@ -192,8 +210,6 @@ func changes(d *pipeline.Difference) string {
 		}
 	}
 	switch n := len(keys); {
-	case n == 0 && d.Unknown:
-		return ""
 	case n == 0:
 		return ", same settings"
 	case n > most:

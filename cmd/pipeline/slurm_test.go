@@ -300,6 +300,21 @@ func (x *slurmProject) sameBytes(t *testing.T) {
 	if made := x.madeByNodes(t, "rotor/train/on/"); len(made) != 4 {
 		t.Errorf("nodes made %q, expected 4 trainings", made)
 	}
+	// The records of both runs have the same configuration's keys, data and numbers.
+	here, _, err := pipeline.History(filepath.Join(x.dir, "here"))
+	there, _, err2 := pipeline.History(filepath.Join(x.dir, "the work\\dir"))
+	if err != nil || err2 != nil || len(here) != 1 || len(there) != 1 || len(there[0].Metrics) == 0 {
+		t.Fatal(len(here), err, len(there), err2)
+	}
+	d := pipeline.DiffRecords(&here[0], &there[0])
+	for _, m := range d.Metrics {
+		if fmt.Sprint(m.A) != fmt.Sprint(m.B) {
+			t.Errorf("%+v", m)
+		}
+	}
+	if len(d.Settings) > 0 {
+		t.Errorf("%+v", d.Settings)
+	}
 	jobs := x.c.Jobs(t, x.dir)
 	s := x.run(t, "run", "there.yaml", "--executor", "slurm")
 	if n := x.c.Jobs(t, x.dir); !strings.Contains(s, "everything is up to date") || jobs == 0 || n != jobs {

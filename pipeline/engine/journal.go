@@ -1,9 +1,12 @@
 package engine
 
 import (
+	"bufio"
+	"bytes"
 	"crypto/rand"
 	"encoding/json"
 	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -198,6 +201,61 @@ func (w *journalWriter) close(err error) {
 	<-w.done
 	w.add(l)
 	w.flush()
+}
+
+// Killed is what the journal tells of a run that ended without a word.
+type Killed struct {
+	Run  Line      // the first
+	Made int       // tasks
+	Last time.Time // of the last line
+}
+
+// killed reads the journal of the last run; nil where that came to an end. The lock
+// must be held.
+func killed(dir string) *Killed {
+	f, err := os.Open(filepath.Join(dir, JournalDir, "run.jsonl"))
+	if err != nil {
+		return nil
+	}
+	defer f.Close()
+	size, err := f.Seek(0, io.SeekEnd)
+	if err != nil {
+		return nil
+	}
+	tail := make([]byte, min(size, 8*journalText)) // as long as a line may be
+	if _, err := f.ReadAt(tail, size-int64(len(tail))); err != nil {
+		return nil
+	}
+	lines := bytes.Split(bytes.TrimSuffix(tail, []byte("\n")), []byte("\n"))
+	var l Line
+	if json.Unmarshal(lines[len(lines)-1], &l) == nil && l.Event == "end" {
+		return nil
+	}
+	k := &Killed{}
+	r := bufio.NewReader(io.NewSectionReader(f, 0, size))
+	for {
+		b, err := r.ReadBytes('\n')
+		if err != nil {
+			break
+		}
+		var l Line
+		if json.Unmarshal(b, &l) != nil {
+			continue
+		}
+		switch {
+		case l.Event == "run":
+			k.Run = l
+		case l.Event == "done" && l.Ran:
+			k.Made++
+		}
+		if !l.Time.IsZero() {
+			k.Last = l.Time
+		}
+	}
+	if k.Run.Event == "" {
+		return nil
+	}
+	return k
 }
 
 // journalHead is the first lines of a journal.

@@ -57,6 +57,7 @@ type Result struct {
 	Wall           float64        `json:"wall_seconds"`
 	Slowest        string         `json:"slowest_task,omitempty"`
 	SlowestSeconds float64        `json:"slowest_seconds,omitempty"`
+	Killed         *Killed        `json:"-"` // the run before, where it ended without a word
 
 	output func(task, name string) (string, bool)
 	digest func(task, name string) (string, bool)
@@ -148,7 +149,8 @@ func Run(ctx context.Context, p *Plan, o Options) (*Result, error) {
 	r := &runner{
 		s: s, p: p, o: o, of: of, level: map[*Task]float64{}, near: map[*Task]bool{}, passed: map[string]passed{},
 		pools: map[interface{ Empty() }]int{}, ended: map[*Task]bool{}, wait: map[*Task]int{}, users: map[string][]*Task{},
-		stats: map[string]*StageSummary{}, first: map[string]time.Time{}, last: map[string]time.Time{}, res: &Result{},
+		stats: map[string]*StageSummary{}, first: map[string]time.Time{}, last: map[string]time.Time{},
+		res: &Result{Killed: killed(p.Dir)},
 	}
 	r.cond = sync.NewCond(&r.mu)
 	if r.ex = o.Executor; r.ex == nil {

@@ -185,7 +185,7 @@ func TestOneByOne(t *testing.T) {
 		t.Errorf("%+v", v)
 	}
 	if v := w.runView(time.Now()); v.State != "Tasks are made one by one" ||
-		!strings.Contains(strings.Join(v.Facts, " "), "Processes at work: 1. Tasks made alone (pipeline exec): 1 of 7 in the plan.") {
+		!strings.Contains(strings.Join(v.Facts, " "), "at work: 1. Tasks made alone (pipeline exec): 1 of 7 in the plan.") {
 		t.Error(v)
 	}
 	// Stages of which no task has begun are there too, in the plan's order.
