@@ -13,13 +13,26 @@ import (
 // Compared are the metrics of one method on a split's test part
 // (docs/method.md#scores), over seeds, in standardised units: each method's own
 // mean and variances are judged. Values not among score.Metrics are shares of y
-// below predicted quantiles, below_0.05 and so on.
+// below predicted quantiles, below_0.05 and so on, and of methods that sample weights rhat
+// (largest split R̂ of a predicted mean), ess (smallest effective number of draws),
+// acceptance and divergent (shares of transitions).
 type Compared struct {
 	Method string
 	Claim  string // what its v̂ is, in words; "" when not stated
 	score.Values
 	FitS score.Value // seconds to train, on the machine and load of that run; not part of metrics.json
 	AskS score.Value // seconds to predict all conditions
+
+	Sampling string // how the sampling of weights went, in words; "" where none are sampled
+	Doubt    string // "not converged …": why v̂ is not the posterior's; "" where nothing fails
+}
+
+// label is the method's name in a table, with a warning.
+func (m Compared) label() string {
+	if m.Doubt != "" {
+		return m.Method + ", not converged"
+	}
+	return m.Method
 }
 
 // Ranked is the place of a method by the mean CRPS of its predictions of what is
@@ -53,7 +66,7 @@ func (s Split) ranking() (table, bool) {
 			word = "worse"
 		}
 		m := s.Methods[at]
-		t.labels = append(t.labels, r.Method)
+		t.labels = append(t.labels, m.label())
 		place.cells = append(place.cells, number{text: word})
 		crps.cells, above.cells = append(crps.cells, single(r.CRPS)), append(above.cells, single(r.Above))
 		se.cells = append(se.cells, single(r.SE))
@@ -102,7 +115,7 @@ func (e Experiment) comparisons() []table {
 		}
 		t := table{title: title, corner: "method"}
 		for _, m := range s.Methods {
-			t.labels = append(t.labels, m.Method)
+			t.labels = append(t.labels, m.label())
 		}
 		for _, q := range comparedQuantities {
 			g := group{head: q.group}
@@ -146,6 +159,7 @@ func (e Experiment) comparisonWords() []string {
 	if !compared {
 		return words
 	}
+	words = append(words, e.samplings()...)
 	return append(words,
 		"Methods by CRPS are sorted by that score of single measurements; \"above the best\" is paired row by row and seed "+
 			"by seed, its standard error clustered by run with the scatter between seeds; \"worse\" is said where it is more "+
@@ -161,6 +175,24 @@ func (e Experiment) comparisonWords() []string {
 			"bound. "+
 			"Seconds are of one run on one machine, several tasks at a time.",
 	)
+}
+
+// samplings describes how the weights of methods were sampled on every split.
+func (e Experiment) samplings() []string {
+	var out []string
+	for _, s := range e.Splits {
+		for _, m := range s.Methods {
+			if m.Sampling == "" {
+				continue
+			}
+			text := clean(m.Method) + " on " + clean(s.Name) + ": " + m.Sampling
+			if m.Doubt != "" {
+				text += ". It has " + m.Doubt + ". Its v̂ is not the posterior's"
+			}
+			out = append(out, text+".")
+		}
+	}
+	return out
 }
 
 // claims lists what v̂ is of each method, once for all splits.

@@ -46,6 +46,34 @@ func comparedExperiment() Experiment {
 	}}
 }
 
+// A method whose sampling did not converge says so in its name and in words.
+func TestNotConverged(t *testing.T) {
+	e := comparedExperiment()
+	m := &e.Splits[0].Methods[1]
+	m.Sampling = "4 chains of 60 draws, split R̂ up to 1.25"
+	fine := string(Markdown(e))
+	if want := "gp on b=1: 4 chains of 60 draws, split R̂ up to 1.25."; !strings.Contains(fine, want) ||
+		strings.Contains(fine, "converged") {
+		t.Errorf("no %q, or a warning, in\n%s", want, fine)
+	}
+	m.Doubt = "not converged in 1 of 5 seeds: the chains disagree"
+	var terminal strings.Builder
+	if err := Terminal(&terminal, e, 100, false); err != nil {
+		t.Fatal(err)
+	}
+	for what, text := range map[string]string{
+		"page": string(Page([]*Detail{{Experiment: e}})), "Markdown": string(Markdown(e)), "terminal": terminal.String(),
+	} {
+		if !strings.Contains(text, "gp, not converged") {
+			t.Errorf("%s has no warning:\n%s", what, text)
+		}
+	}
+	want := "It has not converged in 1 of 5 seeds: the chains disagree. Its v̂ is not the posterior's."
+	if !strings.Contains(string(Markdown(e)), want) {
+		t.Errorf("no %q", want)
+	}
+}
+
 // TestDiagnosticsOnThePage: an identity each, closed, the most serious first,
 // with every set it is violated on in its table.
 func TestDiagnosticsOnThePage(t *testing.T) {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -133,6 +134,80 @@ func TestTrainingResumes(t *testing.T) {
 				t.Errorf("manifests with the note: %q, %v", out, err)
 			}
 		})
+	}
+}
+
+const samplingYAML = `version: 1
+kernels: portable
+experiments:
+  toy:
+    ingest: {simulate: {campaign: toy, seed: 3, triplets: 40}}
+    train:
+      inputs: [x]
+      model: {hidden: [4]}
+      optimizer: {epochs: 1}
+      estimate: {samples: 4}
+      compare: [hmc]
+      honest: {base: none}
+      seeds: 1
+      splits: {gap: {test: {x: {min: 2, max: 4}}}}
+`
+
+// A sampling of weights that is killed goes on from its checkpoint and gives the same
+// bytes, and states whether it converged. Expected values: an undisturbed run.
+func TestSamplingResumes(t *testing.T) {
+	if testing.Short() {
+		t.Skip("kills real runs; not with -short")
+	}
+	whole := project(t, samplingYAML)
+	cmd, lines, stdout := start(t, whole, "run", "--progress", "none")
+	for range lines {
+	}
+	if err := cmd.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	page, err := os.ReadFile(filepath.Join(whole, "runs", "report.md"))
+	warned := strings.Contains(string(page), "not converged in 1 of 1 seeds")
+	if err != nil || !strings.Contains(string(page), "hmc on gap: 4 chains of 60 draws, split R̂ up to ") ||
+		strings.Contains(stdout.String(), "hmc, not converged") != warned {
+		t.Errorf("%v\n%s\n%s", err, stdout, page)
+	}
+	t.Setenv("TEST_CHECKPOINT_EVERY", "10ms")
+	dir, path := "", ""
+	for try, wait := 0, 50*time.Millisecond; path == "" && try < 8; try++ {
+		dir = project(t, samplingYAML)
+		var over bool
+		if path, over = stopInTraining(t, dir, syscall.SIGKILL, true, wait); over {
+			wait /= 2
+		} else {
+			wait *= 2
+		}
+	}
+	if path == "" {
+		t.Fatal("no checkpoint was left")
+	}
+	note := ""
+	cmd, lines, _ = start(t, dir, "run", "--progress", "json")
+	for l := range lines {
+		var e struct{ Event, Task, Note string }
+		if json.Unmarshal([]byte(l), &e) == nil && e.Event == "note" {
+			note += e.Task + " " + e.Note
+		}
+	}
+	if err := cmd.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	if !regexp.MustCompile(`^toy/train/gap/hmc/seed-0 checkpoint: went on after [1-9]\d* transitions$`).MatchString(note) {
+		t.Errorf("the note is %q", note)
+	}
+	t.Log(note)
+	// The report itself has the seconds that a method took.
+	for _, file := range []string{"splits/gap/seed-0/hmc.arrow", "report/metrics.json", "report/methods.arrow"} {
+		want, err := os.ReadFile(filepath.Join(whole, "runs", "toy", file))
+		got, err2 := os.ReadFile(filepath.Join(dir, "runs", "toy", file))
+		if err != nil || err2 != nil || !bytes.Equal(got, want) {
+			t.Errorf("%s differs: %v, %v", file, err, err2)
+		}
 	}
 }
 

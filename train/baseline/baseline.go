@@ -31,6 +31,14 @@ type Method interface {
 	Fit(ctx context.Context, data triplets.Set, seed uint64) (Predictor, error)
 }
 
+// Resumer is a method whose Fit goes on from a checkpoint. The result does not depend on
+// that.
+type Resumer interface {
+	Method
+	// FitWith is Fit with Save, Every, Resume and Resumed of o.
+	FitWith(ctx context.Context, data triplets.Set, seed uint64, o train.FitOptions) (Predictor, error)
+}
+
 // Predictor is a fitted method. x is row-major n×In in the data's own units;
 // Predict panics if it is not. The prediction at a condition does not depend on
 // the others asked for. Predict returns an error that wraps ctx's when ctx is
@@ -47,6 +55,8 @@ type Prediction struct {
 	Mu        []float64 // mean
 	Total     []float64 // variance of one measurement about Mu, everything included
 	Epistemic []float64 // v̂: the part of it that is ignorance of the true mean; C may be negative
+
+	Sampling *Sampling // how the sampling of weights went; nil where none are sampled
 }
 
 func newPrediction(n, out int) *Prediction {
@@ -60,7 +70,7 @@ type Settings struct {
 	Config   train.Config          // network and training; its Seed is replaced by Fit's
 	Estimate train.EstimateOptions // pair: how C is computed
 	Members  int                   // ensemble: networks, default 5
-	Samples  int                   // mc-dropout: passes, default 200
+	Samples  int                   // mc-dropout: passes, default 200; hmc: draws of a chain, default 60
 }
 
 // Info describes a method.
@@ -109,6 +119,10 @@ var methods = []Info{
 	{
 		Name: "laplace-full", Claim: "the variance of the mean by the posterior of all weights", Slow: true,
 		make: func(s Settings) Method { return Laplace{s.Config, Full} },
+	},
+	{
+		Name: "hmc", Claim: "the variance of the mean over sampled weights of a small tanh network", Slow: true,
+		make: func(s Settings) Method { return HMC{Config: s.Config, Draws: s.Samples} },
 	},
 	{
 		Name: "gp", Claim: "the posterior variance of the process",

@@ -305,6 +305,12 @@ func TestCollapse(t *testing.T) {
 	if want := (2 + 0.125 + 8) / 3; math.Abs(c.noise[0]-want) > 1e-12 {
 		t.Errorf("noise %v, want %v", c.noise[0], want)
 	}
+	// Weights by hand: (½·4 + 1·8)/3, ½(½·2² + 1·0.5² + 1·4²)/2.5.
+	d.Weight = []float64{0.5, 1, 1}
+	if c = collapse(d); !slices.Equal(c.count, []float64{3, 2}) || math.Abs(c.y[0]-10.0/3) > 1e-12 ||
+		math.Abs(c.noise[0]-(1+0.125+8)/2.5) > 1e-12 {
+		t.Errorf("with weights: %+v", c)
+	}
 }
 
 func TestMethodErrors(t *testing.T) {

@@ -18,7 +18,7 @@ import (
 // quick are settings with which every method is fitted in a moment.
 func quick() Settings {
 	s := settings()
-	s.Config.Epochs, s.Config.Hidden = 6, []int{8}
+	s.Config.Epochs, s.Config.Hidden, s.Samples = 6, []int{8}, 6
 	return s
 }
 

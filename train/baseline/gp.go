@@ -117,7 +117,7 @@ func (p *process) at(x []float64, in int, z []float64) (mean, variance []float64
 const predictBlock = 128
 
 // collapsed are the distinct conditions of a set with the means of all their
-// measurements.
+// measurements, of which weighted pairs of repeats count each once.
 type collapsed struct {
 	n     int
 	x, y  []float64 // n×In, n×Out
@@ -130,13 +130,23 @@ func collapse(d triplets.Set) collapsed {
 	index, x := triplets.Index(d.X, d.In)
 	c.n, c.x = len(x)/d.In, x
 	c.y, c.count = make([]float64, c.n*d.Out), make([]float64, c.n)
+	w, all := 1.0, float64(d.N)
+	for i, weight := range d.Weight {
+		if i == 0 {
+			all = 0
+		}
+		all += weight
+	}
 	for i, k := range index {
+		if d.Weight != nil {
+			w = d.Weight[i]
+		}
 		for j := range d.Out {
 			a, b := d.Y1[i*d.Out+j], d.Y2[i*d.Out+j]
-			c.y[k*d.Out+j] += a + b
-			c.noise[j] += (a - b) * (a - b) / 2 / float64(d.N)
+			c.y[k*d.Out+j] += w * (a + b)
+			c.noise[j] += w * (a - b) * (a - b) / 2 / all
 		}
-		c.count[k] += 2
+		c.count[k] += 2 * w
 	}
 	for k := range c.y {
 		c.y[k] /= c.count[k/d.Out]

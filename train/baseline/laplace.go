@@ -69,13 +69,6 @@ func (l Laplace) Fit(ctx context.Context, data triplets.Set, seed uint64) (Predi
 
 func linearise(ctx context.Context, m *train.Model, data triplets.Set, weights string) (posterior, error) {
 	c := collapse(data)
-	if data.Weight != nil { // pairs of repeats, of which every run is one measurement
-		clear(c.count)
-		index, _ := triplets.Index(data.X, data.In)
-		for i, k := range index {
-			c.count[k] += 2 * data.Weight[i]
-		}
-	}
 	switch weights {
 	case LastLayer:
 		return lastLayer(ctx, m, c)

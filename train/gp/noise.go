@@ -27,6 +27,12 @@ const (
 	NoiseHighest = 10.0
 )
 
+// PairNoise returns the variance of one measurement as a function of the standardised
+// inputs, from the pairs' u = ½(y1−y2)² at the conditions x, rows of in.
+func PairNoise(x []float64, in int, u []float64) func(x []float64) float64 {
+	return fitNoise(x, in, u).at
+}
+
 func quadratic(x []float64) []float64 {
 	f := append([]float64{1}, x...)
 	for i, a := range x {

@@ -1,6 +1,9 @@
 package kernel
 
-import "math"
+import (
+	"math"
+	"sync"
+)
 
 // View is a matrix of numbers in a slice: element (i, j) is Data[i·Row + j·Col].
 type View struct {
@@ -23,6 +26,15 @@ const (
 	blockColumns          = 32 * tileColumns
 )
 
+// packed are the packed parts of a and b.
+type packed struct {
+	a [blockRows * depth]float64
+	b [blockColumns * depth]float64
+}
+
+// packs are kept for the next product: a sampler makes millions of small ones.
+var packs = sync.Pool{New: func() any { return new(packed) }}
+
 // Subtract computes c −= a·b, where c is m×n with Col 1, a m×k and b k×n. Each
 // element goes through k fused multiply-adds in the order of the reduction: the
 // bytes are the same on every machine.
@@ -31,9 +43,9 @@ func Subtract(m, n, k int, a, b, c View) {
 	if m <= 0 || n <= 0 || k <= 0 {
 		return
 	}
-	pad := func(x, to int) int { return (x + to - 1) / to * to }
-	packedA := make([]float64, min(blockRows, pad(m, tileRows))*min(depth, k))
-	packedB := make([]float64, min(blockColumns, pad(n, tileColumns))*min(depth, k))
+	p := packs.Get().(*packed)
+	defer packs.Put(p)
+	packedA, packedB := p.a[:], p.b[:]
 	for l := 0; l < k; l += depth {
 		kc := min(depth, k-l)
 		for j := 0; j < n; j += blockColumns {

@@ -42,6 +42,7 @@ type compared struct {
 	claims   map[string]string
 	scores   map[string][]score.Scores
 	fit, ask map[string][]float64
+	sampling map[string][]baseline.Sampling
 	flags    []trainstage.SeedFlags
 	crps     [][][]float64 // of the methods in ranked: seed, row
 	ranked   []string
@@ -51,7 +52,7 @@ type compared struct {
 func newCompared() *compared {
 	return &compared{
 		claims: map[string]string{}, scores: map[string][]score.Scores{},
-		fit: map[string][]float64{}, ask: map[string][]float64{},
+		fit: map[string][]float64{}, ask: map[string][]float64{}, sampling: map[string][]baseline.Sampling{},
 	}
 }
 
@@ -141,6 +142,9 @@ func compare(
 		info, _ := baseline.Describe(name)
 		c.add(name, info.Claim, score.Judge(of, a.Var, a.Cov))
 		c.rank(name, of, a.Var)
+		if p.Sampling != nil {
+			c.sampling[name] = append(c.sampling[name], *p.Sampling)
+		}
 		if err := c.time(name, j.Input(task, trainstage.TimingJSON)); err != nil {
 			return err
 		}
@@ -167,6 +171,8 @@ func (c *compared) finish(sp *report.Split) {
 			key := "below_" + strconv.FormatFloat(q.Level, 'g', -1, 64)
 			m.Values = append(m.Values, score.Keyed{Key: key, Value: score.Mean(v)})
 		}
+		m.Values = append(m.Values, samplingValues(c.sampling[name])...)
+		m.Sampling, m.Doubt = samplingWords(c.sampling[name])
 		if len(c.fit[name]) > 0 {
 			m.FitS, m.AskS = score.Mean(c.fit[name]), score.Mean(c.ask[name])
 		}
@@ -178,6 +184,50 @@ func (c *compared) finish(sp *report.Split) {
 		})
 	}
 	sp.Flags = append(mergeFlags(c.flags), calibrationFlags(sp.Test)...)
+}
+
+// samplingValues are the diagnostics of sampled weights over seeds; none where none are
+// sampled.
+func samplingValues(seeds []baseline.Sampling) (out score.Values) {
+	if len(seeds) == 0 {
+		return nil
+	}
+	for _, d := range []struct {
+		key string
+		of  func(baseline.Sampling) float64
+	}{
+		{"rhat", func(s baseline.Sampling) float64 { return s.RHat }},
+		{"ess", func(s baseline.Sampling) float64 { return s.ESS }},
+		{"acceptance", func(s baseline.Sampling) float64 { return s.Acceptance }},
+		{"divergent", func(s baseline.Sampling) float64 { return s.Divergent }},
+	} {
+		v := make([]float64, len(seeds))
+		for k, s := range seeds {
+			v[k] = d.of(s)
+		}
+		out = append(out, score.Keyed{Key: d.key, Value: score.Mean(v)})
+	}
+	return out
+}
+
+// samplingWords describes the worst of the seeds; doubt is why the numbers are not those
+// of the posterior, "" where nothing fails.
+func samplingWords(seeds []baseline.Sampling) (words, doubt string) {
+	if len(seeds) == 0 {
+		return "", ""
+	}
+	w, failed := baseline.Worst(seeds), 0
+	for _, s := range seeds {
+		if len(s.Doubts()) > 0 {
+			failed++
+		}
+	}
+	words = fmt.Sprintf("%d chains of %d draws, split R̂ up to %.3g, at least %.0f independent draws, %.0f %% of "+
+		"transitions accepted, %.2g %% diverged", w.Chains, w.Draws, w.RHat, w.ESS, 100*w.Acceptance, 100*w.Divergent)
+	if failed > 0 {
+		doubt = fmt.Sprintf("not converged in %d of %d seeds: %s", failed, len(seeds), strings.Join(w.Doubts(), "; "))
+	}
+	return words, doubt
 }
 
 // calibrationFlags checks Σe/ΣC by its mean over the seeds, which the tables show and

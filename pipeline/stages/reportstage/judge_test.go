@@ -17,6 +17,7 @@ import (
 	"doubletake/pipeline/stages/trainstage"
 	"doubletake/pipeline/table"
 	"doubletake/report"
+	"doubletake/train/baseline"
 	"doubletake/train/score"
 	"doubletake/train/triplets"
 )
@@ -186,6 +187,11 @@ func TestComparedFinish(t *testing.T) {
 	c.add("b", "B", score.Scores{Numbers: numbers(1), Quantiles: []score.QuantilePoint{{Level: 0.05, Observed: 0.3}}})
 	c.add("d", "D", score.Scores{Numbers: numbers(1), Quantiles: []score.QuantilePoint{{Level: 0.5, Observed: 0.3}}})
 	c.add("d", "D", score.Scores{Numbers: numbers(1)})
+	c.sampling["b"] = []baseline.Sampling{
+		{Chains: 4, Draws: 60, RHat: 1.25, ESS: 80, Acceptance: 0.75, Divergent: 0.0625},
+		{Chains: 4, Draws: 60, RHat: 1, ESS: 120, Acceptance: 0.75},
+	}
+	c.sampling["a"] = []baseline.Sampling{{Chains: 4, Draws: 60, RHat: 1.01, ESS: 200, Acceptance: 0.8}}
 	path := filepath.Join(t.TempDir(), "timing.json")
 	for _, v := range []trainstage.Timing{{Fit: 1, Predict: 0.5}, {Fit: 3, Predict: 1.5}} {
 		if err := plan.WriteJSON(path, v); err != nil {
@@ -204,6 +210,18 @@ func TestComparedFinish(t *testing.T) {
 	if b.Values.Get("r2").Mean != 0.75 || math.Abs(b.Values.Get("below_0.05").Mean-0.2) > 1e-15 || b.FitS.Mean != 2 ||
 		b.AskS.Mean != 1 || b.FitS.N != 2 {
 		t.Errorf("%+v", b)
+	}
+	words := "4 chains of 60 draws, split R̂ up to 1.25, at least 80 independent draws, 75 % of transitions accepted, " +
+		"6.2 % diverged"
+	doubt := "not converged in 1 of 2 seeds: the chains disagree: R̂ is 1.25, above 1.05; 80 independent draws are " +
+		"fewer than 100; 6.2 % of the transitions diverged"
+	if b.Sampling != words || b.Doubt != doubt || b.Values.Get("rhat").Mean != 1.125 ||
+		b.Values.Get("divergent").Mean != 0.03125 {
+		t.Errorf("%q, %q, %+v", b.Sampling, b.Doubt, b.Values)
+	}
+	if a := sp.Methods[1]; a.Doubt != "" || a.Values.Get("ess").Mean != 200 || d.Sampling != "" ||
+		!d.Values.Get("ess").Absent() {
+		t.Errorf("%+v, %+v", a, d)
 	}
 	if v := d.Values.Get("below_0.5"); !math.IsNaN(v.Mean) || !d.FitS.Absent() {
 		t.Errorf("%+v", v)

@@ -11,6 +11,7 @@ import (
 
 	"doubletake/pipeline/engine"
 	"doubletake/train"
+	"doubletake/train/baseline"
 	"doubletake/train/triplets"
 )
 
@@ -23,9 +24,37 @@ var CheckpointEvery = 5 * time.Second
 func fit(ctx context.Context, j *engine.Job, data triplets.Set, c train.Config, o train.FitOptions) (*train.Model,
 	[]train.Epoch, error,
 ) {
-	dir, err := j.Scratch()
+	err := keep(j, &o, func(r train.Resumption) string {
+		return fmt.Sprintf("went on after %d of %d epochs", r.Epochs, c.Epochs)
+	})
 	if err != nil {
 		return nil, nil, err
+	}
+	return train.FitWith(ctx, data, c, o)
+}
+
+// fitMethod is fit of a method to compare with; those that are no Resumer begin anew.
+func fitMethod(
+	ctx context.Context, j *engine.Job, m baseline.Method, data triplets.Set, seed uint64,
+) (baseline.Predictor, error) {
+	r, ok := m.(baseline.Resumer)
+	if !ok {
+		return m.Fit(ctx, data, seed)
+	}
+	var o train.FitOptions
+	err := keep(j, &o, func(r train.Resumption) string { return fmt.Sprintf("went on after %d transitions", r.Steps) })
+	if err != nil {
+		return nil, err
+	}
+	return r.FitWith(ctx, data, seed, o)
+}
+
+// keep lets o go on from and save the checkpoint in the task's scratch folder; wentOn
+// describes a resumption.
+func keep(j *engine.Job, o *train.FitOptions, wentOn func(train.Resumption) string) error {
+	dir, err := j.Scratch()
+	if err != nil {
+		return err
 	}
 	path := filepath.Join(dir, "checkpoint")
 	resume, err := os.ReadFile(path)
@@ -46,8 +75,8 @@ func fit(ctx context.Context, j *engine.Job, data triplets.Set, c train.Config, 
 		case r.Ignored != nil:
 			j.Note("checkpoint", fmt.Sprintf("not used, trained from the start: %v", r.Ignored))
 		case r.Steps > 0:
-			j.Note("checkpoint", fmt.Sprintf("went on after %d of %d epochs", r.Epochs, c.Epochs))
+			j.Note("checkpoint", wentOn(r))
 		}
 	}
-	return train.FitWith(ctx, data, c, o)
+	return nil
 }

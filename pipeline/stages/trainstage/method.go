@@ -73,7 +73,7 @@ func methodTask(b *plan.Builder, cfg []kv.Pair, s config.Split, name string, k i
 			return err
 		}
 		start := time.Now()
-		p, err := m.Fit(ctx, set.Of(triplets.Train), seed)
+		p, err := fitMethod(ctx, j, m, set.Of(triplets.Train), seed)
 		if err != nil {
 			return fitError(b, s, err)
 		}
@@ -84,7 +84,7 @@ func methodTask(b *plan.Builder, cfg []kv.Pair, s config.Split, name string, k i
 		}
 		asked := time.Now()
 		out := methodTable(set, r)
-		out.Meta = provenance(b, s, k, cfg, local)
+		out.Meta = append(out.Meta, provenance(b, s, k, cfg, local)...)
 		if err := writeTable(j, MethodArrow, out); err != nil {
 			return err
 		}

@@ -1,6 +1,7 @@
 package trainstage
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strconv"
@@ -123,6 +124,13 @@ func methodTable(s triplets.Set, p *baseline.Prediction) *table.Table {
 			plan.AddColumn(t, column, *c.of(p), s.Out, k)
 		}
 	}
+	if p.Sampling != nil {
+		text, err := json.Marshal(p.Sampling)
+		if err != nil {
+			panic("trainstage: " + err.Error()) // numbers, all finite
+		}
+		t.Meta = append(t.Meta, kv.Pair{Key: "sampling", Value: string(text)})
+	}
 	return t
 }
 
@@ -137,6 +145,9 @@ func ReadMethod(t *table.Table, s triplets.Set) (*baseline.Prediction, error) {
 	}
 	if p.N != s.Conditions() {
 		errs = append(errs, fmt.Errorf("expected %d conditions, found %d", s.Conditions(), p.N))
+	}
+	if text := t.Get("sampling"); text != "" {
+		errs = append(errs, json.Unmarshal([]byte(text), &p.Sampling))
 	}
 	return p, errors.Join(errs...)
 }

@@ -108,7 +108,10 @@ func TestReadPredictionsErrors(t *testing.T) {
 // A method's table has a row for each distinct condition and comes back as it was.
 func TestMethodTable(t *testing.T) {
 	_, set := levels(t)
-	p := &baseline.Prediction{N: 2, Out: 1, Mu: []float64{9, 8}, Total: []float64{4, 5}, Epistemic: []float64{0.5, 0.25}}
+	p := &baseline.Prediction{
+		N: 2, Out: 1, Mu: []float64{9, 8}, Total: []float64{4, 5}, Epistemic: []float64{0.5, 0.25},
+		Sampling: &baseline.Sampling{Chains: 4, Draws: 60, RHat: 1.125, ESS: 80, Acceptance: 0.75, Divergent: 0.25},
+	}
 	got := methodTable(set, p)
 	for _, c := range []struct {
 		name, unit string
@@ -124,7 +127,8 @@ func TestMethodTable(t *testing.T) {
 		}
 	}
 	back, err := ReadMethod(got, set)
-	if err != nil || back.N != 2 || !slices.Equal(back.Total, p.Total) || !slices.Equal(back.Epistemic, p.Epistemic) {
+	if err != nil || back.N != 2 || !slices.Equal(back.Total, p.Total) || !slices.Equal(back.Epistemic, p.Epistemic) ||
+		*back.Sampling != *p.Sampling {
 		t.Errorf("%+v, %v", back, err)
 	}
 	other := set

@@ -1,0 +1,322 @@
+package baseline
+
+import (
+	"context"
+	"errors"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"gonum.org/v1/gonum/blas"
+	"gonum.org/v1/gonum/blas/blas64"
+	"gonum.org/v1/gonum/mat"
+
+	"doubletake/train"
+	"doubletake/train/triplets"
+)
+
+// linear is the posterior of the weights of a linear model with known noise, normal in
+// closed form. Its metric is none: all the work is the sampler's.
+type linear struct {
+	x [][]float64
+	y []float64
+	v []float64
+}
+
+func newLinear() linear {
+	r := rand.New(rand.NewPCG(1, 1))
+	var l linear
+	for range 40 {
+		x, v := []float64{r.NormFloat64(), r.NormFloat64(), r.NormFloat64()}, math.Exp(r.NormFloat64()/2)
+		l.x, l.v = append(l.x, x), append(l.v, v)
+		l.y = append(l.y, x[0]-x[1]/2+x[2]/5+math.Sqrt(v)*r.NormFloat64())
+	}
+	return l
+}
+
+func (l linear) size() int { return 3 }
+
+func (l linear) value(z, grad []float64) float64 {
+	u := 0.0
+	for j, q := range z {
+		grad[j] = q
+		u += q * q / 2
+	}
+	for i, x := range l.x {
+		r := l.y[i] - x[0]*z[0] - x[1]*z[1] - x[2]*z[2]
+		u += r * r / l.v[i] / 2
+		for j := range grad {
+			grad[j] -= r * x[j] / l.v[i]
+		}
+	}
+	return u
+}
+
+func (l linear) start(_ context.Context, r *rand.Rand) ([]float64, error) {
+	return []float64{r.NormFloat64(), r.NormFloat64(), r.NormFloat64()}, nil
+}
+
+func (l linear) metric([]float64) (blas64.Triangular, error) {
+	one := []float64{1, 0, 0, 0, 1, 0, 0, 0, 1}
+	return blas64.Triangular{N: 3, Stride: 3, Data: one, Uplo: blas.Upper, Diag: blas.NonUnit}, nil
+}
+
+// The draws have mean and variance of the closed form: (XᵀV⁻¹X + I)⁻¹, and the chains
+// converge.
+func TestHMCLinear(t *testing.T) {
+	l := newLinear()
+	s := sampling{target: l, seed: 3, chains: 4, draws: 1000}
+	chains, err := s.run(ctx, train.FitOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h, b := mat.NewSymDense(3, []float64{1, 0, 0, 0, 1, 0, 0, 0, 1}), mat.NewVecDense(3, nil)
+	for i, x := range l.x {
+		v := mat.NewVecDense(3, x)
+		h.SymRankOne(h, 1/l.v[i], v)
+		b.AddScaledVec(b, l.y[i]/l.v[i], v)
+	}
+	var c mat.Cholesky
+	var inverse mat.SymDense
+	var mean mat.VecDense
+	if !c.Factorize(h) || c.InverseTo(&inverse) != nil || c.SolveVecTo(&mean, b) != nil {
+		t.Fatal("the closed form cannot be computed")
+	}
+	p := hmcPredictor{chain: chains, net: &tanhNet{weights: 3}}
+	d := p.summary()
+	for j := range 3 {
+		var series [][]float64
+		for _, c := range chains {
+			v := make([]float64, 0, 1000)
+			for k := j; k < len(c.Draws); k += 3 {
+				v = append(v, c.Draws[k])
+			}
+			series = append(series, v)
+		}
+		m, v := d.add(series)
+		sd := math.Sqrt(inverse.At(j, j))
+		t.Logf("mean off by %.4f sd, variance %.3f of the true one", (m-mean.AtVec(j))/sd, v/sd/sd)
+		if math.Abs(m-mean.AtVec(j)) > 0.05*sd || math.Abs(v/sd/sd-1) > 0.1 {
+			t.Errorf("weight %d: %g ± %g, expected %g ± %g", j, m, math.Sqrt(v), mean.AtVec(j), sd)
+		}
+	}
+	if doubts := d.Doubts(); len(doubts) > 0 || math.Abs(d.Acceptance-acceptance) > 0.15 {
+		t.Errorf("%+v: %q", d, doubts)
+	}
+}
+
+// R̂ by hand: halves {1,2}, {3,4}, {3,4}, {5,6} have W = ½ and variance 8/3 of the means:
+// √((½·½ + 8/3)/½). The effective number of an autoregressive series of correlation φ
+// is n(1−φ)/(1+φ).
+func TestDiagnose(t *testing.T) {
+	rhat, _ := diagnose([][]float64{{1, 2, 3, 4}, {3, 4, 5, 6}})
+	if want := math.Sqrt((0.25 + 8.0/3) / 0.5); math.Abs(rhat-want) > 1e-12 {
+		t.Errorf("R̂ %v, expected %v", rhat, want)
+	}
+	if rhat, ess := diagnose([][]float64{{1, 1, 1, 1}, {2, 2, 2, 2}}); rhat != maxRHat || ess != 0 {
+		t.Errorf("chains that do not move: R̂ %v, %v draws", rhat, ess)
+	}
+	r := rand.New(rand.NewPCG(5, 6))
+	for _, phi := range []float64{-0.3, 0, 0.5, 0.9} {
+		var series [][]float64
+		for range 4 {
+			x, v := r.NormFloat64(), []float64{}
+			for range 5000 {
+				x = phi*x + math.Sqrt(1-phi*phi)*r.NormFloat64()
+				v = append(v, x)
+			}
+			series = append(series, v)
+		}
+		rhat, ess := diagnose(series)
+		if want := 20000 * (1 - phi) / (1 + phi); math.Abs(ess/want-1) > 0.25 || rhat > 1.01 {
+			t.Errorf("φ = %g: %.0f draws, expected %.0f; R̂ %g", phi, ess, want, rhat)
+		}
+	}
+	good := Sampling{RHat: 1.05, ESS: 100, Acceptance: 0.6, Divergent: 0.01}
+	if d := good.Doubts(); d != nil {
+		t.Errorf("%q", d)
+	}
+	bad := Worst([]Sampling{good, {RHat: 1.2, ESS: 30, Acceptance: 0.5, Divergent: 0.2}, good})
+	if d := strings.Join(bad.Doubts(), "; "); d != "the chains disagree: R̂ is 1.2, above 1.05; 30 independent draws are "+
+		"fewer than 100; 20 % of the transitions diverged; 50 % of the transitions were accepted, fewer than 60 %" {
+		t.Errorf("%q", d)
+	}
+}
+
+// Gradient and metric of the network's posterior, by finite differences of the value and
+// of the means; tanh by package math.
+func TestHMCNetwork(t *testing.T) {
+	for x := -12.0; x < 12; x += 0.0137 {
+		if math.Abs(tanh(x)-math.Tanh(x)) > 5e-7 {
+			t.Fatalf("tanh %g is %v, expected %v", x, tanh(x), math.Tanh(x))
+		}
+	}
+	for _, hidden := range [][]int{{7}, {5, 40}} {
+		data := toy(30, 2)
+		data.In, data.X = 2, append(slices.Clone(data.X), toy(30, 5).X...)
+		p := &hmcPredictor{
+			in: triplets.ScaleOf(2, data.X), out: data.OutcomeScale(), net: newTanhNet(2, 2, hidden),
+			noise: []func([]float64) float64{
+				func(x []float64) float64 { return 0.3 + 0.1*x[0]*x[0] }, func([]float64) float64 { return 0.2 },
+			},
+		}
+		c := collapse(data)
+		u := p.target(c)
+		n := u.size()
+		r := rand.New(rand.NewPCG(3, 3))
+		z, g, other := make([]float64, n), make([]float64, n), make([]float64, n)
+		for i := range z {
+			z[i] = r.NormFloat64()
+		}
+		u.value(z, g)
+		f, err := u.metric(z)
+		if err != nil {
+			t.Fatal(err)
+		}
+		const h = 1e-5
+		slopes := make([][]float64, n) // of the means
+		for k, v := range z {
+			z[k] = v + h
+			up := u.value(z, other)
+			means := slices.Clone(u.room.top())
+			z[k] = v - h
+			down := u.value(z, other)
+			for i, m := range u.room.top() {
+				slopes[k] = append(slopes[k], (m-means[i])/(2*h)*math.Sqrt(u.precision[i]))
+			}
+			z[k] = v
+			if want := (up - down) / (2 * h); math.Abs(g[k]-want) > 1e-5*(1+math.Abs(want)) {
+				t.Errorf("%v: derivative %d is %v, differences give %v", hidden, k, g[k], want)
+			}
+		}
+		for a := range n {
+			for b := range n {
+				want, got := 0.0, 0.0
+				for i, s := range slopes[a] {
+					want += s * slopes[b][i]
+				}
+				if a == b {
+					want++
+				}
+				for k := range min(a, b) + 1 {
+					got += f.Data[k*f.Stride+a] * f.Data[k*f.Stride+b]
+				}
+				if math.Abs(got-want) > 1e-3*(1+math.Abs(want)) {
+					t.Fatalf("%v: metric %d, %d is %v, differences give %v", hidden, a, b, got, want)
+				}
+			}
+		}
+	}
+}
+
+// A sampling that was stopped, however often, gives the same bits from its checkpoints;
+// one that is damaged or of other data is not used.
+func TestHMCResumes(t *testing.T) {
+	data, x := toy(40, 1), []float64{-2, 0.5, 4}
+	h := HMC{quick().Config, 4, 2}
+	whole := &fuse{ctx, math.MaxInt, 0}
+	p, err := h.Fit(whole, data, 7)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := predicted(t, p, x)
+	var last []byte
+	var steps []int
+	o := train.FitOptions{
+		Every:   time.Hour,
+		Save:    func(b []byte) error { last = b; return nil },
+		Resumed: func(r train.Resumption) { steps = append(steps, r.Steps); err = r.Ignored },
+	}
+	for stops := 0; ; stops++ {
+		if stops > 30 {
+			t.Fatal("it does not get on")
+		}
+		o.Resume = last
+		var p Predictor
+		var stopped error
+		if p, stopped = h.FitWith(&fuse{ctx, 2 * whole.asked / 3, 0}, data, 7, o); stopped == nil {
+			got := predicted(t, p, x)
+			if !equalBits(got.Mu, want.Mu) || !equalBits(got.Epistemic, want.Epistemic) || *got.Sampling != *want.Sampling {
+				t.Errorf("%+v, undisturbed %+v", got, want)
+			}
+			break
+		} else if !errors.Is(stopped, context.Canceled) {
+			t.Fatal(stopped)
+		}
+	}
+	if err != nil || len(steps) == 0 || steps[len(steps)-1] == 0 || !slices.IsSorted(steps) {
+		t.Errorf("went on after %v transitions: %v", steps, err)
+	}
+	for name, c := range map[string]struct {
+		b    []byte
+		seed uint64
+		want error
+	}{
+		"damaged": {append(slices.Clone(last[:100]), last[101:]...), 7, train.ErrCheckpointDamaged},
+		"empty":   {[]byte{}, 7, train.ErrCheckpointDamaged},
+		"foreign": {last, 8, train.ErrCheckpointForeign},
+	} {
+		o.Resume, err = c.b, nil
+		if _, fit := h.FitWith(ctx, data, c.seed, o); fit != nil || !errors.Is(err, c.want) {
+			t.Errorf("%s: %v, %v", name, fit, err)
+		}
+	}
+	full := errors.New("the disk is full")
+	o.Resume, o.Every, o.Save = nil, 1, func([]byte) error { return full }
+	if _, err := h.FitWith(ctx, data, 7, o); !errors.Is(err, full) {
+		t.Errorf("%v", err)
+	}
+}
+
+// sine draws the toy of docs/method.md#synthetic-data-and-couples between two x:
+// y = x·sin x + ε, σ = 1.5·exp(−x²/2).
+func sine(n int, from, to float64, seed uint64) triplets.Set {
+	r := rand.New(rand.NewPCG(seed, 77))
+	d := triplets.Set{N: n, In: 1, Out: 1}
+	for range n {
+		x := from + (to-from)*r.Float64()
+		s := 1.5 * math.Exp(-x*x/2)
+		d.X = append(d.X, x)
+		d.Y1, d.Y2 = append(d.Y1, x*math.Sin(x)+s*r.NormFloat64()), append(d.Y2, x*math.Sin(x)+s*r.NormFloat64())
+	}
+	return d
+}
+
+// The toy below x = 5, 300 pairs, two layers of 16, judged by the known mean, with a third
+// of the draws on three sets of data: inside, the error is within a factor of two of v̂ and
+// 95 % intervals hold. The sampling states whether it converged. Half a minute of processor
+// time.
+func TestHMCToy(t *testing.T) {
+	if testing.Short() {
+		t.Skip("half a minute of processor time; not with -short")
+	}
+	s := settings()
+	s.Config.Hidden = []int{16, 16}
+	e, v, in := 0.0, 0.0, 0.0
+	for seed := range uint64(3) {
+		p, err := HMC{Config: s.Config, Draws: 20}.Fit(ctx, sine(300, -6, 5, seed+1), 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fresh := sine(1000, -6, 5, 50+seed)
+		r := predicted(t, p, fresh.X)
+		for i, x := range fresh.X {
+			d := r.Mu[i] - x*math.Sin(x)
+			e, v = e+d*d, v+r.Epistemic[i]
+			if math.Abs(fresh.Y1[i]-r.Mu[i]) < 1.959964*math.Sqrt(r.Total[i]) {
+				in += 1.0 / 3000
+			}
+		}
+		d := r.Sampling
+		t.Logf("after %d sets: error²/v̂ %.2f, %.3f in 95 %%, %+v", seed+1, e/v, in*3/float64(seed+1), *d)
+		if doubts := strings.Join(d.Doubts(), ""); (d.RHat > MaxRHat) != strings.Contains(doubts, "R̂") {
+			t.Errorf("R̂ is %g, the doubts are %q", d.RHat, doubts)
+		}
+	}
+	if e/v < 0.5 || e/v > 2 || in < 0.93 || in > 0.99 {
+		t.Errorf("error²/v̂ %.2f, %.3f in 95 %%", e/v, in)
+	}
+}
