@@ -36,8 +36,10 @@ func calibratedDetail() *Detail {
 			Honest: &Honest{
 				Condition: "blades", Variant: "E", RatioBefore: 10, RatioAfter: 0.5, CoverageBefore: 0.62, CoverageT: 0.99,
 				WidthOverSpread: 0.7, WidthBeforeOverSpread: 0.2, CoverageModelFree: 0.93,
-				LeftOut: []LeftOut{{"5", 1.2, 0.4, 0.1, 0.36}, {"2", 0.6, 0.1, nan, 0.18}, {"4", 0.9, -0.02, 0.03, 0.27}},
-				Test:    LeftOut{"blades = 3", 0.7, 0.3, 0.05, 0.21},
+				LeftOut: []LeftOut{
+					{"5", 1.2, 0.4, 0.1, 0.36, 0.02}, {"2", 0.6, 0.1, nan, 0.18, 0.01}, {"4", 0.9, -0.02, 0.03, 0.27, 0.03},
+				},
+				Test: LeftOut{"blades = 3", 0.7, 0.3, 0.05, 0.21, 0},
 			},
 		},
 		{Name: "b", Honest: &Honest{Absent: "too few groups"}},

@@ -56,6 +56,7 @@ type LeftOut struct {
 	Distance float64
 	E, ESE   float64 // ESE is NaN with one run
 	Fitted   float64 // the learned covariance there
+	Claim    float64 // what the model claimed itself
 }
 
 // tables are the tables of an experiment with splits, in order.
@@ -350,14 +351,18 @@ func (e Experiment) intervalWords() []string {
 			if !math.IsNaN(l.ESE) {
 				text += fmt.Sprintf(" ± %.1g", l.ESE)
 			}
-			left = append(left, text)
+			left = append(left, text+fmt.Sprintf(" (distance %.2g, claimed %.2g)", l.Distance, l.Claim))
+		}
+		noise := ""
+		if h.NoiseRatio > 0 {
+			noise = fmt.Sprintf(" The model states %.2g times the noise of the pairs.", h.NoiseRatio)
 		}
 		out = append(out, fmt.Sprintf("%s: left-out groups of %s and the squared error measured there (± SE, standardised "+
 			"units): %s. "+
-			"The group %s has %s of the covariance; between groups it scatters by a factor of %.2g. "+
+			"The group %s has %s of the covariance; between groups it scatters by a factor of %.2g. Student's t is %.3g.%s "+
 			"The largest left-out deviation covers %s here; %s.",
 			clean(s.Name), clean(h.Condition), strings.Join(left, ", "), clean(h.Largest), share(h.LargestShare), h.Scatter,
-			share(h.ConformalCoverage), guarantee(h)))
+			h.T, noise, share(h.ConformalCoverage), guarantee(h)))
 		for _, n := range h.Notes {
 			out = append(out, clean(s.Name)+": "+clean(n))
 		}
@@ -379,10 +384,11 @@ func (e Experiment) intervalWords() []string {
 
 func guarantee(h *Honest) string {
 	if h.Guarantee > 0 {
-		return "it covers a new group with a probability of " + share(h.Guarantee) +
-			" at least, if that group is like the old ones"
+		return "it covers a new group with a probability of about " + share(h.Guarantee) +
+			", if that group is like the old ones"
 	}
-	return "it has no guarantee for a new group, because the model's hyperparameters saw the left-out groups"
+	return fmt.Sprintf("it promises nothing for a new group, because the model's hyperparameters saw the left-out groups "+
+		"(about %s if they had not)", share(float64(h.K)/float64(h.K+1)))
 }
 
 // verdicts are the sentences of all splits.

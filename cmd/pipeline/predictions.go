@@ -198,7 +198,8 @@ func (a answers) details(w io.Writer, c *pipeline.Calibration) error {
 	if c.NoiseRatio > 0 {
 		noise = fmt.Sprintf("the stated noise is %s times that of the pairs", two(c.NoiseRatio))
 	}
-	promise := fmt.Sprintf("covers a new group with a probability of %d/%d, only if the group is like these", c.K, c.K+1)
+	promise := fmt.Sprintf("covers a new group with a probability of about %d/%d, only if the group is like these",
+		c.K, c.K+1)
 	if c.Conformal.Guarantee == 0 {
 		promise = fmt.Sprintf("promises nothing, because the hyperparameters saw these groups (%d/%d if they had not)",
 			c.K, c.K+1)

@@ -30,8 +30,8 @@ type Options struct {
 	// the pairs of the left-out group.
 	ClaimedNoise bool
 	// SawGroups records that something of the base, such as hyperparameters, was
-	// learned with the left-out groups. The conformal maximum then has no
-	// guarantee.
+	// learned with the left-out groups. The conformal maximum then
+	// promises nothing.
 	SawGroups bool
 	// InputNames name the inputs; nil numbers them from 0.
 	InputNames []string
@@ -68,7 +68,7 @@ type InputRange struct {
 }
 
 // Conformal is the largest left-out |y − μ| per outcome, in the outcome's unit.
-// It covers a new value with probability K/(K+1), whatever the distribution, if
+// It covers a new group with a probability of about K/(K+1), whatever the distribution, if
 // the new group is like the left-out ones and the base saw none of them.
 type Conformal struct {
 	Half      []float64 `json:"half_width"`

@@ -448,6 +448,46 @@ func TestRecovery(t *testing.T) {
 	}
 }
 
+// The largest left-out deviation covers a new group's value with a probability of about
+// K/(K+1), for a normal law and one with heavy tails, where the base saw none of the
+// groups. Witness: draws from the law. It is no bound: the errors of models that were
+// trained without one group hang together. The base here is the mean of the groups.
+func TestLargestDeviationCovers(t *testing.T) {
+	rng := rand.New(rand.NewPCG(4, 19))
+	const repeats = 5000
+	for name, draw := range map[string]func() float64{
+		"normal": rng.NormFloat64, "heavy tails": func() float64 { return rng.NormFloat64() / math.Abs(rng.NormFloat64()) },
+	} {
+		for _, k := range []int{3, 7, 19} {
+			covered := 0.0
+			for range repeats {
+				y, sum := make([]float64, k+1), 0.0
+				for i := range y {
+					y[i] = draw()
+					sum += y[i]
+				}
+				sum -= y[k] // the new group enters nowhere
+				var left []LeftOut
+				for _, v := range y[:k] {
+					left = append(left, LeftOut{N: 1, Mu: []float64{(sum - v) / float64(k-1)}, Y1: []float64{v}, Y2: []float64{v}})
+				}
+				c := conformal(left, 1)
+				if math.Abs(y[k]-sum/float64(k)) <= c.Half[0] {
+					covered += 1.0 / repeats
+				}
+				if c.Guarantee != float64(k)/float64(k+1) {
+					t.Fatalf("K = %d: guarantee %g", k, c.Guarantee)
+				}
+			}
+			want := float64(k) / float64(k+1)
+			t.Logf("%s, K = %d: covers %.4f, expected about %.4f", name, k, covered, want)
+			if math.Abs(covered-want) > 0.2*(1-want) {
+				t.Errorf("%s, K = %d: covers %.4f, expected about %.4f", name, k, covered, want)
+			}
+		}
+	}
+}
+
 // line is a base for tests: least squares of one input on standardised outcomes.
 type line struct{ a, b, v float64 }
 

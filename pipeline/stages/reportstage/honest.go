@@ -56,7 +56,7 @@ func addHonest(b *plan.Builder, j *engine.Job, set triplets.Set, s config.Split,
 		Notes: c.Notes(), Trust: trustOf(set, trainstage.UnitGroups(set), h.Trust),
 	}
 	for _, g := range c.Groups {
-		l := report.LeftOut{Group: g.Name, Distance: g.Distance, E: g.E, ESE: math.NaN(), Fitted: g.Fitted}
+		l := report.LeftOut{Group: g.Name, Distance: g.Distance, E: g.E, ESE: math.NaN(), Fitted: g.Fitted, Claim: g.Claim}
 		if g.ESE != nil {
 			l.ESE = *g.ESE
 		}
