@@ -35,6 +35,7 @@ func main() {
 	rate := flag.Float64("rate", 51200, "sampling rate where the file states none")
 	blades := flag.Int("blades", 2, "blades of the rotor")
 	rpm := flag.Float64("rpm", 6000, "speed of the rotor")
+	precision := flag.String("precision", dsp.Auto, "of the transforms of analyse: double, single or auto")
 	length := flag.Int("n", 51200, "points of the transform")
 	profile := flag.String("cpuprofile", "", "write a CPU profile there")
 	flag.Parse()
@@ -73,7 +74,7 @@ func main() {
 		for _, a := range analysers {
 			wg.Go(func() {
 				for p := range todo {
-					one(a, p, *what, *rate, *blades, *rpm)
+					one(a, p, *what, *precision, *rate, *blades, *rpm)
 				}
 			})
 		}
@@ -85,7 +86,7 @@ func main() {
 	}
 }
 
-func one(a *dsp.Analyser, path, what string, rate float64, blades int, rpm float64) {
+func one(a *dsp.Analyser, path, what, precision string, rate float64, blades int, rpm float64) {
 	o := ingest.Options{}
 	rd, err := format.Open(path, o)
 	fatal(err)
@@ -114,7 +115,8 @@ func one(a *dsp.Analyser, path, what string, rate float64, blades int, rpm float
 			rate = r
 		}
 		_, err := a.Run(context.Background(), rd, dsp.RotorSettings{
-			RateHz: rate, Samples: n, Channels: channels, Blades: blades, ShaftHz: rpm / 60, KeepSpectra: true,
+			RateHz: rate, Samples: n, Channels: channels, Precision: precision, Blades: blades, ShaftHz: rpm / 60,
+			KeepSpectra: true,
 		})
 		fatal(err)
 	}
