@@ -18,235 +18,104 @@ func detect() (sets []*Set[float64], single []*Set[float32]) {
 	return sets, single
 }
 
-var avx512 = &Set[float64]{
-	Name: "avx512",
-	Radix: [6]func(y, x, tw []float64, q, s int){
-		2: stage(2, radix2AVX512),
-		3: stage(3, radix3AVX512),
-		4: stage(4, radix4AVX512),
-		5: stage(5, radix5AVX512),
-	},
-	Last: [6]func(y, x []float64, s int){
-		2: lastStage(2, last2AVX512),
-		3: lastStage(3, last3AVX512),
-		4: lastStage(4, last4AVX512),
-		5: lastStage(5, last5AVX512),
-	},
-	Pair: [6][6]func(y, x, tw, tmp []float64, q, s int){
-		2: {
-			3: stages(2, 3, pair23AVX512),
-			5: stages(2, 5, pair25AVX512),
-		},
-		3: {
-			3: stages(3, 3, pair33AVX512),
-			5: stages(3, 5, pair35AVX512),
-		},
-		4: {
-			2: stages(4, 2, pair42AVX512),
-			3: stages(4, 3, pair43AVX512),
-			4: stages(4, 4, pair44AVX512),
-			5: stages(4, 5, pair45AVX512),
-		},
-		5: {
-			5: stages(5, 5, pair55AVX512),
-		},
-	},
-	LastPair: [6][6]func(y, x, tw, tmp []float64, s int){
-		2: {
-			3: lastStages(2, 3, lastPair23AVX512),
-			5: lastStages(2, 5, lastPair25AVX512),
-		},
-		3: {
-			3: lastStages(3, 3, lastPair33AVX512),
-			5: lastStages(3, 5, lastPair35AVX512),
-		},
-		4: {
-			2: lastStages(4, 2, lastPair42AVX512),
-			3: lastStages(4, 3, lastPair43AVX512),
-			4: lastStages(4, 4, lastPair44AVX512),
-			5: lastStages(4, 5, lastPair45AVX512),
-		},
-		5: {
-			5: lastStages(5, 5, lastPair55AVX512),
-		},
-	},
+// pairs are the stages that there are two at once of.
+var pairs = [...][2]int{{2, 3}, {2, 5}, {3, 3}, {3, 5}, {4, 2}, {4, 3}, {4, 4}, {4, 5}, {5, 5}}
+
+// stages adds the stages to a set: of radix 2 to 5, and those of pairs.
+func (set *Set[T]) stages(radix [4]func(y, x, tw *T, q, s int), last [4]func(y, x *T, s int),
+	both [len(pairs)]func(y, x, tw, tmp *T, q, s int), lastBoth [len(pairs)]func(y, x, tw, tmp *T, s int),
+) *Set[T] {
+	for i := range radix {
+		set.Radix[i+2], set.Last[i+2] = stage(i+2, radix[i]), lastStage(i+2, last[i])
+	}
+	for i, p := range pairs {
+		set.Pair[p[0]][p[1]] = stages(p[0], p[1], both[i])
+		set.LastPair[p[0]][p[1]] = lastStages(p[0], p[1], lastBoth[i])
+	}
+	return set
+}
+
+var avx512 = (&Set[float64]{
+	Name:  "avx512",
 	Twist: twistFast(twistAVX512), LoadPair: pairFast(loadPair64AVX512), LoadPair32: pairFast(loadPair32AVX512),
 	LoadComplex: loadFast(loadComplexAVX512), StoreComplex: storeFast(storeComplexAVX512),
 	SetPower: powerFast(setPowerAVX512), AddPower: powerFast(addPowerAVX512), Sum: sumFastAVX512, Sum32: sum32FastAVX512,
-}
+}).stages(
+	[4]func(y, x, tw *float64, q, s int){radix2AVX512, radix3AVX512, radix4AVX512, radix5AVX512},
+	[4]func(y, x *float64, s int){last2AVX512, last3AVX512, last4AVX512, last5AVX512},
+	[len(pairs)]func(y, x, tw, tmp *float64, q, s int){
+		pair23AVX512, pair25AVX512, pair33AVX512,
+		pair35AVX512, pair42AVX512, pair43AVX512,
+		pair44AVX512, pair45AVX512, pair55AVX512,
+	},
+	[len(pairs)]func(y, x, tw, tmp *float64, s int){
+		lastPair23AVX512, lastPair25AVX512, lastPair33AVX512,
+		lastPair35AVX512, lastPair42AVX512, lastPair43AVX512,
+		lastPair44AVX512, lastPair45AVX512, lastPair55AVX512,
+	},
+)
 
-var avx2 = &Set[float64]{
-	Name: "avx2",
-	Radix: [6]func(y, x, tw []float64, q, s int){
-		2: stage(2, radix2AVX2),
-		3: stage(3, radix3AVX2),
-		4: stage(4, radix4AVX2),
-		5: stage(5, radix5AVX2),
-	},
-	Last: [6]func(y, x []float64, s int){
-		2: lastStage(2, last2AVX2),
-		3: lastStage(3, last3AVX2),
-		4: lastStage(4, last4AVX2),
-		5: lastStage(5, last5AVX2),
-	},
-	Pair: [6][6]func(y, x, tw, tmp []float64, q, s int){
-		2: {
-			3: stages(2, 3, pair23AVX2),
-			5: stages(2, 5, pair25AVX2),
-		},
-		3: {
-			3: stages(3, 3, pair33AVX2),
-			5: stages(3, 5, pair35AVX2),
-		},
-		4: {
-			2: stages(4, 2, pair42AVX2),
-			3: stages(4, 3, pair43AVX2),
-			4: stages(4, 4, pair44AVX2),
-			5: stages(4, 5, pair45AVX2),
-		},
-		5: {
-			5: stages(5, 5, pair55AVX2),
-		},
-	},
-	LastPair: [6][6]func(y, x, tw, tmp []float64, s int){
-		2: {
-			3: lastStages(2, 3, lastPair23AVX2),
-			5: lastStages(2, 5, lastPair25AVX2),
-		},
-		3: {
-			3: lastStages(3, 3, lastPair33AVX2),
-			5: lastStages(3, 5, lastPair35AVX2),
-		},
-		4: {
-			2: lastStages(4, 2, lastPair42AVX2),
-			3: lastStages(4, 3, lastPair43AVX2),
-			4: lastStages(4, 4, lastPair44AVX2),
-			5: lastStages(4, 5, lastPair45AVX2),
-		},
-		5: {
-			5: lastStages(5, 5, lastPair55AVX2),
-		},
-	},
+var avx2 = (&Set[float64]{
+	Name:  "avx2",
 	Twist: twistFast(twistAVX2), LoadPair: pairFast(loadPair64AVX2), LoadPair32: pairFast(loadPair32AVX2),
 	LoadComplex: loadFast(loadComplexAVX2), StoreComplex: storeFast(storeComplexAVX2),
 	SetPower: powerFast(setPowerAVX2), AddPower: powerFast(addPowerAVX2), Sum: sumFastAVX2, Sum32: sum32FastAVX2,
-}
+}).stages(
+	[4]func(y, x, tw *float64, q, s int){radix2AVX2, radix3AVX2, radix4AVX2, radix5AVX2},
+	[4]func(y, x *float64, s int){last2AVX2, last3AVX2, last4AVX2, last5AVX2},
+	[len(pairs)]func(y, x, tw, tmp *float64, q, s int){
+		pair23AVX2, pair25AVX2, pair33AVX2,
+		pair35AVX2, pair42AVX2, pair43AVX2,
+		pair44AVX2, pair45AVX2, pair55AVX2,
+	},
+	[len(pairs)]func(y, x, tw, tmp *float64, s int){
+		lastPair23AVX2, lastPair25AVX2, lastPair33AVX2,
+		lastPair35AVX2, lastPair42AVX2, lastPair43AVX2,
+		lastPair44AVX2, lastPair45AVX2, lastPair55AVX2,
+	},
+)
 
-var single512 = &Set[float32]{
-	Name: "avx512",
-	Radix: [6]func(y, x, tw []float32, q, s int){
-		2: stage(2, radix2SingleAVX512),
-		3: stage(3, radix3SingleAVX512),
-		4: stage(4, radix4SingleAVX512),
-		5: stage(5, radix5SingleAVX512),
-	},
-	Last: [6]func(y, x []float32, s int){
-		2: lastStage(2, last2SingleAVX512),
-		3: lastStage(3, last3SingleAVX512),
-		4: lastStage(4, last4SingleAVX512),
-		5: lastStage(5, last5SingleAVX512),
-	},
-	Pair: [6][6]func(y, x, tw, tmp []float32, q, s int){
-		2: {
-			3: stages(2, 3, pair23SingleAVX512),
-			5: stages(2, 5, pair25SingleAVX512),
-		},
-		3: {
-			3: stages(3, 3, pair33SingleAVX512),
-			5: stages(3, 5, pair35SingleAVX512),
-		},
-		4: {
-			2: stages(4, 2, pair42SingleAVX512),
-			3: stages(4, 3, pair43SingleAVX512),
-			4: stages(4, 4, pair44SingleAVX512),
-			5: stages(4, 5, pair45SingleAVX512),
-		},
-		5: {
-			5: stages(5, 5, pair55SingleAVX512),
-		},
-	},
-	LastPair: [6][6]func(y, x, tw, tmp []float32, s int){
-		2: {
-			3: lastStages(2, 3, lastPair23SingleAVX512),
-			5: lastStages(2, 5, lastPair25SingleAVX512),
-		},
-		3: {
-			3: lastStages(3, 3, lastPair33SingleAVX512),
-			5: lastStages(3, 5, lastPair35SingleAVX512),
-		},
-		4: {
-			2: lastStages(4, 2, lastPair42SingleAVX512),
-			3: lastStages(4, 3, lastPair43SingleAVX512),
-			4: lastStages(4, 4, lastPair44SingleAVX512),
-			5: lastStages(4, 5, lastPair45SingleAVX512),
-		},
-		5: {
-			5: lastStages(5, 5, lastPair55SingleAVX512),
-		},
-	},
+var single512 = (&Set[float32]{
+	Name:  "avx512",
 	Twist: twistFast(twistSingleAVX512), LoadPair32: pairSingleFast(loadPairSingleAVX512),
 	LoadComplex: loadComplex[float32], StoreComplex: storeComplex[float32],
 	SetPower: powerFast(setPowerSingleAVX512), AddPower: powerFast(addPowerSingleAVX512),
 	Sum: sumFastAVX512, Sum32: sum32FastAVX512,
-}
+}).stages(
+	[4]func(y, x, tw *float32, q, s int){radix2SingleAVX512, radix3SingleAVX512, radix4SingleAVX512, radix5SingleAVX512},
+	[4]func(y, x *float32, s int){last2SingleAVX512, last3SingleAVX512, last4SingleAVX512, last5SingleAVX512},
+	[len(pairs)]func(y, x, tw, tmp *float32, q, s int){
+		pair23SingleAVX512, pair25SingleAVX512, pair33SingleAVX512,
+		pair35SingleAVX512, pair42SingleAVX512, pair43SingleAVX512,
+		pair44SingleAVX512, pair45SingleAVX512, pair55SingleAVX512,
+	},
+	[len(pairs)]func(y, x, tw, tmp *float32, s int){
+		lastPair23SingleAVX512, lastPair25SingleAVX512, lastPair33SingleAVX512,
+		lastPair35SingleAVX512, lastPair42SingleAVX512, lastPair43SingleAVX512,
+		lastPair44SingleAVX512, lastPair45SingleAVX512, lastPair55SingleAVX512,
+	},
+)
 
-var single2 = &Set[float32]{
-	Name: "avx2",
-	Radix: [6]func(y, x, tw []float32, q, s int){
-		2: stage(2, radix2SingleAVX2),
-		3: stage(3, radix3SingleAVX2),
-		4: stage(4, radix4SingleAVX2),
-		5: stage(5, radix5SingleAVX2),
-	},
-	Last: [6]func(y, x []float32, s int){
-		2: lastStage(2, last2SingleAVX2),
-		3: lastStage(3, last3SingleAVX2),
-		4: lastStage(4, last4SingleAVX2),
-		5: lastStage(5, last5SingleAVX2),
-	},
-	Pair: [6][6]func(y, x, tw, tmp []float32, q, s int){
-		2: {
-			3: stages(2, 3, pair23SingleAVX2),
-			5: stages(2, 5, pair25SingleAVX2),
-		},
-		3: {
-			3: stages(3, 3, pair33SingleAVX2),
-			5: stages(3, 5, pair35SingleAVX2),
-		},
-		4: {
-			2: stages(4, 2, pair42SingleAVX2),
-			3: stages(4, 3, pair43SingleAVX2),
-			4: stages(4, 4, pair44SingleAVX2),
-			5: stages(4, 5, pair45SingleAVX2),
-		},
-		5: {
-			5: stages(5, 5, pair55SingleAVX2),
-		},
-	},
-	LastPair: [6][6]func(y, x, tw, tmp []float32, s int){
-		2: {
-			3: lastStages(2, 3, lastPair23SingleAVX2),
-			5: lastStages(2, 5, lastPair25SingleAVX2),
-		},
-		3: {
-			3: lastStages(3, 3, lastPair33SingleAVX2),
-			5: lastStages(3, 5, lastPair35SingleAVX2),
-		},
-		4: {
-			2: lastStages(4, 2, lastPair42SingleAVX2),
-			3: lastStages(4, 3, lastPair43SingleAVX2),
-			4: lastStages(4, 4, lastPair44SingleAVX2),
-			5: lastStages(4, 5, lastPair45SingleAVX2),
-		},
-		5: {
-			5: lastStages(5, 5, lastPair55SingleAVX2),
-		},
-	},
+var single2 = (&Set[float32]{
+	Name:  "avx2",
 	Twist: twistFast(twistSingleAVX2), LoadPair32: pairSingleFast(loadPairSingleAVX2),
 	LoadComplex: loadComplex[float32], StoreComplex: storeComplex[float32],
 	SetPower: powerFast(setPowerSingleAVX2), AddPower: powerFast(addPowerSingleAVX2),
 	Sum: sumFastAVX2, Sum32: sum32FastAVX2,
-}
+}).stages(
+	[4]func(y, x, tw *float32, q, s int){radix2SingleAVX2, radix3SingleAVX2, radix4SingleAVX2, radix5SingleAVX2},
+	[4]func(y, x *float32, s int){last2SingleAVX2, last3SingleAVX2, last4SingleAVX2, last5SingleAVX2},
+	[len(pairs)]func(y, x, tw, tmp *float32, q, s int){
+		pair23SingleAVX2, pair25SingleAVX2, pair33SingleAVX2,
+		pair35SingleAVX2, pair42SingleAVX2, pair43SingleAVX2,
+		pair44SingleAVX2, pair45SingleAVX2, pair55SingleAVX2,
+	},
+	[len(pairs)]func(y, x, tw, tmp *float32, s int){
+		lastPair23SingleAVX2, lastPair25SingleAVX2, lastPair33SingleAVX2,
+		lastPair35SingleAVX2, lastPair42SingleAVX2, lastPair43SingleAVX2,
+		lastPair44SingleAVX2, lastPair45SingleAVX2, lastPair55SingleAVX2,
+	},
+)
 
 // The wrappers check shapes, which the assembly does not.
 
