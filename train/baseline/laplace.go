@@ -5,11 +5,12 @@ import (
 	"fmt"
 	"math"
 
-	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/blas/blas64"
 	"gonum.org/v1/gonum/mat"
 
 	"doubletake/train"
+	"doubletake/train/gp"
+	"doubletake/train/kernel"
 	"doubletake/train/triplets"
 )
 
@@ -382,9 +383,10 @@ func (t *tangent) jacobian() *mat.Dense {
 // K = JJᵀ and S = σ²/N, or in that of the weights, H.
 type whole struct {
 	lambda float64
-	data   *tangent     // nil in the space of the weights
-	factor mat.TriDense // lower Cholesky factor
-	logDet float64      // ln|H|
+	data   *tangent    // nil in the space of the weights
+	n      int         // rows of the factor
+	factor kernel.View // lower Cholesky factor
+	logDet float64     // ln|H|
 }
 
 func fullPosterior(ctx context.Context, m *train.Model, c collapsed) (posterior, error) {
@@ -458,32 +460,42 @@ func logDetDual(of float64, noise []float64, p int, lambda float64) float64 {
 }
 
 func newWhole(t *tangent, noise []float64, lambda float64, size int) (*whole, error) {
-	w := &whole{lambda: lambda}
-	var s *mat.SymDense
+	w := &whole{lambda: lambda, n: min(size, len(noise))}
 	if len(noise) < size {
 		w.data = t
-		s = dual(t.products(t), noise, lambda)
+		k := t.products(t)
+		for i, v := range noise {
+			k.Set(i, i, k.At(i, i)+lambda*v)
+		}
+		w.factor = view(k)
 	} else {
 		j := t.jacobian()
 		for i, v := range noise {
-			blas64.Scal(1/math.Sqrt(v), blas64.Vector{N: size, Inc: 1, Data: j.RawRowView(i)})
+			blas64.Scal(1/math.Sqrt(v), vector(j.RawRowView(i)))
 		}
-		s = mat.NewSymDense(size, nil)
-		s.SymOuterK(1, j.T())
+		h := mat.NewDense(size, size, nil)
+		w.factor = view(h)
+		kernel.Subtract(size, size, len(noise), view(j).T(), view(j), w.factor)
+		h.Scale(-1, h)
 		for i := range size {
-			s.SetSym(i, i, s.At(i, i)+lambda)
+			h.Set(i, i, h.At(i, i)+lambda)
 		}
 	}
-	var f mat.Cholesky
-	if !f.Factorize(s) {
-		return nil, fmt.Errorf("the precision of %d weights is not positive definite", size)
+	if err := gp.Factorise(w.factor, w.n); err != nil {
+		return nil, fmt.Errorf("factorise the precision of %d weights: %w", size, err)
 	}
-	f.LTo(&w.factor)
-	w.logDet = f.LogDet()
+	for i := range w.n {
+		w.logDet += 2 * math.Log(w.factor.From(i, i).Data[0])
+	}
 	if w.data != nil {
 		w.logDet = logDetDual(w.logDet, noise, size, lambda)
 	}
 	return w, nil
+}
+
+func view(m *mat.Dense) kernel.View {
+	raw := m.RawMatrix()
+	return kernel.View{Data: raw.Data, Row: raw.Stride, Col: 1}
 }
 
 func (w *whole) variance(t *tangent, dst []float64) {
@@ -493,7 +505,7 @@ func (w *whole) variance(t *tangent, dst []float64) {
 	} else {
 		b = mat.DenseCopyOf(t.jacobian().T())
 	}
-	blas64.Trsm(blas.Left, blas.NoTrans, 1, w.factor.RawTriangular(), b.RawMatrix())
+	gp.SolveLeft(w.factor, view(b), w.n, len(dst))
 	clear(dst)
 	for i := range b.RawMatrix().Rows {
 		for k, v := range b.RawRowView(i) {

@@ -41,8 +41,13 @@ func general(a kernel.View, rows, columns int) blas64.General {
 	return blas64.General{Rows: rows, Cols: columns, Stride: a.Row, Data: a.Data}
 }
 
-// factorise is cholesky for large matrices. Above the diagonal a is not defined
-// afterwards.
+// Factorise replaces the lower triangle of a (n×n) by its Cholesky factor L. Above the
+// diagonal a is not defined afterwards.
+func Factorise(a kernel.View, n int) error { return factorise(a, n) }
+
+// SolveLeft sets b (n×columns, Col 1) to L⁻¹·b.
+func SolveLeft(l, b kernel.View, n, columns int) { solveLeft(l, b, n, columns) }
+
 func factorise(a kernel.View, n int) error {
 	if n <= small {
 		return choleskyOf(a, n)
