@@ -1,17 +1,22 @@
 """Ratios of `go run ./dsp/bench` to its Python peers, in one session, alternating.
 
     go build -o /tmp/bench ./dsp/bench && python3 dsp/bench/bench.py /tmp/bench [rounds]
+    python3 dsp/bench/bench.py /tmp/bench 5 /tmp/pipeline FOLDER   # the whole process
 
 Peers (numpy, scipy; one thread): `scipy`, scipy.signal.welch over all channels of a half; `hand`, the strongest form
 found in numpy: one channel at a time, its eight segments as one batch of float32 transforms from a memory map, powers
 summed by einsum. Both end in the five largest bins about the harmonics; the Go program measures more (speed, floors,
-16 segment spectra, tests of the halves) and computes in float64.
+16 segment spectra, tests of the halves). Where pyfftw is there, also FFTW's real transform of 51 200 float32 and float64.
 
 Of each round the time of the processor (user + system) is taken, which other work on the machine disturbs less than
-the clock; the table gives the median over the rounds and the least, which a quiet machine would come near to. Files: 13 channels x 16 s x 51.2 kHz float32, as NPY planes and as
-WAV frames, written to a temporary folder (170 MB) and read once before, so that they lie in the page cache.
+the clock; the table gives the median over the rounds and the least, which a quiet machine would come near to. Files:
+13 channels x 16 s x 51.2 kHz float32, as NPY planes and as WAV frames, written to a temporary folder (170 MB) and read
+once before, so that they lie in the page cache.
+
+The whole process is `run --to dsp --jobs 1` from nothing on the files that `pipeline simulate rotor FOLDER` wrote, in both
+precisions; its peer reads the same files with wavfile.read and makes the spectra of the same halves by scipy.signal.welch.
 """
-import os, struct, subprocess, sys, tempfile, time
+import glob, os, resource, struct, subprocess, sys, tempfile, time
 import numpy as np
 from scipy.fft import rfft
 from scipy.signal import welch
@@ -80,10 +85,10 @@ def peer(form, files):
     return time.process_time() - c
 
 
-def program(binary, what, files):
-    """least of three passes within the process: its first makes the plan"""
-    out = subprocess.run([binary, '-what', what, '-repeat', '3', '-blades', '2', '-rpm', '6000'] + files, capture_output=True, text=True, check=True).stdout
-    return min(float(line.split('user_ms')[1].split()[0]) for line in out.splitlines()) / 1e3
+def program(binary, what, files, precision='auto'):
+    """the middle of three passes within the process, after a first that makes the plan"""
+    out = subprocess.run([binary, '-what', what, '-precision', precision, '-repeat', '4', '-blades', '2', '-rpm', '6000'] + files, capture_output=True, text=True, check=True).stdout
+    return sorted(float(line.split('user_ms')[1].split()[0]) for line in out.splitlines()[1:])[1] / 1e3
 
 
 def transforms(binary, n):
@@ -95,16 +100,80 @@ def transforms(binary, n):
     return own, best * 1e6
 
 
+def fftw(n):
+    """least of 2000, in us, float32 and float64"""
+    import pyfftw
+    out = []
+    for real, compl in (('float32', 'complex64'), ('float64', 'complex128')):
+        x, y = pyfftw.empty_aligned(n, real), pyfftw.empty_aligned(n // 2 + 1, compl)
+        p = pyfftw.FFTW(x, y, flags=('FFTW_MEASURE',), threads=1); x[:] = np.random.default_rng(1).standard_normal(n); best = 1e9
+        for _ in range(2000):
+            t = time.perf_counter(); p.execute(); best = min(best, time.perf_counter() - t)
+        out.append(best * 1e6)
+    return out
+
+
+CONFIG = """version: 1
+workdir: runs
+experiments:
+  drone:
+    ingest: {files: '%s/*.wav', conditions: '%s/conditions.csv', calibration: {sensitivity_v_per_pa: 0.05, full_scale_v: 0.05}}
+    dsp: {triplets: split-half-spectrum, segments: 8, harmonics: 5, tolerance: 0.03, precision: %s}
+"""
+
+
+def whole(pipeline, raw, precision):
+    with tempfile.TemporaryDirectory() as folder:
+        p = os.path.join(folder, 'pipeline.yaml')
+        with open(p, 'w') as f:
+            f.write(CONFIG % (raw, raw, precision))
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        subprocess.run([pipeline, 'run', '--to', 'dsp', '--jobs', '1', p], capture_output=True, check=True)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return after.ru_utime - before.ru_utime, after.ru_stime - before.ru_stime
+
+
+def wavs(raw):
+    from scipy.io import wavfile
+    before = resource.getrusage(resource.RUSAGE_SELF)
+    for p in sorted(glob.glob(raw + '/*.wav')):
+        fs, x = wavfile.read(p)
+        for h in np.split(x.T, 2, axis=1):
+            n = h.shape[1] // NSEG
+            welch(h[:, :n * NSEG], fs, 'hann', n, 0, scaling='spectrum', axis=-1)
+    after = resource.getrusage(resource.RUSAGE_SELF)
+    return after.ru_utime - before.ru_utime, after.ru_stime - before.ru_stime
+
+
+def campaign(pipeline, raw, rounds):
+    raw = os.path.abspath(raw)
+    rows = {'wavfile.read and scipy.signal.welch': lambda: wavs(raw), 'run --to dsp, double': lambda: whole(pipeline, raw, 'double'),
+            'run --to dsp, auto': lambda: whole(pipeline, raw, 'auto')}
+    took = {k: [] for k in rows}
+    for _ in range(rounds):
+        for k, f in rows.items():
+            took[k].append(f())
+    print('| whole process, one job, %d alternating rounds | processor, s: median (least) | of it user, system | to scipy |\n|---|---|---|---|' % rounds)
+    first = None
+    for k, v in took.items():
+        t, parts = np.sum(v, axis=1), np.median(v, axis=0); first = first or np.median(t)
+        print('| %s | %.2f (%.2f) | %.2f, %.2f | %.2f |' % (k, np.median(t), t.min(), *parts, first / np.median(t)))
+
+
 def main():
     binary, rounds = sys.argv[1], int(sys.argv[2]) if len(sys.argv) > 2 else 7
+    if len(sys.argv) > 4:
+        return campaign(sys.argv[3], sys.argv[4], rounds)
     with tempfile.TemporaryDirectory() as folder:
         files = make(folder)
         size = sum(os.path.getsize(f) for f in files['npy']) / 1e6
         rows = {
             'scipy.signal.welch': lambda: peer(scipy_form, files['npy']),
             'hand-batched numpy': lambda: peer(hand_form, files['npy']),
-            'analyse, NPY': lambda: program(binary, 'analyse', files['npy']),
-            'analyse, WAV': lambda: program(binary, 'analyse', files['wav']),
+            'analyse, NPY, double': lambda: program(binary, 'analyse', files['npy'], 'double'),
+            'analyse, NPY, auto': lambda: program(binary, 'analyse', files['npy']),
+            'analyse, WAV, double': lambda: program(binary, 'analyse', files['wav'], 'double'),
+            'analyse, WAV, auto': lambda: program(binary, 'analyse', files['wav']),
             'statistics, WAV': lambda: program(binary, 'scan', files['wav']),
             'decoding to float64, WAV': lambda: program(binary, 'read', files['wav']),
         }
@@ -123,6 +192,10 @@ def main():
                   med[a] / med[k], low[a] / low[k], med[b] / med[k], low[b] / low[k]))
         own, other = np.median(np.array(fft), axis=0)
         print('\nreal transform of 51 200 float64: %.0f us, scipy.fft.rfft %.0f us, ratio %.2f' % (own, other, other / own))
+        try:
+            print('FFTW: float32 %.1f us, float64 %.1f us' % tuple(fftw(51200)))
+        except ImportError:
+            print('no pyfftw')
 
 
 main()
