@@ -45,13 +45,25 @@ type Ranked struct {
 	Worse  bool    // Above is more than chance
 }
 
+// Keys of Compared.Values with C_x, the covariance that a method's own left-out groups
+// taught (docs/honest.md).
+const (
+	RatioCx    = "sum_e_ratio_cx" // Σe/Σ(v̂ + C_x)
+	CoverageCx = "coverage95_cx"  // share of values inside μ ± t_K·√(v̂ + C_x + σ²)
+)
+
 // ranking is the table of a split's methods, best first; false with fewer than two.
 func (s Split) ranking() (table, bool) {
 	t := table{title: "Methods by CRPS on what " + clean(s.Name) + " holds out", corner: "method"}
 	place := column{head: "place", text: true}
 	crps, above, se := column{head: "CRPS (sd)"}, column{head: "above the best"}, column{head: "SE"}
 	rmse, seconds := column{head: "RMSE (sd)"}, column{head: "seconds"}
+	keys := []string{"nll", "coverage95", "sum_e_ratio"}
 	rest := []column{{head: "NLL"}, {head: "in 95 %"}, {head: "Σe/Σv̂"}}
+	if s.crossed() {
+		keys = append(keys, RatioCx, CoverageCx)
+		rest = append(rest, column{head: "with C_x"}, column{head: "in 95 % with C_x"})
+	}
 	single := func(v float64) number { return round(score.Mean([]float64{v}), 1) }
 	for i, r := range s.Ranking {
 		at := slices.IndexFunc(s.Methods, func(m Compared) bool { return m.Method == r.Method })
@@ -71,13 +83,18 @@ func (s Split) ranking() (table, bool) {
 		crps.cells, above.cells = append(crps.cells, single(r.CRPS)), append(above.cells, single(r.Above))
 		se.cells = append(se.cells, single(r.SE))
 		rmse.cells = append(rmse.cells, single(math.Sqrt(m.Get("e").Mean)))
-		for k, key := range []string{"nll", "coverage95", "sum_e_ratio"} {
-			rest[k].cells = append(rest[k].cells, quantity{key: key}.cell(m.Values))
+		for k, key := range keys {
+			rest[k].cells = append(rest[k].cells, round(m.Get(key), 1))
 		}
 		seconds.cells = append(seconds.cells, round(m.FitS, 1))
 	}
 	t.groups = []group{{columns: append(append([]column{place, crps, above, se, rmse}, rest...), seconds)}}
 	return t, len(t.labels) > 1
+}
+
+// crossed reports whether any method was calibrated on its left-out groups.
+func (s Split) crossed() bool {
+	return slices.ContainsFunc(s.Methods, func(m Compared) bool { return m.Get(RatioCx).Defined() })
 }
 
 // comparedQuantities are the columns of the comparison, in groups.
@@ -160,6 +177,12 @@ func (e Experiment) comparisonWords() []string {
 		return words
 	}
 	words = append(words, e.samplings()...)
+	if slices.ContainsFunc(e.Splits, Split.crossed) {
+		words = append(words, "With C_x: every method was trained again without each training group, and its errors there "+
+			"taught a covariance C_x, which is added to its v̂: Σe/Σ(v̂+C_x), and the share of values inside "+
+			"μ ± t·√(v̂+C_x+σ²), Student's t with as many degrees of freedom as groups. A dash: it could not be trained "+
+			"without some group.")
+	}
 	return append(words,
 		"Methods by CRPS are sorted by that score of single measurements; \"above the best\" is paired row by row and seed "+
 			"by seed, its standard error clustered by run with the scatter between seeds; \"worse\" is said where it is more "+

@@ -9,6 +9,7 @@ type Honest struct {
 	Labels  bool    `key:"labels" default:"false"`
 	Variant string  `key:"variant" enum:"auto|E|B|o|oE"`
 	Level   float64 `key:"level"`
+	Methods bool    `key:"methods" default:"false" omit:"zero"`
 }
 
 func (h *Honest) validate(key string, fail func(key, format string, args ...any)) {

@@ -9,7 +9,7 @@ import (
 )
 
 // BetaMap recalibrates a distribution: where the normal law, its variance times
-// TotalFactor, gives y the level τ, the recalibrated one gives it
+// lawFactor, gives y the level τ, the recalibrated one gives it
 //
 //	c(τ) = 1/(1 + e^−η),  η = A·ln τ − B·ln(1−τ) + C,
 //
@@ -230,7 +230,7 @@ func (r *Recalibration) judgeBeta(kind string, s Set, total []float64, out *Scor
 	in68, in95, below := 0, 0, make([]int, len(quantileLevels))
 	for k, v := range total {
 		o := r.Outcomes[k%s.Out]
-		m, widen := o.betaMap(kind, s.Mu[k], v), math.Sqrt(o.TotalFactor)
+		m, widen := o.betaMap(kind, s.Mu[k], v), math.Sqrt(o.lawFactor())
 		sd := widen * math.Sqrt(v)
 		width += (m.sigmas(z95) - m.sigmas(-z95)) * sd / float64(len(total))
 		c1, c2 := m.crps(z[2*k]/widen, z[2*k+1]/widen)

@@ -42,6 +42,10 @@ type OutcomeRecalibration struct {
 	TotalFactor float64 `json:"total_factor"` // mean of squared residual over σ²: σ-scaling by maximum likelihood
 	TotalCurve  Curve   `json:"total_curve"`  // isotonic regression of the squared residual on σ²
 
+	// LawFactor is TotalFactor without the reach of far residuals, for Beta and GPBeta;
+	// 0: there are none, and it is TotalFactor.
+	LawFactor float64 `json:"law_factor,omitempty"`
+
 	// QuantileMap takes a quantile of the standard normal to that of the
 	// calibration set's residuals in units of σ, at levels from 1/40 to 39/40
 	// where there are values enough (Kuleshov et al. 2018, in units of σ instead
@@ -100,7 +104,7 @@ func (r *Recalibration) Below(kind string, j int, mu, v, y float64) float64 {
 		z = r.Outcomes[j].normal(z)
 	case Beta, GPBeta:
 		o := r.Outcomes[j]
-		return 1 / (1 + math.Exp(-o.betaMap(kind, mu, v).logit(z/math.Sqrt(o.TotalFactor))))
+		return 1 / (1 + math.Exp(-o.betaMap(kind, mu, v).logit(z/math.Sqrt(o.lawFactor()))))
 	}
 	return math.Exp(logNormCDF(z))
 }
@@ -302,6 +306,16 @@ func (o *OutcomeRecalibration) learnLaw(s Set, j int, total []float64, law strin
 		k, sd := i*s.Out+j, math.Sqrt(v*o.TotalFactor)
 		z = append(z, (s.Y1[k]-s.Mu[k])/sd, (s.Y2[k]-s.Mu[k])/sd)
 	}
+	if bound(z) {
+		square := 0.0
+		for _, x := range z {
+			square += x * x / float64(len(z))
+		}
+		for i := range z {
+			z[i] /= math.Sqrt(square)
+		}
+		o.LawFactor = o.TotalFactor * square
+	}
 	m, err := fitBeta(z)
 	if err != nil {
 		return err
@@ -312,6 +326,38 @@ func (o *OutcomeRecalibration) learnLaw(s Set, j int, total []float64, law strin
 		o.GPBeta, err = fitVaryingMap(m, column(s.Mu, s.Out, j), total, z, run)
 	}
 	return err
+}
+
+// lawFactor is the factor of the variance that Beta and GPBeta go on from.
+func (o *OutcomeRecalibration) lawFactor() float64 {
+	if o.LawFactor > 0 {
+		return o.LawFactor
+	}
+	return o.TotalFactor
+}
+
+// farResidual is how many robust deviations from zero a residual may be: of a normal
+// law none is further, and one value at 50 would outweigh hundreds of others, as the
+// loss of a far value grows with its square.
+const farResidual = 8
+
+// bound moves residuals further than that to it, and reports whether there were any.
+func bound(z []float64) (any bool) {
+	size := make([]float64, len(z))
+	for i, x := range z {
+		size[i] = math.Abs(x)
+	}
+	slices.Sort(size)
+	limit := farResidual * 1.4826 * size[len(size)/2]
+	if limit == 0 {
+		return false
+	}
+	for i, x := range z {
+		if math.Abs(x) > limit {
+			z[i], any = math.Copysign(limit, x), true
+		}
+	}
+	return any
 }
 
 // Apply returns the recalibrated total variances and covariances (N×Out, of as
@@ -334,7 +380,7 @@ func (r *Recalibration) Apply(kind string, mu, total, cov []float64) (newTotal, 
 		case Quantile:
 			moment[j] = o.secondMoment()
 		case Beta:
-			moment[j] = o.TotalFactor * o.Beta.secondMoment()
+			moment[j] = o.lawFactor() * o.Beta.secondMoment()
 		}
 	}
 	for k, t := range total {
@@ -345,7 +391,7 @@ func (r *Recalibration) Apply(kind string, mu, total, cov []float64) (newTotal, 
 		case Isotonic:
 			newTotal[k] = o.TotalCurve.At(t)
 		case GPBeta:
-			newTotal[k] = t * o.TotalFactor * o.GPBeta.at(mu[k], t).secondMoment()
+			newTotal[k] = t * o.lawFactor() * o.GPBeta.at(mu[k], t).secondMoment()
 		default:
 			newTotal[k] = t * moment[k%d]
 		}

@@ -33,6 +33,11 @@ func compareDeps(b *plan.Builder, s config.Split, k int) []engine.Dep {
 			deps = append(deps, engine.Dep{Task: trainstage.MethodID(b, s.Name, name, k), Output: o})
 		}
 	}
+	if _, ok := trainstage.Crosses(b, s); ok {
+		for _, name := range append([]string{"pair"}, tr.Compare...) {
+			deps = append(deps, engine.Dep{Task: trainstage.CrossID(b, s.Name, name, k), Output: trainstage.CrossJSON})
+		}
+	}
 	return deps
 }
 
@@ -43,6 +48,7 @@ type compared struct {
 	scores   map[string][]score.Scores
 	fit, ask map[string][]float64
 	sampling map[string][]baseline.Sampling
+	cross    map[string][]trainstage.Crossed
 	flags    []trainstage.SeedFlags
 	crps     [][][]float64 // of the methods in ranked: seed, row
 	ranked   []string
@@ -53,6 +59,7 @@ func newCompared() *compared {
 	return &compared{
 		claims: map[string]string{}, scores: map[string][]score.Scores{},
 		fit: map[string][]float64{}, ask: map[string][]float64{}, sampling: map[string][]baseline.Sampling{},
+		cross: map[string][]trainstage.Crossed{},
 	}
 }
 
@@ -81,6 +88,36 @@ func (c *compared) time(name, path string) error {
 	}
 	c.fit[name], c.ask[name] = append(c.fit[name], t.Fit), append(c.ask[name], t.Predict)
 	return nil
+}
+
+// crossed adds one seed's calibration of a method on its left-out groups.
+func (c *compared) crossed(name, path string) error {
+	var r trainstage.Crossed
+	err := plan.ReadJSON(path, &r)
+	c.cross[name] = append(c.cross[name], r)
+	return err
+}
+
+// afterCx are the numbers of a method with C_x, over the seeds that have it.
+func (c *compared) afterCx(name string) (out score.Values) {
+	for _, q := range []struct {
+		key string
+		of  func(trainstage.Crossed) *float64
+	}{
+		{report.RatioCx, func(r trainstage.Crossed) *float64 { return r.Ratio }},
+		{report.CoverageCx, func(r trainstage.Crossed) *float64 { return r.Coverage }},
+	} {
+		var v []float64
+		for _, r := range c.cross[name] {
+			if x := q.of(r); x != nil {
+				v = append(v, *x)
+			}
+		}
+		if len(v) > 0 {
+			out = append(out, score.Keyed{Key: q.key, Value: score.Mean(v)})
+		}
+	}
+	return out
 }
 
 // compare adds one seed's scores on the test part of set: test is that part with
@@ -125,8 +162,20 @@ func compare(
 			}
 		}
 	}
+	_, crosses := trainstage.Crosses(b, s)
+	if crosses {
+		path := j.Input(trainstage.CrossID(b, s.Name, "pair", k), trainstage.CrossJSON)
+		if err := c.crossed("pair, C", path); err != nil {
+			return err
+		}
+	}
 	at := set.Of(triplets.Test).Condition
 	for _, name := range tr.Compare {
+		if crosses {
+			if err := c.crossed(name, j.Input(trainstage.CrossID(b, s.Name, name, k), trainstage.CrossJSON)); err != nil {
+				return err
+			}
+		}
 		task := trainstage.MethodID(b, s.Name, name, k)
 		t, err := table.Read(j.Input(task, trainstage.MethodArrow))
 		if err != nil {
@@ -173,6 +222,7 @@ func (c *compared) finish(sp *report.Split) {
 		}
 		m.Values = append(m.Values, samplingValues(c.sampling[name])...)
 		m.Sampling, m.Doubt = samplingWords(c.sampling[name])
+		m.Values = append(m.Values, c.afterCx(name)...)
 		if len(c.fit[name]) > 0 {
 			m.FitS, m.AskS = score.Mean(c.fit[name]), score.Mean(c.ask[name])
 		}

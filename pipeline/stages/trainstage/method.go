@@ -36,6 +36,7 @@ func methods(b *plan.Builder, cfg []kv.Pair, s config.Split) {
 	for _, name := range tr.Compare {
 		for k := range tr.Seeds {
 			methodTask(b, cfg, s, name, k)
+			crossTask(b, cfg, s, name, k)
 		}
 	}
 }

@@ -96,6 +96,9 @@ func Plan(b *plan.Builder) error {
 			continue // no held-out values to compare methods on
 		}
 		methods(b, cfg, s)
+		for k := range tr.Seeds {
+			crossTask(b, cfg, s, "pair", k)
+		}
 		honestTask(b, s, left[s.Name])
 	}
 	return checkSplits(b)
