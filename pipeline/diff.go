@@ -188,11 +188,27 @@ func union[K comparable, V any](a, b map[K]V) []K {
 	return out
 }
 
+// below lists the experiments' files of that name in a work directory; variants of an
+// experiment are a level deeper.
+func below(dir, name string) ([]string, error) {
+	out, err := filepath.Glob(filepath.Join(globEscape(dir), "*", name))
+	variants, err2 := filepath.Glob(filepath.Join(globEscape(dir), "*", "*", name))
+	return append(out, variants...), errors.Join(err, err2)
+}
+
+// nameBelow is the name of the experiment that a folder of the work directory is of.
+func nameBelow(dir, folder string) string {
+	rel, err := filepath.Rel(dir, folder)
+	if err != nil {
+		return filepath.Base(folder)
+	}
+	return filepath.ToSlash(rel)
+}
+
 func readWorkdir(dir string) (workdirState, error) {
 	none, s := workdirState{}, newState()
-	found, err := filepath.Glob(filepath.Join(dir, "*", "report", "metrics.json"))
-	deeper, _ := filepath.Glob(filepath.Join(dir, "*", "*", "report", "metrics.json")) // variants of an experiment
-	if found = append(found, deeper...); err != nil || len(found) == 0 {
+	found, err := below(dir, filepath.Join("report", "metrics.json"))
+	if err != nil || len(found) == 0 {
 		if _, serr := os.Stat(dir); errors.Is(serr, fs.ErrNotExist) {
 			return none, fmt.Errorf("read workdir %s: no such folder", dir)
 		}
@@ -216,11 +232,7 @@ func readWorkdir(dir string) (workdirState, error) {
 	}
 	for _, path := range found {
 		root := filepath.Dir(filepath.Dir(path))
-		name, err := filepath.Rel(dir, root)
-		if err != nil {
-			return none, fmt.Errorf("read workdir: %w", err)
-		}
-		name = filepath.ToSlash(name)
+		name := nameBelow(dir, root)
 		if err := config(name, filepath.Join(root, "triplets.arrow")); err != nil {
 			return none, err
 		}

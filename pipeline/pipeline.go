@@ -127,11 +127,47 @@ func (p *Project) CheckFiles(ctx context.Context) ([]ingest.Warning, error) {
 	return stages.Check(ctx, p.File, p.Program)
 }
 
+// shown lists the experiments that reports show: of the variants of a sweep, which a
+// comparison shows together, those that are selected by their own names.
+func (p *Project) shown(s Selection) []config.Experiment {
+	return slices.DeleteFunc(slices.Clone(p.File.Experiments), func(e config.Experiment) bool {
+		return e.Variant != nil && !slices.Contains(s.Experiments, e.Name)
+	})
+}
+
+// Swept lists the experiments that have a sweep.
+func (p *Project) Swept() []string {
+	var out []string
+	for _, e := range p.File.Experiments {
+		if e.Variant != nil && !slices.Contains(out, e.Family()) {
+			out = append(out, e.Family())
+		}
+	}
+	return out
+}
+
+// Sweeps returns the comparisons of variants a run selected that are up to date.
+func (p *Project) Sweeps(r *Result, s Selection) ([]report.Sweep, error) {
+	var out []report.Sweep
+	for _, t := range p.Plan.Tasks {
+		path, ok := r.Output(t.ID, reportstage.SweepData)
+		if !ok || t.ID != reportstage.CompareTask(t.Experiment) || !p.Plan.Selects(s, t) {
+			continue
+		}
+		x, err := reportstage.ReadSweep(path)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, x)
+	}
+	return out, nil
+}
+
 // Details returns what the page shows of the experiments a run selected whose
 // reports are up to date.
 func (p *Project) Details(r *Result, s Selection) ([]*report.Detail, error) {
 	var out []*report.Detail
-	for _, e := range p.File.Experiments {
+	for _, e := range p.shown(s) {
 		id := reportstage.ReportTask(e.Name)
 		i := slices.IndexFunc(p.Plan.Tasks, func(t *engine.Task) bool { return t.ID == id })
 		if i < 0 || !p.Plan.Selects(s, p.Plan.Tasks[i]) {
@@ -153,7 +189,7 @@ func (p *Project) Details(r *Result, s Selection) ([]*report.Detail, error) {
 // Reports returns the experiments a run selected whose reports are up to date.
 func (p *Project) Reports(r *Result, s Selection) ([]report.Experiment, error) {
 	var out []report.Experiment
-	for _, e := range p.File.Experiments {
+	for _, e := range p.shown(s) {
 		id := reportstage.ReportTask(e.Name)
 		i := slices.IndexFunc(p.Plan.Tasks, func(t *engine.Task) bool { return t.ID == id })
 		if i < 0 || !p.Plan.Selects(s, p.Plan.Tasks[i]) {

@@ -50,7 +50,7 @@ func OpenPlots(path string, polar bool) (*Plots, error) {
 		}
 		return p, nil
 	}
-	found, err := filepath.Glob(filepath.Join(globEscape(folder), "*", data))
+	found, err := below(folder, data)
 	if _, miss := os.Stat(path); err != nil || miss != nil || len(found) == 0 || split != "" {
 		return nil, &fault.Error{
 			Path: path, Want: "a work directory, runs/EXPERIMENT, or a split's folder in it", Found: "no report",
@@ -64,7 +64,7 @@ func OpenPlots(path string, polar bool) (*Plots, error) {
 			return nil, &fault.Error{Path: f, Want: "the numbers of a report", Err: err, Hint: "pipeline run makes it again"}
 		}
 		all = append(all, d)
-		name := filepath.Base(filepath.Dir(filepath.Dir(f)))
+		name := nameBelow(folder, filepath.Dir(filepath.Dir(f)))
 		p.parts = append(p.parts, plotPart{name + "/", report.NewPlots(d, "", polar)})
 	}
 	p.parts = append(p.parts, plotPart{"", report.NewJointPlots(all)})

@@ -202,6 +202,6 @@ func TestGolden(t *testing.T) {
 		t.Fatal(err)
 	}
 	compare(t, "run.terminal.txt", b.Bytes())
-	compare(t, "run.md", RunMarkdown([]Experiment{rotor(), propeller()}, "Made by pipeline report."))
-	compare(t, "run-empty.md", RunMarkdown(nil))
+	compare(t, "run.md", RunMarkdown([]Experiment{rotor(), propeller()}, nil, "Made by pipeline report."))
+	compare(t, "run-empty.md", RunMarkdown(nil, nil))
 }

@@ -16,16 +16,22 @@ func Markdown(e Experiment) []byte {
 	return b.Bytes()
 }
 
-// RunMarkdown returns runs/report.md: all experiments under one title, after
-// the notes, which concern the whole.
-func RunMarkdown(experiments []Experiment, notes ...string) []byte {
+// RunMarkdown returns runs/report.md: all comparisons of variants and all experiments
+// under one title, after the notes, which concern the whole.
+func RunMarkdown(experiments []Experiment, sweeps []Sweep, notes ...string) []byte {
 	var b bytes.Buffer
 	b.WriteString("# doubletake: results\n\n")
 	for _, n := range notes {
 		b.WriteString(mdEscape(n) + "\n\n")
 	}
-	if len(experiments) == 0 {
+	if len(experiments)+len(sweeps) == 0 {
 		b.WriteString("No experiment has results yet.\n")
+	}
+	for i, s := range sweeps {
+		b.Write(SweepMarkdown(s, 2))
+		if i < len(sweeps)-1 || len(experiments) > 0 {
+			b.WriteByte('\n')
+		}
 	}
 	for i, e := range experiments {
 		if i > 0 {

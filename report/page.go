@@ -28,11 +28,11 @@ var pageTemplate = template.Must(template.New("").Parse(pageHTML))
 // Page returns runs/report.html: one file that holds everything it shows, asks
 // no network for anything and is the same for the same details. Its figures
 // need no scripts; with scripts a view of every condition can be chosen.
-func Page(details []*Detail) []byte {
+func Page(details []*Detail, sweeps ...Sweep) []byte {
 	var b bytes.Buffer
 	for i, of := range onPage {
 		b.Reset()
-		if err := pageTemplate.ExecuteTemplate(&b, "page", newPageView(details, of, i > 0)); err != nil {
+		if err := pageTemplate.ExecuteTemplate(&b, "page", newPageView(details, sweeps, of, i > 0)); err != nil {
 			panic("report: write page: " + err.Error()) // plain values only
 		}
 		if b.Len() <= pageBytes {
@@ -48,6 +48,7 @@ type (
 		Title, Note, Program string
 		Style                template.CSS
 		Experiments          []experimentView
+		Sweeps               []sweepView
 		Together             []figureView
 		Meaning              []string
 		Glossary             []docs.Term
@@ -128,13 +129,22 @@ type (
 	}
 )
 
-func newPageView(details []*Detail, of amount, fewer bool) pageView {
+func newPageView(details []*Detail, sweeps []Sweep, of amount, fewer bool) pageView {
 	v := pageView{
 		Title: "doubletake report", Program: programOf(details), Style: template.CSS(figure.Style() + pageCSS),
 		Data: template.JS(explorerData(details, of.numbers)), Light: template.HTML(figure.Light()),
 		Script: template.JS(pageJS),
 	}
 	simulated := 0
+	for i, s := range sweeps {
+		if s.Data == "simulated" {
+			simulated++
+		}
+		v.Sweeps = append(v.Sweeps, newSweepView(i, s))
+		if len(details) == 0 {
+			v.Program = "doubletake " + clean(s.Version)
+		}
+	}
 	var all []Experiment
 	for i, d := range details {
 		if d.Experiment.Data == "simulated" {
@@ -144,12 +154,13 @@ func newPageView(details []*Detail, of amount, fewer bool) pageView {
 		v.Experiments = append(v.Experiments, newExperimentView(i, d, of))
 	}
 	switch {
-	case len(details) == 0:
+	case len(details)+len(sweeps) == 0:
 		v.Note = "No experiment has results yet."
-	case simulated == len(details):
+	case simulated == len(details)+len(sweeps):
 		v.Title += ": simulated data"
 	case simulated > 0:
-		v.Note = fmt.Sprintf("%d experiments, %d of them on simulated data, marked so.", len(details), simulated)
+		v.Note = fmt.Sprintf("%d experiments, %d of them on simulated data, marked so.",
+			len(details)+len(sweeps), simulated)
 	}
 	for _, f := range joints(details, of) {
 		if f.page {

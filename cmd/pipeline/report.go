@@ -199,6 +199,10 @@ func write(p *pipeline.Project, res *pipeline.Result, o runOptions, format strin
 	if err != nil {
 		return err
 	}
+	sweeps, err := p.Sweeps(res, o.sel)
+	if err != nil {
+		return err
+	}
 	var b []byte
 	switch format {
 	case "html":
@@ -206,9 +210,9 @@ func write(p *pipeline.Project, res *pipeline.Result, o runOptions, format strin
 		if err != nil {
 			return err
 		}
-		b = report.Page(details)
+		b = report.Page(details, sweeps...)
 	case "md":
-		b = report.RunMarkdown(reports)
+		b = report.RunMarkdown(reports, sweeps)
 	case "tex":
 		for i, e := range reports {
 			if i > 0 {

@@ -140,7 +140,11 @@ func execute(ctx context.Context, p *pipeline.Project, o runOptions, stdout, std
 // showPage names the page of results that were there already.
 func showPage(p *pipeline.Project, res *pipeline.Result, o runOptions, stdout io.Writer) error {
 	reports, err := p.Reports(res, o.sel)
-	if err != nil || len(reports) == 0 {
+	if err != nil {
+		return err
+	}
+	sweeps, err := p.Sweeps(res, o.sel)
+	if err != nil || len(reports)+len(sweeps) == 0 {
 		return err
 	}
 	_, err = fmt.Fprintf(stdout, "%s (tables: pipeline report)\n", shortPath(p.Page()))
@@ -208,6 +212,10 @@ func show(p *pipeline.Project, res *pipeline.Result, o runOptions, stdout io.Wri
 	if err != nil {
 		return err
 	}
+	sweeps, err := p.Sweeps(res, o.sel)
+	if err != nil {
+		return err
+	}
 	if o.json {
 		docs := make([]json.RawMessage, len(reports))
 		for i, e := range reports {
@@ -215,7 +223,14 @@ func show(p *pipeline.Project, res *pipeline.Result, o runOptions, stdout io.Wri
 				return err
 			}
 		}
-		return printJSON(stdout, map[string]any{"run": res, "experiments": docs})
+		all := map[string]any{"run": res, "experiments": docs}
+		if len(sweeps) > 0 {
+			all["sweeps"] = sweepDocuments(sweeps)
+		}
+		return printJSON(stdout, all)
+	}
+	if err := writeSweeps(sweeps, stdout); err != nil || len(reports) == 0 {
+		return err
 	}
 	return report.RunTerminal(stdout, reports, width(stdout), colour(stdout))
 }

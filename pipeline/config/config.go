@@ -19,10 +19,11 @@ type File struct {
 	Executor    Executor     `key:"executor"`
 	Experiments []Experiment `key:"experiments"`
 
-	Path  string         // the file as the user named it
-	Dir   string         // its folder; relative paths in the file start there
-	where map[string]pos // position of every key read
-	lines []string
+	Path    string            // the file as the user named it
+	Dir     string            // its folder; relative paths in the file start there
+	where   map[string]pos    // position of every key read
+	variant map[string]string // key of the experiment in the file, by that of its variant
+	lines   []string
 }
 
 // Text is the file as it was read.
@@ -35,6 +36,10 @@ type Experiment struct {
 	Ingest Ingest `key:"ingest"`
 	DSP    DSP    `key:"dsp"`
 	Train  Train  `key:"train"`
+	Sweep  Sweep  `key:"sweep"`
+	Select Select `key:"select"`
+
+	Variant *Variant // nil outside of a sweep
 }
 
 // About describes the data in words, for their data card.

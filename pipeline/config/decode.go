@@ -75,8 +75,8 @@ func Parse(path string, b []byte) (*File, error) {
 	if err := dec.Decode(&doc); err != nil {
 		return nil, Errors{syntaxError(path, f.lines, err)}
 	}
-	d := &decoder{file: path, lines: f.lines, where: map[string]pos{}}
-	f.where = d.where
+	d := &decoder{file: path, lines: f.lines, where: map[string]pos{}, variant: map[string]string{}}
+	f.where, f.variant = d.where, d.variant
 	if len(doc.Content) == 0 {
 		return nil, Errors{{File: path, Text: "the file is empty; expected version, workdir and experiments"}}
 	}
@@ -93,7 +93,7 @@ func Parse(path string, b []byte) (*File, error) {
 			a, b := d.errs[i], d.errs[j]
 			return a.Line < b.Line || a.Line == b.Line && a.Col < b.Col
 		})
-		return nil, d.errs
+		return nil, d.errs.distinct()
 	}
 	for i := range f.Experiments {
 		f.Experiments[i].resolve()
@@ -115,10 +115,11 @@ func syntaxError(path string, lines []string, err error) *Error {
 }
 
 type decoder struct {
-	file  string
-	lines []string
-	where map[string]pos
-	errs  Errors
+	file    string
+	lines   []string
+	where   map[string]pos
+	variant map[string]string // see File
+	errs    Errors
 }
 
 // nodeDecoder is a type with a form of its own.
@@ -301,6 +302,10 @@ func (d *decoder) slice(n *yaml.Node, path string, v reflect.Value) {
 				d.decode(e, join(path, k.Value), f, "")
 			} else {
 				d.decode(e, join(path, k.Value), x, "")
+			}
+			if x, ok := x.Interface().(Experiment); ok && x.Sweep.node != nil {
+				v.Set(reflect.AppendSlice(v, reflect.ValueOf(d.variants(x, e, join(path, k.Value)))))
+				return
 			}
 			v.Set(reflect.Append(v, x))
 		})

@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -44,11 +45,25 @@ func (es Errors) Error() string {
 	return strings.Join(s, "\n")
 }
 
+// distinct leaves out what is reported of several variants.
+func (es Errors) distinct() Errors {
+	seen := map[Error]bool{}
+	return slices.DeleteFunc(es, func(e *Error) bool {
+		again := seen[*e]
+		seen[*e] = true
+		return again
+	})
+}
+
 // Errorf makes an error at the key's place in the file; a key that is not in
-// the file is placed at its nearest parent that is.
+// the file is placed at its nearest parent that is. A key of a variant that the
+// sweep does not vary is that of its experiment.
 func (f *File) Errorf(key, format string, args ...any) *Error {
 	e := &Error{File: f.Path, Key: key, Text: fmt.Sprintf(format, args...)}
-	for k := key; ; {
+	if _, varied := f.where[key]; !varied {
+		e.Key = f.written(key)
+	}
+	for k := e.Key; ; {
 		if p, ok := f.where[k]; ok {
 			e.Line, e.Col = p.line, p.col
 			e.Excerpt = excerpt(f.lines, p)
@@ -63,8 +78,26 @@ func (f *File) Errorf(key, format string, args ...any) *Error {
 	return e
 }
 
+// written replaces a variant in a key by its experiment.
+func (f *File) written(key string) string {
+	longest := "" // beta=0.5 begins as beta=0 does
+	for own := range f.variant {
+		if (key == own || strings.HasPrefix(key, own+".")) && len(own) > len(longest) {
+			longest = own
+		}
+	}
+	if longest == "" {
+		return key
+	}
+	return f.variant[longest] + key[len(longest):]
+}
+
 // Has reports whether the file has the key.
-func (f *File) Has(key string) bool { _, ok := f.where[key]; return ok }
+func (f *File) Has(key string) bool {
+	_, varied := f.where[key]
+	_, ok := f.where[f.written(key)]
+	return varied || ok
+}
 
 func excerpt(lines []string, p pos) string {
 	if p.line < 1 || p.line > len(lines) {

@@ -78,6 +78,8 @@ func typeName(t reflect.Type) string {
 	switch {
 	case t == reflect.TypeFor[Rule]():
 		return "held-out conditions"
+	case t == reflect.TypeFor[Sweep]():
+		return "keys with lists of values, or a list of variants"
 	case t == reflect.TypeFor[[]NamedNumber]():
 		return "names with numbers"
 	case t == reflect.TypeFor[[]NamedString]():
@@ -136,6 +138,8 @@ func schemaOf(v reflect.Value) map[string]any {
 			map[string]any{"const": "none"},
 			map[string]any{"type": "object", "additionalProperties": term, "minProperties": 1},
 		}}
+	case reflect.TypeFor[Sweep]():
+		return map[string]any{"type": []string{"object", "array"}, "minProperties": 1, "minItems": 1}
 	case reflect.TypeFor[[]NamedNumber]():
 		return map[string]any{"type": "object", "additionalProperties": number}
 	case reflect.TypeFor[[]NamedString]():

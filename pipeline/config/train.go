@@ -73,6 +73,8 @@ type Split struct {
 	Test   Rule     `key:"test"`
 	Each   []string `key:"each"`
 	Blocks int      `key:"blocks" default:"0"`
+
+	Without Rule // rows that take no part, of splits by which a variant is selected
 }
 
 func defaultTrain() Train {

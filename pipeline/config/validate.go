@@ -50,7 +50,7 @@ func (f *File) validate(d *decoder) {
 }
 
 func (e *Experiment) validate(f *File, at string, fail failFunc) {
-	if !isFolderName(e.Name) {
+	if !isFolderName(e.Family()) {
 		fail(at, "expected a name that can be a folder's (no /, no leading dot), found %q", e.Name)
 	}
 	if !e.Ingest.validate(f, at+".ingest", fail) {
@@ -58,6 +58,9 @@ func (e *Experiment) validate(f *File, at string, fail failFunc) {
 	}
 	e.validateTogether(at, fail)
 	e.validateDSP(f, at+".dsp", fail)
+	if e.Select != (Select{}) {
+		e.Select.validate(e, at+".select", fail)
+	}
 	if f.Has(at + ".train") { // without it a run ends with the triplets and their report
 		e.Train.validate(f, at+".train", fail)
 	}

@@ -144,11 +144,21 @@ func (p *Plan) Selects(s Selection, t *Task) bool {
 	case len(s.Stages) > 0 && !slices.Contains(s.Stages, t.Stage),
 		s.From != "" && at < slices.Index(p.Stages, s.From),
 		s.To != "" && at > slices.Index(p.Stages, s.To),
-		len(s.Experiments) > 0 && !slices.Contains(s.Experiments, t.Experiment),
+		len(s.Experiments) > 0 && !slices.ContainsFunc(s.Experiments, t.worksFor),
 		len(s.Splits) > 0 && t.Split != "" && !slices.Contains(s.Splits, t.Split):
 		return false
 	}
 	return true
+}
+
+// worksFor reports whether t belongs to an experiment, or to one below its name.
+func (t *Task) worksFor(experiment string) bool {
+	for _, e := range append([]string{t.Experiment}, t.Shared...) {
+		if e == experiment || strings.HasPrefix(e, experiment+"/") {
+			return true
+		}
+	}
+	return false
 }
 
 // assess determines the status of t, given the status of its dependencies.

@@ -113,6 +113,7 @@ type runner struct {
 	wait        map[*Task]int
 	users       map[string][]*Task
 	ready       *queue
+	making      map[string]bool // keys of the results that are being made
 	busy        int
 	ex          Executor
 	expect      map[string]float64 // seconds per unit of weight, by stage
@@ -149,7 +150,8 @@ func Run(ctx context.Context, p *Plan, o Options) (*Result, error) {
 	r := &runner{
 		s: s, p: p, o: o, of: of, level: map[*Task]float64{}, near: map[*Task]bool{}, passed: map[string]passed{},
 		pools: map[interface{ Empty() }]int{}, ended: map[*Task]bool{}, wait: map[*Task]int{}, users: map[string][]*Task{},
-		stats: map[string]*StageSummary{}, first: map[string]time.Time{}, last: map[string]time.Time{},
+		making: map[string]bool{},
+		stats:  map[string]*StageSummary{}, first: map[string]time.Time{}, last: map[string]time.Time{},
 		res: &Result{Killed: killed(p.Dir)},
 	}
 	r.cond = sync.NewCond(&r.mu)
@@ -485,6 +487,24 @@ func (r *runner) observe(e Event) {
 	}
 }
 
+// alone waits until no other task makes the result of that key: tasks of several
+// experiments may want the same one, which is made once. It reports whether it waited.
+func (r *runner) alone(key string) (waited bool, release func()) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for r.making[key] {
+		waited = true
+		r.cond.Wait()
+	}
+	r.making[key] = true
+	return waited, func() {
+		r.mu.Lock()
+		delete(r.making, key)
+		r.mu.Unlock()
+		r.cond.Broadcast()
+	}
+}
+
 // do has one task's result made, unless it turns out to be there: what came
 // before may have given the same as last time. secs is how long the making
 // took where another process knows it, else 0.
@@ -500,6 +520,17 @@ func (r *runner) do(ctx context.Context, t *Task) (ran bool, secs float64, err e
 	<-r.gate
 	if err != nil {
 		return false, 0, err
+	}
+	if st.rec == nil {
+		waited, release := r.alone(st.key)
+		defer release()
+		if waited && !r.o.Force {
+			r.gate <- struct{}{}
+			if st.rec, _ = r.s.lookup(t, st.key); st.rec != nil {
+				st.State = UpToDate
+			}
+			<-r.gate
+		}
 	}
 	if st.rec == nil || r.o.Force {
 		w := &Work{Task: t, Key: st.key, Expect: r.expected(t), st: st, of: of, r: r}

@@ -38,6 +38,7 @@ type Task struct {
 	ID         string               // unique, stable over runs: "drone/dsp/n2_rpm2000.wav"
 	Stage      string               // "ingest", "dsp", "train", "report", …
 	Experiment string               // "" for tasks over all experiments
+	Shared     []string             // further experiments it works for
 	Split      string               // "" unless the task belongs to one
 	Version    int                  // of the stage's code; a change reruns the task
 	Config     []kv.Pair            // slice of the configuration the task reads; shared slices are kept once

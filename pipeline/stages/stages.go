@@ -88,6 +88,7 @@ func build(f *config.File, prog plan.Program, extra []config.Split) (*engine.Pla
 	var builders []*plan.Builder
 	p := &engine.Plan{Dir: f.Resolve(f.Workdir), Stages: Names()}
 	var warnings []ingest.Warning
+	shared := map[string]*engine.Task{}
 	fits := make([]bool, len(extra))
 	var all []string  // every experiment's conditions
 	var have []string // the experiments' conditions, for the message
@@ -95,9 +96,10 @@ func build(f *config.File, prog plan.Program, extra []config.Split) (*engine.Pla
 		exp := f.Experiments[i] // a copy: the stages complete it
 		b := &plan.Builder{
 			File: f, Exp: &exp, Program: prog, Plan: p, At: "experiments." + f.Experiments[i].Name,
-			Extra: extra,
+			Extra: extra, Shared: shared,
 		}
 		for _, s := range registry {
+			b.Stage = s.name
 			if err := s.plan(b); err != nil {
 				return nil, nil, nil, err
 			}
@@ -116,6 +118,18 @@ func build(f *config.File, prog plan.Program, extra []config.Split) (*engine.Pla
 	}
 	if k := slices.Index(fits, false); k >= 0 {
 		return nil, nil, nil, &config.Error{File: f.Path, Text: noFit(extra[k], all, have)}
+	}
+	for lo := 0; lo < len(builders); { // variants follow each other
+		hi, of := lo+1, builders[lo].Exp
+		for of.Variant != nil && hi < len(builders) && builders[hi].Exp.Family() == of.Family() {
+			hi++
+		}
+		if of.Variant != nil {
+			if err := reportstage.PlanSweep(builders[lo:hi]); err != nil {
+				return nil, nil, nil, err
+			}
+		}
+		lo = hi
 	}
 	reportstage.PlanPage(f, p)
 	return p, warnings, builders, nil

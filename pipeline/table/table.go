@@ -506,6 +506,28 @@ func (c *Column) extend(a arrow.Array) error {
 	return nil
 }
 
+// Select returns the rows of that number, in that order.
+func (t *Table) Select(rows []int) *Table {
+	out := &Table{Meta: t.Meta}
+	for _, c := range t.Columns {
+		c.Strings, c.Floats, c.Ints = gather(c.Strings, rows), gather(c.Floats, rows), gather(c.Ints, rows)
+		c.Bools, c.Lists = gather(c.Bools, rows), gather(c.Lists, rows)
+		out.Columns = append(out.Columns, c)
+	}
+	return out
+}
+
+func gather[T any](v []T, rows []int) []T {
+	if v == nil {
+		return nil
+	}
+	out := make([]T, len(rows))
+	for i, r := range rows {
+		out[i] = v[r]
+	}
+	return out
+}
+
 // Append adds the rows of u, whose columns must be those of t in name, order
 // and type; an empty t takes u's columns. It returns an error that names the
 // first difference.

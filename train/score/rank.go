@@ -16,6 +16,7 @@ type Rank struct {
 	Mean      float64
 	Above, SE float64 // 0 of the best; SE is NaN with fewer than two runs
 	Worse     bool    // by more than Student's 97.5 % of SE; not corrected for how many are compared
+	P         float64 // of a difference as large in either direction, by Student's law; NaN where there is no SE
 }
 
 // Ranking sorts methods by a score of which less is better; scores[m][k][i] is that
@@ -28,7 +29,7 @@ func Ranking(scores [][][]float64, run []int) []Rank {
 	var out []Rank
 	mean := func(v []float64) float64 { return average(v, nil) }
 	for m, seeds := range scores {
-		r := Rank{Method: m}
+		r := Rank{Method: m, P: math.NaN()}
 		for _, rows := range seeds {
 			r.Mean += mean(rows) / float64(len(seeds))
 		}
@@ -62,8 +63,29 @@ func Ranking(scores [][][]float64, run []int) []Rank {
 			if b > 0 {
 				parts += b * b / (k - 1)
 			}
-			r.Worse = r.Above > r.SE*distuv.StudentsT{Mu: 0, Sigma: 1, Nu: (a + b) * (a + b) / parts}.Quantile(0.975)
+			student := distuv.StudentsT{Mu: 0, Sigma: 1, Nu: (a + b) * (a + b) / parts}
+			r.Worse = r.Above > r.SE*student.Quantile(0.975)
+			r.P = 2 * student.Survival(math.Abs(r.Above/r.SE))
 		}
+	}
+	return out
+}
+
+// Holm corrects p-values for their number (Holm 1979): of the hypotheses whose p stays
+// at most α, none is true, with a probability of at least 1 − α. NaN are no tests.
+func Holm(p []float64) []float64 {
+	var order []int
+	out := slices.Clone(p)
+	for i, v := range p {
+		if !math.IsNaN(v) {
+			order = append(order, i)
+		}
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(p[a], p[b]) })
+	highest := 0.0
+	for k, i := range order {
+		highest = max(highest, min(1, float64(len(order)-k)*p[i]))
+		out[i] = highest
 	}
 	return out
 }

@@ -31,10 +31,12 @@ type Builder struct {
 	Exp       *config.Experiment // a copy of the file's, completed by the stages
 	Program   Program
 	Plan      *engine.Plan
-	At        string           // dotted key of the experiment in the file
-	Extra     []config.Split   // splits asked for on the command line
-	ExtraFits []bool           // train: which of Extra apply to this experiment
-	Warnings  []ingest.Warning // found while planning
+	At        string                  // dotted key of the experiment in the file
+	Stage     string                  // that is being planned
+	Extra     []config.Split          // splits asked for on the command line
+	ExtraFits []bool                  // train: which of Extra apply to this experiment
+	Warnings  []ingest.Warning        // found while planning
+	Shared    map[string]*engine.Task // of all experiments: tasks of several variants, by ID
 
 	Campaign     simulate.Campaign                    // simulate: the campaign, and the files it makes
 	Simulated    []engine.Dep                         //
@@ -65,16 +67,46 @@ type PairTable struct {
 	Options campaign.TableOptions
 }
 
-// ID is the ID of a task of the experiment.
+// ID is the ID of a task of the experiment. Variants of a sweep share the tasks of the
+// stages before the first setting in which they differ.
 func (b *Builder) ID(parts ...string) string {
-	return strings.Join(append([]string{b.Exp.Name}, parts...), "/")
+	stage := parts[0]
+	switch stage {
+	case "recordings":
+		stage = "ingest"
+	case "triplets":
+		stage = "dsp"
+	}
+	return strings.Join(append([]string{b.Exp.Owner(stage)}, parts...), "/")
 }
 
-// Add appends a task to the plan and returns it.
+// Add appends a task to the plan, unless another variant has added it, and returns it.
 func (b *Builder) Add(t *engine.Task) *engine.Task {
-	t.Experiment = b.Exp.Name
+	t.Experiment = b.Exp.Owner(t.Stage)
+	if strings.HasPrefix(t.ID, b.Exp.Name+"/") { // of this variant alone, whatever its stage
+		t.Experiment = b.Exp.Name
+	}
+	if t.Experiment != b.Exp.Name {
+		if o := b.Shared[t.ID]; o != nil && sameTask(o, t) {
+			o.Shared = append(o.Shared, b.Exp.Name)
+			return t
+		}
+		b.Shared[t.ID], t.Shared = t, []string{b.Exp.Name}
+	}
 	b.Plan.Tasks = append(b.Plan.Tasks, t)
 	return t
+}
+
+// sameTask reports whether two tasks of one name read the same. Others are a fault of
+// the program, which the plan's check reports.
+func sameTask(a, b *engine.Task) bool {
+	return a.Stage == b.Stage && a.Version == b.Version && slices.Equal(a.Config, b.Config) &&
+		slices.Equal(a.Local, b.Local) && slices.Equal(a.Files, b.Files) && slices.Equal(a.Deps, b.Deps)
+}
+
+// Owns reports whether a task is the experiment's, perhaps with other variants.
+func (b *Builder) Owns(t *engine.Task) bool {
+	return t.Experiment == b.Exp.Name || slices.Contains(t.Shared, b.Exp.Name)
 }
 
 // Settings flattens a section of the configuration to the keys and values that
@@ -106,7 +138,7 @@ func Only(section string, kvs []kv.Pair, keys ...string) []kv.Pair {
 func (b *Builder) Meta(sections ...[]kv.Pair) []kv.Pair {
 	m := []kv.Pair{
 		{Key: "program", Value: "doubletake " + b.Program.Version},
-		{Key: "experiment", Value: b.Exp.Name},
+		{Key: "experiment", Value: b.Exp.Family()}, // equal trainings of variants are one
 		{Key: "data", Value: b.Exp.Ingest.Data},
 		{Key: "config_digest", Value: Digest(sections...)},
 	}
@@ -136,7 +168,8 @@ func (b *Builder) PairKind() string {
 	return "same-run"
 }
 
-// Published is the path below workdir at which a result of the experiment appears.
+// Published is the path below workdir at which a result of the stage that is being
+// planned appears.
 func (b *Builder) Published(parts ...string) string {
-	return filepath.Join(append([]string{b.Exp.Name}, parts...)...)
+	return filepath.Join(append([]string{b.Exp.Owner(b.Stage)}, parts...)...)
 }

@@ -9,6 +9,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/engine"
@@ -28,7 +29,7 @@ const (
 // gob numbers types in the order it meets them; these come first, so that equal data
 // are equal bytes in every run.
 func init() {
-	for _, v := range []any{report.Experiment{}, report.Detail{}} {
+	for _, v := range []any{report.Experiment{}, report.Detail{}, report.Sweep{}} {
 		if err := gob.NewEncoder(io.Discard).Encode(v); err != nil {
 			panic("reportstage: write an empty report: " + err.Error())
 		}
@@ -173,6 +174,14 @@ const PageFile = "report.html"
 func PlanPage(f *config.File, p *engine.Plan) {
 	var deps []engine.Dep
 	for _, e := range f.Experiments {
+		if e.Variant != nil {
+			dep := engine.Dep{Task: CompareTask(e.Family()), Output: SweepData}
+			made := func(t *engine.Task) bool { return t.ID == dep.Task }
+			if !slices.Contains(deps, dep) && slices.ContainsFunc(p.Tasks, made) {
+				deps = append(deps, dep)
+			}
+			continue // pipeline report --experiment writes its page
+		}
 		id := ReportTask(e.Name)
 		deps = append(deps, engine.Dep{Task: id, Output: ReportData}, engine.Dep{Task: id, Output: PageData})
 	}
@@ -186,7 +195,16 @@ func PlanPage(f *config.File, p *engine.Plan) {
 		Run: func(_ context.Context, j *engine.Job) error {
 			var all []report.Experiment
 			var details []*report.Detail
+			var sweeps []report.Sweep
 			for _, d := range deps {
+				if d.Output == SweepData {
+					s, err := ReadSweep(j.Input(d.Task, d.Output))
+					if err != nil {
+						return err
+					}
+					sweeps = append(sweeps, s)
+					continue
+				}
 				if d.Output == PageData {
 					det, err := ReadDetail(j.Input(d.Task, d.Output))
 					if err != nil {
@@ -202,8 +220,8 @@ func PlanPage(f *config.File, p *engine.Plan) {
 				all = append(all, e)
 			}
 			return errors.Join(
-				os.WriteFile(j.Output("report.md"), report.RunMarkdown(all), 0o644),
-				os.WriteFile(j.Output(PageFile), report.Page(details), 0o644),
+				os.WriteFile(j.Output("report.md"), report.RunMarkdown(all, sweeps), 0o644),
+				os.WriteFile(j.Output(PageFile), report.Page(details, sweeps...), 0o644),
 				writeFigureFiles(j, report.JointFigures(details)))
 		},
 	})

@@ -287,7 +287,7 @@ func (x *experiment) digests(j *engine.Job) (out []report.Fact) {
 		case "triplets.arrow", "spectra.arrow", "recordings.arrow", "predictions.arrow":
 			name := dep.Output
 			if dep.Output == "predictions.arrow" {
-				name = strings.TrimPrefix(dep.Task, x.b.Exp.Name+"/train/") + " " + name
+				name = strings.TrimPrefix(dep.Task, x.b.ID("train")+"/") + " " + name
 			}
 			out = append(out, report.Fact{Name: name, Value: j.InputDigest(dep.Task, dep.Output)})
 		}
@@ -298,7 +298,7 @@ func (x *experiment) digests(j *engine.Job) (out []report.Fact) {
 // publisher finds the experiment's task that publishes an output.
 func publisher(b *plan.Builder, output string) *engine.Dep {
 	for _, t := range b.Plan.Tasks {
-		if t.Experiment != b.Exp.Name {
+		if !b.Owns(t) {
 			continue
 		}
 		if slices.ContainsFunc(t.Publish, func(l engine.Link) bool { return l.Output == output }) {

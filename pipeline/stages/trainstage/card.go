@@ -75,7 +75,7 @@ type Estimate struct {
 func card(b *plan.Builder, s triplets.Set, split config.Split, k int, configDigest string, est *train.Estimates) Card {
 	trained := s.Of(triplets.Train)
 	c := Card{
-		Format: CardFormat, Version: CardVersion, Program: "doubletake " + b.Program.Version, Experiment: b.Exp.Name,
+		Format: CardFormat, Version: CardVersion, Program: "doubletake " + b.Program.Version, Experiment: b.Exp.Family(),
 		Data: b.Exp.Ingest.Data, Pairs: b.PairKind(), Couples: s.Couples,
 		Split: split.Name, HeldOut: split.Test.String(), Seed: k, Config: configDigest, Triplets: trained.N,
 		Estimate: Estimate{est.Samples, est.Sampler, estimateSeed(b, k)},

@@ -89,8 +89,14 @@ func Plan(b *plan.Builder) error {
 		return err
 	}
 	for _, s := range tr.Splits {
-		for k := range tr.Seeds {
-			trainTask(b, cfg, s, k)
+		inner, err := Inner(b, s)
+		if err != nil {
+			return err
+		}
+		for _, s := range append(inner, s) {
+			for k := range tr.Seeds {
+				trainTask(b, cfg, s, k)
+			}
 		}
 		if s.Test.None() {
 			continue // no held-out values to compare methods on
@@ -118,6 +124,9 @@ func trainTask(b *plan.Builder, cfg []kv.Pair, s config.Split, k int) {
 		{Key: "train.splits." + s.Name + ".test", Value: s.Test.String()},
 		{Key: "seed", Value: strconv.FormatUint(seed, 10)},
 	}
+	if len(s.Without) > 0 {
+		local = append(local, kv.Pair{Key: "train.splits." + s.Name + ".without", Value: s.Without.String()})
+	}
 	if tr.Calibration.Share > 0 {
 		// The kinds learned; without calibration this is not part of the key.
 		local = append(local, kv.Pair{Key: "calibration", Value: strings.Join(kinds(tr.Calibration), ", ")})
@@ -131,6 +140,9 @@ func trainTask(b *plan.Builder, cfg []kv.Pair, s config.Split, k int) {
 	outputs := []string{"model.json", cardJSON, FlagsJSON, "history.arrow", "predictions.arrow"}
 	if tr.Calibration.Share > 0 {
 		outputs = append(outputs, CalibrationJSON)
+	}
+	if len(s.Without) > 0 {
+		outputs, t.Split = nil, s.Outer()
 	}
 	for _, o := range outputs {
 		t.Publish = append(t.Publish, engine.Link{Output: o, Path: filepath.Join(dir, o)})
@@ -216,7 +228,7 @@ func size(b *plan.Builder) (conditions, pairs float64) {
 func perChannel(b *plan.Builder) bool {
 	files := 0
 	for _, t := range b.Plan.Tasks {
-		if t.Stage == "ingest" && t.Experiment == b.Exp.Name {
+		if t.Stage == "ingest" && b.Owns(t) {
 			files++
 		}
 	}
@@ -226,6 +238,15 @@ func perChannel(b *plan.Builder) bool {
 // readSplit reads the triplets and splits them.
 func readSplit(b *plan.Builder, j *engine.Job, dep engine.Dep, s config.Split) (*table.Table, triplets.Set, error) {
 	t, err := table.Read(j.Input(dep.Task, dep.Output))
+	if err != nil {
+		return nil, triplets.Set{}, err
+	}
+	return SplitTable(b, t, s)
+}
+
+// SplitTable returns the rows of t that take part in a split, split.
+func SplitTable(b *plan.Builder, t *table.Table, s config.Split) (*table.Table, triplets.Set, error) {
+	t, err := withoutRows(t, s.Without)
 	if err != nil {
 		return nil, triplets.Set{}, err
 	}

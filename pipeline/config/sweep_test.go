@@ -1,0 +1,136 @@
+package config
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// sweepFile is an experiment "drone" with a sweep.
+func sweepFile(sweep string) string {
+	return `version: 1
+experiments:
+  drone:
+    ingest: {simulate: {campaign: rotor}}
+    dsp: {triplets: split-half-spectrum, segments: 8}
+    train:
+      inputs: [blades, rpm]
+      seeds: 2
+      splits: {two: {test: {blades: 2}}}
+    sweep: ` + sweep + "\n"
+}
+
+func sweepNames(t *testing.T, sweep string) string {
+	t.Helper()
+	f, err := Parse("pipeline.yaml", []byte(sweepFile(sweep)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []string
+	for _, e := range f.Experiments {
+		out = append(out, e.Name)
+	}
+	return strings.Join(out, " ")
+}
+
+// The names are those of issue 23: every combination of a mapping, the last key
+// varying fastest, and the entries of a list.
+func TestSweepNames(t *testing.T) {
+	for sweep, want := range map[string]string{
+		"{model.hidden: [[32, 32], [64, 64]], loss.beta: [0, 0.5]}": "drone/hidden=32-32,beta=0 drone/hidden=32-32,beta=0.5 " +
+			"drone/hidden=64-64,beta=0 drone/hidden=64-64,beta=0.5",
+		"{dsp.segments: [4, 8], optimizer.epochs: 50}": "drone/segments=4,epochs=50 drone/segments=8,epochs=50",
+		"[{}, {loss.beta: 1, hidden: [8, 8]}]":         "drone/default drone/beta=1,hidden=8-8",
+		"{train.model.hidden: [8, [4, 4]]}":            "drone/hidden=8 drone/hidden=4-4",
+		"{simulate.seed: [1, 2], model.head: [joint, joint-full]}": "drone/seed=1,head=joint drone/seed=1,head=joint-full " +
+			"drone/seed=2,head=joint drone/seed=2,head=joint-full",
+		"{ingest.simulate.rate_hz: [8000, 9000], train.calibration: [0, 0.2]}": "drone/rate_hz=8000,calibration=0 " +
+			"drone/rate_hz=8000,calibration=0.2 drone/rate_hz=9000,calibration=0 drone/rate_hz=9000,calibration=0.2",
+	} {
+		if got := sweepNames(t, sweep); got != want {
+			t.Errorf("%s:\n%s\nexpected\n%s", sweep, got, want)
+		}
+	}
+}
+
+// Results are kept under the settings that they depend on.
+func TestSweepOwners(t *testing.T) {
+	f, err := Parse("pipeline.yaml", []byte(sweepFile("{loss.beta: [0, 1], dsp.segments: [4, 16]}")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := f.Experiments[3]
+	got := fmt.Sprint(e.Owner("simulate"), " ", e.Owner("ingest"), " ", e.Owner("dsp"), " ", e.Owner("train"), " ",
+		e.Family(), " ", e.Train.Loss.Beta, " ", e.DSP.Segments, " ", e.Train.Seeds, " ", e.Ingest.Data)
+	if got != "drone drone drone/segments=16 drone/beta=1,segments=16 drone 1 16 2 simulated" {
+		t.Error(got)
+	}
+}
+
+// A fault is placed where the sweep is written, or where the experiment is, once.
+func TestSweepFaults(t *testing.T) {
+	for _, c := range []struct{ sweep, want string }{
+		{"{model.hiden: [8]}", "10:13: experiments.drone.sweep.model.hiden: unknown key; did you mean \"model.hidden\"?"},
+		{"{betta: [8]}", "10:13: experiments.drone.sweep.betta: unknown key; did you mean \"beta\"?"},
+		{"{seed: [1, 2]}", "10:13: experiments.drone.sweep.seed: expected a key of the experiment, found the end of several: " +
+			"ingest.simulate.seed, dsp.seed, train.seed; write more of it"},
+		{"{train.seeds: [1, 2]}", "10:13: experiments.drone.sweep.train.seeds: train.seeds cannot be varied: seeds are " +
+			"compared pair by pair"},
+		{"{loss.beta: [0, x]}", "10:28: experiments.drone/beta=x.train.loss.beta: expected a number, found the text \"x\""},
+		{"{loss.beta: [0, 2]}", "10:28: experiments.drone/beta=2.train.loss.beta: expected"},
+		{"{loss.beta: [1, 1.0]}", "are the same; leave one out"},
+		{"{loss.beta: []}", "expected at least one value, found an empty list"},
+		{"{}", "expected keys with the values to try"},
+		{"[3]", "expected the settings of a variant, e.g. {loss.beta: 0.5}, found 3"},
+		{"{model: [{head: joint}]}", "expected a value, or a list of numbers or names, found a mapping; vary the keys of a"},
+		{"{ingest.rate_hz: [1, 2], optimizer.learning_rate: [0.1/2]}", "because a folder is named after it, found \"0.1/2\""},
+		{"{loss.beta: [0, 1], beta: [0, 1]}", "train.loss.beta is varied twice"},
+		{
+			"{batch: [" + strings.Repeat("1, ", 20) + "1], epochs: [" + strings.Repeat("1, ", 20) + "1]}",
+			"expected up to 200 variants, found at least 441",
+		},
+	} {
+		_, err := Parse("pipeline.yaml", []byte(sweepFile(c.sweep)))
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s:\n%v\nexpected\n%s", c.sweep, err, c.want)
+		}
+	}
+	text := strings.Replace(sweepFile("{loss.beta: [0, 0.5, 1]}"), "seeds: 2", "seeds: 0", 1)
+	_, err := Parse("pipeline.yaml", []byte(text))
+	if err == nil || strings.Count(err.Error(), "expected 1 to 1000 seeds") != 1 ||
+		!strings.HasPrefix(err.Error(), "pipeline.yaml:8:7: experiments.drone.train.seeds: ") {
+		t.Errorf("a fault of the experiment: %v", err)
+	}
+	text = strings.Replace(sweepFile("{loss.beta: [0, 1]}"), "sweep:", "select:", 1)
+	if _, err := Parse("pipeline.yaml", []byte(text)); err == nil {
+		t.Error("select without a sweep is taken")
+	}
+}
+
+// Of a full factorial every combination occurs once, each variant has the values that
+// its name states, and no two share a name.
+func TestSweepIsFactorial(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		epochs := rapid.SliceOfNDistinct(rapid.IntRange(1, 999), 1, 5, rapid.ID[int]).Draw(t, "epochs")
+		batch := rapid.SliceOfNDistinct(rapid.IntRange(2, 99), 1, 5, rapid.ID[int]).Draw(t, "batch")
+		sweep := strings.ReplaceAll(fmt.Sprintf("{epochs: %v, batch: %v}", epochs, batch), " ", ", ")
+		sweep = strings.NewReplacer(":,", ":", "],,", "],").Replace(sweep)
+		f, err := Parse("pipeline.yaml", []byte(sweepFile(sweep)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		seen := map[string]bool{}
+		for _, e := range f.Experiments {
+			o := e.Train.Optimizer
+			if e.Name != fmt.Sprintf("drone/epochs=%d,batch=%d", o.Epochs, o.Batch) {
+				t.Fatalf("%s has epochs %d, batch %d", e.Name, o.Epochs, o.Batch)
+			}
+			seen[e.Name] = true
+		}
+		if len(seen) != len(epochs)*len(batch) || len(f.Experiments) != len(seen) {
+			t.Fatalf("%d variants, expected %d", len(f.Experiments), len(epochs)*len(batch))
+		}
+	})
+}

@@ -1,0 +1,420 @@
+package reportstage
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"doubletake/pipeline/config"
+	"doubletake/pipeline/engine"
+	"doubletake/pipeline/kv"
+	"doubletake/pipeline/stages/plan"
+	"doubletake/pipeline/stages/trainstage"
+	"doubletake/pipeline/table"
+	"doubletake/report"
+	"doubletake/train/score"
+	"doubletake/train/triplets"
+)
+
+// sweepVersion is the version of the results of comparisons of variants.
+const sweepVersion = 1
+
+// SweepData is the output that holds a report.Sweep.
+const SweepData = "compare.gob"
+
+// CompareTask is the ID of the task that compares the variants of an experiment.
+func CompareTask(experiment string) string { return experiment + "/compare" }
+
+// sweep is the comparison of the variants of one experiment.
+type sweep struct {
+	of       string
+	variants []*plan.Builder
+	splits   []sweptSplit
+}
+
+// sweptSplit is a split with those by which a variant is selected.
+type sweptSplit struct {
+	config.Split
+	inner []config.Split
+}
+
+// PlanSweep adds the task that compares the variants of an experiment.
+func PlanSweep(variants []*plan.Builder) error {
+	first := variants[0]
+	x := &sweep{of: first.Exp.Family(), variants: variants}
+	if len(first.Exp.Train.Inputs) == 0 || len(variants) < 2 {
+		return nil
+	}
+	for _, s := range first.Exp.Train.Splits {
+		if s.Test.None() {
+			continue
+		}
+		inner, err := trainstage.Inner(first, s)
+		if err != nil {
+			return err
+		}
+		x.splits = append(x.splits, sweptSplit{s, inner})
+	}
+	t := &engine.Task{
+		ID: CompareTask(x.of), Stage: "report", Experiment: x.of, Version: sweepVersion, Weight: 0.1, Run: x.run,
+		Local: []kv.Pair{{Key: "select.by", Value: x.by()}, {Key: "select.on", Value: first.Exp.Select.On}},
+	}
+	for _, b := range variants {
+		t.Local = append(t.Local, kv.Pair{Key: "variant " + b.Exp.Name, Value: plan.Digest(
+			plan.Settings("ingest", b.Exp.Ingest), plan.Settings("dsp", b.Exp.DSP), plan.Settings("train", b.Exp.Train))})
+		if dep := x.triplets(b); !slices.Contains(t.Deps, dep) {
+			t.Deps = append(t.Deps, dep)
+		}
+		for _, s := range x.splits {
+			for _, s := range append([]config.Split{s.Split}, s.inner...) {
+				for k := range b.Exp.Train.Seeds {
+					t.Deps = append(t.Deps, engine.Dep{Task: trainstage.TrainID(b, s.Name, k), Output: "predictions.arrow"})
+				}
+			}
+		}
+	}
+	for _, o := range []string{"compare.md", "scores.arrow"} {
+		t.Publish = append(t.Publish, engine.Link{Output: o, Path: filepath.Join(x.of, "compare", o)})
+	}
+	first.Plan.Tasks = append(first.Plan.Tasks, t)
+	return nil
+}
+
+func (x *sweep) by() string {
+	if by := x.variants[0].Exp.Select.By; by != "" {
+		return by
+	}
+	return "nll"
+}
+
+func (x *sweep) triplets(b *plan.Builder) engine.Dep {
+	return engine.Dep{Task: b.ID("triplets"), Output: "triplets.arrow"}
+}
+
+func (x *sweep) run(ctx context.Context, j *engine.Job) error {
+	first := x.variants[0].Exp
+	out := report.Sweep{Name: x.of, Data: first.Ingest.Data, Version: x.variants[0].Program.Version}
+	if first.Select.On != "" {
+		out.By, out.On = x.by(), first.Select.On
+	}
+	for _, b := range x.variants {
+		v := report.Variant{Name: b.Exp.Name}
+		for _, s := range b.Exp.Variant.Settings {
+			v.Settings = append(v.Settings, report.Fact{Name: s.Name, Value: s.Value})
+			if !slices.Contains(out.Paths, s.Path) {
+				out.Paths = append(out.Paths, s.Path)
+			}
+		}
+		out.Variants = append(out.Variants, v)
+	}
+	tables := map[string]*table.Table{}
+	for _, b := range x.variants {
+		dep := x.triplets(b)
+		if tables[dep.Task] != nil {
+			continue
+		}
+		t, err := table.Read(j.Input(dep.Task, dep.Output))
+		if err != nil {
+			return err
+		}
+		tables[dep.Task] = t
+	}
+	out.Other = len(tables) > 1
+	scores := &table.Table{Meta: x.variants[0].Meta()}
+	for _, s := range x.splits {
+		sp := report.SweptSplit{Name: s.Name, HeldOut: s.Test.String(), Seeds: first.Train.Seeds}
+		for _, part := range []struct {
+			name string
+			of   []config.Split
+			to   *report.Comparison
+		}{{"held out", []config.Split{s.Split}, &sp.Held}, {"inner", s.inner, &sp.Inner}} {
+			if len(part.of) == 0 {
+				continue
+			}
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			list, err := x.judge(j, tables, s.Split, part.of)
+			if err != nil {
+				return fmt.Errorf("compare variants: %w", err)
+			}
+			*part.to = list.compare()
+			list.export(scores, s.Name, part.name, x.variants)
+		}
+		sp.Groups = len(s.inner)
+		out.Splits = append(out.Splits, sp)
+	}
+	dg, err := scores.WriteFile(j.Output("scores.arrow"))
+	j.SetDigest("scores.arrow", dg)
+	return errors.Join(err, writeGob(j.Output(SweepData), out),
+		os.WriteFile(j.Output("compare.md"), report.SweepMarkdown(out, 1), 0o644))
+}
+
+// ReadSweep reads the comparison of the variants of an experiment.
+func ReadSweep(path string) (s report.Sweep, err error) {
+	if err := readGob(path, &s); err != nil {
+		return s, fmt.Errorf("read comparison %s: %w", path, err)
+	}
+	return s, nil
+}
+
+// judged variants of one split: the held-out rows of each, in order, with every seed's
+// answers, in units of the first variant's training part.
+type judgedVariants []judgedVariant
+
+type judgedVariant struct {
+	unit, run []string // of the rows: run and conditions; run
+	seeds     []score.Set
+	apart     string // why it is not compared; "" where it is
+}
+
+// judge reads the answers of all variants at the test parts of the splits of. Outcomes are
+// standardised by the training part of the split outer of the first variant.
+func (x *sweep) judge(j *engine.Job, tables map[string]*table.Table, outer config.Split, of []config.Split) (
+	judgedVariants, error,
+) {
+	var ref triplets.Set
+	var out judgedVariants
+	for i, b := range x.variants {
+		trip := tables[x.triplets(b).Task]
+		_, whole, err := trainstage.SplitTable(b, trip, outer)
+		if err != nil {
+			return nil, err
+		}
+		if i == 0 {
+			ref = whole
+		}
+		v := judgedVariant{seeds: make([]score.Set, b.Exp.Train.Seeds)}
+		if !slices.Equal(whole.OutcomeNames(), ref.OutcomeNames()) {
+			out = append(out, judgedVariant{apart: "its outcomes are others than the first variant's"})
+			continue
+		}
+		for _, s := range of {
+			t, set, err := trainstage.SplitTable(b, trip, s)
+			if err != nil {
+				return nil, err
+			}
+			set.Scale = ref.Scale
+			rows := set.RowsOf(triplets.Test)
+			v.unit = append(v.unit, units(b, t, rows)...)
+			for _, r := range rows {
+				v.run = append(v.run, set.Runs[set.Run[r]])
+			}
+			for k := range v.seeds {
+				pred, err := table.Read(j.Input(trainstage.TrainID(b, s.Name, k), "predictions.arrow"))
+				if err != nil {
+					return nil, err
+				}
+				answers, err := trainstage.ReadPredictions(pred, set)
+				if err != nil {
+					return nil, err
+				}
+				v.seeds[k] = joined(v.seeds[k], judged(set, answers, triplets.Test))
+			}
+		}
+		out = append(out, v)
+	}
+	return out, nil
+}
+
+// joined appends the rows of b to a.
+func joined(a, b score.Set) score.Set {
+	a.N, a.Out, a.Couples = a.N+b.N, b.Out, b.Couples
+	a.Y1, a.Y2, a.Weight = append(a.Y1, b.Y1...), append(a.Y2, b.Y2...), append(a.Weight, b.Weight...)
+	a.Mu, a.Var, a.Cov = append(a.Mu, b.Mu...), append(a.Var, b.Var...), append(a.Cov, b.Cov...)
+	return a
+}
+
+// units names the rows by their run and the conditions that are known before the
+// analysis.
+func units(b *plan.Builder, t *table.Table, rows []int) []string {
+	run := t.Column("run").Strings
+	out := make([]string, len(rows))
+	for k, i := range rows {
+		out[k] = run[i]
+	}
+	for _, c := range b.Conditions {
+		v, err := t.Floats(c)
+		if err != nil || slices.Contains(b.Found, c) {
+			continue
+		}
+		for k, i := range rows {
+			out[k] += "\x00" + strconv.FormatFloat(v[i], 'g', -1, 64)
+		}
+	}
+	return out
+}
+
+// paired lists the rows that belong together: for each unit the rows of each variant.
+type paired struct {
+	of   []int // variants that are compared
+	rows [][][]int
+	run  []int
+	how  string
+	runs int
+	why  string // why there are no units; "" where there are
+}
+
+// pair pairs the rows of the variants one by one where they are the same, else by run
+// and conditions, as far as all variants have them.
+func (l judgedVariants) pair() paired {
+	var p paired
+	for i, v := range l {
+		if v.apart == "" {
+			p.of = append(p.of, i)
+		}
+	}
+	first := l[p.of[0]]
+	same := !slices.ContainsFunc(p.of, func(i int) bool { return !slices.Equal(l[i].unit, first.unit) })
+	number := map[string]int{}
+	runOf := func(name string) int {
+		if _, ok := number[name]; !ok {
+			number[name] = len(number)
+		}
+		return number[name]
+	}
+	p.rows = make([][][]int, len(p.of))
+	if same {
+		p.how = fmt.Sprintf("row by row, %d rows", len(first.unit))
+		for i := range first.unit {
+			p.run = append(p.run, runOf(first.run[i]))
+			for k := range p.of {
+				p.rows[k] = append(p.rows[k], []int{i})
+			}
+		}
+		p.runs = len(number)
+		return p
+	}
+	at := make([]map[string][]int, len(p.of))
+	for k, i := range p.of {
+		at[k] = map[string][]int{}
+		for r, u := range l[i].unit {
+			at[k][u] = append(at[k][u], r)
+		}
+	}
+	seen, all := map[string]bool{}, 0
+	for r, u := range first.unit {
+		if seen[u] {
+			continue
+		}
+		seen[u] = true
+		all++
+		if slices.ContainsFunc(at, func(m map[string][]int) bool { return m[u] == nil }) {
+			continue
+		}
+		p.run = append(p.run, runOf(first.run[r]))
+		for k := range p.of {
+			p.rows[k] = append(p.rows[k], at[k][u])
+		}
+	}
+	p.runs = len(number)
+	p.how = fmt.Sprintf("by run and conditions, %d of the first variant's %d", len(p.run), all)
+	if len(p.run) == 0 {
+		p.why = "the variants have no run and conditions in common"
+	}
+	return p
+}
+
+// values returns a criterion of each variant that is compared, seed and unit.
+func (l judgedVariants) values(p paired, c score.Criterion) [][][]float64 {
+	out := make([][][]float64, len(p.of))
+	for k, i := range p.of {
+		for _, s := range l[i].seeds {
+			of, v := c.Rows(s), make([]float64, len(p.run))
+			for u, rows := range p.rows[k] {
+				for _, r := range rows {
+					v[u] += of[r] / float64(len(rows))
+				}
+			}
+			out[k] = append(out[k], v)
+		}
+	}
+	return out
+}
+
+// compare ranks the variants by every criterion.
+func (l judgedVariants) compare() report.Comparison {
+	p := l.pair()
+	out := report.Comparison{Pairing: p.how, Runs: p.runs, Unpaired: p.why}
+	for i, v := range l {
+		if v.apart != "" {
+			out.Apart = append(out.Apart, report.Apart{Variant: i, Why: v.apart})
+		}
+	}
+	if p.why != "" {
+		return out
+	}
+	for _, c := range score.Criteria() {
+		all := l.values(p, c)
+		var defined []int // among p.of
+		var values [][][]float64
+		for k, v := range all {
+			if !slices.ContainsFunc(v, func(seed []float64) bool { return slices.ContainsFunc(seed, math.IsNaN) }) {
+				defined, values = append(defined, k), append(values, v)
+			}
+		}
+		ranks := score.Ranking(values, p.run)
+		tests := []float64{}
+		for _, r := range ranks {
+			tests = append(tests, r.P)
+		}
+		tests = score.Holm(tests)
+		by := report.ByCriterion{Key: c.Key, Name: c.Name}
+		for i, r := range ranks {
+			by.Ranks = append(by.Ranks, report.VariantRank{
+				Variant: p.of[defined[r.Method]], Value: l.shown(p.of[defined[r.Method]], c, values[r.Method]),
+				Above: r.Above, SE: r.SE, P: r.P, Holm: tests[i], Worse: tests[i] < 0.05,
+			})
+		}
+		out.Criteria = append(out.Criteria, by)
+	}
+	return out
+}
+
+// shown is the number people know for a criterion: over the seeds, of the compared units;
+// RMSE for the error, Σe/Σv̂ for its logarithm.
+func (l judgedVariants) shown(variant int, c score.Criterion, seeds [][]float64) score.Value {
+	var v []float64
+	for k, units := range seeds {
+		mean, _ := score.ClusteredMean(units, make([]int, len(units)))
+		switch c.Key {
+		case "rmse":
+			mean = math.Sqrt(mean)
+		case "ratio":
+			mean = score.ErrorRatio(l[variant].seeds[k])
+		}
+		v = append(v, mean)
+	}
+	return score.Mean(v)
+}
+
+// export appends the compared numbers to a table, one row per variant, seed and unit.
+func (l judgedVariants) export(t *table.Table, split, part string, variants []*plan.Builder) {
+	p := l.pair()
+	criteria := score.Criteria()
+	values := make([][][][]float64, len(criteria))
+	for i, c := range criteria {
+		values[i] = l.values(p, c)
+	}
+	for k, i := range p.of {
+		for seed := range l[i].seeds {
+			for u := range p.run {
+				plan.Cell(t, "split", "", "train/test rule", split)
+				plan.Cell(t, "part", "", "held out: the split's test part; inner: groups of its training set", part)
+				plan.Cell(t, "variant", "", "of the sweep", strings.TrimPrefix(variants[i].Exp.Name, variants[i].Exp.Family()+"/"))
+				plan.Cell(t, "seed", "", "number of the training", seed)
+				plan.Cell(t, "unit", "", "number of what is paired: a row, or a run and its conditions", u)
+				plan.Cell(t, "run", "", "number of the run", p.run[u])
+				for n, c := range criteria {
+					plan.Cell(t, c.Key, "", c.Name+" in standardised units, mean of the unit", values[n][k][seed][u])
+				}
+			}
+		}
+	}
+}

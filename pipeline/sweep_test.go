@@ -1,0 +1,90 @@
+package pipeline_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"doubletake/pipeline"
+	"doubletake/pipeline/engine"
+)
+
+// sweepConfig is a small simulated campaign of 18 recordings with a sweep.
+func sweepConfig(sweep string) string {
+	return `version: 1
+kernels: portable
+experiments:
+  drone:
+    ingest: {simulate: {campaign: rotor, duration_s: 1, blades: [2, 3, 4], rpm: [3000, 4000, 5000, 6000, 7000, 8000], theta_deg: [-30, 0, 30]}}
+    dsp: {triplets: split-half-spectrum, harmonics: 2, segments: 4}
+    train:
+      inputs: [blades, rpm, theta_deg]
+      optimizer: {epochs: 3}
+      seeds: 2
+      splits: {two: {test: {blades: 2}}}
+` + sweep
+}
+
+// runCounted runs a configuration and counts the results made, by stage.
+func runCounted(t *testing.T, dir, yaml string, o engine.Options) (made map[string]int, p *pipeline.Project) {
+	t.Helper()
+	path := filepath.Join(dir, "pipeline.yaml")
+	if err := os.WriteFile(path, []byte(yaml), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	p, err := pipeline.Load(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	made = map[string]int{}
+	o.Observe = func(e engine.Event) {
+		if e.Kind == "done" && e.Ran {
+			made[e.Task.Stage]++
+		}
+	}
+	if _, err := p.Run(context.Background(), o); err != nil {
+		t.Fatal(err)
+	}
+	return made, p
+}
+
+// A sweep makes what its variants have in common once. Counted by hand: 18 files with
+// conditions.csv and README.txt are simulated, read and analysed once for 12 variants;
+// each variant has 2 trainings; the calibration on left-out groups reads nothing that
+// varies, and is one. A sweep of the analysis repeats that alone, but for the
+// value that was analysed before, and an experiment
+// that gets a sweep keeps what it has.
+func TestSweepSharesStages(t *testing.T) {
+	dir := t.TempDir()
+	o := engine.Options{Jobs: 2}
+	check := func(what string, made map[string]int, want map[string]int) {
+		t.Helper()
+		if fmt.Sprint(made) != fmt.Sprint(want) {
+			t.Errorf("%s: %v made, expected %v", what, made, want)
+		}
+	}
+	made, _ := runCounted(t, dir, sweepConfig(""), o)
+	check("the experiment", made, map[string]int{"simulate": 20, "ingest": 19, "dsp": 19, "train": 3, "report": 2})
+	twelve := "    sweep: {model.hidden: [4, [4, 4], 8], loss.beta: [0, 0.25, 0.5, 1]}\n"
+	made, p := runCounted(t, dir, sweepConfig(twelve), o)
+	check("12 variants", made, map[string]int{"train": 24, "report": 14})
+	if n := len(p.Plan.Tasks); n != 20+19+19+12*3+12+1+1 {
+		t.Errorf("%d tasks", n)
+	}
+	made, _ = runCounted(t, t.TempDir(), sweepConfig(twelve), o)
+	check("12 variants at once", made, map[string]int{"simulate": 20, "ingest": 19, "dsp": 19, "train": 25, "report": 14})
+	made, _ = runCounted(t, dir, sweepConfig("    sweep: {segments: [2, 4, 8], loss.beta: [0, 1]}\n"), o)
+	check("the analysis", made, map[string]int{"dsp": 1 + 2*19, "train": 3*4 + 3, "report": 8})
+	made, _ = runCounted(t, dir, sweepConfig(twelve), o)
+	check("again", made, map[string]int{})
+	for _, f := range []string{
+		"drone/recordings.arrow", "drone/triplets.arrow", "drone/segments=8/triplets.arrow",
+		"drone/hidden=4-4,beta=0.25/splits/two/seed-1/model.json", "drone/hidden=4-4,beta=0.25/report/metrics.json",
+	} {
+		if _, err := os.Stat(filepath.Join(dir, "runs", f)); err != nil {
+			t.Error(err)
+		}
+	}
+}

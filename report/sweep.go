@@ -1,0 +1,393 @@
+package report
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"doubletake/train/score"
+)
+
+// Sweep is the comparison of the variants of one experiment.
+type Sweep struct {
+	Name, Data, Version string
+	Paths               []string // of the settings that vary
+	Variants            []Variant
+	Splits              []SweptSplit
+	By, On              string // how a variant is selected; "" where none is
+	Other               bool   // variants have triplets of their own
+}
+
+// Variant is one variant of a sweep.
+type Variant struct {
+	Name     string
+	Settings []Fact
+}
+
+// label is the variant's name without its experiment's.
+func (v Variant) label() string { return v.Name[strings.LastIndexByte(v.Name, '/')+1:] }
+
+// SweptSplit compares the variants on one split.
+type SweptSplit struct {
+	Name, HeldOut string
+	Seeds, Groups int        // Groups: of the training set, left out in turn
+	Held          Comparison // on what the split holds out
+	Inner         Comparison // on the left-out groups; without Criteria where none are
+}
+
+// Comparison ranks variants by each criterion.
+type Comparison struct {
+	Pairing  string // how rows are paired
+	Runs     int
+	Unpaired string // why nothing can be paired; "" where it can
+	Apart    []Apart
+	Criteria []ByCriterion
+}
+
+// Apart is a variant that is not compared.
+type Apart struct {
+	Variant int
+	Why     string
+}
+
+// ByCriterion ranks variants, best first; those without a value are missing.
+type ByCriterion struct {
+	Key, Name string // of score.Criteria
+	Ranks     []VariantRank
+}
+
+// VariantRank is the place of a variant by one criterion.
+type VariantRank struct {
+	Variant   int
+	Value     score.Value // for people; the root of the error, Σe/Σv̂ itself
+	Above, SE float64     // the criterion above the best one's, paired
+	P, Holm   float64     // of the difference; corrected for the number of variants
+	Worse     bool        // Holm is below 5 %
+}
+
+func (c Comparison) by(key string) ByCriterion {
+	i := slices.IndexFunc(c.Criteria, func(b ByCriterion) bool { return b.Key == key })
+	if i < 0 {
+		return ByCriterion{}
+	}
+	return c.Criteria[i]
+}
+
+// shownAs are the headings of the criteria's values.
+var shownAs = map[string]string{"nll": "NLL", "crps": "CRPS (sd)", "rmse": "RMSE (sd)", "ratio": "Σe/Σv̂"}
+
+// primary is the criterion that the tables are sorted by.
+func (s Sweep) primary() string {
+	if s.By != "" {
+		return s.By
+	}
+	return "nll"
+}
+
+// tables are those of the comparison, per split.
+func (s Sweep) tables() []table {
+	var out []table
+	for _, sp := range s.Splits {
+		out = append(out, s.table("Variants on what "+clean(sp.Name)+" holds out", sp.Held))
+		if len(sp.Inner.Criteria) > 0 {
+			out = append(out, s.table(fmt.Sprintf("Variants on %d groups of %s left out of the training set of %s", sp.Groups,
+				clean(s.On), clean(sp.Name)), sp.Inner))
+		}
+	}
+	return slices.DeleteFunc(out, func(t table) bool { return len(t.labels) == 0 })
+}
+
+func (s Sweep) table(title string, c Comparison) table {
+	t := table{title: title, corner: "variant"}
+	var order []int
+	for _, r := range c.by(s.primary()).Ranks {
+		order = append(order, r.Variant)
+	}
+	for _, b := range c.Criteria {
+		for _, r := range b.Ranks {
+			if !slices.Contains(order, r.Variant) {
+				order = append(order, r.Variant)
+			}
+		}
+	}
+	settings := group{}
+	for _, v := range order {
+		t.labels = append(t.labels, strconv.Itoa(v+1))
+	}
+	for _, name := range s.settings() {
+		col := column{head: name, text: true}
+		for _, v := range order {
+			i := slices.IndexFunc(s.Variants[v].Settings, func(f Fact) bool { return f.Name == name })
+			text := undefinedText
+			if i >= 0 {
+				text = s.Variants[v].Settings[i].Value
+			}
+			col.cells = append(col.cells, number{text: text})
+		}
+		settings.columns = append(settings.columns, col)
+	}
+	t.groups = []group{settings}
+	single := func(v float64) number { return round(score.Mean([]float64{v}), 1) }
+	for _, b := range c.Criteria {
+		value, above, se := column{head: shownAs[b.Key]}, column{head: "above the best"}, column{head: "SE"}
+		p, word := column{head: "p (Holm)"}, column{head: "is", text: true}
+		for _, v := range order {
+			i := slices.IndexFunc(b.Ranks, func(r VariantRank) bool { return r.Variant == v })
+			if i < 0 {
+				none := number{text: undefinedText}
+				for _, col := range []*column{&value, &above, &se, &p, &word} {
+					col.cells = append(col.cells, none)
+				}
+				continue
+			}
+			r := b.Ranks[i]
+			is := "as good"
+			switch {
+			case i == 0:
+				is = "best"
+			case r.Worse:
+				is = "worse"
+			case math.IsNaN(r.SE):
+				is = undefinedText
+			}
+			value.cells, above.cells = append(value.cells, round(r.Value, 1)), append(above.cells, single(r.Above))
+			se.cells, p.cells = append(se.cells, single(r.SE)), append(p.cells, single(r.Holm))
+			word.cells = append(word.cells, number{text: is})
+		}
+		t.groups = append(t.groups, group{b.Name, []column{value, above, se, p, word}})
+	}
+	return t
+}
+
+// settings lists the names of what varies.
+func (s Sweep) settings() []string {
+	var out []string
+	for _, v := range s.Variants {
+		for _, f := range v.Settings {
+			if !slices.Contains(out, f.Name) {
+				out = append(out, f.Name)
+			}
+		}
+	}
+	return out
+}
+
+// title names the comparison.
+func (s Sweep) title() string {
+	t := fmt.Sprintf("%s: %d variants compared", clean(s.Name), len(s.Variants))
+	if s.Data == "simulated" {
+		t += " (simulated data)"
+	}
+	return t
+}
+
+// verdicts name, per split, the selected variant, or the best by each score.
+func (s Sweep) verdicts() []string {
+	var out []string
+	for _, sp := range s.Splits {
+		if sp.Held.Unpaired != "" {
+			out = append(out, clean(sp.Name)+": not compared, because "+sp.Held.Unpaired+".")
+			continue
+		}
+		if ranks := sp.Inner.by(s.By).Ranks; len(ranks) > 0 {
+			out = append(out, s.selected(sp, ranks[0].Variant))
+			continue
+		}
+		var best []string
+		for _, b := range sp.Held.Criteria {
+			if len(b.Ranks) == 0 {
+				continue
+			}
+			worse := 0
+			for _, r := range b.Ranks {
+				if r.Worse {
+					worse++
+				}
+			}
+			best = append(best, fmt.Sprintf("by %s %s, better than %d of the %d others", shortName(b.Key),
+				s.Variants[b.Ranks[0].Variant].label(), worse, len(b.Ranks)-1))
+		}
+		out = append(out, clean(sp.Name)+": best "+strings.Join(best, "; ")+".")
+	}
+	return out
+}
+
+func shortName(key string) string { return strings.TrimSuffix(shownAs[key], " (sd)") }
+
+// selected describes the variant that was selected for a split, with its scores on what
+// the split holds out.
+func (s Sweep) selected(sp SweptSplit, v int) string {
+	var held []string
+	for _, b := range sp.Held.Criteria {
+		for i, r := range b.Ranks {
+			if r.Variant == v {
+				held = append(held, fmt.Sprintf("%s %s (place %d of %d)", shortName(b.Key), Cell(r.Value, 1), i+1, len(b.Ranks)))
+			}
+		}
+	}
+	return fmt.Sprintf("%s: %s is selected by %s on %d groups of %s in the training set. On what was held out, which the "+
+		"selection did not use: %s.", clean(sp.Name), s.Variants[v].label(), shortName(s.By), sp.Groups, clean(s.On),
+		strings.Join(held, ", "))
+}
+
+// warnings limit the trust in the comparison.
+func (s Sweep) warnings() []string {
+	var out []string
+	if s.On == "" && len(s.Splits) > 0 {
+		out = append(out, "a variant chosen by these numbers is chosen on the held-out set, which is then no longer held out: "+
+			"the chosen variant's scores are too good. select: {by: nll, on: CONDITION} chooses by groups of the training set")
+	}
+	if s.Other {
+		out = append(out, "the variants differ before the training ("+strings.Join(s.Paths, ", ")+"): their held-out outcomes "+
+			"are not the same numbers. A lower NLL or CRPS may come from outcomes with less noise; e and Σe/Σv̂ hold no noise")
+	}
+	for _, sp := range s.Splits {
+		for _, a := range sp.Held.Apart {
+			out = append(out, fmt.Sprintf("%s is not compared: %s", s.Variants[a.Variant].label(), a.Why))
+		}
+		if sp.Held.Unpaired == "" && sp.Held.Runs < 2 {
+			out = append(out, fmt.Sprintf("%s holds out one run: no difference has a standard error", clean(sp.Name)))
+		}
+	}
+	return out
+}
+
+// words explain the comparison.
+func (s Sweep) words() []string {
+	var how []string
+	for _, sp := range s.Splits {
+		if sp.Held.Unpaired == "" {
+			how = append(how, fmt.Sprintf("%s %s in %d runs", clean(sp.Name), sp.Held.Pairing, sp.Held.Runs))
+		}
+	}
+	return []string{
+		"Every variant has the same seeds and held-out runs, so differences are paired: " + strings.Join(how, "; ") +
+			", seed by seed. \"Above the best\" is the difference of the score from the best variant's: of NLL, CRPS, the " +
+			"measured error e (RMSE is its root), and |ln Σe/Σv̂|. Its standard error is clustered by run and holds the " +
+			"scatter between seeds; p is by Student's law, corrected by Holm for all variants but the best. \"Worse\" is said " +
+			"where p is below 5 %; \"as good\" means that the difference may be chance. Outcomes are in deviations of the " +
+			"first variant's training set.",
+	}
+}
+
+// list names the variants with their numbers.
+func (s Sweep) list() string {
+	var out []string
+	for i, v := range s.Variants {
+		out = append(out, fmt.Sprintf("%d %s", i+1, v.label()))
+	}
+	return "Variants: " + strings.Join(out, ", ") + "."
+}
+
+// SweepMarkdown returns the comparison as Markdown below a heading of that level.
+func SweepMarkdown(s Sweep, level int) []byte {
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "%s %s\n", strings.Repeat("#", level), mdEscape(s.title()))
+	for _, v := range s.verdicts() {
+		fmt.Fprintf(&b, "\n**%s**\n", mdEscape(v))
+	}
+	for _, w := range s.warnings() {
+		fmt.Fprintf(&b, "\nWarning: %s.\n", mdEscape(w))
+	}
+	for _, t := range s.tables() {
+		fmt.Fprintf(&b, "\n%s %s\n\n", strings.Repeat("#", level+1), mdEscape(t.title))
+		mdTable(&b, t)
+	}
+	for _, w := range s.words() {
+		fmt.Fprintf(&b, "\n%s\n", mdEscape(w))
+	}
+	return b.Bytes()
+}
+
+// SweepTerminal writes the comparison for a terminal, as Terminal does.
+func SweepTerminal(w io.Writer, s Sweep, width int, color bool) error {
+	t := newTerminal(width, color)
+	t.paragraph(s.title(), "", bold)
+	t.paragraph(s.list(), "", "")
+	for _, v := range s.verdicts() {
+		t.line("")
+		t.paragraph(v, "", bold)
+	}
+	for _, tab := range s.tables() {
+		for _, part := range t.split(tab) {
+			t.line("")
+			t.table(part)
+		}
+	}
+	for _, words := range s.words() {
+		t.line("")
+		t.paragraph(words, "", "")
+	}
+	for i, warning := range s.warnings() {
+		if i == 0 {
+			t.line("")
+		}
+		t.item("warning", warning, yellow)
+	}
+	if _, err := io.WriteString(w, t.b.String()); err != nil {
+		return fmt.Errorf("write comparison of %q: %w", s.Name, err)
+	}
+	return nil
+}
+
+// sweepView is what the page shows of a comparison.
+type sweepView struct {
+	ID, Name, Data, DataClass       string
+	List                            string
+	Verdicts, Warnings, Words, More []string
+	Tables                          []tableView
+}
+
+func newSweepView(i int, s Sweep) sweepView {
+	v := sweepView{
+		ID: "v" + strconv.Itoa(i+1), Name: nameOf(s.Name), Data: clean(s.Data), DataClass: "measured", List: s.list(),
+		Verdicts: s.verdicts(), Warnings: s.warnings(), Words: s.words(),
+	}
+	if s.Data == "simulated" {
+		v.DataClass = "simulated"
+	}
+	for _, t := range s.tables() {
+		v.Tables = append(v.Tables, newTableViews(t)...)
+	}
+	for _, x := range s.Variants {
+		v.More = append(v.More, x.Name)
+	}
+	return v
+}
+
+// Document is the comparison for programs. An undefined number is nil.
+func (s Sweep) Document() map[string]any {
+	num := func(v float64) any {
+		if math.IsNaN(v) || math.IsInf(v, 0) {
+			return nil
+		}
+		return v
+	}
+	part := func(c Comparison) map[string]any {
+		by := map[string]any{}
+		for _, b := range c.Criteria {
+			ranks := []map[string]any{}
+			for _, r := range b.Ranks {
+				ranks = append(ranks, map[string]any{
+					"variant": s.Variants[r.Variant].Name, "value": num(r.Value.Mean), "std": num(r.Value.Std),
+					"above_best": num(r.Above), "se": num(r.SE), "p": num(r.P), "p_holm": num(r.Holm), "worse": r.Worse,
+				})
+			}
+			by[b.Key] = ranks
+		}
+		return map[string]any{"pairing": c.Pairing, "unpaired": c.Unpaired, "runs": c.Runs, "by": by}
+	}
+	splits := []map[string]any{}
+	for _, sp := range s.Splits {
+		d := map[string]any{"split": sp.Name, "held_out": sp.HeldOut, "seeds": sp.Seeds, "test": part(sp.Held)}
+		if ranks := sp.Inner.by(s.By).Ranks; len(ranks) > 0 {
+			d["inner"], d["selected"] = part(sp.Inner), s.Variants[ranks[0].Variant].Name
+		}
+		splits = append(splits, d)
+	}
+	return map[string]any{"experiment": s.Name, "data": s.Data, "splits": splits, "warnings": s.warnings()}
+}
