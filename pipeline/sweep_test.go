@@ -17,7 +17,9 @@ func sweepConfig(sweep string) string {
 kernels: portable
 experiments:
   drone:
-    ingest: {simulate: {campaign: rotor, duration_s: 1, blades: [2, 3, 4], rpm: [3000, 4000, 5000, 6000, 7000, 8000], theta_deg: [-30, 0, 30]}}
+    ingest:
+      simulate: {campaign: rotor, duration_s: 1, blades: [2, 3, 4], theta_deg: [-30, 0, 30],
+        rpm: [3000, 4000, 5000, 6000, 7000, 8000]}
     dsp: {triplets: split-half-spectrum, harmonics: 2, segments: 4}
     train:
       inputs: [blades, rpm, theta_deg]

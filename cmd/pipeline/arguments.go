@@ -173,3 +173,18 @@ func fileArgument(c *cli.Context) (string, error) {
 	}
 	return "", usage("pipeline %s takes one FILE, found %q", c.Command.Name, c.Args().Slice())
 }
+
+// experimentNames returns the names given with --experiment. The flag takes names
+// separated by commas; those of a variant's settings are parts of its name.
+func experimentNames(c *cli.Context) []string {
+	var out []string
+	for _, s := range c.StringSlice("experiment") {
+		last := len(out) - 1
+		if last >= 0 && strings.Contains(out[last], "/") && strings.Contains(s, "=") && !strings.Contains(s, "/") {
+			out[last] += "," + s
+			continue
+		}
+		out = append(out, s)
+	}
+	return out
+}

@@ -62,7 +62,7 @@ func newReportCommand(stdout, stderr io.Writer) *cli.Command {
 				return err
 			}
 			o := runOptions{
-				file: file, sel: pipeline.Selection{Experiments: c.StringSlice("experiment")}, jobs: c.Int("jobs"),
+				file: file, sel: pipeline.Selection{Experiments: experimentNames(c)}, jobs: c.Int("jobs"),
 				json: c.Bool("json"), progress: c.String("progress"),
 			}
 			if o.executor, err = executor(c); err != nil {

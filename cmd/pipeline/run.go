@@ -110,7 +110,7 @@ func selectionFlags() []cli.Flag {
 func selection(c *cli.Context) pipeline.Selection {
 	return pipeline.Selection{
 		Stages: c.StringSlice("stage"), From: c.String("from"), To: c.String("to"),
-		Experiments: c.StringSlice("experiment"), Splits: c.StringSlice("split"),
+		Experiments: experimentNames(c), Splits: c.StringSlice("split"),
 	}
 }
 

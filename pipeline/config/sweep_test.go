@@ -39,7 +39,8 @@ func sweepNames(t *testing.T, sweep string) string {
 // varying fastest, and the entries of a list.
 func TestSweepNames(t *testing.T) {
 	for sweep, want := range map[string]string{
-		"{model.hidden: [[32, 32], [64, 64]], loss.beta: [0, 0.5]}": "drone/hidden=32-32,beta=0 drone/hidden=32-32,beta=0.5 " +
+		"{model.hidden: [[32, 32], [64, 64]], loss.beta: [0, 0.5]}": "drone/hidden=32-32,beta=0 " +
+			"drone/hidden=32-32,beta=0.5 " +
 			"drone/hidden=64-64,beta=0 drone/hidden=64-64,beta=0.5",
 		"{dsp.segments: [4, 8], optimizer.epochs: 50}": "drone/segments=4,epochs=50 drone/segments=8,epochs=50",
 		"[{}, {loss.beta: 1, hidden: [8, 8]}]":         "drone/default drone/beta=1,hidden=8-8",
@@ -74,7 +75,8 @@ func TestSweepFaults(t *testing.T) {
 	for _, c := range []struct{ sweep, want string }{
 		{"{model.hiden: [8]}", "10:13: experiments.drone.sweep.model.hiden: unknown key; did you mean \"model.hidden\"?"},
 		{"{betta: [8]}", "10:13: experiments.drone.sweep.betta: unknown key; did you mean \"beta\"?"},
-		{"{seed: [1, 2]}", "10:13: experiments.drone.sweep.seed: expected a key of the experiment, found the end of several: " +
+		{"{seed: [1, 2]}", "10:13: experiments.drone.sweep.seed: expected a key of the experiment, found the end of " +
+			"several: " +
 			"ingest.simulate.seed, dsp.seed, train.seed; write more of it"},
 		{"{train.seeds: [1, 2]}", "10:13: experiments.drone.sweep.train.seeds: train.seeds cannot be varied: seeds are " +
 			"compared pair by pair"},

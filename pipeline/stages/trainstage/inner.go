@@ -26,8 +26,8 @@ func Inner(b *plan.Builder, s config.Split) ([]config.Split, error) {
 		return nil, err
 	}
 	if len(all) == 0 {
-		return nil, b.File.Errorf(at, "the values of %s are not known before the files are read, so no groups of them can be "+
-			"planned; name another condition", on)
+		return nil, b.File.Errorf(at, "the values of %s are not known before the files are read, so no groups of them can "+
+			"be planned; name another condition", on)
 	}
 	var values []float64
 	for _, v := range all {

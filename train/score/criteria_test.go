@@ -1,0 +1,171 @@
+package score
+
+import (
+	"encoding/json"
+	"math"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"doubletake/train/triplets"
+)
+
+// Expected values are scipy's (testdata/make_paired.py).
+func TestRankingAgainstScipy(t *testing.T) {
+	raw, err := os.ReadFile("testdata/paired.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want struct {
+		Plain struct {
+			Scores             [][]float64
+			P, Holm, Above, SE []float64
+		}
+		Clustered struct {
+			Scores       [][][]float64
+			Run          []int
+			Above, SE, P float64
+		}
+	}
+	if err := json.Unmarshal(raw, &want); err != nil {
+		t.Fatal(err)
+	}
+	near := func(what string, got, want float64) {
+		t.Helper()
+		if math.Abs(got-want) > 1e-9*math.Max(1, math.Abs(want)) {
+			t.Errorf("%s %v, expected %v", what, got, want)
+		}
+	}
+	var scores [][][]float64
+	for _, m := range want.Plain.Scores {
+		scores = append(scores, [][]float64{m})
+	}
+	run := make([]int, len(scores[0][0]))
+	for i := range run {
+		run[i] = i
+	}
+	ranks := Ranking(scores, run)
+	if len(ranks) != 4 || !math.IsNaN(ranks[0].P) {
+		t.Fatalf("%+v", ranks)
+	}
+	var p []float64
+	for i, r := range ranks[1:] {
+		p = append(p, r.P)
+		near("difference", r.Above, want.Plain.Above[i])
+		near("SE", r.SE, want.Plain.SE[i])
+		near("p", r.P, want.Plain.P[i])
+	}
+	for i, v := range Holm(p) {
+		near("Holm", v, want.Plain.Holm[i])
+	}
+	r := Ranking(want.Clustered.Scores, want.Clustered.Run)[1]
+	near("clustered difference", r.Above, want.Clustered.Above)
+	near("clustered SE", r.SE, want.Clustered.SE)
+	near("clustered p", r.P, want.Clustered.P)
+}
+
+// The example of R's p.adjust(c(0.01, 0.02, 0.03, 0.04), "holm"), with one that is no test.
+func TestHolm(t *testing.T) {
+	got := Holm([]float64{0.04, 0.01, math.NaN(), 0.03, 0.02})
+	for i, want := range []float64{0.06, 0.04, math.NaN(), 0.06, 0.06} {
+		if !(math.Abs(got[i]-want) < 1e-15) && !(math.IsNaN(got[i]) && math.IsNaN(want)) {
+			t.Errorf("%v", got)
+		}
+	}
+}
+
+// Corrected values are no smaller, at most Bonferroni's, and keep the order.
+func TestHolmInvariants(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		p := rapid.SliceOfN(rapid.Float64Range(0, 1), 1, 12).Draw(t, "p")
+		h := Holm(p)
+		for i := range p {
+			if h[i] < p[i] || h[i] > min(1, float64(len(p))*p[i]) {
+				t.Fatalf("%v → %v", p, h)
+			}
+			for k := range p {
+				if p[i] < p[k] && h[i] > h[k] {
+					t.Fatalf("%v → %v", p, h)
+				}
+			}
+		}
+		if i := slices.Index(p, slices.Min(p)); h[i] != min(1, float64(len(p))*p[i]) {
+			t.Fatalf("%v → %v", p, h)
+		}
+	})
+}
+
+// criteriaSet is a random set of 30 rows in 10 runs with two outcomes.
+func criteriaSet(weights bool) Set {
+	rng := rand.New(rand.NewPCG(1, 9))
+	const n, out = 30, 2
+	s := Set{Set: triplets.Set{N: n, Out: out}}
+	for i := range n {
+		s.Run = append(s.Run, i/3)
+		if weights {
+			s.Weight = append(s.Weight, 0.5+rng.Float64())
+		}
+		for range out {
+			mu, err := rng.NormFloat64(), 0.4*rng.NormFloat64()
+			s.Mu = append(s.Mu, mu)
+			s.Y1 = append(s.Y1, mu+err+0.2*rng.NormFloat64())
+			s.Y2 = append(s.Y2, mu+err+0.2*rng.NormFloat64())
+			s.Var, s.Cov = append(s.Var, 0.1+rng.Float64()), append(s.Cov, 0.05+0.1*rng.Float64())
+		}
+	}
+	return s
+}
+
+// The means over the rows are the numbers of Judge.
+func TestCriteriaAreJudges(t *testing.T) {
+	for _, weights := range []bool{false, true} {
+		s := criteriaSet(weights)
+		j := Judge(s, s.Var, s.Cov)
+		want := map[string]float64{
+			"nll": j.Get("nll"), "crps": j.Get("crps"), "rmse": j.Get("e"),
+			"ratio": math.Abs(math.Log(j.Get("sum_e_ratio"))),
+		}
+		for _, c := range Criteria() {
+			if got := average(c.Rows(s), nil); math.Abs(got-want[c.Key]) > 1e-12 {
+				t.Errorf("weights %v: %s %v, expected %v", weights, c.Key, got, want[c.Key])
+			}
+		}
+		if got := ErrorRatio(s); math.Abs(got-j.Get("sum_e_ratio")) > 1e-12 {
+			t.Errorf("Σe/Σv̂ %v, expected %v", got, j.Get("sum_e_ratio"))
+		}
+	}
+	s := criteriaSet(false)
+	s.Couples = true
+	if rows := Criteria()[2].Rows(s); !math.IsNaN(rows[0]) {
+		t.Error("couples have an error")
+	}
+}
+
+// The scatter of the ratio's rows is that of the ratio: within 10 % of the jackknife's
+// standard error over runs.
+func TestRatioRowsAgainstJackknife(t *testing.T) {
+	s := criteriaSet(false)
+	_, se := ClusteredMean(ratioRows(s.check()), s.Run)
+	var left []float64
+	for g := range 10 {
+		u := Set{Set: triplets.Set{Out: 2}}
+		for i := range s.N {
+			if s.Run[i] == g {
+				continue
+			}
+			u.N++
+			for k := 2 * i; k < 2*i+2; k++ {
+				u.Y1, u.Y2, u.Mu = append(u.Y1, s.Y1[k]), append(u.Y2, s.Y2[k]), append(u.Mu, s.Mu[k])
+				u.Cov = append(u.Cov, s.Cov[k])
+			}
+		}
+		left = append(left, math.Abs(math.Log(ErrorRatio(u))))
+	}
+	_, sd := MeanStd(left)
+	if want := sd * 9 / math.Sqrt(10); math.Abs(se/want-1) > 0.1 {
+		t.Errorf("SE %v, the jackknife's %v", se, want)
+	}
+}
