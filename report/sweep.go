@@ -239,11 +239,13 @@ func (s Sweep) warnings() []string {
 	var out []string
 	if s.On == "" && len(s.Splits) > 0 {
 		out = append(out, "a variant chosen by these numbers is chosen on the held-out set, which is then no longer held "+
-			"out: the chosen variant's scores are too good. select: {by: nll, on: CONDITION} chooses by groups of the training set")
+			"out: the chosen variant's scores are too good. select: {by: nll, on: CONDITION} chooses by "+
+			"groups of the training set")
 	}
 	if s.Other {
 		out = append(out, "the variants differ before the training ("+strings.Join(s.Paths, ", ")+"): their held-out "+
-			"outcomes are not the same numbers. A lower NLL or CRPS may come from outcomes with less noise; e and Σe/Σv̂ hold no noise")
+			"outcomes are not the same numbers. A lower NLL or CRPS may come from outcomes with less noise; e and "+
+			"Σe/Σv̂ hold no noise")
 	}
 	if len(s.Splits) > 0 && s.Splits[0].Seeds == 1 {
 		out = append(out, "each variant has one seed: the standard errors lack the scatter between trainings, and \"worse\" "+

@@ -223,7 +223,8 @@ func (d *decoder) sweep(n *yaml.Node, at string) (out [][]swept, ok bool) {
 		}
 	}
 	if len(d.errs) == before && (len(out) == 0 || len(out) == 1 && len(out[0]) == 0) {
-		d.fail(n, at, "expected keys with the values to try, e.g. {loss.beta: [0, 0.5, 1]}, or a list of variants, found none")
+		d.fail(n, at, "expected keys with the values to try, e.g. {loss.beta: [0, 0.5, 1]}, or a list of variants, "+
+			"found none")
 	}
 	return out, len(d.errs) == before
 }
