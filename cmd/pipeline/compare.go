@@ -20,9 +20,10 @@ func newCompareCommand(stdout io.Writer) *cli.Command {
 		Name: "compare", Usage: "compare the variants of a sweep by their held-out scores",
 		ArgsUsage: "[FILE] [EXPERIMENT]",
 		Description: "Prints, for each split, the variants with NLL, CRPS, RMSE and Σe/Σv̂ on what was held out, the " +
-			"paired difference from the best with its standard error, and p corrected for their number (Holm). With select, the " +
-			"variant that groups of the training set select. pipeline run makes the results; this only reads.\n\n" +
-			"Example: pipeline compare pipeline.yaml drone\n\nExit status: 0 success, 1 failed, 2 usage or configuration error.",
+			"paired difference from the best with its standard error, and p corrected for their number (Holm). With " +
+			"select, the variant that groups of the training set select. pipeline run makes the results; this only " +
+			"reads.\n\nExample: pipeline compare pipeline.yaml drone\n\n" +
+			"Exit status: 0 success, 1 failed, 2 usage or configuration error.",
 		Flags: []cli.Flag{&cli.BoolFlag{Name: "json", Usage: "as one JSON document"}},
 		Action: func(c *cli.Context) error {
 			file, experiment, err := compareArguments(c.Args().Slice())
