@@ -161,6 +161,9 @@ func (d *drive) folder(t *testing.T, rng *rand.Rand, to, path string, ino uint64
 		} else if fi, err := f.Stat(); err == nil {
 			dir = fi.IsDir()
 		}
+		if dir && at == "" { // it was moved, and has its names still, or removed
+			at = fmt.Sprint("/proc/self/fd/", f.Fd())
+		}
 		if dir {
 			d.folder(t, rng, filepath.Join(to, n), at, choice, placed)
 			continue
