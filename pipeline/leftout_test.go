@@ -271,14 +271,16 @@ func TestRefittedProcess(t *testing.T) {
 	}
 }
 
-// A training that is interrupted goes on after the members that were finished, and
-// ends with the same bytes.
+// A training that is interrupted goes on after the members that were finished, with the
+// number of epochs that an inner group decided, and ends with the same bytes.
 func TestLeftOutTrainingResumes(t *testing.T) {
 	groups := func(t *testing.T, dir, base string, values []int, change func(int, float64) float64) string {
 		path := groups(t, dir, base, values, change)
 		b, err := os.ReadFile(path)
 		if err == nil {
-			err = os.WriteFile(path, []byte(strings.Replace(string(b), "epochs: 15", "epochs: 1500", 1)), 0o644)
+			config := strings.Replace(string(b), "epochs: 15", "epochs: 1500", 1)
+			config = strings.Replace(config, "seeds: 1\n", "seeds: 1\n      early_stopping: {on: b, patience: 400}\n", 1)
+			err = os.WriteFile(path, []byte(config), 0o644)
 		}
 		if err != nil {
 			t.Fatal(err)

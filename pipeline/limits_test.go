@@ -246,6 +246,7 @@ var limits = []struct{ base, key, refused, legal string }{
 		"toy", "train.splits.gap.test", "{x:.nan} {x:{near:1,within:-1}} {x:{min:2,max:1}} {x:[]} {} 3",
 		"{x:{min:2}} {x:{near:1,within:0.5}}",
 	},
+	{"toy", "train.early_stopping.patience", "-1 0 0.5 10000001 1e300 50", ""}, // belongs to on
 	{"toy", "train.honest.blocks", "-1 1 0.5 1001 1e300", "0 2"},
 	{"toy", "train.honest.level", "-1 0 0.5 1 1.5 1e300", "0.68 0.95"},
 	{"blocks", "train.splits.each.blocks", "-1 1 0.5 1001 1e300", "0 2"},

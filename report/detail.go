@@ -182,7 +182,10 @@ type SplitDetail struct {
 // outcomes' own units (variances in unit²), and its training.
 type SeedDetail struct {
 	Mu, Var, Cov, Delta []float64 // conditions × outcomes
-	Epoch, Loss         []float64
+	Loss                []float64 // per epoch
+	HeldOutLoss         []float64 // per epoch, NaN where it was not taken; or nil
+	ValidationLoss      []float64 // with early stopping: per epoch of the training without the inner group
+	InnerGroup          string
 }
 
 // Bin is a bin of the covariance with the mean measured error in it.

@@ -90,7 +90,7 @@ func (d *Detail) invented(i, blades, seeds int, rng *rand.Rand) SplitDetail {
 			e.Delta = append(e.Delta, 0.01*float64(j%7))
 		}
 		for t := range 500 {
-			e.Epoch, e.Loss = append(e.Epoch, float64(t+1)), append(e.Loss, 2*math.Exp(-float64(t)/80)+0.1*float64(k))
+			e.Loss = append(e.Loss, 2*math.Exp(-float64(t)/80)+0.1*float64(k))
 		}
 		s.Seeds = append(s.Seeds, e)
 		var bins []Bin
@@ -203,7 +203,8 @@ func airfoilOf(name string) *Detail {
 			sd.Mu, sd.Var, sd.Cov, sd.Delta = append(sd.Mu, y+0.01*float64(k)), append(sd.Var, 0.01),
 				append(sd.Cov, 0.002*float64(k)-0.0005), append(sd.Delta, 0)
 		}
-		sd.Epoch, sd.Loss = []float64{1, 2, 3}, []float64{1, 0.5, 0.4}
+		sd.Loss = []float64{1, 0.5, 0.4}
+		sd.HeldOutLoss = []float64{math.NaN(), 8, 9}
 		s.Seeds = append(s.Seeds, sd)
 		s.Bins = append(s.Bins, []Bin{{Cov: -0.1, E: 0.2, SE: math.NaN()}, {Cov: 0.1, E: -0.2, SE: 0.1}})
 	}

@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 
 	"doubletake/report/figure"
 )
@@ -303,30 +304,39 @@ func number2(v float64) string {
 	return strconv.FormatFloat(v, 'f', max(0, decimals), 64)
 }
 
-// training draws the loss over the epochs, and beside it how well the trained networks
-// predict what they were trained on and what was held out.
+// training draws the losses over the epochs, of the pairs trained on and of those held
+// out, and how well the trained networks predict both.
 func (m *maker) training(s *SplitDetail) {
-	p := figure.Panel{
-		Title: "While training", X: figure.Axis{Label: "epoch"}, Y: figure.Axis{Label: "mean loss, β-NLL"}, Height: 160,
-	}
+	f := &figure.Figure{Columns: 3, Width: 660}
+	epochs := 0
 	for _, seed := range s.Seeds {
-		mk := figure.Mark{Kind: figure.Line, Name: "one line per seed", Class: "mean", Thin: true}
-		every := max(1, len(seed.Loss)/max(1, m.limit))
-		for i, v := range seed.Loss {
-			if i%every != 0 && i != len(seed.Loss)-1 {
-				continue
-			}
-			x := float64(i + 1)
-			if i < len(seed.Epoch) {
-				x = seed.Epoch[i]
-			}
-			mk.X, mk.Y = append(mk.X, x), append(mk.Y, v)
+		epochs = max(epochs, len(seed.Loss), len(seed.ValidationLoss))
+	}
+	for _, loss := range []struct {
+		title, axis, class string
+		of                 func(SeedDetail) []float64
+	}{
+		{
+			"Inner group", "β-NLL, without dropout", "aux", func(s SeedDetail) []float64 { return s.ValidationLoss },
+		},
+		{"Training pairs", "mean loss, β-NLL", "mean", func(s SeedDetail) []float64 { return s.Loss }},
+		{"Held-out pairs", "β-NLL, without dropout", "test", func(s SeedDetail) []float64 { return s.HeldOutLoss }},
+	} {
+		p := figure.Panel{
+			Title: loss.title, X: figure.Axis{Label: "epoch", Max: float64(epochs)},
+			Y: figure.Axis{Label: loss.axis}, Height: 160,
 		}
-		if len(mk.X) > 0 {
-			p.Marks = append(p.Marks, mk)
+		for _, seed := range s.Seeds {
+			mk := m.lossLine(loss.of(seed))
+			if mk.Class = loss.class; len(mk.X) > 0 {
+				p.Marks = append(p.Marks, mk)
+			}
+		}
+		if len(p.Marks) > 0 {
+			f.Panels = append(f.Panels, p)
 		}
 	}
-	if len(p.Marks) == 0 {
+	if len(f.Panels) == 0 {
 		return
 	}
 	after := figure.Panel{
@@ -350,17 +360,56 @@ func (m *maker) training(s *SplitDetail) {
 			after.Marks = append(after.Marks, mk)
 		}
 	}
-	f := &figure.Figure{Columns: 2, Width: 440, Panels: []figure.Panel{p, after}}
+	f.Panels = append(f.Panels, after)
+	stopping := ""
+	if s.Seeds[0].ValidationLoss != nil {
+		f.Columns, f.Width = 2, 440
+		stopping = "Inner group: loss of training pairs that a first training leaves out, here " + innerGroups(s) + ". Its " +
+			"lowest point decides after how many epochs the training on all training pairs ends. "
+	}
 	m.add(plot{
 		file: "training", split: s.Name, heading: "Training", fig: f, page: true,
-		caption: "Left: mean loss over the epochs, with dropout. It should have levelled out. The β-NLL weighs every pair " +
-			"by its predicted variance to the power of β, so the mean may rise while the fit improves: as the network " +
-			"finds out " +
-			"which conditions are noisy, those, with the larger losses, get more weight. Right: the trained networks without " +
-			"weights and dropout, −log of the density that the first answer gives to a value in the outcomes' units. Held-out " +
-			"values far above those trained on: mean or variance do not hold there. Held-out pairs have no part in the " +
-			"training.",
+		caption: stopping + "Training pairs: mean loss over the epochs, with dropout. It should have levelled out. " +
+			"The β-NLL weighs every pair by its predicted variance to the power of β, so the mean may rise while the " +
+			"fit improves: as the network finds out which conditions are noisy, those, with the larger losses, get " +
+			"more weight. Held-out pairs: the same loss without dropout, now and then. Where it rises while that of " +
+			"the training pairs falls, the network grows surer than it is right about conditions it has not seen. " +
+			"They have no part in the training. Trained: the final networks without weights and dropout, −log of the " +
+			"density that the first answer gives to a value in the outcomes' units. Held-out values far above those " +
+			"trained on: mean or variance do not hold there.",
 	})
+}
+
+// innerGroups names the inner groups of the seeds.
+func innerGroups(s *SplitDetail) string {
+	var names []string
+	for _, seed := range s.Seeds {
+		if n := clean(seed.InnerGroup); !slices.Contains(names, n) {
+			names = append(names, n)
+		}
+	}
+	slices.Sort(names)
+	return strings.Join(names, ", ")
+}
+
+// lossLine is a line through the losses of epochs that are numbers, thinned.
+func (m *maker) lossLine(loss []float64) figure.Mark {
+	mk := figure.Mark{Kind: figure.Line, Name: "one line per seed", Thin: true}
+	for i, v := range loss {
+		if !math.IsNaN(v) {
+			mk.X, mk.Y = append(mk.X, float64(i+1)), append(mk.Y, v)
+		}
+	}
+	every := max(1, len(mk.X)/max(1, m.limit))
+	n := 0
+	for i := range mk.X {
+		if i%every == 0 || i == len(mk.X)-1 {
+			mk.X[n], mk.Y[n] = mk.X[i], mk.Y[i]
+			n++
+		}
+	}
+	mk.X, mk.Y = mk.X[:n], mk.Y[:n]
+	return mk
 }
 
 // negativeLog is the mean −log density of the outcomes of a part under the normal

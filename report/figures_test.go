@@ -137,7 +137,8 @@ func TestBinsNumbers(t *testing.T) {
 	}
 }
 
-// −log p of a standard normal at 0 is ½ log 2π, at one deviation ½ more.
+// −log p of a standard normal at 0 is ½ log 2π, at one deviation ½ more. The held-out
+// loss is drawn where it was taken.
 func TestTrainingNumbers(t *testing.T) {
 	d := campaign(4, 2, 5, 1, 1)
 	s := &d.Splits[0]
@@ -150,7 +151,19 @@ func TestTrainingNumbers(t *testing.T) {
 			}
 		}
 	}
-	p := found(t, d, "2-blades-training").Panels[1]
+	s.Seeds[0].HeldOutLoss = make([]float64, len(s.Seeds[0].Loss))
+	for i := range s.Seeds[0].HeldOutLoss {
+		s.Seeds[0].HeldOutLoss[i] = math.NaN()
+		if i%10 == 9 {
+			s.Seeds[0].HeldOutLoss[i] = float64(i)
+		}
+	}
+	panels := found(t, d, "2-blades-training").Panels
+	if got := panels[1].Marks[0]; panels[1].Title != "Held-out pairs" || len(got.X) != 50 || got.X[0] != 10 ||
+		got.Y[0] != 9 || got.X[49] != 500 {
+		t.Errorf("held-out loss: %+v", got)
+	}
+	p := panels[2]
 	half := math.Log(2*math.Pi) / 2
 	for name, want := range map[string]float64{"pairs trained on": half, "held-out pairs": half + 0.5} {
 		if got := series(t, p, name).Y; len(got) != 1 || math.Abs(got[0]-want) > 1e-9 {

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"time"
@@ -23,11 +24,18 @@ type FitOptions struct {
 	// those that were still to come.
 	Hook func(Epoch)
 
-	// Watch, unless nil, is called as Hook is, with a function that evaluates the loss
-	// on HeldOut with the weights as they are, without dropout. The training does not
-	// depend on it.
-	Watch   func(e Epoch, heldOut func() float64)
-	HeldOut triplets.Set
+	// HeldOut is rows, or none, whose loss is taken after every HeldOutEvery epochs (0:
+	// never) and after the last, with the weights as they are, without dropout. The
+	// training does not depend on it, but for its end with Patience.
+	HeldOut      triplets.Set
+	HeldOutEvery int
+
+	// Patience, unless 0, ends the training after so many epochs since the one with the
+	// lowest loss on HeldOut. See Best.
+	Patience int
+
+	// Single trains the network of FitSingle.
+	Single bool
 
 	// Save, unless nil, is given a checkpoint about every Every of time, and one
 	// more when ctx is done, unless it would be larger than 16 MiB. An error of
@@ -61,7 +69,8 @@ var (
 
 const (
 	checkpointMagic   = "doubletake checkpoint\n"
-	checkpointVersion = 1 // of the layout of bytes
+	checkpointVersion = 2 // of the layout of bytes
+	epochBytes        = 25
 	defaultEvery      = 5 * time.Second
 	farewellLimit     = 16 << 20 // an interrupted program has two seconds to end
 )
@@ -134,6 +143,16 @@ func identify(l *layout, k *kernel.Set[float32], cfg Config, rows, weight []floa
 	return id, nil
 }
 
+// extend makes the options that change the result part of the identity.
+func (id *identity) extend(o hooks, single bool, held, weight []float32) {
+	h := sha256.New()
+	put(h, id.data, single, int64(o.heldEvery), int64(o.patience))
+	if o.heldEvery > 0 {
+		put(h, held, weight)
+	}
+	h.Sum(id.data[:0])
+}
+
 // put writes numbers, little endian; w is memory or a hash and does not fail.
 func put(w interface{ Write([]byte) (int, error) }, v ...any) {
 	for _, x := range v {
@@ -151,13 +170,13 @@ func put(w interface{ Write([]byte) (int, error) }, v ...any) {
 //	uint32 n, n × int32 order; n × uint8 swapped (pairs: swap)
 //	2 × 20 bytes state of the streams of order and swaps; 32 × uint64 of dropout (if any)
 //	uint32 parameters, parameters × float32 weights, m, v
-//	epoch × (float64 loss, float64 rate)
+//	epoch × (float64 loss, rate, held-out loss; uint8 judged)
 //	SHA-256 of all before
 //
 // All little endian.
 func (id identity) checkpoint(t *trainer[float32], c *course) []byte {
 	var b bytes.Buffer
-	b.Grow(512 + 5*len(c.order) + 12*t.size + 16*len(c.history))
+	b.Grow(512 + 5*len(c.order) + 12*t.size + epochBytes*len(c.history))
 	b.WriteString(checkpointMagic)
 	put(&b, uint32(checkpointVersion), id.settings, id.data, id.arithmetic, uint8(len(id.kernels)))
 	b.WriteString(id.kernels)
@@ -174,7 +193,7 @@ func (id identity) checkpoint(t *trainer[float32], c *course) []byte {
 	}
 	put(&b, uint32(t.size), t.p, t.m, t.v)
 	for _, e := range c.history {
-		put(&b, e.Loss, e.LearningRate)
+		put(&b, e.Loss, e.LearningRate, e.HeldOut, e.Judged)
 	}
 	sum := sha256.Sum256(b.Bytes())
 	b.Write(sum[:])
@@ -263,7 +282,8 @@ func (id identity) restore(data []byte, t *trainer[float32], c *course, cfg Conf
 	}
 	r.get(t.p, t.m, t.v)
 	steps := max(1, len(c.order)/cfg.Batch)
-	if r.bad || epoch < 0 || epoch > int64(cfg.Epochs) || step < 0 || step > int64(steps) || int64(len(r.b)) != 16*epoch {
+	if r.bad || epoch < 0 || epoch > int64(cfg.Epochs) || step < 0 || step > int64(steps) ||
+		int64(len(r.b)) != epochBytes*epoch {
 		return fmt.Errorf("%w: epoch %d, step %d, with %d bytes of history", ErrCheckpointDamaged, epoch, step, len(r.b))
 	}
 	seen := make([]bool, n)
@@ -276,7 +296,7 @@ func (id identity) restore(data []byte, t *trainer[float32], c *course, cfg Conf
 	c.epoch, c.step = int(epoch), int(step)
 	for i := range c.epoch {
 		e := Epoch{Epoch: i + 1}
-		r.get(&e.Loss, &e.LearningRate)
+		r.get(&e.Loss, &e.LearningRate, &e.HeldOut, &e.Judged)
 		c.history = append(c.history, e)
 	}
 	return nil
@@ -287,6 +307,10 @@ func (id identity) restore(data []byte, t *trainer[float32], c *course, cfg Conf
 // and history of one that was not. It checks that a checkpoint is whole, and of
 // the same settings, data, kernels and arithmetic, before it uses it.
 func FitWith(ctx context.Context, data triplets.Set, cfg Config, o FitOptions) (*Model, []Epoch, error) {
+	if o.Single {
+		cfg.Head, cfg.Bins = TwoAnswers, 0
+		cfg.Feedback, cfg.FeedbackValue, cfg.Pairs = DropWeights, 0, Symmetrised
+	}
 	k, in, out, rows, err := prepare(data, cfg)
 	if err != nil {
 		return nil, nil, err
@@ -298,24 +322,24 @@ func FitWith(ctx context.Context, data triplets.Set, cfg Config, o FitOptions) (
 		t.weight = weight
 		t.learnBins(rows)
 		t.initialise(cfg.Seed)
+		if t.single = o.Single; t.single {
+			t.deafen()
+		}
 		return t, newCourse(data.N, cfg)
 	}
 	t, c := fresh()
-	h := hooks{epoch: o.Hook}
-	if o.Watch != nil {
-		held, heldWeight := packRows[float32](o.HeldOut, in, out), rowWeights[float32](o.HeldOut)
-		h.epoch = func(e Epoch) {
-			if o.Hook != nil {
-				o.Hook(e)
-			}
-			o.Watch(e, func() float64 { return t.loss(held, heldWeight) })
-		}
+	h := hooks{epoch: o.Hook, patience: o.Patience}
+	if o.HeldOut.N > 0 {
+		h.heldEvery = o.HeldOutEvery
 	}
+	held, heldWeight := packRows[float32](o.HeldOut, in, out), rowWeights[float32](o.HeldOut)
+	h.heldOut = func() float64 { return t.loss(held, heldWeight) }
 	if o.Save != nil || o.Resume != nil {
 		id, err := identify(l, k, cfg, rows, weight, in, out)
 		if err != nil {
 			return nil, nil, err
 		}
+		id.extend(h, o.Single, held, heldWeight)
 		if o.Resume != nil {
 			err := id.restore(o.Resume, t, c, cfg)
 			if err != nil {
@@ -331,7 +355,7 @@ func FitWith(ctx context.Context, data triplets.Set, cfg Config, o FitOptions) (
 				h.every = defaultEvery
 			}
 			h.save = func(last bool) error {
-				if last && 12*t.size+5*data.N+16*len(c.history) > farewellLimit {
+				if last && 12*t.size+5*data.N+epochBytes*len(c.history) > farewellLimit {
 					return nil
 				}
 				if err := o.Save(id.checkpoint(t, c)); err != nil {
@@ -349,15 +373,22 @@ func FitWith(ctx context.Context, data triplets.Set, cfg Config, o FitOptions) (
 
 // hooks are what fit calls on its way.
 type hooks struct {
-	epoch func(Epoch)
-	save  func(last bool) error
-	every time.Duration
+	epoch     func(Epoch)
+	heldOut   func() float64
+	heldEvery int // epochs; 0: never
+	patience  int // epochs; 0: without end
+	save      func(last bool) error
+	every     time.Duration
 }
 
 // fit trains from c to the end.
 func (t *trainer[T]) fit(ctx context.Context, rows []T, c *course, cfg Config, h hooks) error {
 	n := len(c.order)
 	steps := max(1, n/cfg.Batch) // the last batch takes the remainder too
+	end := cfg.Epochs
+	if cfg.Stop > 0 {
+		end = cfg.Stop
+	}
 	saved := time.Now()
 	for {
 		if c.step == steps {
@@ -366,13 +397,21 @@ func (t *trainer[T]) fit(ctx context.Context, rows []T, c *course, cfg Config, h
 				return fmt.Errorf("train: the loss became %g in epoch %d: lower the learning rate (%g) or standardise the data",
 					e.Loss, e.Epoch, cfg.LearningRate)
 			}
+			if h.heldEvery > 0 && (e.Epoch%h.heldEvery == 0 || e.Epoch == end) {
+				if v := h.heldOut(); finite(v) {
+					e.HeldOut, e.Judged = v, true
+				}
+			}
 			c.history = append(c.history, e)
 			c.epoch, c.step = c.epoch+1, 0
 			if h.epoch != nil {
 				h.epoch(e)
 			}
+			if h.patience > 0 && e.Epoch-Best(c.history) >= h.patience {
+				end = e.Epoch
+			}
 		}
-		if c.epoch == cfg.Epochs {
+		if c.epoch == end {
 			break
 		}
 		// Here, between two steps, a checkpoint holds everything: gradients are
@@ -411,16 +450,30 @@ func (t *trainer[T]) fit(ctx context.Context, rows []T, c *course, cfg Config, h
 		}
 		c.sum += float64(t.gradient(rows, c.order[a:b], sw) * float64(b-a))
 		t.step(c.rate)
+		if t.single {
+			t.deafen()
+		}
 		c.step++
 	}
 	// The last step may still have spoilt the weights.
 	for _, w := range t.p {
 		if !finite(float64(w)) {
 			return fmt.Errorf("train: a weight became %g in epoch %d: lower the learning rate (%g) or standardise the data", w,
-				cfg.Epochs, cfg.LearningRate)
+				c.epoch, cfg.LearningRate)
 		}
 	}
 	return nil
+}
+
+// Best returns the first epoch with the lowest held-out loss, 0 where none was taken.
+func Best(history []Epoch) int {
+	best, lowest := 0, math.Inf(1)
+	for _, e := range history {
+		if e.Judged && e.HeldOut < lowest {
+			best, lowest = e.Epoch, e.HeldOut
+		}
+	}
+	return best
 }
 
 // prepare checks settings and data, and returns what every training begins

@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
+	"math"
 	"math/rand/v2"
 	"reflect"
 	"slices"
@@ -116,7 +117,8 @@ func TestResume(t *testing.T) {
 func TestInterruptedAgainAndAgain(t *testing.T) {
 	data, cfg := checkpointData(), checkpointConfig()
 	cfg.Pairs = Swap
-	want, wantHistory, err := Fit(context.Background(), data, cfg, nil)
+	held := data.Select([]int{1, 4, 7, 12})
+	want, wantHistory, err := FitWith(context.Background(), data, cfg, FitOptions{HeldOut: held, HeldOutEvery: 2})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -126,8 +128,10 @@ func TestInterruptedAgainAndAgain(t *testing.T) {
 		attempts++
 		// A context that is done after three more looks at it.
 		ctx := &dyingContext{Context: context.Background(), looks: 3}
-		m, history, res, err := fitWith(ctx, data, cfg,
-			FitOptions{Resume: last, Every: time.Hour, Save: func(b []byte) error { last = b; return nil }})
+		m, history, res, err := fitWith(ctx, data, cfg, FitOptions{
+			Resume: last, Every: time.Hour, Save: func(b []byte) error { last = b; return nil },
+			HeldOut: held, HeldOutEvery: 2,
+		})
 		if res.Ignored != nil {
 			t.Fatal(res.Ignored)
 		}
@@ -192,14 +196,22 @@ func TestUnusableCheckpoints(t *testing.T) {
 		is   error
 		text string
 	}
+	var judged []byte // of the same training, with a held-out loss in its history
+	_, _, err := FitWith(context.Background(), data, cfg, FitOptions{
+		HeldOut: data, HeldOutEvery: 1, Every: 1, Save: func(b []byte) error { judged = b; return nil },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
 	list := []bad{
+		{"held-out rows", judged, ErrCheckpointForeign, "data"},
 		{"nothing in it", []byte{}, ErrCheckpointDamaged, "cut off (0 bytes)"},
 		{"something else", []byte(strings.Repeat("not a checkpoint ", 100)), ErrCheckpointDamaged, "does not begin"},
 		{"cut off", good[:len(good)-1], ErrCheckpointDamaged, "checksum"},
 		{"half", good[:len(good)/2], ErrCheckpointDamaged, "checksum"},
 		{"too long", append(bytes.Clone(good), 0), ErrCheckpointDamaged, "checksum"},
 		{"flipped at the end", flip(len(good) - 1), ErrCheckpointDamaged, "checksum"},
-		{"other layout", forge(len(checkpointMagic)), ErrCheckpointOld, "layout 5, expected 1"},
+		{"other layout", forge(len(checkpointMagic)), ErrCheckpointOld, "layout 6, expected 2"},
 		{"other arithmetic", forge(arithmetic), ErrCheckpointOld, "arithmetic"},
 		{"seed", other(func(_ *triplets.Set, c *Config) { c.Seed++ }), ErrCheckpointForeign, "settings"},
 		{"epochs", other(func(_ *triplets.Set, c *Config) { c.Epochs++ }), ErrCheckpointForeign, "settings"},
@@ -295,11 +307,11 @@ func BenchmarkCheckpoint(b *testing.B) {
 	}
 }
 
-// A training that is watched gives the same bytes as one that is not. What is told
-// of the held-out rows is the loss of the final weights without dropout: the golden
+// A training that takes the loss of held-out rows gives the same model as one that does
+// not. What its history holds is the loss of the final weights without dropout: the golden
 // test compares that function with torch, and here it is taken of a trainer that has
 // no dropout.
-func TestWatch(t *testing.T) {
+func TestHeldOutLoss(t *testing.T) {
 	data := checkpointData()
 	var rows []int
 	for i := 0; i < data.N; i += 2 {
@@ -313,16 +325,27 @@ func TestWatch(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var last float64
-		epochs := 0
-		m, history, err := FitWith(context.Background(), data, cfg, FitOptions{
-			HeldOut: held, Watch: func(_ Epoch, heldOut func() float64) { epochs++; last = heldOut() },
-		})
+		m, history, err := FitWith(context.Background(), data, cfg, FitOptions{HeldOut: held, HeldOutEvery: 2})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if modelBytes(t, m) != modelBytes(t, want) || !slices.Equal(history, wantHistory) || epochs != cfg.Epochs {
-			t.Errorf("%s: watching changes the training, or not all of %d epochs were seen: %d", pairs, cfg.Epochs, epochs)
+		for i, e := range history {
+			if e.Judged != (e.Epoch%2 == 0 || e.Epoch == cfg.Epochs) {
+				t.Errorf("%s: epoch %d: held-out loss taken: %v", pairs, e.Epoch, e.Judged)
+			}
+			e.HeldOut, e.Judged = 0, false
+			if e != wantHistory[i] {
+				t.Errorf("%s: epoch %d differs: %v, without held-out rows %v", pairs, i+1, e, wantHistory[i])
+			}
+		}
+		if modelBytes(t, m) != modelBytes(t, want) {
+			t.Errorf("%s: held-out rows change the model", pairs)
+		}
+		far := held.Select([]int{0, 1})
+		far.Y1 = []float64{1e38, 1, 1, 1}
+		_, history2, err := FitWith(context.Background(), data, cfg, FitOptions{HeldOut: far, HeldOutEvery: 1})
+		if err != nil || !slices.Equal(history2, wantHistory) {
+			t.Errorf("%s: a loss that is no number: %v, %v", pairs, history2, err)
 		}
 		k, err := kernel.Resolve(cfg.Kernels)
 		if err != nil {
@@ -331,8 +354,86 @@ func TestWatch(t *testing.T) {
 		cfg.Dropout = 0
 		still := newTrainer(newLayout(data.In, data.Out, flagInputs(cfg.Feedback), cfg.Hidden), k, cfg)
 		copy(still.p, m.params)
-		if got := still.loss(packRows[float32](held, m.in, m.out), nil); got != last {
-			t.Errorf("%s: the last held-out loss is %g, of the final weights %g", pairs, last, got)
+		if got := still.loss(packRows[float32](held, m.in, m.out), nil); got != history[len(history)-1].HeldOut {
+			t.Errorf("%s: the last held-out loss is %g, of the final weights %g", pairs,
+				history[len(history)-1].HeldOut, got)
 		}
+	}
+}
+
+// With patience a training ends so many epochs after the one with the lowest held-out
+// loss, and up to there it is the training without. One that Stop ends is a training of
+// Epochs cut off, the schedule with it. Both, and single networks, go on from
+// checkpoints.
+func TestStop(t *testing.T) {
+	data, cfg := checkpointData(), checkpointConfig()
+	cfg.Schedule, cfg.Epochs, cfg.LearningRate = Cosine, 60, 0.02
+	held := shapeData(20, 2, 2)
+	for i := range held.Y1 {
+		held.Y1[i] += 5 * math.Sin(float64(7*i)) // what the network learns is soon too sure here
+	}
+	for _, single := range []bool{false, true} {
+		all := FitOptions{HeldOut: held, HeldOutEvery: 1, Single: single}
+		_, long, err := FitWith(context.Background(), data, cfg, all)
+		if err != nil {
+			t.Fatal(err)
+		}
+		patient := all
+		patient.Patience = 4
+		_, short, err := FitWith(context.Background(), data, cfg, patient)
+		if err != nil {
+			t.Fatal(err)
+		}
+		best := 0 // by hand: the first minimum that the next four epochs do not pass
+		for i, e := range long {
+			if e.HeldOut < long[best].HeldOut {
+				best = i
+			}
+			if i-best == 4 {
+				break
+			}
+		}
+		if n := best + 5; n > 30 || len(short) != n || !slices.Equal(short, long[:n]) || Best(short) != best+1 {
+			t.Errorf("single %v: %d epochs, best %d; by hand best %d", single, len(short), Best(short), best+1)
+		}
+		stop := cfg
+		stop.Stop = 7
+		m, got, err := FitWith(context.Background(), data, stop, all)
+		if err != nil || !slices.Equal(got, long[:7]) {
+			t.Errorf("single %v: %v, %v", single, got, err)
+		}
+		for _, o := range []struct {
+			FitOptions
+			cfg     Config
+			history []Epoch
+		}{{patient, cfg, short}, {all, stop, got}} {
+			var saved []byte
+			steps := 0
+			o.Every, o.Save = time.Nanosecond, func(b []byte) error {
+				if steps++; steps == 18 {
+					saved = b
+				}
+				return nil
+			}
+			if _, _, err := FitWith(context.Background(), data, o.cfg, o.FitOptions); err != nil || saved == nil {
+				t.Fatal(err, steps)
+			}
+			o.Resume, o.Save = saved, nil
+			m2, h2, res, err := fitWith(context.Background(), data, o.cfg, o.FitOptions)
+			if err != nil || res.Ignored != nil || res.Steps == 0 || !slices.Equal(h2, o.history) {
+				t.Errorf("single %v: resumed %+v, %v: %d epochs, expected %d", single, res, err, len(h2), len(o.history))
+			}
+			if o.cfg.Stop > 0 && modelBytes(t, m2) != modelBytes(t, m) {
+				t.Errorf("single %v: the resumed model differs", single)
+			}
+		}
+	}
+	if Best(nil) != 0 || Best([]Epoch{{Epoch: 1}}) != 0 {
+		t.Error("best epoch of none judged")
+	}
+	cfg.Stop = cfg.Epochs + 1
+	_, _, err := Fit(context.Background(), data, cfg, nil)
+	if err == nil || !strings.Contains(err.Error(), "stop: expected") {
+		t.Error(err)
 	}
 }

@@ -47,11 +47,12 @@ type Config struct {
 	WeightDecay   float64 `json:"weight_decay"`   // decoupled (AdamW), default 0
 	// triplets a step, default 32; the last batch of an epoch takes the remainder too
 	Batch       int    `json:"batch"`
-	Epochs      int    `json:"epochs"`      // default 500
-	Schedule    string `json:"schedule"`    // "constant" (default) or "cosine", to zero over all steps
-	Standardise bool   `json:"standardise"` // inputs and outcomes to mean 0, population std 1; default true
-	Seed        uint64 `json:"seed"`        // of weights, order and dropout, each with its own stream
-	Kernels     string `json:"kernels"`     // "auto" (default), "portable", "avx2", "avx512"
+	Epochs      int    `json:"epochs"`         // default 500
+	Stop        int    `json:"stop,omitempty"` // epochs after which a training of Epochs ends; default 0: all of them
+	Schedule    string `json:"schedule"`       // "constant" (default) or "cosine", to zero over all steps
+	Standardise bool   `json:"standardise"`    // inputs and outcomes to mean 0, population std 1; default true
+	Seed        uint64 `json:"seed"`           // of weights, order and dropout, each with its own stream
+	Kernels     string `json:"kernels"`        // "auto" (default), "portable", "avx2", "avx512"
 }
 
 // DefaultConfig returns the settings of the drone experiment
@@ -71,8 +72,10 @@ const (
 	maxFeedback = 1e6
 	maxRate     = 1
 	maxBatch    = 1 << 20
-	maxEpochs   = 10_000_000
 )
+
+// MaxEpochs is the limit of Config.Epochs.
+const MaxEpochs = 10_000_000
 
 // Validate returns every setting that Fit would refuse, joined; nil when there
 // is none.
@@ -119,7 +122,8 @@ func (c Config) Check(fail func(setting, text string)) {
 	bad(c.WeightDecay >= 0 && !(c.WeightDecay*c.LearningRate >= 1), "weight_decay",
 		"expected 0 or more, and below 1/learning_rate, found %g", c.WeightDecay)
 	bad(c.Batch >= 1 && c.Batch <= maxBatch, "batch", "expected 1 to %d triplets, found %d", maxBatch, c.Batch)
-	bad(c.Epochs >= 1 && c.Epochs <= maxEpochs, "epochs", "expected 1 to %d epochs, found %d", maxEpochs, c.Epochs)
+	bad(c.Epochs >= 1 && c.Epochs <= MaxEpochs, "epochs", "expected 1 to %d epochs, found %d", MaxEpochs, c.Epochs)
+	bad(c.Stop >= 0 && c.Stop <= max(c.Epochs, 0), "stop", "expected 0 to %d epochs, found %d", c.Epochs, c.Stop)
 	bad(slices.Contains([]string{ConstantRate, Cosine}, c.Schedule), "schedule",
 		"expected %s or %s, found %q", ConstantRate, Cosine, c.Schedule)
 	bad(slices.Contains([]string{"", "auto", "portable", "avx2", "avx512"}, c.Kernels), "kernels",

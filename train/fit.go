@@ -13,6 +13,8 @@ type Epoch struct {
 	Epoch        int     // from 1
 	Loss         float64 // mean over the epoch's triplets, in training (with dropout, moving weights)
 	LearningRate float64 // of the epoch's last step
+	HeldOut      float64 // the loss on FitOptions.HeldOut; 0 unless Judged
+	Judged       bool    // HeldOut was taken after this epoch, and is finite
 }
 
 // ConstantInputError reports an input that has the same value in every training

@@ -179,6 +179,7 @@ type trainer[T kernel.Float] struct {
 	weight         []T // of each triplet, 1 on average; nil: 1
 	none           T   // what feedback inputs read without feedback
 	symmetric      bool
+	single         bool      // the feedback weights stay zero
 	joint          *joint[T] // of a joint head, else nil
 	binned         *binned   // of a binned head, else nil; its bins are set with the data
 	beta1t, beta2t float64   // β^t

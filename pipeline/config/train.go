@@ -25,6 +25,7 @@ type Train struct {
 	Members     int           `key:"members"`
 	Calibration Recalibrate   `key:"calibration"`
 	Honest      Honest        `key:"honest"`
+	EarlyStop   EarlyStop     `key:"early_stopping"`
 	Splits      []Split       `key:"splits"`
 }
 
@@ -33,6 +34,12 @@ type Train struct {
 type Recalibrate struct {
 	Share float64 `key:"share" default:"0"`
 	Kind  string  `key:"kind" enum:"beta|gp-beta"`
+}
+
+// EarlyStop ends trainings where inner held-out pairs are predicted best.
+type EarlyStop struct {
+	On       string `key:"on"`
+	Patience int    `key:"patience"`
 }
 
 // Model is the network.
@@ -90,7 +97,7 @@ func defaultTrain() Train {
 		},
 		Standardise: c.Standardise, Seeds: 5, Members: baseline.DefaultMembers,
 		Estimate: Estimate{Samples: o.Samples, Sampler: o.Sampler},
-		Honest:   defaultHonest(),
+		Honest:   defaultHonest(), EarlyStop: EarlyStop{Patience: 50},
 	}
 }
 
@@ -165,8 +172,23 @@ func (t *Train) validate(f *File, key string, fail failFunc) {
 			train.Binned, t.Model.Head)
 	}
 	t.Honest.validate(key+".honest", fail)
+	t.validateEarlyStop(f, key+".early_stopping", fail)
 	t.validateMethods(key, fail)
 	t.validateSplits(key+".splits", fail)
+}
+
+func (t *Train) validateEarlyStop(f *File, key string, fail failFunc) {
+	e := t.EarlyStop
+	switch {
+	case e.On == "" && f.Has(key):
+		fail(key, "expected on: the input whose groups of training values are held out in turn, found none")
+	case e.On != "" && !slices.Contains(t.Inputs, e.On):
+		fail(key+".on", "expected one of the inputs %s, found %q%s", strings.Join(t.Inputs, ", "), e.On,
+			spelling.DidYouMean(e.On, t.Inputs))
+	}
+	if e.Patience < 1 || e.Patience > train.MaxEpochs {
+		fail(key+".patience", "expected 1 to %d epochs, found %d", train.MaxEpochs, e.Patience)
+	}
 }
 
 func (t *Train) validateMethods(key string, fail failFunc) {

@@ -396,12 +396,15 @@ func (w *Watcher) draw(k split, seeds []int) part {
 		ID: "c" + strconv.FormatUint(h.Sum64(), 36), Key: fmt.Sprintf("%x", k.experiment+"\x00"+k.name),
 		Experiment: k.experiment, Split: k.name,
 	}
+	of := func(seed int) *curve { return w.curves[curveID{k.experiment, k.name, seed}] }
+	if data := of(seeds[0]).data; data != "" && data != "measured" {
+		v.Experiment += ", " + data + " data"
+	}
 	axis := figure.Axis{Label: "epoch"}
 	panels := []figure.Panel{
 		{Y: figure.Axis{Label: "loss, training pairs"}, Height: 200},
 		{Y: figure.Axis{Label: "loss, held-out pairs"}, Height: 200},
 	}
-	of := func(seed int) *curve { return w.curves[curveID{k.experiment, k.name, seed}] }
 	shown := slices.Clone(seeds)
 	slices.SortStableFunc(shown, func(a, b int) int { // those at work first
 		switch {
@@ -436,7 +439,7 @@ func (w *Watcher) draw(k split, seeds []int) part {
 		}
 	}
 	f := &figure.Figure{
-		ID: v.ID + "-svg", Title: "Losses of " + k.experiment + ", split " + k.name, Desc: strings.Join(v.Seeds, "; "),
+		ID: v.ID + "-svg", Title: "Losses of " + v.Experiment + ", split " + k.name, Desc: strings.Join(v.Seeds, "; "),
 		Columns: 2, Panels: panels,
 	}
 	v.SVG = template.HTML(figure.Draw(f, figure.Options{Inline: true, Digits: 4}))

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"io"
+	"math"
 	"os"
 	"path"
 	"path/filepath"
@@ -33,12 +34,13 @@ type curveID struct {
 
 // curve is the course of one training.
 type curve struct {
-	task  *task // of the present run; nil where that has nothing to make
-	of    int   // epochs
-	loss  line  // over the training pairs
-	held  line  // over held-out pairs, at the epochs where it was taken
-	stamp stamp // of the file it was read from
-	live  bool  // from a report, not from a finished training's history
+	task  *task  // of the present run; nil where that has nothing to make
+	of    int    // epochs
+	loss  line   // over the training pairs
+	held  line   // over held-out pairs, at the epochs where it was taken
+	stamp stamp  // of the file it was read from
+	data  string // "simulated", "measured", …; "" where it is not known
+	live  bool   // from a report, not from a finished training's history
 }
 
 // line is values by epoch, ascending.
@@ -163,6 +165,7 @@ func (c *curve) readReport(path string) {
 			Epoch, Of int
 			Loss      float64
 			HeldOut   *float64 `json:"held_out"`
+			Data      string
 		}
 		if json.Unmarshal(sc.Bytes(), &l) != nil || l.Epoch < 1 {
 			continue
@@ -171,24 +174,25 @@ func (c *curve) readReport(path string) {
 		if l.HeldOut != nil {
 			c.held.add(float64(l.Epoch), *l.HeldOut)
 		}
-		c.of = l.Of
+		c.of, c.data = l.Of, l.Data
 	}
 }
 
-// readHistory reads the losses of a finished training. What it reported of the
-// held-out pairs stays, where it was seen.
+// readHistory reads the losses of a finished training. Held-out losses that it
+// reported stay where the history has none.
 func (c *curve) readHistory(path string) {
 	fi, err := os.Stat(path)
 	if err != nil || !fi.Mode().IsRegular() || fi.Size() > historySize || c.stamp == stampOf(path, fi) {
 		return
 	}
-	held := c.held
-	*c = curve{task: c.task, stamp: stampOf(path, fi), held: held}
+	*c = curve{task: c.task, stamp: stampOf(path, fi), held: c.held}
 	t, err := table.Read(path)
 	if err != nil {
 		return
 	}
+	c.data = t.Get("data")
 	var all line
+	var held []float64
 	for _, col := range t.Columns {
 		switch col.Name {
 		case "epoch":
@@ -197,10 +201,21 @@ func (c *curve) readHistory(path string) {
 			}
 		case "loss":
 			all.value = col.Floats
+		case "held_out_loss":
+			held = col.Floats
 		}
 	}
 	if n := len(all.epoch); n > 0 && len(all.value) == n {
 		c.of, c.loss = int(all.epoch[n-1]), all.thinned()
+		if len(held) == n {
+			c.held = line{}
+			for i, v := range held {
+				if !math.IsNaN(v) {
+					c.held.add(all.epoch[i], v)
+				}
+			}
+			c.held = c.held.thinned()
+		}
 	}
 }
 

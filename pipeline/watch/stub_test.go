@@ -94,7 +94,7 @@ func (s *stub) add(t *engine.Task, end func(j *engine.Job) error) {
 			case <-ctx.Done():
 				return ctx.Err()
 			case e := <-s.epochs[t.ID]:
-				j.Report(map[string]any{"epoch": e[0], "of": stubEpochs, "loss": e[1], "held_out": e[2]})
+				j.Report(map[string]any{"epoch": e[0], "of": stubEpochs, "loss": e[1], "held_out": e[2], "data": "simulated"})
 				s.taken[t.ID] <- true
 			case err := <-gate:
 				if err == nil {

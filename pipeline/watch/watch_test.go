@@ -3,13 +3,17 @@ package watch
 import (
 	"encoding/json"
 	"errors"
+	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"doubletake/pipeline/engine"
+	"doubletake/pipeline/kv"
+	"doubletake/pipeline/table"
 )
 
 // A run of fake tasks on the real engine, looked at as it goes. What is expected is
@@ -265,5 +269,25 @@ func TestManySeeds(t *testing.T) {
 	page := string(w.Page(time.Now(), time.Second))
 	if n := strings.Count(page, "data-series="); n != mostLines || !strings.Contains(page, `data-series="seed 24"`) {
 		t.Errorf("%d lines are drawn, expected %d, seed 24's among them", n, mostLines)
+	}
+}
+
+// The losses of a finished training are those of its history, the held-out one at the
+// epochs where it was taken.
+func TestReadHistory(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "history.arrow")
+	h := &table.Table{Meta: []kv.Pair{{Key: "data", Value: "simulated"}}, Columns: []table.Column{
+		{Name: "epoch", Ints: []int64{1, 2, 3}},
+		{Name: "loss", Floats: []float64{3, 2, 1}},
+		{Name: "held_out_loss", Floats: []float64{math.NaN(), 8, 9}},
+	}}
+	if _, err := h.WriteFile(path); err != nil {
+		t.Fatal(err)
+	}
+	c := &curve{held: line{[]float64{1}, []float64{7}}, live: true}
+	c.readHistory(path)
+	if !slices.Equal(c.held.epoch, []float64{2, 3}) || !slices.Equal(c.held.value, []float64{8, 9}) || c.of != 3 ||
+		!slices.Equal(c.loss.value, []float64{3, 2, 1}) || c.data != "simulated" || c.live {
+		t.Errorf("%+v", c)
 	}
 }

@@ -79,6 +79,7 @@ type Info struct {
 	Claim   string // what v̂ is: "the variance of the members' means"
 	Members bool   // Settings.Members is used: as many networks are trained
 	Slow    bool   // not among all: it takes longer than the training does, or is experimental
+	Closed  bool   // fitted without epochs
 	Shared  bool   // v̂ is what the two outcomes of a pair share: with couples it is the total
 	make    func(s Settings) Method
 	needs   func(c train.Config) string // what the settings lack, in the words of the configuration; may be nil
@@ -121,14 +122,17 @@ var methods = []Info{
 		make: func(s Settings) Method { return Laplace{s.Config, Full} },
 	},
 	{
-		Name: "hmc", Claim: "the variance of the mean over sampled weights of a small tanh network", Slow: true,
+		Name: "hmc", Claim: "the variance of the mean over sampled weights of a small tanh network", Slow: true, Closed: true,
 		make: func(s Settings) Method { return HMC{Config: s.Config, Draws: s.Samples} },
 	},
 	{
-		Name: "gp", Claim: "the posterior variance of the process",
+		Name: "gp", Claim: "the posterior variance of the process", Closed: true,
 		make: func(s Settings) Method { return GP{Nugget: true, Standardise: s.Config.Standardise} },
 	},
-	{Name: "constant", Claim: "the variance of the training mean", make: func(Settings) Method { return Constant{} }},
+	{
+		Name: "constant", Claim: "the variance of the training mean", Closed: true,
+		make: func(Settings) Method { return Constant{} },
+	},
 }
 
 // Compared returns the names of the methods that the model of pairs, the first of

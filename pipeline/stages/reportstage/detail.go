@@ -10,6 +10,7 @@ import (
 	"doubletake/dsp"
 	"doubletake/ingest/simulate"
 	"doubletake/pipeline/config"
+	"doubletake/pipeline/stages/trainstage"
 	"doubletake/pipeline/table"
 	"doubletake/report"
 	"doubletake/train/score"
@@ -186,10 +187,8 @@ func (d *detail) seed(
 		return fmt.Errorf("read history: %w", err)
 	}
 	s.Loss = loss
-	if e := hist.Column("epoch"); e != nil {
-		for _, v := range e.Ints {
-			s.Epoch = append(s.Epoch, float64(v))
-		}
+	if c := hist.Column(trainstage.HeldOutLoss); c != nil {
+		s.HeldOutLoss = c.Floats
 	}
 	sp.Seeds = append(sp.Seeds, s)
 	if !test.Couples {
@@ -208,6 +207,19 @@ func (d *detail) seed(
 		sp.Coverage[i].Nominal = nominal
 		sp.Coverage[i].Observed = append(sp.Coverage[i].Observed, score.Coverage(part, nominal))
 	}
+	return nil
+}
+
+// validation adds the losses on the inner group by which early stopping decided.
+func validation(s *report.SeedDetail, path string) error {
+	t, err := table.Read(path)
+	if err != nil {
+		return err
+	}
+	if s.ValidationLoss, err = t.Floats(trainstage.ValidationLoss); err != nil {
+		return fmt.Errorf("read %s: %w", trainstage.StoppingArrow, err)
+	}
+	s.InnerGroup = t.Get("inner_group")
 	return nil
 }
 

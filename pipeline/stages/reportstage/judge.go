@@ -81,6 +81,12 @@ func reportSplit(
 		if err := det.seed(ds, set, answers, hist, a, c); err != nil {
 			return nil, fmt.Errorf("judge %s: %w", id, err)
 		}
+		if b.Exp.Train.EarlyStop.On != "" {
+			path := j.Input(trainstage.StoppingID(b, s.Name, k), trainstage.StoppingArrow)
+			if err := validation(&ds.Seeds[k], path); err != nil {
+				return nil, err
+			}
+		}
 		m, err := readModel(j.Input(id, "model.json"))
 		if err != nil {
 			return nil, err

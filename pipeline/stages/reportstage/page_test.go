@@ -106,7 +106,8 @@ b   b         2 1   3`)
 	set.Scale = triplets.Identity(1)
 	a := triplets.Answers{Mu: []float64{0, 0}, Var: []float64{1, 1}, Cov: []float64{0.5, 0.25}, Delta: []float64{0.125, 0}}
 	hist := &table.Table{Columns: []table.Column{
-		{Name: "epoch", Ints: []int64{1, 2}}, {Name: "loss", Floats: []float64{3, 2}},
+		{Name: "loss", Floats: []float64{3, 2}},
+		{Name: "held_out_loss", Floats: []float64{math.NaN(), 5}},
 	}}
 	sp := d.split(config.Split{Name: "s", Test: config.Rule{config.ValuesTerm("x", 2)}})
 	part := func(p triplets.Part) score.Set { return judged(set, a, p) }
@@ -117,8 +118,8 @@ b   b         2 1   3`)
 		t.Errorf("%+v", sp)
 	}
 	s := sp.Seeds[0]
-	if !alike(s.Cov, []float64{0.5, 0.25}) || !alike(s.Delta, []float64{0.125, 0}) || !alike(s.Epoch, []float64{1, 2}) ||
-		!alike(s.Loss, []float64{3, 2}) {
+	if !alike(s.Cov, []float64{0.5, 0.25}) || !alike(s.Delta, []float64{0.125, 0}) ||
+		!alike(s.Loss, []float64{3, 2}) || !math.IsNaN(s.HeldOutLoss[0]) || s.HeldOutLoss[1] != 5 {
 		t.Errorf("%+v", s)
 	}
 	if len(nominal) != 20 || nominal[9] != 0.5 || nominal[18] != 0.95 || nominal[19] != 0.99 {

@@ -118,6 +118,11 @@ func (x *experiment) dependencies() []engine.Dep {
 			for _, o := range []string{"predictions.arrow", "history.arrow", "model.json"} {
 				deps = append(deps, engine.Dep{Task: trainstage.TrainID(x.b, s.Name, k), Output: o})
 			}
+			if x.b.Exp.Train.EarlyStop.On != "" {
+				deps = append(deps, engine.Dep{
+					Task: trainstage.StoppingID(x.b, s.Name, k), Output: trainstage.StoppingArrow,
+				})
+			}
 			deps = append(deps, compareDeps(x.b, s, k)...)
 		}
 		deps = append(deps, honestDeps(x.b, s)...)

@@ -349,7 +349,7 @@ func TestPage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if d.AllRows != 120 || len(d.Splits) != 1 || len(d.Splits[0].Seeds) != 1 || len(d.Splits[0].Seeds[0].Epoch) != 60 ||
+	if d.AllRows != 120 || len(d.Splits) != 1 || len(d.Splits[0].Seeds) != 1 || len(d.Splits[0].Seeds[0].Loss) != 60 ||
 		d.Experiment.Name != "x" || len(d.Config) == 0 {
 		t.Errorf("%d rows, %+v", d.AllRows, d.Experiment)
 	}

@@ -19,6 +19,9 @@ import (
 // killed. A variable for tests, which have no five seconds.
 var CheckpointEvery = 5 * time.Second
 
+// checkpointFile is the checkpoint in a task's scratch folder.
+const checkpointFile = "checkpoint"
+
 // fit trains, going on from the checkpoint that an interrupted run left in the
 // task's scratch folder. The result does not depend on that. o may name who watches.
 func fit(ctx context.Context, j *engine.Job, data triplets.Set, c train.Config, o train.FitOptions) (*train.Model,
@@ -56,7 +59,7 @@ func keep(j *engine.Job, o *train.FitOptions, wentOn func(train.Resumption) stri
 	if err != nil {
 		return err
 	}
-	path := filepath.Join(dir, "checkpoint")
+	path := filepath.Join(dir, checkpointFile)
 	resume, err := os.ReadFile(path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		// Only time is lost without it.

@@ -327,11 +327,16 @@ func leftOutTask(b *plan.Builder, cfg []kv.Pair, rows string, s subset) {
 		if err != nil {
 			return err
 		}
+		c, err := stoppedWithin(ctx, b, j, d, e)
+		if err != nil {
+			return fmt.Errorf("train on %s: %w", s.name, err)
+		}
 		k := 0
 		e := e
 		e.Train = func(ctx context.Context, d honest.Data, seed uint64) (honest.Network, error) {
 			k++
-			return trainMember(ctx, j, d, network(b, seed), e.Claims, filepath.Join(dir, fmt.Sprintf("member-%d.json", k)))
+			c.Seed = seed
+			return trainMember(ctx, j, d, c, e.Claims, filepath.Join(dir, fmt.Sprintf("member-%d.json", k)))
 		}
 		m, err := e.Fit(ctx, d)
 		if err != nil {
@@ -369,27 +374,33 @@ func trainMember(ctx context.Context, j *engine.Job, d honest.Data, c train.Conf
 	}
 	c.Standardise = false // the rows are standardised
 	set := triplets.New(make([]triplets.Quantity, d.In), make([]triplets.Quantity, d.Out), d.X, d.Y1, d.Y2)
-	var n honest.Network
+	m, _, err := fit(ctx, j, set, c, train.FitOptions{Single: !pair})
+	if err != nil {
+		return nil, err
+	}
+	n := honest.Network(m)
 	if pair {
-		m, _, err := fit(ctx, j, set, c, train.FitOptions{})
-		if err != nil {
-			return nil, err
-		}
 		n = pairNetwork{m}
-	} else {
-		m, _, err := train.FitSingle(ctx, set, c, nil)
-		if err != nil {
-			return nil, err
-		}
-		n = m
 	}
 	if b, err = json.Marshal(n); err == nil {
-		err = engine.WriteFile(path, b)
+		err = finish(path, b)
 	}
 	if err != nil {
 		j.Note("checkpoint", fmt.Sprintf("not written: %v", err)) // only time is lost
 	}
 	return n, nil
+}
+
+// finish writes what a training in a scratch folder gave, and removes its checkpoint, which
+// is of no use to the next one.
+func finish(path string, b []byte) error {
+	if err := engine.WriteFile(path, b); err != nil {
+		return err
+	}
+	if err := os.Remove(filepath.Join(filepath.Dir(path), checkpointFile)); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
 }
 
 // pairNetwork is the network that is given its own prediction: its claim is the

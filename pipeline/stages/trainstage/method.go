@@ -51,12 +51,18 @@ func methodTask(b *plan.Builder, cfg []kv.Pair, s config.Split, name string, k i
 		{Key: "seed", Value: strconv.FormatUint(seed, 10)},
 	}
 	info, _ := baseline.Describe(name)
+	deps := []engine.Dep{dep}
+	if info.Closed {
+		cfg = plan.Without(slices.Clone(cfg), "train.early_stopping")
+	} else {
+		deps = append(deps, stopDeps(b, s, k)...)
+	}
 	if info.Members {
 		local = append(local, kv.Pair{Key: "train.members", Value: strconv.Itoa(tr.Members)})
 	}
 	t := b.Add(&engine.Task{
 		ID: MethodID(b, s.Name, name, k), Stage: "train", Split: s.Name, Version: methodVersion, Config: cfg, Local: local,
-		Deps: []engine.Dep{dep}, Weight: weight(b),
+		Deps: deps, Weight: weight(b),
 		Publish: []engine.Link{{
 			Output: MethodArrow, Path: filepath.Join(b.Published("splits", s.Name, "seed-"+strconv.Itoa(k)), name+".arrow"),
 		}},
@@ -69,7 +75,13 @@ func methodTask(b *plan.Builder, cfg []kv.Pair, s config.Split, name string, k i
 		if err != nil {
 			return err
 		}
-		m, err := baseline.New(name, baseline.Settings{Config: network(b, 0), Members: tr.Members})
+		c := network(b, 0)
+		if !info.Closed {
+			if c, err = stopped(b, j, s, k, c); err != nil {
+				return err
+			}
+		}
+		m, err := baseline.New(name, baseline.Settings{Config: c, Members: tr.Members})
 		if err != nil {
 			return err
 		}

@@ -156,12 +156,20 @@ func TestSameBytes(t *testing.T) {
 }
 
 // A training that was interrupted goes on from its checkpoint and gives the model
-// of an uninterrupted one.
+// of an uninterrupted one; so does one that decides when others end.
 func TestInterrupted(t *testing.T) {
 	defer func(d time.Duration) { CheckpointEvery = d }(CheckpointEvery)
 	CheckpointEvery = 20 * time.Millisecond
 	section := strings.NewReplacer("seeds: 2", "seeds: 1", "epochs: 20", "epochs: 300",
 		"hidden: [8]", "hidden: [64]", "compare: [constant], ", "").Replace(small)
+	t.Run("all epochs", func(t *testing.T) { interrupted(t, section) })
+	t.Run("early stopping", func(t *testing.T) {
+		interrupted(t, strings.Replace(section, "seeds: 1", "seeds: 1, early_stopping: {on: x, patience: 200}", 1))
+	})
+}
+
+func interrupted(t *testing.T, section string) {
+	t.Helper()
 	b, output := made(t, section, stagetest.Wave())
 	id := TrainID(b, "high", 0)
 	whole, err := os.ReadFile(output(id, "model.json"))

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -21,16 +23,30 @@ const (
 	TimingJSON      = "timing.json"      // how long it took; its digest is fixed, because it is no result
 	FlagsJSON       = "diagnostics.json" // identities of the theory that a model violates
 	CalibrationJSON = "calibration.json"
+	HeldOutLoss     = "held_out_loss" // a column of history.arrow, where something is held out
 )
 
 func historyTable(history []train.Epoch) *table.Table {
 	t := &table.Table{}
+	judged := slices.ContainsFunc(history, func(e train.Epoch) bool { return e.Judged })
 	for _, e := range history {
 		plan.Cell(t, "epoch", "", "passes over the training triplets", e.Epoch)
 		plan.Cell(t, "loss", "", "mean training loss of the epoch, with dropout", e.Loss)
 		plan.Cell(t, "learning_rate", "", "step size of the epoch's last step", e.LearningRate)
+		if judged {
+			plan.Cell(t, HeldOutLoss, "", "mean loss of held-out triplets after the epoch, without dropout; no part in training",
+				judgedLoss(e))
+		}
 	}
 	return t
+}
+
+// judgedLoss is the held-out loss, NaN where it was not taken.
+func judgedLoss(e train.Epoch) float64 {
+	if !e.Judged {
+		return math.NaN()
+	}
+	return e.HeldOut
 }
 
 // predictionTable returns the triplets with the model's answers, in the outcomes'

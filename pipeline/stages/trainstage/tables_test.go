@@ -151,6 +151,13 @@ func TestHistoryTable(t *testing.T) {
 		!slices.Equal(got.Column("learning_rate").Floats, []float64{1e-3, 1e-4}) {
 		t.Errorf("%+v", got)
 	}
+	if got.Column(HeldOutLoss) != nil {
+		t.Error("a held-out loss where nothing is held out")
+	}
+	got = historyTable([]train.Epoch{{Epoch: 1, Loss: 3}, {Epoch: 2, Loss: 2, HeldOut: 7, Judged: true}})
+	if v := got.Column(HeldOutLoss).Floats; len(v) != 2 || !math.IsNaN(v[0]) || v[1] != 7 {
+		t.Errorf("held-out loss %v", v)
+	}
 }
 
 func TestSquared(t *testing.T) {

@@ -5,6 +5,7 @@
 package trainstage
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -31,8 +32,9 @@ import (
 // version is the version of this stage's results. Raise it when the stage gives
 // another result for the same input: its tasks then run again.
 // 2: card.json; 3: diagnostics.json, timing.json; 4: estimates round otherwise;
-// 5: other points for C with five outcomes and more, _kappa.
-const version = 5
+// 5: other points for C with five outcomes and more, _kappa; 6: held-out loss in the
+// history.
+const version = 6
 
 // Plan adds a task per split and seed, and the tasks of the methods compared.
 func Plan(b *plan.Builder) error {
@@ -74,6 +76,9 @@ func Plan(b *plan.Builder) error {
 	if tr.Calibration.Share == 0 {
 		cfg = plan.Without(cfg, "train.calibration")
 	}
+	if tr.EarlyStop.On == "" {
+		cfg = plan.Without(cfg, "train.early_stopping")
+	}
 	cfg = append(cfg, kv.Pair{Key: "kernels", Value: b.Program.Kernels},
 		kv.Pair{Key: "dsp.couples", Value: strconv.FormatBool(b.Exp.DSP.Couples)})
 	if t := b.Exp.Ingest.Table; t != nil && t.Use == "all" {
@@ -95,6 +100,7 @@ func Plan(b *plan.Builder) error {
 		}
 		for _, s := range append(inner, s) {
 			for k := range tr.Seeds {
+				stopTask(b, cfg, s, k)
 				trainTask(b, cfg, s, k)
 			}
 		}
@@ -135,7 +141,7 @@ func trainTask(b *plan.Builder, cfg []kv.Pair, s config.Split, k int) {
 	kind := []kv.Pair{{Key: "kind of data", Value: b.Exp.Ingest.Data}, {Key: "pairs", Value: b.PairKind()}}
 	t := b.Add(&engine.Task{
 		ID: TrainID(b, s.Name, k), Stage: "train", Split: s.Name, Version: version, Config: cfg,
-		Local: slices.Concat(local, kind), Deps: []engine.Dep{dep}, Weight: weight(b),
+		Local: slices.Concat(local, kind), Deps: append([]engine.Dep{dep}, stopDeps(b, s, k)...), Weight: weight(b),
 	})
 	outputs := []string{"model.json", cardJSON, FlagsJSON, "history.arrow", "predictions.arrow"}
 	if tr.Calibration.Share > 0 {
@@ -157,8 +163,11 @@ func trainTask(b *plan.Builder, cfg []kv.Pair, s config.Split, k int) {
 			return err
 		}
 		start := time.Now()
-		c := network(b, seed)
-		model, history, err := fit(ctx, j, data, c, reports(j, set, c.Epochs))
+		c, err := stopped(b, j, s, k, network(b, seed))
+		if err != nil {
+			return err
+		}
+		model, history, err := fit(ctx, j, data, c, observed(j, set, cmp.Or(c.Stop, c.Epochs), b.Exp.Ingest.Data))
 		if err != nil {
 			return fitError(b, s, fmt.Errorf("train: %w", err))
 		}
