@@ -249,3 +249,19 @@ func TestSchemaAndKeys(t *testing.T) {
 		t.Errorf("the schema has %d keys, the list %d", len(inSchema), len(inKeys))
 	}
 }
+
+// Early stopping needs an input, and does not go with trainings that have all epochs.
+func TestEarlyStopping(t *testing.T) {
+	for keys, want := range map[string]string{
+		"early_stopping: {on: x}":       "",
+		"early_stopping: {patience: 5}": "expected on: the input",
+		"early_stopping: {on: z}":       "expected one of the inputs x, found \"z\"",
+		"early_stopping: {on: x}, honest: {methods: true}, compare: [ensemble]": "does not go with honest: {methods: true}",
+	} {
+		_, err := Parse("p.yaml", []byte("version: 1\nexperiments:\n  a:\n    ingest: {table: p.csv}\n"+
+			"    train: {inputs: [x], "+keys+", splits: {s: {test: {x: 1}}}}\n"))
+		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%s: %v, expected %q", keys, err, want)
+		}
+	}
+}

@@ -185,6 +185,8 @@ func (t *Train) validateEarlyStop(f *File, key string, fail failFunc) {
 	case e.On != "" && !slices.Contains(t.Inputs, e.On):
 		fail(key+".on", "expected one of the inputs %s, found %q%s", strings.Join(t.Inputs, ", "), e.On,
 			spelling.DidYouMean(e.On, t.Inputs))
+	case e.On != "" && t.Honest.Methods:
+		fail(key+".on", "does not go with honest: {methods: true}, which trains for all epochs; leave one of them out")
 	}
 	if e.Patience < 1 || e.Patience > train.MaxEpochs {
 		fail(key+".patience", "expected 1 to %d epochs, found %d", train.MaxEpochs, e.Patience)
