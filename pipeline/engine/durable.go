@@ -3,9 +3,13 @@ package engine
 import (
 	"errors"
 	"fmt"
+	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"sort"
+	"syscall"
 	"time"
 )
 
@@ -16,11 +20,15 @@ import (
 // therefore lists durable results alone. Every other object is believed only if
 // the digests of its manifest are those of its files.
 
+// A disk that fails to write says so once and then forgets (fsync(2)), so what was
+// being written is removed, and nothing more is believed to be durable in this
+// process.
+
 // disk makes files durable. Tests that cut the power put their own in its place.
 var disk = struct {
 	file func(f *os.File) error    // the contents of a file
 	dir  func(path string) error   // the names in a folder
-	all  func(within string) error // all that was written to a file system; nil: unknown here
+	all  func(within string) error // all that was written to a file system, or errUnable; nil: unknown here
 }{(*os.File).Sync, syncDir, syncAll}
 
 // fewFiles is how many files of a group are synced one by one. Many are synced
@@ -28,39 +36,68 @@ var disk = struct {
 // have left to write.
 const fewFiles = 16
 
+// errUnable means that a file system cannot be synced as a whole.
+var errUnable = errors.New("cannot sync the whole file system")
+
 // settle makes the results durable that were sealed so far.
 func (s *store) settle() error {
 	s.settling.Lock()
 	defer s.settling.Unlock()
 	s.mu.Lock()
-	group := s.pending
-	s.pending = nil
+	pending := s.pending
+	s.pending = map[string]*record{}
 	s.mu.Unlock()
+	if s.broken != nil || len(pending) == 0 {
+		return s.broken
+	}
 	files := 0
-	for _, r := range group {
+	for _, r := range pending {
 		files += len(r.Outputs) + 1
 	}
-	var err error
-	switch {
-	case files > fewFiles && disk.all != nil:
+	err := errUnable
+	if files > fewFiles && disk.all != nil {
 		err = disk.all(s.cache("objects"))
-	default:
-		for _, r := range group {
-			err = errors.Join(err, s.syncObject(s.object(r.Key), r, s.dir))
+	}
+	group := slices.Sorted(maps.Keys(pending))
+	if errors.Is(err, errUnable) {
+		err = nil
+		for _, key := range group {
+			if e := s.syncObject(s.object(key), pending[key], s.dir); e != nil && !s.discarded(key) {
+				err = errors.Join(err, e)
+			}
 		}
 	}
-	if err != nil {
-		s.mu.Lock()
-		s.pending = append(group, s.pending...)
-		s.mu.Unlock()
-		return fmt.Errorf("write results to the disk: %w", err)
+	if err == nil {
+		return nil
 	}
-	return nil
+	err = fmt.Errorf("write results to the disk: %w", err)
+	if errors.Is(err, syscall.EIO) || errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
+		s.broken = err
+		for _, key := range group {
+			os.RemoveAll(s.object(key))
+		}
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for key, r := range pending {
+		if s.pending[key] == nil {
+			s.pending[key] = r
+		}
+	}
+	return err
+}
+
+// discarded reports whether there is no object of that key.
+func (s *store) discarded(key string) bool {
+	_, err := os.Lstat(s.object(key))
+	return errors.Is(err, fs.ErrNotExist)
 }
 
 // syncObject makes the files of a result durable, and their names in all folders
 // below top.
 func (s *store) syncObject(dir string, r *record, top string) error {
+	top = filepath.Clean(top)
 	dirs := map[string]bool{}
 	sync := func(path string) error {
 		for d := filepath.Dir(path); len(d) >= len(top) && !dirs[d]; d = filepath.Dir(d) {

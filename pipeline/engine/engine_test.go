@@ -749,6 +749,48 @@ func TestScratch(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(w.dir, ".cache", "scratch")); err == nil {
 		t.Error("scratch stays after success")
 	}
+
+	// The index lists a result that somebody removed: its new checkpoint is none of it.
+	s := openStore(w.dir)
+	if err := os.RemoveAll(s.object(s.ix.Tasks["join"].Key)); err != nil {
+		t.Fatal(err)
+	}
+	if attempt() == nil {
+		t.Fatal("the third attempt was to stop")
+	}
+	if err := attempt(); err != nil || len(found) != 2 {
+		t.Errorf("fourth attempt: %v, found %q", err, found)
+	}
+}
+
+// A disk that fails to write says so once. The run fails, and what was being written is
+// made again, although the next sync would succeed.
+func TestFailingDisk(t *testing.T) {
+	before := disk
+	t.Cleanup(func() { disk = before })
+	w := newWorld(t.TempDir())
+	w.write(t)
+	failed := false
+	fail := func(path string) error {
+		if failed || !strings.Contains(path, "objects") {
+			return nil
+		}
+		failed = true
+		return syscall.EIO
+	}
+	disk.file = func(f *os.File) error { return fail(f.Name()) }
+	disk.all = fail
+	if _, err := w.run(Options{Jobs: 1}); !errors.Is(err, syscall.EIO) {
+		t.Fatalf("%v, want an I/O error", err)
+	}
+	if _, err := os.Stat(filepath.Join(w.dir, ".cache", "index")); err == nil {
+		t.Error("there is an index of results that were not written")
+	}
+	first := w.ran[0]
+	res, err := w.run(Options{Jobs: 1})
+	if err != nil || !slices.Contains(w.ran, first) {
+		t.Errorf("the next run: %v, %+v; %v was not written", err, res, first)
+	}
 }
 
 // Collecting keeps what the current files refer to, and nothing else.

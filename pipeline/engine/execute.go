@@ -186,9 +186,10 @@ func (l Local) Drain() {}
 // Close does nothing.
 func (l Local) Close() error { return nil }
 
-// adopt reads what a worker process sealed. Its manifest is believed, because
-// it was written a moment ago by this same program; sizes are checked.
-func (s *store) adopt(t *Task, key string) (*record, error) {
+// adopt reads what a worker process sealed, durable for certain or not. Its manifest
+// is believed, because it was written a moment ago by this same program; sizes are
+// checked.
+func (s *store) adopt(t *Task, key string, durable bool) (*record, error) {
 	dir := s.object(key)
 	b, err := os.ReadFile(filepath.Join(dir, "manifest.json"))
 	var m manifest
@@ -209,7 +210,7 @@ func (s *store) adopt(t *Task, key string) (*record, error) {
 		}
 		r.Stamps = append(r.Stamps, stampOf(fi))
 	}
-	s.remember(t, r, true)
+	s.remember(t, r, durable)
 	return r, nil
 }
 
@@ -456,16 +457,18 @@ func (k *Worker) MakeOne(ctx context.Context, id string) (ran bool, err error) {
 		return false, &NotReadyError{Stage: t.Stage, Needs: lacks[0], Others: len(lacks) - 1}
 	}
 	st := of[id]
-	if st.rec == nil {
-		if err := k.maker(s, id).discard(st.key); err != nil { // it is damaged
-			return false, err
+	if st.rec == nil { // another process may have made it since
+		if _, damage := s.lookup(t, st.key); damage != "" {
+			if err := k.maker(s, id).discard(st.key); err != nil && !s.discarded(st.key) {
+				return false, err
+			}
 		}
 		rec, err := k.watched(ctx, s, st, func(task string) string { return of[task].rec.Key })
 		if err != nil && !sealed(s, st.key) {
 			return false, err
 		}
 		ran = rec != nil
-		if st.rec, err = s.adopt(t, st.key); err != nil {
+		if st.rec, err = s.adopt(t, st.key, ran); err != nil {
 			return ran, err
 		}
 	}

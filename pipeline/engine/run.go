@@ -541,7 +541,7 @@ func (r *runner) do(ctx context.Context, t *Task) (ran bool, secs float64, err e
 		defer func() { <-r.gate }()
 		if st.rec = w.rec; st.rec == nil { // made by another process
 			w.Started("")
-			if st.rec, err = r.s.adopt(t, st.key); err != nil {
+			if st.rec, err = r.s.adopt(t, st.key, true); err != nil {
 				return true, 0, err
 			}
 			secs = st.rec.Seconds

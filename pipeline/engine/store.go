@@ -9,7 +9,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"sort"
 	"strings"
 	"sync"
@@ -93,8 +92,9 @@ type store struct {
 
 	learned []string // indices left by workers, to be removed once they are in the main one
 
-	pending          []*record  // results that may not be durable yet
-	settling, saving sync.Mutex // held by settle and by save
+	pending          map[string]*record // results that may not be durable yet, by key
+	settling, saving sync.Mutex         // held by settle and by save
+	broken           error              // the disk failed; guarded by settling
 }
 
 func (s *store) cache(elem ...string) string {
@@ -106,7 +106,9 @@ func (s *store) object(key string) string { return s.cache("objects", key[:2], k
 // openStore reads the index; a missing or damaged one is empty, because the
 // objects' manifests have all of it. It writes nothing.
 func openStore(dir string) *store {
-	s := &store{dir: dir, saved: time.Now(), hashing: map[string]chan struct{}{}}
+	s := &store{
+		dir: dir, saved: time.Now(), hashing: map[string]chan struct{}{}, pending: map[string]*record{},
+	}
 	b, err := os.ReadFile(s.cache("index"))
 	if err != nil || s.ix.decode(b) != nil {
 		s.ix = index{map[string][]kv.Pair{}, map[string]*record{}, map[string]fileRecord{}}
@@ -136,11 +138,14 @@ func (s *store) prepare() error {
 }
 
 // clear takes away what an interrupted run was writing, here or into the index,
-// and checkpoints of tasks whose results are known to be whole; the lock must be held.
+// and checkpoints of tasks whose results are known to be whole and durable; the lock
+// must be held.
 func (s *store) clear() {
-	if kept, _ := os.ReadDir(s.cache("scratch")); len(kept) > 0 {
+	if kept, _ := os.ReadDir(s.cache("scratch")); len(kept) > 0 && s.settle() == nil {
 		for _, r := range s.ix.Tasks {
-			os.RemoveAll(s.cache("scratch", r.Key))
+			if s.whole(r) {
+				os.RemoveAll(s.cache("scratch", r.Key))
+			}
 		}
 	}
 	os.RemoveAll(s.cache("tmp"))
@@ -233,6 +238,19 @@ func (s *store) hash(f File) (string, stamp, error) {
 	return sum, st, nil
 }
 
+// whole reports whether a result's files are as they were when it was sealed, by
+// their sizes and times.
+func (s *store) whole(r *record) bool {
+	for i, o := range r.Outputs {
+		fi, err := os.Stat(filepath.Join(s.object(r.Key), o.Name))
+		if err != nil || i >= len(r.Stamps) || fi.Size() != r.Stamps[i].Size ||
+			fi.ModTime().UnixNano() != r.Stamps[i].MTime {
+			return false
+		}
+	}
+	return true
+}
+
 // lookup returns the record of the object of that key if it is there and
 // whole. The index's record of the task is used if it has that key;
 // otherwise the object's manifest is read and its outputs are hashed. damage
@@ -241,21 +259,10 @@ func (s *store) lookup(t *Task, key string) (r *record, damage string) {
 	s.mu.Lock()
 	old := s.ix.Tasks[t.ID]
 	s.mu.Unlock()
-	dir := s.object(key)
-	if old != nil && old.Key == key {
-		ok := true
-		for i, o := range old.Outputs {
-			fi, err := os.Stat(filepath.Join(dir, o.Name))
-			if err != nil || i >= len(old.Stamps) || fi.Size() != old.Stamps[i].Size ||
-				fi.ModTime().UnixNano() != old.Stamps[i].MTime {
-				ok = false
-				break
-			}
-		}
-		if ok {
-			return old, ""
-		}
+	if old != nil && old.Key == key && s.whole(old) {
+		return old, ""
 	}
+	dir := s.object(key)
 	b, err := os.ReadFile(filepath.Join(dir, "manifest.json"))
 	if errors.Is(err, fs.ErrNotExist) {
 		if _, err := os.Stat(dir); err == nil {
@@ -307,7 +314,7 @@ func (s *store) remember(t *Task, r *record, durable bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !durable {
-		s.pending = append(slices.DeleteFunc(s.pending, func(old *record) bool { return old.Key == r.Key }), r)
+		s.pending[r.Key] = r
 	}
 	s.ix.Configs[r.Config] = t.Config
 	s.ix.Tasks[t.ID] = r
@@ -379,15 +386,20 @@ func (s *store) seal(t *Task, key, dir string, m manifest, digests map[string]st
 		}
 		away := dir + "-old"
 		s.settling.Lock() // settle would miss the object between the two
-		err := errors.Join(os.Rename(to, away), os.Rename(dir, to), disk.dir(filepath.Dir(to)))
-		s.settling.Unlock()
-		if err != nil {
+		defer s.settling.Unlock()
+		if !keep { // what takes the place of a durable result is durable
+			if err := s.syncObject(dir, r, dir); err != nil {
+				return nil, fmt.Errorf("seal result: %w", err)
+			}
+		}
+		if err := errors.Join(os.Rename(to, away), os.Rename(dir, to), disk.dir(filepath.Dir(to))); err != nil {
 			return nil, fmt.Errorf("seal result: %w", err)
 		}
 		os.RemoveAll(away)
 	}
 	if keep {
-		if err := disk.dir(filepath.Dir(to)); err != nil {
+		up := filepath.Dir(to)
+		if err := errors.Join(disk.dir(up), disk.dir(filepath.Dir(up))); err != nil {
 			return nil, fmt.Errorf("seal result: %w", err)
 		}
 	}
