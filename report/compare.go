@@ -181,7 +181,7 @@ func (e Experiment) comparisonWords() []string {
 		words = append(words, "With C_x: every method was trained again without each training group, and its errors there "+
 			"taught a covariance C_x, which is added to its v̂: Σe/Σ(v̂+C_x), and the share of values inside "+
 			"μ ± t·√(v̂+C_x+σ²), Student's t with as many degrees of freedom as groups. A dash: it could not be trained "+
-			"without some group.")
+			"without some group, or fewer than three were left.")
 	}
 	return append(words,
 		"Methods by CRPS are sorted by that score of single measurements; \"above the best\" is paired row by row and seed "+

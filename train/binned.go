@@ -321,6 +321,20 @@ func (t *trainer[T]) binnedLoss(n int) float64 {
 	return loss
 }
 
+// decimal is y in own units, y·std + mean, to as many decimal digits as survive network
+// units, which are float32: a threshold may be a value that was measured.
+func decimal(y, mean, std float64) float64 {
+	v, most := float64(y*std)+mean, math.Abs(mean)+math.Abs(float64(y*std))
+	if most == 0 {
+		return v
+	}
+	if digits := 6 - int(math.Floor(math.Log10(most))); digits >= 0 && digits < 300 {
+		scale := math.Pow10(digits)
+		return math.Round(v*scale) / scale
+	}
+	return v
+}
+
 // Event returns, at n conditions x (row-major n×In, own units), the probability p̂
 // that one measurement of an outcome is where inside holds, by a binned head, and the
 // epistemic variance
@@ -342,7 +356,7 @@ func (m *Model) Event(ctx context.Context, x []float64, outcome int, inside func
 	for a, points := range m.bins[outcome].Points {
 		n := 0
 		for _, y := range points {
-			if inside(float64(y*m.out.Std[outcome]) + m.out.Mean[outcome]) {
+			if inside(decimal(y, m.out.Mean[outcome], m.out.Std[outcome])) {
 				n++
 			}
 		}

@@ -407,3 +407,19 @@ func TestNewBins(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// Integers, tenths and levels come back from float32 network units as they were.
+func TestDecimal(t *testing.T) {
+	for _, c := range [][2]float64{{4.5, 2.8722813232690143}, {0, 1}, {88.123, 7.1}, {-3e-4, 2e-5}, {1e5, 3e4}} {
+		for i := range 1000 {
+			want := math.Round(c[0]+c[1]*(float64(i)/250-2)) + float64(i%10)
+			if c[1] < 1 {
+				want = math.Round((c[0]+c[1]*(float64(i)/250-2))*1e8) / 1e8
+			}
+			y := float64(float32((want - c[0]) / c[1]))
+			if got := decimal(y, c[0], c[1]); got != want {
+				t.Fatalf("%g by %v: %.17g", want, c, got)
+			}
+		}
+	}
+}

@@ -170,7 +170,7 @@ func (f honestFit) cross(ctx context.Context, s triplets.Set, z []float64, m bas
 	}
 	r.K = len(left)
 	c, err := honest.Calibrate(data, g, p.Trainings[p.Splits[0].Full].Rows, left, honest.Options{
-		Base: f.settings.Base, Variant: variant, Level: f.settings.Level, ClaimedNoise: f.settings.Base == "gp",
+		Base: f.settings.Base, Variant: variant, Level: 0.95, ClaimedNoise: f.settings.Base == "gp",
 		InputNames: s.InputNames(), FromGroup: fromGroup(s, g),
 	})
 	if err != nil { // too few groups, mostly

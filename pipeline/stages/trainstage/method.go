@@ -17,8 +17,9 @@ import (
 )
 
 // methodVersion is the version of the results of the methods compared with.
-// 2: estimates round otherwise.
-const methodVersion = 2
+// 2: estimates round otherwise; 3: gp counts weighted repeats once, laplace-full rounds
+// otherwise.
+const methodVersion = 3
 
 // MethodID is the ID of the task of a method on a split.
 func MethodID(b *plan.Builder, split, method string, k int) string {
