@@ -583,7 +583,7 @@ func TestEveryFigureReadsBack(t *testing.T) {
 	t.Run("map", func(t *testing.T) {
 		compared := 0
 		for _, m := range figure("3-blades-map") {
-			if m.series == "√C" || m.series == "measured error" {
+			if m.series == "√C" || m.series == "error" {
 				continue
 			}
 			for i := range m.num["x"] {
@@ -651,7 +651,7 @@ func TestMapAndBinsReadBack(t *testing.T) {
 		cells, positive, errors := 0, 0, 0
 		panels := map[string]bool{}
 		for _, m := range marks(t, filepath.Join(dir, "runs/drone/report/figures/3-blades-map.svg")) {
-			found := m.series == "measured error"
+			found := m.series == "error"
 			if m.series != "√C" && !found {
 				continue
 			}

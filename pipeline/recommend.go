@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -184,13 +185,14 @@ func (m *Models) Recommend(ctx context.Context, x []float64, level float64, extr
 		r.Level, r.T = c.Level, c.Quantile()
 	}
 	d := len(h.Inputs)
+	kind := cmp.Or(h.Data, "measured")
 	for i := range p.N {
 		if h.Calibration == nil {
 			r.Refused[i] = []string{h.Absent}
 			continue
 		}
 		row, w := x[i*d:(i+1)*d], p.Where[i]
-		r.Position[i] = position(h.Calibration, w)
+		r.Position[i] = position(h.Calibration, w, kind)
 		if extrapolate {
 			continue
 		}
@@ -202,8 +204,8 @@ func (m *Models) Recommend(ctx context.Context, x []float64, level float64, extr
 		for _, j := range m.outside(row) {
 			in := h.Calibration.Inputs[j]
 			if in.FromGroup {
-				r.Refused[i] = append(r.Refused[i], fmt.Sprintf("%s %.4g is outside the measured %.4g to %.4g", in.Name,
-					row[j], in.Min, in.Max))
+				r.Refused[i] = append(r.Refused[i], fmt.Sprintf("%s %.4g is outside the %s %.4g to %.4g", in.Name,
+					row[j], kind, in.Min, in.Max))
 			}
 		}
 		if r.Refused[i] != nil {
@@ -215,18 +217,19 @@ func (m *Models) Recommend(ctx context.Context, x []float64, level float64, extr
 	return r, nil
 }
 
-// position states where a condition lies among the measured groups.
-func position(c *honest.Calibration, w honest.Where) string {
+// position states where a condition lies among the groups of data of a kind: measured,
+// simulated.
+func position(c *honest.Calibration, w honest.Where, kind string) string {
 	at := fmt.Sprintf("(distance %.2g)", w.Distance)
 	switch {
 	case c.Axis == nil:
 		return "taken for a new " + c.Condition
 	case w.Below == w.Above:
-		return fmt.Sprintf("%s %.4g was measured", c.Condition, w.Below)
+		return fmt.Sprintf("%s %.4g was %s", c.Condition, w.Below, kind)
 	case math.IsNaN(w.Below):
-		return fmt.Sprintf("below the lowest measured %s, %.4g %s", c.Condition, w.Above, at)
+		return fmt.Sprintf("below the lowest %s %s, %.4g %s", kind, c.Condition, w.Above, at)
 	case math.IsNaN(w.Above):
-		return fmt.Sprintf("above the highest measured %s, %.4g %s", c.Condition, w.Below, at)
+		return fmt.Sprintf("above the highest %s %s, %.4g %s", kind, c.Condition, w.Below, at)
 	}
-	return fmt.Sprintf("between the measured %s %.4g and %.4g %s", c.Condition, w.Below, w.Above, at)
+	return fmt.Sprintf("between the %s %s %.4g and %.4g %s", kind, c.Condition, w.Below, w.Above, at)
 }

@@ -108,7 +108,7 @@ func (m *maker) bins(s *SplitDetail) (*figure.Panel, string) {
 		}
 	}
 	p := &figure.Panel{
-		Title: "Claim: C against the measured error", Square: true,
+		Title: "Claim: C against the error e", Square: true,
 		X: figure.Axis{Label: "mean C of the bin (standardised)", Log: log, Min: a, Max: z},
 		Y: figure.Axis{Label: "mean e of the bin (standardised)", Log: log, Min: a, Max: z},
 		Marks: []figure.Mark{{

@@ -43,7 +43,7 @@ func (m *maker) maps(s *SplitDetail) {
 			ZLabel: in(d.Outcomes[g.Outcome].Word(), d.Outcomes[g.Outcome].difference()),
 		}
 		claim, found := p, p
-		claim.Title, found.Title = titled("claimed: √C", place), titled("measured error |y − μ|", place)
+		claim.Title, found.Title = titled("claimed: √C", place), titled("error |y − μ|", place)
 		claim.Marks = append([]figure.Mark{claimed}, at.marks...)
 		found.Marks = append([]figure.Mark{at.errors}, at.held...)
 		f.Panels = append(f.Panels, claim, found)
@@ -52,13 +52,13 @@ func (m *maker) maps(s *SplitDetail) {
 		f.Panels[i].ZMax = most[s.Maps[i/2].Outcome]
 	}
 	caption := "Left: the deviation of the mean that the network claims, √C, over two conditions, the others as stated. " +
-		"Right, on the same scale: the measured error, the distance of the predicted mean from that of all outcomes of a " +
-		"condition. Where the right is darker than the left the claim is too small. Rings: conditions the model was " +
-		"trained on; crosses: conditions held out." + seedsText(s)
+		"Right, on the same scale: the error, the distance of the predicted mean from that of all " + d.data() +
+		" outcomes of a condition. Where the right is darker than the left the claim is too small. Rings: conditions " +
+		"the model was trained on; crosses: conditions held out." + seedsText(s)
 	if blank > 0 {
 		caption += fmt.Sprintf(" Hatched: C ≤ 0, the model claims nothing at %d places.", blank)
 	}
-	m.add(plot{file: "map", split: s.Name, heading: "Claimed and measured error", caption: caption, fig: f, page: true})
+	m.add(plot{file: "map", split: s.Name, heading: "Claim and error", caption: caption, fig: f, page: true})
 }
 
 // titled puts a place behind what is shown there.
@@ -81,7 +81,7 @@ func (m *maker) mapPlaces(s *SplitDetail, g *Map, mu []float64) mapPlaces {
 	train := figure.Mark{Kind: figure.Points, Name: d.data() + ", trained on", Class: "measured", Shape: "ring", Size: 2}
 	test := figure.Mark{Kind: figure.Points, Name: d.data() + ", held out", Class: "measured", Shape: "cross", Size: 2.4}
 	errors := figure.Mark{
-		Kind: figure.Cells, Name: "measured error", Quiet: true,
+		Kind: figure.Cells, Name: "error", Quiet: true,
 		DX: spacing(d.values(g.XInput)), DY: spacing(d.values(g.YInput)),
 	}
 	seen := map[[2]float64]bool{}

@@ -56,7 +56,7 @@ func TestMapNumbers(t *testing.T) {
 	if undefined == 0 {
 		t.Fatal("the fixture has no C ≤ 0")
 	}
-	e := series(t, right, "measured error")
+	e := series(t, right, "error")
 	if len(e.Z) != 15*13 { // of two blades
 		t.Errorf("%d conditions", len(e.Z))
 	}

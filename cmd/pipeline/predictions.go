@@ -205,7 +205,7 @@ func (a answers) details(w io.Writer, c *pipeline.Calibration) error {
 			c.K, c.K+1)
 	}
 	_, err := fmt.Fprintf(w, "squares are in units of the training outcomes' variance; errors scatter about what was "+
-		"learned by a factor of %s between groups; %s\nthe largest left-out deviation %s\nintervals between measured "+
+		"learned by a factor of %s between groups; %s\nthe largest left-out deviation %s\nintervals between training "+
 		"groups are often wider than needed\n", two(c.Scatter), noise, promise)
 	return err
 }
