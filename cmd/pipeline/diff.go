@@ -132,8 +132,8 @@ func first(lines []string, n int, what string) []string {
 	return append(slices.Clone(lines[:n]), more)
 }
 
-// change is the difference of two means over their standard errors or deviations. A
-// number that one side lacks comes first.
+// change is the difference of two means over their standard errors or deviations, or,
+// where there are none, over the sum of both. A number that one side lacks comes first.
 func change(m pipeline.MetricChange) float64 {
 	spread := func(n pipeline.Number) float64 {
 		if !math.IsNaN(n.SE) {
@@ -141,10 +141,15 @@ func change(m pipeline.MetricChange) float64 {
 		}
 		return n.Std
 	}
-	if x := math.Abs(m.A.Mean-m.B.Mean) / (math.Hypot(spread(m.A), spread(m.B)) + 1e-12); !math.IsNaN(x) {
-		return x
+	by := math.Abs(m.A.Mean - m.B.Mean)
+	switch s := math.Hypot(spread(m.A), spread(m.B)); {
+	case math.IsNaN(by):
+		return math.Inf(1)
+	case math.IsNaN(s): // a width, or one seed
+		return by / (math.Abs(m.A.Mean) + math.Abs(m.B.Mean) + 1e-12)
+	default:
+		return by / (s + 1e-12)
 	}
-	return math.Inf(1)
 }
 
 // nameOf is the name of a number in a line.

@@ -191,7 +191,7 @@ func printSplit(w io.Writer, r *pipeline.Record, s pipeline.SplitRecord, verdict
 
 // percent writes a share with its standard error.
 func percent(n pipeline.Number) string {
-	if n.SE > 0 {
+	if n.SE >= 0.005 {
 		return fmt.Sprintf("%.0f ± %.0f %%", 100*n.Mean, 100*n.SE)
 	}
 	return fmt.Sprintf("%.0f %%", 100*n.Mean)
