@@ -147,7 +147,7 @@ func TestIntervals(t *testing.T) {
 	}
 	words := strings.Join(e.intervalWords(), "\n")
 	for _, w := range []string{
-		"3 0.24 ± 0.03", "group 4 has 49\u00a0%", "no guarantee", "learned from 3 groups",
+		"3 0.24 ± 0.03", "group 4 has 49\u00a0%", "promises nothing", "learned from 3 groups",
 		"b: no calibrated interval: too few groups.",
 	} {
 		if !strings.Contains(words, w) {
