@@ -132,7 +132,7 @@ func open(src ingest.Source, o ingest.Options) (ingest.Reader, error) {
 					}
 				}
 				r.Warn("truncated", fmt.Sprintf("the matrix %s has %s: those before it are used", m.name, found))
-				return nil
+				break
 			}
 			if err := add(r, own, o, m, at); err != nil {
 				return err

@@ -101,12 +101,13 @@ func TestRefused(t *testing.T) {
 		r, err := openBytes(c.b, ingest.Options{})
 		ingesttest.WantDataError(t, r, err, c.want)
 	}
-	r, err := openBytes(b[:len(b)-4], ingest.Options{Truncated: "use"})
+	r, err := openBytes(b[:len(b)-4], ingest.Options{Truncated: "use", RateHz: 4000})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if i := r.Info(); len(i.Channels) != 15 || ingesttest.Codes(i.Warnings) != "truncated" {
-		t.Errorf("%d channels, %v", len(i.Channels), i.Warnings)
+	i := r.Info()
+	if len(i.Channels) != 15 || ingesttest.Codes(i.Warnings) != "truncated" || i.Channels[0].RateHz != 4000 {
+		t.Errorf("%d channels, %v, %v Hz", len(i.Channels), i.Warnings, i.Channels[0].RateHz)
 	}
 	for _, head := range []string{
 		"\x00\x00\x00\x00 any text of numbers", "RIFF\x00\x00\x00\x00WAVEfmt \x00\x00\x00\x00", "time,Fx\n0,1\n0.1,2\n",
