@@ -10,9 +10,9 @@ import (
 	"doubletake/train/kernel"
 )
 
-// Binned is a value of Config.Head: of every outcome a table of the probabilities
-// that the two outcomes of a pair fall into two bins (docs/method.md#binned-head).
-// Experimental.
+// Binned is a value of Config.Head. The network states, for every outcome, a table of the
+// probabilities that the two outcomes of a pair fall into two bins
+// (docs/method.md#binned-head). Experimental.
 const Binned = "binned"
 
 const (
@@ -24,7 +24,7 @@ const (
 	pointsOfBin = 16
 
 	// ownBin is how far, in logits, an untrained component prefers the bin of its own
-	// number: components that begin alike would have to be told apart first.
+	// number: training would first have to separate components that begin alike.
 	ownBin = 3.0
 )
 
@@ -74,14 +74,14 @@ func newBins(v []float64, k int) Bins {
 	return b
 }
 
-// bin is the bin of a value.
+// bin returns the bin that holds a value.
 func (b Bins) bin(y float64) int {
 	return sort.Search(len(b.Edges), func(i int) bool { return b.Edges[i] > y })
 }
 
 // check reports bins that cannot have been written by a training.
 func (b Bins) check(k int) error {
-	if len(b.Edges) != k-1 || len(b.Centre) != k || len(b.Within) != k || len(b.Points) != k || !slices.IsSorted(b.Edges) {
+	if len(b.Edges) != k-1 || len(b.Centre) != k || len(b.Within) != k || len(b.Points) != k {
 		return fmt.Errorf("expected %d bins, found %d edges, %d means, %d variances and %d lists of points", k, len(b.Edges),
 			len(b.Centre), len(b.Within), len(b.Points))
 	}
@@ -91,13 +91,13 @@ func (b Bins) check(k int) error {
 			return fmt.Errorf("bin %d: expected points, a mean and a variance of 0 or more, found %v", i, all)
 		}
 	}
-	if slices.ContainsFunc(b.Edges, func(x float64) bool { return !finite(x) }) {
-		return fmt.Errorf("expected finite edges, found %v", b.Edges)
+	if !slices.IsSorted(b.Edges) || slices.ContainsFunc(b.Edges, func(x float64) bool { return !finite(x) }) {
+		return fmt.Errorf("expected finite edges that ascend, found %v", b.Edges)
 	}
 	return nil
 }
 
-// learnBins makes the bins of a binned head of the outcomes of packed rows.
+// learnBins makes the bins of a binned head from the outcomes of packed rows.
 func (t *trainer[T]) learnBins(rows []T) {
 	if t.binned == nil {
 		return
@@ -112,20 +112,21 @@ func (t *trainer[T]) learnBins(rows []T) {
 	}
 }
 
-// binned is the law of a pair at one condition by a binned head. Of each outcome
+// binned is the law of a pair at one condition by a binned head. The table of each
+// outcome,
 //
 //	P[a, b] = Σ_m π_m·q_m[a]·q_m[b],  p = Σ_b P[·, b],
 //
-// is a mixture of K laws that are independent given m, so that Σ = P − ppᵀ has no
-// negative eigenvalue.
+// is a mixture of K components. Given m, the bins a and b are independent, so that
+// Σ = P − ppᵀ has no negative eigenvalue.
 type binned struct {
 	k    int
 	bins []Bins
 	law  []mixture // of the outcomes
 }
 
-// mixture is the law of one outcome: logarithms and values of π and q, the
-// components' means and variances, and those of all.
+// mixture is the law of one outcome: logarithms and values of π and q, the means and
+// variances of the components, and those of the mixture.
 type mixture struct {
 	logPi, pi      []float64 // K
 	logQ, q        []float64 // K×K
@@ -195,8 +196,8 @@ func (b *binned) read(o []float32) {
 	}
 }
 
-// moments are mean, variance of the components' means and mean of their variances
-// with weights w.
+// moments returns the mean, the variance of the components' means, and the mean of their
+// variances, with weights w.
 func (l *mixture) moments(w []float64) (mu, between, inner float64) {
 	for m, p := range w {
 		mu += float64(p * l.mean[m])
@@ -223,8 +224,8 @@ func (b *binned) given(y []float32, mu, v []float64) {
 	}
 }
 
-// answer is mean and variance of y2 of outcome j where y1 is in a bin: those of the
-// components, weighted by what the bin says of them.
+// answer returns mean and variance of y2 of outcome j where y1 is in a bin: the moments
+// of the components with their probabilities given that bin.
 func (b *binned) answer(j, bin int) (mu, v float64) {
 	l := &b.law[j]
 	w := make([]float64, b.k)
@@ -272,7 +273,7 @@ func (b *binned) closedForm(eps []float32, r *Estimates) func(i int) {
 	}
 }
 
-// shares are the probabilities p of the bins of an outcome.
+// shares returns the probabilities p of the bins of an outcome.
 func (b *binned) shares(j int) []float64 {
 	p := make([]float64, b.k)
 	for m, w := range b.law[j].pi {
@@ -307,7 +308,7 @@ func (t *trainer[T]) binnedLoss(n int) float64 {
 			loss -= float64(w * (top + logPos(sum)))
 			to := g[j*k*(k+1):]
 			for m, x := range r {
-				x /= sum // what the pair says of the component
+				x /= sum // probability of the component given the pair
 				to[m] = T(w * (l.pi[m] - x))
 				by := to[(m+1)*k:][:k]
 				for a, q := range l.q[m*k : (m+1)*k] {
@@ -321,29 +322,33 @@ func (t *trainer[T]) binnedLoss(n int) float64 {
 	return loss
 }
 
-// decimal is y in own units, y·std + mean, to as many decimal digits as survive network
-// units, which are float32: a threshold may be a value that was measured.
+// decimal is y in own units, y·std + mean, rounded to the decimal digits that survive
+// network units, which are float32: a threshold may be a value that was measured.
 func decimal(y, mean, std float64) float64 {
-	v, most := float64(y*std)+mean, math.Abs(mean)+math.Abs(float64(y*std))
-	if most == 0 {
-		return v
+	v := float64(y*std) + mean
+	lost := 0x1p-24*math.Abs(float64(y*std)) + 0x1p-50*math.Abs(mean)
+	digits := math.Floor(-math.Log10(2 * lost)) // half a unit of the last one is more than what was lost
+	switch {
+	case digits < 0:
+		unit := math.Pow10(int(-digits))
+		return math.Round(v/unit) * unit
+	case digits < 300:
+		unit := math.Pow10(int(digits))
+		return math.Round(v*unit) / unit
 	}
-	if digits := 6 - int(math.Floor(math.Log10(most))); digits >= 0 && digits < 300 {
-		scale := math.Pow10(digits)
-		return math.Round(v*scale) / scale
-	}
-	return v
+	return v // lost is 0 or next to it
 }
 
-// Event returns, at n conditions x (row-major n×In, own units), the probability p̂
-// that one measurement of an outcome is where inside holds, by a binned head, and the
-// epistemic variance
+// Event returns, at n conditions x (row-major n×In, own units), the probability p̂ by a
+// binned head that inside holds for one measurement of an outcome, and the epistemic
+// variance
 //
 //	V = Σ_{a,b} f_a f_b (P − ppᵀ)[a, b],
 //
 // f_a the share of bin a's training values for which inside holds. If the head's law
 // is right, the probability p of a condition differs from p̂ by √(V/β) or more with
-// probability β at most. inside is asked in own units. It panics if the head is another.
+// probability β at most. inside is given values in own units. Event panics if m has
+// another head.
 func (m *Model) Event(ctx context.Context, x []float64, outcome int, inside func(y float64) bool) (p, v []float64,
 	err error,
 ) {

@@ -389,6 +389,15 @@ func TestBinnedModelErrors(t *testing.T) {
 			t.Errorf("%s: %v, want %s", c.with, err, c.want)
 		}
 	}
+	edges := m.bins[0].Edges
+	edges[0], edges[1] = edges[1], edges[0]
+	bad, err := json.Marshal(m)
+	if err == nil {
+		err = json.Unmarshal(bad, &Model{})
+	}
+	if err == nil || !strings.Contains(err.Error(), "bins of outcome 1: expected finite edges that ascend, found [") {
+		t.Error(err)
+	}
 }
 
 // Equal values stay in one bin, whatever falls on an edge; empty bins hold their edge.
@@ -408,7 +417,8 @@ func TestNewBins(t *testing.T) {
 	}
 }
 
-// Integers, tenths and levels come back from float32 network units as they were.
+// Integers, tenths and levels come back from float32 network units as they were, and so
+// do values whose first digit is 9, that differ little for their size, or are large.
 func TestDecimal(t *testing.T) {
 	for _, c := range [][2]float64{{4.5, 2.8722813232690143}, {0, 1}, {88.123, 7.1}, {-3e-4, 2e-5}, {1e5, 3e4}} {
 		for i := range 1000 {
@@ -419,6 +429,21 @@ func TestDecimal(t *testing.T) {
 			y := float64(float32((want - c[0]) / c[1]))
 			if got := decimal(y, c[0], c[1]); got != want {
 				t.Fatalf("%g by %v: %.17g", want, c, got)
+			}
+		}
+	}
+	for _, c := range []struct{ mean, std, from, unit float64 }{
+		{0, 9.8, 9, 1e-3}, {-1e-3, 0.97, 0.9, 1e-4}, {101325.12, 0.05, 101325, 0.01}, {1e9, 0.4, 1e9 - 1, 1e-3},
+		{0, 9e7, 1e8, 1e3}, {2e12, 9e11, 1e12, 1e9},
+	} {
+		for i := range 100 {
+			want := c.from + float64(i)*c.unit
+			if c.unit < 1 { // the number that a person writes
+				want = math.Round(want/c.unit) / math.Round(1/c.unit)
+			}
+			y := float64(float32((want - c.mean) / c.std))
+			if got := decimal(y, c.mean, c.std); got != want {
+				t.Errorf("%.17g by %v: %.17g", want, c, got)
 			}
 		}
 	}
