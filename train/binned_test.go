@@ -17,36 +17,8 @@ func TestGoldenBinned(t *testing.T) {
 	eachSet(t,
 		func(t *testing.T, k *kernel.Set[float64]) { goldenBinned(t, g, k, 1e-9) },
 		func(t *testing.T, k *kernel.Set[float32]) { goldenBinned(t, g, k, 1e-5) })
-	cfg := binnedConfig(g.int("K"))
-	cfg.Hidden = []int{g.int("H"), g.int("H")}
-	k, err := kernel.Resolve("auto")
-	if err != nil {
-		t.Fatal(err)
-	}
-	tr, rows := goldenJointTrainer(t, g, k, cfg)
-	tr.learnBins(rows)
-	m := newModel(tr, cfg, triplets.Identity(tr.in), triplets.Identity(tr.out), k.Name)
-	b, err := json.Marshal(m)
-	back := &Model{}
-	if err == nil {
-		err = json.Unmarshal(b, back)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	x, y1 := g.flat(t, "x"), g.flat(t, "y1")
-	mu, v := back.Predict(x)
-	near(t, "mean", mu, g.flat(t, "mu"), 1e-5)
-	near(t, "variance", v, g.flat(t, "var"), 1e-5)
-	mu, v = back.PredictGiven(x, y1)
-	near(t, "mean given y1", mu, g.flat(t, "mu_given_y1"), 1e-5)
-	near(t, "variance given y1", v, g.flat(t, "var_given_y1"), 1e-5)
-	e, err := back.Estimate(ctx, x, EstimateOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	near(t, "C", e.Cov, g.flat(t, "cov"), 1e-5)
-	d := g.int("d")
+	back := goldenAnswers(t, binnedConfig(g.int("K")), g)
+	x, d := g.flat(t, "x"), g.int("d")
 	for j := range d {
 		edge := back.bins[j].Edges[1]
 		p, va, err := back.Event(ctx, x, j, func(y float64) bool { return y > edge })

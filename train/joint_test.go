@@ -22,7 +22,9 @@ func TestGoldenJoint(t *testing.T) {
 		eachSet(t,
 			func(t *testing.T, k *kernel.Set[float64]) { goldenJoint(t, head, h, k, 1e-9) },
 			func(t *testing.T, k *kernel.Set[float32]) { goldenJoint(t, head, h, k, 1e-5) })
-		goldenAnswers(t, head, h)
+		cfg := DefaultConfig()
+		cfg.Head = head
+		goldenAnswers(t, cfg, h)
 	}
 }
 
@@ -71,16 +73,17 @@ func goldenJoint[T kernel.Float](t *testing.T, head string, g golden, k *kernel.
 	}
 }
 
-// goldenAnswers compares both answers and C of the model with torch's.
-func goldenAnswers(t *testing.T, head string, g golden) {
-	cfg := DefaultConfig()
-	cfg.Head = head
+// goldenAnswers compares both answers and C of the model with torch's, and returns the
+// model, written and read.
+func goldenAnswers(t *testing.T, cfg Config, g golden) *Model {
+	t.Helper()
 	k, err := kernel.Resolve("auto")
 	if err != nil {
 		t.Fatal(err)
 	}
-	tr, _ := goldenJointTrainer(t, g, k, cfg)
 	cfg.Hidden = []int{g.int("H"), g.int("H")}
+	tr, rows := goldenJointTrainer(t, g, k, cfg)
+	tr.learnBins(rows)
 	m := newModel(tr, cfg, triplets.Identity(tr.in), triplets.Identity(tr.out), k.Name)
 	b, err := json.Marshal(m)
 	back := &Model{}
@@ -92,16 +95,17 @@ func goldenAnswers(t *testing.T, head string, g golden) {
 	}
 	x, y1 := g.flat(t, "x"), g.flat(t, "y1")
 	mu, v := back.Predict(x)
-	near(t, head+" mean", mu, g.flat(t, "mu"), 1e-5)
-	near(t, head+" variance", v, g.flat(t, "var"), 1e-5)
+	near(t, cfg.Head+" mean", mu, g.flat(t, "mu"), 1e-5)
+	near(t, cfg.Head+" variance", v, g.flat(t, "var"), 1e-5)
 	mu, v = back.PredictGiven(x, y1)
-	near(t, head+" mean given y1", mu, g.flat(t, "mu_given_y1"), 1e-5)
-	near(t, head+" variance given y1", v, g.flat(t, "var_given_y1"), 1e-5)
+	near(t, cfg.Head+" mean given y1", mu, g.flat(t, "mu_given_y1"), 1e-5)
+	near(t, cfg.Head+" variance given y1", v, g.flat(t, "var_given_y1"), 1e-5)
 	e, err := back.Estimate(context.Background(), x, EstimateOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	near(t, head+" C", e.Cov, g.flat(t, "cov"), 1e-5)
+	near(t, cfg.Head+" C", e.Cov, g.flat(t, "cov"), 1e-5)
+	return back
 }
 
 // The closed form of Estimate is the integral it stands for: Gauss–Hermite
