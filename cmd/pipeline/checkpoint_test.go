@@ -62,32 +62,17 @@ func TestTrainingResumes(t *testing.T) {
 		spoil bool
 		note  string
 	}{
-		{"killed", syscall.SIGKILL, "10ms", false, `^checkpoint: went on after (\d+) of 1500 epochs$`},
+		{"killed", syscall.SIGKILL, "10ms", false, `^toy/train/gap/seed-0 checkpoint: went on after (\d+) of 1500 epochs$`},
 		// No checkpoint but that of the interrupt.
-		{"interrupted", os.Interrupt, "1h", false, `^checkpoint: went on after (\d+) of 1500 epochs$`},
+		{"interrupted", os.Interrupt, "1h", false, `^toy/train/gap/seed-0 checkpoint: went on after (\d+) of 1500 epochs$`},
 		{
 			"damaged", syscall.SIGKILL, "10ms", true,
-			`^checkpoint: not used, trained from the start: checkpoint is damaged: its checksum differs()$`,
+			`^toy/train/gap/seed-0 checkpoint: not used, trained from the start: checkpoint is damaged: its checksum differs()$`,
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Setenv("TEST_CHECKPOINT_EVERY", c.every)
-			dir, path := "", ""
-			// On a busy machine a training may not have begun when the signal
-			// comes, or be over already; then the next try waits longer, or
-			// less.
-			for try, wait := 0, 50*time.Millisecond; path == "" && try < 8; try++ {
-				dir = project(t, checkpointYAML)
-				var over bool
-				if path, over = stopInTraining(t, dir, c.stop, c.every != "1h", wait); over {
-					wait /= 2
-				} else {
-					wait *= 2
-				}
-			}
-			if path == "" {
-				t.Fatal("no checkpoint was left")
-			}
+			dir, path := stopped(t, checkpointYAML, c.stop, c.every != "1h")
 			if c.spoil {
 				b, err := os.ReadFile(path)
 				if err != nil {
@@ -98,20 +83,7 @@ func TestTrainingResumes(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			note := ""
-			cmd, lines, _ := start(t, dir, "run", "--progress", "json")
-			for l := range lines {
-				var e struct{ Event, Task, Note string }
-				if json.Unmarshal([]byte(l), &e) == nil && e.Event == "note" {
-					note += e.Note
-					if e.Task != "toy/train/gap/seed-0" {
-						t.Errorf("a note of %s: %s", e.Task, e.Note)
-					}
-				}
-			}
-			if err := cmd.Wait(); err != nil {
-				t.Fatal(err)
-			}
+			note := runNotes(t, dir)
 			m := regexp.MustCompile(c.note).FindStringSubmatch(note)
 			epochs := 0
 			if m != nil && m[1] != "" {
@@ -128,7 +100,7 @@ func TestTrainingResumes(t *testing.T) {
 				t.Error("the scratch folder stays after success")
 			}
 			// The warning is also in the result's manifest.
-			out, err := exec.Command("grep", "-rlF", strings.TrimPrefix(note, "checkpoint: "),
+			out, err := exec.Command("grep", "-rlF", strings.TrimPrefix(note, "toy/train/gap/seed-0 checkpoint: "),
 				filepath.Join(dir, "runs", ".cache", "objects"), "--include=manifest.json").Output()
 			if err != nil || strings.Count(string(out), "\n") != 1 {
 				t.Errorf("manifests with the note: %q, %v", out, err)
@@ -173,30 +145,8 @@ func TestSamplingResumes(t *testing.T) {
 		t.Errorf("%v\n%s\n%s", err, stdout, page)
 	}
 	t.Setenv("TEST_CHECKPOINT_EVERY", "10ms")
-	dir, path := "", ""
-	for try, wait := 0, 50*time.Millisecond; path == "" && try < 8; try++ {
-		dir = project(t, samplingYAML)
-		var over bool
-		if path, over = stopInTraining(t, dir, syscall.SIGKILL, true, wait); over {
-			wait /= 2
-		} else {
-			wait *= 2
-		}
-	}
-	if path == "" {
-		t.Fatal("no checkpoint was left")
-	}
-	note := ""
-	cmd, lines, _ = start(t, dir, "run", "--progress", "json")
-	for l := range lines {
-		var e struct{ Event, Task, Note string }
-		if json.Unmarshal([]byte(l), &e) == nil && e.Event == "note" {
-			note += e.Task + " " + e.Note
-		}
-	}
-	if err := cmd.Wait(); err != nil {
-		t.Fatal(err)
-	}
+	dir, _ := stopped(t, samplingYAML, syscall.SIGKILL, true)
+	note := runNotes(t, dir)
 	if !regexp.MustCompile(`^toy/train/gap/hmc/seed-0 checkpoint: went on after [1-9]\d* transitions$`).MatchString(note) {
 		t.Errorf("the note is %q", note)
 	}
@@ -209,6 +159,43 @@ func TestSamplingResumes(t *testing.T) {
 			t.Errorf("%s differs: %v, %v", file, err, err2)
 		}
 	}
+}
+
+// stopped makes projects until stopInTraining has left a checkpoint in one. On a busy
+// machine a training may not have begun when the signal comes, or be over already; then
+// the next try waits longer, or less.
+func stopped(t *testing.T, yaml string, stop os.Signal, expected bool) (dir, path string) {
+	t.Helper()
+	for try, wait := 0, 50*time.Millisecond; path == "" && try < 8; try++ {
+		dir = project(t, yaml)
+		var over bool
+		if path, over = stopInTraining(t, dir, stop, expected, wait); over {
+			wait /= 2
+		} else {
+			wait *= 2
+		}
+	}
+	if path == "" {
+		t.Fatal("no checkpoint was left")
+	}
+	return dir, path
+}
+
+// runNotes runs the project and returns its notes, each after the name of its task.
+func runNotes(t *testing.T, dir string) string {
+	t.Helper()
+	note := ""
+	cmd, lines, _ := start(t, dir, "run", "--progress", "json")
+	for l := range lines {
+		var e struct{ Event, Task, Note string }
+		if json.Unmarshal([]byte(l), &e) == nil && e.Event == "note" {
+			note += e.Task + " " + e.Note
+		}
+	}
+	if err := cmd.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	return note
 }
 
 // stopInTraining starts a run in dir and sends it the signal when its training

@@ -2,29 +2,16 @@ package main
 
 import (
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"doubletake/pipeline/engine/slurm/slurmtest"
 )
 
 // A sweep gives the same bytes on a real cluster, and what its variants share is made
 // once there too: of 8 recordings 8 simulations, readings and analyses, of two variants
 // with two seeds and one group left out of each training set's three 2·2·(1+3) trainings.
 func TestSweepSlurm(t *testing.T) {
-	if testing.Short() || os.Getenv("DOUBLETAKE_REQUIRE_SLURM") != "1" {
-		t.Skip("a real cluster takes minutes: DOUBLETAKE_REQUIRE_SLURM=1")
-	}
-	c, why := slurmtest.Up()
-	slurmtest.Required(t, c, why)
-	defer c.Down()
-	bin := filepath.Join(t.TempDir(), "pipeline")
-	if out, err := exec.Command("go", "build", "-o", bin, ".").CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
-	x := &slurmProject{c: c, bin: bin, dir: t.TempDir()}
+	x := realCluster(t)
 	for _, work := range []string{"here", "there"} {
 		yaml := strings.NewReplacer("WORK", work, "honest: {base: ensemble}", "honest: {base: none}").Replace(clusterRun) +
 			"    sweep: {loss.beta: [0, 0.5]}\n    select: {on: blades}\n"
@@ -44,7 +31,7 @@ func TestSweepSlurm(t *testing.T) {
 	if want := 8 + 2 + 8 + 1 + 8 + 1 + 16 + 2 + 1 + 1; objects("here") != want || objects("there") != want {
 		t.Errorf("%d results here, %d on the cluster, expected %d", objects("here"), objects("there"), want)
 	}
-	if jobs := c.Jobs(t, x.dir); jobs == 0 {
+	if jobs := x.c.Jobs(t, x.dir); jobs == 0 {
 		t.Error("no job was submitted")
 	}
 }

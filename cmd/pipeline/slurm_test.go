@@ -99,20 +99,27 @@ func publishedBy(t *testing.T, dir string) map[string][]byte {
 	return files
 }
 
-// The program itself on a real cluster.
-func TestSlurm(t *testing.T) {
+// realCluster returns an empty project on a real cluster, with the program.
+func realCluster(t *testing.T) *slurmProject {
+	t.Helper()
 	if testing.Short() || os.Getenv("DOUBLETAKE_REQUIRE_SLURM") != "1" {
 		t.Skip("a real cluster takes minutes: DOUBLETAKE_REQUIRE_SLURM=1")
 	}
+	bin := filepath.Join(t.TempDir(), "pipeline") // removed after the cluster is down
 	c, why := slurmtest.Up()
 	slurmtest.Required(t, c, why)
-	defer c.Down()
-	bin := filepath.Join(t.TempDir(), "pipeline")
+	t.Cleanup(c.Down)
 	if out, err := exec.Command("go", "build", "-o", bin, ".").CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
+	return &slurmProject{c: c, bin: bin, dir: t.TempDir()}
+}
+
+// The program itself on a real cluster.
+func TestSlurm(t *testing.T) {
 	// The project's folder and the work directory are named as nobody should.
-	x := &slurmProject{c: c, bin: bin, dir: filepath.Join(t.TempDir(), "o'neill $(touch evil) %j")}
+	x := realCluster(t)
+	x.dir = filepath.Join(x.dir, "o'neill $(touch evil) %j")
 	if err := os.MkdirAll(x.dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
