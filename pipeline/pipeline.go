@@ -135,12 +135,12 @@ func (p *Project) shown(s Selection) []config.Experiment {
 	})
 }
 
-// Swept lists the experiments that have a sweep.
+// Swept lists the experiments that have a sweep whose variants are trained and compared.
 func (p *Project) Swept() []string {
 	var out []string
-	for _, e := range p.File.Experiments {
-		if e.Variant != nil && !slices.Contains(out, e.Family()) {
-			out = append(out, e.Family())
+	for _, t := range p.Plan.Tasks {
+		if t.ID == reportstage.CompareTask(t.Experiment) {
+			out = append(out, t.Experiment)
 		}
 	}
 	return out

@@ -2,6 +2,7 @@ package report
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"io"
 	"math"
@@ -187,33 +188,46 @@ func (s Sweep) title() string {
 
 // verdicts name, per split, the selected variant, or the best by each score.
 func (s Sweep) verdicts() []string {
+	if len(s.Splits) == 0 {
+		return []string{"Not compared, because no split holds anything out."}
+	}
 	var out []string
 	for _, sp := range s.Splits {
-		if sp.Held.Unpaired != "" {
+		switch ranks := sp.Inner.by(s.By).Ranks; {
+		case sp.Held.Unpaired != "":
 			out = append(out, clean(sp.Name)+": not compared, because "+sp.Held.Unpaired+".")
-			continue
-		}
-		if ranks := sp.Inner.by(s.By).Ranks; len(ranks) > 0 {
+		case len(ranks) > 0:
 			out = append(out, s.selected(sp, ranks[0].Variant))
-			continue
+		case s.By != "":
+			out = append(out, fmt.Sprintf("%s: none is selected, because %s.", clean(sp.Name), cmp.Or(sp.Inner.Unpaired,
+				"no variant has "+shortName(s.By)+" on the groups of "+clean(s.On)+" in the training set")))
+		default:
+			out = append(out, clean(sp.Name)+": "+s.best(sp.Held)+".")
 		}
-		var best []string
-		for _, b := range sp.Held.Criteria {
-			if len(b.Ranks) == 0 {
-				continue
-			}
-			worse := 0
-			for _, r := range b.Ranks {
-				if r.Worse {
-					worse++
-				}
-			}
-			best = append(best, fmt.Sprintf("by %s %s, better than %d of the %d others", shortName(b.Key),
-				s.Variants[b.Ranks[0].Variant].label(), worse, len(b.Ranks)-1))
-		}
-		out = append(out, clean(sp.Name)+": best "+strings.Join(best, "; ")+".")
 	}
 	return out
+}
+
+// best names the best variant by each score.
+func (s Sweep) best(c Comparison) string {
+	var best []string
+	for _, b := range c.Criteria {
+		if len(b.Ranks) < 2 {
+			continue
+		}
+		worse := 0
+		for _, r := range b.Ranks {
+			if r.Worse {
+				worse++
+			}
+		}
+		best = append(best, fmt.Sprintf("by %s %s, better than %d of the %d others", shortName(b.Key),
+			s.Variants[b.Ranks[0].Variant].label(), worse, len(b.Ranks)-1))
+	}
+	if best == nil {
+		return "not compared, because no score is defined for two variants"
+	}
+	return "best " + strings.Join(best, "; ")
 }
 
 func shortName(key string) string { return strings.TrimSuffix(shownAs[key], " (sd)") }
@@ -255,6 +269,11 @@ func (s Sweep) warnings() []string {
 		for _, a := range sp.Held.Apart {
 			out = append(out, fmt.Sprintf("%s is not compared: %s", s.Variants[a.Variant].label(), a.Why))
 		}
+		if ranked := len(sp.Inner.by(s.By).Ranks); ranked > 0 && ranked+len(sp.Inner.Apart) < len(s.Variants) {
+			out = append(out, fmt.Sprintf("%s: the selection leaves out %d of %d variants, whose %s on the groups of %s is not "+
+				"defined (a dash in the table); select: {by: nll} ranks them too", clean(sp.Name),
+				len(s.Variants)-len(sp.Inner.Apart)-ranked, len(s.Variants), shortName(s.By), clean(s.On)))
+		}
 		if sp.Held.Unpaired == "" && sp.Held.Runs < 2 {
 			out = append(out, fmt.Sprintf("%s holds out one run: no difference has a standard error", clean(sp.Name)))
 		}
@@ -262,13 +281,16 @@ func (s Sweep) warnings() []string {
 	return out
 }
 
-// words explain the comparison.
+// words explain the comparison; there are none where nothing is compared.
 func (s Sweep) words() []string {
 	var how []string
 	for _, sp := range s.Splits {
 		if sp.Held.Unpaired == "" {
 			how = append(how, fmt.Sprintf("%s %s in %d runs", clean(sp.Name), sp.Held.Pairing, sp.Held.Runs))
 		}
+	}
+	if how == nil {
+		return nil
 	}
 	return []string{
 		"Every variant has the same seeds and held-out runs, so differences are paired: " + strings.Join(how, "; ") +

@@ -62,7 +62,8 @@ func runCompare(file, experiment string, asJSON bool, stdout io.Writer) error {
 	}
 	known := p.Swept()
 	if len(known) == 0 {
-		return usage("no experiment of %s has a sweep; expected e.g. sweep: {loss.beta: [0, 0.5, 1]}", file)
+		return usage("no experiment of %s has a sweep whose variants are trained; expected train: {inputs: …} and e.g. "+
+			"sweep: {loss.beta: [0, 0.5, 1]}", file)
 	}
 	if experiment != "" {
 		if !slices.Contains(known, experiment) {

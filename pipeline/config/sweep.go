@@ -147,6 +147,10 @@ func (d *decoder) variants(x Experiment, n *yaml.Node, at string) []Experiment {
 		}
 		out = append(out, y)
 	}
+	if len(out) == 1 {
+		d.fail(x.Sweep.node, at+".sweep", "expected two variants or more, found one; add a value, or write %s into the "+
+			"experiment and leave the sweep out", paths[0])
+	}
 	return out
 }
 

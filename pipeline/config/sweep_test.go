@@ -85,6 +85,10 @@ func TestSweepFaults(t *testing.T) {
 		{"{loss.beta: [1, 1.0]}", "are the same; leave one out"},
 		{"{loss.beta: []}", "expected at least one value, found an empty list"},
 		{"{}", "expected keys with the values to try"},
+		{"[{}]", "expected keys with the values to try"},
+		{"{loss.beta: 0.5}", "10:12: experiments.drone.sweep: expected two variants or more, found one; add a value, or " +
+			"write train.loss.beta into the experiment and leave the sweep out"},
+		{"[{batch: 8, epochs: 3}]", "expected two variants or more, found one"},
 		{"[3]", "expected the settings of a variant, e.g. {loss.beta: 0.5}, found 3"},
 		{"{model: [{head: joint}]}", "expected a value, or a list of numbers or names, found a mapping; vary the keys of a"},
 		{"{ingest.rate_hz: [1, 2], optimizer.learning_rate: [0.1/2]}", "because a folder is named after it, found \"0.1/2\""},
@@ -117,6 +121,9 @@ func TestSweepIsFactorial(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		epochs := rapid.SliceOfNDistinct(rapid.IntRange(1, 999), 1, 5, rapid.ID[int]).Draw(t, "epochs")
 		batch := rapid.SliceOfNDistinct(rapid.IntRange(2, 99), 1, 5, rapid.ID[int]).Draw(t, "batch")
+		if len(epochs)*len(batch) == 1 {
+			batch = append(batch, 100)
+		}
 		sweep := strings.ReplaceAll(fmt.Sprintf("{epochs: %v, batch: %v}", epochs, batch), " ", ", ")
 		sweep = strings.NewReplacer(":,", ":", "],,", "],").Replace(sweep)
 		f, err := Parse("pipeline.yaml", []byte(sweepFile(sweep)))
