@@ -81,6 +81,29 @@ func TestSweepSharesStages(t *testing.T) {
 	check("the analysis", made, map[string]int{"dsp": 1 + 2*19, "train": 3*4 + 3, "report": 8})
 	made, _ = runCounted(t, dir, sweepConfig(twelve), o)
 	check("again", made, map[string]int{})
+	// A variant may be named as the analysis is that another shares with it.
+	for _, list := range []string{"{segments: 2}, {segments: 2, beta: 1}", "{segments: 2, beta: 1}, {segments: 2}"} {
+		path := filepath.Join(t.TempDir(), "pipeline.yaml")
+		err := os.WriteFile(path, []byte(sweepConfig("    sweep: ["+list+"]\n")), 0o644)
+		if err == nil {
+			p, err = pipeline.Load(path)
+		}
+		if err == nil {
+			err = p.Plan.Check()
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		tasks := map[string]int{}
+		for _, name := range []string{"drone/segments=2", "drone/segments=2,beta=1"} {
+			for _, task := range p.Plan.Tasks {
+				if task.Stage == "dsp" && p.Plan.Selects(engine.Selection{Experiments: []string{name}}, task) {
+					tasks[name]++
+				}
+			}
+		}
+		check(list, tasks, map[string]int{"drone/segments=2": 19, "drone/segments=2,beta=1": 19})
+	}
 	for _, f := range []string{
 		"drone/recordings.arrow", "drone/triplets.arrow", "drone/segments=8/triplets.arrow",
 		"drone/hidden=4-4,beta=0.25/splits/two/seed-1/model.json", "drone/hidden=4-4,beta=0.25/report/metrics.json",

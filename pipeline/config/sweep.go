@@ -120,7 +120,6 @@ func (d *decoder) variants(x Experiment, n *yaml.Node, at string) []Experiment {
 		}
 		own := "experiments." + y.Name
 		d.variant[own] = at
-		id := ""
 		for _, s := range set {
 			v, enum := locate(reflect.ValueOf(&y).Elem(), s.path)
 			before := len(d.errs)
@@ -129,16 +128,13 @@ func (d *decoder) variants(x Experiment, n *yaml.Node, at string) []Experiment {
 				return out // the other variants would repeat the fault
 			}
 			d.where[own+"."+s.path] = pos{s.node.Line, s.node.Column}
-			id += s.path + "\x00" + fmt.Sprint(Flatten("", struct {
-				V any `key:"v"`
-			}{v.Interface()})) + "\x00"
 		}
 		if len(folderOf(y.Name)) > maxFolderName {
 			d.fail(x.Sweep.node, at+".sweep", "the variant %q has a name of more than %d characters, too long for a folder; "+
 				"sweep fewer keys at a time", y.Name, maxFolderName)
 			return out
 		}
-		for _, k := range []string{id, y.Name} {
+		for _, k := range []string{fmt.Sprint(Flatten("", y)), y.Name} {
 			if first, ok := same[k]; ok {
 				d.fail(x.Sweep.node, at+".sweep", "the variants %q and %q are the same; leave one out", first, y.Name)
 				return out

@@ -83,6 +83,11 @@ func TestSweepFaults(t *testing.T) {
 		{"{loss.beta: [0, x]}", "10:28: experiments.drone/beta=x.train.loss.beta: expected a number, found the text \"x\""},
 		{"{loss.beta: [0, 2]}", "10:28: experiments.drone/beta=2.train.loss.beta: expected"},
 		{"{loss.beta: [1, 1.0]}", "are the same; leave one out"},
+		{
+			"[{epochs: 4, beta: 1}, {beta: 1, epochs: 4}]",
+			"\"drone/epochs=4,beta=1\" and \"drone/beta=1,epochs=4\" are the same; leave one out",
+		},
+		{"[{}, {segments: 8}]", "\"drone/default\" and \"drone/segments=8\" are the same; leave one out"},
 		{"{loss.beta: []}", "expected at least one value, found an empty list"},
 		{"{}", "expected keys with the values to try"},
 		{"[{}]", "expected keys with the values to try"},

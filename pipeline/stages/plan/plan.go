@@ -86,7 +86,7 @@ func (b *Builder) Add(t *engine.Task) *engine.Task {
 	if strings.HasPrefix(t.ID, b.Exp.Name+"/") { // of this variant alone, whatever its stage
 		t.Experiment = b.Exp.Name
 	}
-	if t.Experiment != b.Exp.Name {
+	if b.Exp.Variant != nil {
 		if o := b.Shared[t.ID]; o != nil && sameTask(o, t) {
 			o.Shared = append(o.Shared, b.Exp.Name)
 			return t
