@@ -81,8 +81,8 @@ type MetricChange struct {
 	MetricKey
 	A Number `json:"a"`
 	B Number `json:"b"`
-	// Of errors on the same held-out set: "better" or "worse" where B differs by more than
-	// two standard errors, which take the two for independent.
+	// Of errors on the same held-out set of the same triplets: "better" or "worse" where B
+	// differs by more than two standard errors, which take the two for independent.
 	Verdict string `json:"verdict,omitempty"`
 }
 
@@ -120,12 +120,15 @@ func Diff(a, b string) (*Difference, error) {
 // numbers of its reports.
 type workdirState struct {
 	settings map[[2]string]string
+	data     map[string]string // digest of the triplets, by experiment
 	splits   map[[2]string]SplitRecord
 	metrics  map[MetricKey]Number
 }
 
 func newState() workdirState {
-	return workdirState{map[[2]string]string{}, map[[2]string]SplitRecord{}, map[MetricKey]Number{}}
+	return workdirState{
+		map[[2]string]string{}, map[string]string{}, map[[2]string]SplitRecord{}, map[MetricKey]Number{},
+	}
 }
 
 func (s *workdirState) add(splits []SplitRecord, numbers []MetricRecord) {
@@ -156,7 +159,8 @@ func difference(a, b workdirState) *Difference {
 		c := MetricChange{MetricKey: k, A: x, B: y}
 		s := [2]string{k.Experiment, k.Split}
 		from, to := a.splits[s], b.splits[s]
-		if k.Metric == "rmse" && from.HeldOut == to.HeldOut && from.Rows == to.Rows {
+		same := from.HeldOut == to.HeldOut && from.Rows == to.Rows && a.data[k.Experiment] == b.data[k.Experiment]
+		if k.Metric == "rmse" && same {
 			c.Verdict = better(x, y)
 		}
 		d.Metrics = append(d.Metrics, c)
@@ -215,31 +219,33 @@ func readWorkdir(dir string) (workdirState, error) {
 		return none, fmt.Errorf("read workdir %s: expected reports (EXPERIMENT/report/metrics.json), found none; run the "+
 			"pipeline there first", dir)
 	}
-	config := func(where, path string) error {
+	config := func(where, path string) (*table.Table, error) {
 		t, err := table.Read(path)
 		if errors.Is(err, fs.ErrNotExist) {
-			return nil
+			return &table.Table{}, nil
 		}
 		if err != nil {
-			return err
+			return nil, err
 		}
 		for _, kv := range t.Meta {
 			if k, ok := strings.CutPrefix(kv.Key, "config:"); ok {
 				s.settings[[2]string{where, k}] = kv.Value
 			}
 		}
-		return nil
+		return t, nil
 	}
 	for _, path := range found {
 		root := filepath.Dir(filepath.Dir(path))
 		name := nameBelow(dir, root)
-		if err := config(name, filepath.Join(root, "triplets.arrow")); err != nil {
+		t, err := config(name, filepath.Join(root, "triplets.arrow"))
+		if err != nil {
 			return none, err
 		}
+		s.data[name] = t.Digest()
 		splits, _ := filepath.Glob(filepath.Join(root, "splits", "*", "seed-0", "predictions.arrow"))
 		for _, path := range splits {
 			split := filepath.Base(filepath.Dir(filepath.Dir(path)))
-			if err := config(name+"/"+split, path); err != nil {
+			if _, err := config(name+"/"+split, path); err != nil {
 				return none, err
 			}
 		}

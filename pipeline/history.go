@@ -168,12 +168,9 @@ func settingsOf(f *config.File) []Setting {
 }
 
 // recordNumbers notes the data and the numbers of the experiments whose reports are up
-// to date.
+// to date and can be read.
 func (p *Project) recordNumbers(rec *Record, r *engine.Result) {
-	list, err := p.Reports(r, Selection{})
-	if err != nil {
-		return // a record without numbers
-	}
+	list, _ := p.Reports(r, Selection{})
 	for _, e := range list {
 		b, err := e.MetricsJSON()
 		if err != nil {
@@ -337,6 +334,11 @@ func (r *Record) state() workdirState {
 	s.add(r.Splits, r.Metrics)
 	for _, v := range r.Settings {
 		s.settings[[2]string{v.Where, v.Key}] = v.Value
+	}
+	for _, v := range r.Data {
+		if v.Key == dataDigest {
+			s.data[v.Where] = v.Value
+		}
 	}
 	return s
 }

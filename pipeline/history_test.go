@@ -1,18 +1,25 @@
 package pipeline
 
 import (
+	"bytes"
 	"context"
+	"encoding/gob"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/engine"
+	"doubletake/pipeline/stages/reportstage"
+	"doubletake/pipeline/table"
+	"doubletake/report"
 )
 
 // recorded is a project of one task, which does what the test says.
@@ -248,17 +255,80 @@ func TestRecordedNumbers(t *testing.T) {
 			t.Errorf("%v ± %v → %v ± %v: %q, expected %q", c.a, c.sea, c.b, c.seb, got, c.want)
 		}
 	}
-	// Only on the same held-out set.
-	for held, want := range map[string]int{"rpm = 1": 2, "rpm = 2": 0} {
-		n := 0
-		for _, m := range DiffRecords(a, read(held, 1)).Metrics {
+	// Only on the same held-out set of the same triplets.
+	a.Data = []Setting{{"e", "recordings", "7"}, {"e", dataDigest, "one"}}
+	for _, c := range []struct {
+		held, data string
+		want       int
+	}{{"rpm = 1", "one", 2}, {"rpm = 2", "one", 0}, {"rpm = 1", "two", 0}} {
+		b, n := read(c.held, 1), 0
+		b.Data = []Setting{{"e", "recordings", "7"}, {"e", dataDigest, c.data}}
+		for _, m := range DiffRecords(a, b).Metrics {
 			if m.Verdict == "better" {
 				n++
 			}
 		}
-		if n != want {
-			t.Errorf("%s: %d errors are better, expected %d", held, n, want)
+		if n != c.want {
+			t.Errorf("%s, triplets %s: %d errors are better, expected %d", c.held, c.data, n, c.want)
 		}
+	}
+}
+
+// Of work directories too, errors are compared where the triplets are the same.
+func TestDiffOfOtherTriplets(t *testing.T) {
+	dir := t.TempDir()
+	for name, of := range map[string]struct{ rmse, x float64 }{"a": {5, 1}, "b": {1, 1}, "c": {1, 2}} {
+		at := filepath.Join(dir, name, "e")
+		tab := &table.Table{Columns: []table.Column{{Name: "x", Floats: []float64{of.x}}}}
+		err := os.MkdirAll(filepath.Join(at, "report"), 0o755)
+		if err == nil {
+			_, err = tab.WriteFile(filepath.Join(at, "triplets.arrow"))
+		}
+		text := fmt.Sprintf(`{"experiment": "e", "splits": [{"name": "s", "test": {"rows": 12},
+			"network": [{"unit": "N", "rmse": %g, "rmse_se": 0.5}]}]}`, of.rmse)
+		if err == nil {
+			err = os.WriteFile(filepath.Join(at, "report", "metrics.json"), []byte(text), 0o644)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for b, want := range map[string]string{"b": "better", "c": ""} {
+		d, err := Diff(filepath.Join(dir, "a"), filepath.Join(dir, b))
+		if err != nil {
+			t.Fatal(err)
+		}
+		i := slices.IndexFunc(d.Metrics, func(m MetricChange) bool { return m.Metric == "rmse" })
+		if got := d.Metrics[i].Verdict; got != want {
+			t.Errorf("a against %s: %q, expected %q", b, got, want)
+		}
+	}
+}
+
+// A report that cannot be read costs the numbers of its experiment alone.
+func TestRecordWithoutReport(t *testing.T) {
+	p := recorded(t, strings.Replace(recordedYAML, "{a:", "{b: {ingest: {simulate: {campaign: toy}}}, a:", 1))
+	p.Plan.Tasks = nil
+	for version, name := range []string{"a", "b"} {
+		p.Plan.Tasks = append(p.Plan.Tasks, &engine.Task{
+			ID: reportstage.ReportTask(name), Stage: "dsp", Experiment: name, Version: version,
+			Run: func(_ context.Context, j *engine.Job) error {
+				var b bytes.Buffer
+				err := gob.NewEncoder(&b).Encode(report.Experiment{Name: name, Triplets: 12, Splits: []report.Split{{Name: "s"}}})
+				if name == "b" {
+					b.Truncate(b.Len() / 2)
+				}
+				return errors.Join(err, os.WriteFile(j.Output(reportstage.ReportData), b.Bytes(), 0o644))
+			},
+		})
+	}
+	if _, err := p.Run(t.Context(), Options{Jobs: 1}); err != nil {
+		t.Fatal(err)
+	}
+	r := records(t, p)[0]
+	if len(r.Splits) != 1 || r.Splits[0].Experiment != "a" || len(r.Metrics) == 0 ||
+		!slices.Contains(r.Data, Setting{"a", "triplets", "12"}) {
+		t.Errorf("%+v, %d numbers, %+v", r.Splits, len(r.Metrics), r.Data)
 	}
 }
 

@@ -9,6 +9,7 @@ package pipeline
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"runtime/debug"
@@ -166,46 +167,37 @@ func (p *Project) Sweeps(r *Result, s Selection) ([]report.Sweep, error) {
 // Details returns what the page shows of the experiments a run selected whose
 // reports are up to date.
 func (p *Project) Details(r *Result, s Selection) ([]*report.Detail, error) {
-	var out []*report.Detail
-	for _, e := range p.shown(s) {
-		id := reportstage.ReportTask(e.Name)
-		i := slices.IndexFunc(p.Plan.Tasks, func(t *engine.Task) bool { return t.ID == id })
-		if i < 0 || !p.Plan.Selects(s, p.Plan.Tasks[i]) {
-			continue
-		}
-		path, ok := r.Output(id, reportstage.PageData)
-		if !ok {
-			continue
-		}
-		d, err := reportstage.ReadDetail(path)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, d)
-	}
-	return out, nil
+	return reported(p, r, s, reportstage.PageData, reportstage.ReadDetail)
 }
 
-// Reports returns the experiments a run selected whose reports are up to date.
+// Reports returns the experiments a run selected whose reports are up to date. With an
+// error it returns those that can be read.
 func (p *Project) Reports(r *Result, s Selection) ([]report.Experiment, error) {
-	var out []report.Experiment
+	return reported(p, r, s, reportstage.ReportData, reportstage.ReadExperiment)
+}
+
+// reported reads an output of the reports of the experiments that a run selected.
+func reported[T any](p *Project, r *Result, s Selection, output string, read func(path string) (T, error)) (out []T,
+	err error,
+) {
 	for _, e := range p.shown(s) {
 		id := reportstage.ReportTask(e.Name)
 		i := slices.IndexFunc(p.Plan.Tasks, func(t *engine.Task) bool { return t.ID == id })
 		if i < 0 || !p.Plan.Selects(s, p.Plan.Tasks[i]) {
 			continue
 		}
-		path, ok := r.Output(id, reportstage.ReportData)
+		path, ok := r.Output(id, output)
 		if !ok {
 			continue
 		}
-		x, err := reportstage.ReadExperiment(path)
-		if err != nil {
-			return nil, err
+		x, failure := read(path)
+		if failure != nil {
+			err = errors.Join(err, failure)
+			continue
 		}
 		out = append(out, x)
 	}
-	return out, nil
+	return out, err
 }
 
 // Page returns the path of the page of all experiments.

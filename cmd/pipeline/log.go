@@ -23,7 +23,7 @@ func newLogCommand(stdout, stderr io.Writer) *cli.Command {
 			"keeps them; the newest 500 stay.\n\n" +
 			"A run is named by its number (-1 is the last) or by the beginning of its ID. --diff A B compares two, --diff A " +
 			"one with the last. An error is called better or worse where it differs by more than two standard errors, those " +
-			"of both runs together, on the same held-out set.\n\n" +
+			"of both runs together, on the same held-out set of the same triplets.\n\n" +
 			"Example: pipeline log --diff 1 2\n\nExit status: 0 success, 1 failed, 2 usage or configuration error.",
 		Flags: []cli.Flag{
 			&cli.StringSliceFlag{Name: "diff", Usage: "the two runs to compare; also twice, as --diff -2 --diff -1"},
