@@ -12,9 +12,9 @@ import (
 
 // Compared are the metrics of one method on a split's test part
 // (docs/method.md#scores), over seeds, in standardised units: each method's own
-// mean and variances are judged. Values not among score.Metrics are shares of y
-// below predicted quantiles, below_0.05 and so on, and of methods that sample weights rhat
-// (largest split R̂ of a predicted mean), ess (smallest effective number of draws),
+// mean and variances are judged. Some values are not among score.Metrics: the shares of
+// y below predicted quantiles, below_0.05 and so on; and, of methods that sample weights,
+// rhat (largest split R̂ of a predicted mean), ess (smallest effective number of draws),
 // acceptance and divergent (shares of transitions).
 type Compared struct {
 	Method string
@@ -45,8 +45,8 @@ type Ranked struct {
 	Worse  bool    // Above is more than chance
 }
 
-// Keys of Compared.Values with C_x, the covariance that a method's own left-out groups
-// taught (docs/honest.md).
+// Keys of Compared.Values with C_x, the covariance that a method learned from groups left
+// out of its own training (docs/honest.md).
 const (
 	RatioCx    = "sum_e_ratio_cx" // Σe/Σ(v̂ + C_x)
 	CoverageCx = "coverage95_cx"  // share of values inside μ ± t_K·√(v̂ + C_x + σ²)

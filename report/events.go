@@ -6,8 +6,8 @@ import (
 	"doubletake/train/score"
 )
 
-// Event is how the probabilities that the networks claim for an event did on what a
-// split holds out (docs/method.md#events), over seeds.
+// Event compares the probabilities that the networks claim for an event with how often it
+// happened on what a split holds out (docs/method.md#events), over seeds.
 type Event struct {
 	Name, Text           string // Text is its expression
 	Claimed              score.Value
@@ -16,7 +16,7 @@ type Event struct {
 	Ratio, RatioSE       score.Value
 }
 
-// numbers are the members of an event by their names in metrics.json.
+// numbers returns the numbers of an event with their names in metrics.json.
 func (e Event) numbers() []struct {
 	name string
 	score.Value
@@ -36,7 +36,7 @@ func (e Event) numbers() []struct {
 	}
 }
 
-// events is the table of a split's events.
+// events returns the table of a split's events.
 func (s Split) events() table {
 	t := table{title: "Events on what " + clean(s.Name) + " holds out (experimental)", corner: "event"}
 	when := column{head: "when", text: true}
@@ -59,8 +59,8 @@ func (s Split) events() table {
 	return t
 }
 
-// eventWords states of every event how often it was claimed and happened, and explains
-// the tables.
+// eventWords states the claimed probability of every event and how often it happened,
+// and explains the tables.
 func (e Experiment) eventWords() (out []string) {
 	for _, s := range e.Splits {
 		for _, v := range s.Events {

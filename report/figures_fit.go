@@ -373,8 +373,8 @@ func (m *maker) training(s *SplitDetail) {
 			"The β-NLL weighs every pair by its predicted variance to the power of β, so the mean may rise while the " +
 			"fit improves: as the network finds out which conditions are noisy, those, with the larger losses, get " +
 			"more weight. Held-out pairs: the same loss without dropout, now and then. Where it rises while that of " +
-			"the training pairs falls, the network grows surer than it is right about conditions it has not seen. " +
-			"They have no part in the training. Trained: the final networks without weights and dropout, −log of the " +
+			"the training pairs falls, the network becomes too sure about conditions it has not seen. Held-out pairs " +
+			"have no part in the training. Trained: the final networks without weights and dropout, −log of the " +
 			"density that the first answer gives to a value in the outcomes' units. Held-out values far above those " +
 			"trained on: mean or variance do not hold there.",
 	})

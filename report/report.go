@@ -43,7 +43,7 @@ type Split struct {
 	Ranking   []Ranked    // those of them that were trained, best first; not part of metrics.json
 	Flags     []Violation // identities of the theory that the models violate
 	Network   []Trust     // what the network claims on the test part, a group of outcomes for each unit; means over seeds
-	Events    []Event     // how claimed probabilities of events did on the test part; nil without
+	Events    []Event     // claimed probabilities of events, compared with the test part; nil without
 	Honest    *Honest     // the calibration on left-out groups; nil where none was asked for
 }
 

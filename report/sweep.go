@@ -89,7 +89,7 @@ func (s Sweep) primary() string {
 	return "nll"
 }
 
-// tables are those of the comparison, per split.
+// tables returns the tables of the comparison, split by split.
 func (s Sweep) tables() []table {
 	var out []table
 	for _, sp := range s.Splits {
@@ -164,7 +164,7 @@ func (s Sweep) table(title string, c Comparison) table {
 	return t
 }
 
-// settings lists the names of what varies.
+// settings lists the names of the settings that vary.
 func (s Sweep) settings() []string {
 	var out []string
 	for _, v := range s.Variants {
@@ -248,7 +248,7 @@ func (s Sweep) selected(sp SweptSplit, v int) string {
 		strings.Join(held, ", "))
 }
 
-// warnings limit the trust in the comparison.
+// warnings lists what limits the trust in the comparison.
 func (s Sweep) warnings() []string {
 	var out []string
 	if s.On == "" && len(s.Splits) > 0 {

@@ -24,14 +24,14 @@ type FitOptions struct {
 	// those that were still to come.
 	Hook func(Epoch)
 
-	// HeldOut is rows, or none, whose loss is taken after every HeldOutEvery epochs (0:
-	// never) and after the last, with the weights as they are, without dropout. The
-	// training does not depend on it, but for its end with Patience.
+	// HeldOut are rows that the training does not use, or none. Their loss is taken
+	// after every HeldOutEvery epochs (0: never) and after the last one, without dropout.
+	// It changes nothing but, with Patience, the end of the training.
 	HeldOut      triplets.Set
 	HeldOutEvery int
 
-	// Patience, unless 0, ends the training after so many epochs since the one with the
-	// lowest loss on HeldOut. See Best.
+	// Patience, unless 0, ends the training that many epochs after the one with the
+	// lowest loss on HeldOut (see Best), or after that many epochs without any loss.
 	Patience int
 
 	// Single trains the network of FitSingle.

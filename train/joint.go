@@ -30,13 +30,13 @@ func headColumns(c Config, d int) int {
 
 // pairLaw is the law of the two outcomes of a pair at one condition, in network units.
 type pairLaw interface {
-	read(o []float32)                                   // sets it to that of a row of the head's numbers
+	read(o []float32)                                   // sets the law from a row of the head's numbers
 	first(mu, v []float64)                              // writes mean and variance of one outcome
-	given(y []float32, mu, v []float64)                 // writes those of y2 where y1 = y is known
-	closedForm(eps []float32, r *Estimates) func(i int) // returns what writes the estimates of condition i
+	given(y []float32, mu, v []float64)                 // writes mean and variance of y2 where y1 = y is known
+	closedForm(eps []float32, r *Estimates) func(i int) // returns a function that writes the estimates of condition i
 }
 
-// newPairLaw returns the law that the model's head states; nil of two answers.
+// newPairLaw returns the law that the model's head states, nil for two answers.
 func newPairLaw(m *Model) pairLaw {
 	switch m.Config.Head {
 	case TwoAnswers:

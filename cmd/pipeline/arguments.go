@@ -174,8 +174,8 @@ func fileArgument(c *cli.Context) (string, error) {
 	return "", usage("pipeline %s takes one FILE, found %q", c.Command.Name, c.Args().Slice())
 }
 
-// experimentNames returns the names given with --experiment. The flag takes names
-// separated by commas; those of a variant's settings are parts of its name.
+// experimentNames returns the names given with --experiment. Commas separate names,
+// except within the name of a variant, where they separate its settings.
 func experimentNames(c *cli.Context) []string {
 	var out []string
 	for _, s := range c.StringSlice("experiment") {

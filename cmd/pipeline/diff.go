@@ -152,7 +152,7 @@ func change(m pipeline.MetricChange) float64 {
 	}
 }
 
-// nameOf is the name of a number in a line.
+// nameOf returns the name of a number for people.
 func nameOf(k pipeline.MetricKey) string {
 	name, ok := map[string]string{
 		"rmse": "error", "coverage_95": "inside 95 %", "width_95": "95 % interval's width",
@@ -194,7 +194,7 @@ func amount(n pipeline.Number, unit string) string {
 	return strings.TrimSpace(s + " " + unit)
 }
 
-// brief is a value in a line.
+// brief shortens a value to fit on a line.
 func brief(s string) string {
 	const most = 60
 	if s == "" {

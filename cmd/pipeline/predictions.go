@@ -103,8 +103,8 @@ func (a answers) table(w io.Writer) error {
 	return err
 }
 
-// bound is the range of an event's probability; of NaN outside the training range
-// unless that is asked for.
+// bound returns the range of an event's probability, NaN outside the training range
+// unless --extrapolate is given.
 func (a answers) bound(e pipeline.EventProbability, i int) (lo, hi float64) {
 	if !a.options.extrapolate && a.Outside(a.at(i)) != nil {
 		return math.NaN(), math.NaN()
@@ -172,7 +172,7 @@ func (a answers) calibrationText() []string {
 	return out
 }
 
-// details are what the calibration was learned from, and what that promises.
+// details writes what the calibration was learned from, and what it promises.
 func (a answers) details(w io.Writer, c *pipeline.Calibration) error {
 	fmt.Fprintf(w, "\nthe interval is ± %s deviations: Student's t with %d degrees of freedom, one for each group\n",
 		short(a.recommended.T), c.K)
@@ -312,7 +312,7 @@ func (a answers) recommendedRows(w io.Writer, i int) error {
 	return nil
 }
 
-// partsHead heads the columns of parts.
+// partsHead returns the headings of the columns of parts.
 func (a answers) partsHead() string {
 	if !a.options.details {
 		return ""
@@ -320,9 +320,8 @@ func (a answers) partsHead() string {
 	return "√v̂\t√C_x\tσ\tlargest left-out\t"
 }
 
-// parts are what an outcome's interval consists of, with --details: the model's own
-// claim, the learned covariance and the noise, and the largest left-out deviation next
-// to it.
+// parts returns, with --details, the parts of an outcome's interval: the model's own
+// claim, the learned covariance and the noise; then the largest left-out deviation.
 func (a answers) parts(j, k int) []string {
 	if !a.options.details {
 		return nil

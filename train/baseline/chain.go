@@ -48,7 +48,7 @@ const (
 // depend on.
 type chain struct {
 	T                   int       // transitions made
-	Around, Seen        []float64 // places, one after the other, of which the metric is and will be taken
+	Around, Seen        []float64 // places, one after the other: of the present metric, and of the next
 	Z, G                []float64 // where it is, and the gradient there
 	U                   float64
 	First, Step, Bar, H float64 // dual averaging (Hoffman & Gelman 2014): ln μ, ln ε, its mean; the error
@@ -151,7 +151,7 @@ func (c *chain) generator(seed uint64) {
 	c.random = rand.New(c.source)
 }
 
-// transition makes one step of the chain; so many of the first adapt the step.
+// transition makes one transition of the chain. The first adapting ones adapt the step.
 func (c *chain) transition(t target, adapting int) {
 	n := len(c.Z)
 	c.z, c.grad, c.p = append(c.z[:0], c.Z...), append(c.grad[:0], c.G...), c.p[:0]

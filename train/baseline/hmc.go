@@ -19,7 +19,7 @@ import (
 
 // HMC samples the weights of a small tanh network from their posterior by
 // Hamiltonian Monte Carlo (Neal 2011), so that its v̂ is what Bayes' rule gives for
-// that network and prior, as far as the chains have converged; Sampling tells.
+// that network and prior if the chains have converged; Sampling reports whether.
 //
 // The network has the model's first two hidden layers, each at most MaxHMCWidth
 // wide. Weights are normal with deviation 2/√fan-in, biases with 2 in the first
@@ -243,15 +243,15 @@ func newTanhNet(in, out int, hidden []int) *tanhNet {
 	return t
 }
 
-// scaled writes the weights and biases that the standard normal z stand for.
+// scaled writes the weights and biases: the standard normal z times their deviations.
 func (t *tanhNet) scaled(dst, z []float64) {
 	for i, s := range t.scale {
 		dst[i] = s * z[i]
 	}
 }
 
-// room holds what a pass leaves: the activations of every layer, a row each unit, of the
-// head minus the means; and the same for derivatives.
+// room holds the numbers of a pass through the network, layer by layer, a row for each
+// unit: the activations a, of the head the means with opposite sign, and derivatives d.
 type room struct{ a, d [][]float64 }
 
 func (r *room) top() []float64 { return r.a[len(r.a)-1] }
@@ -264,7 +264,7 @@ func (t *tanhNet) room(n int) *room {
 	return r
 }
 
-// forward evaluates n conditions, x a row each input.
+// forward evaluates n conditions; x has a row for each input.
 func (t *tanhNet) forward(r *room, w, x []float64, n int) {
 	for l, a := range r.a {
 		from, to := t.size[l], t.size[l+1]
@@ -438,7 +438,7 @@ func (t *posteriorOf) metric(places []float64) (blas64.Triangular, error) {
 	return u.RawTriangular(), nil
 }
 
-// start is a draw of the prior, moved to the most probable weights near it.
+// start returns the most probable weights near a draw of half the prior's deviation.
 func (t *posteriorOf) start(ctx context.Context, r *rand.Rand) ([]float64, error) {
 	z := make([]float64, t.net.weights)
 	for i := range z {

@@ -53,8 +53,9 @@ func errorRows(s Set) (e, v []float64) {
 	return e, v
 }
 
-// ratioRows distributes |ln Σe/Σv̂| over the rows: their mean is it, and their scatter
-// that of its linear approximation. Where a sum is not positive it has no value.
+// ratioRows distributes |ln Σe/Σv̂| over the rows: the mean of the rows is that number,
+// and their scatter is that of its linear approximation. All are NaN where a sum is not
+// positive.
 func ratioRows(s Set) []float64 {
 	e, v := errorRows(s)
 	me, mv := average(e, nil), average(v, nil)

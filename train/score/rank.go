@@ -16,7 +16,7 @@ type Rank struct {
 	Mean      float64
 	Above, SE float64 // 0 of the best; SE is NaN with fewer than two runs
 	Worse     bool    // by more than Student's 97.5 % of SE; not corrected for how many are compared
-	P         float64 // of a difference as large in either direction, by Student's law; NaN where there is no SE
+	P         float64 // probability of a difference as large in either direction, by Student's law; NaN without SE
 }
 
 // Ranking sorts methods by a score of which less is better; scores[m][k][i] is that
@@ -71,8 +71,9 @@ func Ranking(scores [][][]float64, run []int) []Rank {
 	return out
 }
 
-// Holm corrects p-values for their number (Holm 1979): of the hypotheses whose p stays
-// at most α, none is true, with a probability of at least 1 − α. NaN are no tests.
+// Holm corrects p-values for their number (Holm 1979). Whoever rejects all hypotheses
+// whose corrected p is at most α rejects a true one with a probability of at most α.
+// NaN are no tests and stay NaN.
 func Holm(p []float64) []float64 {
 	var order []int
 	out := slices.Clone(p)

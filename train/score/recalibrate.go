@@ -42,8 +42,8 @@ type OutcomeRecalibration struct {
 	TotalFactor float64 `json:"total_factor"` // mean of squared residual over σ²: σ-scaling by maximum likelihood
 	TotalCurve  Curve   `json:"total_curve"`  // isotonic regression of the squared residual on σ²
 
-	// LawFactor is TotalFactor without the reach of far residuals, for Beta and GPBeta;
-	// 0: there are none, and it is TotalFactor.
+	// LawFactor is TotalFactor with far residuals bounded, for Beta and GPBeta; 0 where no
+	// residual is far, and TotalFactor is used.
 	LawFactor float64 `json:"law_factor,omitempty"`
 
 	// QuantileMap takes a quantile of the standard normal to that of the
@@ -328,7 +328,7 @@ func (o *OutcomeRecalibration) learnLaw(s Set, j int, total []float64, law strin
 	return err
 }
 
-// lawFactor is the factor of the variance that Beta and GPBeta go on from.
+// lawFactor returns the factor of the variance that Beta and GPBeta start from.
 func (o *OutcomeRecalibration) lawFactor() float64 {
 	if o.LawFactor > 0 {
 		return o.LawFactor
@@ -336,13 +336,13 @@ func (o *OutcomeRecalibration) lawFactor() float64 {
 	return o.TotalFactor
 }
 
-// farResidual is how many robust deviations from zero a residual may be: of a normal
-// law none is further, and one value at 50 would outweigh hundreds of others, as the
-// loss of a far value grows with its square.
+// farResidual is how many robust deviations from zero a residual may be. Normal
+// residuals are never that far. The loss grows with the square of a residual, so that
+// one at 50 would outweigh hundreds of others.
 const farResidual = 8
 
-// bound moves residuals further than that to it, and reports whether there were any.
-func bound(z []float64) (any bool) {
+// bound moves residuals beyond that limit to it, and reports whether there were any.
+func bound(z []float64) (far bool) {
 	size := make([]float64, len(z))
 	for i, x := range z {
 		size[i] = math.Abs(x)
@@ -354,10 +354,10 @@ func bound(z []float64) (any bool) {
 	}
 	for i, x := range z {
 		if math.Abs(x) > limit {
-			z[i], any = math.Copysign(limit, x), true
+			z[i], far = math.Copysign(limit, x), true
 		}
 	}
-	return any
+	return far
 }
 
 // Apply returns the recalibrated total variances and covariances (N×Out, of as
