@@ -40,6 +40,17 @@ func (m *Model) Derivatives() *Derivatives {
 	return d
 }
 
+// WithVariances lets Gradient take the outcomes Out to 2·Out-1 too, whose numbers are the
+// total variances, and Square count their parameters of the head. It returns d. It panics
+// if the model has a joint head.
+func (d *Derivatives) WithVariances() *Derivatives {
+	if d.m.Config.Head != TwoAnswers {
+		panic("train: derivatives of the variances of a joint head")
+	}
+	d.g[len(d.g)-1] = make([]float64, 2*d.m.Out)
+	return d
+}
+
 // Layers returns how many layers there are, the head the last.
 func (d *Derivatives) Layers() int { return len(d.a) }
 
@@ -99,6 +110,9 @@ func (d *Derivatives) Gradient(j int) [][]float64 {
 	l, top := d.m.shape, len(d.a)-1
 	clear(d.g[top])
 	d.g[top][j] = 1
+	if j >= d.m.Out {
+		d.g[top][j] = 1 / (1 + math.Exp(-d.out[j])) // of softplus
+	}
 	for i := top - 1; i >= 0; i-- {
 		for k, a := range d.a[i+1] {
 			s := 0.0
@@ -114,7 +128,7 @@ func (d *Derivatives) Gradient(j int) [][]float64 {
 }
 
 // Square returns the sum of the squares of layer i's parameters; of the head of
-// those of the means.
+// those of the means, and of the variances after WithVariances.
 func (d *Derivatives) Square(i int) (sum float64) {
 	l := d.m.shape
 	for o := range d.g[i] {

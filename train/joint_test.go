@@ -263,7 +263,8 @@ func TestJointClosedFormInOneCell(t *testing.T) {
 
 // The toy of docs/method.md#synthetic-data-and-couples, trained below x = 5 and
 // judged on fresh pairs. Known truth: the noise, the error of the mean; C/(A+C) is
-// near one in the centre with couples, near nothing with triplets.
+// near one in the centre with couples, near nothing with triplets. Plain likelihood, β = 0,
+// ruins the mean, and beyond x = 5 the claim is far too small: docs/methods.md says so.
 func TestJointToy(t *testing.T) {
 	if testing.Short() {
 		t.Skip("trains networks")
@@ -278,20 +279,21 @@ func TestJointToy(t *testing.T) {
 		}
 		return d.Select(rows)
 	}
-	fit := func(couples bool, seed uint64) *Model {
+	fit := func(couples bool, seed uint64, beta float64) *Model {
 		cfg := toyConfig()
 		cfg.Head, cfg.Dropout, cfg.Epochs, cfg.Batch, cfg.Schedule, cfg.Seed = Joint, 0, 400, 64, Cosine, seed
+		cfg.Beta = beta
 		m, _, err := Fit(context.Background(), inside(toyData(1000, gamma, seed, couples)), cfg, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return m
 	}
-	var a, noise, e, c, centre, centreOfCouples float64
+	var a, noise, e, c, centre, centreOfCouples, off, plain, beyond, claimed float64
 	const seeds = 3
 	for seed := range uint64(seeds) {
 		fresh := inside(toyData(4000, gamma, 100+seed, false))
-		m := fit(false, seed)
+		m, likelihood := fit(false, seed, 0.5), fit(false, seed, 0)
 		est, err := m.Estimate(context.Background(), fresh.X, EstimateOptions{Samples: 2})
 		if err != nil {
 			t.Fatal(err)
@@ -301,10 +303,19 @@ func TestJointToy(t *testing.T) {
 			noise += gamma * gamma * math.Exp(-x*x)
 			e += (fresh.Y1[i] - est.Mu[i]) * (fresh.Y2[i] - est.Mu[i])
 			c += est.Cov[i]
+			off += math.Pow(est.Mu[i]-x*math.Sin(x), 2) / float64(len(fresh.X)*seeds)
+			mu, _ := likelihood.Predict([]float64{x})
+			plain += math.Pow(mu[0]-x*math.Sin(x), 2) / float64(len(fresh.X)*seeds)
+		}
+		if est, err = m.Estimate(context.Background(), []float64{5.2, 5.5, 5.8}, EstimateOptions{Samples: 2}); err != nil {
+			t.Fatal(err)
+		}
+		for i, x := range []float64{5.2, 5.5, 5.8} {
+			beyond, claimed = beyond+math.Pow(est.Mu[i]-x*math.Sin(x), 2), claimed+est.Cov[i]
 		}
 		for _, couples := range []bool{false, true} {
 			if couples {
-				m = fit(true, seed)
+				m = fit(true, seed, 0.5)
 			}
 			at, err := m.Estimate(context.Background(), []float64{-0.4, -0.2, 0, 0.2, 0.4}, EstimateOptions{Samples: 2})
 			if err != nil {
@@ -321,9 +332,12 @@ func TestJointToy(t *testing.T) {
 			}
 		}
 	}
-	t.Logf("A/noise %.3f, S %.2f, C/(A+C) in the centre %.3f with triplets, %.3f with couples", a/noise, e/c, centre,
-		centreOfCouples)
+	t.Logf("A/noise %.3f, S %.2f, C/(A+C) in the centre %.3f with triplets, %.3f with couples; the mean's squared error "+
+		"%.3f, with β = 0 %.3f; S beyond 5 %.0f", a/noise, e/c, centre, centreOfCouples, off, plain, beyond/claimed)
 	if math.Abs(a/noise-1) > 0.05 || e/c < 0.5 || e/c > 2 || centre > 0.05 || centreOfCouples < 0.95 {
 		t.Error("outside of the expected ranges: A/noise within 5 %, S from 0.5 to 2, below 0.05, above 0.95")
+	}
+	if plain < 2*off || beyond < 100*claimed {
+		t.Error("expected β = 0 to double the error of the mean, and S above 100 beyond 5")
 	}
 }

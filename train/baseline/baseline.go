@@ -122,6 +122,11 @@ var methods = []Info{
 		make: func(s Settings) Method { return Laplace{s.Config, Full} },
 	},
 	{
+		Name: "laplace-natural", Claim: "the variance of the mean by the posterior of all weights for mean and noise",
+		Slow: true,
+		make: func(s Settings) Method { return Laplace{s.Config, Natural} },
+	},
+	{
 		Name: "hmc", Claim: "the variance of the mean over sampled weights of a small tanh network", Slow: true, Closed: true,
 		make: func(s Settings) Method { return HMC{Config: s.Config, Draws: s.Samples} },
 	},

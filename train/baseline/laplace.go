@@ -22,11 +22,17 @@ import (
 // over the conditions x_i with N_i measurements and the network's own noise, the
 // generalised Gauss–Newton matrix of the mean. Of the Fisher information of
 // mean and variance it is the part of the mean; in the last layer the two are
-// apart. v̂ = J·H⁻¹·Jᵀ, the total adds σ². λ maximises the evidence, in steps of a
+// apart. Natural has all of it,
+//
+//	H = Σ N_i·(J_iᵀJ_i/σ² + K_iᵀK_i/2σ⁴) + λI,  K = ∂σ²/∂θ,
+//
+// which is the Gauss–Newton matrix of the likelihood in the natural parameters μ/σ² and
+// −1/2σ² (Immer et al. 2023): the weights below the head must serve the noise too, and
+// v̂ is smaller. v̂ = J·H⁻¹·Jᵀ, the total adds σ². λ maximises the evidence, in steps of a
 // quarter of a decade.
 type Laplace struct {
 	Config  train.Config
-	Weights string // which have a posterior: "last-layer", "kronecker", "full"
+	Weights string // which have a posterior: "last-layer", "kronecker", "full", "natural"
 }
 
 // Values of Laplace.Weights.
@@ -34,6 +40,7 @@ const (
 	LastLayer = "last-layer" // those of the head, per outcome, each with its own λ
 	Kronecker = "kronecker"  // all, a layer's block as the product of two moments
 	Full      = "full"       // all, in the space of the data where that is smaller
+	Natural   = "natural"    // all, of mean and variance together
 )
 
 // maxLaplace bounds the size of the matrix that Full factorises.
@@ -52,6 +59,15 @@ type posterior interface {
 type laplacePredictor struct {
 	m *train.Model
 	p posterior
+}
+
+// derivatives are those of which p is a posterior.
+func (p laplacePredictor) derivatives() *train.Derivatives {
+	d := p.m.Derivatives()
+	if w, ok := p.p.(*whole); ok && w.variances {
+		d.WithVariances()
+	}
+	return d
 }
 
 // Fit trains the network as a member of Ensemble, then forms the posterior.
@@ -76,9 +92,11 @@ func linearise(ctx context.Context, m *train.Model, data triplets.Set, weights s
 	case Kronecker:
 		return kronecker(ctx, m, c)
 	case Full:
-		return fullPosterior(ctx, m, c)
+		return fullPosterior(ctx, m, m.Derivatives(), m.Out, c)
+	case Natural:
+		return fullPosterior(ctx, m, m.Derivatives().WithVariances(), 2*m.Out, c)
 	}
-	return nil, fmt.Errorf("expected weights %s, %s or %s, found %q", LastLayer, Kronecker, Full, weights)
+	return nil, fmt.Errorf("expected weights %s, %s, %s or %s, found %q", LastLayer, Kronecker, Full, Natural, weights)
 }
 
 // Predict evaluates mean and posterior; safe for concurrent use.
@@ -86,7 +104,7 @@ func (p laplacePredictor) Predict(ctx context.Context, x []float64) (*Prediction
 	r := &Prediction{N: len(x) / p.m.In, Out: p.m.Out}
 	r.Mu, r.Total = p.m.Predict(x)
 	r.Epistemic = make([]float64, len(r.Mu))
-	d, scale := p.m.Derivatives(), p.m.OutcomeScale()
+	d, scale := p.derivatives(), p.m.OutcomeScale()
 	for s := 0; s <= r.N; s += predictBlock {
 		if err := ctx.Err(); err != nil {
 			return nil, fmt.Errorf("predict with laplace: %w", err)
@@ -382,48 +400,34 @@ func (t *tangent) jacobian() *mat.Dense {
 // whole is the posterior of all weights: in the space of the data, K + λS with
 // K = JJᵀ and S = σ²/N, or in that of the weights, H.
 type whole struct {
-	lambda float64
-	data   *tangent    // nil in the space of the weights
-	n      int         // rows of the factor
-	factor kernel.View // lower Cholesky factor
-	logDet float64     // ln|H|
+	lambda    float64
+	data      *tangent    // nil in the space of the weights
+	n         int         // rows of the factor
+	factor    kernel.View // lower Cholesky factor
+	logDet    float64     // ln|H|
+	variances bool        // the variances have rows of J too
 }
 
-func fullPosterior(ctx context.Context, m *train.Model, c collapsed) (posterior, error) {
-	d := m.Derivatives()
+// fullPosterior is the posterior of all weights of which d has derivatives; out rows of J
+// a condition: the means, and the variances where there are twice as many.
+func fullPosterior(ctx context.Context, m *train.Model, d *train.Derivatives, out int, c collapsed) (posterior, error) {
 	size, square := 0, 0.0
 	g0 := d.Gradient(0)
 	for k := range d.Layers() {
 		size += (len(d.Input(k)) + 1) * len(g0[k])
 		square += d.Square(k)
 	}
-	if n := c.n * m.Out; min(n, size) > maxLaplace {
+	if n := c.n * out; min(n, size) > maxLaplace {
 		return nil, fmt.Errorf("%d rows and %d weights are more than %d, for which a full posterior is affordable; take "+
 			"laplace-kronecker", n, size, maxLaplace)
 	}
-	gather := func(step int) (*tangent, []float64, error) {
-		n := (c.n + step - 1) / step
-		t, s := newTangent(d, n, m.Out), make([]float64, 0, n*m.Out)
-		for i := range n {
-			if err := ctx.Err(); err != nil {
-				return nil, nil, err
-			}
-			at := i * step
-			_, v := d.At(c.x[at*m.In : (at+1)*m.In])
-			t.set(i, d)
-			for j := range m.Out {
-				s = append(s, v[j]/c.count[at])
-			}
-		}
-		return t, s, nil
-	}
-	step := (c.n*m.Out + evidenceRows - 1) / evidenceRows
-	few, noise, err := gather(step)
+	step := (c.n*out + evidenceRows - 1) / evidenceRows
+	few, noise, err := gather(ctx, m, d, out, c, step)
 	if err != nil {
 		return nil, err
 	}
 	for i := range noise {
-		noise[i] *= float64(len(noise)) / float64(c.n*m.Out) // each for as many as it stands for
+		noise[i] *= float64(len(noise)) / float64(c.n*out) // each for as many as it stands for
 	}
 	k := few.products(few)
 	lambda := bestLambda(square, size, func(l float64) float64 {
@@ -433,11 +437,41 @@ func fullPosterior(ctx context.Context, m *train.Model, c collapsed) (posterior,
 		}
 		return logDetDual(f.LogDet(), noise, size, l)
 	})
-	t, noise, err := gather(1)
+	t, noise, err := gather(ctx, m, d, out, c, 1)
 	if err != nil {
 		return nil, err
 	}
-	return newWhole(t, noise, lambda, size)
+	w, err := newWhole(t, noise, lambda, size)
+	if err != nil {
+		return nil, err
+	}
+	w.variances = out > m.Out
+	return w, nil
+}
+
+// gather returns every step-th condition's rows of J, and S: the variance with which its
+// measurements tell each number.
+func gather(ctx context.Context, m *train.Model, d *train.Derivatives, out int, c collapsed, step int) (*tangent,
+	[]float64, error,
+) {
+	n := (c.n + step - 1) / step
+	t, s := newTangent(d, n, out), make([]float64, 0, n*out)
+	for i := range n {
+		if err := ctx.Err(); err != nil {
+			return nil, nil, err
+		}
+		at := i * step
+		_, v := d.At(c.x[at*m.In : (at+1)*m.In])
+		t.set(i, d)
+		for j := range out {
+			of := v[j%m.Out]
+			if j >= m.Out {
+				of *= 2 * of // one measurement tells σ² with the variance 2σ⁴
+			}
+			s = append(s, of/c.count[at])
+		}
+	}
+	return t, s, nil
 }
 
 // dual is K + λS.

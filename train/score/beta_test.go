@@ -130,6 +130,7 @@ func TestBetaRecoversTruth(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Logf("claims that hold: %+v", *r.Outcomes[0].Beta)
 	if m := r.Outcomes[0].Beta; math.Abs(m.A-1) > 0.05 || math.Abs(m.B-1) > 0.05 || math.Abs(m.C) > 0.05 {
 		t.Errorf("claims that hold: %+v", m)
 	}
@@ -142,6 +143,7 @@ func TestBetaRecoversTruth(t *testing.T) {
 		m := o.betaMap(kind, mu, 0.25)
 		return math.Sqrt(o.TotalFactor) * (m.sigmas(z95) - m.sigmas(-z95)) / (2 * z95)
 	}
+	t.Logf("twice the deviation: %.4f times as wide", width(Beta, 0))
 	if w := width(Beta, 0); math.Abs(w-2) > 0.06 {
 		t.Errorf("twice the deviation: the interval is %v times as wide", w)
 	}
@@ -156,6 +158,7 @@ func TestBetaRecoversTruth(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, mu := range []float64{-1.5, -1, 1, 1.5} {
+		t.Logf("at %v: one map %.3f, varying %.3f of the true width", mu, width(Beta, mu)/step(mu), width(GPBeta, mu)/step(mu))
 		if w := width(Beta, mu) / step(mu); math.Abs(w-1) < 0.2 {
 			t.Errorf("one map at %v: interval %v of the true one", mu, w)
 		}

@@ -1,5 +1,6 @@
 """Expected values for laplace_test.go: torch's autograd and linear algebra in float64 (Debian's torch 1.13): Jacobians, the
-precision of all weights, of the last layer and of Kronecker products, their determinants and the variances that follow.
+precision of all weights, of the last layer, of Kronecker products and of all weights for mean and variance together, their
+determinants and the variances that follow.
 python3 make_laplace.py > laplace.json"""
 import json
 import torch
@@ -36,6 +37,23 @@ def derivatives(x):
     return mu.detach(), var.detach(), [torch.cat([a.detach(), torch.ones(1)]) for a in acts], torch.stack(J), G
 
 
+def natural(x):
+    """Jacobians by all parameters of the natural parameters mu/var and -1/(2 var), outcome by outcome, and of the means; the
+    Hessian of -ln p by the natural parameters, which is that of the log partition whatever was measured."""
+    params = [p.clone().requires_grad_() for p in W + b]
+
+    def etas(*p):
+        mu, var, _ = forward(x, p[: len(W)], p[len(W):])
+        return torch.stack([mu / var, -0.5 / var], 1)
+
+    rows = lambda v: torch.cat([g.reshape(len(v), -1) for g in v_by(v)], 1)
+    v_by = lambda v: [torch.stack(q) for q in zip(*[torch.autograd.grad(s, params, retain_graph=True) for s in v])]
+    eta = etas(*params)
+    partition = lambda e: -e[0] ** 2 / (4 * e[1]) - 0.5 * torch.log(-2 * e[1])
+    L = torch.block_diag(*[torch.autograd.functional.hessian(partition, e.detach()) for e in eta])
+    return rows(eta.reshape(-1)), L, rows(forward(x, params[: len(W)], params[len(W):])[0])
+
+
 def case(n):
     x, count = f32(torch.randn(n, DIN)), torch.tensor([2.0 * (1 + i % 3) for i in range(n)])
     D = [derivatives(v) for v in x]
@@ -48,6 +66,12 @@ def case(n):
     full = [torch.diagonal(d[3] @ torch.linalg.solve(H, d[3].T)).tolist() for d in Q]
     out = dict(x=x.reshape(-1).tolist(), count=count.tolist(), q=q.reshape(-1).tolist(), mu=[d[0].tolist() for d in Q],
                full=full, full_logdet=torch.logdet(H).item())
+    N = [natural(v) for v in x]
+    H = LAMBDA * torch.eye(N[0][0].shape[1])
+    for (J, L, _), c in zip(N, count):
+        H = H + c * J.T @ L @ J
+    both = [torch.diagonal(J @ torch.linalg.solve(H, J.T)).tolist() for _, _, J in map(natural, q)]
+    out.update(natural=both, natural_logdet=torch.logdet(H).item())
     heads, logdets = [], []
     for j in range(DOUT):
         h = LAMBDA * torch.eye(HIDDEN[-1] + 1)
