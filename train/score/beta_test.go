@@ -158,7 +158,8 @@ func TestBetaRecoversTruth(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, mu := range []float64{-1.5, -1, 1, 1.5} {
-		t.Logf("at %v: one map %.3f, varying %.3f of the true width", mu, width(Beta, mu)/step(mu), width(GPBeta, mu)/step(mu))
+		t.Logf("at %v: one map %.3f, varying %.3f of the true width", mu, width(Beta, mu)/step(mu),
+			width(GPBeta, mu)/step(mu))
 		if w := width(Beta, mu) / step(mu); math.Abs(w-1) < 0.2 {
 			t.Errorf("one map at %v: interval %v of the true one", mu, w)
 		}
