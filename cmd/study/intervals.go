@@ -53,7 +53,7 @@ var dataWords = map[string]string{
 	"toy":        "the simulated toy, x ≥ 5 and 2 ≤ x ≤ 4 held out, groups are blocks of x",
 	"turbine":    "**measured**: a model turbine, each of five tow speeds held out",
 	"blades":     "**measured**: propellers on a stand, each blade count held out",
-	"propellers": "**measured**: propellers on a stand, each of eight held out, without distances between them",
+	"propellers": "**measured**: propellers on a stand, each of eight held out; their numbers are names, not distances",
 	"airspeeds":  "**measured**: a tail-sitter on a balance, each of three airspeeds held out",
 	"angles":     "**measured**: a tail-sitter on a balance, each of six blocks of the arm's angle held out",
 }
@@ -62,7 +62,7 @@ var dataWords = map[string]string{
 var baseWords = map[string]string{
 	"gp": "additive process, E", "orders": "additive process in order form, E", "ensemble": "ensemble of 5, B",
 	"prior-ensemble": "signed prior ensemble of 6, oE", "pair": "the paper's network, B",
-	"gp-refit": "additive process refitted for each group, oE",
+	"gp-refit": "additive process, refitted without each group, oE",
 }
 
 // renew writes the section anew. Where keep is set and its data are not here, it takes
