@@ -1,7 +1,7 @@
 """Ratios of `go run ./dsp/bench` to its Python peers, in one session, alternating.
 
     go build -o /tmp/bench ./dsp/bench && python3 dsp/bench/bench.py /tmp/bench [rounds]
-    python3 dsp/bench/bench.py /tmp/bench 5 /tmp/pipeline FOLDER   # the whole process
+    python3 dsp/bench/bench.py /tmp/bench 5 /tmp/pipeline FOLDER [jobs]   # the whole process
 
 Peers (numpy, scipy; one thread): `scipy`, scipy.signal.welch over all channels of a half; `hand`, the strongest form
 found in numpy: one channel at a time, its eight segments as one batch of float32 transforms from a memory map, powers
@@ -13,7 +13,7 @@ the clock; the table gives the median over the rounds and the least, which a qui
 13 channels x 16 s x 51.2 kHz float32, as NPY planes and as WAV frames, written to a temporary folder (170 MB) and read
 once before, so that they lie in the page cache.
 
-The whole process is `run --to dsp --jobs 1` from nothing on the files that `pipeline simulate rotor FOLDER` wrote, in both
+The whole process is `run --to dsp`, with one job where no number is given, from nothing on the files that `pipeline simulate rotor FOLDER` wrote, in both
 precisions; its peer reads the same files with wavfile.read and makes the spectra of the same halves by scipy.signal.welch.
 """
 import glob, os, resource, struct, subprocess, sys, tempfile, time
@@ -122,48 +122,52 @@ experiments:
 """
 
 
-def whole(pipeline, raw, precision):
-    with tempfile.TemporaryDirectory() as folder:
-        p = os.path.join(folder, 'pipeline.yaml')
-        with open(p, 'w') as f:
-            f.write(CONFIG % (raw, raw, precision))
-        before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        subprocess.run([pipeline, 'run', '--to', 'dsp', '--jobs', '1', p], capture_output=True, check=True)
-        after = resource.getrusage(resource.RUSAGE_CHILDREN)
-        return after.ru_utime - before.ru_utime, after.ru_stime - before.ru_stime
+def whole(pipeline, raw, precision, jobs, work):
+    """processor time, user and system, and elapsed; in a folder of its own in work, which stays: ext4 looks for a
+    free inode longer while many were removed in the seconds before"""
+    p = os.path.join(tempfile.mkdtemp(dir=work), 'pipeline.yaml')
+    with open(p, 'w') as f:
+        f.write(CONFIG % (raw, raw, precision))
+    before, clock = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
+    subprocess.run([pipeline, 'run', '--to', 'dsp', '--jobs', jobs, p], capture_output=True, check=True)
+    clock, after = time.perf_counter() - clock, resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime - before.ru_utime, after.ru_stime - before.ru_stime, clock
 
 
 def wavs(raw):
     from scipy.io import wavfile
-    before = resource.getrusage(resource.RUSAGE_SELF)
+    before, clock = resource.getrusage(resource.RUSAGE_SELF), time.perf_counter()
     for p in sorted(glob.glob(raw + '/*.wav')):
         fs, x = wavfile.read(p)
         for h in np.split(x.T, 2, axis=1):
             n = h.shape[1] // NSEG
             welch(h[:, :n * NSEG], fs, 'hann', n, 0, scaling='spectrum', axis=-1)
     after = resource.getrusage(resource.RUSAGE_SELF)
-    return after.ru_utime - before.ru_utime, after.ru_stime - before.ru_stime
+    return after.ru_utime - before.ru_utime, after.ru_stime - before.ru_stime, time.perf_counter() - clock
 
 
-def campaign(pipeline, raw, rounds):
+def campaign(pipeline, raw, rounds, jobs):
     raw = os.path.abspath(raw)
-    rows = {'wavfile.read and scipy.signal.welch': lambda: wavs(raw), 'run --to dsp, double': lambda: whole(pipeline, raw, 'double'),
-            'run --to dsp, auto': lambda: whole(pipeline, raw, 'auto')}
-    took = {k: [] for k in rows}
-    for _ in range(rounds):
-        for k, f in rows.items():
-            took[k].append(f())
-    print('| whole process, one job, %d alternating rounds | processor, s: median (least) | of it user, system | to scipy |\n|---|---|---|---|' % rounds)
+    with tempfile.TemporaryDirectory() as work:
+        rows = {'wavfile.read and scipy.signal.welch': lambda: wavs(raw),
+                'run --to dsp, double': lambda: whole(pipeline, raw, 'double', jobs, work),
+                'run --to dsp, auto': lambda: whole(pipeline, raw, 'auto', jobs, work)}
+        took = {k: [] for k in rows}
+        for _ in range(rounds):
+            for k, f in rows.items():
+                took[k].append(f())
+    print('| whole process, --jobs %s, %d alternating rounds | processor, s: median (least) | of it user, system | elapsed, s | to scipy |\n|---|---|---|---|---|' % (jobs, rounds))
     first = None
     for k, v in took.items():
-        t, parts = np.sum(v, axis=1), np.median(v, axis=0); first = first or np.median(t)
-        print('| %s | %.2f (%.2f) | %.2f, %.2f | %.2f |' % (k, np.median(t), t.min(), *parts, first / np.median(t)))
+        v = np.array(v)
+        t, parts = v[:, :2].sum(1), np.median(v, axis=0); first = first or np.median(t)
+        print('| %s | %.2f (%.2f) | %.2f, %.2f | %.2f (%.2f) | %.2f |' % (k, np.median(t), t.min(), *parts, v[:, 2].min(), first / np.median(t)))
 
 
 def main():
     binary, rounds = sys.argv[1], int(sys.argv[2]) if len(sys.argv) > 2 else 7
     if len(sys.argv) > 4:
-        return campaign(sys.argv[3], sys.argv[4], rounds)
+        return campaign(sys.argv[3], sys.argv[4], rounds, sys.argv[5] if len(sys.argv) > 5 else '1')
     with tempfile.TemporaryDirectory() as folder:
         files = make(folder)
         size = sum(os.path.getsize(f) for f in files['npy']) / 1e6

@@ -1,7 +1,7 @@
 // Package raw reads samples of fixed size that lie in a file uncompressed, as
 // WAV and NPY files hold them: as frames (all channels of one instant together)
-// or planes (all instants of one channel together). Large files on disk are
-// mapped into memory, a window at a time. Headers are the formats' matter.
+// or planes (all instants of one channel together). Headers are the formats'
+// matter.
 package raw
 
 import (
@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"os"
 	"unsafe"
 
 	"doubletake/ingest"
@@ -70,9 +69,13 @@ type Layout struct {
 	Bias, Scale float64
 }
 
-// block is how many bytes are read at a time: what the first-level cache holds
-// while channel after channel is picked out of it.
-const block = 1 << 15
+// Frames are read chunk bytes at a time, or one at a time if they are longer;
+// the second-level cache holds so much. They are unpacked block bytes at a time:
+// the first-level cache holds them while channel after channel is picked out.
+const (
+	chunk = 1 << 18
+	block = 1 << 15
+)
 
 // Reader reads samples of a Layout. It implements ingest.Reader, Quantized,
 // Float32 and ByChannel.
@@ -82,7 +85,6 @@ type Reader struct {
 	Layout
 
 	buf     []byte
-	window  *window // nil: files are read, not mapped
 	kernels *kernel.Set
 }
 
@@ -121,12 +123,7 @@ func Value(kind Kind, bigEndian bool, b []byte) float64 {
 func (r *Reader) Info() ingest.Info { return r.info }
 
 // Close implements ingest.Reader.
-func (r *Reader) Close() error {
-	if r.window != nil {
-		r.window.close()
-	}
-	return r.src.Close()
-}
+func (r *Reader) Close() error { return r.src.Close() }
 
 // Quantum implements ingest.Quantized.
 func (r *Reader) Quantum() (step, low, high float64) {
@@ -186,51 +183,22 @@ func readRaw[T floats](r *Reader, channels []int, start int64, dst [][]T) (int, 
 func readFrames[T floats](r *Reader, channels []int, start int64, dst [][]T, n int) error {
 	if r.kernels == nil { // the first time
 		r.kernels = kernel.Best()
-		if f, ok := r.src.ReaderAt.(*os.File); ok && r.Frames*int64(r.Kind.Bytes()*r.Channels) >= leastMapped {
-			r.window = &window{f: f}
-		}
 	}
-	if r.window != nil {
-		if readMapped(r, channels, start, dst, n) {
-			return nil
-		}
-		r.window.close()
-		r.window = nil // and never again
-	}
-	return eachBlock(r, channels, start, dst, n, r.fetch)
-}
-
-// eachBlock picks samples out of frames, block by block as fetch returns them.
-func eachBlock[T floats](r *Reader, channels []int, start int64, dst [][]T, n int,
-	fetch func(at int64, n int) ([]byte, error),
-) error {
 	size := r.Kind.Bytes()
 	frame := size * r.Channels
-	if frame > block {
-		// So many channels that a frame does not fit the buffer: sample by sample.
-		for k := range n {
-			for i, c := range channels {
-				at := r.Offset + (start+int64(k))*int64(frame) + int64(c*size)
-				b, err := fetch(at, size)
-				if err != nil {
-					return err
-				}
-				decode(r, dst[i][k:k+1], b, size)
-			}
-		}
-		return nil
-	}
-	per := block / frame
+	per := max(1, block/frame)
 	if per >= 8 {
 		per &^= 7
 	}
 	for done := 0; done < n; {
-		m := min(per, n-done)
-		b, err := fetch(r.Offset+(start+int64(done))*int64(frame), m*frame)
+		m := min(max(1, chunk/frame), n-done)
+		b, err := r.fetch(r.Offset+(start+int64(done))*int64(frame), m*frame)
 		if err != nil {
 			return err
 		}
-		unpack(r, channels, dst, done, m, b, frame)
+		for k := 0; k < m; k += per {
+			unpack(r, channels, dst, done+k, min(per, m-k), b[k*frame:], frame)
+		}
 		done += m
 	}
 	return nil
@@ -292,10 +260,10 @@ func readPlanes[T floats](r *Reader, channels []int, start int64, dst [][]T, n i
 	return nil
 }
 
-// fetch reads n ≤ block bytes at an offset into the reusable buffer.
+// fetch reads n bytes at an offset into the reusable buffer.
 func (r *Reader) fetch(at int64, n int) ([]byte, error) {
-	if r.buf == nil {
-		r.buf = make([]byte, block)
+	if len(r.buf) < n {
+		r.buf = make([]byte, n)
 	}
 	b := r.buf[:n]
 	return b, r.fill(b, at)
