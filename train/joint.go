@@ -216,96 +216,26 @@ func cholesky(l []float64, d int) {
 	}
 }
 
-// joint is what a trainer needs for the loss of a joint head.
+// joint is what a trainer needs for the loss of a joint head with full matrices.
 //
 // With s = (y1 + y2 − 2μ)/√2, r = (y1 − y2)/√2, T = A + 2C the likelihood of a pair
 // falls into two: s has the variance T, r has A. The loss of an outcome is
 //
 //	½{sg[T^β](ln T + s²/T) + sg[A^β](ln A + r²/A)},
 //
-// T^β and A^β held constant in the gradient as in the β-NLL; of full matrices
-// |T|^(β/d), and quadratic forms.
-type joint[T kernel.Float] struct {
+// T^β and A^β held constant in the gradient as in the β-NLL (kernel.Set.JointGrad); of
+// full matrices |T|^(β/d), and quadratic forms.
+type joint struct {
 	*law
-	beta float64
-
-	// Diagonal heads, dense arrays of A's numbers and then C's: the head's numbers,
-	// variances, their slopes, and the constants that make LossGrad give slopes.
-	raw, value, slope, none, zero, two []T
-	gt, ti, s, r                       []float64
+	beta         float64
+	gt, ti, s, r []float64
 }
 
-func newJoint[T kernel.Float](cfg Config, out, rows int) *joint[T] {
-	j := &joint[T]{law: newLaw(cfg.Head, out), beta: cfg.Beta}
-	if cfg.Head == JointFull {
-		j.gt, j.ti = make([]float64, out*out), make([]float64, out*out)
-		j.s, j.r = make([]float64, out), make([]float64, out)
-		return j
+func newJoint(cfg Config, d int) *joint {
+	return &joint{
+		law: newLaw(cfg.Head, d), beta: cfg.Beta, gt: make([]float64, d*d), ti: make([]float64, d*d),
+		s: make([]float64, d), r: make([]float64, d),
 	}
-	for _, v := range []*[]T{&j.raw, &j.value, &j.slope, &j.none, &j.zero, &j.two} {
-		*v = aligned[T](2 * kernel.PadLane(rows*out))
-	}
-	for i := range j.two {
-		j.two[i] = 2
-	}
-	return j
-}
-
-// jointLoss returns the loss of n rows of o for the targets t1, t2 with the weights
-// c and writes its gradient to do.
-func (t *trainer[T]) jointLoss(n int) float64 {
-	if t.joint.full > 0 {
-		return t.jointFull(n)
-	}
-	d, ld, j := t.out, t.headN, t.joint
-	flat := kernel.PadLane(n * d)
-	raw, value, slope := j.raw[:2*flat], j.value[:2*flat], j.slope[:2*flat]
-	for r := range n {
-		o := t.o[r*ld : r*ld+3*d]
-		copy(raw[r*d:], o[d:2*d])
-		copy(raw[flat+r*d:], o[2*d:])
-	}
-	clear(raw[n*d : flat])
-	clear(raw[flat+n*d:])
-	copy(value, raw)
-	t.k.Variance(value)
-	// With β = 1, no residuals and the weight 2 the kernel's gradient is the slope of
-	// softplus.
-	t.k.LossGrad(j.none[:2*flat], slope, j.zero[:2*flat], raw, j.zero[:2*flat], j.zero[:2*flat], j.two[:2*flat], 1)
-	half := T(math.Sqrt2 / 2)
-	for i := range n * d {
-		t.mu[i] = half * (t.t1[i] - t.t2[i]) // r, against a mean of zero
-	}
-	clear(t.mu[n*d : flat])
-	// LossGrad's mean is r here, its targets are zero: only r² matters.
-	loss := float64(t.k.LossGrad(t.gmu[:flat], t.graw[:flat], t.mu[:flat], raw[:flat], j.zero[:flat], j.zero[:flat],
-		t.c[:flat], t.beta))
-	w := T(1)
-	for r := range n {
-		o, g := t.o[r*ld:r*ld+d], t.do[r*ld:r*ld+3*d]
-		for q, mu := range o {
-			i := r*d + q
-			v := value[i] + 2*value[flat+i]
-			s := half * (t.t1[i] + t.t2[i] - 2*mu)
-			log := float64(kernel.Log(v))
-			switch t.beta {
-			case 0:
-			case 0.5:
-				w = T(math.Sqrt(float64(v)))
-			default:
-				w = T(exponential(j.beta * log))
-			}
-			ratio := s / v
-			square := T(s * ratio)
-			scale := T(t.c[i] * w)
-			gt := T(T(0.5*scale) * ((1 - square) / v))
-			loss += float64(0.5*float64(scale)) * (log + float64(square))
-			g[q] = -2 * T(T(half*scale)*ratio)
-			g[d+q] = t.graw[i] + T(gt*slope[i])
-			g[2*d+q] = T(2 * gt * slope[flat+i])
-		}
-	}
-	return loss
 }
 
 // exponential is e^x.
@@ -316,7 +246,8 @@ func exponential(x float64) float64 {
 	return 1 / expNeg(x)
 }
 
-// jointFull is jointLoss with full matrices, in float64 row by row.
+// jointFull returns the loss of n rows of o for the targets t1, t2 with the weights c
+// and writes its gradient to do, in float64 row by row.
 func (t *trainer[T]) jointFull(n int) float64 {
 	d, ld, j := t.out, t.headN, t.joint
 	tri := d * (d + 1) / 2
@@ -353,7 +284,7 @@ func (t *trainer[T]) jointFull(n int) float64 {
 
 // term returns ½·w(ln|M| + zᵀM⁻¹z) and w = norm·|M|^(β/d) for M in m, writes the
 // gradient ½·w(M⁻¹ − M⁻¹zzᵀM⁻¹) to by, and M⁻¹z to z.
-func (j *joint[T]) term(by, z []float64, norm float64) (loss, weight float64) {
+func (j *joint) term(by, z []float64, norm float64) (loss, weight float64) {
 	d := j.d
 	cholesky(j.m, d)
 	log := 0.0

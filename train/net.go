@@ -169,7 +169,9 @@ type trainer[T kernel.Float] struct {
 	dh      [][]T // gradients of the hidden layers' pre-activations
 	do      []T   // gradient of the head's output
 
-	// The loss sees mean and raw variance of all rows as dense arrays.
+	// The loss sees mean and raw variances of all rows as dense arrays.
+	lossGrad                      func(gmu, graw, mu, raw, t1, t2, c []T, beta T) T
+	raws                          int // raw variances of an outcome: 1, or A's and C's of a joint head
 	mu, raw, gmu, graw, t1, t2, c []T
 
 	dropout uint16 // of 65536
@@ -179,10 +181,10 @@ type trainer[T kernel.Float] struct {
 	weight         []T // of each triplet, 1 on average; nil: 1
 	none           T   // what feedback inputs read without feedback
 	symmetric      bool
-	single         bool      // the feedback weights stay zero
-	joint          *joint[T] // of a joint head, else nil
-	binned         *binned   // of a binned head, else nil; its bins are set with the data
-	beta1t, beta2t float64   // β^t
+	single         bool    // the feedback weights stay zero
+	joint          *joint  // of a joint head with full matrices, else nil
+	binned         *binned // of a binned head, else nil; its bins are set with the data
+	beta1t, beta2t float64 // β^t
 	weightDecay    float64
 }
 
@@ -195,14 +197,18 @@ const (
 func newTrainer[T kernel.Float](l *layout, k *kernel.Set[T], cfg Config) *trainer[T] {
 	t := &trainer[T]{net: *newNet(l, k, aligned[T](l.size), rowBlock), beta: T(cfg.Beta)}
 	t.symmetric = cfg.Pairs == Symmetrised
-	t.passes = 2
+	t.passes, t.lossGrad, t.raws = 1, k.LossGrad, 1
 	switch {
 	case cfg.Head == Binned:
-		t.passes, t.binned = 1, newBinned(make([]Bins, l.out), cfg.bins())
-	case cfg.Head != TwoAnswers:
-		t.passes, t.joint = 1, newJoint[T](cfg, l.out, rowBlock)
+		t.binned = newBinned(make([]Bins, l.out), cfg.bins())
+	case cfg.Head == JointFull:
+		t.joint = newJoint(cfg, l.out)
+	case cfg.Head == Joint:
+		t.lossGrad, t.raws = k.JointGrad, 2
 	case t.symmetric:
 		t.passes = 3
+	default:
+		t.passes = 2
 	}
 	t.tripBlock = rowBlock / t.passes
 	t.g, t.m, t.v = aligned[T](l.size), aligned[T](l.size), aligned[T](l.size)
@@ -216,9 +222,10 @@ func newTrainer[T kernel.Float](l *layout, k *kernel.Set[T], cfg Config) *traine
 	}
 	t.do = aligned[T](rowBlock * l.headN)
 	flat := kernel.PadLane(rowBlock * l.out)
-	for _, s := range []*[]T{&t.mu, &t.raw, &t.gmu, &t.graw, &t.t1, &t.t2, &t.c} {
+	for _, s := range []*[]T{&t.mu, &t.gmu, &t.t1, &t.t2, &t.c} {
 		*s = aligned[T](flat)
 	}
+	t.raw, t.graw = aligned[T](t.raws*flat), aligned[T](t.raws*flat)
 	t.dropout = uint16(math.Round(cfg.Dropout * 65536))
 	if t.dropout > 0 {
 		t.scale = T(65536 / (65536 - float64(t.dropout)))
@@ -294,17 +301,7 @@ func (t *trainer[T]) gradientBlock(data []T, idx []int32, swapped []bool, norm f
 		}
 	}
 	loss := t.lossBlock(data, idx, swapped, norm, bits)
-	n, d, ld := t.passes*len(idx), t.out, t.headN
-	if t.joint == nil && t.binned == nil { // a head of pairs has written do
-		for r := range n {
-			o := t.do[r*ld : r*ld+2*d]
-			gmu, graw := t.gmu[r*d:(r+1)*d], t.graw[r*d:(r+1)*d]
-			for j := range gmu {
-				o[j] = gmu[j]
-				o[d+j] = graw[j]
-			}
-		}
-	}
+	n, ld := t.passes*len(idx), t.headN
 	clear(t.do[n*ld : rows*ld])
 
 	// Head: its weights are stored transposed, so the roles of activations
@@ -347,7 +344,7 @@ func (t *trainer[T]) loss(data, weight []T) float64 {
 }
 
 // lossBlock predicts a block and returns its part of the loss, with the loss's
-// gradient in gmu and graw, of a head of pairs in do. bits are the dropout bits, nil for none.
+// gradient in do. bits are the dropout bits, nil for none.
 func (t *trainer[T]) lossBlock(data []T, idx []int32, swapped []bool, norm float64, bits [][]uint16) float64 {
 	B, d := len(idx), t.out
 	n := t.passes * B
@@ -372,30 +369,43 @@ func (t *trainer[T]) lossBlock(data []T, idx []int32, swapped []bool, norm float
 			}
 		}
 	}
-	// Padding: weight zero, and a prediction that stays finite.
-	for i := n * d; i < flat; i++ {
-		t.c[i], t.mu[i], t.raw[i], t.t1[i], t.t2[i] = 0, 0, 0, 0, 0
-	}
-
 	t.forward(rows, bits)
 	switch {
 	case t.joint != nil:
-		return t.jointLoss(n)
+		return t.jointFull(n)
 	case t.binned != nil:
 		return t.binnedLoss(n)
 	}
-
+	// Padding: weight zero, and a prediction that stays finite.
+	raw, graw := t.raw[:t.raws*flat], t.graw[:t.raws*flat]
+	for i := n * d; i < flat; i++ {
+		t.c[i], t.mu[i], t.t1[i], t.t2[i], raw[i], raw[len(raw)-flat+i] = 0, 0, 0, 0, 0, 0
+	}
 	ld := t.headN
 	for r := range n {
-		o := t.o[r*ld : r*ld+2*d]
-		mu, raw := t.mu[r*d:(r+1)*d], t.raw[r*d:(r+1)*d]
+		o := t.o[r*ld : r*ld+t.heads]
+		mu, a := t.mu[r*d:(r+1)*d], raw[r*d:(r+1)*d]
 		for j := range mu {
 			mu[j] = o[j]
-			raw[j] = o[d+j]
+			a[j] = o[d+j]
+		}
+		if t.raws > 1 {
+			copy(raw[flat+r*d:], o[2*d:])
 		}
 	}
-	return float64(t.k.LossGrad(t.gmu[:flat], t.graw[:flat], t.mu[:flat], t.raw[:flat], t.t1[:flat], t.t2[:flat],
-		t.c[:flat], t.beta))
+	loss := t.lossGrad(t.gmu[:flat], graw, t.mu[:flat], raw, t.t1[:flat], t.t2[:flat], t.c[:flat], t.beta)
+	for r := range n {
+		o := t.do[r*ld : r*ld+t.heads]
+		gmu, a := t.gmu[r*d:(r+1)*d], graw[r*d:(r+1)*d]
+		for j := range gmu {
+			o[j] = gmu[j]
+			o[d+j] = a[j]
+		}
+		if t.raws > 1 {
+			copy(o[2*d:], graw[flat+r*d:])
+		}
+	}
+	return float64(loss)
 }
 
 // fill writes the input rows and targets of a block: all triplets without

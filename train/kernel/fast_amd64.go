@@ -18,14 +18,16 @@ func detect() (sets []*Set[float32]) {
 	if x.HasAVX512F && x.HasAVX512DQ && x.HasAVX512BW && x.HasAVX512VL && x.HasAVX2 && x.HasFMA {
 		sets = append(sets, &Set[float32]{
 			Name: "avx512", Dense: denseAVX512, DenseReLU: denseReLUAVX512, Back: backAVX512, Outer: outerAVX512,
-			Transpose: transposeFast, LossGrad: lossGradFast(lossGradAVX512), Adam: adamFast(adamAVX512),
+			Transpose: transposeFast, LossGrad: lossGradFast(lossGradAVX512, 1),
+			JointGrad: lossGradFast(jointGradAVX512, 2), Adam: adamFast(adamAVX512),
 			Bits: bitsFast512, Variance: varianceFast(varianceAVX512), Sums: sumsFast512,
 		})
 	}
 	if x.HasAVX2 && x.HasFMA {
 		sets = append(sets, &Set[float32]{
 			Name: "avx2", Dense: denseAVX2, DenseReLU: denseReLUAVX2, Back: backAVX2, Outer: outerAVX2,
-			Transpose: transposeFast, LossGrad: lossGradFast(lossGradAVX2), Adam: adamFast(adamAVX2),
+			Transpose: transposeFast, LossGrad: lossGradFast(lossGradAVX2, 1),
+			JointGrad: lossGradFast(jointGradAVX2, 2), Adam: adamFast(adamAVX2),
 			Bits: bitsFast2, Variance: varianceFast(varianceAVX2), Sums: sumsFast2,
 		})
 	}
@@ -149,11 +151,12 @@ func transposeFast(dst []float32, ldd int, src []float32, lds, rows, cols int) {
 	transposeAVX2(&dst[0], ldd, &src[0], lds, rows, cols)
 }
 
-func lossGradFast(f func(gmu, graw, mu, raw, t1, t2, c *float32, n int, beta float32) float32) func(gmu, graw, mu, raw,
-	t1, t2, c []float32, beta float32) float32 {
+func lossGradFast(f func(gmu, graw, mu, raw, t1, t2, c *float32, n int, beta float32) float32,
+	raws int,
+) func(gmu, graw, mu, raw, t1, t2, c []float32, beta float32) float32 {
 	return func(gmu, graw, mu, raw, t1, t2, c []float32, beta float32) float32 {
 		n := len(mu)
-		checkLoss(n, len(gmu), len(graw), len(raw), len(t1), len(t2), len(c))
+		checkLoss(n, raws, len(gmu), len(graw), len(raw), len(t1), len(t2), len(c))
 		if n == 0 {
 			return 0
 		}

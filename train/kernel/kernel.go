@@ -104,6 +104,15 @@ type Set[T Float] struct {
 	// equal and a multiple of Lane.
 	LossGrad func(gmu, graw, mu, raw, t1, t2, c []T, beta T) T
 
+	// JointGrad is LossGrad of the two outcomes of a pair with noise A and
+	// covariance C (docs/method.md#joint-head). raw and graw, twice as long as the
+	// others, hold A's numbers, then C's.
+	//
+	//	A, C = softplus(raw) + 1e-6, T = A + 2C
+	//	l = c·½{T^β·(log T + s²/T) + A^β·(log A + r²/A)}
+	//	s = (t1 + t2 − 2μ)/√2, r = (t1 − t2)/√2
+	JointGrad func(gmu, graw, mu, raw, t1, t2, c []T, beta T) T
+
 	// Adam updates w, m, v from g and sets g to zero. Lengths are equal and a
 	// multiple of Lane.
 	Adam func(w, g, m, v []T, s AdamStep[T])
@@ -204,8 +213,8 @@ func checkTranspose(dst, ldd, src, lds, rows, cols int) {
 		"slice is too short for its shape")
 }
 
-func checkLoss(n, gmu, graw, raw, t1, t2, c int) {
-	need(n%Lane == 0 && gmu == n && graw == n && raw == n && t1 == n && t2 == n && c == n,
+func checkLoss(n, raws, gmu, graw, raw, t1, t2, c int) {
+	need(n%Lane == 0 && gmu == n && graw == raws*n && raw == raws*n && t1 == n && t2 == n && c == n,
 		"lengths of the loss differ or are not padded")
 }
 

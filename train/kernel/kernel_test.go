@@ -276,17 +276,18 @@ func TestBitsGenerator(t *testing.T) {
 	})
 }
 
+func wide(v []float32) []float64 {
+	w := make([]float64, len(v))
+	for i, x := range v {
+		w[i] = float64(x)
+	}
+	return w
+}
+
 // LossGrad, Variance and Adam against the same formulas in float64 (package
 // math); the golden tests of package train compare with torch.
 func TestLossGrad(t *testing.T) {
 	ref := Portable[float64]()
-	wide := func(v []float32) []float64 {
-		w := make([]float64, len(v))
-		for i, x := range v {
-			w[i] = float64(x)
-		}
-		return w
-	}
 	eachSet(t, func(t *testing.T, set *Set[float32]) {
 		r := rand.New(rand.NewPCG(7, 8))
 		const n = 4096
@@ -328,6 +329,63 @@ func TestLossGrad(t *testing.T) {
 			}
 		}
 	})
+}
+
+// JointGrad against the law's two terms written out in float64, and the float64 set
+// against them to 1e-13.
+func TestJointGrad(t *testing.T) {
+	sigmoid := func(r float64) float64 { return 1 / (1 + math.Exp(-r)) }
+	softplus := func(r float64) float64 { return math.Max(r, 0) + math.Log1p(math.Exp(-math.Abs(r))) + 1e-6 }
+	const n = 1024
+	r := rand.New(rand.NewPCG(17, 18))
+	mu, raw, t1, t2, c := random(r, n), random(r, 2*n), random(r, n), random(r, n), random(r, n)
+	for i := range raw {
+		raw[i] *= 12 // −40…40
+	}
+	copy(raw, []float32{0, float32(math.Copysign(0, -1)), 1e-8, 88, -88})
+	copy(raw[n:], []float32{-88, 88, 0, float32(math.Copysign(0, -1)), -88})
+	for i := range c {
+		c[i] = float32(math.Abs(float64(c[i])))
+	}
+	for _, beta := range []float32{0, 0.5, 1, 0.3} {
+		check := func(t *testing.T, sum float64, gmu, graw []float64, tol float64) {
+			want := 0.0
+			for i := range n {
+				a, ra, rc := softplus(float64(raw[i])), float64(raw[i]), float64(raw[n+i])
+				total := a + 2*softplus(rc)
+				s, d := float64(t1[i])+float64(t2[i])-2*float64(mu[i]), float64(t1[i])-float64(t2[i])
+				wt := float64(c[i]) * math.Pow(total, float64(beta))
+				wa := float64(c[i]) * math.Pow(a, float64(beta))
+				want += wt/2*(math.Log(total)+s*s/2/total) + wa/2*(math.Log(a)+d*d/2/a)
+				by := wt / 2 / total * (1 - s*s/2/total)
+				// The scales are those of the terms that cancel.
+				size := math.Abs(float64(t1[i])) + math.Abs(float64(t2[i])) + 2*math.Abs(float64(mu[i]))
+				sizeT, sizeA := wt/total*(1+size*size/total), wa/a*(1+size*size/a)
+				if g := -wt / total * s; math.Abs(gmu[i]-g) > tol*wt/total*size {
+					t.Fatalf("β = %g, raw %g, %g: ∂μ %.9g, expected %.9g", beta, ra, rc, gmu[i], g)
+				}
+				g := (by + wa/2/a*(1-d*d/2/a)) * sigmoid(ra)
+				if math.Abs(graw[i]-g) > tol*(sizeT+sizeA)*sigmoid(ra)+1.2e-38 {
+					t.Fatalf("β = %g, raw %g, %g: ∂A %.9g, expected %.9g", beta, ra, rc, graw[i], g)
+				}
+				g = 2 * by * sigmoid(rc)
+				if math.Abs(graw[n+i]-g) > tol*sizeT*sigmoid(rc)+1.2e-38 {
+					t.Fatalf("β = %g, raw %g, %g: ∂C %.9g, expected %.9g", beta, ra, rc, graw[n+i], g)
+				}
+			}
+			if math.Abs(sum-want) > 2*tol*math.Abs(want) {
+				t.Errorf("β = %g: loss %g, expected %g", beta, sum, want)
+			}
+		}
+		g64, h64 := make([]float64, n), make([]float64, 2*n)
+		sum := Portable[float64]().JointGrad(g64, h64, wide(mu), wide(raw), wide(t1), wide(t2), wide(c), float64(beta))
+		check(t, sum, g64, h64, 1e-13)
+		eachSet(t, func(t *testing.T, set *Set[float32]) {
+			gmu, graw := make([]float32, n), make([]float32, 2*n)
+			sum := set.JointGrad(gmu, graw, mu, raw, t1, t2, c, beta)
+			check(t, float64(sum), wide(gmu), wide(graw), 5e-6)
+		})
+	}
 }
 
 func TestAdam(t *testing.T) {
@@ -479,6 +537,10 @@ func TestMisuse(t *testing.T) {
 			},
 			"lengths differ": func() {
 				set.Adam(make([]float32, 16), make([]float32, 32), make([]float32, 16), make([]float32, 16), AdamStep[float32]{})
+			},
+			"numbers of A alone": func() {
+				v := make([]float32, 16)
+				set.JointGrad(v, v, v, v, v, v, v, 1)
 			},
 			"bits not padded": func() { set.Bits(make([]uint16, 31), 1, NewLanes(1)) },
 		} {

@@ -8,7 +8,8 @@ import "math"
 func Portable[T Float]() *Set[T] {
 	return &Set[T]{
 		Name: "portable", Dense: dense[T], DenseReLU: denseReLU[T], Back: back[T], Outer: outer[T],
-		Transpose: transpose[T], LossGrad: lossGrad[T], Adam: adam[T], Bits: bernoulli, Variance: variance[T], Sums: sums[T],
+		Transpose: transpose[T], LossGrad: lossGrad[T], JointGrad: jointGrad[T], Adam: adam[T], Bits: bernoulli,
+		Variance: variance[T], Sums: sums[T],
 	}
 }
 
@@ -142,33 +143,63 @@ func transpose[T Float](dst []T, ldd int, src []T, lds, rows, cols int) {
 const varianceFloor = 1e-6
 
 func lossGrad[T Float](gmu, graw, mu, raw, t1, t2, c []T, beta T) T {
-	n := len(mu)
-	checkLoss(n, len(gmu), len(graw), len(raw), len(t1), len(t2), len(c))
+	checkLoss(len(mu), 1, len(gmu), len(graw), len(raw), len(t1), len(t2), len(c))
 	var sum T
 	for i := range mu {
-		r := raw[i]
-		// h = exp(−|r|/2), e = h²: at r = −100 e itself would be subnormal.
-		h := exp(-T(0.5 * abs(r)))
-		e := T(h * h)
-		v := log1p(e) + varianceFloor
-		if r > 0 {
-			v = r + v
-		}
-		iv := 1 / v
-		lv := log(v)
-		s := T(0.5*c[i]) * exp(T(beta*lv))
+		v, e, h := softplus(raw[i])
 		a, b := t1[i]-mu[i], t2[i]-mu[i]
-		e2 := T(T(0.5*(T(a*a)+T(b*b))) * iv)
-		sum += T(s * (lv + e2))
-		siv := T(s * iv)
-		gmu[i] = -T(siv * (a + b))
-		g := T(siv*(1-e2)) / (1 + e) // times sigmoid(r) = 1/(1+e), or e/(1+e) for r < 0
-		if r < 0 {
-			g = T(T(g*h) * h)
-		}
-		graw[i] = g
+		l, s, rest := betaTerm(v, c[i], beta, T(a*a)+T(b*b))
+		sum += l
+		gmu[i] = -T(s * (a + b))
+		graw[i] = bySlope(T(s*rest), e, h)
 	}
 	return sum
+}
+
+func jointGrad[T Float](gmu, graw, mu, raw, t1, t2, c []T, beta T) T {
+	n := len(mu)
+	checkLoss(n, 2, len(gmu), len(graw), len(raw), len(t1), len(t2), len(c))
+	var sum T
+	for i := range mu {
+		va, ea, ha := softplus(raw[i])
+		vc, ec, hc := softplus(raw[n+i])
+		s, r := (t1[i]-mu[i])+(t2[i]-mu[i]), t1[i]-t2[i]
+		lt, by, rest := betaTerm(va+T(2*vc), c[i], beta, T(s*s))
+		gmu[i] = -T(T(2*by) * s)
+		gt := T(by * rest)
+		graw[n+i] = bySlope(T(2*gt), ec, hc)
+		la, by, rest := betaTerm(va, c[i], beta, T(r*r))
+		graw[i] = bySlope(gt+T(by*rest), ea, ha)
+		sum += lt + la
+	}
+	return sum
+}
+
+// softplus returns v = softplus(r) + 1e-6, e = exp(−|r|), and h = √e of a negative r,
+// else 1: at r = −100 e itself would be subnormal.
+func softplus[T Float](r T) (v, e, h T) {
+	h = exp(-T(0.5 * abs(r)))
+	e = T(h * h)
+	v = log1p(e) + varianceFloor
+	if r > 0 {
+		v = r + v
+	}
+	if !(r < 0) {
+		h = 1
+	}
+	return v, e, h
+}
+
+// bySlope is g times the derivative of softplus, 1/(1+e), or e/(1+e) for r < 0.
+func bySlope[T Float](g, e, h T) T { return T(T(g/(1+e)*h) * h) }
+
+// betaTerm returns s·(log v + q/2v), s/v and 1 − q/2v, where s = ½c·v^β.
+func betaTerm[T Float](v, c, beta, q T) (loss, by, rest T) {
+	iv := 1 / v
+	lv := log(v)
+	s := T(0.5*c) * exp(T(beta*lv))
+	e2 := T(T(0.5*q) * iv)
+	return T(s * (lv + e2)), T(s * iv), 1 - e2
 }
 
 func variance[T Float](raw []T) {
@@ -280,10 +311,6 @@ func exp[T Float](x T) T {
 	}
 	return T(math.Exp(float64(x)))
 }
-
-// Log is ln x for positive x, as LossGrad of the portable set has it: the same
-// bits everywhere in float32.
-func Log[T Float](x T) T { return log(x) }
 
 func log[T Float](x T) T {
 	if is32[T]() {

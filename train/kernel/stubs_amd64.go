@@ -28,6 +28,10 @@ func lossGradAVX2(gmu *float32, graw *float32, mu *float32, raw *float32, t1 *fl
 	c *float32, n int, beta float32) float32
 
 //go:noescape
+func jointGradAVX2(gmu *float32, graw *float32, mu *float32, raw *float32, t1 *float32, t2 *float32,
+	c *float32, n int, beta float32) float32
+
+//go:noescape
 func varianceAVX2(raw *float32, n int)
 
 //go:noescape
@@ -79,6 +83,10 @@ func adamAVX512(w *float32, grad *float32, m *float32, v *float32, n int, c *flo
 
 //go:noescape
 func lossGradAVX512(gmu *float32, graw *float32, mu *float32, raw *float32, t1 *float32, t2 *float32,
+	c *float32, n int, beta float32) float32
+
+//go:noescape
+func jointGradAVX512(gmu *float32, graw *float32, mu *float32, raw *float32, t1 *float32, t2 *float32,
 	c *float32, n int, beta float32) float32
 
 //go:noescape

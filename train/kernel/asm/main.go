@@ -80,7 +80,8 @@ func main() {
 			s.outer("16", 4, 2, 1, true)
 		}
 		s.adam()
-		s.lossGrad()
+		s.lossGrad("lossGrad", false)
+		s.lossGrad("jointGrad", true)
 		s.variance()
 		s.sums()
 		s.product()
@@ -652,8 +653,66 @@ func (s isa) product() {
 	RET()
 }
 
-func (s isa) lossGrad() {
-	TEXT("lossGrad"+s.name, NOSPLIT, "func(gmu, graw, mu, raw, t1, t2, c *float32, n int, beta float32) float32")
+// softplusSlope returns v = softplus(r) + 1e-6 and den, f with the slope f·f/den: 1 + e
+// and 1, or h = √e for negative r.
+func (s isa) softplusSlope(r VecVirtual) (v, den, f VecVirtual) {
+	x := s.vec()
+	s.and(s.constBits(absBits), r, x)
+	VMULPS(s.constant(-0.5), x, x)
+	h := s.exp(x)
+	e := s.vec()
+	VMULPS(h, h, e)
+	v = s.softplus(r, e)
+	den, f = s.vec(), s.vec()
+	one := s.constant(1)
+	VADDPS(one, e, den)
+	if s.wide {
+		zero, k := s.vec(), K()
+		s.zero(zero)
+		VCMPPS(Imm(1), zero, r, k) // r < 0
+		VBLENDMPS(h, one, k, f)
+	} else {
+		VBLENDVPS(r, h, one, f) // by r's sign; −0 has h = 1
+	}
+	return v, den, f
+}
+
+// betaTerm adds s·(log v + q/2v) to sum, s = ½c·v^β, and returns s/v and 1 − q/2v.
+func (s isa) betaTerm(sum, v VecVirtual, c Mem, square func() VecVirtual) (by, rest VecVirtual) {
+	iv := s.vec()
+	VDIVPS(v, s.constant(1), iv)
+	lv := s.log(v)
+	b := s.broadcast("beta")
+	VMULPS(lv, b, b)
+	sc := s.exp(b)
+	VMULPS(s.constant(0.5), sc, sc)
+	VMULPS(c, sc, sc)
+	q := square()
+	VMULPS(s.constant(0.5), q, q)
+	VMULPS(iv, q, q)
+	VADDPS(q, lv, lv)
+	VFMADD231PS(lv, sc, sum)
+	VMULPS(iv, sc, sc)
+	one := s.constant(1)
+	VSUBPS(q, one, q)
+	return sc, q
+}
+
+// targets returns t − μ of both targets.
+func (s isa) targets(mu, t1, t2 Mem) (a, b VecVirtual) {
+	a, b = s.vec(), s.vec()
+	m := s.vec()
+	VMOVUPS(mu, m)
+	VMOVUPS(t1, a)
+	VSUBPS(m, a, a)
+	VMOVUPS(t2, b)
+	VSUBPS(m, b, b)
+	return a, b
+}
+
+// lossGrad is LossGrad or, of pairs, JointGrad.
+func (s isa) lossGrad(name string, pairs bool) {
+	TEXT(name+s.name, NOSPLIT, "func(gmu, graw, mu, raw, t1, t2, c *float32, n int, beta float32) float32")
 	Pragma("noescape")
 	gmu, graw, mu, raw := param("gmu"), param("graw"), param("mu"), param("raw")
 	t1, t2, c, n := param("t1"), param("t2"), param("c"), param("n")
@@ -661,64 +720,76 @@ func (s isa) lossGrad() {
 	s.zero(sum)
 	i := GP64()
 	XORQ(i, i)
-	l := "lossGrad" + s.name + "_loop"
-	Label(l)
 	at := func(p GPVirtual) Mem { return Mem{Base: p, Index: i, Scale: 4} }
-	r, x := s.vec(), s.vec()
-	VMOVUPS(at(raw), r)
-	s.and(s.constBits(absBits), r, x)
-	VMULPS(s.constant(-0.5), x, x)
-	h := s.exp(x)
-	e := s.vec()
-	VMULPS(h, h, e)
-	v := s.softplus(r, e)
-	// ∂v/∂raw = 1/(1+e), times h² for negative raw.
-	den, sg, one := s.vec(), s.vec(), s.constant(1)
-	VADDPS(one, e, den)
-	f := s.vec()
-	zero := s.vec()
-	s.zero(zero)
-	if s.wide {
-		k := K()
-		VCMPPS(Imm(1), zero, r, k) // r < 0
-		VBLENDMPS(h, one, k, f)
-	} else {
-		VBLENDVPS(r, h, one, f) // by r's sign; −0 has h = 1
+	load := func(p GPVirtual) VecVirtual {
+		v := s.vec()
+		VMOVUPS(at(p), v)
+		return v
 	}
-	iv := s.vec()
-	VDIVPS(v, one, iv)
-	lv := s.log(v)
-	b := s.broadcast("beta")
-	VMULPS(lv, b, b)
-	sc := s.exp(b)
-	VMULPS(s.constant(0.5), sc, sc)
-	VMULPS(at(c), sc, sc)
-	a, q := s.vec(), s.vec()
-	m := s.vec()
-	VMOVUPS(at(mu), m)
-	VMOVUPS(at(t1), a)
-	VSUBPS(m, a, a)
-	VMOVUPS(at(t2), q)
-	VSUBPS(m, q, q)
-	e2 := s.vec()
-	VMULPS(a, a, e2)
-	VFMADD231PS(q, q, e2)
-	VMULPS(s.constant(0.5), e2, e2)
-	VMULPS(iv, e2, e2)
-	VADDPS(e2, lv, lv)
-	VFMADD231PS(lv, sc, sum)
-	VMULPS(iv, sc, sc) // s/v
-	VADDPS(a, q, a)
-	VMULPS(sc, a, a)
-	VSUBPS(a, zero, a)
-	VMOVUPS(a, at(gmu))
-	one = s.constant(1)
-	VSUBPS(e2, one, sg)
-	VMULPS(sc, sg, sg)
-	VDIVPS(den, sg, sg)
-	VMULPS(f, sg, sg)
-	VMULPS(f, sg, sg)
-	VMOVUPS(sg, at(graw))
+	second := func(p GPVirtual) GPVirtual { // the numbers of C, after those of A
+		q := GP64()
+		LEAQ(Mem{Base: p, Index: n, Scale: 4}, q)
+		return q
+	}
+	negative := func(v VecVirtual, to GPVirtual) {
+		zero := s.vec()
+		s.zero(zero)
+		VSUBPS(v, zero, v)
+		VMOVUPS(v, at(to))
+	}
+	var rawC, gC GPVirtual
+	if pairs {
+		rawC, gC = second(raw), second(graw)
+	}
+	l := name + s.name + "_loop"
+	Label(l)
+	v, den, f := s.softplusSlope(load(raw))
+	var a, b VecVirtual
+	if pairs {
+		t, denC, fC := s.softplusSlope(load(rawC))
+		VADDPS(t, t, t)
+		VADDPS(v, t, t)
+		by, g := s.betaTerm(sum, t, at(c), func() VecVirtual {
+			a, b = s.targets(at(mu), at(t1), at(t2))
+			VADDPS(a, b, a) // √2·s
+			VMULPS(a, a, b)
+			return b
+		})
+		VMULPS(by, g, g) // by T
+		VADDPS(by, by, by)
+		VMULPS(by, a, a)
+		negative(a, gmu)
+		VADDPS(g, g, a)
+		VDIVPS(denC, a, a)
+		VMULPS(fC, a, a)
+		VMULPS(fC, a, a)
+		VMOVUPS(a, at(gC))
+		by, rest := s.betaTerm(sum, v, at(c), func() VecVirtual {
+			q := load(t1)
+			VSUBPS(at(t2), q, q) // √2·r
+			VMULPS(q, q, q)
+			return q
+		})
+		VFMADD231PS(by, rest, g)
+		v = g
+	} else {
+		by, rest := s.betaTerm(sum, v, at(c), func() VecVirtual {
+			a, b = s.targets(at(mu), at(t1), at(t2))
+			q := s.vec()
+			VMULPS(a, a, q)
+			VFMADD231PS(b, b, q)
+			return q
+		})
+		VADDPS(a, b, a)
+		VMULPS(by, a, a)
+		negative(a, gmu)
+		VMULPS(by, rest, rest)
+		v = rest
+	}
+	VDIVPS(den, v, v)
+	VMULPS(f, v, v)
+	VMULPS(f, v, v)
+	VMOVUPS(v, at(graw))
 	ADDQ(Imm(uint64(s.w)), i)
 	CMPQ(i, n)
 	JLT(LabelRef(l))
