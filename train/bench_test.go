@@ -3,6 +3,7 @@ package train
 import (
 	"context"
 	"math"
+	"syscall"
 	"testing"
 
 	"doubletake/train/kernel"
@@ -51,6 +52,18 @@ func BenchmarkFit(b *testing.B) {
 }
 
 func benchmarkFit(b *testing.B, data triplets.Set, cfg Config) {
+	step, _ := steps(b, data, cfg)
+	b.ReportAllocs()
+	b.ResetTimer()
+	for range b.N {
+		step()
+	}
+	b.ReportMetric(float64(b.N*cfg.Batch)/b.Elapsed().Seconds(), "triplets/s")
+}
+
+// steps returns a training step, and the matrix products of one alone, with the
+// biases, ReLU and dropout that their kernels include.
+func steps(b *testing.B, data triplets.Set, cfg Config) (step, products func()) {
 	k, err := kernel.Resolve(cfg.Kernels)
 	if err != nil {
 		b.Fatal(err)
@@ -59,19 +72,73 @@ func benchmarkFit(b *testing.B, data triplets.Set, cfg Config) {
 	t.initialise(1)
 	rows := packRows[float32](data, triplets.ScaleOf(data.In, data.X), triplets.ScaleOf(data.Out, data.Y1, data.Y2))
 	t.learnBins(rows)
-	b.ReportAllocs()
-	b.ResetTimer()
-	trips := 0
-	idx := make([]int32, cfg.Batch)
-	for i := range b.N {
+	next, idx := 0, make([]int32, cfg.Batch)
+	step = func() {
 		for j := range idx {
-			idx[j] = int32((i*cfg.Batch + j) * 7919 % data.N)
+			idx[j] = int32((next + j) * 7919 % data.N)
 		}
+		next += cfg.Batch
 		t.gradient(rows, idx, nil)
 		t.step(1e-3)
-		trips += cfg.Batch
 	}
-	b.ReportMetric(float64(trips)/b.Elapsed().Seconds(), "triplets/s")
+	return step, func() {
+		for s := 0; s < cfg.Batch; s += t.tripBlock {
+			n := kernel.PadRows(t.passes * min(t.tripBlock, cfg.Batch-s))
+			t.forward(n, t.bits)
+			t.backward(n)
+		}
+		clear(t.g)
+	}
+}
+
+// BenchmarkCost measures a training step of each head in those of two answers and in
+// its own matrix products alone: the least processor time of short slices that
+// alternate.
+func BenchmarkCost(b *testing.B) {
+	const slice = 32
+	for _, s := range shapes {
+		for _, name := range kernel.Names() {
+			b.Run(s.name+"/"+name, func(b *testing.B) {
+				heads := []string{TwoAnswers, Joint, JointFull, Binned}
+				var work []func()
+				for _, head := range heads {
+					cfg := DefaultConfig()
+					cfg.Batch, cfg.Kernels, cfg.Head = s.batch, name, head
+					step, products := steps(b, shapeData(s.n, s.in, s.out), cfg)
+					work = append(work, step, products)
+				}
+				least := make([]float64, len(work))
+				for i := range b.N {
+					for w, f := range work {
+						start := processorTime(b)
+						for range slice {
+							f()
+						}
+						if took := (processorTime(b) - start) / slice; i == 0 || took < least[w] {
+							least[w] = took
+						}
+					}
+				}
+				for h, head := range heads {
+					if head == TwoAnswers {
+						head = "pair"
+					}
+					b.ReportMetric(least[2*h], "µs/"+head)
+					b.ReportMetric(least[2*h]/least[0], head+"/pair")
+					b.ReportMetric(least[2*h]/least[2*h+1], head+"/products")
+				}
+			})
+		}
+	}
+}
+
+// processorTime is the processor time of the process in µs.
+func processorTime(b *testing.B) float64 {
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		b.Fatal(err)
+	}
+	return float64(u.Utime.Nano()+u.Stime.Nano()) / 1e3
 }
 
 func BenchmarkEstimate(b *testing.B) {

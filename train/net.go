@@ -304,16 +304,23 @@ func (t *trainer[T]) gradientBlock(data []T, idx []int32, swapped []bool, norm f
 	n, ld := t.passes*len(idx), t.headN
 	clear(t.do[n*ld : rows*ld])
 
-	// Head: its weights are stored transposed, so the roles of activations
-	// and gradients in Outer are exchanged.
-	depth := t.depth()
-	top := depth - 1
-	gb := t.g[t.b[depth]:]
+	gb := t.g[t.b[t.depth()]:]
 	for r := range n {
 		for j, x := range t.do[r*ld : r*ld+t.heads] {
 			gb[j] += x
 		}
 	}
+	t.backward(rows)
+	return loss
+}
+
+// backward adds the gradient of the weights and of the hidden biases to g, from that
+// of the head's output in do.
+func (t *trainer[T]) backward(rows int) {
+	// Head: its weights are stored transposed, so the roles of activations
+	// and gradients in Outer are exchanged.
+	depth, ld := t.depth(), t.headN
+	top := depth - 1
 	t.k.Outer(t.g[t.w[depth]:], nil, t.do, ld, t.h[top], rows, t.headK, t.pad[top], t.scale)
 	t.k.Back(t.dh[top], t.do, ld, t.p[t.w[depth]:], t.h[top], rows, t.headK, t.pad[top], t.scale)
 	for i := top; i >= 1; i-- {
@@ -321,7 +328,6 @@ func (t *trainer[T]) gradientBlock(data []T, idx []int32, swapped []bool, norm f
 		t.k.Back(t.dh[i-1], t.dh[i], t.pad[i], t.wt[i], t.h[i-1], rows, t.pad[i], t.pad[i-1], t.scale)
 	}
 	t.k.Outer(t.g[t.w[0]:], t.g[t.b[0]:], t.z, t.ldIn, t.dh[0], rows, t.ldIn, t.pad[0], 1)
-	return loss
 }
 
 // loss returns the mean loss over all rows of data, weighted by weight
