@@ -72,14 +72,15 @@ func steps(b *testing.B, data triplets.Set, cfg Config) (step, products func()) 
 	t.initialise(1)
 	rows := packRows[float32](data, triplets.ScaleOf(data.In, data.X), triplets.ScaleOf(data.Out, data.Y1, data.Y2))
 	t.learnBins(rows)
-	next, idx := 0, make([]int32, cfg.Batch)
+	order := make([]int32, data.N/cfg.Batch*cfg.Batch)
+	for i := range order {
+		order[i] = int32(i * 7919 % data.N)
+	}
+	next := 0
 	step = func() {
-		for j := range idx {
-			idx[j] = int32((next + j) * 7919 % data.N)
-		}
-		next += cfg.Batch
-		t.gradient(rows, idx, nil)
+		t.gradient(rows, order[next:next+cfg.Batch], nil)
 		t.step(1e-3)
+		next = (next + cfg.Batch) % len(order)
 	}
 	return step, func() {
 		for s := 0; s < cfg.Batch; s += t.tripBlock {

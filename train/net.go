@@ -426,10 +426,14 @@ func (t *trainer[T]) fill(data []T, idx []int32, swapped []bool, rows int) {
 			y1, y2 = y2, y1
 		}
 		z := t.z[i*ld : (i+1)*ld]
-		copy(z, x)
+		for j, v := range x {
+			z[j] = v
+		}
 		if t.passes == 1 {
-			copy(t.t1[i*d:], y1)
-			copy(t.t2[i*d:], y2)
+			t1, t2 := t.t1[i*d:(i+1)*d], t.t2[i*d:(i+1)*d]
+			for j, y := range y1 {
+				t1[j], t2[j] = y, y2[j]
+			}
 			continue
 		}
 		for j := in; j < in+d; j++ {

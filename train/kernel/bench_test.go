@@ -54,12 +54,15 @@ func BenchmarkKernels(b *testing.B) {
 		return func() { s.Transpose(g, n, w, n, n, n) }
 	})
 	const d = 5
-	loss := make([][]float32, 7)
+	loss := make([][]float32, 9)
 	for i := range loss {
-		loss[i] = random(r, rows*d)
+		loss[i] = random(r, rows*d*(1+i/7))
 	}
 	eachBench(b, "LossGrad/480", 0, func(s *Set[float32]) func() {
 		return func() { s.LossGrad(loss[0], loss[1], loss[2], loss[3], loss[4], loss[5], loss[6], 0.5) }
+	})
+	eachBench(b, "JointGrad/480", 0, func(s *Set[float32]) func() {
+		return func() { s.JointGrad(loss[0], loss[7], loss[2], loss[8], loss[4], loss[5], loss[6], 0.5) }
 	})
 	eachBench(b, "Variance/480", 0, func(s *Set[float32]) func() {
 		return func() { s.Variance(loss[3]) }

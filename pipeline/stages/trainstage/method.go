@@ -33,8 +33,12 @@ func methods(b *plan.Builder, cfg []kv.Pair, s config.Split) {
 	// The network's own settings matter to the methods made of networks; how its
 	// covariance is sampled, and how its pairs and feedback go, to none.
 	cfg = plan.Without(slices.Clone(cfg), "train.estimate", "train.loss.pairs",
-		"train.model.feedback", "train.model.feedback_value", "train.model.head")
+		"train.model.feedback", "train.model.feedback_value", "train.model.head", jointVersion.Key)
 	for _, name := range tr.Compare {
+		cfg := cfg
+		if name == train.Joint {
+			cfg = append(slices.Clone(cfg), jointVersion)
+		}
 		for k := range tr.Seeds {
 			methodTask(b, cfg, s, name, k)
 			crossTask(b, cfg, s, name, k)

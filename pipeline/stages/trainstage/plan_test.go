@@ -166,6 +166,33 @@ func TestKeys(t *testing.T) {
 	}
 }
 
+// Where the arithmetic of the joint head changes, trainings with that head run again,
+// and no others.
+func TestJointVersion(t *testing.T) {
+	defer func(v kv.Pair) { jointVersion = v }(jointVersion)
+	for head, want := range map[string][]string{
+		"":               {"x/train/s/joint/seed-0"},
+		", head: joint":  {"x/train/s/joint/seed-0", "x/train/s/seed-0"},
+		", head: binned": {"x/train/s/joint/seed-0"},
+	} {
+		keys := func(version string) map[string]string {
+			jointVersion.Value = version
+			return stagetest.Keys(planned(t, "{inputs: [rpm, blades], seeds: 1, compare: [ensemble, joint, joint-full], "+
+				"model: {dropout: 0.1"+head+"}, splits: {s: {test: {blades: 2}}}}").Plan)
+		}
+		before, after := keys("1"), keys("2")
+		var got []string
+		for _, id := range slices.Sorted(maps.Keys(before)) {
+			if after[id] != before[id] {
+				got = append(got, id)
+			}
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%q: tasks %q change, expected %q", head, got, want)
+		}
+	}
+}
+
 // Planning twice gives the same keys: it does not change the configuration.
 func TestPlanTwice(t *testing.T) {
 	b := planned(t, "{inputs: [rpm], seeds: 1, compare: [constant], splits: {s: {test: {blades: 2}}}}")

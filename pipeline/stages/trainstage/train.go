@@ -36,6 +36,10 @@ import (
 // history.
 const version = 6
 
+// jointVersion is part of the key of trainings with head joint alone: results of other
+// heads stay valid. 2: the loss rounds otherwise.
+var jointVersion = kv.Pair{Key: "joint head", Value: "2"}
+
 // Plan adds a task per split and seed, and the tasks of the methods compared.
 func Plan(b *plan.Builder) error {
 	tr := &b.Exp.Train
@@ -81,6 +85,9 @@ func Plan(b *plan.Builder) error {
 	}
 	cfg = append(cfg, kv.Pair{Key: "kernels", Value: b.Program.Kernels},
 		kv.Pair{Key: "dsp.couples", Value: strconv.FormatBool(b.Exp.DSP.Couples)})
+	if tr.Model.Head == train.Joint {
+		cfg = append(cfg, jointVersion)
+	}
 	if t := b.Exp.Ingest.Table; t != nil && t.Use == "all" {
 		cfg = append(cfg, kv.Pair{Key: "weights of pairs", Value: "loss, scale, R², e"})
 	}

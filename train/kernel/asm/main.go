@@ -793,7 +793,11 @@ func (s isa) lossGrad(name string, pairs bool) {
 	ADDQ(Imm(uint64(s.w)), i)
 	CMPQ(i, n)
 	JLT(LabelRef(l))
-	// Fold the lanes.
+	s.returnSum(sum)
+}
+
+// returnSum returns the sum of the lanes.
+func (s isa) returnSum(sum VecVirtual) {
 	y := YMM()
 	if s.wide {
 		VEXTRACTF64X4(Imm(1), sum, y)
