@@ -43,11 +43,17 @@ func Inner(b *plan.Builder, s config.Split) ([]config.Split, error) {
 	}
 	var out []config.Split
 	for h := range g.Names {
-		var of []float64
+		var of, rest []float64
 		for i, v := range values {
 			if g.Of[i] == h {
 				of = append(of, v)
+			} else {
+				rest = append(rest, v)
 			}
+		}
+		if slices.Min(rest) == slices.Max(rest) && slices.Contains(b.Exp.Train.Inputs, on) {
+			return nil, b.File.Errorf(at, "expected at least 3 groups of the input %s in the training set of split %q, found "+
+				"%d: without one of them it would be constant; name another condition", on, s.Name, len(g.Names))
 		}
 		number := func(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
 		name := on + "=" + number(of[0])
