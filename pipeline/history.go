@@ -321,11 +321,19 @@ func FindRecord(list []Record, name string) (*Record, error) {
 			found = append(found, &list[i])
 		}
 	}
-	if len(found) != 1 {
-		return nil, &UsageError{Text: fmt.Sprintf("run %q: expected a number from 1 to %d, from -1 to -%d, "+
-			"or the beginning of one ID; %d IDs begin so", name, len(list), len(list), len(found))}
+	text := ""
+	switch {
+	case len(found) == 1:
+		return found[0], nil
+	case len(list) == 0:
+		text = fmt.Sprintf("run %q: there are no records of runs here", name)
+	case len(found) == 0:
+		text = fmt.Sprintf("run %q: expected a number from 1 to %d, from -1 to -%d, or the beginning of an ID, as pipeline "+
+			"log lists them", name, len(list), len(list))
+	default:
+		text = fmt.Sprintf("run %q: expected the beginning of one ID, found that of %d; write more of it", name, len(found))
 	}
-	return found[0], nil
+	return nil, &UsageError{Text: text}
 }
 
 // state is what the record knows of its work directory.

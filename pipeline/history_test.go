@@ -351,4 +351,14 @@ func TestFindRecord(t *testing.T) {
 			t.Errorf("%q: %v, %v; expected %s", name, r, err, list[want].ID)
 		}
 	}
+	for name, want := range map[string]string{
+		"4": "from 1 to 3, from -1 to -3, or the beginning of an ID", "202611": "found that of 3; write more of it",
+	} {
+		if _, err := FindRecord(list, name); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, expected %q", name, err, want)
+		}
+	}
+	if _, err := FindRecord(nil, "1"); err == nil || !strings.Contains(err.Error(), "no records of runs here") {
+		t.Error(err)
+	}
 }

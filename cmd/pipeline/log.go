@@ -132,8 +132,8 @@ func printLog(w io.Writer, list []pipeline.Record, all bool) {
 		if r.Failed != "" {
 			lines := strings.Split(r.Failed, "\n")
 			fmt.Fprintf(w, "     failed: %s\n", lines[0])
-			if n := len(lines) - 1; n > 0 {
-				fmt.Fprintf(w, "     and %d more lines; --json has them\n", n)
+			if n := len(lines); n > 1 {
+				fmt.Fprintf(w, "     %d lines in all; --json has them\n", n)
 			}
 		}
 		const most = 8
@@ -151,8 +151,8 @@ func printLog(w io.Writer, list []pipeline.Record, all bool) {
 			}
 			last[id] = r
 		}
-		if n := len(r.Splits) - most; n > 0 {
-			fmt.Fprintf(w, "     and %d more splits\n", n)
+		if n := len(r.Splits); n > most {
+			fmt.Fprintf(w, "     %d splits in all; --json has them\n", n)
 		}
 	}
 }
