@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"doubletake/pipeline/engine"
 	"doubletake/pipeline/stages/trainstage"
@@ -268,6 +269,78 @@ func TestRefittedProcess(t *testing.T) {
 		if err != nil || !slices.Equal(pred.Mu, mu) || !slices.Equal(pred.Claim, claim) {
 			t.Errorf("b = %s: %v\n%v, expected\n%v", sp.Name, err, pred.Mu, mu)
 		}
+	}
+}
+
+// A method that is trained again without each group goes on after the groups that were
+// predicted before it was interrupted, HMC in the middle of a sampling, and ends with the
+// same bytes.
+func TestCrossedMethodResumes(t *testing.T) {
+	if testing.Short() {
+		t.Skip("samples weights")
+	}
+	project := func(dir string) string {
+		path := groups(t, dir, "none", []int{1, 2, 3, 4}, same)
+		b, err := os.ReadFile(path)
+		if err == nil {
+			config := strings.Replace(string(b), "{base: none}", "{base: none, methods: true}\n      compare: [hmc]", 1)
+			config = strings.Replace(config, "groups: {each: b}", "b3: {test: {b: 3}}", 1)
+			err = os.WriteFile(path, []byte(config), 0o644)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	notes := func(ctx context.Context, path string) (string, error) {
+		p, err := Load(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all := ""
+		_, err = p.Run(ctx, engine.Options{Jobs: 1, Observe: func(e engine.Event) {
+			if e.Task != nil && strings.HasSuffix(e.Task.ID, "hmc/seed-0/left-out") {
+				all += e.Note
+			}
+		}})
+		return all, err
+	}
+	every := trainstage.CheckpointEvery
+	trainstage.CheckpointEvery = time.Millisecond
+	defer func() { trainstage.CheckpointEvery = every }()
+	whole, dir := t.TempDir(), t.TempDir()
+	if _, err := notes(context.Background(), project(whole)); err != nil {
+		t.Fatal(err)
+	}
+	path := project(dir)
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	go func() { // as soon as HMC has predicted the first group and saved a state of the second
+		for ctx.Err() == nil {
+			filepath.WalkDir(filepath.Join(dir, "runs"), func(path string, _ fs.DirEntry, _ error) error {
+				if filepath.Base(path) == "checkpoint" {
+					first, err := os.ReadFile(filepath.Join(filepath.Dir(path), "left-out-1.json"))
+					if err == nil && strings.Contains(string(first), "RHat") {
+						cancel()
+					}
+				}
+				return nil
+			})
+		}
+	}()
+	if _, err := notes(ctx, path); !errors.Is(err, context.Canceled) {
+		t.Fatalf("the run was not interrupted: %v", err)
+	}
+	made, err := notes(context.Background(), path)
+	if err != nil || !strings.Contains(made, "left-out-1.json was predicted before") ||
+		!strings.Contains(made, "went on after ") {
+		t.Errorf("the notes are %q, %v", made, err)
+	}
+	const file = "runs/wing/report/metrics.json"
+	a, err1 := os.ReadFile(filepath.Join(whole, file))
+	b, err2 := os.ReadFile(filepath.Join(dir, file))
+	if err := errors.Join(err1, err2); err != nil || string(a) != string(b) || !strings.Contains(string(a), "sum_e_ratio_cx") {
+		t.Errorf("the interrupted run ended with other bytes, %v", err)
 	}
 }
 

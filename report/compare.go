@@ -180,9 +180,9 @@ func (e Experiment) comparisonWords() []string {
 	if slices.ContainsFunc(e.Splits, Split.crossed) {
 		words = append(words, "With C_x: every method was trained again without each training group, and its errors there "+
 			"taught a covariance C_x, which is added to its v̂: Σe/Σ(v̂+C_x), and the share of values inside "+
-			"μ ± t·√(v̂+C_x+σ²), Student's t with as many degrees of freedom as groups. A dash: it could not be trained "+
-			"without some group, or fewer than three were left.")
+			"μ ± t·√(v̂+C_x+σ²), Student's t with as many degrees of freedom as groups.")
 	}
+	words = append(words, e.withoutCx()...)
 	return append(words,
 		"Methods by CRPS are sorted by that score of single measurements; \"above the best\" is paired row by row and seed "+
 			"by seed, its standard error clustered by run with the scatter between seeds; \"worse\" is said where it is more "+
@@ -198,6 +198,27 @@ func (e Experiment) comparisonWords() []string {
 			"bound. "+
 			"Seconds are of one run on one machine, several tasks at a time.",
 	)
+}
+
+// withoutCx says which methods have no number with C_x on a split, and why.
+func (e Experiment) withoutCx() []string {
+	var out []string
+	for _, s := range e.Splits {
+		var reasons []string
+		methods := map[string][]string{}
+		for _, m := range s.Methods {
+			if why := m.Get(RatioCx).Undefined; why != "" {
+				if methods[why] == nil {
+					reasons = append(reasons, why)
+				}
+				methods[why] = append(methods[why], m.Method)
+			}
+		}
+		for _, why := range reasons {
+			out = append(out, names(methods[why], nil)+" on "+clean(s.Name)+": no number with C_x: "+clean(why)+".")
+		}
+	}
+	return out
 }
 
 // samplings describes how the weights of methods were sampled on every split.

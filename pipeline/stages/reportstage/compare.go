@@ -98,7 +98,8 @@ func (c *compared) crossed(name, path string) error {
 	return err
 }
 
-// afterCx are the numbers of a method with C_x, over the seeds that have it.
+// afterCx are the numbers of a method with C_x, over the seeds that have it; undefined,
+// with the reason, where none has.
 func (c *compared) afterCx(name string) (out score.Values) {
 	for _, q := range []struct {
 		key string
@@ -108,13 +109,23 @@ func (c *compared) afterCx(name string) (out score.Values) {
 		{report.CoverageCx, func(r trainstage.Crossed) *float64 { return r.Coverage }},
 	} {
 		var v []float64
+		reason := ""
 		for _, r := range c.cross[name] {
-			if x := q.of(r); x != nil {
+			switch x := q.of(r); {
+			case x != nil:
 				v = append(v, *x)
+			case r.Absent != "":
+				reason = r.Absent
+			default:
+				reason = "it is not a finite number"
 			}
 		}
-		if len(v) > 0 {
+		switch {
+		case len(v) > 0:
 			out = append(out, score.Keyed{Key: q.key, Value: score.Mean(v)})
+		case reason != "":
+			undefined := score.Value{Mean: math.NaN(), Std: math.NaN(), N: len(c.cross[name]), Undefined: reason}
+			out = append(out, score.Keyed{Key: q.key, Value: undefined})
 		}
 	}
 	return out

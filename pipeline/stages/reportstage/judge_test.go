@@ -191,6 +191,9 @@ func TestComparedFinish(t *testing.T) {
 		{Chains: 4, Draws: 60, RHat: 1.25, ESS: 80, Acceptance: 0.75, Divergent: 0.0625},
 		{Chains: 4, Draws: 60, RHat: 1, ESS: 120, Acceptance: 0.75},
 	}
+	two, in := 2.0, 0.9
+	c.cross["b"] = []trainstage.Crossed{{Ratio: &two, Coverage: &in}, {Absent: "without g 3: x is constant (1)"}}
+	c.cross["a"] = []trainstage.Crossed{{Absent: "without g 3: x is constant (1)"}, {Coverage: &in}}
 	c.sampling["a"] = []baseline.Sampling{{Chains: 4, Draws: 60, RHat: 1.01, ESS: 200, Acceptance: 0.8}}
 	path := filepath.Join(t.TempDir(), "timing.json")
 	for _, v := range []trainstage.Timing{{Fit: 1, Predict: 0.5}, {Fit: 3, Predict: 1.5}} {
@@ -218,6 +221,15 @@ func TestComparedFinish(t *testing.T) {
 	if b.Sampling != words || b.Doubt != doubt || b.Values.Get("rhat").Mean != 1.125 ||
 		b.Values.Get("divergent").Mean != 0.03125 {
 		t.Errorf("%q, %q, %+v", b.Sampling, b.Doubt, b.Values)
+	}
+	if v := b.Values.Get(report.RatioCx); v.Mean != 2 || v.N != 1 || !d.Values.Get(report.RatioCx).Absent() {
+		t.Errorf("%+v", v)
+	}
+	if v := sp.Methods[1].Values.Get(report.RatioCx); v.Undefined != "it is not a finite number" || v.Defined() {
+		t.Errorf("%+v", v)
+	}
+	if v := sp.Methods[1].Values.Get(report.CoverageCx); v.Mean != 0.9 {
+		t.Errorf("%+v", v)
 	}
 	if a := sp.Methods[1]; a.Doubt != "" || a.Values.Get("ess").Mean != 200 || d.Sampling != "" ||
 		!d.Values.Get("ess").Absent() {

@@ -2,8 +2,12 @@ package trainstage
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
 	"math"
+	"path/filepath"
 	"slices"
 	"strconv"
 
@@ -12,6 +16,7 @@ import (
 	"doubletake/pipeline/kv"
 	"doubletake/pipeline/stages/plan"
 	"doubletake/pipeline/table"
+	"doubletake/train"
 	"doubletake/train/baseline"
 	"doubletake/train/honest"
 	"doubletake/train/triplets"
@@ -97,12 +102,50 @@ func crossTask(b *plan.Builder, cfg []kv.Pair, s config.Split, name string, k in
 		if err != nil {
 			return err
 		}
-		c, err := f.cross(ctx, set, z, m, seed, p)
+		dir, err := j.Scratch()
+		if err != nil {
+			return err
+		}
+		k := 0
+		c, err := f.cross(ctx, set, z, func(data triplets.Set, x []float64) (*baseline.Prediction, error) {
+			k++
+			return predictOnce(ctx, j, m, data, seed, x, filepath.Join(dir, fmt.Sprintf("left-out-%d.json", k)))
+		}, p)
 		if err != nil {
 			return err
 		}
 		return plan.WriteJSON(j.Output(CrossJSON), c)
 	}
+}
+
+// predictOnce fits a method and predicts at x, or reads what an interrupted run has
+// predicted: path is in the task's scratch folder.
+func predictOnce(ctx context.Context, j *engine.Job, m baseline.Method, data triplets.Set, seed uint64, x []float64,
+	path string,
+) (*baseline.Prediction, error) {
+	p := &baseline.Prediction{}
+	switch err := plan.ReadJSON(path, p); {
+	case err == nil:
+		j.Note("checkpoint", filepath.Base(path)+" was predicted before")
+		return p, nil
+	case !errors.Is(err, fs.ErrNotExist):
+		j.Note("checkpoint", fmt.Sprintf("not used: %v", err))
+	}
+	fitted, err := fitMethod(ctx, j, m, data, seed)
+	if err != nil {
+		return nil, err
+	}
+	if p, err = fitted.Predict(ctx, x); err != nil {
+		return nil, err
+	}
+	b, err := json.Marshal(p)
+	if err == nil {
+		err = finish(path, b)
+	}
+	if err != nil {
+		j.Note("checkpoint", fmt.Sprintf("not written: %v", err)) // only time is lost
+	}
+	return p, nil
 }
 
 // rowPredictions are a method's predictions at every row of s.
@@ -132,11 +175,11 @@ func claims(p *baseline.Prediction) (claim, noise []float64) {
 	return claim, noise
 }
 
-// cross trains m on the training rows without each group in turn, learns C_x from the
+// cross fits a method to the training rows without each group in turn, learns C_x from the
 // errors there, and judges full, the predictions at all rows of s, with it. Nothing is
 // shared between the groups: what a method learns, it learns without the group.
-func (f honestFit) cross(ctx context.Context, s triplets.Set, z []float64, m baseline.Method, seed uint64,
-	full *baseline.Prediction,
+func (f honestFit) cross(ctx context.Context, s triplets.Set, z []float64,
+	fit func(data triplets.Set, x []float64) (*baseline.Prediction, error), full *baseline.Prediction,
 ) (Crossed, error) {
 	g := f.grouping(z)
 	variant := f.variant()
@@ -153,15 +196,15 @@ func (f honestFit) cross(ctx context.Context, s triplets.Set, z []float64, m bas
 	var left []honest.LeftOut
 	for _, h := range p.Splits[0].LeftOut {
 		rows := p.Trainings[h.Training].Rows
-		fitted, err := m.Fit(ctx, s.Select(rows), seed)
-		var q *baseline.Prediction
-		if err == nil {
-			q, err = fitted.Predict(ctx, s.Select(h.Rows).X)
-		}
+		q, err := fit(s.Select(rows), s.Select(h.Rows).X)
 		if ctx.Err() != nil {
 			return r, err
 		}
 		if err != nil {
+			var constant *train.ConstantInputError
+			if errors.As(err, &constant) {
+				err = fmt.Errorf("%s is constant (%g)", s.Inputs[constant.Column].Name, constant.Value)
+			}
 			r.Absent = fmt.Sprintf("without %s %s: %v", f.condition, g.Names[h.Group], err)
 			return r, nil
 		}

@@ -10,6 +10,7 @@ import (
 
 	"doubletake/pipeline/stages/plan"
 	"doubletake/pipeline/stages/stagetest"
+	"doubletake/train"
 	"doubletake/train/baseline"
 	"doubletake/train/triplets"
 )
@@ -68,7 +69,13 @@ func TestCrossedMethodIsCalibrated(t *testing.T) {
 	}
 	f := honestFit{settings: b.Exp.Train.Honest, condition: condition}
 	f.settings.Base = "ensemble"
-	c, err := f.cross(context.Background(), set, z, m, 1, full)
+	fit := func(data triplets.Set, x []float64) (*baseline.Prediction, error) {
+		if _, err := m.Fit(context.Background(), data, 1); err != nil {
+			return nil, err
+		}
+		return m.Predict(context.Background(), x)
+	}
+	c, err := f.cross(context.Background(), set, z, fit, full)
 	if err != nil || c.Absent != "" || c.K != 8 || c.Variant != "B" || c.Ratio == nil || c.Coverage == nil {
 		t.Fatalf("%+v, %v", c, err)
 	}
@@ -94,19 +101,27 @@ func TestCrossedMethodIsCalibrated(t *testing.T) {
 	for _, i := range set.RowsOf(triplets.Test) {
 		set.Y1[i], set.Y2[i] = 3*set.Y1[i], 3*set.Y2[i]
 	}
-	d, err := f.cross(context.Background(), set, z, m, 1, full)
+	d, err := f.cross(context.Background(), set, z, fit, full)
 	if err != nil || d.Ratio == nil || !(*d.Ratio/9/(*c.Ratio) > 1-1e-12 && *d.Ratio/9/(*c.Ratio) < 1+1e-12) {
 		t.Errorf("%+v after %+v: %v", d, c, err)
+	}
+	// An input that varies in one group alone cannot be learned without it.
+	constant := func(triplets.Set, []float64) (*baseline.Prediction, error) {
+		return nil, fmt.Errorf("fit gp: %w", &train.ConstantInputError{Value: 4})
+	}
+	d, err = f.cross(context.Background(), set, z, constant, full)
+	if err != nil || d.Absent != "without x 0: x is constant (4)" || d.Ratio != nil || d.Coverage != nil {
+		t.Errorf("%+v, %v", d, err)
 	}
 }
 
 // The tasks depend on the full training and the triplets, one for each method and seed;
 // without the setting there is none, and the tasks of the methods have the same keys.
 func TestCrossTasks(t *testing.T) {
-	const train = "{inputs: [x], seeds: 2, compare: [gp, constant], honest: {base: none%s}, " +
+	const settings = "{inputs: [x], seeds: 2, compare: [gp, constant], honest: {base: none%s}, " +
 		"splits: {high: {test: {x: {min: 4}}}}}"
 	planned := func(more string) *plan.Builder {
-		b := stagetest.Builder(t, fmt.Sprintf(train, more), stagetest.Wave())
+		b := stagetest.Builder(t, fmt.Sprintf(settings, more), stagetest.Wave())
 		if err := Plan(b); err != nil {
 			t.Fatal(err)
 		}
