@@ -16,6 +16,7 @@ import (
 	"doubletake/pipeline/engine"
 	"doubletake/pipeline/stages/trainstage"
 	"doubletake/pipeline/table"
+	"doubletake/report"
 	"doubletake/train/gp"
 	"doubletake/train/honest"
 )
@@ -339,7 +340,8 @@ func TestCrossedMethodResumes(t *testing.T) {
 	const file = "runs/wing/report/metrics.json"
 	a, err1 := os.ReadFile(filepath.Join(whole, file))
 	b, err2 := os.ReadFile(filepath.Join(dir, file))
-	if err := errors.Join(err1, err2); err != nil || string(a) != string(b) || !strings.Contains(string(a), "sum_e_ratio_cx") {
+	if err := errors.Join(err1, err2); err != nil || string(a) != string(b) ||
+		!strings.Contains(string(a), report.RatioCx) {
 		t.Errorf("the interrupted run ended with other bytes, %v", err)
 	}
 }
