@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"sort"
 	"syscall"
 	"time"
 )
@@ -21,8 +20,14 @@ import (
 // the digests of its manifest are those of its files.
 
 // A disk that fails to write says so once and then forgets (fsync(2)), so what was
-// being written is removed, and nothing more is believed to be durable in this
-// process.
+// being written is removed. After that or any other failure nothing more is believed
+// to be durable in this process.
+
+// unwritten are the errors of a disk that lost what it was writing. Linux reports what
+// the disk reported: a full one, a bad place, a time that ran out, a lost connection.
+var unwritten = []error{
+	syscall.EIO, syscall.ENOSPC, syscall.EDQUOT, syscall.ENODATA, syscall.EILSEQ, syscall.ETIMEDOUT, syscall.ENOLINK,
+}
 
 // disk makes files durable. Tests that cut the power put their own in its place.
 var disk = struct {
@@ -70,22 +75,13 @@ func (s *store) settle() error {
 	if err == nil {
 		return nil
 	}
-	err = fmt.Errorf("write results to the disk: %w", err)
-	if errors.Is(err, syscall.EIO) || errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
-		s.broken = err
+	s.broken = fmt.Errorf("write results to the disk: %w; the next run makes again what is lost", err)
+	if slices.ContainsFunc(unwritten, func(e error) bool { return errors.Is(err, e) }) {
 		for _, key := range group {
 			os.RemoveAll(s.object(key))
 		}
-		return err
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for key, r := range pending {
-		if s.pending[key] == nil {
-			s.pending[key] = r
-		}
-	}
-	return err
+	return s.broken
 }
 
 // discarded reports whether there is no object of that key.
@@ -109,12 +105,7 @@ func (s *store) syncObject(dir string, r *record, top string) error {
 	for _, o := range r.Outputs {
 		err = errors.Join(err, sync(filepath.Join(dir, o.Name)))
 	}
-	var list []string
-	for d := range dirs {
-		list = append(list, d)
-	}
-	sort.Sort(sort.Reverse(sort.StringSlice(list))) // the innermost first
-	for _, d := range list {
+	for _, d := range slices.Backward(slices.Sorted(maps.Keys(dirs))) { // the innermost first
 		err = errors.Join(err, disk.dir(d))
 	}
 	return err

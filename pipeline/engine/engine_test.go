@@ -764,32 +764,44 @@ func TestScratch(t *testing.T) {
 }
 
 // A disk that fails to write says so once. The run fails, and what was being written is
-// made again, although the next sync would succeed.
+// made again, although the next sync would succeed. Results that could not be synced for
+// another reason are neither listed nor removed.
 func TestFailingDisk(t *testing.T) {
 	before := disk
 	t.Cleanup(func() { disk = before })
-	w := newWorld(t.TempDir())
-	w.write(t)
-	failed := false
-	fail := func(path string) error {
-		if failed || !strings.Contains(path, "objects") {
-			return nil
+	for _, c := range []struct {
+		err  error
+		lost bool
+	}{
+		{syscall.EIO, true},
+		{syscall.ENODATA, true}, // a bad place of the disk
+		{syscall.ETIMEDOUT, true},
+		{syscall.EMFILE, false},
+		{syscall.EINVAL, false},
+	} {
+		w := newWorld(t.TempDir())
+		w.write(t)
+		failed := false
+		fail := func(path string) error {
+			if failed || !strings.Contains(path, "objects") {
+				return nil
+			}
+			failed = true
+			return c.err
 		}
-		failed = true
-		return syscall.EIO
-	}
-	disk.file = func(f *os.File) error { return fail(f.Name()) }
-	disk.all = fail
-	if _, err := w.run(Options{Jobs: 1}); !errors.Is(err, syscall.EIO) {
-		t.Fatalf("%v, want an I/O error", err)
-	}
-	if _, err := os.Stat(filepath.Join(w.dir, ".cache", "index")); err == nil {
-		t.Error("there is an index of results that were not written")
-	}
-	first := w.ran[0]
-	res, err := w.run(Options{Jobs: 1})
-	if err != nil || !slices.Contains(w.ran, first) {
-		t.Errorf("the next run: %v, %+v; %v was not written", err, res, first)
+		disk.file = func(f *os.File) error { return fail(f.Name()) }
+		disk.all = fail
+		if _, err := w.run(Options{Jobs: 1, KeepGoing: true}); !errors.Is(err, c.err) {
+			t.Fatalf("%v, want %v", err, c.err)
+		}
+		if _, err := os.Stat(filepath.Join(w.dir, ".cache", "index")); err == nil {
+			t.Errorf("%v: there is an index of results that were not written", c.err)
+		}
+		first := w.ran[0]
+		res, err := w.run(Options{Jobs: 1})
+		if err != nil || slices.Contains(w.ran, first) != c.lost {
+			t.Errorf("%v: the next run: %v, %+v; it made %v", c.err, err, res, w.ran)
+		}
 	}
 }
 

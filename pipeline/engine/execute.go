@@ -458,11 +458,14 @@ func (k *Worker) MakeOne(ctx context.Context, id string) (ran bool, err error) {
 	}
 	st := of[id]
 	if st.rec == nil { // another process may have made it since
-		if _, damage := s.lookup(t, st.key); damage != "" {
+		var damage string
+		if st.rec, damage = s.lookup(t, st.key); damage != "" {
 			if err := k.maker(s, id).discard(st.key); err != nil && !s.discarded(st.key) {
 				return false, err
 			}
 		}
+	}
+	if st.rec == nil {
 		rec, err := k.watched(ctx, s, st, func(task string) string { return of[task].rec.Key })
 		if err != nil && !sealed(s, st.key) {
 			return false, err
