@@ -198,7 +198,7 @@ func TestBackgroundFaults(t *testing.T) {
 		{"condition: of", `"of" is not a condition of this experiment`},
 		{"condition: blades", "every recording is one of the background"},
 		{"files: nothing*.npy", "nothing*.npy"},
-		{"files: mono.npy", ".npy: channel 2: expected this channel in the background's recordings, found 1"},
+		{"files: mono.npy", "a.npy: channel 2: expected this channel in the background's recordings, found 1"},
 	} {
 		write(t, dir, "pipeline.yaml", strings.Replace(fmt.Sprintf(backgroundYAML, c.how), `"*.npy"`, `[a.npy, quiet.npy]`,
 			1))
