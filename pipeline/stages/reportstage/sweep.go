@@ -22,8 +22,9 @@ import (
 	"doubletake/train/triplets"
 )
 
-// sweepVersion is the version of the results of comparisons of variants.
-const sweepVersion = 1
+// sweepVersion is the version of the results of comparisons of variants. 2: scores of the
+// rows that are compared alone.
+const sweepVersion = 2
 
 // SweepData is the output that holds a report.Sweep.
 const SweepData = "compare.gob"
@@ -144,8 +145,9 @@ func (x *sweep) run(ctx context.Context, j *engine.Job) error {
 			if err != nil {
 				return fmt.Errorf("compare variants: %w", err)
 			}
-			*part.to = list.compare()
-			list.export(scores, s.Name, part.name, x.variants)
+			list, p := list.pair()
+			*part.to = list.compare(p)
+			list.export(p, scores, s.Name, part.name, x.variants)
 		}
 		sp.Groups = len(s.inner)
 		out.Splits = append(out.Splits, sp)
@@ -262,8 +264,9 @@ type paired struct {
 }
 
 // pair pairs the rows of the variants one by one where they are the same, else by run
-// and conditions, as far as all variants have them.
-func (l judgedVariants) pair() paired {
+// and conditions, as far as all variants have them. It returns the variants with the
+// rows that are paired alone.
+func (l judgedVariants) pair() (judgedVariants, paired) {
 	var p paired
 	for i, v := range l {
 		if v.apart == "" {
@@ -289,7 +292,7 @@ func (l judgedVariants) pair() paired {
 			}
 		}
 		p.runs = len(number)
-		return p
+		return l, p
 	}
 	at := make([]map[string][]int, len(p.of))
 	for k, i := range p.of {
@@ -318,7 +321,25 @@ func (l judgedVariants) pair() paired {
 	if len(p.run) == 0 {
 		p.why = "the variants have no run and conditions in common"
 	}
-	return p
+	return l.only(p), p
+}
+
+// only returns the variants with the rows of p alone, and numbers those anew.
+func (l judgedVariants) only(p paired) judgedVariants {
+	out := slices.Clone(l)
+	for k, i := range p.of {
+		var kept []int
+		for _, rows := range p.rows[k] {
+			for n, r := range rows {
+				rows[n], kept = len(kept), append(kept, r)
+			}
+		}
+		out[i].seeds = nil
+		for _, s := range l[i].seeds {
+			out[i].seeds = append(out[i].seeds, score.Set{Set: s.Select(kept), Answers: s.Answers.Rows(kept, s.Out)})
+		}
+	}
+	return out
 }
 
 // values returns a criterion of each variant that is compared, seed and unit.
@@ -339,8 +360,7 @@ func (l judgedVariants) values(p paired, c score.Criterion) [][][]float64 {
 }
 
 // compare ranks the variants by every criterion.
-func (l judgedVariants) compare() report.Comparison {
-	p := l.pair()
+func (l judgedVariants) compare(p paired) report.Comparison {
 	out := report.Comparison{Pairing: p.how, Runs: p.runs, Unpaired: p.why}
 	for i, v := range l {
 		if v.apart != "" {
@@ -395,8 +415,7 @@ func (l judgedVariants) shown(variant int, c score.Criterion, seeds [][]float64)
 }
 
 // export appends the compared numbers to a table, one row per variant, seed and unit.
-func (l judgedVariants) export(t *table.Table, split, part string, variants []*plan.Builder) {
-	p := l.pair()
+func (l judgedVariants) export(p paired, t *table.Table, split, part string, variants []*plan.Builder) {
 	criteria := score.Criteria()
 	values := make([][][][]float64, len(criteria))
 	for i, c := range criteria {

@@ -1,0 +1,63 @@
+package reportstage
+
+import (
+	"math"
+	"slices"
+	"testing"
+
+	"doubletake/report"
+	"doubletake/train/score"
+	"doubletake/train/triplets"
+)
+
+// Variants whose triplets differ are compared by run and conditions, as far as both have
+// them. Computed by hand: predictions are 0 and claims 1, so that the error of a row is
+// y1·y2, that of a unit the mean over its rows. Run "far" is in the first variant alone.
+func TestSweepPairsRunsAndConditions(t *testing.T) {
+	variant := func(unit, run []string, y1, y2 []float64) judgedVariant {
+		n := len(unit)
+		return judgedVariant{unit: unit, run: run, seeds: []score.Set{{
+			Set: triplets.Set{N: n, Out: 1, Y1: y1, Y2: y2},
+			Answers: triplets.Answers{
+				Mu: make([]float64, n), Var: slices.Repeat([]float64{1}, n), Cov: slices.Repeat([]float64{1}, n),
+			},
+		}}}
+	}
+	l := judgedVariants{
+		variant([]string{"r1 30", "r1 30", "r2 30", "far 30", "r1 60"}, []string{"r1", "r1", "r2", "far", "r1"},
+			[]float64{1, 1, 1, 100, 2}, []float64{1, 3, 5, 100, 2}),
+		variant([]string{"r1 60", "r1 60", "r1 30", "r2 30"}, []string{"r1", "r1", "r1", "r2"},
+			[]float64{1, 1, 1, 2}, []float64{1, 3, 1, 2}),
+		{apart: "its outcomes are others than the first variant's"},
+	}
+	l, p := l.pair()
+	if p.how != "by run and conditions, 3 of the first variant's 4" || p.why != "" || p.runs != 2 ||
+		!slices.Equal(p.run, []int{0, 1, 0}) || !slices.Equal(p.of, []int{0, 1}) {
+		t.Fatalf("%+v", p)
+	}
+	at := slices.IndexFunc(score.Criteria(), func(c score.Criterion) bool { return c.Key == "rmse" })
+	values := l.values(p, score.Criteria()[at])
+	for k, want := range [][]float64{{2, 5, 4}, {1, 4, 2}} {
+		if !slices.Equal(values[k][0], want) {
+			t.Errorf("variant %d: errors %v, expected %v", k, values[k][0], want)
+		}
+	}
+	got := map[string][2]report.VariantRank{}
+	for _, c := range l.compare(p).Criteria {
+		got[c.Key] = [2]report.VariantRank(c.Ranks)
+	}
+	for key, want := range map[string][3]float64{
+		"rmse":  {math.Sqrt(7. / 3), math.Sqrt(11. / 3), 4. / 3},
+		"ratio": {9. / 4, 13. / 4, math.NaN()},
+	} {
+		best, other := got[key][0], got[key][1]
+		if best.Variant != 1 || math.Abs(best.Value.Mean-want[0]) > 1e-12 || math.Abs(other.Value.Mean-want[1]) > 1e-12 ||
+			math.Abs(other.Above-want[2]) > 1e-12 {
+			t.Errorf("%s: %+v, expected %v", key, got[key], want)
+		}
+	}
+	if _, p := (judgedVariants{l[0], variant([]string{"r9 30"}, []string{"r9"}, []float64{1}, []float64{1})}).pair(); p.why ==
+		"" {
+		t.Error("variants without a common run are compared")
+	}
+}
