@@ -15,6 +15,8 @@ import (
 	"flag"
 	"fmt"
 	"math"
+	"math/bits"
+	"strings"
 
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
@@ -101,7 +103,7 @@ func transforms() {
 		s.power(true)
 		if s.single {
 			s.twistSingle()
-			s.loadPairSingle()
+			s.loadPair(4)
 			continue
 		}
 		s.twist()
@@ -599,60 +601,6 @@ func (s isa) storeQuarter(v VecVirtual, quarter int, to Mem) {
 	}
 }
 
-// loadPairSingle is loadPair for float32 vectors of float32 samples. A mean comes as
-// the sum of two float32, so that its rounding is lost with that of the difference.
-func (s isa) loadPairSingle() {
-	name := "loadPair" + s.name
-	TEXT(name, NOSPLIT, "func(dst, a, b, row, lane *float32, meanA, meanB, restA, restB float32, "+
-		"stride, rows, jump, groups int)")
-	Pragma("noescape")
-	dst, a, b, row, lane := param("dst"), param("a"), param("b"), param("row"), param("lane")
-	mean := []VecVirtual{s.broadcastParam("meanA"), s.broadcastParam("meanB")}
-	rest := []VecVirtual{s.broadcastParam("restA"), s.broadcastParam("restB")}
-	stride, rows, jump, groups := param("stride"), param("rows"), param("jump"), param("groups")
-	SHLQ(Imm(2), stride)
-	back, turns := GP64(), GP64() // from a group's end to the next one's start
-	MOVQ(jump, turns)
-	SUBQ(rows, turns)
-	MOVQ(turns, back)
-	IMULQ(stride, back)
-	SHLQ(Imm(3), turns)
-	half := s.number(0.5)
-	var angle []c
-	for part := range s.parts {
-		angle = append(angle, s.load(Mem{Base: lane}, part))
-	}
-	Label(name + "_g")
-	left := GP64()
-	MOVQ(rows, left)
-	Label(name + "_r")
-	turn := s.factor(row, 0)
-	for part := range s.parts {
-		win := s.add(s.sub(half, s.mul(turn.re, angle[part].re)), s.mul(turn.im, angle[part].im))
-		for i, src := range []GPVirtual{a, b} {
-			v := s.vec()
-			VMOVUPS(Mem{Base: src, Disp: part * s.bytes()}, v)
-			VSUBPS(mean[i], v, v)
-			VSUBPS(rest[i], v, v)
-			VMULPS(win, v, v)
-			VMOVUPS(v, Mem{Base: dst, Disp: 64*i + part*s.bytes()})
-		}
-	}
-	ADDQ(U32(vec), dst)
-	ADDQ(stride, a)
-	ADDQ(stride, b)
-	ADDQ(Imm(8), row)
-	DECQ(left)
-	JNZ(LabelRef(name + "_r"))
-	ADDQ(back, a)
-	ADDQ(back, b)
-	ADDQ(turns, row)
-	DECQ(groups)
-	JNZ(LabelRef(name + "_g"))
-	VZEROUPPER()
-	RET()
-}
-
 func transpose4(a []VecVirtual) []VecVirtual {
 	b := []VecVirtual{YMM(), YMM(), YMM(), YMM()}
 	VUNPCKLPD(a[1], a[0], b[0]) // 00 10 | 02 12
@@ -702,23 +650,29 @@ func transpose8(a []VecVirtual) []VecVirtual {
 // loadPair fills rows vectors from two real sequences under a Hann window:
 // (a−meanA)·w as the real part and (b−meanB)·w as the imaginary one, stride
 // samples between rows, groups of them jump rows apart; w = ½ − (row cosine·lane cosine − row sine·lane sine).
-// size is that of a sample, 8 or 4 bytes.
+// size is that of a sample, 8 or 4 bytes. For float32 vectors a mean comes as the sum of
+// two float32, so that its rounding is lost with that of the difference.
 func (s isa) loadPair(size int) {
-	name := fmt.Sprintf("loadPair%d%s", 8*size, s.name)
-	TEXT(name, NOSPLIT, fmt.Sprintf("func(dst *float64, a, b *float%d, row, lane *float64, meanA, meanB float64, "+
-		"stride, rows, jump, groups int)", 8*size))
+	name, means := fmt.Sprintf("loadPair%d%s", 8*size, s.name), "meanA, meanB"
+	if s.single {
+		name, means = "loadPair"+s.name, "meanA, meanB, restA, restB"
+	}
+	TEXT(name, NOSPLIT, fmt.Sprintf("func(dst *%[1]s, a, b *float%[2]d, row, lane *%[1]s, %[3]s %[1]s, "+
+		"stride, rows, jump, groups int)", s.float(), 8*size, means))
 	Pragma("noescape")
 	dst, a, b, row, lane := param("dst"), param("a"), param("b"), param("row"), param("lane")
-	ma, mb := s.broadcastParam("meanA"), s.broadcastParam("meanB")
+	var mean []VecVirtual
+	for _, m := range strings.Split(means, ", ") {
+		mean = append(mean, s.broadcastParam(m))
+	}
 	stride, rows, jump, groups := param("stride"), param("rows"), param("jump"), param("groups")
-	SHLQ(Imm(uint64(map[int]int{8: 3, 4: 2}[size])), stride)
-	// From a group's end to the next one's start.
-	back, turns := GP64(), GP64()
+	SHLQ(Imm(uint64(bits.TrailingZeros(uint(size)))), stride)
+	back, turns := GP64(), GP64() // from a group's end to the next one's start
 	MOVQ(jump, turns)
 	SUBQ(rows, turns)
 	MOVQ(turns, back)
 	IMULQ(stride, back)
-	SHLQ(Imm(4), turns)
+	SHLQ(Imm(uint64(bits.TrailingZeros(uint(2*s.size())))), turns)
 	half := s.number(0.5)
 	var angle []c
 	for part := range s.parts {
@@ -728,29 +682,28 @@ func (s isa) loadPair(size int) {
 	left := GP64()
 	MOVQ(rows, left)
 	Label(name + "_r")
-	turn := c{s.vec(), s.vec()}
-	VBROADCASTSD(Mem{Base: row}, turn.re)
-	VBROADCASTSD(Mem{Base: row, Disp: 8}, turn.im)
+	turn := s.factor(row, 0)
 	for part := range s.parts {
-		lanes := 8 / s.parts
 		win := s.add(s.sub(half, s.mul(turn.re, angle[part].re)), s.mul(turn.im, angle[part].im))
 		for i, src := range []GPVirtual{a, b} {
 			v := s.vec()
-			m := Mem{Base: src, Disp: part * lanes * size}
-			if size == 8 {
-				VMOVUPD(m, v)
+			m := Mem{Base: src, Disp: part * s.bytes() * size / s.size()}
+			if size == s.size() {
+				s.move(m, v)
 			} else {
 				VCVTPS2PD(m, v)
 			}
-			VSUBPD([]VecVirtual{ma, mb}[i], v, v)
-			VMULPD(win, v, v)
-			VMOVUPD(v, Mem{Base: dst, Disp: 64*i + part*s.bytes()})
+			for k := i; k < len(mean); k += 2 {
+				either(s, VSUBPD, VSUBPS)(mean[k], v, v)
+			}
+			either(s, VMULPD, VMULPS)(win, v, v)
+			s.move(v, Mem{Base: dst, Disp: 64*i + part*s.bytes()})
 		}
 	}
 	ADDQ(U32(vec), dst)
 	ADDQ(stride, a)
 	ADDQ(stride, b)
-	ADDQ(Imm(16), row)
+	ADDQ(Imm(uint64(2*s.size())), row)
 	DECQ(left)
 	JNZ(LabelRef(name + "_r"))
 	ADDQ(back, a)

@@ -56,8 +56,8 @@ func TestSweepPairsRunsAndConditions(t *testing.T) {
 			t.Errorf("%s: %+v, expected %v", key, got[key], want)
 		}
 	}
-	if _, p := (judgedVariants{l[0], variant([]string{"r9 30"}, []string{"r9"}, []float64{1}, []float64{1})}).pair(); p.why ==
-		"" {
+	stranger := variant([]string{"r9 30"}, []string{"r9"}, []float64{1}, []float64{1})
+	if _, p := (judgedVariants{l[0], stranger}).pair(); p.why == "" {
 		t.Error("variants without a common run are compared")
 	}
 }
