@@ -101,12 +101,11 @@ func transforms() {
 		}
 		s.power(false)
 		s.power(true)
+		s.twist()
 		if s.single {
-			s.twistSingle()
 			s.loadPair(4)
 			continue
 		}
-		s.twist()
 		s.loadPair(8)
 		s.loadPair(4)
 		s.loadComplex()
@@ -476,95 +475,59 @@ func (s isa) butterfly(r int, x []c, consts []VecVirtual, put func(i int, v c)) 
 	}
 }
 
-// twist multiplies eight vectors by near·far (twiddles between the two steps),
-// transposes them and stores the eight vectors of the transpose.
+// twist multiplies as many vectors as there are lanes, L, by near·far (twiddles between
+// the two steps), transposes them and stores the L vectors of the transpose.
 //
-//	x     groups × 8 vectors, row k of them all lanes j
+//	x     groups × L vectors, row k of them all lanes j
 //	near  a vector for each row: w^(l·k), l the lane
 //	far   a number for each row: w^(base·k)
-//	y     groups × 8 vectors, stride bytes between groups
+//	y     groups × L vectors, stride bytes between groups
+//
+// Eight registers are transposed at once, or four rows at a time: in each block of four
+// lanes of a register, which is stored for itself.
 func (s isa) twist() {
 	name := "twist" + s.name
-	TEXT(name, NOSPLIT, "func(y, x, near, far *float64, stride, groups int)")
+	TEXT(name, NOSPLIT, "func(y, x, near, far *"+s.float()+", stride, groups int)")
 	Pragma("noescape")
 	y, x, near, far := param("y"), param("x"), param("near"), param("far")
 	stride, groups := param("stride"), param("groups")
-	SHLQ(Imm(3), stride)
+	size := s.size()
+	SHLQ(Imm(uint64(bits.TrailingZeros(uint(size)))), stride)
 	Label(name + "_g")
-	row := func(k, part int) c {
-		f := s.factor(far, k)
-		w := s.cmul(s.load(Mem{Base: near, Disp: vec * k}, part), f)
-		return s.cmul(s.load(Mem{Base: x, Disp: vec * k}, part), w)
-	}
-	if s.wide {
-		var re, im []VecVirtual
-		for k := range 8 {
-			v := row(k, 0)
-			re, im = append(re, v.re), append(im, v.im)
-		}
-		for i, v := range [][]VecVirtual{re, im} {
-			for k, o := range transpose8(v) {
-				VMOVUPD(o, Mem{Base: y, Disp: vec*k + 64*i})
-			}
-		}
-	} else {
-		for rows := 0; rows < 8; rows += 4 {
-			for part := range 2 {
-				var re, im []VecVirtual
-				for k := range 4 {
-					v := row(rows+k, part)
-					re, im = append(re, v.re), append(im, v.im)
-				}
-				for i, v := range [][]VecVirtual{re, im} {
-					for k, o := range transpose4(v) {
-						VMOVUPD(o, Mem{Base: y, Disp: vec*(4*part+k) + 64*i + 8*rows})
-					}
-				}
-			}
+	lanes, atOnce, transpose := 64/size, 4, s.transposeQuarters
+	if !s.single {
+		transpose = transpose4
+		if s.wide {
+			atOnce, transpose = 8, transpose8
 		}
 	}
-	ADDQ(U32(8*vec), x)
-	ADDQ(U32(8*vec), near)
-	ADDQ(U32(8*16), far)
-	ADDQ(stride, y)
-	DECQ(groups)
-	JNZ(LabelRef(name + "_g"))
-	VZEROUPPER()
-	RET()
-}
-
-// twistSingle is twist for groups of sixteen vectors of sixteen lanes, four rows at
-// a time: in each quarter of a register, of four lanes, they are transposed, and
-// each quarter is stored for itself.
-func (s isa) twistSingle() {
-	name := "twist" + s.name
-	TEXT(name, NOSPLIT, "func(y, x, near, far *float32, stride, groups int)")
-	Pragma("noescape")
-	y, x, near, far := param("y"), param("x"), param("near"), param("far")
-	stride, groups := param("stride"), param("groups")
-	SHLQ(Imm(2), stride)
-	Label(name + "_g")
-	for rows := 0; rows < 16; rows += 4 {
+	for rows := 0; rows < lanes; rows += atOnce {
 		for part := range s.parts {
 			var re, im []VecVirtual
-			for k := rows; k < rows+4; k++ {
-				w := s.cmul(s.load(Mem{Base: near, Disp: vec * k}, part), s.factor(far, k))
+			for k := rows; k < rows+atOnce; k++ {
+				f := s.factor(far, k)
+				w := s.cmul(s.load(Mem{Base: near, Disp: vec * k}, part), f)
 				v := s.cmul(s.load(Mem{Base: x, Disp: vec * k}, part), w)
 				re, im = append(re, v.re), append(im, v.im)
 			}
 			for i, v := range [][]VecVirtual{re, im} {
-				for column, o := range s.transposeQuarters(v) {
-					for quarter := range 4 / s.parts {
-						lane := part*s.bytes()/4 + 4*quarter + column
-						s.storeQuarter(o, quarter, Mem{Base: y, Disp: vec*lane + 64*i + 4*rows})
+				for column, o := range transpose(v) {
+					for block := range s.bytes() / size / atOnce {
+						lane := part*s.bytes()/size + atOnce*block + column
+						to := Mem{Base: y, Disp: vec*lane + 64*i + size*rows}
+						if s.single {
+							s.storeQuarter(o, block, to)
+						} else {
+							VMOVUPD(o, to)
+						}
 					}
 				}
 			}
 		}
 	}
-	ADDQ(U32(16*vec), x)
-	ADDQ(U32(16*vec), near)
-	ADDQ(U32(16*8), far)
+	ADDQ(U32(uint32(lanes*vec)), x)
+	ADDQ(U32(uint32(lanes*vec)), near)
+	ADDQ(U32(uint32(2*lanes*size)), far)
 	ADDQ(stride, y)
 	DECQ(groups)
 	JNZ(LabelRef(name + "_g"))
