@@ -43,23 +43,18 @@ func general(a kernel.View, rows, columns int) blas64.General {
 
 // Factorise replaces the lower triangle of a (n×n) by its Cholesky factor L. Above the
 // diagonal a is not defined afterwards.
-func Factorise(a kernel.View, n int) error { return factorise(a, n) }
-
-// SolveLeft sets b (n×columns, Col 1) to L⁻¹·b.
-func SolveLeft(l, b kernel.View, n, columns int) { solveLeft(l, b, n, columns) }
-
-func factorise(a kernel.View, n int) error {
+func Factorise(a kernel.View, n int) error {
 	if n <= small {
 		return choleskyOf(a, n)
 	}
 	h := half(n)
-	if err := factorise(a, h); err != nil {
+	if err := Factorise(a, h); err != nil {
 		return err
 	}
 	left, rest := a.From(h, 0), a.From(h, h)
 	solveRight(a, left, h, n-h)
 	subtractSquare(n-h, h, left, rest)
-	return factorise(rest, n-h)
+	return Factorise(rest, n-h)
 }
 
 // subtractSquare subtracts a·aᵀ (a n×k) from c, at least on and below its diagonal.
@@ -82,14 +77,14 @@ func solveRight(l, b kernel.View, n, rows int) {
 	solveRight(l.From(h, h), b.From(0, h), n-h, rows)
 }
 
-// solveLeft sets b (n×columns) to L⁻¹·b.
-func solveLeft(l, b kernel.View, n, columns int) {
+// SolveLeft sets b (n×columns, Col 1) to L⁻¹·b.
+func SolveLeft(l, b kernel.View, n, columns int) {
 	if n <= small {
 		blas64.Trsm(blas.Left, blas.NoTrans, 1, lowerOf(l, n), general(b, n, columns))
 		return
 	}
 	h := half(n)
-	solveLeft(l, b, h, columns)
+	SolveLeft(l, b, h, columns)
 	kernel.Subtract(n-h, columns, h, l.From(h, 0), b, b.From(h, 0))
-	solveLeft(l.From(h, h), b.From(h, 0), n-h, columns)
+	SolveLeft(l.From(h, h), b.From(h, 0), n-h, columns)
 }

@@ -63,7 +63,7 @@ func (m *Model) factorise(ctx context.Context) error {
 		err := errNotPositive
 		for _, jitter := range []float64{0, 1e-10, 1e-8, 1e-6} {
 			p.chol = m.kernelMatrix(j, jitter)
-			if err = factorise(square(p.n, p.chol), p.n); err == nil {
+			if err = Factorise(square(p.n, p.chol), p.n); err == nil {
 				break
 			}
 		}
@@ -98,7 +98,7 @@ func (m *Model) kernelMatrix(j int, jitter float64) []float64 {
 // solve sets b (n rows of w) to L⁻¹b. Rows before from must be zero.
 func (p *process) solve(b []float64, w, from int) {
 	l := square(p.n, p.chol).From(from, from)
-	solveLeft(l, kernel.View{Data: b[from*w:], Row: w, Col: 1}, p.n-from, w)
+	SolveLeft(l, kernel.View{Data: b[from*w:], Row: w, Col: 1}, p.n-from, w)
 }
 
 // at returns mean and variance, nugget included, at standardised conditions z.
@@ -149,7 +149,7 @@ func (p *process) leaveOut(rows []int) (diff, variance []float64, err error) {
 	for i := range q {
 		q[i] = -q[i]
 	}
-	if err := factorise(square(w, q), w); err != nil {
+	if err := Factorise(square(w, q), w); err != nil {
 		return nil, nil, err
 	}
 	diff, variance = make([]float64, w), make([]float64, w)
