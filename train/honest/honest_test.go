@@ -450,8 +450,8 @@ func TestRecovery(t *testing.T) {
 
 // The largest left-out deviation covers a new group's value with a probability of about
 // K/(K+1), for a normal law and one with heavy tails, where the base saw none of the
-// groups. Witness: draws from the law. It is no bound: the errors of models that were
-// trained without one group hang together. The base here is the mean of the groups.
+// groups. Witness: draws from the law. K/(K+1) is no bound: the errors of models that were
+// trained without one group are correlated. The base here is the mean of the groups.
 func TestLargestDeviationCovers(t *testing.T) {
 	rng := rand.New(rand.NewPCG(4, 19))
 	const repeats = 5000
