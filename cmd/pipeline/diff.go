@@ -73,7 +73,7 @@ func printDiff(w io.Writer, d *pipeline.Difference, all bool) {
 	for _, m := range d.Metrics {
 		switch {
 		case m.Set != "test":
-		case amount(m.A, "") == amount(m.B, ""):
+		case valueText(m.MetricKey, m.A) == valueText(m.MetricKey, m.B):
 			same++
 		default:
 			changed = append(changed, m)
@@ -83,7 +83,7 @@ func printDiff(w io.Writer, d *pipeline.Difference, all bool) {
 	lines := make([]string, len(changed))
 	for i, m := range changed {
 		lines[i] = fmt.Sprintf("%-34s %-28s %18s → %s", m.Experiment+", "+m.Split+" held out", nameOf(m.MetricKey),
-			amount(m.A, m.Unit), amount(m.B, m.Unit))
+			valueText(m.MetricKey, m.A), valueText(m.MetricKey, m.B))
 		if m.Verdict != "" {
 			lines[i] += ": " + m.Verdict
 		}
@@ -167,6 +167,14 @@ func nameOf(k pipeline.MetricKey) string {
 		name += ", network"
 	}
 	return name
+}
+
+// valueText writes a number for people: a share of values in per cent.
+func valueText(k pipeline.MetricKey, n pipeline.Number) string {
+	if k.Metric == "coverage_95" && !math.IsNaN(n.Mean) {
+		return percent(n)
+	}
+	return amount(n, k.Unit)
 }
 
 // amount writes a number with its standard error, or else its standard deviation over

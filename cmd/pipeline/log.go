@@ -5,6 +5,7 @@ import (
 	"io"
 	"math"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -39,10 +40,9 @@ func runLog(c *cli.Context, stdout, stderr io.Writer) error {
 	names, args := c.StringSlice("diff"), c.Args().Slice()
 	if len(names) == 1 {
 		names = append(names, "-1")
-		if len(args) > 0 && args[0] != "" && args[0][0] >= '0' && args[0][0] <= '9' {
-			if _, err := os.Stat(args[0]); err != nil { // it is no FILE
-				names[1], args = args[0], args[1:]
-			}
+		if i := slices.IndexFunc(args, namesRun); i >= 0 {
+			names[1] = args[i]
+			args = slices.Delete(args, i, i+1)
 		}
 	}
 	file := "pipeline.yaml"
@@ -91,6 +91,15 @@ func runLog(c *cli.Context, stdout, stderr io.Writer) error {
 	}
 	printDiff(stdout, d, c.Bool("all"))
 	return nil
+}
+
+// namesRun reports whether an argument is a run's number or ID rather than a FILE.
+func namesRun(arg string) bool {
+	if arg == "" || arg[0] < '0' || arg[0] > '9' {
+		return false
+	}
+	_, err := os.Stat(arg)
+	return err != nil
 }
 
 // fewRuns is the number of runs that are listed without --all.
@@ -176,10 +185,11 @@ func printSplit(w io.Writer, r *pipeline.Record, s pipeline.SplitRecord, verdict
 			if !calibrated {
 				k.Prediction = ""
 			}
-			part := nameOf(k) + " " + amount(m.Value, m.Unit)
+			sep := " "
 			if metric == "coverage_95" {
-				part = nameOf(k) + ": " + percent(m.Value)
+				sep = ": " // after its name, which ends in a number
 			}
+			part := nameOf(k) + sep + valueText(k, m.Value)
 			if v := verdicts[m.MetricKey]; v != "" {
 				part += " (" + v + ")"
 			}
