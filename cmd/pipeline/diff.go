@@ -95,7 +95,7 @@ func printDiff(w io.Writer, d *pipeline.Difference, all bool) {
 		fmt.Fprintln(w, l)
 	}
 	if same > 0 {
-		fmt.Fprintf(w, "%d numbers of held-out sets are the same\n", same)
+		fmt.Fprintf(w, "numbers of held-out sets that are the same: %d\n", same)
 	}
 }
 

@@ -96,8 +96,8 @@ func (a answers) table(w io.Writer) error {
 		text += "√C: the network's claim of the error of its mean.\n"
 	}
 	if len(a.events) > 0 {
-		text += fmt.Sprintf("Event (experimental): probability ± √V, its deviation by the head. If the head is right, the range "+
-			"contains the true probability with a confidence of %s %% at least.\n", short(100*(1-a.options.alpha)))
+		text += fmt.Sprintf("Event (experimental): probability ± √V, its deviation by the head. If the head is right, "+
+			"the range contains the true probability with a confidence of %s %% at least.\n", short(100*(1-a.options.alpha)))
 	}
 	_, err := io.WriteString(w, text)
 	return err
