@@ -96,8 +96,7 @@ func readLaw[T kernel.Float](l *law, o []T) {
 				r := float64(o[at])
 				at++
 				if i == j {
-					f.slope[i] = sigmoid(r)
-					r = softplus(r)
+					r, f.slope[i] = softplusSlope(r)
 				}
 				f.factor[i*d+j] = r
 			}
@@ -118,15 +117,6 @@ func readLaw[T kernel.Float](l *law, o []T) {
 }
 
 func (l *law) read(o []float32) { readLaw(l, o) }
-
-// sigmoid is 1/(1+e^−r), the derivative of softplus.
-func sigmoid(r float64) float64 {
-	e := expNeg(math.Abs(r))
-	if r < 0 {
-		return e / (1 + e)
-	}
-	return 1 / (1 + e)
-}
 
 // total writes the variances of one outcome, the diagonal of A + C.
 func (l *law) total(v []float64) {

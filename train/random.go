@@ -105,7 +105,8 @@ func pow2(n int) float64 { return math.Float64frombits(uint64(1023+n) << 52) }
 
 // logPos is log x for normal x > 0, to 2e-16 relative away from 1.
 func logPos(x float64) float64 {
-	m, n := math.Frexp(x)
+	b := math.Float64bits(x)
+	m, n := math.Float64frombits(b&(1<<52-1)|1022<<52), int(b>>52)-1022
 	if m < math.Sqrt2/2 {
 		m *= 2
 		n--
@@ -127,14 +128,24 @@ var logCoefficients = [12]float64{
 
 // softplus is log(1+e^r).
 func softplus(r float64) float64 {
+	v, _ := softplusSlope(r)
+	return v
+}
+
+// softplusSlope is softplus and its derivative, 1/(1+e^−r).
+func softplusSlope(r float64) (v, slope float64) {
 	e := expNeg(math.Abs(r))
+	slope = 1
+	if r < 0 {
+		slope = e
+	}
 	// log1p by the argument's own rounding error (Kahan).
 	u := 1 + e
 	l := e
 	if u > 1 {
 		l = float64(logPos(u) * (e / (u - 1)))
 	}
-	return max(r, 0) + l
+	return max(r, 0) + l, slope / u
 }
 
 const invSqrt2Pi = 0.398942280401432677939946059934
