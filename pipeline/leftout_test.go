@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -14,11 +15,14 @@ import (
 	"time"
 
 	"doubletake/pipeline/engine"
+	"doubletake/pipeline/stages/plan"
 	"doubletake/pipeline/stages/trainstage"
 	"doubletake/pipeline/table"
 	"doubletake/report"
+	"doubletake/train"
 	"doubletake/train/gp"
 	"doubletake/train/honest"
+	"doubletake/train/triplets"
 )
 
 // groups writes a table of pairs with some groups of b, and its configuration with
@@ -270,6 +274,93 @@ func TestRefittedProcess(t *testing.T) {
 		if err != nil || !slices.Equal(pred.Mu, mu) || !slices.Equal(pred.Claim, claim) {
 			t.Errorf("b = %s: %v\n%v, expected\n%v", sp.Name, err, pred.Mu, mu)
 		}
+	}
+}
+
+// Where all pairs of r repeats count as r runs, they do so in the trainings without a group
+// too. Expected values: the weighted mean by hand; the package, trained as the task does.
+func TestLeftOutTrainingsAreWeighted(t *testing.T) {
+	dir := t.TempDir()
+	path := groups(t, dir, "ensemble", []int{1, 2, 3, 4}, same)
+	var rows strings.Builder
+	rows.WriteString("run,a,b,c,y\n")
+	for b := 1; b <= 4; b++ {
+		for i := range 6 {
+			for k := range 2 + i%3 { // one, three and six pairs
+				y := math.Sin(float64(i+9*b)) + 0.1*math.Cos(float64(5*k+i))
+				fmt.Fprintf(&rows, "r%d-%d-%d,%d,%d,%d,%g\n", b, i, k, i, b, i%2, y)
+			}
+		}
+	}
+	text, err := os.ReadFile(path)
+	if err == nil {
+		config := strings.Replace(string(text), "run: run}", "repeats: [y], use: all, run: run}", 1)
+		config = strings.Replace(config, "groups: {each: b}", "b3: {test: {b: 3}}", 1)
+		err = errors.Join(os.WriteFile(path, []byte(config), 0o644),
+			os.WriteFile(filepath.Join(dir, "pairs.csv"), []byte(rows.String()), 0o644))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	trainings(t, path)
+	m, err := trainstage.ReadHonestModel(filepath.Join(dir, "runs", "wing", "splits", "b3", "honest.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	tab, err := table.Read(filepath.Join(dir, "runs", "wing", "triplets.arrow"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	set, err := plan.Triplets(tab, []string{"a", "b", "c"}, []string{"y"})
+	if err != nil || set.Weight == nil {
+		t.Fatal(err)
+	}
+	var at []int
+	sum, mean := 0.0, 0.0
+	for i := range set.N {
+		if set.X[3*i+1] != 3 {
+			at = append(at, i)
+			sum, mean = sum+2*set.Weight[i], mean+set.Weight[i]*(set.Y1[i]+set.Y2[i])
+		}
+	}
+	set = set.Select(at)
+	p, err := Load(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	train1 := p.File.Experiments[0].Train
+	weighted := func(weight []float64) *honest.EnsembleModel {
+		e := honest.Ensemble{Members: 2, Seed: plan.SeedOf(train1.Seed, "left-out groups", "ensemble"), Weight: weight}
+		e.Train = func(ctx context.Context, d honest.Data, seed uint64) (honest.Network, error) {
+			s := triplets.New(make([]triplets.Quantity, 3), make([]triplets.Quantity, 1), d.X, d.Y1, d.Y2)
+			s.Weight = weight
+			c := train1.Network()
+			c.Seed, c.Standardise = seed, false
+			n, _, err := train.FitSingle(ctx, s, c, nil)
+			return n, err
+		}
+		r, err := e.Fit(context.Background(), honest.Data{N: set.N, In: 3, Out: 1, X: set.X, Y1: set.Y1, Y2: set.Y2})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r
+	}
+	x := []float64{1, 3, 0, 2.5, 1, 1}
+	got, err := m.Predict(context.Background(), x, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, _, _, err1 := weighted(set.Weight).Predict(context.Background(), x)
+	plain, _, _, err2 := weighted(nil).Predict(context.Background(), x)
+	if err := errors.Join(err1, err2); err != nil || !slices.Equal(got.Mu, want) || slices.Equal(got.Mu, plain) {
+		t.Errorf("%v: predicts %v, expected %v; without weights %v", err, got.Mu, want, plain)
+	}
+	b, err := json.Marshal(m.Ensemble)
+	var stored struct {
+		Mean []float64 `json:"outcome_mean"`
+	}
+	if err = errors.Join(err, json.Unmarshal(b, &stored)); err != nil || math.Abs(stored.Mean[0]-mean/sum) > 1e-12 {
+		t.Errorf("%v: mean of the outcomes %v, by hand %v", err, stored.Mean, mean/sum)
 	}
 }
 

@@ -67,6 +67,9 @@ type Options struct {
 	MaxRows     int    // conditions above which Fit refuses; 0 is 4000: the cost grows with the cube
 	Seed        uint64 // of the choice of those conditions
 	Workers     int    // goroutines; 0 is 1. The result does not depend on it
+
+	// Weight is how many pairs each row counts for, as in triplets.Set; nil: one.
+	Weight []float64
 }
 
 // Model is a fitted process. It is safe for concurrent use.
@@ -122,6 +125,9 @@ func fit(ctx context.Context, d Data, o Options) (*Model, error) {
 	}
 	if err := d.check(); err != nil {
 		return nil, err
+	}
+	if o.Weight != nil && len(o.Weight) != d.N {
+		panic(fmt.Sprintf("gp: %d weights for %d rows", len(o.Weight), d.N))
 	}
 	m, err := newModel(d, o)
 	if err != nil {
@@ -185,7 +191,7 @@ func newModel(d Data, o Options) (*Model, error) {
 		}
 		m.noise[j] = fitNoise(x, len(m.columns), u)
 	})
-	m.collapse(d, x)
+	m.collapse(d, x, o.Weight)
 	if m.n < 2 {
 		return nil, fmt.Errorf("expected at least 2 distinct conditions, found %d", m.n)
 	}
@@ -196,10 +202,10 @@ func newModel(d Data, o Options) (*Model, error) {
 }
 
 // collapse finds the distinct conditions, in the order of their first rows.
-func (m *Model) collapse(d Data, x []float64) {
+func (m *Model) collapse(d Data, x, weight []float64) {
 	in := len(m.columns)
 	index := map[string]int{}
-	var count []float64
+	var count []float64 // pairs
 	m.condition = make([]int, d.N)
 	for i := range d.N {
 		group := 0
@@ -219,10 +225,14 @@ func (m *Model) collapse(d Data, x []float64) {
 			m.y, count = append(m.y, make([]float64, d.Out)...), append(count, 0)
 		}
 		m.condition[i] = k
-		count[k]++
+		w := 1.0
+		if weight != nil {
+			w = weight[i]
+		}
+		count[k] += w
 		for j := range d.Out {
 			y := (d.Y1[i*d.Out+j]+d.Y2[i*d.Out+j])/2 - m.scale.yMean[j]
-			m.y[k*d.Out+j] += y / m.scale.yStd[j]
+			m.y[k*d.Out+j] += float64(w * (y / m.scale.yStd[j]))
 		}
 	}
 	m.spread = make([]float64, len(m.y))

@@ -188,6 +188,41 @@ func TestLeaveOutAgainstRetraining(t *testing.T) {
 
 // An input that is constant in the training is dropped: a test condition with
 // another value of it is predicted as if it had the same.
+// Three pairs of weight one half count three measurements, as one pair of weight 3/2 does.
+func TestWeightsCountRepeats(t *testing.T) {
+	r := rand.New(rand.NewPCG(4, 4))
+	once := Data{N: 30, In: 1, Out: 1}
+	for range once.N {
+		x := 6 * r.Float64()
+		once.X = append(once.X, x)
+		once.Y1 = append(once.Y1, math.Sin(x)+0.2*r.NormFloat64())
+		once.Y2 = append(once.Y2, math.Sin(x)+0.2*r.NormFloat64())
+	}
+	thrice := Data{N: 90, In: 1, Out: 1}
+	for range 3 {
+		thrice.X = append(thrice.X, once.X...)
+		thrice.Y1, thrice.Y2 = append(thrice.Y1, once.Y1...), append(thrice.Y2, once.Y2...)
+	}
+	x := []float64{1, 2.2, 9}
+	claims := func(d Data, weight float64) []float64 {
+		m, err := Fit(context.Background(), d, Options{Weight: slices.Repeat([]float64{weight}, d.N)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, claim, _, err := m.Predict(context.Background(), x)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return claim
+	}
+	a, b, c := claims(once, 1.5), claims(thrice, 0.5), claims(thrice, 1)
+	for i := range x {
+		if math.Abs(a[i]/b[i]-1) > 1e-6 || math.Abs(c[i]/b[i]-1) < 0.01 {
+			t.Errorf("at %g: %v of one pair that counts three, %v of three; %v of nine", x[i], a[i], b[i], c[i])
+		}
+	}
+}
+
 func TestConstantInputIsDropped(t *testing.T) {
 	m := mustFit(t, rotor(2, 1), Options{GroupInputs: []int{0, 2}})
 	a, va, _, err := m.Predict(context.Background(), []float64{3, 1, 1.2, 7})

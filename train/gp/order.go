@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 )
 
 // OrderForm rewrites the levels of a rotor's first harmonics of the blade
@@ -79,6 +80,11 @@ func FitOrder(ctx context.Context, d Data, f OrderForm, o Options) (*OrderModel,
 	if err != nil {
 		return nil, err
 	}
+	var weight []float64
+	for _, w := range o.Weight {
+		weight = append(weight, slices.Repeat([]float64{w}, f.Harmonics)...)
+	}
+	o.Weight = weight
 	m, err := Fit(ctx, r, o)
 	if err != nil {
 		return nil, err

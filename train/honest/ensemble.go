@@ -37,6 +37,10 @@ type Ensemble struct {
 	Signed  bool    // members in pairs with opposite random functions, which cancel in the mean
 	Seed    uint64
 	Train   TrainFunc
+
+	// Weight is the weight of each row in the outcomes' scale, as in triplets.Set; nil: one.
+	// Train weighs the rows in the loss itself.
+	Weight []float64
 }
 
 // Sizes of the random functions: tanh networks with two hidden layers.
@@ -73,7 +77,7 @@ func (e Ensemble) Fit(ctx context.Context, d Data) (*EnsembleModel, error) {
 	// The scale of an input is that of a pair whose outcomes are equal.
 	x := Data{N: d.N, Out: d.In, Y1: d.X, Y2: d.X}
 	p.xMean, p.xStd = x.Spread(rows)
-	p.yMean, p.yStd = d.Spread(rows)
+	p.yMean, p.yStd = d.spread(rows, e.Weight)
 	for j, s := range p.yStd {
 		if !(s > 0) {
 			return nil, fmt.Errorf("fit ensemble: outcome column %d is constant (%g): there is nothing to learn",

@@ -48,7 +48,16 @@ func (d Data) check() Data {
 // Spread returns, per outcome, the mean and the population standard deviation
 // of y1 and y2 together over the given rows. A constant outcome has deviation
 // 0. Without rows both are NaN.
-func (d Data) Spread(rows []int) (mean, std []float64) {
+func (d Data) Spread(rows []int) (mean, std []float64) { return d.spread(rows, nil) }
+
+// spread is Spread with rows that count weight[i] times; nil: once.
+func (d Data) spread(rows []int, weight []float64) (mean, std []float64) {
+	w := func(i int) float64 {
+		if weight == nil {
+			return 1
+		}
+		return weight[i]
+	}
 	mean, std = make([]float64, d.Out), make([]float64, d.Out)
 	for j := range d.Out {
 		if len(rows) == 0 {
@@ -56,15 +65,15 @@ func (d Data) Spread(rows []int) (mean, std []float64) {
 			continue
 		}
 		// Sums about the first value: levels far from zero lose no digits.
-		origin, n := d.Y1[rows[0]*d.Out+j], float64(2*len(rows))
-		sum := 0.0
+		origin, n, sum := d.Y1[rows[0]*d.Out+j], 0.0, 0.0
 		for _, i := range rows {
-			sum += (d.Y1[i*d.Out+j] - origin) + (d.Y2[i*d.Out+j] - origin)
+			n += 2 * w(i)
+			sum += w(i) * ((d.Y1[i*d.Out+j] - origin) + (d.Y2[i*d.Out+j] - origin))
 		}
 		m, ss := origin+sum/n, 0.0
 		for _, i := range rows {
 			a, b := d.Y1[i*d.Out+j]-m, d.Y2[i*d.Out+j]-m
-			ss += a*a + b*b
+			ss += w(i) * (a*a + b*b)
 		}
 		mean[j], std[j] = m, math.Sqrt(ss/n)
 	}

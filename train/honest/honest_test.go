@@ -455,9 +455,12 @@ func TestRecovery(t *testing.T) {
 func TestLargestDeviationCovers(t *testing.T) {
 	rng := rand.New(rand.NewPCG(4, 19))
 	const repeats = 5000
-	for name, draw := range map[string]func() float64{
-		"normal": rng.NormFloat64, "heavy tails": func() float64 { return rng.NormFloat64() / math.Abs(rng.NormFloat64()) },
-	} {
+	heavy := func() float64 { return rng.NormFloat64() / math.Abs(rng.NormFloat64()) }
+	for _, law := range []struct {
+		name string
+		draw func() float64
+	}{{"normal", rng.NormFloat64}, {"heavy tails", heavy}} {
+		name, draw := law.name, law.draw
 		for _, k := range []int{3, 7, 19} {
 			covered := 0.0
 			for range repeats {

@@ -106,7 +106,7 @@ func honestTask(b *plan.Builder, s config.Split, left *leftOut) {
 		{Key: "kernels", Value: b.Program.Kernels},
 	}
 	if t := b.Exp.Ingest.Table; t != nil && t.Use == "all" {
-		local = append(local, kv.Pair{Key: "weights of pairs", Value: "spread"})
+		local = append(local, kv.Pair{Key: "weights of pairs", Value: "spread, process"})
 	}
 	t := b.Add(&engine.Task{
 		ID: HonestID(b, s.Name), Stage: "train", Split: s.Name, Version: honestVersion, Config: cfg, Local: local,

@@ -96,11 +96,12 @@ type processRows struct {
 	GroupInputs []int  // inputs that are functions of the group
 	Logarithm   []bool // inputs that enter as their logarithm
 	Orders      *gp.OrderForm
+	weight      []float64 // of each row; nil: one
 }
 
 // newProcessRows decides in which form the process sees the set, and picks rows.
 func newProcessRows(s triplets.Set, g honest.Grouping, rows []int, form string) processRows {
-	r := processRows{}
+	r := processRows{weight: s.Select(rows).Weight}
 	if o, ok := orderForm(s); ok && form != "conditions" {
 		r.Orders = o
 	} else {
@@ -129,7 +130,7 @@ func newProcessRows(s triplets.Set, g honest.Grouping, rows []int, form string) 
 // fit fits the process. Where it cannot, the model states why, and its process is nil.
 func (r processRows) fit(ctx context.Context) (*HonestModel, predictor, error) {
 	m := &HonestModel{Orders: r.Orders, Logarithm: r.Logarithm}
-	o := gp.Options{GroupInputs: r.GroupInputs, Workers: 1}
+	o := gp.Options{GroupInputs: r.GroupInputs, Workers: 1, Weight: r.weight}
 	var p predictor
 	var err error
 	if r.Orders != nil {

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -206,6 +207,9 @@ func subsetsTask(b *plan.Builder, subsets []subset) (id string) {
 	for _, s := range subsets {
 		local = append(local, kv.Pair{Key: s.name, Value: s.rule.String()})
 	}
+	if t := b.Exp.Ingest.Table; t != nil && t.Use == "all" {
+		local = append(local, kv.Pair{Key: "weights of pairs", Value: "kept"})
+	}
 	if tr.Honest.Base == "gp-refit" {
 		local = append(local, kv.Pair{Key: "base", Value: tr.Honest.Base}, kv.Pair{Key: "form", Value: tr.Honest.Form})
 	}
@@ -242,7 +246,12 @@ func subsetsTask(b *plan.Builder, subsets []subset) (id string) {
 				content = newProcessRows(set, g, rows, tr.Honest.Form)
 			}
 			var file bytes.Buffer
-			if err = gob.NewEncoder(&file).Encode(content); err == nil {
+			e := gob.NewEncoder(&file)
+			err = e.Encode(content)
+			if weight := set.Select(rows).Weight; weight != nil && err == nil {
+				err = e.Encode(weight)
+			}
+			if err == nil {
 				err = os.WriteFile(j.Output(s.output()), file.Bytes(), 0o644)
 			}
 			if err != nil {
@@ -264,16 +273,22 @@ func rowsOf(s triplets.Set, rows []int) honest.Data {
 	return d
 }
 
-// readRows reads what subsetsTask wrote for a training.
-func readRows(path string, rows any) error {
-	f, err := os.Open(path)
+// readRows reads what subsetsTask wrote for a training: the rows, and their weights, nil
+// without.
+func readRows(path string, rows any) (weight []float64, err error) {
+	b, err := os.ReadFile(path)
 	if err == nil {
-		err = errors.Join(gob.NewDecoder(f).Decode(rows), f.Close())
+		d := gob.NewDecoder(bytes.NewReader(b))
+		if err = d.Decode(rows); err == nil {
+			if err = d.Decode(&weight); err == io.EOF {
+				err = nil
+			}
+		}
 	}
 	if err != nil {
-		return fmt.Errorf("read rows to train on: %w", err)
+		return nil, fmt.Errorf("read rows to train on: %w", err)
 	}
-	return nil
+	return weight, nil
 }
 
 // refitTask adds the fit of a process to a subset, with its own hyperparameters.
@@ -287,7 +302,8 @@ func refitTask(b *plan.Builder, rows string, s subset) {
 	})
 	t.Run = func(ctx context.Context, j *engine.Job) error {
 		var r processRows
-		if err := readRows(j.Input(dep.Task, dep.Output), &r); err != nil {
+		var err error
+		if r.weight, err = readRows(j.Input(dep.Task, dep.Output), &r); err != nil {
 			return err
 		}
 		m, _, err := r.fit(ctx)
@@ -320,23 +336,25 @@ func leftOutTask(b *plan.Builder, cfg []kv.Pair, rows string, s subset) {
 	})
 	t.Run = func(ctx context.Context, j *engine.Job) error {
 		var d honest.Data
-		if err := readRows(j.Input(dep.Task, dep.Output), &d); err != nil {
+		weight, err := readRows(j.Input(dep.Task, dep.Output), &d)
+		if err != nil {
 			return err
 		}
 		dir, err := j.Scratch()
 		if err != nil {
 			return err
 		}
+		e := e
+		e.Weight = weight
 		c, err := stoppedWithin(ctx, b, j, d, e)
 		if err != nil {
 			return fmt.Errorf("train on %s: %w", s.name, err)
 		}
 		k := 0
-		e := e
 		e.Train = func(ctx context.Context, d honest.Data, seed uint64) (honest.Network, error) {
 			k++
 			c.Seed = seed
-			return trainMember(ctx, j, d, c, e.Claims, filepath.Join(dir, fmt.Sprintf("member-%d.json", k)))
+			return trainMember(ctx, j, setOf(d, weight), c, e.Claims, filepath.Join(dir, fmt.Sprintf("member-%d.json", k)))
 		}
 		m, err := e.Fit(ctx, d)
 		if err != nil {
@@ -359,13 +377,13 @@ func ensembleOf(tr config.Train) honest.Ensemble {
 
 // trainMember trains one network, or reads it where an interrupted run has finished
 // it: path is in the task's scratch folder.
-func trainMember(ctx context.Context, j *engine.Job, d honest.Data, c train.Config, pair bool, path string) (
+func trainMember(ctx context.Context, j *engine.Job, set triplets.Set, c train.Config, pair bool, path string) (
 	honest.Network, error,
 ) {
 	b, err := os.ReadFile(path)
 	switch {
 	case err == nil:
-		if n, err := readNetwork(b, d.In, d.Out); err == nil {
+		if n, err := readNetwork(b, set.In, set.Out); err == nil {
 			j.Note("checkpoint", filepath.Base(path)+" was trained before")
 			return n, nil
 		}
@@ -373,7 +391,6 @@ func trainMember(ctx context.Context, j *engine.Job, d honest.Data, c train.Conf
 		j.Note("checkpoint", fmt.Sprintf("not used: %v", err))
 	}
 	c.Standardise = false // the rows are standardised
-	set := triplets.New(make([]triplets.Quantity, d.In), make([]triplets.Quantity, d.Out), d.X, d.Y1, d.Y2)
 	m, _, err := fit(ctx, j, set, c, train.FitOptions{Single: !pair})
 	if err != nil {
 		return nil, err
@@ -389,6 +406,13 @@ func trainMember(ctx context.Context, j *engine.Job, d honest.Data, c train.Conf
 		j.Note("checkpoint", fmt.Sprintf("not written: %v", err)) // only time is lost
 	}
 	return n, nil
+}
+
+// setOf is the set of rows to train on.
+func setOf(d honest.Data, weight []float64) triplets.Set {
+	s := triplets.New(make([]triplets.Quantity, d.In), make([]triplets.Quantity, d.Out), d.X, d.Y1, d.Y2)
+	s.Weight = weight
+	return s
 }
 
 // finish writes what a training in a scratch folder gave, and removes its checkpoint, which

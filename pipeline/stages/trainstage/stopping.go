@@ -139,10 +139,9 @@ func stoppedWithin(ctx context.Context, b *plan.Builder, j *engine.Job, d honest
 			return c, nil
 		}
 	}
-	set := triplets.New(make([]triplets.Quantity, d.In), make([]triplets.Quantity, d.Out), d.X, d.Y1, d.Y2)
 	standardised := c
 	standardised.Standardise = true // as the ensemble does with its rows
-	history, _, err := validate(ctx, b, j, set, standardised, 0, !e.Claims)
+	history, _, err := validate(ctx, b, j, setOf(d, e.Weight), standardised, 0, !e.Claims)
 	if err != nil {
 		return c, err
 	}
