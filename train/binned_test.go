@@ -59,7 +59,7 @@ func goldenBinned[T kernel.Float](t *testing.T, g golden, k *kernel.Set[T], tol 
 	loss := tr.gradient(rows, idx, nil)
 	near(t, "loss", []float64{loss}, g.flat(t, "loss"), tol)
 	compareParams(t, "gradient", g, tr.layout, "grad_", tr.g, tol)
-	// What y1 and y2 are called does not matter.
+	// Swapping y1 and y2 changes nothing.
 	tr.g = aligned[T](len(tr.g))
 	swapped := make([]bool, len(idx))
 	for i := range swapped {
@@ -67,7 +67,7 @@ func goldenBinned[T kernel.Float](t *testing.T, g golden, k *kernel.Set[T], tol 
 	}
 	near(t, "swapped", []float64{tr.gradient(rows, idx, swapped)}, []float64{loss}, tol)
 	compareParams(t, "swapped gradient", g, tr.layout, "grad_", tr.g, tol)
-	// A triplet that has all the weight is the only one.
+	// A triplet with all the weight counts alone.
 	tr.g = aligned[T](len(tr.g))
 	want := tr.gradient(rows, idx[2:3], nil)
 	tr.weight = make([]T, len(idx))
@@ -76,8 +76,8 @@ func goldenBinned[T kernel.Float](t *testing.T, g golden, k *kernel.Set[T], tol 
 }
 
 // With two bins in one cell the most likely law is the table of counts: at a mixture
-// that is this table the gradient is zero and the loss Σ −(count/n)·ln(count/n). What
-// the law says there follows from the counts by hand.
+// that is this table the gradient is zero and the loss Σ −(count/n)·ln(count/n), by hand
+// from the counts.
 func TestBinnedIsTableOfCounts(t *testing.T) {
 	const n = 20
 	data := triplets.Set{N: n, In: 1, Out: 1, X: make([]float64, n)}
@@ -255,7 +255,7 @@ func TestBinnedIdentities(t *testing.T) {
 }
 
 // The toy below x = 5, judged on fresh pairs. Known truth: the probability of y > 0 at
-// x is Φ(x·sin x/σ(x)), so that what p̂ misses is known, and what V claims.
+// x is Φ(x·sin x/σ(x)), so that the error of p̂ is known, and can be compared with V.
 func TestBinnedToy(t *testing.T) {
 	if testing.Short() {
 		t.Skip("trains networks")
@@ -299,7 +299,7 @@ func TestBinnedToy(t *testing.T) {
 				beyond++
 			}
 		}
-		// Where nothing is known but what one draw says, it says everything.
+		// Of couples the second value is the first: no probability is off the diagonal.
 		couples := fitBinned(t, true, seed, epochs)
 		ev := newEvaluator(couples)
 		b := ev.l.(*binned)
@@ -333,7 +333,7 @@ func TestBinnedToy(t *testing.T) {
 	if math.Abs(a/noise-1) > 0.1 || shared > 0.15 || off > 0.01 {
 		t.Error("outside of the expected ranges: A/noise within 10 %, C/(A+C) below 0.15, off the diagonal below 0.01")
 	}
-	// The tables claim too much of the mean, which lies near the edge of a bin or not.
+	// C is too large: it contains the uncertainty of where the mean crosses a bin's edge.
 	if s := e / c; s < 0.1 || s > 1 {
 		t.Errorf("S is %v, expected 0.1 to 1", s)
 	}
@@ -344,7 +344,7 @@ func TestBinnedToy(t *testing.T) {
 	}
 }
 
-// What a training cannot have written is refused with its place.
+// A document that no training can have written is refused, with the place of the fault.
 func TestBinnedModelErrors(t *testing.T) {
 	m := fitBinned(t, false, 1, 1)
 	good, err := json.Marshal(m)

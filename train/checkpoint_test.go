@@ -370,7 +370,7 @@ func TestStop(t *testing.T) {
 	cfg.Schedule, cfg.Epochs, cfg.LearningRate = Cosine, 60, 0.02
 	held := shapeData(20, 2, 2)
 	for i := range held.Y1 {
-		held.Y1[i] += 5 * math.Sin(float64(7*i)) // what the network learns is soon too sure here
+		held.Y1[i] += 5 * math.Sin(float64(7*i)) // so that the network soon claims too little here
 	}
 	for _, single := range []bool{false, true} {
 		all := FitOptions{HeldOut: held, HeldOutEvery: 1, Single: single}

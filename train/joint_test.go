@@ -51,14 +51,14 @@ func goldenJoint[T kernel.Float](t *testing.T, head string, g golden, k *kernel.
 		tag := fmt.Sprintf("%.1f", beta)
 		near(t, head+" loss "+tag, []float64{loss}, g.flat(t, "loss_"+tag), tol)
 		compareParams(t, head+" gradient "+tag, g, tr.layout, "grad_"+tag+"_", tr.g, tol)
-		// What y1 and y2 are called does not matter.
+		// Swapping y1 and y2 changes nothing.
 		tr, rows = goldenJointTrainer(t, g, k, cfg)
 		swapped := make([]bool, len(idx))
 		for i := range swapped {
 			swapped[i] = i%2 == 0
 		}
 		near(t, head+" swapped", []float64{tr.gradient(rows, idx, swapped)}, []float64{loss}, tol)
-		// A triplet that has all the weight is the only one.
+		// A triplet with all the weight counts alone.
 		alone, rows := goldenJointTrainer(t, g, k, cfg)
 		want := alone.gradient(rows, idx[2:3], nil)
 		tr, _ = goldenJointTrainer(t, g, k, cfg)

@@ -21,8 +21,8 @@ func newCompareCommand(stdout io.Writer) *cli.Command {
 		ArgsUsage: "[FILE] [EXPERIMENT]",
 		Description: "Prints, for each split, the variants with NLL, CRPS, RMSE and Σe/Σv̂ on what was held out, the " +
 			"paired difference from the best with its standard error, and p corrected for their number (Holm). With " +
-			"select, the variant that groups of the training set select. pipeline run makes the results; this only " +
-			"reads.\n\nExample: pipeline compare pipeline.yaml drone\n\n" +
+			"select it also names the variant that is best on groups of the training set. pipeline run makes the results; " +
+			"pipeline compare reads them.\n\nExample: pipeline compare pipeline.yaml drone\n\n" +
 			"Exit status: 0 success, 1 failed, 2 usage or configuration error.",
 		Flags: []cli.Flag{&cli.BoolFlag{Name: "json", Usage: "as one JSON document"}},
 		Action: func(c *cli.Context) error {
@@ -35,8 +35,8 @@ func newCompareCommand(stdout io.Writer) *cli.Command {
 	}
 }
 
-// compareArguments tells a configuration from an experiment: it ends in .yaml or .yml,
-// or is a file.
+// compareArguments reads FILE and EXPERIMENT. A first argument that ends in .yaml or .yml,
+// or is a file, is the FILE.
 func compareArguments(args []string) (file, experiment string, err error) {
 	file = "pipeline.yaml"
 	if len(args) > 0 {

@@ -8,9 +8,9 @@ import (
 	"doubletake/train/triplets"
 )
 
-// JointHead is a network that says mean, noise A and covariance C of the two
+// JointHead is a network that gives mean, noise A and covariance C of the two
 // outcomes of a pair at once (docs/method.md#joint-head): its total is A + C, its
-// epistemic variance C. A binned head says tables of both outcomes
+// epistemic variance C. A binned head gives tables of both outcomes
 // (docs/method.md#binned-head), from which the same follow.
 type JointHead struct {
 	Config train.Config
