@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"io"
 	"net/http"
 	"os"
 	"os/exec"
@@ -101,11 +102,35 @@ func TestServedRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	server, url = serving(t, watched, "runs")
-	page, err := http.Get(url)
-	if err != nil || page.StatusCode != http.StatusOK {
-		t.Fatal(page, err)
+	open := func(url string) *http.Response {
+		t.Helper()
+		r, err := http.Get(url)
+		if err != nil || r.StatusCode != http.StatusOK {
+			t.Fatal(r, err)
+		}
+		t.Cleanup(func() { r.Body.Close() })
+		return r
 	}
-	page.Body.Close()
+	open(url)
+	// A server that is killed while a stream is open leaves nothing behind: the next one
+	// has the same address and path, and the work directory is as before.
+	stream := open(url + "events")
+	if err := server.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = server.Wait()
+	if _, err := io.Copy(io.Discard, stream.Body); err == nil {
+		t.Error("the stream of a killed server ended as if it were complete")
+	}
+	killed := url
+	address := strings.Split(killed, "/")[2]
+	if server, url = serving(t, watched, "runs", "--address", address); url != killed {
+		t.Errorf("after a kill the page is at %s, before at %s", url, killed)
+	}
+	open(url)
+	if err := sameTrees(filepath.Join(alone, "runs"), filepath.Join(watched, "runs")); err != nil {
+		t.Error(err)
+	}
 	_ = server.Process.Signal(syscall.SIGTERM)
 	if err := server.Wait(); err != nil {
 		t.Errorf("after SIGTERM: %v", err)

@@ -153,7 +153,7 @@ func TestLive(t *testing.T) {
 	}
 	a.shot("live-running")
 
-	// The server is killed during the training and started again at its address.
+	// The server ends during the training and is started again at its address.
 	address := s.listener.Addr().String()
 	stop()
 	a.shows("No connection")
