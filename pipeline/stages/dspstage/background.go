@@ -2,11 +2,9 @@ package dspstage
 
 import (
 	"context"
-	"encoding/gob"
 	"errors"
 	"fmt"
 	"math"
-	"os"
 	"slices"
 	"strings"
 
@@ -24,6 +22,8 @@ import (
 // backgroundData is the output of the task that measures the recordings of the
 // background: a *background.
 const backgroundData = "background.gob"
+
+func init() { plan.GobTypes(Background{}) }
 
 // Background is what the microphones hear without the source under test.
 type Background struct {
@@ -64,14 +64,7 @@ func measureBackground(b *plan.Builder, src *plan.Source) *engine.Dep {
 				return err
 			}
 		}
-		f, err := os.Create(j.Output(backgroundData))
-		if err != nil {
-			return fmt.Errorf("write background: %w", err)
-		}
-		if err := errors.Join(gob.NewEncoder(f).Encode(&out), f.Close()); err != nil {
-			return fmt.Errorf("write background: %w", err)
-		}
-		return nil
+		return plan.WriteGob("background", j.Output(backgroundData), &out)
 	}
 	b.Add(t)
 	return &engine.Dep{Task: t.ID, Output: backgroundData}
@@ -203,14 +196,6 @@ func (bg *Background) Of(name, unit, path string) ([]dsp.BackgroundRecording, er
 }
 
 func ReadBackground(path string) (*Background, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, fmt.Errorf("read background: %w", err)
-	}
-	defer f.Close()
 	bg := &Background{}
-	if err := gob.NewDecoder(f).Decode(bg); err != nil {
-		return nil, fmt.Errorf("read background: %w", err)
-	}
-	return bg, nil
+	return bg, plan.ReadGob("background", path, bg)
 }

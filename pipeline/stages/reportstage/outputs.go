@@ -2,10 +2,8 @@ package reportstage
 
 import (
 	"context"
-	"encoding/gob"
 	"errors"
 	"fmt"
-	"io"
 	"math"
 	"os"
 	"path/filepath"
@@ -26,48 +24,17 @@ const (
 	PageData   = "page.gob"
 )
 
-// gob numbers types in the order it meets them; these come first, so that equal data
-// are equal bytes in every run.
-func init() {
-	for _, v := range []any{report.Experiment{}, report.Detail{}, report.Sweep{}} {
-		if err := gob.NewEncoder(io.Discard).Encode(v); err != nil {
-			panic("reportstage: write an empty report: " + err.Error())
-		}
-	}
-}
+func init() { plan.GobTypes(report.Experiment{}, report.Detail{}, report.Sweep{}, excerpt{}) }
 
 // ReadExperiment reads what an experiment's report task wrote.
 func ReadExperiment(path string) (e report.Experiment, err error) {
-	if err := readGob(path, &e); err != nil {
-		return e, fmt.Errorf("read report %s: %w", path, err)
-	}
-	return e, nil
+	return e, plan.ReadGob("report", path, &e)
 }
 
 // ReadDetail reads what an experiment's report task kept for the page.
 func ReadDetail(path string) (*report.Detail, error) {
 	d := &report.Detail{}
-	if err := readGob(path, d); err != nil {
-		return nil, fmt.Errorf("read page data %s: %w", path, err)
-	}
-	return d, nil
-}
-
-func readGob(path string, v any) error {
-	f, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	return gob.NewDecoder(f).Decode(v)
-}
-
-func writeGob(path string, v any) error {
-	f, err := os.Create(path)
-	if err != nil {
-		return err
-	}
-	return errors.Join(gob.NewEncoder(f).Encode(v), f.Close())
+	return d, plan.ReadGob("page data", path, d)
 }
 
 func writeReport(b *plan.Builder, j *engine.Job, e report.Experiment) error {
@@ -81,8 +48,8 @@ func writeReport(b *plan.Builder, j *engine.Job, e report.Experiment) error {
 			return fmt.Errorf("write %s: %w", name, err)
 		}
 	}
-	if err := writeGob(j.Output(ReportData), e); err != nil {
-		return fmt.Errorf("write report: %w", err)
+	if err := plan.WriteGob("report", j.Output(ReportData), e); err != nil {
+		return err
 	}
 	t := metricsTable(e)
 	t.Meta = b.Meta()
@@ -147,10 +114,7 @@ func writeFigures(j *engine.Job, d *report.Detail) error {
 	if err := writeFigureFiles(j, report.Figures(d)); err != nil {
 		return err
 	}
-	if err := writeGob(j.Output(PageData), d); err != nil {
-		return fmt.Errorf("write page data: %w", err)
-	}
-	return nil
+	return plan.WriteGob("page data", j.Output(PageData), d)
 }
 
 func writeFigureFiles(j *engine.Job, list []report.FigureFile) error {

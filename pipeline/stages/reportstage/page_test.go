@@ -13,6 +13,7 @@ import (
 	"doubletake/ingest/simulate"
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/stages/dspstage"
+	"doubletake/pipeline/stages/plan"
 	"doubletake/pipeline/stages/stagetest"
 	"doubletake/pipeline/table"
 	"doubletake/report"
@@ -382,7 +383,7 @@ b   b         4              0.9  1`)
 		{"another run", of("z", "cl", []float64{}, []float64{}), false},
 		{"another outcome", of("a", "cd", []float64{0.5}, []float64{0.25}), false},
 	} {
-		if err := writeGob(path, c.x); err != nil {
+		if err := plan.WriteGob("series", path, c.x); err != nil {
 			t.Fatal(err)
 		}
 		d := details(t, tab, "alpha_deg", false)

@@ -18,6 +18,7 @@ import (
 	"doubletake/pipeline/stages/stagetest"
 	"doubletake/pipeline/stages/trainstage"
 	"doubletake/pipeline/table"
+	"doubletake/report"
 )
 
 // small is a section train whose tasks take milliseconds.
@@ -486,7 +487,7 @@ func TestReadErrors(t *testing.T) {
 	if _, err := readModel(path); err == nil || !strings.Contains(err.Error(), "read model "+path) {
 		t.Error(err)
 	}
-	if err := writeGob(filepath.Join(path, "below"), 1); err == nil {
+	if err := plan.WriteGob("report", filepath.Join(path, "below"), report.Experiment{}); err == nil {
 		t.Error("a file below a file")
 	}
 }

@@ -2,10 +2,7 @@ package reportstage
 
 import (
 	"context"
-	"encoding/gob"
 	"errors"
-	"fmt"
-	"os"
 	"slices"
 
 	"doubletake/dsp"
@@ -70,14 +67,7 @@ func series(b *plan.Builder) *engine.Dep {
 			}
 			x = &excerpt{}
 		}
-		f, err := os.Create(j.Output(seriesData))
-		if err != nil {
-			return fmt.Errorf("write series: %w", err)
-		}
-		if err := errors.Join(gob.NewEncoder(f).Encode(x), f.Close()); err != nil {
-			return fmt.Errorf("write series: %w", err)
-		}
-		return nil
+		return plan.WriteGob("series", j.Output(seriesData), x)
 	}
 	return &engine.Dep{Task: t.ID, Output: seriesData}
 }
@@ -150,14 +140,9 @@ func readExcerpt(b *plan.Builder, ctx context.Context, src *plan.Source, tare *d
 // addSeries adds the excerpt to the page, if its drawn samples are those of
 // the triplets, bit for bit.
 func (d *detail) addSeries(path string) error {
-	f, err := os.Open(path)
-	if err != nil {
-		return fmt.Errorf("read series: %w", err)
-	}
-	defer f.Close()
 	var x excerpt
-	if err := gob.NewDecoder(f).Decode(&x); err != nil {
-		return fmt.Errorf("read series %s: %w", path, err)
+	if err := plan.ReadGob("series", path, &x); err != nil {
+		return err
 	}
 	if x.Series == nil {
 		return nil

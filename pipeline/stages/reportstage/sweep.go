@@ -154,16 +154,13 @@ func (x *sweep) run(ctx context.Context, j *engine.Job) error {
 	}
 	dg, err := scores.WriteFile(j.Output("scores.arrow"))
 	j.SetDigest("scores.arrow", dg)
-	return errors.Join(err, writeGob(j.Output(SweepData), out),
+	return errors.Join(err, plan.WriteGob("comparison", j.Output(SweepData), out),
 		os.WriteFile(j.Output("compare.md"), report.SweepMarkdown(out, 1), 0o644))
 }
 
 // ReadSweep reads the comparison of the variants of an experiment.
 func ReadSweep(path string) (s report.Sweep, err error) {
-	if err := readGob(path, &s); err != nil {
-		return s, fmt.Errorf("read comparison %s: %w", path, err)
-	}
-	return s, nil
+	return s, plan.ReadGob("comparison", path, &s)
 }
 
 // judged variants of one split: the held-out rows of each, in order, with every seed's

@@ -2,11 +2,9 @@ package trainstage
 
 import (
 	"context"
-	"encoding/gob"
 	"errors"
 	"fmt"
 	"math"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -150,8 +148,8 @@ func honestTask(b *plan.Builder, s config.Split, left *leftOut) {
 		out := honestTable(set, p)
 		out.Meta = append(b.Meta(cfg, local), kv.Pair{Key: "split", Value: s.Name},
 			kv.Pair{Key: "held_out", Value: s.Test.String()})
-		return errors.Join(plan.WriteJSON(j.Output(HonestJSON), model), writeHonest(j.Output(HonestData), result),
-			writeTable(j, honestArrow, out))
+		return errors.Join(plan.WriteJSON(j.Output(HonestJSON), model),
+			plan.WriteGob("calibration", j.Output(HonestData), result), writeTable(j, honestArrow, out))
 	}
 }
 
@@ -487,27 +485,8 @@ func honestTable(s triplets.Set, p *honest.Prediction) *table.Table {
 	return t
 }
 
-func writeHonest(path string, h *Honest) error {
-	f, err := os.Create(path)
-	if err != nil {
-		return fmt.Errorf("write calibration: %w", err)
-	}
-	if err := errors.Join(gob.NewEncoder(f).Encode(h), f.Close()); err != nil {
-		return fmt.Errorf("write calibration: %w", err)
-	}
-	return nil
-}
-
 // ReadHonest reads the calibration of a split for the report.
 func ReadHonest(path string) (*Honest, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, fmt.Errorf("read calibration: %w", err)
-	}
-	defer f.Close()
 	h := &Honest{}
-	if err := gob.NewDecoder(f).Decode(h); err != nil {
-		return nil, fmt.Errorf("read calibration %s: %w", path, err)
-	}
-	return h, nil
+	return h, plan.ReadGob("calibration", path, h)
 }

@@ -1,14 +1,11 @@
 package trainstage
 
 import (
-	"bytes"
 	"context"
-	"encoding/gob"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"hash/fnv"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -245,23 +242,23 @@ func subsetsTask(b *plan.Builder, subsets []subset) (id string) {
 				}
 				content = newProcessRows(set, g, rows, tr.Honest.Form)
 			}
-			var file bytes.Buffer
-			e := gob.NewEncoder(&file)
-			err = e.Encode(content)
-			if weight := set.Select(rows).Weight; weight != nil && err == nil {
-				err = e.Encode(weight)
+			values := []any{content}
+			if weight := set.Select(rows).Weight; weight != nil {
+				values = append(values, weight)
 			}
-			if err == nil {
-				err = os.WriteFile(j.Output(s.output()), file.Bytes(), 0o644)
-			}
-			if err != nil {
-				return fmt.Errorf("write rows to train on: %w", err)
+			if err := plan.WriteGob(rowsData, j.Output(s.output()), values...); err != nil {
+				return err
 			}
 		}
 		return nil
 	}
 	return id
 }
+
+// rowsData are the rows of a training and, where there are any, their weights.
+const rowsData = "rows to train on"
+
+func init() { plan.GobTypes(Honest{}, honest.Data{}, processRows{}, []float64{}) }
 
 func rowsOf(s triplets.Set, rows []int) honest.Data {
 	d := honest.Data{N: len(rows), In: s.In, Out: s.Out}
@@ -271,24 +268,6 @@ func rowsOf(s triplets.Set, rows []int) honest.Data {
 		d.Y2 = append(d.Y2, s.Y2[i*s.Out:(i+1)*s.Out]...)
 	}
 	return d
-}
-
-// readRows reads what subsetsTask wrote for a training: the rows, and their weights, nil
-// without.
-func readRows(path string, rows any) (weight []float64, err error) {
-	b, err := os.ReadFile(path)
-	if err == nil {
-		d := gob.NewDecoder(bytes.NewReader(b))
-		if err = d.Decode(rows); err == nil {
-			if err = d.Decode(&weight); err == io.EOF {
-				err = nil
-			}
-		}
-	}
-	if err != nil {
-		return nil, fmt.Errorf("read rows to train on: %w", err)
-	}
-	return weight, nil
 }
 
 // refitTask adds the fit of a process to a subset, with its own hyperparameters.
@@ -302,8 +281,7 @@ func refitTask(b *plan.Builder, rows string, s subset) {
 	})
 	t.Run = func(ctx context.Context, j *engine.Job) error {
 		var r processRows
-		var err error
-		if r.weight, err = readRows(j.Input(dep.Task, dep.Output), &r); err != nil {
+		if err := plan.ReadGob(rowsData, j.Input(dep.Task, dep.Output), &r, &r.weight); err != nil {
 			return err
 		}
 		m, _, err := r.fit(ctx)
@@ -336,8 +314,8 @@ func leftOutTask(b *plan.Builder, cfg []kv.Pair, rows string, s subset) {
 	})
 	t.Run = func(ctx context.Context, j *engine.Job) error {
 		var d honest.Data
-		weight, err := readRows(j.Input(dep.Task, dep.Output), &d)
-		if err != nil {
+		var weight []float64
+		if err := plan.ReadGob(rowsData, j.Input(dep.Task, dep.Output), &d, &weight); err != nil {
 			return err
 		}
 		dir, err := j.Scratch()

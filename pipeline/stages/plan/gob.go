@@ -1,0 +1,68 @@
+package plan
+
+import (
+	"bytes"
+	"encoding/gob"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"reflect"
+)
+
+// gobTypes are the types that WriteGob takes.
+var gobTypes = map[reflect.Type]bool{}
+
+// GobTypes names the types of the values that a package writes with WriteGob. gob numbers
+// types in the order in which a process meets them, so a package names its types while
+// it is initialised: equal values are then equal bytes, whichever tasks came before.
+func GobTypes(values ...any) {
+	for _, v := range values {
+		gobTypes[reflect.TypeOf(v)] = true
+		if err := gob.NewEncoder(io.Discard).Encode(v); err != nil {
+			panic(fmt.Sprintf("plan: write an empty %T: %v", v, err))
+		}
+	}
+}
+
+// WriteGob writes values, or what they point to, for a task of this program.
+func WriteGob(what, path string, values ...any) error {
+	f, err := os.Create(path)
+	if err != nil {
+		return fmt.Errorf("write %s: %w", what, err)
+	}
+	e := gob.NewEncoder(f)
+	for _, v := range values {
+		t := reflect.TypeOf(v)
+		if t.Kind() == reflect.Pointer {
+			t = t.Elem()
+		}
+		if !gobTypes[t] {
+			panic(fmt.Sprintf("plan: write %s: GobTypes does not name %v", what, t))
+		}
+		err = errors.Join(err, e.Encode(v))
+	}
+	if err := errors.Join(err, f.Close()); err != nil {
+		return fmt.Errorf("write %s: %w", what, err)
+	}
+	return nil
+}
+
+// ReadGob reads what WriteGob wrote. Values after the first may be missing, and stay as
+// they are.
+func ReadGob(what, path string, values ...any) error {
+	b, err := os.ReadFile(path)
+	d := gob.NewDecoder(bytes.NewReader(b))
+	for i, v := range values {
+		if err != nil {
+			break
+		}
+		if err = d.Decode(v); i > 0 && err == io.EOF {
+			err = nil
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("read %s %s: %w", what, path, err)
+	}
+	return nil
+}
