@@ -178,16 +178,16 @@ func (e Experiment) comparisonWords() []string {
 	}
 	words = append(words, e.samplings()...)
 	if slices.ContainsFunc(e.Splits, Split.crossed) {
-		words = append(words, "With C_x: every method was trained again without each training group, and its errors there "+
-			"taught a covariance C_x, which is added to its v̂: Σe/Σ(v̂+C_x), and the share of values inside "+
-			"μ ± t·√(v̂+C_x+σ²), Student's t with as many degrees of freedom as groups.")
+		words = append(words, "With C_x: every method was trained again without each training group. From its errors "+
+			"there it learned a covariance C_x, which is added to its v̂. The columns are Σe/Σ(v̂+C_x) and the share of "+
+			"values inside μ ± t·√(v̂+C_x+σ²), with Student's t of as many degrees of freedom as groups.")
 	}
 	words = append(words, e.withoutCx()...)
 	return append(words,
 		"Methods by CRPS are sorted by that score of single measurements; \"above the best\" is paired row by row and seed "+
-			"by seed, its standard error clustered by run with the scatter between seeds; \"worse\" is said where it is more "+
-			"than Student's 97.5 % of that (few seeds tell little; not corrected for the number of methods), \"as good\" "+
-			"where it may be chance. RMSE is the root of the measured error e.",
+			"by seed, its standard error clustered by run with the scatter between seeds; \"worse\" means that it is above "+
+			"Student's 97.5 % of that (wide with few seeds; not corrected for the number of methods), \"as good\" "+
+			"that it may be chance. RMSE is the root of the measured error e.",
 		"Every method is judged on its own mean, by scores that are lowest for the truth (NLL, CRPS, v̂²−2v̂e, QLIKE), "+
 			"or should be 1 (Σe/Σv̂), 0.683 and 0.95 (coverage), or stay near what calibrated data give (ENCE, the mean "+
 			"relative difference of claimed and measured error over bins of the claim). "+

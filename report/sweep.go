@@ -296,8 +296,8 @@ func (s Sweep) words() []string {
 		"Every variant has the same seeds and held-out runs, so differences are paired: " + strings.Join(how, "; ") +
 			", seed by seed. \"Above the best\" is the difference of the score from the best variant's: of NLL, CRPS, the " +
 			"measured error e (RMSE is its root), and |ln Σe/Σv̂|. Its standard error is clustered by run and holds the " +
-			"scatter between seeds; p is by Student's law, corrected by Holm for all variants but the best. \"Worse\" is said " +
-			"where p is below 5 %; \"as good\" means that the difference may be chance. Outcomes are in deviations of the " +
+			"scatter between seeds; p is by Student's law, corrected by Holm for all variants but the best. \"Worse\" means " +
+			"that p is below 5 %, \"as good\" that the difference may be chance. Outcomes are in deviations of the " +
 			"first variant's training set.",
 	}
 }
