@@ -426,8 +426,8 @@ func (t *trainer[T]) fill(data []T, idx []int32, swapped []bool, rows int) {
 			y1, y2 = y2, y1
 		}
 		z := t.z[i*ld : (i+1)*ld]
-		for j, v := range x {
-			z[j] = v
+		for j := range in { // faster than copy, and rows wait for memory together
+			z[j] = x[j]
 		}
 		if t.passes == 1 {
 			t1, t2 := t.t1[i*d:(i+1)*d], t.t2[i*d:(i+1)*d]
