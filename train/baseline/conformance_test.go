@@ -48,6 +48,34 @@ func equalBits(a, b []float64) bool {
 	return slices.EqualFunc(a, b, func(x, y float64) bool { return math.Float64bits(x) == math.Float64bits(y) })
 }
 
+// A method with networks takes the epochs after which its trainings end: with all of them
+// it is the method without, with fewer another one.
+func TestStopOfMethods(t *testing.T) {
+	data, x := toy(60, 1), []float64{-2.5, 1.3, 2.7}
+	for _, info := range methods {
+		if info.Closed {
+			continue
+		}
+		want := predicted(t, fitted(t, info.Name, data, 4), x)
+		for _, stop := range []int{2, quick().Config.Epochs} {
+			s := quick()
+			s.Config.Stop = stop
+			m, err := New(info.Name, s)
+			if err != nil {
+				t.Fatal(err)
+			}
+			p, err := m.Fit(ctx, data, 4)
+			if err != nil {
+				t.Errorf("%s: stopped after %d of %d epochs: %v", info.Name, stop, s.Config.Epochs, err)
+				continue
+			}
+			if same := equalBits(predicted(t, p, x).Mu, want.Mu); same != (stop == s.Config.Epochs) {
+				t.Errorf("%s: stopped after %d of %d epochs: the same as without %v", info.Name, stop, s.Config.Epochs, same)
+			}
+		}
+	}
+}
+
 // Every method that New knows keeps the contract of Method and Predictor.
 func TestConformance(t *testing.T) {
 	x := []float64{-2.5, 1.3, 2.7, -9, 40}
