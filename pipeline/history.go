@@ -156,13 +156,28 @@ func failureText(err error) string {
 	return s
 }
 
-// settingsOf lists the keys of a configuration that results depend on.
+// settingsOf lists the keys of a configuration that results depend on. What all variants
+// of an experiment have in common is the experiment's.
 func settingsOf(f *config.File) []Setting {
+	variants, common := map[string]int{}, map[Setting]int{}
+	for _, e := range f.Experiments {
+		variants[e.Family()]++
+		for _, s := range config.Flatten("", e) {
+			common[Setting{e.Family(), s.Key, s.Value}]++
+		}
+	}
 	out := []Setting{{"", "kernels", f.Kernels}}
+	first := ""
 	for _, e := range f.Experiments {
 		for _, s := range config.Flatten("", e) {
-			out = append(out, Setting{e.Name, s.Key, s.Value})
+			switch all := (Setting{e.Family(), s.Key, s.Value}); {
+			case common[all] < variants[e.Family()]:
+				out = append(out, Setting{e.Name, s.Key, s.Value})
+			case e.Family() != first:
+				out = append(out, all)
+			}
 		}
+		first = e.Family()
 	}
 	return out
 }

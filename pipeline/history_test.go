@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -115,6 +116,32 @@ func TestRecords(t *testing.T) {
 	if r := list[4]; r.ID != "20270102T030405.006Z" || r.Ran != 1 || r.Seconds != 3 || r.Program != "v9" ||
 		r.Failed != "killed: process 42 on node7 ended without a word" {
 		t.Errorf("%.300v", r)
+	}
+}
+
+// The settings of a sweep of 196 variants are recorded: those that vary for each variant,
+// the others once.
+func TestRecordOfSweep(t *testing.T) {
+	sweep := "sweep: {epochs: [" + strings.Repeat("X, ", 14) + "], batch: [" + strings.Repeat("X, ", 14) + "]}}}"
+	for i := range 28 {
+		sweep = strings.Replace(sweep, "X", strconv.Itoa(2+i), 1)
+	}
+	p := recorded(t, strings.Replace(recordedYAML, "}}}}}\n", "}}}, "+sweep, 1))
+	if len(p.File.Experiments) != 196 {
+		t.Fatal(len(p.File.Experiments))
+	}
+	if _, err := p.Run(t.Context(), Options{Jobs: 1}); err != nil {
+		t.Fatal(err)
+	}
+	r := records(t, p)[0]
+	of := map[string]int{}
+	for _, s := range r.Settings {
+		of[s.Where]++
+	}
+	if r.Cut || len(of) != 198 || of["a/epochs=2,batch=16"] != 2 || of["a"] < 20 ||
+		!slices.Contains(r.Settings, Setting{"a/epochs=2,batch=16", "train.optimizer.batch", "16"}) ||
+		!slices.Contains(r.Settings, Setting{"a", "train.seeds", "5"}) {
+		t.Errorf("cut: %v; settings of %d, %d in common", r.Cut, len(of), of["a"])
 	}
 }
 
