@@ -86,13 +86,9 @@ func crossTask(b *plan.Builder, cfg []kv.Pair, s config.Split, name string, k in
 		Deps: []engine.Dep{dep, full}, Weight: 4 * weight(b),
 	})
 	t.Run = func(ctx context.Context, j *engine.Job) error {
-		trip, set, err := readSplit(b, j, dep, s)
+		set, z, err := readGroups(b, j, dep, s, condition)
 		if err != nil {
 			return err
-		}
-		z, err := trip.Floats(condition)
-		if err != nil {
-			return b.File.Errorf(b.At+".train.honest.groups", "%v", err)
 		}
 		p, err := rowPredictions(j.Input(full.Task, full.Output), set, pair)
 		if err != nil {

@@ -121,13 +121,9 @@ func honestTask(b *plan.Builder, s config.Split, left *leftOut) {
 		t.Publish = append(t.Publish, engine.Link{Output: o, Path: filepath.Join(b.Published("splits", s.Name), o)})
 	}
 	t.Run = func(ctx context.Context, j *engine.Job) error {
-		trip, set, err := readSplit(b, j, dep, s)
+		set, z, err := readGroups(b, j, dep, s, condition)
 		if err != nil {
 			return err
-		}
-		z, err := trip.Floats(condition)
-		if err != nil {
-			return b.File.Errorf(b.At+".train.honest.groups", "%v", err)
 		}
 		f := honestFit{settings: tr.Honest, condition: condition, within: tolerance(s, condition)}
 		var result *Honest

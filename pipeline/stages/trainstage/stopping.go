@@ -159,9 +159,9 @@ func validate(ctx context.Context, b *plan.Builder, j *engine.Job, data triplets
 	single bool,
 ) (history []train.Epoch, group string, err error) {
 	e, at := b.Exp.Train.EarlyStop, b.At+".train.early_stopping"
-	z := make([]float64, data.N)
+	z, input := make([]float64, data.N), slices.Index(b.Exp.Train.Inputs, e.On)
 	for i := range z {
-		z[i] = data.X[i*data.In+slices.Index(b.Exp.Train.Inputs, e.On)]
+		z[i] = data.X[i*data.In+input]
 	}
 	g := honestFit{condition: e.On}.grouping(z)
 	name := func(group int) string { return e.On + " = " + g.Names[group] }

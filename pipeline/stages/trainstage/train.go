@@ -260,6 +260,21 @@ func readSplit(b *plan.Builder, j *engine.Job, dep engine.Dep, s config.Split) (
 	return SplitTable(b, t, s)
 }
 
+// readGroups is readSplit with the values of the condition that groups are left out by.
+func readGroups(b *plan.Builder, j *engine.Job, dep engine.Dep, s config.Split, condition string) (triplets.Set,
+	[]float64, error,
+) {
+	t, set, err := readSplit(b, j, dep, s)
+	if err != nil {
+		return set, nil, err
+	}
+	z, err := t.Floats(condition)
+	if err != nil {
+		err = b.File.Errorf(b.At+".train.honest.groups", "%v", err)
+	}
+	return set, z, err
+}
+
 // SplitTable returns the rows of t that take part in a split, split.
 func SplitTable(b *plan.Builder, t *table.Table, s config.Split) (*table.Table, triplets.Set, error) {
 	t, err := withoutRows(t, s.Without)
