@@ -114,6 +114,13 @@ func TestSweepFaults(t *testing.T) {
 		!strings.HasPrefix(err.Error(), "pipeline.yaml:8:7: experiments.drone.train.seeds: ") {
 		t.Errorf("a fault of the experiment: %v", err)
 	}
+	text = sweepFile("{loss.beta: [0, 0.5, 1]}")
+	text = text[:strings.Index(text, "    train:")] + text[strings.Index(text, "    sweep:"):]
+	_, err = Parse("pipeline.yaml", []byte(text))
+	if err == nil || strings.Count(err.Error(), "varies train.loss.beta of an experiment that trains nothing") != 1 ||
+		!strings.HasPrefix(err.Error(), "pipeline.yaml:6:5: experiments.drone.sweep: ") {
+		t.Errorf("a sweep of trainings that there are not: %v", err)
+	}
 	text = strings.Replace(sweepFile("{loss.beta: [0, 1]}"), "sweep:", "select:", 1)
 	if _, err := Parse("pipeline.yaml", []byte(text)); err == nil {
 		t.Error("select without a sweep is taken")

@@ -63,6 +63,15 @@ func (e *Experiment) validate(f *File, at string, fail failFunc) {
 	}
 	if f.Has(at + ".train") { // without it a run ends with the triplets and their report
 		e.Train.validate(f, at+".train", fail)
+		return
+	}
+	if e.Variant != nil {
+		for _, s := range e.Variant.Settings {
+			if strings.HasPrefix(s.Path, "train.") {
+				fail(at+".sweep", "varies %s of an experiment that trains nothing; expected train: {inputs: …, splits: …} too, "+
+					"found none", s.Path)
+			}
+		}
 	}
 }
 
