@@ -250,7 +250,7 @@ func units(b *plan.Builder, t *table.Table, rows []int) []string {
 	return out
 }
 
-// paired lists the rows that belong together: for each unit the rows of each variant.
+// paired lists the rows that are compared: for each unit the rows of each variant.
 type paired struct {
 	of   []int // variants that are compared
 	rows [][][]int
@@ -394,8 +394,8 @@ func (l judgedVariants) compare(p paired) report.Comparison {
 	return out
 }
 
-// shown is the number people know for a criterion: over the seeds, of the compared units;
-// RMSE for the error, Σe/Σv̂ for its logarithm.
+// shown returns the number that people know for a criterion, over the seeds: of the
+// compared units, with RMSE for the error; for |ln Σe/Σv̂| the ratio of all rows.
 func (l judgedVariants) shown(variant int, c score.Criterion, seeds [][]float64) score.Value {
 	var v []float64
 	for k, units := range seeds {
