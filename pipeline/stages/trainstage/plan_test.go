@@ -171,14 +171,16 @@ func TestKeys(t *testing.T) {
 func TestJointVersion(t *testing.T) {
 	defer func(v kv.Pair) { jointVersion = v }(jointVersion)
 	for head, want := range map[string][]string{
-		"":               {"x/train/s/joint/seed-0"},
-		", head: joint":  {"x/train/s/joint/seed-0", "x/train/s/seed-0"},
-		", head: binned": {"x/train/s/joint/seed-0"},
+		"": {"x/train/s/joint/seed-0", "x/train/s/joint/seed-0/left-out"},
+		", head: joint": {
+			"x/train/s/joint/seed-0", "x/train/s/joint/seed-0/left-out", "x/train/s/pair/seed-0/left-out", "x/train/s/seed-0",
+		},
+		", head: binned": {"x/train/s/joint/seed-0", "x/train/s/joint/seed-0/left-out"},
 	} {
 		keys := func(version string) map[string]string {
 			jointVersion.Value = version
 			return stagetest.Keys(planned(t, "{inputs: [rpm, blades], seeds: 1, compare: [ensemble, joint, joint-full], "+
-				"model: {dropout: 0.1"+head+"}, splits: {s: {test: {blades: 2}}}}").Plan)
+				"model: {dropout: 0.1"+head+"}, honest: {methods: true}, splits: {s: {test: {blades: 2}}}}").Plan)
 		}
 		before, after := keys("1"), keys("2")
 		var got []string
