@@ -43,16 +43,7 @@ experiments:
 // gives the same bytes; if the checkpoint is damaged it warns and starts again.
 // Expected values: an undisturbed run.
 func TestTrainingResumes(t *testing.T) {
-	if testing.Short() {
-		t.Skip("kills real runs; not with -short")
-	}
-	whole := project(t, checkpointYAML)
-	cmd, lines, _ := start(t, whole, "run", "--progress", "none")
-	for range lines {
-	}
-	if err := cmd.Wait(); err != nil {
-		t.Fatal(err)
-	}
+	whole, _ := undisturbed(t, checkpointYAML)
 	want := resultHashes(t, whole)
 
 	for _, c := range []struct {
@@ -128,20 +119,11 @@ experiments:
 // A sampling of weights that is killed goes on from its checkpoint and gives the same
 // bytes, and states whether it converged. Expected values: an undisturbed run.
 func TestSamplingResumes(t *testing.T) {
-	if testing.Short() {
-		t.Skip("kills real runs; not with -short")
-	}
-	whole := project(t, samplingYAML)
-	cmd, lines, stdout := start(t, whole, "run", "--progress", "none")
-	for range lines {
-	}
-	if err := cmd.Wait(); err != nil {
-		t.Fatal(err)
-	}
+	whole, stdout := undisturbed(t, samplingYAML)
 	page, err := os.ReadFile(filepath.Join(whole, "runs", "report.md"))
 	warned := strings.Contains(string(page), "not converged in 1 of 1 seeds")
 	if err != nil || !strings.Contains(string(page), "hmc on gap: 4 chains of 60 draws, split R̂ up to ") ||
-		strings.Contains(stdout.String(), "hmc, not converged") != warned {
+		strings.Contains(stdout, "hmc, not converged") != warned {
 		t.Errorf("%v\n%s\n%s", err, stdout, page)
 	}
 	t.Setenv("TEST_CHECKPOINT_EVERY", "10ms")
@@ -159,6 +141,22 @@ func TestSamplingResumes(t *testing.T) {
 			t.Errorf("%s differs: %v, %v", file, err, err2)
 		}
 	}
+}
+
+// undisturbed runs a project without interruption. It skips the test with -short.
+func undisturbed(t *testing.T, yaml string) (dir, stdout string) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("kills real runs; not with -short")
+	}
+	dir = project(t, yaml)
+	cmd, lines, out := start(t, dir, "run", "--progress", "none")
+	for range lines {
+	}
+	if err := cmd.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	return dir, out.String()
 }
 
 // stopped makes projects until stopInTraining has left a checkpoint in one. On a busy
