@@ -351,7 +351,7 @@ func FindRecord(list []Record, name string) (*Record, error) {
 	return nil, &UsageError{Text: text}
 }
 
-// state is what the record knows of its work directory.
+// state returns what the record holds of its work directory.
 func (r *Record) state() workdirState {
 	s := newState()
 	s.add(r.Splits, r.Metrics)

@@ -33,7 +33,7 @@ type Variant struct {
 // VariantSetting is one setting that a variant has instead of its experiment's.
 type VariantSetting struct {
 	Path  string // dotted, from the experiment: train.loss.beta
-	Name  string // the end of Path that tells it from the sweep's others: beta
+	Name  string // the shortest end of Path that no other path of the sweep has: beta
 	Value string // as in the variant's name: 0.5, or 64-64 for a list
 }
 

@@ -19,12 +19,12 @@ import (
 // therefore lists durable results alone. Every other object is believed only if
 // the digests of its manifest are those of its files.
 
-// A disk that fails to write says so once and then forgets (fsync(2)), so what was
-// being written is removed. After that or any other failure nothing more is believed
-// to be durable in this process.
+// Where a disk fails to write, one sync reports the error, and the next one succeeds
+// although the data are lost (fsync(2)). So the results that were being written are
+// removed, and after any failed sync this process takes no result for durable.
 
-// unwritten are the errors of a disk that lost what it was writing. Linux reports what
-// the disk reported: a full one, a bad place, a time that ran out, a lost connection.
+// unwritten are the errors after which data may be lost: the disk failed, is full, has a
+// bad sector, did not answer in time, or its connection broke.
 var unwritten = []error{
 	syscall.EIO, syscall.ENOSPC, syscall.EDQUOT, syscall.ENODATA, syscall.EILSEQ, syscall.ETIMEDOUT, syscall.ENOLINK,
 }

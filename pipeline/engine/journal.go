@@ -203,15 +203,14 @@ func (w *journalWriter) close(err error) {
 	w.flush()
 }
 
-// Killed is what the journal tells of a run that ended without a word.
+// Killed describes a run whose journal has no last line, because it was killed.
 type Killed struct {
 	Run  Line      // the first
 	Made int       // tasks
 	Last time.Time // of the last line
 }
 
-// killed reads the journal of the last run; nil where that came to an end. The lock
-// must be held.
+// killed returns the last run if it was killed, else nil. The lock must be held.
 func killed(dir string) *Killed {
 	f, err := os.Open(filepath.Join(dir, JournalDir, "run.jsonl"))
 	if err != nil {
