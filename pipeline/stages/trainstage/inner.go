@@ -81,12 +81,13 @@ func trainsOn(b *plan.Builder, rule config.Rule, condition string, value float64
 	})
 }
 
-// withoutRows leaves out the rows for which a rule holds.
-func withoutRows(t *table.Table, rule config.Rule) (*table.Table, error) {
-	if len(rule) == 0 {
-		return t, nil
-	}
+// heldRows reports for which rows of the triplets a rule holds; one that holds nothing
+// out for none.
+func heldRows(t *table.Table, rule config.Rule) ([]bool, error) {
 	held := make([]bool, t.Rows())
+	if len(rule) == 0 || rule.None() {
+		return held, nil
+	}
 	for i := range held {
 		held[i] = true
 	}
@@ -98,6 +99,18 @@ func withoutRows(t *table.Table, rule config.Rule) (*table.Table, error) {
 		for i := range v {
 			held[i] = held[i] && term.Holds(v[i])
 		}
+	}
+	return held, nil
+}
+
+// withoutRows leaves out the rows for which a rule holds.
+func withoutRows(t *table.Table, rule config.Rule) (*table.Table, error) {
+	if len(rule) == 0 {
+		return t, nil
+	}
+	held, err := heldRows(t, rule)
+	if err != nil {
+		return nil, err
 	}
 	var rows []int
 	for i, h := range held {

@@ -171,18 +171,9 @@ func (s subset) output() string { return s.name + ".gob" }
 
 // rows lists the rows of the subset.
 func (s subset) rows(t *table.Table, condition []float64) ([]int, error) {
-	held := make([]bool, len(condition))
-	for i := range held {
-		held[i] = s.rule != nil
-	}
-	for _, term := range s.rule {
-		v, err := t.Floats(term.Condition)
-		if err != nil {
-			return nil, err
-		}
-		for i := range v {
-			held[i] = held[i] && term.Holds(v[i])
-		}
+	held, err := heldRows(t, s.rule)
+	if err != nil {
+		return nil, err
 	}
 	var out []int
 	for i, v := range condition {

@@ -1,7 +1,6 @@
 package trainstage
 
 import (
-	"fmt"
 	"hash/fnv"
 	"math"
 	"slices"
@@ -64,25 +63,15 @@ func Triplets(b *plan.Builder, t *table.Table) (triplets.Set, error) {
 // Split returns set, read from t, with every row's part under the rule s and the
 // scale of the training part.
 func Split(b *plan.Builder, set triplets.Set, t *table.Table, s config.Split) (triplets.Set, error) {
-	set.Part = make([]triplets.Part, set.N)
-	for i := range set.Part {
-		set.Part[i] = triplets.Test
-		if s.Test.None() {
-			set.Part[i] = triplets.Train
-		}
+	held, err := heldRows(t, s.Test)
+	if err != nil {
+		return set, err
 	}
-	for _, term := range s.Test {
-		if s.Test.None() {
-			break
-		}
-		v, err := t.Floats(term.Condition)
-		if err != nil {
-			return set, fmt.Errorf("read triplets: %w", err)
-		}
-		for i := range v {
-			if !term.Holds(v[i]) {
-				set.Part[i] = triplets.Train
-			}
+	set.Part = make([]triplets.Part, set.N)
+	for i, h := range held {
+		set.Part[i] = triplets.Train
+		if h {
+			set.Part[i] = triplets.Test
 		}
 	}
 	at := b.At + ".train.splits." + s.Name
