@@ -329,13 +329,21 @@ func conformingErrors(t *testing.T, name string, p Predictor) {
 	_, _ = q.Predict(ctx, []float64{1, 2, 3})
 }
 
-// Every method is described, and the page about the method explains it.
+// Every method is described, the page about the method explains it, and the page of
+// methods has its row.
 func TestMethodsAreDescribed(t *testing.T) {
 	page, err := os.ReadFile("../../docs/method.md")
 	if err != nil {
 		t.Fatal(err)
 	}
+	rows, err := os.ReadFile("../../docs/methods.md")
+	if err != nil {
+		t.Fatal(err)
+	}
 	for i, m := range methods {
+		if !bytes.Contains(rows, fmt.Appendf(nil, "\n| %s | ", m.Name)) {
+			t.Errorf("docs/methods.md has no row of %q", m.Name)
+		}
 		if m.Claim == "" || !bytes.Contains(page, fmt.Appendf(nil, "\n- **%s**", m.Name)) {
 			t.Errorf("docs/method.md does not explain %q", m.Name)
 		}
