@@ -282,8 +282,7 @@ func configReasons(old, now []kv.Pair) []Reason {
 }
 
 // Assess determines for every task of the plan whether it is up to date, missing
-// or stale, and why. Below the work directory it changes only the index, and that
-// only if it can.
+// or stale, and why. It takes no lock and writes nothing.
 func Assess(p *Plan) ([]*Status, error) {
 	if err := p.Check(); err != nil {
 		return nil, err
