@@ -209,6 +209,27 @@ func nameBelow(dir, folder string) string {
 	return filepath.ToSlash(rel)
 }
 
+// tripletsOf is the path of an experiment's triplets. Variants of a sweep have them in the
+// folder of the experiment, or in one that is named after some of their settings.
+func tripletsOf(dir, name string) string {
+	const file = "triplets.arrow"
+	family, variant, swept := strings.Cut(name, "/")
+	found := filepath.Join(dir, family, file)
+	if !swept {
+		return found
+	}
+	settings, most := strings.Split(variant, ","), 0
+	others, _ := filepath.Glob(filepath.Join(globEscape(filepath.Join(dir, family)), "*", file))
+	for _, path := range others {
+		of := strings.Split(filepath.Base(filepath.Dir(path)), ",")
+		foreign := slices.ContainsFunc(of, func(s string) bool { return !slices.Contains(settings, s) })
+		if !foreign && len(of) > most {
+			found, most = path, len(of)
+		}
+	}
+	return found
+}
+
 func readWorkdir(dir string) (workdirState, error) {
 	none, s := workdirState{}, newState()
 	found, err := below(dir, filepath.Join("report", "metrics.json"))
@@ -237,7 +258,7 @@ func readWorkdir(dir string) (workdirState, error) {
 	for _, path := range found {
 		root := filepath.Dir(filepath.Dir(path))
 		name := nameBelow(dir, root)
-		t, err := config(name, filepath.Join(root, "triplets.arrow"))
+		t, err := config(name, tripletsOf(dir, name))
 		if err != nil {
 			return none, err
 		}

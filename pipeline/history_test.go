@@ -301,18 +301,37 @@ func TestRecordedNumbers(t *testing.T) {
 	}
 }
 
-// Of work directories too, errors are compared where the triplets are the same.
+// Of work directories too, errors are compared where the triplets are the same; of a
+// variant, those of the analysis that it shares, not of another.
 func TestDiffOfOtherTriplets(t *testing.T) {
 	dir := t.TempDir()
-	for name, of := range map[string]struct{ rmse, x float64 }{"a": {5, 1}, "b": {1, 1}, "c": {1, 2}} {
-		at := filepath.Join(dir, name, "e")
-		tab := &table.Table{Columns: []table.Column{{Name: "x", Floats: []float64{of.x}}}}
-		err := os.MkdirAll(filepath.Join(at, "report"), 0o755)
-		if err == nil {
-			_, err = tab.WriteFile(filepath.Join(at, "triplets.arrow"))
+	for name, of := range map[string]struct {
+		rmse, x  float64
+		triplets []string
+	}{
+		"a": {5, 1, []string{""}}, "b": {1, 1, []string{""}}, "c": {1, 2, []string{""}},
+		"sweep a": {5, 1, []string{"", "segments=4", "segments=8"}},
+		"sweep b": {1, 1, []string{"segments=8"}}, "sweep c": {1, 2, []string{"segments=8"}},
+	} {
+		experiment := "e"
+		if strings.HasPrefix(name, "sweep") {
+			experiment = "e/segments=8,beta=1"
 		}
-		text := fmt.Sprintf(`{"experiment": "e", "splits": [{"name": "s", "test": {"rows": 12},
-			"network": [{"unit": "N", "rmse": %g, "rmse_se": 0.5}]}]}`, of.rmse)
+		at := filepath.Join(dir, name, filepath.FromSlash(experiment))
+		err := os.MkdirAll(filepath.Join(at, "report"), 0o755)
+		for k, folder := range of.triplets {
+			to := filepath.Join(dir, name, "e", folder)
+			x := of.x + float64(10*(len(of.triplets)-1-k)) // others than those of the last
+			tab := &table.Table{Columns: []table.Column{{Name: "x", Floats: []float64{x}}}}
+			if err == nil {
+				err = os.MkdirAll(to, 0o755)
+			}
+			if err == nil {
+				_, err = tab.WriteFile(filepath.Join(to, "triplets.arrow"))
+			}
+		}
+		text := fmt.Sprintf(`{"experiment": %q, "splits": [{"name": "s", "test": {"rows": 12},
+			"network": [{"unit": "N", "rmse": %g, "rmse_se": 0.5}]}]}`, experiment, of.rmse)
 		if err == nil {
 			err = os.WriteFile(filepath.Join(at, "report", "metrics.json"), []byte(text), 0o644)
 		}
@@ -320,8 +339,8 @@ func TestDiffOfOtherTriplets(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for b, want := range map[string]string{"b": "better", "c": ""} {
-		d, err := Diff(filepath.Join(dir, "a"), filepath.Join(dir, b))
+	for b, want := range map[string]string{"b": "better", "c": "", "sweep b": "better", "sweep c": ""} {
+		d, err := Diff(filepath.Join(dir, b[:len(b)-1]+"a"), filepath.Join(dir, b))
 		if err != nil {
 			t.Fatal(err)
 		}
