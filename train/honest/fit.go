@@ -86,13 +86,15 @@ type LeftOut struct {
 	// takes the mean of all measurements of a condition as one value, with the
 	// noise that the model states.
 	Condition []int
+	// Weight is how many pairs each row then counts for (N); nil: one.
+	Weight []float64
 }
 
 func (l LeftOut) check(out int) {
 	n := l.N * out
 	if len(l.Mu) != n || len(l.Claim) != n || len(l.Noise) != n || len(l.Y1) != n || len(l.Y2) != n ||
 		len(l.Distance) != l.N || len(l.Outside) != l.N || len(l.Run) != l.N ||
-		l.Condition != nil && len(l.Condition) != l.N {
+		l.Condition != nil && len(l.Condition) != l.N || l.Weight != nil && len(l.Weight) != l.N {
 		panic(fmt.Sprintf("honest: left-out group %q of %d rows and %d outcomes has a slice of another length",
 			l.Name, l.N, out))
 	}
@@ -234,7 +236,13 @@ func (p *likelihood) addConditions(l LeftOut, scale []float64) {
 		rows[c] = append(rows[c], i)
 	}
 	for _, c := range order {
-		n := float64(len(rows[c]))
+		n, pairs := float64(len(rows[c])), float64(len(rows[c]))
+		if l.Weight != nil {
+			pairs = 0
+			for _, i := range rows[c] {
+				pairs += l.Weight[i]
+			}
+		}
 		for j, s := range scale {
 			var y, mu, noise, claim, distance float64
 			for _, i := range rows[c] {
@@ -243,7 +251,7 @@ func (p *likelihood) addConditions(l LeftOut, scale []float64) {
 				mu += l.Mu[k]
 				noise, claim, distance = noise+l.Noise[k]/n, claim+l.Claim[k]/n, distance+l.Distance[i]/n
 			}
-			p.add(2*y*y/(s*s), noise/n/(s*s), claim/(s*s), distance, l.Outside[rows[c][0]], j)
+			p.add(2*y*y/(s*s), noise/pairs/(s*s), claim/(s*s), distance, l.Outside[rows[c][0]], j)
 		}
 	}
 }

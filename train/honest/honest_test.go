@@ -333,6 +333,12 @@ func TestConditionsAreOneValue(t *testing.T) {
 			}
 		}
 	}
+	// Three pairs of three repeats, of weight ½, count one and a half.
+	l.Condition, l.Weight = []int{4, 4, 4}, []float64{.5, .5, .5}
+	p = newLikelihood([]LeftOut{l}, []float64{2}, form{}, 3, true)
+	if want := (.1 + .1 + .4) / 3 / 1.5 / 4; len(p.cells) != 1 || math.Abs(p.cells[0].base-want) > 1e-15 {
+		t.Errorf("with weights %+v, want the noise %v", p.cells, want)
+	}
 }
 
 func TestFitRefuses(t *testing.T) {

@@ -104,7 +104,7 @@ func honestTask(b *plan.Builder, s config.Split, left *leftOut) {
 		{Key: "kernels", Value: b.Program.Kernels},
 	}
 	if t := b.Exp.Ingest.Table; t != nil && t.Use == "all" {
-		local = append(local, kv.Pair{Key: "weights of pairs", Value: "spread, process"})
+		local = append(local, kv.Pair{Key: "weights of pairs", Value: "spread, process, left-out groups"})
 	}
 	t := b.Add(&engine.Task{
 		ID: HonestID(b, s.Name), Stage: "train", Split: s.Name, Version: honestVersion, Config: cfg, Local: local,
@@ -313,7 +313,11 @@ func leaveOut(ctx context.Context, s triplets.Set, d honest.Data, g honest.Group
 		other[i] = p != triplets.Train
 	}
 	p := honest.NewPlan(g, []honest.Split{{Name: "all", Test: other}})
-	return honest.LeaveOutRows(d, g, p, 0, mu, claim, noise, s.Of(triplets.Train).Condition), nil
+	left := honest.LeaveOutRows(d, g, p, 0, mu, claim, noise, s.Of(triplets.Train).Condition)
+	for k, h := range p.Splits[0].LeftOut {
+		left[k].Weight = s.Select(h.Rows).Weight
+	}
+	return left, nil
 }
 
 // judge predicts the test rows and compares their intervals with their pairs.
