@@ -398,7 +398,7 @@ func TestCrossedMethodResumes(t *testing.T) {
 		return all, err
 	}
 	every := trainstage.CheckpointEvery
-	trainstage.CheckpointEvery = time.Millisecond
+	trainstage.CheckpointEvery = 30 * time.Millisecond
 	defer func() { trainstage.CheckpointEvery = every }()
 	whole, dir := t.TempDir(), t.TempDir()
 	if _, err := notes(context.Background(), project(whole)); err != nil {
@@ -407,17 +407,24 @@ func TestCrossedMethodResumes(t *testing.T) {
 	path := project(dir)
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
+	newer := func(a, b string) bool {
+		x, err1 := os.Stat(a)
+		y, err2 := os.Stat(b)
+		return err1 == nil && err2 == nil && x.ModTime().After(y.ModTime())
+	}
 	go func() { // as soon as HMC has predicted the first group and saved a state of the second
 		for ctx.Err() == nil {
 			filepath.WalkDir(filepath.Join(dir, "runs"), func(path string, _ fs.DirEntry, _ error) error {
 				if filepath.Base(path) == "checkpoint" {
-					first, err := os.ReadFile(filepath.Join(filepath.Dir(path), "left-out-1.json"))
-					if err == nil && strings.Contains(string(first), "RHat") {
+					first := filepath.Join(filepath.Dir(path), "left-out-1.json")
+					text, err := os.ReadFile(first)
+					if err == nil && strings.Contains(string(text), "RHat") && newer(path, first) {
 						cancel()
 					}
 				}
 				return nil
 			})
+			time.Sleep(5 * time.Millisecond)
 		}
 	}()
 	if _, err := notes(ctx, path); !errors.Is(err, context.Canceled) {
