@@ -187,11 +187,22 @@ func labelLines(s string, room float64) []string {
 	return []string{fitted(s, room)}
 }
 
-// fitted cuts a text to a width.
+// fitted cuts the middle out of a text until it is no wider than room, or has eight
+// characters.
 func fitted(s string, room float64) string {
-	for n := utf8.RuneCountInString(s); n > 8 && textWidth(s, fontSize) > room; {
+	r := []rune(s)
+	sum := make([]float64, len(r)+1) // widths of the first characters
+	for i, c := range r {
+		sum[i+1] = sum[i] + runeWidth(c)
+	}
+	n := len(r)
+	for width := sum[n]; n > 8 && width*fontSize > room+1e-6; { // but for rounding
 		n--
-		s = shorten(s, n)
+		tail := (n - 1) / 3 // as shorten has it
+		width = sum[n-1-tail] + runeWidth('…') + sum[len(r)] - sum[len(r)-tail]
+	}
+	for s = shorten(s, n); n > 8 && textWidth(s, fontSize) > room; s = shorten(s, n) {
+		n--
 	}
 	return s
 }
@@ -989,21 +1000,27 @@ func swatch(m *Mark, x, y float64) string {
 func textWidth(s string, size float64) float64 {
 	w := 0.0
 	for _, r := range s {
-		switch {
-		case strings.ContainsRune("iljI.,:;'|!()[] ", r):
-			w += 0.3
-		case strings.ContainsRune("mwMW", r):
-			w += 0.85
-		case unicode.IsUpper(r):
-			w += 0.68
-		case unicode.In(r, unicode.Mn):
-		case r > 0x2e80:
-			w += 1
-		default:
-			w += 0.56
-		}
+		w += runeWidth(r)
 	}
 	return w * size
+}
+
+// runeWidth is the width of a character, in sizes of the font.
+func runeWidth(r rune) float64 {
+	switch {
+	case strings.ContainsRune("iljI.,:;'|!()[] ", r):
+		return 0.3
+	case strings.ContainsRune("mwMW", r):
+		return 0.85
+	case unicode.IsUpper(r):
+		return 0.68
+	case unicode.In(r, unicode.Mn):
+		return 0
+	case r > 0x2e80:
+		return 1
+	default:
+		return 0.56
+	}
 }
 
 // shorten cuts the middle out of a text longer than n characters.
