@@ -74,7 +74,7 @@ func TestNotConverged(t *testing.T) {
 	}
 }
 
-// A method without C_x has a dash in the table, and the reason stands below it.
+// For a method without C_x the table has a dash, and a sentence below it states the reason.
 func TestWithoutCx(t *testing.T) {
 	e := comparedExperiment()
 	s := &e.Splits[0]

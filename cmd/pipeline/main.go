@@ -24,9 +24,9 @@ import (
 )
 
 func main() {
-	// A heap of a few MiB, as stages ingest and dsp have it, is collected each time
-	// it has doubled: 30 times a second. With these bytes, which are never touched
-	// and so take no memory, it is allowed to grow by as many more.
+	// The garbage collector runs each time the heap has doubled, and stages ingest and
+	// dsp use a few MiB: of the default campaign it ran 29 times in 0.8 s. With these
+	// bytes it runs 6 times. They are never touched, so they take no memory themselves.
 	heap := make([]byte, 32<<20)
 	code := run(os.Args[1:], os.Stdout, os.Stderr)
 	runtime.KeepAlive(heap)

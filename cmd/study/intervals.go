@@ -53,7 +53,7 @@ var dataWords = map[string]string{
 	"toy":        "the simulated toy, x ≥ 5 and 2 ≤ x ≤ 4 held out, groups are blocks of x",
 	"turbine":    "**measured**: a model turbine, each of five tow speeds held out",
 	"blades":     "**measured**: propellers on a stand, each blade count held out",
-	"propellers": "**measured**: propellers on a stand, each of eight held out; their numbers are names, not distances",
+	"propellers": "**measured**: propellers on a stand, each of eight held out; a propeller's number is only its name",
 	"airspeeds":  "**measured**: a tail-sitter on a balance, each of three airspeeds held out",
 	"angles":     "**measured**: a tail-sitter on a balance, each of six blocks of the arm's angle held out",
 }
