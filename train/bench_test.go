@@ -84,7 +84,7 @@ func steps(b *testing.B, data triplets.Set, cfg Config) (step, products func()) 
 	}
 	return step, func() {
 		for s := 0; s < cfg.Batch; s += t.tripBlock {
-			n := kernel.PadRows(t.passes * min(t.tripBlock, cfg.Batch-s))
+			n := t.rows(min(t.tripBlock, cfg.Batch-s))
 			t.forward(n, t.bits)
 			t.backward(n)
 		}

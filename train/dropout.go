@@ -83,11 +83,11 @@ func (e *evaluator) masks(samples int, seed uint64) [][][]uint16 {
 	lanes := kernel.NewLanes(streamSeed(seed, streamPredict))
 	var out [][][]uint16
 	for s := 0; s < samples; s += evalBlock {
-		rows := kernel.PadRows(min(evalBlock, samples-s))
+		n := min(evalBlock, samples-s)
 		var block [][]uint16
 		for _, w := range e.pad {
-			b := make([]uint16, padBits(rows*w))
-			e.k.Bits(b, drop, lanes)
+			b := make([]uint16, padBits(max(maskRows(n), kernel.PadRows(n))*w))
+			e.k.Bits(b[:padBits(maskRows(n)*w)], drop, lanes)
 			block = append(block, b)
 		}
 		out = append(out, block)

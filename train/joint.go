@@ -206,7 +206,8 @@ func cholesky(l []float64, d int) {
 	}
 }
 
-// joint is what a trainer needs for the loss of a joint head with full matrices.
+// joint evaluates the loss of a joint head with full matrices, for kernel.Group
+// triplets at once.
 //
 // With s = (y1 + y2 − 2μ)/√2, r = (y1 − y2)/√2, T = A + 2C the likelihood of a pair
 // falls into two: s has the variance T, r has A. The loss of an outcome is
@@ -215,127 +216,214 @@ func cholesky(l []float64, d int) {
 //
 // T^β and A^β held constant in the gradient as in the β-NLL (kernel.Set.JointGrad); of
 // full matrices |T|^(β/d), and quadratic forms.
-type joint struct {
-	*law
-	beta         float64
-	gt, ti, s, r []float64
+type joint[T kernel.Float] struct {
+	program *kernel.Program
+	room    []T
+	// Slots of the targets, their weight, the head's numbers, the gradient by these,
+	// and twice the loss.
+	y1, y2, c, o, g, loss int32
 }
 
-func newJoint(cfg Config, d int) *joint {
-	return &joint{
-		law: newLaw(cfg.Head, d), beta: cfg.Beta, gt: make([]float64, d*d), ti: make([]float64, d*d),
-		s: make([]float64, d), r: make([]float64, d),
-	}
+// slots builds a program. Slot 0 is zero, slot 1 takes what is not needed.
+type slots struct {
+	steps     []kernel.Step
+	constants map[int32]float64
+	size      int32
 }
 
-// exponential is e^x.
-func exponential(x float64) float64 {
-	if x < 0 {
-		return expNeg(-x)
-	}
-	return 1 / expNeg(x)
+const (
+	zero  = int32(0)
+	waste = int32(1)
+)
+
+// take returns the first of n new slots.
+func (s *slots) take(n int) int32 {
+	s.size += int32(n)
+	return s.size - int32(n)
 }
 
-// jointFull returns the loss of n rows of o for the targets t1, t2 with the weights c
-// and writes its gradient to do, in float64 row by row.
-func (t *trainer[T]) jointFull(n int) float64 {
-	d, ld, j := t.out, t.headN, t.joint
-	tri := d * (d + 1) / 2
-	loss := 0.0
-	for row := range n {
-		norm := float64(t.c[row*d])
-		readLaw(j.law, t.o[row*ld:row*ld+t.heads])
-		g := t.do[row*ld : row*ld+d+2*tri]
-		s, r := j.s, j.r
-		for q := range d {
-			y1, y2 := float64(t.t1[row*d+q]), float64(t.t2[row*d+q])
-			s[q], r[q] = float64((y1+y2-2*j.mu[q])*(math.Sqrt2/2)), float64((y1-y2)*(math.Sqrt2/2))
-		}
-		for i := range j.m {
-			j.m[i] = j.a[i] + 2*j.c[i]
-		}
-		l, wt := j.term(j.gt, s, norm)
-		loss += l
-		// s is now T⁻¹s.
-		for q := range d {
-			g[q] = T(-math.Sqrt2 * wt * s[q])
-		}
-		copy(j.m, j.a)
-		l, _ = j.term(j.ti, r, norm)
-		loss += l
-		for i, x := range j.gt {
-			j.ti[i] += x // by A
-		}
-		triangle(g[d:], j.ti, j.la, j.slopeA, d, 1)
-		triangle(g[d+tri:], j.gt, j.lc, j.slopC, d, 2)
+func (s *slots) set(values ...float64) int32 {
+	at := s.take(len(values))
+	for i, v := range values {
+		s.constants[at+int32(i)] = v
 	}
-	return loss
+	return at
 }
 
-// term returns ½·w(ln|M| + zᵀM⁻¹z) and w = norm·|M|^(β/d) for M in m, writes the
-// gradient ½·w(M⁻¹ − M⁻¹zzᵀM⁻¹) to by, and M⁻¹z to z.
-func (j *joint) term(by, z []float64, norm float64) (loss, weight float64) {
-	d := j.d
-	cholesky(j.m, d)
-	log := 0.0
-	for i := range d {
-		log += 2 * logPos(j.m[i*d+i])
+func (s *slots) add(step kernel.Step) { s.steps = append(s.steps, step) }
+
+func newJoint[T kernel.Float](cfg Config, outcomes, columns int) *joint[T] {
+	s := &slots{size: 2, constants: map[int32]float64{}}
+	d := int32(outcomes)
+	triangle := d * (d + 1) / 2
+	take := func(n int32) int32 { return s.take(int(n)) }
+	one, two, minus, half := s.set(1), s.set(2), s.set(-1), math.Sqrt2/2
+	floor, power := s.set(1e-6), s.set(cfg.Beta/float64(d))
+	sum, difference := s.set(half, half, -math.Sqrt2), s.set(half, -half)
+	root := sum + 2
+	j := &joint[T]{c: take(1), y1: take(d), y2: take(d), o: take(int32(columns)), g: take(int32(columns)), loss: take(1)}
+
+	// s and r.
+	z := [2]int32{take(d), take(d)}
+	for q := range d {
+		s.add(kernel.Step{P: j.y1 + q, PStep: d, Q: sum, QStep: 1, N: 3, To: z[0] + q, Also: waste})
+		s.add(kernel.Step{P: j.y1 + q, PStep: d, Q: difference, QStep: 1, N: 2, To: z[1] + q, Also: waste})
 	}
-	clear(j.x)
-	for i := range d {
-		j.x[i*d+i] = 1
+	// The factors: L by rows where the head wrote them, the slopes of the diagonals;
+	// LA and 2·LC by columns.
+	var l, slope, columnsOf [2]int32
+	for f, scale := range []int32{one, two} {
+		l[f], slope[f], columnsOf[f] = j.o+d+int32(f)*triangle, take(d), take(d*d)
+		at := l[f]
+		for i := range d {
+			for k := range i + 1 {
+				if i == k {
+					s.add(kernel.Step{Init: at, To: at, Also: slope[f] + i, Kind: kernel.Softplus})
+				}
+				s.add(kernel.Step{Init: at, To: waste, Scale: scale, Also: columnsOf[f] + k*d + i})
+				at++
+			}
+		}
 	}
-	j.forward(j.x, d) // L⁻¹
+	row := func(f int, i int32) int32 { return l[f] + i*(i+1)/2 }
+	// A and T = A + 2C, lower triangles.
+	m := [2]int32{take((d + 1) * d), take((d + 1) * d)} // of T and A, below them D·(solution of z)
 	for i := range d {
 		for k := range i + 1 {
-			s := 0.0
-			for q := i; q < d; q++ {
-				s += float64(j.x[q*d+i] * j.x[q*d+k])
-			}
-			by[i*d+k], by[k*d+i] = s, s
-		}
-	}
-	quadratic := 0.0
-	for i := range d {
-		s := 0.0
-		for k := range d {
-			s += float64(by[i*d+k] * z[k])
-		}
-		j.y[i] = s
-		quadratic += float64(s * z[i])
-	}
-	copy(z, j.y)
-	weight = norm
-	if j.beta > 0 {
-		weight = float64(norm * exponential(j.beta/float64(d)*log))
-	}
-	for i := range d {
-		for k := range d {
-			by[i*d+k] = float64(0.5*weight) * (by[i*d+k] - float64(z[i]*z[k]))
-		}
-	}
-	return float64(0.5*weight) * (log + quadratic), weight
-}
-
-// triangle writes factor·2·G·L on the lower triangle, row by row, its diagonal times
-// the slope: the gradient by the numbers that L was made of, M = LLᵀ.
-func triangle[T kernel.Float](dst []T, by, l, slope []float64, d int, factor float64) {
-	at := 0
-	for i := range d {
-		for k := range i + 1 {
-			s := 0.0
-			for q := k; q < d; q++ {
-				s += float64(by[i*d+q] * l[q*d+k])
-			}
-			s *= 2 * factor
+			jitter := zero
 			if i == k {
-				s *= slope[i]
+				jitter = floor
 			}
-			dst[at] = T(s)
-			at++
+			a, t := m[1]+i*d+k, m[0]+i*d+k
+			s.add(kernel.Step{Init: jitter, P: row(0, i), PStep: 1, Q: row(0, k), QStep: 1, N: k + 1, To: a, Also: waste})
+			s.add(kernel.Step{Init: a, P: row(1, i), PStep: 1, Q: columnsOf[1] + k, QStep: d, N: k + 1, To: t, Also: waste})
 		}
 	}
+	w, x, xs := take((d+1)*d), take(d*d), take(d*d)
+	logs, quadratic, exp, weight, less := take(d), take(1), take(1), take(1), take(1)
+	h, u, uw := take(d*d), take(d), take(d)
+	by := [2]int32{take(d * d), take(d * d)} // twice the gradients by T and by A
+	for f, v := range m {
+		// v = LDLᵀ: v becomes LD, w −L, its diagonal −1/D. z is one row more. M ≥ 1e-6, and so is D.
+		for i := range d + 1 {
+			for k := range min(i+1, d) {
+				st := kernel.Step{Init: v + i*d + k, P: v + i*d, PStep: 1, Q: w + k*d, QStep: 1, N: k,
+					To: v + i*d + k, Scale: w + k*d + k, Also: w + i*d + k}
+				if i == d {
+					st.Init = z[f] + k
+				}
+				if i == k {
+					st.Kind, st.Scale = kernel.Pivot, floor
+				}
+				s.add(st)
+			}
+		}
+		// The weight c·|M|^(β/d), and twice the loss, weight·(ln|M| + zᵀM⁻¹z).
+		for i := range d {
+			s.add(kernel.Step{Init: v + i*d + i, To: waste, Also: logs + i, Kind: kernel.Log})
+		}
+		s.add(kernel.Step{P: logs, PStep: 1, Q: power, N: d, To: waste, Also: exp, Kind: kernel.Exp})
+		s.add(kernel.Step{P: exp, Q: j.c, N: 1, To: weight, Scale: minus, Also: less})
+		s.add(kernel.Step{P: v + d*d, PStep: 1, Q: w + d*d, QStep: 1, N: d, To: waste, Scale: minus, Also: quadratic})
+		s.add(kernel.Step{Init: quadratic, P: logs, PStep: 1, Q: one, N: d, To: quadratic, Also: waste})
+		first := j.loss
+		if f == 0 {
+			first = zero
+		}
+		s.add(kernel.Step{Init: first, P: quadratic, Q: weight, N: 1, To: j.loss, Also: waste})
+		// x = L⁻¹ and xs = −D⁻¹x below their diagonals.
+		for i := range d {
+			for k := range i {
+				s.add(kernel.Step{Init: w + i*d + k, P: w + i*d + k + 1, PStep: 1, Q: x + (k+1)*d + k, QStep: d, N: i - k - 1,
+					To: x + i*d + k, Scale: w + i*d + i, Also: xs + i*d + k})
+			}
+		}
+		// −M⁻¹ = xᵀ·xs and u = −M⁻¹z, both also times −weight.
+		for i := range d {
+			for k := range i + 1 {
+				from := xs + i*d + k
+				if i == k {
+					from = w + i*d + i
+				}
+				s.add(kernel.Step{Init: from, P: x + (i+1)*d + i, PStep: d, Q: xs + (i+1)*d + k, QStep: d, N: d - 1 - i,
+					To: waste, Scale: less, Also: h + i*d + k})
+			}
+			s.add(kernel.Step{Init: w + d*d + i, P: x + (i+1)*d + i, PStep: d, Q: w + d*d + i + 1, QStep: 1, N: d - 1 - i,
+				To: u + i, Scale: less, Also: uw + i})
+		}
+		// Both triangles of weight·(M⁻¹ − M⁻¹zzᵀM⁻¹); by A what T depends on it is added.
+		for i := range d {
+			for k := range i + 1 {
+				st := kernel.Step{Init: h + i*d + k, P: uw + i, Q: u + k, N: 1, To: by[f] + i*d + k, Scale: one, Also: by[f] + k*d + i}
+				if f == 1 {
+					st.PStep, st.QStep, st.N = by[0]+i*d+k-st.P, one-st.Q, 2
+				}
+				s.add(st)
+			}
+			if f == 0 {
+				s.add(kernel.Step{Init: uw + i, To: waste, Scale: root, Also: j.g + i})
+			}
+		}
+	}
+	// By the numbers of the factors.
+	at := j.g + d
+	for f := range columnsOf {
+		g := by[1-f]
+		for i := range d {
+			for k := range i + 1 {
+				st := kernel.Step{P: g + i*d + k, PStep: 1, Q: columnsOf[f] + k*d + k, QStep: 1, N: d - k, To: at, Also: waste}
+				if i == k {
+					st.To, st.Scale, st.Also = waste, slope[f]+i, at
+				}
+				s.add(st)
+				at++
+			}
+		}
+	}
+	j.program = kernel.NewProgram(s.steps)
+	j.room = aligned[T](int(s.size) * kernel.Group)
+	for slot, v := range s.constants {
+		for i := range kernel.Group {
+			j.room[int(slot)*kernel.Group+i] = T(v)
+		}
+	}
+	return j
 }
+
+// jointLoss returns the loss of the first n rows of o and writes its gradient to do.
+// The kernels want the numbers of a head one after the other, each of all triplets.
+func (t *trainer[T]) jointLoss(n int) float64 {
+	d, ld, rows := t.out, t.headN, kernel.PadLane(n)
+	columns := wideColumns(t.heads)
+	if t.joint == nil {
+		o, g, flat := t.raw, t.graw, d*rows
+		t.k.Transpose(o, rows, t.o, ld, rows, columns)
+		loss := t.k.JointGrad(g[:flat], g[flat:3*flat], o[:flat], o[flat:3*flat], t.t1[:flat], t.t2[:flat], t.c[:flat], t.beta)
+		clear(g[3*flat : columns*rows])
+		t.k.Transpose(t.do, ld, g, rows, columns, rows)
+		return float64(loss)
+	}
+	j, loss := t.joint, 0.0
+	for from := 0; from < rows; from += kernel.Group {
+		lanes := min(kernel.Group, rows-from)
+		slot := func(s int32) []T { return j.room[int(s)*kernel.Group:] }
+		for q := range d {
+			copy(slot(j.y1 + int32(q))[:lanes], t.t1[q*rows+from:])
+			copy(slot(j.y2 + int32(q))[:lanes], t.t2[q*rows+from:])
+		}
+		copy(slot(j.c)[:lanes], t.c[from:])
+		t.k.Transpose(slot(j.o), kernel.Group, t.o[from*ld:], ld, lanes, columns)
+		t.k.Run(j.program, j.room)
+		t.k.Transpose(t.do[from*ld:], ld, slot(j.g), kernel.Group, columns, lanes)
+		for _, l := range slot(j.loss)[:min(lanes, n-from)] {
+			loss += float64(l)
+		}
+	}
+	return 0.5 * loss
+}
+
+// wideColumns is how many columns of a head's numbers are transposed.
+func wideColumns(heads int) int { return (heads + 7) / 8 * 8 }
 
 // closedForm implements pairLaw. Everything but the sampled CovRaw is known: C is
 // the head's own, δ = κ = u = 0. Draws for CovRaw come from the law of one outcome.

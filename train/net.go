@@ -169,9 +169,8 @@ type trainer[T kernel.Float] struct {
 	dh      [][]T // gradients of the hidden layers' pre-activations
 	do      []T   // gradient of the head's output
 
-	// The loss sees mean and raw variances of all rows as dense arrays.
-	lossGrad                      func(gmu, graw, mu, raw, t1, t2, c []T, beta T) T
-	raws                          int // raw variances of an outcome: 1, or A's and C's of a joint head
+	// The loss sees mean and raw variances of all rows as dense arrays, of a joint head
+	// outcome by outcome: see jointLoss.
 	mu, raw, gmu, graw, t1, t2, c []T
 
 	dropout uint16 // of 65536
@@ -182,8 +181,9 @@ type trainer[T kernel.Float] struct {
 	none           T   // what feedback inputs read without feedback
 	symmetric      bool
 	single         bool    // the feedback weights stay zero
-	joint          *joint  // of a joint head with full matrices, else nil
-	binned         *binned // of a binned head, else nil; its bins are set with the data
+	pairs          bool      // the head is a joint one
+	joint          *joint[T] // of a joint head with full matrices, else nil
+	binned         *binned   // of a binned head, else nil; its bins are set with the data
 	beta1t, beta2t float64 // β^t
 	weightDecay    float64
 }
@@ -197,14 +197,14 @@ const (
 func newTrainer[T kernel.Float](l *layout, k *kernel.Set[T], cfg Config) *trainer[T] {
 	t := &trainer[T]{net: *newNet(l, k, aligned[T](l.size), rowBlock), beta: T(cfg.Beta)}
 	t.symmetric = cfg.Pairs == Symmetrised
-	t.passes, t.lossGrad, t.raws = 1, k.LossGrad, 1
+	t.passes = 1
 	switch {
 	case cfg.Head == Binned:
 		t.binned = newBinned(make([]Bins, l.out), cfg.bins())
 	case cfg.Head == JointFull:
-		t.joint = newJoint(cfg, l.out)
+		t.pairs, t.joint = true, newJoint[T](cfg, l.out, wideColumns(l.heads))
 	case cfg.Head == Joint:
-		t.lossGrad, t.raws = k.JointGrad, 2
+		t.pairs = true
 	case t.symmetric:
 		t.passes = 3
 	default:
@@ -225,7 +225,8 @@ func newTrainer[T kernel.Float](l *layout, k *kernel.Set[T], cfg Config) *traine
 	for _, s := range []*[]T{&t.mu, &t.gmu, &t.t1, &t.t2, &t.c} {
 		*s = aligned[T](flat)
 	}
-	t.raw, t.graw = aligned[T](t.raws*flat), aligned[T](t.raws*flat)
+	flat = max(flat, rowBlock*wideColumns(l.heads))
+	t.raw, t.graw = aligned[T](flat), aligned[T](flat)
 	t.dropout = uint16(math.Round(cfg.Dropout * 65536))
 	if t.dropout > 0 {
 		t.scale = T(65536 / (65536 - float64(t.dropout)))
@@ -240,6 +241,17 @@ func newTrainer[T kernel.Float](l *layout, k *kernel.Set[T], cfg Config) *traine
 	t.beta1t, t.beta2t = 1, 1
 	t.weightDecay = cfg.WeightDecay
 	return t
+}
+
+// maskRows is the number of rows that dropout bits are drawn for.
+func maskRows(n int) int { return (n + 11) / 12 * 12 }
+
+// rows is the number of network rows of a block of triplets.
+func (t *trainer[T]) rows(triplets int) int {
+	if t.pairs {
+		return kernel.PadLane(triplets)
+	}
+	return kernel.PadRows(t.passes * triplets)
 }
 
 // padBits is the number of 16-bit words that kernel.Set.Bits fills for n bits.
@@ -292,24 +304,19 @@ func (t *trainer[T]) gradient(data []T, idx []int32, swapped []bool) float64 {
 }
 
 func (t *trainer[T]) gradientBlock(data []T, idx []int32, swapped []bool, norm float64) float64 {
-	rows := kernel.PadRows(t.passes * len(idx))
+	rows := t.rows(len(idx))
 	var bits [][]uint16
 	if t.dropout > 0 {
 		bits = t.bits
 		for i, b := range t.bits {
-			t.k.Bits(b[:padBits(rows*t.pad[i])], t.dropout, t.lanes)
+			t.k.Bits(b[:padBits(maskRows(t.passes*len(idx))*t.pad[i])], t.dropout, t.lanes)
 		}
 	}
 	loss := t.lossBlock(data, idx, swapped, norm, bits)
 	n, ld := t.passes*len(idx), t.headN
 	clear(t.do[n*ld : rows*ld])
 
-	gb := t.g[t.b[t.depth()]:]
-	for r := range n {
-		for j, x := range t.do[r*ld : r*ld+t.heads] {
-			gb[j] += x
-		}
-	}
+	t.k.AddRows(t.g[t.b[t.depth()]:], t.do, n, ld)
 	t.backward(rows)
 	return loss
 }
@@ -354,8 +361,13 @@ func (t *trainer[T]) loss(data, weight []T) float64 {
 func (t *trainer[T]) lossBlock(data []T, idx []int32, swapped []bool, norm float64, bits [][]uint16) float64 {
 	B, d := len(idx), t.out
 	n := t.passes * B
-	rows := kernel.PadRows(n)
+	rows := t.rows(B)
 	t.fill(data, idx, swapped, rows)
+	if t.pairs {
+		t.weigh(idx, norm)
+		t.forward(rows, bits)
+		return t.jointLoss(n)
+	}
 	flat := kernel.PadLane(n * d)
 	// The kernel's loss is c·½[ℓ(t1)+ℓ(t2)].
 	first, rest := T(norm), T(norm)
@@ -376,42 +388,48 @@ func (t *trainer[T]) lossBlock(data []T, idx []int32, swapped []bool, norm float
 		}
 	}
 	t.forward(rows, bits)
-	switch {
-	case t.joint != nil:
-		return t.jointFull(n)
-	case t.binned != nil:
+	if t.binned != nil {
 		return t.binnedLoss(n)
 	}
 	// Padding: weight zero, and a prediction that stays finite.
-	raw, graw := t.raw[:t.raws*flat], t.graw[:t.raws*flat]
 	for i := n * d; i < flat; i++ {
-		t.c[i], t.mu[i], t.t1[i], t.t2[i], raw[i], raw[len(raw)-flat+i] = 0, 0, 0, 0, 0, 0
+		t.c[i], t.mu[i], t.raw[i], t.t1[i], t.t2[i] = 0, 0, 0, 0, 0
 	}
 	ld := t.headN
 	for r := range n {
 		o := t.o[r*ld : r*ld+t.heads]
-		mu, a := t.mu[r*d:(r+1)*d], raw[r*d:(r+1)*d]
+		mu, raw := t.mu[r*d:(r+1)*d], t.raw[r*d:(r+1)*d]
 		for j := range mu {
 			mu[j] = o[j]
-			a[j] = o[d+j]
-		}
-		if t.raws > 1 {
-			copy(raw[flat+r*d:], o[2*d:])
+			raw[j] = o[d+j]
 		}
 	}
-	loss := t.lossGrad(t.gmu[:flat], graw, t.mu[:flat], raw, t.t1[:flat], t.t2[:flat], t.c[:flat], t.beta)
+	loss := t.k.LossGrad(t.gmu[:flat], t.graw[:flat], t.mu[:flat], t.raw[:flat], t.t1[:flat], t.t2[:flat], t.c[:flat], t.beta)
 	for r := range n {
 		o := t.do[r*ld : r*ld+t.heads]
-		gmu, a := t.gmu[r*d:(r+1)*d], graw[r*d:(r+1)*d]
+		gmu, graw := t.gmu[r*d:(r+1)*d], t.graw[r*d:(r+1)*d]
 		for j := range gmu {
 			o[j] = gmu[j]
-			o[d+j] = a[j]
-		}
-		if t.raws > 1 {
-			copy(o[2*d:], graw[flat+r*d:])
+			o[d+j] = graw[j]
 		}
 	}
 	return float64(loss)
+}
+
+// weigh writes the weights of a block of triplets for jointLoss, zero for padding.
+func (t *trainer[T]) weigh(idx []int32, norm float64) {
+	rows := kernel.PadLane(len(idx))
+	c := t.c[:rows]
+	for i, q := range idx {
+		c[i] = T(norm)
+		if t.weight != nil {
+			c[i] *= t.weight[q]
+		}
+	}
+	clear(c[len(idx):])
+	for j := 1; j < t.out; j++ {
+		copy(t.c[j*rows:], c)
+	}
 }
 
 // fill writes the input rows and targets of a block: all triplets without
@@ -430,9 +448,12 @@ func (t *trainer[T]) fill(data []T, idx []int32, swapped []bool, rows int) {
 			z[j] = x[j]
 		}
 		if t.passes == 1 {
-			t1, t2 := t.t1[i*d:(i+1)*d], t.t2[i*d:(i+1)*d]
+			t1, t2, step := t.t1[i*d:], t.t2[i*d:], 1
+			if t.pairs {
+				t1, t2, step = t.t1[i:], t.t2[i:], rows
+			}
 			for j, y := range y1 {
-				t1[j], t2[j] = y, y2[j]
+				t1[j*step], t2[j*step] = y, y2[j]
 			}
 			continue
 		}

@@ -21,6 +21,7 @@ func detect() (sets []*Set[float32]) {
 			Transpose: transposeFast, LossGrad: lossGradFast(lossGradAVX512, 1),
 			JointGrad: lossGradFast(jointGradAVX512, 2), Adam: adamFast(adamAVX512),
 			Bits: bitsFast512, Variance: varianceFast(varianceAVX512), Sums: sumsFast512,
+			AddRows: addRowsFast(addRowsAVX512), Run: runFast(runAVX512),
 		})
 	}
 	if x.HasAVX2 && x.HasFMA {
@@ -29,6 +30,7 @@ func detect() (sets []*Set[float32]) {
 			Transpose: transposeFast, LossGrad: lossGradFast(lossGradAVX2, 1),
 			JointGrad: lossGradFast(jointGradAVX2, 2), Adam: adamFast(adamAVX2),
 			Bits: bitsFast2, Variance: varianceFast(varianceAVX2), Sums: sumsFast2,
+			AddRows: addRowsFast(addRowsAVX2), Run: runFast(runAVX2),
 		})
 	}
 	return sets
@@ -49,11 +51,20 @@ func denseAVX512(z, a []float32, lda int, w, b []float32, rows, k, n int, alpha 
 	}
 }
 
+// sixes is how many of the rows AVX2's tiles of 6 take, so that tiles of 4 take the rest.
+func sixes(rows int) int { return rows - [...]int{0, 0, 8, 0, 4}[rows%6] }
+
 func denseAVX2(z, a []float32, lda int, w, b []float32, rows, k, n int, alpha float32) {
 	checkGemm(len(z), len(a), lda, len(w), rows, k, n)
 	need(len(b) >= n, "bias is too short")
+	most := sixes(rows)
 	for c := 0; c < n; c += 16 {
-		dense16AVX2(&z[c], &a[0], &w[c], &b[c], rows, k, lda, n, alpha)
+		if most > 0 {
+			dense16AVX2(&z[c], &a[0], &w[c], &b[c], most, k, lda, n, alpha)
+		}
+		if most < rows {
+			dense16x4AVX2(&z[most*n+c], &a[most*lda], &w[c], &b[c], rows-most, k, lda, n, alpha)
+		}
 	}
 }
 
@@ -78,8 +89,15 @@ func denseReLUAVX2(z, a []float32, lda int, w, b []float32, keep []uint16, keepS
 	checkGemm(len(z), len(a), lda, len(w), rows, k, n)
 	need(len(b) >= n, "bias is too short")
 	need(len(keep) >= (rows-1)*keepStride+n/Lane, "keep is too short")
+	most := sixes(rows)
 	for c := 0; c < n; c += 16 {
-		relu16AVX2(&z[c], &a[0], &w[c], &b[c], rows, k, lda, n, alpha, &keep[c/Lane], keepStride)
+		if most > 0 {
+			relu16AVX2(&z[c], &a[0], &w[c], &b[c], most, k, lda, n, alpha, &keep[c/Lane], keepStride)
+		}
+		if most < rows {
+			relu16x4AVX2(&z[most*n+c], &a[most*lda], &w[c], &b[c], rows-most, k, lda, n, alpha,
+				&keep[most*keepStride+c/Lane], keepStride)
+		}
 	}
 }
 
@@ -98,8 +116,14 @@ func backAVX512(dx, dy []float32, ldy int, wt, h []float32, rows, k, n int, alph
 func backAVX2(dx, dy []float32, ldy int, wt, h []float32, rows, k, n int, alpha float32) {
 	checkGemm(len(dx), len(dy), ldy, len(wt), rows, k, n)
 	need(len(h) >= rows*n, "h is too short")
+	most := sixes(rows)
 	for c := 0; c < n; c += 16 {
-		back16AVX2(&dx[c], &dy[0], &wt[c], &h[c], rows, k, ldy, n, alpha)
+		if most > 0 {
+			back16AVX2(&dx[c], &dy[0], &wt[c], &h[c], most, k, ldy, n, alpha)
+		}
+		if most < rows {
+			back16x4AVX2(&dx[most*n+c], &dy[most*ldy], &wt[c], &h[most*n+c], rows-most, k, ldy, n, alpha)
+		}
 	}
 }
 
@@ -172,6 +196,24 @@ func adamFast(f func(w, g, m, v *float32, n int, c *float32)) func(w, g, m, v []
 		}
 		c := [8]float32{s.Beta1, s.OneMinusBeta1, s.Beta2, s.OneMinusBeta2, s.Rate, s.RootScale, s.Eps, s.Decay}
 		f(&w[0], &g[0], &m[0], &v[0], len(w), &c[0])
+	}
+}
+
+func addRowsFast(f func(sum, d *float32, rows, n int)) func(sum, d []float32, rows, n int) {
+	return func(sum, d []float32, rows, n int) {
+		checkRows(len(sum), len(d), rows, n)
+		if rows > 0 && n > 0 {
+			f(&sum[0], &d[0], rows, n)
+		}
+	}
+}
+
+func runFast(f func(room *float32, steps *int32, n int)) func(p *Program, room []float32) {
+	return func(p *Program, room []float32) {
+		p.check(len(room))
+		if len(p.steps) > 0 {
+			f(&room[0], &p.steps[0].Init, len(p.steps))
+		}
 	}
 }
 

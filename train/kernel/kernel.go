@@ -30,12 +30,12 @@ type Float interface{ ~float32 | ~float64 }
 const (
 	Lane    = 16 // columns are padded to a multiple of this
 	KStep   = 4  // reductions are padded to a multiple of this
-	RowStep = 12 // rows are padded to a multiple of this
+	RowStep = 8  // rows are padded to a multiple of this
 
 	// Where columns come in multiples of WideLane, rows in multiples of
 	// WideRowStep will do for Dense, DenseReLU and Back.
 	WideLane    = 64
-	WideRowStep = 6
+	WideRowStep = 4
 )
 
 // PadLane, PadK and PadRows round a size up to the padding of its kind.
@@ -112,6 +112,13 @@ type Set[T Float] struct {
 	//	l = c·½{T^β·(log T + s²/T) + A^β·(log A + r²/A)}
 	//	s = (t1 + t2 − 2μ)/√2, r = (t1 − t2)/√2
 	JointGrad func(gmu, graw, mu, raw, t1, t2, c []T, beta T) T
+
+	// AddRows adds the rows of d (rows×n) to sum (n), one after the other. n is a
+	// multiple of Lane.
+	AddRows func(sum, d []T, rows, n int)
+
+	// Run executes the steps of p on room.
+	Run func(p *Program, room []T)
 
 	// Adam updates w, m, v from g and sets g to zero. Lengths are equal and a
 	// multiple of Lane.
@@ -205,6 +212,11 @@ func checkOuter[T Float](g int, sum []T, a, lda, d, rows, k, n int) {
 	need(rows%RowStep == 0 && k%KStep == 0 && n%Lane == 0 && rows > 0 && k > 0 && n > 0, "size is not padded")
 	need(lda >= k && g >= k*n && a >= (rows-1)*lda+k && d >= rows*n, "slice is too short for its shape")
 	need(sum == nil || len(sum) >= n, "sum is too short")
+}
+
+func checkRows(sum, d, rows, n int) {
+	need(n%Lane == 0 && rows >= 0, "size is not padded")
+	need(sum >= n && d >= rows*n, "slice is too short for its shape")
 }
 
 func checkTranspose(dst, ldd, src, lds, rows, cols int) {

@@ -9,7 +9,7 @@ func Portable[T Float]() *Set[T] {
 	return &Set[T]{
 		Name: "portable", Dense: dense[T], DenseReLU: denseReLU[T], Back: back[T], Outer: outer[T],
 		Transpose: transpose[T], LossGrad: lossGrad[T], JointGrad: jointGrad[T], Adam: adam[T], Bits: bernoulli,
-		Variance: variance[T], Sums: sums[T],
+		Variance: variance[T], Sums: sums[T], AddRows: addRows[T], Run: run[T],
 	}
 }
 
@@ -129,6 +129,16 @@ func outer[T Float](g, sum, a []T, lda int, d []T, rows, k, n int, alpha T) {
 	}
 }
 
+func addRows[T Float](sum, d []T, rows, n int) {
+	checkRows(len(sum), len(d), rows, n)
+	sum = sum[:n]
+	for r := range rows {
+		for c, x := range d[r*n : (r+1)*n] {
+			sum[c] += x
+		}
+	}
+}
+
 func transpose[T Float](dst []T, ldd int, src []T, lds, rows, cols int) {
 	checkTranspose(len(dst), ldd, len(src), lds, rows, cols)
 	for r := range rows {
@@ -178,16 +188,22 @@ func jointGrad[T Float](gmu, graw, mu, raw, t1, t2, c []T, beta T) T {
 // softplus returns v = softplus(r) + 1e-6, e = exp(−|r|), and h = √e of a negative r,
 // else 1: at r = −100 e itself would be subnormal.
 func softplus[T Float](r T) (v, e, h T) {
-	h = exp(-T(0.5 * abs(r)))
-	e = T(h * h)
+	e, h = tails(r)
 	v = log1p(e) + varianceFloor
 	if r > 0 {
 		v = r + v
 	}
+	return v, e, h
+}
+
+// tails returns e and h of softplus.
+func tails[T Float](r T) (e, h T) {
+	h = exp(-T(0.5 * abs(r)))
+	e = T(h * h)
 	if !(r < 0) {
 		h = 1
 	}
-	return v, e, h
+	return e, h
 }
 
 // bySlope is g times the derivative of softplus, 1/(1+e), or e/(1+e) for r < 0.

@@ -15,6 +15,16 @@ func relu16AVX2(z *float32, a *float32, w *float32, b *float32,
 func back16AVX2(z *float32, a *float32, w *float32, h *float32, rows int, k int, lda int, n int, alpha float32)
 
 //go:noescape
+func dense16x4AVX2(z *float32, a *float32, w *float32, b *float32, rows int, k int, lda int, n int, alpha float32)
+
+//go:noescape
+func relu16x4AVX2(z *float32, a *float32, w *float32, b *float32,
+	rows int, k int, lda int, n int, alpha float32, keep *uint16, keepStride int)
+
+//go:noescape
+func back16x4AVX2(z *float32, a *float32, w *float32, h *float32, rows int, k int, lda int, n int, alpha float32)
+
+//go:noescape
 func outer16AVX2(grad *float32, a *float32, d *float32, rows int, k int, lda int, n int, alpha float32)
 
 //go:noescape
@@ -33,6 +43,12 @@ func jointGradAVX2(gmu *float32, graw *float32, mu *float32, raw *float32, t1 *f
 
 //go:noescape
 func varianceAVX2(raw *float32, n int)
+
+//go:noescape
+func runAVX2(room *float32, steps *int32, n int)
+
+//go:noescape
+func addRowsAVX2(sum *float32, d *float32, rows int, n int)
 
 //go:noescape
 func sumsAVX2(c *float32, w *float32, e *float32, n int, out *float64)
@@ -91,6 +107,12 @@ func jointGradAVX512(gmu *float32, graw *float32, mu *float32, raw *float32, t1 
 
 //go:noescape
 func varianceAVX512(raw *float32, n int)
+
+//go:noescape
+func runAVX512(room *float32, steps *int32, n int)
+
+//go:noescape
+func addRowsAVX512(sum *float32, d *float32, rows int, n int)
 
 //go:noescape
 func sumsAVX512(c *float32, w *float32, e *float32, n int, out *float64)

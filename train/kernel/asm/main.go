@@ -5,8 +5,8 @@
 //
 // One description serves both instruction sets: isa holds what differs
 // (register width, masks, sizes of the tiles). Tiles hold their sums in
-// registers over the whole reduction: 6 rows × 64 columns (24 registers) or
-// 12 × 16 with AVX-512's 32 registers, 6 × 16 (12 registers) with AVX2's 16.
+// registers over the whole reduction: 4 rows × 64 columns (16 registers) or
+// 8 × 16 with AVX-512, 6 × 16 (12 registers) and for the last rows 4 × 16 with AVX2.
 package main
 
 import (
@@ -61,9 +61,9 @@ func (s isa) and(a, b, dst Op) {
 func main() {
 	ConstraintExpr("amd64")
 	for _, s := range []isa{{"AVX2", false, 8}, {"AVX512", true, 16}} {
-		panels := []panel{{"16", 6, 2}}
+		panels := []panel{{"16", 6, 2}, {"16x4", 4, 2}}
 		if s.wide {
-			panels = []panel{{"64", 6, 4}, {"16", 12, 1}}
+			panels = []panel{{"64", 4, 4}, {"16", 8, 1}}
 		}
 		for _, p := range panels {
 			s.gemm(p, "dense")
@@ -83,6 +83,8 @@ func main() {
 		s.lossGrad("lossGrad", false)
 		s.lossGrad("jointGrad", true)
 		s.variance()
+		s.run()
+		s.addRows()
 		s.sums()
 		s.product()
 		if s.wide {
@@ -234,6 +236,9 @@ func (s isa) gemm(p panel, kind string) {
 	LEAQ(Mem{Base: lda, Index: lda, Scale: 2}, t) // 3·lda
 	for range p.rows / 3 {
 		ADDQ(t, a)
+	}
+	for range p.rows % 3 {
+		ADDQ(lda, a)
 	}
 	SUBQ(Imm(uint64(p.rows)), rows)
 	JNZ(LabelRef(label("rows")))
@@ -388,8 +393,12 @@ func (s isa) outer(name string, kr, vecs, unroll int, sum bool) {
 	RET()
 }
 
-// tiny is the portable code's: smaller values become zero.
-const tiny = 1e-35
+// As in the portable code: moments below tiny become zero, varianceFloor is added to
+// softplus(raw).
+const (
+	tiny          = 1e-35
+	varianceFloor = 1e-6
+)
 
 // flush zeroes the lanes of x below limit; NaN stays.
 func (s isa) flush(x, absMask, limit VecVirtual) {
@@ -537,10 +546,12 @@ func (s isa) log1p(x VecVirtual) VecVirtual {
 	return p
 }
 
-// softplus returns max(r,0) + log1p(e) + 1e-6.
-func (s isa) softplus(r, e VecVirtual) VecVirtual {
+// softplus returns max(r,0) + log1p(e) + floor.
+func (s isa) softplus(r, e VecVirtual, floor float64) VecVirtual {
 	v := s.log1p(e)
-	VADDPS(s.constant(1e-6), v, v)
+	if floor > 0 {
+		VADDPS(s.constant(floor), v, v)
+	}
 	t := s.vec()
 	zero := s.vec()
 	s.zero(zero)
@@ -563,11 +574,154 @@ func (s isa) variance() {
 	VMOVUPS(at, r)
 	s.and(s.constBits(absBits), r, x)
 	VSUBPS(x, zero, x)
-	v := s.softplus(r, s.exp(x))
+	v := s.softplus(r, s.exp(x), varianceFloor)
 	VMOVUPS(v, at)
 	ADDQ(Imm(uint64(s.w)), i)
 	CMPQ(i, n)
 	JLT(LabelRef(l))
+	VZEROUPPER()
+	RET()
+}
+
+// run executes the steps of a Program: the sum of products in registers over all lanes
+// of a group, the functions one register after the other from where the sum was put.
+func (s isa) run() {
+	TEXT("run"+s.name, NOSPLIT, "func(room *float32, steps *int32, n int)")
+	Pragma("noescape")
+	room, st, count := param("room"), param("steps"), param("n")
+	label := func(l string) string { return "run" + s.name + "_" + l }
+	const field, fields = 4, 10 // of a step, in the order of its struct
+	number := func(i int) GPVirtual {
+		v := GP64()
+		MOVLQSX(Mem{Base: st, Disp: field * i}, v)
+		return v
+	}
+	at := func(p GPVirtual, u int) Mem { return Mem{Base: p, Disp: u * s.bytes()} }
+	slot := func(p GPVirtual, u int) Mem { return Mem{Base: room, Index: p, Scale: 4, Disp: u * s.bytes()} }
+	acc, x := s.vecs(group/s.w), s.vecs(group/s.w)
+
+	Label(label("step"))
+	init := number(0)
+	for u, v := range acc {
+		VMOVUPS(slot(init, u), v)
+	}
+	n := number(5)
+	TESTQ(n, n)
+	JZ(LabelRef(label("summed")))
+	p, q := number(1), number(3)
+	LEAQ(slot(p, 0), p)
+	LEAQ(slot(q, 0), q)
+	pStep, qStep := number(2), number(4)
+	Label(label("k"))
+	for u := range acc {
+		VMOVUPS(at(p, u), x[u])
+	}
+	for u, v := range acc {
+		VFMADD231PS(at(q, u), x[u], v)
+	}
+	LEAQ(Mem{Base: p, Index: pStep, Scale: 4}, p)
+	LEAQ(Mem{Base: q, Index: qStep, Scale: 4}, q)
+	DECQ(n)
+	JNZ(LabelRef(label("k")))
+	Label(label("summed"))
+	to, scale, also := number(6), number(7), number(8)
+	for u, v := range acc {
+		VMOVUPS(v, slot(to, u))
+	}
+	kind := number(9)
+	TESTQ(kind, kind)
+	JNZ(LabelRef(label("kinds")))
+	for u, v := range acc {
+		VMULPS(slot(scale, u), v, v)
+		VMOVUPS(v, slot(also, u))
+	}
+	Label(label("next"))
+	ADDQ(Imm(field*fields), st)
+	DECQ(count)
+	JNZ(LabelRef(label("step")))
+	VZEROUPPER()
+	RET()
+
+	Label(label("kinds"))
+	for _, r := range []GPVirtual{to, scale, also} {
+		LEAQ(slot(r, 0), r)
+	}
+	left := GP64()
+	MOVQ(U32(uint32(group/s.w)), left)
+	Label(label("register"))
+	v := s.vec()
+	VMOVUPS(at(to, 0), v)
+	functions := []func(){
+		func() { // pivot
+			VMAXPS(v, s.memory(at(scale, 0)), v) // keeps NaN
+			VMOVUPS(v, at(to, 0))
+			w := s.constant(-1)
+			VDIVPS(v, w, w)
+			VMOVUPS(w, at(also, 0))
+		},
+		func() { VMOVUPS(s.log(v), at(also, 0)) },
+		func() { VMOVUPS(s.exp(v), at(also, 0)) },
+		func() { // softplus
+			y, den, f := s.softplusSlope(v, 0)
+			VMOVUPS(y, at(to, 0))
+			w := s.constant(1)
+			VDIVPS(den, w, w)
+			VMULPS(f, w, w)
+			VMULPS(f, w, w)
+			VMOVUPS(w, at(also, 0))
+		},
+	}
+	for i, f := range functions {
+		other := label(fmt.Sprintf("after%d", i+1))
+		if i+1 < len(functions) {
+			CMPQ(kind, Imm(uint64(i+1)))
+			JNE(LabelRef(other))
+		}
+		f()
+		if i+1 < len(functions) {
+			JMP(LabelRef(label("done")))
+			Label(other)
+		}
+	}
+	Label(label("done"))
+	for _, r := range []GPVirtual{to, scale, also} {
+		ADDQ(Imm(uint64(s.bytes())), r)
+	}
+	DECQ(left)
+	JNZ(LabelRef(label("register")))
+	JMP(LabelRef(label("next")))
+}
+
+// group is the number of lanes of a Program.
+const group = 32
+
+func (s isa) memory(m Mem) VecVirtual {
+	v := s.vec()
+	VMOVUPS(m, v)
+	return v
+}
+
+// addRows adds rows to sum, a register of columns after the other.
+func (s isa) addRows() {
+	TEXT("addRows"+s.name, NOSPLIT, "func(sum, d *float32, rows, n int)")
+	Pragma("noescape")
+	sum, d := param("sum"), param("d")
+	left := param("n")
+	ldn := stride("n", 2)
+	Label("addRows" + s.name + "_columns")
+	p, rows := GP64(), param("rows")
+	MOVQ(d, p)
+	v := s.memory(Mem{Base: sum})
+	Label("addRows" + s.name + "_rows")
+	VADDPS(Mem{Base: p}, v, v)
+	ADDQ(ldn, p)
+	DECQ(rows)
+	JNZ(LabelRef("addRows" + s.name + "_rows"))
+	VMOVUPS(v, Mem{Base: sum})
+	ADDQ(Imm(uint64(s.bytes())), sum)
+	ADDQ(Imm(uint64(s.bytes())), d)
+	SUBQ(Imm(uint64(s.w)), left)
+	JNZ(LabelRef("addRows" + s.name + "_columns"))
 	VZEROUPPER()
 	RET()
 }
@@ -653,16 +807,16 @@ func (s isa) product() {
 	RET()
 }
 
-// softplusSlope returns v = softplus(r) + 1e-6 and den, f with the slope f·f/den: 1 + e
+// softplusSlope returns v = softplus(r) + floor and den, f with the slope f·f/den: 1 + e
 // and 1, or h = √e for negative r.
-func (s isa) softplusSlope(r VecVirtual) (v, den, f VecVirtual) {
+func (s isa) softplusSlope(r VecVirtual, floor float64) (v, den, f VecVirtual) {
 	x := s.vec()
 	s.and(s.constBits(absBits), r, x)
 	VMULPS(s.constant(-0.5), x, x)
 	h := s.exp(x)
 	e := s.vec()
 	VMULPS(h, h, e)
-	v = s.softplus(r, e)
+	v = s.softplus(r, e, floor)
 	den, f = s.vec(), s.vec()
 	one := s.constant(1)
 	VADDPS(one, e, den)
@@ -743,10 +897,10 @@ func (s isa) lossGrad(name string, pairs bool) {
 	}
 	l := name + s.name + "_loop"
 	Label(l)
-	v, den, f := s.softplusSlope(load(raw))
+	v, den, f := s.softplusSlope(load(raw), varianceFloor)
 	var a, b VecVirtual
 	if pairs {
-		t, denC, fC := s.softplusSlope(load(rawC))
+		t, denC, fC := s.softplusSlope(load(rawC), varianceFloor)
 		VADDPS(t, t, t)
 		VADDPS(v, t, t)
 		by, g := s.betaTerm(sum, t, at(c), func() VecVirtual {
