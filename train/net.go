@@ -169,8 +169,8 @@ type trainer[T kernel.Float] struct {
 	dh      [][]T // gradients of the hidden layers' pre-activations
 	do      []T   // gradient of the head's output
 
-	// The loss sees mean and raw variances of all rows as dense arrays, of a joint head
-	// outcome by outcome: see jointLoss.
+	// The loss sees mean and raw variances of all rows as dense arrays, that of a joint
+	// head what it calls for.
 	mu, raw, gmu, graw, t1, t2, c []T
 
 	dropout uint16 // of 65536
@@ -180,11 +180,14 @@ type trainer[T kernel.Float] struct {
 	weight         []T // of each triplet, 1 on average; nil: 1
 	none           T   // what feedback inputs read without feedback
 	symmetric      bool
-	single         bool    // the feedback weights stay zero
-	pairs          bool      // the head is a joint one
+	single         bool // the feedback weights stay zero
+	pairs          bool // the head is a joint one
+	triplets       []T  // of a block, for a joint head, padded to tripletN numbers
+	turned         []T  // tripletN × triplets
+	tripletN       int
 	joint          *joint[T] // of a joint head with full matrices, else nil
 	binned         *binned   // of a binned head, else nil; its bins are set with the data
-	beta1t, beta2t float64 // β^t
+	beta1t, beta2t float64   // β^t
 	weightDecay    float64
 }
 
@@ -202,7 +205,7 @@ func newTrainer[T kernel.Float](l *layout, k *kernel.Set[T], cfg Config) *traine
 	case cfg.Head == Binned:
 		t.binned = newBinned(make([]Bins, l.out), cfg.bins())
 	case cfg.Head == JointFull:
-		t.pairs, t.joint = true, newJoint[T](cfg, l.out, wideColumns(l.heads))
+		t.pairs, t.joint = true, newJoint[T](cfg, l)
 	case cfg.Head == Joint:
 		t.pairs = true
 	case t.symmetric:
@@ -225,8 +228,12 @@ func newTrainer[T kernel.Float](l *layout, k *kernel.Set[T], cfg Config) *traine
 	for _, s := range []*[]T{&t.mu, &t.gmu, &t.t1, &t.t2, &t.c} {
 		*s = aligned[T](flat)
 	}
-	flat = max(flat, rowBlock*wideColumns(l.heads))
+	flat = max(flat, rowBlock*l.headN)
 	t.raw, t.graw = aligned[T](flat), aligned[T](flat)
+	if t.pairs {
+		t.tripletN = kernel.PadLane(l.in + 2*l.out)
+		t.triplets, t.turned = aligned[T](rowBlock*t.tripletN), aligned[T](rowBlock*t.tripletN)
+	}
 	t.dropout = uint16(math.Round(cfg.Dropout * 65536))
 	if t.dropout > 0 {
 		t.scale = T(65536 / (65536 - float64(t.dropout)))
@@ -308,8 +315,12 @@ func (t *trainer[T]) gradientBlock(data []T, idx []int32, swapped []bool, norm f
 	var bits [][]uint16
 	if t.dropout > 0 {
 		bits = t.bits
+		masked := rows
+		if !t.pairs {
+			masked = maskRows(t.passes * len(idx))
+		}
 		for i, b := range t.bits {
-			t.k.Bits(b[:padBits(maskRows(t.passes*len(idx))*t.pad[i])], t.dropout, t.lanes)
+			t.k.Bits(b[:padBits(masked*t.pad[i])], t.dropout, t.lanes)
 		}
 	}
 	loss := t.lossBlock(data, idx, swapped, norm, bits)
@@ -420,14 +431,16 @@ func (t *trainer[T]) lossBlock(data []T, idx []int32, swapped []bool, norm float
 func (t *trainer[T]) weigh(idx []int32, norm float64) {
 	rows := kernel.PadLane(len(idx))
 	c := t.c[:rows]
-	for i, q := range idx {
+	for i := range c {
 		c[i] = T(norm)
-		if t.weight != nil {
+	}
+	if t.weight != nil {
+		for i, q := range idx {
 			c[i] *= t.weight[q]
 		}
 	}
 	clear(c[len(idx):])
-	for j := 1; j < t.out; j++ {
+	for j := 1; j < t.out && t.joint == nil; j++ { // of all outcomes
 		copy(t.c[j*rows:], c)
 	}
 }
@@ -444,16 +457,24 @@ func (t *trainer[T]) fill(data []T, idx []int32, swapped []bool, rows int) {
 			y1, y2 = y2, y1
 		}
 		z := t.z[i*ld : (i+1)*ld]
-		for j := range in { // faster than copy, and rows wait for memory together
+		for j := range in {
 			z[j] = x[j]
 		}
-		if t.passes == 1 {
-			t1, t2, step := t.t1[i*d:], t.t2[i*d:], 1
-			if t.pairs {
-				t1, t2, step = t.t1[i:], t.t2[i:], rows
+		if t.pairs {
+			s := t.triplets[i*t.tripletN:][:len(src)]
+			for j, x := range src { // faster than copy, and rows wait for memory together
+				s[j] = x
 			}
+			if swapped != nil && swapped[i] {
+				copy(s[in:], y1)
+				copy(s[in+d:], y2)
+			}
+			continue
+		}
+		if t.passes == 1 {
+			t1, t2 := t.t1[i*d:(i+1)*d], t.t2[i*d:(i+1)*d]
 			for j, y := range y1 {
-				t1[j*step], t2[j*step] = y, y2[j]
+				t1[j], t2[j] = y, y2[j]
 			}
 			continue
 		}

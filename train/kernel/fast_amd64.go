@@ -18,10 +18,10 @@ func detect() (sets []*Set[float32]) {
 	if x.HasAVX512F && x.HasAVX512DQ && x.HasAVX512BW && x.HasAVX512VL && x.HasAVX2 && x.HasFMA {
 		sets = append(sets, &Set[float32]{
 			Name: "avx512", Dense: denseAVX512, DenseReLU: denseReLUAVX512, Back: backAVX512, Outer: outerAVX512,
-			Transpose: transposeFast, LossGrad: lossGradFast(lossGradAVX512, 1),
+			Transpose: transpose512, LossGrad: lossGradFast(lossGradAVX512, 1),
 			JointGrad: lossGradFast(jointGradAVX512, 2), Adam: adamFast(adamAVX512),
 			Bits: bitsFast512, Variance: varianceFast(varianceAVX512), Sums: sumsFast512,
-			AddRows: addRowsFast(addRowsAVX512), Run: runFast(runAVX512),
+			AddRows: addRowsFast(addRowsAVX512), Run: runFast(runAVX512, Group),
 		})
 	}
 	if x.HasAVX2 && x.HasFMA {
@@ -30,7 +30,7 @@ func detect() (sets []*Set[float32]) {
 			Transpose: transposeFast, LossGrad: lossGradFast(lossGradAVX2, 1),
 			JointGrad: lossGradFast(jointGradAVX2, 2), Adam: adamFast(adamAVX2),
 			Bits: bitsFast2, Variance: varianceFast(varianceAVX2), Sums: sumsFast2,
-			AddRows: addRowsFast(addRowsAVX2), Run: runFast(runAVX2),
+			AddRows: addRowsFast(addRowsAVX2), Run: runFast(runAVX2, Group/2),
 		})
 	}
 	return sets
@@ -45,6 +45,14 @@ func denseAVX512(z, a []float32, lda int, w, b []float32, rows, k, n int, alpha 
 	c := 0
 	for ; c+64 <= n; c += 64 {
 		dense64AVX512(&z[c], &a[0], &w[c], &b[c], rows, k, lda, n, alpha)
+	}
+	switch n - c {
+	case 48:
+		dense48AVX512(&z[c], &a[0], &w[c], &b[c], rows, k, lda, n, alpha)
+		return
+	case 32:
+		dense32AVX512(&z[c], &a[0], &w[c], &b[c], rows, k, lda, n, alpha)
+		return
 	}
 	for ; c < n; c += 16 {
 		dense16AVX512(&z[c], &a[0], &w[c], &b[c], rows, k, lda, n, alpha)
@@ -166,6 +174,19 @@ func outerAVX2(g, sum, a []float32, lda int, d []float32, rows, k, n int, alpha 
 	}
 }
 
+func transpose512(dst []float32, ldd int, src []float32, lds, rows, cols int) {
+	checkTranspose(len(dst), ldd, len(src), lds, rows, cols)
+	most := rows / 16 * 16
+	if cols%16 != 0 || most == 0 {
+		transposeFast(dst, ldd, src, lds, rows, cols)
+		return
+	}
+	transposeAVX512(&dst[0], ldd, &src[0], lds, most, cols)
+	if most < rows {
+		transposeFast(dst[most:], ldd, src[most*lds:], lds, rows-most, cols)
+	}
+}
+
 func transposeFast(dst []float32, ldd int, src []float32, lds, rows, cols int) {
 	checkTranspose(len(dst), ldd, len(src), lds, rows, cols)
 	if cols%8 != 0 {
@@ -208,11 +229,15 @@ func addRowsFast(f func(sum, d *float32, rows, n int)) func(sum, d []float32, ro
 	}
 }
 
-func runFast(f func(room *float32, steps *int32, n int)) func(p *Program, room []float32) {
+// runFast runs a program for some lanes at a time.
+func runFast(f func(room *float32, steps *int32, n int), lanes int) func(p *Program, room []float32) {
 	return func(p *Program, room []float32) {
 		p.check(len(room))
-		if len(p.steps) > 0 {
-			f(&room[0], &p.steps[0].Init, len(p.steps))
+		if len(p.steps) == 0 {
+			return
+		}
+		for from := 0; from < Group; from += lanes {
+			f(&room[from], &p.steps[0].Count, len(p.steps))
 		}
 	}
 }

@@ -173,6 +173,27 @@ func TestOuter(t *testing.T) {
 	})
 }
 
+// Rows are added one after the other, so that every set gives the same bytes.
+func TestAddRows(t *testing.T) {
+	eachSet(t, func(t *testing.T, set *Set[float32]) {
+		r := rand.New(rand.NewPCG(21, 22))
+		for _, s := range [][2]int{{0, 16}, {1, 16}, {13, 48}, {96, 64}} {
+			rows, n := s[0], s[1]
+			d, sum := random(r, rows*n), random(r, n+1)
+			want := append([]float32(nil), sum...)
+			for i, x := range d {
+				want[i%n] += x
+			}
+			set.AddRows(sum, d, rows, n)
+			for i, w := range want {
+				if sum[i] != w {
+					t.Fatalf("%d×%d: sum %d = %g, expected %g", rows, n, i, sum[i], w)
+				}
+			}
+		}
+	})
+}
+
 func TestTranspose(t *testing.T) {
 	eachSet(t, func(t *testing.T, set *Set[float32]) {
 		r := rand.New(rand.NewPCG(5, 6))
@@ -517,23 +538,23 @@ func TestMisuse(t *testing.T) {
 	eachSet(t, func(t *testing.T, set *Set[float32]) {
 		for name, f := range map[string]func(){
 			"rows not padded": func() {
-				set.Dense(make([]float32, 1000), make([]float32, 1000), 4, make([]float32, 64), make([]float32, 16), 13, 4, 16, 1)
+				set.Dense(make([]float32, 1000), make([]float32, 1000), 4, make([]float32, 64), make([]float32, 16), 15, 4, 16, 1)
 			},
-			"six rows of narrow columns": func() {
-				set.Dense(make([]float32, 1000), make([]float32, 1000), 4, make([]float32, 1000), make([]float32, 80), 6, 4, 80, 1)
+			"four rows of narrow columns": func() {
+				set.Dense(make([]float32, 1000), make([]float32, 1000), 4, make([]float32, 1000), make([]float32, 80), 4, 4, 80, 1)
 			},
 			"result too short": func() {
-				set.Dense(make([]float32, 191), make([]float32, 48), 4, make([]float32, 64), make([]float32, 16), 12, 4, 16, 1)
+				set.Dense(make([]float32, 255), make([]float32, 64), 4, make([]float32, 64), make([]float32, 16), 16, 4, 16, 1)
 			},
 			"bias too short": func() {
-				set.Dense(make([]float32, 192), make([]float32, 48), 4, make([]float32, 64), make([]float32, 15), 12, 4, 16, 1)
+				set.Dense(make([]float32, 256), make([]float32, 64), 4, make([]float32, 64), make([]float32, 15), 16, 4, 16, 1)
 			},
 			"bits too short": func() {
-				set.DenseReLU(make([]float32, 192), make([]float32, 48), 4, make([]float32, 64), make([]float32, 16),
-					make([]uint16, 11), 1, 12, 4, 16, 1)
+				set.DenseReLU(make([]float32, 256), make([]float32, 64), 4, make([]float32, 64), make([]float32, 16),
+					make([]uint16, 15), 1, 16, 4, 16, 1)
 			},
 			"gradient too short": func() {
-				set.Outer(make([]float32, 63), nil, make([]float32, 48), 4, make([]float32, 192), 12, 4, 16, 1)
+				set.Outer(make([]float32, 63), nil, make([]float32, 64), 4, make([]float32, 256), 16, 4, 16, 1)
 			},
 			"lengths differ": func() {
 				set.Adam(make([]float32, 16), make([]float32, 32), make([]float32, 16), make([]float32, 16), AdamStep[float32]{})
@@ -541,6 +562,10 @@ func TestMisuse(t *testing.T) {
 			"numbers of A alone": func() {
 				v := make([]float32, 16)
 				set.JointGrad(v, v, v, v, v, v, v, 1)
+			},
+			"sum of rows too short": func() { set.AddRows(make([]float32, 15), make([]float32, 16), 1, 16) },
+			"room too short": func() {
+				set.Run(NewProgram([]Step{{Count: 2, To: Slots{At: 1, Next: 3}}}), make([]float32, 5*Group-1))
 			},
 			"bits not padded": func() { set.Bits(make([]uint16, 31), 1, NewLanes(1)) },
 		} {

@@ -63,6 +63,12 @@ func bitsAVX2(dst *uint16, blocks int, state *uint64, threshold *uint64)
 func transposeAVX2(dst *float32, ldd int, src *float32, lds int, rows int, cols int)
 
 //go:noescape
+func dense48AVX512(z *float32, a *float32, w *float32, b *float32, rows int, k int, lda int, n int, alpha float32)
+
+//go:noescape
+func dense32AVX512(z *float32, a *float32, w *float32, b *float32, rows int, k int, lda int, n int, alpha float32)
+
+//go:noescape
 func dense64AVX512(z *float32, a *float32, w *float32, b *float32, rows int, k int, lda int, n int, alpha float32)
 
 //go:noescape
@@ -122,3 +128,6 @@ func productAVX512(c *float64, a *float64, b *float64, k int, ldc int)
 
 //go:noescape
 func bitsAVX512(dst *uint16, blocks int, state *uint64, threshold *uint64)
+
+//go:noescape
+func transposeAVX512(dst *float32, ldd int, src *float32, lds int, rows int, cols int)

@@ -36,7 +36,7 @@ func methods(b *plan.Builder, cfg []kv.Pair, s config.Split) {
 		"train.model.feedback", "train.model.feedback_value", "train.model.head", jointVersion.Key)
 	for _, name := range tr.Compare {
 		cfg := cfg
-		if name == train.Joint {
+		if name == train.Joint || name == train.JointFull {
 			cfg = append(slices.Clone(cfg), jointVersion)
 		}
 		for k := range tr.Seeds {

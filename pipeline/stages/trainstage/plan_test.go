@@ -166,16 +166,15 @@ func TestKeys(t *testing.T) {
 	}
 }
 
-// Where the arithmetic of the joint head changes, trainings with that head run again,
+// Where the arithmetic of the joint heads changes, trainings with them run again,
 // and no others.
 func TestJointVersion(t *testing.T) {
 	defer func(v kv.Pair) { jointVersion = v }(jointVersion)
+	methods := []string{"x/train/s/joint-full/seed-0", "x/train/s/joint-full/seed-0/left-out", "x/train/s/joint/seed-0",
+		"x/train/s/joint/seed-0/left-out"}
+	own := append(slices.Clone(methods), "x/train/s/pair/seed-0/left-out", "x/train/s/seed-0")
 	for head, want := range map[string][]string{
-		"": {"x/train/s/joint/seed-0", "x/train/s/joint/seed-0/left-out"},
-		", head: joint": {
-			"x/train/s/joint/seed-0", "x/train/s/joint/seed-0/left-out", "x/train/s/pair/seed-0/left-out", "x/train/s/seed-0",
-		},
-		", head: binned": {"x/train/s/joint/seed-0", "x/train/s/joint/seed-0/left-out"},
+		"": methods, ", head: joint": own, ", head: joint-full": own, ", head: binned": methods,
 	} {
 		keys := func(version string) map[string]string {
 			jointVersion.Value = version

@@ -36,9 +36,10 @@ import (
 // history.
 const version = 6
 
-// jointVersion is part of the key of trainings with head joint alone: results of other
-// heads stay valid. 2: the loss rounds otherwise.
-var jointVersion = kv.Pair{Key: "joint head", Value: "2"}
+// jointVersion is part of the key of trainings with a joint head alone: results of other
+// heads stay valid. 2: the loss rounds otherwise; 3: other dropout bits, full matrices in
+// float32.
+var jointVersion = kv.Pair{Key: "joint head", Value: "3"}
 
 // Plan adds a task per split and seed, and the tasks of the methods compared.
 func Plan(b *plan.Builder) error {
@@ -85,7 +86,7 @@ func Plan(b *plan.Builder) error {
 	}
 	cfg = append(cfg, kv.Pair{Key: "kernels", Value: b.Program.Kernels},
 		kv.Pair{Key: "dsp.couples", Value: strconv.FormatBool(b.Exp.DSP.Couples)})
-	if tr.Model.Head == train.Joint {
+	if tr.Model.Head == train.Joint || tr.Model.Head == train.JointFull {
 		cfg = append(cfg, jointVersion)
 	}
 	if t := b.Exp.Ingest.Table; t != nil && t.Use == "all" {

@@ -65,6 +65,10 @@ func main() {
 		if s.wide {
 			panels = []panel{{"64", 4, 4}, {"16", 8, 1}}
 		}
+		if s.wide { // the widths of heads
+			s.gemm(panel{"48", 8, 3}, "dense")
+			s.gemm(panel{"32", 8, 2}, "dense")
+		}
 		for _, p := range panels {
 			s.gemm(p, "dense")
 			s.gemm(p, "relu")
@@ -89,6 +93,7 @@ func main() {
 		s.product()
 		if s.wide {
 			bits512()
+			transpose512()
 		} else {
 			bits256()
 			transpose()
@@ -583,117 +588,175 @@ func (s isa) variance() {
 	RET()
 }
 
-// run executes the steps of a Program: the sum of products in registers over all lanes
-// of a group, the functions one register after the other from where the sum was put.
+// run executes the steps of a Program, two registers of lanes at a time. All outputs of a
+// step are summed before one is stored: what follows a store waits for it. Functions
+// take one register after the other from where the sum was put.
 func (s isa) run() {
 	TEXT("run"+s.name, NOSPLIT, "func(room *float32, steps *int32, n int)")
 	Pragma("noescape")
 	room, st, count := param("room"), param("steps"), param("n")
 	label := func(l string) string { return "run" + s.name + "_" + l }
-	const field, fields = 4, 10 // of a step, in the order of its struct
+	const ( // fields of a step
+		outputs = iota
+		products
+		kind
+		scaleAt
+		pAt
+		qAt    = pAt + 3
+		initAt = qAt + 3
+		toAt   = initAt + 2
+		alsoAt = toAt + 2
+		fields = alsoAt + 2
+	)
 	number := func(i int) GPVirtual {
 		v := GP64()
-		MOVLQSX(Mem{Base: st, Disp: field * i}, v)
+		MOVLQSX(Mem{Base: st, Disp: 4 * i}, v)
 		return v
 	}
-	at := func(p GPVirtual, u int) Mem { return Mem{Base: p, Disp: u * s.bytes()} }
-	slot := func(p GPVirtual, u int) Mem { return Mem{Base: room, Index: p, Scale: 4, Disp: u * s.bytes()} }
-	acc, x := s.vecs(group/s.w), s.vecs(group/s.w)
+	pointer := func(i int) GPVirtual {
+		v := number(i)
+		LEAQ(Mem{Base: room, Index: v, Scale: 4}, v)
+		return v
+	}
+	// each returns the places of r outputs, next the field with their distance.
+	each := func(base GPVirtual, next, r int) []Mem {
+		m := []Mem{{Base: base}}
+		if r == 1 {
+			return m
+		}
+		by := number(next)
+		SHLQ(U8(2), by)
+		times := func(n uint8) Mem { return Mem{Base: base, Index: by, Scale: n} }
+		odd := func(n uint8) Mem { // times 3 or 5
+			v := GP64()
+			LEAQ(Mem{Base: by, Index: by, Scale: n - 1}, v)
+			return Mem{Base: base, Index: v, Scale: 1}
+		}
+		m = append(m, times(1), times(2))
+		if r > 3 {
+			m = append(m, odd(3), times(4))
+		}
+		if r > 5 {
+			m = append(m, odd(5))
+		}
+		return m[:r]
+	}
+	at := func(m Mem, u int) Mem { m.Disp = u * s.bytes(); return m }
 
 	Label(label("step"))
-	init := number(0)
-	for u, v := range acc {
-		VMOVUPS(slot(init, u), v)
+	r := number(outputs)
+	for i := 1; i < most; i++ {
+		CMPQ(r, Imm(uint64(i)))
+		JE(LabelRef(label(fmt.Sprint(i))))
 	}
-	n := number(5)
-	TESTQ(n, n)
-	JZ(LabelRef(label("summed")))
-	p, q := number(1), number(3)
-	LEAQ(slot(p, 0), p)
-	LEAQ(slot(q, 0), q)
-	pStep, qStep := number(2), number(4)
-	Label(label("k"))
-	for u := range acc {
-		VMOVUPS(at(p, u), x[u])
+	var function func()
+	for r := most; r > 0; r-- {
+		label := func(l string) string { return label(l + fmt.Sprint(r)) }
+		Label(label(""))
+		acc := s.vecs(2 * r)
+		init := each(pointer(initAt), initAt+1, r)
+		for i, v := range acc {
+			VMOVUPS(at(init[i/2], i%2), v)
+		}
+		n := number(products)
+		TESTQ(n, n)
+		JZ(LabelRef(label("summed")))
+		p, q, pStep, qStep := pointer(pAt), pointer(qAt), number(pAt+1), number(qAt+1)
+		qs, x := each(q, qAt+2, r), s.vecs(2)
+		Label(label("product"))
+		for u := range x {
+			VMOVUPS(at(Mem{Base: p}, u), x[u])
+		}
+		for i, v := range acc {
+			VFMADD231PS(at(qs[i/2], i%2), x[i%2], v)
+		}
+		LEAQ(Mem{Base: p, Index: pStep, Scale: 4}, p)
+		LEAQ(Mem{Base: q, Index: qStep, Scale: 4}, q)
+		DECQ(n)
+		JNZ(LabelRef(label("product")))
+		Label(label("summed"))
+		to := pointer(toAt)
+		tos := each(to, toAt+1, r)
+		for i, v := range acc {
+			VMOVUPS(v, at(tos[i/2], i%2))
+		}
+		k := number(kind)
+		TESTQ(k, k)
+		JZ(LabelRef(s.next()))
+		scale, also := pointer(scaleAt), pointer(alsoAt)
+		if r == 1 {
+			DECQ(k)
+			JNZ(LabelRef(label("function")))
+			function = func() { Label(label("function")); s.functions(k, to, scale, also) }
+		}
+		by := s.vecs(2)
+		for u, v := range by {
+			VMOVUPS(at(Mem{Base: scale}, u), v)
+		}
+		for i, v := range acc {
+			VMULPS(by[i%2], v, v)
+		}
+		alsos := each(also, alsoAt+1, r)
+		for i, v := range acc {
+			VMOVUPS(v, at(alsos[i/2], i%2))
+		}
+		JMP(LabelRef(s.next()))
 	}
-	for u, v := range acc {
-		VFMADD231PS(at(q, u), x[u], v)
-	}
-	LEAQ(Mem{Base: p, Index: pStep, Scale: 4}, p)
-	LEAQ(Mem{Base: q, Index: qStep, Scale: 4}, q)
-	DECQ(n)
-	JNZ(LabelRef(label("k")))
-	Label(label("summed"))
-	to, scale, also := number(6), number(7), number(8)
-	for u, v := range acc {
-		VMOVUPS(v, slot(to, u))
-	}
-	kind := number(9)
-	TESTQ(kind, kind)
-	JNZ(LabelRef(label("kinds")))
-	for u, v := range acc {
-		VMULPS(slot(scale, u), v, v)
-		VMOVUPS(v, slot(also, u))
-	}
-	Label(label("next"))
-	ADDQ(Imm(field*fields), st)
+	function()
+	Label(s.next())
+	ADDQ(Imm(4*fields), st)
 	DECQ(count)
 	JNZ(LabelRef(label("step")))
 	VZEROUPPER()
 	RET()
+}
 
-	Label(label("kinds"))
-	for _, r := range []GPVirtual{to, scale, also} {
-		LEAQ(slot(r, 0), r)
-	}
+// next is where run goes on after a step.
+func (s isa) next() string { return "run" + s.name + "_next" }
+
+// functions writes the function of the two registers at to.
+func (s isa) functions(kind, to, scale, also GPVirtual) {
+	label := func(l string) string { return "run" + s.name + "_" + l }
 	left := GP64()
-	MOVQ(U32(uint32(group/s.w)), left)
+	MOVQ(U32(2), left)
 	Label(label("register"))
-	v := s.vec()
-	VMOVUPS(at(to, 0), v)
-	functions := []func(){
+	v := s.memory(Mem{Base: to})
+	for i, f := range []func(){
 		func() { // pivot
-			VMAXPS(v, s.memory(at(scale, 0)), v) // keeps NaN
-			VMOVUPS(v, at(to, 0))
+			VMAXPS(v, s.memory(Mem{Base: scale}), v) // keeps NaN
+			VMOVUPS(v, Mem{Base: to})
 			w := s.constant(-1)
 			VDIVPS(v, w, w)
-			VMOVUPS(w, at(also, 0))
+			VMOVUPS(w, Mem{Base: also})
 		},
-		func() { VMOVUPS(s.log(v), at(also, 0)) },
-		func() { VMOVUPS(s.exp(v), at(also, 0)) },
+		func() { VMOVUPS(s.log(v), Mem{Base: also}) },
+		func() { VMOVUPS(s.exp(v), Mem{Base: also}) },
 		func() { // softplus
 			y, den, f := s.softplusSlope(v, 0)
-			VMOVUPS(y, at(to, 0))
+			VMOVUPS(y, Mem{Base: to})
 			w := s.constant(1)
 			VDIVPS(den, w, w)
 			VMULPS(f, w, w)
 			VMULPS(f, w, w)
-			VMOVUPS(w, at(also, 0))
+			VMOVUPS(w, Mem{Base: also})
 		},
-	}
-	for i, f := range functions {
+	} {
+		CMPQ(kind, Imm(uint64(i+1)))
 		other := label(fmt.Sprintf("after%d", i+1))
-		if i+1 < len(functions) {
-			CMPQ(kind, Imm(uint64(i+1)))
-			JNE(LabelRef(other))
-		}
+		JNE(LabelRef(other))
 		f()
-		if i+1 < len(functions) {
-			JMP(LabelRef(label("done")))
-			Label(other)
-		}
+		Label(other)
 	}
-	Label(label("done"))
 	for _, r := range []GPVirtual{to, scale, also} {
 		ADDQ(Imm(uint64(s.bytes())), r)
 	}
 	DECQ(left)
 	JNZ(LabelRef(label("register")))
-	JMP(LabelRef(label("next")))
+	JMP(LabelRef(s.next()))
 }
 
-// group is the number of lanes of a Program.
-const group = 32
+// most is the number of outputs that a step of a Program may have.
+const most = 6
 
 func (s isa) memory(m Mem) VecVirtual {
 	v := s.vec()
@@ -1072,6 +1135,63 @@ func bits256() {
 	for i := range s {
 		VMOVDQU(s[i], Mem{Base: st, Disp: 64 * i})
 	}
+	VZEROUPPER()
+	RET()
+}
+
+// transpose512 moves blocks of 16 × 16, like transpose.
+func transpose512() {
+	TEXT("transposeAVX512", NOSPLIT, "func(dst *float32, ldd int, src *float32, lds, rows, cols int)")
+	Pragma("noescape")
+	dst, src := param("dst"), param("src")
+	ldd, lds := stride("ldd", 2), stride("lds", 2)
+	rows := param("rows")
+	Label("transposeAVX512_rows")
+	s, d, cols := GP64(), GP64(), param("cols")
+	MOVQ(src, s)
+	MOVQ(dst, d)
+	Label("transposeAVX512_cols")
+	vecs := isa{wide: true}.vecs
+	a, b := vecs(16), vecs(16)
+	p := GP64()
+	MOVQ(s, p)
+	for i := range a {
+		VMOVUPS(Mem{Base: p}, a[i])
+		ADDQ(lds, p)
+	}
+	for i := 0; i < 16; i += 2 { // pairs of rows
+		VUNPCKLPS(a[i+1], a[i], b[i])
+		VUNPCKHPS(a[i+1], a[i], b[i+1])
+	}
+	for i := 0; i < 16; i += 4 { // four rows; column c of each 128 bits in a[i+c]
+		VUNPCKLPD(b[i+2], b[i], a[i])
+		VUNPCKHPD(b[i+2], b[i], a[i+1])
+		VUNPCKLPD(b[i+3], b[i+1], a[i+2])
+		VUNPCKHPD(b[i+3], b[i+1], a[i+3])
+	}
+	for i := range 4 { // rows 0–7 in b[i], b[i+4], rows 8–15 in b[i+8], b[i+12]: columns i, i+8 | i+4, i+12
+		for half := 0; half < 16; half += 8 {
+			VSHUFF32X4(U8(0x88), a[half+i+4], a[half+i], b[half+i])
+			VSHUFF32X4(U8(0xdd), a[half+i+4], a[half+i], b[half+i+4])
+		}
+	}
+	for i := range 8 {
+		VSHUFF32X4(U8(0x88), b[i+8], b[i], a[i])
+		VSHUFF32X4(U8(0xdd), b[i+8], b[i], a[i+8])
+	}
+	for i := range a {
+		VMOVUPS(a[i], Mem{Base: d})
+		ADDQ(ldd, d)
+	}
+	ADDQ(Imm(64), s)
+	SUBQ(Imm(16), cols)
+	JNZ(LabelRef("transposeAVX512_cols"))
+	SHLQ(U8(4), lds)
+	ADDQ(lds, src)
+	SHRQ(U8(4), lds)
+	ADDQ(Imm(64), dst)
+	SUBQ(Imm(16), rows)
+	JNZ(LabelRef("transposeAVX512_rows"))
 	VZEROUPPER()
 	RET()
 }
