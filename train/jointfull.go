@@ -17,171 +17,226 @@ import (
 // T^β and A^β held constant in the gradient as in the β-NLL (kernel.Set.JointGrad); of
 // full matrices |T|^(β/d), and quadratic forms.
 type joint[T kernel.Float] struct {
+	jointSlots
 	program *kernel.Program
 	room    []T
-	// Slots of x, y1, y2, of their weight, of the head's numbers, in whose place the
-	// gradient by them comes, and of twice the loss.
-	triplet, c, o, loss int32
 }
 
-// builder makes a program. Slot 0 is zero, slot 1 takes what is not needed.
-type builder struct {
+// jointSlots are those of x, y1, y2, of their weight, of the head's numbers, in whose
+// place the gradient by them comes, and of twice the loss.
+type jointSlots struct{ triplet, c, o, loss int32 }
+
+// jointProgram makes the program of a joint. Slot 0 is zero, slot 1 takes what is not needed.
+type jointProgram struct {
+	jointSlots
+	d, size   int32
 	steps     []kernel.Step
 	constants map[int32]float64
-	size      int32
+
+	one, minus, two, root, power int32    // constants: 1, −1, 2, −√2, β/d,
+	floor                        int32    // and 1e-6, after which there are d−1 zeros
+	m                            [2]int32 // T and A by rows, below them s and r
+	head, columns                [2]int32 // factors of A and C: as the head gives them; A's and twice C's by columns
+	slope                        [2]int32 // of the factors' diagonals by the head's numbers
+	u                            [2]int32 // T⁻¹s and A⁻¹r times the weight
 }
 
 const waste = 1
 
 // take returns the first of n new slots.
-func (b *builder) take(n int32) int32 {
-	b.size += n
-	return b.size - n
+func (p *jointProgram) take(n int32) int32 {
+	p.size += n
+	return p.size - n
 }
 
 // set returns the first of new slots with these values in all lanes.
-func (b *builder) set(values ...float64) int32 {
-	at := b.take(int32(len(values)))
+func (p *jointProgram) set(values ...float64) int32 {
+	at := p.take(int32(len(values)))
 	for i, v := range values {
-		b.constants[at+int32(i)] = v
+		p.constants[at+int32(i)] = v
 	}
 	return at
 }
 
-func (b *builder) add(step kernel.Step) { b.steps = append(b.steps, step) }
+func (p *jointProgram) add(steps ...kernel.Step) { p.steps = append(p.steps, steps...) }
+
+// Slots and factors: one, or one for each output.
+func slot(at int32) kernel.Slots        { return kernel.Slots{At: at} }
+func slots(at, next int32) kernel.Slots { return kernel.Slots{At: at, Next: next} }
+func factor(at int32) kernel.Factors    { return kernel.Factors{At: at} }
+func factors(at, step, next int32) kernel.Factors {
+	return kernel.Factors{At: at, Step: step, Next: next}
+}
+func triangular(from, i int32) int32 { return from + i*(i+1)/2 } // row i of a triangle
 
 // newJoint writes the program of the loss and its gradient (docs/method.md#joint-head).
 func newJoint[T kernel.Float](cfg Config, l *layout) *joint[T] {
-	b := &builder{size: 2, constants: map[int32]float64{}}
 	d := int32(l.out)
-	one, minus, two, root := b.set(1), b.set(-1), b.set(2), b.set(-math.Sqrt2)
-	floor := b.set(append([]float64{1e-6}, make([]float64, d-1)...)...)
-	power, half := b.set(cfg.Beta/float64(d)), math.Sqrt2/2
-	sum, difference := b.set(half, half), b.set(half, -half)
-	j := &joint[T]{triplet: b.take(int32(kernel.PadLane(l.in + 2*l.out))), c: b.take(1), loss: b.take(1), o: b.take(int32(l.headN))}
-	y, mu := j.triplet+int32(l.in), j.o
-	type step = kernel.Step
-	every := func(at, next int32) kernel.Slots { return kernel.Slots{At: at, Next: next} }
-	at := func(slot int32) kernel.Slots { return kernel.Slots{At: slot} }
-	factors := func(at, step, next int32) kernel.Factors { return kernel.Factors{At: at, Step: step, Next: next} }
-	the := func(slot int32) kernel.Factors { return kernel.Factors{At: slot} }
-
-	m := [2]int32{b.take((d + 1) * d), b.take((d + 1) * d)} // T and A by rows, below them s and r
-	b.add(step{Count: d, N: 2, P: factors(sum, 1, 0), Q: factors(y, d, 1), To: every(m[0]+d*d, 1)})
-	b.add(step{Count: d, N: 1, Init: every(m[0]+d*d, 1), P: the(root), Q: factors(mu, 0, 1), To: every(m[0]+d*d, 1)})
-	b.add(step{Count: d, N: 2, P: factors(difference, 1, 0), Q: factors(y, d, 1), To: every(m[1]+d*d, 1)})
-	// The factors L: softplus of the diagonals, in place; LA and 2·LC by columns.
-	row := func(from, i int32) int32 { return from + i*(i+1)/2 }
-	head := [2]int32{j.o + d, row(j.o+d, d)}
-	slope, columnsOf := [2]int32{b.take(d), b.take(d)}, [2]int32{b.take(d * d), b.take(d * d)}
-	for f, scale := range []int32{one, two} {
-		for i := range d {
-			r := at(row(head[f], i) + i)
-			b.add(step{Count: 1, Kind: kernel.Softplus, Init: r, To: r, Also: at(slope[f] + i)})
-		}
-		for i := range d {
-			b.add(step{Count: i + 1, N: 1, P: the(scale), Q: factors(row(head[f], i), 0, 1), To: every(columnsOf[f]+i, d)})
-		}
+	p := &jointProgram{d: d, size: 2, constants: map[int32]float64{}}
+	p.one, p.minus, p.two, p.root = p.set(1), p.set(-1), p.set(2), p.set(-math.Sqrt2)
+	p.floor = p.set(append([]float64{1e-6}, make([]float64, d-1)...)...)
+	p.power = p.set(cfg.Beta / float64(d))
+	p.triplet, p.o = p.take(int32(kernel.PadLane(l.in+2*l.out))), p.take(int32(l.headN))
+	p.c, p.loss = p.take(1), p.take(1)
+	p.head = [2]int32{p.o + d, triangular(p.o+d, d)}
+	for f := range 2 {
+		p.m[f], p.columns[f], p.slope[f], p.u[f] = p.take((d+1)*d), p.take(d*d), p.take(d), p.take(d)
 	}
-	// The lower triangles of A, by columns, and T = A + 2C.
-	for k := range d {
-		column, a := every(m[0]+k*d+k, d), every(m[1]+k*d+k, d)
-		by := func(f int) kernel.Factors { return factors(columnsOf[f]+k, d, 1) }
-		b.add(step{Count: d - k, N: k + 1, Init: every(floor, 1), P: factors(row(head[0], k), 1, 0), Q: by(0), To: a})
-		b.add(step{Count: d - k, N: k + 1, Init: a, P: factors(row(head[1], k), 1, 0), Q: by(1), To: column})
-	}
-	scaledU := [2]int32{b.take(d), b.take(d)}
-	algebra := func(f int) (steps []step) {
-		add := func(step step) { steps = append(steps, step) }
-		v, w, x := m[f], b.take((d+1)*d), b.take(d*d)
-		logs, product, quadratic, exp, weight, less := b.take(d), b.take(1), b.take(1), b.take(1), b.take(1), b.take(1)
-		// M in v is LDLᵀ: v becomes LD, w −L, its diagonal −1/D. z is one row more. As M ≥ 1e-6, D is, too.
-		for k := range d {
-			pivot, below := v+k*d+k, v+(k+1)*d+k
-			inverse, left := w+k*d+k, factors(w+k*d, 1, 0)
-			add(step{Count: 1, N: k, Kind: kernel.Pivot, Init: at(pivot), P: left, Q: factors(v+k*d, 1, 0),
-				To: at(pivot), Scale: floor, Also: at(inverse)})
-			add(step{Count: d - k, N: k, Kind: kernel.Scaled, Init: every(below, d), P: left, Q: factors(v+(k+1)*d, 1, d),
-				To: every(below, d), Scale: inverse, Also: every(w+(k+1)*d+k, d)})
-		}
-		// The weight c·|M|^(β/d), and twice the loss, weight·(ln|M| + zᵀM⁻¹z).
-		// Logarithms of the product of four diagonal elements, which float32 holds.
-		n := int32(0)
-		for i := int32(0); i < d; i += 4 {
-			st := step{Count: 1, Init: at(v + i*d + i), To: at(product)}
-			for q := i + 1; q < min(i+4, d); q++ {
-				add(st)
-				st.Init, st.N, st.P, st.Q = at(0), 1, the(product), the(v+q*d+q)
-			}
-			st.Kind, st.Also = kernel.Log, at(logs+n)
-			add(st)
-			n++
-		}
-		add(step{Count: 1, N: n, Kind: kernel.Exp, P: factors(logs, 1, 0), Q: the(power), To: at(waste), Also: at(exp)})
-		add(step{Count: 1, N: 1, Kind: kernel.Scaled, P: the(exp), Q: the(j.c), To: at(weight),
-			Scale: minus, Also: at(less)})
-		add(step{Count: 1, N: d, Kind: kernel.Scaled, P: factors(v+d*d, 1, 0), Q: factors(w+d*d, 1, 0), To: at(waste),
-			Scale: minus, Also: at(quadratic)})
-		add(step{Count: 1, N: n, Init: at(quadratic), P: factors(logs, 1, 0), Q: the(one), To: at(quadratic)})
-		loss := step{Count: 1, N: 1, P: the(quadratic), Q: the(weight), To: at(j.loss)}
-		if f == 1 {
-			loss.Init = at(j.loss)
-		}
-		add(loss)
-		// x gets L⁻¹ without its diagonal, turned, v gets weight·D⁻¹L⁻¹.
-		add(step{Count: d, N: 1, P: the(less), Q: factors(w, 0, d+1), To: every(v, d+1)})
-		for i := int32(1); i < d; i++ {
-			add(step{Count: i, N: i - 1, Kind: kernel.Scaled, Init: every(w+i*d, 1), P: factors(w+i*d+1, 1, 0),
-				Q: factors(x+1, 1, d), To: every(x+i, d), Scale: v + i*d + i, Also: every(v+i*d, 1)})
-		}
-		// v gets the product of the two, weight·M⁻¹; u = −M⁻¹z, also times −weight.
-		u := v + d*d
-		for i := range d {
-			inverse, n := factors(x+i*d+i+1, 1, 0), d-1-i
-			add(step{Count: i + 1, N: n, Init: every(v+i*d, 1), P: inverse, Q: factors(v+(i+1)*d, d, 1), To: every(v+i*d, 1)})
-			add(step{Count: 1, N: n, Kind: kernel.Scaled, Init: at(w + d*d + i), P: inverse, Q: factors(w+d*d+i+1, 1, 0),
-				To: at(u + i), Scale: less, Also: at(scaledU[f] + i)})
-		}
-		// Twice the gradient, weight·(M⁻¹ − M⁻¹zzᵀM⁻¹), both triangles of it for T.
-		for i := range d {
-			g := step{Count: i + 1, N: 1, Init: every(v+i*d, 1), P: the(scaledU[f] + i), Q: factors(u, 0, 1),
-				To: every(v+i*d, 1)}
-			if f == 0 {
-				g.Kind, g.Scale, g.Also = kernel.Scaled, one, every(v+i, d)
-			}
-			add(g)
-		}
-		return steps
-	}
+	p.deviations(p.triplet + int32(l.in))
+	p.matrices()
 	// One waits for its own results; two fill each other's gaps.
-	t, a := algebra(0), algebra(1)
+	t, a := p.term(0), p.term(1)
 	for i := range t {
-		b.add(t[i])
-		b.add(a[i])
+		p.add(t[i], a[i])
 	}
-	// By μ, and by A, which is also in T.
-	b.add(step{Count: d, N: 1, P: the(root), Q: factors(scaledU[0], 0, 1), To: every(j.o, 1)})
-	for i := range d {
-		b.add(step{Count: i + 1, N: 1, Kind: kernel.Scaled, Init: every(m[1]+i*d, 1), P: the(one),
-			Q: factors(m[0]+i*d, 0, 1), To: every(m[1]+i*d, 1), Scale: one, Also: every(m[1]+i, d)})
-	}
-	// By the factors; above their diagonals they are zero.
-	for i := range d {
-		for f := range columnsOf {
-			g, to := m[1-f]+i*d, row(head[f], i)
-			b.add(step{Count: i, N: d, P: factors(g, 1, 0), Q: factors(columnsOf[f], 1, d), To: every(to, 1)})
-			b.add(step{Count: 1, N: d - i, Kind: kernel.Scaled, P: factors(g+i, 1, 0), Q: factors(columnsOf[f]+i*d+i, 1, 0),
-				To: at(waste), Scale: slope[f] + i, Also: at(to + i)})
-		}
-	}
-	j.program = kernel.NewProgram(b.steps)
-	j.room = aligned[T](int(b.size) * kernel.Group)
-	for slot, v := range b.constants {
+	p.gradient()
+	j := &joint[T]{p.jointSlots, kernel.NewProgram(p.steps), aligned[T](int(p.size) * kernel.Group)}
+	for at, v := range p.constants {
 		for i := range kernel.Group {
-			j.room[int(slot)*kernel.Group+i] = T(v)
+			j.room[int(at)*kernel.Group+i] = T(v)
 		}
 	}
 	return j
+}
+
+// deviations makes s and r of the outcomes from y on.
+func (p *jointProgram) deviations(y int32) {
+	d, half := p.d, math.Sqrt2/2
+	sum, difference := p.set(half, half), p.set(half, -half)
+	s, r := slots(p.m[0]+d*d, 1), slots(p.m[1]+d*d, 1)
+	p.add(kernel.Step{Count: d, N: 2, P: factors(sum, 1, 0), Q: factors(y, d, 1), To: s},
+		kernel.Step{Count: d, N: 1, Init: s, P: factor(p.root), Q: factors(p.o, 0, 1), To: s},
+		kernel.Step{Count: d, N: 2, P: factors(difference, 1, 0), Q: factors(y, d, 1), To: r})
+}
+
+// matrices makes the factors, with softplus of their diagonals, and the lower triangles
+// of A and T = A + 2C.
+func (p *jointProgram) matrices() {
+	d := p.d
+	for f, scale := range []int32{p.one, p.two} {
+		for i := range d {
+			r := slot(triangular(p.head[f], i) + i)
+			p.add(kernel.Step{Count: 1, Kind: kernel.Softplus, Init: r, To: r, Also: slot(p.slope[f] + i)})
+		}
+		for i := range d {
+			p.add(kernel.Step{
+				Count: i + 1, N: 1, P: factor(scale), Q: factors(triangular(p.head[f], i), 0, 1),
+				To: slots(p.columns[f]+i, d),
+			})
+		}
+	}
+	for k := range d {
+		t, a := slots(p.m[0]+k*d+k, d), slots(p.m[1]+k*d+k, d)
+		row := func(f int) kernel.Factors { return factors(triangular(p.head[f], k), 1, 0) }
+		column := func(f int) kernel.Factors { return factors(p.columns[f]+k, d, 1) }
+		p.add(kernel.Step{Count: d - k, N: k + 1, Init: slots(p.floor, 1), P: row(0), Q: column(0), To: a},
+			kernel.Step{Count: d - k, N: k + 1, Init: a, P: row(1), Q: column(1), To: t})
+	}
+}
+
+// term returns the steps of w(ln|M| + zᵀM⁻¹z), w = c·|M|^(β/d), for T and s or A and r:
+// they add it to the loss, and put w(M⁻¹ − M⁻¹zzᵀM⁻¹) in M's place.
+func (p *jointProgram) term(f int) (steps []kernel.Step) {
+	d, v, w, x := p.d, p.m[f], p.take((p.d+1)*p.d), p.take(p.d*p.d)
+	less, u := p.take(1), v+d*d
+	add := func(more ...kernel.Step) { steps = append(steps, more...) }
+	// M is LDLᵀ: v becomes LD, w −L, its diagonal −1/D. z is one row more. As M ≥ 1e-6, D is, too.
+	for k := range d {
+		pivot, below := slot(v+k*d+k), slots(v+(k+1)*d+k, d)
+		inverse, left := w+k*d+k, factors(w+k*d, 1, 0)
+		add(kernel.Step{
+			Count: 1, N: k, Kind: kernel.Pivot, Init: pivot, P: left, Q: factors(v+k*d, 1, 0), To: pivot,
+			Scale: p.floor, Also: slot(inverse),
+		},
+			kernel.Step{
+				Count: d - k, N: k, Kind: kernel.Scaled, Init: below, P: left, Q: factors(v+(k+1)*d, 1, d), To: below,
+				Scale: inverse, Also: slots(w+(k+1)*d+k, d),
+			})
+	}
+	add(p.weigh(f, v, w, less)...)
+	// x gets L⁻¹ without its diagonal, turned, v gets w·D⁻¹L⁻¹.
+	add(kernel.Step{Count: d, N: 1, P: factor(less), Q: factors(w, 0, d+1), To: slots(v, d+1)})
+	for i := int32(1); i < d; i++ {
+		add(kernel.Step{
+			Count: i, N: i - 1, Kind: kernel.Scaled, Init: slots(w+i*d, 1), P: factors(w+i*d+1, 1, 0),
+			Q: factors(x+1, 1, d), To: slots(x+i, d), Scale: v + i*d + i, Also: slots(v+i*d, 1),
+		})
+	}
+	// v gets the product of the two, w·M⁻¹; u gets −M⁻¹z, p.u w·M⁻¹z.
+	for i := range d {
+		inverse, row, n := factors(x+i*d+i+1, 1, 0), slots(v+i*d, 1), d-1-i
+		add(kernel.Step{Count: i + 1, N: n, Init: row, P: inverse, Q: factors(v+(i+1)*d, d, 1), To: row},
+			kernel.Step{
+				Count: 1, N: n, Kind: kernel.Scaled, Init: slot(w + d*d + i), P: inverse, Q: factors(w+d*d+i+1, 1, 0),
+				To: slot(u + i), Scale: less, Also: slot(p.u[f] + i),
+			})
+	}
+	for i := range d {
+		row := slots(v+i*d, 1)
+		add(kernel.Step{
+			Count: i + 1, N: 1, Kind: kernel.Scaled, Init: row, P: factor(p.u[f] + i), Q: factors(u, 0, 1), To: row,
+			Scale: p.one, Also: slots(v+i, d),
+		})
+	}
+	return steps
+}
+
+// weigh returns the steps of a term from its decomposition on: less gets −w, and the
+// loss grows by w(ln|M| + zᵀM⁻¹z).
+func (p *jointProgram) weigh(f int, v, w, less int32) (steps []kernel.Step) {
+	d, n := p.d, (p.d+3)/4
+	logs, product, quadratic, power, weight := p.take(n), p.take(1), p.take(1), p.take(1), p.take(1)
+	add := func(more ...kernel.Step) { steps = append(steps, more...) }
+	// Logarithms of products of four diagonal elements, which float32 holds.
+	for i := range n {
+		st := kernel.Step{Count: 1, Init: slot(v + 4*i*(d+1)), To: slot(product)}
+		for q := 4*i + 1; q < min(4*i+4, d); q++ {
+			add(st)
+			st.Init, st.N, st.P, st.Q = slot(0), 1, factor(product), factor(v+q*(d+1))
+		}
+		st.Kind, st.Also = kernel.Log, slot(logs+i)
+		add(st)
+	}
+	sum := slot(p.loss)
+	if f == 0 {
+		sum = slot(0)
+	}
+	add(kernel.Step{Count: 1, N: n, Kind: kernel.Exp, P: factors(logs, 1, 0), Q: factor(p.power), To: slot(waste), Also: slot(power)},
+		kernel.Step{
+			Count: 1, N: 1, Kind: kernel.Scaled, P: factor(power), Q: factor(p.c), To: slot(weight), Scale: p.minus,
+			Also: slot(less),
+		},
+		kernel.Step{
+			Count: 1, N: d, Kind: kernel.Scaled, P: factors(v+d*d, 1, 0), Q: factors(w+d*d, 1, 0), To: slot(waste),
+			Scale: p.minus, Also: slot(quadratic),
+		},
+		kernel.Step{Count: 1, N: n, Init: slot(quadratic), P: factors(logs, 1, 0), Q: factor(p.one), To: slot(quadratic)},
+		kernel.Step{Count: 1, N: 1, Init: sum, P: factor(quadratic), Q: factor(weight), To: slot(p.loss)})
+	return steps
+}
+
+// gradient puts the gradient by the head's numbers in their place, from those by T and A
+// (twice, as the terms are).
+func (p *jointProgram) gradient() {
+	d := p.d
+	p.add(kernel.Step{Count: d, N: 1, P: factor(p.root), Q: factors(p.u[0], 0, 1), To: slots(p.o, 1)})
+	for i := range d { // A is also in T
+		a := slots(p.m[1]+i*d, 1)
+		p.add(kernel.Step{
+			Count: i + 1, N: 1, Kind: kernel.Scaled, Init: a, P: factor(p.one), Q: factors(p.m[0]+i*d, 0, 1),
+			To: a, Scale: p.one, Also: slots(p.m[1]+i, d),
+		})
+	}
+	for i := range d { // by the factors; above their diagonals they are zero
+		for f := range 2 {
+			row, to := p.m[1-f]+i*d, triangular(p.head[f], i)
+			p.add(kernel.Step{Count: i, N: d, P: factors(row, 1, 0), Q: factors(p.columns[f], 1, d), To: slots(to, 1)},
+				kernel.Step{
+					Count: 1, N: d - i, Kind: kernel.Scaled, P: factors(row+i, 1, 0), Q: factors(p.columns[f]+i*d+i, 1, 0),
+					To: slot(waste), Scale: p.slope[f] + i, Also: slot(to + i),
+				})
+		}
+	}
 }
 
 // jointLoss returns the loss of the first n rows of o and writes its gradient to do.
@@ -198,15 +253,15 @@ func (t *trainer[T]) jointLoss(n int) float64 {
 		return float64(loss)
 	}
 	j, loss := t.joint, [4]float64{}
-	slot := func(s int32) []T { return j.room[int(s)*kernel.Group:] }
+	at := func(s int32) []T { return j.room[int(s)*kernel.Group:] }
 	for from := 0; from < rows; from += kernel.Group {
 		lanes := min(kernel.Group, rows-from)
-		copy(slot(j.c)[:lanes], t.c[from:])
-		t.k.Transpose(slot(j.triplet), kernel.Group, t.triplets[from*t.tripletN:], t.tripletN, lanes, t.tripletN)
-		t.k.Transpose(slot(j.o), kernel.Group, t.o[from*ld:], ld, lanes, ld)
+		copy(at(j.c)[:lanes], t.c[from:])
+		t.k.Transpose(at(j.triplet), kernel.Group, t.triplets[from*t.tripletN:], t.tripletN, lanes, t.tripletN)
+		t.k.Transpose(at(j.o), kernel.Group, t.o[from*ld:], ld, lanes, ld)
 		t.k.Run(j.program, j.room)
-		t.k.Transpose(t.do[from*ld:], ld, slot(j.o), kernel.Group, ld, lanes)
-		for l := slot(j.loss)[:lanes]; len(l) > 0; l = l[4:] { // in parts, which need not wait for each other
+		t.k.Transpose(t.do[from*ld:], ld, at(j.o), kernel.Group, ld, lanes)
+		for l := at(j.loss)[:lanes]; len(l) > 0; l = l[4:] { // in parts, which need not wait for each other
 			for i, x := range l[:4] {
 				loss[i] += float64(x)
 			}

@@ -450,6 +450,20 @@ func (t *trainer[T]) weigh(idx []int32, norm float64) {
 func (t *trainer[T]) fill(data []T, idx []int32, swapped []bool, rows int) {
 	B, in, d, ld := len(idx), t.in, t.out, t.ldIn
 	row := in + 2*d
+	if t.pairs {
+		t.k.Gather(t.z, ld, data, row, idx, in)
+		t.k.Gather(t.triplets, t.tripletN, data, row, idx, row)
+		for i := range swapped {
+			if swapped[i] {
+				y := t.triplets[i*t.tripletN+in:]
+				for j := range d {
+					y[j], y[d+j] = y[d+j], y[j]
+				}
+			}
+		}
+		clear(t.z[B*ld : rows*ld])
+		return
+	}
 	for i, q := range idx {
 		src := data[int(q)*row : (int(q)+1)*row]
 		x, y1, y2 := src[:in], src[in:in+d], src[in+d:]
@@ -457,19 +471,8 @@ func (t *trainer[T]) fill(data []T, idx []int32, swapped []bool, rows int) {
 			y1, y2 = y2, y1
 		}
 		z := t.z[i*ld : (i+1)*ld]
-		for j := range in {
+		for j := range in { // faster than copy, and rows wait for memory together
 			z[j] = x[j]
-		}
-		if t.pairs {
-			s := t.triplets[i*t.tripletN:][:len(src)]
-			for j, x := range src { // faster than copy, and rows wait for memory together
-				s[j] = x
-			}
-			if swapped != nil && swapped[i] {
-				copy(s[in:], y1)
-				copy(s[in+d:], y2)
-			}
-			continue
 		}
 		if t.passes == 1 {
 			t1, t2 := t.t1[i*d:(i+1)*d], t.t2[i*d:(i+1)*d]

@@ -21,7 +21,7 @@ func detect() (sets []*Set[float32]) {
 			Transpose: transpose512, LossGrad: lossGradFast(lossGradAVX512, 1),
 			JointGrad: lossGradFast(jointGradAVX512, 2), Adam: adamFast(adamAVX512),
 			Bits: bitsFast512, Variance: varianceFast(varianceAVX512), Sums: sumsFast512,
-			AddRows: addRowsFast(addRowsAVX512), Run: runFast(runAVX512, Group),
+			AddRows: addRowsFast(addRowsAVX512), Gather: gatherFast, Run: runFast(runAVX512, Group),
 		})
 	}
 	if x.HasAVX2 && x.HasFMA {
@@ -30,7 +30,7 @@ func detect() (sets []*Set[float32]) {
 			Transpose: transposeFast, LossGrad: lossGradFast(lossGradAVX2, 1),
 			JointGrad: lossGradFast(jointGradAVX2, 2), Adam: adamFast(adamAVX2),
 			Bits: bitsFast2, Variance: varianceFast(varianceAVX2), Sums: sumsFast2,
-			AddRows: addRowsFast(addRowsAVX2), Run: runFast(runAVX2, Group/2),
+			AddRows: addRowsFast(addRowsAVX2), Gather: gatherFast, Run: runFast(runAVX2, Group/2),
 		})
 	}
 	return sets
@@ -226,6 +226,13 @@ func addRowsFast(f func(sum, d *float32, rows, n int)) func(sum, d []float32, ro
 		if rows > 0 && n > 0 {
 			f(&sum[0], &d[0], rows, n)
 		}
+	}
+}
+
+func gatherFast(dst []float32, ldd int, src []float32, lds int, idx []int32, n int) {
+	checkGather(len(dst), ldd, len(src), lds, idx, n)
+	if len(idx) > 0 {
+		gatherAVX2(&dst[0], ldd, &src[0], lds, &idx[0], len(idx), n)
 	}
 }
 

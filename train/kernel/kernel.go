@@ -117,6 +117,10 @@ type Set[T Float] struct {
 	// multiple of Lane.
 	AddRows func(sum, d []T, rows, n int)
 
+	// Gather copies the first n numbers of rows idx of src (row stride lds) to the
+	// rows of dst (row stride ldd), with zeros up to a multiple of KStep.
+	Gather func(dst []T, ldd int, src []T, lds int, idx []int32, n int)
+
 	// Run executes the steps of p on room.
 	Run func(p *Program, room []T)
 
@@ -217,6 +221,15 @@ func checkOuter[T Float](g int, sum []T, a, lda, d, rows, k, n int) {
 func checkRows(sum, d, rows, n int) {
 	need(n%Lane == 0 && rows >= 0, "size is not padded")
 	need(sum >= n && d >= rows*n, "slice is too short for its shape")
+}
+
+func checkGather(dst, ldd, src, lds int, idx []int32, n int) {
+	need(n > 0 && lds >= n && ldd >= PadK(n), "rows are longer than their stride")
+	need(dst >= (len(idx)-1)*ldd+PadK(n), "slice is too short for its shape")
+	rows := uint(src / lds)
+	for _, i := range idx {
+		need(uint(i) < rows, "no such row")
+	}
 }
 
 func checkTranspose(dst, ldd, src, lds, rows, cols int) {

@@ -2835,6 +2835,64 @@ transposeAVX2_cols:
 	VZEROUPPER
 	RET
 
+// func gatherAVX2(dst *float32, ldd int, src *float32, lds int, idx *int32, rows int, n int)
+// Requires: AVX
+TEXT ·gatherAVX2(SB), NOSPLIT, $0-56
+	MOVQ    dst+0(FP), AX
+	MOVQ    src+16(FP), CX
+	MOVQ    idx+32(FP), DX
+	MOVQ    rows+40(FP), BX
+	MOVQ    ldd+8(FP), SI
+	SHLQ    $0x02, SI
+	MOVQ    lds+24(FP), DI
+	SHLQ    $0x02, DI
+	MOVQ    n+48(FP), R8
+	DECQ    R8
+	MOVQ    R8, R9
+	ANDQ    $0x03, R9
+	SHRQ    $0x02, R8
+	LEAQ    lastLanes<>+12(SB), R10
+	SHLQ    $0x02, R9
+	SUBQ    R9, R10
+	VMOVDQU (R10), X0
+
+gatherAVX2_rows:
+	MOVLQSX (DX), R9
+	IMULQ   DI, R9
+	ADDQ    CX, R9
+	MOVQ    AX, R10
+	MOVQ    R8, R11
+	TESTQ   R11, R11
+	JZ      gatherAVX2_last
+
+gatherAVX2_part:
+	VMOVUPS (R9), X1
+	VMOVUPS X1, (R10)
+	ADDQ    $0x10, R9
+	ADDQ    $0x10, R10
+	DECQ    R11
+	JNZ     gatherAVX2_part
+
+gatherAVX2_last:
+	VMASKMOVPS (R9), X0, X1
+	VMOVUPS    X1, (R10)
+	ADDQ       $0x04, DX
+	ADDQ       SI, AX
+	DECQ       BX
+	JNZ        gatherAVX2_rows
+	VZEROUPPER
+	RET
+
+DATA lastLanes<>+0(SB)/4, $0xffffffff
+DATA lastLanes<>+4(SB)/4, $0xffffffff
+DATA lastLanes<>+8(SB)/4, $0xffffffff
+DATA lastLanes<>+12(SB)/4, $0xffffffff
+DATA lastLanes<>+16(SB)/4, $0x00000000
+DATA lastLanes<>+20(SB)/4, $0x00000000
+DATA lastLanes<>+24(SB)/4, $0x00000000
+DATA lastLanes<>+28(SB)/4, $0x00000000
+GLOBL lastLanes<>(SB), RODATA|NOPTR, $32
+
 // func dense48AVX512(z *float32, a *float32, w *float32, b *float32, rows int, k int, lda int, n int, alpha float32)
 // Requires: AVX, AVX512F
 TEXT ·dense48AVX512(SB), NOSPLIT, $0-68

@@ -194,6 +194,30 @@ func TestAddRows(t *testing.T) {
 	})
 }
 
+func TestGather(t *testing.T) {
+	eachSet(t, func(t *testing.T, set *Set[float32]) {
+		r := rand.New(rand.NewPCG(27, 28))
+		for n := 1; n < 20; n++ {
+			lds, ldd := n+r.IntN(3), PadK(n)+r.IntN(9)
+			src, idx := random(r, 7*lds), []int32{3, 0, 6, 6, 1}
+			dst := random(r, 5*ldd+1)
+			want := append([]float32(nil), dst...)
+			for i, q := range idx {
+				for j := range PadK(n) {
+					want[i*ldd+j] = 0
+				}
+				copy(want[i*ldd:], src[int(q)*lds:][:n])
+			}
+			set.Gather(dst, ldd, src, lds, idx, n)
+			for i, w := range want {
+				if dst[i] != w {
+					t.Fatalf("%d numbers, strides %d and %d: number %d is %g, expected %g", n, ldd, lds, i, dst[i], w)
+				}
+			}
+		}
+	})
+}
+
 func TestTranspose(t *testing.T) {
 	eachSet(t, func(t *testing.T, set *Set[float32]) {
 		r := rand.New(rand.NewPCG(5, 6))
@@ -564,6 +588,7 @@ func TestMisuse(t *testing.T) {
 				set.JointGrad(v, v, v, v, v, v, v, 1)
 			},
 			"sum of rows too short": func() { set.AddRows(make([]float32, 15), make([]float32, 16), 1, 16) },
+			"no such row":           func() { set.Gather(make([]float32, 4), 4, make([]float32, 9), 3, []int32{3}, 3) },
 			"room too short": func() {
 				set.Run(NewProgram([]Step{{Count: 2, To: Slots{At: 1, Next: 3}}}), make([]float32, 5*Group-1))
 			},

@@ -9,7 +9,7 @@ func Portable[T Float]() *Set[T] {
 	return &Set[T]{
 		Name: "portable", Dense: dense[T], DenseReLU: denseReLU[T], Back: back[T], Outer: outer[T],
 		Transpose: transpose[T], LossGrad: lossGrad[T], JointGrad: jointGrad[T], Adam: adam[T], Bits: bernoulli,
-		Variance: variance[T], Sums: sums[T], AddRows: addRows[T], Run: run[T],
+		Variance: variance[T], Sums: sums[T], AddRows: addRows[T], Gather: gather[T], Run: run[T],
 	}
 }
 
@@ -136,6 +136,14 @@ func addRows[T Float](sum, d []T, rows, n int) {
 		for c, x := range d[r*n : (r+1)*n] {
 			sum[c] += x
 		}
+	}
+}
+
+func gather[T Float](dst []T, ldd int, src []T, lds int, idx []int32, n int) {
+	checkGather(len(dst), ldd, len(src), lds, idx, n)
+	for i, q := range idx {
+		d := dst[i*ldd:][:PadK(n)]
+		clear(d[copy(d, src[int(q)*lds:][:n]):])
 	}
 }
 

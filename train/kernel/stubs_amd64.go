@@ -63,6 +63,9 @@ func bitsAVX2(dst *uint16, blocks int, state *uint64, threshold *uint64)
 func transposeAVX2(dst *float32, ldd int, src *float32, lds int, rows int, cols int)
 
 //go:noescape
+func gatherAVX2(dst *float32, ldd int, src *float32, lds int, idx *int32, rows int, n int)
+
+//go:noescape
 func dense48AVX512(z *float32, a *float32, w *float32, b *float32, rows int, k int, lda int, n int, alpha float32)
 
 //go:noescape

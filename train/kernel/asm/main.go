@@ -97,6 +97,7 @@ func main() {
 		} else {
 			bits256()
 			transpose()
+			gather()
 		}
 	}
 	Generate()
@@ -1135,6 +1136,54 @@ func bits256() {
 	for i := range s {
 		VMOVDQU(s[i], Mem{Base: st, Disp: 64 * i})
 	}
+	VZEROUPPER()
+	RET()
+}
+
+// gather copies rows in parts of 4 numbers; the last part is loaded where n allows.
+func gather() {
+	TEXT("gatherAVX2", NOSPLIT, "func(dst *float32, ldd int, src *float32, lds int, idx *int32, rows, n int)")
+	Pragma("noescape")
+	dst, src, idx, rows := param("dst"), param("src"), param("idx"), param("rows")
+	ldd, lds := stride("ldd", 2), stride("lds", 2)
+	most, rest := param("n"), GP64() // parts before the last, and the numbers of that
+	DECQ(most)
+	MOVQ(most, rest)
+	ANDQ(Imm(3), rest)
+	SHRQ(Imm(2), most)
+	last := XMM()
+	window := GLOBL("lastLanes", RODATA|NOPTR)
+	for i := range 8 {
+		DATA(4*i, U32(uint32(i/4)-1))
+	}
+	p := GP64()
+	LEAQ(window.Offset(12), p)
+	SHLQ(Imm(2), rest)
+	SUBQ(rest, p)
+	VMOVDQU(Mem{Base: p}, last)
+	x, s, d, left := XMM(), GP64(), GP64(), GP64()
+	Label("gatherAVX2_rows")
+	MOVLQSX(Mem{Base: idx}, s)
+	IMULQ(lds, s)
+	ADDQ(src, s)
+	MOVQ(dst, d)
+	MOVQ(most, left)
+	TESTQ(left, left)
+	JZ(LabelRef("gatherAVX2_last"))
+	Label("gatherAVX2_part")
+	VMOVUPS(Mem{Base: s}, x)
+	VMOVUPS(x, Mem{Base: d})
+	ADDQ(Imm(16), s)
+	ADDQ(Imm(16), d)
+	DECQ(left)
+	JNZ(LabelRef("gatherAVX2_part"))
+	Label("gatherAVX2_last")
+	VMASKMOVPS(Mem{Base: s}, last, x)
+	VMOVUPS(x, Mem{Base: d})
+	ADDQ(Imm(4), idx)
+	ADDQ(ldd, dst)
+	DECQ(rows)
+	JNZ(LabelRef("gatherAVX2_rows"))
 	VZEROUPPER()
 	RET()
 }
