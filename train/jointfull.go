@@ -22,9 +22,13 @@ type joint[T kernel.Float] struct {
 	room    []T
 }
 
-// jointSlots are those of x, y1, y2, of their weight, of the head's numbers, in whose
-// place the gradient by them comes, and of twice the loss.
-type jointSlots struct{ triplet, c, o, loss int32 }
+// jointSlots are those of x, y1, y2, of the head's numbers, in whose place the gradient
+// by them comes, of the triplets' weight, of twice the loss, and of doubt: −1e-6 times
+// the sum of M's diagonal over D's, which rounding errors of D grow with.
+type jointSlots struct{ triplet, o, c, loss, doubt int32 }
+
+// mostDoubt is where float64 takes over: at a correlation of two outcomes of 0.9995.
+const mostDoubt = -1e-3
 
 // jointProgram makes the program of a joint. Slot 0 is zero, slot 1 takes what is not needed.
 type jointProgram struct {
@@ -77,7 +81,7 @@ func newJoint[T kernel.Float](cfg Config, l *layout) *joint[T] {
 	p.floor = p.set(append([]float64{1e-6}, make([]float64, d-1)...)...)
 	p.power = p.set(cfg.Beta / float64(d))
 	p.triplet, p.o = p.take(int32(kernel.PadLane(l.in+2*l.out))), p.take(int32(l.headN))
-	p.c, p.loss = p.take(1), p.take(1)
+	p.c, p.loss, p.doubt = p.take(1), p.take(1), p.take(1)
 	p.head = [2]int32{p.o + d, triangular(p.o+d, d)}
 	for f := range 2 {
 		p.m[f], p.columns[f], p.slope[f], p.u[f] = p.take((d+1)*d), p.take(d*d), p.take(d), p.take(d)
@@ -140,7 +144,10 @@ func (p *jointProgram) term(f int) (steps []kernel.Step) {
 	d, v, w, x := p.d, p.m[f], p.take((p.d+1)*p.d), p.take(p.d*p.d)
 	less, u := p.take(1), v+d*d
 	add := func(more ...kernel.Step) { steps = append(steps, more...) }
-	// M is LDLᵀ: v becomes LD, w −L, its diagonal −1/D. z is one row more. As M ≥ 1e-6, D is, too.
+	// M is LDLᵀ: v becomes LD, w −L, its diagonal −1/D. z is one row more. As M ≥ 1e-6, D
+	// is, too.
+	before := p.take(d) // 1e-6 of M's diagonal
+	add(kernel.Step{Count: d, N: 1, P: factor(p.floor), Q: factors(v, 0, d+1), To: slots(before, 1)})
 	for k := range d {
 		pivot, below := slot(v+k*d+k), slots(v+(k+1)*d+k, d)
 		inverse, left := w+k*d+k, factors(w+k*d, 1, 0)
@@ -153,6 +160,11 @@ func (p *jointProgram) term(f int) (steps []kernel.Step) {
 				Scale: inverse, Also: slots(w+(k+1)*d+k, d),
 			})
 	}
+	sum := slot(p.doubt)
+	if f == 0 {
+		sum = slot(0)
+	}
+	add(kernel.Step{Count: 1, N: d, Init: sum, P: factors(before, 1, 0), Q: factors(w, d+1, 0), To: slot(p.doubt)})
 	add(p.weigh(f, v, w, less)...)
 	// x gets L⁻¹ without its diagonal, turned, v gets w·D⁻¹L⁻¹.
 	add(kernel.Step{Count: d, N: 1, P: factor(less), Q: factors(w, 0, d+1), To: slots(v, d+1)})
@@ -201,7 +213,10 @@ func (p *jointProgram) weigh(f int, v, w, less int32) (steps []kernel.Step) {
 	if f == 0 {
 		sum = slot(0)
 	}
-	add(kernel.Step{Count: 1, N: n, Kind: kernel.Exp, P: factors(logs, 1, 0), Q: factor(p.power), To: slot(waste), Also: slot(power)},
+	add(kernel.Step{
+		Count: 1, N: n, Kind: kernel.Exp, P: factors(logs, 1, 0), Q: factor(p.power), To: slot(waste),
+		Also: slot(power),
+	},
 		kernel.Step{
 			Count: 1, N: 1, Kind: kernel.Scaled, P: factor(power), Q: factor(p.c), To: slot(weight), Scale: p.minus,
 			Also: slot(less),
@@ -247,7 +262,8 @@ func (t *trainer[T]) jointLoss(n int) float64 {
 		o, g, y := t.raw, t.graw, t.turned[t.in*rows:]
 		t.k.Transpose(o, rows, t.o, ld, rows, ld)
 		t.k.Transpose(t.turned, rows, t.triplets, t.tripletN, rows, t.tripletN)
-		loss := t.k.JointGrad(g[:flat], g[flat:3*flat], o[:flat], o[flat:3*flat], y[:flat], y[flat:2*flat], t.c[:flat], t.beta)
+		loss := t.k.JointGrad(g[:flat], g[flat:3*flat], o[:flat], o[flat:3*flat], y[:flat], y[flat:2*flat], t.c[:flat],
+			t.beta)
 		clear(g[3*flat : ld*rows])
 		t.k.Transpose(t.do, ld, g, rows, ld, rows)
 		return float64(loss)
@@ -260,6 +276,10 @@ func (t *trainer[T]) jointLoss(n int) float64 {
 		t.k.Transpose(at(j.triplet), kernel.Group, t.triplets[from*t.tripletN:], t.tripletN, lanes, t.tripletN)
 		t.k.Transpose(at(j.o), kernel.Group, t.o[from*ld:], ld, lanes, ld)
 		t.k.Run(j.program, j.room)
+		if doubtful(at(j.doubt)[:min(lanes, n-from)]) {
+			t.k.Transpose(at(j.o), kernel.Group, t.o[from*ld:], ld, lanes, ld)
+			j.runExact(t.exact)
+		}
 		t.k.Transpose(t.do[from*ld:], ld, at(j.o), kernel.Group, ld, lanes)
 		for l := at(j.loss)[:lanes]; len(l) > 0; l = l[4:] { // in parts, which need not wait for each other
 			for i, x := range l[:4] {
@@ -269,3 +289,26 @@ func (t *trainer[T]) jointLoss(n int) float64 {
 	}
 	return 0.5 * (loss[0] + loss[1] + loss[2] + loss[3])
 }
+
+func doubtful[T kernel.Float](doubt []T) bool {
+	for _, x := range doubt {
+		if !(x >= mostDoubt) {
+			return true
+		}
+	}
+	return false
+}
+
+// runExact is kernel.Set.Run in float64.
+func (j *joint[T]) runExact(e *joint[float64]) {
+	from, to := j.triplet*kernel.Group, (j.loss+1)*kernel.Group
+	for i, x := range j.room[from:to] {
+		e.room[int(from)+i] = float64(x)
+	}
+	portable64.Run(e.program, e.room)
+	for i, x := range e.room[from:to] {
+		j.room[int(from)+i] = T(x)
+	}
+}
+
+var portable64 = kernel.Portable[float64]()

@@ -186,8 +186,9 @@ type trainer[T kernel.Float] struct {
 	turned         []T  // tripletN × triplets
 	tripletN       int
 	joint          *joint[T] // of a joint head with full matrices, else nil
-	binned         *binned   // of a binned head, else nil; its bins are set with the data
-	beta1t, beta2t float64   // β^t
+	exact          *joint[float64]
+	binned         *binned // of a binned head, else nil; its bins are set with the data
+	beta1t, beta2t float64 // β^t
 	weightDecay    float64
 }
 
@@ -205,7 +206,7 @@ func newTrainer[T kernel.Float](l *layout, k *kernel.Set[T], cfg Config) *traine
 	case cfg.Head == Binned:
 		t.binned = newBinned(make([]Bins, l.out), cfg.bins())
 	case cfg.Head == JointFull:
-		t.pairs, t.joint = true, newJoint[T](cfg, l)
+		t.pairs, t.joint, t.exact = true, newJoint[T](cfg, l), newJoint[float64](cfg, l)
 	case cfg.Head == Joint:
 		t.pairs = true
 	case t.symmetric:
@@ -415,7 +416,8 @@ func (t *trainer[T]) lossBlock(data []T, idx []int32, swapped []bool, norm float
 			raw[j] = o[d+j]
 		}
 	}
-	loss := t.k.LossGrad(t.gmu[:flat], t.graw[:flat], t.mu[:flat], t.raw[:flat], t.t1[:flat], t.t2[:flat], t.c[:flat], t.beta)
+	loss := t.k.LossGrad(t.gmu[:flat], t.graw[:flat], t.mu[:flat], t.raw[:flat], t.t1[:flat], t.t2[:flat], t.c[:flat],
+		t.beta)
 	for r := range n {
 		o := t.do[r*ld : r*ld+t.heads]
 		gmu, graw := t.gmu[r*d:(r+1)*d], t.graw[r*d:(r+1)*d]

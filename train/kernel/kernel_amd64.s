@@ -2395,7 +2395,7 @@ runAVX2_summed1:
 	MOVLQSX 56(CX), R8
 	LEAQ    (AX)(R8*4), R8
 	DECQ    SI
-	JNZ     runAVX2_function1
+	JNZ     runAVX2_function
 	VMOVUPS (DI), Y2
 	VMOVUPS 32(DI), Y3
 	VMULPS  Y2, Y0, Y0
@@ -2404,7 +2404,7 @@ runAVX2_summed1:
 	VMOVUPS Y1, 32(R8)
 	JMP     runAVX2_next
 
-runAVX2_function1:
+runAVX2_function:
 	MOVQ $0x00000002, R9
 
 runAVX2_register:
@@ -5870,7 +5870,7 @@ runAVX512_summed1:
 	MOVLQSX 56(CX), R8
 	LEAQ    (AX)(R8*4), R8
 	DECQ    SI
-	JNZ     runAVX512_function1
+	JNZ     runAVX512_function
 	VMOVUPS (DI), Z2
 	VMOVUPS 64(DI), Z3
 	VMULPS  Z2, Z0, Z0
@@ -5879,7 +5879,7 @@ runAVX512_summed1:
 	VMOVUPS Z1, 64(R8)
 	JMP     runAVX512_next
 
-runAVX512_function1:
+runAVX512_function:
 	MOVQ $0x00000002, R9
 
 runAVX512_register:

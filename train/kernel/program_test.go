@@ -110,7 +110,8 @@ func TestPivotKeepsNaN(t *testing.T) {
 	eachSet(t, func(t *testing.T, set *Set[float32]) {
 		room := make([]float32, 3*Group)
 		room[1], room[2*Group] = float32(math.NaN()), 1
-		set.Run(NewProgram([]Step{{Count: 1, Kind: Pivot, Init: Slots{At: 0}, Scale: 2, To: Slots{At: 1}, Also: Slots{At: 2}}}), room)
+		s := Step{Count: 1, Kind: Pivot, Init: Slots{At: 0}, Scale: 2, To: Slots{At: 1}, Also: Slots{At: 2}}
+		set.Run(NewProgram([]Step{s}), room)
 		if x, y := room[Group+1], room[2*Group+1]; x == x || y == y {
 			t.Errorf("NaN gives %g and %g", x, y)
 		}

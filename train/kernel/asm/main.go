@@ -589,127 +589,142 @@ func (s isa) variance() {
 	RET()
 }
 
+// Fields of a step of a Program.
+const (
+	stepOutputs = iota
+	stepProducts
+	stepKind
+	stepScale
+	stepP
+	stepQ      = stepP + 3
+	stepInit   = stepQ + 3
+	stepTo     = stepInit + 2
+	stepAlso   = stepTo + 2
+	stepFields = stepAlso + 2
+)
+
+// A step is what run has of one: the room and the step's fields.
+type step struct{ room, fields GPVirtual }
+
+func (t step) number(field int) GPVirtual {
+	v := GP64()
+	MOVLQSX(Mem{Base: t.fields, Disp: 4 * field}, v)
+	return v
+}
+
+func (t step) pointer(field int) GPVirtual {
+	v := t.number(field)
+	LEAQ(Mem{Base: t.room, Index: v, Scale: 4}, v)
+	return v
+}
+
+// each returns the places of r outputs; the field next has their distance.
+func (t step) each(base GPVirtual, next, r int) []Mem {
+	m := []Mem{{Base: base}}
+	if r == 1 {
+		return m
+	}
+	by := t.number(next)
+	SHLQ(U8(2), by)
+	times := func(n uint8) Mem { return Mem{Base: base, Index: by, Scale: n} }
+	odd := func(n uint8) Mem { // times 3 or 5
+		v := GP64()
+		LEAQ(Mem{Base: by, Index: by, Scale: n - 1}, v)
+		return Mem{Base: base, Index: v, Scale: 1}
+	}
+	m = append(m, times(1), times(2))
+	if r > 3 {
+		m = append(m, odd(3), times(4))
+	}
+	if r > 5 {
+		m = append(m, odd(5))
+	}
+	return m[:r]
+}
+
 // run executes the steps of a Program, two registers of lanes at a time. All outputs of a
 // step are summed before one is stored: what follows a store waits for it. Functions
 // take one register after the other from where the sum was put.
 func (s isa) run() {
 	TEXT("run"+s.name, NOSPLIT, "func(room *float32, steps *int32, n int)")
 	Pragma("noescape")
-	room, st, count := param("room"), param("steps"), param("n")
+	t := step{param("room"), param("steps")}
+	count := param("n")
 	label := func(l string) string { return "run" + s.name + "_" + l }
-	const ( // fields of a step
-		outputs = iota
-		products
-		kind
-		scaleAt
-		pAt
-		qAt    = pAt + 3
-		initAt = qAt + 3
-		toAt   = initAt + 2
-		alsoAt = toAt + 2
-		fields = alsoAt + 2
-	)
-	number := func(i int) GPVirtual {
-		v := GP64()
-		MOVLQSX(Mem{Base: st, Disp: 4 * i}, v)
-		return v
-	}
-	pointer := func(i int) GPVirtual {
-		v := number(i)
-		LEAQ(Mem{Base: room, Index: v, Scale: 4}, v)
-		return v
-	}
-	// each returns the places of r outputs, next the field with their distance.
-	each := func(base GPVirtual, next, r int) []Mem {
-		m := []Mem{{Base: base}}
-		if r == 1 {
-			return m
-		}
-		by := number(next)
-		SHLQ(U8(2), by)
-		times := func(n uint8) Mem { return Mem{Base: base, Index: by, Scale: n} }
-		odd := func(n uint8) Mem { // times 3 or 5
-			v := GP64()
-			LEAQ(Mem{Base: by, Index: by, Scale: n - 1}, v)
-			return Mem{Base: base, Index: v, Scale: 1}
-		}
-		m = append(m, times(1), times(2))
-		if r > 3 {
-			m = append(m, odd(3), times(4))
-		}
-		if r > 5 {
-			m = append(m, odd(5))
-		}
-		return m[:r]
-	}
-	at := func(m Mem, u int) Mem { m.Disp = u * s.bytes(); return m }
-
 	Label(label("step"))
-	r := number(outputs)
-	for i := 1; i < most; i++ {
+	r := t.number(stepOutputs)
+	for i := 1; i < mostOutputs; i++ {
 		CMPQ(r, Imm(uint64(i)))
 		JE(LabelRef(label(fmt.Sprint(i))))
 	}
-	var function func()
-	for r := most; r > 0; r-- {
-		label := func(l string) string { return label(l + fmt.Sprint(r)) }
-		Label(label(""))
-		acc := s.vecs(2 * r)
-		init := each(pointer(initAt), initAt+1, r)
-		for i, v := range acc {
-			VMOVUPS(at(init[i/2], i%2), v)
-		}
-		n := number(products)
-		TESTQ(n, n)
-		JZ(LabelRef(label("summed")))
-		p, q, pStep, qStep := pointer(pAt), pointer(qAt), number(pAt+1), number(qAt+1)
-		qs, x := each(q, qAt+2, r), s.vecs(2)
-		Label(label("product"))
-		for u := range x {
-			VMOVUPS(at(Mem{Base: p}, u), x[u])
-		}
-		for i, v := range acc {
-			VFMADD231PS(at(qs[i/2], i%2), x[i%2], v)
-		}
-		LEAQ(Mem{Base: p, Index: pStep, Scale: 4}, p)
-		LEAQ(Mem{Base: q, Index: qStep, Scale: 4}, q)
-		DECQ(n)
-		JNZ(LabelRef(label("product")))
-		Label(label("summed"))
-		to := pointer(toAt)
-		tos := each(to, toAt+1, r)
-		for i, v := range acc {
-			VMOVUPS(v, at(tos[i/2], i%2))
-		}
-		k := number(kind)
-		TESTQ(k, k)
-		JZ(LabelRef(s.next()))
-		scale, also := pointer(scaleAt), pointer(alsoAt)
-		if r == 1 {
-			DECQ(k)
-			JNZ(LabelRef(label("function")))
-			function = func() { Label(label("function")); s.functions(k, to, scale, also) }
-		}
-		by := s.vecs(2)
-		for u, v := range by {
-			VMOVUPS(at(Mem{Base: scale}, u), v)
-		}
-		for i, v := range acc {
-			VMULPS(by[i%2], v, v)
-		}
-		alsos := each(also, alsoAt+1, r)
-		for i, v := range acc {
-			VMOVUPS(v, at(alsos[i/2], i%2))
-		}
-		JMP(LabelRef(s.next()))
+	for r := mostOutputs; r > 1; r-- {
+		s.outputs(t, r, label)
 	}
-	function()
+	kind, to, scale, also := s.outputs(t, 1, label)
+	Label(label("function"))
+	s.functions(kind, to, scale, also)
 	Label(s.next())
-	ADDQ(Imm(4*fields), st)
+	ADDQ(Imm(4*stepFields), t.fields)
 	DECQ(count)
 	JNZ(LabelRef(label("step")))
 	VZEROUPPER()
 	RET()
+}
+
+// outputs generates a step of r outputs. Where it is a function's, it goes on at the
+// label "function" and returns its kind, counted from 1, and its slots.
+func (s isa) outputs(t step, r int, label func(string) string) (kind, to, scale, also GPVirtual) {
+	own := func(l string) string { return label(l + fmt.Sprint(r)) }
+	at := func(m Mem, u int) Mem { m.Disp = u * s.bytes(); return m }
+	Label(own(""))
+	acc := s.vecs(2 * r)
+	init := t.each(t.pointer(stepInit), stepInit+1, r)
+	for i, v := range acc {
+		VMOVUPS(at(init[i/2], i%2), v)
+	}
+	n := t.number(stepProducts)
+	TESTQ(n, n)
+	JZ(LabelRef(own("summed")))
+	p, q, pStep, qStep := t.pointer(stepP), t.pointer(stepQ), t.number(stepP+1), t.number(stepQ+1)
+	qs, x := t.each(q, stepQ+2, r), s.vecs(2)
+	Label(own("product"))
+	for u := range x {
+		VMOVUPS(at(Mem{Base: p}, u), x[u])
+	}
+	for i, v := range acc {
+		VFMADD231PS(at(qs[i/2], i%2), x[i%2], v)
+	}
+	LEAQ(Mem{Base: p, Index: pStep, Scale: 4}, p)
+	LEAQ(Mem{Base: q, Index: qStep, Scale: 4}, q)
+	DECQ(n)
+	JNZ(LabelRef(own("product")))
+	Label(own("summed"))
+	to = t.pointer(stepTo)
+	tos := t.each(to, stepTo+1, r)
+	for i, v := range acc {
+		VMOVUPS(v, at(tos[i/2], i%2))
+	}
+	kind = t.number(stepKind)
+	TESTQ(kind, kind)
+	JZ(LabelRef(s.next()))
+	scale, also = t.pointer(stepScale), t.pointer(stepAlso)
+	if r == 1 {
+		DECQ(kind)
+		JNZ(LabelRef(label("function")))
+	}
+	by := s.vecs(2)
+	for u, v := range by {
+		VMOVUPS(at(Mem{Base: scale}, u), v)
+	}
+	for i, v := range acc {
+		VMULPS(by[i%2], v, v)
+	}
+	alsos := t.each(also, stepAlso+1, r)
+	for i, v := range acc {
+		VMOVUPS(v, at(alsos[i/2], i%2))
+	}
+	JMP(LabelRef(s.next()))
+	return kind, to, scale, also
 }
 
 // next is where run goes on after a step.
@@ -756,8 +771,8 @@ func (s isa) functions(kind, to, scale, also GPVirtual) {
 	JMP(LabelRef(s.next()))
 }
 
-// most is the number of outputs that a step of a Program may have.
-const most = 6
+// mostOutputs is the number that a step of a Program may have.
+const mostOutputs = 6
 
 func (s isa) memory(m Mem) VecVirtual {
 	v := s.vec()
