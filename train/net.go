@@ -185,10 +185,10 @@ type trainer[T kernel.Float] struct {
 	triplets       []T  // of a block, for a joint head, padded to tripletN numbers
 	turned         []T  // tripletN × triplets
 	tripletN       int
-	joint          *joint[T] // of a joint head with full matrices, else nil
-	exact          *joint[float64]
-	binned         *binned // of a binned head, else nil; its bins are set with the data
-	beta1t, beta2t float64 // β^t
+	joint          *joint[T]       // of a joint head with full matrices, else nil
+	exact          *joint[float64] // the same for triplets that float32 is too short for
+	binned         *binned         // of a binned head, else nil; its bins are set with the data
+	beta1t, beta2t float64         // β^t
 	weightDecay    float64
 }
 
@@ -251,7 +251,8 @@ func newTrainer[T kernel.Float](l *layout, k *kernel.Set[T], cfg Config) *traine
 	return t
 }
 
-// maskRows is the number of rows that dropout bits are drawn for.
+// maskRows is the number of rows that dropout bits are drawn for, n or some more. It is
+// part of the results: later bits are other ones if fewer are drawn.
 func maskRows(n int) int { return (n + 11) / 12 * 12 }
 
 // rows is the number of network rows of a block of triplets.

@@ -170,8 +170,10 @@ func TestKeys(t *testing.T) {
 // and no others.
 func TestJointVersion(t *testing.T) {
 	defer func(v kv.Pair) { jointVersion = v }(jointVersion)
-	methods := []string{"x/train/s/joint-full/seed-0", "x/train/s/joint-full/seed-0/left-out", "x/train/s/joint/seed-0",
-		"x/train/s/joint/seed-0/left-out"}
+	methods := []string{
+		"x/train/s/joint-full/seed-0", "x/train/s/joint-full/seed-0/left-out", "x/train/s/joint/seed-0",
+		"x/train/s/joint/seed-0/left-out",
+	}
 	own := append(slices.Clone(methods), "x/train/s/pair/seed-0/left-out", "x/train/s/seed-0")
 	for head, want := range map[string][]string{
 		"": methods, ", head: joint": own, ", head: joint-full": own, ", head: binned": methods,
