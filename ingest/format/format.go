@@ -5,6 +5,7 @@ package format
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -14,14 +15,10 @@ import (
 
 	"doubletake/ingest"
 	"doubletake/ingest/fault"
-	"doubletake/ingest/format/aiff"
 	"doubletake/ingest/format/arrow"
-	"doubletake/ingest/format/au"
-	"doubletake/ingest/format/caf"
 	"doubletake/ingest/format/flac"
 	"doubletake/ingest/format/hdf5"
 	"doubletake/ingest/format/lvm"
-	"doubletake/ingest/format/mat4"
 	"doubletake/ingest/format/matfile"
 	"doubletake/ingest/format/netcdf"
 	"doubletake/ingest/format/npy"
@@ -40,16 +37,12 @@ import (
 var formats = []ingest.Format{
 	wav.Format,
 	flac.Format,
-	aiff.Format,
-	au.Format,
-	caf.Format,
 	tdms.Format,
 	uff.Format,
 	netcdf.Format,
 	lvm.Format,
 	hdf5.Format,
 	matfile.Format,
-	mat4.Format,
 	npz.Format,
 	npy.Format,
 	arrow.Format,
@@ -165,35 +158,80 @@ func find(src ingest.Source, name string) (*ingest.Format, error) {
 // isRest reports whether a format reads files of no other format: text.
 func isRest(f ingest.Format) bool { return f.Magic == nil && f.Detect == nil }
 
+// Hints for files of formats that are not read.
+const (
+	asWAV   = "convert it to WAV, e.g. sox IN OUT.wav or ffmpeg -i IN OUT.wav, or name a program: reader: [program]"
+	asArray = "save the array with numpy.save(…, allow_pickle=False)"
+	asFile  = "write an Arrow IPC file: pyarrow.ipc.new_file, arrow::write_ipc_file"
+	noMP3   = "MP3 alters spectra; record as WAV"
+	unpack  = "unpack it"
+)
+
 // foreign lists the magics of formats that are known but not read. Text formats
 // must not be mistaken for one, so a magic of plain letters counts only if the
-// head of the file holds control bytes that no text has (binary below).
+// head of the file holds control bytes that no text has (binary below). Binary
+// files without a known magic are told by the ending of their name.
 var foreign = []struct {
-	magic  string
-	binary bool
-	name   string
-	hint   string
+	magic, endings string
+	binary         bool
+	name, hint     string
 }{
-	{"MATLAB 7.3", false, "MATLAB 7.3 without its HDF5 part", "is the file cut short?"},
-	{"OggS", true, "Ogg", "decode it to WAV"},
-	{"ID3", true, "MP3", "MP3 alters spectra; record as WAV"},
-	{"\xff\xfb", false, "MP3", "MP3 alters spectra; record as WAV"},
-	{"\xff\xf3", false, "MP3", "MP3 alters spectra; record as WAV"},
-	{"\xff\xf2", false, "MP3", "MP3 alters spectra; record as WAV"},
-	{"\x1f\x8b", false, "gzip", "unpack it"},
-	{"7z\xbc\xaf\x27\x1c", false, "7-zip", "unpack it"},
-	{"BZh", true, "bzip2", "unpack it"},
-	{"\xfd7zXZ\x00", false, "xz", "unpack it"},
-	{"\x28\xb5\x2f\xfd", false, "zstd", "unpack it"},
-	{"wvpk", true, "WavPack", "decode it to WAV"},
-	{"FEA1", true, "Feather version 1", "write version 2 with pyarrow.feather.write_feather(table, path)"},
-	{"\xff\xff\xff\xff", true, "Arrow IPC stream", "write an Arrow IPC file: pyarrow.ipc.new_file, arrow::write_ipc_file"},
-	{"\xd0\xcf\x11\xe0", false, "Excel (.xls)", "save it as CSV"},
-	{"\x80\x02", false, "Python pickle", "save the array with numpy.save(…, allow_pickle=False)"},
-	{"\x80\x03", false, "Python pickle", "save the array with numpy.save(…, allow_pickle=False)"},
-	{"\x80\x04", false, "Python pickle", "save the array with numpy.save(…, allow_pickle=False)"},
-	{"\x80\x05", false, "Python pickle", "save the array with numpy.save(…, allow_pickle=False)"},
-	{"%PDF", false, "PDF", ""},
+	{"FORM", ".aiff .aif .aifc", true, "AIFF", asWAV},
+	{".snd", ".au .snd", true, "AU", asWAV},
+	{"dns.", "", true, "AU", asWAV},
+	{"caff", ".caf", true, "CAF", asWAV},
+	{"MATLAB 7.3", "", false, "MATLAB 7.3 without its HDF5 part", "is the file cut short?"},
+	{"OggS", ".ogg .opus", true, "Ogg", asWAV},
+	{"ID3", ".mp3", true, "MP3", noMP3},
+	{"\xff\xfb", "", false, "MP3", noMP3},
+	{"\xff\xf3", "", false, "MP3", noMP3},
+	{"\xff\xf2", "", false, "MP3", noMP3},
+	{"\x1f\x8b", ".gz", false, "gzip", unpack},
+	{"7z\xbc\xaf\x27\x1c", ".7z", false, "7-zip", unpack},
+	{"BZh", ".bz2", true, "bzip2", unpack},
+	{"\xfd7zXZ\x00", ".xz", false, "xz", unpack},
+	{"\x28\xb5\x2f\xfd", ".zst", false, "zstd", unpack},
+	{"wvpk", ".wv", true, "WavPack", asWAV},
+	{"FEA1", "", true, "Feather version 1", "write version 2 with pyarrow.feather.write_feather(table, path)"},
+	{"\xff\xff\xff\xff", "", true, "Arrow IPC stream", asFile},
+	{"\xd0\xcf\x11\xe0", ".xls", false, "Excel (.xls)", "save it as CSV"},
+	{"\x80\x02", ".pkl", false, "Python pickle", asArray},
+	{"\x80\x03", "", false, "Python pickle", asArray},
+	{"\x80\x04", "", false, "Python pickle", asArray},
+	{"\x80\x05", "", false, "Python pickle", asArray},
+	{"%PDF", ".pdf", false, "PDF", ""},
+}
+
+// Unread returns the name of the format of files that end so and are not read, and
+// what to do with them; empty for other endings.
+func Unread(ending string) (name, hint string) {
+	for _, m := range foreign {
+		if ending != "" && slices.Contains(strings.Fields(m.endings), strings.ToLower(ending)) {
+			return m.name, m.hint
+		}
+	}
+	return "", ""
+}
+
+// matlab4 reports whether a file begins with a matrix of a MAT-file of level 4:
+// five numbers of 32 bits (type, rows, columns, imaginary, length of the name) and
+// a name.
+func matlab4(head []byte) bool {
+	if len(head) < 22 {
+		return false
+	}
+	var order binary.ByteOrder = binary.LittleEndian
+	machine := uint32(0)
+	if order.Uint32(head) > 9999 {
+		order, machine = binary.BigEndian, 1
+	}
+
+	kind, imaginary, n := order.Uint32(head), order.Uint32(head[12:]), order.Uint32(head[16:])
+	if kind/1000 != machine || kind%1000 > 52 || kind%10 > 2 || imaginary > 1 || n < 2 || int64(n) > int64(len(head)-20) {
+		return false
+	}
+	name := head[20 : 20+n]
+	return bytes.IndexByte(name, 0) == int(n)-1 && !ingest.Binary(name[:n-1])
 }
 
 // refuse returns the error of a file of no format that is read; nil for text.
@@ -204,16 +242,24 @@ func refuse(path string, head []byte) error {
 	binary := ingest.Binary(head)
 	for _, m := range foreign {
 		if bytes.HasPrefix(head, []byte(m.magic)) && (binary || !m.binary) {
-			return fail("", fmt.Sprintf("format %s not supported yet", m.name), m.hint)
+			return fail("", fmt.Sprintf("format %s, which is not read", m.name), m.hint)
 		}
+	}
+	if matlab4(head) {
+		return fail("", "format MAT of level 4, which is not read",
+			"save it in MATLAB with save -v7, by scipy with format='5', or name a program: reader: [program]")
 	}
 	if !binary || bytes.HasPrefix(head, []byte("\xff\xfe")) || bytes.HasPrefix(head, []byte("\xfe\xff")) { // UTF-16
 		return nil
 	}
+
+	ext, begins := strings.ToLower(filepath.Ext(path)), head[:min(8, len(head))]
+	if name, hint := Unread(ext); name != "" {
+		return fail("", fmt.Sprintf("format %s by its name, which is not read (it begins %q)", name, begins), hint)
+	}
 	hint := Titles() + " are read"
-	ext := strings.ToLower(filepath.Ext(path))
 	if slices.ContainsFunc(formats, func(f ingest.Format) bool { return !isRest(f) && slices.Contains(f.Endings, ext) }) {
 		hint = "the name ends in " + ext + ", the content is another format: is the file damaged?"
 	}
-	return fail("", fmt.Sprintf("binary data of unknown format (it begins %q)", head[:min(8, len(head))]), hint)
+	return fail("", fmt.Sprintf("binary data of unknown format (it begins %q)", begins), hint)
 }

@@ -1,6 +1,7 @@
 package format
 
 import (
+	"encoding/binary"
 	"errors"
 	"math"
 	"os"
@@ -21,23 +22,51 @@ func openBytes(b []byte, o ingest.Options) (ingest.Reader, error) {
 
 func TestForeignFormats(t *testing.T) {
 	for _, c := range []struct{ head, want string }{
-		{"wvpk\x00\x00\x00\x22", "WavPack not supported yet"},
-		{"OggS\x00\x02", "Ogg not supported yet"},
-		{"FEA1\x00\x00", "Feather version 1 not supported yet (write version 2"},
-		{"\xff\xff\xff\xff\x78\x00", "Arrow IPC stream not supported yet (write an Arrow IPC file"},
-		{"ID3\x04\x00", "MP3 not supported yet"},
-		{"\xff\xfb\x90\x44", "MP3 not supported yet"},
+		{"wvpk\x00\x00\x00\x22", "WavPack, which is not read"},
+		{"OggS\x00\x02", "Ogg, which is not read"},
+		{"FEA1\x00\x00", "Feather version 1, which is not read (write version 2"},
+		{"\xff\xff\xff\xff\x78\x00", "Arrow IPC stream, which is not read (write an Arrow IPC file"},
+		{"ID3\x04\x00", "MP3, which is not read"},
+		{"\xff\xfb\x90\x44", "MP3, which is not read"},
+		{"FORM\x00\x00\x01\x00AIFFCOMM", "format AIFF, which is not read (convert it to WAV, e.g. sox IN OUT.wav"},
+		{".snd\x00\x00\x00\x18", "format AU, which is not read (convert it to WAV"},
+		{"dns.\x18\x00\x00\x00", "format AU, which is not read (convert it to WAV"},
+		{"caff\x00\x01\x00\x00desc", "format CAF, which is not read (convert it to WAV"},
+		{matrix4(binary.LittleEndian, 0), "format MAT of level 4, which is not read (save it in MATLAB with save -v7"},
+		{matrix4(binary.LittleEndian, 52), "format MAT of level 4, which is not read"},
+		{matrix4(binary.BigEndian, 1000), "reader: [program]"},
 		{"\x01\x02\x03\x04", "binary data of unknown format"},
 	} {
 		r, err := openBytes([]byte(c.head), ingest.Options{})
 		ingesttest.WantDataError(t, r, err, c.want)
 	}
+	// Where the first bytes tell nothing the ending of the name does.
+	for name, want := range map[string]string{
+		"a.AIF": "format AIFF by its name, which is not read (it begins",
+		"a.snd": "format AU by its name", "a.caf": "reader: [program]",
+		"a.mat": "the name ends in .mat, the content is another format",
+	} {
+		src := ingesttest.Source([]byte("\x01\x02\x03\x04"))
+		src.Path = name
+		r, err := open(src, ingest.Options{})
+		ingesttest.WantDataError(t, r, err, want)
+	}
 	// Letters that begin a magic may begin a text as well.
-	for _, s := range []string{"PAR1,PAR2\n1,2\n", "FORM,b\n1,2\n", "ID3,b\n1,2\n"} {
+	for _, s := range []string{"PAR1,PAR2\n1,2\n", "FORM,b\n1,2\n", ".snd,b\n1,2\n", "ID3,b\n1,2\n"} {
 		if _, err := openBytes([]byte(s), ingest.Options{}); err != nil {
 			t.Errorf("%q: %v", s, err)
 		}
 	}
+}
+
+// matrix4 is the beginning of a MAT-file of level 4 with a matrix x of 1 row and 2
+// columns, laid out as The MathWorks' "MAT-File Format" describes it.
+func matrix4(order binary.AppendByteOrder, kind uint32) string {
+	var b []byte
+	for _, v := range []uint32{kind, 1, 2, 0, 2} {
+		b = order.AppendUint32(b, v)
+	}
+	return string(append(b, "x\x00\x00\x00\x00\x00\x00\x00\xf0\x3f"...))
 }
 
 func TestOpenErrors(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"math"
 	"path"
 	"path/filepath"
@@ -49,6 +50,7 @@ func Look(dir string) (*Result, error) {
 	r := &Result{}
 	var conditions string
 	formats, groups := format.All(), map[string][]string{}
+	unread := map[string]string{}
 	for _, f := range found {
 		ext := strings.ToLower(filepath.Ext(f))
 		if ext == ".csv" && isConditions(filepath.Join(dir, f)) {
@@ -58,6 +60,9 @@ func Look(dir string) (*Result, error) {
 			}
 			conditions = f
 			continue
+		}
+		if name, hint := format.Unread(ext); name != "" {
+			unread[name] = hint
 		}
 		for _, k := range formats {
 			if slices.Contains(k.Endings, ext) && !note(f) {
@@ -73,6 +78,9 @@ func Look(dir string) (*Result, error) {
 	}
 	if chosen == "" {
 		r.note("no recordings (%s) were found below %s: this is a template to fill in", format.Titles(), dir)
+		for _, name := range slices.Sorted(maps.Keys(unread)) {
+			r.note("%s files are not read: %s", name, unread[name])
+		}
 		r.YAML = render(plan{name: "experiment", files: []string{"data/*.wav"}, spectra: true, format: "wav", todo: true})
 		return r, nil
 	}

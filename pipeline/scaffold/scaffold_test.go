@@ -146,6 +146,13 @@ func TestLookAtNothing(t *testing.T) {
 	if _, err := config.Parse("pipeline.yaml", []byte(r.YAML)); err != nil {
 		t.Error(err)
 	}
+	if err := os.WriteFile(filepath.Join(dir, "take.AIFF"), []byte("FORM"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if r, err = Look(dir); err != nil {
+		t.Fatal(err)
+	}
+	contains(t, strings.Join(r.Notes, "\n"), "AIFF files are not read: convert it to WAV")
 	if err := os.WriteFile(filepath.Join(dir, "take.wav"), []byte("not a wav"), 0o644); err != nil {
 		t.Fatal(err)
 	}

@@ -17,7 +17,7 @@ import (
 	"doubletake/ingest/fault"
 	"doubletake/ingest/format/internal/arrays"
 	"doubletake/ingest/format/internal/lines"
-	"doubletake/ingest/format/internal/sound"
+	"doubletake/ingest/format/internal/raw"
 )
 
 const magic = "LabVIEW Measurement"
@@ -101,7 +101,7 @@ func (f *file) cells(b []byte) []string {
 		if i >= 1<<14 {
 			break
 		}
-		out = append(out, sound.Plain(c))
+		out = append(out, raw.Text(c))
 	}
 	return out
 }

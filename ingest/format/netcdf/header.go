@@ -12,7 +12,6 @@ import (
 	"doubletake/ingest/fault"
 	"doubletake/ingest/format/internal/arrays"
 	"doubletake/ingest/format/internal/raw"
-	"doubletake/ingest/format/internal/sound"
 )
 
 // file is a file's header, read from in.
@@ -104,7 +103,7 @@ func (f *file) name() (string, error) {
 		return "", err
 	}
 	b, err := f.padded(n, "a name")
-	return sound.Plain(b), err
+	return raw.Text(b), err
 }
 
 // padded reads n bytes and those that pad them to a multiple of four.
@@ -204,7 +203,7 @@ func (f *file) readAttributes() ([]attribute, error) {
 			return nil, err
 		}
 		if kind == char {
-			a.text = sound.Plain(b)
+			a.text = raw.Text(b)
 		} else {
 			a.numbers = arrays.Numbers{Values: make([]float64, n), Integer: k.kind.Integer()}
 			decode(a.numbers.Values, b, k.kind, size)

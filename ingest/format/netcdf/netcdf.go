@@ -14,7 +14,6 @@ import (
 	"doubletake/ingest/fault"
 	"doubletake/ingest/format/internal/arrays"
 	"doubletake/ingest/format/internal/raw"
-	"doubletake/ingest/format/internal/sound"
 )
 
 // Format is netCDF-3.
@@ -258,7 +257,7 @@ func (f *file) text(r *arrays.Reader, v *variable, n int64) error {
 	}
 	var lines []string
 	for ; int64(len(b)) >= width; b = b[width:] {
-		lines = append(lines, sound.Plain(b[:width]))
+		lines = append(lines, raw.Text(b[:width]))
 	}
 	r.Attribute(v.name, strings.Join(lines, "\n"))
 	return nil

@@ -14,7 +14,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"doubletake/ingest/fault"
-	"doubletake/ingest/format/internal/sound"
+	"doubletake/ingest/format/internal/raw"
 )
 
 // Encodings.
@@ -277,7 +277,7 @@ func (c *column) plain(b []byte, n int64) (words, error) {
 				return words{}, errPage
 			}
 			end := 4 + int(binary.LittleEndian.Uint32(b))
-			texts = append(texts, sound.Plain(b[4:end]))
+			texts = append(texts, raw.Text(b[4:end]))
 			b = b[end:]
 		}
 		return words{texts: texts}, nil

@@ -18,7 +18,6 @@ import (
 	"doubletake/ingest/fault"
 	"doubletake/ingest/format/internal/arrays"
 	"doubletake/ingest/format/internal/raw"
-	"doubletake/ingest/format/internal/sound"
 )
 
 // Format is Parquet.
@@ -164,7 +163,7 @@ func (f *file) schema(meta value) error {
 	}
 	units := map[string]string{}
 	for _, kv := range meta.at(5).list {
-		key, text := sound.Plain(kv.at(1).b), sound.Plain(kv.at(2).b)
+		key, text := raw.Text(kv.at(1).b), raw.Text(kv.at(2).b)
 		if name, is := strings.CutPrefix(key, "unit:"); is {
 			units[name] = text
 		} else if len(text) <= 200 && len(f.meta) < 64 {
@@ -180,7 +179,7 @@ func (f *file) schema(meta value) error {
 			depth, path = depth[:len(depth)-1], path[:len(path)-1]
 		}
 		depth[len(depth)-1]--
-		name := sound.Plain(e.at(4).b)
+		name := raw.Text(e.at(4).b)
 		if children := e.at(5).n; children > 0 {
 			if len(depth) > 64 {
 				return f.fail("footer", "columns in at most 64 levels", "more", damaged)

@@ -12,7 +12,7 @@ import (
 	"doubletake/ingest"
 	"doubletake/ingest/fault"
 	"doubletake/ingest/format/internal/lines"
-	"doubletake/ingest/format/internal/sound"
+	"doubletake/ingest/format/internal/raw"
 	"doubletake/ingest/format/text"
 )
 
@@ -24,7 +24,7 @@ func fields(line string, widths ...int) []string {
 		if i == len(widths)-1 {
 			w = len(line)
 		}
-		out[i] = sound.Plain([]byte(line[:w]))
+		out[i] = raw.Text([]byte(line[:w]))
 		if strings.EqualFold(out[i], "NONE") {
 			out[i] = ""
 		}

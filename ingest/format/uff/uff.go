@@ -18,7 +18,6 @@ import (
 	"doubletake/ingest/format/internal/arrays"
 	"doubletake/ingest/format/internal/lines"
 	"doubletake/ingest/format/internal/raw"
-	"doubletake/ingest/format/internal/sound"
 )
 
 // Format is UFF.
@@ -170,7 +169,7 @@ func (f *file) scan() error {
 			continue
 		}
 		if len(f.skipped) < 64 || f.skipped[number] > 0 {
-			f.skipped[sound.Plain([]byte(number))]++
+			f.skipped[raw.Text([]byte(number))]++
 		}
 		if ends(b) { // a delimiter too many
 			f.in.Go(at)

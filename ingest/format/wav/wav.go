@@ -12,7 +12,6 @@ import (
 	"doubletake/ingest"
 	"doubletake/ingest/fault"
 	"doubletake/ingest/format/internal/raw"
-	"doubletake/ingest/format/internal/sound"
 )
 
 // Format is WAV.
@@ -26,9 +25,14 @@ const (
 	ieeeFloat  = 0x0003
 	extensible = 0xFFFE
 
-	// maxText bounds the memory for hostile files; real ones hold some hundred bytes
-	// of text.
-	maxText = 1 << 16
+	// These bound the work on and the memory for hostile files; real ones hold a dozen
+	// chunks and some hundred bytes of text.
+	maxChunks = 10000
+	maxText   = 1 << 16
+	maxTexts  = 64
+
+	damaged   = "is the file damaged? copy it again, or leave it out with exclude"
+	noSamples = "the file holds no samples: record again, or leave it out with exclude"
 
 	// wave64 begins a Wave64 file: a GUID, as those of its chunks are. Theirs are
 	// four letters, those of RIFF in lower case, and wave64Tail.
@@ -63,41 +67,69 @@ type format struct {
 
 // file is a WAV file while its header is read.
 type file struct {
-	sound.File
+	src   ingest.Source
+	info  ingest.Info
 	order binary.ByteOrder
 	fmt   *format
 	ds64  int64 // bytes of data by the ds64 chunk, −1 without one
 	long  bool  // Wave64
+
+	kind     raw.Kind
+	encoding string
+
+	hasData bool
+	dataAt  int64 // byte of the first sample
+	claimAt int64 // byte that states how many there are
+	claimed int64 // bytes of data the header claims
+	present int64 // bytes from the first sample to the end of the file
+	pipe    bool  // the claim is the placeholder of a writer that could not seek back
+}
+
+// fail returns the error of a byte of the file.
+func (f *file) fail(at int64, want, found, hint string) error {
+	return &fault.Error{Path: f.src.Path, Place: fmt.Sprintf("byte %d", at), Want: want, Found: found, Hint: hint}
+}
+
+// warn adds a warning.
+func (f *file) warn(code, text string) {
+	f.info.Warnings = append(f.info.Warnings, ingest.Warning{Path: f.src.Path, Code: code, Text: text})
+}
+
+// get fills b from a byte of the header on.
+func (f *file) get(b []byte, at int64) error {
+	return raw.ReadHeader(f.src, b, at, fault.Plural(int64(len(b)), "byte")+" of header")
+}
+
+// header reads n bytes from a byte on.
+func (f *file) header(at int64, n int) ([]byte, error) {
+	b := make([]byte, n)
+	return b, f.get(b, at)
 }
 
 // open reads the chunks of a RIFF, RIFX, RF64 or Wave64 file up to its end (data
 // are skipped, not read) and returns a reader of its samples.
 func open(src ingest.Source, o ingest.Options) (ingest.Reader, error) {
-	f := &file{order: binary.LittleEndian, ds64: -1}
-	f.Src, f.Info = src, ingest.Info{Format: "wav"}
+	f := &file{src: src, info: ingest.Info{Path: src.Path, Format: "wav"}, order: binary.LittleEndian, ds64: -1}
 	if src.Size < 12 {
-		return nil, f.Fail(src.Size, "a RIFF header of 12 bytes",
+		return nil, f.fail(src.Size, "a RIFF header of 12 bytes",
 			fmt.Sprintf("the end of the file after %s", fault.Plural(src.Size, "byte")), raw.CutShort)
 	}
-	h, err := f.Header(0, 12)
+	h, err := f.header(0, 12)
 	if err != nil {
 		return nil, err
 	}
-	first, layout := int64(12), sound.Layout{Header: 8, Align: 2, Decode: func(h []byte) (string, int64, error) {
-		return string(h[:4]), int64(f.order.Uint32(h[4:])), nil
-	}}
 	switch string(h[:4]) {
 	case "RIFF", "RF64", "BW64":
 	case "RIFX":
 		f.order = binary.BigEndian
 	case "riff":
-		f.long, first, layout = true, 40, sound.Layout{Header: 24, Align: 8, Decode: f.guid}
+		f.long = true
 	default:
-		return nil, f.Fail(0, `"RIFF", "RIFX", "RF64" or Wave64`, strconv.Quote(string(h[:4])), "this is no WAV file")
+		return nil, f.fail(0, `"RIFF", "RIFX", "RF64" or Wave64`, strconv.Quote(string(h[:4])), "this is no WAV file")
 	}
 	kind, at := string(h[8:]), int64(8)
 	if f.long {
-		if h, err = f.Header(0, 40); err != nil {
+		if h, err = f.header(0, 40); err != nil {
 			return nil, err
 		}
 		if kind, at = "", 24; string(h[:16]) == wave64 && string(h[28:]) == wave64Tail {
@@ -105,9 +137,9 @@ func open(src ingest.Source, o ingest.Options) (ingest.Reader, error) {
 		}
 	}
 	if kind != "WAVE" {
-		return nil, f.Fail(at, `"WAVE"`, strconv.Quote(kind), "a RIFF file, but not of sound")
+		return nil, f.fail(at, `"WAVE"`, strconv.Quote(kind), "a RIFF file, but not of sound")
 	}
-	end, err := f.Walk(first, layout, f.chunk)
+	end, err := f.walk()
 	if err != nil {
 		return nil, err
 	}
@@ -116,27 +148,56 @@ func open(src ingest.Source, o ingest.Options) (ingest.Reader, error) {
 		if f.order.Uint32(h[4:]) == 0 || end > src.Size {
 			hint = raw.CutShort
 		}
-		return nil, f.Fail(min(end, src.Size), `a "fmt " chunk`, "the end of the file", hint)
+		return nil, f.fail(min(end, src.Size), `a "fmt " chunk`, "the end of the file", hint)
 	}
-	if !f.HasData {
-		return nil, f.Fail(min(end, src.Size), `a "data" chunk`, "the end of the file", sound.NoSamples)
+	if !f.hasData {
+		return nil, f.fail(min(end, src.Size), `a "data" chunk`, "the end of the file", noSamples)
 	}
-	if err := f.fmt.kind(f); err != nil {
+	if err := f.checkFormat(); err != nil {
 		return nil, err
 	}
-	f.Channels, f.BigEndian = f.fmt.channels, f.order == binary.BigEndian
-	f.RateHz, f.RateAt = float64(f.fmt.rate), f.fmt.at+4
-	return f.Open(o)
+
+	return f.samples(o)
 }
 
-// guid decodes the header of a chunk of Wave64: a GUID, and a length that counts
-// the header.
-func (f *file) guid(h []byte) (string, int64, error) {
-	id := ""
-	if string(h[4:16]) == wave64Tail {
-		id = string(h[:4])
+// walk reads chunk after chunk and returns where the last one ends.
+func (f *file) walk() (int64, error) {
+	at, header, align := int64(12), int64(8), int64(2)
+	if f.long {
+		at, header, align = 40, 24, 8
 	}
-	return id, int64(f.order.Uint64(h[16:])) - 24, nil
+
+	for n := 0; at+header <= f.src.Size; n++ {
+		if n == maxChunks {
+			return at, f.fail(at, "a sound file", fmt.Sprintf("more than %d chunks", maxChunks), damaged)
+		}
+
+		h, err := f.header(at, int(header))
+		if err != nil {
+			return at, err
+		}
+		id, length := string(h[:4]), int64(f.order.Uint32(h[4:]))
+		if f.long {
+			length = int64(f.order.Uint64(h[16:])) - header // a GUID, and a length that counts the header
+			if string(h[4:16]) != wave64Tail {
+				id = ""
+			}
+		}
+		if length < 0 {
+			return at, f.fail(at, "a chunk's length", strconv.FormatInt(length, 10), damaged)
+		}
+
+		left := f.src.Size - at - header
+		if length, err = f.chunk(id, at+header, length, left); err != nil {
+			return at, err
+		}
+		if length > left {
+			break // the claim reaches past the end: nothing can follow
+		}
+		at += header + length
+		at += (align - at%align) % align
+	}
+	return at, nil
 }
 
 // chunk reads a chunk whose body of length bytes begins at byte body, with left
@@ -146,14 +207,14 @@ func (f *file) chunk(id string, body, length, left int64) (int64, error) {
 	case id == "ds64" && f.ds64 < 0:
 		var d [16]byte
 		if length < 24 || left < 24 {
-			return 0, f.Fail(body, "a ds64 chunk of at least 24 bytes", fault.Plural(min(length, left), "byte"), "")
+			return 0, f.fail(body, "a ds64 chunk of at least 24 bytes", fault.Plural(min(length, left), "byte"), "")
 		}
-		if err := f.Get(d[:], body); err != nil {
+		if err := f.get(d[:], body); err != nil {
 			return 0, err
 		}
 		v := f.order.Uint64(d[8:])
 		if v > math.MaxInt64 {
-			return 0, f.Fail(body+8, "a data size", strconv.FormatUint(v, 10)+" bytes", sound.Damaged)
+			return 0, f.fail(body+8, "a data size", strconv.FormatUint(v, 10)+" bytes", damaged)
 		}
 		f.ds64 = int64(v)
 	case id == "fmt " && f.fmt == nil:
@@ -161,31 +222,31 @@ func (f *file) chunk(id string, body, length, left int64) (int64, error) {
 		if f.fmt, err = f.readFormat(body, length, left); err != nil {
 			return 0, err
 		}
-	case id == "data" && !f.HasData:
-		f.HasData, f.DataAt, f.ClaimAt, f.Claimed, f.Present = true, body, body-4, length, left
+	case id == "data" && !f.hasData:
+		f.hasData, f.dataAt, f.claimAt, f.claimed, f.present = true, body, body-4, length, left
 		if f.long {
-			f.ClaimAt = body - 8
+			f.claimAt = body - 8
 			return length, nil
 		}
 		switch {
 		case length == math.MaxUint32 && f.ds64 >= 0:
-			f.Claimed = f.ds64
+			f.claimed = f.ds64
 		case length == math.MaxUint32:
-			f.Pipe = true
+			f.pipe = true
 		case length == 0 && left > 0 && !f.looksLikeChunk(body):
-			f.Pipe = true
+			f.pipe = true
 		case length >= 0x7FF00000 && length > left:
 			// sox and arecord claim about 2 GiB when they cannot seek back.
-			f.Pipe = true
+			f.pipe = true
 		}
-		if f.Pipe {
+		if f.pipe {
 			return left, nil
 		}
-		return f.Claimed, nil
+		return f.claimed, nil
 	case id == "LIST" || id == "bext":
 		f.texts(id, body, min(length, left))
 	case id == "data":
-		f.Warn("extra-data", fmt.Sprintf("a second data chunk at byte %d is not read", body-8))
+		f.warn("extra-data", fmt.Sprintf("a second data chunk at byte %d is not read", body-8))
 	}
 	return length, nil
 }
@@ -193,11 +254,11 @@ func (f *file) chunk(id string, body, length, left int64) (int64, error) {
 // looksLikeChunk reports whether a chunk that fits the file begins at a byte: an
 // empty data chunk followed by others is then really empty.
 func (f *file) looksLikeChunk(at int64) bool {
-	if f.Src.Size-at < 8 {
+	if f.src.Size-at < 8 {
 		return false
 	}
 	var h [8]byte
-	if f.Get(h[:], at) != nil {
+	if f.get(h[:], at) != nil {
 		return false
 	}
 	for _, c := range h[:4] {
@@ -205,19 +266,19 @@ func (f *file) looksLikeChunk(at int64) bool {
 			return false
 		}
 	}
-	return at+8+int64(f.order.Uint32(h[4:])) <= f.Src.Size
+	return at+8+int64(f.order.Uint32(h[4:])) <= f.src.Size
 }
 
 func (f *file) readFormat(body, length, left int64) (*format, error) {
 	if length < 16 {
-		return nil, f.Fail(body-4, "a fmt chunk of at least 16 bytes", fault.Plural(length, "byte"), "")
+		return nil, f.fail(body-4, "a fmt chunk of at least 16 bytes", fault.Plural(length, "byte"), "")
 	}
 	if left < 16 {
-		return nil, f.Fail(body, "16 bytes of format", "the end of the file", raw.CutShort)
+		return nil, f.fail(body, "16 bytes of format", "the end of the file", raw.CutShort)
 	}
 	var b [40]byte
 	n := min(length, left, 40)
-	if err := f.Get(b[:n], body); err != nil {
+	if err := f.get(b[:n], body); err != nil {
 		return nil, err
 	}
 	bo := f.order
@@ -227,7 +288,7 @@ func (f *file) readFormat(body, length, left int64) (*format, error) {
 	}
 	if x.tag == extensible {
 		if n < 40 {
-			return nil, f.Fail(body, "an extensible format of 40 bytes", fault.Plural(n, "byte"), "")
+			return nil, f.fail(body, "an extensible format of 40 bytes", fault.Plural(n, "byte"), "")
 		}
 		x.valid = int(bo.Uint16(b[18:]))
 		// The sub-format is a GUID: four bytes whose lower half is the tag, two
@@ -241,56 +302,145 @@ func (f *file) readFormat(body, length, left int64) (*format, error) {
 		case bo.Uint32(g) <= math.MaxUint16 && bo.Uint16(g[4:]) == 0 && bo.Uint16(g[6:]) == 0x0010 && string(g[8:]) == tail:
 			x.tag = uint16(bo.Uint32(g))
 		default:
-			return nil, f.Fail(body+24, "the sub-format PCM or IEEE float", fmt.Sprintf("GUID %x", g), "")
+			return nil, f.fail(body+24, "the sub-format PCM or IEEE float", fmt.Sprintf("GUID %x", g), "")
 		}
 	}
 	return x, nil
 }
 
-// kind checks the format and names the encoding.
-func (f *format) kind(in *file) error {
-	fail := func(off int64, want, found, hint string) error {
-		return in.Fail(f.at+off, want, found, hint)
-	}
-	if f.tag != pcm && f.tag != ieeeFloat {
-		name, ok := tags[f.tag]
+// checkFormat checks the format and names the encoding.
+func (f *file) checkFormat() error {
+	x := f.fmt
+	fail := func(off int64, want, found, hint string) error { return f.fail(x.at+off, want, found, hint) }
+	if x.tag != pcm && x.tag != ieeeFloat {
+		name, ok := tags[x.tag]
 		if !ok {
 			name = "unknown"
 		}
-		return fail(0, "PCM or IEEE float samples", fmt.Sprintf("format 0x%04X (%s)", f.tag, name),
-			sound.Convert)
+		return fail(0, "PCM or IEEE float samples", fmt.Sprintf("format 0x%04X (%s)", x.tag, name),
+			"convert the file to PCM, e.g. with sox or ffmpeg")
 	}
-	if f.channels == 0 {
-		return fail(2, "at least one channel", "0", sound.Damaged)
+	if x.channels == 0 {
+		return fail(2, "at least one channel", "0", damaged)
 	}
-	// Samples of 24 bits in four bytes lie left-justified, as scipy reads them too.
-	padded := f.tag == pcm && f.bits == 24 && f.align == 4*f.channels
+
 	switch {
-	case padded:
-		in.Signed(32)
-		in.Encoding = "PCM 24-bit in 4 bytes"
-	case f.tag == ieeeFloat && !in.Float(f.bits):
-		return fail(14, "32 or 64 bits per float sample", strconv.Itoa(f.bits), "")
-	case f.tag == pcm && !in.Signed(f.bits):
-		return fail(14, "1 to 32 bits per PCM sample", strconv.Itoa(f.bits), "")
-	case in.Kind == raw.I8:
-		in.Kind = raw.U8
+	case x.tag == ieeeFloat && x.bits == 32:
+		f.kind = raw.F32
+	case x.tag == ieeeFloat && x.bits == 64:
+		f.kind = raw.F64
+	case x.tag == ieeeFloat:
+		return fail(14, "32 or 64 bits per float sample", strconv.Itoa(x.bits), "")
+	case x.bits < 1 || x.bits > 32:
+		return fail(14, "1 to 32 bits per PCM sample", strconv.Itoa(x.bits), "")
+	case x.bits == 24 && x.align == 4*x.channels: // left-justified in four bytes, as scipy reads them too
+		f.kind = raw.I32
+	default: // left-justified in whole bytes
+		f.kind = []raw.Kind{raw.U8, raw.I16, raw.I24, raw.I32}[(x.bits-1)/8]
 	}
-	if want := f.channels * in.Kind.Bytes(); f.align != want {
-		return fail(12, fmt.Sprintf("%d bytes per frame (%s of %d bits)", want, fault.Plural(int64(f.channels), "channel"),
-			f.bits), strconv.Itoa(f.align), sound.Damaged)
+	if want := x.channels * f.kind.Bytes(); x.align != want {
+		return fail(12, fmt.Sprintf("%d bytes per frame (%s of %d bits)", want, fault.Plural(int64(x.channels), "channel"),
+			x.bits), strconv.Itoa(x.align), damaged)
 	}
-	if f.tag == pcm && f.valid > 0 && f.valid < f.bits {
-		in.Encoding += fmt.Sprintf(" (%d valid)", f.valid)
+
+	switch {
+	case x.tag == ieeeFloat:
+		f.encoding = fmt.Sprintf("IEEE float %d-bit", x.bits)
+	case x.bits == 24 && f.kind == raw.I32:
+		f.encoding = "PCM 24-bit in 4 bytes"
+	default:
+		f.encoding = fmt.Sprintf("PCM %d-bit", x.bits)
+	}
+	if x.tag == pcm && x.valid > 0 && x.valid < x.bits {
+		f.encoding += fmt.Sprintf(" (%d valid)", x.valid)
 	}
 	return nil
+}
+
+// samples lays out the samples that the header describes.
+func (f *file) samples(o ingest.Options) (ingest.Reader, error) {
+	rateAt := f.fmt.at + 4
+	if f.fmt.rate == 0 {
+		return nil, f.fail(rateAt, "a sampling rate above 0 Hz", "0", damaged)
+	}
+	rate, err := o.Rate(f.src.Path, fmt.Sprintf("byte %d", rateAt), float64(f.fmt.rate), 0)
+	if err != nil {
+		return nil, err
+	}
+
+	l := raw.Layout{
+		Offset: f.dataAt, Channels: f.fmt.channels, Kind: f.kind, BigEndian: f.order == binary.BigEndian, Scale: 1,
+	}
+	if f.kind.Integer() {
+		l.Scale = math.Ldexp(1, 1-8*f.kind.Bytes())
+	}
+	if f.kind == raw.U8 {
+		l.Bias = 128
+	}
+	if l.Frames, err = f.frames(int64(l.Channels*f.kind.Bytes()), o); err != nil {
+		return nil, err
+	}
+	if l.Frames == 0 {
+		return nil, f.fail(f.dataAt, "samples", "an empty data chunk", noSamples)
+	}
+
+	f.info.Encoding = f.encoding
+	f.info.Channels = make([]ingest.Channel, l.Channels)
+	for i := range f.info.Channels {
+		f.info.Channels[i] = ingest.Channel{Name: strconv.Itoa(i + 1), Unit: "full-scale", RateHz: rate, Samples: l.Frames}
+	}
+	return raw.New(f.src, f.info, l), nil
+}
+
+// frames returns the number of whole frames of so many bytes, which, where the
+// header claims another number, is an error or a warning depending on the options.
+func (f *file) frames(frame int64, o ingest.Options) (int64, error) {
+	present := f.present
+	if !f.pipe && f.claimed <= present {
+		present = f.claimed
+	}
+	frames := present / frame
+
+	var found string
+	switch {
+	case f.pipe && f.claimed == 0:
+		found = fmt.Sprintf("the header claims no data, the placeholder of a writer that could not finish the header; "+
+			"there are %d whole frames", frames)
+	case f.pipe:
+		found = fmt.Sprintf("the header claims %d bytes, the placeholder of a streaming writer; there are %d whole frames",
+			f.claimed, frames)
+	case f.claimed > present:
+		found = fmt.Sprintf("the header claims %d frames, there are %d", f.claimed/frame, frames)
+	case present%frame != 0:
+		found = fmt.Sprintf("%d bytes of data are %d frames of %d bytes and %d bytes more", present, frames, frame,
+			present%frame)
+	default:
+		return frames, nil
+	}
+
+	hint := "copy the file again, or use its whole frames with truncated: use"
+	if frames == 0 {
+		hint = noSamples
+	}
+	if frames == 0 || o.Truncated != "use" {
+		return 0, f.fail(f.claimAt, "", found, hint)
+	}
+	f.warn("truncated", found+": these are used")
+	return frames, nil
+}
+
+// attribute adds an attribute unless its text is empty.
+func (f *file) attribute(name string, text []byte) {
+	if s := raw.Text(text); s != "" && len(f.info.Attributes) < maxTexts {
+		f.info.Attributes = append(f.info.Attributes, ingest.Attribute{Name: name, Value: s})
+	}
 }
 
 // texts adds the texts of a LIST/INFO or bext chunk; damage in there is no reason
 // to refuse the samples, so what cannot be read is left out.
 func (f *file) texts(id string, at, length int64) {
 	b := make([]byte, min(length, maxText))
-	if f.Get(b, at) != nil {
+	if f.get(b, at) != nil {
 		return
 	}
 	if id == "bext" {
@@ -305,7 +455,7 @@ func (f *file) texts(id string, at, length int64) {
 			{"time", 330, 338},
 		} {
 			if len(b) >= field.to {
-				f.Attribute(field.name, b[field.from:field.to])
+				f.attribute(field.name, b[field.from:field.to])
 			}
 		}
 		return
@@ -319,9 +469,9 @@ func (f *file) texts(id string, at, length int64) {
 		n = min(n, int64(len(b)))
 		name, ok := infoNames[key]
 		if !ok {
-			name = sound.Plain([]byte(key))
+			name = raw.Text([]byte(key))
 		}
-		f.Attribute(name, b[:n])
+		f.attribute(name, b[:n])
 		b = b[min(n+n&1, int64(len(b))):]
 	}
 }

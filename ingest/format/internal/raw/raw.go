@@ -5,11 +5,14 @@
 package raw
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
 	"math"
+	"strings"
+	"unicode/utf8"
 	"unsafe"
 
 	"doubletake/ingest"
@@ -110,6 +113,20 @@ func ReadHeader(src ingest.Source, b []byte, at int64, want string) error {
 		Path: src.Path, Place: fmt.Sprintf("byte %d", at+int64(n)), Want: want,
 		Found: "the end of the file", Hint: CutShort,
 	}
+}
+
+// Text ends a text at its zero byte and reads bytes that are not UTF-8 as Latin-1.
+func Text(b []byte) string {
+	b, _, _ = bytes.Cut(b, []byte{0})
+	s := string(b)
+	if !utf8.ValidString(s) {
+		rs := make([]rune, len(b))
+		for i, c := range b {
+			rs[i] = rune(c)
+		}
+		s = string(rs)
+	}
+	return strings.TrimSpace(s)
 }
 
 // Value decodes one number of that kind from the beginning of b.
