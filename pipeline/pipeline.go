@@ -25,6 +25,7 @@ import (
 	"doubletake/pipeline/stages/reportstage"
 	"doubletake/report"
 	"doubletake/train"
+	"doubletake/train/holdout"
 )
 
 // Of a released program; .ci/release sets them.
@@ -219,11 +220,11 @@ func HeldOut(arguments []string) ([]config.Split, error) {
 			out = append(out, config.Split{Name: name, Each: []string{condition}})
 			continue
 		}
-		rule, err := config.ParseHold(h)
+		held, err := holdout.Parse(h)
 		if err != nil {
 			return nil, &UsageError{Text: fmt.Sprintf("--held-out: %v", err)}
 		}
-		out = append(out, config.Split{Name: name, Test: rule})
+		out = append(out, config.Split{Name: name, Test: held})
 	}
 	return out, nil
 }

@@ -24,6 +24,7 @@ var imports = []struct{ of, may string }{
 	{"train/kernel", ""},
 	{"train/honest", "train/score"}, // bases are given to it
 	{"train/gp", "train/kernel"},
+	{"train/holdout", ""},
 	{"report", "report/... train/score docs"}, // the metrics it shows are listed there
 	{"docs", ""},
 
@@ -35,7 +36,7 @@ var imports = []struct{ of, may string }{
 	{"pipeline/table", "pipeline/kv"},
 	// The configuration reads the settings of the packages that use them.
 	{"pipeline/config", "pipeline/kv pipeline/engine/slurm/job ingest/campaign ingest/fault ingest/spelling " +
-		"ingest/simulate ingest/format dsp train train/baseline"},
+		"ingest/simulate ingest/format dsp train train/baseline train/holdout"},
 	{"pipeline/export", "pipeline/kv pipeline/table ingest/fault train train/gp train/honest"},
 	{"pipeline/watch", "pipeline/engine pipeline/table report/figure"},
 	{"pipeline/scaffold", "pipeline/config ingest/..."},

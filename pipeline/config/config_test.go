@@ -80,34 +80,6 @@ func TestGood(t *testing.T) {
 	}
 }
 
-func TestRules(t *testing.T) {
-	for _, c := range []struct {
-		hold string
-		v    float64
-		want bool
-	}{
-		{"blades=3", 3, true},
-		{"blades=3", 2, false},
-		{"blades=2,3", 2, true},
-		{"rpm=3000:5000", 3000, true},
-		{"rpm=3000:5000", 5000.5, false},
-		{"u=0.3", 0.1 + 0.2, true}, // a sum that is not 0.3 in binary
-	} {
-		r, err := ParseHold(c.hold)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := r[0].Holds(c.v); got != c.want {
-			t.Errorf("%s holds %g: %v", c.hold, c.v, got)
-		}
-	}
-	for _, bad := range []string{"", "blades", "blades=", "blades=x", "rpm=5:3"} {
-		if _, err := ParseHold(bad); err == nil {
-			t.Errorf("%q was taken", bad)
-		}
-	}
-}
-
 // Which keys exist is part of the slice of configuration: optional sections
 // show up only when they are there.
 func TestFlatten(t *testing.T) {

@@ -216,6 +216,12 @@ func (d *decoder) value(n *yaml.Node, path string, out any) {
 
 func (d *decoder) decode(n *yaml.Node, path string, v reflect.Value, enum string) {
 	n = resolve(n)
+	if v.Type() == holdoutType {
+		if h := d.holdout(n, path); h != nil {
+			v.Set(reflect.ValueOf(h))
+		}
+		return
+	}
 	if v.CanAddr() {
 		if nd, ok := v.Addr().Interface().(nodeDecoder); ok {
 			nd.decodeNode(d, n, path)

@@ -26,6 +26,10 @@ func flatten(path string, v reflect.Value, out *[]kv.Pair) {
 		if !v.IsNil() {
 			flatten(path, v.Elem(), out)
 		}
+	case reflect.Interface:
+		if !v.IsNil() { // a holdout
+			*out = append(*out, kv.Pair{Key: path, Value: fmt.Sprint(v.Interface())})
+		}
 	case reflect.Struct:
 		for _, sf := range fields(v.Type()) {
 			if f := v.FieldByIndex(sf.Index); sf.Tag.Get("omit") != "zero" || !f.IsZero() {
@@ -41,10 +45,6 @@ func flatten(path string, v reflect.Value, out *[]kv.Pair) {
 		case []NamedString:
 			for _, e := range list {
 				*out = append(*out, kv.Pair{Key: join(path, e.Name), Value: e.Value})
-			}
-		case Rule:
-			if len(list) > 0 {
-				*out = append(*out, kv.Pair{Key: path, Value: list.String()})
 			}
 		case []Split:
 			for _, e := range list {

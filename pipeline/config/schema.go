@@ -76,7 +76,7 @@ func listKeys(path string, v reflect.Value, out *[]Key) {
 
 func typeName(t reflect.Type) string {
 	switch {
-	case t == reflect.TypeFor[Rule]():
+	case t == holdoutType:
 		return "held-out conditions"
 	case t == reflect.TypeFor[Sweep]():
 		return "keys with lists of values, or a list of variants"
@@ -121,25 +121,8 @@ func Schema() map[string]any {
 func schemaOf(v reflect.Value) map[string]any {
 	number := map[string]any{"type": "number"}
 	switch t := v.Type(); t {
-	case reflect.TypeFor[Rule]():
-		term := map[string]any{"oneOf": []any{
-			number,
-			map[string]any{"type": "array", "items": number, "minItems": 1},
-			map[string]any{
-				"type": "object", "properties": map[string]any{"min": number, "max": number},
-				"additionalProperties": false, "minProperties": 1,
-			},
-			map[string]any{
-				"type": "object", "properties": map[string]any{"near": number, "within": number},
-				"required": []string{"near", "within"}, "additionalProperties": false,
-			},
-		}}
-		return map[string]any{"oneOf": []any{
-			map[string]any{"const": "none"},
-			map[string]any{"type": "object", "additionalProperties": term, "minProperties": 1},
-		}}
-	case reflect.TypeFor[Sweep]():
-		return map[string]any{"type": []string{"object", "array"}, "minProperties": 1, "minItems": 1}
+	case holdoutType:
+		return holdoutSchema()
 	case reflect.TypeFor[[]NamedNumber]():
 		return map[string]any{"type": "object", "additionalProperties": number}
 	case reflect.TypeFor[[]NamedString]():

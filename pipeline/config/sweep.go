@@ -369,12 +369,3 @@ func shortNames(paths []string) map[string]string {
 	}
 	return out
 }
-
-// InnerSplit comes between the names of a split and of a group of its training set.
-const InnerSplit = "/inner/"
-
-// Outer is the name of the split of whose training set a split holds a group out.
-func (s Split) Outer() string {
-	name, _, _ := strings.Cut(s.Name, InnerSplit)
-	return name
-}

@@ -74,16 +74,6 @@ type Estimate struct {
 	Sampler string `key:"sampler" enum:"antithetic|plain"`
 }
 
-// Split is one train/test rule.
-type Split struct {
-	Name   string
-	Test   Rule     `key:"test"`
-	Each   []string `key:"each"`
-	Blocks int      `key:"blocks" default:"0"`
-
-	Without Rule // rows that take no part, of splits by which a variant is selected
-}
-
 func defaultTrain() Train {
 	c, o := train.DefaultConfig(), train.DefaultEstimateOptions()
 	return Train{
@@ -128,7 +118,6 @@ var networkSections = map[string]string{
 const (
 	maxSeeds       = 1000
 	maxCalibration = 0.5
-	maxBlocks      = 1000
 )
 
 func (t *Train) validate(f *File, key string, fail failFunc) {
@@ -220,24 +209,6 @@ func (t *Train) validateSplits(key string, fail failFunc) {
 		fail(key, "expected at least one split, found none")
 	}
 	for _, s := range t.Splits {
-		at := key + "." + s.Name
-		for _, t := range s.Test {
-			if t.form == "near" && !(t.Within >= 0) {
-				fail(at+".test."+t.Condition+".within", "expected 0 or more, found %g", t.Within)
-			}
-		}
-		if !isFolderName(s.Name) {
-			fail(at, "expected a name that can be a folder's (no /, no leading dot), found %q", s.Name)
-		}
-		switch {
-		case len(s.Test) == 0 && len(s.Each) == 0:
-			fail(at, "expected test: {condition: value}, or each: condition, found none")
-		case len(s.Test) > 0 && len(s.Each) > 0:
-			fail(at, "expected test or each, found both")
-		case s.Blocks != 0 && len(s.Each) == 0:
-			fail(at+".blocks", "belongs to each")
-		case s.Blocks != 0 && (s.Blocks < 2 || s.Blocks > maxBlocks):
-			fail(at+".blocks", "expected 2 to %d blocks, or 0 for single values, found %d", maxBlocks, s.Blocks)
-		}
+		s.validate(key+"."+s.Name, fail)
 	}
 }

@@ -137,13 +137,9 @@ func build(f *config.File, prog plan.Program, extra []config.Split) (*engine.Pla
 
 // noFit is the error of a split on the command line that fits no experiment.
 func noFit(s config.Split, conditions, have []string) string {
-	what, near := s.Test.String(), ""
-	unknown := slices.Clone(s.Each)
-	for _, t := range s.Test {
-		unknown = append(unknown, t.Condition)
-	}
-	if len(s.Each) > 0 {
-		what = s.Name
+	what, near, unknown := s.Name, "", s.Each
+	if len(s.Each) == 0 {
+		what, unknown = s.Test.String(), s.Test.Conditions()
 	}
 	for _, c := range unknown {
 		if slices.Contains(conditions, c) {

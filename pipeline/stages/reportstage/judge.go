@@ -4,11 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"math"
 	"os"
-	"slices"
 	"strconv"
-	"strings"
 
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/engine"
@@ -17,6 +14,7 @@ import (
 	"doubletake/pipeline/table"
 	"doubletake/report"
 	"doubletake/train"
+	"doubletake/train/holdout"
 	"doubletake/train/score"
 	"doubletake/train/triplets"
 )
@@ -45,8 +43,9 @@ func reportSplit(
 	if err != nil {
 		return nil, err
 	}
-	if sp.Reach, err = reach(set, tab, s); err != nil {
-		return nil, err
+	sp.Reach, err = holdout.Reach(s.Test, tab, set.RowsOf(triplets.Train), set.RowsOf(triplets.Test))
+	if err != nil {
+		return nil, fmt.Errorf("read triplets: %w", err)
 	}
 	var trainSum, testSum []score.Summary
 	var models []*train.Model
@@ -135,36 +134,6 @@ func overSeeds(seeds []score.Summary, outcomes []triplets.Quantity) report.SetMe
 		})
 	}
 	return m
-}
-
-// reach names whether a split asks for interpolation or extrapolation: whether
-// the held-out values of each condition of its rule lie between values that
-// were trained on.
-func reach(set triplets.Set, t *table.Table, s config.Split) (string, error) {
-	var within, beyond []string
-	train, test := set.RowsOf(triplets.Train), set.RowsOf(triplets.Test)
-	for _, term := range s.Test {
-		v, err := t.Floats(term.Condition)
-		if err != nil {
-			return "", fmt.Errorf("read triplets: %w", err)
-		}
-		lo, hi := math.Inf(1), math.Inf(-1)
-		for _, i := range train {
-			lo, hi = min(lo, v[i]), max(hi, v[i])
-		}
-		if slices.ContainsFunc(test, func(i int) bool { return v[i] < lo || v[i] > hi }) {
-			beyond = append(beyond, term.Condition)
-		} else {
-			within = append(within, term.Condition)
-		}
-	}
-	switch {
-	case len(beyond) > 0:
-		return "extrapolation in " + strings.Join(beyond, " and "), nil
-	case len(within) > 0:
-		return "interpolation in " + strings.Join(within, " and "), nil
-	}
-	return "", nil
 }
 
 func readModel(path string) (*train.Model, error) {

@@ -48,31 +48,6 @@ func cut(t *testing.T, inputs, rule string) (*plan.Builder, *table.Table, triple
 	return b, tab, set, s
 }
 
-// A split asks for interpolation where held-out values lie between those trained on.
-func TestReach(t *testing.T) {
-	for _, c := range []struct{ rule, want string }{
-		{"{rpm: 3000}", "interpolation in rpm"},
-		{"{rpm: 5000}", "extrapolation in rpm"},
-		{"{blades: 2}", "extrapolation in blades"},
-		{"{blades: 3}", "interpolation in blades"},
-		{"{blades: 3, rpm: [3000, 4000]}", "interpolation in blades and rpm"},
-		{"{blades: 4, rpm: {min: 3000}}", "extrapolation in blades and rpm"},
-		// 30° is measured at 1000/min alone: beyond the angles, within the speeds.
-		{"{theta_deg: 30, rpm: 1000}", "extrapolation in theta_deg"},
-	} {
-		_, tab, set, s := cut(t, "rpm", c.rule)
-		got, err := reach(set, tab, s)
-		if err != nil || got != c.want {
-			t.Errorf("%s: %q, %v; expected %q", c.rule, got, err, c.want)
-		}
-	}
-	_, tab, set, _ := cut(t, "rpm", "{rpm: 1000}")
-	other := config.Split{Test: config.Rule{config.ValuesTerm("pitch", 1)}}
-	if _, err := reach(set, tab, other); err == nil || !strings.Contains(err.Error(), "pitch") {
-		t.Error(err)
-	}
-}
-
 // judged gives a part with its answers in standardised units. By hand: with 5000 and
 // 4000/min held out the training values 10 … 42 have the mean 26.
 func TestJudged(t *testing.T) {

@@ -17,6 +17,7 @@ import (
 	"doubletake/pipeline/stages/stagetest"
 	"doubletake/pipeline/table"
 	"doubletake/report"
+	"doubletake/train/holdout"
 	"doubletake/train/score"
 	"doubletake/train/triplets"
 )
@@ -110,7 +111,7 @@ b   b         2 1   3`)
 		{Name: "loss", Floats: []float64{3, 2}},
 		{Name: "held_out_loss", Floats: []float64{math.NaN(), 5}},
 	}}
-	sp := d.split(config.Split{Name: "s", Test: config.Rule{config.ValuesTerm("x", 2)}})
+	sp := d.split(config.Split{Name: "s", Test: holdout.Values("x", 2)})
 	part := func(p triplets.Part) score.Set { return judged(set, a, p) }
 	if err := d.seed(sp, set, a, hist, part(triplets.Train), part(triplets.Test)); err != nil {
 		t.Fatal(err)

@@ -70,7 +70,7 @@ func Plan(b *plan.Builder) error {
 	}
 	if len(b.Exp.Train.Inputs) > 0 {
 		for _, s := range b.Exp.Train.Splits {
-			if s.Test.None() {
+			if s.Final() {
 				x.final = append(x.final, s.Name)
 			} else {
 				x.splits = append(x.splits, s)
@@ -143,7 +143,7 @@ func (x *experiment) local() []kv.Pair {
 		{Key: "seeds", Value: strconv.Itoa(exp.Train.Seeds)},
 	}
 	for _, s := range x.splits {
-		local = append(local, kv.Pair{Key: "train.splits." + s.Name + ".test", Value: s.Test.String()})
+		local = append(local, s.Setting())
 	}
 	for _, d := range exp.Train.Events {
 		local = append(local, kv.Pair{Key: "train.events." + d.Name, Value: d.Value})

@@ -53,7 +53,7 @@ func PlanSweep(variants []*plan.Builder) error {
 		return nil
 	}
 	for _, s := range first.Exp.Train.Splits {
-		if s.Test.None() {
+		if s.Final() {
 			continue
 		}
 		inner, err := trainstage.Inner(first, s)

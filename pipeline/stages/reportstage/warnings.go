@@ -199,11 +199,11 @@ func tooFew(b *plan.Builder, t *table.Table, set triplets.Set, trained bool) (st
 // network: its uncertainty cannot rise where its inputs do not change.
 func unseen(s triplets.Set, split config.Split) string {
 	var held []string
-	for _, term := range split.Test {
-		if slices.Contains(s.InputNames(), term.Condition) {
+	for _, c := range split.Test.Conditions() {
+		if slices.Contains(s.InputNames(), c) {
 			return ""
 		}
-		held = append(held, term.Condition)
+		held = append(held, c)
 	}
 	known := make([]bool, s.Conditions())
 	for i, c := range s.Condition {

@@ -80,9 +80,9 @@ func card(b *plan.Builder, s triplets.Set, split config.Split, k int, configDige
 		Split: split.Name, HeldOut: split.Test.String(), Seed: k, Config: configDigest, Triplets: trained.N,
 		Estimate: Estimate{est.Samples, est.Sampler, estimateSeed(b, k)},
 	}
-	if split.Test.None() {
+	if split.Final() {
 		for _, o := range b.Exp.Train.Splits {
-			if !o.Test.None() {
+			if !o.Final() {
 				c.Record = append(c.Record, o.Name)
 			}
 		}

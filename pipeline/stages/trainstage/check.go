@@ -11,6 +11,7 @@ import (
 	"doubletake/ingest/spelling"
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/stages/plan"
+	"doubletake/train/holdout"
 )
 
 // CheckSplits checks the splits again with the conditions that the files' headers
@@ -34,9 +35,9 @@ func checkSplits(b *plan.Builder) error {
 	}
 	for _, s := range tr.Splits {
 		at := key + ".splits." + s.Name
-		for _, t := range s.Test {
-			if !s.Test.None() && !slices.Contains(b.Conditions, t.Condition) {
-				return notACondition(b, at+".test."+t.Condition, t.Condition)
+		for _, c := range s.Test.Conditions() {
+			if !slices.Contains(b.Conditions, c) {
+				return notACondition(b, at+".test."+c, c)
 			}
 		}
 		if err := checkSplit(b, at, s); err != nil {
@@ -61,18 +62,14 @@ func checkSplit(b *plan.Builder, at string, s config.Split) error {
 	if len(b.Known) == 0 {
 		return nil
 	}
-	var test, train int
+	held, err := s.Test.Held(knownRows(b.Known))
+	if err != nil {
+		return nil // depends on the files
+	}
+	train := rowsWith(held, false)
 	first, varies := map[string]float64{}, map[string]bool{}
-	for _, c := range b.Known {
-		held, known := holds(s.Test, c)
-		if !known {
-			return nil // depends on the files
-		}
-		if held {
-			test++
-			continue
-		}
-		train++
+	for _, i := range train {
+		c := b.Known[i]
 		for _, in := range b.Exp.Train.Inputs {
 			if v, ok := first[in]; !ok {
 				first[in] = c[in]
@@ -82,11 +79,11 @@ func checkSplit(b *plan.Builder, at string, s config.Split) error {
 		}
 	}
 	switch {
-	case test == 0 && s.Test.None():
-	case test == 0:
+	case s.Final():
+	case len(train) == len(held):
 		return b.File.Errorf(at, "%s holds for none of the %d conditions: the test set would be empty%s",
-			s.Test, len(b.Known), values(b, s.Test))
-	case train == 0:
+			s.Test, len(b.Known), holdout.Choices(s.Test, knownRows(b.Known)))
+	case len(train) == 0:
 		return b.File.Errorf(at, "%s holds for all %d conditions: the training set would be empty; hold out less",
 			s.Test, len(b.Known))
 	}
@@ -96,7 +93,7 @@ func checkSplit(b *plan.Builder, at string, s config.Split) error {
 		}
 	}
 	if n := pairsPerRow(b); n > 0 {
-		return checkBatch(b, s, train*n)
+		return checkBatch(b, s, len(train)*n)
 	}
 	return nil
 }
@@ -132,47 +129,21 @@ func checkBatch(b *plan.Builder, s config.Split, n int) error {
 	return nil
 }
 
-// values lists what the conditions of a rule are, to choose from.
-func values(b *plan.Builder, r config.Rule) string {
-	return valuesOf(r, func(condition string) (v []float64) {
-		for _, c := range b.Known {
-			if x, ok := c[condition]; ok {
-				v = append(v, x)
-			}
-		}
-		return v
-	})
-}
+// knownRows are the conditions that are known before any file is read.
+type knownRows []map[string]float64
 
-func valuesOf(r config.Rule, of func(condition string) []float64) string {
-	for _, t := range r {
-		v := slices.Clone(of(t.Condition))
-		slices.Sort(v)
-		v = slices.Compact(v)
-		if len(v) > 0 && !slices.ContainsFunc(v, t.Holds) {
-			if len(v) > 12 {
-				return fmt.Sprintf("; %s lies in %g … %g", t.Condition, v[0], v[len(v)-1])
-			}
-			list := strings.Trim(strings.ReplaceAll(fmt.Sprint(v), " ", ", "), "[]")
-			return fmt.Sprintf("; %s is one of %s", t.Condition, list)
-		}
-	}
-	return ""
-}
+func (k knownRows) Rows() int { return len(k) }
 
-// holds reports whether all terms of r hold for the conditions c; known is
-// false when c lacks one of them.
-func holds(r config.Rule, c map[string]float64) (held, known bool) {
-	held = true
-	if r.None() {
-		return false, true
-	}
-	for _, t := range r {
-		v, ok := c[t.Condition]
+// Floats returns an error where the condition of some row is not known.
+func (k knownRows) Floats(condition string) ([]float64, error) {
+	out := make([]float64, len(k))
+	for i, c := range k {
+		v, ok := c[condition]
 		if !ok {
-			return false, false
+			return nil, fmt.Errorf("%s is not known", condition)
 		}
-		held = held && t.Holds(v)
+		out[i] = v
 	}
-	return held, true
+
+	return out, nil
 }

@@ -71,10 +71,10 @@ func crossTask(b *plan.Builder, cfg []kv.Pair, s config.Split, name string, k in
 		full, stream = engine.Dep{Task: TrainID(b, s.Name, k), Output: "predictions.arrow"}, "train"
 	}
 	seed := plan.SeedOf(tr.Seed, stream, strconv.Itoa(k))
-	f := honestFit{settings: tr.Honest, condition: condition, within: tolerance(s, condition)}
+	f := honestFit{settings: tr.Honest, condition: condition, within: s.Test.Within(condition)}
 	f.settings.Base = name
 	local := []kv.Pair{
-		{Key: "train.splits." + s.Name + ".test", Value: s.Test.String()},
+		s.Setting(),
 		{Key: "method", Value: name},
 		{Key: "seed", Value: strconv.FormatUint(seed, 10)},
 		{Key: "members", Value: strconv.Itoa(tr.Members)},

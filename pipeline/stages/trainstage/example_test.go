@@ -5,15 +5,16 @@ import (
 
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/stages/trainstage"
+	"doubletake/train/holdout"
 )
 
 // The groups of a split are the values of the condition that it holds out.
 func ExampleHonestCondition() {
 	settings := config.Honest{Base: "gp"}
-	blades := config.Split{Test: config.Rule{config.ValuesTerm("blades", 3)}}
+	blades := config.Split{Test: holdout.Values("blades", 3)}
 	condition, _ := trainstage.HonestCondition(settings, blades)
 	fmt.Println(condition)
-	corner := config.Split{Test: config.Rule{config.ValuesTerm("blades", 3), config.RangeTerm("rpm", 5000, 9000)}}
+	corner := config.Split{Test: holdout.All(holdout.Values("blades", 3), holdout.Range("rpm", 5000, 9000))}
 	_, absent := trainstage.HonestCondition(settings, corner)
 	fmt.Println(absent)
 	// Output:

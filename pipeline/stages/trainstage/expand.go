@@ -2,13 +2,13 @@ package trainstage
 
 import (
 	"slices"
-	"strconv"
 
 	"doubletake/ingest/campaign"
 	"doubletake/ingest/simulate"
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/stages/ingeststage"
 	"doubletake/pipeline/stages/plan"
+	"doubletake/train/holdout"
 )
 
 // expand replaces splits with each by one split per value, or per block of
@@ -44,11 +44,11 @@ func expand(b *plan.Builder, splits []config.Split, lenient bool) ([]config.Spli
 				return nil, b.File.Errorf(at,
 					"%s has %d values, more than %d splits; hold out blocks of them: {each: %s, blocks: 5}", c, len(v), maxEach, c)
 			}
-			for _, e := range eachOf(c, v, s.Blocks) {
+			for _, e := range holdout.Each(c, v, s.Blocks) {
 				if slices.ContainsFunc(out, func(o config.Split) bool { return o.Name == e.Name }) {
 					return nil, b.File.Errorf(at, "two splits are named %q", e.Name)
 				}
-				out = append(out, e)
+				out = append(out, config.Split{Name: e.Name, Test: e.Holdout})
 			}
 		}
 	}
@@ -57,27 +57,6 @@ func expand(b *plan.Builder, splits []config.Split, lenient bool) ([]config.Spli
 
 // maxEach bounds the splits of one condition: each is a training per seed.
 const maxEach = 100
-
-// eachOf makes the splits of one condition with the distinct values v.
-func eachOf(condition string, v []float64, blocks int) (out []config.Split) {
-	g := func(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
-	if blocks == 0 {
-		for _, x := range v {
-			out = append(out, config.Split{Name: condition + "=" + g(x), Test: config.Rule{config.ValuesTerm(condition, x)}})
-		}
-		return out
-	}
-	for k := range blocks {
-		part := v[len(v)*k/blocks : len(v)*(k+1)/blocks]
-		lo, hi := part[0], part[len(part)-1]
-		name := condition + "=" + g(lo) + ":" + g(hi)
-		if lo == hi {
-			name = condition + "=" + g(lo)
-		}
-		out = append(out, config.Split{Name: name, Test: config.Rule{config.ValuesTerm(condition, part...)}})
-	}
-	return out
-}
 
 // plannedValues lists the distinct values of a condition, ascending, as far as
 // they are known before any recording is read; a table of pairs is read for it, and

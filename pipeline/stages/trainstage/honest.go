@@ -56,14 +56,14 @@ func HonestID(b *plan.Builder, split string) string { return b.ID("train", split
 // "" with a reason where the split has no calibration.
 func HonestCondition(h config.Honest, s config.Split) (condition, absent string) {
 	switch {
-	case s.Test.None():
+	case s.Final():
 		return "", "nothing is held out"
 	case h.Base == "none":
 		return "", "train.honest.base is none"
 	case h.Groups != "":
 		return h.Groups, ""
-	case len(s.Test) == 1:
-		return s.Test[0].Condition, ""
+	case s.Test.Group() != "":
+		return s.Test.Group(), ""
 	}
 	return "", "the split holds out several conditions at once; name the one whose values are the groups with " +
 		"train.honest.groups"
@@ -94,7 +94,7 @@ func honestTask(b *plan.Builder, s config.Split, left *leftOut) {
 	dep := engine.Dep{Task: b.ID("triplets"), Output: "triplets.arrow"}
 	cfg := plan.Settings("train.honest", tr.Honest)
 	local := []kv.Pair{
-		{Key: "train.splits." + s.Name + ".test", Value: s.Test.String()},
+		s.Setting(),
 		{Key: "groups", Value: condition},
 		{Key: "inputs", Value: strings.Join(tr.Inputs, ",")},
 		{Key: "outcomes", Value: strings.Join(tr.Outcomes, ",")},
@@ -125,7 +125,7 @@ func honestTask(b *plan.Builder, s config.Split, left *leftOut) {
 		if err != nil {
 			return err
 		}
-		f := honestFit{settings: tr.Honest, condition: condition, within: tolerance(s, condition)}
+		f := honestFit{settings: tr.Honest, condition: condition, within: s.Test.Within(condition)}
 		var result *Honest
 		var model *HonestModel
 		var p *honest.Prediction
@@ -147,17 +147,6 @@ func honestTask(b *plan.Builder, s config.Split, left *leftOut) {
 		return errors.Join(plan.WriteJSON(j.Output(HonestJSON), model),
 			plan.WriteGob("calibration", j.Output(HonestData), result), writeTable(j, honestArrow, out))
 	}
-}
-
-// tolerance is how far values of one group may lie apart: what the split's rule
-// for the condition allows.
-func tolerance(s config.Split, condition string) float64 {
-	for _, t := range s.Test {
-		if t.Condition == condition {
-			return t.Within
-		}
-	}
-	return 0
 }
 
 // honestFit calibrates one split.

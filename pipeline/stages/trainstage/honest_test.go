@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"doubletake/pipeline/config"
+	"doubletake/train/holdout"
 	"doubletake/train/triplets"
 )
 
@@ -141,13 +142,13 @@ func TestHonestAbsent(t *testing.T) {
 	}
 	for _, c := range []struct {
 		h    config.Honest
-		test config.Rule
+		test holdout.Holdout
 		want string
 	}{
-		{config.Honest{Base: "none"}, config.Rule{config.ValuesTerm("blades", 2)}, ""},
-		{config.Honest{Base: "gp"}, config.Rule{config.ValuesTerm("blades", 2)}, "blades"},
-		{config.Honest{Base: "gp", Groups: "rpm"}, config.Rule{config.ValuesTerm("blades", 2)}, "rpm"},
-		{config.Honest{Base: "gp"}, config.Rule{config.ValuesTerm("blades", 2), config.ValuesTerm("rpm", 1)}, ""},
+		{config.Honest{Base: "none"}, holdout.Values("blades", 2), ""},
+		{config.Honest{Base: "gp"}, holdout.Values("blades", 2), "blades"},
+		{config.Honest{Base: "gp", Groups: "rpm"}, holdout.Values("blades", 2), "rpm"},
+		{config.Honest{Base: "gp"}, holdout.All(holdout.Values("blades", 2), holdout.Values("rpm", 1)), ""},
 	} {
 		condition, absent := HonestCondition(c.h, config.Split{Test: c.test})
 		if condition != c.want || (absent == "") != (c.want != "") {

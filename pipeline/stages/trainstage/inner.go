@@ -1,13 +1,11 @@
 package trainstage
 
 import (
-	"fmt"
 	"slices"
-	"strconv"
 
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/stages/plan"
-	"doubletake/pipeline/table"
+	"doubletake/train/holdout"
 )
 
 // Inner lists the splits by which a variant is selected for the split s: each holds one
@@ -15,7 +13,7 @@ import (
 // without a sweep's select.
 func Inner(b *plan.Builder, s config.Split) ([]config.Split, error) {
 	on, at := b.Exp.Select.On, b.At+".select.on"
-	if on == "" || s.Test.None() {
+	if on == "" || s.Final() {
 		return nil, nil
 	}
 	if !slices.Contains(b.Conditions, on) {
@@ -35,7 +33,7 @@ func Inner(b *plan.Builder, s config.Split) ([]config.Split, error) {
 			values = append(values, v)
 		}
 	}
-	f := honestFit{condition: on, within: tolerance(s, on)}
+	f := honestFit{condition: on, within: s.Test.Within(on)}
 	g := f.grouping(values)
 	if len(g.Names) < 2 {
 		return nil, b.File.Errorf(at, "expected at least 2 groups of %s in the training set of split %q, found %d", on,
@@ -55,68 +53,38 @@ func Inner(b *plan.Builder, s config.Split) ([]config.Split, error) {
 			return nil, b.File.Errorf(at, "expected at least 3 groups of the input %s in the training set of split %q, found "+
 				"%d: without one of them it would be constant; name another condition", on, s.Name, len(g.Names))
 		}
-		number := func(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
-		name := on + "=" + number(of[0])
-		if len(of) > 1 {
-			name += ":" + number(of[len(of)-1])
-		}
 		out = append(out, config.Split{
-			Name: s.Name + config.InnerSplit + name, Test: config.Rule{config.ValuesTerm(on, of...)}, Without: s.Test,
+			Name: s.Name + config.InnerSplit + holdout.GroupName(on, of), Test: holdout.Values(on, of...), Without: s.Test,
 		})
 	}
 	return out, nil
 }
 
-// trainsOn reports whether the training set of a rule can have rows with the value.
-func trainsOn(b *plan.Builder, rule config.Rule, condition string, value float64) bool {
-	if len(rule) == 1 && rule[0].Condition == condition {
-		return !rule[0].Holds(value)
+// trainsOn reports whether the training set can have rows with the value.
+func trainsOn(b *plan.Builder, test holdout.Holdout, condition string, value float64) bool {
+	if test.Group() == condition {
+		return !test.Holds(condition, value)
 	}
-	if len(b.Known) == 0 {
-		return true
+	held, err := test.Held(knownRows(b.Known))
+	if err != nil || len(held) == 0 {
+		return true // only the files tell
 	}
-	return slices.ContainsFunc(b.Known, func(c map[string]float64) bool {
-		held, known := holds(rule, c)
-		return c[condition] == value && !(known && held)
-	})
-}
-
-// heldRows reports for which rows of the triplets a rule holds; one that holds nothing
-// out for none.
-func heldRows(t *table.Table, rule config.Rule) ([]bool, error) {
-	held := make([]bool, t.Rows())
-	if len(rule) == 0 || rule.None() {
-		return held, nil
-	}
-	for i := range held {
-		held[i] = true
-	}
-	for _, term := range rule {
-		v, err := t.Floats(term.Condition)
-		if err != nil {
-			return nil, fmt.Errorf("read triplets: %w", err)
-		}
-		for i := range v {
-			held[i] = held[i] && term.Holds(v[i])
+	for i, c := range b.Known {
+		if c[condition] == value && !held[i] {
+			return true
 		}
 	}
-	return held, nil
+
+	return false
 }
 
-// withoutRows leaves out the rows for which a rule holds.
-func withoutRows(t *table.Table, rule config.Rule) (*table.Table, error) {
-	if len(rule) == 0 {
-		return t, nil
-	}
-	held, err := heldRows(t, rule)
-	if err != nil {
-		return nil, err
-	}
-	var rows []int
+// rowsWith lists the rows of which held is as given.
+func rowsWith(held []bool, is bool) (rows []int) {
 	for i, h := range held {
-		if !h {
+		if h == is {
 			rows = append(rows, i)
 		}
 	}
-	return t.Select(rows), nil
+
+	return rows
 }

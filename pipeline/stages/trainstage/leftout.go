@@ -19,6 +19,7 @@ import (
 	"doubletake/pipeline/stages/plan"
 	"doubletake/pipeline/table"
 	"doubletake/train"
+	"doubletake/train/holdout"
 	"doubletake/train/honest"
 	"doubletake/train/triplets"
 )
@@ -65,7 +66,7 @@ type leftOutGroup struct {
 type subset struct {
 	name   string
 	values []float64
-	rule   config.Rule
+	rule   holdout.Holdout
 	of     *leftOut // of the first split that needs it
 }
 
@@ -105,7 +106,7 @@ func planLeftOut(b *plan.Builder, cfg []kv.Pair) (map[string]*leftOut, error) {
 				"%s needs the values of %s to plan its trainings, and they are "+
 					"not known before the files are read; use base: gp", h.Base, condition)
 		}
-		f := honestFit{settings: h, condition: condition, within: tolerance(s, condition)}
+		f := honestFit{settings: h, condition: condition, within: s.Test.Within(condition)}
 		l := newLeftOut(f.grouping(values), values, s, condition)
 		l.full = add(l.full)
 		for _, g := range l.groups {
@@ -128,11 +129,11 @@ func planLeftOut(b *plan.Builder, cfg []kv.Pair) (map[string]*leftOut, error) {
 
 func newLeftOut(g honest.Grouping, values []float64, s config.Split, condition string) *leftOut {
 	l := &leftOut{grouping: g, values: values}
-	same := len(s.Test) == 1 && s.Test[0].Condition == condition
+	same := s.Test.Group() == condition
 	make1 := func(keep func(k int) bool) subset {
 		r := subset{of: l}
 		for k, v := range values {
-			if keep(k) && !(same && s.Test[0].Holds(v)) {
+			if keep(k) && !(same && s.Test.Holds(condition, v)) {
 				r.values = append(r.values, v)
 			}
 		}
@@ -171,9 +172,13 @@ func (s subset) output() string { return s.name + ".gob" }
 
 // rows lists the rows of the subset.
 func (s subset) rows(t *table.Table, condition []float64) ([]int, error) {
-	held, err := heldRows(t, s.rule)
+	rule := s.rule
+	if rule == nil {
+		rule = holdout.Nothing
+	}
+	held, err := rule.Held(t)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("read triplets: %w", err)
 	}
 	var out []int
 	for i, v := range condition {
@@ -193,7 +198,11 @@ func subsetsTask(b *plan.Builder, subsets []subset) (id string) {
 		{Key: "inputs", Value: strings.Join(tr.Inputs, ",")}, {Key: "outcomes", Value: strings.Join(tr.Outcomes, ",")},
 	}
 	for _, s := range subsets {
-		local = append(local, kv.Pair{Key: s.name, Value: s.rule.String()})
+		rule := ""
+		if s.rule != nil {
+			rule = s.rule.String()
+		}
+		local = append(local, kv.Pair{Key: s.name, Value: rule})
 	}
 	if t := b.Exp.Ingest.Table; t != nil && t.Use == "all" {
 		local = append(local, kv.Pair{Key: "weights of pairs", Value: "kept"})

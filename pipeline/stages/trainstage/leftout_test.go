@@ -6,6 +6,7 @@ import (
 
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/table"
+	"doubletake/train/holdout"
 	"doubletake/train/honest"
 )
 
@@ -22,12 +23,12 @@ func TestNewLeftOut(t *testing.T) {
 		}
 		return out
 	}
-	same := newLeftOut(g, values, config.Split{Name: "s", Test: config.Rule{config.ValuesTerm("blades", 3)}}, "blades")
+	same := newLeftOut(g, values, config.Split{Name: "s", Test: holdout.Values("blades", 3)}, "blades")
 	want := []string{"blades=2,4,5", "2: blades=4,5", "4: blades=2,5", "5: blades=2,4"}
 	if got := names(same); !slices.Equal(got, want) {
 		t.Errorf("%q, expected %q", got, want)
 	}
-	fast := config.Split{Name: "fast", Test: config.Rule{config.ValuesTerm("rpm", 9000)}}
+	fast := config.Split{Name: "fast", Test: holdout.Values("rpm", 9000)}
 	other := newLeftOut(g, values, fast, "blades")
 	if got := names(other); len(got) != 5 || got[0] != "fast-blades=2,3,4,5" || got[2] != "3: fast-blades=2,4,5" {
 		t.Errorf("%q", got)
@@ -77,9 +78,9 @@ func TestBlocksAreThoseOfSplits(t *testing.T) {
 	if want := []int{2, 0, 0, 0, 0, 2, 0, 1, 1, 1}; !slices.Equal(g.Of, want) || !slices.Equal(g.Z, z) {
 		t.Errorf("groups %v, expected %v", g.Of, want)
 	}
-	for k, s := range eachOf("x", values, 3) {
+	for k, s := range holdout.Each("x", values, 3) {
 		for i, v := range z {
-			if s.Test[0].Holds(v) != (g.Of[i] == k) {
+			if s.Holds("x", v) != (g.Of[i] == k) {
 				t.Errorf("%s: %g is in block %d", s.Name, v, g.Of[i])
 			}
 		}

@@ -51,7 +51,7 @@ func methodTask(b *plan.Builder, cfg []kv.Pair, s config.Split, name string, k i
 	seed := plan.SeedOf(tr.Seed, "method "+name, strconv.Itoa(k))
 	dep := engine.Dep{Task: b.ID("triplets"), Output: "triplets.arrow"}
 	local := []kv.Pair{
-		{Key: "train.splits." + s.Name + ".test", Value: s.Test.String()},
+		s.Setting(),
 		{Key: "method", Value: name},
 		{Key: "seed", Value: strconv.FormatUint(seed, 10)},
 	}

@@ -10,6 +10,7 @@ import (
 	"doubletake/pipeline/kv"
 	"doubletake/pipeline/stages/plan"
 	"doubletake/pipeline/stages/stagetest"
+	"doubletake/train/holdout"
 )
 
 // planned plans the stage for the rotor's triplets.
@@ -213,9 +214,9 @@ func TestPlanTwice(t *testing.T) {
 func TestExtraSplits(t *testing.T) {
 	b := stagetest.Builder(t, "{inputs: [rpm], seeds: 1, splits: {two: {test: {blades: 2}}}}", stagetest.Table(rotor))
 	b.Extra = []config.Split{
-		{Name: "rpm=5000", Test: config.Rule{config.ValuesTerm("rpm", 5000)}},
-		{Name: "alpha_deg=3", Test: config.Rule{config.ValuesTerm("alpha_deg", 3)}}, // another experiment's
-		{Name: "two", Test: config.Rule{config.ValuesTerm("blades", 2)}},
+		{Name: "rpm=5000", Test: holdout.Values("rpm", 5000)},
+		{Name: "alpha_deg=3", Test: holdout.Values("alpha_deg", 3)}, // another experiment's
+		{Name: "two", Test: holdout.Values("blades", 2)},
 	}
 	before := b.Exp.Train.Splits
 	if err := Plan(b); err != nil {

@@ -18,6 +18,7 @@ import (
 	"doubletake/pipeline/stages/stagetest"
 	"doubletake/pipeline/table"
 	"doubletake/train"
+	"doubletake/train/holdout"
 	"doubletake/train/score"
 	"doubletake/train/triplets"
 )
@@ -252,7 +253,7 @@ func TestTaskErrors(t *testing.T) {
 // A constant input of a method is placed in the file too, other errors stay.
 func TestFitError(t *testing.T) {
 	b := stagetest.Builder(t, "{inputs: [rpm, blades], splits: {s: {test: {rpm: 1}}}}", nil)
-	s := config.Split{Name: "s"}
+	s := config.Split{Name: "s", Test: holdout.Nothing}
 	err := fitError(b, s, fmt.Errorf("train: %w", &train.ConstantInputError{Column: 1, Value: 2}))
 	if !strings.Contains(err.Error(), `experiments.x.train.inputs: "blades" is constant (2)`) {
 		t.Error(err)

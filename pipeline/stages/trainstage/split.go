@@ -1,6 +1,7 @@
 package trainstage
 
 import (
+	"fmt"
 	"hash/fnv"
 	"math"
 	"slices"
@@ -12,6 +13,7 @@ import (
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/stages/plan"
 	"doubletake/pipeline/table"
+	"doubletake/train/holdout"
 	"doubletake/train/triplets"
 )
 
@@ -63,24 +65,22 @@ func Triplets(b *plan.Builder, t *table.Table) (triplets.Set, error) {
 // Split returns set, read from t, with every row's part under the rule s and the
 // scale of the training part.
 func Split(b *plan.Builder, set triplets.Set, t *table.Table, s config.Split) (triplets.Set, error) {
-	held, err := heldRows(t, s.Test)
+	held, err := s.Test.Held(t)
 	if err != nil {
-		return set, err
+		return set, fmt.Errorf("read triplets: %w", err)
 	}
-	set.Part = make([]triplets.Part, set.N)
-	for i, h := range held {
-		set.Part[i] = triplets.Train
-		if h {
-			set.Part[i] = triplets.Test
-		}
+	set.Part = slices.Repeat([]triplets.Part{triplets.Train}, set.N)
+	test := rowsWith(held, true)
+	for _, i := range test {
+		set.Part[i] = triplets.Test
 	}
 	at := b.At + ".train.splits." + s.Name
-	switch n := len(set.RowsOf(triplets.Test)); {
-	case s.Test.None():
-	case n == 0:
+	switch {
+	case s.Final():
+	case len(test) == 0:
 		return set, b.File.Errorf(at, "%s holds for none of the %d triplets: the test set would be empty%s", s.Test, set.N,
-			valuesOf(s.Test, func(c string) []float64 { v, _ := t.Floats(c); return v }))
-	case n == set.N:
+			holdout.Choices(s.Test, t))
+	case len(test) == set.N:
 		return set, b.File.Errorf(at, "%s holds for all %d triplets: the training set would be empty; hold out less",
 			s.Test, set.N)
 	}

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"doubletake/pipeline/config"
 	"doubletake/pipeline/stages/plan"
 	"doubletake/pipeline/stages/stagetest"
 	"doubletake/pipeline/table"
@@ -301,23 +300,5 @@ func TestCheckBatch(t *testing.T) {
 	silent := stagetest.Builder(t, "{inputs: [rpm], splits: {s: {test: {rpm: 1}}}}", nil)
 	if err := checkBatch(silent, s, 5); err != nil {
 		t.Errorf("the default batch of %d: %v", silent.Exp.Train.Optimizer.Batch, err)
-	}
-}
-
-// holds is unknown as soon as one condition of the rule is.
-func TestHolds(t *testing.T) {
-	rule := config.Rule{config.ValuesTerm("blades", 2), config.RangeTerm("rpm", 1000, 2000)}
-	for _, c := range []struct {
-		c           map[string]float64
-		held, known bool
-	}{
-		{map[string]float64{"blades": 2, "rpm": 1500}, true, true},
-		{map[string]float64{"blades": 3, "rpm": 1500}, false, true},
-		{map[string]float64{"blades": 2, "rpm": 2001}, false, true},
-		{map[string]float64{"blades": 3}, false, false},
-	} {
-		if held, known := holds(rule, c.c); held != c.held || known != c.known {
-			t.Errorf("%v: %v, %v", c.c, held, known)
-		}
 	}
 }

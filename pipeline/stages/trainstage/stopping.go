@@ -56,7 +56,7 @@ func stopTask(b *plan.Builder, cfg []kv.Pair, s config.Split, k int) {
 	seed := plan.SeedOf(tr.Seed, "train", strconv.Itoa(k))
 	dep := engine.Dep{Task: b.ID("triplets"), Output: "triplets.arrow"}
 	local := []kv.Pair{
-		{Key: "train.splits." + s.Name + ".test", Value: s.Test.String()},
+		s.Setting(),
 		{Key: "seed", Value: strconv.FormatUint(seed, 10)},
 		{Key: "inner group", Value: strconv.Itoa(k)},
 	}

@@ -12,6 +12,7 @@ import (
 	"doubletake/pipeline/table"
 	"doubletake/train"
 	"doubletake/train/baseline"
+	"doubletake/train/holdout"
 	"doubletake/train/triplets"
 )
 
@@ -216,7 +217,7 @@ func TestCardIsBounded(t *testing.T) {
 			x[i] = float64(i)
 		}
 		set := triplets.New([]triplets.Quantity{{Name: "rpm"}}, []triplets.Quantity{{Name: "y"}}, x, x, x)
-		c := card(b, set, config.Split{}, 0, "", &train.Estimates{})
+		c := card(b, set, config.Split{Test: holdout.Nothing}, 0, "", &train.Estimates{})
 		if (c.Inputs[0].Values != nil) != (n <= 100) || (c.Conditions != nil) != (n <= maxCardConditions) {
 			t.Errorf("%d conditions: %d values, %d conditions", n, len(c.Inputs[0].Values), len(c.Conditions))
 		}

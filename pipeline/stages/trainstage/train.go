@@ -58,8 +58,8 @@ func Plan(b *plan.Builder) error {
 			return err
 		}
 		for _, s := range asked {
-			unknown := func(t config.Term) bool { return !slices.Contains(b.Conditions, t.Condition) }
-			if slices.ContainsFunc(s.Test, unknown) {
+			unknown := func(condition string) bool { return !slices.Contains(b.Conditions, condition) }
+			if slices.ContainsFunc(s.Test.Conditions(), unknown) {
 				continue
 			}
 			b.ExtraFits[i] = true
@@ -112,7 +112,7 @@ func Plan(b *plan.Builder) error {
 				trainTask(b, cfg, s, k)
 			}
 		}
-		if s.Test.None() {
+		if s.Final() {
 			continue // no held-out values to compare methods on
 		}
 		methods(b, cfg, s)
@@ -135,10 +135,10 @@ func trainTask(b *plan.Builder, cfg []kv.Pair, s config.Split, k int) {
 	dep := engine.Dep{Task: b.ID("triplets"), Output: "triplets.arrow"}
 	dir := b.Published("splits", s.Name, "seed-"+strconv.Itoa(k))
 	local := []kv.Pair{
-		{Key: "train.splits." + s.Name + ".test", Value: s.Test.String()},
+		s.Setting(),
 		{Key: "seed", Value: strconv.FormatUint(seed, 10)},
 	}
-	if len(s.Without) > 0 {
+	if s.Without != nil {
 		local = append(local, kv.Pair{Key: "train.splits." + s.Name + ".without", Value: s.Without.String()})
 	}
 	if tr.Calibration.Share > 0 {
@@ -155,7 +155,7 @@ func trainTask(b *plan.Builder, cfg []kv.Pair, s config.Split, k int) {
 	if tr.Calibration.Share > 0 {
 		outputs = append(outputs, CalibrationJSON)
 	}
-	if len(s.Without) > 0 {
+	if s.Without != nil {
 		outputs, t.Split = nil, s.Outer()
 	}
 	for _, o := range outputs {
@@ -278,9 +278,12 @@ func readGroups(b *plan.Builder, j *engine.Job, dep engine.Dep, s config.Split, 
 
 // SplitTable returns the rows of t that take part in a split, split.
 func SplitTable(b *plan.Builder, t *table.Table, s config.Split) (*table.Table, triplets.Set, error) {
-	t, err := withoutRows(t, s.Without)
-	if err != nil {
-		return nil, triplets.Set{}, err
+	if s.Without != nil {
+		held, err := s.Without.Held(t)
+		if err != nil {
+			return nil, triplets.Set{}, fmt.Errorf("read triplets: %w", err)
+		}
+		t = t.Select(rowsWith(held, false))
 	}
 	set, err := Triplets(b, t)
 	if err == nil {

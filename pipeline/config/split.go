@@ -1,0 +1,128 @@
+package config
+
+import (
+	"reflect"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"doubletake/pipeline/kv"
+	"doubletake/train/holdout"
+)
+
+// Split is one train/test rule.
+type Split struct {
+	Name   string
+	Test   holdout.Holdout `key:"test"`
+	Each   []string        `key:"each"`
+	Blocks int             `key:"blocks" default:"0"`
+
+	Without holdout.Holdout // rows that take no part, of splits by which a variant is selected; nil: none
+}
+
+// Final reports whether the split holds nothing out: it trains a final model.
+func (s Split) Final() bool { return len(s.Test.Conditions()) == 0 }
+
+// Setting is what the split holds out, as a setting of a task.
+func (s Split) Setting() kv.Pair {
+	return kv.Pair{Key: "train.splits." + s.Name + ".test", Value: s.Test.String()}
+}
+
+// InnerSplit comes between the names of a split and of a group of its training set.
+const InnerSplit = "/inner/"
+
+// Outer is the name of the split of whose training set a split holds a group out.
+func (s Split) Outer() string {
+	name, _, _ := strings.Cut(s.Name, InnerSplit)
+	return name
+}
+
+const maxBlocks = 1000
+
+func (s Split) validate(at string, fail failFunc) {
+	if !isFolderName(s.Name) {
+		fail(at, "expected a name that can be a folder's (no /, no leading dot), found %q", s.Name)
+	}
+	switch {
+	case s.Test == nil && len(s.Each) == 0:
+		fail(at, "expected test: {condition: value}, or each: condition, found none")
+	case s.Test != nil && len(s.Each) > 0:
+		fail(at, "expected test or each, found both")
+	case s.Blocks != 0 && len(s.Each) == 0:
+		fail(at+".blocks", "belongs to each")
+	case s.Blocks != 0 && (s.Blocks < 2 || s.Blocks > maxBlocks):
+		fail(at+".blocks", "expected 2 to %d blocks, or 0 for single values, found %d", maxBlocks, s.Blocks)
+	}
+}
+
+// holdout reads what a split holds out; nil with an error.
+func (d *decoder) holdout(n *yaml.Node, path string) holdout.Holdout {
+	if n.Kind == yaml.ScalarNode && n.Value == "none" {
+		return holdout.Nothing
+	}
+	if n.Kind != yaml.MappingNode || len(n.Content) == 0 {
+		d.fail(n, path, "expected conditions and their held-out values, e.g. {blades: 2}, or none, found %s", describe(n))
+		return nil
+	}
+
+	var parts []holdout.Holdout
+	d.eachKey(n, path, func(k, v *yaml.Node) {
+		if h := d.heldOut(k.Value, resolve(v), path+"."+k.Value); h != nil {
+			parts = append(parts, h)
+		}
+	})
+
+	return holdout.All(parts...)
+}
+
+// heldOut reads what is held out of one condition.
+func (d *decoder) heldOut(condition string, n *yaml.Node, path string) holdout.Holdout {
+	before := len(d.errs)
+	if n.Kind == yaml.MappingNode {
+		var b holdout.Bounds
+		if d.value(n, path, &b); len(d.errs) > before {
+			return nil
+		}
+		h, key, err := b.Of(condition)
+		if err != nil {
+			d.fail(n, strings.TrimSuffix(path+"."+key, "."), "%v", err)
+		}
+		return h
+	}
+
+	var values []float64
+	d.value(n, path, &values)
+	switch {
+	case len(d.errs) > before:
+		return nil
+	case len(values) == 0:
+		d.fail(n, path, "expected at least one value, found an empty list")
+		return nil
+	}
+
+	return holdout.Values(condition, values...)
+}
+
+// holdoutSchema is the JSON Schema of what holdout reads.
+func holdoutSchema() map[string]any {
+	number := map[string]any{"type": "number"}
+	bounds := func(keys ...string) map[string]any {
+		of := map[string]any{}
+		for _, k := range keys {
+			of[k] = number
+		}
+		return map[string]any{"type": "object", "properties": of, "additionalProperties": false}
+	}
+	ranged, near := bounds("min", "max"), bounds("near", "within")
+	ranged["minProperties"], near["required"] = 1, []string{"near", "within"}
+
+	term := map[string]any{"oneOf": []any{
+		number, map[string]any{"type": "array", "items": number, "minItems": 1}, ranged, near,
+	}}
+	return map[string]any{"oneOf": []any{
+		map[string]any{"const": "none"},
+		map[string]any{"type": "object", "additionalProperties": term, "minProperties": 1},
+	}}
+}
+
+var holdoutType = reflect.TypeFor[holdout.Holdout]()

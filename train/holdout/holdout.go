@@ -1,0 +1,265 @@
+// Package holdout says what a split leaves out of the training, and what follows
+// from it: the rows that are held out, whether they lie inside or outside the range
+// of the others, the groups that are held out whole, and the words for it.
+//
+// Values, ranges and values with a tolerance of one condition are holdouts, blocks of
+// neighbouring values are lists of values, and All joins several. The package knows
+// nothing of files: a configuration or a command line is read with Bounds and Parse.
+package holdout
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Rows are rows with conditions: a table of triplets, or the conditions that are known
+// before any file is read.
+type Rows interface {
+	Rows() int
+	Floats(condition string) ([]float64, error) // of every row
+}
+
+// Holdout is what a split leaves out of the training.
+type Holdout interface {
+	// String says in words what is held out. The words are part of the keys of tasks.
+	String() string
+
+	// Conditions lists the conditions that decide which rows are held out; none where
+	// nothing is.
+	Conditions() []string
+
+	// Held reports for every row whether it is held out.
+	Held(rows Rows) ([]bool, error)
+
+	// Holds reports whether rows with the value of the condition can be held out.
+	Holds(condition string, value float64) bool
+
+	// Group returns the condition that alone decides: all rows with a value that Holds
+	// are held out. It is "" where there is no such condition.
+	Group() string
+
+	// Within is how far values of the condition may lie apart that count as one.
+	Within(condition string) float64
+}
+
+// Nothing holds no row out: the holdout of a final model.
+var Nothing Holdout = nothing{}
+
+type nothing struct{}
+
+func (nothing) String() string                 { return "nothing" }
+func (nothing) Conditions() []string           { return nil }
+func (nothing) Held(rows Rows) ([]bool, error) { return make([]bool, rows.Rows()), nil }
+func (nothing) Holds(string, float64) bool     { return false }
+func (nothing) Group() string                  { return "" }
+func (nothing) Within(string) float64          { return 0 }
+
+// term holds out the rows whose condition is one that holds takes.
+type term struct {
+	condition, text string
+	holds           func(v float64) bool
+	within          float64
+}
+
+// Values holds out the rows whose condition is one of the values. They are compared with
+// a relative tolerance of 1e-9, for numbers that went through text.
+func Values(condition string, values ...float64) Holdout {
+	text := make([]string, len(values))
+	for i, v := range values {
+		text[i] = fmt.Sprintf("%g", v)
+	}
+
+	return term{condition: condition, text: condition + " = " + strings.Join(text, ", "), holds: func(v float64) bool {
+		return slices.ContainsFunc(values, func(w float64) bool {
+			return v == w || math.Abs(v-w) <= 1e-9*math.Max(math.Abs(v), math.Abs(w))
+		})
+	}}
+}
+
+// Range holds out the rows with lo ≤ condition ≤ hi; a side may be infinite.
+func Range(condition string, lo, hi float64) Holdout {
+	text := fmt.Sprintf("%g ≤ %s ≤ %g", lo, condition, hi)
+	switch {
+	case math.IsInf(lo, -1):
+		text = fmt.Sprintf("%s ≤ %g", condition, hi)
+	case math.IsInf(hi, 1):
+		text = fmt.Sprintf("%s ≥ %g", condition, lo)
+	}
+
+	return term{condition: condition, text: text, holds: func(v float64) bool { return v >= lo && v <= hi }}
+}
+
+// Near holds out the rows with |condition − value| ≤ within.
+func Near(condition string, value, within float64) Holdout {
+	return term{
+		condition: condition, text: fmt.Sprintf("%s = %g ± %g", condition, value, within), within: within,
+		holds: func(v float64) bool { return math.Abs(v-value) <= within*(1+1e-12) },
+	}
+}
+
+func (t term) String() string       { return t.text }
+func (t term) Conditions() []string { return []string{t.condition} }
+func (t term) Group() string        { return t.condition }
+
+func (t term) Held(rows Rows) ([]bool, error) {
+	v, err := rows.Floats(t.condition)
+	held := make([]bool, len(v))
+	for i, x := range v {
+		held[i] = t.holds(x)
+	}
+
+	return held, err
+}
+
+func (t term) Holds(condition string, value float64) bool {
+	return condition != t.condition || t.holds(value)
+}
+
+func (t term) Within(condition string) float64 {
+	if condition != t.condition {
+		return 0
+	}
+
+	return t.within
+}
+
+// All holds out the rows that each of the parts holds out.
+func All(parts ...Holdout) Holdout {
+	if len(parts) == 1 {
+		return parts[0]
+	}
+
+	return all(parts)
+}
+
+type all []Holdout
+
+func (a all) String() string {
+	text := make([]string, len(a))
+	for i, h := range a {
+		text[i] = h.String()
+	}
+
+	return strings.Join(text, " and ")
+}
+
+func (a all) Conditions() (out []string) {
+	for _, h := range a {
+		out = append(out, h.Conditions()...)
+	}
+
+	return out
+}
+
+func (a all) Held(rows Rows) ([]bool, error) {
+	out := slices.Repeat([]bool{true}, rows.Rows())
+	for _, h := range a {
+		held, err := h.Held(rows)
+		if err != nil {
+			return nil, err
+		}
+		for i, ok := range held {
+			out[i] = out[i] && ok
+		}
+	}
+
+	return out, nil
+}
+
+func (a all) Holds(condition string, value float64) bool {
+	return !slices.ContainsFunc(a, func(h Holdout) bool { return !h.Holds(condition, value) })
+}
+
+func (a all) Group() string { return "" }
+
+func (a all) Within(condition string) (within float64) {
+	for _, h := range a {
+		within = max(within, h.Within(condition))
+	}
+
+	return within
+}
+
+// Named is a holdout with the name of its split.
+type Named struct {
+	Name string
+	Holdout
+}
+
+// Each makes a holdout of each of the ascending values of a condition, or of each of
+// that many blocks of neighbouring values whose numbers differ by one at most. blocks is 0
+// for single values.
+func Each(condition string, values []float64, blocks int) []Named {
+	if blocks == 0 {
+		blocks = len(values)
+	}
+	out := make([]Named, blocks)
+	for k := range out {
+		part := values[len(values)*k/blocks : len(values)*(k+1)/blocks]
+		out[k] = Named{GroupName(condition, part), Values(condition, part...)}
+	}
+
+	return out
+}
+
+// GroupName names a group of neighbouring values: condition=value, or condition=from:to.
+func GroupName(condition string, values []float64) string {
+	number := func(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
+	lo, hi := values[0], values[len(values)-1]
+	if lo == hi {
+		return condition + "=" + number(lo)
+	}
+
+	return condition + "=" + number(lo) + ":" + number(hi)
+}
+
+// Reach says whether the held-out rows lie between the values trained on: "interpolation
+// in" the conditions of h where they do, "extrapolation in" those where they do not.
+func Reach(h Holdout, rows Rows, train, test []int) (string, error) {
+	var within, beyond []string
+	for _, c := range h.Conditions() {
+		v, err := rows.Floats(c)
+		if err != nil {
+			return "", err
+		}
+		lo, hi := math.Inf(1), math.Inf(-1)
+		for _, i := range train {
+			lo, hi = min(lo, v[i]), max(hi, v[i])
+		}
+		if slices.ContainsFunc(test, func(i int) bool { return v[i] < lo || v[i] > hi }) {
+			beyond = append(beyond, c)
+		} else {
+			within = append(within, c)
+		}
+	}
+	switch {
+	case len(beyond) > 0:
+		return "extrapolation in " + strings.Join(beyond, " and "), nil
+	case len(within) > 0:
+		return "interpolation in " + strings.Join(within, " and "), nil
+	}
+
+	return "", nil
+}
+
+// Choices says which values the first condition has of which h holds none out: "; rpm is
+// one of 1, 2". It is "" where h can hold rows of every condition out.
+func Choices(h Holdout, rows Rows) string {
+	for _, c := range h.Conditions() {
+		v, _ := rows.Floats(c)
+		v = slices.Compact(slices.Sorted(slices.Values(v)))
+		switch {
+		case len(v) == 0 || slices.ContainsFunc(v, func(x float64) bool { return h.Holds(c, x) }):
+		case len(v) > 12:
+			return fmt.Sprintf("; %s lies in %g … %g", c, v[0], v[len(v)-1])
+		default:
+			list := strings.Trim(strings.ReplaceAll(fmt.Sprint(v), " ", ", "), "[]")
+			return fmt.Sprintf("; %s is one of %s", c, list)
+		}
+	}
+
+	return ""
+}

@@ -1,0 +1,199 @@
+package holdout
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// columns are rows with named conditions.
+type columns map[string][]float64
+
+func (c columns) Rows() int {
+	for _, v := range c {
+		return len(v)
+	}
+
+	return 0
+}
+
+func (c columns) Floats(condition string) ([]float64, error) {
+	v, ok := c[condition]
+	if !ok {
+		return nil, fmt.Errorf("no column %s", condition)
+	}
+
+	return v, nil
+}
+
+// rotor has six rows at two angles.
+var rotor = columns{
+	"rpm":       {1000, 1000, 2000, 3000, 4000, 5000},
+	"blades":    {2, 2, 2, 3, 3, 4},
+	"theta_deg": {0, 30, 0, 0, 0, 0},
+}
+
+func parsed(t *testing.T, text string) Holdout {
+	t.Helper()
+	h, err := Parse(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	return h
+}
+
+// rows lists the rows that are held out, and the others.
+func rows(t *testing.T, h Holdout) (held, rest []int) {
+	t.Helper()
+	is, err := h.Held(rotor)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, ok := range is {
+		if ok {
+			held = append(held, i)
+		} else {
+			rest = append(rest, i)
+		}
+	}
+
+	return held, rest
+}
+
+// What is held out of the rotor's rows, in words, and by which condition alone.
+func TestHoldouts(t *testing.T) {
+	for _, c := range []struct {
+		h           Holdout
+		words       string
+		group       string
+		held        []int
+		blades, rpm bool // 2 blades and 3000/min can be held out
+	}{
+		{h: Nothing, words: "nothing"},
+		{Values("blades", 3), "blades = 3", "blades", []int{3, 4}, false, true},
+		{Values("blades", 2, 4), "blades = 2, 4", "blades", []int{0, 1, 2, 5}, true, true},
+		{Range("rpm", 3000, math.Inf(1)), "rpm ≥ 3000", "rpm", []int{3, 4, 5}, true, true},
+		{Range("rpm", math.Inf(-1), 2000), "rpm ≤ 2000", "rpm", []int{0, 1, 2}, true, false},
+		{Range("rpm", 2000, 3000), "2000 ≤ rpm ≤ 3000", "rpm", []int{2, 3}, true, true},
+		{Near("rpm", 2500, 500), "rpm = 2500 ± 500", "rpm", []int{2, 3}, true, true},
+		{All(Values("blades", 3), Values("rpm", 3000)), "blades = 3 and rpm = 3000", "", []int{3}, false, true},
+	} {
+		held, _ := rows(t, c.h)
+		if c.h.String() != c.words || c.h.Group() != c.group || !slices.Equal(held, c.held) ||
+			c.h.Holds("blades", 2) != c.blades || c.h.Holds("rpm", 3000) != c.rpm {
+			t.Errorf("%s: group %q, rows %v; expected %+v", c.h, c.h.Group(), held, c)
+		}
+	}
+	corner := All(Near("rpm", 2500, 500), Values("blades", 2))
+	if corner.Within("rpm") != 500 || corner.Within("blades") != 0 || corner.Within("theta_deg") != 0 {
+		t.Error("another tolerance")
+	}
+	for _, h := range []Holdout{Values("pitch", 1), All(Values("rpm", 1000), Values("pitch", 1))} {
+		if _, err := h.Held(rotor); err == nil || !strings.Contains(err.Error(), "pitch") {
+			t.Errorf("%s: %v", h, err)
+		}
+	}
+}
+
+// The command line writes values, lists and ranges.
+func TestParse(t *testing.T) {
+	for _, c := range []struct {
+		hold string
+		v    float64
+		want bool
+	}{
+		{"x=3", 3, true},
+		{"x=3", 2, false},
+		{"x=2,3", 2, true},
+		{"x=3000:5000", 3000, true},
+		{"x=3000:5000", 5000.5, false},
+		{"x=0.3", 0.1 + 0.2, true}, // a sum that is not 0.3 in binary
+	} {
+		if got := parsed(t, c.hold).Holds("x", c.v); got != c.want {
+			t.Errorf("%s holds %g: %v", c.hold, c.v, got)
+		}
+	}
+	if got := parsed(t, "blades = 2,3; rpm=3000:5000").String(); got != "blades = 2, 3 and 3000 ≤ rpm ≤ 5000" {
+		t.Error(got)
+	}
+	for _, bad := range []string{"", "blades", "blades=", "blades=x", "rpm=5:3"} {
+		if _, err := Parse(bad); err == nil {
+			t.Errorf("%q was taken", bad)
+		}
+	}
+}
+
+// A split asks for interpolation where held-out values lie between those trained on.
+func TestReach(t *testing.T) {
+	for hold, want := range map[string]string{
+		"rpm=3000":                  "interpolation in rpm",
+		"rpm=5000":                  "extrapolation in rpm",
+		"blades=2":                  "extrapolation in blades",
+		"blades=3":                  "interpolation in blades",
+		"blades=3; rpm=3000,4000":   "interpolation in blades and rpm",
+		"blades=4; rpm=3000:9000":   "extrapolation in blades and rpm",
+		"theta_deg=30; rpm=1000":    "extrapolation in theta_deg", // within the speeds
+		"blades=2; theta_deg=-9:90": "extrapolation in blades and theta_deg",
+	} {
+		h := parsed(t, hold)
+		held, rest := rows(t, h)
+		if got, err := Reach(h, rotor, rest, held); err != nil || got != want {
+			t.Errorf("%s: %q, %v; expected %q", hold, got, err, want)
+		}
+	}
+	if _, err := Reach(Values("pitch", 1), rotor, nil, nil); err == nil || !strings.Contains(err.Error(), "pitch") {
+		t.Error(err)
+	}
+	if got, err := Reach(Nothing, rotor, nil, nil); got != "" || err != nil {
+		t.Errorf("%q, %v", got, err)
+	}
+}
+
+// Values of a condition that has none of those held out are named, or their range.
+func TestChoices(t *testing.T) {
+	for hold, want := range map[string]string{
+		"blades=7":        "; blades is one of 2, 3, 4",
+		"blades=4; rpm=1": "; rpm is one of 1000, 2000, 3000, 4000, 5000",
+		"blades=4":        "",
+	} {
+		if h, err := Parse(hold); err == nil && Choices(h, rotor) != want {
+			t.Errorf("%s: %q, expected %q", hold, Choices(h, rotor), want)
+		}
+	}
+	many := columns{"x": nil}
+	for i := range 13 {
+		many["x"] = append(many["x"], float64(100*i))
+	}
+	if got := Choices(Values("x", 7), many); got != "; x lies in 0 … 1200" {
+		t.Error(got)
+	}
+}
+
+// Blocks of six values: by hand 1, 2 and 3, 5 and 8, 9; of five values 1, 2 and 3, 5, 8.
+func TestEach(t *testing.T) {
+	names := func(values []float64, blocks int) string {
+		var out []string
+		for _, e := range Each("x", values, blocks) {
+			out = append(out, e.Name+": "+e.String())
+		}
+
+		return strings.Join(out, "; ")
+	}
+	if got := names([]float64{1, 2, 3, 5, 8, 9}, 3); got != "x=1:2: x = 1, 2; x=3:5: x = 3, 5; x=8:9: x = 8, 9" {
+		t.Error(got)
+	}
+	if got := names([]float64{1, 2.5}, 0); got != "x=1: x = 1; x=2.5: x = 2.5" {
+		t.Error(got)
+	}
+}
+
+// Two blades are held out of the rotor's rows.
+func ExampleParse() {
+	h, _ := Parse("blades=2; rpm=1000:1500")
+	held, _ := h.Held(rotor)
+	fmt.Println(h, held)
+	// Output: blades = 2 and 1000 ≤ rpm ≤ 1500 [true true false false false false]
+}
