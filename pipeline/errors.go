@@ -12,9 +12,7 @@ import (
 )
 
 // UsageError reports arguments that cannot be understood.
-type UsageError struct{ Text string }
-
-func (e *UsageError) Error() string { return e.Text }
+type UsageError = config.UsageError
 
 // Exit statuses of the program.
 const (

@@ -13,6 +13,7 @@ import (
 
 	"doubletake/ingest"
 	"doubletake/pipeline"
+	"doubletake/pipeline/inspect"
 )
 
 // The layouts of docs/method.md#layouts-of-published-files, each by its example's configuration. Files that only
@@ -38,7 +39,7 @@ func layoutData(t *testing.T, names ...string) string {
 // Inspect shows them, the pipeline refuses them by name.
 func TestLayoutISAE(t *testing.T) {
 	dir := example(t, "isae-spectra", layoutData(t, "ISAE_2_square20_L0.h5"))
-	in, err := pipeline.Inspect(context.Background(), filepath.Join(dir, "data", "ISAE_2_square20_L0.h5"),
+	in, err := inspect.File(context.Background(), filepath.Join(dir, "data", "ISAE_2_square20_L0.h5"),
 		ingest.Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -70,7 +71,7 @@ func TestLayoutTunnel(t *testing.T) {
 		t.Fatal(err)
 	}
 	dir := example(t, "tunnel-acquisition", data)
-	in, err := pipeline.Inspect(context.Background(), filepath.Join(dir, "data", "tunnel_U10_a4.h5"), ingest.Options{})
+	in, err := inspect.File(context.Background(), filepath.Join(dir, "data", "tunnel_U10_a4.h5"), ingest.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"doubletake/pipeline/engine"
+	"doubletake/pipeline/predict"
 	"doubletake/pipeline/stages/plan"
 	"doubletake/pipeline/stages/trainstage"
 	"doubletake/pipeline/table"
@@ -175,7 +176,7 @@ func TestNetworksAreStored(t *testing.T) {
 		trainings(t, groups(t, dir, base, []int{1, 2, 3, 4}, same))
 		for _, split := range []string{"b=2", "b=3"} {
 			folder := filepath.Join(dir, "runs", "wing", "splits", split)
-			m, err := OpenModels(folder)
+			m, err := predict.Open(folder)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -501,4 +502,12 @@ func TestLeftOutTrainingResumes(t *testing.T) {
 	if err := errors.Join(err1, err2); err != nil || string(a) != string(b) {
 		t.Errorf("the interrupted run ended with other bytes, %v", err)
 	}
+}
+
+func floats(t *testing.T, tab *table.Table, name string) []float64 {
+	v, err := tab.Floats(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
 }

@@ -12,7 +12,9 @@ import (
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/engine"
 	"doubletake/pipeline/kv"
+	"doubletake/pipeline/runs"
 	"doubletake/pipeline/stages"
+	"doubletake/report"
 )
 
 // Types of package engine that callers of a Project need.
@@ -88,9 +90,19 @@ func (p *Project) Run(ctx context.Context, o Options) (*Result, error) {
 	stop := p.keepPage()
 	r, err := engine.Run(ctx, p.Plan, o)
 	stop(r != nil && (r.Ran > 0 || err != nil))
-	if failed := p.keepRecord(start, r, err); err == nil {
+
+	kept := runs.Run{
+		File: p.File, Plan: p.Plan, Program: p.Program.Version, Kernels: p.Program.Kernels,
+		Start: start, Result: r, Failure: err,
+		Reports: func() []report.Experiment {
+			list, _ := p.Reports(r, Selection{})
+			return list
+		},
+	}
+	if failed := kept.Keep(); err == nil {
 		err = failed
 	}
+
 	return r, err
 }
 

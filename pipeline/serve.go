@@ -6,8 +6,8 @@ import (
 	"path/filepath"
 	"time"
 
-	"doubletake/pipeline/config"
 	"doubletake/pipeline/engine"
+	"doubletake/pipeline/runs"
 	"doubletake/pipeline/watch"
 )
 
@@ -25,7 +25,7 @@ func Words(d time.Duration) string { return watch.Words(d) }
 // path itself, to browsers until ctx ends. It listens on address, like "127.0.0.1:0"
 // for any free port, and calls ready when it does.
 func Serve(ctx context.Context, path, address string, ready func(url string, port int)) error {
-	dir, err := workdirOf(path)
+	dir, err := runs.Workdir(path)
 	if err != nil {
 		return err
 	}
@@ -35,19 +35,6 @@ func Serve(ctx context.Context, path, address string, ready func(url string, por
 	}
 	ready(s.URL(), s.Port())
 	return s.Serve(ctx)
-}
-
-// workdirOf returns the work directory of the configuration at path, or path where that
-// is a folder.
-func workdirOf(path string) (string, error) {
-	if fi, err := os.Stat(path); err == nil && fi.IsDir() {
-		return path, nil
-	}
-	f, err := config.Load(path)
-	if err != nil {
-		return "", err
-	}
-	return f.Resolve(f.Workdir), nil
 }
 
 // keepPage writes the page of the progress while a run is at work: for the first time

@@ -12,6 +12,7 @@ import (
 
 	"doubletake/ingest/simulate"
 	"doubletake/pipeline"
+	"doubletake/pipeline/suggest"
 	"doubletake/train/score"
 )
 
@@ -66,7 +67,7 @@ func choices(command, flag string) []string {
 	case "calibrated":
 		return score.Kinds()
 	case "by":
-		return []string{pipeline.ByCov, pipeline.BySpread, pipeline.ByBoth}
+		return []string{suggest.ByCov, suggest.BySpread, suggest.ByBoth}
 	case "encoding":
 		return []string{"pcm16", "float32"}
 	case "truncated":

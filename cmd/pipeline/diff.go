@@ -10,7 +10,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"doubletake/pipeline"
+	"doubletake/pipeline/runs"
 	"doubletake/train/score"
 )
 
@@ -26,7 +26,7 @@ func newDiffCommand(stdout io.Writer) *cli.Command {
 			if c.NArg() != 2 {
 				return usage("pipeline diff takes two workdirs, found %q", c.Args().Slice())
 			}
-			d, err := pipeline.Diff(c.Args().Get(0), c.Args().Get(1))
+			d, err := runs.Diff(c.Args().Get(0), c.Args().Get(1))
 			if err != nil {
 				return err
 			}
@@ -45,7 +45,7 @@ const fewSettings, fewNumbers = 6, 10
 // printDiff writes the settings that differ, each once with the places that have
 // it, and the numbers of held-out sets, those first that changed most for their
 // spread over the seeds. With all it writes every place and every number.
-func printDiff(w io.Writer, d *pipeline.Difference, all bool) {
+func printDiff(w io.Writer, d *runs.Difference, all bool) {
 	switch {
 	case d.Unknown:
 		fmt.Fprintln(w, "the settings of one of the two are not known")
@@ -54,7 +54,7 @@ func printDiff(w io.Writer, d *pipeline.Difference, all bool) {
 	}
 	if all {
 		for _, c := range d.Settings {
-			fmt.Fprintln(w, strings.Join(groupChanges([]pipeline.Change{c}), ""))
+			fmt.Fprintln(w, strings.Join(groupChanges([]runs.Change{c}), ""))
 		}
 		fmt.Fprintf(w, "\n%-14s %-14s %-6s %-22s %22s %22s\n", "experiment", "split", "set", "number", "A", "B")
 		for _, m := range d.Metrics {
@@ -68,7 +68,7 @@ func printDiff(w io.Writer, d *pipeline.Difference, all bool) {
 	for _, l := range first(settings, fewSettings, "settings that differ") {
 		fmt.Fprintln(w, l)
 	}
-	var changed []pipeline.MetricChange
+	var changed []runs.MetricChange
 	same := 0
 	for _, m := range d.Metrics {
 		switch {
@@ -79,7 +79,7 @@ func printDiff(w io.Writer, d *pipeline.Difference, all bool) {
 			changed = append(changed, m)
 		}
 	}
-	slices.SortStableFunc(changed, func(a, b pipeline.MetricChange) int { return cmp.Compare(change(b), change(a)) })
+	slices.SortStableFunc(changed, func(a, b runs.MetricChange) int { return cmp.Compare(change(b), change(a)) })
 	lines := make([]string, len(changed))
 	for i, m := range changed {
 		lines[i] = fmt.Sprintf("%-34s %-28s %18s → %s", m.Experiment+", "+m.Split+" held out", nameOf(m.MetricKey),
@@ -100,7 +100,7 @@ func printDiff(w io.Writer, d *pipeline.Difference, all bool) {
 }
 
 // groupChanges writes each change once, with the places that have it.
-func groupChanges(list []pipeline.Change) []string {
+func groupChanges(list []runs.Change) []string {
 	where := map[string][]string{}
 	var order []string
 	for _, c := range list {
@@ -134,8 +134,8 @@ func first(lines []string, n int, what string) []string {
 
 // change is the difference of two means over their standard errors or deviations, or,
 // where there are none, over the sum of both. A number that one side lacks comes first.
-func change(m pipeline.MetricChange) float64 {
-	spread := func(n pipeline.Number) float64 {
+func change(m runs.MetricChange) float64 {
+	spread := func(n runs.Number) float64 {
 		if !math.IsNaN(n.SE) {
 			return n.SE
 		}
@@ -153,7 +153,7 @@ func change(m pipeline.MetricChange) float64 {
 }
 
 // nameOf returns the name of a number for people.
-func nameOf(k pipeline.MetricKey) string {
+func nameOf(k runs.MetricKey) string {
 	name, ok := map[string]string{
 		"rmse": "error", "coverage_95": "inside 95 %", "width_95": "95 % interval's width",
 	}[k.Metric]
@@ -170,7 +170,7 @@ func nameOf(k pipeline.MetricKey) string {
 }
 
 // valueText writes a number for people: a share of values in per cent.
-func valueText(k pipeline.MetricKey, n pipeline.Number) string {
+func valueText(k runs.MetricKey, n runs.Number) string {
 	if k.Metric == "coverage_95" && !math.IsNaN(n.Mean) {
 		return percent(n)
 	}
@@ -179,7 +179,7 @@ func valueText(k pipeline.MetricKey, n pipeline.Number) string {
 
 // amount writes a number with its standard error, or else its standard deviation over
 // seeds, in a unit.
-func amount(n pipeline.Number, unit string) string {
+func amount(n runs.Number, unit string) string {
 	spread := n.SE
 	if math.IsNaN(spread) {
 		spread = n.Std

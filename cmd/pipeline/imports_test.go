@@ -42,10 +42,18 @@ var imports = []struct{ of, may string }{
 	{"pipeline/scaffold", "pipeline/config ingest/..."},
 	{"pipeline/stages", "pipeline/stages/... pipeline/config pipeline/engine pipeline/kv pipeline/table ingest/... dsp " +
 		"train/... report"},
-	{"pipeline", "pipeline/... ingest/... dsp train/... report"},
-	{"cmd", "pipeline pipeline/export pipeline/scaffold ingest ingest/fault ingest/spelling ingest/simulate train " +
-		"train/score report docs"},
-	{"cmd/study", "pipeline pipeline/table train/... report"},
+	{"pipeline/predict", "pipeline/stages/trainstage ingest/derive ingest/fault ingest/spelling train/..."},
+	{"pipeline/suggest", "pipeline/predict"},
+	{"pipeline/inspect", "pipeline/predict pipeline/config pipeline/kv pipeline/table pipeline/stages/ingeststage " +
+		"ingest/... dsp"},
+	{"pipeline/runs", "pipeline/config pipeline/engine pipeline/table pipeline/stages/reportstage ingest/fault " +
+		"ingest/spelling report"},
+	// The façade knows neither models nor recordings: those who want them go to their rooms.
+	{"pipeline", "pipeline/config pipeline/engine pipeline/engine/slurm pipeline/kv pipeline/runs pipeline/stages " +
+		"pipeline/stages/plan pipeline/stages/reportstage pipeline/watch ingest ingest/fault ingest/spelling report train"},
+	{"cmd", "pipeline pipeline/export pipeline/inspect pipeline/predict pipeline/runs pipeline/scaffold " +
+		"pipeline/suggest ingest ingest/fault ingest/spelling ingest/simulate train train/score report docs"},
+	{"cmd/study", "pipeline pipeline/predict pipeline/suggest pipeline/table train/... report"},
 }
 
 // foreign lists the packages that may import a module of others.

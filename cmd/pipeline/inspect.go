@@ -11,7 +11,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"doubletake/ingest"
-	"doubletake/pipeline"
+	"doubletake/pipeline/inspect"
 )
 
 func newInspectCommand(stdout io.Writer) *cli.Command {
@@ -44,14 +44,14 @@ func newInspectCommand(stdout io.Writer) *cli.Command {
 				return usage("pipeline inspect takes one FILE, found %q", c.Args().Slice())
 			}
 			o := ingest.Options{RateHz: c.Float64("rate"), Format: c.String("format"), Truncated: c.String("truncated")}
-			if err := pipeline.CheckOptions(o); err != nil {
+			if err := inspect.CheckOptions(o); err != nil {
 				return usage("%v", err)
 			}
 			calibrator, err := calibratorOptions(c)
 			if err != nil {
 				return err
 			}
-			in, err := pipeline.Inspect(c.Context, c.Args().First(), o)
+			in, err := inspect.File(c.Context, c.Args().First(), o)
 			if err != nil {
 				return err
 			}
@@ -67,7 +67,7 @@ func newInspectCommand(stdout io.Writer) *cli.Command {
 				}
 			}
 			if calibrator != nil {
-				if err := pipeline.InspectCalibrator(c.Context, in, o, draw, *calibrator); err != nil {
+				if err := inspect.MeasureCalibrator(c.Context, in, o, draw, *calibrator); err != nil {
 					return err
 				}
 			}
@@ -81,7 +81,7 @@ func newInspectCommand(stdout io.Writer) *cli.Command {
 }
 
 // calibratorOptions reads the options of a calibrator's recording; nil without.
-func calibratorOptions(c *cli.Context) (*pipeline.Calibrator, error) {
+func calibratorOptions(c *cli.Context) (*inspect.Calibrator, error) {
 	if !c.IsSet("calibrator") {
 		for _, name := range []string{"calibrator-hz", "from-s", "to-s"} {
 			if c.IsSet(name) {
@@ -90,7 +90,7 @@ func calibratorOptions(c *cli.Context) (*pipeline.Calibrator, error) {
 		}
 		return nil, nil
 	}
-	o := pipeline.DefaultCalibrator(c.Float64("calibrator"))
+	o := inspect.DefaultCalibrator(c.Float64("calibrator"))
 	o.FrequencyHz, o.FromS, o.ToS = c.Float64("calibrator-hz"), c.Float64("from-s"), c.Float64("to-s")
 	flags := map[string]string{
 		"level_db": "calibrator", "frequency_hz": "calibrator-hz", "from_s": "from-s",
@@ -108,7 +108,7 @@ func calibratorOptions(c *cli.Context) (*pipeline.Calibrator, error) {
 // most bounds how many channels, attributes or columns a terminal is shown.
 const most = 40
 
-func printInspection(w io.Writer, in *pipeline.Inspection, draw int) {
+func printInspection(w io.Writer, in *inspect.Description, draw int) {
 	fmt.Fprintf(w, "%s: %s, %d bytes\n", in.Path, in.Kind, in.Bytes)
 	switch {
 	case in.Recording != nil:
@@ -123,14 +123,14 @@ func printInspection(w io.Writer, in *pipeline.Inspection, draw int) {
 	}
 }
 
-func num(n pipeline.JSONNumber) string {
+func num(n inspect.Number) string {
 	if math.IsNaN(float64(n)) {
 		return "–"
 	}
 	return strconv.FormatFloat(float64(n), 'g', 5, 64)
 }
 
-func printRecording(w io.Writer, r *pipeline.InspectedRecording, draw int) {
+func printRecording(w io.Writer, r *inspect.Recording, draw int) {
 	fmt.Fprintf(w, "%s, %s\n", r.Format, r.Encoding)
 	for i, a := range r.Attributes {
 		if i == most {
@@ -198,7 +198,7 @@ func printRecording(w io.Writer, r *pipeline.InspectedRecording, draw int) {
 
 // printCalibrator prints each channel's sensitivity as a calibrator's recording
 // gives it, and whether it passes.
-func printCalibrator(w io.Writer, r *pipeline.InspectedRecording) {
+func printCalibrator(w io.Writer, r *inspect.Recording) {
 	for _, c := range r.Channels {
 		t := c.Calibrator
 		if t == nil {
@@ -230,7 +230,7 @@ func printCalibrator(w io.Writer, r *pipeline.InspectedRecording) {
 }
 
 // printRows previews the first samples.
-func printRows(w io.Writer, r *pipeline.InspectedRecording) {
+func printRows(w io.Writer, r *inspect.Recording) {
 	fmt.Fprintln(w, "\nfirst samples:")
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for i, c := range r.Channels {
@@ -248,7 +248,7 @@ func printRows(w io.Writer, r *pipeline.InspectedRecording) {
 
 // drawSpectrum draws levels over a linear frequency axis: each column is the
 // strongest bin of its share.
-func drawSpectrum(w io.Writer, c pipeline.InspectedChannel) {
+func drawSpectrum(w io.Writer, c inspect.Channel) {
 	const width, height = 72, 12
 	s := c.Spectrum
 	bins := len(s.Power) - 1 // without 0 Hz
@@ -294,7 +294,7 @@ func drawSpectrum(w io.Writer, c pipeline.InspectedChannel) {
 	}
 }
 
-func printTable(w io.Writer, t *pipeline.InspectedTable) {
+func printTable(w io.Writer, t *inspect.Table) {
 	fmt.Fprintf(w, "%d rows, %d columns\n", t.Rows, len(t.Columns))
 	for _, kv := range t.Metadata {
 		if !strings.HasPrefix(kv.Key, "config:") {
@@ -324,7 +324,7 @@ func printTable(w io.Writer, t *pipeline.InspectedTable) {
 	tw.Flush()
 }
 
-func printModel(w io.Writer, in *pipeline.Inspection) {
+func printModel(w io.Writer, in *inspect.Description) {
 	m := in.Model
 	fmt.Fprintf(w, "experiment %s, split %s, seed %d: held out %s; %s data, %s pairs, %d training triplets\n\n",
 		m.Experiment, m.Split, m.Seed, m.HeldOut, m.Data, m.Pairs, m.Triplets)

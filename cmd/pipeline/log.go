@@ -10,7 +10,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"doubletake/pipeline"
+	"doubletake/pipeline/runs"
 	"doubletake/report"
 	"doubletake/train/score"
 )
@@ -54,7 +54,7 @@ func runLog(c *cli.Context, stdout, stderr io.Writer) error {
 	case len(names) > 2:
 		return usage("pipeline log compares two runs: --diff A B, found %q", names)
 	}
-	list, damaged, err := pipeline.History(file)
+	list, damaged, err := runs.History(file)
 	if err != nil {
 		return err
 	}
@@ -62,7 +62,7 @@ func runLog(c *cli.Context, stdout, stderr io.Writer) error {
 		fmt.Fprintf(stderr, "warning: %s is no record of a run; it is left out\n", path)
 	}
 	if name := c.String("config"); name != "" {
-		r, err := pipeline.FindRecord(list, name)
+		r, err := runs.Find(list, name)
 		if err == nil && r.Config == "" {
 			err = fmt.Errorf("the record of run %s has no configuration: an older program wrote it, or it was too long", r.ID)
 		}
@@ -79,13 +79,13 @@ func runLog(c *cli.Context, stdout, stderr io.Writer) error {
 		printLog(stdout, list, c.Bool("all"))
 		return nil
 	}
-	var of [2]*pipeline.Record
+	var of [2]*runs.Record
 	for i, name := range names {
-		if of[i], err = pipeline.FindRecord(list, name); err != nil {
+		if of[i], err = runs.Find(list, name); err != nil {
 			return err
 		}
 	}
-	d := pipeline.DiffRecords(of[0], of[1])
+	d := runs.DiffRecords(of[0], of[1])
 	if c.Bool("json") {
 		return printJSON(stdout, d)
 	}
@@ -107,7 +107,7 @@ const fewRuns = 20
 
 // printLog prints of every run the tasks made and what changed since the run before,
 // then a line per split, compared with the last run that had the split.
-func printLog(w io.Writer, list []pipeline.Record, all bool) {
+func printLog(w io.Writer, list []runs.Record, all bool) {
 	if len(list) == 0 {
 		fmt.Fprintln(w, "no run has made anything here")
 		return
@@ -117,8 +117,8 @@ func printLog(w io.Writer, list []pipeline.Record, all bool) {
 		from = n
 		fmt.Fprintf(w, "%d earlier runs; --all lists them\n", n)
 	}
-	last := map[[2]string]*pipeline.Record{}
-	var settings *pipeline.Record // the last that has them
+	last := map[[2]string]*runs.Record{}
+	var settings *runs.Record // the last that has them
 	for i := range list {
 		r, before := &list[i], settings
 		if len(r.Settings) > 0 {
@@ -135,7 +135,7 @@ func printLog(w io.Writer, list []pipeline.Record, all bool) {
 			fmt.Fprintf(w, ", configuration %.8s", r.Digest)
 		}
 		if before != nil && settings == r {
-			fmt.Fprint(w, changes(pipeline.DiffRecords(before, r)))
+			fmt.Fprint(w, changes(runs.DiffRecords(before, r)))
 		}
 		fmt.Fprintln(w)
 		if r.Failed != "" {
@@ -146,13 +146,13 @@ func printLog(w io.Writer, list []pipeline.Record, all bool) {
 			}
 		}
 		const most = 8
-		verdicts := map[*pipeline.Record]map[pipeline.MetricKey]string{nil: nil}
+		verdicts := map[*runs.Record]map[runs.MetricKey]string{nil: nil}
 		for k, s := range r.Splits {
 			id := [2]string{s.Experiment, s.Split}
 			if before := last[id]; k < most {
 				if _, done := verdicts[before]; !done {
-					verdicts[before] = map[pipeline.MetricKey]string{}
-					for _, m := range pipeline.DiffRecords(before, r).Metrics {
+					verdicts[before] = map[runs.MetricKey]string{}
+					for _, m := range runs.DiffRecords(before, r).Metrics {
 						verdicts[before][m.MetricKey] = m.Verdict
 					}
 				}
@@ -168,7 +168,7 @@ func printLog(w io.Writer, list []pipeline.Record, all bool) {
 
 // printSplit prints the verdict of a split, its errors, how many of the held-out values
 // are inside their intervals, and R².
-func printSplit(w io.Writer, r *pipeline.Record, s pipeline.SplitRecord, verdicts map[pipeline.MetricKey]string) {
+func printSplit(w io.Writer, r *runs.Record, s runs.SplitRecord, verdicts map[runs.MetricKey]string) {
 	var parts []string
 	if words := report.GradeWords[score.Grade(s.Verdict)]; words != "" {
 		parts = append(parts, words)
@@ -200,7 +200,7 @@ func printSplit(w io.Writer, r *pipeline.Record, s pipeline.SplitRecord, verdict
 }
 
 // percent writes a share with its standard error.
-func percent(n pipeline.Number) string {
+func percent(n runs.Number) string {
 	if n.SE >= 0.005 {
 		return fmt.Sprintf("%.0f ± %.0f %%", 100*n.Mean, 100*n.SE)
 	}
@@ -208,7 +208,7 @@ func percent(n pipeline.Number) string {
 }
 
 // changes names what changed between two runs with settings, each key once.
-func changes(d *pipeline.Difference) string {
+func changes(d *runs.Difference) string {
 	const most = 3
 	var keys []string
 	seen := map[string]bool{}

@@ -6,19 +6,19 @@ import (
 	"strings"
 	"testing"
 
-	"doubletake/pipeline"
+	"doubletake/pipeline/runs"
 )
 
 // The newest runs are listed, each compared with the last before it that has settings,
 // errors with the last that has the split. 2·√(0.1² + 0.1²) = 0.28: 3 → 2.8 is no
 // change, 2.8 → 2 is one.
 func TestLogLists(t *testing.T) {
-	var list []pipeline.Record
+	var list []runs.Record
 	for i := range 30 {
-		r := pipeline.Record{ID: fmt.Sprintf("run%02d", i), Ran: i, Digest: strings.Repeat("ab", 32)}
-		r.Settings = []pipeline.Setting{{Where: "e", Key: "k", Value: map[bool]string{false: "1", true: "2"}[i >= 25]}}
-		r.Splits = []pipeline.SplitRecord{{Experiment: "e", Split: "s", HeldOut: "x = 1", Rows: 9, Verdict: "care"}}
-		k := pipeline.MetricKey{Experiment: "e", Split: "s", Set: "test", Metric: "rmse", Prediction: "network", Unit: "dB"}
+		r := runs.Record{ID: fmt.Sprintf("run%02d", i), Ran: i, Digest: strings.Repeat("ab", 32)}
+		r.Settings = []runs.Setting{{Where: "e", Key: "k", Value: map[bool]string{false: "1", true: "2"}[i >= 25]}}
+		r.Splits = []runs.SplitRecord{{Experiment: "e", Split: "s", HeldOut: "x = 1", Rows: 9, Verdict: "care"}}
+		k := runs.MetricKey{Experiment: "e", Split: "s", Set: "test", Metric: "rmse", Prediction: "network", Unit: "dB"}
 		mean := 3.0
 		switch {
 		case i >= 28:
@@ -26,9 +26,9 @@ func TestLogLists(t *testing.T) {
 		case i >= 27:
 			mean = 2.8
 		}
-		r.Metrics = []pipeline.MetricRecord{{MetricKey: k, Value: pipeline.Number{Mean: mean, SE: 0.1}}}
+		r.Metrics = []runs.MetricRecord{{MetricKey: k, Value: runs.Number{Mean: mean, SE: 0.1}}}
 		if i == 24 {
-			r = pipeline.Record{ID: "run24", Failed: "killed"}
+			r = runs.Record{ID: "run24", Failed: "killed"}
 		}
 		list = append(list, r)
 	}

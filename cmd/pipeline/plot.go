@@ -13,7 +13,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"doubletake/pipeline"
+	"doubletake/pipeline/runs"
 	"doubletake/report"
 )
 
@@ -75,7 +75,7 @@ func runPlot(c *cli.Context, stdout io.Writer) error {
 	if o.Y, err = axisLimits("ylim", c.String("ylim")); err != nil {
 		return err
 	}
-	plots, err := pipeline.OpenPlots(c.Args().First(), o.Polar)
+	plots, err := runs.OpenPlots(c.Args().First(), o.Polar)
 	if err != nil {
 		return err
 	}

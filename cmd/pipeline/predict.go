@@ -15,7 +15,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"doubletake/ingest/fault"
-	"doubletake/pipeline"
+	"doubletake/pipeline/predict"
 	"doubletake/train/score"
 )
 
@@ -80,7 +80,7 @@ func runPredict(ctx context.Context, o predictOptions, stdout, stderr io.Writer)
 	case o.calibrated != "" && !slices.Contains(score.Kinds(), o.calibrated):
 		return usage("--calibrated wants one of %s, found %q", strings.Join(score.Kinds(), ", "), o.calibrated)
 	}
-	m, err := pipeline.OpenModels(o.model)
+	m, err := predict.Open(o.model)
 	if err != nil {
 		return err
 	}
@@ -127,7 +127,7 @@ const maxTable = 64 << 20
 
 // readConditions reads a CSV file with a column per input; other columns are
 // left alone.
-func readConditions(path string, m *pipeline.Models) ([]float64, error) {
+func readConditions(path string, m *predict.Models) ([]float64, error) {
 	b, err := fault.ReadFile(path, maxTable, "a CSV file with conditions")
 	var data *fault.Error
 	if err != nil && !errors.As(err, &data) {

@@ -11,18 +11,18 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"doubletake/pipeline"
+	"doubletake/pipeline/predict"
 	"doubletake/train/score"
 )
 
 // answers are the predictions at some conditions, to be printed.
 type answers struct {
-	*pipeline.Models
+	*predict.Models
 	x           []float64
-	network     *pipeline.Predictions
-	recommended *pipeline.Recommended // nil where the split has no calibrated model
+	network     *predict.Predictions
+	recommended *predict.Recommended // nil where the split has no calibrated model
 	options     predictOptions
-	events      []pipeline.EventProbability
+	events      []predict.EventProbability
 }
 
 // at is the i-th condition.
@@ -105,7 +105,7 @@ func (a answers) table(w io.Writer) error {
 
 // bound returns the range of an event's probability, NaN outside the training range
 // unless --extrapolate is given.
-func (a answers) bound(e pipeline.EventProbability, i int) (lo, hi float64) {
+func (a answers) bound(e predict.EventProbability, i int) (lo, hi float64) {
 	if !a.options.extrapolate && a.Outside(a.at(i)) != nil {
 		return math.NaN(), math.NaN()
 	}
@@ -173,7 +173,7 @@ func (a answers) calibrationText() []string {
 }
 
 // details writes what the calibration was learned from, and what it promises.
-func (a answers) details(w io.Writer, c *pipeline.Calibration) error {
+func (a answers) details(w io.Writer, c *predict.Calibration) error {
 	fmt.Fprintf(w, "\nthe interval is ± %s deviations: Student's t with %d degrees of freedom, one for each group\n",
 		short(a.recommended.T), c.K)
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
@@ -339,7 +339,7 @@ func (a answers) parts(j, k int) []string {
 }
 
 // row is an outcome's name, unit, mean and interval.
-func row(out pipeline.Outcome, mean, half, variance float64) []string {
+func row(out predict.Outcome, mean, half, variance float64) []string {
 	deviation, interval := half, "none"
 	if math.IsNaN(half) {
 		deviation = math.Sqrt(variance)
@@ -391,7 +391,7 @@ func seedsText(n int) string {
 	return fmt.Sprintf("%d models together", n)
 }
 
-func conditionText(m *pipeline.Models, x []float64) string {
+func conditionText(m *predict.Models, x []float64) string {
 	var s []string
 	for i, in := range m.Card.Inputs {
 		t := in.Name + " = " + strconv.FormatFloat(x[i], 'g', -1, 64)
@@ -502,17 +502,17 @@ func (a answers) json() any {
 		list[i] = c
 	}
 	type calibration struct {
-		Base      string                  `json:"base"`
-		Condition string                  `json:"condition"`
-		Groups    []string                `json:"groups"`
-		Level     float64                 `json:"level"`
-		T         float64                 `json:"t"`
-		Guarantee float64                 `json:"largest_left_out_guarantee"`
-		LeftOut   []pipeline.LeftOutGroup `json:"left_out"`
-		Scatter   float64                 `json:"scatter_factor"`
-		Noise     float64                 `json:"noise_ratio"`
-		Notes     []string                `json:"notes"`
-		Record    *pipeline.HonestRecord  `json:"record"`
+		Base      string                 `json:"base"`
+		Condition string                 `json:"condition"`
+		Groups    []string               `json:"groups"`
+		Level     float64                `json:"level"`
+		T         float64                `json:"t"`
+		Guarantee float64                `json:"largest_left_out_guarantee"`
+		LeftOut   []predict.LeftOutGroup `json:"left_out"`
+		Scatter   float64                `json:"scatter_factor"`
+		Noise     float64                `json:"noise_ratio"`
+		Notes     []string               `json:"notes"`
+		Record    *predict.HonestRecord  `json:"record"`
 	}
 	var cal *calibration
 	absent := ""
@@ -542,16 +542,16 @@ func (a answers) json() any {
 		Notes      []string        `json:"notes"`
 		Conditions []conditionJSON `json:"conditions"`
 
-		Network []pipeline.NetworkRecord `json:"network_record"`
-		Events  []pipeline.EventRecord   `json:"event_record,omitempty"`
+		Network []predict.NetworkRecord `json:"network_record"`
+		Events  []predict.EventRecord   `json:"event_record,omitempty"`
 	}{
 		m.Paths, m.Card.Experiment, m.Card.Data, m.Card.Split, m.Card.HeldOut, a.options.alpha, a.options.calibrated, cal,
 		absent, append([]string{}, m.Warnings...), list,
-		append([]pipeline.NetworkRecord{}, m.Record...), a.eventRecords(),
+		append([]predict.NetworkRecord{}, m.Record...), a.eventRecords(),
 	}
 }
 
-func (a answers) eventRecords() (out []pipeline.EventRecord) {
+func (a answers) eventRecords() (out []predict.EventRecord) {
 	for _, e := range a.events {
 		out = append(out, e.EventRecord)
 	}

@@ -21,6 +21,7 @@ import (
 
 	"doubletake/pipeline"
 	"doubletake/pipeline/engine/slurm/slurmtest"
+	"doubletake/pipeline/runs"
 )
 
 // drive makes every task of pipeline.yaml by pipeline exec, in the order in
@@ -308,12 +309,12 @@ func (x *slurmProject) sameBytes(t *testing.T) {
 		t.Errorf("nodes made %q, expected 4 trainings", made)
 	}
 	// The records of both runs have the same configuration's keys, data and numbers.
-	here, _, err := pipeline.History(filepath.Join(x.dir, "here"))
-	there, _, err2 := pipeline.History(filepath.Join(x.dir, "the work\\dir"))
+	here, _, err := runs.History(filepath.Join(x.dir, "here"))
+	there, _, err2 := runs.History(filepath.Join(x.dir, "the work\\dir"))
 	if err != nil || err2 != nil || len(here) != 1 || len(there) != 1 || len(there[0].Metrics) == 0 {
 		t.Fatal(len(here), err, len(there), err2)
 	}
-	d := pipeline.DiffRecords(&here[0], &there[0])
+	d := runs.DiffRecords(&here[0], &there[0])
 	for _, m := range d.Metrics {
 		if fmt.Sprint(m.A) != fmt.Sprint(m.B) {
 			t.Errorf("%+v", m)

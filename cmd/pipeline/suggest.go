@@ -11,7 +11,8 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"doubletake/pipeline"
+	"doubletake/pipeline/predict"
+	"doubletake/pipeline/suggest"
 )
 
 // suggestOptions are the arguments of suggest.
@@ -66,18 +67,18 @@ func runSuggest(ctx context.Context, o suggestOptions, stdout, stderr io.Writer)
 	case o.count < 0:
 		return usage("--count wants a number of conditions, found %d", o.count)
 	}
-	m, err := pipeline.OpenModels(o.model)
+	m, err := predict.Open(o.model)
 	if err != nil {
 		return err
 	}
-	axes, err := m.ParseGrid(o.grid)
+	axes, err := suggest.ParseGrid(m, o.grid)
 	if err != nil {
 		return usage("--grid: %v", err)
 	}
 	if o.by == "" {
-		o.by = m.DefaultBy()
+		o.by = suggest.DefaultBy(m)
 	}
-	list, err := m.Suggest(ctx, axes, o.by)
+	list, err := suggest.Rank(ctx, m, axes, o.by)
 	if err != nil {
 		if ctx.Err() != nil {
 			return err
@@ -86,7 +87,7 @@ func runSuggest(ctx context.Context, o suggestOptions, stdout, stderr io.Writer)
 	}
 	total := len(list)
 	if o.batch > 0 {
-		list = pipeline.Batch(list, o.batch, m.Measured(axes))
+		list = suggest.Batch(list, o.batch, suggest.Measured(m, axes))
 	} else if o.count > 0 && o.count < len(list) {
 		list = list[:o.count]
 	}
@@ -106,7 +107,7 @@ func runSuggest(ctx context.Context, o suggestOptions, stdout, stderr io.Writer)
 	return suggestTable(stdout, names, list, o, total)
 }
 
-func suggestTable(w io.Writer, names []string, list []pipeline.Suggestion, o suggestOptions, total int) error {
+func suggestTable(w io.Writer, names []string, list []suggest.Suggestion, o suggestOptions, total int) error {
 	order := "most expected error first"
 	if o.batch > 0 {
 		order = "to be measured together, most expected error that the ones before leave first"
@@ -142,7 +143,7 @@ type suggestionJSON struct {
 	Advice        string             `json:"advice"`
 }
 
-func suggestJSON(m *pipeline.Models, names []string, list []pipeline.Suggestion, o suggestOptions, total int) any {
+func suggestJSON(m *predict.Models, names []string, list []suggest.Suggestion, o suggestOptions, total int) any {
 	out := make([]suggestionJSON, len(list))
 	for i, s := range list {
 		j := suggestionJSON{
@@ -165,7 +166,7 @@ func suggestJSON(m *pipeline.Models, names []string, list []pipeline.Suggestion,
 	}{m.Paths, m.Card.Experiment, m.Card.Data, o.by, total, append([]string{}, m.Warnings...), out}
 }
 
-func suggestCSV(w io.Writer, names []string, list []pipeline.Suggestion) error {
+func suggestCSV(w io.Writer, names []string, list []suggest.Suggestion) error {
 	rows := [][]string{append(append([]string{}, names...), "epistemic", "aleatoric", "epistemic_share", "measured",
 		"advice")}
 	g := func(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }

@@ -12,7 +12,8 @@ import (
 	"strconv"
 	"sync"
 
-	"doubletake/pipeline"
+	"doubletake/pipeline/predict"
+	"doubletake/pipeline/suggest"
 	"doubletake/pipeline/table"
 	"doubletake/report"
 	"doubletake/train"
@@ -61,18 +62,18 @@ var campaigns = []campaign{
 // strategies to choose by; the others are compared with the first.
 var strategies = []strategy{
 	{"random", "", false},
-	{pipeline.ByBoth, pipeline.ByBoth, false},
-	{pipeline.ByCov, pipeline.ByCov, false},
-	{pipeline.BySpread, pipeline.BySpread, false},
-	{pipeline.ByBoth + ", batch", pipeline.ByBoth, true},
-	{pipeline.BySpread + ", batch", pipeline.BySpread, true},
-	{pipeline.ByHonest, pipeline.ByHonest, false},
-	{pipeline.ByHonest + ", batch", pipeline.ByHonest, true},
+	{suggest.ByBoth, suggest.ByBoth, false},
+	{suggest.ByCov, suggest.ByCov, false},
+	{suggest.BySpread, suggest.BySpread, false},
+	{suggest.ByBoth + ", batch", suggest.ByBoth, true},
+	{suggest.BySpread + ", batch", suggest.BySpread, true},
+	{suggest.ByHonest, suggest.ByHonest, false},
+	{suggest.ByHonest + ", batch", suggest.ByHonest, true},
 }
 
 type strategy struct {
 	name, by string
-	batch    bool // picked by pipeline.Batch
+	batch    bool // picked by suggest.Batch
 }
 
 // firstRepeat numbers the repeats, and seeds their random choices. Those from 0
@@ -161,11 +162,11 @@ func (p *pool) of(runs []int) triplets.Set {
 }
 
 // fit trains the networks on some runs.
-func (p *pool) fit(ctx context.Context, runs []int, seed uint64) (*pipeline.Models, []*train.Model, error) {
-	card := pipeline.Card{Experiment: p.c.experiment, Data: "simulated"}
+func (p *pool) fit(ctx context.Context, runs []int, seed uint64) (*predict.Models, []*train.Model, error) {
+	card := predict.Card{Experiment: p.c.experiment, Data: "simulated"}
 	d := p.of(runs)
 	for j, in := range p.c.inputs {
-		c := pipeline.Input{Name: in, Min: math.Inf(1), Max: math.Inf(-1)}
+		c := predict.Input{Name: in, Min: math.Inf(1), Max: math.Inf(-1)}
 		for i := range d.N {
 			v := d.X[i*d.In+j]
 			c.Min, c.Max, c.Values = min(c.Min, v), max(c.Max, v), append(c.Values, v)
@@ -175,7 +176,7 @@ func (p *pool) fit(ctx context.Context, runs []int, seed uint64) (*pipeline.Mode
 		card.Inputs = append(card.Inputs, c)
 	}
 	for _, o := range p.c.outcomes {
-		card.Outcomes = append(card.Outcomes, pipeline.Outcome{Name: o})
+		card.Outcomes = append(card.Outcomes, predict.Outcome{Name: o})
 	}
 	var nets []*train.Model
 	for k := range p.c.seeds {
@@ -187,7 +188,7 @@ func (p *pool) fit(ctx context.Context, runs []int, seed uint64) (*pipeline.Mode
 		}
 		nets = append(nets, m)
 	}
-	return pipeline.NewModels(card, nets...), nets, nil
+	return predict.New(card, nets...), nets, nil
 }
 
 // split returns the triplets of some runs as training part, with the test part to
@@ -236,10 +237,10 @@ func (p *pool) heldOut(nets []*train.Model, runs []int) float64 {
 }
 
 // axes is the grid of the values the candidates have.
-func (p *pool) axes() []pipeline.Axis {
-	var out []pipeline.Axis
+func (p *pool) axes() []suggest.Axis {
+	var out []suggest.Axis
 	for k, name := range p.c.chosen {
-		a := pipeline.Axis{Input: slices.Index(p.c.inputs, name)}
+		a := suggest.Axis{Input: slices.Index(p.c.inputs, name)}
 		for _, at := range p.at {
 			a.Values = append(a.Values, at[k])
 		}
@@ -273,22 +274,22 @@ func (p *pool) trial(ctx context.Context, repeat int) (end []float64, first floa
 				}
 			} else {
 				by := strategy.by
-				if by == pipeline.ByHonest {
+				if by == suggest.ByHonest {
 					if err := m.Calibrate(ctx, p.split(runs, test), c.groups); err != nil {
 						return nil, 0, err
 					}
-					by = m.DefaultBy()
+					by = suggest.DefaultBy(m)
 				}
-				list, err := m.Suggest(ctx, p.axes(), by)
+				list, err := suggest.Rank(ctx, m, p.axes(), by)
 				if err != nil {
 					return nil, 0, err
 				}
 				// Only runs that can be measured are candidates.
-				list = slices.DeleteFunc(list, func(s pipeline.Suggestion) bool {
+				list = slices.DeleteFunc(list, func(s suggest.Suggestion) bool {
 					return !slices.ContainsFunc(left, func(r int) bool { return slices.Equal(p.at[r], s.At) })
 				})
 				if strategy.batch {
-					list = pipeline.Batch(list, c.each, len(runs))
+					list = suggest.Batch(list, c.each, len(runs))
 				}
 				for _, s := range list {
 					for _, r := range left {

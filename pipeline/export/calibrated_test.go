@@ -13,6 +13,7 @@ import (
 
 	"doubletake/pipeline"
 	"doubletake/pipeline/export"
+	"doubletake/pipeline/predict"
 	"doubletake/pipeline/stages/trainstage"
 	"doubletake/train/gp"
 )
@@ -88,7 +89,7 @@ func campaign(t *testing.T, yaml string) (runs string) {
 func expected(t *testing.T, split string, x []float64) map[string]map[string][]float64 {
 	t.Helper()
 	ctx := context.Background()
-	m, err := pipeline.OpenModels(split)
+	m, err := predict.Open(split)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -170,7 +171,7 @@ func TestONNXCalibrated(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		models, err := pipeline.OpenModels(split)
+		models, err := predict.Open(split)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -203,7 +204,7 @@ func TestONNXCalibrated(t *testing.T) {
 	compareGraphs(t, todo, want, evaluate(t, node, todo))
 }
 
-func ends(inputs []pipeline.Input) (x []float64) {
+func ends(inputs []predict.Input) (x []float64) {
 	for _, q := range inputs {
 		x = append(x, q.Max)
 	}

@@ -1,7 +1,8 @@
-package pipeline_test
+package inspect_test
 
 import (
 	"context"
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -13,8 +14,8 @@ import (
 
 	"doubletake/ingest"
 	"doubletake/ingest/fault"
-	"doubletake/pipeline"
 	"doubletake/pipeline/config"
+	"doubletake/pipeline/inspect"
 	"doubletake/pipeline/kv"
 	"doubletake/pipeline/table"
 )
@@ -37,7 +38,7 @@ func TestInspectText(t *testing.T) {
 	if err := os.WriteFile(path, []byte(b.String()), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	in, err := pipeline.Inspect(context.Background(), path, ingest.Options{})
+	in, err := inspect.File(context.Background(), path, ingest.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -95,15 +96,15 @@ func TestInspectCalibrator(t *testing.T) {
 		hiss[i] = 1e-3 * math.Sin(float64(i)*float64(i))
 	}
 	path := filepath.Join(t.TempDir(), "cal.npy")
-	ask := func(c config.Calibrator, channel int, columns ...[]float64) []pipeline.InspectedChannel {
+	ask := func(c config.Calibrator, channel int, columns ...[]float64) []inspect.Channel {
 		t.Helper()
 		writeNPY(t, path, columns...)
 		o := ingest.Options{RateHz: rate}
-		in, err := pipeline.Inspect(context.Background(), path, o)
+		in, err := inspect.File(context.Background(), path, o)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := pipeline.InspectCalibrator(context.Background(), in, o, channel, c); err != nil {
+		if err := inspect.MeasureCalibrator(context.Background(), in, o, channel, c); err != nil {
 			t.Fatal(err)
 		}
 		return in.Recording.Channels
@@ -133,8 +134,8 @@ func TestInspectCalibrator(t *testing.T) {
 	if k := ask(c, 0, tone(0.5), hiss)[0].Calibrator; !k.Accepted || math.Abs(k.SpreadDB-0.09) > 0.01 {
 		t.Errorf("its first two seconds: %+v", *k)
 	}
-	table := &pipeline.Inspection{Path: "t.arrow", Kind: "table"}
-	if err := pipeline.InspectCalibrator(context.Background(), table, ingest.Options{}, -1, c); !errors.As(err,
+	table := &inspect.Description{Path: "t.arrow", Kind: "table"}
+	if err := inspect.MeasureCalibrator(context.Background(), table, ingest.Options{}, -1, c); !errors.As(err,
 		new(*fault.Error)) {
 		t.Errorf("a table: %v", err)
 	}
@@ -153,7 +154,7 @@ func TestInspectTable(t *testing.T) {
 	if _, err := tab.WriteFile(path); err != nil {
 		t.Fatal(err)
 	}
-	in, err := pipeline.Inspect(context.Background(), path, ingest.Options{})
+	in, err := inspect.File(context.Background(), path, ingest.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -168,8 +169,26 @@ func TestInspectTable(t *testing.T) {
 	if err := os.WriteFile(path, []byte("ARROW1\x00\x00nothing"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	_, err = pipeline.Inspect(context.Background(), path, ingest.Options{})
+	_, err = inspect.File(context.Background(), path, ingest.Options{})
 	if !errors.As(err, new(*fault.Error)) {
 		t.Errorf("a broken table: %v", err)
+	}
+}
+
+// writeNPY writes columns as an (N, C) array of float64.
+func writeNPY(t *testing.T, path string, columns ...[]float64) {
+	t.Helper()
+	head := fmt.Sprintf("{'descr': '<f8', 'fortran_order': True, 'shape': (%d, %d), }", len(columns[0]), len(columns))
+	head += strings.Repeat(" ", 63-(10+len(head))%64) + "\n"
+	b := []byte("\x93NUMPY\x01\x00")
+	b = binary.LittleEndian.AppendUint16(b, uint16(len(head)))
+	b = append(b, head...)
+	for _, c := range columns {
+		for _, v := range c {
+			b = binary.LittleEndian.AppendUint64(b, math.Float64bits(v))
+		}
+	}
+	if err := os.WriteFile(path, b, 0o644); err != nil {
+		t.Fatal(err)
 	}
 }

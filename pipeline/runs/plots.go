@@ -1,4 +1,4 @@
-package pipeline
+package runs
 
 import (
 	"os"
@@ -8,6 +8,7 @@ import (
 
 	"doubletake/ingest/fault"
 	"doubletake/ingest/spelling"
+	"doubletake/pipeline/config"
 	"doubletake/pipeline/stages/reportstage"
 	"doubletake/report"
 )
@@ -50,8 +51,8 @@ func OpenPlots(path string, polar bool) (*Plots, error) {
 		}
 		return p, nil
 	}
-	found, err := below(folder, data)
-	if _, miss := os.Stat(path); err != nil || miss != nil || len(found) == 0 || split != "" {
+	found := below(folder, filepath.ToSlash(data))
+	if _, err := os.Stat(path); err != nil || len(found) == 0 || split != "" {
 		return nil, &fault.Error{
 			Path: path, Want: "a work directory, runs/EXPERIMENT, or a split's folder in it", Found: "no report",
 			Hint: "pipeline run writes " + filepath.Join("runs", "EXPERIMENT", data),
@@ -71,6 +72,11 @@ func OpenPlots(path string, polar bool) (*Plots, error) {
 	return p, nil
 }
 
+func isFile(path string) bool {
+	fi, err := os.Stat(path)
+	return err == nil && fi.Mode().IsRegular()
+}
+
 // Names lists the figures.
 func (p *Plots) Names() []string {
 	var out []string
@@ -82,14 +88,14 @@ func (p *Plots) Names() []string {
 	return out
 }
 
-// Draw returns a figure as a file. A name that is none is a *UsageError.
+// Draw returns a figure as a file. A name that is none is a *config.UsageError.
 func (p *Plots) Draw(name string, o report.PlotOptions) ([]byte, error) {
 	for _, k := range p.parts {
 		if n, ok := strings.CutPrefix(name, k.prefix); ok && slices.Contains(k.plots.Names(), n) {
 			return k.plots.Draw(n, o)
 		}
 	}
-	return nil, &UsageError{
+	return nil, &config.UsageError{
 		Text: "there is no figure " + name + " of " + p.from + spelling.DidYouMean(name, p.Names()) +
 			"; pipeline plot " + p.from + " lists them",
 	}

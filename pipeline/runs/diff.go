@@ -1,4 +1,6 @@
-package pipeline
+// Package runs reads what runs left in their work directories: the records of past runs, the
+// settings and numbers of two to compare, and the figures of a report.
+package runs
 
 import (
 	"encoding/json"
@@ -8,6 +10,7 @@ import (
 	"maps"
 	"math"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -194,10 +197,19 @@ func union[K comparable, V any](a, b map[K]V) []K {
 
 // below lists the experiments' files of that name in a work directory; variants of an
 // experiment are a level deeper.
-func below(dir, name string) ([]string, error) {
-	out, err := filepath.Glob(filepath.Join(globEscape(dir), "*", name))
-	variants, err2 := filepath.Glob(filepath.Join(globEscape(dir), "*", "*", name))
-	return append(out, variants...), errors.Join(err, err2)
+func below(dir, name string) []string {
+	out := glob(dir, path.Join("*", name))
+	return append(out, glob(dir, path.Join("*", "*", name))...)
+}
+
+// glob lists the files below dir whose paths from there match a pattern with slashes.
+func glob(dir, pattern string) []string {
+	found, _ := fs.Glob(os.DirFS(dir), pattern) // the patterns are well-formed
+	for i, f := range found {
+		found[i] = filepath.Join(dir, filepath.FromSlash(f))
+	}
+
+	return found
 }
 
 // nameBelow is the name of the experiment that a folder of the work directory is of.
@@ -219,8 +231,7 @@ func tripletsOf(dir, name string) string {
 		return found
 	}
 	settings, most := strings.Split(variant, ","), 0
-	others, _ := filepath.Glob(filepath.Join(globEscape(filepath.Join(dir, family)), "*", file))
-	for _, path := range others {
+	for _, path := range glob(filepath.Join(dir, family), "*/"+file) {
 		of := strings.Split(filepath.Base(filepath.Dir(path)), ",")
 		foreign := slices.ContainsFunc(of, func(s string) bool { return !slices.Contains(settings, s) })
 		if !foreign && len(of) > most {
@@ -232,8 +243,8 @@ func tripletsOf(dir, name string) string {
 
 func readWorkdir(dir string) (workdirState, error) {
 	none, s := workdirState{}, newState()
-	found, err := below(dir, filepath.Join("report", "metrics.json"))
-	if err != nil || len(found) == 0 {
+	found := below(dir, "report/metrics.json")
+	if len(found) == 0 {
 		if _, serr := os.Stat(dir); errors.Is(serr, fs.ErrNotExist) {
 			return none, fmt.Errorf("read workdir %s: no such folder", dir)
 		}
@@ -263,8 +274,7 @@ func readWorkdir(dir string) (workdirState, error) {
 			return none, err
 		}
 		s.data[name] = t.Digest()
-		splits, _ := filepath.Glob(filepath.Join(root, "splits", "*", "seed-0", "predictions.arrow"))
-		for _, path := range splits {
+		for _, path := range glob(root, "splits/*/seed-0/predictions.arrow") {
 			split := filepath.Base(filepath.Dir(filepath.Dir(path)))
 			if _, err := config(name+"/"+split, path); err != nil {
 				return none, err

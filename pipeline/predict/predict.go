@@ -1,4 +1,6 @@
-package pipeline
+// Package predict reads the models of a split, trained networks and the calibrated model
+// of left-out groups, and predicts outcomes and their uncertainty with them.
+package predict
 
 import (
 	"cmp"
@@ -31,7 +33,7 @@ type (
 // Models are the trained networks of one split, one per seed, that predict
 // together.
 type Models struct {
-	Card     trainstage.Card // of the first: names, units, where it was trained
+	Card     Card            // of the first: names, units, where it was trained
 	Paths    []string        // of the model.json files
 	Warnings []string        // what limits the trust in them, in words
 	Honest   *HonestModel    // the calibrated model of their split; nil where there is none
@@ -43,10 +45,10 @@ type Models struct {
 	calibration []*score.Recalibration // one per network, or nil
 }
 
-// OpenModels reads a model.json, a folder seed-k that holds one, or a split's
+// Open reads a model.json, a folder seed-k that holds one, or a split's
 // folder with several of them, which then predict together. A file that is
 // missing, damaged or of another split is a *fault.Error.
-func OpenModels(path string) (*Models, error) {
+func Open(path string) (*Models, error) {
 	files, err := modelFiles(path)
 	if err != nil {
 		return nil, err
@@ -76,7 +78,7 @@ func OpenModels(path string) (*Models, error) {
 		if i == 0 {
 			m.Card = card
 		} else if !slices.EqualFunc(card.Inputs, m.Card.Inputs,
-			func(a, b trainstage.Input) bool { return a.Name == b.Name }) || !slices.Equal(card.Outcomes, m.Card.Outcomes) ||
+			func(a, b Input) bool { return a.Name == b.Name }) || !slices.Equal(card.Outcomes, m.Card.Outcomes) ||
 			card.HeldOut != m.Card.HeldOut {
 			return nil, &fault.Error{
 				Path: f, Want: "a model of the same inputs, outcomes and held-out set as " + files[0],
@@ -125,14 +127,11 @@ func modelFiles(path string) ([]string, error) {
 	if one := filepath.Join(path, "model.json"); isFile(one) {
 		return []string{one}, nil
 	}
-	found, err := filepath.Glob(filepath.Join(globEscape(path), "seed-*", "model.json"))
-	if err != nil {
-		return nil, fmt.Errorf("list models: %w", err)
-	}
+	found := glob(path, "seed-*/model.json")
 	if len(found) == 0 {
 		hint := "pipeline run trains some"
 		for _, pattern := range []string{"*/seed-*/model.json", "splits/*/seed-*/model.json"} {
-			if more, _ := filepath.Glob(filepath.Join(globEscape(path), pattern)); len(more) > 0 {
+			if more := glob(path, pattern); len(more) > 0 {
 				hint = "name one split: " + filepath.Dir(filepath.Dir(more[0]))
 			}
 		}
@@ -160,13 +159,18 @@ func isFile(path string) bool {
 	return err == nil && fi.Mode().IsRegular()
 }
 
-// globEscape makes a path mean itself in a pattern.
-func globEscape(path string) string {
-	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(path)
+// glob lists the files below dir whose paths from there match a pattern with slashes.
+func glob(dir, pattern string) []string {
+	found, _ := fs.Glob(os.DirFS(dir), pattern) // the patterns are well-formed
+	for i, f := range found {
+		found[i] = filepath.Join(dir, filepath.FromSlash(f))
+	}
+
+	return found
 }
 
-func readCard(path string, net *train.Model) (trainstage.Card, error) {
-	var c trainstage.Card
+func readCard(path string, net *train.Model) (Card, error) {
+	var c Card
 	b, err := fault.ReadFile(path, train.MaxModelFile, "a part of a model")
 	if errors.Is(err, fs.ErrNotExist) {
 		return c, err
@@ -191,13 +195,13 @@ func readCard(path string, net *train.Model) (trainstage.Card, error) {
 }
 
 // namelessCard names by position what has no card.
-func namelessCard(net *train.Model) trainstage.Card {
-	var c trainstage.Card
+func namelessCard(net *train.Model) Card {
+	var c Card
 	for i := range net.In {
-		c.Inputs = append(c.Inputs, trainstage.Input{Name: "x" + strconv.Itoa(i+1), Min: math.Inf(-1), Max: math.Inf(1)})
+		c.Inputs = append(c.Inputs, Input{Name: "x" + strconv.Itoa(i+1), Min: math.Inf(-1), Max: math.Inf(1)})
 	}
 	for i := range net.Out {
-		c.Outcomes = append(c.Outcomes, trainstage.Outcome{Name: "y" + strconv.Itoa(i+1)})
+		c.Outcomes = append(c.Outcomes, Outcome{Name: "y" + strconv.Itoa(i+1)})
 	}
 	return c
 }
@@ -231,6 +235,12 @@ func (m *Models) InputNames() []string {
 	}
 	return out
 }
+
+// Seeds is the number of networks.
+func (m *Models) Seeds() int { return len(m.nets) }
+
+// OutcomeStd is the standard deviation of each outcome in the networks' training data.
+func (m *Models) OutcomeStd() []float64 { return m.nets[0].OutcomeScale().Std }
 
 // Calibrated reports whether every model has a calibration.
 func (m *Models) Calibrated() bool { return m.calibration != nil }
@@ -366,6 +376,18 @@ func (m *Models) Predict(ctx context.Context, x []float64, recalibrate string) (
 	return r, nil
 }
 
+// Quick is Predict without the sampled raw covariance, whose place holds a coarse estimate.
+func (m *Models) Quick(ctx context.Context, x []float64) (*Predictions, error) {
+	q := *m
+	q.estimates = slices.Clone(m.estimates)
+
+	for i := range q.estimates {
+		q.estimates[i].Samples = 2
+	}
+
+	return q.Predict(ctx, x, "")
+}
+
 // Outside describes the inputs of a condition that lie outside of the training
 // conditions; nil when none does.
 func (m *Models) Outside(x []float64) []string {
@@ -408,14 +430,14 @@ func (m *Models) ParseAt(s string) ([]float64, error) {
 			if !ok || name == "" {
 				return nil, fmt.Errorf("expected input=value, found %q", term)
 			}
-			i, err := m.input(name)
+			i, err := m.Input(name)
 			if err != nil {
 				return nil, err
 			}
 			if seen[i] {
 				return nil, fmt.Errorf("%s occurs twice", name)
 			}
-			if row[i], err = number(value); err != nil {
+			if row[i], err = ParseNumber(value); err != nil {
 				return nil, fmt.Errorf("%s: %w", name, err)
 			}
 			seen[i] = true
@@ -430,7 +452,8 @@ func (m *Models) ParseAt(s string) ([]float64, error) {
 	return x, nil
 }
 
-func (m *Models) input(name string) (int, error) {
+// Input returns the place of an input among InputNames.
+func (m *Models) Input(name string) (int, error) {
 	names := m.InputNames()
 	if i := slices.Index(names, name); i >= 0 {
 		return i, nil
@@ -439,7 +462,8 @@ func (m *Models) input(name string) (int, error) {
 	return 0, fmt.Errorf("%q is no input of the model, whose inputs are %s%s", name, strings.Join(names, ", "), hint)
 }
 
-func number(s string) (float64, error) {
+// ParseNumber reads a finite number.
+func ParseNumber(s string) (float64, error) {
 	v, err := strconv.ParseFloat(strings.TrimSpace(s), 64)
 	if err != nil || math.IsNaN(v) || math.IsInf(v, 0) {
 		return 0, fmt.Errorf("expected a number, found %q", s)
@@ -447,13 +471,13 @@ func number(s string) (float64, error) {
 	return v, nil
 }
 
-// NewModels puts networks trained elsewhere together as OpenModels does with
+// New puts networks trained elsewhere together as Open does with
 // files. The card's inputs and outcomes must be those of every network, or it
 // panics.
-func NewModels(card trainstage.Card, nets ...*train.Model) *Models {
+func New(card Card, nets ...*train.Model) *Models {
 	for _, n := range nets {
 		if n.In != len(card.Inputs) || n.Out != len(card.Outcomes) {
-			panic(fmt.Sprintf("pipeline: a network of %d inputs and %d outcomes with a card of %d and %d", n.In, n.Out,
+			panic(fmt.Sprintf("predict: a network of %d inputs and %d outcomes with a card of %d and %d", n.In, n.Out,
 				len(card.Inputs), len(card.Outcomes)))
 		}
 	}

@@ -1,4 +1,5 @@
-package pipeline
+// Package inspect describes a file without a configuration: a recording, a table or a model.
+package inspect
 
 import (
 	"context"
@@ -21,45 +22,45 @@ import (
 	"doubletake/ingest/units"
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/kv"
+	"doubletake/pipeline/predict"
 	"doubletake/pipeline/stages/ingeststage"
-	"doubletake/pipeline/stages/trainstage"
 	"doubletake/pipeline/table"
 )
 
-// JSONNumber is a number that JSON has no word for when it is not finite: null.
-type JSONNumber float64
+// Number is a number that JSON has no word for when it is not finite: null.
+type Number float64
 
 // MarshalJSON implements json.Marshaler.
-func (n JSONNumber) MarshalJSON() ([]byte, error) {
+func (n Number) MarshalJSON() ([]byte, error) {
 	if v := float64(n); math.IsNaN(v) || math.IsInf(v, 0) {
 		return []byte("null"), nil
 	}
 	return json.Marshal(float64(n))
 }
 
-// Inspection is what Inspect found in a file. Exactly one of Recording, Table
+// Description is what File found in a file. Exactly one of Recording, Table
 // and Model is set.
-type Inspection struct {
-	Path      string              `json:"path"`
-	Kind      string              `json:"kind"` // "recording", "table", "model"
-	Bytes     int64               `json:"bytes"`
-	Recording *InspectedRecording `json:"recording,omitempty"`
-	Table     *InspectedTable     `json:"table,omitempty"`
-	Model     *trainstage.Card    `json:"model,omitempty"`
-	Warnings  []string            `json:"warnings,omitempty"`
+type Description struct {
+	Path      string        `json:"path"`
+	Kind      string        `json:"kind"` // "recording", "table", "model"
+	Bytes     int64         `json:"bytes"`
+	Recording *Recording    `json:"recording,omitempty"`
+	Table     *Table        `json:"table,omitempty"`
+	Model     *predict.Card `json:"model,omitempty"`
+	Warnings  []string      `json:"warnings,omitempty"`
 }
 
-// InspectedRecording is a raw file.
-type InspectedRecording struct {
+// Recording is a raw file.
+type Recording struct {
 	Format     string             `json:"format"`
 	Encoding   string             `json:"encoding"`
 	Attributes []ingest.Attribute `json:"attributes,omitempty"`
-	Channels   []InspectedChannel `json:"channels"`
+	Channels   []Channel          `json:"channels"`
 	Unread     []ingest.Unread    `json:"unread,omitempty"`
 }
 
-// InspectedChannel is a channel with its statistics, in the file's own unit.
-type InspectedChannel struct {
+// Channel is a channel with its statistics, in the file's own unit.
+type Channel struct {
 	Name       string             `json:"name"`
 	Unit       string             `json:"unit"`
 	Converted  string             `json:"unit_conversion,omitempty"` // to the usual unit: "to N: × 1000"
@@ -69,29 +70,29 @@ type InspectedChannel struct {
 	Clock      bool               `json:"clock,omitempty"`
 	Role       string             `json:"role,omitempty"` // of what is no recording: time, coordinate or setting
 	Attributes []ingest.Attribute `json:"attributes,omitempty"`
-	Min        JSONNumber         `json:"min"`
-	Max        JSONNumber         `json:"max"`
-	DC         JSONNumber         `json:"mean"`
-	RMS        JSONNumber         `json:"rms"`
-	Std        JSONNumber         `json:"std"`
+	Min        Number             `json:"min"`
+	Max        Number             `json:"max"`
+	DC         Number             `json:"mean"`
+	RMS        Number             `json:"rms"`
+	Std        Number             `json:"std"`
 	Clipped    int64              `json:"clipped"`
 	Constant   int64              `json:"longest_constant"`
 	NaN        int64              `json:"not_finite"`
 	FirstNaN   int64              `json:"first_not_finite"` // −1: none
-	First      []JSONNumber       `json:"first"`            // the first samples
-	Spectrum   *InspectedSpectrum `json:"spectrum,omitempty"`
+	First      []Number           `json:"first"`            // the first samples
+	Spectrum   *Spectrum          `json:"spectrum,omitempty"`
 
-	// The channel as a calibrator's recording, after InspectCalibrator.
+	// The channel as a calibrator's recording, after MeasureCalibrator.
 	Calibrator *ingeststage.CalibratorTone `json:"calibrator,omitempty"`
 }
 
-// InspectedSpectrum is the mean power spectrum of segments spread over a channel:
+// Spectrum is the mean power spectrum of segments spread over a channel:
 // Welch's, Hann window, a sine on a bin reads its mean square.
-type InspectedSpectrum struct {
-	BinHz    float64      `json:"bin_hz"`
-	Segments int          `json:"segments"`
-	Power    []JSONNumber `json:"power"` // from 0 Hz on, unit²
-	Peaks    []Peak       `json:"peaks"` // the strongest local maxima, strongest first
+type Spectrum struct {
+	BinHz    float64  `json:"bin_hz"`
+	Segments int      `json:"segments"`
+	Power    []Number `json:"power"` // from 0 Hz on, unit²
+	Peaks    []Peak   `json:"peaks"` // the strongest local maxima, strongest first
 }
 
 // Peak is a line of a spectrum.
@@ -101,45 +102,45 @@ type Peak struct {
 	AboveDB float64 `json:"above_floor_db"` // above the median of the spectrum around it
 }
 
-// InspectedTable is an Arrow file.
-type InspectedTable struct {
-	Rows     int               `json:"rows"`
-	Columns  []InspectedColumn `json:"columns"`
-	Metadata []kv.Pair         `json:"metadata"`
+// Table is an Arrow file.
+type Table struct {
+	Rows     int       `json:"rows"`
+	Columns  []Column  `json:"columns"`
+	Metadata []kv.Pair `json:"metadata"`
 }
 
-// InspectedColumn is a column of a table.
-type InspectedColumn struct {
-	Name        string     `json:"name"`
-	Type        string     `json:"type"`
-	Unit        string     `json:"unit,omitempty"`
-	Description string     `json:"description,omitempty"`
-	Missing     int        `json:"missing"`
-	Distinct    int        `json:"distinct"`
-	Min         JSONNumber `json:"min"`
-	Max         JSONNumber `json:"max"`
-	Mean        JSONNumber `json:"mean"`
-	First       []string   `json:"first"` // the first values
+// Column is a column of a table.
+type Column struct {
+	Name        string   `json:"name"`
+	Type        string   `json:"type"`
+	Unit        string   `json:"unit,omitempty"`
+	Description string   `json:"description,omitempty"`
+	Missing     int      `json:"missing"`
+	Distinct    int      `json:"distinct"`
+	Min         Number   `json:"min"`
+	Max         Number   `json:"max"`
+	Mean        Number   `json:"mean"`
+	First       []string `json:"first"` // the first values
 }
 
-// previewRows is how many values Inspect shows as they are.
+// previewRows is how many values File shows as they are.
 const previewRows = 5
 
-// CheckOptions reports options for Inspect that contradict themselves or name no
+// CheckOptions reports options for File that contradict themselves or name no
 // format.
 func CheckOptions(o ingest.Options) error { return format.Check(o) }
 
-// Inspect describes a recording, a table (.arrow) or a model
+// File describes a recording, a table (.arrow) or a model
 // (model.json, or its folder), without a configuration. o guides files that do
 // not explain themselves. Faults of the file are *fault.Error.
-func Inspect(ctx context.Context, path string, o ingest.Options) (*Inspection, error) {
+func File(ctx context.Context, path string, o ingest.Options) (*Description, error) {
 	st, err := os.Stat(path)
 	if err == nil && !st.IsDir() && !st.Mode().IsRegular() {
 		_, err := fault.Regular(path)
 		return nil, err
 	}
 	if err == nil && (st.IsDir() || strings.EqualFold(filepath.Ext(path), ".json")) {
-		m, err := OpenModels(path)
+		m, err := predict.Open(path)
 		if err != nil {
 			return nil, err
 		}
@@ -150,7 +151,7 @@ func Inspect(ctx context.Context, path string, o ingest.Options) (*Inspection, e
 				card.Inputs[i].Min, card.Inputs[i].Max = 0, 0
 			}
 		}
-		return &Inspection{Path: path, Kind: "model", Bytes: st.Size(), Model: &card, Warnings: m.Warnings}, nil
+		return &Description{Path: path, Kind: "model", Bytes: st.Size(), Model: &card, Warnings: m.Warnings}, nil
 	}
 	if err == nil && o.Format == "" && hasMagic(path, "ARROW1") {
 		// A table of this program; else columns of numbers are a recording. The file
@@ -161,7 +162,7 @@ func Inspect(ctx context.Context, path string, o ingest.Options) (*Inspection, e
 			t, err = table.Read(path)
 		}
 		if err == nil {
-			return &Inspection{Path: path, Kind: "table", Bytes: st.Size(), Table: inspectTable(t)}, nil
+			return &Description{Path: path, Kind: "table", Bytes: st.Size(), Table: inspectTable(t)}, nil
 		}
 	}
 	r, err := format.Open(path, o) // it explains what cannot be opened, too
@@ -173,7 +174,7 @@ func Inspect(ctx context.Context, path string, o ingest.Options) (*Inspection, e
 	if err != nil {
 		return nil, err
 	}
-	in := &Inspection{Path: path, Kind: "recording", Bytes: st.Size(), Recording: rec}
+	in := &Description{Path: path, Kind: "recording", Bytes: st.Size(), Recording: rec}
 	for _, w := range warnings {
 		in.Warnings = append(in.Warnings, w.Text)
 	}
@@ -188,11 +189,11 @@ type Calibrator = config.Calibrator
 // 20 µPa, with the configuration's defaults.
 func DefaultCalibrator(levelDB float64) Calibrator { return config.DefaultCalibrator(levelDB) }
 
-// InspectCalibrator treats an inspected recording as that of a sound calibrator.
+// MeasureCalibrator treats an inspected recording as that of a sound calibrator.
 // It adds to each channel the sensitivity that the recording gives and whether
 // the tone passes the test of steadiness. channel selects one channel (from 0);
 // −1 means all. A file that is no recording is a *fault.Error.
-func InspectCalibrator(ctx context.Context, in *Inspection, o ingest.Options, channel int, c Calibrator) error {
+func MeasureCalibrator(ctx context.Context, in *Description, o ingest.Options, channel int, c Calibrator) error {
 	if in.Recording == nil {
 		return &fault.Error{Path: in.Path, Want: "a calibrator's recording", Found: "a " + in.Kind}
 	}
@@ -226,24 +227,24 @@ func hasMagic(path, magic string) bool {
 	return string(b[:n]) == magic
 }
 
-func inspectRecording(ctx context.Context, r ingest.Reader) (*InspectedRecording, []ingest.Warning, error) {
+func inspectRecording(ctx context.Context, r ingest.Reader) (*Recording, []ingest.Warning, error) {
 	info := r.Info()
 	stats, warns, err := stats.Describe(ctx, r)
 	if err != nil {
 		return nil, nil, err
 	}
-	out := &InspectedRecording{
+	out := &Recording{
 		Format: info.Format, Encoding: info.Encoding, Attributes: info.Attributes,
 		Unread: info.Unread,
 	}
 	heads := readHeads(r)
 	for i, c := range info.Channels {
 		s := stats[i]
-		ch := InspectedChannel{
+		ch := Channel{
 			Name: c.Name, Unit: c.Unit, RateHz: c.RateHz, Samples: c.Samples, Clock: c.IsTime(), Role: c.Role(),
 			Attributes: c.Attributes,
-			Min:        JSONNumber(s.Min), Max: JSONNumber(s.Max), DC: JSONNumber(s.Mean), RMS: JSONNumber(s.RMS),
-			Std:     JSONNumber(s.Std),
+			Min:        Number(s.Min), Max: Number(s.Max), DC: Number(s.Mean), RMS: Number(s.RMS),
+			Std:     Number(s.Std),
 			Clipped: s.Clipped, Constant: s.Constant, NaN: s.NaN, FirstNaN: s.FirstNaN,
 		}
 		if n, ok := units.Coherent(c.Unit); ok {
@@ -253,7 +254,7 @@ func inspectRecording(ctx context.Context, r ingest.Reader) (*InspectedRecording
 			ch.DurationS = float64(c.Samples) / c.RateHz
 		}
 		for _, v := range heads[i] {
-			ch.First = append(ch.First, JSONNumber(v))
+			ch.First = append(ch.First, Number(v))
 		}
 		out.Channels = append(out.Channels, ch)
 	}
@@ -316,7 +317,7 @@ func readHeads(r ingest.Reader) [][]float64 {
 
 // spectrum is Welch's over at most 64 segments spread evenly over the channel,
 // of a length that leaves about 16 of them side by side, 64 to 4096 samples.
-func spectrum(r ingest.Reader, channel int, samples int64, rate float64) (*InspectedSpectrum, error) {
+func spectrum(r ingest.Reader, channel int, samples int64, rate float64) (*Spectrum, error) {
 	n := 4096
 	for n > 64 && int64(16*n) > samples {
 		n /= 2
@@ -340,9 +341,9 @@ func spectrum(r ingest.Reader, channel int, samples int64, rate float64) (*Inspe
 			mean[k] += p / float64(segments)
 		}
 	}
-	s := &InspectedSpectrum{BinHz: rate / float64(n), Segments: segments}
+	s := &Spectrum{BinHz: rate / float64(n), Segments: segments}
 	for _, p := range mean {
-		s.Power = append(s.Power, JSONNumber(p))
+		s.Power = append(s.Power, Number(p))
 	}
 	s.Peaks = peaks(mean, s.BinHz)
 	return s, nil
@@ -374,13 +375,13 @@ func peaks(p []float64, bin float64) []Peak {
 	return out[:min(5, len(out))]
 }
 
-func inspectTable(t *table.Table) *InspectedTable {
-	out := &InspectedTable{Rows: t.Rows(), Metadata: t.Meta}
+func inspectTable(t *table.Table) *Table {
+	out := &Table{Rows: t.Rows(), Metadata: t.Meta}
 	for i := range t.Columns {
 		c := &t.Columns[i]
-		ic := InspectedColumn{
-			Name: c.Name, Unit: c.Unit, Description: c.Description, Min: JSONNumber(math.NaN()),
-			Max: JSONNumber(math.NaN()), Mean: JSONNumber(math.NaN()),
+		ic := Column{
+			Name: c.Name, Unit: c.Unit, Description: c.Description, Min: Number(math.NaN()),
+			Max: Number(math.NaN()), Mean: Number(math.NaN()),
 		}
 		var text func(int) string
 		switch {
@@ -408,7 +409,7 @@ func inspectTable(t *table.Table) *InspectedTable {
 			lo, hi, sum, n = min(lo, v), max(hi, v), sum+v, n+1
 		}
 		if n > 0 {
-			ic.Min, ic.Max, ic.Mean = JSONNumber(lo), JSONNumber(hi), JSONNumber(sum/float64(n))
+			ic.Min, ic.Max, ic.Mean = Number(lo), Number(hi), Number(sum/float64(n))
 		}
 		seen := map[string]bool{}
 		for k := range c.Len() {

@@ -1,4 +1,4 @@
-package pipeline
+package inspect
 
 import (
 	"math"
@@ -23,7 +23,7 @@ func (c *counting) Read(channels []int, start int64, dst [][]float64) (int, erro
 	return c.Reader.Read(channels, start, dst)
 }
 
-// Inspect reads the beginnings of channels of one length in one call: one call per
+// File reads the beginnings of channels of one length in one call: one call per
 // channel takes quadratic time where channels lie interleaved.
 func TestReadHeads(t *testing.T) {
 	var data [][]float64

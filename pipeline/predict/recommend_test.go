@@ -1,4 +1,4 @@
-package pipeline
+package predict
 
 import (
 	"context"
@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"doubletake/pipeline"
 	"doubletake/pipeline/engine"
 	"doubletake/pipeline/table"
 )
@@ -29,7 +30,7 @@ func TestRecommendAgreesWithTraining(t *testing.T) {
 		x = append(x, a[i], b[i])
 	}
 	for _, path := range []string{dir, filepath.Join(dir, "seed-0"), filepath.Join(dir, "seed-0", "model.json")} {
-		m, err := OpenModels(path)
+		m, err := Open(path)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -63,7 +64,7 @@ func TestRecommendAgreesWithTraining(t *testing.T) {
 // for; where that input is not the groups', no left-out group tests the direction.
 // The interval of another level has Student's t of that level.
 func TestRecommendOutside(t *testing.T) {
-	m, err := OpenModels(split(t))
+	m, err := Open(split(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,70 +98,6 @@ func TestRecommendOutside(t *testing.T) {
 	}
 }
 
-// The ranking by the calibrated model is the mean of v̂ + C over the outcomes and
-// the trained values of inputs not in the grid, in units of the training variance;
-// it is the default.
-func TestSuggestByCalibratedVariance(t *testing.T) {
-	m, err := OpenModels(split(t))
-	if err != nil {
-		t.Fatal(err)
-	}
-	axes, err := m.ParseGrid("b=0:4:1")
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx := context.Background()
-	list, err := m.Suggest(ctx, axes, "")
-	if err != nil || m.DefaultBy() != ByHonest {
-		t.Fatal(m.DefaultBy(), err)
-	}
-	if list[0].At[0] != 3 {
-		t.Errorf("b = %g comes first, expected the one that was not measured", list[0].At[0])
-	}
-	tab, err := table.Read(filepath.Join(split(t), "seed-0", "predictions.arrow"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	set := tab.Column("set").Strings
-	for _, s := range list {
-		want := 0.0
-		for j, name := range []string{"lift", "drag"} {
-			// The scale of the outcomes, from the rows that are neither held out nor set aside.
-			var y []float64
-			for i, part := range set {
-				if part == "train" {
-					y = append(y, floats(t, tab, name+"_1")[i], floats(t, tab, name+"_2")[i])
-				}
-			}
-			mean, ss := 0.0, 0.0
-			for _, v := range y {
-				mean += v / float64(len(y))
-			}
-			for _, v := range y {
-				ss += (v - mean) * (v - mean) / float64(len(y))
-			}
-			values := m.Card.Inputs[0].Values
-			for _, a := range values {
-				p, err := m.Recommend(ctx, []float64{a, s.At[0]}, 0, true)
-				if err != nil {
-					t.Fatal(err)
-				}
-				want += p.Epistemic[j] / ss / 2 / float64(len(values))
-			}
-		}
-		if math.Abs(s.Epistemic-want) > 1e-9*want {
-			t.Errorf("b = %g: %g, want %g", s.At[0], s.Epistemic, want)
-		}
-	}
-	m.Honest = nil
-	if _, err := m.Suggest(ctx, axes, ByHonest); err == nil || m.DefaultBy() != ByBoth {
-		t.Errorf("ranked by a model that is not there: %v", err)
-	}
-	if p, err := m.Recommend(ctx, []float64{1, 1}, 0, false); p != nil || err != nil {
-		t.Errorf("%v, %v", p, err)
-	}
-}
-
 // With two training groups there is no interval: the mean, the errors of the two,
 // and the reason.
 func TestRecommendWithTwoGroups(t *testing.T) {
@@ -183,14 +120,14 @@ experiments:
 	if err != nil {
 		t.Fatal(err)
 	}
-	project, err := Load(filepath.Join(dir, "p.yaml"))
+	project, err := pipeline.Load(filepath.Join(dir, "p.yaml"))
 	if err == nil {
 		_, err = project.Run(context.Background(), engine.Options{Jobs: 2})
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, err := OpenModels(filepath.Join(dir, "runs", "wing", "splits", "b1"))
+	m, err := Open(filepath.Join(dir, "runs", "wing", "splits", "b1"))
 	if err != nil {
 		t.Fatal(err)
 	}

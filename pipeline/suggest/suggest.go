@@ -1,4 +1,6 @@
-package pipeline
+// Package suggest ranks candidate conditions by the expected error of a split's models: where
+// the next measurement pays most, and whether to measure longer or elsewhere.
+package suggest
 
 import (
 	"context"
@@ -7,6 +9,8 @@ import (
 	"slices"
 	"sort"
 	"strings"
+
+	"doubletake/pipeline/predict"
 )
 
 // Axis is one input of a grid of candidate conditions.
@@ -20,7 +24,7 @@ const maxGrid = 1_000_000
 
 // ParseGrid reads "blades=2:5:1,rpm=2000:9000:500": an input with a value, or
 // from:to:step (to included where a step meets it). Every input may occur once.
-func (m *Models) ParseGrid(s string) ([]Axis, error) {
+func ParseGrid(m *predict.Models, s string) ([]Axis, error) {
 	var axes []Axis
 	points := 1
 	for _, term := range strings.Split(s, ",") {
@@ -29,7 +33,7 @@ func (m *Models) ParseGrid(s string) ([]Axis, error) {
 		if !ok || name == "" {
 			return nil, fmt.Errorf("expected input=value or input=from:to:step, found %q", term)
 		}
-		i, err := m.input(name)
+		i, err := m.Input(name)
 		if err != nil {
 			return nil, err
 		}
@@ -40,7 +44,7 @@ func (m *Models) ParseGrid(s string) ([]Axis, error) {
 		parts := strings.Split(spec, ":")
 		v := make([]float64, len(parts))
 		for k, p := range parts {
-			if v[k], err = number(p); err != nil {
+			if v[k], err = predict.ParseNumber(p); err != nil {
 				return nil, fmt.Errorf("%s: %w", name, err)
 			}
 		}
@@ -87,32 +91,32 @@ type Suggestion struct {
 	Advice    string    // what to do, in words
 }
 
-// DefaultBy is the measure by which Suggest ranks unless asked otherwise.
-func (m *Models) DefaultBy() string {
+// DefaultBy is the measure by which Rank ranks unless asked otherwise.
+func DefaultBy(m *predict.Models) string {
 	if m.Honest != nil && m.Honest.Calibration != nil {
 		return ByHonest
 	}
 	return ByBoth
 }
 
-// Suggest ranks the grid's points by the expected error of the models' mean,
+// Rank ranks the grid's points by the expected error of the models' mean,
 // largest first, each with the advice to measure longer (noise dominates)
 // or to measure there at all (ignorance dominates). by "" is DefaultBy. Inputs that
 // are not in the grid are averaged over the values they were trained on: a run of a
 // rotor has all its microphones.
-func (m *Models) Suggest(ctx context.Context, axes []Axis, by string) ([]Suggestion, error) {
+func Rank(ctx context.Context, m *predict.Models, axes []Axis, by string) ([]Suggestion, error) {
 	if by == "" {
-		by = m.DefaultBy()
+		by = DefaultBy(m)
 	}
 	switch {
 	case by != ByHonest && by != ByBoth && by != ByCov && by != BySpread:
 		return nil, fmt.Errorf("rank by: expected %s, %s, %s or %s, found %q", ByHonest, ByBoth, ByCov, BySpread, by)
-	case by == ByHonest && m.DefaultBy() != ByHonest:
+	case by == ByHonest && DefaultBy(m) != ByHonest:
 		return nil, fmt.Errorf("rank by %s: expected a split with a calibrated model, found none", by)
-	case by == BySpread && len(m.nets) < 2:
+	case by == BySpread && m.Seeds() < 2:
 		return nil, fmt.Errorf("rank by %s: expected models of several seeds, found one; name the split's folder", by)
 	}
-	averaged, err := m.averaged(axes)
+	others, err := averaged(m, axes)
 	if err != nil {
 		return nil, err
 	}
@@ -126,30 +130,30 @@ func (m *Models) Suggest(ctx context.Context, axes []Axis, by string) ([]Suggest
 		}
 		points = next
 	}
-	if len(points)*len(averaged) > maxGrid {
+	if len(points)*len(others) > maxGrid {
 		return nil, fmt.Errorf("the grid has %d points, each averaged over %d others: more than %d together", len(points),
-			len(averaged), maxGrid)
+			len(others), maxGrid)
 	}
-	measured := m.measured(axes)
+	done := measured(m, axes)
 	out := make([]Suggestion, len(points))
 	d := len(m.Card.Inputs)
-	x := make([]float64, 0, len(averaged)*d)
+	x := make([]float64, 0, len(others)*d)
 	for i, p := range points {
 		x = x[:0]
-		for _, row := range averaged {
+		for _, row := range others {
 			for k, a := range axes {
 				row[a.Input] = p[k]
 			}
 			x = append(x, row...)
 		}
 		s := Suggestion{At: p, Outside: m.Outside(x[:d])}
-		if s.Epistemic, s.Aleatoric, err = m.expected(ctx, x, by); err != nil {
+		if s.Epistemic, s.Aleatoric, err = expected(ctx, m, x, by); err != nil {
 			return nil, err
 		}
 		if t := s.Epistemic + s.Aleatoric; t > 0 {
 			s.Share = s.Epistemic / t
 		}
-		s.Measured = slices.ContainsFunc(measured, func(q []float64) bool { return sameCondition(p, q) })
+		s.Measured = slices.ContainsFunc(done, func(q []float64) bool { return sameCondition(p, q) })
 		s.Advice = s.advice()
 		out[i] = s
 	}
@@ -159,7 +163,7 @@ func (m *Models) Suggest(ctx context.Context, axes []Axis, by string) ([]Suggest
 
 // averaged lists the combinations of trained values of the inputs that are not in
 // the grid, as rows of all inputs.
-func (m *Models) averaged(axes []Axis) ([][]float64, error) {
+func averaged(m *predict.Models, axes []Axis) ([][]float64, error) {
 	rows := [][]float64{make([]float64, len(m.Card.Inputs))}
 	for i, in := range m.Card.Inputs {
 		if slices.ContainsFunc(axes, func(a Axis) bool { return a.Input == i }) {
@@ -184,7 +188,9 @@ func (m *Models) averaged(axes []Axis) ([][]float64, error) {
 
 // expected returns the mean squared error of the mean and the mean noise to be
 // expected at conditions x, in units of the outcomes' training variance.
-func (m *Models) expected(ctx context.Context, x []float64, by string) (epistemic, aleatoric float64, err error) {
+func expected(ctx context.Context, m *predict.Models, x []float64, by string) (
+	epistemic, aleatoric float64, err error,
+) {
 	if by == ByHonest {
 		p, err := m.Honest.Predict(ctx, x, 0)
 		if err != nil {
@@ -198,11 +204,11 @@ func (m *Models) expected(ctx context.Context, x []float64, by string) (epistemi
 		}
 		return epistemic, aleatoric, nil
 	}
-	r, err := m.quick(ctx, x)
+	r, err := m.Quick(ctx, x)
 	if err != nil {
 		return 0, 0, err
 	}
-	std := m.nets[0].OutcomeScale().Std
+	std := m.OutcomeStd()
 	for k := range r.Mu {
 		w := 1 / (std[k%r.Out] * std[k%r.Out] * float64(len(r.Mu)))
 		cov, spread := max(r.Cov[k], 0), r.Spread[k]
@@ -223,22 +229,12 @@ func (m *Models) expected(ctx context.Context, x []float64, by string) (epistemi
 	return epistemic, aleatoric, nil
 }
 
-// quick is Predict without the sampled raw covariance, which no suggestion needs.
-func (m *Models) quick(ctx context.Context, x []float64) (*Predictions, error) {
-	q := *m
-	q.estimates = slices.Clone(m.estimates)
-	for i := range q.estimates {
-		q.estimates[i].Samples = 2
-	}
-	return q.Predict(ctx, x, "")
-}
-
 // Measured is the number of training conditions that differ along the grid's
 // axes.
-func (m *Models) Measured(axes []Axis) int { return len(m.measured(axes)) }
+func Measured(m *predict.Models, axes []Axis) int { return len(measured(m, axes)) }
 
 // measured returns the training conditions seen along the grid's axes.
-func (m *Models) measured(axes []Axis) [][]float64 {
+func measured(m *predict.Models, axes []Axis) [][]float64 {
 	var out [][]float64
 	for _, c := range m.Card.Conditions {
 		p := make([]float64, len(axes))

@@ -1,4 +1,4 @@
-package pipeline
+package runs
 
 import (
 	"context"
@@ -17,6 +17,7 @@ import (
 
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/engine"
+	"doubletake/report"
 )
 
 // historyDir is the folder below a work directory that holds one record a run. gc
@@ -62,18 +63,37 @@ type Setting struct {
 	Value string `json:"value"`
 }
 
-// keepRecord writes the record of a run that made something, that failed, or whose
+// Run is a run that has ended, as Keep records it.
+type Run struct {
+	File    *config.File
+	Plan    *engine.Plan
+	Program string // its version
+	Kernels string // the set of numeric kernels
+
+	Start   time.Time
+	Result  *engine.Result // nil where the run could not start
+	Failure error          // why it failed
+
+	// Reports returns the experiments whose reports are up to date, as far as they can be read.
+	Reports func() []report.Experiment
+}
+
+// Keep writes the record of a run that made something, that failed, or whose
 // configuration differs from that of the last record.
-func (p *Project) keepRecord(start time.Time, r *engine.Result, failure error) error {
+func (run Run) Keep() error {
+	r := run.Result
 	if r == nil {
-		return nil // it could not start
+		return nil
 	}
-	sum := sha256.Sum256([]byte(p.File.Text()))
+
+	text := run.File.Text()
+	sum := sha256.Sum256([]byte(text))
 	rec := &Record{
-		Time: start.UTC().Round(time.Millisecond), Program: p.Program.Version, Kernels: p.Program.Kernels,
-		Ran: r.Ran, UpToDate: r.Cached, Seconds: r.Wall, Digest: hex.EncodeToString(sum[:]), Config: p.File.Text(),
+		Time: run.Start.UTC().Round(time.Millisecond), Program: run.Program, Kernels: run.Kernels,
+		Ran: r.Ran, UpToDate: r.Cached, Seconds: r.Wall, Digest: hex.EncodeToString(sum[:]), Config: text,
 	}
-	dir := filepath.Join(p.Plan.Dir, historyDir)
+
+	dir := filepath.Join(run.Plan.Dir, historyDir)
 	names, err := recordNames(dir)
 	if err != nil {
 		return fmt.Errorf("write history: %w", err)
@@ -83,17 +103,19 @@ func (p *Project) keepRecord(start time.Time, r *engine.Result, failure error) e
 	}
 	for _, n := range slices.Backward(names) {
 		if strings.Contains(n, "-") { // a run with a configuration
-			if failure == nil && r.Ran == 0 && strings.HasSuffix(n, rec.suffix()) {
+			if run.Failure == nil && r.Ran == 0 && strings.HasSuffix(n, rec.suffix()) {
 				return nil
 			}
 			break
 		}
 	}
-	if failure != nil {
-		rec.Failed = failureText(failure)
+
+	if run.Failure != nil {
+		rec.Failed = failureText(run.Failure)
 	}
-	rec.Settings = settingsOf(p.File)
-	p.recordNumbers(rec, r)
+	rec.Settings = settingsOf(run.File)
+	run.addNumbers(rec)
+
 	for rec.ID == "" || slices.ContainsFunc(names, func(n string) bool { return strings.HasPrefix(n, rec.ID) }) {
 		rec.ID = rec.Time.Format(timeID)
 		rec.Time = rec.Time.Add(time.Millisecond) // where a clock was set back
@@ -182,11 +204,9 @@ func settingsOf(f *config.File) []Setting {
 	return out
 }
 
-// recordNumbers notes the data and the numbers of the experiments whose reports are up
-// to date and can be read.
-func (p *Project) recordNumbers(rec *Record, r *engine.Result) {
-	list, _ := p.Reports(r, Selection{})
-	for _, e := range list {
+// addNumbers notes the data and the numbers of the reports.
+func (run Run) addNumbers(rec *Record) {
+	for _, e := range run.Reports() {
 		b, err := e.MetricsJSON()
 		if err != nil {
 			continue
@@ -198,12 +218,13 @@ func (p *Project) recordNumbers(rec *Record, r *engine.Result) {
 		rec.Splits, rec.Metrics = append(rec.Splits, x.splits...), append(rec.Metrics, x.numbers...)
 		rec.Data = append(rec.Data, Setting{e.Name, "recordings", strconv.Itoa(e.Recordings)},
 			Setting{e.Name, "triplets", strconv.Itoa(e.Triplets)})
-		for _, t := range p.Plan.Tasks {
+
+		for _, t := range run.Plan.Tasks {
 			if t.Experiment != e.Name {
 				continue
 			}
 			for _, l := range t.Publish {
-				if d, ok := r.Digest(t.ID, l.Output); ok && l.Output == "triplets.arrow" {
+				if d, ok := run.Result.Digest(t.ID, l.Output); ok && l.Output == "triplets.arrow" {
 					rec.Data = append(rec.Data, Setting{e.Name, dataDigest, d})
 				}
 			}
@@ -269,10 +290,25 @@ func forget(dir string) {
 	}
 }
 
+// Workdir returns the work directory of the configuration at path, or path where that
+// is a folder.
+func Workdir(path string) (string, error) {
+	if fi, err := os.Stat(path); err == nil && fi.IsDir() {
+		return path, nil
+	}
+
+	f, err := config.Load(path)
+	if err != nil {
+		return "", err
+	}
+
+	return f.Resolve(f.Workdir), nil
+}
+
 // History returns the records of a work directory, oldest first, and the paths of those
 // that cannot be read. path is a configuration, or the work directory itself.
 func History(path string) (list []Record, damaged []string, err error) {
-	dir, err := workdirOf(path)
+	dir, err := Workdir(path)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -321,9 +357,9 @@ func readRecord(path string) (*Record, error) {
 	return &r, nil
 }
 
-// FindRecord returns the record that name means: its number in the list from 1,
+// Find returns the record that name means: its number in the list from 1,
 // from the end if negative (-1 is the last), or the beginning of its ID.
-func FindRecord(list []Record, name string) (*Record, error) {
+func Find(list []Record, name string) (*Record, error) {
 	if n, err := strconv.Atoi(name); err == nil && n >= -len(list) && n <= len(list) && n != 0 {
 		if n < 0 {
 			n += len(list) + 1
@@ -348,7 +384,7 @@ func FindRecord(list []Record, name string) (*Record, error) {
 	default:
 		text = fmt.Sprintf("run %q: expected the beginning of one ID, found that of %d; write more of it", name, len(found))
 	}
-	return nil, &UsageError{Text: text}
+	return nil, &config.UsageError{Text: text}
 }
 
 // state returns what the record holds of its work directory.

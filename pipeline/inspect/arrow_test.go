@@ -1,0 +1,87 @@
+package inspect_test
+
+import (
+	"context"
+	"encoding/binary"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"doubletake/ingest"
+	"doubletake/ingest/ingesttest"
+	"doubletake/pipeline/inspect"
+)
+
+// Damaged in any byte, of its schema and footer as of its batches, or cut
+// anywhere, a table is shown or refused with its name; it never panics. Of one in
+// four the damage is in the footer, which the reader starts from.
+func TestDamagedArrow(t *testing.T) {
+	b, err := os.ReadFile("../../ingest/format/arrow/testdata/recording.arrow")
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "damaged.arrow")
+	try := func(b []byte) {
+		if err := os.WriteFile(path, b, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := inspect.File(context.Background(), path, ingest.Options{}); err != nil &&
+			!strings.Contains(err.Error(), path) {
+			t.Errorf("%v does not name the file", err)
+		}
+	}
+	footer := len(b) - 10 - int(binary.LittleEndian.Uint32(b[len(b)-10:]))
+	rng := rand.New(rand.NewPCG(1, 2))
+	for i := range 800 {
+		d, from := slices.Clone(b), 0
+		if i%4 == 0 {
+			from = footer
+		}
+		for range 1 + i%3 {
+			at := from + rng.IntN(len(b)-from)
+			if i%8 < 4 {
+				d[at] ^= byte(1 << rng.IntN(8))
+			} else {
+				d[at] = byte(rng.IntN(256))
+			}
+		}
+		try(d)
+	}
+	for n := 8; n < len(b); n += 29 {
+		try(b[:n])
+	}
+}
+
+// FuzzArrow shows any bytes that begin as an Arrow file: no panic, no
+// hang, memory bounded. The bound is 24 times that of the Arrow reader's own fuzz
+// test, the most for a table of bits that become bytes in a slice that grows; 18
+// MiB of it for each compressed buffer, of which a file may hold one in 24 bytes: 16
+// that state where it lies, and 8 that state its length.
+func FuzzArrow(f *testing.F) {
+	seeds, err := filepath.Glob("../../ingest/format/arrow/testdata/polars/*.arrow")
+	if err != nil {
+		f.Fatal(err)
+	}
+	for _, p := range append(seeds, "../../ingest/format/arrow/testdata/recording.arrow") {
+		b, err := os.ReadFile(p)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(b)
+	}
+	path := filepath.Join(f.TempDir(), "fuzz.arrow")
+	f.Fuzz(func(t *testing.T, b []byte) {
+		if err := os.WriteFile(path, b, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		ingesttest.Bounded(t, b, 24*16<<20, 24*512+24*18<<20/24, func() {
+			if _, err := inspect.File(context.Background(), path, ingest.Options{}); err != nil &&
+				!strings.Contains(err.Error(), path) {
+				t.Errorf("%v does not name the file", err)
+			}
+		})
+	})
+}

@@ -1,0 +1,392 @@
+package runs
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"doubletake/pipeline/config"
+	"doubletake/pipeline/engine"
+	"doubletake/pipeline/table"
+	"doubletake/report"
+)
+
+// recorded is a run of one task, which does what the test says.
+func recorded(t *testing.T, text string) *Run {
+	t.Helper()
+	f, err := config.Parse("pipeline.yaml", []byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	task := &engine.Task{ID: "a/task", Stage: "dsp", Experiment: "a"}
+	task.Run = func(context.Context, *engine.Job) error { return nil }
+
+	return &Run{
+		File: f, Plan: &engine.Plan{Dir: t.TempDir(), Stages: []string{"dsp"}, Tasks: []*engine.Task{task}},
+		Reports: func() []report.Experiment { return nil },
+	}
+}
+
+// perform makes the run's task and keeps the record.
+func (run *Run) perform(ctx context.Context) error {
+	run.Start = time.Now()
+	run.Result, run.Failure = engine.Run(ctx, run.Plan, engine.Options{Jobs: 1})
+	return errors.Join(run.Failure, run.Keep())
+}
+
+const recordedYAML = "version: 1\n" +
+	"experiments: {a: {ingest: {simulate: {campaign: toy}}, train: {inputs: [x], splits: {all: {test: none}}}}}\n"
+
+func records(t *testing.T, p *Run) []Record {
+	t.Helper()
+	list, damaged, err := History(p.Plan.Dir)
+	if err != nil || len(damaged) > 0 {
+		t.Fatal(damaged, err)
+	}
+	return list
+}
+
+// Runs that make something, fail, or have another configuration leave a record; others
+// leave none. The reason of a failure is bounded.
+func TestRecords(t *testing.T) {
+	p := recorded(t, recordedYAML)
+	run := func(want int, ok bool) {
+		t.Helper()
+		if err := p.perform(t.Context()); (err == nil) != ok {
+			t.Fatal(err)
+		}
+		if list := records(t, p); len(list) != want {
+			t.Fatalf("%d records, expected %d", len(list), want)
+		}
+	}
+	run(1, true)
+	run(1, true)
+	p.File, _ = config.Parse("pipeline.yaml", []byte(strings.Replace(recordedYAML, "[x]", "[x], seeds: 7", 1)))
+	run(2, true)
+	run(2, true)
+	p.Plan.Tasks[0].Version++
+	p.Plan.Tasks[0].Run = func(context.Context, *engine.Job) error { return errors.New(strings.Repeat("no µ ", 10000)) }
+	run(3, false)
+	list := records(t, p)
+	if d := DiffRecords(&list[0], &list[1]); len(d.Settings) != 1 ||
+		d.Settings[0] != (Change{"a", "train.seeds", "5", "7"}) || d.Unknown {
+		t.Errorf("%+v", d)
+	}
+	if r := list[2]; !strings.HasPrefix(r.Failed, "a task failed: a/task: no µ no µ ") ||
+		len(r.Failed) > failureBytes+10 || r.Config != p.File.Text() || r.Ran != 0 {
+		t.Errorf("%.300v", r)
+	}
+
+	// A second run while one is at work is refused and leaves no record; the first is
+	// interrupted.
+	ctx, stop := context.WithCancel(t.Context())
+	p.Plan.Tasks[0].Run = func(ctx context.Context, _ *engine.Job) error {
+		other := &Run{File: p.File, Plan: p.Plan}
+		var locked *engine.LockedError
+		if err := other.perform(t.Context()); !errors.As(err, &locked) {
+			t.Error(err)
+		}
+		stop()
+		<-ctx.Done()
+		return ctx.Err()
+	}
+	if err := p.perform(ctx); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	if list := records(t, p); len(list) != 4 || list[3].Failed != "interrupted" {
+		t.Errorf("%.300v", list)
+	}
+
+	// The journal as a kill leaves it: the last line cut. The next run writes the record,
+	// once.
+	journal := filepath.Join(p.Plan.Dir, engine.JournalDir, "run.jsonl")
+	text := `{"t":"2027-01-02T03:04:05.006Z","event":"run","host":"node7","process":42,"program":"v9"}
+{"event":"task","task":"a/one"}
+{"t":"2027-01-02T03:04:06Z","event":"done","task":"a/one","ran":true,"seconds":1}
+{"t":"2027-01-02T03:04:08.006Z","event":"done","task":"a/two","seconds":1}
+{"t":"2027-01-02T03:04:09Z","event":"do`
+	if err := os.WriteFile(journal, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	p.Plan.Tasks[0].Version-- // made before
+	run(5, true)
+	run(5, true)
+	list = records(t, p)
+	if r := list[4]; r.ID != "20270102T030405.006Z" || r.Ran != 1 || r.Seconds != 3 || r.Program != "v9" ||
+		r.Failed != "killed: process 42 on node7 ended without a word" {
+		t.Errorf("%.300v", r)
+	}
+}
+
+// The settings of a sweep of 196 variants are recorded: those that vary for each variant,
+// the others once.
+func TestRecordOfSweep(t *testing.T) {
+	sweep := "sweep: {epochs: [" + strings.Repeat("X, ", 14) + "], batch: [" + strings.Repeat("X, ", 14) + "]}}}"
+	for i := range 28 {
+		sweep = strings.Replace(sweep, "X", strconv.Itoa(2+i), 1)
+	}
+	p := recorded(t, strings.Replace(recordedYAML, "}}}}}\n", "}}}, "+sweep, 1))
+	if len(p.File.Experiments) != 196 {
+		t.Fatal(len(p.File.Experiments))
+	}
+	if err := p.perform(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	r := records(t, p)[0]
+	of := map[string]int{}
+	for _, s := range r.Settings {
+		of[s.Where]++
+	}
+	if r.Cut || len(of) != 198 || of["a/epochs=2,batch=16"] != 2 || of["a"] < 20 ||
+		!slices.Contains(r.Settings, Setting{"a/epochs=2,batch=16", "train.optimizer.batch", "16"}) ||
+		!slices.Contains(r.Settings, Setting{"a", "train.seeds", "5"}) {
+		t.Errorf("cut: %v; settings of %d, %d in common", r.Cut, len(of), of["a"])
+	}
+}
+
+// The number of records, their size and the size of each are bounded: the newest stay,
+// and what is too long goes, the settings first. A clock that was set back overwrites
+// nothing.
+func TestRecordsAreBounded(t *testing.T) {
+	defer func(n int, all int64, one int) { mostRecords, recordsBytes, recordBytes = n, all, one }(
+		mostRecords, recordsBytes, recordBytes)
+	mostRecords = 3
+	p := recorded(t, recordedYAML)
+	dir := filepath.Join(p.Plan.Dir, historyDir)
+	keep := func(at time.Time) {
+		t.Helper()
+		p.Start, p.Result = at, &engine.Result{Ran: 1}
+		if err := p.Keep(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ids := func() (s string) {
+		for _, r := range records(t, p) {
+			s += r.ID[9:] + " "
+		}
+		return s
+	}
+	at := time.Date(2026, 1, 2, 3, 4, 5, 6e6, time.UTC)
+	keep(at)
+	keep(at)
+	keep(at)
+	if got, want := ids(), "030405.006Z 030405.007Z 030405.008Z "; got != want {
+		t.Errorf("at one time: %s, expected %s", got, want)
+	}
+	half := filepath.Join(dir, ".tmp-1")
+	old := time.Now().Add(-2 * time.Hour)
+	if err := errors.Join(os.WriteFile(half, []byte("{"), 0o644), os.Chtimes(half, old, old)); err != nil {
+		t.Fatal(err)
+	}
+	keep(at.Add(time.Second))
+	if got, want := ids(), "030405.007Z 030405.008Z 030406.006Z "; got != want {
+		t.Errorf("of four: %s, expected %s", got, want)
+	}
+	if _, err := os.Stat(half); err == nil {
+		t.Error("what a killed run was writing stays")
+	}
+	fi, err := os.Stat(filepath.Join(dir, mustNames(t, dir)[0]))
+	if err != nil {
+		t.Fatal(err)
+	}
+	recordsBytes = 2*fi.Size() + 100
+	keep(at.Add(2 * time.Second))
+	if got, want := ids(), "030406.006Z 030407.006Z "; got != want {
+		t.Errorf("by size: %s, expected %s", got, want)
+	}
+	recordBytes = 1000
+	keep(at.Add(3 * time.Second))
+	recordBytes = 1 << 20
+	list := records(t, p)
+	r := list[len(list)-1]
+	if !r.Cut || r.Settings != nil || r.Config != recordedYAML {
+		t.Errorf("too long: %+v", r)
+	}
+	if d := DiffRecords(&list[0], &r); !d.Unknown || len(d.Settings) > 0 {
+		t.Errorf("settings that are not there: %+v", d)
+	}
+}
+
+func mustNames(t *testing.T, dir string) []string {
+	t.Helper()
+	names, err := recordNames(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return names
+}
+
+// The numbers of a record are those of metrics.json. Differences of errors are stated
+// where they exceed two standard errors of the difference: 2·√(0.3² + 0.4²) = 1.
+func TestRecordedNumbers(t *testing.T) {
+	read := func(held string, rmse float64) *Record {
+		b, err := json.Marshal(map[string]any{"experiment": "e", "splits": []any{map[string]any{
+			"name": "s", "held_out": held, "verdict": "care",
+			"train": map[string]any{"r2": map[string]any{"mean": 0.5, "std": 0.25}},
+			"test": map[string]any{
+				"rows": 12, "r2": map[string]any{"mean": nil, "undefined": "why"},
+				"sum_e_ratio":    map[string]any{"mean": 3, "std": 9},
+				"sum_e_ratio_se": map[string]any{"mean": 0.125, "std": 9},
+			},
+			"network": []any{map[string]any{
+				"unit": "N", "outcomes": []string{"lift_n"}, "rmse": rmse, "rmse_se": 0.3, "coverage_95": 0.75,
+			}},
+			"honest": map[string]any{"outcomes": []any{
+				map[string]any{"unit": "N", "outcomes": []string{"lift_n"}, "rmse": rmse, "rmse_se": 0.4},
+				map[string]any{"unit": "dB", "outcomes": []string{"a_db", "b_db"}, "rmse": 1, "width_95": 6},
+			}},
+		}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		x, err := readMetrics(b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return &Record{Digest: "1", Splits: x.splits, Metrics: x.numbers}
+	}
+	a := read("rpm = 1", 5)
+	got := a.state()
+	key := func(set, metric, prediction, unit, outcomes string) MetricKey {
+		return MetricKey{"e", "s", set, metric, prediction, unit, outcomes}
+	}
+	for k, want := range map[MetricKey]Number{
+		key("train", "r2", "", "", ""):                            {0.5, 0.25, math.NaN()},
+		key("test", "r2", "", "", ""):                             {math.NaN(), math.NaN(), math.NaN()},
+		key("test", "sum_e_ratio", "", "", ""):                    {3, math.NaN(), 0.125},
+		key("test", "rmse", "network", "N", ""):                   {5, math.NaN(), 0.3},
+		key("test", "coverage_95", "network", "N", ""):            {0.75, math.NaN(), math.NaN()},
+		key("test", "rmse", "calibrated", "N", "lift_n"):          {5, math.NaN(), 0.4},
+		key("test", "width_95", "calibrated", "dB", "a_db, b_db"): {6, math.NaN(), math.NaN()},
+	} {
+		n, ok := got.metrics[k]
+		same := func(x, y float64) bool { return x == y || math.IsNaN(x) && math.IsNaN(y) }
+		if !ok || !same(n.Mean, want.Mean) || !same(n.Std, want.Std) || !same(n.SE, want.SE) {
+			t.Errorf("%+v: %+v, expected %+v", k, n, want)
+		}
+	}
+	if s := got.splits[[2]string{"e", "s"}]; s != (SplitRecord{"e", "s", "rpm = 1", 12, "care"}) {
+		t.Errorf("%+v", s)
+	}
+	for _, c := range []struct {
+		a, b, sea, seb float64
+		want           string
+	}{
+		{5, 3.99, 0.3, 0.4, "better"},
+		{5, 4.01, 0.3, 0.4, ""},
+		{5, 6.01, 0.3, 0.4, "worse"},
+		{5, 1, math.NaN(), 0.4, ""},
+		{math.NaN(), 1, 0.3, 0.4, ""},
+	} {
+		if got := better(Number{Mean: c.a, SE: c.sea}, Number{Mean: c.b, SE: c.seb}); got != c.want {
+			t.Errorf("%v ± %v → %v ± %v: %q, expected %q", c.a, c.sea, c.b, c.seb, got, c.want)
+		}
+	}
+	// Only on the same held-out set of the same triplets.
+	a.Data = []Setting{{"e", "recordings", "7"}, {"e", dataDigest, "one"}}
+	for _, c := range []struct {
+		held, data string
+		want       int
+	}{{"rpm = 1", "one", 2}, {"rpm = 2", "one", 0}, {"rpm = 1", "two", 0}} {
+		b, n := read(c.held, 1), 0
+		b.Data = []Setting{{"e", "recordings", "7"}, {"e", dataDigest, c.data}}
+		for _, m := range DiffRecords(a, b).Metrics {
+			if m.Verdict == "better" {
+				n++
+			}
+		}
+		if n != c.want {
+			t.Errorf("%s, triplets %s: %d errors are better, expected %d", c.held, c.data, n, c.want)
+		}
+	}
+}
+
+// Of work directories too, errors are compared where the triplets are the same; of a
+// variant, those of the analysis that it shares, not of another.
+func TestDiffOfOtherTriplets(t *testing.T) {
+	dir := t.TempDir()
+	for name, of := range map[string]struct {
+		rmse, x  float64
+		triplets []string
+	}{
+		"a": {5, 1, []string{""}}, "b": {1, 1, []string{""}}, "c": {1, 2, []string{""}},
+		"sweep a": {5, 1, []string{"", "segments=4", "segments=8"}},
+		"sweep b": {1, 1, []string{"segments=8"}}, "sweep c": {1, 2, []string{"segments=8"}},
+	} {
+		experiment := "e"
+		if strings.HasPrefix(name, "sweep") {
+			experiment = "e/segments=8,beta=1"
+		}
+		at := filepath.Join(dir, name, filepath.FromSlash(experiment))
+		err := os.MkdirAll(filepath.Join(at, "report"), 0o755)
+		for k, folder := range of.triplets {
+			to := filepath.Join(dir, name, "e", folder)
+			x := of.x + float64(10*(len(of.triplets)-1-k)) // others than those of the last
+			tab := &table.Table{Columns: []table.Column{{Name: "x", Floats: []float64{x}}}}
+			if err == nil {
+				err = os.MkdirAll(to, 0o755)
+			}
+			if err == nil {
+				_, err = tab.WriteFile(filepath.Join(to, "triplets.arrow"))
+			}
+		}
+		text := fmt.Sprintf(`{"experiment": %q, "splits": [{"name": "s", "test": {"rows": 12},
+			"network": [{"unit": "N", "rmse": %g, "rmse_se": 0.5}]}]}`, experiment, of.rmse)
+		if err == nil {
+			err = os.WriteFile(filepath.Join(at, "report", "metrics.json"), []byte(text), 0o644)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for b, want := range map[string]string{"b": "better", "c": "", "sweep b": "better", "sweep c": ""} {
+		d, err := Diff(filepath.Join(dir, b[:len(b)-1]+"a"), filepath.Join(dir, b))
+		if err != nil {
+			t.Fatal(err)
+		}
+		i := slices.IndexFunc(d.Metrics, func(m MetricChange) bool { return m.Metric == "rmse" })
+		if got := d.Metrics[i].Verdict; got != want {
+			t.Errorf("a against %s: %q, expected %q", b, got, want)
+		}
+	}
+}
+
+// Records are found by number from either end and by the beginning of their ID.
+func TestFind(t *testing.T) {
+	list := []Record{{ID: "20261101T0"}, {ID: "20261102T0"}, {ID: "20261102T1"}}
+	for name, want := range map[string]int{
+		"1": 0, "3": 2, "-1": 2, "-3": 0, "20261101": 0, "20261102T1": 2,
+		"4": -1, "0": -1, "-4": -1, "20261102": -1, "": -1, "x": -1,
+	} {
+		r, err := Find(list, name)
+		var usage *config.UsageError
+		if want < 0 {
+			if !errors.As(err, &usage) {
+				t.Errorf("%q: %v, %v; expected a usage error", name, r, err)
+			}
+			continue
+		}
+		if err != nil || r != &list[want] {
+			t.Errorf("%q: %v, %v; expected %s", name, r, err, list[want].ID)
+		}
+	}
+	for name, want := range map[string]string{
+		"4": "from 1 to 3, from -1 to -3, or the beginning of an ID", "202611": "found that of 3; write more of it",
+	} {
+		if _, err := Find(list, name); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, expected %q", name, err, want)
+		}
+	}
+	if _, err := Find(nil, "1"); err == nil || !strings.Contains(err.Error(), "no records of runs here") {
+		t.Error(err)
+	}
+}
