@@ -75,32 +75,32 @@ func (d *decoder) holdout(n *yaml.Node, path string) holdout.Holdout {
 	return holdout.All(parts...)
 }
 
-// heldOut reads what is held out of one condition.
-func (d *decoder) heldOut(condition string, n *yaml.Node, path string) holdout.Holdout {
+// heldOut reads what a key holds out, mostly a condition.
+func (d *decoder) heldOut(key string, n *yaml.Node, path string) holdout.Holdout {
 	before := len(d.errs)
 	if n.Kind == yaml.MappingNode {
 		var b holdout.Bounds
 		if d.value(n, path, &b); len(d.errs) > before {
 			return nil
 		}
-		h, key, err := b.Of(condition)
+		h, at, err := b.Of(key)
 		if err != nil {
-			d.fail(n, strings.TrimSuffix(path+"."+key, "."), "%v", err)
+			d.fail(n, strings.TrimSuffix(path+"."+at, "."), "%v", err)
 		}
 		return h
 	}
 
 	var values []float64
 	d.value(n, path, &values)
-	switch {
-	case len(d.errs) > before:
-		return nil
-	case len(values) == 0:
-		d.fail(n, path, "expected at least one value, found an empty list")
+	if len(d.errs) > before {
 		return nil
 	}
+	h, err := holdout.Of(key, values...)
+	if err != nil {
+		d.fail(n, path, "%v", err)
+	}
 
-	return holdout.Values(condition, values...)
+	return h
 }
 
 // holdoutSchema is the JSON Schema of what holdout reads.

@@ -1,6 +1,7 @@
 package holdout
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"strconv"
@@ -86,5 +87,14 @@ func parse(condition, text string) (Holdout, error) {
 		values = append(values, x)
 	}
 
-	return Values(condition, values...), nil
+	return Of(condition, values...)
+}
+
+// Of returns the holdout that a configuration or a command line writes as a key with values.
+func Of(key string, values ...float64) (Holdout, error) {
+	if len(values) == 0 {
+		return nil, errors.New("expected at least one value, found an empty list")
+	}
+
+	return Values(key, values...), nil
 }

@@ -2,10 +2,8 @@ package trainstage
 
 import (
 	"fmt"
-	"hash/fnv"
-	"math"
+	"maps"
 	"slices"
-	"sort"
 	"strconv"
 
 	"doubletake/ingest/derive"
@@ -102,30 +100,17 @@ func setAside(b *plan.Builder, s *triplets.Set, at string) error {
 	if share == 0 {
 		return nil
 	}
-	var names []string
+	runs := map[string]bool{}
 	for _, i := range s.RowsOf(triplets.Train) {
-		names = append(names, s.Runs[s.Run[i]])
+		runs[s.Runs[s.Run[i]]] = true
 	}
-	slices.Sort(names)
-	names = slices.Compact(names)
-	hash := func(r string) uint64 {
-		h := fnv.New64a()
-		h.Write([]byte(strconv.FormatUint(b.Exp.Train.Seed, 10) + "\x00calibration\x00" + r))
-		// FNV's high bits hardly feel the last letters; this spreads them.
-		z := h.Sum64()
-		z = (z ^ z>>30) * 0xBF58476D1CE4E5B9
-		return z ^ z>>27
-	}
-	sort.SliceStable(names, func(i, j int) bool { return hash(names[i]) < hash(names[j]) })
-	n := int(math.Ceil(share * float64(len(names))))
-	if n >= len(names) {
+	stream := strconv.FormatUint(b.Exp.Train.Seed, 10) + "\x00calibration"
+	aside := holdout.Draw(stream, slices.Collect(maps.Keys(runs)), share)
+	if len(aside) == len(runs) {
 		return b.File.Errorf(b.At+".train.calibration",
-			"%g of the %d training runs leaves none to train on in split %s", share, len(names), at)
+			"%g of the %d training runs leaves none to train on in split %s", share, len(runs), at)
 	}
-	aside := map[string]bool{}
-	for _, r := range names[:n] {
-		aside[r] = true
-	}
+
 	for _, i := range s.RowsOf(triplets.Train) {
 		if aside[s.Runs[s.Run[i]]] {
 			s.Part[i] = triplets.Calibration
