@@ -92,7 +92,10 @@ func parse(condition, text string) (Holdout, error) {
 
 // Of returns the holdout that a configuration or a command line writes as a key with values.
 func Of(key string, values ...float64) (Holdout, error) {
-	if len(values) == 0 {
+	switch {
+	case key == Random:
+		return newRandom(values)
+	case len(values) == 0:
 		return nil, errors.New("expected at least one value, found an empty list")
 	}
 

@@ -18,6 +18,7 @@ func expand(b *plan.Builder, splits []config.Split, lenient bool) ([]config.Spli
 	var out []config.Split
 	for _, s := range splits {
 		if len(s.Each) == 0 {
+			s.Test = holdout.For(s.Test, s.Name, b.Exp.Train.Inputs)
 			out = append(out, s)
 			continue
 		}

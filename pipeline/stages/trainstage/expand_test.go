@@ -44,6 +44,7 @@ func TestExpand(t *testing.T) {
 			"{all: {each: rpm, blocks: 4}}",
 			"rpm=1000: rpm = 1000; rpm=2000: rpm = 2000; rpm=3000: rpm = 3000; rpm=4000.5:5000: rpm = 4000.5, 5000",
 		},
+		{"{some: {test: {random: 0.2}}}", "some: a random share of 0.2 of the conditions, drawn for some"},
 		{
 			"{all: {each: [blades, rpm], blocks: 2}}",
 			"blades=2: blades = 2; blades=3: blades = 3; rpm=1000:2000: rpm = 1000, 2000; " +

@@ -78,6 +78,22 @@ func TestSplitRules(t *testing.T) {
 	}
 }
 
+// A random share of the conditions has all rows of its conditions.
+func TestSplitRandom(t *testing.T) {
+	b := stagetest.Builder(t, "{inputs: [blades], splits: {s: {test: {random: 0.5}}}}", stagetest.Table(rotor))
+	if err := Plan(b); err != nil {
+		t.Fatal(err)
+	}
+	_, set, err := SplitTable(b, stagetest.Table(rotor), b.Exp.Train.Splits[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	held, rest := set.Of(triplets.Test).Values(0), set.Of(triplets.Train).Values(0)
+	if len(held) != 2 || len(rest) != 1 || slices.Contains(held, rest[0]) {
+		t.Errorf("%v of 2, 3 and 4 blades are held out, %v trained on", held, rest)
+	}
+}
+
 // The scale is that of the training part alone, y1 and y2 together. Expected by
 // hand: with 3 and 4 blades held out 10, 11, 30, 33, 40, 44 remain, mean 28, sum of
 // squares 18²+17²+2²+5²+12²+16² = 1042.

@@ -1,0 +1,73 @@
+package holdout
+
+import (
+	"fmt"
+	"strconv"
+)
+
+// Random is the key of a random share of the conditions.
+const Random = "random"
+
+// random holds out a share of the distinct conditions of the network: all rows of a
+// condition, or none.
+type random struct {
+	share  float64
+	split  string // whose name decides the draw
+	inputs []string
+}
+
+func newRandom(share []float64) (Holdout, error) {
+	if len(share) != 1 || !(share[0] > 0 && share[0] < 1) {
+		return nil, fmt.Errorf("expected one share of the conditions, above 0 and below 1, found %v", share)
+	}
+
+	return random{share: share[0]}, nil
+}
+
+func (r random) String() string {
+	return fmt.Sprintf("a random share of %g of the conditions, drawn for %s", r.share, r.split)
+}
+
+func (r random) Conditions() []string       { return r.inputs }
+func (r random) Holds(string, float64) bool { return true }
+func (r random) Group() string              { return "" }
+func (r random) Within(string) float64      { return 0 }
+
+func (r random) Held(rows Rows) ([]bool, error) {
+	names := make([]string, rows.Rows()) // of the conditions: rpm=3000,blades=2,
+	for _, input := range r.inputs {
+		v, err := rows.Floats(input)
+		if err != nil {
+			return nil, err
+		}
+		for i := range v {
+			names[i] += input + "=" + strconv.FormatFloat(v[i], 'g', -1, 64) + ","
+		}
+	}
+
+	drawn := Draw(r.split+"\x00held out", names, r.share)
+	held := make([]bool, len(names))
+	for i, n := range names {
+		held[i] = drawn[n]
+	}
+
+	return held, nil
+}
+
+// For tells a holdout which split it belongs to, and the network's inputs, whose distinct
+// values are the conditions.
+func For(h Holdout, split string, inputs []string) Holdout {
+	switch h := h.(type) {
+	case random:
+		h.split, h.inputs = split, inputs
+		return h
+	case all:
+		parts := make([]Holdout, len(h))
+		for i, p := range h {
+			parts[i] = For(p, split, inputs)
+		}
+		return all(parts)
+	}
+
+	return h
+}
