@@ -2,8 +2,10 @@ package report
 
 import (
 	"bytes"
-	"fmt"
+	_ "embed"
+	"slices"
 	"strings"
+	"text/template"
 )
 
 // Card is what a data card states of an experiment beyond its report.
@@ -26,98 +28,48 @@ type Column struct {
 // maxCardFiles is the number of raw files that a card lists.
 const maxCardFiles = 1000
 
+//go:embed card.md.tmpl
+var cardText string
+
+var cardTemplate = template.Must(template.New("").Funcs(template.FuncMap{
+	"md": mdEscape,
+	"table": func(t table) string {
+		var b bytes.Buffer
+		mdTable(&b, t)
+		return b.String()
+	},
+}).Parse(cardText))
+
 // Markdown returns CARD.md: what the data are, where they come from, their units,
 // splits and exclusions. It contains no date, so equal inputs give an equal file.
 func (c Card) Markdown() []byte {
-	var b bytes.Buffer
-	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
-	fmt.Fprintf(&b, "# Data card of %s\n\n", mdEscape(isolate(shorten(c.title(), 2*longName))))
-	line("%s\n", mdEscape(c.what()))
-	if c.PairsFrom != "" {
-		line("%s.\n", mdEscape(strings.TrimSuffix(c.PairsFrom, ".")))
-	}
-	line("## Where they come from\n")
-	stated := map[string]bool{}
-	for _, f := range c.About {
-		stated[f.Name] = true
-		line("- %s: %s", f.Name, mdEscape(f.Value))
-	}
-	if !stated["licence"] {
-		line("- licence: not stated (`about: {licence: …}` in the configuration states it)")
-	}
-	line("- digest of the configuration: %s", mdEscape(c.ConfigDigest))
-	line("- program: doubletake %s", mdEscape(c.Version))
-	c.files(&b)
-	line("\n## Columns of triplets.arrow\n")
-	rows := [][]string{{"column", "unit", "range", "description"}}
+	columns := table{Corner: "column"}
+	columns.words("unit", "range", "description")
 	for _, k := range c.Columns {
-		rows = append(rows, []string{k.Name, k.Unit, k.Range, k.Description})
+		columns.Rows = append(columns.Rows, row{k.Name, []number{{text: k.Unit}, {text: k.Range}, {text: k.Description}}})
 	}
-	cardTable(&b, rows)
-	if len(c.Splits) > 0 {
-		line("\n## Splits\n")
-		rows = [][]string{{"split", "test part", "train triplets", "train runs", "test triplets", "test runs"}}
-		for _, s := range c.Splits {
-			rows = append(rows, []string{
-				s.Name, s.HeldOut, fmt.Sprint(s.Train.Rows), fmt.Sprint(s.Train.Runs), fmt.Sprint(s.Test.Rows),
-				fmt.Sprint(s.Test.Runs),
-			})
-		}
-		cardTable(&b, rows)
-	}
-	line("\n## Exclusions\n")
-	if len(c.Exclude)+len(c.Skipped) == 0 {
-		line("Nothing was left out.")
-	}
-	for _, s := range c.Exclude {
-		line("- files that match %s, by the configuration", mdEscape(s))
-	}
-	for _, s := range c.Skipped {
-		line("- %s", mdEscape(s))
-	}
-	if len(c.Warnings) > 0 {
-		line("\n## Warnings\n")
-		for _, s := range c.Warnings {
-			line("- %s", mdEscape(s))
-		}
+	listed := c.Files[:min(len(c.Files), maxCardFiles)]
+
+	var b bytes.Buffer
+	err := cardTemplate.Execute(&b, map[string]any{
+		"Card": c, "Title": isolate(shorten(c.title(), 2*longName)), "What": c.what(),
+		"From":     strings.TrimSuffix(c.PairsFrom, "."),
+		"Licensed": slices.ContainsFunc(c.About, func(f Fact) bool { return f.Name == "licence" }),
+		"Files":    factTable("file", "SHA-256", listed), "More": len(c.Files) - len(listed),
+		"Tables": factTable("table", "digest", c.Tables), "Columns": columns, "Splits": c.sets(),
+	})
+	if err != nil {
+		panic("report: write data card: " + err.Error()) // plain values only
 	}
 	return b.Bytes()
 }
 
-// files lists raw files and tables.
-func (c Card) files(b *bytes.Buffer) {
-	if len(c.Files) > 0 {
-		fmt.Fprintf(b, "\n## Raw files\n\n%d files. The SHA-256 of the output of `sha256sum FILES`, sorted by bytes, is\n"+
-			"%s.\n\n",
-			len(c.Files), c.Listing)
-		rows := [][]string{{"file", "SHA-256"}}
-		for _, f := range c.Files[:min(len(c.Files), maxCardFiles)] {
-			rows = append(rows, []string{f.Name, f.Value})
-		}
-		cardTable(b, rows)
-		if n := len(c.Files) - maxCardFiles; n > 0 {
-			fmt.Fprintf(b, "\n%d more files are in recordings.arrow.\n", n)
-		}
+// factTable is a table of facts, uncut.
+func factTable(corner, name string, list []Fact) table {
+	t := table{Corner: corner}
+	t.words(name)
+	for _, f := range list {
+		t.Rows = append(t.Rows, row{f.Name, []number{{text: f.Value}}})
 	}
-	if len(c.Tables) > 0 {
-		fmt.Fprint(b, "\n## Tables\n\nDigests are of the columns, without the provenance.\n\n")
-		rows := [][]string{{"table", "digest"}}
-		for _, f := range c.Tables {
-			rows = append(rows, []string{f.Name, f.Value})
-		}
-		cardTable(b, rows)
-	}
-}
-
-// cardTable writes rows, of which the first is the head.
-func cardTable(b *bytes.Buffer, rows [][]string) {
-	for i, r := range rows {
-		for _, s := range r {
-			b.WriteString("| " + mdEscape(isolate(clean(s))) + " ")
-		}
-		b.WriteString("|\n")
-		if i == 0 {
-			b.WriteString(strings.Repeat("| --- ", len(r)) + "|\n")
-		}
-	}
+	return t
 }

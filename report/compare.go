@@ -1,9 +1,6 @@
 package report
 
 import (
-	"bytes"
-	"fmt"
-	"math"
 	"slices"
 	"strings"
 
@@ -52,118 +49,9 @@ const (
 	CoverageCx = "coverage95_cx"  // share of values inside μ ± t_K·√(v̂ + C_x + σ²)
 )
 
-// ranking is the table of a split's methods, best first; false with fewer than two.
-func (s Split) ranking() (table, bool) {
-	t := table{title: "Methods by CRPS on what " + clean(s.Name) + " holds out", corner: "method"}
-	place := column{head: "place", text: true}
-	crps, above, se := column{head: "CRPS (sd)"}, column{head: "above the best"}, column{head: "SE"}
-	rmse, seconds := column{head: "RMSE (sd)"}, column{head: "seconds"}
-	keys := []string{"nll", "coverage95", "sum_e_ratio"}
-	rest := []column{{head: "NLL"}, {head: "in 95 %"}, {head: "Σe/Σv̂"}}
-	if s.crossed() {
-		keys = append(keys, RatioCx, CoverageCx)
-		rest = append(rest, column{head: "with C_x"}, column{head: "in 95 % with C_x"})
-	}
-	single := func(v float64) number { return round(score.Mean([]float64{v}), 1) }
-	for i, r := range s.Ranking {
-		at := slices.IndexFunc(s.Methods, func(m Compared) bool { return m.Method == r.Method })
-		if at < 0 {
-			continue
-		}
-		word := "as good"
-		switch {
-		case i == 0:
-			word = "best"
-		case r.Worse:
-			word = "worse"
-		}
-		m := s.Methods[at]
-		t.labels = append(t.labels, m.label())
-		place.cells = append(place.cells, number{text: word})
-		crps.cells, above.cells = append(crps.cells, single(r.CRPS)), append(above.cells, single(r.Above))
-		se.cells = append(se.cells, single(r.SE))
-		rmse.cells = append(rmse.cells, single(math.Sqrt(m.Get("e").Mean)))
-		for k, key := range keys {
-			rest[k].cells = append(rest[k].cells, round(m.Get(key), 1))
-		}
-		seconds.cells = append(seconds.cells, round(m.FitS, 1))
-	}
-	t.groups = []group{{columns: append(append([]column{place, crps, above, se, rmse}, rest...), seconds)}}
-	return t, len(t.labels) > 1
-}
-
 // crossed reports whether any method was calibrated on its left-out groups.
 func (s Split) crossed() bool {
 	return slices.ContainsFunc(s.Methods, func(m Compared) bool { return m.Get(RatioCx).Defined() })
-}
-
-// comparedQuantities are the columns of the comparison, in groups.
-var comparedQuantities = []struct {
-	group   string
-	columns []quantity
-}{
-	{"mean", []quantity{{key: "r2"}, {key: "e"}}},
-	{"distribution of y", []quantity{
-		{key: "nll"}, {key: "crps"}, {key: "coverage68"}, {key: "coverage95"}, {key: "width95"},
-	}},
-	{"ENCE", []quantity{{key: "ence", symbol: "found"}, {key: "ence_ref", symbol: "if calibrated"}, {key: "ence_ref95"}}},
-	{"v̂ against e", []quantity{
-		{key: "sum_e_ratio", symbol: "Σe/Σv̂", se: "sum_e_ratio_se"}, {key: "square"}, {key: "qlike"}, {key: "floored"},
-	}},
-}
-
-// comparisons returns a table per split with events, and per split in which methods
-// were compared.
-func (e Experiment) comparisons() []table {
-	var out []table
-	for _, s := range e.Splits {
-		if len(s.Events) > 0 {
-			out = append(out, s.events())
-		}
-		if len(s.Methods) == 0 {
-			continue
-		}
-		if t, ok := s.ranking(); ok {
-			out = append(out, t)
-		}
-		title := "Methods compared on what " + clean(s.Name) + " holds out"
-		if s.Reach != "" {
-			title += ": " + clean(s.Reach)
-		}
-		t := table{title: title, corner: "method"}
-		for _, m := range s.Methods {
-			t.labels = append(t.labels, m.label())
-		}
-		for _, q := range comparedQuantities {
-			g := group{head: q.group}
-			for _, c := range q.columns {
-				col, se := column{head: c.head()}, column{head: "SE"}
-				for _, m := range s.Methods {
-					col.cells = append(col.cells, c.cell(m.Values))
-					if c.se != "" {
-						se.cells = append(se.cells, c.seCell(m.Values))
-					}
-				}
-				g.columns = append(g.columns, col)
-				if c.se != "" {
-					g.columns = append(g.columns, se)
-				}
-			}
-			t.groups = append(t.groups, g)
-		}
-		g := group{head: "seconds"}
-		fit, ask := column{head: "to train"}, column{head: "to predict"}
-		timed := false
-		for _, m := range s.Methods {
-			fit.cells, ask.cells = append(fit.cells, round(m.FitS, 1)), append(ask.cells, round(m.AskS, 1))
-			timed = timed || m.FitS.Defined()
-		}
-		if g.columns = []column{fit, ask}; timed {
-			t.groups = append(t.groups, g)
-		}
-		out = append(out, t)
-	}
-	return out
 }
 
 // comparisonWords explains events and the comparison.
@@ -265,27 +153,7 @@ func comparisonJSON(s Split) array {
 	return out
 }
 
-// ComparisonMarkdown returns the comparison tables alone, with the words that
-// explain them, as Markdown below headings of the given level; empty when no
-// methods were compared.
-func ComparisonMarkdown(e Experiment, level int) []byte {
-	var b bytes.Buffer
-	for _, t := range e.comparisons() {
-		fmt.Fprintf(&b, "%s %s\n\n", strings.Repeat("#", level), mdEscape(t.title))
-		mdTable(&b, t)
-		b.WriteByte('\n')
-	}
-	for _, s := range e.comparisonWords() {
-		fmt.Fprintf(&b, "%s\n\n", mdEscape(s))
-	}
-	return b.Bytes()
-}
-
 // Cell writes a value times scale as the tables do: "0.991 ± 0.012".
 func Cell(v score.Value, scale float64) string {
-	n := round(v, scale)
-	if n.text != "" {
-		return n.text
-	}
-	return n.plain()
+	return round(v, scale).plain()
 }

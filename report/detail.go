@@ -12,7 +12,7 @@ type Quantity struct {
 // with its unit.
 func (q Quantity) Label() string {
 	l := clean(q.Name)
-	if w, ok := words[q.Name]; ok {
+	if w, ok := quantityWords[q.Name]; ok {
 		l = w
 	} else if n := harmonic(q.Name); n != "" {
 		l = "BPF harmonic " + n
@@ -76,7 +76,7 @@ func in(label, unit string) string {
 	return label + " (" + unit + ")"
 }
 
-var words = map[string]string{
+var quantityWords = map[string]string{
 	"blades": "blades", "rpm": "shaft speed", "rpm_tracked": "shaft speed, tracked", "theta_deg": "polar angle θ",
 	"phi_deg":   "azimuth φ",
 	"alpha_deg": "angle of attack α", "u_inf_m_s": "free-stream speed", "cl": "lift coefficient", "cd": "drag coefficient",

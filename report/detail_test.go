@@ -152,7 +152,7 @@ func comparedMethods() []Compared {
 			Method: name, FitS: score.Value{Mean: 12.3, Std: 0.45, N: 5},
 			AskS: score.Value{Mean: 0.00123, Std: 0.0004, N: 5},
 		}
-		for _, g := range comparedQuantities {
+		for _, g := range comparedBy {
 			for _, q := range g.columns {
 				m.Values = append(m.Values, score.Keyed{Key: q.key, Value: score.Value{Mean: 0.04196, Std: 0.00032, N: 5}})
 				if q.se != "" {

@@ -7,56 +7,12 @@ import (
 )
 
 // Event compares the probabilities that the networks claim for an event with how often it
-// happened on what a split holds out (docs/method.md#events), over seeds.
+// happened on what a split holds out (docs/method.md#events), over seeds. Its values are
+// claimed and happened, e, v and sum_e_ratio (measured and claimed mean of (p − p̂)², and
+// their ratio), with the standard errors happened_se, e_se and sum_e_ratio_se.
 type Event struct {
-	Name, Text           string // Text is its expression
-	Claimed              score.Value
-	Happened, HappenedSE score.Value
-	Error, ErrorSE, V    score.Value // measured and claimed mean of (p − p̂)²
-	Ratio, RatioSE       score.Value
-}
-
-// numbers returns the numbers of an event with their names in metrics.json.
-func (e Event) numbers() []struct {
-	name string
-	score.Value
-} {
-	return []struct {
-		name string
-		score.Value
-	}{
-		{"claimed", e.Claimed},
-		{"happened", e.Happened},
-		{"happened_se", e.HappenedSE},
-		{"e", e.Error},
-		{"e_se", e.ErrorSE},
-		{"v", e.V},
-		{"sum_e_ratio", e.Ratio},
-		{"sum_e_ratio_se", e.RatioSE},
-	}
-}
-
-// events returns the table of a split's events.
-func (s Split) events() table {
-	t := table{title: "Events on what " + clean(s.Name) + " holds out (experimental)", corner: "event"}
-	when := column{head: "when", text: true}
-	heads := []string{"claimed", "happened", "SE", "e", "SE", "V", "Σe/ΣV", "SE"}
-	columns := make([]column, len(heads))
-	for i, h := range heads {
-		columns[i].head = h
-	}
-	for _, e := range s.Events {
-		t.labels, when.cells = append(t.labels, e.Name), append(when.cells, number{text: e.Text})
-		for i, v := range e.numbers() {
-			cell := round(v.Value, 1)
-			if heads[i] == "SE" {
-				cell = twoDigits(v.Value, 1)
-			}
-			columns[i].cells = append(columns[i].cells, cell)
-		}
-	}
-	t.groups = []group{{columns: append([]column{when}, columns...)}}
-	return t
+	Name, Text string // Text is its expression
+	score.Values
 }
 
 // eventWords states the claimed probability of every event and how often it happened,
@@ -65,8 +21,8 @@ func (e Experiment) eventWords() (out []string) {
 	for _, s := range e.Splits {
 		for _, v := range s.Events {
 			out = append(out, fmt.Sprintf("%s held out: %s (%s) is claimed with probability %s and happened in %s of the "+
-				"values.", clean(s.HeldOut), clean(v.Name), clean(v.Text), round(v.Claimed, 1).plain(),
-				between(v.Happened, v.HappenedSE)))
+				"values.", clean(s.HeldOut), clean(v.Name), clean(v.Text), round(v.Get("claimed"), 1).plain(),
+				between(v.Get("happened"), v.Get("happened_se"))))
 		}
 	}
 	if out == nil {
@@ -90,8 +46,8 @@ func eventsJSON(list []Event) array {
 	var out array
 	for _, e := range list {
 		o := object{{"event", e.Name}, {"expression", e.Text}}
-		for _, v := range e.numbers() {
-			o = append(o, member{v.name, valueJSON(v.Value)})
+		for _, v := range e.Values {
+			o = append(o, member{v.Key, valueJSON(v.Value)})
 		}
 		out = append(out, o)
 	}

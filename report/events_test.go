@@ -13,9 +13,9 @@ func TestEventWords(t *testing.T) {
 	v := func(mean, std float64) score.Value { return score.Value{Mean: mean, Std: std, N: 2} }
 	e := Experiment{Name: "rotor", Splits: []Split{{
 		Name: "two", HeldOut: "blades = 2", Events: []Event{{
-			Name: "loud", Text: "bpf1_db > 70", Claimed: v(0.2312, 0.021), Happened: v(0.31, 0), HappenedSE: v(0.0234, 0),
-			Error: v(0.02, 0.001), ErrorSE: v(0.004, 0), V: v(0.01, 0.002),
-			Ratio: v(2.1, 0.3), RatioSE: v(math.NaN(), 0),
+			Name: "loud", Text: "bpf1_db > 70", Values: values("claimed", v(0.2312, 0.021), "happened", v(0.31, 0),
+				"happened_se", v(0.0234, 0), "e", v(0.02, 0.001), "e_se", v(0.004, 0), "v", v(0.01, 0.002),
+				"sum_e_ratio", v(2.1, 0.3), "sum_e_ratio_se", v(math.NaN(), 0)),
 		}},
 	}}}
 	words := strings.Join(e.comparisonWords(), "\n")

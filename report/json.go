@@ -3,6 +3,7 @@ package report
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"strings"
@@ -50,8 +51,7 @@ func (e Experiment) MetricsJSON() ([]byte, error) {
 	for _, s := range e.Splits {
 		splits = append(splits, splitJSON(s))
 	}
-	var b bytes.Buffer
-	encode(&b, object{
+	out, err := json.MarshalIndent(object{
 		{"experiment", e.Name},
 		{"data", e.Data},
 		{"pairs", e.Pairs},
@@ -67,13 +67,11 @@ func (e Experiment) MetricsJSON() ([]byte, error) {
 		{"warnings", stringArray(e.Warnings)},
 		{"skipped", stringArray(e.Skipped)},
 		{"splits", splits},
-	})
-	var out bytes.Buffer
-	if err := json.Indent(&out, b.Bytes(), "", "  "); err != nil {
+	}, "", "  ")
+	if err != nil {
 		return nil, fmt.Errorf("write metrics of %q: %w", e.Name, err)
 	}
-	out.WriteByte('\n')
-	return out.Bytes(), nil
+	return append(out, '\n'), nil
 }
 
 func splitJSON(s Split) object {
@@ -153,58 +151,35 @@ type member struct {
 	value any
 }
 
+// MarshalJSON writes the members in order; floats that are not finite are null.
+func (o object) MarshalJSON() ([]byte, error) {
+	var b bytes.Buffer
+	for i, m := range o {
+		if f, ok := m.value.(float64); ok {
+			m.value = f + 0 // no negative zero
+			if math.IsNaN(f) || math.IsInf(f, 0) {
+				m.value = nil
+			}
+		}
+		key, err1 := json.Marshal(m.key)
+		value, err2 := json.Marshal(m.value)
+		if err := errors.Join(err1, err2); err != nil {
+			return nil, fmt.Errorf("member %s: %w", m.key, err)
+		}
+		b.WriteByte("{,"[min(i, 1)])
+		b.Write(append(append(key, ':'), value...))
+	}
+	if len(o) == 0 {
+		b.WriteByte('{')
+	}
+	b.WriteByte('}')
+	return b.Bytes(), nil
+}
+
 type array []any
 
-func stringArray(s []string) array {
-	a := array{}
-	for _, v := range s {
-		a = append(a, v)
-	}
-	return a
-}
-
-func encode(b *bytes.Buffer, v any) {
-	switch v := v.(type) {
-	case object:
-		b.WriteByte('{')
-		for i, m := range v {
-			if i > 0 {
-				b.WriteByte(',')
-			}
-			encode(b, m.key)
-			b.WriteByte(':')
-			encode(b, m.value)
-		}
-		b.WriteByte('}')
-	case array:
-		b.WriteByte('[')
-		for i, e := range v {
-			if i > 0 {
-				b.WriteByte(',')
-			}
-			encode(b, e)
-		}
-		b.WriteByte(']')
-	case float64:
-		if math.IsNaN(v) || math.IsInf(v, 0) {
-			b.WriteString("null")
-			return
-		}
-		encodeScalar(b, v+0) // +0: no negative zero
-	default:
-		encodeScalar(b, v)
-	}
-}
-
-func encodeScalar(b *bytes.Buffer, v any) {
-	// Strings, finite floats, integers, booleans and nil cannot fail. HTML
-	// characters are escaped, so that the text may be put into a page.
-	raw, err := json.Marshal(v)
-	if err != nil {
-		panic("report: " + err.Error())
-	}
-	b.Write(raw)
-}
+// stringArray is a list that is never null.
+func stringArray(s []string) []string { return append([]string{}, s...) }
 
 // duplicate returns a name that occurs twice, "" when there is none.
 func duplicate(names []string) string {

@@ -2,10 +2,10 @@ package report
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
-	"math"
-	"slices"
 	"strings"
+	"unicode"
 )
 
 // LaTeX returns tables.tex: the tables of an experiment as floats, to be \input
@@ -24,21 +24,24 @@ func LaTeX(e Experiment) []byte {
 		return b.Bytes()
 	}
 	explained := e.explanations()
-	claimed := e.claimed()
-	texTable(&b, e, claimed, "claims", []string{claimed.title + "."}, e.verdicts())
-	texTable(&b, e, e.fit(), "fit", explained[:2], e.notes())
-	texTable(&b, e, e.parts(), "covariance", explained[2:], e.methods())
+	notes := map[string][]string{"claims": e.verdicts(), "fit": e.notes(), "covariance": e.methods()}
+	captions := map[string][]string{"fit": explained[:2], "covariance": explained[2:]}
 	for _, t := range []struct {
 		table
 		id string
-	}{{e.consistent(), "law"}, {e.perOutcome(), "outcomes"}, {e.sets(), "sets"}} {
-		texTable(&b, e, t.table, t.id, []string{t.title + "."}, nil)
+	}{
+		{e.claimed(), "claims"},
+		{e.fit(), "fit"},
+		{e.parts(), "covariance"},
+		{e.consistent(), "law"},
+		{e.perOutcome(), "outcomes"},
+		{e.sets(), "sets"},
+	} {
+		texTable(&b, e, t.table, t.id, captions[t.id], notes[t.id])
 	}
-	for _, t := range e.intervals() {
-		texTable(&b, e, t, "intervals", []string{t.title + "."}, e.intervalWords())
-	}
+	texTable(&b, e, e.intervals(), "intervals", nil, e.intervalWords())
 	for i, t := range e.comparisons() {
-		texTable(&b, e, t, fmt.Sprintf("methods-%d", i+1), []string{t.title + "."}, e.comparisonWords())
+		texTable(&b, e, t, fmt.Sprintf("methods-%d", i+1), nil, e.comparisonWords())
 	}
 	return b.Bytes()
 }
@@ -64,16 +67,14 @@ const (
 	texNotes    = 16    // lines of notes below one
 )
 
+// texTable writes a table with its caption, by default its title, and notes below.
 func texTable(b *bytes.Buffer, e Experiment, t table, id string, caption, notes []string) {
-	if t.columns() == 0 || len(t.labels) == 0 {
+	if t.empty() {
 		return
 	}
 	title := texEscape(shorten(e.title(), 2*longName))
-	text := title + "."
-	for _, s := range caption {
-		text += " " + texEscape(s)
-	}
-	floats := texFloats(texParts(t))
+	text := title + ". " + texEscape(cmp.Or(strings.Join(caption, " "), t.Title+"."))
+	floats := texFloats(t.parts(texRoom-texLabelWidth(t), texPartWidth))
 	for k, parts := range floats {
 		label := "tab:" + slug(e.Name) + "-" + id
 		if k > 0 {
@@ -118,116 +119,49 @@ func texFloats(parts []table) [][]table {
 	var float []table
 	room := texRowsHead
 	for _, p := range parts {
-		for from := 0; from < len(p.labels); {
-			if room < heads+min(len(p.labels)-from, 6) && len(float) > 0 {
+		for rows := p.Rows; len(rows) > 0; {
+			if room < heads+min(len(rows), 6) && len(float) > 0 {
 				out, float, room = append(out, float), nil, texRows
 			}
-			n := min(len(p.labels)-from, max(room-heads, 6))
-			float, room = append(float, p.rows(from, from+n)), room-heads-n
-			from += n
+			n := min(len(rows), max(room-heads, 6))
+			p.Rows, rows = rows[:n], rows[n:]
+			float, room = append(float, p), room-heads-n
 		}
 	}
 	return append(out, float)
 }
 
-// rows is the part of a table with the rows from and up to before to.
-func (t table) rows(from, to int) table {
-	out := table{title: t.title, corner: t.corner, labels: t.labels[from:to]}
-	for _, g := range t.groups {
-		h := group{head: g.head}
-		for _, c := range g.columns {
-			c.cells = c.cells[from:to]
-			h.columns = append(h.columns, c)
-		}
-		out.groups = append(out.groups, h)
-	}
-	return out
-}
-
-// texParts breaks a table into ones that fit the text width, at groups where
-// possible; each repeats the labels.
-func texParts(t table) []table {
-	room := texRoom - texLabelWidth(t)
-	var parts []table
-	part, used := table{corner: t.corner, labels: t.labels}, 0.0
-	take := func(g group) {
-		w := texGroupWidth(g)
-		if used > 0 && used+w > room {
-			parts = append(parts, part)
-			part, used = table{corner: t.corner, labels: t.labels}, 0
-		}
-		part.groups, used = append(part.groups, g), used+w
-	}
-	for _, g := range t.groups {
-		if texGroupWidth(g) <= room || len(g.columns) == 1 {
-			take(g)
-			continue
-		}
-		// A group wider than a page: as many of its columns as there is room for,
-		// under its heading each time.
-		for _, c := range g.columns {
-			one := group{g.head, []column{c}}
-			last := len(part.groups) - 1
-			if last >= 0 && part.groups[last].head == g.head {
-				wider := group{g.head, append(slices.Clone(part.groups[last].columns), c)}
-				if w := used - texGroupWidth(part.groups[last]) + texGroupWidth(wider); w <= room {
-					part.groups[last], used = wider, w
-					continue
-				}
-			}
-			take(one)
-		}
-	}
-	return append(parts, part)
-}
-
 func texLabelWidth(t table) float64 {
-	w := texWidth(t.corner)
-	for _, l := range t.labels {
-		w = math.Max(w, texWidth(texFit(l, texLabel)))
+	w := texWidth(t.Corner)
+	for _, r := range t.Rows {
+		w = max(w, texWidth(texFit(r.Label, texLabel)))
 	}
 	return w
 }
 
-// texColumnWidth is the width of a column with the gap before it.
-func texColumnWidth(c column) float64 {
-	w := texWidth(c.head)
-	for _, n := range c.cells {
-		w = math.Max(w, n.texWidth())
+// texPartWidth is the width of a table's columns with the gaps before them.
+func texPartWidth(t table) float64 {
+	sum := 0.0
+	for _, g := range t.Groups() {
+		wide := 0.0
+		for k, h := range g.Columns {
+			w := texWidth(h.Name)
+			for _, r := range t.Rows {
+				w = max(w, r.Cells[g.from+k].texWidth())
+			}
+			wide += texGap + w
+		}
+		sum += max(wide, texGap+texWidth(g.Head))
 	}
-	return texGap + w
-}
-
-func texGroupWidth(g group) float64 {
-	w := 0.0
-	for _, c := range g.columns {
-		w += texColumnWidth(c)
-	}
-	return math.Max(w, texGap+texWidth(g.head))
+	return sum
 }
 
 func (n number) texWidth() float64 {
 	if n.text != "" {
 		return texWidth(texFit(n.text, texWords))
 	}
-	s := n.mean
-	if n.std != "" {
-		s += " ± " + n.std + "  " // blanks around an operator
-	}
-	if n.exp != 0 {
-		s += "  ()×10⁻²"
-	}
-	return texWidth(strings.ReplaceAll(s, "-", "−"))
-}
-
-// texWidths are the widths of Computer Modern's letters at 10 pt.
-var texWidths = map[rune]float64{
-	'f': 3.1, 'i': 2.8, 'j': 3.1, 'l': 2.8, 'm': 8.4, 'r': 4, 's': 4, 't': 3.9, 'w': 7.3, 'c': 4.5, 'e': 4.5, 'z': 4.5,
-	'a': 5, 'g': 5, 'o': 5,
-	'I': 3.7, 'J': 5.2, 'M': 9.2, 'W': 10.3, '.': 2.8, ',': 2.8, ':': 2.8, ';': 2.8, '\'': 2.8, '!': 2.8, '|': 2.8,
-	'[': 2.8, ']': 2.8, '-': 3.4,
-	'(': 3.9, ')': 3.9, ' ': 3.4, '/': 5, '±': 7.8, '−': 7.8, '×': 7.8, '→': 10, '²': 4.5, '³': 4.5, '⁻': 6.3, '°': 4.5,
-	'–': 5, '—': 10, '…': 7.5, '\u0302': 0,
+	left, right := n.parts()
+	return texWidth(strings.ReplaceAll(left+right, "-", "−"))
 }
 
 // texWidth estimates how wide a text is set in \footnotesize, in points; it errs
@@ -235,19 +169,22 @@ var texWidths = map[rune]float64{
 func texWidth(s string) float64 {
 	w := 0.0
 	for _, r := range clean(s) {
-		v, ok := texWidths[r]
 		switch {
-		case ok:
-		case r >= '0' && r <= '9':
-			v = 5
-		case r < 0x7f && r >= 'a' || texSymbols[r] != "" && r > 0x7f:
-			v = 5.8
-		case r < 0x180:
-			v = 7.9
-		default:
-			v = 5.3 * float64(len(fmt.Sprintf("U+%04X", r)))
+		case strings.ContainsRune("fijl.,:;'!|[]", r):
+			w += 3.1
+		case strings.ContainsRune("cerstz() -", r):
+			w += 4.2
+		case r >= '0' && r <= '9' || r >= 'a' && r <= 'z' && r != 'm' && r != 'w':
+			w += 5
+		case unicode.In(r, unicode.Mn):
+		case r < 0x180 || texSymbols[r] != "":
+			w += 8
+		default: // its code
+			w += 32
 		}
-		w += v
+		if r == 'M' || r == 'W' {
+			w += 2.4
+		}
 	}
 	return 0.86 * w // 8 pt letters are a little wider than eight tenths
 }
@@ -262,37 +199,34 @@ func texFit(s string, room float64) string {
 }
 
 func tabular(b *bytes.Buffer, t table) {
-	spec, heads, rules, subs := "@{}l", "", "", texEscape(t.corner)
-	at := 2
-	for _, g := range t.groups {
-		n := len(g.columns)
-		if g.head == "" {
-			heads += strings.Repeat(" &", n)
+	spec, heads, rules, names := "@{}l", "", "", texEscape(t.Corner)
+	for _, g := range t.Groups() {
+		n := len(g.Columns)
+		if g.Head == "" {
+			heads += " &"
 		} else {
-			heads += fmt.Sprintf(" & \\multicolumn{%d}{c}{%s}", n, texEscape(g.head))
-			rules += fmt.Sprintf("\\cmidrule(lr){%d-%d}", at, at+n-1)
-		}
-		at += n
-		for _, c := range g.columns {
-			if c.text {
-				spec += "l"
-			} else {
-				spec += "r"
-			}
-			subs += " & " + texEscape(c.head)
+			heads += fmt.Sprintf(" & \\multicolumn{%d}{c}{%s}", n, texEscape(g.Head))
+			rules += fmt.Sprintf("\\cmidrule(lr){%d-%d}", g.from+2, g.from+n+1)
 		}
 	}
+	for _, h := range t.Heads {
+		if h.Words {
+			spec += "l"
+		} else {
+			spec += "r"
+		}
+		names += " & " + texEscape(h.Name)
+	}
+
 	fmt.Fprintf(b, "\\begin{tabular}{%s@{}}\n\\toprule\n", spec)
 	if rules != "" {
 		fmt.Fprintf(b, "%s \\\\\n%s\n", strings.TrimPrefix(heads, " "), rules)
 	}
-	fmt.Fprintf(b, "%s \\\\\n\\midrule\n", subs)
-	for i, l := range t.labels {
-		b.WriteString(texEscape(texFit(l, texLabel)))
-		for _, g := range t.groups {
-			for _, c := range g.columns {
-				b.WriteString(" & " + c.cells[i].tex())
-			}
+	fmt.Fprintf(b, "%s \\\\\n\\midrule\n", names)
+	for _, r := range t.Rows {
+		b.WriteString(texEscape(texFit(r.Label, texLabel)))
+		for _, c := range r.Cells {
+			b.WriteString(" & " + c.tex())
 		}
 		b.WriteString(" \\\\\n")
 	}

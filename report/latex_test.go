@@ -37,7 +37,7 @@ func texExperiments() []Experiment {
 		wide.Splits = append(wide.Splits, s)
 	}
 	compared := comparedExperiment()
-	for _, c := range comparedQuantities { // every column, with numbers as long as they get
+	for _, c := range comparedBy { // every column, with numbers as long as they get
 		for _, q := range c.columns {
 			for i := range compared.Splits[0].Methods {
 				m := &compared.Splits[0].Methods[i]
@@ -65,7 +65,7 @@ func TestLaTeXStructure(t *testing.T) {
 			labels[l[1]] = true
 		}
 		want := 4 // fit, parts, outcomes, sets
-		if len(e.perOutcome().labels) == 0 {
+		if len(e.perOutcome().Rows) == 0 {
 			want--
 		}
 		if n := len(labels); n < want+len(e.comparisons()) {

@@ -11,126 +11,107 @@ import (
 // Markdown returns tables.md: the tables of an experiment as GitHub-flavoured
 // Markdown, aligned in the source too.
 func Markdown(e Experiment) []byte {
-	var b bytes.Buffer
-	markdown(&b, e, 1)
-	return b.Bytes()
+	return e.document().markdown(1)
+}
+
+// SweepMarkdown returns a comparison of variants as Markdown below a heading of that
+// level.
+func SweepMarkdown(s Sweep, level int) []byte {
+	return s.document().markdown(level)
+}
+
+// ComparisonMarkdown returns the comparison tables alone, with the words that
+// explain them, as Markdown below headings of the given level; empty when no
+// methods were compared.
+func ComparisonMarkdown(e Experiment, level int) []byte {
+	return document{tables: e.comparisons(), more: e.comparisonWords()}.markdown(level - 1)
 }
 
 // RunMarkdown returns runs/report.md: all comparisons of variants and all experiments
 // under one title, after the notes, which concern the whole.
 func RunMarkdown(experiments []Experiment, sweeps []Sweep, notes ...string) []byte {
-	var b bytes.Buffer
-	b.WriteString("# doubletake: results\n\n")
-	for _, n := range notes {
-		b.WriteString(mdEscape(n) + "\n\n")
-	}
 	if len(experiments)+len(sweeps) == 0 {
-		b.WriteString("No experiment has results yet.\n")
+		notes = append(notes, "No experiment has results yet.")
 	}
-	for i, s := range sweeps {
-		b.Write(SweepMarkdown(s, 2))
-		if i < len(sweeps)-1 || len(experiments) > 0 {
+	parts := [][]byte{document{title: "doubletake: results", more: notes}.markdown(1)}
+	for _, s := range sweeps {
+		parts = append(parts, SweepMarkdown(s, 2))
+	}
+	for _, e := range experiments {
+		parts = append(parts, e.document().markdown(2))
+	}
+	return bytes.Join(parts, []byte("\n"))
+}
+
+// markdown writes a document below a heading of that level.
+func (d document) markdown(level int) []byte {
+	var b bytes.Buffer
+	put := func(format, text string) {
+		if text == "" {
+			return
+		}
+		if b.Len() > 0 {
 			b.WriteByte('\n')
 		}
+		fmt.Fprintf(&b, format+"\n", mdEscape(text))
 	}
-	for i, e := range experiments {
-		if i > 0 {
-			b.WriteByte('\n')
+	section := strings.Repeat("#", level+1) + " %s"
+
+	put(section[1:], isolate(shorten(d.title, 2*longName)))
+	put("%s", d.what)
+	for _, s := range d.verdicts {
+		put("**%s**", s)
+	}
+	for _, t := range d.tables {
+		put(section, t.Title)
+		b.WriteByte('\n')
+		mdTable(&b, t)
+	}
+	for _, s := range slices.Concat(d.explained, d.words, d.more) {
+		put("%s", s)
+	}
+	for _, f := range d.findings {
+		put(section, f.title)
+		b.WriteByte('\n')
+		for _, s := range f.items {
+			fmt.Fprintf(&b, "- %s\n", mdEscape(s))
 		}
-		markdown(&b, e, 2)
 	}
+	put("%s", d.provenance)
 	return b.Bytes()
 }
 
-func markdown(b *bytes.Buffer, e Experiment, level int) {
-	fmt.Fprintf(b, "%s %s\n", strings.Repeat("#", level), mdEscape(isolate(shorten(e.title(), 2*longName))))
-	if what := e.what(); what != "" {
-		fmt.Fprintf(b, "\n%s\n", mdEscape(what))
-	}
-	if len(e.Splits) == 0 {
-		b.WriteString("\nNo split was trained.\n")
-	} else {
-		for _, s := range e.verdicts() {
-			fmt.Fprintf(b, "\n**%s**\n", mdEscape(s))
-		}
-		for _, t := range slices.Concat(e.tables(), []table{e.perOutcome(), e.sets()}, e.comparisons()) {
-			if len(t.labels) > 0 && t.columns() > 0 {
-				fmt.Fprintf(b, "\n%s %s\n\n", strings.Repeat("#", level+1), mdEscape(t.title))
-				mdTable(b, t)
-			}
-		}
-		for _, s := range slices.Concat(e.explanations(), e.intervalWords(), e.comparisonWords(), e.methods()) {
-			fmt.Fprintf(b, "\n%s\n", mdEscape(s))
-		}
-	}
-	list := func(title string, items []string) {
-		if len(items) == 0 {
-			return
-		}
-		fmt.Fprintf(b, "\n%s %s\n\n", strings.Repeat("#", level+1), title)
-		for _, s := range items {
-			fmt.Fprintf(b, "- %s\n", mdEscape(s))
-		}
-	}
-	list("Notes", e.notes())
-	list("Diagnostics", e.diagnostics())
-	list("Warnings", e.Warnings)
-	list(fmt.Sprintf("Left-out recordings (%d)", len(e.Skipped)), e.Skipped)
-	if p := e.provenance(); p != "" {
-		fmt.Fprintf(b, "\n%s\n", mdEscape(p))
-	}
-}
-
 func mdTable(b *bytes.Buffer, t table) {
-	cols := [][]string{{t.corner}}
-	right := []bool{false}
-	for _, l := range t.labels {
-		cols[0] = append(cols[0], mdCell(l))
+	lines := [][]string{{mdEscape(t.Corner)}, {""}}
+	for _, h := range t.Heads {
+		lines[0] = append(lines[0], mdEscape(strings.TrimSpace(h.Group+" "+h.Name)))
+		lines[1] = append(lines[1], "")
 	}
-	for _, g := range t.groups {
-		for _, c := range g.columns {
-			head := strings.TrimSpace(c.head)
-			if g.head != "" {
-				head = g.head + " " + head
-			}
-			col := []string{mdEscape(head)}
-			for _, n := range c.cells {
-				if n.text != "" {
-					col = append(col, mdCell(n.text))
-				} else {
-					col = append(col, mdEscape(n.plain()))
-				}
-			}
-			cols, right = append(cols, col), append(right, !c.text)
+	for _, r := range t.Rows {
+		line := []string{mdEscape(isolate(clean(r.Label)))}
+		for _, c := range r.Cells {
+			line = append(line, mdEscape(isolate(c.plain())))
 		}
+		lines = append(lines, line)
 	}
-	widths := make([]int, len(cols))
-	for k, col := range cols {
-		widths[k] = 3
-		for _, s := range col {
-			widths[k] = max(widths[k], width(s))
+
+	for k := range lines[0] {
+		wide, right := 3, k > 0 && !t.Heads[k-1].Words
+		for _, l := range lines {
+			wide = max(wide, width(l[k]))
+		}
+		lines[1][k] = strings.Repeat("-", wide)
+		if right {
+			lines[1][k] = lines[1][k][1:] + ":"
+		}
+		for i := range lines {
+			lines[i][k] = pad(lines[i][k], wide, right)
 		}
 	}
-	for i := range cols[0] {
-		for k, col := range cols {
-			b.WriteString("| " + pad(col[i], widths[k], right[k]) + " ")
-		}
-		b.WriteString("|\n")
-		if i > 0 {
-			continue
-		}
-		for k := range cols {
-			dashes := strings.Repeat("-", widths[k])
-			if right[k] {
-				dashes = dashes[1:] + ":"
-			}
-			b.WriteString("| " + dashes + " ")
-		}
-		b.WriteString("|\n")
+	for _, l := range lines {
+		b.WriteString("| " + strings.Join(l, " | ") + " |\n")
 	}
 }
-
-func mdCell(s string) string { return mdEscape(isolate(shorten(clean(s), longName))) }
 
 // mdEscape makes text that means nothing to Markdown or HTML, in a paragraph,
 // a list item or a table cell. What could start markup becomes an entity,

@@ -137,6 +137,11 @@ func (n number) plain() string {
 	return left + right
 }
 
+func (n number) String() string { return n.plain() }
+
+// Minus is plain with a true minus sign.
+func (n number) Minus() string { return strings.ReplaceAll(n.plain(), "-", "−") }
+
 // parts splits plain before " ±", so that a column can be aligned there.
 func (n number) parts() (left, right string) {
 	switch {
@@ -165,7 +170,7 @@ func (n number) tex() string {
 	switch {
 	case n.text == undefinedText:
 		return "--"
-	case n.text != "":
+	case n.mean == "":
 		return texEscape(texFit(n.text, texWords))
 	}
 	s := n.mean

@@ -62,10 +62,10 @@ type (
 		// Shown: the verdict of each split, one figure, one table. All else is folded.
 		Verdicts []verdictView
 		Lead     *figureView
-		Claimed  []tableView
+		Claimed  []table
 
 		Headlines, Words, Notes, Warnings, Skipped []string
-		Tables                                     []tableView
+		Tables                                     []table
 		Violations                                 []violationView
 		Doubts                                     string // how many checks, notes and warnings
 		Figures                                    []figureGroup
@@ -84,39 +84,12 @@ type (
 
 	violationView struct {
 		Name, Summary, Text, Do string
-		Tables                  []tableView
+		Tables                  []table
 	}
 
 	factsView struct {
 		Label string
 		List  []Fact
-	}
-
-	tableView struct {
-		Title, Corner string
-		Two           bool // two rows of heads
-		Groups        []groupView
-		Rows          []rowView
-	}
-
-	groupView struct {
-		Head    string
-		Columns []columnView
-	}
-
-	columnView struct {
-		Head string
-		Text bool
-	}
-
-	rowView struct {
-		Label string
-		Cells []cellView
-	}
-
-	cellView struct {
-		Value string
-		Text  bool
 	}
 
 	figureView struct {
@@ -209,16 +182,11 @@ func newExperimentView(i int, d *Detail, of amount) experimentView {
 	}
 	if len(e.Splits) > 0 {
 		v.Headlines = e.headlines()
-		tables := slices.Concat(e.tables(), []table{e.perOutcome(), e.sets()}, e.comparisons())
-		for k, t := range tables {
-			switch {
-			case len(t.labels) == 0 || t.columns() == 0:
-			case k == 0:
-				v.Claimed = newTableViews(t)
-			default:
-				v.Tables = append(v.Tables, newTableViews(t)...)
-			}
+		tables := e.tables()
+		if !e.claimed().empty() {
+			v.Claimed, tables = pageTables(tables[0]), tables[1:]
 		}
+		v.Tables = pageTables(tables...)
 		v.Words = slices.Concat(e.intervalWords(), e.comparisonWords(), e.methods())
 	}
 	list := slices.DeleteFunc(plots(d, of), func(f plot) bool { return !f.page })
@@ -285,10 +253,8 @@ func (v experimentView) doubts() string {
 		{len(v.Notes), "note", "notes"},
 		{len(v.Skipped), "recording left out", "recordings left out"},
 	} {
-		if c.n == 1 {
-			out = append(out, "1 "+c.one)
-		} else if c.n > 1 {
-			out = append(out, strconv.Itoa(c.n)+" "+c.many)
+		if c.n > 0 {
+			out = append(out, numbered(c.n, c.one, c.many))
 		}
 	}
 	return strings.Join(out, ", ")
@@ -353,7 +319,7 @@ func newViolationViews(e Experiment) []violationView {
 		worst := d.list[0]
 		out = append(out, violationView{
 			Name: d.name, Summary: d.summary(2 * len(e.Splits)),
-			Text: sentence(clean(worst.Text)), Do: clean(worst.Do), Tables: newTableViews(d.table()),
+			Text: sentence(clean(worst.Text)), Do: clean(worst.Do), Tables: pageTables(d.table()),
 		})
 	}
 	return out
@@ -363,41 +329,19 @@ func newViolationViews(e Experiment) []violationView {
 // on a wide screen.
 const pageColumns = 108
 
-// newTableViews lays a table out; a wide one in parts, each with the labels,
+// pageTables lays tables out; a wide one in parts, each with the labels,
 // because paper does not scroll.
-func newTableViews(t table) []tableView {
-	var out []tableView
-	for i, part := range newTerminal(pageColumns, false).split(t) {
-		part.title = t.title
-		if i > 0 {
-			part.title += " (continued)"
+func pageTables(list ...table) []table {
+	var out []table
+	for _, t := range list {
+		for i, part := range t.fit(pageColumns) {
+			if i > 0 {
+				part.Title += " (continued)"
+			}
+			out = append(out, part)
 		}
-		out = append(out, newTableView(part))
 	}
 	return out
-}
-
-func newTableView(t table) tableView {
-	v := tableView{Title: t.title, Corner: t.corner}
-	for _, l := range t.labels {
-		v.Rows = append(v.Rows, rowView{Label: nameOf(l)})
-	}
-	for _, g := range t.groups {
-		v.Two = v.Two || g.head != ""
-		gv := groupView{Head: g.head}
-		for _, c := range g.columns {
-			gv.Columns = append(gv.Columns, columnView{c.head, c.text})
-			for i, n := range c.cells {
-				cell := cellView{strings.ReplaceAll(n.plain(), "-", "−"), c.text}
-				if c.text {
-					cell.Value = nameOf(n.text)
-				}
-				v.Rows[i].Cells = append(v.Rows[i].Cells, cell)
-			}
-		}
-		v.Groups = append(v.Groups, gv)
-	}
-	return v
 }
 
 // halfWidth is the width of figures that are printed two in a row.

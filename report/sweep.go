@@ -1,10 +1,8 @@
 package report
 
 import (
-	"bytes"
 	"cmp"
 	"fmt"
-	"io"
 	"math"
 	"slices"
 	"strconv"
@@ -99,69 +97,61 @@ func (s Sweep) tables() []table {
 				clean(s.On), clean(sp.Name)), sp.Inner))
 		}
 	}
-	return slices.DeleteFunc(out, func(t table) bool { return len(t.labels) == 0 })
+	return slices.DeleteFunc(out, table.empty)
 }
 
 func (s Sweep) table(title string, c Comparison) table {
-	t := table{title: title, corner: "variant"}
+	t := table{Title: title, Corner: "variant"}
 	var order []int
-	for _, r := range c.by(s.primary()).Ranks {
-		order = append(order, r.Variant)
-	}
-	for _, b := range c.Criteria {
+	for _, b := range append([]ByCriterion{c.by(s.primary())}, c.Criteria...) {
 		for _, r := range b.Ranks {
 			if !slices.Contains(order, r.Variant) {
 				order = append(order, r.Variant)
 			}
 		}
 	}
-	settings := group{}
-	for _, v := range order {
-		t.labels = append(t.labels, strconv.Itoa(v+1))
-	}
-	for _, name := range s.settings() {
-		col := column{head: name, text: true}
-		for _, v := range order {
-			i := slices.IndexFunc(s.Variants[v].Settings, func(f Fact) bool { return f.Name == name })
-			text := undefinedText
-			if i >= 0 {
-				text = s.Variants[v].Settings[i].Value
-			}
-			col.cells = append(col.cells, number{text: text})
-		}
-		settings.columns = append(settings.columns, col)
-	}
-	t.groups = []group{settings}
-	single := func(v float64) number { return round(score.Mean([]float64{v}), 1) }
+
+	settings := s.settings()
+	t.words(settings...)
 	for _, b := range c.Criteria {
-		value, above, se := column{head: shownAs[b.Key]}, column{head: "above the best"}, column{head: "SE"}
-		p, word := column{head: "p (Holm)"}, column{head: "is", text: true}
-		for _, v := range order {
-			i := slices.IndexFunc(b.Ranks, func(r VariantRank) bool { return r.Variant == v })
-			if i < 0 {
-				none := number{text: undefinedText}
-				for _, col := range []*column{&value, &above, &se, &p, &word} {
-					col.cells = append(col.cells, none)
-				}
-				continue
-			}
-			r := b.Ranks[i]
-			is := "as good"
-			switch {
-			case i == 0:
-				is = "best"
-			case r.Worse:
-				is = "worse"
-			case math.IsNaN(r.SE):
-				is = undefinedText
-			}
-			value.cells, above.cells = append(value.cells, round(r.Value, 1)), append(above.cells, single(r.Above))
-			se.cells, p.cells = append(se.cells, single(r.SE)), append(p.cells, single(r.Holm))
-			word.cells = append(word.cells, number{text: is})
+		t.numbers(b.Name, shownAs[b.Key], "above the best", "SE", "p (Holm)")
+		t.Heads = append(t.Heads, head{Group: b.Name, Name: "is", Words: true})
+	}
+	for _, v := range order {
+		var cells []number
+		for _, name := range settings {
+			cells = append(cells, words(cmp.Or(s.Variants[v].setting(name), undefinedText)))
 		}
-		t.groups = append(t.groups, group{b.Name, []column{value, above, se, p, word}})
+		for _, b := range c.Criteria {
+			cells = append(cells, b.cells(v)...)
+		}
+		t.add(strconv.Itoa(v+1), cells...)
 	}
 	return t
+}
+
+// cells are the numbers of a variant by a criterion.
+func (b ByCriterion) cells(variant int) []number {
+	i := slices.IndexFunc(b.Ranks, func(r VariantRank) bool { return r.Variant == variant })
+	if i < 0 {
+		return slices.Repeat([]number{{text: undefinedText}}, 5)
+	}
+	r := b.Ranks[i]
+	is := standing(i, r.Worse)
+	if is == "as good" && math.IsNaN(r.SE) {
+		is = undefinedText
+	}
+	return []number{round(r.Value, 1), single(r.Above), single(r.SE), single(r.Holm), words(is)}
+}
+
+// setting is the value of a setting of the variant, "" where it does not vary there.
+func (v Variant) setting(name string) string {
+	for _, f := range v.Settings {
+		if f.Name == name {
+			return f.Value
+		}
+	}
+	return ""
 }
 
 // settings lists the names of the settings that vary.
@@ -311,55 +301,14 @@ func (s Sweep) list() string {
 	return "Variants: " + strings.Join(out, ", ") + "."
 }
 
-// SweepMarkdown returns the comparison as Markdown below a heading of that level.
-func SweepMarkdown(s Sweep, level int) []byte {
-	var b bytes.Buffer
-	fmt.Fprintf(&b, "%s %s\n", strings.Repeat("#", level), mdEscape(s.title()))
-	for _, v := range s.verdicts() {
-		fmt.Fprintf(&b, "\n**%s**\n", mdEscape(v))
+func (s Sweep) document() document {
+	d := document{
+		title: s.title(), what: s.list(), verdicts: s.verdicts(), tables: s.tables(), words: s.words(),
 	}
-	for _, w := range s.warnings() {
-		fmt.Fprintf(&b, "\nWarning: %s.\n", mdEscape(w))
+	if w := s.warnings(); len(w) > 0 {
+		d.findings = []findings{{kind: "warning", title: "Warnings", items: w, severe: true}}
 	}
-	for _, t := range s.tables() {
-		fmt.Fprintf(&b, "\n%s %s\n\n", strings.Repeat("#", level+1), mdEscape(t.title))
-		mdTable(&b, t)
-	}
-	for _, w := range s.words() {
-		fmt.Fprintf(&b, "\n%s\n", mdEscape(w))
-	}
-	return b.Bytes()
-}
-
-// SweepTerminal writes the comparison for a terminal, as Terminal does.
-func SweepTerminal(w io.Writer, s Sweep, width int, color bool) error {
-	t := newTerminal(width, color)
-	t.paragraph(s.title(), "", bold)
-	t.paragraph(s.list(), "", "")
-	for _, v := range s.verdicts() {
-		t.line("")
-		t.paragraph(v, "", bold)
-	}
-	for _, tab := range s.tables() {
-		for _, part := range t.split(tab) {
-			t.line("")
-			t.table(part)
-		}
-	}
-	for _, words := range s.words() {
-		t.line("")
-		t.paragraph(words, "", "")
-	}
-	for i, warning := range s.warnings() {
-		if i == 0 {
-			t.line("")
-		}
-		t.item("warning", warning, yellow)
-	}
-	if _, err := io.WriteString(w, t.b.String()); err != nil {
-		return fmt.Errorf("write comparison of %q: %w", s.Name, err)
-	}
-	return nil
+	return d
 }
 
 // sweepView is what the page shows of a comparison.
@@ -367,19 +316,16 @@ type sweepView struct {
 	ID, Name, Data, DataClass       string
 	List                            string
 	Verdicts, Warnings, Words, More []string
-	Tables                          []tableView
+	Tables                          []table
 }
 
 func newSweepView(i int, s Sweep) sweepView {
 	v := sweepView{
 		ID: "v" + strconv.Itoa(i+1), Name: nameOf(s.Name), Data: clean(s.Data), DataClass: "measured", List: s.list(),
-		Verdicts: s.verdicts(), Warnings: s.warnings(), Words: s.words(),
+		Verdicts: s.verdicts(), Warnings: s.warnings(), Words: s.words(), Tables: pageTables(s.tables()...),
 	}
 	if s.Data == "simulated" {
 		v.DataClass = "simulated"
-	}
-	for _, t := range s.tables() {
-		v.Tables = append(v.Tables, newTableViews(t)...)
 	}
 	for _, x := range s.Variants {
 		v.More = append(v.More, x.Name)

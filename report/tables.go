@@ -1,48 +1,21 @@
 package report
 
 import (
+	"fmt"
+	"math"
 	"slices"
 	"strconv"
+	"strings"
 
 	"doubletake/train/score"
 )
-
-// The tables are laid out once, for all three formats: their contents are
-// decided here, their look in terminal.go, markdown.go, latex.go.
-
-// table is rows of named columns, the columns in groups under one heading.
-type table struct {
-	title  string // a few words; "" without
-	corner string // heading of the label column
-	labels []string
-	groups []group
-}
-
-type group struct {
-	head    string
-	columns []column
-}
-
-type column struct {
-	head  string
-	text  bool // cells are words, set flush left
-	cells []number
-}
-
-// columns returns how many columns of numbers or words the table has.
-func (t table) columns() int {
-	n := 0
-	for _, g := range t.groups {
-		n += len(g.columns)
-	}
-	return n
-}
 
 // quantity is a metric that a table shows.
 type quantity struct {
 	key         string // of score.Metrics
 	train, test bool   // parts it is shown of
 	se          string // key of its standard error on the test part, shown next to it; "" when there is none
+	change      bool   // with the difference of the parts
 	symbol      string // "": the metric's own
 }
 
@@ -65,15 +38,49 @@ func (q quantity) head() string {
 // scale is the factor of its cells.
 func (q quantity) scale() float64 { return score.MetricOf(q.key).Factor }
 
-func (q quantity) cell(v score.Values) number { return round(v.Get(q.key), q.scale()) }
+// cells are its numbers, in the order of addQuantity's columns.
+func (q quantity) cells(train, test score.Values) []number {
+	var out []number
+	if q.train {
+		out = append(out, round(train.Get(q.key), q.scale()))
+	}
+	if q.test {
+		out = append(out, round(test.Get(q.key), q.scale()))
+	}
+	if q.se != "" {
+		out = append(out, twoDigits(test.Get(q.se), q.scale()))
+	}
+	if q.change {
+		pct, _ := difference(train.Get(q.key), test.Get(q.key))
+		out = append(out, percent(pct))
+	}
+	return out
+}
 
-func (q quantity) seCell(v score.Values) number { return twoDigits(v.Get(q.se), q.scale()) }
+// addQuantity adds the columns of a quantity.
+func (t *table) addQuantity(q quantity) {
+	if q.train {
+		t.numbers(q.head(), "train")
+	}
+	if q.test {
+		t.numbers(q.head(), "test")
+	}
+	if q.se != "" {
+		t.numbers(q.head(), "SE")
+	}
+	if q.change {
+		t.numbers(q.head(), "difference")
+	}
+}
 
 // The numbers of the tables: the paper's two, those that E|cov| consists of with
-// the measured error, and the identities that one joint law of the two answers
-// obeys (docs/method.md#diagnostics).
+// the measured error, the identities that one joint law of the two answers obeys
+// (docs/method.md#diagnostics), and the scores by which methods are compared.
 var (
-	papers = []quantity{{key: "r2", train: true, test: true}, {key: "abs_cov", train: true, test: true}}
+	papers = []quantity{
+		{key: "r2", train: true, test: true, change: true},
+		{key: "abs_cov", train: true, test: true, change: true},
+	}
 
 	partsOfCov = []quantity{
 		{key: "cov_centred", train: true, test: true},
@@ -89,170 +96,363 @@ var (
 		{key: "negative_cov", train: true, test: true},
 		{key: "cov_above_var", train: true, test: true},
 	}
+
+	ofOutcomes = []quantity{
+		{key: "r2", train: true, test: true},
+		{key: "abs_cov", train: true, test: true},
+		{key: "e", test: true},
+	}
+
+	comparedBy = []struct {
+		group   string
+		columns []quantity
+	}{
+		{"mean", []quantity{{key: "r2", test: true}, {key: "e", test: true}}},
+		{"distribution of y", []quantity{
+			{key: "nll", test: true},
+			{key: "crps", test: true},
+			{key: "coverage68", test: true},
+			{key: "coverage95", test: true},
+			{key: "width95", test: true},
+		}},
+		{"ENCE", []quantity{
+			{key: "ence", test: true, symbol: "found"},
+			{key: "ence_ref", test: true, symbol: "if calibrated"},
+			{key: "ence_ref95", test: true},
+		}},
+		{"v̂ against e", []quantity{
+			{key: "sum_e_ratio", test: true, symbol: "Σe/Σv̂", se: "sum_e_ratio_se"},
+			{key: "square", test: true},
+			{key: "qlike", test: true},
+			{key: "floored", test: true},
+		}},
+	}
 )
 
-// sets is the table of what each split holds out.
-func (e Experiment) sets() table {
-	t := table{title: "Held-out sets", corner: "split"}
-	held := column{head: "test part", text: true}
-	seeds := column{head: "seeds"}
-	count := func(n int) number { return number{text: strconv.Itoa(n)} }
-	part := func(head string, of func(Split) SetMetrics) group {
-		g := group{head: head, columns: []column{{head: "triplets"}, {head: "conditions"}, {head: "runs"}}}
-		for _, s := range e.Splits {
-			m := of(s)
-			for i, n := range []int{m.Rows, m.Conditions, m.Runs} {
-				g.columns[i].cells = append(g.columns[i].cells, count(n))
+// tables are the tables of an experiment with splits, the most important first.
+func (e Experiment) tables() []table {
+	list := []table{e.claimed(), e.fit(), e.intervals(), e.parts(), e.consistent(), e.perOutcome(), e.sets()}
+	return slices.DeleteFunc(append(list, e.comparisons()...), table.empty)
+}
+
+// claimed is the table of errors and claims on the test parts, in the outcomes' units;
+// without rows where nothing was judged.
+func (e Experiment) claimed() table {
+	t := table{Title: "Error and claim on the held-out sets", Corner: "split"}
+	var units []string
+	for _, s := range e.Splits {
+		for _, c := range slices.Concat(s.recommended(), s.Network) {
+			if !slices.Contains(units, c.difference()) {
+				units = append(units, c.difference())
 			}
 		}
-		return g
 	}
+
+	t.words("prediction")
+	switch {
+	case len(units) > 1:
+		t.words("outcomes", "unit")
+	case len(units) == 1 && units[0] != "":
+		t.Title += ", in " + units[0]
+	}
+	t.numbers("error", "rms ± SE")
+	t.numbers("claimed deviation", "σ", "epistemic")
+	t.numbers("held-out values inside", "68 %", "95 % ± SE")
+	t.numbers("95 % interval", "±")
+
 	for _, s := range e.Splits {
-		t.labels = append(t.labels, s.Name)
-		held.cells = append(held.cells, number{text: s.HeldOut})
-		seeds.cells = append(seeds.cells, count(s.Seeds))
+		network := "network"
+		if s.calibrated() {
+			network = "network alone"
+			t.claims(s, "calibrated", s.Honest.Trust, len(units) > 1)
+		}
+		t.claims(s, network, s.Network, len(units) > 1)
 	}
-	t.groups = []group{{"", []column{held}}}
-	reach := column{head: "is", text: true}
-	known := false
-	for _, s := range e.Splits {
-		reach.cells = append(reach.cells, number{text: s.Reach})
-		known = known || s.Reach != ""
-	}
-	if known {
-		t.groups = append(t.groups, group{"", []column{reach}})
-	}
-	t.groups = append(t.groups,
-		group{"", []column{seeds}},
-		part("train", func(s Split) SetMetrics { return s.Train }),
-		part("test", func(s Split) SetMetrics { return s.Test }))
 	return t
+}
+
+// claims adds a row for each group of outcomes of a prediction.
+func (t *table) claims(s Split, prediction string, list []Trust, units bool) {
+	nan := math.NaN()
+	for _, c := range list {
+		cells := []number{words(prediction)}
+		if units {
+			cells = append(cells, words(strings.Join(c.Outcomes, ", ")), words(c.difference()))
+		}
+
+		rms := c.cell(c.RMSE, c.RMSESE)
+		if c.RMSE == 0 {
+			rms = number{text: "below noise"}
+		}
+		inside := share(c.Coverage95)
+		if se := share(c.Coverage95SE); se != undefinedText && inside != undefinedText {
+			inside = strings.TrimSuffix(inside, "\u00a0%") + " ± " + se
+		}
+		t.add(s.Name, append(cells, rms, c.cell(c.ClaimedSigma, nan), c.cell(c.ClaimedEpistemic, nan),
+			number{text: share(c.Coverage68)}, number{text: inside}, c.cell(c.Width95/2, nan))...)
+	}
 }
 
 // fit is the paper's pair of tables: R² and E|cov|, train, test, difference.
 func (e Experiment) fit() table {
-	t := table{title: "Fit of the mean, and covariance of the two answers", corner: "split"}
-	for _, s := range e.Splits {
-		t.labels = append(t.labels, s.Name)
-	}
-	for _, q := range papers {
-		g := e.group(q)
-		d := column{head: "difference"}
-		for _, s := range e.Splits {
-			pct, _ := difference(s.Train.Get(q.key), s.Test.Get(q.key))
-			d.cells = append(d.cells, percent(pct))
-		}
-		g.columns = append(g.columns, d)
-		t.groups = append(t.groups, g)
-	}
-	return t
+	return e.metrics("Fit of the mean, and covariance of the two answers", papers)
 }
 
 // parts is the table of the parts of E|cov| and the measured error.
 func (e Experiment) parts() table {
-	t := table{title: "Parts of E|cov|, and the measured error", corner: "split"}
-	for _, s := range e.Splits {
-		t.labels = append(t.labels, s.Name)
-	}
-	for _, q := range partsOfCov {
-		if e.has(q) {
-			t.groups = append(t.groups, e.group(q))
-		}
-	}
-	return t
+	of := slices.DeleteFunc(slices.Clone(partsOfCov), func(q quantity) bool { return !e.has(q) })
+	return e.metrics("Parts of E|cov|, and the measured error", of)
 }
 
 // consistent is the table of the identities; empty where κ was not computed.
 func (e Experiment) consistent() table {
-	t := table{title: "Whether the two answers are one joint law", corner: "split"}
+	const title = "Whether the two answers are one joint law"
 	if !e.has(identities[0]) {
-		return t
+		return e.metrics(title, nil)
+	}
+	return e.metrics(title, identities)
+}
+
+// metrics is a table of some quantities, a row for each split.
+func (e Experiment) metrics(title string, list []quantity) table {
+	t := table{Title: title, Corner: "split"}
+	for _, q := range list {
+		t.addQuantity(q)
 	}
 	for _, s := range e.Splits {
-		t.labels = append(t.labels, s.Name)
-	}
-	for _, q := range identities {
-		t.groups = append(t.groups, e.group(q))
+		var cells []number
+		for _, q := range list {
+			cells = append(cells, q.cells(s.Train.Values, s.Test.Values)...)
+		}
+		t.add(s.Name, cells...)
 	}
 	return t
 }
 
 // has reports whether any split computed the quantity.
 func (e Experiment) has(q quantity) bool {
-	for _, s := range e.Splits {
-		if q.train && !s.Train.Get(q.key).Absent() || q.test && !s.Test.Get(q.key).Absent() {
-			return true
-		}
-	}
-	return false
-}
-
-func (e Experiment) group(q quantity) group {
-	g := group{head: q.head()}
-	if q.train {
-		c := column{head: "train"}
-		for _, s := range e.Splits {
-			c.cells = append(c.cells, q.cell(s.Train.Values))
-		}
-		g.columns = append(g.columns, c)
-	}
-	if q.test {
-		c := column{head: "test"}
-		for _, s := range e.Splits {
-			c.cells = append(c.cells, q.cell(s.Test.Values))
-		}
-		g.columns = append(g.columns, c)
-	}
-	if q.se != "" {
-		c := column{head: "SE"}
-		for _, s := range e.Splits {
-			c.cells = append(c.cells, q.seCell(s.Test.Values))
-		}
-		g.columns = append(g.columns, c)
-	}
-	return g
+	return slices.ContainsFunc(e.Splits, func(s Split) bool {
+		return q.train && !s.Train.Get(q.key).Absent() || q.test && !s.Test.Get(q.key).Absent()
+	})
 }
 
 // perOutcome is the table of R² and E|cov| of each outcome; without rows when
 // there is one outcome only, because it would repeat the first table.
 func (e Experiment) perOutcome() table {
-	t := table{title: "Per outcome", corner: "split"}
-	name := column{head: "outcome", text: true}
-	qs := slices.Concat(papers, []quantity{{key: "e", test: true}})
-	groups := make([]group, len(qs))
-	for i, q := range qs {
-		groups[i].head = q.head()
-		if q.train {
-			groups[i].columns = append(groups[i].columns, column{head: "train"})
-		}
-		groups[i].columns = append(groups[i].columns, column{head: "test"})
+	t := table{Title: "Per outcome", Corner: "split", Long: true}
+	t.words("outcome")
+	for _, q := range ofOutcomes {
+		t.addQuantity(q)
 	}
+
 	for _, s := range e.Splits {
 		if len(s.Test.Outcomes) < 2 {
 			continue
 		}
-		for j := range s.Test.Outcomes {
-			test := &s.Test.Outcomes[j]
-			train := &OutcomeMetrics{}
+		for j, test := range s.Test.Outcomes {
+			var train score.Values
 			if j < len(s.Train.Outcomes) && s.Train.Outcomes[j].Name == test.Name {
-				train = &s.Train.Outcomes[j]
+				train = s.Train.Outcomes[j].Values
 			}
-			t.labels = append(t.labels, s.Name)
-			label := test.Name
-			if test.Unit != "" {
-				label += " (" + test.Unit + ")"
+			cells := []number{words(in(test.Name, test.Unit))}
+			for _, q := range ofOutcomes {
+				cells = append(cells, q.cells(train, test.Values)...)
 			}
-			name.cells = append(name.cells, number{text: label})
-			for i, q := range qs {
-				k := 0
-				if q.train {
-					groups[i].columns[k].cells = append(groups[i].columns[k].cells, q.cell(train.Values))
-					k++
-				}
-				groups[i].columns[k].cells = append(groups[i].columns[k].cells, q.cell(test.Values))
+			t.add(s.Name, cells...)
+		}
+	}
+	return t
+}
+
+// sets is the table of what each split holds out.
+func (e Experiment) sets() table {
+	t := table{Title: "Held-out sets", Corner: "split"}
+	t.words("test part")
+	known := slices.ContainsFunc(e.Splits, func(s Split) bool { return s.Reach != "" })
+	if known {
+		t.words("is")
+	}
+	t.numbers("", "seeds")
+	t.numbers("train", "triplets", "conditions", "runs")
+	t.numbers("test", "triplets", "conditions", "runs")
+
+	for _, s := range e.Splits {
+		cells := []number{words(s.HeldOut)}
+		if known {
+			cells = append(cells, words(s.Reach))
+		}
+		cells = append(cells, count(s.Seeds))
+		for _, m := range []SetMetrics{s.Train, s.Test} {
+			cells = append(cells, count(m.Rows), count(m.Conditions), count(m.Runs))
+		}
+		t.add(s.Name, cells...)
+	}
+	return t
+}
+
+// intervals is the table of calibrated intervals; without rows where there are none.
+func (e Experiment) intervals() table {
+	t := table{Title: "Calibration of the intervals", Corner: "split"}
+	t.numbers("", "R² test")
+	t.numbers("values inside 95 %", "before", "after")
+	t.numbers("Σe/Σv̂", "before", "after", "SE")
+	t.numbers("interval", "width/spread", "score", "without a model")
+	t.words("calibrated model", "learned from")
+
+	two := func(v float64) number {
+		if math.IsNaN(v) {
+			return number{text: undefinedText}
+		}
+		return number{text: strings.ReplaceAll(strconv.FormatFloat(v, 'g', 2, 64), "e+0", "e")}
+	}
+	for _, s := range e.Splits {
+		if h := s.Honest; s.calibrated() {
+			t.add(s.Name, number{text: fixed(h.R2, 3)},
+				number{text: share(h.CoverageBefore)}, number{text: share(h.CoverageT)},
+				two(h.RatioBefore), two(h.RatioAfter), two(h.RatioSE),
+				two(h.WidthOverSpread), two(h.Score), two(h.ScoreModelFree),
+				words(h.Base), words(fmt.Sprintf("%d groups of %s", h.K, h.Condition)))
+		}
+	}
+	return t
+}
+
+// comparisons returns a table per split with events, and per split in which methods
+// were compared.
+func (e Experiment) comparisons() []table {
+	var out []table
+	for _, s := range e.Splits {
+		if len(s.Events) > 0 {
+			out = append(out, s.events())
+		}
+		if t := s.ranking(); len(t.Rows) > 1 {
+			out = append(out, t)
+		}
+		if len(s.Methods) > 0 {
+			out = append(out, s.methods())
+		}
+	}
+	return out
+}
+
+// ranking is the table of a split's methods, best first.
+func (s Split) ranking() table {
+	t := table{Title: "Methods by CRPS on what " + clean(s.Name) + " holds out", Corner: "method"}
+	t.words("place")
+	t.numbers("", "CRPS (sd)", "above the best", "SE", "RMSE (sd)", "NLL", "in 95 %", "Σe/Σv̂")
+	keys := []string{"nll", "coverage95", "sum_e_ratio"}
+	if s.crossed() {
+		keys = append(keys, RatioCx, CoverageCx)
+		t.numbers("", "with C_x", "in 95 % with C_x")
+	}
+	t.numbers("", "seconds")
+
+	for i, r := range s.Ranking {
+		at := slices.IndexFunc(s.Methods, func(m Compared) bool { return m.Method == r.Method })
+		if at < 0 {
+			continue
+		}
+		m := s.Methods[at]
+		cells := []number{
+			words(standing(i, r.Worse)), single(r.CRPS), single(r.Above), single(r.SE),
+			single(math.Sqrt(m.Get("e").Mean)),
+		}
+		for _, key := range keys {
+			cells = append(cells, round(m.Get(key), 1))
+		}
+		t.add(m.label(), append(cells, round(m.FitS, 1))...)
+	}
+	return t
+}
+
+// single is a number without a spread.
+func single(v float64) number { return round(score.Mean([]float64{v}), 1) }
+
+// standing says how the i-th of a ranking compares with the best.
+func standing(i int, worse bool) string {
+	switch {
+	case i == 0:
+		return "best"
+	case worse:
+		return "worse"
+	}
+	return "as good"
+}
+
+// methods is the table of all scores of a split's methods.
+func (s Split) methods() table {
+	t := table{Title: "Methods compared on what " + clean(s.Name) + " holds out", Corner: "method"}
+	if s.Reach != "" {
+		t.Title += ": " + clean(s.Reach)
+	}
+	for _, g := range comparedBy {
+		for _, q := range g.columns {
+			t.numbers(g.group, q.head())
+			if q.se != "" {
+				t.numbers(g.group, "SE")
 			}
 		}
 	}
-	t.groups = append([]group{{"", []column{name}}}, groups...)
+	timed := slices.ContainsFunc(s.Methods, func(m Compared) bool { return m.FitS.Defined() })
+	if timed {
+		t.numbers("seconds", "to train", "to predict")
+	}
+
+	for _, m := range s.Methods {
+		var cells []number
+		for _, g := range comparedBy {
+			for _, q := range g.columns {
+				cells = append(cells, q.cells(nil, m.Values)...)
+			}
+		}
+		if timed {
+			cells = append(cells, round(m.FitS, 1), round(m.AskS, 1))
+		}
+		t.add(m.label(), cells...)
+	}
+	return t
+}
+
+// events is the table of a split's events.
+func (s Split) events() table {
+	t := table{Title: "Events on what " + clean(s.Name) + " holds out (experimental)", Corner: "event"}
+	t.words("when")
+	t.numbers("", "claimed", "happened", "SE", "e", "SE", "V", "Σe/ΣV", "SE")
+	for _, e := range s.Events {
+		cells := []number{words(e.Text)}
+		for _, v := range e.Values {
+			if strings.HasSuffix(v.Key, "_se") {
+				cells = append(cells, twoDigits(v.Value, 1))
+			} else {
+				cells = append(cells, round(v.Value, 1))
+			}
+		}
+		t.add(e.Name, cells...)
+	}
+	return t
+}
+
+// table lists where the identity is violated, and how strongly.
+func (d identity) table() table {
+	t := table{Title: d.name + ", where", Corner: "split"}
+	t.words("part", "seeds")
+	if d.list[0].Limit == 0 {
+		symbol, _, _ := strings.Cut(d.name, " =")
+		t.numbers("", symbol)
+	} else {
+		t.numbers("", "times the limit")
+	}
+
+	for _, v := range d.list {
+		of := "mean"
+		if v.Of > 0 || v.Seeds > 0 {
+			of = fmt.Sprintf("%d of %d", v.Seeds, max(v.Of, v.Seeds))
+		}
+		size := v.times()
+		if v.Limit == 0 {
+			size = v.Value
+		}
+		t.add(v.split, words(v.Part), words(of), number{mean: times(size)})
+	}
 	return t
 }

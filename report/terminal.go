@@ -3,7 +3,6 @@ package report
 import (
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 )
 
@@ -13,17 +12,11 @@ import (
 // for a single column is exceeded. With color the title is bold and "warning"
 // is yellow; whether the terminal wants colour is the caller's to know.
 func Terminal(w io.Writer, e Experiment, width int, color bool) error {
-	t := newTerminal(width, color)
-	explanations := e.explanations()
-	if len(e.Splits) > 0 {
-		explanations = append(explanations, moreWords)
+	d := e.document()
+	if len(d.explained) > 0 {
+		d.explained = append(d.explained, moreWords)
 	}
-	t.experiment(e, explanations)
-	_, err := io.WriteString(w, t.b.String())
-	if err != nil {
-		return fmt.Errorf("write tables of %q: %w", e.Name, err)
-	}
-	return nil
+	return newTerminal(width, color).write(w, d)
 }
 
 // RunTerminal writes several experiments like Terminal, one after the other;
@@ -33,105 +26,25 @@ func RunTerminal(w io.Writer, experiments []Experiment, width int, color bool) e
 	if len(experiments) == 1 {
 		return Terminal(w, experiments[0], width, color)
 	}
-	t := newTerminal(width, color)
-	for i, e := range experiments {
-		if i > 0 {
-			t.line("")
-		}
-		t.experiment(e, nil)
+
+	var documents []document
+	for _, e := range experiments {
+		d := e.document()
+		d.explained = nil
+		documents = append(documents, d)
 	}
-	for i, s := range explainAll(experiments) {
-		if i == 0 {
-			t.line("")
-			t.paragraph("What the numbers mean", "", bold)
-			t.paragraph(moreWords, "", "")
-		}
-		t.paragraph(s, "", "")
+	if all := explainAll(experiments); len(all) > 0 {
+		documents = append(documents, document{title: "What the numbers mean", what: moreWords, explained: all})
 	}
-	if _, err := io.WriteString(w, t.b.String()); err != nil {
-		return fmt.Errorf("write tables: %w", err)
-	}
-	return nil
+	return newTerminal(width, color).write(w, documents...)
+}
+
+// SweepTerminal writes a comparison of variants for a terminal, as Terminal does.
+func SweepTerminal(w io.Writer, s Sweep, width int, color bool) error {
+	return newTerminal(width, color).write(w, s.document())
 }
 
 const moreWords = "Every word and symbol: pipeline glossary WORD."
-
-func newTerminal(width int, color bool) *terminal {
-	if width <= 0 {
-		width = 100
-	}
-	return &terminal{columns: width, color: color}
-}
-
-func (t *terminal) experiment(e Experiment, explanations []string) {
-	t.paragraph(e.title(), "", bold)
-	if what := e.what(); what != "" {
-		t.paragraph(what, "", "")
-	}
-	if len(e.Splits) == 0 {
-		t.line("")
-		what := "No split was trained."
-		if len(e.Final) > 0 {
-			what = "Nothing is held out: nothing says how good the model is."
-		}
-		t.paragraph(what, "", "")
-	} else {
-		for i, s := range e.verdicts() {
-			if i == 0 {
-				t.line("")
-			}
-			t.paragraph(s, "", bold)
-		}
-		for _, tab := range slices.Concat(e.tables(), []table{e.sets()}, e.comparisons()) {
-			for _, part := range t.split(tab) {
-				t.line("")
-				t.table(part)
-			}
-		}
-		for i, s := range slices.Concat(explanations, e.intervalWords(), e.methods()) {
-			if i == 0 {
-				t.line("")
-			}
-			t.paragraph(s, "", "")
-		}
-	}
-	for i, n := range e.notes() {
-		if i == 0 {
-			t.line("")
-		}
-		t.item("note", n, "")
-	}
-	for i, n := range e.diagnostics() {
-		if i == 0 {
-			t.line("")
-		}
-		t.item("check", clean(n), "")
-	}
-	for i, n := range e.Warnings {
-		if i == 0 {
-			t.line("")
-		}
-		t.item("warning", clean(n), yellow)
-	}
-	if n := len(e.Skipped); n > 0 {
-		t.line("")
-		t.item("skipped", e.leftOut(), yellow)
-		for i, s := range e.Skipped {
-			if i == fewSkipped && n > fewSkipped+1 {
-				t.paragraph(fmt.Sprintf("… and %d more; metrics.json lists them all.", n-i), "  ", "")
-				break
-			}
-			t.paragraph(clean(s), "  ", "")
-		}
-	}
-	if p := e.provenance(); p != "" {
-		t.line("")
-		t.paragraph(p, "", "")
-	}
-}
-
-// fewSkipped is how many skipped recordings are listed outside metrics.json.
-const fewSkipped = 10
 
 const (
 	bold   = "\x1b[1m"
@@ -143,6 +56,44 @@ type terminal struct {
 	b       strings.Builder
 	columns int
 	color   bool
+}
+
+func newTerminal(width int, color bool) *terminal {
+	if width <= 0 {
+		width = 100
+	}
+	return &terminal{columns: width, color: color}
+}
+
+func (t *terminal) write(w io.Writer, documents ...document) error {
+	for i, d := range documents {
+		if i > 0 {
+			t.line("")
+		}
+		t.document(d)
+	}
+	if _, err := io.WriteString(w, t.b.String()); err != nil {
+		return fmt.Errorf("write tables: %w", err)
+	}
+	return nil
+}
+
+func (t *terminal) document(d document) {
+	t.paragraphs("", bold, d.title)
+	t.paragraphs("", "", d.what)
+	t.below("", bold, d.verdicts...)
+	for _, tab := range d.tables {
+		if !tab.Long {
+			t.table(tab)
+		}
+	}
+	t.below("", "", append(d.explained, d.words...)...)
+	for _, f := range d.findings {
+		t.findings(f)
+	}
+	if d.provenance != "" {
+		t.below("", "", d.provenance)
+	}
 }
 
 func (t *terminal) line(s string) {
@@ -157,146 +108,148 @@ func (t *terminal) paint(s, style string) string {
 	return style + s + plain
 }
 
-func (t *terminal) paragraph(text, indent, style string) {
-	for _, l := range wrap(text, t.columns-len(indent)) {
-		t.line(indent + t.paint(l, style))
-	}
-}
-
-// item writes "kind: text" with the following lines indented.
-func (t *terminal) item(kind, text, style string) {
-	indent := strings.Repeat(" ", len(kind)+2)
-	for i, l := range wrap(text, t.columns-len(indent)) {
-		if i == 0 {
-			t.line(t.paint(kind+":", style) + " " + l)
-		} else {
-			t.line(indent + l)
+func (t *terminal) paragraphs(indent, style string, texts ...string) {
+	for _, text := range texts {
+		for _, l := range wrap(text, t.columns-len(indent)) {
+			t.line(indent + t.paint(l, style))
 		}
 	}
 }
 
-// labelWidth is the width of the label column.
-func (t *terminal) labelWidth(tab table) int {
-	w := width(tab.corner)
-	for _, l := range tab.labels {
-		w = max(w, width(clean(l)))
+// below writes paragraphs after a blank line; nothing without any.
+func (t *terminal) below(indent, style string, texts ...string) {
+	if len(texts) > 0 {
+		t.line("")
+		t.paragraphs(indent, style, texts...)
 	}
-	return min(w, max(12, t.columns/4))
+}
+
+// findings writes each as "kind: text" with the following lines indented.
+func (t *terminal) findings(f findings) {
+	style, rest := "", 0
+	if f.severe {
+		style = yellow
+	}
+	if n := len(f.items); f.most > 0 && n > f.most+1 {
+		rest = n - f.most
+	}
+
+	t.line("")
+	indent := strings.Repeat(" ", len(f.kind)+2)
+	for _, text := range f.items[:len(f.items)-rest] {
+		for i, l := range wrap(clean(text), t.columns-len(indent)) {
+			if i == 0 {
+				t.line(t.paint(f.kind+":", style) + " " + l)
+			} else {
+				t.line(indent + l)
+			}
+		}
+	}
+	if rest > 0 {
+		t.paragraphs(indent, "", fmt.Sprintf("… and %d more; metrics.json lists them all.", rest))
+	}
 }
 
 const gap = 2 // blanks between columns
 
-// split breaks a table into ones that fit, at groups where possible.
-func (t *terminal) split(tab table) []table {
-	room := t.columns - t.labelWidth(tab)
-	var parts []table
-	part, used := table{title: tab.title, corner: tab.corner, labels: tab.labels}, 0
-	flush := func() {
-		if len(part.groups) > 0 {
-			parts = append(parts, part)
-			part, used = table{corner: tab.corner, labels: tab.labels}, 0
-		}
+// labelWidth is the width of the column of labels in a table of so many columns of text.
+func (t table) labelWidth(columns int) int {
+	w := width(t.Corner)
+	for _, r := range t.Rows {
+		w = max(w, width(clean(r.Label)))
 	}
-	for _, g := range tab.groups {
-		if w := groupWidth(g); w > room && len(g.columns) > 1 {
-			flush()
-			for _, c := range g.columns {
-				one := group{g.head, []column{c}}
-				if w := groupWidth(one); used > 0 && used+w > room {
-					flush()
-				}
-				part.groups, used = append(part.groups, one), used+groupWidth(one)
+	return min(w, max(12, columns/4))
+}
+
+// fit breaks a table into ones that fit so many columns of text.
+func (t table) fit(columns int) []table {
+	return t.parts(float64(columns-t.labelWidth(columns)), func(part table) float64 {
+		w := 0
+		for _, m := range part.layout() {
+			w += gap + m.all
+		}
+		return float64(w)
+	})
+}
+
+// measure is the width of a column: of the texts before and after " ±", and of the
+// whole.
+type measure struct{ left, right, all int }
+
+func (t table) layout() []measure {
+	out := make([]measure, len(t.Heads))
+	for k, h := range t.Heads {
+		m, texts := &out[k], width(h.Name)
+		for _, r := range t.Rows {
+			if c := r.Cells[k]; c.text != "" {
+				texts = max(texts, width(c.text))
+			} else {
+				left, right := c.parts()
+				m.left, m.right = max(m.left, width(left)), max(m.right, width(right))
 			}
-			continue
-		} else if used > 0 && used+w > room {
-			flush()
 		}
-		part.groups, used = append(part.groups, g), used+groupWidth(g)
+		m.all = max(texts, m.left+m.right)
 	}
-	flush()
-	return parts
-}
 
-// columnWidth returns the widths of the texts before and after " ±", of the words
-// in the column, and of the whole.
-func columnWidth(c column) (left, right, all int) {
-	words := width(c.head)
-	for _, n := range c.cells {
-		if n.text != "" {
-			words = max(words, width(cellText(n)))
-			continue
+	for _, g := range t.Groups() { // a heading wider than its columns widens the last
+		free := width(g.Head)
+		for k := range g.Columns {
+			free -= out[g.from+k].all + gap
 		}
-		l, r := n.parts()
-		left, right = max(left, width(l)), max(right, width(r))
+		out[g.from+len(g.Columns)-1].all += max(0, free+gap)
 	}
-	return left, right, max(words, left+right)
+	return out
 }
 
-// cellText is a cell that holds words.
-func cellText(n number) string { return isolate(shorten(clean(n.text), longName)) }
-
-func groupWidth(g group) int {
-	w := 0
-	for _, c := range g.columns {
-		_, _, all := columnWidth(c)
-		w += gap + all
-	}
-	return max(w, gap+width(g.head))
-}
-
+// table writes a table in parts that fit.
 func (t *terminal) table(tab table) {
-	label := t.labelWidth(tab)
-	heads, subs := pad("", label, false), pad(tab.corner, label, false)
-	rows := make([]string, len(tab.labels))
-	for i, l := range tab.labels {
-		rows[i] = pad(isolate(shorten(clean(l), label)), label, false)
-	}
-	total := label
-	for _, g := range tab.groups {
-		w := groupWidth(g)
-		total += w
-		heads += strings.Repeat(" ", gap) + pad(g.head, w-gap, false)
-		used := 0
-		for k, c := range g.columns {
-			left, right, all := columnWidth(c)
-			if k == len(g.columns)-1 {
-				all = w - used - gap // a heading wider than its columns widens the last
-			}
-			used += gap + all
-			subs += strings.Repeat(" ", gap) + pad(c.head, all, !c.text && right == 0)
-			for i, n := range c.cells {
-				rows[i] += strings.Repeat(" ", gap) + cell(n, left, right, all, c.text)
-			}
+	label := tab.labelWidth(t.columns)
+	for i, part := range tab.fit(t.columns) {
+		t.line("")
+		if i == 0 {
+			t.paragraphs("", bold, part.Title)
 		}
+		t.part(part, label)
 	}
-	if tab.title != "" {
-		for _, l := range wrap(tab.title, t.columns) {
-			t.line(t.paint(l, bold))
+}
+
+func (t *terminal) part(tab table, label int) {
+	layout := tab.layout()
+	blank := strings.Repeat(" ", gap)
+	heads, names, total := pad("", label, false), pad(tab.Corner, label, false), label
+	for _, g := range tab.Groups() {
+		wide := -gap
+		for k, h := range g.Columns {
+			m := layout[g.from+k]
+			names += blank + pad(h.Name, m.all, !h.Words && m.right == 0)
+			wide += gap + m.all
 		}
+		heads += blank + pad(g.Head, wide, false)
+		total += gap + wide
 	}
-	if strings.TrimSpace(heads) != "" {
+
+	if tab.Grouped() {
 		t.line(heads)
 	}
-	t.line(subs)
+	t.line(names)
 	t.line(strings.Repeat("─", total))
-	for _, r := range rows {
-		t.line(r)
+	for _, r := range tab.Rows {
+		line := pad(isolate(shorten(clean(r.Label), label)), label, false)
+		for k, c := range r.Cells {
+			line += blank + layout[k].cell(c, tab.Heads[k].Words)
+		}
+		t.line(line)
 	}
 }
 
 // cell aligns a number at its " ±", and to the right when the column has none.
-func cell(n number, left, right, all int, text bool) string {
+func (m measure) cell(n number, words bool) string {
+	left, right := n.parts()
 	switch {
-	case text:
-		return pad(cellText(n), all, false)
-	case n.text != "" && right == 0:
-		return pad(cellText(n), all, true)
-	case n.text != "":
-		return pad(pad(n.text, left, true), all, false)
+	case words:
+		return pad(isolate(left), m.all, false)
+	case m.right == 0:
+		return pad(left, m.all, true)
 	}
-	l, r := n.parts()
-	if right == 0 {
-		return pad(l, all, true)
-	}
-	return pad(pad(l, left, true)+r, all, false)
+	return pad(pad(left, m.left, true)+right, m.all, false)
 }

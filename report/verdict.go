@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 
 	"doubletake/train/score"
@@ -57,11 +56,6 @@ type LeftOut struct {
 	E, ESE   float64 // ESE is NaN with one run
 	Fitted   float64 // the learned covariance there
 	Claim    float64 // what the model claimed itself
-}
-
-// tables are the tables of an experiment with splits, in order.
-func (e Experiment) tables() []table {
-	return slices.Concat([]table{e.claimed(), e.fit()}, e.intervals(), []table{e.parts(), e.consistent()})
 }
 
 // recommended is the trust of the predictions to be used: the calibrated ones where
@@ -217,117 +211,12 @@ func (t Trust) cell(v, se float64) number {
 	return twoDigits(value, 1)
 }
 
-// claimed is the table of errors and claims on the test parts, in the outcomes' units;
-// without rows where nothing was judged.
-func (e Experiment) claimed() table {
-	t := table{title: "Error and claim on the held-out sets", corner: "split"}
-	text := func(head string) column { return column{head: head, text: true} }
-	by, outcomes, unit := text("prediction"), text("outcomes"), text("unit")
-	rms, sigma, epistemic := column{head: "rms ± SE"}, column{head: "σ"}, column{head: "epistemic"}
-	in68, in95, half := column{head: "68 %"}, column{head: "95 % ± SE"}, column{head: "±"}
-	units := map[string]bool{}
-	add := func(split, model string, list []Trust) {
-		for _, c := range list {
-			units[c.difference()] = true
-			t.labels = append(t.labels, split)
-			by.cells = append(by.cells, number{text: model})
-			outcomes.cells = append(outcomes.cells, number{text: strings.Join(c.Outcomes, ", ")})
-			unit.cells = append(unit.cells, number{text: c.difference()})
-			rms.cells = append(rms.cells, c.cell(c.RMSE, c.RMSESE))
-			if c.RMSE == 0 {
-				rms.cells[len(rms.cells)-1] = number{text: "below noise"}
-			}
-			sigma.cells = append(sigma.cells, c.cell(c.ClaimedSigma, math.NaN()))
-			epistemic.cells = append(epistemic.cells, c.cell(c.ClaimedEpistemic, math.NaN()))
-			in68.cells = append(in68.cells, number{text: share(c.Coverage68)})
-			inside := share(c.Coverage95)
-			if se := share(c.Coverage95SE); se != undefinedText && inside != undefinedText {
-				inside = strings.TrimSuffix(inside, "\u00a0%") + " ± " + se
-			}
-			in95.cells = append(in95.cells, number{text: inside})
-			half.cells = append(half.cells, c.cell(c.Width95/2, math.NaN()))
-		}
-	}
-	for _, s := range e.Splits {
-		if s.calibrated() {
-			add(s.Name, "calibrated", s.Honest.Trust)
-			add(s.Name, "network alone", s.Network)
-		} else {
-			add(s.Name, "network", s.Network)
-		}
-	}
-	if len(t.labels) == 0 {
-		return t
-	}
-	t.groups = []group{{"", []column{by}}}
-	if len(units) > 1 {
-		t.groups = append(t.groups, group{"", []column{outcomes}}, group{"", []column{unit}})
-	} else {
-		for u := range units {
-			if u != "" {
-				t.title += ", in " + u
-			}
-		}
-	}
-	t.groups = append(t.groups, group{"error", []column{rms}}, group{"claimed deviation", []column{sigma, epistemic}},
-		group{"held-out values inside", []column{in68, in95}}, group{"95 % interval", []column{half}})
-	return t
-}
-
 // share writes a share in percent.
 func share(v float64) string {
 	if math.IsNaN(v) {
 		return undefinedText
 	}
 	return fixed(100*v, 0) + " %"
-}
-
-// intervals is the table of calibrated intervals, and the reasons where there are
-// none in its words; empty where no split was judged.
-func (e Experiment) intervals() []table {
-	t := table{title: "Calibration of the intervals", corner: "split"}
-	word := func(head string) column { return column{head: head, text: true} }
-	base, groups := word("calibrated model"), word("learned from")
-	num := func(head string) column { return column{head: head} }
-	r2, before, after := num("R² test"), num("before"), num("after")
-	ratio, ratioAfter, se := num("before"), num("after"), num("SE")
-	width, score, free := num("width/spread"), num("score"), num("without a model")
-	two := func(v float64) number {
-		if math.IsNaN(v) {
-			return number{text: undefinedText}
-		}
-		return number{text: strings.ReplaceAll(strconv.FormatFloat(v, 'g', 2, 64), "e+0", "e")}
-	}
-	for _, s := range e.Splits {
-		h := s.Honest
-		if h == nil || h.Absent != "" {
-			continue
-		}
-		t.labels = append(t.labels, s.Name)
-		base.cells = append(base.cells, number{text: h.Base})
-		groups.cells = append(groups.cells, number{text: fmt.Sprintf("%d groups of %s", h.K, h.Condition)})
-		r2.cells = append(r2.cells, number{text: fixed(h.R2, 3)})
-		before.cells = append(before.cells, number{text: share(h.CoverageBefore)})
-		after.cells = append(after.cells, number{text: share(h.CoverageT)})
-		ratio.cells = append(ratio.cells, two(h.RatioBefore))
-		ratioAfter.cells = append(ratioAfter.cells, two(h.RatioAfter))
-		se.cells = append(se.cells, two(h.RatioSE))
-		width.cells = append(width.cells, two(h.WidthOverSpread))
-		score.cells = append(score.cells, two(h.Score))
-		free.cells = append(free.cells, two(h.ScoreModelFree))
-	}
-	if len(t.labels) == 0 {
-		return nil
-	}
-	t.groups = []group{
-		{"", []column{r2}},
-		{"values inside 95 %", []column{before, after}},
-		{"Σe/Σv̂", []column{ratio, ratioAfter, se}},
-		{"interval", []column{width, score, free}},
-		{"", []column{base}},
-		{"", []column{groups}},
-	}
-	return []table{t}
 }
 
 // intervalWords explains the intervals and their limits.

@@ -142,7 +142,7 @@ func TestIntervals(t *testing.T) {
 		Splits:   []Split{s, {Name: "b", Honest: &Honest{Absent: "too few groups."}}, {Name: "c"}},
 	}
 	list := e.intervals()
-	if len(list) != 1 || len(list[0].labels) != 1 || list[0].labels[0] != "2-blades" {
+	if len(list.Rows) != 1 || list.Rows[0].Label != "2-blades" {
 		t.Fatalf("%+v", list)
 	}
 	words := strings.Join(e.intervalWords(), "\n")
@@ -161,18 +161,16 @@ func TestIntervals(t *testing.T) {
 // elsewhere. Written by hand.
 func TestClaimed(t *testing.T) {
 	row := func(tab table, i int) string {
-		out := []string{tab.labels[i]}
-		for _, g := range tab.groups {
-			for _, c := range g.columns {
-				out = append(out, strings.ReplaceAll(c.cells[i].plain(), "\u00a0", " "))
-			}
+		out := []string{tab.Rows[i].Label}
+		for _, c := range tab.Rows[i].Cells {
+			out = append(out, strings.ReplaceAll(c.plain(), "\u00a0", " "))
 		}
 		return strings.Join(out, "|")
 	}
 	e := judged(rotor())
 	tab := e.claimed()
-	if tab.title != "Error and claim on the held-out sets, in dB" || len(tab.labels) != 3 {
-		t.Fatalf("%q, %d rows", tab.title, len(tab.labels))
+	if tab.Title != "Error and claim on the held-out sets, in dB" || len(tab.Rows) != 3 {
+		t.Fatalf("%q, %d rows", tab.Title, len(tab.Rows))
 	}
 	for i, want := range []string{
 		"2-blades|calibrated|2.5 ± 0.1|7.0|4.6|95 %|98 ± 1 %|13.7",
@@ -193,7 +191,7 @@ func TestClaimed(t *testing.T) {
 	if got, want := row(tab, 1), "3-blades|network|lift_n|N|0.9893 ± 0.0012|12|–|–|50 %|24"; got != want {
 		t.Errorf("%s\nexpected %s", got, want)
 	}
-	if tab.title != "Error and claim on the held-out sets" {
-		t.Errorf("title %q of two units", tab.title)
+	if tab.Title != "Error and claim on the held-out sets" {
+		t.Errorf("title %q of two units", tab.Title)
 	}
 }

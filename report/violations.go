@@ -141,29 +141,3 @@ func (e Experiment) diagnostics() []string {
 	}
 	return out
 }
-
-// table lists where the identity is violated, and how strongly.
-func (d identity) table() table {
-	t := table{title: d.name + ", where", corner: "split"}
-	part, seeds := column{head: "part", text: true}, column{head: "seeds", text: true}
-	size := column{head: "times the limit"}
-	if d.list[0].Limit == 0 {
-		size.head, _, _ = strings.Cut(d.name, " =")
-	}
-	for _, v := range d.list {
-		t.labels = append(t.labels, v.split)
-		part.cells = append(part.cells, number{text: v.Part})
-		of := "mean"
-		if v.Of > 0 || v.Seeds > 0 {
-			of = fmt.Sprintf("%d of %d", v.Seeds, max(v.Of, v.Seeds))
-		}
-		seeds.cells = append(seeds.cells, number{text: of})
-		shown := v.times()
-		if v.Limit == 0 {
-			shown = v.Value
-		}
-		size.cells = append(size.cells, number{mean: times(shown)})
-	}
-	t.groups = []group{{"", []column{part}}, {"", []column{seeds}}, {"", []column{size}}}
-	return t
-}

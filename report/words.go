@@ -3,7 +3,6 @@ package report
 import (
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 )
 
@@ -18,17 +17,13 @@ func (e Experiment) title() string {
 
 // what describes the data in a line or two.
 func (e Experiment) what() string {
-	var parts []string
-	var counts []string
+	var parts, counts []string
 	for _, c := range []struct {
 		n         int
 		one, many string
 	}{{e.Recordings, "recording", "recordings"}, {e.Runs, "run", "runs"}, {e.Triplets, "triplet", "triplets"}} {
-		switch {
-		case c.n == 1:
-			counts = append(counts, "1 "+c.one)
-		case c.n > 1:
-			counts = append(counts, strconv.Itoa(c.n)+" "+c.many)
+		if c.n > 0 {
+			counts = append(counts, numbered(c.n, c.one, c.many))
 		}
 	}
 	if len(counts) > 0 {
@@ -212,12 +207,9 @@ func (e Experiment) notes() []string {
 		if places[text] == nil {
 			texts = append(texts, text)
 		}
-		for _, p := range places[text] {
-			if p == place {
-				return
-			}
+		if !slices.Contains(places[text], place) {
+			places[text] = append(places[text], place)
 		}
-		places[text] = append(places[text], place)
 	}
 	for _, q := range slices.Concat(papers, partsOfCov, identities) {
 		if !e.has(q) {
@@ -259,14 +251,6 @@ func (e Experiment) notes() []string {
 		out = append(out, f+".")
 	}
 	return out
-}
-
-// leftOut states how many recordings were skipped.
-func (e Experiment) leftOut() string {
-	if len(e.Skipped) == 1 {
-		return "1 recording was left out:"
-	}
-	return strconv.Itoa(len(e.Skipped)) + " recordings were left out:"
 }
 
 // provenance names the configuration and the program.

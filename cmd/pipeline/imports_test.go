@@ -68,6 +68,7 @@ var foreign = []struct{ module, by string }{
 	{"codeberg.org/go-fonts/liberation", "report/figure/paper"},
 	{"git.sr.ht/~sbinet/gg", "report/figure/paper"},
 	{"golang.org/x/image", "report/figure/paper"},
+	{"golang.org/x/text", "report"},
 	{"gonum.org/v1/gonum", "dsp train/..."},
 	{"golang.org/x/sys", "dsp/kernel pipeline/engine ingest/... train/kernel"},
 }

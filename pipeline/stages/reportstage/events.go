@@ -48,24 +48,30 @@ func judgeEvents(ctx context.Context, b *plan.Builder, set triplets.Set, models 
 			}
 			seeds = append(seeds, score.JudgeEvent(rowP, rowV, in1, in2, test.Run))
 		}
-		mean := func(of func(score.Event) float64) score.Value {
+		record := report.Event{Name: event.Name, Text: event.Text}
+		for _, q := range eventNumbers {
 			list := make([]float64, len(seeds))
 			for i, s := range seeds {
-				list[i] = of(s)
+				list[i] = q.of(s)
 			}
-			return score.Mean(list)
+			record.Values = append(record.Values, score.Keyed{Key: q.key, Value: score.Mean(list)})
 		}
-		out = append(out, report.Event{
-			Name: event.Name, Text: event.Text,
-			Claimed:    mean(func(s score.Event) float64 { return s.Claimed }),
-			Happened:   mean(func(s score.Event) float64 { return s.Happened }),
-			HappenedSE: mean(func(s score.Event) float64 { return s.HappenedSE }),
-			Error:      mean(func(s score.Event) float64 { return s.Error }),
-			ErrorSE:    mean(func(s score.Event) float64 { return s.ErrorSE }),
-			V:          mean(func(s score.Event) float64 { return s.V }),
-			Ratio:      mean(func(s score.Event) float64 { return s.Ratio }),
-			RatioSE:    mean(func(s score.Event) float64 { return s.RatioSE }),
-		})
+		out = append(out, record)
 	}
 	return out, nil
+}
+
+// eventNumbers are the values of report.Event.
+var eventNumbers = []struct {
+	key string
+	of  func(score.Event) float64
+}{
+	{"claimed", func(s score.Event) float64 { return s.Claimed }},
+	{"happened", func(s score.Event) float64 { return s.Happened }},
+	{"happened_se", func(s score.Event) float64 { return s.HappenedSE }},
+	{"e", func(s score.Event) float64 { return s.Error }},
+	{"e_se", func(s score.Event) float64 { return s.ErrorSE }},
+	{"v", func(s score.Event) float64 { return s.V }},
+	{"sum_e_ratio", func(s score.Event) float64 { return s.Ratio }},
+	{"sum_e_ratio_se", func(s score.Event) float64 { return s.RatioSE }},
 }
