@@ -9,10 +9,18 @@ import (
 
 // Atmosphere is the air that levels are corrected to, and the path through it.
 type Atmosphere struct {
+	// air temperature in °C; not given: 20
 	TemperatureC *float64 `key:"temperature_c"`
-	HumidityPct  *float64 `key:"humidity_pct"`
-	PressurePa   *float64 `key:"pressure_pa"`
-	PathM        float64  `key:"path_m"`
+
+	// relative humidity in percent; not given: 70
+	HumidityPct *float64 `key:"humidity_pct"`
+
+	// static pressure in Pa; not given: 101325
+	PressurePa *float64 `key:"pressure_pa"`
+
+	// length of the sound's path in m; with distance leave it out, from_m and to_m are the paths before and
+	// after
+	PathM float64 `key:"path_m"`
 }
 
 // weather is the state of air.

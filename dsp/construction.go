@@ -71,51 +71,126 @@ type Description struct {
 
 // Settings are those of all constructions. Zero values mean no value, not
 // for a default: start with DefaultSettings. The tags are for configuration
-// files: key is the setting's name, enum lists its values. Its documentation is
-// in pipeline/config/keys.txt.
+// files: key is the setting's name, enum lists its values. The comments are the
+// documentation of the keys.
 type Settings struct {
-	Outcomes       []string    `key:"outcomes" of:"outcomes"`
-	Segments       int         `key:"segments"`
-	SegmentS       float64     `key:"segment_s" omit:"zero"`
-	ResolutionHz   float64     `key:"resolution_hz" omit:"zero"`
-	Overlap        float64     `key:"overlap" omit:"zero"`
-	Window         string      `key:"window" enum:"hann|hamming|blackman|flattop"`
-	Precision      string      `key:"precision" enum:"double|single|auto"`
-	Harmonics      int         `key:"harmonics"`
-	Tolerance      float64     `key:"tolerance"`
-	MinBins        int         `key:"min_bins"`
-	Amplitude      string      `key:"amplitude" enum:"band|peak|synchronous"`
-	Output         string      `key:"output" enum:"dB|power"`
-	Speed          string      `key:"speed" enum:"refine|nominal"`
-	Track          *Track      `key:"track"`
-	EmergenceDB    float64     `key:"emergence_db"`
-	Censored       string      `key:"censored" enum:"keep|drop"`
-	Distance       *Distance   `key:"distance"`
-	Atmosphere     *Atmosphere `key:"atmosphere"`
-	BandsHz        []float64   `key:"bands_hz"`
-	BandsPerOctave int         `key:"bands_per_octave" omit:"zero"`
-	Bands          [][]float64 `key:"bands"`
-	BandsUnit      string      `key:"bands_unit" enum:"Hz|orders"`
-	OverallHz      []float64   `key:"overall_hz"`
-	Weighting      []string    `key:"weighting"`
-	Samples        int         `key:"samples"`
-	ChordM         float64     `key:"chord_m"`
-	SpanM          float64     `key:"span_m"`
-	DensityKgM3    float64     `key:"density_kg_m3"`
-	TemperatureC   float64     `key:"temperature_c"`
-	PressurePa     float64     `key:"pressure_pa"`
-	Seed           uint64      `key:"seed" default:"0"`
+	// microphones: harmonics, bands (fractional octaves or bands of your own), overall (weighted sums),
+	// broadband (the sum without the lines of the shaft's orders, and these lines); not given: harmonics, of
+	// split-half-bands bands. Balances, with split-halves and repeats: mean, rms, bands; not given: mean. Any
+	// of
+	Outcomes []string `key:"outcomes" of:"outcomes"`
+
+	// spectra: segments per half
+	Segments int `key:"segments"`
+
+	// spectra: instead of segments: the length of a segment in s; as many as fit
+	SegmentS float64 `key:"segment_s" omit:"zero"`
+
+	// spectra: instead of segments: the distance of two bins in Hz, 1 over the length of a segment
+	ResolutionHz float64 `key:"resolution_hz" omit:"zero"`
+
+	// spectra: share of a segment that the next one has too, up to 0.75, within a half; not given: 0
+	Overlap float64 `key:"overlap" omit:"zero"`
+
+	// spectra: window (periodic)
+	Window string `key:"window" enum:"hann|hamming|blackman|flattop"`
+
+	// spectra: of the transforms; single: float32 for samples that are float32 exactly (integers up to 24 bits
+	// are), under the Hann window; auto: single, but double where levels lie more than 140 dB below the
+	// strongest; not given: double
+	Precision string `key:"precision" enum:"double|single|auto"`
+
+	// spectra: harmonics of the blade passing frequency
+	Harmonics int `key:"harmonics"`
+
+	// spectra: half-width of the search around a harmonic, relative to its frequency: 0.03 is 3 %
+	Tolerance float64 `key:"tolerance"`
+
+	// spectra: smallest half-width of the search in bins
+	MinBins int `key:"min_bins"`
+
+	// spectra: band sums the bins of a line above the floor, peak takes the largest bin, synchronous averages
+	// over the shaft's angle by the tachometer
+	Amplitude string `key:"amplitude" enum:"band|peak|synchronous"`
+
+	// spectra: dB re 20 uPa when calibrated (dBFS when not), or the mean square
+	Output string `key:"output" enum:"dB|power"`
+
+	// spectra: refine finds the shaft speed near the condition rpm from the lines of each half, nominal uses
+	// rpm
+	Speed string `key:"speed" enum:"refine|nominal"`
+
+	// spectra: find the shaft speed in the sound
+	Track *Track `key:"track"`
+
+	// spectra: a line at least this many dB above the floor is emergent; the level of a weaker one is marked
+	// as an upper bound
+	EmergenceDB float64 `key:"emergence_db"`
+
+	// spectra: recordings with a line that is not emergent are kept and flagged, or dropped and counted
+	Censored string `key:"censored" enum:"keep|drop"`
+
+	// spectra: levels are normalised from one distance to another (20 lg r/r0)
+	Distance *Distance `key:"distance"`
+
+	// spectra: levels are corrected to this atmosphere (ISO 9613-1) from that of the conditions temperature_c,
+	// humidity_pct and, if given, pressure_pa
+	Atmosphere *Atmosphere `key:"atmosphere"`
+
+	// bands: nominal mid-frequencies [from, to] in Hz of fractional octaves; not given: all that the spectrum
+	// resolves
+	BandsHz []float64 `key:"bands_hz"`
+
+	// bands: fractional octaves 1/1, 1/3, 1/6 or 1/12, as 1, 3, 6 or 12; not given: 3
+	BandsPerOctave int `key:"bands_per_octave" omit:"zero"`
+
+	// bands: instead of fractional octaves your own, [[lo, hi], …]
+	Bands [][]float64 `key:"bands"`
+
+	// bands: unit of bands: Hz, or orders of the shaft's frequency; not given: Hz
+	BandsUnit string `key:"bands_unit" enum:"Hz|orders"`
+
+	// overall, broadband: frequencies [from, to] in Hz of the sum; not given: all above 0 Hz
+	OverallHz []float64 `key:"overall_hz"`
+
+	// overall, broadband: a list of Z (none), A and C (IEC 61672-1), an outcome for each; not given: Z
+	Weighting []string `key:"weighting"`
+
+	// random-samples: triplets per run; twice as many samples are drawn
+	Samples int `key:"samples"`
+
+	// balance: chord in m; with span_m forces become coefficients
+	ChordM float64 `key:"chord_m"`
+
+	// balance: span in m
+	SpanM float64 `key:"span_m"`
+
+	// balance: air density in kg/m3
+	DensityKgM3 float64 `key:"density_kg_m3"`
+
+	// balance: air temperature in °C, with pressure_pa instead of the density
+	TemperatureC float64 `key:"temperature_c"`
+
+	// balance: static pressure in Pa
+	PressurePa float64 `key:"pressure_pa"`
+
+	// random-samples: seed of the draw
+	Seed uint64 `key:"seed" default:"0"`
 }
 
 // Track is a range to find the shaft speed in.
 type Track struct {
+	// shaft frequency from, to in Hz (rev/s)
 	RangeHz []float64 `key:"range_hz"`
 }
 
 // Distance normalises levels.
 type Distance struct {
+	// distance of the microphones in m
 	FromM float64 `key:"from_m"`
-	ToM   float64 `key:"to_m"`
+
+	// distance of the normalised levels in m
+	ToM float64 `key:"to_m"`
 }
 
 // DefaultSettings returns the settings where nothing else is stated.

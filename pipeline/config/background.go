@@ -2,8 +2,12 @@ package config
 
 // Background names the recordings without the source under test.
 type Background struct {
-	Files     []string `key:"files"`
-	Condition string   `key:"condition"`
+	// recordings of the background: one or more globs; files that are also the experiment's are left out there
+	Files []string `key:"files"`
+
+	// or a condition (a column of the table, or in the file names) that is not zero for recordings of the
+	// background
+	Condition string `key:"condition"`
 }
 
 func (b *Background) validate(e *Experiment, key string, fail failFunc) {

@@ -8,16 +8,39 @@ import (
 // Balance is how the voltages of a balance become forces, and the flow measured
 // with them. Without voltages and matrix the columns hold forces.
 type Balance struct {
-	Voltages     []string    `key:"voltages"`
-	Matrix       [][]float64 `key:"matrix"`
-	Terms        []string    `key:"terms"`
-	Components   []string    `key:"components"`
-	Angle        string      `key:"angle"`
-	AngleUnit    string      `key:"angle_unit" enum:"deg|rad"`
-	Tare         *Tare       `key:"tare"`
-	Flow         *Flow       `key:"flow"`
-	Blockage     string      `key:"blockage"`
-	ToleranceDeg float64     `key:"tolerance_deg"`
+	// columns with the balance's voltages, in the matrix's order. Without voltages and matrix the files hold
+	// forces, and columns names their columns, with a minus sign in front where a direction is reversed
+	Voltages []string `key:"voltages"`
+
+	// a row per load, in N or N·m per volt: a coefficient for each voltage, then one for each of the terms
+	Matrix [][]float64 `key:"matrix"`
+
+	// terms beyond the linear ones: products of voltages by number, e.g. 1*2, 3^2, |1|
+	Terms []string `key:"terms"`
+
+	// names of the loads, in the matrix's order; columns then names them, with a minus sign in front where a
+	// direction is reversed: {fx_n: Fx, fz_n: -Fz}
+	Components []string `key:"components"`
+
+	// angle of the balance's arm, for the tare and for axes: body: a condition in degrees, or a column of the
+	// files (one value per sample)
+	Angle string `key:"angle"`
+
+	// unit of the angle's column
+	AngleUnit string `key:"angle_unit" enum:"deg|rad"`
+
+	// the balance's reading without wind, to be subtracted from the loads
+	Tare *Tare `key:"tare"`
+
+	// speed or dynamic pressure measured together with the forces, sample by sample
+	Flow *Flow `key:"flow"`
+
+	// relative increase of the speed at the model by the walls, e.g. 0.012: dynamic pressure is multiplied by
+	// (1 + blockage)²; none: no correction. Needed where forces become coefficients
+	Blockage string `key:"blockage"`
+
+	// how many degrees an angle may lie outside those of the tare; beyond it is an error
+	ToleranceDeg float64 `key:"tolerance_deg"`
 }
 
 func (b *Balance) setDefaults() {
@@ -43,10 +66,20 @@ const maxBlockage = 0.5
 
 // Tare is a recording without wind.
 type Tare struct {
-	File          string `key:"file"`
-	Column        string `key:"column"`
-	Row0          int    `key:"row0" default:"0"`
-	Row1          int    `key:"row1" default:"0"`
+	// the recording without wind, with the same columns
+	File string `key:"file"`
+
+	// instead of file: the column of the conditions table that names each run's own recording without wind
+	Column string `key:"column"`
+
+	// first row of the recording to use
+	Row0 int `key:"row0" default:"0"`
+
+	// row after the last; 0: to the end
+	Row1 int `key:"row1" default:"0"`
+
+	// over the angle: mean is one zero for all, harmonic fits zero and weight (a + b cos + c sin), linear
+	// interpolates between neighbouring degrees
 	Interpolation string `key:"interpolation" enum:"mean|harmonic|linear"`
 }
 
@@ -54,14 +87,28 @@ func (t *Tare) setDefaults() { t.Interpolation = "harmonic" }
 
 // Flow is a sensor of the flow: g((v − zero))/divide_by.
 type Flow struct {
-	Column   string  `key:"column"`
-	Quantity string  `key:"quantity" enum:"u_m_s|q_pa"`
-	Law      string  `key:"law" enum:"linear|square-root"`
-	Zero     float64 `key:"zero" default:"0"`
-	DivideBy float64 `key:"divide_by"`
-	Per      string  `key:"per" enum:"run|sample"`
+	// the sensor's column; without it the speed is a condition
+	Column string `key:"column"`
 
-	Pressure    string `key:"pressure"`
+	// the speed in m/s or the dynamic pressure in Pa
+	Quantity string `key:"quantity" enum:"u_m_s|q_pa"`
+
+	// value = (v - zero)/divide_by, or the square root of (v - zero), divided by divide_by
+	Law string `key:"law" enum:"linear|square-root"`
+
+	// reading of the sensor at rest, in its own unit
+	Zero float64 `key:"zero" default:"0"`
+
+	// sensor units per m/s or Pa
+	DivideBy float64 `key:"divide_by"`
+
+	// one value for the run, its mean, or one for each sample
+	Per string `key:"per" enum:"run|sample"`
+
+	// column with the static pressure in Pa; with temperature it gives the air's density
+	Pressure string `key:"pressure"`
+
+	// column with the air's temperature in °C
 	Temperature string `key:"temperature"`
 }
 

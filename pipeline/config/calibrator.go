@@ -8,15 +8,35 @@ import (
 // Calibrator is a recording of a sound calibrator on each microphone: its tone's
 // rms gives the pascal per sample unit.
 type Calibrator struct {
-	LevelDB     float64       `key:"level_db"`
-	FrequencyHz float64       `key:"frequency_hz" default:"0"`
-	File        string        `key:"file"`
-	Channel     string        `key:"channel"`
-	Recordings  []NamedString `key:"recordings"`
-	FromS       float64       `key:"from_s" default:"0"`
-	ToS         float64       `key:"to_s" default:"0"`
-	SpreadDB    float64       `key:"spread_db"`
-	GainDB      float64       `key:"gain_db" default:"0"`
+	// level of the calibrator's tone in dB re 20 uPa: 94, 114, or the value of its certificate
+	LevelDB float64 `key:"level_db"`
+
+	// frequency of the tone in Hz; 0: the strongest line above 20 Hz
+	FrequencyHz float64 `key:"frequency_hz" default:"0"`
+
+	// one recording for all channels: a file of one channel, or one whose channels have the names of the
+	// recordings' channels
+	File string `key:"file"`
+
+	// for file: the channel that recorded the calibrator, by name or number from 1, for all channels of the
+	// recordings
+	Channel string `key:"channel"`
+
+	// instead of file: a recording for each channel (by name or number from 1), e.g. {1: cal/mic1.wav, 2:
+	// cal/mic2.wav}. Of its channels the one of that name is used, or #CHANNEL after the file name
+	Recordings []NamedString `key:"recordings"`
+
+	// first second of the recording to use
+	FromS float64 `key:"from_s" default:"0"`
+
+	// last second of the recording to use; 0: to the end
+	ToS float64 `key:"to_s" default:"0"`
+
+	// how steady the level must be: the largest difference in dB between tenths of the recording
+	SpreadDB float64 `key:"spread_db"`
+
+	// gain of the recordings over that of the calibrator's recording, in dB
+	GainDB float64 `key:"gain_db" default:"0"`
 }
 
 // DefaultCalibrator returns a calibrator of that level with default settings.

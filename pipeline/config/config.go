@@ -13,10 +13,20 @@ import (
 
 // File is a whole pipeline.yaml.
 type File struct {
-	Version     int          `key:"version"`
-	Workdir     string       `key:"workdir"`
-	Kernels     string       `key:"kernels" enum:"auto|portable|avx2|avx512"`
-	Executor    Executor     `key:"executor"`
+	// format of this file; 1
+	Version int `key:"version"`
+
+	// folder for everything the pipeline writes, relative to this file
+	Workdir string `key:"workdir"`
+
+	// numeric kernels: auto takes the fastest set this machine has; portable gives the same bytes on any
+	// machine; avx2 and avx512 insist on one set
+	Kernels string `key:"kernels" enum:"auto|portable|avx2|avx512"`
+
+	// how run --executor slurm uses a cluster
+	Executor Executor `key:"executor"`
+
+	// the experiments, by name
 	Experiments []Experiment `key:"experiments"`
 
 	Path    string            // the file as the user named it
@@ -31,12 +41,27 @@ func (f *File) Text() string { return strings.Join(f.lines, "\n") }
 
 // Experiment is one entry of experiments.
 type Experiment struct {
-	Name   string
-	About  About  `key:"about"`
+	Name string
+
+	// words about the data, for CARD.md
+	About About `key:"about"`
+
+	// the files and their contents
 	Ingest Ingest `key:"ingest"`
-	DSP    DSP    `key:"dsp"`
-	Train  Train  `key:"train"`
-	Sweep  Sweep  `key:"sweep"`
+
+	// how a recording becomes triplets (x, y1, y2)
+	DSP DSP `key:"dsp"`
+
+	// the network, its training and the held-out splits
+	Train Train `key:"train"`
+
+	// settings to vary, by dotted key: every combination of the values of a mapping, {model.hidden: [[32, 32],
+	// [64, 64]], loss.beta: [0, 0.5]}, or each mapping of a list, [{}, {loss.beta: 1}]. A key may be any end
+	// of its path that no other key has. Variants share what they have in common; up to 200
+	Sweep Sweep `key:"sweep"`
+
+	// chooses one variant of the sweep by groups left out of each split's training set, which uses no held-out
+	// outcome
 	Select Select `key:"select"`
 
 	Variant *Variant // nil outside of a sweep
@@ -44,9 +69,14 @@ type Experiment struct {
 
 // About describes the data in words, for their data card.
 type About struct {
+	// what was measured, in a sentence
 	Description string `key:"description"`
-	Source      string `key:"source"`
-	Licence     string `key:"licence"`
+
+	// where the data come from: a citation, a DOI, a laboratory
+	Source string `key:"source"`
+
+	// of the data, such as CC-BY-4.0
+	Licence string `key:"licence"`
 }
 
 // NamedNumber is one entry of a mapping from names to numbers, in file order.

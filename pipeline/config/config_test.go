@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"unicode/utf8"
 
 	"doubletake/dsp"
 )
@@ -143,36 +142,6 @@ func TestCompareAll(t *testing.T) {
 	} {
 		if _, err := Parse("p.yaml", []byte(text+add)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", add, err)
-		}
-	}
-}
-
-// keys.txt documents fields there are, and each in lines that an editor shows
-// whole.
-func TestKeysText(t *testing.T) {
-	used := map[string]bool{}
-	var walk func(t reflect.Type)
-	walk = func(t reflect.Type) {
-		for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice {
-			t = t.Elem()
-		}
-		if t.Kind() != reflect.Struct {
-			return
-		}
-		for _, f := range fields(t) {
-			used[docKey(t, f)] = true
-			walk(f.Type)
-		}
-	}
-	walk(reflect.TypeFor[File]())
-	for k := range docs() {
-		if !used[k] {
-			t.Errorf("keys.txt documents %s, which is no key", k)
-		}
-	}
-	for i, l := range strings.Split(keysText, "\n") {
-		if utf8.RuneCountInString(l) > 120 {
-			t.Errorf("keys.txt:%d is longer than 120 columns", i+1)
 		}
 	}
 }

@@ -9,10 +9,18 @@ import (
 
 // DSP is how a recording becomes triplets.
 type DSP struct {
-	Triplets     string        `key:"triplets" choices:"constructions"`
-	Couples      bool          `key:"couples"`
-	dsp.Settings               // of the constructions
-	Within       []NamedString `key:"within"`
+	// construction of (y1, y2): random-samples and split-halves of a balance run, split-half-spectrum
+	// (harmonics) and split-half-bands (third octaves) of a microphone recording, repeats of a condition, or
+	// the pairs of a table as they are
+	Triplets string `key:"triplets" choices:"constructions"`
+
+	// use each first outcome twice (y2 := y1); the covariance then estimates the total variance
+	Couples      bool `key:"couples"`
+	dsp.Settings      // of the constructions
+
+	// repeats: conditions are equal within these tolerances, e.g. {rpm: 1 %, alpha_deg: 0.1}; a condition not
+	// named must be equal
+	Within []NamedString `key:"within"`
 }
 
 func (e *Experiment) validateDSP(f *File, key string, fail failFunc) {

@@ -5,44 +5,93 @@ import "doubletake/pipeline/engine/slurm/job"
 // Executor is how tasks are made outside of the program's own process. It does
 // not change results.
 type Executor struct {
+	// run --executor slurm: tasks as jobs of a Slurm cluster whose nodes see this project and the workdir
 	Slurm Slurm `key:"slurm"`
 }
 
 // Slurm holds the settings of its jobs.
 type Slurm struct {
-	Partition  string      `key:"partition"`
-	Account    string      `key:"account"`
-	QOS        string      `key:"qos"`
-	Time       string      `key:"time"`
-	Mem        string      `key:"mem"`
-	CPUs       int         `key:"cpus"`
-	Setup      []string    `key:"setup"`
-	Extra      []string    `key:"extra"`
-	MaxRunning int         `key:"max_running" default:"0"`
-	Retries    int         `key:"retries"`
-	RetryMem   float64     `key:"retry_mem"`
-	Stages     SlurmStages `key:"stages"`
+	// partition of the jobs; empty: the cluster's default, as with every key here
+	Partition string `key:"partition"`
+
+	// account that is charged
+	Account string `key:"account"`
+
+	// quality of service
+	QOS string `key:"qos"`
+
+	// time limit of a job, as sbatch takes it: minutes, hours:minutes:seconds or days-hours:minutes
+	Time string `key:"time"`
+
+	// memory of a job, as sbatch takes it: 500M, 2G
+	Mem string `key:"mem"`
+
+	// processors of a job; 0: the cluster's default
+	CPUs int `key:"cpus"`
+
+	// commands before the program, each one command with its words and nothing for a shell to interpret:
+	// module load gcc/12, source /opt/env.sh
+	Setup []string `key:"setup"`
+
+	// further long options of sbatch, e.g. --constraint=avx512
+	Extra []string `key:"extra"`
+
+	// jobs at a time; 0: as many as the cluster allows
+	MaxRunning int `key:"max_running" default:"0"`
+
+	// how often a task that failed or was killed is tried again; bad data and bad configuration are not
+	Retries int `key:"retries"`
+
+	// factor on the memory of a task that is tried again after it was killed or ran out of memory; 1: the same
+	RetryMem float64 `key:"retry_mem"`
+
+	// other values for the jobs of single stages; a value here replaces the one above
+	Stages SlurmStages `key:"stages"`
 }
 
 // SlurmStages are settings of single stages.
 type SlurmStages struct {
+	// jobs of the simulate stage
 	Simulate *SlurmJob `key:"simulate"`
-	Ingest   *SlurmJob `key:"ingest"`
-	DSP      *SlurmJob `key:"dsp"`
-	Train    *SlurmJob `key:"train"`
-	Report   *SlurmJob `key:"report"`
+
+	// jobs of the ingest stage
+	Ingest *SlurmJob `key:"ingest"`
+
+	// jobs of the dsp stage
+	DSP *SlurmJob `key:"dsp"`
+
+	// jobs of the train stage
+	Train *SlurmJob `key:"train"`
+
+	// jobs of the report stage
+	Report *SlurmJob `key:"report"`
 }
 
 // SlurmJob is what the jobs of one stage ask for.
 type SlurmJob struct {
-	Partition string   `key:"partition"`
-	Account   string   `key:"account"`
-	QOS       string   `key:"qos"`
-	Time      string   `key:"time"`
-	Mem       string   `key:"mem"`
-	CPUs      int      `key:"cpus"`
-	Setup     []string `key:"setup"`
-	Extra     []string `key:"extra"`
+	// partition
+	Partition string `key:"partition"`
+
+	// account that is charged
+	Account string `key:"account"`
+
+	// quality of service
+	QOS string `key:"qos"`
+
+	// time limit of a job
+	Time string `key:"time"`
+
+	// memory of a job
+	Mem string `key:"mem"`
+
+	// processors of a job
+	CPUs int `key:"cpus"`
+
+	// commands before the program
+	Setup []string `key:"setup"`
+
+	// further long options of sbatch
+	Extra []string `key:"extra"`
 }
 
 func (s *Slurm) job() job.Settings {

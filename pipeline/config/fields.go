@@ -34,25 +34,15 @@ var choices = map[string]func() []string{
 //go:embed keys.txt
 var keysText string
 
-// docs holds keys.txt: the documentation of keys as "Type.key".
+// docs is the documentation of keys as "package.Type.key". It is that of the fields, in
+// keys.txt, which a test makes of their comments.
 var docs = sync.OnceValue(func() map[string]string {
 	out := map[string]string{}
-	section, last := "", ""
 	for l := range strings.Lines(keysText) {
-		key, text, ok := strings.Cut(strings.TrimSpace(l), ":")
-		switch {
-		case strings.HasPrefix(l, "#") || strings.TrimSpace(l) == "":
-		case strings.HasPrefix(l, "["):
-			section = strings.Trim(strings.TrimSpace(l), "[]")
-		case strings.HasPrefix(l, " "):
-			out[last] += " " + strings.TrimSpace(l)
-		case ok:
-			last = section + "." + key
-			out[last] = strings.TrimSpace(text)
-		default:
-			panic("config: keys.txt: no key in " + l)
-		}
+		key, text, _ := strings.Cut(strings.TrimSpace(l), ": ")
+		out[key] = text
 	}
+
 	return out
 })
 
@@ -61,7 +51,8 @@ func docKey(t reflect.Type, f reflect.StructField) string {
 	for _, i := range f.Index[:len(f.Index)-1] {
 		t = t.Field(i).Type
 	}
-	return t.Name() + "." + f.Tag.Get("key")
+
+	return t.String() + "." + f.Tag.Get("key")
 }
 
 // doc is the documentation of a field of t. That of a list of names ends with the

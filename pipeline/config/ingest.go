@@ -9,92 +9,233 @@ import (
 
 // Ingest selects the files and describes their channels and conditions.
 type Ingest struct {
-	Files          []string      `key:"files"`
-	Exclude        []string      `key:"exclude"`
-	Simulate       *Simulate     `key:"simulate"`
-	Table          *Table        `key:"table"`
-	Data           string        `key:"data" enum:"measured|simulated"`
-	Conditions     string        `key:"conditions"`
-	Pattern        string        `key:"pattern"`
-	Constants      []NamedNumber `key:"constants"`
-	Derive         []NamedString `key:"derive"`
-	Format         string        `key:"format" choices:"formats"`
-	RateHz         float64       `key:"rate_hz"`
-	Reader         *Reader       `key:"reader"`
-	Truncated      string        `key:"truncated" enum:"error|use"`
-	Attributes     []NamedString `key:"attributes"`
-	Sidecar        *Sidecar      `key:"sidecar"`
-	InFile         []NamedString `key:"inside"`
-	Arrays         Arrays        `key:"arrays"`
-	Text           Text          `key:"text"`
-	ThetaFrom      string        `key:"theta_from" enum:"plane|axis"`
-	Channels       []string      `key:"channels"`
-	Columns        []NamedString `key:"columns"`
-	Units          []NamedString `key:"units"`
-	Axes           string        `key:"axes" enum:"wind|body"`
-	Tachometer     *Tachometer   `key:"tachometer"`
-	Balance        *Balance      `key:"balance"`
-	Calibration    *Calibration  `key:"calibration"`
-	Background     *Background   `key:"background"`
-	OnBadRecording string        `key:"on_bad_recording" enum:"fail|skip|warn"`
+	// recordings: one or more globs, relative to this file
+	Files []string `key:"files"`
+
+	// globs of files to leave out
+	Exclude []string `key:"exclude"`
+
+	// a simulated campaign instead of files
+	Simulate *Simulate `key:"simulate"`
+
+	// a table that already holds pairs of repeated measurements: a path, or a mapping that names the columns
+	Table *Table `key:"table"`
+
+	// measured, or simulated; everything made from simulated data is called simulated
+	Data string `key:"data" enum:"measured|simulated"`
+
+	// CSV file with the columns file[,channel][,row0,row1] and one column per condition
+	Conditions string `key:"conditions"`
+
+	// conditions from the file name, e.g. naca0012_a{alpha_deg}_u{u_inf_m_s}.csv
+	Pattern string `key:"pattern"`
+
+	// conditions with the same value for every recording, e.g. blades: 2; of a table: numbers for derive
+	Constants []NamedNumber `key:"constants"`
+
+	// conditions and outcomes by expressions of conditions, constants and outcomes, e.g. ct:
+	// thrust_n/(rho*n_rps^2*diameter_m^4)
+	Derive []NamedString `key:"derive"`
+
+	// format of the files; empty: found from their content
+	Format string `key:"format" choices:"formats"`
+
+	// sampling rate in Hz where the files do not state it
+	RateHz float64 `key:"rate_hz"`
+
+	// a program of yours that reads files of other formats: it and its arguments, e.g. [python3, convert.py,
+	// "{file}"], or a mapping
+	Reader *Reader `key:"reader"`
+
+	// for a file shorter than its header claims: error refuses it, use takes the part that exists
+	Truncated string `key:"truncated" enum:"error|use"`
+
+	// conditions from attributes of the files: an attribute, a single number among the arrays, or @NAME, an
+	// attribute of the channel
+	Attributes []NamedString `key:"attributes"`
+
+	// conditions from a YAML (or JSON) file next to each recording: its ending, e.g. .yaml, or a mapping that
+	// names the numbers
+	Sidecar *Sidecar `key:"sidecar"`
+
+	// conditions from a table inside the files (MAT, HDF5, NPZ, TDMS), as condition: array. The array has a
+	// value for each channel used; with row0 and row1 among them, a value for each interval of samples
+	InFile []NamedString `key:"inside"`
+
+	// names of attributes in files of named arrays (MAT, HDF5, TDMS, NPZ), where they are not the usual ones
+	Arrays Arrays `key:"arrays"`
+
+	// how to read delimited text, where its content does not show it
+	Text Text `key:"text"`
+
+	// how the data count theta_deg: from the rotor plane (0 in it, as in the tables), or from the axis (0 on
+	// the inflow side, 90 in the plane, 180 downstream), which is converted to 90 - theta_deg
+	ThetaFrom string `key:"theta_from" enum:"plane|axis"`
+
+	// channels to use, by name or number from 1; empty: all
+	Channels []string `key:"channels"`
+
+	// columns by outcome name: lift_n, drag_n (wind axes) or fx_n, fz_n (body axes), or any other name
+	Columns []NamedString `key:"columns"`
+
+	// units of the data, by outcome or condition; they replace what the files state. Values are converted to
+	// the unit that the name states: lift_n: kN is multiplied by 1000
+	Units []NamedString `key:"units"`
+
+	// axes of the balance: wind, or body (Fx aft, Fz up), which are rotated by alpha_deg
+	Axes string `key:"axes" enum:"wind|body"`
+
+	// a channel that counts the shaft's revolutions; it replaces the condition rpm and track
+	Tachometer *Tachometer `key:"tachometer"`
+
+	// a balance that records voltages: its matrix, its tare, the flow
+	Balance *Balance `key:"balance"`
+
+	// how microphone samples become Pa; without it levels are relative to full scale
+	Calibration *Calibration `key:"calibration"`
+
+	// recordings without the source under test. Their level in the bins of each harmonic is stored with it,
+	// never subtracted
+	Background *Background `key:"background"`
+
+	// fail stops the run; skip leaves the recording out and lists it in the report; warn leaves out only the
+	// bad part (a channel, an interval, the missing end of a file) and lists it
+	OnBadRecording string `key:"on_bad_recording" enum:"fail|skip|warn"`
 }
 
 // Simulate describes a simulated campaign; keys that do not belong to the campaign are errors.
 type Simulate struct {
-	Campaign  string    `key:"campaign" enum:"rotor|airfoil|toy"`
-	Seed      uint64    `key:"seed" default:"0"`
-	RateHz    float64   `key:"rate_hz"`
-	DurationS float64   `key:"duration_s"`
-	Encoding  string    `key:"encoding" enum:"|pcm16|float32"`
-	Blades    []int     `key:"blades"`
-	RPM       []float64 `key:"rpm"`
-	ThetaDeg  []float64 `key:"theta_deg"`
-	AlphaDeg  []float64 `key:"alpha_deg"`
-	SpeedMS   []float64 `key:"u_inf_m_s"`
-	Triplets  int       `key:"triplets"`
-	Gamma     float64   `key:"gamma"`
+	// the sound of rotors, an airfoil on a force balance, or the paper's toy
+	Campaign string `key:"campaign" enum:"rotor|airfoil|toy"`
+
+	// seed of the campaign
+	Seed uint64 `key:"seed" default:"0"`
+
+	// sampling rate in Hz (rotor 10240, airfoil 1000)
+	RateHz float64 `key:"rate_hz"`
+
+	// length of each recording in s (rotor 8, airfoil 10)
+	DurationS float64 `key:"duration_s"`
+
+	// rotor: sample format of the WAV files (pcm16)
+	Encoding string `key:"encoding" enum:"|pcm16|float32"`
+
+	// rotor: blade counts (2, 3, 4, 5)
+	Blades []int `key:"blades"`
+
+	// rotor: shaft speeds in 1/min (2000 to 9000 by 500)
+	RPM []float64 `key:"rpm"`
+
+	// rotor: microphone angles in degrees from the rotor plane (-60 to 60 by 10)
+	ThetaDeg []float64 `key:"theta_deg"`
+
+	// airfoil: angles of attack in degrees (-11 to 11 by 0.5)
+	AlphaDeg []float64 `key:"alpha_deg"`
+
+	// airfoil: free-stream speeds in m/s (4.7, 7.3, 9.1, 11.9, 14.1)
+	SpeedMS []float64 `key:"u_inf_m_s"`
+
+	// toy: number of triplets (1000)
+	Triplets int `key:"triplets"`
+
+	// toy: noise amplitude γ of the paper (1.5)
+	Gamma float64 `key:"gamma"`
 }
 
 // Table describes files that already hold pairs.
 type Table struct {
-	File     []string      `key:"file"`
-	Inputs   []string      `key:"inputs"`
-	Y1       []string      `key:"y1"`
-	Y2       []string      `key:"y2"`
-	Repeats  []string      `key:"repeats"`
-	Within   []NamedString `key:"within"`
-	Correct  []NamedString `key:"correct"`
-	Use      string        `key:"use" enum:"|disjoint|all"`
-	Outcomes []string      `key:"outcomes"`
-	Run      string        `key:"run"`
-	Units    []NamedString `key:"units"`
-	Pairs    string        `key:"pairs" enum:"|same-run|repeat-run|synthetic"`
+	// the table, or a list of files and globs whose rows are one table; pattern and conditions of ingest give
+	// conditions that are no columns
+	File []string `key:"file"`
+
+	// columns that are conditions; empty: all that are no outcome
+	Inputs []string `key:"inputs"`
+
+	// columns of the first outcomes; empty: those ending in _1
+	Y1 []string `key:"y1"`
+
+	// columns of the second outcomes; empty: those ending in _2
+	Y2 []string `key:"y2"`
+
+	// columns of single measurements instead of y1 and y2: rows of equal condition are paired
+	Repeats []string `key:"repeats"`
+
+	// repeats: conditions are equal within these tolerances, e.g. {rpm: 1 %, tsr: 0.01}; the condition of a
+	// pair is the mean of the two
+	Within []NamedString `key:"within"`
+
+	// repeats: outcomes are corrected to the pair's condition by a power law, e.g. {thrust_n: rpm^2}
+	Correct []NamedString `key:"correct"`
+
+	// repeats: disjoint pairs use every row once, all takes all r(r-1)/2 pairs of r rows, weighted so that r
+	// rows count as r; empty: disjoint
+	Use string `key:"use" enum:"|disjoint|all"`
+
+	// names of the outcomes; empty: from the columns
+	Outcomes []string `key:"outcomes"`
+
+	// column that names the run; file, where no column is called so: each file is a run; empty: rows of equal
+	// condition form a run
+	Run string `key:"run"`
+
+	// units of the columns, by condition or outcome name; they replace those of the header. Values are
+	// converted to the unit that the name states
+	Units []NamedString `key:"units"`
+
+	// origin of the pairs: both from one run, from repeated runs, or drawn from a known law; empty: repeat-run
+	// of repeats, else same-run
+	Pairs string `key:"pairs" enum:"|same-run|repeat-run|synthetic"`
 }
 
 // Text guides the reader of delimited text.
 type Text struct {
-	Delimiter string   `key:"delimiter" enum:"|comma|semicolon|tab|blanks"`
-	Columns   []string `key:"columns"`
-	Time      string   `key:"time"`
+	// character between columns; empty: found from the content
+	Delimiter string `key:"delimiter" enum:"|comma|semicolon|tab|blanks"`
+
+	// column names when the file has no header
+	Columns []string `key:"columns"`
+
+	// column or array with the time in s; empty: found by its name
+	Time string `key:"time"`
 }
 
 // Arrays names the attributes of files that hold named arrays.
 type Arrays struct {
-	RateAttribute   string `key:"rate_attribute"`
+	// attribute, or single number among the arrays, with the sampling rate in Hz
+	RateAttribute string `key:"rate_attribute"`
+
+	// attribute, or single number among the arrays, with the sampling period in s; empty:
+	// ChannelInformationSamplingPeriod, wf_increment, dt and the like
 	PeriodAttribute string `key:"period_attribute"`
-	UnitAttribute   string `key:"unit_attribute"`
-	TimeAxis        string `key:"time_axis" enum:"|first|last"`
+
+	// attribute of a channel with its unit
+	UnitAttribute string `key:"unit_attribute"`
+
+	// axis of time of arrays of several axes (those of MATLAB as it counts them); empty: the longest
+	TimeAxis string `key:"time_axis" enum:"|first|last"`
 }
 
 // Calibration is the chain from samples to pascal.
 type Calibration struct {
-	Unit              string  `key:"unit" enum:"|Pa|full-scale"`
-	FullScaleV        float64 `key:"full_scale_v"`
-	Reading           string  `key:"reading" enum:"|peak|rms"`
-	SensitivityVPerPa float64 `key:"sensitivity_v_per_pa"`
-	GainDB            float64 `key:"gain_db" default:"0"`
-	PaPerUnit         float64 `key:"pa_per_unit"`
+	// unit of the samples as they are: Pa, or full-scale
+	Unit string `key:"unit" enum:"|Pa|full-scale"`
 
+	// voltage of a full-scale sample in V
+	FullScaleV float64 `key:"full_scale_v"`
+
+	// whether that voltage is a peak or an rms value
+	Reading string `key:"reading" enum:"|peak|rms"`
+
+	// microphone sensitivity in V/Pa
+	SensitivityVPerPa float64 `key:"sensitivity_v_per_pa"`
+
+	// amplifier gain in dB between microphone and recorder
+	GainDB float64 `key:"gain_db" default:"0"`
+
+	// pascal per sample unit, instead of the chain
+	PaPerUnit float64 `key:"pa_per_unit"`
+
+	// recording of a sound calibrator with the same chain and gain, instead of the chain's numbers
 	Calibrator *Calibrator `key:"calibrator"`
 }
 

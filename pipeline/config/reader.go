@@ -7,9 +7,16 @@ import (
 
 // Reader is a program that converts files no format reads.
 type Reader struct {
-	Program  []string `key:"program"`
-	Version  string   `key:"version"`
-	TimeoutS float64  `key:"timeout_s"`
+	// the program and its arguments; {file} is the path of the file. It writes an Arrow IPC stream to its
+	// standard output
+	Program []string `key:"program"`
+
+	// any text, part of the key: a new one reads the files again. The program and the files among its
+	// arguments need none: they are hashed
+	Version string `key:"version"`
+
+	// longest time for one file in s
+	TimeoutS float64 `key:"timeout_s"`
 }
 
 func (r *Reader) setDefaults() { r.TimeoutS = 600 }

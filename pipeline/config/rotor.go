@@ -2,10 +2,18 @@ package config
 
 // Tachometer is a channel that counts the shaft's revolutions.
 type Tachometer struct {
-	Channel      string   `key:"channel"`
-	PulsesPerRev int      `key:"pulses_per_rev"`
-	Edge         string   `key:"edge" enum:"rising|falling"`
-	Threshold    *float64 `key:"threshold"`
+	// the channel, by name or number from 1
+	Channel string `key:"channel"`
+
+	// pulses in one revolution of the shaft
+	PulsesPerRev int `key:"pulses_per_rev"`
+
+	// the edge of a pulse that counts
+	Edge string `key:"edge" enum:"rising|falling"`
+
+	// level of an edge in the file's unit, more than a fifth of the channel's range from both its extremes;
+	// not given: midway between them
+	Threshold *float64 `key:"threshold"`
 }
 
 // maxPulses bounds the pulses of a revolution.

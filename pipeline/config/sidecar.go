@@ -15,7 +15,11 @@ import (
 
 // Sidecar is a file next to each recording with its conditions.
 type Sidecar struct {
-	Ending string        `key:"ending"`
+	// ending of its name, e.g. .yaml: run_1.wav has run_1.yaml
+	Ending string `key:"ending"`
+
+	// numbers by condition, as keys joined with dots, e.g. {rpm: motor.speed}; empty: all numbers at the top
+	// level
 	Values []NamedString `key:"values"`
 }
 

@@ -12,10 +12,20 @@ import (
 
 // Split is one train/test rule.
 type Split struct {
-	Name   string
-	Test   holdout.Holdout `key:"test"`
-	Each   []string        `key:"each"`
-	Blocks int             `key:"blocks" default:"0"`
+	Name string
+
+	// the held-out test set: a value, list, {min, max} or {near, within} per condition; all must hold.
+	// {random: 0.2} draws a share of the distinct conditions of the network, by the split's name. none trains
+	// a final model on everything; the other splits are its record
+	Test holdout.Holdout `key:"test"`
+
+	// instead of test: conditions; one split for each value of each of them, named condition=value. splits:
+	// {each: blades} is short for it
+	Each []string `key:"each"`
+
+	// each: hold out this many blocks of neighbouring values instead of single values, named
+	// condition=from:to; 0: single values
+	Blocks int `key:"blocks" default:"0"`
 
 	Without holdout.Holdout // rows that take no part, of splits by which a variant is selected; nil: none
 }

@@ -20,7 +20,10 @@ type Sweep struct{ node *yaml.Node }
 
 // Select is how one variant of a sweep is chosen without the held-out outcomes.
 type Select struct {
+	// the score of the left-out groups: nll (where not given), crps, rmse, or ratio (|ln Σe/Σv̂|)
 	By string `key:"by" enum:"nll|crps|rmse|ratio"`
+
+	// the condition whose values are the groups
 	On string `key:"on"`
 }
 

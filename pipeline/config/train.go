@@ -11,66 +11,136 @@ import (
 
 // Train is the network, its training and the splits.
 type Train struct {
-	Inputs      []string      `key:"inputs"`
-	Outcomes    []string      `key:"outcomes"`
-	Model       Model         `key:"model"`
-	Loss        Loss          `key:"loss"`
-	Optimizer   Optimizer     `key:"optimizer"`
-	Standardise bool          `key:"standardise"`
-	Events      []NamedString `key:"events"`
-	Seeds       int           `key:"seeds"`
-	Seed        uint64        `key:"seed" default:"0"`
-	Estimate    Estimate      `key:"estimate"`
-	Compare     []string      `key:"compare" of:"methods"`
-	Members     int           `key:"members"`
-	Calibration Recalibrate   `key:"calibration"`
-	Honest      Honest        `key:"honest"`
-	EarlyStop   EarlyStop     `key:"early_stopping"`
-	Splits      []Split       `key:"splits"`
+	// conditions that are the network's inputs
+	Inputs []string `key:"inputs"`
+
+	// quantities it predicts; empty: all
+	Outcomes []string `key:"outcomes"`
+
+	// the network
+	Model Model `key:"model"`
+
+	// the loss
+	Loss Loss `key:"loss"`
+
+	// the optimiser
+	Optimizer Optimizer `key:"optimizer"`
+
+	// scale inputs and outcomes to zero mean and unit deviation of the training split
+	Standardise bool `key:"standardise"`
+
+	// head binned: ranges of outcomes by name, {loud: "bpf1_db > 70"}, each an expression of one outcome, as
+	// in derive; the report and predict give their probabilities with their epistemic deviations
+	Events []NamedString `key:"events"`
+
+	// trainings per split
+	Seeds int `key:"seeds"`
+
+	// the first seed; the others follow
+	Seed uint64 `key:"seed" default:"0"`
+
+	// how the covariance of two answers is computed
+	Estimate Estimate `key:"estimate"`
+
+	// further methods trained on the same splits, for the comparison table; all, or some of
+	Compare []string `key:"compare" of:"methods"`
+
+	// compare: networks of an ensemble
+	Members int `key:"members"`
+
+	// share of the training runs set aside to recalibrate the uncertainties, e.g. 0.2, or {share, kind}
+	Calibration Recalibrate `key:"calibration"`
+
+	// intervals for groups that were never measured, learned from left-out training groups
+	Honest Honest `key:"honest"`
+
+	// ends trainings by the loss on an inner group of the training set; off without it
+	EarlyStop EarlyStop `key:"early_stopping"`
+
+	// train/test rules by name: the held-out conditions
+	Splits []Split `key:"splits"`
 }
 
 // Recalibrate is what is set aside to recalibrate uncertainties; a share alone is
 // short for it.
 type Recalibrate struct {
+	// share of the training runs, chosen by whole runs; 0: none
 	Share float64 `key:"share" default:"0"`
-	Kind  string  `key:"kind" enum:"beta|gp-beta"`
+
+	// a map of the predicted levels, learned in addition to scaled, isotonic and quantile: beta, the same
+	// everywhere, or gp-beta, which varies with the prediction
+	Kind string `key:"kind" enum:"beta|gp-beta"`
 }
 
 // EarlyStop ends trainings where inner held-out pairs are predicted best.
 type EarlyStop struct {
-	On       string `key:"on"`
-	Patience int    `key:"patience"`
+	// an input; a first training leaves out the pairs of one group of its values, a value or a block of
+	// neighbours, and the loss on them decides how many epochs the training on all training pairs has
+	On string `key:"on"`
+
+	// epochs without a lower loss after which the first training ends
+	Patience int `key:"patience"`
 }
 
 // Model is the network.
 type Model struct {
-	Head          string  `key:"head" enum:"joint|joint-full|binned"`
-	Bins          int     `key:"bins" default:"0" omit:"zero"`
-	Hidden        []int   `key:"hidden"`
-	Dropout       float64 `key:"dropout"`
-	Feedback      string  `key:"feedback" enum:"drop-weights|constant|flag"`
+	// without it the network answers twice; joint, it gives mean, noise and covariance of a pair at once, for
+	// each outcome separately; joint-full, with full matrices over the outcomes; binned (experimental), for
+	// each outcome a table of the probabilities of the bins of both values
+	Head string `key:"head" enum:"joint|joint-full|binned"`
+
+	// head binned: number of bins of each outcome, with as many training values in each; 0: 16
+	Bins int `key:"bins" default:"0" omit:"zero"`
+
+	// widths of the hidden layers
+	Hidden []int `key:"hidden"`
+
+	// probability of dropping a hidden unit
+	Dropout float64 `key:"dropout"`
+
+	// the network's input where no outcome is fed back
+	Feedback string `key:"feedback" enum:"drop-weights|constant|flag"`
+
+	// constant: the value, in standardised units
 	FeedbackValue float64 `key:"feedback_value" default:"0"`
 }
 
 // Loss is the loss of two answers.
 type Loss struct {
-	Beta  float64 `key:"beta"`
-	Pairs string  `key:"pairs" enum:"symmetrised|swap|plain"`
+	// exponent of the beta-NLL; 0 is the plain negative log likelihood
+	Beta float64 `key:"beta"`
+
+	// outcome of a pair that is fed back: each in turn, one at random in every epoch, or the first
+	Pairs string `key:"pairs" enum:"symmetrised|swap|plain"`
 }
 
 // Optimizer is Adam and its schedule.
 type Optimizer struct {
-	Name         string  `key:"name" enum:"adam"`
+	// the optimiser
+	Name string `key:"name" enum:"adam"`
+
+	// step size
 	LearningRate float64 `key:"learning_rate"`
-	WeightDecay  float64 `key:"weight_decay" default:"0"`
-	Batch        int     `key:"batch"`
-	Epochs       int     `key:"epochs"`
-	Schedule     string  `key:"schedule" enum:"constant|cosine"`
+
+	// decoupled weight decay (AdamW): each step multiplies the weights by 1 - learning_rate*weight_decay
+	WeightDecay float64 `key:"weight_decay" default:"0"`
+
+	// triplets per step, at most those of the training set
+	Batch int `key:"batch"`
+
+	// passes over the training triplets
+	Epochs int `key:"epochs"`
+
+	// the step size is constant, or falls to zero along a cosine over the epochs
+	Schedule string `key:"schedule" enum:"constant|cosine"`
 }
 
 // Estimate is how E|cov| is sampled.
 type Estimate struct {
-	Samples int    `key:"samples"`
+	// Monte-Carlo samples of the paper's estimator
+	Samples int `key:"samples"`
+
+	// how they are drawn: pairs of opposite noise, or independently (the paper's, biased upwards)
 	Sampler string `key:"sampler" enum:"antithetic|plain"`
 }
 

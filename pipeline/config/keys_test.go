@@ -1,0 +1,98 @@
+package config
+
+import (
+	"flag"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+)
+
+var update = flag.Bool("update", false, "rewrite keys.txt")
+
+// keys.txt has the comments of all fields that are keys, wherever their types are.
+// go test ./pipeline/config -run TestKeysText -update renews it.
+func TestKeysText(t *testing.T) {
+	packages := map[string]map[string]string{}
+	lines := []string{}
+
+	var walk func(t reflect.Type)
+	walk = func(v reflect.Type) {
+		for v.Kind() == reflect.Pointer || v.Kind() == reflect.Slice {
+			v = v.Elem()
+		}
+		if v.Kind() != reflect.Struct {
+			return
+		}
+
+		for _, f := range fields(v) {
+			owner := v
+			for _, i := range f.Index[:len(f.Index)-1] {
+				owner = owner.Field(i).Type
+			}
+			if packages[owner.PkgPath()] == nil {
+				packages[owner.PkgPath()] = comments(t, owner.PkgPath())
+			}
+			text := packages[owner.PkgPath()][owner.Name()+"."+f.Tag.Get("key")]
+			if text == "" {
+				t.Errorf("%s.%s is a key without a comment", owner, f.Name)
+			}
+			if l := docKey(v, f) + ": " + text + "\n"; !slices.Contains(lines, l) {
+				lines = append(lines, l)
+			}
+			walk(f.Type)
+		}
+	}
+	walk(reflect.TypeFor[File]())
+
+	want := strings.Join(lines, "")
+	if *update {
+		if err := os.WriteFile("keys.txt", []byte(want), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got, err := os.ReadFile("keys.txt"); err != nil || string(got) != want {
+		t.Errorf("keys.txt differs from the comments of the fields (%v): renew it with -update", err)
+	}
+}
+
+// comments are those of the fields of a package that are keys, by type and key.
+func comments(t *testing.T, pkg string) map[string]string {
+	t.Helper()
+	dir := filepath.Join("..", "..", filepath.FromSlash(strings.TrimPrefix(pkg, "doubletake/")))
+	files, err := filepath.Glob(filepath.Join(dir, "*.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	out := map[string]string{}
+	for _, path := range files {
+		f, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ParseComments|parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ast.Inspect(f, func(n ast.Node) bool {
+			spec, ok := n.(*ast.TypeSpec)
+			if !ok {
+				return true
+			}
+			if s, ok := spec.Type.(*ast.StructType); ok {
+				for _, field := range s.Fields.List {
+					if field.Tag != nil {
+						key := reflect.StructTag(strings.Trim(field.Tag.Value, "`")).Get("key")
+						out[spec.Name.Name+"."+key] = strings.Join(strings.Fields(field.Doc.Text()), " ")
+					}
+				}
+			}
+
+			return true
+		})
+	}
+
+	return out
+}
