@@ -180,8 +180,8 @@ func TestComparison(t *testing.T) {
 	if strings.Contains(string(js), "seconds") || strings.Contains(string(js), "fit_s") {
 		t.Error("metrics.json holds times")
 	}
-	if got := ComparisonMarkdown(Experiment{Name: "x", Splits: []Split{{Name: "a"}}}, 2); len(got) != 0 {
-		t.Errorf("a comparison of nothing: %s", got)
+	if got := (Experiment{Name: "x", Splits: []Split{{Name: "a"}}}).comparisons(); len(got) != 0 {
+		t.Errorf("a comparison of nothing: %+v", got)
 	}
 }
 

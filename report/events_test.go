@@ -1,6 +1,7 @@
 package report
 
 import (
+	"bytes"
 	"math"
 	"strings"
 	"testing"
@@ -23,9 +24,14 @@ func TestEventWords(t *testing.T) {
 		"0.31 ± 0.023 of the values."; !strings.Contains(words, want) {
 		t.Errorf("%s\nwant %s", words, want)
 	}
-	table := string(ComparisonMarkdown(e, 3))
+	var b bytes.Buffer
+	for _, t := range e.comparisons() {
+		b.WriteString(t.title + "\n")
+		mdTable(&b, t)
+	}
+	table := b.String()
 	for _, want := range []string{
-		"### Events on what two holds out (experimental)", "0.231 ± 0.021", "0.023", "2.10 ± 0.30", "–",
+		"Events on what two holds out (experimental)", "0.231 ± 0.021", "0.023", "2.10 ± 0.30", "–",
 	} {
 		if !strings.Contains(table, want) {
 			t.Errorf("no %q in\n%s", want, table)

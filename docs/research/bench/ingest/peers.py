@@ -1,4 +1,4 @@
-"""The Python side of ingest/bench: writes the files (write FOLDER), or reads one
+"""The Python side of bench/ingest: writes the files (write FOLDER ROWS), or reads one
 of them whole with its usual reader (read NAME FILE) and prints the CPU seconds of
 the fastest of three goes, as float64, without the time to start Python."""
 import sys
@@ -6,10 +6,10 @@ import time
 
 import numpy as np
 
-N, C = 1 << 20, 4
+C = 4
 
 
-def write(folder):
+def write(folder, N):
     import h5py
     import scipy.io
     import scipy.io.wavfile
@@ -27,8 +27,11 @@ def write(folder):
         f["x"] = x
     with h5py.File(folder + "/gzip.h5", "w") as f:
         f.create_dataset("x", data=x, chunks=(8192, C), compression="gzip", compression_opts=4, shuffle=True)
-    import soundfile
-    soundfile.write(folder + "/int16.flac", i16, 48000, "PCM_16")
+    try:
+        import soundfile
+        soundfile.write(folder + "/int16.flac", i16, 48000, "PCM_16")
+    except ImportError:
+        pass
     for name, kind in ("binary", "58b"), ("text", "58 "):
         with open(folder + "/" + name + ".uff", "wb") as f:
             for c in range(C):
@@ -107,7 +110,7 @@ def read(path):
 
 
 if sys.argv[1] == "write":
-    write(sys.argv[2])
+    write(sys.argv[2], int(sys.argv[3]))
 else:
     best = 1e9
     read(sys.argv[2])

@@ -1,14 +1,14 @@
 // Command bench compares training and estimation with their Python peers: the
 // steppers of the reference (torch eager, five networks as one batched product,
 // numpy by hand, numba by hand), on the same rows, in the same session, one core
-// each, alternating with ours. It prints the tables of docs/performance.md.
+// each, alternating with ours. docs/performance.md has the results.
 //
-//	go run ./train/bench [-rounds 7] [-only peers,cov,kernels,cores,cost]
+//	go run ./bench/train [-rounds 7] [-only peers,cov,kernels,cores,cost] [-short]
 //
 // The reference is looked for in $DOUBLETAKE_REFERENCE, then in
-// ../shared/reference relative to the repository. The peers want the Debian
-// packages python3-torch, python3-numba, python3-scipy; the machine's peaks
-// gcc and libopenblas-dev. Missing peers are named and left out.
+// ../../../shared/reference. The peers want the Debian packages python3-torch,
+// python3-numba, python3-scipy; the machine's peaks gcc and libopenblas-dev.
+// A peer whose modules are missing is named and left out.
 //
 // Wall time is what a user waits for, but on a machine that others use too it
 // measures them as well: ratios are of processor time (user and system, all
@@ -19,6 +19,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	_ "embed"
 	"encoding/binary"
 	"encoding/csv"
 	"encoding/json"
@@ -47,8 +48,10 @@ import (
 func main() {
 	rounds := flag.Int("rounds", 7, "alternating rounds")
 	only := flag.String("only", "peers,cov,kernels,cores,cost", "which tables")
+	short := flag.Bool("short", false, "little work, to see that it runs")
 	flag.Parse()
-	if err := run(*rounds, strings.Split(*only, ",")); err != nil {
+
+	if err := run(*rounds, strings.Split(*only, ","), *short); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
 	}
@@ -65,15 +68,29 @@ type workload struct {
 	productsTime float64 // of a step's eight products alone, s; 0 where unknown
 }
 
-func run(rounds int, only []string) error {
-	ref := os.Getenv("DOUBLETAKE_REFERENCE")
-	if ref == "" {
-		ref = filepath.Join("..", "shared", "reference")
+// reference is the folder of the Python reference.
+func reference() string {
+	if ref := os.Getenv("DOUBLETAKE_REFERENCE"); ref != "" {
+		return ref
+	}
+	return filepath.Join("..", "..", "..", "shared", "reference")
+}
+
+func run(rounds int, only []string, short bool) error {
+	ref, err := filepath.Abs(reference())
+	if err != nil {
+		return err
 	}
 	ws, err := workloads(ref)
 	if err != nil {
 		return err
 	}
+	if short {
+		for _, w := range ws {
+			w.epochs, w.steps, w.cfg.Epochs = 1, 2, 1
+		}
+	}
+
 	fmt.Printf("%d rounds, %d processors, kernels %s\n\n", rounds, runtime.NumCPU(), strings.Join(kernel.Names(), ", "))
 	var peak float64
 	training, cov := slices.Contains(only, "peers"), slices.Contains(only, "cov")
@@ -98,7 +115,7 @@ func run(rounds int, only []string) error {
 		}
 	}
 	if slices.Contains(only, "cost") {
-		return cost(ws[1], rounds)
+		return cost(ws[1], rounds, short)
 	}
 	return nil
 }
@@ -265,6 +282,9 @@ func limits(ref string, ws []*workload) (peak float64, err error) {
 	return peak, nil
 }
 
+//go:embed peers.py
+var peersPy []byte
+
 // peers is the running peers.py.
 type peers struct {
 	cmd *exec.Cmd
@@ -273,12 +293,9 @@ type peers struct {
 }
 
 func startPeers(ref, dir string) (*peers, error) {
-	script, err := filepath.Abs(filepath.Join("train", "bench", "peers.py"))
-	if err != nil {
+	script := filepath.Join(dir, "peers.py")
+	if err := os.WriteFile(script, peersPy, 0o644); err != nil {
 		return nil, err
-	}
-	if _, err := os.Stat(script); err != nil {
-		return nil, fmt.Errorf("run this from the repository's top folder: %w", err)
 	}
 	c := exec.Command("sh", "-c", `. ./env.sh; exec "$PY" "$0"`, script)
 	c.Dir, c.Stderr = ref, os.Stderr
@@ -294,14 +311,30 @@ func startPeers(ref, dir string) (*peers, error) {
 	return &peers{c, json.NewEncoder(in), bufio.NewScanner(out)}, c.Start()
 }
 
-func (p *peers) ask(q map[string]any) (m measure, err error) {
+// missingPeer is the error of a peer whose modules are not installed.
+type missingPeer string
+
+func (m missingPeer) Error() string { return string(m) }
+
+func (p *peers) ask(q map[string]any) (measure, error) {
 	if err := p.in.Encode(q); err != nil {
-		return m, fmt.Errorf("ask the peers: %w", err)
+		return measure{}, fmt.Errorf("ask the peers: %w", err)
 	}
 	if !p.out.Scan() {
-		return m, errors.New("the peers ended: see their message above")
+		return measure{}, errors.New("the peers ended: see their message above")
 	}
-	return m, json.Unmarshal(p.out.Bytes(), &m)
+
+	var answer struct {
+		measure
+		Missing string
+	}
+	if err := json.Unmarshal(p.out.Bytes(), &answer); err != nil {
+		return measure{}, fmt.Errorf("read the peers' answer %q: %w", p.out.Bytes(), err)
+	}
+	if answer.Missing != "" {
+		return measure{}, missingPeer(answer.Missing)
+	}
+	return answer.measure, nil
 }
 
 var peerNames = []struct{ key, name string }{
@@ -315,6 +348,7 @@ type comparison struct {
 	ws                  []*workload
 	training, estimates bool
 	ours, theirs        map[string][]measure
+	missing             map[string]missingPeer // by peer
 }
 
 func comparePeers(ref string, ws []*workload, rounds int, peak float64, training, estimates bool) error {
@@ -347,7 +381,15 @@ func comparePeers(ref string, ws []*workload, rounds int, peak float64, training
 	if err != nil {
 		return err
 	}
-	c := &comparison{p, ws, training, estimates, map[string][]measure{}, map[string][]measure{}}
+	c := &comparison{
+		p:         p,
+		ws:        ws,
+		training:  training,
+		estimates: estimates,
+		ours:      map[string][]measure{},
+		theirs:    map[string][]measure{},
+		missing:   map[string]missingPeer{},
+	}
 	for round := range rounds + 1 {
 		if err := c.round(model, drone.data.X); err != nil {
 			return err
@@ -381,6 +423,14 @@ func (c *comparison) round(model *train.Model, x []float64) error {
 				"do": "train", "data": w.name, "peer": q.key, "batch": w.cfg.Batch,
 				"steps": w.steps,
 			})
+			var missing missingPeer
+			if errors.As(err, &missing) {
+				if c.missing[q.key] == "" {
+					fmt.Printf("%s is left out: %s\n", q.name, missing)
+					c.missing[q.key] = missing
+				}
+				continue
+			}
 			if err != nil {
 				return err
 			}
@@ -408,6 +458,9 @@ func (c *comparison) print(rounds int) {
 		"second of processor time:\n\n", rounds)
 	fmt.Println("| work | peer | peer | ours | ratio | range | ratio by wall time |\n|---|---|---|---|---|---|---|")
 	row := func(work, peer string, a, b []measure) {
+		if len(b) == 0 {
+			return
+		}
 		r := ratios(a, b, measure.perCPU)
 		rw := ratios(a, b, func(m measure) float64 { return m.Units / m.Wall })
 		fmt.Printf("| %s | %s | %.0f | %.0f | **%.1f** | %.1f–%.1f | %.1f |\n", work, peer, median(rates(b))/1e3,
@@ -552,7 +605,11 @@ func compareCores(ws []*workload, rounds int) error {
 }
 
 // cost trains 1, 3, 10 times the triplets for 1, 3, 10 times the epochs.
-func cost(w *workload, rounds int) error {
+func cost(w *workload, rounds int, short bool) error {
+	least := 30
+	if short {
+		least = 1
+	}
 	runtime.GOMAXPROCS(1)
 	factors := []int{1, 3, 10}
 	times := map[[2]int][]float64{}
@@ -564,7 +621,7 @@ func cost(w *workload, rounds int) error {
 			}
 			for _, b := range factors {
 				big := *w
-				big.data, big.cfg.Epochs = d, 30*b
+				big.data, big.cfg.Epochs = d, least*b
 				_, m, err := fit(&big, "auto", 1)
 				if err != nil {
 					return err
@@ -574,9 +631,9 @@ func cost(w *workload, rounds int) error {
 		}
 	}
 	unit := median(times[[2]int{1, 1}])
-	fmt.Printf("Cost of %s training in units of %d triplets × 30 epochs (%.0f ms of processor time), medians of %d "+
-		"rounds; in brackets per triplet and epoch:\n\n| triplets | 30 epochs | 90 epochs | 300 epochs "+
-		"|\n|---|---|---|---|\n", w.name, w.data.N, unit*1e3, rounds)
+	fmt.Printf("Cost of %s training in units of %d triplets × %d epochs (%.0f ms of processor time), medians of %d "+
+		"rounds; in brackets per triplet and epoch:\n\n| triplets | %d epochs | %d epochs | %d epochs "+
+		"|\n|---|---|---|---|\n", w.name, w.data.N, least, unit*1e3, rounds, least, 3*least, 10*least)
 	for _, a := range factors {
 		fmt.Printf("| %d × %d |", a, w.data.N)
 		for _, b := range factors {

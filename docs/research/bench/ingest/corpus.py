@@ -1,8 +1,8 @@
 """Reads a folder of other projects' test files with this program and with Python,
 and prints what agrees:
 
-    go build -o /tmp/pipeline ./cmd/pipeline
-    python3 ingest/bench/corpus.py /tmp/pipeline FOLDER...
+    go build -o /tmp/pipeline ../../cmd/pipeline
+    python3 bench/ingest/corpus.py /tmp/pipeline FOLDER...
 
 Each line of the table is a subfolder and an ending. Files are counted as
   right     every channel equals a row, column or plane of what Python reads

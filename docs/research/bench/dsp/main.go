@@ -1,10 +1,9 @@
 // Command bench measures what the signal path costs on this machine: the
 // statistics and the analysis of recordings, from files in the page cache, and
 // the transform alone. bench.py runs the Python peers in the same session;
-// docs/performance-signal.md has the results.
+// docs/performance.md has the results.
 //
-//	go run ./dsp/bench -what analyse FILE.wav …
-//	go run ./dsp/bench -what campaign -jobs 2 pipeline.yaml
+//	go run ./bench/dsp -what analyse FILE.wav …
 package main
 
 import (
@@ -23,13 +22,11 @@ import (
 	"doubletake/ingest"
 	"doubletake/ingest/format"
 	"doubletake/ingest/stats"
-	"doubletake/pipeline"
-	"doubletake/pipeline/engine"
 )
 
 func main() {
 	what := flag.String("what", "analyse", "analyse (Welch, speed, harmonics), scan (statistics), read (decoding "+
-		"alone), fft, or campaign (ingest and dsp of a pipeline.yaml)")
+		"alone) or fft")
 	repeat := flag.Int("repeat", 5, "times over all files")
 	jobs := flag.Int("jobs", 1, "files at a time")
 	rate := flag.Float64("rate", 51200, "sampling rate where the file states none")
@@ -45,10 +42,6 @@ func main() {
 		fatal(err)
 		fatal(pprof.StartCPUProfile(f))
 		defer pprof.StopCPUProfile()
-	}
-	if *what == "campaign" {
-		campaign(flag.Arg(0), *jobs, *repeat)
-		return
 	}
 	if *what == "fft" {
 		transform(*length, *repeat)
@@ -119,27 +112,6 @@ func one(a *dsp.Analyser, path, what, precision string, rate float64, blades int
 			KeepSpectra: true,
 		})
 		fatal(err)
-	}
-}
-
-// campaign runs ingest and dsp of a configuration from nothing.
-func campaign(path string, jobs, repeat int) {
-	for range repeat {
-		p, err := pipeline.Load(path)
-		fatal(err)
-		fatal(os.RemoveAll(p.Plan.Dir))
-		before, start := user(), time.Now()
-		res, err := p.Run(context.Background(), engine.Options{Jobs: jobs, Selection: engine.Selection{To: "dsp"}})
-		fatal(err)
-		var u syscall.Rusage
-		fatal(syscall.Getrusage(syscall.RUSAGE_SELF, &u))
-		fmt.Printf("campaign jobs=%d tasks %d wall_s %.2f cpu_s %.2f (user %.2f sys %.2f, whole process) max_rss_MiB %d\n",
-			jobs, res.Ran, time.Since(start).Seconds(),
-			(user() - before).Seconds(), time.Duration(u.Utime.Nano()).Seconds(), time.Duration(u.Stime.Nano()).Seconds(),
-			u.Maxrss/1024)
-		for _, st := range res.Stages {
-			fmt.Printf("  %-8s tasks %d task_s %.2f wall_s %.2f\n", st.Stage, st.Tasks, st.Seconds, st.Wall)
-		}
 	}
 }
 

@@ -5,23 +5,26 @@
 // float64: best of three, so that other work on the machine hardly counts. Both
 // sides must find the same sum of the samples.
 //
-//	go run ./ingest/bench
+//	go run ./bench/ingest
 //
-// It needs Python with numpy, scipy, h5py and soundfile, and pyuff or else the way it
-// reads, which peers.py repeats (-python names another than
-// python3). TDMS and Arrow have no peer there.
+// It needs Python with numpy, scipy and h5py, soundfile for FLAC, and pyuff or else the
+// way it reads, which peers.py repeats (-python names another than python3). TDMS and
+// Arrow have no peer there.
 package main
 
 import (
+	_ "embed"
 	"errors"
 	"flag"
 	"fmt"
 	"io"
+	"io/fs"
 	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"syscall"
 
 	"doubletake/ingest"
@@ -30,22 +33,30 @@ import (
 
 func main() {
 	python := flag.String("python", "python3", "the Python that has numpy, scipy and h5py")
+	rows := flag.Int("rows", 1<<20, "samples of a channel, of text an eighth")
 	flag.Parse()
 	runtime.GOMAXPROCS(1)
-	if err := run(os.Stdout, *python); err != nil {
+
+	if err := run(os.Stdout, *python, *rows); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
 	}
 }
 
-func run(w io.Writer, python string) error {
+//go:embed peers.py
+var peersPy []byte
+
+func run(w io.Writer, python string, rows int) error {
 	dir, err := os.MkdirTemp("", "ingest-bench-")
 	if err != nil {
 		return fmt.Errorf("make folder: %w", err)
 	}
 	defer os.RemoveAll(dir)
-	script := filepath.Join("ingest", "bench", "peers.py")
-	if out, err := exec.Command(python, script, "write", dir).CombinedOutput(); err != nil {
+	script := filepath.Join(dir, "peers.py")
+	if err := os.WriteFile(script, peersPy, 0o644); err != nil {
+		return fmt.Errorf("write the peers' script: %w", err)
+	}
+	if out, err := exec.Command(python, script, "write", dir, strconv.Itoa(rows)).CombinedOutput(); err != nil {
 		return fmt.Errorf("write files: %w: %s", err, out)
 	}
 	fmt.Fprintln(w, "| file | MB | ours, MB/s per core | Python's reader | MB/s per core | ratio "+
@@ -68,6 +79,10 @@ func run(w io.Writer, python string) error {
 	} {
 		path := filepath.Join(dir, f[0])
 		st, err := os.Stat(path)
+		if errors.Is(err, fs.ErrNotExist) {
+			fmt.Fprintf(w, "| %s | | | %s is not installed | | |\n", f[1], f[2])
+			continue
+		}
 		if err != nil {
 			return fmt.Errorf("find file: %w", err)
 		}

@@ -2,8 +2,8 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"io"
 	"math"
 	"math/rand/v2"
 	"path/filepath"
@@ -15,7 +15,6 @@ import (
 	"doubletake/pipeline/predict"
 	"doubletake/pipeline/suggest"
 	"doubletake/pipeline/table"
-	"doubletake/report"
 	"doubletake/train"
 	"doubletake/train/score"
 	"doubletake/train/triplets"
@@ -41,21 +40,33 @@ type campaign struct {
 
 var campaigns = []campaign{
 	{
-		"drone",
-		[]string{"blades", "rpm", "theta_deg"},
-		[]string{"bpf1_db", "bpf2_db", "bpf3_db", "bpf4_db", "bpf5_db"},
-		[]string{"blades", "rpm"},
-		"blades",
-		0, 8, 2, 4, 20, 24, 3, 200,
+		experiment: "drone",
+		inputs:     []string{"blades", "rpm", "theta_deg"},
+		outcomes:   []string{"bpf1_db", "bpf2_db", "bpf3_db", "bpf4_db", "bpf5_db"},
+		chosen:     []string{"blades", "rpm"},
+		groups:     "blades",
+		start:      8,
+		rounds:     2,
+		each:       4,
+		test:       20,
+		repeats:    24,
+		seeds:      3,
+		epochs:     200,
 	},
 	{
-		"airfoil",
-		[]string{"alpha_deg", "u_inf_m_s"},
-		[]string{"cl", "cd"},
-		[]string{"alpha_deg", "u_inf_m_s"},
-		"u_inf_m_s",
-		8, 12, 2, 6,
-		80, 24, 3, 200,
+		experiment: "airfoil",
+		inputs:     []string{"alpha_deg", "u_inf_m_s"},
+		outcomes:   []string{"cl", "cd"},
+		chosen:     []string{"alpha_deg", "u_inf_m_s"},
+		groups:     "u_inf_m_s",
+		perRun:     8,
+		start:      12,
+		rounds:     2,
+		each:       6,
+		test:       80,
+		repeats:    24,
+		seeds:      3,
+		epochs:     200,
 	},
 }
 
@@ -310,79 +321,95 @@ func (p *pool) trial(ctx context.Context, repeat int) (end []float64, first floa
 	return end, first, nil
 }
 
-func (d *document) suggest(ctx context.Context, campaigns []campaign, progress io.Writer) error {
-	if len(campaigns) == 0 {
-		return nil
-	}
-	d.write("## Measuring next where the model expects to be wrong\n\n")
-	d.write("Each repeat draws runs to start with and runs to judge by, at random. Then runs are added in rounds: those " +
-		"that `suggest` ranks first, by C⁺ and the seeds' spread together (`both`), by C⁺ alone or by the spread alone, or " +
-		"by the calibrated variance v̂ + C of the additive process (`honest`, the default; by `both` while the runs have " +
-		"fewer than three groups); " +
-		"or as many at random. The networks are retrained on the measured runs, and judged by the measured error e of " +
-		"their common mean on the runs to judge by, in units of the outcomes' variance. " +
-		"The first in rank are taken even if they are neighbours; `batch` allows for the information from neighbours of " +
-		"the same round (`suggest --batch`). It was written, without a setting to tune, because the first in rank did " +
-		"worse than random on the airfoil; the repeats below are others than those seen before. Budget and number of " +
-		"repeats were fixed before the runs. Repeats draw from one simulated campaign; the differences are paired, a " +
-		"negative one is in favour of `suggest`, ± is the standard error over repeats.\n\n")
-	for _, c := range campaigns {
-		fmt.Fprintf(progress, "suggest on %s\n", c.experiment)
-		p, err := readPool(d.dir, c)
-		if err != nil {
-			return err
-		}
-		ends, firsts := make([][]float64, c.repeats), make([]float64, c.repeats)
-		errs := make([]error, c.repeats)
-		var wg sync.WaitGroup
-		slots := make(chan struct{}, runtime.NumCPU())
-		for r := range c.repeats {
-			wg.Add(1)
-			slots <- struct{}{}
-			go func() {
-				defer func() { <-slots; wg.Done() }()
-				ends[r], firsts[r], errs[r] = p.trial(ctx, firstRepeat+r)
-			}()
-		}
-		wg.Wait()
-		for _, err := range errs {
+// suggestTable makes the table of choosing the next measurements. Each repeat draws runs to
+// start with and runs to judge by, at random, and adds runs in rounds, by a ranking of
+// `suggest` or at random. Errors are the measured e of the networks' common mean on the
+// runs to judge by, in units of the outcomes' variance. Differences to random are paired.
+func suggestTable(campaigns []campaign) func(ctx context.Context, r *results) ([]*sheet, error) {
+	return func(ctx context.Context, r *results) ([]*sheet, error) {
+		s := &sheet{head: []string{
+			"experiment", "start", "rounds", "each", "judged_by", "networks", "repeats", "chosen_by", "error", "error_se",
+			"difference_to_random", "difference_se", "better_in", "verdict",
+		}}
+
+		for _, c := range campaigns {
+			fmt.Fprintf(r.progress, "suggest on %s\n", c.experiment)
+			p, err := readPool(r.project.Plan.Dir, c)
 			if err != nil {
-				return err
+				return nil, err
 			}
-		}
-		d.write("### %s: %d runs to start with, %d rounds of %d, %d to judge by, %d repeats, %d networks\n\n", c.experiment,
-			c.start, c.rounds, c.each, c.test, c.repeats, c.seeds)
-		mean, std := score.MeanStd(firsts)
-		cell := func(mean, std float64) string {
-			return report.Cell(score.Value{Mean: mean, Std: std / math.Sqrt(float64(c.repeats)), N: c.repeats}, 1)
-		}
-		rows := [][]string{{"start", cell(mean, std), "", "", ""}}
-		for k, s := range strategies {
-			v, diff := make([]float64, c.repeats), make([]float64, c.repeats)
-			wins := 0
-			for r := range v {
-				v[r], diff[r] = ends[r][k], ends[r][k]-ends[r][0]
-				if diff[r] < 0 {
-					wins++
-				}
+			ends, firsts, err := p.trials(ctx)
+			if err != nil {
+				return nil, err
 			}
-			mean, std := score.MeanStd(v)
-			row := []string{s.name, cell(mean, std), "", "", ""}
-			if k > 0 {
-				dm, ds := score.MeanStd(diff)
-				se := ds / math.Sqrt(float64(c.repeats))
-				word := "no significant difference"
-				switch {
-				case dm < -2*se:
-					word = "better than random"
-				case dm > 2*se:
-					word = "worse than random"
-				}
-				row[2], row[3], row[4] = cell(dm, ds), fmt.Sprintf("%d of %d", wins, c.repeats), word
-			}
-			rows = append(rows, row)
+			p.c.write(s, ends, firsts)
 		}
-		d.rows([]string{"chosen by", "held-out error ± SE", "difference to random ± SE", "better in", "verdict (2 SE)"}, rows)
+		return []*sheet{s}, nil
 	}
-	return nil
+}
+
+// trials runs all repeats.
+func (p *pool) trials(ctx context.Context) (ends [][]float64, firsts []float64, err error) {
+	n := p.c.repeats
+	ends, firsts = make([][]float64, n), make([]float64, n)
+	errs := make([]error, n)
+	slots := make(chan struct{}, runtime.NumCPU())
+
+	var wg sync.WaitGroup
+	for r := range n {
+		slots <- struct{}{}
+		wg.Go(func() {
+			defer func() { <-slots }()
+			ends[r], firsts[r], errs[r] = p.trial(ctx, firstRepeat+r)
+		})
+	}
+	wg.Wait()
+	return ends, firsts, errors.Join(errs...)
+}
+
+// write adds the rows of a campaign: the start, and how each strategy ended.
+func (c campaign) write(s *sheet, ends [][]float64, firsts []float64) {
+	var about []string
+	for _, n := range []int{c.start, c.rounds, c.each, c.test, c.seeds, c.repeats} {
+		about = append(about, strconv.Itoa(n))
+	}
+	row := func(name string, more ...[]string) {
+		s.add(slices.Concat([]string{c.experiment}, about, []string{name}, slices.Concat(more...))...)
+	}
+
+	first, _ := c.overRepeats(firsts)
+	row("start", first, []string{"", "", "", ""})
+	for k, strategy := range strategies {
+		v, diff := make([]float64, c.repeats), make([]float64, c.repeats)
+		wins := 0
+		for r := range v {
+			v[r], diff[r] = ends[r][k], ends[r][k]-ends[r][0]
+			if diff[r] < 0 {
+				wins++
+			}
+		}
+
+		end, _ := c.overRepeats(v)
+		if k == 0 {
+			row(strategy.name, end, []string{"", "", "", ""})
+			continue
+		}
+		difference, word := c.overRepeats(diff)
+		row(strategy.name, end, difference, []string{strconv.Itoa(wins), word})
+	}
+}
+
+// overRepeats is the mean of the repeats with its standard error, and whether it differs
+// from 0 by two of these: better where it is below.
+func (c campaign) overRepeats(v []float64) (cell []string, verdict string) {
+	mean, std := score.MeanStd(v)
+	se := std / math.Sqrt(float64(c.repeats))
+	verdict = "no significant difference"
+	switch {
+	case mean < -2*se:
+		verdict = "better"
+	case mean > 2*se:
+		verdict = "worse"
+	}
+	return cells(score.Value{Mean: mean, Std: se, N: c.repeats}), verdict
 }

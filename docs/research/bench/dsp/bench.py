@@ -1,7 +1,7 @@
-"""Ratios of `go run ./dsp/bench` to its Python peers, in one session, alternating.
+"""Ratios of `go run ./bench/dsp` to its Python peers, in one session, alternating.
 
-    go build -o /tmp/bench ./dsp/bench && python3 dsp/bench/bench.py /tmp/bench [rounds]
-    python3 dsp/bench/bench.py /tmp/bench 5 /tmp/pipeline FOLDER [jobs]   # the whole process
+    go build -o /tmp/bench ./bench/dsp && python3 bench/dsp/bench.py /tmp/bench [rounds]
+    python3 bench/dsp/bench.py /tmp/bench 5 /tmp/pipeline FOLDER [jobs]   # the whole process
 
 Peers (numpy, scipy; one thread): `scipy`, scipy.signal.welch over all channels of a half; `hand`, the strongest form
 found in numpy: one channel at a time, its eight segments as one batch of float32 transforms from a memory map, powers
@@ -11,7 +11,7 @@ summed by einsum. Both end in the five largest bins about the harmonics; the Go 
 Of each round the time of the processor (user + system) is taken, which other work on the machine disturbs less than
 the clock; the table gives the median over the rounds and the least, which a quiet machine would come near to. Files:
 13 channels x 16 s x 51.2 kHz float32, as NPY planes and as WAV frames, written to a temporary folder (170 MB) and read
-once before, so that they lie in the page cache.
+once before, so that they lie in the page cache. SECONDS=1 makes them shorter, to see that it runs.
 
 The whole process is `run --to dsp`, with one job where no number is given, from nothing on the files that `pipeline simulate rotor FOLDER` wrote, in both
 precisions; its peer reads the same files with wavfile.read and makes the spectra of the same halves by scipy.signal.welch.
@@ -21,7 +21,8 @@ import numpy as np
 from scipy.fft import rfft
 from scipy.signal import welch
 
-FS, N, CH, NSEG, BPF = 51200, 819200, 13, 8, 200.0
+FS, CH, NSEG, BPF = 51200, 13, 8, 200.0
+N = FS * int(os.environ.get('SECONDS', '16'))
 
 
 def make(folder):
@@ -188,7 +189,7 @@ def main():
             for k, f in rows.items():
                 took[k].append(f())
             fft.append(transforms(binary, 51200))
-        print(f'| one core, {rounds} alternating rounds | ms of processor per 42.6 MB, median (least) | MB/s, median (least time) | to scipy | to hand-batched |\n|---|---|---|---|---|')
+        print(f'| one core, {rounds} alternating rounds | ms of processor a file of {size / 2:.1f} MB, median (least) | MB/s, median (least time) | to scipy | to hand-batched |\n|---|---|---|---|---|')
         med, low = {k: np.median(v) for k, v in took.items()}, {k: min(v) for k, v in took.items()}
         a, b = 'scipy.signal.welch', 'hand-batched numpy'
         for k in rows:

@@ -1,4 +1,4 @@
-"""Python peers of train/bench: reads one JSON command a line, answers one JSON line. Started by main.go
+"""Python peers of bench/train: reads one JSON command a line, answers one JSON line. Started by main.go
 inside the reference's folder, whose steppers it runs as they are (bench_train.py, model.py)."""
 import json, sys, time, numpy as np, torch
 sys.path.insert(0, '.')
@@ -27,7 +27,10 @@ def peer(c):
 
 
 def train(c):
-    run, nets, _ = peer(c)
+    try:
+        run, nets, _ = peer(c)
+    except ImportError as e:
+        return {'missing': str(e)}
     t, p = time.perf_counter(), time.process_time()
     run(c['steps'])
     return {'wall': time.perf_counter() - t, 'cpu': time.process_time() - p, 'units': nets * c['batch'] * c['steps']}

@@ -1,0 +1,127 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"doubletake/report"
+)
+
+// judged is a held-out set with a calibration.
+type judged struct {
+	data, base string
+	*report.Honest
+}
+
+// campaign is the kind of data, without the number of the simulated campaign.
+func (j judged) campaign() string { return strings.TrimRight(j.data, "0123456789") }
+
+// intervals makes the table of all held-out sets of a configuration whose experiments are
+// named DATA-BASE, and that of each base on each kind of data. Coverage is that of the
+// 95 % intervals, normal before, Student's after C_x was learned from left-out groups;
+// width and scores are in deviations of the training outcomes.
+func intervals(_ context.Context, r *results) ([]*sheet, error) {
+	s := &sheet{head: []string{
+		"data", "base", "split", "held_out", "k", "r2", "coverage_before", "coverage_after", "width_over_spread",
+		"score_before", "score_after", "score_model_free", "sum_e_ratio_before", "sum_e_ratio_after",
+		"sum_e_ratio_after_se", "left_out_maximum_covers", "absent",
+	}}
+
+	var list []judged
+	for _, e := range r.all {
+		data, base, _ := strings.Cut(e.Name, "-")
+		for _, split := range e.Splits {
+			if split.Honest == nil {
+				continue
+			}
+			j := judged{data, base, split.Honest}
+			row := []string{data, base, split.Name, split.HeldOut}
+			if j.Absent == "" {
+				list = append(list, j)
+				row = append(row, j.numbers()...)
+			} else {
+				row = append(row, make([]string, 12)...)
+			}
+			s.add(append(row, j.Absent)...)
+		}
+	}
+	return []*sheet{s, summaries(list)}, nil
+}
+
+func two(v float64) string { return fmt.Sprintf("%.2f", v) }
+
+// numbers are the set's columns from k on, without the last.
+func (j judged) numbers() []string {
+	return []string{
+		strconv.Itoa(j.K),
+		fmt.Sprintf("%.3f", j.R2),
+		two(j.CoverageBefore),
+		two(j.CoverageT),
+		two(j.WidthOverSpread),
+		two(j.ScoreBefore),
+		two(j.Score),
+		two(j.ScoreModelFree),
+		fmt.Sprintf("%.3g", j.RatioBefore),
+		fmt.Sprintf("%.2g", j.RatioAfter),
+		fmt.Sprintf("%.1g", j.RatioSE),
+		two(j.ConformalCoverage),
+	}
+}
+
+// summaries is the table of each base on each kind of data. right_before and right_after
+// count sets whose Σe/Σv̂ is between ½ and 2, or within two standard errors of 1.
+func summaries(list []judged) *sheet {
+	s := &sheet{head: []string{
+		"data", "base", "sets", "r2", "covered_to_90", "coverage_before", "coverage_after", "score_before",
+		"score_after", "score_model_free", "right_before", "right_after", "overconfident", "too_wide",
+	}}
+
+	var keys [][2]string
+	groups := map[[2]string][]judged{}
+	for _, j := range list {
+		key := [2]string{j.campaign(), j.base}
+		if groups[key] == nil {
+			keys = append(keys, key)
+		}
+		groups[key] = append(groups[key], j)
+	}
+
+	for _, key := range keys {
+		g := groups[key]
+		mean := func(f func(j judged) float64) float64 {
+			sum := 0.0
+			for _, j := range g {
+				sum += f(j) / float64(len(g))
+			}
+			return sum
+		}
+		count := func(f func(j judged) bool) string {
+			n := 0
+			for _, j := range g {
+				if f(j) {
+					n++
+				}
+			}
+			return strconv.Itoa(n)
+		}
+		right := func(ratio, se float64) bool { return ratio >= 0.5 && ratio <= 2 || math.Abs(ratio-1) <= 2*se }
+		s.add(
+			key[0], key[1], strconv.Itoa(len(g)),
+			fmt.Sprintf("%.3f", mean(func(j judged) float64 { return j.R2 })),
+			count(func(j judged) bool { return j.CoverageT >= 0.9 }),
+			two(mean(func(j judged) float64 { return j.CoverageBefore })),
+			two(mean(func(j judged) float64 { return j.CoverageT })),
+			two(mean(func(j judged) float64 { return j.ScoreBefore })),
+			two(mean(func(j judged) float64 { return j.Score })),
+			two(mean(func(j judged) float64 { return j.ScoreModelFree })),
+			count(func(j judged) bool { return right(j.RatioBefore, 0) }),
+			count(func(j judged) bool { return right(j.RatioAfter, j.RatioSE) }),
+			count(func(j judged) bool { return j.RatioAfter-2*j.RatioSE > 1 }),
+			count(func(j judged) bool { return j.RatioAfter+2*j.RatioSE < 1 }),
+		)
+	}
+	return s
+}
