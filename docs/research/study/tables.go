@@ -158,7 +158,9 @@ func splits(all []report.Experiment) *sheet {
 // methods is the table of the methods compared on held-out sets: each one's scores, its
 // place by CRPS, and with C_x where it was learned.
 func methods(all []report.Experiment) *sheet {
-	s := &sheet{head: []string{"experiment", "split", "method", "converged", "place", "crps_above_best", "crps_above_best_se"}}
+	s := &sheet{head: []string{
+		"experiment", "split", "method", "converged", "place", "crps_above_best", "crps_above_best_se",
+	}}
 	s.head = append(s.head, withSD(ofMethods, "")...)
 
 	for _, e := range all {
