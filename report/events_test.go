@@ -26,7 +26,7 @@ func TestEventWords(t *testing.T) {
 	}
 	var b bytes.Buffer
 	for _, t := range e.comparisons() {
-		b.WriteString(t.title + "\n")
+		b.WriteString(t.Title + "\n")
 		mdTable(&b, t)
 	}
 	table := b.String()
