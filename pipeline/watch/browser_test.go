@@ -29,6 +29,9 @@ type browser struct {
 // DOUBLETAKE_REQUIRE_CHROMIUM=1 makes its absence a failure.
 func openBrowser(t *testing.T) *browser {
 	t.Helper()
+	if os.Getenv("DOUBLETAKE_LONG") == "" {
+		t.Skip("opens a browser; DOUBLETAKE_LONG=1 runs it")
+	}
 	path := ""
 	for _, n := range []string{"chromium", "chromium-browser", "google-chrome"} {
 		if p, err := exec.LookPath(n); err == nil && path == "" {
@@ -121,9 +124,6 @@ func (b *browser) shot(name string) {
 // second: at work, with a failure, through a restart of the server during a training,
 // finished. What is expected is what the test has the tasks do.
 func TestLive(t *testing.T) {
-	if testing.Short() {
-		t.Skip("opens browsers; not with -short")
-	}
 	quick(t)
 	a, slow := openBrowser(t), openBrowser(t)
 	p := newStub(t)

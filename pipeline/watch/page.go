@@ -7,10 +7,10 @@ import (
 	"fmt"
 	"hash/fnv"
 	"html/template"
+	"maps"
 	"math"
 	"path/filepath"
 	"slices"
-	"sort"
 	"strconv"
 	"strings"
 	"time"
@@ -36,7 +36,10 @@ const (
 )
 
 // part is a piece of the page that changes as a whole.
-type part struct{ id, html string }
+type part struct {
+	id, html string
+	curve    bool
+}
 
 func style() string {
 	b, err := files.ReadFile("page.css")
@@ -55,7 +58,7 @@ func render(name string, v any) string {
 }
 
 // parts renders the state: the fixed parts in order, then a figure per split.
-func (w *Watcher) parts(now time.Time, link string) (fixed, curves []part) {
+func (w *Watcher) parts(now time.Time, link string) (out []part) {
 	for _, p := range []struct {
 		id string
 		v  any
@@ -66,9 +69,9 @@ func (w *Watcher) parts(now time.Time, link string) (fixed, curves []part) {
 		{"failed", w.failedView()},
 		{"results", w.resultsView(link)},
 	} {
-		fixed = append(fixed, part{p.id, render(p.id, p.v)})
+		out = append(out, part{id: p.id, html: render(p.id, p.v)})
 	}
-	return fixed, w.figures()
+	return append(out, w.figures()...)
 }
 
 // document is the whole page.
@@ -80,13 +83,14 @@ type document struct {
 	Fixed, Curves []template.HTML
 }
 
-func (w *Watcher) document(now time.Time, fixed, curves []part) document {
+func (w *Watcher) document(now time.Time, parts []part) document {
 	d := document{Title: w.title(), Now: now.Format(time.DateTime)}
-	for _, p := range fixed {
-		d.Fixed = append(d.Fixed, template.HTML(p.html))
-	}
-	for _, p := range curves {
-		d.Curves = append(d.Curves, template.HTML(p.html))
+	for _, p := range parts {
+		if p.curve {
+			d.Curves = append(d.Curves, template.HTML(p.html))
+		} else {
+			d.Fixed = append(d.Fixed, template.HTML(p.html))
+		}
 	}
 	return d
 }
@@ -94,8 +98,7 @@ func (w *Watcher) document(now time.Time, fixed, curves []part) document {
 // Page returns the state as one file that needs neither network nor scripts. While a
 // run is at work, browsers read it anew every reload.
 func (w *Watcher) Page(now time.Time, reload time.Duration) []byte {
-	fixed, curves := w.parts(now, reportFile)
-	d := w.document(now, fixed, curves)
+	d := w.document(now, w.parts(now, reportFile))
 	d.Static, d.Style = true, template.CSS(style())
 	if s := w.driver(); s != nil && !s.ended {
 		d.Reload = int(reload.Seconds())
@@ -320,7 +323,7 @@ func (w *Watcher) resultsView(link string) any {
 	if !w.report.IsZero() {
 		v.Report = &reportView{link, w.report.Format(time.DateTime), old[""]}
 	}
-	for _, e := range sortedKeys(w.verdicts) {
+	for _, e := range slices.Sorted(maps.Keys(w.verdicts)) {
 		for _, s := range w.verdicts[e].splits {
 			if s.Sentence == "" {
 				s.Sentence = s.Verdict
@@ -329,15 +332,6 @@ func (w *Watcher) resultsView(link string) any {
 		}
 	}
 	return v
-}
-
-func sortedKeys[V any](m map[string]V) []string {
-	out := make([]string, 0, len(m))
-	for k := range m {
-		out = append(out, k)
-	}
-	sort.Strings(out)
-	return out
 }
 
 // split names a split of an experiment.
@@ -358,11 +352,7 @@ func (w *Watcher) figures() []part {
 			seeds[k] = append(seeds[k], id.seed)
 		}
 	}
-	var splits []split
-	for k := range seeds {
-		splits = append(splits, k)
-	}
-	slices.SortFunc(splits, func(a, b split) int {
+	splits := slices.SortedFunc(maps.Keys(seeds), func(a, b split) int {
 		return cmp.Or(strings.Compare(a.experiment, b.experiment), strings.Compare(a.name, b.name))
 	})
 	splits = splits[:min(len(splits), mostSplits)]
@@ -406,15 +396,8 @@ func (w *Watcher) draw(k split, seeds []int) part {
 		{Y: figure.Axis{Label: "loss, held-out pairs"}, Height: 200},
 	}
 	shown := slices.Clone(seeds)
-	slices.SortStableFunc(shown, func(a, b int) int { // those at work first
-		switch {
-		case of(a).live == of(b).live:
-			return 0
-		case of(a).live:
-			return -1
-		}
-		return 1
-	})
+	working := map[bool]int{true: 0, false: 1}
+	slices.SortStableFunc(shown, func(a, b int) int { return working[of(a).live] - working[of(b).live] })
 	for _, seed := range shown[:min(len(shown), mostLines)] {
 		c := of(seed)
 		name := "seed " + strconv.Itoa(seed)
@@ -443,7 +426,7 @@ func (w *Watcher) draw(k split, seeds []int) part {
 		Columns: 2, Panels: panels,
 	}
 	v.SVG = template.HTML(figure.Draw(f, figure.Options{Inline: true, Digits: 4}))
-	return part{v.ID, render("curve", v)}
+	return part{id: v.ID, html: render("curve", v), curve: true}
 }
 
 // short states where the trainings of many seeds are: those at work, and the range of

@@ -1,7 +1,8 @@
 "use strict";
-// Replaces the parts of the page that the server sends; each comes whole.
+// Asks the server for the parts of the page that changed; each comes whole.
 const state = document.getElementById("connection");
 const curves = document.getElementById("curves");
+let version = "";
 function say(text, lost) {
 	state.textContent = text;
 	state.classList.toggle("lost", lost);
@@ -16,19 +17,23 @@ function place(part) {
 	holder.innerHTML = part.html;
 	const node = holder.content.firstElementChild;
 	if (old) {
-		old.replaceWith(node);
+		if (old.outerHTML !== node.outerHTML) old.replaceWith(node);
 		return;
 	}
 	const after = [...curves.children].find(e => e.dataset.key > node.dataset.key);
 	curves.insertBefore(node, after || null);
 }
-function connect() {
-	const source = new EventSource("events");
-	source.addEventListener("part", e => place(JSON.parse(e.data)));
-	source.addEventListener("now", e => say("Live, " + e.data + ".", false));
-	source.onerror = () => {
+async function ask() {
+	try {
+		const answer = await fetch("parts?since=" + version, {signal: AbortSignal.timeout(60000)});
+		if (!answer.ok) throw answer.status;
+		const changes = await answer.json();
+		changes.parts.forEach(place);
+		version = changes.version;
+		say("Live, " + changes.now + ".", false);
+	} catch {
 		say("No connection to pipeline serve; trying again. If it was started anew, open the address it prints.", true);
-		if (source.readyState === EventSource.CLOSED) setTimeout(connect, 3000);
-	};
+	}
+	setTimeout(ask, 2000);
 }
-connect();
+ask();

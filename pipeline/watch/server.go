@@ -14,16 +14,16 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
 )
 
-// Bounds of a server. A stream holds one part of the page at a time, so that one that
-// is read slowly costs no more than others.
+// Bounds of a server.
 const (
 	mostConnections = 64
-	mostStreams     = 16
 	writeLimit      = 20 * time.Second // for one write
 	idleLimit       = 30 * time.Second
 	headerLimit     = 8 << 10
@@ -43,24 +43,21 @@ type Server struct {
 	listener net.Listener
 	host     string // as it was asked to listen on
 	key      string
+	id       string // of this server alone
 	http     *http.Server
 
 	mu      sync.Mutex
 	w       *Watcher
 	next    time.Time // no refresh before
-	parts   map[string]*versioned
-	order   []string // of the fixed parts
-	curves  []string
+	now     time.Time // of the last one
+	parts   []versioned
 	version int
-	streams int
-	now     time.Time
 }
 
-// versioned is a part, and the number of the change that made it what it is.
+// versioned is a part of the page, and the number of the change that made it what it is.
 type versioned struct {
 	part
 	version int
-	curve   bool
 }
 
 // Listen prepares to show a work directory at an address like "127.0.0.1:0", where 0
@@ -76,7 +73,7 @@ func Listen(dir, address string) (*Server, error) {
 	}
 	s := &Server{
 		listener: &limited{Listener: l, free: make(chan struct{}, mostConnections)}, host: host, w: New(dir),
-		parts: map[string]*versioned{},
+		id: rand.Text(),
 	}
 	s.refresh()
 	s.key = s.secret()
@@ -123,45 +120,60 @@ func (s *Server) refresh() {
 		return
 	}
 	s.w.Refresh(now)
-	fixed, curves := s.w.parts(now, "report")
-	s.order, s.curves, s.now = s.order[:0], s.curves[:0], now
-	seen := map[string]bool{}
-	put := func(p part, curve bool) {
-		seen[p.id] = true
-		old := s.parts[p.id]
-		if old == nil || old.html != p.html {
-			s.version++
-			s.parts[p.id] = &versioned{p, s.version, curve}
+	s.now = now
+
+	parts := s.w.parts(now, "report")
+	var list []versioned
+	for _, old := range s.parts {
+		same := func(p part) bool { return p.id == old.id }
+		if !slices.ContainsFunc(parts, same) { // gone; a page that shows it is told
+			parts = append(parts, part{id: old.id})
 		}
 	}
-	for _, p := range fixed {
-		put(p, false)
-		s.order = append(s.order, p.id)
-	}
-	for _, p := range curves {
-		put(p, true)
-		s.curves = append(s.curves, p.id)
-	}
-	for id, p := range s.parts {
-		if !seen[id] && p.html != "" { // gone; a page that shows it is told
+	for _, p := range parts {
+		i := slices.IndexFunc(s.parts, func(old versioned) bool { return old.part == p })
+		if i < 0 {
 			s.version++
-			s.parts[id] = &versioned{part{id: id}, s.version, p.curve}
+			list = append(list, versioned{p, s.version})
+		} else {
+			list = append(list, s.parts[i])
 		}
 	}
-	took := time.Since(now)
-	s.next = time.Now().Add(max(refreshEvery, ShareOfTime*took))
+	s.parts = list
+
+	s.next = time.Now().Add(max(refreshEvery, ShareOfTime*time.Since(now)))
 }
 
-// after returns the part that changed first after a version, as it is now.
-func (s *Server) after(version int) (p versioned, ok bool) {
+// changes sends the parts that changed since the version that a page has. Versions of
+// another server, before or after this one, mean nothing.
+func (s *Server) changes(w http.ResponseWriter, since string) {
+	s.refresh()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, x := range s.parts {
-		if x.version > version && (!ok || x.version < p.version) {
-			p, ok = *x, true
+
+	id, number, _ := strings.Cut(since, "-")
+	version, err := strconv.Atoi(number)
+	if err != nil || id != s.id {
+		version = 0
+	}
+	type changed struct {
+		ID   string `json:"id"`
+		HTML string `json:"html"`
+	}
+	list := []changed{}
+	for _, p := range s.parts {
+		if p.version > version {
+			list = append(list, changed{p.id, p.html})
 		}
 	}
-	return p, ok
+
+	js, err := json.Marshal(map[string]any{
+		"version": fmt.Sprintf("%s-%d", s.id, s.version), "now": s.now.Format(time.DateTime), "parts": list,
+	})
+	if err != nil {
+		panic("watch: " + err.Error()) // strings only
+	}
+	send(w, "application/json", string(js))
 }
 
 // ServeHTTP answers the few paths there are. None names a file.
@@ -206,8 +218,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case "page.js":
 		b, _ := files.ReadFile("page.js") // it is embedded
 		send(w, "text/javascript; charset=utf-8", string(b))
-	case "events":
-		s.stream(w, r, refuse)
+	case "parts":
+		s.changes(w, r.URL.Query().Get("since"))
 	case "report":
 		s.report(w, refuse)
 	default:
@@ -234,13 +246,11 @@ func (s *Server) known(host string) bool {
 func (s *Server) page(w http.ResponseWriter) {
 	s.refresh()
 	s.mu.Lock()
-	get := func(ids []string) (out []part) {
-		for _, id := range ids {
-			out = append(out, s.parts[id].part)
-		}
-		return out
+	var parts []part
+	for _, p := range s.parts {
+		parts = append(parts, p.part)
 	}
-	text := render("page", s.w.document(s.now, get(s.order), get(s.curves)))
+	text := render("page", s.w.document(s.now, parts))
 	s.mu.Unlock()
 	send(w, "text/html; charset=utf-8", text)
 }
@@ -269,61 +279,6 @@ func (s *Server) report(w http.ResponseWriter, refuse func(int, string)) {
 		_ = rc.SetWriteDeadline(time.Now().Add(writeLimit))
 		if _, failed := w.Write(b[:n]); failed != nil || err != nil {
 			return
-		}
-	}
-}
-
-// stream sends the parts of the page as they change (Server-Sent Events).
-func (s *Server) stream(w http.ResponseWriter, r *http.Request, refuse func(int, string)) {
-	s.mu.Lock()
-	s.streams++
-	many := s.streams > mostStreams
-	s.mu.Unlock()
-	defer func() { s.mu.Lock(); s.streams--; s.mu.Unlock() }()
-	if many {
-		w.Header().Set("Retry-After", "30")
-		refuse(http.StatusServiceUnavailable, fmt.Sprintf("%d pages are open already", mostStreams))
-		return
-	}
-	w.Header().Set("Content-Type", "text/event-stream")
-	rc := http.NewResponseController(w)
-	write := func(format string, args ...any) bool {
-		_ = rc.SetWriteDeadline(time.Now().Add(writeLimit))
-		_, err := fmt.Fprintf(w, format, args...)
-		return err == nil && rc.Flush() == nil
-	}
-	tick := time.NewTicker(min(time.Second, refreshEvery))
-	defer tick.Stop()
-	if !write("retry: 2000\n\n") {
-		return
-	}
-	var shown time.Time
-	for version := 0; ; {
-		s.refresh()
-		for {
-			p, ok := s.after(version)
-			if !ok {
-				break
-			}
-			version = p.version
-			js, err := json.Marshal(map[string]string{"id": p.id, "html": p.html})
-			if err != nil || !write("event: part\ndata: %s\n\n", js) {
-				return
-			}
-		}
-		s.mu.Lock()
-		now := s.now
-		s.mu.Unlock()
-		if !now.Equal(shown) {
-			shown = now
-			if !write("event: now\ndata: %s\n\n", now.Format(time.DateTime)) {
-				return
-			}
-		}
-		select {
-		case <-r.Context().Done():
-			return
-		case <-tick.C:
 		}
 	}
 }
