@@ -50,7 +50,8 @@ var imports = []struct{ of, may string }{
 		"ingest/spelling report"},
 	// The façade knows neither models nor recordings: those who want them go to their rooms.
 	{"pipeline", "pipeline/config pipeline/engine pipeline/engine/slurm pipeline/kv pipeline/runs pipeline/stages " +
-		"pipeline/stages/plan pipeline/stages/reportstage pipeline/watch ingest ingest/fault ingest/spelling report train train/holdout"},
+		"pipeline/stages/plan pipeline/stages/reportstage pipeline/watch ingest ingest/fault ingest/spelling report train " +
+		"train/holdout"},
 	{"cmd", "pipeline pipeline/export pipeline/inspect pipeline/predict pipeline/runs pipeline/scaffold " +
 		"pipeline/suggest ingest ingest/fault ingest/spelling ingest/simulate train train/score report docs"},
 }

@@ -1,10 +1,11 @@
 package main
 
 import (
-	"context"
+	"cmp"
 	"encoding/csv"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"text/tabwriter"
@@ -14,13 +15,6 @@ import (
 	"doubletake/pipeline/predict"
 	"doubletake/pipeline/suggest"
 )
-
-// suggestOptions are the arguments of suggest.
-type suggestOptions struct {
-	model, grid, by string
-	count, batch    int
-	json, csv       bool
-}
 
 func newSuggestCommand(stdout, stderr io.Writer) *cli.Command {
 	return &cli.Command{
@@ -43,89 +37,81 @@ func newSuggestCommand(stdout, stderr io.Writer) *cli.Command {
 			&cli.BoolFlag{Name: "json", Usage: "as one JSON document"},
 			&cli.BoolFlag{Name: "csv", Usage: "as CSV"},
 		},
-		Action: func(c *cli.Context) error {
-			if c.NArg() != 1 {
-				return usage("pipeline suggest takes one MODEL, found %q", c.Args().Slice())
-			}
-			o := suggestOptions{
-				model: c.Args().First(), grid: c.String("grid"), by: c.String("by"), count: c.Int("count"),
-				batch: c.Int("batch"), json: c.Bool("json"), csv: c.Bool("csv"),
-			}
-			return runSuggest(c.Context, o, stdout, stderr)
-		},
+		Action: func(c *cli.Context) error { return runSuggest(c, stdout, stderr) },
 	}
 }
 
-func runSuggest(ctx context.Context, o suggestOptions, stdout, stderr io.Writer) error {
+func runSuggest(c *cli.Context, stdout, stderr io.Writer) error {
+	grid, by, count, batch := c.String("grid"), c.String("by"), c.Int("count"), c.Int("batch")
 	switch {
-	case o.grid == "":
+	case c.NArg() != 1:
+		return usage("pipeline suggest takes one MODEL, found %q", c.Args().Slice())
+	case grid == "":
 		return usage("pipeline suggest wants --grid, e.g. --grid blades=2:5:1,rpm=2000:9000:500")
-	case o.json && o.csv:
+	case c.Bool("json") && c.Bool("csv"):
 		return usage("pipeline suggest: --json and --csv exclude each other")
-	case o.batch < 0:
-		return usage("--batch wants a number of conditions, found %d", o.batch)
-	case o.count < 0:
-		return usage("--count wants a number of conditions, found %d", o.count)
+	case batch < 0:
+		return usage("--batch wants a number of conditions, found %d", batch)
+	case count < 0:
+		return usage("--count wants a number of conditions, found %d", count)
 	}
-	m, err := predict.Open(o.model)
+
+	m, err := predict.Open(c.Args().First())
 	if err != nil {
 		return err
 	}
-	axes, err := suggest.ParseGrid(m, o.grid)
+	axes, err := suggest.ParseGrid(m, grid)
 	if err != nil {
 		return usage("--grid: %v", err)
 	}
-	if o.by == "" {
-		o.by = suggest.DefaultBy(m)
-	}
-	list, err := suggest.Rank(ctx, m, axes, o.by)
+	by = cmp.Or(by, suggest.DefaultBy(m))
+	list, err := suggest.Rank(c.Context, m, axes, by)
 	if err != nil {
-		if ctx.Err() != nil {
+		if c.Err() != nil {
 			return err
 		}
 		return usage("pipeline suggest: %v", err)
 	}
-	total := len(list)
-	if o.batch > 0 {
-		list = suggest.Batch(list, o.batch, suggest.Measured(m, axes))
-	} else if o.count > 0 && o.count < len(list) {
-		list = list[:o.count]
+
+	total, order := len(list), "most expected error first"
+	if batch > 0 {
+		list = suggest.Batch(list, batch, suggest.Measured(m, axes))
+		order = "to be measured together, most expected error that the ones before leave first"
+	} else if count > 0 && count < total {
+		list = list[:count]
 	}
-	for _, w := range m.Warnings {
-		fmt.Fprintln(stderr, "note: "+w)
-	}
+
+	printNotes(stderr, m.Warnings)
 	names := make([]string, len(axes))
 	for i, a := range axes {
 		names[i] = m.Card.Inputs[a.Input].Name
 	}
+
 	switch {
-	case o.json:
-		return printJSON(stdout, suggestJSON(m, names, list, o, total))
-	case o.csv:
+	case c.Bool("json"):
+		return suggestJSON(stdout, m, names, list, by, total)
+	case c.Bool("csv"):
 		return suggestCSV(stdout, names, list)
 	}
-	return suggestTable(stdout, names, list, o, total)
+
+	fmt.Fprintf(stdout, "%d of %d candidates by %s, %s; variances in units of the outcomes' training variance\n",
+		len(list), total, by, order)
+	return suggestTable(stdout, names, list)
 }
 
-func suggestTable(w io.Writer, names []string, list []suggest.Suggestion, o suggestOptions, total int) error {
-	order := "most expected error first"
-	if o.batch > 0 {
-		order = "to be measured together, most expected error that the ones before leave first"
-	}
-	fmt.Fprintf(w, "%d of %d candidates by %s, %s; variances in units of the outcomes' training variance\n", len(list),
-		total, o.by, order)
+func suggestTable(w io.Writer, names []string, list []suggest.Suggestion) error {
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(tw, "rank\t%s\tepistemic\taleatoric\tadvice\n", strings.Join(names, "\t"))
 	for i, s := range list {
-		at := make([]string, len(s.At))
-		for k, v := range s.At {
-			at[k] = strconv.FormatFloat(v, 'g', 10, 64)
+		fmt.Fprintf(tw, "%d", i+1)
+		for _, v := range s.At {
+			fmt.Fprintf(tw, "\t%.10g", v)
 		}
 		advice := s.Advice
 		if len(s.Outside) > 0 {
 			advice += " (extrapolation: " + strings.Join(s.Outside, ", ") + ")"
 		}
-		fmt.Fprintf(tw, "%d\t%s\t%s\t%s\t%s\n", i+1, strings.Join(at, "\t"), short(s.Epistemic), short(s.Aleatoric), advice)
+		fmt.Fprintf(tw, "\t%.4g\t%.4g\t%s\n", s.Epistemic, s.Aleatoric, advice)
 	}
 	if err := tw.Flush(); err != nil {
 		return fmt.Errorf("print suggestions: %w", err)
@@ -133,49 +119,49 @@ func suggestTable(w io.Writer, names []string, list []suggest.Suggestion, o sugg
 	return nil
 }
 
-type suggestionJSON struct {
-	At            map[string]float64 `json:"at"`
-	Epistemic     float64            `json:"epistemic"`
-	Aleatoric     float64            `json:"aleatoric"`
-	Share         float64            `json:"epistemic_share"`
-	Measured      bool               `json:"measured"`
-	Extrapolation []string           `json:"extrapolation"`
-	Advice        string             `json:"advice"`
-}
+func suggestJSON(
+	w io.Writer, m *predict.Models, names []string, list []suggest.Suggestion, by string, total int,
+) error {
+	type suggestion struct {
+		At            map[string]float64 `json:"at"`
+		Epistemic     float64            `json:"epistemic"`
+		Aleatoric     float64            `json:"aleatoric"`
+		Share         float64            `json:"epistemic_share"`
+		Measured      bool               `json:"measured"`
+		Extrapolation []string           `json:"extrapolation"`
+		Advice        string             `json:"advice"`
+	}
 
-func suggestJSON(m *predict.Models, names []string, list []suggest.Suggestion, o suggestOptions, total int) any {
-	out := make([]suggestionJSON, len(list))
+	out := make([]suggestion, len(list))
 	for i, s := range list {
-		j := suggestionJSON{
+		out[i] = suggestion{
 			At: map[string]float64{}, Epistemic: s.Epistemic, Aleatoric: s.Aleatoric, Share: s.Share,
 			Measured: s.Measured, Extrapolation: append([]string{}, s.Outside...), Advice: s.Advice,
 		}
 		for k, n := range names {
-			j.At[n] = s.At[k]
+			out[i].At[n] = s.At[k]
 		}
-		out[i] = j
 	}
-	return struct {
-		Models      []string         `json:"models"`
-		Experiment  string           `json:"experiment"`
-		Data        string           `json:"data"`
-		By          string           `json:"by"`
-		Candidates  int              `json:"candidates"`
-		Notes       []string         `json:"notes"`
-		Suggestions []suggestionJSON `json:"suggestions"`
-	}{m.Paths, m.Card.Experiment, m.Card.Data, o.by, total, append([]string{}, m.Warnings...), out}
+
+	return printJSON(w, struct {
+		Models      []string     `json:"models"`
+		Experiment  string       `json:"experiment"`
+		Data        string       `json:"data"`
+		By          string       `json:"by"`
+		Candidates  int          `json:"candidates"`
+		Notes       []string     `json:"notes"`
+		Suggestions []suggestion `json:"suggestions"`
+	}{m.Paths, m.Card.Experiment, m.Card.Data, by, total, append([]string{}, m.Warnings...), out})
 }
 
 func suggestCSV(w io.Writer, names []string, list []suggest.Suggestion) error {
-	rows := [][]string{append(append([]string{}, names...), "epistemic", "aleatoric", "epistemic_share", "measured",
-		"advice")}
-	g := func(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
+	rows := [][]string{append(slices.Clone(names), "epistemic", "aleatoric", "epistemic_share", "measured", "advice")}
 	for _, s := range list {
 		var r []string
-		for _, v := range s.At {
-			r = append(r, g(v))
+		for _, v := range append(slices.Clone(s.At), s.Epistemic, s.Aleatoric, s.Share) {
+			r = append(r, strconv.FormatFloat(v, 'g', -1, 64))
 		}
-		rows = append(rows, append(r, g(s.Epistemic), g(s.Aleatoric), g(s.Share), strconv.FormatBool(s.Measured), s.Advice))
+		rows = append(rows, append(r, strconv.FormatBool(s.Measured), s.Advice))
 	}
 	if err := csv.NewWriter(w).WriteAll(rows); err != nil {
 		return fmt.Errorf("print suggestions: %w", err)

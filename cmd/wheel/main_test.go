@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"flag"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -17,6 +18,7 @@ import (
 	"testing"
 
 	"doubletake/pipeline/kv"
+	"doubletake/pipeline/predict"
 	"doubletake/pipeline/stages/trainstage"
 	"doubletake/pipeline/table"
 	"doubletake/train"
@@ -562,6 +564,33 @@ assert runs.model("wing/splits/b3").predict([1, 3]).mean.shape == (1, 1)
 	}
 	if _, err := os.Stat(filepath.Join(env, "bin/pipeline")); err == nil {
 		t.Error("uninstall leaves the program")
+	}
+}
+
+var update = flag.Bool("update", false, "write doubletake/_columns.py anew")
+
+// The frame of the Python package has the columns of the program's list.
+func TestColumns(t *testing.T) {
+	want := `"""The columns of predictions, and the attributes of a Prediction that hold them. Made from the
+program's list by: go test ./cmd/wheel -run TestColumns -update"""
+
+COLUMNS = (
+`
+	for _, c := range predict.Columns {
+		if c.Python != "" {
+			want += fmt.Sprintf("    (%q, %q),\n", c.Name, c.Python)
+		}
+	}
+	want += ")\n"
+
+	const path = "doubletake/_columns.py"
+	if *update {
+		if err := os.WriteFile(path, []byte(want), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got, err := os.ReadFile(path); err != nil || string(got) != want {
+		t.Errorf("%s differs from the program's list (%v); renew it with -update", path, err)
 	}
 }
 

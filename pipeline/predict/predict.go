@@ -17,7 +17,6 @@ import (
 	"strings"
 
 	"doubletake/ingest/fault"
-	"doubletake/ingest/spelling"
 	"doubletake/pipeline/stages/trainstage"
 	"doubletake/train"
 	"doubletake/train/score"
@@ -414,61 +413,6 @@ func (m *Models) outside(x []float64) []int {
 		}
 	}
 	return out
-}
-
-// ParseAt reads conditions from the command line: "blades=3,rpm=5000", several
-// joined by ";". Every input must occur once. The result is row-major in the
-// order of InputNames.
-func (m *Models) ParseAt(s string) ([]float64, error) {
-	var x []float64
-	names := m.InputNames()
-	for _, part := range strings.Split(s, ";") {
-		row, seen := make([]float64, len(names)), make([]bool, len(names))
-		for _, term := range strings.Split(part, ",") {
-			name, value, ok := strings.Cut(term, "=")
-			name = strings.TrimSpace(name)
-			if !ok || name == "" {
-				return nil, fmt.Errorf("expected input=value, found %q", term)
-			}
-			i, err := m.Input(name)
-			if err != nil {
-				return nil, err
-			}
-			if seen[i] {
-				return nil, fmt.Errorf("%s occurs twice", name)
-			}
-			if row[i], err = ParseNumber(value); err != nil {
-				return nil, fmt.Errorf("%s: %w", name, err)
-			}
-			seen[i] = true
-		}
-		for i, ok := range seen {
-			if !ok {
-				return nil, fmt.Errorf("%s is missing; the model's inputs are %s", names[i], strings.Join(names, ", "))
-			}
-		}
-		x = append(x, row...)
-	}
-	return x, nil
-}
-
-// Input returns the place of an input among InputNames.
-func (m *Models) Input(name string) (int, error) {
-	names := m.InputNames()
-	if i := slices.Index(names, name); i >= 0 {
-		return i, nil
-	}
-	hint := spelling.DidYouMean(name, names)
-	return 0, fmt.Errorf("%q is no input of the model, whose inputs are %s%s", name, strings.Join(names, ", "), hint)
-}
-
-// ParseNumber reads a finite number.
-func ParseNumber(s string) (float64, error) {
-	v, err := strconv.ParseFloat(strings.TrimSpace(s), 64)
-	if err != nil || math.IsNaN(v) || math.IsInf(v, 0) {
-		return 0, fmt.Errorf("expected a number, found %q", s)
-	}
-	return v, nil
 }
 
 // New puts networks trained elsewhere together as Open does with

@@ -1,13 +1,15 @@
 """Trained models in numpy: the numbers of `pipeline predict`, and κ."""
 
 import json
+import operator
 import os
 from types import SimpleNamespace
 
 import numpy as np
 
-from . import _quadrature
+from ._columns import COLUMNS
 from ._honest import Honest
+from ._quadrature import line, points, softplus
 
 
 class Model:
@@ -108,7 +110,7 @@ class Prediction:
     mean: of the models' means. variance: of one measurement. cov: C, the
     epistemic variance. delta: δ. kappa: κ. zigzag: |m(μ) − μ|. spread: sample
     variance of the models' means, NaN of one model. p["cl"] has the same as
-    columns of one outcome.
+    columns of one outcome. low, high: interval() of 95 %.
 
     calibrated: what the model that was calibrated on left-out groups predicts, None
     where the split has none. It has mean, claim (its own epistemic variance), added
@@ -125,6 +127,7 @@ class Prediction:
         self.calibrated = arrays["calibrated"]
         for name in self._names:
             setattr(self, name, arrays[name])
+        self.low, self.high = self.interval()
 
     def __getitem__(self, outcome):
         j = self.outcomes.index(outcome)
@@ -138,16 +141,15 @@ class Prediction:
         return self.mean - half, self.mean + half
 
     def frame(self):
-        """A pandas.DataFrame with the columns of `pipeline predict --csv`."""
+        """A pandas.DataFrame with the columns of `pipeline predict --csv`, as far as this
+        package has their numbers, and kappa."""
         import pandas
 
         f = pandas.DataFrame(self.x, columns=self.inputs)
-        low, high = self.interval()
-        ends = {"mean": "mu", "variance": "var", "spread": "between_seeds_var"}
         for j, o in enumerate(self.outcomes):
-            for k in self._names:
-                f["%s_%s" % (o, ends.get(k, k))] = getattr(self, k)[:, j]
-            f[o + "_low"], f[o + "_high"] = low[:, j], high[:, j]
+            for name, attribute in COLUMNS:
+                if self.calibrated is not None or not attribute.startswith("calibrated."):
+                    f["%s_%s" % (o, name)] = operator.attrgetter(attribute)(self)[:, j]
         f.attrs = {"units": dict(self.units)}
         return f
 
@@ -204,7 +206,7 @@ class _Net:
         var = softplus(r)
         again, _ = self.raw(x, mu)
         if self.n_out == 1:
-            cov, delta, kappa = _quadrature.line(self, x, mu, var)
+            cov, delta, kappa = line(self, x, mu, var)
         else:
             cov, delta, kappa = self.cubature(x, mu, var)
         return {
@@ -214,7 +216,7 @@ class _Net:
 
     def cubature(self, x, mu, var):
         """C, δ and κ of several outcomes by the fixed points."""
-        nodes, weights = _quadrature.points(self.n_out)
+        nodes, weights = points(self.n_out)
         cov, delta, kappa = (np.empty(mu.shape) for _ in range(3))
         sd = np.sqrt(var)
         # Of the first layer only what y adds changes from point to point.
@@ -230,8 +232,3 @@ class _Net:
             cov[i] = sd[i] * (weights @ (nodes * c))
             kappa[i] = weights @ v + (weights @ c**2 - delta[i] ** 2) - var[i]
         return cov, delta, kappa
-
-
-def softplus(r):
-    """The variance of a raw variance."""
-    return np.maximum(r, 0) + np.log1p(np.exp(-np.abs(r))) + 1e-6

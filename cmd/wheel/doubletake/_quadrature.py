@@ -16,8 +16,6 @@ def line(net, x, mu, var):
     m = a + bε on a piece, C = σ Σ b·ΔΦ by Stein's lemma. Only E[v] is integrated
     numerically, by Gauss and Legendre on each piece.
     """
-    from ._model import softplus
-
     sd = np.sqrt(var[:, 0])
     out = np.empty((3, len(x)))
     (w, b), rest = net.layers[0], net.layers[1:]
@@ -67,6 +65,11 @@ def _legendre(at):
     x, w = np.polynomial.legendre.leggauss(5)
     half = np.array(half)[:, None]
     return (np.array(middle)[:, None] + half * x).ravel(), (half * w).ravel()
+
+
+def softplus(r):
+    """The variance of a raw variance."""
+    return np.maximum(r, 0) + np.log1p(np.exp(-np.abs(r))) + 1e-6
 
 
 def _pdf(z):

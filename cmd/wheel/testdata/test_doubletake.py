@@ -5,15 +5,19 @@ models, each with the values that the program has of them, and a configuration.
 DOUBLETAKE_PIPELINE names the program.
 """
 
+import csv
 import json
 import math
+import operator
 import os
 import struct
+import subprocess
 import unittest
 
 import numpy as np
 
 import doubletake
+from doubletake._columns import COLUMNS
 
 DATA = os.environ["DOUBLETAKE_TEST_DATA"]
 
@@ -137,6 +141,24 @@ class Models(unittest.TestCase):
                 self.assertEqual(c.words, case["Words"])
                 wide = m.predict(case["X"], level=0.99).calibrated
                 self.assertTrue((wide.high > c.high).all())
+
+    def test_columns_equal_to_the_program(self):
+        list(doubletake.run(path("pipeline.yaml")))
+        split = path("runs/wing/splits/b3")
+        text = subprocess.run(
+            [doubletake.program(), "predict", split, "--at", "a=0,b=2;a=1,b=3", "--csv"], check=True, capture_output=True, encoding="utf-8",
+        ).stdout
+        rows = list(csv.DictReader(text.splitlines()))
+        p = doubletake.Model(split).predict([[0, 2], [1, 3]])
+        self.assertIsNotNone(p.calibrated)
+        compared = 0
+        for name, attribute in COLUMNS:
+            got = operator.attrgetter(attribute)(p)[:, 0]
+            for row, v in zip(rows, got):
+                if row.get("lift_" + name):
+                    self.assertAlmostEqual(v, float(row["lift_" + name]), delta=1e-5 * max(1, abs(v)), msg=name)
+                    compared += 1
+        self.assertGreater(compared, 2 * (len(COLUMNS) - 5), text)  # kappa is Python's alone, intervals may be withheld
 
     def test_names_and_units(self):
         list(doubletake.run(path("pipeline.yaml")))

@@ -1,0 +1,118 @@
+package predict
+
+import (
+	"context"
+	"math"
+	"slices"
+)
+
+// Options are what the user of a prediction chooses.
+type Options struct {
+	Calibrated  string  // the networks are recalibrated: "" or one of score.Kinds
+	Alpha       float64 // the networks' intervals have the confidence 1 − Alpha
+	Level       float64 // of the calibrated intervals; 0: that of the calibration
+	Extrapolate bool    // also intervals outside the training range, or without a record
+
+	// Of Table alone.
+	Network bool // the networks' own prediction too
+	Details bool // what the calibrated model was learned from
+}
+
+// Answer is what a split's models predict at N conditions, to be printed: for people (Table),
+// as CSV and for JSON.
+type Answer struct {
+	*Models
+	X           []float64 // the conditions, N rows of inputs
+	Network     *Predictions
+	Recommended *Recommended // nil where the split has no calibrated model
+	Chance      []EventProbability
+
+	options Options
+}
+
+// Answer predicts at conditions x, row-major, inputs in the order of InputNames.
+func (m *Models) Answer(ctx context.Context, x []float64, o Options) (*Answer, error) {
+	a := &Answer{Models: m, X: x, options: o}
+
+	var err error
+	if a.Network, err = m.Predict(ctx, x, o.Calibrated); err != nil {
+		return nil, err
+	}
+	if a.Recommended, err = m.Recommend(ctx, x, o.Level, o.Extrapolate); err != nil {
+		return nil, err
+	}
+	if a.Chance, err = m.PredictEvents(ctx, x); err != nil {
+		return nil, err
+	}
+
+	a.withhold()
+
+	return a, nil
+}
+
+// withhold takes away the calibrated intervals that have no record, unless they are
+// asked for.
+func (a *Answer) withhold() {
+	r := a.Recommended
+	if r == nil || a.options.Extrapolate {
+		return
+	}
+
+	for i := range r.N {
+		unchecked := false
+		for j := range r.Out {
+			if k := i*r.Out + j; a.record(j) == "" && !math.IsNaN(r.Half[k]) {
+				r.Half[k], unchecked = math.NaN(), true
+			}
+		}
+		if unchecked {
+			r.Refused[i] = append(r.Refused[i], "it was checked on no held-out value")
+		}
+	}
+}
+
+// at is the i-th condition.
+func (a *Answer) at(i int) []float64 {
+	d := len(a.Card.Inputs)
+	return a.X[i*d : (i+1)*d]
+}
+
+// silent reports whether the networks give no interval at the i-th condition, because it is
+// outside the training range.
+func (a *Answer) silent(i int) bool { return !a.options.Extrapolate && a.Outside(a.at(i)) != nil }
+
+// bound returns the range of an event's probability at the i-th condition, NaN where the
+// networks are silent.
+func (a *Answer) bound(e EventProbability, i int) (lo, hi float64) {
+	if a.silent(i) {
+		return math.NaN(), math.NaN()
+	}
+	return e.Bound(i, a.options.Alpha)
+}
+
+// record is how the calibrated intervals of an outcome did on what was held out; "" where
+// that is not known.
+func (a *Answer) record(outcome int) string {
+	h := a.Honest
+	if h == nil || h.Record == nil || h.Record.CoverageAfter == nil {
+		return ""
+	}
+
+	for _, o := range h.Record.Outcomes {
+		if slices.Contains(o.Outcomes, a.Card.Outcomes[outcome].Name) && o.RMSE != nil {
+			return recordText(h.HeldOut, o.Unit, *o.RMSE, *h.Record.CoverageAfter)
+		}
+	}
+
+	return ""
+}
+
+// networkRecord is the same of the network.
+func (a *Answer) networkRecord(outcome int) string {
+	for _, r := range a.Record {
+		if slices.Contains(r.Outcomes, a.Card.Outcomes[outcome].Name) && r.RMSE != nil && r.Coverage95 != nil {
+			return recordText(r.HeldOut, r.Unit, *r.RMSE, *r.Coverage95)
+		}
+	}
+	return ""
+}

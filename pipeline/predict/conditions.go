@@ -1,0 +1,144 @@
+package predict
+
+import (
+	"bytes"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"doubletake/ingest/fault"
+	"doubletake/ingest/spelling"
+)
+
+// ParseAt reads conditions from the command line: "blades=3,rpm=5000", several
+// joined by ";". Every input must occur once. The result is row-major in the
+// order of InputNames.
+func (m *Models) ParseAt(s string) ([]float64, error) {
+	var x []float64
+	names := m.InputNames()
+	for _, part := range strings.Split(s, ";") {
+		row, seen := make([]float64, len(names)), make([]bool, len(names))
+		for _, term := range strings.Split(part, ",") {
+			name, value, ok := strings.Cut(term, "=")
+			name = strings.TrimSpace(name)
+			if !ok || name == "" {
+				return nil, fmt.Errorf("expected input=value, found %q", term)
+			}
+			i, err := m.Input(name)
+			if err != nil {
+				return nil, err
+			}
+			if seen[i] {
+				return nil, fmt.Errorf("%s occurs twice", name)
+			}
+			if row[i], err = ParseNumber(value); err != nil {
+				return nil, fmt.Errorf("%s: %w", name, err)
+			}
+			seen[i] = true
+		}
+		for i, ok := range seen {
+			if !ok {
+				return nil, fmt.Errorf("%s is missing; the model's inputs are %s", names[i], strings.Join(names, ", "))
+			}
+		}
+		x = append(x, row...)
+	}
+	return x, nil
+}
+
+// Input returns the place of an input among InputNames.
+func (m *Models) Input(name string) (int, error) {
+	names := m.InputNames()
+	if i := slices.Index(names, name); i >= 0 {
+		return i, nil
+	}
+	hint := spelling.DidYouMean(name, names)
+	return 0, fmt.Errorf("%q is no input of the model, whose inputs are %s%s", name, strings.Join(names, ", "), hint)
+}
+
+// ParseNumber reads a finite number.
+func ParseNumber(s string) (float64, error) {
+	v, err := strconv.ParseFloat(strings.TrimSpace(s), 64)
+	if err != nil || math.IsNaN(v) || math.IsInf(v, 0) {
+		return 0, fmt.Errorf("expected a number, found %q", s)
+	}
+	return v, nil
+}
+
+// maxTable bounds a table of conditions, which is held in memory.
+const maxTable = 64 << 20
+
+// ReadConditions reads a CSV file with a column per input; other columns are
+// left alone. A fault of the file is a *fault.Error.
+func (m *Models) ReadConditions(path string) ([]float64, error) {
+	const want = "a CSV file with conditions"
+	b, err := fault.ReadFile(path, maxTable, want)
+	if err != nil && !errors.As(err, new(*fault.Error)) {
+		err = &fault.Error{Path: path, Want: want, Found: "none", Err: err}
+	}
+	if err != nil {
+		return nil, err
+	}
+
+	x, err := parseConditions(bytes.NewReader(b), m.InputNames())
+	return x, fault.In(path, err)
+}
+
+func parseConditions(f io.Reader, names []string) ([]float64, error) {
+	r := csv.NewReader(f)
+	r.Comment, r.TrimLeadingSpace = '#', true
+
+	head, err := r.Read()
+	if errors.Is(err, io.EOF) {
+		err = nil
+	}
+	if head == nil {
+		return nil, &fault.Error{Want: "a header with the columns " + strings.Join(names, ", "), Found: "none", Err: err}
+	}
+	for i, h := range head {
+		head[i] = strings.TrimSpace(strings.TrimPrefix(h, "\ufeff"))
+	}
+
+	column := make([]int, len(names))
+	for i, n := range names {
+		column[i] = slices.Index(head, n)
+		if column[i] < 0 {
+			return nil, &fault.Error{Place: "line 1", Want: "a column " + n, Found: strings.Join(head, ", ")}
+		}
+		if slices.Contains(head[column[i]+1:], n) {
+			return nil, &fault.Error{Place: "line 1", Want: "one column " + n, Found: "two"}
+		}
+	}
+
+	var x []float64
+	for {
+		rec, err := r.Read()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return nil, &fault.Error{Want: "rows of equal length", Found: "another", Err: err}
+		}
+
+		line, _ := r.FieldPos(0)
+		for i, k := range column {
+			v, err := ParseNumber(rec[k])
+			if err != nil {
+				return nil, &fault.Error{
+					Place: fmt.Sprintf("line %d, column %s", line, names[i]), Want: "a number", Found: strconv.Quote(rec[k]),
+				}
+			}
+			x = append(x, v)
+		}
+	}
+	if len(x) == 0 {
+		return nil, &fault.Error{Want: "at least one condition", Found: "a header alone"}
+	}
+
+	return x, nil
+}
