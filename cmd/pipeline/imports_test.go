@@ -60,6 +60,7 @@ var imports = []struct{ of, may string }{
 var foreign = []struct{ module, by string }{
 	{"github.com/apache/arrow", "pipeline/table ingest/format/arrow"},
 	{"github.com/klauspost/compress", "ingest/format/internal/inflate ingest/format/parquet"},
+	{"github.com/mewkiz/flac", "ingest/format/flac"},
 	{"github.com/expr-lang/expr", "ingest/derive"},
 	{"github.com/urfave/cli", "cmd/pipeline"},
 	{"go.yaml.in/yaml", "pipeline/config"},

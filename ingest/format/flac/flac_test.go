@@ -190,6 +190,82 @@ func TestRefused(t *testing.T) {
 	ingesttest.WantDataError(t, n, err, "x: sample 512: ", "damaged")
 }
 
+func BenchmarkRead(b *testing.B) {
+	for _, name := range []string{"i16_2ch", "i24_3ch"} {
+		b.Run(name, func(b *testing.B) {
+			r, err := open(ingesttest.Testdata(b, name+".flac"), ingest.Options{})
+			if err != nil {
+				b.Fatal(err)
+			}
+			n := 0
+			for b.Loop() {
+				n = len(ingesttest.ReadAll(b, r)[0]) * len(r.Info().Channels)
+			}
+			b.ReportMetric(float64(n)*float64(b.N)/b.Elapsed().Seconds()/1e6, "Msamples/s")
+		})
+	}
+}
+
+// crc is the remainder of FLAC's polynomials: 0x107 of 8 bits for a frame's header,
+// 0x18005 of 16 for the frame.
+func crc(b []byte, bits int, polynomial uint32) uint32 {
+	v := uint32(0)
+	for _, c := range b {
+		v ^= uint32(c) << (bits - 8)
+		for range 8 {
+			if v <<= 1; v>>bits&1 == 1 {
+				v ^= polynomial
+			}
+		}
+		v &= 1<<bits - 1
+	}
+	return v
+}
+
+// Values that the format reserves, and frames that differ from the header, are
+// refused though the checksums are right.
+func TestRefusedFrames(t *testing.T) {
+	whole := ingesttest.Testdata(t, "order0.flac")
+	first := bytes.Index(whole, []byte{0xFF, 0xF8})
+	end := first + 2 + bytes.Index(whole[first+2:], []byte{0xFF, 0xF8}) // the second frame
+	if end < first+100 || crc(whole[first:end], 16, 0x18005) != 0 {
+		t.Fatal(first, end)
+	}
+	head := 5 // bytes of the frame's header without its checksum
+	const has = ", the header has 1, 16 and 48000 Hz"
+	for _, c := range []struct {
+		name   string
+		change func(b []byte)
+		want   string
+	}{
+		{"no frame", func(b []byte) { b[1] = 0 }, "invalid sync-code"},
+		{"size", func(b []byte) { b[2] &= 0x0F }, "reserved block size"},
+		{"no rate", func(b []byte) { b[2] |= 0x0F }, "invalid sample rate"},
+		{"another rate", func(b []byte) { b[2] = b[2]&0xF0 | 9 }, "a frame of 1 channels, 16 bits and 44100 Hz" + has},
+		{"two channels", func(b []byte) { b[3] |= 0x10 }, "a frame of 2 channels, 16 bits"},
+		{"24 bits", func(b []byte) { b[3] |= 0x0C }, "a frame of 1 channels, 24 bits"},
+		{"subframe", func(b []byte) { b[head+1] = 5 << 1 }, "reserved prediction method"},
+		{"reserved bit", func(b []byte) { b[head+1] |= 0x80 }, "non-zero padding"},
+		{"residuals", func(b []byte) { b[head+2], b[head+1] = 0xC0, 8<<1 }, "reserved residual coding"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			b := bytes.Clone(whole[:end])
+			frame := b[first:]
+			c.change(frame)
+			frame[head] = byte(crc(frame[:head], 8, 0x107))
+			binary.BigEndian.PutUint16(frame[len(frame)-2:], uint16(crc(frame[:len(frame)-2], 16, 0x18005)))
+			r, err := open(b, ingest.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for range 2 { // the next reading meets it again
+				n, err := r.Read([]int{0}, 0, [][]float64{make([]float64, 10)})
+				ingesttest.WantDataError(t, n, err, "sample 0: ", c.want)
+			}
+		})
+	}
+}
+
 // FuzzFLAC reads any bytes: no panic, errors that are data errors, the same samples
 // again after going back, and memory for one frame, which a few bytes can make 65535
 // samples of eight channels long: 2 MiB.
