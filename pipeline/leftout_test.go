@@ -335,7 +335,7 @@ func TestLeftOutTrainingsAreWeighted(t *testing.T) {
 		e.Train = func(ctx context.Context, d honest.Data, seed uint64) (honest.Network, error) {
 			s := triplets.New(make([]triplets.Quantity, 3), make([]triplets.Quantity, 1), d.X, d.Y1, d.Y2)
 			s.Weight = weight
-			c := train1.Network()
+			c := train1.Config
 			c.Seed, c.Standardise = seed, false
 			n, _, err := train.FitSingle(ctx, s, c, nil)
 			return n, err

@@ -32,35 +32,89 @@ const (
 )
 
 // Config are the settings of Fit. The zero value is not valid; start from
-// DefaultConfig.
+// DefaultConfig. The comments of fields with a key are its documentation in
+// configuration files.
 type Config struct {
-	Hidden  []int   `json:"hidden"`  // widths of the hidden layers, default 64, 64
-	Dropout float64 `json:"dropout"` // after each hidden layer, default 0.05; used rounded to 1/65536
-	// what it answers: "" (default), two answers; "joint", "joint-full"; "binned", experimental
-	Head          string  `json:"head,omitempty"`
-	Bins          int     `json:"bins,omitempty"` // of an outcome, for "binned"; 0: 16
-	Feedback      string  `json:"feedback"`       // "drop-weights" (default), "constant", "flag"
-	FeedbackValue float64 `json:"feedback_value"` // for "constant", in the units the network sees (standardised, if it is)
-	Beta          float64 `json:"beta"`           // exponent of the β-NLL, default 0.5; 0 is the NLL
-	Pairs         string  `json:"pairs"`          // "symmetrised" (default), "swap", "plain"
-	LearningRate  float64 `json:"learning_rate"`  // Adam's, default 1e-3
-	WeightDecay   float64 `json:"weight_decay"`   // decoupled (AdamW), default 0
-	// triplets a step, default 32; the last batch of an epoch takes the remainder too
-	Batch       int    `json:"batch"`
-	Epochs      int    `json:"epochs"`         // default 500
-	Stop        int    `json:"stop,omitempty"` // epochs after which a training of Epochs ends; default 0: all of them
-	Schedule    string `json:"schedule"`       // "constant" (default) or "cosine", to zero over all steps
-	Standardise bool   `json:"standardise"`    // inputs and outcomes to mean 0, population std 1; default true
-	Seed        uint64 `json:"seed"`           // of weights, order and dropout, each with its own stream
-	Kernels     string `json:"kernels"`        // "auto" (default), "portable", "avx2", "avx512"
+	// the network
+	Network `key:"model"`
+
+	// the loss
+	Loss `key:"loss"`
+
+	// the optimiser
+	Optimizer `key:"optimizer"`
+
+	// scale inputs and outcomes to zero mean and unit deviation of the training split
+	Standardise bool `key:"standardise" json:"standardise"`
+
+	Seed    uint64 `json:"seed"`    // of weights, order and dropout, each with its own stream
+	Kernels string `json:"kernels"` // "auto" (default), "portable", "avx2", "avx512"
+}
+
+// Network is the network's shape and what it answers.
+type Network struct {
+	// without it the network answers twice; joint, it gives mean, noise and covariance of a pair at once, for
+	// each outcome separately; joint-full, with full matrices over the outcomes; binned (experimental), for
+	// each outcome a table of the probabilities of the bins of both values
+	Head string `key:"head" enum:"joint|joint-full|binned" json:"head,omitempty"`
+
+	// head binned: number of bins of each outcome, with as many training values in each; 0: 16
+	Bins int `key:"bins" default:"0" omit:"zero" json:"bins,omitempty"`
+
+	// widths of the hidden layers
+	Hidden []int `key:"hidden" json:"hidden"`
+
+	// probability of dropping a hidden unit
+	Dropout float64 `key:"dropout" json:"dropout"` // used rounded to 1/65536
+
+	// the network's input where no outcome is fed back
+	Feedback string `key:"feedback" enum:"drop-weights|constant|flag" json:"feedback"`
+
+	// constant: the value, in standardised units
+	FeedbackValue float64 `key:"feedback_value" default:"0" json:"feedback_value"`
+}
+
+// Loss is the loss of two answers.
+type Loss struct {
+	// exponent of the beta-NLL; 0 is the plain negative log likelihood
+	Beta float64 `key:"beta" json:"beta"`
+
+	// outcome of a pair that is fed back: each in turn, one at random in every epoch, or the first
+	Pairs string `key:"pairs" enum:"symmetrised|swap|plain" json:"pairs"`
+}
+
+// Optimizer is Adam and its schedule.
+type Optimizer struct {
+	// the optimiser
+	Name string `key:"name" enum:"adam" json:"-"`
+
+	// step size
+	LearningRate float64 `key:"learning_rate" json:"learning_rate"`
+
+	// decoupled weight decay (AdamW): each step multiplies the weights by 1 - learning_rate*weight_decay
+	WeightDecay float64 `key:"weight_decay" default:"0" json:"weight_decay"`
+
+	// triplets per step, at most those of the training set
+	Batch int `key:"batch" json:"batch"` // the last batch of an epoch takes the remainder too
+
+	// passes over the training triplets
+	Epochs int `key:"epochs" json:"epochs"`
+
+	Stop int `json:"stop,omitempty"` // epochs after which a training of Epochs ends; 0: all of them
+
+	// the step size is constant, or falls to zero along a cosine over the epochs
+	Schedule string `key:"schedule" enum:"constant|cosine" json:"schedule"`
 }
 
 // DefaultConfig returns the settings of the drone experiment
 // (docs/method.md#model-and-training).
 func DefaultConfig() Config {
 	return Config{
-		Hidden: []int{64, 64}, Dropout: 0.05, Feedback: DropWeights, Beta: 0.5, Pairs: Symmetrised,
-		LearningRate: 1e-3, Batch: 32, Epochs: 500, Schedule: ConstantRate, Standardise: true, Kernels: "auto",
+		Network:   Network{Hidden: []int{64, 64}, Dropout: 0.05, Feedback: DropWeights},
+		Loss:      Loss{Beta: 0.5, Pairs: Symmetrised},
+		Optimizer: Optimizer{Name: "adam", LearningRate: 1e-3, Batch: 32, Epochs: 500, Schedule: ConstantRate},
+
+		Standardise: true, Kernels: "auto",
 	}
 }
 
@@ -86,45 +140,45 @@ func (c Config) Validate() error {
 }
 
 // Check calls fail for every setting that Fit would refuse, with the setting's
-// name as in JSON and a text "expected …, found …".
+// key and a text "expected …, found …".
 func (c Config) Check(fail func(setting, text string)) {
 	bad := func(ok bool, setting, format string, a ...any) {
 		if !ok {
 			fail(setting, fmt.Sprintf(format, a...))
 		}
 	}
-	bad(len(c.Hidden) >= 1 && len(c.Hidden) <= maxLayers, "hidden",
+	bad(len(c.Hidden) >= 1 && len(c.Hidden) <= maxLayers, "model.hidden",
 		"expected 1 to %d hidden layers, found %d", maxLayers, len(c.Hidden))
 	for i, h := range c.Hidden {
-		bad(h >= 1 && h <= maxWidth, "hidden", "expected widths from 1 to %d, found %d for layer %d", maxWidth, h, i+1)
+		bad(h >= 1 && h <= maxWidth, "model.hidden", "expected widths from 1 to %d, found %d for layer %d", maxWidth, h, i+1)
 	}
-	bad(c.Dropout >= 0 && c.Dropout <= maxDropout, "dropout", "expected 0 to %g, found %g", maxDropout, c.Dropout)
-	bad(slices.Contains([]string{TwoAnswers, Joint, JointFull, Binned}, c.Head), "head",
+	bad(c.Dropout >= 0 && c.Dropout <= maxDropout, "model.dropout", "expected 0 to %g, found %g", maxDropout, c.Dropout)
+	bad(slices.Contains([]string{TwoAnswers, Joint, JointFull, Binned}, c.Head), "model.head",
 		"expected %s, %s or %s, or none, found %q", Joint, JointFull, Binned, c.Head)
-	bad(c.Bins == 0 || c.Head == Binned, "bins", "belongs to head: %s, found head: %q", Binned, c.Head)
-	bad(c.Bins == 0 || c.Bins >= 2 && c.Bins <= maxBins, "bins", "expected 2 to %d bins, or 0 for %d, found %d", maxBins,
+	bad(c.Bins == 0 || c.Head == Binned, "model.bins", "belongs to head: %s, found head: %q", Binned, c.Head)
+	bad(c.Bins == 0 || c.Bins >= 2 && c.Bins <= maxBins, "model.bins", "expected 2 to %d bins, or 0 for %d, found %d", maxBins,
 		DefaultBins, c.Bins)
-	bad(c.Head == TwoAnswers || c.Feedback == DropWeights, "feedback",
+	bad(c.Head == TwoAnswers || c.Feedback == DropWeights, "model.feedback",
 		"belongs to two answers, found head: %s, which is given nothing back", c.Head)
-	bad(c.Head == TwoAnswers || c.Pairs == Symmetrised, "pairs",
+	bad(c.Head == TwoAnswers || c.Pairs == Symmetrised, "loss.pairs",
 		"belongs to two answers, found head: %s, whose loss is that of the pair", c.Head)
-	bad(slices.Contains([]string{DropWeights, Constant, Flag}, c.Feedback), "feedback",
+	bad(slices.Contains([]string{DropWeights, Constant, Flag}, c.Feedback), "model.feedback",
 		"expected %s, %s or %s, found %q", DropWeights, Constant, Flag, c.Feedback)
-	bad(math.Abs(c.FeedbackValue) <= maxFeedback, "feedback_value",
+	bad(math.Abs(c.FeedbackValue) <= maxFeedback, "model.feedback_value",
 		"expected a number from -%g to %g, found %g", maxFeedback, maxFeedback, c.FeedbackValue)
-	bad(c.FeedbackValue == 0 || c.Feedback == Constant, "feedback_value",
+	bad(c.FeedbackValue == 0 || c.Feedback == Constant, "model.feedback_value",
 		"expected feedback: %s with it, found feedback: %s", Constant, c.Feedback)
-	bad(c.Beta >= 0 && c.Beta <= 1, "beta", "expected 0 to 1, found %g", c.Beta)
-	bad(slices.Contains([]string{Symmetrised, Swap, Plain}, c.Pairs), "pairs",
+	bad(c.Beta >= 0 && c.Beta <= 1, "loss.beta", "expected 0 to 1, found %g", c.Beta)
+	bad(slices.Contains([]string{Symmetrised, Swap, Plain}, c.Pairs), "loss.pairs",
 		"expected %s, %s or %s, found %q", Symmetrised, Swap, Plain, c.Pairs)
-	bad(c.LearningRate > 0 && c.LearningRate <= maxRate, "learning_rate",
+	bad(c.LearningRate > 0 && c.LearningRate <= maxRate, "optimizer.learning_rate",
 		"expected above 0 and up to %d, found %g", maxRate, c.LearningRate)
-	bad(c.WeightDecay >= 0 && !(c.WeightDecay*c.LearningRate >= 1), "weight_decay",
+	bad(c.WeightDecay >= 0 && !(c.WeightDecay*c.LearningRate >= 1), "optimizer.weight_decay",
 		"expected 0 or more, and below 1/learning_rate, found %g", c.WeightDecay)
-	bad(c.Batch >= 1 && c.Batch <= maxBatch, "batch", "expected 1 to %d triplets, found %d", maxBatch, c.Batch)
-	bad(c.Epochs >= 1 && c.Epochs <= MaxEpochs, "epochs", "expected 1 to %d epochs, found %d", MaxEpochs, c.Epochs)
-	bad(c.Stop >= 0 && c.Stop <= max(c.Epochs, 0), "stop", "expected 0 to %d epochs, found %d", c.Epochs, c.Stop)
-	bad(slices.Contains([]string{ConstantRate, Cosine}, c.Schedule), "schedule",
+	bad(c.Batch >= 1 && c.Batch <= maxBatch, "optimizer.batch", "expected 1 to %d triplets, found %d", maxBatch, c.Batch)
+	bad(c.Epochs >= 1 && c.Epochs <= MaxEpochs, "optimizer.epochs", "expected 1 to %d epochs, found %d", MaxEpochs, c.Epochs)
+	bad(c.Stop >= 0 && c.Stop <= max(c.Epochs, 0), "optimizer.stop", "expected 0 to %d epochs, found %d", c.Epochs, c.Stop)
+	bad(slices.Contains([]string{ConstantRate, Cosine}, c.Schedule), "optimizer.schedule",
 		"expected %s or %s, found %q", ConstantRate, Cosine, c.Schedule)
 	bad(slices.Contains([]string{"", "auto", "portable", "avx2", "avx512"}, c.Kernels), "kernels",
 		"expected auto, portable, avx2 or avx512, found %q", c.Kernels)

@@ -20,11 +20,13 @@ const (
 // EstimateOptions are the settings of Model.Estimate. The zero value means the
 // defaults.
 type EstimateOptions struct {
-	// network evaluations per condition for CovRaw, default 1000; an odd number is raised by one for
-	// "antithetic"
-	Samples int
-	Sampler string // "antithetic" (default), "plain"
-	Seed    uint64 // of the draws for CovRaw; everything else is deterministic
+	// Monte-Carlo samples of the paper's estimator
+	Samples int `key:"samples"` // for CovRaw, default 1000; an odd number is raised by one for "antithetic"
+
+	// how they are drawn: pairs of opposite noise, or independently (the paper's, biased upwards)
+	Sampler string `key:"sampler" enum:"antithetic|plain"`
+
+	Seed uint64 // of the draws for CovRaw; everything else is deterministic
 	// Gauss–Hermite points per dimension with 2 to 5 outcomes, default 15, 7, 5 for 2, 3, 4, and no
 	// tensor for 5
 	Nodes int

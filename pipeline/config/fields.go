@@ -15,11 +15,19 @@ import (
 // among them, in their order.
 func fields(t reflect.Type) []reflect.StructField {
 	var out []reflect.StructField
-	for _, f := range reflect.VisibleFields(t) {
-		if f.Tag.Get("key") != "" {
+	for i := range t.NumField() {
+		f := t.Field(i)
+		switch {
+		case f.Tag.Get("key") != "":
 			out = append(out, f)
+		case f.Anonymous:
+			for _, inner := range fields(f.Type) {
+				inner.Index = append([]int{i}, inner.Index...)
+				out = append(out, inner)
+			}
 		}
 	}
+
 	return out
 }
 

@@ -57,50 +57,68 @@ func (nothing) Holds(string, float64) bool     { return false }
 func (nothing) Group() string                  { return "" }
 func (nothing) Within(string) float64          { return 0 }
 
-// term holds out the rows whose condition is one that holds takes.
+// term holds out the rows whose condition has certain values.
 type term struct {
-	condition, text string
-	holds           func(v float64) bool
-	within          float64
+	condition string
+	of        interface {
+		holds(v float64) bool
+		words(condition string) string
+	}
 }
 
 // Values holds out the rows whose condition is one of the values. They are compared with
 // a relative tolerance of 1e-9, for numbers that went through text.
-func Values(condition string, values ...float64) Holdout {
-	text := make([]string, len(values))
-	for i, v := range values {
-		text[i] = fmt.Sprintf("%g", v)
-	}
-
-	return term{condition: condition, text: condition + " = " + strings.Join(text, ", "), holds: func(v float64) bool {
-		return slices.ContainsFunc(values, func(w float64) bool {
-			return v == w || math.Abs(v-w) <= 1e-9*math.Max(math.Abs(v), math.Abs(w))
-		})
-	}}
-}
+func Values(condition string, values ...float64) Holdout { return term{condition, list(values)} }
 
 // Range holds out the rows with lo ≤ condition ≤ hi; a side may be infinite.
-func Range(condition string, lo, hi float64) Holdout {
-	text := fmt.Sprintf("%g ≤ %s ≤ %g", lo, condition, hi)
-	switch {
-	case math.IsInf(lo, -1):
-		text = fmt.Sprintf("%s ≤ %g", condition, hi)
-	case math.IsInf(hi, 1):
-		text = fmt.Sprintf("%s ≥ %g", condition, lo)
-	}
-
-	return term{condition: condition, text: text, holds: func(v float64) bool { return v >= lo && v <= hi }}
-}
+func Range(condition string, lo, hi float64) Holdout { return term{condition, span{lo, hi}} }
 
 // Near holds out the rows with |condition − value| ≤ within.
 func Near(condition string, value, within float64) Holdout {
-	return term{
-		condition: condition, text: fmt.Sprintf("%s = %g ± %g", condition, value, within), within: within,
-		holds: func(v float64) bool { return math.Abs(v-value) <= within*(1+1e-12) },
-	}
+	return term{condition, near{value, within}}
 }
 
-func (t term) String() string       { return t.text }
+type list []float64
+
+func (l list) holds(v float64) bool {
+	return slices.ContainsFunc(l, func(w float64) bool {
+		return v == w || math.Abs(v-w) <= 1e-9*math.Max(math.Abs(v), math.Abs(w))
+	})
+}
+
+func (l list) words(condition string) string {
+	text := make([]string, len(l))
+	for i, v := range l {
+		text[i] = fmt.Sprintf("%g", v)
+	}
+
+	return condition + " = " + strings.Join(text, ", ")
+}
+
+type span struct{ lo, hi float64 }
+
+func (s span) holds(v float64) bool { return v >= s.lo && v <= s.hi }
+
+func (s span) words(condition string) string {
+	switch {
+	case math.IsInf(s.lo, -1):
+		return fmt.Sprintf("%s ≤ %g", condition, s.hi)
+	case math.IsInf(s.hi, 1):
+		return fmt.Sprintf("%s ≥ %g", condition, s.lo)
+	}
+
+	return fmt.Sprintf("%g ≤ %s ≤ %g", s.lo, condition, s.hi)
+}
+
+type near struct{ value, within float64 }
+
+func (n near) holds(v float64) bool { return math.Abs(v-n.value) <= n.within*(1+1e-12) }
+
+func (n near) words(condition string) string {
+	return fmt.Sprintf("%s = %g ± %g", condition, n.value, n.within)
+}
+
+func (t term) String() string       { return t.of.words(t.condition) }
 func (t term) Conditions() []string { return []string{t.condition} }
 func (t term) Group() string        { return t.condition }
 
@@ -108,22 +126,22 @@ func (t term) Held(rows Rows) ([]bool, error) {
 	v, err := rows.Floats(t.condition)
 	held := make([]bool, len(v))
 	for i, x := range v {
-		held[i] = t.holds(x)
+		held[i] = t.of.holds(x)
 	}
 
 	return held, err
 }
 
 func (t term) Holds(condition string, value float64) bool {
-	return condition != t.condition || t.holds(value)
+	return condition != t.condition || t.of.holds(value)
 }
 
 func (t term) Within(condition string) float64 {
-	if condition != t.condition {
-		return 0
+	if n, ok := t.of.(near); ok && condition == t.condition {
+		return n.within
 	}
 
-	return t.within
+	return 0
 }
 
 // All holds out the rows that each of the parts holds out.

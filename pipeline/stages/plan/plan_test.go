@@ -12,6 +12,7 @@ import (
 	"doubletake/pipeline/engine"
 	"doubletake/pipeline/kv"
 	"doubletake/pipeline/table"
+	"doubletake/train"
 )
 
 // Without drops a key and everything below it, and no key that only begins alike.
@@ -28,7 +29,7 @@ func TestWithout(t *testing.T) {
 
 // Settings flattens a section to the keys of pipeline.yaml.
 func TestSettings(t *testing.T) {
-	got := Settings("train.loss", config.Loss{Beta: 0.5, Pairs: "swap"})
+	got := Settings("train.loss", train.Loss{Beta: 0.5, Pairs: "swap"})
 	want := []kv.Pair{{Key: "train.loss.beta", Value: "0.5"}, {Key: "train.loss.pairs", Value: "swap"}}
 	if !slices.Equal(got, want) {
 		t.Errorf("%v, expected %v", got, want)

@@ -112,7 +112,7 @@ func methodTask(b *plan.Builder, cfg []kv.Pair, s config.Split, name string, k i
 
 // network are the settings of a network of this experiment.
 func network(b *plan.Builder, seed uint64) train.Config {
-	c := b.Exp.Train.Network()
+	c := b.Exp.Train.Config
 	c.Seed, c.Kernels = seed, b.Program.Kernels
 	return c
 }

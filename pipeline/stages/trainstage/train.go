@@ -86,7 +86,7 @@ func Plan(b *plan.Builder) error {
 	}
 	cfg = append(cfg, kv.Pair{Key: "kernels", Value: b.Program.Kernels},
 		kv.Pair{Key: "dsp.couples", Value: strconv.FormatBool(b.Exp.DSP.Couples)})
-	if tr.Model.Head == train.Joint || tr.Model.Head == train.JointFull {
+	if tr.Head == train.Joint || tr.Head == train.JointFull {
 		cfg = append(cfg, jointVersion)
 	}
 	if t := b.Exp.Ingest.Table; t != nil && t.Use == "all" {
@@ -180,9 +180,9 @@ func trainTask(b *plan.Builder, cfg []kv.Pair, s config.Split, k int) {
 			return fitError(b, s, fmt.Errorf("train: %w", err))
 		}
 		fitted := time.Now()
-		est, err := model.Estimate(ctx, set.Distinct, train.EstimateOptions{
-			Samples: tr.Estimate.Samples, Sampler: tr.Estimate.Sampler, Seed: estimateSeed(b, k),
-		})
+		o := tr.Estimate
+		o.Seed = estimateSeed(b, k)
+		est, err := model.Estimate(ctx, set.Distinct, o)
 		if err != nil {
 			return fmt.Errorf("estimate covariance: %w", err)
 		}
