@@ -14,16 +14,14 @@ import (
 	"doubletake/pipeline/table"
 )
 
-// A new stage is one plan function and one line in the registry: the planner,
-// partial runs and the cache know it without more.
+// A new stage is its tasks and its name among the stages: the planner, partial runs and
+// the cache know it without more.
 func TestNewStage(t *testing.T) {
-	defer func(was []stage) { registry = was }(registry)
 	ran := 0
-	count := func(b *plan.Builder) error {
-		from := engine.Dep{Task: b.ID("triplets"), Output: "triplets.arrow"}
-		b.Add(&engine.Task{
-			ID: b.ID("count"), Stage: "count", Version: 1, Deps: []engine.Dep{from},
-			Publish: []engine.Link{{Output: "count.txt", Path: b.Published("count.txt")}},
+	count := func(exp plan.Experiment, from engine.Dep) {
+		exp.Add(&engine.Task{
+			ID: exp.ID("count"), Stage: "count", Version: 1, Deps: []engine.Dep{from},
+			Publish: []engine.Link{{Output: "count.txt", Path: exp.Published("count", "count.txt")}},
 			Run: func(_ context.Context, j *engine.Job) error {
 				ran++
 				t, err := table.Read(j.Input(from.Task, from.Output))
@@ -33,10 +31,7 @@ func TestNewStage(t *testing.T) {
 				return os.WriteFile(j.Output("count.txt"), []byte(strings.Repeat("x", t.Rows())), 0o644)
 			},
 		})
-		return nil
 	}
-	at := slices.IndexFunc(registry, func(s stage) bool { return s.name == "train" })
-	registry = slices.Insert(slices.Clone(registry), at, stage{"count", count})
 
 	dir := t.TempDir()
 	path := filepath.Join(dir, "pipeline.yaml")
@@ -50,11 +45,13 @@ func TestNewStage(t *testing.T) {
 	}
 	run := func(s engine.Selection) {
 		t.Helper()
-		p, _, err := Plan(f, plan.Program{Version: "test", Kernels: "portable"}, nil)
+		tasks, all, err := build(f, plan.Program{Version: "test", Kernels: "portable"}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := engine.Run(context.Background(), p, engine.Options{Selection: s}); err != nil {
+		count(all[0].Experiment, all[0].trip.Triplets)
+		tasks.Plan.Stages = slices.Insert(Names(), slices.Index(names, "train"), "count")
+		if _, err := engine.Run(context.Background(), tasks.Plan, engine.Options{Selection: s}); err != nil {
 			t.Fatal(err)
 		}
 	}

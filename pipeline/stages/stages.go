@@ -26,117 +26,144 @@ import (
 	"doubletake/pipeline/stages/trainstage"
 )
 
-// stage is one step of the way from raw files to the report: its name, and what
-// it adds to an experiment's plan. It finds what the stages before it left in
-// the builder.
-type stage struct {
-	name string
-	plan func(*plan.Builder) error
-}
-
-// registry holds the stages in the order in which data flow through them. A new
-// stage is one package with its plan function and one line here.
-var registry = []stage{
-	{"simulate", simulatestage.Plan},
-	{"ingest", ingeststage.Plan},
-	{"dsp", dspstage.Plan},
-	{"train", trainstage.Plan},
-	{"report", reportstage.Plan},
-}
+// names are the stages in the order in which data flow through them.
+var names = []string{"simulate", "ingest", "dsp", "train", "report"}
 
 // Names lists the stages in the order in which data flow through them.
-func Names() []string {
-	out := make([]string, len(registry))
-	for i, s := range registry {
-		out[i] = s.name
+func Names() []string { return slices.Clone(names) }
+
+// planned is an experiment with the results of its stages.
+type planned struct {
+	*plan.Builder
+	ing  ingeststage.Result
+	trip dspstage.Result
+}
+
+// planExperiment adds the tasks of one experiment. A new stage is one package with a plan
+// function, one call here, at its place in the flow, and its name in names.
+func planExperiment(exp plan.Experiment, extra []config.Split) (*planned, error) {
+	sim, err := simulatestage.Plan(exp)
+	if err != nil {
+		return nil, err
 	}
-	return out
+	ing, err := ingeststage.Plan(exp, sim)
+	if err != nil {
+		return nil, err
+	}
+	exp.Ingest.Data = ing.Data
+	trip, err := dspstage.Plan(exp, ing)
+	if err != nil {
+		return nil, err
+	}
+
+	b := &plan.Builder{Experiment: exp, Columns: ing.Columns, Plan: exp.Tasks.Plan, Extra: extra, Warnings: ing.Warnings}
+	b.Exp = &b.Experiment.Experiment
+	b.Campaign, b.Construction, b.Background, b.Known = sim.Campaign, ing.Construction, trip.Background, ing.Known
+	b.Recordings = ing.Results
+	if r := ing.Recordings; r != nil {
+		b.Source = r.Source
+		for _, f := range r.Files {
+			b.Raw, b.PerFile = append(b.Raw, f.RawFile), append(b.PerFile, f.Rows)
+		}
+	} else {
+		b.Table = ing.Pairs.Table
+	}
+	b.Stage = "train"
+	if err := trainstage.Plan(b); err != nil {
+		return nil, err
+	}
+	b.Stage = "report"
+	if err := reportstage.Plan(b); err != nil {
+		return nil, err
+	}
+
+	return &planned{b, ing, trip}, nil
 }
 
 // Plan lists the tasks of every experiment of f. For that it reads globs,
 // conditions tables and table headers, no samples. extra adds
 // splits to the experiments they fit (report --held-out).
 func Plan(f *config.File, prog plan.Program, extra []config.Split) (*engine.Plan, []ingest.Warning, error) {
-	p, warnings, _, err := build(f, prog, extra)
-	return p, warnings, err
+	tasks, all, err := build(f, prog, extra)
+	if err != nil {
+		return nil, nil, err
+	}
+
+	var warnings []ingest.Warning
+	for _, p := range all {
+		for _, w := range p.ing.Warnings { // experiments on the same files have the same warnings
+			if !slices.Contains(warnings, w) {
+				warnings = append(warnings, w)
+			}
+		}
+	}
+	return tasks.Plan, warnings, nil
 }
 
 // Check opens the files of every experiment and reads their headers
 // (ingeststage.CheckFiles), then checks the splits against the conditions found.
 func Check(ctx context.Context, f *config.File, prog plan.Program) (warnings []ingest.Warning, err error) {
-	_, _, builders, err := build(f, prog, nil)
+	_, all, err := build(f, prog, nil)
 	if err != nil {
 		return nil, err
 	}
-	for _, b := range builders {
-		w, err := ingeststage.CheckFiles(ctx, b)
+
+	for _, p := range all {
+		ing, w, err := ingeststage.CheckFiles(ctx, p.ing)
 		if err != nil {
 			return warnings, err
 		}
 		warnings = append(warnings, w...)
-		if err := trainstage.CheckSplits(b); err != nil {
+		p.Known = ing.Known
+		if err := trainstage.CheckSplits(p.Builder); err != nil {
 			return warnings, err
 		}
 	}
 	return warnings, nil
 }
 
-// build plans every experiment and returns the builders too.
-func build(f *config.File, prog plan.Program, extra []config.Split) (*engine.Plan, []ingest.Warning, []*plan.Builder,
-	error,
-) {
-	var builders []*plan.Builder
-	p := &engine.Plan{Dir: f.Resolve(f.Workdir), Stages: Names()}
-	var warnings []ingest.Warning
-	shared := map[string]*engine.Task{}
-	fits := make([]bool, len(extra))
-	var all []string  // every experiment's conditions
-	var have []string // the experiments' conditions, for the message
-	for i := range f.Experiments {
-		exp := f.Experiments[i] // a copy: the stages complete it
-		b := &plan.Builder{
-			File: f, Exp: &exp, Program: prog, Plan: p, At: "experiments." + f.Experiments[i].Name,
-			Extra: extra, Shared: shared,
+// build plans every experiment, the comparisons of variants and the page.
+func build(f *config.File, prog plan.Program, extra []config.Split) (*plan.Tasks, []*planned, error) {
+	tasks := plan.NewTasks(&engine.Plan{Dir: f.Resolve(f.Workdir), Stages: Names()})
+	var all []*planned
+	for k := range f.Experiments {
+		p, err := planExperiment(plan.NewExperiment(f, k, prog, tasks), extra)
+		if err != nil {
+			return nil, nil, err
 		}
-		for _, s := range registry {
-			b.Stage = s.name
-			if err := s.plan(b); err != nil {
-				return nil, nil, nil, err
-			}
+		all = append(all, p)
+	}
+
+	for i := range extra {
+		if !slices.ContainsFunc(all, func(p *planned) bool { return i < len(p.ExtraFits) && p.ExtraFits[i] }) {
+			return nil, nil, &config.Error{File: f.Path, Text: noFit(extra[i], all)}
 		}
-		builders = append(builders, b)
-		for k, ok := range b.ExtraFits {
-			fits[k] = fits[k] || ok
+	}
+
+	for lo := 0; lo < len(all); { // variants follow each other
+		family := []*plan.Builder{all[lo].Builder}
+		for lo++; lo < len(all) && family[0].Exp.Variant != nil && all[lo].Exp.Family() == family[0].Exp.Family(); lo++ {
+			family = append(family, all[lo].Builder)
 		}
-		all = append(all, b.Conditions...)
-		have = append(have, b.Exp.Name+" has "+strings.Join(b.Conditions, ", "))
-		for _, w := range b.Warnings { // experiments on the same files have the same warnings
-			if !slices.Contains(warnings, w) {
-				warnings = append(warnings, w)
+		if family[0].Exp.Variant != nil {
+			if err := reportstage.PlanSweep(family); err != nil {
+				return nil, nil, err
 			}
 		}
 	}
-	if k := slices.Index(fits, false); k >= 0 {
-		return nil, nil, nil, &config.Error{File: f.Path, Text: noFit(extra[k], all, have)}
-	}
-	for lo := 0; lo < len(builders); { // variants follow each other
-		hi, of := lo+1, builders[lo].Exp
-		for of.Variant != nil && hi < len(builders) && builders[hi].Exp.Family() == of.Family() {
-			hi++
-		}
-		if of.Variant != nil {
-			if err := reportstage.PlanSweep(builders[lo:hi]); err != nil {
-				return nil, nil, nil, err
-			}
-		}
-		lo = hi
-	}
-	reportstage.PlanPage(f, p)
-	return p, warnings, builders, nil
+	reportstage.PlanPage(f, tasks.Plan)
+
+	return tasks, all, nil
 }
 
 // noFit is the error of a split on the command line that fits no experiment.
-func noFit(s config.Split, conditions, have []string) string {
+func noFit(s config.Split, all []*planned) string {
+	var conditions, have []string
+	for _, p := range all {
+		conditions = append(conditions, p.ing.Conditions...)
+		have = append(have, p.Exp.Name+" has "+strings.Join(p.ing.Conditions, ", "))
+	}
+
 	what, near, unknown := s.Name, "", s.Each
 	if len(s.Each) == 0 {
 		what, unknown = s.Test.String(), s.Test.Conditions()
@@ -149,6 +176,7 @@ func noFit(s config.Split, conditions, have []string) string {
 			near = hint
 		}
 	}
+
 	return fmt.Sprintf("hold out %s: no experiment that trains has these conditions; %s%s", what, strings.Join(have, "; "),
 		near)
 }

@@ -1,6 +1,7 @@
 package dspstage
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,7 +11,6 @@ import (
 
 	"doubletake/dsp"
 	"doubletake/ingest"
-	"doubletake/ingest/campaign"
 	"doubletake/ingest/fault"
 	"doubletake/ingest/format"
 	"doubletake/ingest/stats"
@@ -38,35 +38,35 @@ type backgroundChannel struct {
 	dsp.Background
 }
 
-// measureBackground adds the task that measures them; nil without a background.
-func measureBackground(b *plan.Builder, src *plan.Source) *engine.Dep {
-	if len(b.Backgrounds) == 0 {
+// planBackground adds the task that measures them; nil without a background.
+func planBackground(exp plan.Experiment, rec *ingeststage.Recordings) *engine.Dep {
+	if len(rec.Backgrounds) == 0 {
 		return nil
 	}
 	t := &engine.Task{
-		ID: b.ID("dsp", "background"), Stage: "dsp", Version: version, Weight: 0.05,
-		Config: plan.Without(src.Settings, "ingest.background"),
+		ID: exp.ID("dsp", "background"), Stage: "dsp", Version: version, Weight: 0.05,
+		Config: plan.Without(rec.Settings, "ingest.background"),
 	}
-	for _, r := range b.Backgrounds {
+	for _, r := range rec.Backgrounds {
 		r.Needs(t)
 	}
-	if src.Calibrator != nil {
-		t.Deps = append(t.Deps, *src.Calibrator)
+	if rec.Calibrator != nil {
+		t.Deps = append(t.Deps, *rec.Calibrator)
 	}
 	t.Run = func(ctx context.Context, j *engine.Job) error {
-		cal, err := ingeststage.Sensitivities(src, j)
+		cal, err := ingeststage.Sensitivities(rec.Source, j)
 		if err != nil {
 			return err
 		}
 		var out Background
-		for _, r := range b.Backgrounds {
-			if err := out.add(ctx, src, cal, r.Name, r.Path(j)); err != nil {
-				return err
+		for _, r := range rec.Backgrounds {
+			if err := out.add(ctx, rec.Source, cal, r.Name, r.Path(j)); err != nil {
+				return ingeststage.Named(err, r.Path(j), r.Name)
 			}
 		}
 		return plan.WriteGob("background", j.Output(backgroundData), &out)
 	}
-	b.Add(t)
+	exp.Add(t)
 	return &engine.Dep{Task: t.ID, Output: backgroundData}
 }
 
@@ -76,94 +76,107 @@ func (bg *Background) add(ctx context.Context, src *plan.Source, cal []ingeststa
 ) error {
 	rd, err := format.Open(path, src.Options)
 	if err != nil {
-		return ingeststage.Named(err, path, name)
+		return err
 	}
 	defer rd.Close()
 	info := rd.Info()
 	info.Path = name
-	runs, _, err := campaign.Assemble([]string{name}, func(string) (ingest.Info, error) { return info, nil }, nil, nil,
-		nil, src.Grouping)
+	run, err := ingeststage.WholeFile(info, src.Grouping)
 	if err != nil {
-		return ingeststage.Named(err, path, name)
+		return err
 	}
-	_, warnings, err := stats.Scan(ctx, rd, runs[0])
+	_, warnings, err := stats.Scan(ctx, rd, run)
 	if err != nil {
-		return ingeststage.Named(err, path, name)
+		return err
 	}
-	for _, w := range append(slices.Clone(info.Warnings), warnings...) {
+	for _, w := range slices.Concat(info.Warnings, warnings) {
 		w.Path = name
 		bg.Warnings = append(bg.Warnings, w)
 	}
-	type tone struct {
-		dsp.Tone
-		channel, unit string
-	}
+
 	var tones []tone // the loudest channel's, by frequency
-	for _, rec := range runs[0].Recordings {
-		k := rec.Channels[0]
-		ch := info.Channels[k]
-		factor, unit, _, _, err := ingeststage.Factor(src, cal, info, k)
+	for _, rec := range run.Recordings {
+		c, err := measureChannel(ctx, rd, src, cal, info, rec.Channels[0])
 		if err != nil {
 			return err
 		}
-		if ch.RateHz <= 0 {
-			return &fault.Error{
-				Path: name, Want: "a sampling rate", Found: "none in the file",
-				Hint: "state it in the configuration: ingest: {rate_hz: …}",
-			}
-		}
-		m, err := dsp.MeasureBackground(ctx, rd, k, 0, ch.Samples, ch.RateHz)
-		var de *fault.Error
-		if errors.As(err, &de) && de.Path == "" {
-			return &fault.Error{Path: name, Place: "channel " + ch.Name, Want: de.Want, Found: de.Found, Hint: de.Hint}
-		}
-		if err != nil {
-			return ingeststage.Named(err, path, name)
-		}
-		for i := range m.Density {
-			m.Density[i] *= factor * factor
-		}
-		for i := range m.Tones {
-			t := &m.Tones[i]
-			t.MeanSquare *= factor * factor
-			at := slices.IndexFunc(tones, func(s tone) bool { return math.Abs(s.Hz-t.Hz) < 2*m.BinHz })
+		for _, t := range c.Tones {
+			at := slices.IndexFunc(tones, func(s tone) bool { return math.Abs(s.Hz-t.Hz) < 2*c.BinHz })
 			switch {
 			case at < 0:
-				tones = append(tones, tone{*t, ch.Name, unit})
+				tones = append(tones, tone{t, c.Name, c.Unit})
 			case t.MeanSquare > tones[at].MeanSquare:
-				tones[at] = tone{*t, ch.Name, unit}
+				tones[at] = tone{t, c.Name, c.Unit}
 			}
 		}
-		bg.Channels = append(bg.Channels, backgroundChannel{name, ch.Name, unit, float64(ch.Samples) / ch.RateHz, *m})
+		bg.Channels = append(bg.Channels, *c)
 	}
-	if len(tones) == 0 {
-		return nil
+	if len(tones) > 0 {
+		bg.Warnings = append(bg.Warnings, ingest.Warning{
+			Path: name, Code: "background-tones",
+			Text: "the background has tones of its own, which are not subtracted: " + describe(tones),
+		})
 	}
-	slices.SortStableFunc(tones, func(a, b tone) int {
-		switch {
-		case a.MeanSquare > b.MeanSquare:
-			return -1
-		case a.MeanSquare < b.MeanSquare:
-			return 1
+
+	return nil
+}
+
+// measureChannel measures a channel of a recording, in the unit of the levels.
+func measureChannel(ctx context.Context, rd ingest.Reader, src *plan.Source, cal []ingeststage.Sensitivity,
+	info ingest.Info, k int,
+) (*backgroundChannel, error) {
+	ch := info.Channels[k]
+	scale, err := ingeststage.ScaleOf(src, cal, info, k)
+	if err != nil {
+		return nil, err
+	}
+	if ch.RateHz <= 0 {
+		return nil, &fault.Error{
+			Path: info.Path, Want: "a sampling rate", Found: "none in the file",
+			Hint: "state it in the configuration: ingest: {rate_hz: …}",
 		}
-		return 0
-	})
+	}
+
+	m, err := dsp.MeasureBackground(ctx, rd, k, 0, ch.Samples, ch.RateHz)
+	var de *fault.Error
+	if errors.As(err, &de) && de.Path == "" {
+		return nil, &fault.Error{Path: info.Path, Place: "channel " + ch.Name, Want: de.Want, Found: de.Found, Hint: de.Hint}
+	}
+	if err != nil {
+		return nil, err
+	}
+	for i := range m.Density {
+		m.Density[i] *= scale.Factor * scale.Factor
+	}
+	for i := range m.Tones {
+		m.Tones[i].MeanSquare *= scale.Factor * scale.Factor
+	}
+
+	return &backgroundChannel{
+		File: info.Path, Name: ch.Name, Unit: scale.Unit, Seconds: float64(ch.Samples) / ch.RateHz, Background: *m,
+	}, nil
+}
+
+// tone is a tone of the background, in the channel where it is the loudest.
+type tone struct {
+	dsp.Tone
+	channel, unit string
+}
+
+// describe lists the loudest tones.
+func describe(tones []tone) string {
+	slices.SortStableFunc(tones, func(a, b tone) int { return cmp.Compare(b.MeanSquare, a.MeanSquare) })
 	const most = 8
 	var parts []string
-	for i, t := range tones {
-		if i == most {
-			parts = append(parts, fmt.Sprintf("and %d weaker", len(tones)-most))
-			break
-		}
+	for _, t := range tones[:min(most, len(tones))] {
 		ref, levelUnit := dsp.Reference(t.unit)
 		parts = append(parts, fmt.Sprintf("%.4g Hz (%.1f %s, channel %s)", t.Hz, dsp.LevelDB(t.MeanSquare, ref), levelUnit,
 			t.channel))
 	}
-	bg.Warnings = append(bg.Warnings, ingest.Warning{
-		Path: name, Code: "background-tones",
-		Text: "the background has tones of its own, which are not subtracted: " + strings.Join(parts, ", "),
-	})
-	return nil
+	if n := len(tones) - most; n > 0 {
+		parts = append(parts, fmt.Sprintf("and %d weaker", n))
+	}
+	return strings.Join(parts, ", ")
 }
 
 // Of returns the recordings of a channel, whose levels are in that unit. path

@@ -15,7 +15,6 @@ import (
 
 // Loads makes the outcomes of a balance's channels.
 type Loads struct {
-	B       *plan.Builder
 	Src     *plan.Source
 	Tare    *Tare      // the recording without wind; nil: none
 	gravity *dsp.Polar // made of it, when first needed
@@ -42,14 +41,14 @@ func (f *Loads) outcomeUnit(role, file string) string {
 func (f *Loads) Series(ctx context.Context, res *ingeststage.FileResult, rec ingest.Recording,
 	chans [][]float64,
 ) (out []dsp.Series, warnings []ingest.Warning, err error) {
-	d := f.B.Exp.DSP
+	d := f.Src.DSP
 	roles := f.Src.In.Columns
 	need := func(name string) (float64, error) {
 		v, ok := rec.Conditions[name]
 		if !ok {
 			return 0, &fault.Error{
 				Path: res.Path, Want: "a condition " + name,
-				Found: fmt.Sprintf("conditions %v", f.B.Conditions),
+				Found: fmt.Sprintf("conditions %v", f.Src.Conditions),
 			}
 		}
 		return v, nil

@@ -9,6 +9,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"hash"
 	"slices"
 	"strings"
 
@@ -48,106 +49,134 @@ type FileNotes struct {
 
 const NotesJSON = "notes.json"
 
-// dsp adds the tasks from recordings to triplets.arrow and spectra.arrow.
-func Plan(b *plan.Builder) error {
-	if b.Source == nil {
-		return takePairs(b)
+const (
+	tripletsArrow = "triplets.arrow"
+	spectraArrow  = "spectra.arrow"
+)
+
+// Result is what later stages need of stage dsp.
+type Result struct {
+	Triplets   engine.Dep  // triplets.arrow
+	Notes      engine.Dep  // a []FileNotes
+	Spectra    *engine.Dep // spectra.arrow; nil where none are computed
+	Background *engine.Dep // a Background; nil without recordings of it
+}
+
+// stage plans the tasks of one experiment.
+type stage struct {
+	exp        plan.Experiment
+	rec        *ingeststage.Recordings
+	cons       dsp.Description
+	spectra    bool        // the construction computes some
+	background *engine.Dep // nil without
+	cfg        []kv.Pair   // settings that the tasks of files read
+}
+
+// Plan adds the tasks from recordings, or from a table of pairs, to triplets.arrow and
+// spectra.arrow.
+func Plan(exp plan.Experiment, ing ingeststage.Result) (Result, error) {
+	if ing.Recordings == nil {
+		return planPairs(exp, ing), nil
 	}
-	src, raw, d := b.Source, b.Raw, b.Exp.DSP
-	_, spectra := b.Construction.(dsp.OfSpectra)
-	if err := checkShaft(b, src); err != nil {
-		return err
+
+	rec := ing.Recordings
+	s := &stage{exp: exp, rec: rec, cons: rec.Construction.Describe()}
+	_, s.spectra = rec.Construction.(dsp.OfSpectra)
+	if err := s.check(); err != nil {
+		return Result{}, err
 	}
-	for _, w := range d.Within {
-		if !slices.Contains(b.Conditions, w.Name) {
-			return b.File.Errorf(b.At+".dsp.within."+w.Name, "%q is not a condition of this experiment, which has %v", w.Name,
-				b.Conditions)
-		}
-	}
-	cons := b.Construction.Describe()
-	cfg := settingsRead(b, src, spectra)
-	bg := measureBackground(b, src)
-	b.Background = bg
+	s.cfg = s.settingsRead()
+	s.background = planBackground(exp, rec)
+
 	var parts []engine.Dep // per-file tables, in file order
-	for i, r := range raw {
-		in := b.Recordings[i]
-		outputs := []string{"triplets.arrow", NotesJSON}
-		if spectra {
-			outputs = append(outputs, "spectra.arrow")
-		}
-		t := &engine.Task{
-			ID: b.ID("dsp", r.Name), Stage: "dsp", Version: version + cons.Version, Config: cfg, Weight: 0.012,
-			Pool: b.Analysers,
-			Local: []kv.Pair{
-				{Key: "conditions", Value: strings.Join(b.Conditions, ",")},
-				{Key: "on_bad_recording", Value: src.In.OnBadRecording},
-			},
-			Deps: []engine.Dep{in},
-		}
-		r.Needs(t)
-		if bg != nil {
-			t.Deps = append(t.Deps, *bg)
-		}
-		tare, err := NeedsTare(b, src, t, r.Name, b.PerFile[i])
+	for _, f := range rec.Files {
+		outputs, err := s.planFile(f)
 		if err != nil {
+			return Result{}, err
+		}
+		parts = append(parts, outputs...)
+	}
+	if s.background != nil {
+		parts = append(parts, *s.background)
+	}
+
+	out := s.planTriplets(parts, ing.Results)
+	out.Background = s.background
+	return out, nil
+}
+
+// planFile adds the task that makes the rows of one file, and returns its outputs.
+func (s *stage) planFile(f ingeststage.File) ([]engine.Dep, error) {
+	src, bg := s.rec.Source, s.background
+	t := &engine.Task{
+		ID: s.exp.ID("dsp", f.Name), Stage: "dsp", Version: version + s.cons.Version, Config: s.cfg, Weight: 0.012,
+		Pool: src.Analysers,
+		Local: []kv.Pair{
+			{Key: "conditions", Value: strings.Join(src.Conditions, ",")},
+			{Key: "on_bad_recording", Value: src.In.OnBadRecording},
+		},
+		Deps: []engine.Dep{f.Result},
+	}
+	f.Needs(t)
+	if bg != nil {
+		t.Deps = append(t.Deps, *bg)
+	}
+	tare, err := NeedsTare(s.exp.File, src, t, f)
+	if err != nil {
+		return nil, err
+	}
+
+	t.Run = func(ctx context.Context, j *engine.Job) error {
+		var res ingeststage.FileResult
+		if err := plan.ReadJSON(j.Input(f.Result.Task, f.Result.Output), &res); err != nil {
 			return err
 		}
-		t.Run = func(ctx context.Context, j *engine.Job) error {
-			var res ingeststage.FileResult
-			if err := plan.ReadJSON(j.Input(in.Task, in.Output), &res); err != nil {
+		tables := &fileTables{src: src, loads: &Loads{Src: src, Tare: tare}}
+		tables.reading, _ = f.Reading.Get(j)
+		if bg != nil {
+			var err error
+			if tables.background, err = ReadBackground(j.Input(bg.Task, bg.Output)); err != nil {
 				return err
 			}
-			out := &fileTables{b: b, src: src, loads: &Loads{B: b, Src: src, Tare: tare}}
-			out.reading, _ = b.Readings[r.Name].Get(j)
-			if bg != nil {
-				var err error
-				if out.background, err = ReadBackground(j.Input(bg.Task, bg.Output)); err != nil {
+		}
+
+		notes := &FileNotes{Skipped: res.Skipped}
+		if res.Skipped == nil {
+			if err := tables.file(ctx, &res, f.Path(j), notes); err != nil {
+				reason, bad := ingeststage.BadRecording(src, err)
+				if !bad {
 					return err
 				}
+				tables = &fileTables{}
+				notes = &FileNotes{Skipped: &ingeststage.Skipped{Path: f.Name, Reason: reason}}
 			}
-			notes := &FileNotes{Skipped: res.Skipped}
-			if res.Skipped == nil {
-				if err := out.file(ctx, &res, r.Path(j), notes); err != nil {
-					reason, bad := ingeststage.BadRecording(src, err)
-					if !bad {
-						return err
-					}
-					out = &fileTables{}
-					notes = &FileNotes{Skipped: &ingeststage.Skipped{Path: r.Name, Reason: reason}}
-				}
-			}
-			for name, tab := range map[string]*table.Table{"triplets.arrow": &out.trip, "spectra.arrow": &out.spec} {
-				if slices.Contains(outputs, name) {
-					dg, err := tab.WriteFile(j.Output(name))
-					if err != nil {
-						return err
-					}
-					j.SetDigest(name, dg)
-				}
-			}
-			return plan.WriteJSON(j.Output(NotesJSON), notes)
 		}
-		b.Add(t)
-		for _, o := range outputs {
-			parts = append(parts, engine.Dep{Task: t.ID, Output: o})
+
+		err := plan.WriteTable(j, tripletsArrow, &tables.trip)
+		if err == nil && s.spectra {
+			err = plan.WriteTable(j, spectraArrow, &tables.spec)
 		}
+		return errors.Join(err, plan.WriteJSON(j.Output(NotesJSON), notes))
 	}
-	if bg != nil {
-		parts = append(parts, *bg)
+	s.exp.Add(t)
+
+	outputs := []engine.Dep{{Task: t.ID, Output: tripletsArrow}, {Task: t.ID, Output: NotesJSON}}
+	if s.spectra {
+		outputs = append(outputs, engine.Dep{Task: t.ID, Output: spectraArrow})
 	}
-	assemble(b, src, cfg, parts)
-	return nil
+	return outputs, nil
 }
 
 // settingsRead returns the settings that the tasks of files read: only those of
 // the construction are part of the key.
-func settingsRead(b *plan.Builder, src *plan.Source, spectra bool) []kv.Pair {
-	keys := append([]string{"triplets", "couples"}, b.Construction.Describe().Settings...)
-	cfg := plan.Only("dsp", plan.Settings("dsp", b.Exp.DSP), keys...)
-	if spectra && src.In.Tachometer != nil {
+func (s *stage) settingsRead() []kv.Pair {
+	src := s.rec.Source
+	keys := append([]string{"triplets", "couples"}, s.cons.Settings...)
+	cfg := plan.Only("dsp", plan.Settings("dsp", src.DSP), keys...)
+	if s.spectra && src.In.Tachometer != nil {
 		cfg = append(cfg, plan.Settings("ingest.tachometer", *src.In.Tachometer)...)
 	}
-	if !spectra {
+	if !s.spectra {
 		cfg = append(cfg, plan.Settings("ingest", struct {
 			Columns []config.NamedString `key:"columns"`
 			Units   []config.NamedString `key:"units"`
@@ -155,27 +184,34 @@ func settingsRead(b *plan.Builder, src *plan.Source, spectra bool) []kv.Pair {
 			Balance *config.Balance      `key:"balance"`
 		}{src.In.Columns, src.In.Units, src.In.Axes, src.In.Balance})...)
 	}
-	cfg = append(cfg, b.Derived(slices.Concat(b.Found, b.Derive.Outcomes()))...)
+	cfg = append(cfg, src.Derived(slices.Concat(src.Found, src.Derive.Outcomes()))...)
 	return append(cfg, src.Reader...)
 }
 
-// checkShaft reports what a construction that needs the shaft's speed lacks.
-func checkShaft(b *plan.Builder, src *plan.Source) error {
-	if !b.Construction.Describe().Shaft {
-		return nil
-	}
-	has := func(condition string) bool { return slices.Contains(b.Conditions, condition) }
+// check reports conditions that the construction needs and that are not there, or are none.
+func (s *stage) check() error {
+	src := s.rec.Source
+	has := func(condition string) bool { return slices.Contains(src.Conditions, condition) }
 	switch {
+	case !s.cons.Shaft:
 	case has("rpm") && has("rps"):
-		return b.File.Errorf(b.At+".ingest", "both rpm (1/min) and rps (rev/s) are given as conditions; keep one")
-	case b.Exp.DSP.Track == nil && src.In.Tachometer == nil && !has("rpm") && !has("rps"):
-		return b.File.Errorf(b.At+".dsp", "the shaft speed is not known: expected a condition rpm (in 1/min) or rps (in "+
+		return s.exp.Errorf("ingest", "both rpm (1/min) and rps (rev/s) are given as conditions; keep one")
+	case src.DSP.Track == nil && src.In.Tachometer == nil && !has("rpm") && !has("rps"):
+		return s.exp.Errorf("dsp", "the shaft speed is not known: expected a condition rpm (in 1/min) or rps (in "+
 			"rev/s), a tachometer, or track: {range_hz: [from, to]} to find it in the sound; the conditions are %v",
-			b.Conditions)
+			src.Conditions)
 	case !has("blades"):
-		return b.File.Errorf(b.At+".ingest", "the number of blades is not known: expected a condition blades, e.g. "+
-			"constants: {blades: 2}; the conditions are %v", b.Conditions)
+		return s.exp.Errorf("ingest", "the number of blades is not known: expected a condition blades, e.g. "+
+			"constants: {blades: 2}; the conditions are %v", src.Conditions)
 	}
+
+	for _, w := range src.DSP.Within {
+		if !has(w.Name) {
+			return s.exp.Errorf("dsp.within."+w.Name, "%q is not a condition of this experiment, which has %v", w.Name,
+				src.Conditions)
+		}
+	}
+
 	return nil
 }
 
@@ -203,100 +239,125 @@ func nothingLeft(notes []FileNotes) string {
 	return fmt.Sprintf("%d files were left out: %s", n, strings.Join(why, "; "))
 }
 
-// assemble adds the task that joins the files' tables.
-func assemble(b *plan.Builder, src *plan.Source, cfg []kv.Pair, parts []engine.Dep) {
+// planTriplets adds the task that joins the files' tables.
+func (s *stage) planTriplets(parts, results []engine.Dep) Result {
 	t := &engine.Task{
-		ID: b.ID("triplets"), Stage: "dsp", Version: version + b.Construction.Describe().Version, Config: cfg, Deps: parts,
+		ID: s.exp.ID("triplets"), Stage: "dsp", Version: version + s.cons.Version, Config: s.cfg, Deps: parts,
 		Weight:  0.2,
-		Publish: []engine.Link{{Output: "triplets.arrow", Path: b.Published("triplets.arrow")}},
+		Publish: []engine.Link{{Output: tripletsArrow, Path: s.exp.Published("dsp", tripletsArrow)}},
 	}
-	if b.Construction.Describe().Repeats {
+	if s.cons.Repeats {
 		t.Version++ // since runs without a partner are named
 		t.Local = plan.Settings("dsp", struct {
 			Within []config.NamedString `key:"within"`
-		}{b.Exp.DSP.Within})
-		t.Deps = slices.Concat(parts, b.Recordings)
+		}{s.rec.DSP.Within})
+		t.Deps = slices.Concat(parts, results)
 	}
-	spectra := slices.ContainsFunc(parts, func(d engine.Dep) bool { return d.Output == "spectra.arrow" })
-	if spectra {
-		t.Publish = append(t.Publish, engine.Link{Output: "spectra.arrow", Path: b.Published("spectra.arrow")})
+
+	out := Result{
+		Triplets: engine.Dep{Task: t.ID, Output: tripletsArrow},
+		Notes:    engine.Dep{Task: t.ID, Output: NotesJSON},
 	}
-	meta := append(b.Meta(plan.Settings("ingest", src.In), cfg),
-		kv.Pair{Key: "pairs", Value: b.PairKind()}, kv.Pair{Key: "construction", Value: b.Exp.DSP.Triplets})
+	if s.spectra {
+		t.Publish = append(t.Publish, engine.Link{Output: spectraArrow, Path: s.exp.Published("dsp", spectraArrow)})
+		out.Spectra = &engine.Dep{Task: t.ID, Output: spectraArrow}
+	}
+
+	meta := append(s.exp.Meta(plan.Settings("ingest", s.rec.In), s.cfg),
+		kv.Pair{Key: "pairs", Value: plan.PairKind(s.exp, s.rec.Construction)},
+		kv.Pair{Key: "construction", Value: s.exp.DSP.Triplets})
 	t.Run = func(ctx context.Context, j *engine.Job) error {
-		var trip table.Table
-		notes := []FileNotes{}
-		var pictures []string // the files' spectra: joined batch by batch, never all in memory
-		contents := sha256.New()
-		for _, p := range parts {
-			path := j.Input(p.Task, p.Output)
-			if p.Output == "spectra.arrow" {
-				pictures = append(pictures, path)
-				fmt.Fprintln(contents, j.InputDigest(p.Task, p.Output))
-				continue
-			}
-			if p.Output == backgroundData {
-				bg, err := ReadBackground(path)
-				if err != nil {
-					return err
-				}
-				notes = append(notes, FileNotes{Warnings: bg.Warnings})
-				continue
-			}
-			if p.Output == NotesJSON {
-				var n FileNotes
-				if err := plan.ReadJSON(path, &n); err != nil {
-					return err
-				}
-				notes = append(notes, n)
-				continue
-			}
-			part, err := table.Read(path)
+		all, err := s.join(ctx, j, parts)
+		if err != nil {
+			return err
+		}
+		if s.cons.Repeats {
+			alone, err := s.repeats(j, all.triplets, results)
 			if err != nil {
 				return err
+			}
+			all.notes = append(all.notes, FileNotes{Warnings: alone})
+		}
+		if s.exp.DSP.Couples {
+			couple(all.triplets)
+		}
+
+		if s.spectra {
+			if err := all.writeSpectra(j, meta); err != nil {
+				return err
+			}
+		}
+		all.triplets.Meta = meta
+		return errors.Join(plan.WriteTable(j, tripletsArrow, all.triplets), plan.WriteJSON(j.Output(NotesJSON), all.notes))
+	}
+	s.exp.Add(t)
+
+	return out
+}
+
+// joined is what the files of an experiment give together.
+type joined struct {
+	triplets *table.Table
+	notes    []FileNotes
+	spectra  []string  // the files' tables: joined batch by batch, never all in memory
+	digests  hash.Hash // of them
+}
+
+// join reads the parts; without any triplet it is an error.
+func (s *stage) join(ctx context.Context, j *engine.Job, parts []engine.Dep) (*joined, error) {
+	all := &joined{triplets: &table.Table{}, digests: sha256.New()}
+	for _, p := range parts {
+		path := j.Input(p.Task, p.Output)
+		switch p.Output {
+		case spectraArrow:
+			all.spectra = append(all.spectra, path)
+			fmt.Fprintln(all.digests, j.InputDigest(p.Task, p.Output))
+		case backgroundData:
+			bg, err := ReadBackground(path)
+			if err != nil {
+				return nil, err
+			}
+			all.notes = append(all.notes, FileNotes{Warnings: bg.Warnings})
+		case NotesJSON:
+			var n FileNotes
+			if err := plan.ReadJSON(path, &n); err != nil {
+				return nil, err
+			}
+			all.notes = append(all.notes, n)
+		default:
+			part, err := table.Read(path)
+			if err != nil {
+				return nil, err
 			}
 			if part.Rows() == 0 {
 				continue // a skipped file
 			}
-			if err := trip.Append(part); err != nil {
-				return &fault.Error{
-					Path: b.File.Path, Place: b.At + ".dsp", Want: "the same outcomes of every file",
+			if err := all.triplets.Append(part); err != nil {
+				return nil, &fault.Error{
+					Path: s.exp.File.Path, Place: s.exp.At + ".dsp", Want: "the same outcomes of every file",
 					Found: "others in " + p.Task, Err: err,
 				}
 			}
 			if err := ctx.Err(); err != nil {
-				return err
+				return nil, err
 			}
 		}
-		if trip.Rows() == 0 {
-			return &fault.Error{
-				Path: b.File.Path, Place: b.At, Want: "at least one triplet",
-				Found: "none: " + nothingLeft(notes),
-			}
-		}
-		if b.Construction.Describe().Repeats {
-			alone, err := repeats(b, j, &trip)
-			if err != nil {
-				return err
-			}
-			notes = append(notes, FileNotes{Warnings: alone})
-		}
-		if b.Exp.DSP.Couples {
-			couple(&trip)
-		}
-		write := func(name string, tab *table.Table) error {
-			tab.Meta = meta
-			dg, err := tab.WriteFile(j.Output(name))
-			j.SetDigest(name, dg)
-			return err
-		}
-		if spectra {
-			if _, err := table.Concat(j.Output("spectra.arrow"), meta, pictures); err != nil {
-				return err
-			}
-			j.SetDigest("spectra.arrow", hex.EncodeToString(contents.Sum(nil)))
-		}
-		return errors.Join(write("triplets.arrow", &trip), plan.WriteJSON(j.Output(NotesJSON), notes))
 	}
-	b.Add(t)
+	if all.triplets.Rows() == 0 {
+		return nil, &fault.Error{
+			Path: s.exp.File.Path, Place: s.exp.At, Want: "at least one triplet",
+			Found: "none: " + nothingLeft(all.notes),
+		}
+	}
+
+	return all, nil
+}
+
+// writeSpectra joins the files' spectra. Their digest is that of the files' digests.
+func (all *joined) writeSpectra(j *engine.Job, meta []kv.Pair) error {
+	if _, err := table.Concat(j.Output(spectraArrow), meta, all.spectra); err != nil {
+		return err
+	}
+	j.SetDigest(spectraArrow, hex.EncodeToString(all.digests.Sum(nil)))
+	return nil
 }

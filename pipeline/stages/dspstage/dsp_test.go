@@ -53,13 +53,13 @@ func TestKeys(t *testing.T) {
 		{`columns: {lift_n: "1"}`, `triplets: split-halves`, loads},
 		{`columns: {lift_n: "1"}`, `triplets: repeats, seed: 4`, loads},
 	} {
-		b := builder(t, files, `{files: "*.npy", conditions: c.csv, rate_hz: 1000, `+c.ingest+`}`, `{`+c.dsp+`}`)
-		if err := Plan(b); err != nil {
+		b := planned(t, files, `{files: "*.npy", conditions: c.csv, rate_hz: 1000, `+c.ingest+`}`, `{`+c.dsp+`}`)
+		if _, err := Plan(b.Experiment, b.ing); err != nil {
 			t.Fatal(err)
 		}
-		k := slices.IndexFunc(b.Plan.Tasks, func(t *engine.Task) bool { return t.ID == "x/dsp/a.npy" })
+		k := slices.IndexFunc(b.Tasks.Plan.Tasks, func(t *engine.Task) bool { return t.ID == "x/dsp/a.npy" })
 		var got []string
-		for _, kv := range b.Plan.Tasks[k].Config {
+		for _, kv := range b.Tasks.Plan.Tasks[k].Config {
 			if key, ok := strings.CutPrefix(kv.Key, "dsp."); ok {
 				got = append(got, key)
 			}
@@ -70,12 +70,12 @@ func TestKeys(t *testing.T) {
 		if !slices.Equal(got, want) {
 			t.Errorf("%s: key holds %v\nwant %v", c.dsp, got, want)
 		}
-		join := b.Plan.Tasks[len(b.Plan.Tasks)-1]
+		join := b.Tasks.Plan.Tasks[len(b.Tasks.Plan.Tasks)-1]
 		if join.ID != "x/triplets" || (len(join.Local) > 0) != strings.Contains(c.dsp, "within") {
 			t.Errorf("%s: %s with %v", c.dsp, join.ID, join.Local)
 		}
 		_, spectral := b.Construction.(dsp.OfSpectra)
-		if (len(join.Publish) == 2) != spectral || b.Plan.Tasks[k].Pool != b.Analysers {
+		if (len(join.Publish) == 2) != spectral || b.Tasks.Plan.Tasks[k].Pool != b.Analysers {
 			t.Errorf("%s: publishes %v", c.dsp, join.Publish)
 		}
 	}
@@ -96,17 +96,17 @@ func TestNeedsShaft(t *testing.T) {
 			`"u" is not a condition of this experiment, which has [rpm]`,
 		},
 	} {
-		b := builder(t, map[string]string{"a.npy": x, "c.csv": c.head + "\na.npy,2\n"},
+		b := planned(t, map[string]string{"a.npy": x, "c.csv": c.head + "\na.npy,2\n"},
 			`{files: "*.npy", conditions: c.csv, rate_hz: 1000}`, `{`+c.dsp+`}`)
-		err := Plan(b)
+		_, err := Plan(b.Experiment, b.ing)
 		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
 			t.Errorf("%s, %s:\n got %v\nwant %s", c.head, c.dsp, err, c.want)
 		}
 	}
-	b := builder(t, map[string]string{"a.npy": x, "c.csv": "file,blades,rpm,rps\na.npy,2,3000,50\n"},
+	b := planned(t, map[string]string{"a.npy": x, "c.csv": "file,blades,rpm,rps\na.npy,2,3000,50\n"},
 		`{files: "*.npy", conditions: c.csv, rate_hz: 1000}`, `{triplets: split-half-spectrum}`)
 	want := "rpm (1/min) and rps (rev/s) are given as conditions; keep one"
-	if err := Plan(b); err == nil || !strings.Contains(err.Error(), want) {
+	if _, err := Plan(b.Experiment, b.ing); err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("%v", err)
 	}
 }
@@ -114,12 +114,12 @@ func TestNeedsShaft(t *testing.T) {
 // The rows of a file of two microphones. Expected: levels of 0.2²/2 and 0.02²/2
 // Pa², the columns of a level with its by-products, a spectrum for each half.
 func TestFileOfMicrophones(t *testing.T) {
-	b := builder(t, map[string]string{"a.npy": npy(sound(1), sound(2)), "c.csv": "file,blades,rpm\na.npy,2,3000\n"},
+	b := planned(t, map[string]string{"a.npy": npy(sound(1), sound(2)), "c.csv": "file,blades,rpm\na.npy,2,3000\n"},
 		`{files: "*.npy", conditions: c.csv, rate_hz: 1000}`, `{triplets: split-half-spectrum, harmonics: 2}`)
 	res := result(t, b, 0, map[string]float64{"blades": 2, "rpm": 3000})
-	f := &fileTables{b: b, src: b.Source, loads: &Loads{B: b, Src: b.Source}}
+	f := &fileTables{src: b.Source, loads: &Loads{Src: b.Source}}
 	notes := &FileNotes{}
-	if err := f.file(context.Background(), res, b.Raw[0].File.Open, notes); err != nil {
+	if err := f.file(context.Background(), res, b.Files[0].File.Open, notes); err != nil {
 		t.Fatal(err)
 	}
 	if f.trip.Rows() != 2 || f.spec.Rows() != 4 || len(notes.Notes) != 1 || notes.Notes[0].Levels != 8 {
@@ -153,9 +153,9 @@ func TestFileOfMicrophones(t *testing.T) {
 		t.Errorf("spectra in %s with %d bins", c.Unit, len(c.Lists[3]))
 	}
 	// The same from spectra read before.
-	again := &fileTables{b: b, src: b.Source, loads: f.loads, reading: plan.NewReading(b.Analysers)}
+	again := &fileTables{src: b.Source, loads: f.loads, reading: plan.NewReading(b.Analysers)}
 	run := res.Runs[0]
-	load, err := b.Construction.(dsp.OfSpectra).Spectra(ingeststage.NewRun(b, res.Info, run.Run, 8000, run.Scale,
+	load, err := b.Construction.(dsp.OfSpectra).Spectra(ingeststage.NewRun(b.Source, res.Info, run.Run, 8000, run.Scale,
 		run.Units))
 	if err != nil {
 		t.Fatal(err)
@@ -165,7 +165,7 @@ func TestFileOfMicrophones(t *testing.T) {
 		t.Fatal(err)
 	}
 	again.reading.SetSpectra(an)
-	if err := again.file(context.Background(), res, b.Raw[0].File.Open, &FileNotes{}); err != nil {
+	if err := again.file(context.Background(), res, b.Files[0].File.Open, &FileNotes{}); err != nil {
 		t.Fatal(err)
 	}
 	one, _ := f.trip.Floats("bpf2_db_1")
@@ -192,12 +192,12 @@ func (a arrays) Read(channels []int, start int64, dst [][]float64) (int, error) 
 // A run that cannot be analysed names the file and the run; under warn it is
 // left out where others remain.
 func TestBadRun(t *testing.T) {
-	b := builder(t, map[string]string{"a.npy": npy(sound(1)), "c.csv": "file,blades,rpm\na.npy,2,3000\n"},
+	b := planned(t, map[string]string{"a.npy": npy(sound(1)), "c.csv": "file,blades,rpm\na.npy,2,3000\n"},
 		`{files: "*.npy", conditions: c.csv, rate_hz: 1000, on_bad_recording: warn}`,
 		`{triplets: split-half-spectrum, harmonics: 2}`)
 	res := result(t, b, 0, map[string]float64{"blades": 2.5, "rpm": 3000})
-	f := &fileTables{b: b, src: b.Source}
-	err := f.file(context.Background(), res, b.Raw[0].File.Open, &FileNotes{})
+	f := &fileTables{src: b.Source}
+	err := f.file(context.Background(), res, b.Files[0].File.Open, &FileNotes{})
 	if err == nil || err.Error() != "a.npy: expected a whole number of blades, found blades = 2.5" {
 		t.Errorf("%v", err)
 	}
@@ -206,7 +206,7 @@ func TestBadRun(t *testing.T) {
 	bad.Run.ID = "a.npy[0:9]"
 	res.Runs = []ingeststage.RunResult{bad, good}
 	notes := &FileNotes{}
-	if err := f.file(context.Background(), res, b.Raw[0].File.Open, notes); err != nil {
+	if err := f.file(context.Background(), res, b.Files[0].File.Open, notes); err != nil {
 		t.Fatal(err)
 	}
 	if len(notes.Warnings) != 1 || notes.Warnings[0].Code != "left-out" || f.trip.Rows() != 1 {
@@ -255,16 +255,15 @@ func TestNotesAndOutcomes(t *testing.T) {
 // The condition that the analysis finds is the mean of the halves' speeds.
 func TestWithSpeed(t *testing.T) {
 	given := map[string]float64{"blades": 2}
-	b := &plan.Builder{Exp: &config.Experiment{}}
-	f := &fileTables{b: b, src: &plan.Source{}}
+	f := &fileTables{src: &plan.Source{}}
 	if got, err := f.withSpeed(given, [2]float64{50, 52}); err != nil || len(got) != 1 {
 		t.Errorf("%v", got)
 	}
-	b.Exp.DSP.Track = &dsp.Track{RangeHz: []float64{40, 60}}
+	f.src.DSP.Track = &dsp.Track{RangeHz: []float64{40, 60}}
 	if got, err := f.withSpeed(given, [2]float64{50, 52}); err != nil || got["rpm_tracked"] != 3060 || len(given) != 1 {
 		t.Errorf("%v of %v", got, given)
 	}
-	b.Derive = speedSquare(t)
+	f.src.Derive = speedSquare(t)
 	if got, err := f.withSpeed(given, [2]float64{0.5, 0.5}); err != nil || got["square"] != 900 {
 		t.Errorf("%v, %v", got, err)
 	}
@@ -299,17 +298,18 @@ func TestPairRepeatsAndCouple(t *testing.T) {
 		{Name: "y_bound_1", Bools: []bool{true, false, false}},
 		{Name: "y_bound_2", Bools: []bool{true, false, false}},
 	}}
-	b := &plan.Builder{
-		File: &config.File{Path: "p.yaml"}, Exp: &config.Experiment{},
-		Conditions: []string{"rpm", "rpm_tracked"}, Found: []string{"rpm_tracked"}, At: "experiments.x",
+	src := &plan.Source{Columns: plan.Columns{Conditions: []string{"rpm", "rpm_tracked"}, Found: []string{"rpm_tracked"}}}
+	s := &stage{
+		exp: plan.Experiment{File: &config.File{Path: "p.yaml"}, At: "experiments.x"},
+		rec: &ingeststage.Recordings{Source: src},
 	}
-	if _, err := pairRepeats(b, tab); err == nil ||
+	if _, err := s.pairRepeats(tab); err == nil ||
 		!strings.Contains(err.Error(), "expected conditions that were measured more than once, found 3 runs, all at "+
 			"different conditions") {
 		t.Errorf("%v", err)
 	}
-	b.Exp.DSP.Within = []config.NamedString{{Name: "rpm", Value: "20"}}
-	alone, err := pairRepeats(b, tab)
+	src.DSP.Within = []config.NamedString{{Name: "rpm", Value: "20"}}
+	alone, err := s.pairRepeats(tab)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,12 +17,20 @@ import (
 	"doubletake/pipeline/engine"
 	"doubletake/pipeline/stages/ingeststage"
 	"doubletake/pipeline/stages/plan"
+	"doubletake/pipeline/stages/simulatestage"
 )
 
-// builder writes files into a folder and returns a builder of the experiment "x"
+// ingested is an experiment with the result of stage ingest.
+type ingested struct {
+	plan.Experiment
+	*ingeststage.Recordings
+	ing ingeststage.Result
+}
+
+// planned writes files into a folder and returns the experiment "x"
 // whose sections are given as YAML in one line each, with the tasks of stage
 // ingest.
-func builder(t *testing.T, files map[string]string, ingest, dsp string) *plan.Builder {
+func planned(t *testing.T, files map[string]string, ingest, dsp string) *ingested {
 	t.Helper()
 	dir := t.TempDir()
 	for name, text := range files {
@@ -35,21 +43,19 @@ func builder(t *testing.T, files map[string]string, ingest, dsp string) *plan.Bu
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := &plan.Builder{
-		File: f, Exp: &f.Experiments[0], Plan: &engine.Plan{Dir: filepath.Join(dir, "runs")},
-		At: "experiments.x",
-	}
-	if err := ingeststage.Plan(b); err != nil {
+	exp := plan.NewExperiment(f, 0, plan.Program{}, plan.NewTasks(&engine.Plan{Dir: filepath.Join(dir, "runs")}))
+	ing, err := ingeststage.Plan(exp, simulatestage.Result{})
+	if err != nil {
 		t.Fatal(err)
 	}
-	return b
+	return &ingested{exp, ing.Recordings, ing}
 }
 
 // result is what the ingest stage finds of file i with all its samples in one
 // run, without calibration.
-func result(t *testing.T, b *plan.Builder, i int, conditions map[string]float64) *ingeststage.FileResult {
+func result(t *testing.T, b *ingested, i int, conditions map[string]float64) *ingeststage.FileResult {
 	t.Helper()
-	r := b.Raw[i]
+	r := b.Files[i]
 	rd, err := format.Open(r.File.Open, b.Source.Options)
 	if err != nil {
 		t.Fatal(err)

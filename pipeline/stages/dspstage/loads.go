@@ -12,7 +12,6 @@ import (
 
 	"doubletake/dsp"
 	"doubletake/ingest"
-	"doubletake/ingest/campaign"
 	"doubletake/ingest/fault"
 	"doubletake/ingest/format"
 	"doubletake/pipeline/config"
@@ -24,32 +23,30 @@ import (
 // Tare is a recording without wind: its name, and where it is to be opened.
 type Tare struct{ name, open string }
 
-// NeedsTare makes the recording without wind an input of a task, and returns
-// it; nil without one. Where the table of conditions names one for each run,
-// conds are its rows about the file called name.
-func NeedsTare(b *plan.Builder, src *plan.Source, t *engine.Task, name string, conds *campaign.Conditions) (*Tare,
-	error,
-) {
+// NeedsTare makes the recording without wind of a file an input of a task, and returns
+// it; nil without one.
+func NeedsTare(conf *config.File, src *plan.Source, t *engine.Task, f ingeststage.File) (*Tare, error) {
 	if src.In.Balance == nil || src.In.Balance.Tare == nil {
 		return nil, nil
 	}
 	p := src.In.Balance.Tare.File
 	if column := src.In.Balance.Tare.Column; column != "" {
 		var err error
-		if p, err = ingeststage.OwnTare(column, conds, name); err != nil {
+		if p, err = ingeststage.OwnTare(column, f.Rows, f.Name); err != nil {
 			return nil, err
 		}
 		// Named from the configuration's folder, as recordings are, or from the recording's.
-		if near := filepath.Join(filepath.Dir(filepath.FromSlash(name)), filepath.FromSlash(p)); !exists(b.File.Resolve(p)) &&
-			exists(b.File.Resolve(near)) {
+		near := filepath.Join(filepath.Dir(filepath.FromSlash(f.Name)), filepath.FromSlash(p))
+		if !exists(conf.Resolve(p)) && exists(conf.Resolve(near)) {
 			p = near
 		}
 	}
-	f := engine.File{Path: filepath.ToSlash(p), Open: b.File.Resolve(p)}
-	if !slices.ContainsFunc(t.Files, func(e engine.File) bool { return e.Path == f.Path }) {
-		t.Files = append(t.Files, f)
+
+	file := engine.File{Path: filepath.ToSlash(p), Open: conf.Resolve(p)}
+	if !slices.ContainsFunc(t.Files, func(e engine.File) bool { return e.Path == file.Path }) {
+		t.Files = append(t.Files, file)
 	}
-	return &Tare{f.Path, f.Open}, nil
+	return &Tare{file.Path, file.Open}, nil
 }
 
 func exists(path string) bool {
@@ -93,7 +90,7 @@ func (f *Loads) loads(ctx context.Context, res *ingeststage.FileResult, rec inge
 	}
 	loads := matrix.Loads(chans[:len(bal.Voltages)])
 	if bal.Angle != "" {
-		if ingeststage.AngleColumn(f.B, bal) {
+		if ingeststage.AngleColumn(bal, f.Src.Conditions) {
 			m.angle = degrees(at(bal.Angle), bal.AngleUnit)
 		} else {
 			m.angle = []float64{rec.Conditions[bal.Angle]}
@@ -208,7 +205,7 @@ func (f *Loads) polar(ctx context.Context, matrix *dsp.LoadMatrix) (*dsp.Polar, 
 	info := r.Info()
 	columns := slices.Clone(bal.Voltages)
 	if t.Interpolation != "mean" {
-		if !ingeststage.AngleColumn(f.B, bal) {
+		if !ingeststage.AngleColumn(bal, f.Src.Conditions) {
 			return nil, &fault.Error{
 				Path: f.Tare.name, Want: "an angle for each sample, in a column",
 				Found: fmt.Sprintf("balance.angle: %s, which is a condition", bal.Angle),
@@ -270,7 +267,7 @@ func (f *Loads) polar(ctx context.Context, matrix *dsp.LoadMatrix) (*dsp.Polar, 
 func (f *Loads) dynamicPressure(res *ingeststage.FileResult, rec ingest.Recording, in *measured,
 	need func(string) (float64, error),
 ) ([]float64, error) {
-	d := f.B.Exp.DSP
+	d := f.Src.DSP
 	c := rec.Conditions
 	rho := d.DensityKgM3
 	if rho == 0 && d.PressurePa > 0 {

@@ -13,12 +13,12 @@ func seriesOf(t *testing.T, files map[string]string, ingest, dspSection string,
 	conditions map[string]float64,
 ) (list []string, value func(name string) []float64, warnings int, err error) {
 	t.Helper()
-	b := builder(t, files, ingest, dspSection)
-	if err := Plan(b); err != nil {
+	b := planned(t, files, ingest, dspSection)
+	if _, err := Plan(b.Experiment, b.ing); err != nil {
 		t.Fatal(err)
 	}
 	res := result(t, b, 0, conditions)
-	l := &Loads{B: b, Src: b.Source}
+	l := &Loads{Src: b.Source}
 	if bal := b.Source.In.Balance; bal != nil && bal.Tare != nil {
 		l.Tare = &Tare{bal.Tare.File, b.File.Resolve(bal.Tare.File)}
 	}
@@ -118,12 +118,12 @@ func TestFileOfBalance(t *testing.T) {
 			lift[i] += 5
 		}
 	}
-	b := builder(t, map[string]string{"a.csv": csv("Fz", lift), "c.txt": "file,q_pa\na.csv,60\n"},
+	b := planned(t, map[string]string{"a.csv": csv("Fz", lift), "c.txt": "file,q_pa\na.csv,60\n"},
 		`{files: "*.csv", conditions: c.txt, columns: {lift_n: Fz}}`,
 		`{triplets: split-halves, chord_m: 0.1, span_m: 0.5, density_kg_m3: 1.2}`)
 	res := result(t, b, 0, map[string]float64{"q_pa": 60})
-	f := &fileTables{b: b, src: b.Source, loads: &Loads{B: b, Src: b.Source}}
-	if err := f.file(context.Background(), res, b.Raw[0].File.Open, &FileNotes{}); err != nil {
+	f := &fileTables{src: b.Source, loads: &Loads{Src: b.Source}}
+	if err := f.file(context.Background(), res, b.Files[0].File.Open, &FileNotes{}); err != nil {
 		t.Fatal(err)
 	}
 	y1, err1 := f.trip.Floats("cl_1")

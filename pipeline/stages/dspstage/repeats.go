@@ -29,9 +29,9 @@ func couple(t *table.Table) {
 }
 
 // repeats is pairRepeats of recordings none of which is a copy of another.
-func repeats(b *plan.Builder, j *engine.Job, t *table.Table) ([]ingest.Warning, error) {
+func (s *stage) repeats(j *engine.Job, t *table.Table, results []engine.Dep) ([]ingest.Warning, error) {
 	var names, sums []string
-	for _, d := range b.Recordings {
+	for _, d := range results {
 		var res ingeststage.FileResult
 		if err := plan.ReadJSON(j.Input(d.Task, d.Output), &res); err != nil {
 			return nil, err
@@ -43,18 +43,18 @@ func repeats(b *plan.Builder, j *engine.Job, t *table.Table) ([]ingest.Warning, 
 	if err := ingeststage.Copies(names, sums); err != nil {
 		return nil, err
 	}
-	return pairRepeats(b, t)
+	return s.pairRepeats(t)
 }
 
 // pairRepeats joins runs at equal conditions: the first of a pair gives y1, the
 // second y2. It warns of runs without a partner.
-func pairRepeats(b *plan.Builder, t *table.Table) ([]ingest.Warning, error) {
+func (s *stage) pairRepeats(t *table.Table) ([]ingest.Warning, error) {
 	n := t.Rows()
 	var tol []campaign.Tolerance
 	var cols [][]float64
-	for _, c := range b.Conditions {
-		text, given := config.Find(b.Exp.DSP.Within, c)
-		if slices.Contains(b.Found, c) || !given && b.Derive.Text(c) != "" {
+	for _, c := range s.rec.Conditions {
+		text, given := config.Find(s.rec.DSP.Within, c)
+		if slices.Contains(s.rec.Found, c) || !given && s.rec.Derive.Text(c) != "" {
 			continue // found of a run, or equal where what it is derived of is equal
 		}
 		v, err := t.Floats(c)
@@ -85,7 +85,7 @@ func pairRepeats(b *plan.Builder, t *table.Table) ([]ingest.Warning, error) {
 	pairs, alone := dsp.PairRecordings(x, equal, runs, channels)
 	if len(pairs) == 0 {
 		return nil, &fault.Error{
-			Path: b.File.Path, Place: b.At + ".dsp",
+			Path: s.exp.File.Path, Place: s.exp.At + ".dsp",
 			Want: "conditions that were measured more than once", Found: fmt.Sprintf("%d runs, all at different conditions", n),
 			Hint: "allow a tolerance with within: {condition: …}, or take same-run pairs",
 		}
@@ -94,7 +94,7 @@ func pairRepeats(b *plan.Builder, t *table.Table) ([]ingest.Warning, error) {
 	for _, i := range alone {
 		names = append(names, recordings[i])
 	}
-	warnings := campaign.WarnUnpaired(b.File.Path, "recording", names)
+	warnings := campaign.WarnUnpaired(s.exp.File.Path, "recording", names)
 	// Until here every run's outcome is in both columns of its row.
 	for i := range t.Columns {
 		c := &t.Columns[i]
@@ -107,11 +107,11 @@ func pairRepeats(b *plan.Builder, t *table.Table) ([]ingest.Warning, error) {
 			k := p[member]
 			switch {
 			case c.Strings != nil:
-				s := c.Strings[p[0]]
-				if other := c.Strings[p[1]]; other != s {
-					s += " + " + other
+				text := c.Strings[p[0]]
+				if other := c.Strings[p[1]]; other != text {
+					text += " + " + other
 				}
-				out.Strings = append(out.Strings, s)
+				out.Strings = append(out.Strings, text)
 			case c.Floats != nil:
 				out.Floats = append(out.Floats, c.Floats[k])
 			case c.Bools != nil:

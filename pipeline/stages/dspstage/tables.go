@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"math"
 	"slices"
 	"strings"
 
@@ -21,7 +20,6 @@ import (
 
 // fileTables collects one file's rows.
 type fileTables struct {
-	b          *plan.Builder
 	src        *plan.Source
 	loads      *Loads
 	background *Background   // nil: none was recorded
@@ -39,7 +37,7 @@ func (f *fileTables) file(ctx context.Context, res *ingeststage.FileResult, path
 	var last error // of a run that is left out
 	for _, run := range res.Runs {
 		note := runNote{Run: run.Run.ID}
-		switch c := f.b.Construction.(type) {
+		switch c := f.src.Construction.(type) {
 		case dsp.OfSpectra:
 			err = f.spectraRun(ctx, rd, c, res, run, &note)
 		case dsp.OfSeries:
@@ -55,14 +53,13 @@ func (f *fileTables) file(ctx context.Context, res *ingeststage.FileResult, path
 		}
 		if err != nil {
 			err = ingeststage.Named(err, path, res.Path)
-			if reason, bad := ingeststage.BadRecording(f.src, err); bad && f.src.In.OnBadRecording == "warn" &&
-				len(res.Runs) > 1 {
-				notes.Warnings = append(notes.Warnings,
-					ingest.Warning{Path: res.Path, Code: "left-out", Text: fmt.Sprintf("%s is left out: %s", run.Run.ID, reason)})
-				last = err
-				continue
+			w, leave := ingeststage.LeftOut(f.src, res.Path, run.Run, len(res.Runs), err)
+			if !leave {
+				return err
 			}
-			return err
+			notes.Warnings = append(notes.Warnings, w)
+			last = err
+			continue
 		}
 		notes.Notes = append(notes.Notes, note)
 	}
@@ -76,7 +73,7 @@ func (f *fileTables) file(ctx context.Context, res *ingeststage.FileResult, path
 func (f *fileTables) spectraRun(ctx context.Context, rd ingest.Reader, c dsp.OfSpectra, res *ingeststage.FileResult,
 	run ingeststage.RunResult, note *runNote,
 ) error {
-	r := ingeststage.NewRun(f.b, res.Info, run.Run, run.Stats[0].Samples, run.Scale, run.Units)
+	r := ingeststage.NewRun(f.src, res.Info, run.Run, run.Stats[0].Samples, run.Scale, run.Units)
 	recs := run.Run.Recordings
 	names := make([]string, len(recs))
 	for i, rec := range recs {
@@ -102,8 +99,8 @@ func (f *fileTables) spectraRun(ctx context.Context, rd ingest.Reader, c dsp.OfS
 	}
 	an := f.reading.Spectra(load)
 	if an == nil {
-		an = f.b.Analysers.Get()
-		defer f.b.Analysers.Put(an)
+		an = f.src.Analysers.Get()
+		defer f.src.Analysers.Put(an)
 		if err := an.Load(ctx, rd, load); err != nil {
 			return err
 		}
@@ -113,23 +110,23 @@ func (f *fileTables) spectraRun(ctx context.Context, rd ingest.Reader, c dsp.OfS
 		return err
 	}
 	note.add(p, names)
-	conditions := make([]map[string]float64, len(recs))
-	for i, rec := range recs {
-		if conditions[i], err = f.withSpeed(rec.Conditions, p.ShaftHz); err != nil {
+	recs = slices.Clone(recs)
+	for i := range recs {
+		if recs[i].Conditions, err = f.withSpeed(recs[i].Conditions, p.ShaftHz); err != nil {
 			return err
 		}
 	}
 	for _, s := range p.Spectra {
-		f.spectrum(run.Run.ID, recs[s.Recording], conditions[s.Recording], run.Units[s.Recording], p.BinHz, s)
+		f.spectrum(run.Run.ID, recs[s.Recording], run.Units[s.Recording], p.BinHz, s)
 	}
 	if err := f.same(p); err != nil {
 		return err
 	}
 	for _, row := range p.Rows {
-		f.common(&f.trip, run.Run.ID, recs[row.Recording].ID, conditions[row.Recording])
+		rec := recs[row.Recording]
+		f.src.Cells(&f.trip, run.Run.ID, rec)
 		f.outcomes(p, row)
-		channel := strings.TrimPrefix(recs[row.Recording].ID, run.Run.ID)
-		if err := f.derived(p, row, channel, conditions[row.Recording]); err != nil {
+		if err := f.derived(p, row, strings.TrimPrefix(rec.ID, run.Run.ID), rec.Conditions); err != nil {
 			return err
 		}
 	}
@@ -158,7 +155,7 @@ func (f *fileTables) seriesRun(ctx context.Context, rd ingest.Reader, c dsp.OfSe
 	for i, s := range series {
 		names[i] = s.Name
 	}
-	p, err := c.Pairs(ingeststage.NewRun(f.b, res.Info, run.Run, samples, nil, nil), series)
+	p, err := c.Pairs(ingeststage.NewRun(f.src, res.Info, run.Run, samples, nil, nil), series)
 	if err != nil {
 		return err
 	}
@@ -167,7 +164,7 @@ func (f *fileTables) seriesRun(ctx context.Context, rd ingest.Reader, c dsp.OfSe
 		return err
 	}
 	for _, row := range p.Rows {
-		f.common(&f.trip, run.Run.ID, rec.ID, rec.Conditions)
+		f.src.Cells(&f.trip, run.Run.ID, rec)
 		f.outcomes(p, row)
 		if err := f.derived(p, row, "", rec.Conditions); err != nil {
 			return err
@@ -185,22 +182,6 @@ func (n *runNote) add(p *dsp.Pairs, names []string) {
 			flag.Text = names[flag.Channel] + ": " + flag.Text
 		}
 		n.Flags = append(n.Flags, flag)
-	}
-}
-
-func (f *fileTables) common(t *table.Table, run, recording string, conditions map[string]float64) {
-	plan.Cell(t, "run", "", "one acquisition at one condition", run)
-	plan.Cell(t, "recording", "", "one channel of a run, or the group that makes one outcome vector", recording)
-	for _, c := range f.b.Conditions {
-		v, ok := conditions[c]
-		if !ok {
-			v = math.NaN()
-		}
-		u, d := f.b.AboutCondition(c)
-		if how := f.b.Converted[c]; how != "" {
-			d += "; " + how
-		}
-		plan.Cell(t, c, u, d, v)
 	}
 }
 
@@ -260,7 +241,7 @@ func (f *fileTables) outcomes(p *dsp.Pairs, row dsp.Row) {
 // those of y2 of y2, so that they are as independent as the outcomes are. channel names the
 // recording in its run.
 func (f *fileTables) derived(p *dsp.Pairs, row dsp.Row, channel string, conditions map[string]float64) error {
-	names := f.b.Derive.Outcomes()
+	names := f.src.Derive.Outcomes()
 	if len(names) == 0 {
 		return nil
 	}
@@ -270,7 +251,7 @@ func (f *fileTables) derived(p *dsp.Pairs, row dsp.Row, channel string, conditio
 		for k, o := range p.Outcomes {
 			values[h][o.Name] = row.Values[k].Y[h]
 		}
-		if err := f.b.Derive.AddOutcomes(values[h]); err != nil {
+		if err := f.src.Derive.AddOutcomes(values[h]); err != nil {
 			place := strings.TrimSpace(fmt.Sprintf("%s y%d", channel, h+1))
 			return &fault.Error{Place: place, Want: "a finite number", Found: err.Error()}
 		}
@@ -284,11 +265,11 @@ func (f *fileTables) derived(p *dsp.Pairs, row dsp.Row, channel string, conditio
 			v, ok := values[h][name]
 			if !ok {
 				return &fault.Error{
-					Place: channel, Want: fmt.Sprintf("the numbers of %s = %s", name, f.b.Derive.Text(name)),
-					Found: fmt.Sprintf("conditions %v and outcomes %v", f.b.Conditions, f.names),
+					Place: channel, Want: fmt.Sprintf("the numbers of %s = %s", name, f.src.Derive.Text(name)),
+					Found: fmt.Sprintf("conditions %v and outcomes %v", f.src.Conditions, f.names),
 				}
 			}
-			doc := strings.TrimPrefix(p.Members[h], ", ") + "; derived: " + f.b.Derive.Text(name)
+			doc := strings.TrimPrefix(p.Members[h], ", ") + "; derived: " + f.src.Derive.Text(name)
 			plan.Cell(&f.trip, fmt.Sprintf("%s_%d", name, h+1), unit, doc, v)
 		}
 	}
@@ -297,49 +278,37 @@ func (f *fileTables) derived(p *dsp.Pairs, row dsp.Row, channel string, conditio
 
 // spectrum appends the two halves' spectra of a recording, and what of them
 // was used.
-func (f *fileTables) spectrum(run string, rec ingest.Recording, conditions map[string]float64, unit string,
-	binHz float64, s dsp.Spectra,
-) {
+func (f *fileTables) spectrum(run string, rec ingest.Recording, unit string, binHz float64, s dsp.Spectra) {
 	for h, half := range s.Halves {
-		f.common(&f.spec, run, rec.ID, conditions)
+		f.src.Cells(&f.spec, run, rec)
 		plan.Cell(&f.spec, "half", "", "1 or 2", h+1)
 		plan.Cell(&f.spec, "bin_hz", "Hz", "spacing of the bins; the first is at 0 Hz", binHz)
 		plan.Cell(&f.spec, "shaft_hz", "Hz", "shaft speed used, rev/s", half.ShaftHz)
 		plan.Cell(&f.spec, "power", unit+"²", "one-sided power per bin; a sine on a bin reads its mean square", half.Spectrum)
-		lists := map[string][]float32{}
-		for _, l := range half.Lines {
-			for k, v := range map[string]int{
-				"search_lo": l.Search[0], "search_hi": l.Search[1], "band_lo": l.Band[0],
-				"band_hi": l.Band[1],
-			} {
-				lists[k] = append(lists[k], float32(v))
+
+		lines := half.Lines
+		list := func(name, unit, doc string, value func(l dsp.Line) float64) {
+			v := make([]float32, len(lines))
+			for i, l := range lines {
+				v[i] = float32(value(l))
 			}
-			lists["line_hz"] = append(lists["line_hz"], float32(l.PeakHz))
-			lists["line_power"] = append(lists["line_power"], float32(l.Power))
-			lists["floor"] = append(lists["floor"], float32(l.Floor))
+			plan.Cell(&f.spec, name, unit, doc, v)
 		}
-		for _, l := range half.ShaftOrders {
-			lists["shaft_order"] = append(lists["shaft_order"], float32(l.Order))
-			lists["shaft_order_hz"] = append(lists["shaft_order_hz"], float32(l.PeakHz))
-			lists["shaft_order_power"] = append(lists["shaft_order_power"], float32(l.Power))
-		}
-		for _, c := range [][3]string{
-			{"line_hz", "Hz", "harmonics: frequency of the largest bin"},
-			{"line_power", unit + "²", "harmonics: mean square"},
-			{"floor", unit + "²", "harmonics: floor per bin"},
-			{"search_lo", "", "harmonics: first bin searched"},
-			{"search_hi", "", "harmonics: last bin searched"},
-			{"band_lo", "", "harmonics: first bin of the line"},
-			{"band_hi", "", "harmonics: last bin of the line"},
-			{"shaft_order", "", "orders of the shaft that are no multiple of the blade count"},
-			{"shaft_order_hz", "Hz", "their frequency"},
-			{"shaft_order_power", unit + "²", "their mean square"},
-		} {
-			v := lists[c[0]]
-			if v == nil {
-				v = []float32{}
-			}
-			plan.Cell(&f.spec, c[0], c[1], c[2], v)
-		}
+		hz := func(l dsp.Line) float64 { return l.PeakHz }
+		power := func(l dsp.Line) float64 { return l.Power }
+
+		list("line_hz", "Hz", "harmonics: frequency of the largest bin", hz)
+		list("line_power", unit+"²", "harmonics: mean square", power)
+		list("floor", unit+"²", "harmonics: floor per bin", func(l dsp.Line) float64 { return l.Floor })
+		list("search_lo", "", "harmonics: first bin searched", func(l dsp.Line) float64 { return float64(l.Search[0]) })
+		list("search_hi", "", "harmonics: last bin searched", func(l dsp.Line) float64 { return float64(l.Search[1]) })
+		list("band_lo", "", "harmonics: first bin of the line", func(l dsp.Line) float64 { return float64(l.Band[0]) })
+		list("band_hi", "", "harmonics: last bin of the line", func(l dsp.Line) float64 { return float64(l.Band[1]) })
+
+		lines = half.ShaftOrders
+		list("shaft_order", "", "orders of the shaft that are no multiple of the blade count",
+			func(l dsp.Line) float64 { return float64(l.Order) })
+		list("shaft_order_hz", "Hz", "their frequency", hz)
+		list("shaft_order_power", unit+"²", "their mean square", power)
 	}
 }

@@ -20,7 +20,7 @@ func (f *fileTables) withSpeed(conditions map[string]float64, halvesHz [2]float6
 	switch {
 	case f.src.In.Tachometer != nil:
 		name = "rpm_measured"
-	case f.b.Exp.DSP.Track != nil:
+	case f.src.DSP.Track != nil:
 		name = "rpm_tracked"
 	}
 	if name == "" || halvesHz == [2]float64{} {
@@ -28,7 +28,7 @@ func (f *fileTables) withSpeed(conditions map[string]float64, halvesHz [2]float6
 	}
 	out := maps.Clone(conditions)
 	out[name] = 30 * (halvesHz[0] + halvesHz[1])
-	if err := f.b.Derive.AddConditions(out); err != nil {
+	if err := f.src.Derive.AddConditions(out); err != nil {
 		return nil, &fault.Error{Want: "a finite number", Found: err.Error()}
 	}
 	return out, nil

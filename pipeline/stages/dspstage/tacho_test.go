@@ -28,16 +28,16 @@ func TestTachometer(t *testing.T) {
 		`{triplets: split-half-spectrum, harmonics: 2, amplitude: synchronous}`,
 		`{triplets: split-half-bands, bands_hz: [80, 125]}`,
 	} {
-		b := builder(t, files, `{files: "*.npy", conditions: c.csv, rate_hz: 1000, tachometer: {channel: "2"}}`, d)
-		if err := Plan(b); err != nil {
+		b := planned(t, files, `{files: "*.npy", conditions: c.csv, rate_hz: 1000, tachometer: {channel: "2"}}`, d)
+		if _, err := Plan(b.Experiment, b.ing); err != nil {
 			t.Fatal(err)
 		}
 		res := result(t, b, 0, map[string]float64{"blades": 2, "rpm": 2700})
 		run := &res.Runs[0]
 		run.Run.Recordings, run.Units, run.Scale = run.Run.Recordings[:1], run.Units[:1], run.Scale[:1]
-		f := &fileTables{b: b, src: b.Source, loads: &Loads{B: b, Src: b.Source}}
+		f := &fileTables{src: b.Source, loads: &Loads{Src: b.Source}}
 		notes := &FileNotes{}
-		if err := f.file(context.Background(), res, b.Raw[0].File.Open, notes); err != nil {
+		if err := f.file(context.Background(), res, b.Files[0].File.Open, notes); err != nil {
 			t.Fatal(err)
 		}
 		if v, err := f.trip.Floats("rpm_measured"); err != nil || len(v) != 1 || math.Abs(v[0]-3000) > 0.5 {
@@ -49,7 +49,7 @@ func TestTachometer(t *testing.T) {
 		}
 		// A tachometer among the microphones is refused.
 		all := result(t, b, 0, map[string]float64{"blades": 2, "rpm": 2700})
-		if err := f.file(context.Background(), all, b.Raw[0].File.Open, &FileNotes{}); err == nil ||
+		if err := f.file(context.Background(), all, b.Files[0].File.Open, &FileNotes{}); err == nil ||
 			!strings.Contains(err.Error(), "channel 2: expected a microphone, found the tachometer") {
 			t.Errorf("%s: %v", d, err)
 		}
@@ -66,14 +66,15 @@ func TestBackgroundAdd(t *testing.T) {
 		x[i] = sigma*rng.NormFloat64() + amplitude*math.Sin(2*math.Pi*150*float64(i)/1000)
 	}
 	files := map[string]string{"a.npy": npy(sound(1)), "q.npy": npy(x), "c.csv": "file,blades,rpm\na.npy,2,3000\n"}
-	b := builder(t, files,
+	b := planned(t, files,
 		`{files: a.npy, conditions: c.csv, rate_hz: 1000, calibration: {pa_per_unit: 2}, background: {files: q.npy}}`,
 		`{triplets: split-half-spectrum, harmonics: 2}`)
-	if err := Plan(b); err != nil {
+	planned, err := Plan(b.Experiment, b.ing)
+	if err != nil {
 		t.Fatal(err)
 	}
-	if b.Background == nil || b.Background.Task != "x/dsp/background" {
-		t.Errorf("background %v", b.Background)
+	if planned.Background == nil || planned.Background.Task != "x/dsp/background" {
+		t.Errorf("background %v", planned.Background)
 	}
 	var bg Background
 	if err := bg.add(context.Background(), b.Source, []ingeststage.Sensitivity(nil), "q.npy",

@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"doubletake/pipeline/config"
-	"doubletake/pipeline/stages/plan"
 )
 
 func TestComponent(t *testing.T) {
@@ -29,16 +28,15 @@ func TestBalanceColumns(t *testing.T) {
 			Flow: &config.Flow{Column: "pitot", Pressure: "p", Temperature: "T"},
 		},
 	}
-	b := &plan.Builder{}
-	if got := balanceColumns(b, in); !slices.Equal(got, []string{"v1", "v2", "arm", "pitot", "p", "T"}) {
+	if got := balanceColumns(in, nil); !slices.Equal(got, []string{"v1", "v2", "arm", "pitot", "p", "T"}) {
 		t.Errorf("%v", got)
 	}
-	b.Conditions = []string{"arm"}
-	if got := balanceColumns(b, in); slices.Contains(got, "arm") || AngleColumn(b, in.Balance) {
+	arm := []string{"arm"}
+	if got := balanceColumns(in, arm); slices.Contains(got, "arm") || AngleColumn(in.Balance, arm) {
 		t.Errorf("%v: the arm's angle is a condition", got)
 	}
 	in.Balance = nil
-	if got := balanceColumns(b, in); !slices.Equal(got, []string{"-Fx", "T", "pitot"}) {
+	if got := balanceColumns(in, nil); !slices.Equal(got, []string{"-Fx", "T", "pitot"}) {
 		t.Errorf("without a balance: %v", got)
 	}
 }
@@ -83,11 +81,11 @@ func TestAirKnown(t *testing.T) {
 		{nil, &config.Flow{Pressure: "p"}, true},
 	} {
 		in := &config.Ingest{Balance: &config.Balance{Flow: c.flow}}
-		if got := airKnown(&plan.Builder{Conditions: c.conditions}, in); got != c.want {
+		if got := airKnown(in, c.conditions); got != c.want {
 			t.Errorf("%v, %+v: %v", c.conditions, c.flow, got)
 		}
 	}
-	if airKnown(&plan.Builder{}, &config.Ingest{}) {
+	if airKnown(&config.Ingest{}, nil) {
 		t.Error("known of nothing")
 	}
 }

@@ -1,11 +1,11 @@
 package ingeststage
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"math"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -23,25 +23,30 @@ import (
 // recordings: a []sensitivity.
 const calibratorJSON = "calibrator.json"
 
+// Tone is a calibrator's tone in a channel of its recording.
+type Tone struct {
+	Unit        string  `json:"unit"`     // of the samples
+	LevelDB     float64 `json:"level_db"` // dB re 20 µPa: what the calibrator makes
+	FrequencyHz float64 `json:"frequency_hz"`
+	RMS         float64 `json:"rms"` // of the tone, in Unit
+	PaPerUnit   float64 `json:"pa_per_unit"`
+	SpreadDB    float64 `json:"spread_db"` // loudest over quietest block
+	Blocks      int     `json:"blocks"`
+	BlockS      float64 `json:"block_s"`
+	AboveDB     float64 `json:"above_db"` // of the tone over the noise in its third of an octave
+}
+
 // Sensitivity is the result of one channel of a calibrator's recording.
 type Sensitivity struct {
 	// channel of the recordings, by name or number; "": all of them, or the one of that
 	// name
-	For         string       `json:"for"`
-	Named       bool         `json:"named"`
-	File        string       `json:"file"`
-	Channel     string       `json:"channel"`
-	SHA256      string       `json:"sha256"`
-	Unit        string       `json:"unit"` // of the samples
-	LevelDB     float64      `json:"level_db"`
-	FrequencyHz float64      `json:"frequency_hz"`
-	RMS         float64      `json:"rms"`
-	PaPerUnit   float64      `json:"pa_per_unit"`
-	SpreadDB    float64      `json:"spread_db"`
-	Blocks      int          `json:"blocks"`
-	BlockS      float64      `json:"block_s"`
-	AboveDB     float64      `json:"above_db"`
-	Fault       *storedError `json:"fault,omitempty"` // of a channel that may not be in use
+	For     string `json:"for"`
+	Named   bool   `json:"named"`
+	File    string `json:"file"`
+	Channel string `json:"channel"`
+	SHA256  string `json:"sha256"`
+	Tone
+	Fault *storedError `json:"fault,omitempty"` // of a channel that may not be in use
 }
 
 // storedError is a *fault.Error that can be stored.
@@ -81,53 +86,62 @@ func calibratorFiles(c *config.Calibrator) []calibratorFile {
 	return out
 }
 
-// calibrator adds the task that measures the calibrator's recordings, and
+// planCalibrator adds the task that measures the calibrator's recordings, and
 // returns its output; nil without a calibrator.
-func calibrator(b *plan.Builder, src *plan.Source) *engine.Dep {
+func planCalibrator(exp plan.Experiment, src *plan.Source) *engine.Dep {
 	if src.In.Calibration == nil || src.In.Calibration.Calibrator == nil {
 		return nil
 	}
 	c := src.In.Calibration.Calibrator
 	files := calibratorFiles(c)
 	t := &engine.Task{
-		ID: b.ID("ingest", "calibrator"), Stage: "ingest", Version: version, Weight: 0.02,
-		Config: append(plan.Settings("ingest.calibration.calibrator", *c), plan.Settings("ingest", struct {
+		ID: exp.ID("ingest", "calibrator"), Stage: "ingest", Version: version, Weight: 0.02,
+		Config: slices.Concat(plan.Settings("ingest.calibration.calibrator", *c), plan.Settings("ingest", struct {
 			Format    string        `key:"format"`
 			RateHz    float64       `key:"rate_hz"`
 			Truncated string        `key:"truncated"`
 			Arrays    config.Arrays `key:"arrays"`
 			Text      config.Text   `key:"text"`
-		}{src.In.Format, src.In.RateHz, src.In.Truncated, src.In.Arrays, src.In.Text})...),
+		}{src.In.Format, src.In.RateHz, src.In.Truncated, src.In.Arrays, src.In.Text}), src.Reader),
 	}
-	t.Config = append(t.Config, src.Reader...)
 	for _, f := range files {
-		p := filepath.ToSlash(f.path)
-		if !slices.ContainsFunc(t.Files, func(e engine.File) bool { return e.Path == p }) {
-			t.Files = append(t.Files, engine.File{Path: p, Open: b.File.Resolve(f.path)})
+		raw := onDisk(exp, f.path)
+		if !slices.Contains(t.Files, *raw.File) {
+			raw.Needs(t)
 		}
 	}
+
 	t.Run = func(ctx context.Context, j *engine.Job) error {
 		var all []Sensitivity
 		for _, f := range files {
-			s, err := measureCalibrator(ctx, b.File.Resolve(f.path), f, c, src.Options)
+			raw := onDisk(exp, f.path)
+			s, err := measureRecording(ctx, raw.Path(j), f, c, src.Options)
 			if err != nil {
 				return err
 			}
 			for i := range s {
-				s[i].SHA256 = j.FileDigest(filepath.ToSlash(f.path))
+				s[i].SHA256 = raw.SHA256(j)
 			}
 			all = append(all, s...)
 		}
 		return plan.WriteJSON(j.Output(calibratorJSON), all)
 	}
-	b.Add(t)
+	exp.Add(t)
 	return &engine.Dep{Task: t.ID, Output: calibratorJSON}
 }
 
-// measureCalibrator measures the channel of a recording that heard the
+// Sensitivities reads the results of the calibrator's recordings, if there are any.
+func Sensitivities(s *plan.Source, j *engine.Job) (all []Sensitivity, err error) {
+	if s.Calibrator != nil {
+		err = plan.ReadJSON(j.Input(s.Calibrator.Task, s.Calibrator.Output), &all)
+	}
+	return all, err
+}
+
+// measureRecording measures the channel of a recording that heard the
 // calibrator. Where neither the configuration nor the file names it,
 // every channel is measured, for the recordings' channels of the same names.
-func measureCalibrator(ctx context.Context, open string, f calibratorFile, c *config.Calibrator,
+func measureRecording(ctx context.Context, open string, f calibratorFile, c *config.Calibrator,
 	o ingest.Options,
 ) ([]Sensitivity, error) {
 	rd, err := format.Open(open, o)
@@ -144,29 +158,33 @@ func measureCalibrator(ctx context.Context, open string, f calibratorFile, c *co
 		}
 	}
 	one := len(channels) == 1
-	if want := f.own; want != "" || !one && f.channel != "" {
-		if want == "" {
-			want = f.channel
-		}
+	if want := cmp.Or(f.own, f.channel); f.own != "" || want != "" && !one {
 		k, err := ingest.FindChannel(info, want)
 		if err != nil {
 			return nil, err
 		}
 		channels, one = []int{k}, true
 	}
+
 	var out []Sensitivity
 	for _, k := range channels {
-		s, err := calibratorChannel(ctx, rd, info, k, c)
-		var d *fault.Error
-		if errors.As(err, &d) && !one {
-			s, err = Sensitivity{Fault: &storedError{d.Path, d.Place, d.Want, d.Found, d.Hint}}, nil
+		s := Sensitivity{For: f.channel, File: f.path, Channel: info.Channels[k].Name, Named: !one}
+		t, unsteady, err := measureTone(ctx, rd, info, k, c)
+		if err == nil {
+			err = unsteady
 		}
-		if err != nil {
+		var d *fault.Error
+		switch {
+		case err == nil:
+			s.Tone = t
+		case errors.As(err, &d) && !one:
+			s.Fault = &storedError{d.Path, d.Place, d.Want, d.Found, d.Hint}
+		default:
 			return nil, Named(err, open, f.path)
 		}
-		s.For, s.File, s.Channel, s.Named = f.channel, f.path, info.Channels[k].Name, !one
 		out = append(out, s)
 	}
+
 	return out, nil
 }
 
@@ -174,65 +192,43 @@ func measureCalibrator(ctx context.Context, open string, f calibratorFile, c *co
 // are compared: enough to see a drift, each long enough for a level.
 const calibratorBlocks = 10
 
-// CalibratorTone is the measurement of one channel of a calibrator's recording.
+// CalibratorTone is a calibrator's tone, and whether a run would accept it.
 type CalibratorTone struct {
-	LevelDB     float64 `json:"level_db"` // dB re 20 µPa: what the calibrator makes
-	FrequencyHz float64 `json:"frequency_hz"`
-	RMS         float64 `json:"rms"` // of the tone, in the channel's unit
-	PaPerUnit   float64 `json:"pa_per_unit"`
-	UnitPerPa   float64 `json:"unit_per_pa"`
-	AboveDB     float64 `json:"above_db"`  // of the tone over the noise in its third of an octave
-	SpreadDB    float64 `json:"spread_db"` // loudest over quietest block
-	AllowedDB   float64 `json:"allowed_db"`
-	Blocks      int     `json:"blocks"`
-	BlockS      float64 `json:"block_s"`
-	Accepted    bool    `json:"accepted"`
-	Fault       string  `json:"fault,omitempty"` // why it is not accepted
+	Tone
+	UnitPerPa float64 `json:"unit_per_pa"`
+	AllowedDB float64 `json:"allowed_db"`
+	Accepted  bool    `json:"accepted"`
+	Fault     string  `json:"fault,omitempty"` // why it is not accepted
 }
 
 // MeasureCalibrator measures channel k of an open recording as the calibrator of
 // c is measured by a run. A channel that would be refused is no error: Fault is
 // the reason, and the other fields hold the values that could be measured.
 func MeasureCalibrator(ctx context.Context, rd ingest.Reader, k int, c config.Calibrator) (CalibratorTone, error) {
-	out := CalibratorTone{LevelDB: c.LevelDB, AllowedDB: c.SpreadDB, Blocks: calibratorBlocks}
-	s, unsteady, err := calibratorTone(ctx, rd, rd.Info(), k, &c)
+	out := CalibratorTone{AllowedDB: c.SpreadDB}
+	t, unsteady, err := measureTone(ctx, rd, rd.Info(), k, &c)
+	out.Tone = t
 	if err == nil {
-		out.FrequencyHz, out.RMS, out.PaPerUnit, out.UnitPerPa = s.FrequencyHz, s.RMS, s.PaPerUnit, 1/s.PaPerUnit
-		out.AboveDB = min(s.AboveDB, 300) // without any noise it is infinite, which JSON has no word for
-		out.SpreadDB, out.BlockS = s.SpreadDB, s.BlockS
+		out.UnitPerPa = 1 / t.PaPerUnit
 		err = unsteady
 	}
+
 	var d *fault.Error
-	switch {
-	case err == nil:
-		out.Accepted = true
-	case errors.As(err, &d):
+	if errors.As(err, &d) {
 		out.Fault = d.Error()
-	default:
-		return out, err
+		return out, nil
 	}
-	return out, nil
+	out.Accepted = err == nil
+	return out, err
 }
 
-func calibratorChannel(ctx context.Context, rd ingest.Reader, info ingest.Info, k int,
+// measureTone measures a channel's tone; unsteady is why it cannot serve for
+// calibration. With an error the tone holds what is known without a measurement.
+func measureTone(ctx context.Context, rd ingest.Reader, info ingest.Info, k int,
 	c *config.Calibrator,
-) (Sensitivity, error) {
-	s, unsteady, err := calibratorTone(ctx, rd, info, k, c)
-	if err == nil {
-		err = unsteady
-	}
-	if err != nil {
-		return Sensitivity{}, err
-	}
-	return s, nil
-}
-
-// calibratorTone measures a channel's tone; unsteady is why it cannot serve for
-// calibration.
-func calibratorTone(ctx context.Context, rd ingest.Reader, info ingest.Info, k int,
-	c *config.Calibrator,
-) (s Sensitivity, unsteady, err error) {
+) (s Tone, unsteady, err error) {
 	ch := info.Channels[k]
+	s = Tone{Unit: ch.Unit, LevelDB: c.LevelDB, Blocks: calibratorBlocks}
 	bad := func(want, found, hint string) error {
 		return &fault.Error{Path: info.Path, Place: "channel " + ch.Name, Want: want, Found: found, Hint: hint}
 	}
@@ -273,22 +269,23 @@ func calibratorTone(ctx context.Context, rd ingest.Reader, info ingest.Info, k i
 	if err != nil {
 		return s, nil, err
 	}
-	level := func(rms float64) float64 { return c.LevelDB + 20*math.Log10(rms/t.RMS) }
+
+	ref, _ := dsp.Reference("Pa")
+	s.FrequencyHz, s.RMS, s.SpreadDB = t.FrequencyHz, t.RMS, t.SpreadDB
+	s.PaPerUnit = ref * math.Pow(10, c.LevelDB/20) / t.RMS / math.Pow(10, c.GainDB/20)
+	s.BlockS = float64((to-from)/calibratorBlocks) / ch.RateHz
+	s.AboveDB = min(t.AboveDB, 300) // without any noise it is infinite, which JSON has no word for
 	if t.SpreadDB > c.SpreadDB {
+		level := func(rms float64) float64 { return c.LevelDB + 20*math.Log10(rms/t.RMS) }
 		lo, hi := slices.Min(t.BlockRMS), slices.Max(t.BlockRMS)
 		unsteady = bad(fmt.Sprintf("a calibrator's level that is steady within %g dB", c.SpreadDB),
 			fmt.Sprintf("a spread of %.2f dB over %d blocks of %.3g s (block %d: %.2f dB, block %d: %.2f dB)", t.SpreadDB,
-				calibratorBlocks, float64((to-from)/calibratorBlocks)/ch.RateHz,
+				calibratorBlocks, s.BlockS,
 				1+slices.Index(t.BlockRMS, lo), level(lo), 1+slices.Index(t.BlockRMS, hi), level(hi)),
 			"leave out with from_s and to_s where it was put on and taken off, record it again, or allow more with spread_db")
 	}
-	ref, _ := dsp.Reference("Pa")
-	return Sensitivity{
-		Unit: ch.Unit, LevelDB: c.LevelDB, FrequencyHz: t.FrequencyHz, RMS: t.RMS,
-		PaPerUnit: ref * math.Pow(10, c.LevelDB/20) / t.RMS / math.Pow(10, c.GainDB/20),
-		SpreadDB:  t.SpreadDB, Blocks: calibratorBlocks, BlockS: float64((to-from)/calibratorBlocks) / ch.RateHz,
-		AboveDB: t.AboveDB,
-	}, unsteady, nil
+
+	return s, unsteady, nil
 }
 
 // sensitivityOf finds the sensitivity of a channel.
@@ -329,6 +326,47 @@ func sensitivityOf(all []Sensitivity, info ingest.Info, k int) (*Sensitivity, er
 	return s, nil
 }
 
+// Scale turns the samples of a channel into its unit.
+type Scale struct {
+	Factor   float64
+	Unit     string  // after multiplication with Factor
+	How      string  // where the factor comes from
+	SpreadDB float64 // of the calibrator's recording; 0 without one
+}
+
+// ScaleOf returns the scale of a channel by the calibrator's recordings, or, without any, by the
+// configuration.
+func ScaleOf(src *plan.Source, cal []Sensitivity, info ingest.Info, ch int) (Scale, error) {
+	if cal != nil {
+		s, err := sensitivityOf(cal, info, ch)
+		if err != nil {
+			return Scale{}, err
+		}
+		return Scale{Factor: s.PaPerUnit, Unit: "Pa", How: s.text(), SpreadDB: s.SpreadDB}, nil
+	}
+
+	before, stated, note := 1.0, info.Channels[ch].Unit, ""
+	if !src.Grouping.Together {
+		before, stated, note = soundUnit(stated)
+	}
+	f, unit, err := calibration(src.In.Calibration).Factor(stated)
+	if err != nil {
+		return Scale{}, &fault.Error{Path: info.Path, Place: "channel " + info.Channels[ch].Name, Found: err.Error()}
+	}
+	how := strings.Trim(note+"; "+calibrationText(src.In.Calibration), "; ")
+	return Scale{Factor: f * before, Unit: unit, How: how}, nil
+}
+
+func calibration(c *config.Calibration) ingest.Calibration {
+	if c == nil {
+		return ingest.Calibration{}
+	}
+	return ingest.Calibration{
+		FullScaleV: c.FullScaleV, Reading: c.Reading, SensitivityVPerPa: c.SensitivityVPerPa,
+		GainDB: c.GainDB, PaPerUnit: c.PaPerUnit, Unit: c.Unit,
+	}
+}
+
 // calibrationText describes how samples become a unit, for recordings.arrow.
 func calibrationText(c *config.Calibration) string {
 	switch {
@@ -341,11 +379,7 @@ func calibrationText(c *config.Calibration) string {
 	}
 	var parts []string
 	if c.FullScaleV > 0 {
-		reading := c.Reading
-		if reading == "" {
-			reading = "peak"
-		}
-		parts = append(parts, fmt.Sprintf("%g V (%s) at full scale", c.FullScaleV, reading))
+		parts = append(parts, fmt.Sprintf("%g V (%s) at full scale", c.FullScaleV, cmp.Or(c.Reading, "peak")))
 	}
 	if c.SensitivityVPerPa > 0 {
 		parts = append(parts, fmt.Sprintf("%g V/Pa", c.SensitivityVPerPa))

@@ -33,13 +33,13 @@ func TestCalibratorPaPerUnit(t *testing.T) {
 	if got := ids(b); got != "x/ingest/calibrator x/ingest/a.npy x/recordings" {
 		t.Errorf("tasks %s", got)
 	}
-	if b.Source.Calibrator == nil || b.Plan.Tasks[1].Deps[0] != *b.Source.Calibrator {
-		t.Errorf("the file's task takes %v", b.Plan.Tasks[1].Deps)
+	if b.Recordings.Source.Calibrator == nil || b.Tasks.Plan.Tasks[1].Deps[0] != *b.Recordings.Source.Calibrator {
+		t.Errorf("the file's task takes %v", b.Tasks.Plan.Tasks[1].Deps)
 	}
-	c := b.Exp.Ingest.Calibration.Calibrator
+	c := b.Ingest.Calibration.Calibrator
 	f := calibratorFiles(c)[0]
 	open := b.File.Resolve(f.path)
-	all, err := measureCalibrator(context.Background(), open, f, c, b.Source.Options)
+	all, err := measureRecording(context.Background(), open, f, c, b.Recordings.Source.Options)
 	if err != nil || len(all) != 1 {
 		t.Fatalf("%v, %v", all, err)
 	}
@@ -49,13 +49,13 @@ func TestCalibratorPaPerUnit(t *testing.T) {
 		t.Errorf("%+v, want %g Pa per unit", s, want)
 	}
 	info := ingest.Info{Path: "a.npy", Channels: []ingest.Channel{{Name: "1", Unit: all[0].Unit}}}
-	scale, unit, how, _, err := Factor(b.Source, all, info, 0)
-	if err != nil || unit != "Pa" || scale != all[0].PaPerUnit ||
-		!strings.HasPrefix(how, "calibrator cal/one.npy, channel ") {
-		t.Errorf("%g %s, %s, %v", scale, unit, how, err)
+	scale, err := ScaleOf(b.Recordings.Source, all, info, 0)
+	if err != nil || scale.Unit != "Pa" || scale.Factor != all[0].PaPerUnit ||
+		!strings.HasPrefix(scale.How, "calibrator cal/one.npy, channel ") {
+		t.Errorf("%+v, %v", scale, err)
 	}
 	info.Channels[0].Unit = "V"
-	if _, _, _, _, err := Factor(b.Source, all, info, 0); err == nil ||
+	if _, err := ScaleOf(b.Recordings.Source, all, info, 0); err == nil ||
 		!strings.Contains(err.Error(), "expected samples in the unit of the calibrator's recording") {
 		t.Errorf("%v", err)
 	}
@@ -75,9 +75,9 @@ func TestCalibratorChannels(t *testing.T) {
 	b := planned(t, files,
 		`{files: a.npy, conditions: c.csv, rate_hz: 10000, calibration: {calibrator: {level_db: 94, file: all.npy}}}`,
 		`{triplets: split-half-spectrum}`)
-	c := b.Exp.Ingest.Calibration.Calibrator
-	all, err := measureCalibrator(context.Background(), b.File.Resolve("all.npy"), calibratorFiles(c)[0], c,
-		b.Source.Options)
+	c := b.Ingest.Calibration.Calibrator
+	all, err := measureRecording(context.Background(), b.File.Resolve("all.npy"), calibratorFiles(c)[0], c,
+		b.Recordings.Source.Options)
 	if err != nil || len(all) != 2 || !all[0].Named || all[0].Fault != nil || all[1].Fault == nil {
 		t.Fatalf("%+v, %v", all, err)
 	}
@@ -104,7 +104,7 @@ func TestCalibratorChannels(t *testing.T) {
 	if len(list) != 2 || list[0] != (calibratorFile{"1", "two.npy", "2"}) {
 		t.Errorf("%+v", list)
 	}
-	s, err := measureCalibrator(context.Background(), b.File.Resolve("two.npy"), list[0], c, b.Source.Options)
+	s, err := measureRecording(context.Background(), b.File.Resolve("two.npy"), list[0], c, b.Recordings.Source.Options)
 	if err != nil || len(s) != 1 || s[0].For != "1" || math.Abs(s[0].RMS-0.2/math.Sqrt2) > 1e-4 {
 		t.Errorf("%+v, %v", s, err)
 	}

@@ -13,7 +13,7 @@ import (
 	"doubletake/ingest"
 	"doubletake/ingest/campaign"
 	"doubletake/ingest/units"
-	"doubletake/pipeline/stages/plan"
+	"doubletake/pipeline/config"
 )
 
 // opened is what the header of one file shows.
@@ -28,69 +28,68 @@ type opened struct {
 // their runs: it finds missing columns and channels, units that cannot be used,
 // recordings of one run that no condition tells apart, and rates that differ. It
 // reads no samples but those of tables inside the files; a table of pairs it reads
-// whole. Afterwards b.Known holds the conditions of all recordings that could be
+// whole. It returns the result with the conditions of all recordings that could be
 // read, or those of the table. The error joins those of at most maxFaults files.
-func CheckFiles(ctx context.Context, b *plan.Builder) ([]ingest.Warning, error) {
-	if b.Table != nil {
-		return checkTable(b)
+func CheckFiles(ctx context.Context, r Result) (Result, []ingest.Warning, error) {
+	if r.Pairs != nil && r.Pairs.Table != nil {
+		return checkTable(r)
 	}
-	if b.Source == nil || b.Campaign != nil {
-		return nil, nil
+	if r.Recordings == nil || r.Recordings.Simulated {
+		return r, nil, nil
 	}
-	files := make([]opened, len(b.Raw))
+
+	files := make([]opened, len(r.Recordings.Files))
 	var wg sync.WaitGroup
-	next := make(chan int)
-	for range runtime.GOMAXPROCS(0) {
-		wg.Add(1)
-		go func() {
-			defer wg.Done()
-			for i := range next {
-				files[i] = checkFile(ctx, b, i)
-			}
-		}()
+	places := make(chan bool, runtime.GOMAXPROCS(0))
+	for i := range files {
+		places <- true
+		wg.Go(func() {
+			files[i] = r.Recordings.checkFile(ctx, i)
+			<-places
+		})
 	}
-	for i := range b.Raw {
-		next <- i
-	}
-	close(next)
 	wg.Wait()
-	return gather(b, files)
+
+	known, warnings, err := r.Recordings.gather(files)
+	r.Known = known
+	return r, warnings, err
 }
 
 // checkTable reads a table of pairs.
-func checkTable(b *plan.Builder) ([]ingest.Warning, error) {
-	p, err := campaign.ReadTables(b.Table.Files, b.Table.Options)
+func checkTable(r Result) (Result, []ingest.Warning, error) {
+	p, err := campaign.ReadTables(r.Pairs.Table.Files, r.Pairs.Table.Options)
 	if err != nil {
-		return nil, NamedTable(err, b.Table.Files)
+		return r, nil, NamedTable(err, r.Pairs.Table.Files)
 	}
+
 	seen := map[string]bool{}
-	b.Known = nil
+	r.Known = nil
 	for x := range slices.Chunk(p.X, len(p.Inputs)) {
 		c := map[string]float64{}
 		for k, name := range p.Inputs {
 			c[name] = x[k]
 		}
-		if key := conditionsOf(b, c); !seen[key] {
+		if key := conditionsOf(r.Conditions, c); !seen[key] {
 			seen[key] = true
-			b.Known = append(b.Known, c)
+			r.Known = append(r.Known, c)
 		}
 	}
 	for i, w := range p.Warnings {
-		for _, f := range b.Table.Files {
+		for _, f := range r.Pairs.Table.Files {
 			if w.Path == f.Path {
 				p.Warnings[i].Path = f.Name
 			}
 		}
 	}
-	return p.Warnings, nil
+
+	return r, p.Warnings, nil
 }
 
-func checkFile(ctx context.Context, b *plan.Builder, i int) (o opened) {
+func (r *Recordings) checkFile(ctx context.Context, i int) (o opened) {
 	if o.err = ctx.Err(); o.err != nil {
 		return o
 	}
-	r := b.Raw[i]
-	f := &file{b: b, src: b.Source, conditions: b.PerFile[i], sidecar: b.Sidecars[r.Name], name: r.Name, path: r.File.Open}
+	f := &reader{src: r.Source, file: r.Files[i], path: r.Files[i].File.Open}
 	rd, err := f.open()
 	if err != nil {
 		o.err = f.named(err)
@@ -98,7 +97,8 @@ func checkFile(ctx context.Context, b *plan.Builder, i int) (o opened) {
 	}
 	defer rd.Close()
 	info := rd.Info()
-	info.Path = f.name
+	info.Path = f.file.Name
+
 	runs, _, err := f.runs(ctx, rd, info)
 	if err != nil {
 		o.err = err
@@ -109,22 +109,22 @@ func checkFile(ctx context.Context, b *plan.Builder, i int) (o opened) {
 		for _, rec := range run.Recordings {
 			o.conditions = append(o.conditions, rec.Conditions)
 			o.rates = append(o.rates, info.Channels[rec.Channels[0]].RateHz)
-			seen[conditionsOf(b, rec.Conditions)]++
-		}
-		for _, n := range seen {
-			if n > 1 {
+			key := conditionsOf(r.Conditions, rec.Conditions)
+			seen[key]++
+			if n := seen[key]; n > 1 {
 				o.alike = max(o.alike, n)
 			}
 		}
 	}
-	o.err = checkColumns(b, info)
+
+	o.err = checkColumns(&r.In, info)
 	return o
 }
 
 // conditionsOf writes the values of all conditions of a recording.
-func conditionsOf(b *plan.Builder, c map[string]float64) string {
-	parts := make([]string, len(b.Conditions))
-	for i, name := range b.Conditions {
+func conditionsOf(names []string, c map[string]float64) string {
+	parts := make([]string, len(names))
+	for i, name := range names {
 		v, ok := c[name]
 		parts[i] = strconv.FormatBool(ok) + strconv.FormatFloat(v, 'g', -1, 64)
 	}
@@ -132,9 +132,9 @@ func conditionsOf(b *plan.Builder, c map[string]float64) string {
 }
 
 // checkColumns checks the units of a balance's outcomes.
-func checkColumns(b *plan.Builder, info ingest.Info) error {
-	stated := statedUnits(b.Source.In)
-	for _, c := range b.Source.In.Columns {
+func checkColumns(in *config.Ingest, info ingest.Info) error {
+	stated := statedUnits(*in)
+	for _, c := range in.Columns {
 		k, err := ingest.FindChannel(info, c.Value)
 		if _, given := stated[c.Name]; err != nil || given {
 			continue // a load of the balance's matrix; units of the configuration were checked
@@ -150,57 +150,54 @@ func checkColumns(b *plan.Builder, info ingest.Info) error {
 // maxFaults is how many bad files CheckFiles names.
 const maxFaults = 10
 
-// gather joins what the files show.
-func gather(b *plan.Builder, files []opened) (warnings []ingest.Warning, err error) {
+// gather joins what the files show: the conditions of their recordings, and what to warn of.
+func (r *Recordings) gather(files []opened) (known []map[string]float64, warnings []ingest.Warning, err error) {
 	warn := func(i int, code, format string, args ...any) {
-		warnings = append(warnings, ingest.Warning{Path: b.Raw[i].Name, Code: code, Text: fmt.Sprintf(format, args...)})
+		warnings = append(warnings, ingest.Warning{Path: r.Files[i].Name, Code: code, Text: fmt.Sprintf(format, args...)})
 	}
 	var errs []error
-	var known []map[string]float64
-	bad := 0
-	rates := map[float64]int{} // of files, by rate
-	var order []float64
-	first := map[float64]int{}
-	alike, alikeAt := 0, -1
+	var alike []int              // files with recordings that no condition tells apart
+	rates := map[float64][]int{} // files by rate
+	var order []float64          // of the rates, as they come
 	for i, o := range files {
 		if o.err != nil {
-			if reason, skip := BadRecording(b.Source, o.err); skip {
+			if reason, skip := BadRecording(r.Source, o.err); skip {
 				warn(i, "", "it will be left out: %s", reason)
-				continue
-			}
-			if bad++; bad <= maxFaults {
+			} else {
 				errs = append(errs, o.err)
 			}
 			continue
 		}
 		known = append(known, o.conditions...)
 		if o.alike > 1 {
-			if alike++; alikeAt < 0 {
-				alikeAt = i
-			}
+			alike = append(alike, i)
 		}
-		for _, r := range o.rates[:min(1, len(o.rates))] {
-			if rates[r]++; rates[r] == 1 {
-				order, first[r] = append(order, r), i
+		if len(o.rates) > 0 {
+			rate := o.rates[0]
+			if rates[rate] == nil {
+				order = append(order, rate)
 			}
+			rates[rate] = append(rates[rate], i)
 		}
 	}
-	if bad > maxFaults {
-		errs = append(errs, fmt.Errorf("and %d more files", bad-maxFaults))
+
+	if n := len(errs) - maxFaults; n > 0 {
+		errs = append(errs[:maxFaults], fmt.Errorf("and %d more files", n))
 	}
-	if alike > 0 {
-		warn(alikeAt, "alike", "%d microphones of one run have equal conditions, in %d of %d files; give what tells them "+
+	if len(alike) > 0 {
+		warn(alike[0], "alike", "%d microphones of one run have equal conditions, in %d of %d files; give what tells them "+
 			"apart (an angle for each channel: a column channel in the table of conditions, or inside: {theta_deg: ARRAY}), "+
-			"or choose one with channels", files[alikeAt].alike, alike, len(files))
+			"or choose one with channels", files[alike[0]].alike, len(alike), len(files))
 	}
 	if len(order) > 1 {
-		slices.SortStableFunc(order, func(x, y float64) int { return rates[y] - rates[x] })
+		slices.SortStableFunc(order, func(x, y float64) int { return len(rates[y]) - len(rates[x]) })
 		var parts []string
-		for _, r := range order {
-			parts = append(parts, fmt.Sprintf("%g Hz in %d (first %s)", r, rates[r], b.Raw[first[r]].Name))
+		for _, rate := range order {
+			in := rates[rate]
+			parts = append(parts, fmt.Sprintf("%g Hz in %d (first %s)", rate, len(in), r.Files[in[0]].Name))
 		}
-		warn(first[order[1]], "rates", "the sampling rates of the files differ: %s", strings.Join(parts, ", "))
+		warn(rates[order[1]][0], "rates", "the sampling rates of the files differ: %s", strings.Join(parts, ", "))
 	}
-	b.Known = known
-	return warnings, errors.Join(errs...)
+
+	return known, warnings, errors.Join(errs...)
 }

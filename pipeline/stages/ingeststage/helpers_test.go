@@ -13,11 +13,12 @@ import (
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/engine"
 	"doubletake/pipeline/stages/plan"
+	"doubletake/pipeline/stages/simulatestage"
 )
 
-// campaignIn writes files into a folder and returns a builder of the experiment
+// campaignIn writes files into a folder and returns the experiment
 // "x" whose sections are given as YAML in one line each.
-func campaignIn(t *testing.T, files map[string]string, ingest, dsp string) *plan.Builder {
+func campaignIn(t *testing.T, files map[string]string, ingest, dsp string) plan.Experiment {
 	t.Helper()
 	dir := t.TempDir()
 	for name, text := range files {
@@ -34,34 +35,41 @@ func campaignIn(t *testing.T, files map[string]string, ingest, dsp string) *plan
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &plan.Builder{
-		File: f, Exp: &f.Experiments[0], Plan: &engine.Plan{Dir: filepath.Join(dir, "runs")},
-		At: "experiments.x",
-	}
+	tasks := plan.NewTasks(&engine.Plan{Dir: filepath.Join(dir, "runs")})
+	return plan.NewExperiment(f, 0, plan.Program{}, tasks)
+}
+
+// ingested is an experiment with the result of the stage.
+type ingested struct {
+	plan.Experiment
+	Result
 }
 
 // planned is campaignIn with the stage's tasks.
-func planned(t *testing.T, files map[string]string, ingest, dsp string) *plan.Builder {
+func planned(t *testing.T, files map[string]string, ingest, dsp string) *ingested {
 	t.Helper()
-	b := campaignIn(t, files, ingest, dsp)
-	if err := Plan(b); err != nil {
+	exp := campaignIn(t, files, ingest, dsp)
+	r, err := Plan(exp, simulatestage.Result{})
+	if err != nil {
 		t.Fatal(err)
 	}
-	return b
+	return &ingested{exp, r}
 }
 
 // refused expects that planning fails with an error that holds want.
 func refused(t *testing.T, files map[string]string, ingest, dsp, want string) {
 	t.Helper()
-	if err := Plan(campaignIn(t, files, ingest, dsp)); err == nil || !strings.Contains(err.Error(), want) {
+	_, err := Plan(campaignIn(t, files, ingest, dsp), simulatestage.Result{})
+	if err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("ingest: %s, dsp: %s\n got %v\nwant %s", ingest, dsp, err, want)
 	}
 }
 
-// read reads a file of the campaign as its task does.
-func read(b *plan.Builder, i int) (*FileResult, error) {
-	r := b.Raw[i]
-	return (&file{b, b.Source, nil, b.PerFile[i], b.Sidecars[r.Name], nil, r.Name, r.File.Open}).read(context.Background())
+// read reads a file of the campaign as its task does; reading may be nil.
+func read(b *ingested, i int, reading *plan.Reading) (*FileResult, error) {
+	f := b.Recordings.Files[i]
+	r := &reader{src: b.Recordings.Source, reading: reading, file: f, path: f.File.Open}
+	return r.read(context.Background())
 }
 
 // npy encodes channels of equal length as an NPY file of shape (samples,
@@ -101,9 +109,9 @@ func count(n int, step float64) []float64 {
 }
 
 // ids lists the tasks of a plan.
-func ids(b *plan.Builder) string {
+func ids(b *ingested) string {
 	var out []string
-	for _, t := range b.Plan.Tasks {
+	for _, t := range b.Tasks.Plan.Tasks {
 		out = append(out, t.ID)
 	}
 	return strings.Join(out, " ")

@@ -12,6 +12,7 @@ import (
 	"doubletake/ingest/fault"
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/stages/plan"
+	"doubletake/pipeline/table"
 )
 
 const rotorTable = "file,blades,rpm,theta_deg\na.npy,2,3000,10\nb.npy,3,4000,20\n"
@@ -29,19 +30,19 @@ func TestPlanMicrophones(t *testing.T) {
 	if got := strings.Join(b.Conditions, " "); got != "blades rpm theta_deg rpm_tracked" {
 		t.Errorf("conditions %s", got)
 	}
-	if _, ok := b.Construction.(dsp.OfSpectra); !ok || b.Source.Grouping.Together ||
-		!slices.Equal(b.Source.Grouping.Channels, []string{"2"}) {
-		t.Errorf("construction %T, grouping %+v", b.Construction, b.Source.Grouping)
+	if _, ok := b.Construction.(dsp.OfSpectra); !ok || b.Recordings.Source.Grouping.Together ||
+		!slices.Equal(b.Recordings.Source.Grouping.Channels, []string{"2"}) {
+		t.Errorf("construction %T, grouping %+v", b.Construction, b.Recordings.Source.Grouping)
 	}
-	if len(b.Recordings) != 2 || len(b.Readings) != 2 || b.Analysers == nil || b.Plan.Tasks[0].Pool != b.Analysers {
-		t.Errorf("%d recordings, %d hand-offs, pool %v", len(b.Recordings), len(b.Readings), b.Plan.Tasks[0].Pool)
+	if len(b.Results) != 2 || b.Recordings.Files[1].Reading == nil || b.Recordings.Analysers == nil || b.Tasks.Plan.Tasks[0].Pool != b.Recordings.Analysers {
+		t.Errorf("%d recordings, pool %v", len(b.Results), b.Tasks.Plan.Tasks[0].Pool)
 	}
 	// Known before any file is read, with the angle from the rotor plane.
 	if got := b.Known[1]; got["blades"] != 3 || got["theta_deg"] != 70 {
 		t.Errorf("known %v", got)
 	}
 	// The key holds what the task reads: no globs, no table; its row is local.
-	task := b.Plan.Tasks[0]
+	task := b.Tasks.Plan.Tasks[0]
 	if _, ok := value(task.Config, "ingest.files"); ok {
 		t.Error("the key of a file holds the globs")
 	}
@@ -60,7 +61,7 @@ func TestReadMicrophones(t *testing.T) {
 	b := planned(t, map[string]string{"a.npy": x, "b.npy": x, "c.csv": rotorTable},
 		`{files: "*.npy", conditions: c.csv, rate_hz: 1000, calibration: {pa_per_unit: 0.5}}`,
 		`{triplets: split-half-spectrum}`)
-	res, err := read(b, 0)
+	res, err := read(b, 0, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,12 +78,12 @@ func TestReadMicrophones(t *testing.T) {
 	if c := run.Run.Recordings[1].Conditions; c["rpm"] != 3000 || c["blades"] != 2 {
 		t.Errorf("conditions %v", c)
 	}
-	r := NewRun(b, res.Info, run.Run, 100, run.Scale, run.Units)
+	r := NewRun(b.Recordings.Source, res.Info, run.Run, 100, run.Scale, run.Units)
 	if len(r.Microphones) != 2 || r.Microphones[1].Channel != 1 || r.Microphones[1].Scale != 0.5 || r.RateHz != 1000 ||
 		r.Samples != 100 {
 		t.Errorf("run %+v", r)
 	}
-	if other := NewRun(b, res.Info, ingest.Run{ID: "other", Recordings: run.Run.Recordings}, 100, run.Scale,
+	if other := NewRun(b.Recordings.Source, res.Info, ingest.Run{ID: "other", Recordings: run.Run.Recordings}, 100, run.Scale,
 		run.Units); other.Seed == r.Seed {
 		t.Error("two runs have one seed")
 	}
@@ -97,7 +98,7 @@ func TestBadRecordings(t *testing.T) {
 	for _, policy := range []string{"fail", "skip", "warn"} {
 		b := planned(t, files, `{files: "*.npy", conditions: c.csv, rate_hz: 1000, on_bad_recording: `+policy+`}`,
 			`{triplets: split-half-spectrum}`)
-		res, err := read(b, 0)
+		res, err := read(b, 0, nil)
 		if policy == "warn" {
 			if err != nil || len(res.Runs[0].Run.Recordings) != 1 || len(res.Runs[0].Stats) != 1 || len(res.Warnings) == 0 ||
 				res.Warnings[0].Code != "left-out" {
@@ -105,7 +106,7 @@ func TestBadRecordings(t *testing.T) {
 			}
 			continue
 		}
-		reason, skip := BadRecording(b.Source, err)
+		reason, skip := BadRecording(b.Recordings.Source, err)
 		if err == nil || skip != (policy == "skip") || skip && !strings.Contains(reason, "a.npy") {
 			t.Errorf("%s: %v, reason %q", policy, err, reason)
 		}
@@ -123,9 +124,8 @@ func TestReadBalance(t *testing.T) {
 	b := planned(t, map[string]string{"a5_u10.csv": text},
 		`{files: "*.csv", pattern: "a{alpha_deg}_u{u_inf_m_s}.csv", columns: {lift_n: Fz, drag_n: Fx}}`,
 		`{triplets: split-halves}`)
-	r := b.Raw[0]
-	reading := plan.NewReading(b.Analysers)
-	res, err := (&file{b, b.Source, nil, nil, nil, reading, r.Name, r.File.Open}).read(t.Context())
+	reading := plan.NewReading(b.Recordings.Analysers)
+	res, err := read(b, 0, reading)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -158,13 +158,12 @@ func TestReadLoadsSpectra(t *testing.T) {
 	}
 	b := planned(t, map[string]string{"a.npy": npy(x), "c.csv": "file,blades,rpm\na.npy,2,3000\n"},
 		`{files: "*.npy", conditions: c.csv, rate_hz: 1000}`, `{triplets: split-half-spectrum, harmonics: 2}`)
-	alone, err := read(b, 0)
+	alone, err := read(b, 0, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := b.Raw[0]
-	reading := plan.NewReading(b.Analysers)
-	res, err := (&file{b, b.Source, nil, b.PerFile[0], nil, reading, r.Name, r.File.Open}).read(t.Context())
+	reading := plan.NewReading(b.Recordings.Analysers)
+	res, err := read(b, 0, reading)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -172,7 +171,7 @@ func TestReadLoadsSpectra(t *testing.T) {
 		t.Errorf("statistics %+v, alone %+v", res.Runs[0].Stats[0], alone.Runs[0].Stats[0])
 	}
 	run := res.Runs[0]
-	want, err := b.Construction.(dsp.OfSpectra).Spectra(NewRun(b, res.Info, run.Run, 8000, run.Scale, run.Units))
+	want, err := b.Construction.(dsp.OfSpectra).Spectra(NewRun(b.Recordings.Source, res.Info, run.Run, 8000, run.Scale, run.Units))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -251,15 +250,15 @@ func TestExcludedAndSimulated(t *testing.T) {
 		!strings.HasPrefix(got[1], "simulated_1.npy is named simulated: the experiment is called simulated") {
 		t.Errorf("warnings %q", got)
 	}
-	if b.Exp.Ingest.Data != "simulated" || b.Source.In.Data != "simulated" {
-		t.Errorf("data: %s", b.Exp.Ingest.Data)
+	if b.Data != "simulated" || b.Recordings.Source.In.Data != "simulated" {
+		t.Errorf("data: %s", b.Data)
 	}
 	info := ingest.Info{Path: "a.wav", Attributes: []ingest.Attribute{{Name: "comment", Value: "Simulated rotor"}}}
 	if w := simulatedByContent(&plan.Source{In: config.Ingest{Data: "measured"}}, info); len(w) != 1 ||
 		w[0].Code != "simulated" {
 		t.Errorf("%v", w)
 	}
-	if w := simulatedByContent(b.Source, info); w != nil {
+	if w := simulatedByContent(b.Recordings.Source, info); w != nil {
 		t.Errorf("a warning about simulated data that are called so: %v", w)
 	}
 	info.Attributes[0] = ingest.Attribute{Name: "simulated", Value: "false"}
@@ -274,16 +273,15 @@ func TestRecordings(t *testing.T) {
 	x := npy(count(100, 1), constant(100, 3))
 	b := planned(t, map[string]string{"a.npy": x, "b.npy": x, "c.csv": rotorTable},
 		`{files: "*.npy", conditions: c.csv, rate_hz: 1000, calibration: {unit: Pa}}`, `{triplets: split-half-spectrum}`)
-	idx := newRecordings(nil)
-	for i := range b.Raw {
-		res, err := read(b, i)
+	tab, columns := &table.Table{}, plan.Columns{Conditions: b.Conditions}
+	for i := range b.Recordings.Files {
+		res, err := read(b, i, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
 		res.SHA256 = "sum of " + res.Path
-		idx.add(res, b.Conditions)
+		addToIndex(tab, columns, res)
 	}
-	tab := idx.table(b, b.Conditions)
 	if tab.Rows() != 4 {
 		t.Fatalf("%d rows", tab.Rows())
 	}
@@ -299,7 +297,7 @@ func TestRecordings(t *testing.T) {
 	if v, _ := tab.Floats("integral_time_s"); !math.IsNaN(v[0]) {
 		t.Errorf("an integral time of a microphone: %g", v[0])
 	}
-	task := b.Plan.Tasks[len(b.Plan.Tasks)-1]
+	task := b.Tasks.Plan.Tasks[len(b.Tasks.Plan.Tasks)-1]
 	if task.ID != "x/recordings" || len(task.Publish) != 1 ||
 		task.Publish[0].Path != filepath.Join("x", "recordings.arrow") {
 		t.Errorf("%s publishes %v", task.ID, task.Publish)
@@ -371,7 +369,7 @@ func TestSmallParts(t *testing.T) {
 	}
 	b := planned(t, map[string]string{"a.npy": npy(count(9, 1)), "c.csv": "file,blades,rpm\na.npy,2,3000\n"},
 		`{files: "*.npy", conditions: c.csv, rate_hz: 1000}`, `{triplets: split-half-spectrum}`)
-	res, err := read(b, 0)
+	res, err := read(b, 0, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,7 @@
 package ingeststage
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 
 	"doubletake/ingest"
 	"doubletake/ingest/campaign"
+	"doubletake/ingest/derive"
 	"doubletake/ingest/fault"
 	"doubletake/ingest/simulate"
 	"doubletake/ingest/spelling"
@@ -18,164 +20,198 @@ import (
 	"doubletake/pipeline/engine"
 	"doubletake/pipeline/kv"
 	"doubletake/pipeline/stages/plan"
+	"doubletake/pipeline/stages/simulatestage"
 	"doubletake/pipeline/table"
 )
 
-// readPairs adds the task of an experiment whose pairs are already made: a
-// table of the user's, in one file or several, or the simulated toy.
-func readPairs(b *plan.Builder) error {
-	in := b.Exp.Ingest
-	spec := in.Table
-	id := ""
-	var raw []plan.RawFile
-	var given []campaign.TableFile
-	var noColumns []string // conditions that the files' names or the table of conditions give
-	var local []kv.Pair
-	if in.Simulate != nil {
-		raw = []plan.RawFile{{Name: b.Simulated[0].Output, Dep: &b.Simulated[0]}}
-		given, id = make([]campaign.TableFile, 1), raw[0].Name
-		spec = &config.Table{Inputs: []string{"x"}, Y1: []string{"y_1"}, Y2: []string{"y_2"}, Pairs: "synthetic"}
-		b.Conditions = []string{"x"}
-		if _, ok := b.Campaign.(simulate.Toy); !ok {
-			return fmt.Errorf("plan table: the %s campaign makes recordings, not pairs", b.Campaign.Kind())
-		}
-	} else {
-		var err error
-		if raw, given, err = tableFiles(b); err != nil {
-			return err
-		}
-		id = strings.Join(spec.File, ",")
-		noColumns, local = b.Conditions, valuesGiven(given, b.Conditions)
-		o := TableOptions(b, spec)
-		o.Given = noColumns
-		if o, err = campaign.ResolveTable(given[0].Path, o); err != nil {
-			return Named(err, given[0].Path, given[0].Name)
-		}
-		resolved := *spec
-		resolved.Inputs, resolved.Y1, resolved.Y2, resolved.Repeats = o.Inputs, o.Y1, o.Y2, o.Repeats
-		spec, b.Conditions = &resolved, o.Inputs
+// pairs are the files of an experiment whose pairs are already made: a table of the
+// user's, in one file or several, or the simulated toy.
+type pairs struct {
+	raw       []plan.RawFile
+	given     []campaign.TableFile
+	spec      config.Table // the roles of the columns
+	noColumns []string     // conditions that the files' names or the table of conditions give
+	local     []kv.Pair
+	id        string
+}
+
+// planPairs adds the task that reads them.
+func planPairs(exp plan.Experiment, sim simulatestage.Result) (Result, error) {
+	out := Result{Data: exp.Ingest.Data}
+	find := findTable
+	if sim.Campaign != nil {
+		find = simulatedTable
 	}
-	if err := b.CheckDerived(in.Constants, TableOptions(b, spec).OutcomeNames()); err != nil {
-		return err
+	p, err := find(exp, sim, &out)
+	if err != nil {
+		return out, err
 	}
-	o := TableOptions(b, spec)
-	o.Given = noColumns
-	outcomes := slices.Concat(o.OutcomeNames(), b.Derive.Outcomes())
-	if err := b.CheckNames(b.Conditions, outcomes); err != nil {
-		return err
+	exp.Ingest.Data = out.Data
+
+	measured := tableOptions(exp, &p.spec, nil).OutcomeNames()
+	if out.Columns, err = out.WithDerived(exp, exp.Ingest.Constants, measured); err != nil {
+		return out, err
 	}
-	if err := checkPairing(b, spec, o, outcomes); err != nil {
-		return err
+	options := tableOptions(exp, &p.spec, out.Derive)
+	options.Given = p.noColumns
+	if err := plan.CheckNames(exp, out.Conditions, out.Outcomes); err != nil {
+		return out, err
 	}
-	if in.Table != nil {
-		b.Table = &plan.PairTable{Files: given, Options: o}
+	if err := checkPairing(exp, &p.spec, options, out.Outcomes); err != nil {
+		return out, err
 	}
-	in = b.Exp.Ingest
-	cfg := plan.Settings("ingest", struct {
+	made := &Pairs{}
+	if exp.Ingest.Table != nil {
+		made.Table = &plan.PairTable{Files: p.given, Options: options}
+	}
+
+	in := exp.Ingest
+	made.Settings = plan.Settings("ingest", struct {
 		Table *config.Table `key:"table"`
 		Text  config.Text   `key:"text"`
-	}{spec, in.Text})
-	if b.Derive != nil {
-		cfg = append(cfg, plan.Settings("ingest", struct {
+	}{&p.spec, in.Text})
+	if out.Derive != nil {
+		made.Settings = append(made.Settings, plan.Settings("ingest", struct {
 			Constants []config.NamedNumber `key:"constants"`
 			Derive    []config.NamedString `key:"derive"`
 		}{in.Constants, in.Derive})...)
 	}
-	read := &engine.Task{
-		ID: b.ID("ingest", id), Stage: "ingest", Version: version, Config: cfg, Weight: 0.1,
-		Publish: []engine.Link{{Output: "recordings.arrow", Path: b.Published("recordings.arrow")}},
-		Local:   append(local, kv.Pair{Key: "kind of data", Value: in.Data}),
+	t := &engine.Task{
+		ID: exp.ID("ingest", p.id), Stage: "ingest", Version: version, Config: made.Settings, Weight: 0.1,
+		Publish: []engine.Link{{Output: recordingsArrow, Path: exp.Published("ingest", recordingsArrow)}},
+		Local:   append(p.local, kv.Pair{Key: "kind of data", Value: in.Data}),
 	}
-	for _, r := range raw {
-		r.Needs(read)
+	for _, r := range p.raw {
+		r.Needs(t)
 	}
-	read.Run = func(_ context.Context, j *engine.Job) error {
-		files := slices.Clone(given)
-		names, sums := make([]string, len(raw)), make([]string, len(raw))
-		for i, r := range raw {
-			files[i].Path, files[i].Name = r.Path(j), r.Name
-			names[i], sums[i] = r.Name, r.SHA256(j)
-		}
-		if err := Copies(names, sums); err != nil {
-			return err
-		}
-		p, err := campaign.ReadTables(files, o)
-		if err != nil {
-			return NamedTable(err, files)
-		}
-		for name, text := range b.Converted {
-			p.Converted[name] = text
-		}
-		trip, recs := pairTables(p, names, sums)
-		recs.Meta = b.Meta(cfg)
-		dg, err := recs.WriteFile(j.Output("recordings.arrow"))
+	t.Run = func(_ context.Context, j *engine.Job) error {
+		warnings, err := p.write(j, options, out.Converted, exp.Meta(made.Settings))
 		if err != nil {
 			return err
 		}
-		j.SetDigest("recordings.arrow", dg)
-		if dg, err = trip.WriteFile(j.Output("pairs.arrow")); err != nil {
-			return err
-		}
-		j.SetDigest("pairs.arrow", dg)
-		return plan.WriteJSON(j.Output(fileJSON), FileResult{Path: id, Warnings: p.Warnings})
+		return plan.WriteJSON(j.Output(fileJSON), FileResult{Path: p.id, Warnings: warnings})
 	}
-	b.Add(read)
-	b.Recordings, b.Pairs = []engine.Dep{{Task: read.ID, Output: fileJSON}}, cfg
-	return nil
+	exp.Add(t)
+	out.Results = []engine.Dep{{Task: t.ID, Output: fileJSON}}
+	out.Index = engine.Dep{Task: t.ID, Output: recordingsArrow}
+	made.Output = engine.Dep{Task: t.ID, Output: pairsArrow}
+	out.Pairs = made
+
+	return out, nil
 }
 
-// valuesGiven are the conditions of files that are no columns, for a task's key.
-func valuesGiven(files []campaign.TableFile, names []string) (out []kv.Pair) {
-	for _, n := range names {
-		for _, f := range files {
-			out = append(out, kv.Pair{Key: f.Name + ": " + n, Value: strconv.FormatFloat(f.Values[n], 'g', -1, 64)})
-		}
+// simulatedTable is the table of the simulated toy.
+func simulatedTable(_ plan.Experiment, sim simulatestage.Result, out *Result) (*pairs, error) {
+	if _, ok := sim.Campaign.(simulate.Toy); !ok {
+		return nil, fmt.Errorf("plan table: the %s campaign makes recordings, not pairs", sim.Campaign.Kind())
 	}
-	return out
+	out.Conditions = []string{"x"}
+	f := sim.Files[0]
+	return &pairs{
+		raw:   []plan.RawFile{{Name: f.Output, Dep: &f}},
+		given: make([]campaign.TableFile, 1),
+		spec:  config.Table{Inputs: []string{"x"}, Y1: []string{"y_1"}, Y2: []string{"y_2"}, Pairs: "synthetic"},
+		id:    f.Output,
+	}, nil
 }
 
-// tableFiles finds the files of a table, and the conditions that their names or the
-// table of conditions give; b.Conditions are the names of these.
-func tableFiles(b *plan.Builder) (raw []plan.RawFile, given []campaign.TableFile, err error) {
-	src := &plan.Source{In: b.Exp.Ingest}
-	src.In.Constants = nil // they are for what is derived
-	b.Converted = map[string]string{}
-	if raw, err = measuredFiles(b, src); err != nil {
-		return nil, nil, err
-	}
-	conditionNames(b, src)
-	perFile, err := conditionsPerFile(src, raw)
+// findTable finds the files of a table, the conditions that their names or the table of
+// conditions give, and the roles of the columns.
+func findTable(exp plan.Experiment, _ simulatestage.Result, out *Result) (*pairs, error) {
+	f, err := findMeasured(exp)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
+	}
+	f.in.Constants = nil // they are for what is derived
+	out.Data, out.Warnings, out.Converted = f.in.Data, f.warnings, f.converted
+	names := f.conditions()
+
+	p := &pairs{raw: f.files, noColumns: names, id: strings.Join(f.in.Table.File, ","), spec: *f.in.Table}
+	if p.given, err = f.tableFiles(exp, names); err != nil {
+		return nil, err
+	}
+	for _, n := range names {
+		for _, f := range p.given {
+			value := strconv.FormatFloat(f.Values[n], 'g', -1, 64)
+			p.local = append(p.local, kv.Pair{Key: f.Name + ": " + n, Value: value})
+		}
+	}
+
+	o := tableOptions(exp, &p.spec, nil)
+	o.Given = names
+	if o, err = campaign.ResolveTable(p.given[0].Path, o); err != nil {
+		return nil, Named(err, p.given[0].Path, p.given[0].Name)
+	}
+	p.spec.Inputs, p.spec.Y1, p.spec.Y2, p.spec.Repeats = o.Inputs, o.Y1, o.Y2, o.Repeats
+	out.Conditions = o.Inputs
+
+	return p, nil
+}
+
+// tableFiles returns the files with the named conditions, which their names or the table of
+// conditions give, in the units of the conditions' names.
+func (f *found) tableFiles(exp plan.Experiment, names []string) ([]campaign.TableFile, error) {
+	rows, err := f.rows()
+	if err != nil {
+		return nil, err
 	}
 	convert := map[string]units.Named{}
-	for _, u := range src.In.Table.Units {
-		if slices.Contains(b.Conditions, u.Name) && b.Converted[u.Name] == "" {
+	for _, u := range f.in.Table.Units {
+		if slices.Contains(names, u.Name) && f.converted[u.Name] == "" {
 			n, err := units.ToName(u.Name, u.Value)
 			if err != nil {
-				return nil, nil, b.File.Errorf(b.At+".ingest.table.units."+u.Name, "%v", err)
+				return nil, exp.Errorf("ingest.table.units."+u.Name, "%v", err)
 			}
-			convert[u.Name], b.Converted[u.Name] = n, n.String()
+			convert[u.Name], f.converted[u.Name] = n, n.String()
 		}
 	}
-	for i, r := range raw {
-		f := campaign.TableFile{Path: r.File.Open, Name: r.Name}
-		if len(b.Conditions) > 0 {
-			one := func(string) (ingest.Info, error) {
+
+	var given []campaign.TableFile
+	for i, r := range f.files {
+		file := campaign.TableFile{Path: r.File.Open, Name: r.Name}
+		if len(names) > 0 {
+			opened := func(string) (ingest.Info, error) {
 				return ingest.Info{Path: r.Name, Channels: []ingest.Channel{{Name: "table", Samples: 1}}}, nil
 			}
-			runs, _, err := campaign.Assemble([]string{r.Name}, one, perFile[i], src.Pattern, nil, campaign.Grouping{})
+			runs, _, err := campaign.Assemble([]string{r.Name}, opened, rows[i], f.pattern, nil, campaign.Grouping{})
 			if err != nil {
-				return nil, nil, err
+				return nil, err
 			}
-			f.Values = runs[0].Recordings[0].Conditions
+			file.Values = runs[0].Recordings[0].Conditions
 			for name, n := range convert {
-				f.Values[name] = n.Apply(f.Values[name])
+				file.Values[name] = n.Apply(file.Values[name])
 			}
 		}
-		given = append(given, f)
+		given = append(given, file)
 	}
-	return raw, given, nil
+
+	return given, nil
+}
+
+// write reads the files and writes their pairs and the index of runs.
+func (p *pairs) write(j *engine.Job, o campaign.TableOptions, converted map[string]string,
+	meta []kv.Pair,
+) ([]ingest.Warning, error) {
+	files := slices.Clone(p.given)
+	names, sums := make([]string, len(p.raw)), make([]string, len(p.raw))
+	for i, r := range p.raw {
+		files[i].Path, files[i].Name = r.Path(j), r.Name
+		names[i], sums[i] = r.Name, r.SHA256(j)
+	}
+	if err := Copies(names, sums); err != nil {
+		return nil, err
+	}
+	t, err := campaign.ReadTables(files, o)
+	if err != nil {
+		return nil, NamedTable(err, files)
+	}
+	for name, text := range converted {
+		t.Converted[name] = text
+	}
+
+	trip, recs := pairTables(t, names, sums)
+	recs.Meta = meta
+	return t.Warnings, errors.Join(plan.WriteTable(j, recordingsArrow, recs), plan.WriteTable(j, pairsArrow, trip))
 }
 
 // NamedTable places an error of a table's files as the user knows them.
@@ -206,133 +242,143 @@ func Copies(names, sums []string) error {
 }
 
 // checkPairing checks that tolerances and laws name what the table has.
-func checkPairing(b *plan.Builder, t *config.Table, o campaign.TableOptions, outcomes []string) error {
-	at := b.At + ".ingest.table."
+func checkPairing(exp plan.Experiment, t *config.Table, o campaign.TableOptions, outcomes []string) error {
+	missing := func(key, name, what string, have []string) error {
+		if slices.Contains(have, name) {
+			return nil
+		}
+		return exp.Errorf("ingest.table."+key, "%q is not an %s of the table, which has %v%s", name, what, have,
+			spelling.DidYouMean(name, have))
+	}
 	for _, w := range t.Within {
-		if !slices.Contains(o.Inputs, w.Name) {
-			return b.File.Errorf(at+"within."+w.Name, "%q is not an input of the table, which has %v%s", w.Name, o.Inputs,
-				spelling.DidYouMean(w.Name, o.Inputs))
+		if err := missing("within."+w.Name, w.Name, "input", o.Inputs); err != nil {
+			return err
 		}
 	}
 	for _, c := range t.Correct {
-		if !slices.Contains(outcomes, c.Name) {
-			return b.File.Errorf(at+"correct."+c.Name, "%q is not an outcome of the table, which has %v%s", c.Name, outcomes,
-				spelling.DidYouMean(c.Name, outcomes))
+		if err := missing("correct."+c.Name, c.Name, "outcome", outcomes); err != nil {
+			return err
 		}
-		if l := o.Correct[c.Name]; !slices.Contains(o.Inputs, l.Condition) {
-			return b.File.Errorf(at+"correct."+c.Name, "%q is not an input of the table, which has %v%s", l.Condition, o.Inputs,
-				spelling.DidYouMean(l.Condition, o.Inputs))
+		if err := missing("correct."+c.Name, o.Correct[c.Name].Condition, "input", o.Inputs); err != nil {
+			return err
 		}
 	}
+
 	return nil
 }
 
-// TableOptions are the roles of a table's columns, with what is derived of them.
-func TableOptions(b *plan.Builder, t *config.Table) campaign.TableOptions {
-	in := b.Exp.Ingest
-	units := map[string]string{}
-	for _, u := range t.Units {
-		units[u.Name] = u.Value
+// tableOptions are the roles of a table's columns, with what is derived of them.
+func tableOptions(exp plan.Experiment, t *config.Table, derived *derive.Set) campaign.TableOptions {
+	o := campaign.TableOptions{
+		Inputs: t.Inputs, Y1: t.Y1, Y2: t.Y2, Repeats: t.Repeats, Outcomes: t.Outcomes, Run: t.Run,
+		AllPairs: t.Use == "all", Derive: derived, Text: textOptions(&exp.Ingest),
+		Units: map[string]string{}, Within: map[string]campaign.Tolerance{}, Correct: map[string]campaign.Law{},
 	}
-	within, laws := map[string]campaign.Tolerance{}, map[string]campaign.Law{}
+	for _, u := range t.Units {
+		o.Units[u.Name] = u.Value
+	}
 	for _, w := range t.Within {
-		within[w.Name], _ = campaign.ParseTolerance(w.Value) // checked with the configuration
+		o.Within[w.Name], _ = campaign.ParseTolerance(w.Value) // checked with the configuration
 	}
 	for _, c := range t.Correct {
-		laws[c.Name], _ = campaign.ParseLaw(c.Value)
+		o.Correct[c.Name], _ = campaign.ParseLaw(c.Value)
 	}
-	return campaign.TableOptions{
-		Within: within, Correct: laws, AllPairs: t.Use == "all", Derive: b.Derive,
-		Units:  units,
-		Text:   ingest.TextOptions{Delimiter: in.Text.Delimiter, Columns: in.Text.Columns, Time: in.Text.Time},
-		Inputs: t.Inputs, Y1: t.Y1, Y2: t.Y2, Repeats: t.Repeats, Outcomes: t.Outcomes, Run: t.Run,
-	}
+	return o
 }
 
 // pairTables makes the triplets and the index of runs of a table of pairs: a row for
 // each run and file.
 func pairTables(p *campaign.PairTable, names, digests []string) (trip, recs *table.Table) {
-	unit := func(name string) string { return p.Units[name] }
-	doc := func(text, name string) string {
-		if c := p.Converted[name]; c != "" {
-			text += "; " + c
-		}
-		return text
-	}
 	trip, recs = &table.Table{}, &table.Table{}
-	strs := func(name, doc string, v []string) table.Column {
-		return table.Column{Name: name, Description: doc, Strings: v}
+	text := func(t *table.Table, name, doc string, v []string) {
+		t.Columns = append(t.Columns, table.Column{Name: name, Description: doc, Strings: v})
 	}
-	recording := p.Run
-	if p.Recording != nil {
-		recording = p.Recording
-	}
-	trip.Columns = append(trip.Columns,
-		strs("run", "one acquisition at one condition", p.Run),
-		strs("recording", "one channel of a run, or the group that makes one outcome vector", recording))
-	type part struct {
-		run  string
-		file int
-	}
-	var runs, files, sums []string
-	var first []int
-	var pairs []int64
-	row := map[part]int{}
-	for i, r := range p.Run {
-		for m, f := range p.Files[i] {
-			if m == 1 && f == p.Files[i][0] {
-				continue
-			}
-			k, ok := row[part{r, f}]
-			if !ok {
-				k = len(runs)
-				row[part{r, f}] = k
-				runs, first, pairs = append(runs, r), append(first, i), append(pairs, 0)
-				files, sums = append(files, names[f]), append(sums, digests[f])
-			}
-			pairs[k]++
+	// numbers adds column k of rows of width numbers, of the rows given or of all.
+	numbers := func(t *table.Table, c table.Column, of string, v []float64, width, k int, rows []int) {
+		if how := p.Converted[of]; how != "" {
+			c.Description += "; " + how
 		}
-	}
-	pick := func(v []float64, n, k int, rows []int) []float64 {
-		out := make([]float64, len(rows))
+		c.Unit = cmp.Or(p.Units[of], c.Unit)
+		c.Floats = make([]float64, len(rows))
 		for i, r := range rows {
-			out[i] = v[r*n+k]
+			c.Floats[i] = v[r*width+k]
 		}
-		return out
+		t.Columns = append(t.Columns, c)
 	}
 	all := make([]int, p.N)
 	for i := range all {
 		all[i] = i
 	}
-	recs.Columns = append(recs.Columns, strs("run", "one acquisition at one condition", runs),
-		strs("recording", "one channel of a run, or the group that makes one outcome vector", runs))
+	index := indexPairs(p)
+
+	const aRun, aRecording = "one acquisition at one condition",
+		"one channel of a run, or the group that makes one outcome vector"
+	recording := p.Run
+	if p.Recording != nil {
+		recording = p.Recording
+	}
+	text(trip, "run", aRun, p.Run)
+	text(trip, "recording", aRecording, recording)
+	text(recs, "run", aRun, index.runs)
+	text(recs, "recording", aRecording, index.runs)
 	for k, name := range p.Inputs {
-		u, about := plan.UnitOf(name)
-		if v := unit(name); v != "" {
-			u = v
-		}
-		c := table.Column{Name: name, Unit: u, Description: doc(about, name)}
-		c.Floats = pick(p.X, len(p.Inputs), k, all)
-		trip.Columns = append(trip.Columns, c)
-		c.Floats = pick(p.X, len(p.Inputs), k, first)
-		recs.Columns = append(recs.Columns, c)
+		unit, about := plan.UnitOf(name)
+		c := table.Column{Name: name, Unit: unit, Description: about}
+		numbers(trip, c, name, p.X, len(p.Inputs), k, all)
+		numbers(recs, c, name, p.X, len(p.Inputs), k, index.first)
 	}
 	for k, name := range p.Outcomes {
-		trip.Columns = append(trip.Columns,
-			table.Column{
-				Name: name + "_1", Unit: unit(name), Description: doc("first outcome", name),
-				Floats: pick(p.Y1, len(p.Outcomes), k, all),
-			},
-			table.Column{Name: name + "_2", Unit: unit(name), Description: doc("second outcome, independent of the first given "+
-				"the run", name), Floats: pick(p.Y2, len(p.Outcomes), k, all)})
+		numbers(trip, table.Column{Name: name + "_1", Description: "first outcome"}, name, p.Y1, len(p.Outcomes), k, all)
+		numbers(trip, table.Column{
+			Name:        name + "_2",
+			Description: "second outcome, independent of the first given the run",
+		}, name, p.Y2, len(p.Outcomes), k, all)
 	}
 	if p.Weight != nil {
 		trip.Columns = append(trip.Columns, table.Column{
 			Name: "weight", Description: "weight of the pair, by which r repeats count as r runs", Floats: p.Weight,
 		})
 	}
-	recs.Columns = append(recs.Columns, strs("file", "raw file", files),
-		table.Column{Name: "pairs", Description: "pairs of the run with a row of the file", Ints: pairs},
-		strs("sha256", "content hash of the raw file", sums))
+
+	files, sums := make([]string, len(index.file)), make([]string, len(index.file))
+	for i, f := range index.file {
+		files[i], sums[i] = names[f], digests[f]
+	}
+	text(recs, "file", "raw file", files)
+	recs.Columns = append(recs.Columns,
+		table.Column{Name: "pairs", Description: "pairs of the run with a row of the file", Ints: index.pairs})
+	text(recs, "sha256", "content hash of the raw file", sums)
+
 	return trip, recs
+}
+
+// runsOfFiles has an entry for each run and file: the first of its pairs, and how many there are.
+type runsOfFiles struct {
+	runs        []string
+	file, first []int
+	pairs       []int64
+}
+
+func indexPairs(p *campaign.PairTable) (x runsOfFiles) {
+	type part struct {
+		run  string
+		file int
+	}
+	row := map[part]int{}
+	for i, run := range p.Run {
+		for m, f := range p.Files[i] {
+			if m == 1 && f == p.Files[i][0] {
+				continue
+			}
+			k, ok := row[part{run, f}]
+			if !ok {
+				k = len(x.runs)
+				row[part{run, f}] = k
+				x.runs, x.file = append(x.runs, run), append(x.file, f)
+				x.first, x.pairs = append(x.first, i), append(x.pairs, 0)
+			}
+			x.pairs[k]++
+		}
+	}
+	return x
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"doubletake/ingest/campaign"
+	"doubletake/pipeline/stages/plan"
 )
 
 // A table of pairs gives its triplets and an index of its runs. Expected: the
@@ -16,11 +17,11 @@ func TestReadPairs(t *testing.T) {
 	if got := ids(b); got != "x/ingest/p.csv" {
 		t.Errorf("tasks %s", got)
 	}
-	if !slices.Equal(b.Conditions, []string{"rpm"}) || b.Construction != nil || b.PairKind() != "same-run" ||
-		b.Source != nil {
-		t.Errorf("conditions %v, construction %v, %s", b.Conditions, b.Construction, b.PairKind())
+	if !slices.Equal(b.Conditions, []string{"rpm"}) || b.Construction != nil || plan.PairKind(b.Experiment, b.Construction) != "same-run" ||
+		b.Recordings != nil {
+		t.Errorf("conditions %v, construction %v, %s", b.Conditions, b.Construction, plan.PairKind(b.Experiment, nil))
 	}
-	p, err := campaign.ReadTables(b.Table.Files, b.Table.Options)
+	p, err := campaign.ReadTables(b.Pairs.Table.Files, b.Pairs.Table.Options)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -20,24 +20,23 @@ import (
 // findReader finds the program that reads the files, if the configuration names
 // one, and hashes it and the files its arguments name: they are part of the keys of
 // the tasks that open a recording. The program is not started here.
-func findReader(b *plan.Builder, src *plan.Source) error {
+func findReader(exp plan.Experiment, src *plan.Source) error {
 	in := src.In.Reader
 	if in == nil {
 		return nil
 	}
-	key := b.At + ".ingest.reader"
 	program := in.Program[0]
 	if strings.ContainsAny(program, `/\`) {
-		program = b.File.Resolve(program)
+		program = exp.File.Resolve(program)
 	}
 	found, err := exec.LookPath(program)
 	if err != nil {
-		return b.File.Errorf(key, "program %s: %v", in.Program[0], errors.Unwrap(err))
+		return exp.Errorf("ingest.reader", "program %s: %v", in.Program[0], errors.Unwrap(err))
 	}
 	if found, err = filepath.Abs(found); err != nil {
 		return fmt.Errorf("find program %s: %w", in.Program[0], err)
 	}
-	dir, err := filepath.Abs(b.File.Dir)
+	dir, err := filepath.Abs(exp.File.Dir)
 	if err != nil {
 		return fmt.Errorf("find folder of the configuration: %w", err)
 	}
@@ -52,7 +51,7 @@ func findReader(b *plan.Builder, src *plan.Source) error {
 	for i, a := range in.Program {
 		file := found
 		if i > 0 {
-			if file = b.File.Resolve(a); strings.Contains(a, "{file}") || a == "" {
+			if file = exp.File.Resolve(a); strings.Contains(a, "{file}") || a == "" {
 				continue
 			}
 			if st, err := os.Stat(file); err != nil || !st.Mode().IsRegular() {
@@ -61,7 +60,7 @@ func findReader(b *plan.Builder, src *plan.Source) error {
 		}
 		sum, err := digest(file)
 		if err != nil {
-			return b.File.Errorf(key, "%v", err)
+			return exp.Errorf("ingest.reader", "%v", err)
 		}
 		src.Reader = append(src.Reader, kv.Pair{Key: "ingest.reader: sha256 of " + a, Value: sum})
 	}

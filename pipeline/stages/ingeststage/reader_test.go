@@ -19,7 +19,7 @@ func TestFindReader(t *testing.T) {
 	script := filepath.Join(dir, "convert.sh")
 	find := func(r *config.Reader) (string, *plan.Source) {
 		t.Helper()
-		b := &plan.Builder{File: &config.File{Dir: dir}, At: "experiments.e"}
+		b := plan.Experiment{File: &config.File{Dir: dir}, At: "experiments.e"}
 		src := &plan.Source{In: config.Ingest{Reader: r}}
 		if err := findReader(b, src); err != nil {
 			t.Fatal(err)

@@ -20,73 +20,84 @@ import (
 	"doubletake/pipeline/stages/plan"
 )
 
-// sidecars reads the conditions in the file next to each recording.
-func sidecars(b *plan.Builder, src *plan.Source, raw []plan.RawFile) ([][]config.NamedNumber, error) {
-	out := make([][]config.NamedNumber, len(raw))
-	s := src.In.Sidecar
+// sidecars reads the conditions in the file next to each recording, and adds their names
+// to those of the campaign.
+func (r *Recordings) sidecars(exp plan.Experiment, raw []plan.RawFile) ([]File, error) {
+	files := make([]File, len(raw))
+	for i, f := range raw {
+		files[i].RawFile = f
+	}
+	s := r.In.Sidecar
 	if s == nil {
-		return out, nil
+		return files, nil
 	}
-	var first []config.NamedNumber // of the first file: all must have the same
-	for i, r := range raw {
-		name := strings.TrimSuffix(r.Name, path.Ext(r.Name)) + s.Ending
-		bad := func(want, found, hint string) error {
-			return &fault.Error{Path: name, Want: want, Found: found, Hint: hint}
+
+	wanted := s.Values // nil: all of the first file, which the others must have too
+	for i := range files {
+		var err error
+		if files[i].Sidecar, err = readSidecar(exp, files[i].Name, s.Ending, wanted); err != nil {
+			return nil, err
 		}
-		all, err := config.ReadNumbers(b.File.Resolve(filepath.FromSlash(name)))
-		if errors.Is(err, fs.ErrNotExist) {
-			return nil, bad("a file with the conditions of "+r.Name, "none",
-				"write it, leave the recording out with exclude, or change sidecar.ending")
-		}
-		if err != nil {
-			return nil, &fault.Error{Path: name, Err: fmt.Errorf("read conditions: %w", err)}
-		}
-		have := make([]string, len(all))
-		for k, v := range all {
-			have[k] = v.Name
-		}
-		take := func(as, key string) error {
-			k := slices.Index(have, key)
-			if k < 0 {
-				hint := strings.TrimPrefix(spelling.DidYouMean(key, have), "; ")
-				return bad(fmt.Sprintf("a number %q", key), strings.Join(have, ", "), hint)
-			}
-			out[i] = append(out[i], config.NamedNumber{Name: as, Value: all[k].Value})
-			return nil
-		}
-		switch {
-		case len(s.Values) > 0:
-			for _, v := range s.Values {
-				if err := take(v.Name, v.Value); err != nil {
-					return nil, err
-				}
-			}
-		case i == 0:
-			for _, v := range all {
-				if !strings.Contains(v.Name, ".") {
-					out[0] = append(out[0], v)
-				}
-			}
-			if len(out[0]) == 0 {
-				return nil, bad("numbers at its top", "none", "name those that are meant with sidecar: {values: …}")
-			}
-		default:
-			for _, v := range first {
-				if err := take(v.Name, v.Name); err != nil {
-					return nil, err
-				}
-			}
-		}
-		if i == 0 {
-			first = out[0]
-			for _, v := range first {
-				if !slices.Contains(b.Conditions, v.Name) {
-					at := len(b.Conditions) - len(b.Found) // those stay the last
-					b.Conditions = slices.Insert(b.Conditions, at, v.Name)
-				}
+		if i == 0 && len(wanted) == 0 {
+			for _, v := range files[0].Sidecar {
+				wanted = append(wanted, config.NamedString{Name: v.Name, Value: v.Name})
 			}
 		}
 	}
+
+	for _, v := range wanted {
+		if !slices.Contains(r.Conditions, v.Name) {
+			at := len(r.Conditions) - len(r.Found) // those stay the last
+			r.Conditions = slices.Insert(r.Conditions, at, v.Name)
+		}
+	}
+	return files, nil
+}
+
+// readSidecar reads the wanted numbers of the file next to a recording, by the names they have
+// there; without any, those at its top.
+func readSidecar(exp plan.Experiment, recording, ending string, wanted []config.NamedString) ([]config.NamedNumber,
+	error,
+) {
+	name := strings.TrimSuffix(recording, path.Ext(recording)) + ending
+	all, err := config.ReadNumbers(exp.File.Resolve(filepath.FromSlash(name)))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, &fault.Error{
+			Path: name, Want: "a file with the conditions of " + recording, Found: "none",
+			Hint: "write it, leave the recording out with exclude, or change sidecar.ending",
+		}
+	}
+	if err != nil {
+		return nil, &fault.Error{Path: name, Err: fmt.Errorf("read conditions: %w", err)}
+	}
+
+	if len(wanted) == 0 {
+		top := slices.DeleteFunc(all, func(v config.NamedNumber) bool { return strings.Contains(v.Name, ".") })
+		if len(top) == 0 {
+			return nil, &fault.Error{
+				Path: name, Want: "numbers at its top", Found: "none",
+				Hint: "name those that are meant with sidecar: {values: …}",
+			}
+		}
+		return top, nil
+	}
+
+	have := make([]string, len(all))
+	for k, v := range all {
+		have[k] = v.Name
+	}
+	var out []config.NamedNumber
+	for _, w := range wanted {
+		k := slices.Index(have, w.Value)
+		if k < 0 {
+			return nil, &fault.Error{
+				Path: name, Want: fmt.Sprintf("a number %q", w.Value), Found: strings.Join(have, ", "),
+				Hint: strings.TrimPrefix(spelling.DidYouMean(w.Value, have), "; "),
+			}
+		}
+		out = append(out, config.NamedNumber{Name: w.Name, Value: all[k].Value})
+	}
+
 	return out, nil
 }
 
@@ -94,7 +105,8 @@ func sidecars(b *plan.Builder, src *plan.Source, raw []plan.RawFile) ([][]config
 const maxConditionTable = 1 << 20
 
 // conditionTable makes a table of conditions of arrays of the file: a row for each
-// interval where row0 and row1 are among them, else one for each channel used.
+// interval where row0 and row1 are among them, else one for each channel used. The grouping
+// returned leaves these arrays out.
 func conditionTable(ctx context.Context, rd ingest.Reader, info ingest.Info, src *plan.Source) (*campaign.Conditions,
 	campaign.Grouping, error,
 ) {
@@ -103,6 +115,7 @@ func conditionTable(ctx context.Context, rd ingest.Reader, info ingest.Info, src
 	bad := func(place, want, found string) (*campaign.Conditions, campaign.Grouping, error) {
 		return nil, group, &fault.Error{Path: info.Path, Place: place, Want: want, Found: found}
 	}
+
 	columns := map[string][]float64{}
 	n, of := -1, ""
 	for _, e := range src.In.InFile {
@@ -119,16 +132,16 @@ func conditionTable(ctx context.Context, rd ingest.Reader, info ingest.Info, src
 			t.Names = append(t.Names, e.Name)
 		}
 	}
+
 	var channels []int // of the recordings, where rows are theirs
 	row0, timed := columns["row0"]
 	row1, ends := columns["row1"]
 	if !timed && !ends {
-		runs, _, err := campaign.Assemble([]string{info.Path}, func(string) (ingest.Info, error) { return info, nil }, nil,
-			nil, nil, group)
+		run, err := WholeFile(info, group)
 		if err != nil {
 			return nil, group, err
 		}
-		for _, r := range runs[0].Recordings {
+		for _, r := range run.Recordings {
 			channels = append(channels, r.Channels[0])
 		}
 		if n != len(channels) {
@@ -136,6 +149,7 @@ func conditionTable(ctx context.Context, rd ingest.Reader, info ingest.Info, src
 				fmt.Sprintf("%d values", n))
 		}
 	}
+
 	for i := range n {
 		r := campaign.ConditionRow{Line: i + 1, File: info.Path, Row1: -1}
 		var err error
@@ -160,10 +174,19 @@ func conditionTable(ctx context.Context, rd ingest.Reader, info ingest.Info, src
 		}
 		t.Rows = append(t.Rows, r)
 	}
-	if _, err := t.Convert(statedUnits(src.In)); err != nil {
-		return nil, group, err
+
+	_, err := t.Convert(statedUnits(src.In))
+	return t, group, err
+}
+
+// WholeFile is the run of an open file without conditions.
+func WholeFile(info ingest.Info, group campaign.Grouping) (ingest.Run, error) {
+	opened := func(string) (ingest.Info, error) { return info, nil }
+	runs, _, err := campaign.Assemble([]string{info.Path}, opened, nil, nil, nil, group)
+	if err != nil {
+		return ingest.Run{}, err
 	}
-	return t, group, nil
+	return runs[0], nil
 }
 
 // conditionValues reads the array, or the attribute, with the values of a

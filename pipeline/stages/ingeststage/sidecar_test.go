@@ -24,14 +24,14 @@ func TestSidecars(t *testing.T) {
 	if got := strings.Join(b.Conditions, " "); got != "rpm blades" {
 		t.Errorf("conditions %s", got)
 	}
-	if got := b.Sidecars["b.npy"]; !slices.Equal(got,
+	if got := b.Recordings.Files[1].Sidecar; !slices.Equal(got,
 		[]config.NamedNumber{{Name: "rpm", Value: 4000}, {Name: "blades", Value: 3}}) {
 		t.Errorf("b.npy: %v", got)
 	}
 	if v := b.Known[0]; v["rpm"] != 3000 || v["blades"] != 2 || len(v) != 2 {
 		t.Errorf("known %v", v)
 	}
-	if v, _ := value(b.Plan.Tasks[1].Local, "sidecar rpm"); v != "4000" {
+	if v, _ := value(b.Tasks.Plan.Tasks[1].Local, "sidecar rpm"); v != "4000" {
 		t.Errorf("the task's key has rpm %q", v)
 	}
 	b = planned(t, files, `{files: "*.npy", sidecar: {ending: .yaml, values: {rpm: rpm, blades: blades}}, rate_hz: 1000}`,
@@ -182,7 +182,7 @@ func TestOwnTare(t *testing.T) {
 	b := planned(t, files,
 		`{files: "*.csv", conditions: c.txt, columns: {lift_n: Fx}, balance: {tare: {column: tare, interpolation: mean}}}`,
 		`{triplets: split-halves}`)
-	if len(b.Raw) != 1 || b.Raw[0].Name != "a.csv" {
-		t.Errorf("recordings %v", b.Raw)
+	if len(b.Recordings.Files) != 1 || b.Recordings.Files[0].Name != "a.csv" {
+		t.Errorf("recordings %v", b.Recordings.Files)
 	}
 }

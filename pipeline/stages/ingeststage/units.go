@@ -3,7 +3,6 @@ package ingeststage
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"doubletake/ingest/fault"
 	"doubletake/ingest/spelling"
@@ -24,43 +23,47 @@ func statedUnits(in config.Ingest) map[string]string {
 // checkUnits checks the units of the configuration and keeps the conversions of
 // conditions that no table holds: those of names, attributes, sidecars and
 // constants. Tables are converted when they are read.
-func checkUnits(b *plan.Builder, src *plan.Source) error {
-	known := slices.Clone(b.Conditions)
+func checkUnits(exp plan.Experiment, src *plan.Source) error {
+	known := slices.Clone(src.Conditions)
 	for _, c := range src.In.Columns {
 		known = append(known, c.Name)
 	}
+
 	src.Convert = map[string]units.Named{}
 	for _, u := range src.In.Units {
-		at := b.At + ".ingest.units." + u.Name
+		key := "ingest.units." + u.Name
 		if !slices.Contains(known, u.Name) {
-			return b.File.Errorf(at, "%q is neither a column nor a condition of this experiment, which has %v%s", u.Name, known,
+			return exp.Errorf(key, "%q is neither a column nor a condition of this experiment, which has %v%s", u.Name, known,
 				spelling.DidYouMean(u.Name, known))
 		}
 		n, err := units.ToName(u.Name, u.Value)
 		if err != nil {
-			return b.File.Errorf(at, "%v", err)
+			return exp.Errorf(key, "%v", err)
 		}
-		inFile := slices.ContainsFunc(src.In.InFile, func(e config.NamedString) bool { return e.Name == u.Name })
-		table := src.Conditions != nil && slices.Contains(src.Conditions.Names, u.Name)
-		if n.From != "" && slices.Contains(b.Conditions, u.Name) && !inFile && !table {
+		_, inFile := config.Find(src.In.InFile, u.Name)
+		inTable := src.Table != nil && slices.Contains(src.Table.Names, u.Name)
+		if n.From != "" && slices.Contains(src.Conditions, u.Name) && !inFile && !inTable {
 			src.Convert[u.Name] = n
-			b.Converted[u.Name] = n.String()
+			src.Converted[u.Name] = n.String()
 		}
 	}
+
 	return nil
 }
 
 // settle turns conditions as the data state them into those of the tables: in the
-// units of their names, the microphone's angle from the rotor plane, with what is
-// derived of them.
-func settle(b *plan.Builder, src *plan.Source, conditions map[string]float64) error {
+// units of their names, the microphone's angle from the rotor plane where the data count it
+// from the axis, with what is derived of them.
+func settle(src *plan.Source, conditions map[string]float64) error {
 	for name, n := range src.Convert {
 		if v, ok := conditions[name]; ok {
 			conditions[name] = n.Apply(v)
 		}
 	}
-	fromPlane(src, conditions)
-	return b.Derive.AddConditions(conditions)
+	if v, ok := conditions["theta_deg"]; ok && src.In.ThetaFrom == "axis" {
+		conditions["theta_deg"] = 90 - v
+	}
+	return src.Derive.AddConditions(conditions)
 }
 
 // ConvertSeries turns the samples of a column into values in the unit that the
@@ -92,6 +95,3 @@ func soundUnit(stated string) (factor float64, unit, how string) {
 	}
 	return 1, stated, ""
 }
-
-// joined writes two notes as one.
-func joined(a, b string) string { return strings.Trim(a+"; "+b, "; ") }

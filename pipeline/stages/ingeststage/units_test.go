@@ -60,7 +60,8 @@ func TestSettle(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := settle(&plan.Builder{Derive: set}, src, c); err != nil {
+	src.Derive = set
+	if err := settle(src, c); err != nil {
 		t.Fatal(err)
 	}
 	if math.Abs(c["theta_deg"]-30) > 1e-12 || c["rpm"] != 1 || math.Abs(c["twice"]-60) > 1e-12 || len(c) != 3 {

@@ -8,15 +8,16 @@ import (
 	"doubletake/pipeline/stages/plan"
 )
 
-// A stage adds its tasks to the builder of an experiment.
-func ExampleBuilder_Add() {
-	b := &plan.Builder{Exp: &config.Experiment{Name: "drone"}, Plan: &engine.Plan{}}
+// A stage adds its tasks to those of the experiment.
+func ExampleExperiment_Add() {
+	f := &config.File{Experiments: []config.Experiment{{Name: "drone"}}}
+	b := plan.NewExperiment(f, 0, plan.Program{}, plan.NewTasks(&engine.Plan{}))
 	b.Add(&engine.Task{
 		ID:      b.ID("triplets"),
 		Stage:   "dsp",
-		Publish: []engine.Link{{Output: "triplets.arrow", Path: b.Published("triplets.arrow")}},
+		Publish: []engine.Link{{Output: "triplets.arrow", Path: b.Published("dsp", "triplets.arrow")}},
 	})
-	for _, t := range b.Plan.Tasks {
+	for _, t := range b.Tasks.Plan.Tasks {
 		fmt.Println(t.Experiment, t.ID, t.Publish[0].Path)
 	}
 	// Output: drone drone/triplets drone/triplets.arrow

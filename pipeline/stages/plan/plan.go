@@ -1,18 +1,19 @@
 // Package plan holds what the stages share while they plan an experiment: the
-// Builder, to which each stage adds its tasks and in which it leaves what later
-// stages need, and the settings, digests and provenance of tasks and tables.
+// Experiment, the Columns that its tables will have, and the settings, digests and
+// provenance of tasks and tables. What one stage leaves to the next is the Result of
+// that stage's package.
 package plan
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"hash/fnv"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
-	"doubletake/dsp"
-	"doubletake/ingest"
-	"doubletake/ingest/campaign"
-	"doubletake/ingest/derive"
-	"doubletake/ingest/simulate"
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/engine"
 	"doubletake/pipeline/kv"
@@ -24,52 +25,34 @@ type Program struct {
 	Kernels string // the numeric kernel set in use
 }
 
-// Builder collects the tasks of one experiment. The stages run in order: each
-// reads what the stages before it have set, and sets what later ones need.
-type Builder struct {
-	File      *config.File
-	Exp       *config.Experiment // a copy of the file's, completed by the stages
-	Program   Program
-	Plan      *engine.Plan
-	At        string                  // dotted key of the experiment in the file
-	Stage     string                  // that is being planned
-	Extra     []config.Split          // splits asked for on the command line
-	ExtraFits []bool                  // train: which of Extra apply to this experiment
-	Warnings  []ingest.Warning        // found while planning
-	Shared    map[string]*engine.Task // of all experiments: tasks of several variants, by ID
-
-	Campaign     simulate.Campaign                    // simulate: the campaign, and the files it makes
-	Simulated    []engine.Dep                         //
-	Construction dsp.Construction                     // ingest: how pairs are made; nil for a table of pairs
-	Source       *Source                              // ingest: how recordings are read; nil for a table of pairs
-	Analysers    *engine.Pool[*dsp.Analyser]          // ingest: of the spectra, for its tasks and those of dsp
-	Readings     map[string]*engine.Handoff[*Reading] // ingest: by file, from its task to that of dsp
-	Raw          []RawFile                            // ingest: the raw files
-	Sidecars     map[string][]config.NamedNumber      // ingest: by file, the conditions in the file next to it
-	PerFile      []*campaign.Conditions               // ingest: the rows of the table about each of them
-	Backgrounds  []RawFile                            // ingest: recordings of the background
-	Background   *engine.Dep                          // dsp: their contents; nil without
-	Conditions   []string                             // ingest: names, in the order of the tables
-	Found        []string                             // ingest: those of them that stage dsp finds
-	Derive       *derive.Set                          // ingest: what is derived; nil: nothing
-	Outcomes     []string                             // ingest: names, derived ones too; nil: not known
-	// ingest: condition values, where they are known before any file is read
-	Known      []map[string]float64
-	Converted  map[string]string // ingest: by condition, how its unit was converted
-	Recordings []engine.Dep      // ingest: results per file
-	Pairs      []kv.Pair         // ingest: what a table of pairs was read with
-	Table      *PairTable        // ingest: a table of pairs, of the user's
+// Experiment is the experiment that is planned. Every stage is given a copy, and
+// changes it for no other stage.
+type Experiment struct {
+	config.Experiment              // its settings
+	File              *config.File // that they were read from
+	At                string       // dotted key of the experiment in the file
+	Program           Program
+	Tasks             *Tasks // to which its stages add theirs
 }
 
-// PairTable is how the files of a table of pairs are read.
-type PairTable struct {
-	Files   []campaign.TableFile
-	Options campaign.TableOptions
+// NewExperiment returns experiment k of a file, to be planned.
+func NewExperiment(f *config.File, k int, p Program, tasks *Tasks) Experiment {
+	e := f.Experiments[k]
+	return Experiment{Experiment: e, File: f, At: "experiments." + e.Name, Program: p, Tasks: tasks}
 }
+
+// Tasks are those of all experiments of a file.
+type Tasks struct {
+	Plan   *engine.Plan
+	shared map[string]*engine.Task // tasks of several variants, by ID
+}
+
+// NewTasks returns the tasks of a plan that experiments are added to.
+func NewTasks(p *engine.Plan) *Tasks { return &Tasks{Plan: p, shared: map[string]*engine.Task{}} }
 
 // ID is the ID of a task of the experiment. Variants of a sweep share the tasks of the
 // stages before the first setting in which they differ.
-func (b *Builder) ID(parts ...string) string {
+func (e *Experiment) ID(parts ...string) string {
 	stage := parts[0]
 	switch stage {
 	case "recordings":
@@ -77,23 +60,30 @@ func (b *Builder) ID(parts ...string) string {
 	case "triplets":
 		stage = "dsp"
 	}
-	return strings.Join(append([]string{b.Exp.Owner(stage)}, parts...), "/")
+	return strings.Join(append([]string{e.Owner(stage)}, parts...), "/")
+}
+
+// Published is the path below workdir at which a result of a stage appears.
+func (e *Experiment) Published(stage string, parts ...string) string {
+	return filepath.Join(append([]string{e.Owner(stage)}, parts...)...)
 }
 
 // Add appends a task to the plan, unless another variant has added it, and returns it.
-func (b *Builder) Add(t *engine.Task) *engine.Task {
-	t.Experiment = b.Exp.Owner(t.Stage)
-	if strings.HasPrefix(t.ID, b.Exp.Name+"/") { // of this variant alone, whatever its stage
-		t.Experiment = b.Exp.Name
+func (e *Experiment) Add(t *engine.Task) *engine.Task {
+	t.Experiment = e.Owner(t.Stage)
+	if strings.HasPrefix(t.ID, e.Name+"/") { // of this variant alone, whatever its stage
+		t.Experiment = e.Name
 	}
-	if b.Exp.Variant != nil {
-		if o := b.Shared[t.ID]; o != nil && sameTask(o, t) {
-			o.Shared = append(o.Shared, b.Exp.Name)
+
+	if e.Variant != nil {
+		if o := e.Tasks.shared[t.ID]; o != nil && sameTask(o, t) {
+			o.Shared = append(o.Shared, e.Name)
 			return t
 		}
-		b.Shared[t.ID], t.Shared = t, []string{b.Exp.Name}
+		e.Tasks.shared[t.ID], t.Shared = t, []string{e.Name}
 	}
-	b.Plan.Tasks = append(b.Plan.Tasks, t)
+
+	e.Tasks.Plan.Tasks = append(e.Tasks.Plan.Tasks, t)
 	return t
 }
 
@@ -104,9 +94,33 @@ func sameTask(a, b *engine.Task) bool {
 		slices.Equal(a.Local, b.Local) && slices.Equal(a.Files, b.Files) && slices.Equal(a.Deps, b.Deps)
 }
 
-// Owns reports whether a task is the experiment's, perhaps with other variants.
-func (b *Builder) Owns(t *engine.Task) bool {
-	return t.Experiment == b.Exp.Name || slices.Contains(t.Shared, b.Exp.Name)
+// Errorf is an error about a key of the experiment, such as "ingest.files".
+func (e *Experiment) Errorf(key, format string, args ...any) *config.Error {
+	return e.File.Errorf(e.At+"."+key, format, args...)
+}
+
+// Meta is the provenance of a table: program, experiment, kind of data and the
+// settings in sections with their digest. Settings the table does not depend on
+// are left out.
+func (e *Experiment) Meta(sections ...[]kv.Pair) []kv.Pair {
+	m := []kv.Pair{
+		{Key: "program", Value: "doubletake " + e.Program.Version},
+		{Key: "experiment", Value: e.Family()}, // equal trainings of variants are one
+		{Key: "data", Value: e.Ingest.Data},
+		{Key: "config_digest", Value: Digest(sections...)},
+	}
+
+	seen := map[string]bool{} // sections overlap; readers keep metadata in maps
+	for _, s := range sections {
+		for _, p := range s {
+			if !seen[p.Key] {
+				seen[p.Key] = true
+				m = append(m, kv.Pair{Key: "config:" + p.Key, Value: p.Value})
+			}
+		}
+	}
+
+	return m
 }
 
 // Settings flattens a section of the configuration to the keys and values that
@@ -132,44 +146,21 @@ func Only(section string, kvs []kv.Pair, keys ...string) []kv.Pair {
 	})
 }
 
-// Meta is the provenance of a table: program, experiment, kind of data and the
-// settings in sections with their digest. Settings the table does not depend on
-// are left out.
-func (b *Builder) Meta(sections ...[]kv.Pair) []kv.Pair {
-	m := []kv.Pair{
-		{Key: "program", Value: "doubletake " + b.Program.Version},
-		{Key: "experiment", Value: b.Exp.Family()}, // equal trainings of variants are one
-		{Key: "data", Value: b.Exp.Ingest.Data},
-		{Key: "config_digest", Value: Digest(sections...)},
-	}
-	seen := map[string]bool{} // sections overlap; readers keep metadata in maps
+// Digest is the SHA-256, as hex, of the settings in order.
+func Digest(sections ...[]kv.Pair) string {
+	h := sha256.New()
 	for _, s := range sections {
-		for _, p := range s {
-			if !seen[p.Key] {
-				seen[p.Key] = true
-				m = append(m, kv.Pair{Key: "config:" + p.Key, Value: p.Value})
-			}
+		for _, kv := range s {
+			fmt.Fprintf(h, "%d:%s%d:%s", len(kv.Key), kv.Key, len(kv.Value), kv.Value)
 		}
 	}
-	return m
+
+	return hex.EncodeToString(h.Sum(nil))
 }
 
-// PairKind returns the kind of the experiment's pairs: same-run, repeat-run or
-// synthetic (docs/method.md#units-of-data).
-func (b *Builder) PairKind() string {
-	switch {
-	case b.Exp.Ingest.Table != nil:
-		return b.Exp.Ingest.Table.Pairs
-	case b.Construction == nil:
-		return "synthetic"
-	case b.Construction.Describe().Repeats:
-		return "repeat-run"
-	}
-	return "same-run"
-}
-
-// Published is the path below workdir at which a result of the stage that is being
-// planned appears.
-func (b *Builder) Published(parts ...string) string {
-	return filepath.Join(append([]string{b.Exp.Owner(b.Stage)}, parts...)...)
+// SeedOf derives a seed from the experiment's seed and a run's name.
+func SeedOf(seed uint64, purpose, run string) uint64 {
+	h := fnv.New64a()
+	h.Write([]byte(strconv.FormatUint(seed, 10) + "\x00" + purpose + "\x00" + run))
+	return h.Sum64()
 }

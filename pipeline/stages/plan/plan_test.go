@@ -66,9 +66,9 @@ func TestSeedOf(t *testing.T) {
 
 // A table's metadata name the program, the experiment and every setting once.
 func TestMeta(t *testing.T) {
-	b := &Builder{
-		Exp:     &config.Experiment{Name: "wing", Ingest: config.Ingest{Data: "simulated"}},
-		Program: Program{Version: "v1"},
+	b := &Experiment{
+		Experiment: config.Experiment{Name: "wing", Ingest: config.Ingest{Data: "simulated"}},
+		Program:    Program{Version: "v1"},
 	}
 	shared := kv.Pair{Key: "dsp.samples", Value: "250"}
 	sections := [][]kv.Pair{{shared, {Key: "dsp.seed", Value: "0"}}, {shared}}
@@ -100,8 +100,7 @@ func TestPairKind(t *testing.T) {
 			Ingest: config.Ingest{Table: &config.Table{Pairs: "repeat-run"}},
 		}, "repeat-run"},
 	} {
-		b := &Builder{Exp: &c.e, Construction: dsp.Find(c.e.DSP.Triplets, true)}
-		if got := b.PairKind(); got != c.want {
+		if got := PairKind(Experiment{Experiment: c.e}, dsp.Find(c.e.DSP.Triplets, true)); got != c.want {
 			t.Errorf("%s: %s, expected %s", c.e.DSP.Triplets, got, c.want)
 		}
 	}

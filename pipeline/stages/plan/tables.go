@@ -1,13 +1,31 @@
 package plan
 
 import (
-	"hash/fnv"
-	"strconv"
+	"math"
 	"strings"
 
 	"doubletake/dsp"
+	"doubletake/ingest"
 	"doubletake/pipeline/table"
 )
+
+// Cells begins a row of a table: the run, the recording and its conditions, NaN where one is
+// not known.
+func (c *Columns) Cells(t *table.Table, run string, rec ingest.Recording) {
+	Cell(t, "run", "", "one acquisition at one condition", run)
+	Cell(t, "recording", "", "one channel of a run, or the group that makes one outcome vector", rec.ID)
+	for _, name := range c.Conditions {
+		v, ok := rec.Conditions[name]
+		if !ok {
+			v = math.NaN()
+		}
+		unit, doc := c.Describe(name)
+		if how := c.Converted[name]; how != "" {
+			doc += "; " + how
+		}
+		Cell(t, name, unit, doc, v)
+	}
+}
 
 // Outcomes lists the names of a triplet table's outcomes, in table order: the
 // float columns NAME_1 with a NAME_2 that are no by-product of a level.
@@ -52,11 +70,4 @@ func Cell(t *table.Table, name, unit, doc string, v any) {
 	case []float32:
 		c.Lists = append(c.Lists, v)
 	}
-}
-
-// SeedOf derives a seed from the experiment's seed and a run's name.
-func SeedOf(seed uint64, purpose, run string) uint64 {
-	h := fnv.New64a()
-	h.Write([]byte(strconv.FormatUint(seed, 10) + "\x00" + purpose + "\x00" + run))
-	return h.Sum64()
 }

@@ -38,6 +38,7 @@ func series(b *plan.Builder) *engine.Dep {
 		return nil
 	}
 	raw, in, conds := b.Raw[len(b.Raw)/2], b.Recordings[len(b.Raw)/2], b.PerFile[len(b.Raw)/2]
+	file := ingeststage.File{RawFile: raw, Rows: conds}
 	i := slices.IndexFunc(b.Plan.Tasks, func(t *engine.Task) bool { return t.ID == b.ID("dsp", raw.Name) })
 	if i < 0 {
 		return nil
@@ -48,7 +49,7 @@ func series(b *plan.Builder) *engine.Dep {
 		ID: b.ID("report", "series"), Stage: "report", Version: version, Weight: 0.02,
 		Config: made.Config, Local: made.Local, Deps: made.Deps, Files: made.Files,
 	})
-	tare, err := dspstage.NeedsTare(b, src, &engine.Task{}, raw.Name, conds) // among made's files
+	tare, err := dspstage.NeedsTare(b.File, src, &engine.Task{}, file) // among made's files
 	if err != nil {
 		return nil // reported where the task was made
 	}
@@ -94,12 +95,12 @@ func readExcerpt(b *plan.Builder, ctx context.Context, src *plan.Source, tare *d
 	if err != nil {
 		return nil, ingeststage.Named(err, path, res.Path)
 	}
-	f := &dspstage.Loads{B: b, Src: src, Tare: tare}
+	f := &dspstage.Loads{Src: src, Tare: tare}
 	outcomes, _, err := f.Series(ctx, res, rec, chans)
 	if err != nil {
 		return nil, err
 	}
-	r := ingeststage.NewRun(b, res.Info, run.Run, int64(n), nil, nil)
+	r := ingeststage.NewRun(src, res.Info, run.Run, int64(n), nil, nil)
 	first, second, err := b.Construction.(dsp.Drawer).Draw(r, n)
 	if err != nil {
 		return &excerpt{}, nil // too short: the dsp stage reports it

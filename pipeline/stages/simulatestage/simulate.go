@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 
 	"doubletake/ingest/campaign"
@@ -49,58 +48,63 @@ func described(s *config.Simulate) (simulate.Campaign, error) {
 // heavy is the seconds that one file takes on one processor, roughly.
 var heavy = map[string]float64{"rotor": 0.036, "airfoil": 0.006, "toy": 0.005}
 
-// simulate adds a task per file of the campaign. A file depends on the
+// Result is the simulated campaign of an experiment.
+type Result struct {
+	Campaign simulate.Campaign // nil: the experiment was measured
+	Files    []engine.Dep      // its raw files
+}
+
+// Plan adds a task per file of the campaign. A file depends on the
 // campaign's common settings and its own conditions only, so that one more
 // speed makes one more file.
-func Plan(b *plan.Builder) error {
-	s := b.Exp.Ingest.Simulate
+func Plan(exp plan.Experiment) (Result, error) {
+	s := exp.Ingest.Simulate
 	if s == nil {
-		return nil
+		return Result{}, nil
 	}
 	c, err := described(s)
 	if err != nil {
-		return placed(b, err)
+		return Result{}, placed(exp, err)
 	}
-	folder := b.Published("simulated_" + c.Kind())
+
 	// The files follow from the lists of conditions; each file reads only its own
 	// condition (and the microphone angles, which are channels of every file).
 	shared := plan.Without(plan.Settings("ingest.simulate", effective(s, c)), "ingest.simulate.blades",
 		"ingest.simulate.rpm", "ingest.simulate.alpha_deg", "ingest.simulate.u_inf_m_s")
-	var deps []engine.Dep
-	one := func(name string, local []kv.Pair, weight float64, run func(ctx context.Context, path string) error) {
-		t := b.Add(&engine.Task{
-			ID: b.ID("simulate", name), Stage: "simulate", Version: version, Config: shared, Local: local, Weight: weight,
-			Publish: []engine.Link{{Output: name, Path: filepath.Join(folder, name)}},
+	add := func(name string, local kv.Pair, weight float64, run func(ctx context.Context, path string) error) engine.Dep {
+		t := exp.Add(&engine.Task{
+			ID: exp.ID("simulate", name), Stage: "simulate", Version: version, Config: shared, Local: []kv.Pair{local},
+			Publish: []engine.Link{{Output: name, Path: exp.Published("simulate", "simulated_"+c.Kind(), name)}},
+			Weight:  weight,
 			Run:     func(ctx context.Context, j *engine.Job) error { return run(ctx, j.Output(name)) },
 		})
-		deps = append(deps, engine.Dep{Task: t.ID, Output: name})
+		return engine.Dep{Task: t.ID, Output: name}
 	}
+
+	out := Result{Campaign: c}
 	for i, f := range c.Files() {
-		one(f.Name, []kv.Pair{{Key: "file", Value: f.Name}}, heavy[c.Kind()], func(ctx context.Context, path string) error {
+		file := add(f.Name, kv.Pair{Key: "file", Value: f.Name}, heavy[c.Kind()], func(ctx context.Context, path string) error {
 			w, err := os.Create(path)
 			if err != nil {
 				return fmt.Errorf("create simulated recording: %w", err)
 			}
 			return errors.Join(c.Write(ctx, w, i), w.Close())
 		})
+		out.Files = append(out.Files, file)
 	}
-	files := deps
+
 	var conditions bytes.Buffer
 	if err := c.Conditions(&conditions); err != nil {
-		return fmt.Errorf("list simulated conditions: %w", err)
+		return Result{}, fmt.Errorf("list simulated conditions: %w", err)
 	}
-	text := func(name, body string) {
-		if body != "" {
-			one(name, []kv.Pair{{Key: "digest", Value: plan.Digest([]kv.Pair{{Key: name, Value: body}})}}, 0.001,
-				func(_ context.Context, path string) error {
-					return os.WriteFile(path, []byte(body), 0o644)
-				})
+	for _, f := range []kv.Pair{{Key: "conditions.csv", Value: conditions.String()}, {Key: "README.txt", Value: c.Readme()}} {
+		if f.Value != "" {
+			add(f.Key, kv.Pair{Key: "digest", Value: plan.Digest([]kv.Pair{f})}, 0.001,
+				func(_ context.Context, path string) error { return os.WriteFile(path, []byte(f.Value), 0o644) })
 		}
 	}
-	text("conditions.csv", conditions.String())
-	text("README.txt", c.Readme())
-	b.Campaign, b.Simulated = c, files
-	return nil
+
+	return out, nil
 }
 
 // keys are the configuration's names of the campaigns' fields.
@@ -110,14 +114,14 @@ var keys = map[string]string{
 }
 
 // placed gives every error of a campaign's fields its place in the file.
-func placed(b *plan.Builder, err error) error {
+func placed(exp plan.Experiment, err error) error {
 	list := []error{err}
 	if many, ok := err.(interface{ Unwrap() []error }); ok {
 		list = many.Unwrap()
 	}
 	var out config.Errors
 	for _, e := range list {
-		key, text := b.At+".ingest.simulate", e.Error()
+		key, text := "ingest.simulate", e.Error()
 		var fe *simulate.FieldError
 		if errors.As(e, &fe) {
 			name, _, _ := strings.Cut(fe.Field, "[")
@@ -125,7 +129,7 @@ func placed(b *plan.Builder, err error) error {
 				key, text = key+"."+k, fe.Text
 			}
 		}
-		out = append(out, b.File.Errorf(key, "%s", text))
+		out = append(out, exp.Errorf(key, "%s", text))
 	}
 	return out
 }
@@ -145,13 +149,14 @@ func effective(s *config.Simulate, c simulate.Campaign) config.Simulate {
 	return e
 }
 
-// SimulatedIngest returns the ingest settings of an experiment on a simulated
-// campaign. Defaults are filled in, because they are in no file and belong into
+// Ingest returns the ingest settings of the experiment with what the simulated
+// campaign states. Defaults are filled in, because they are in no file and belong into
 // the tables' metadata.
-func SimulatedIngest(in config.Ingest, c simulate.Campaign) config.Ingest {
-	e := effective(in.Simulate, c)
+func (r *Result) Ingest(in config.Ingest) config.Ingest {
+	e := effective(in.Simulate, r.Campaign)
 	in.Simulate = &e
-	switch c := c.(type) {
+
+	switch c := r.Campaign.(type) {
 	case simulate.Rotor:
 		in.Calibration = &config.Calibration{
 			FullScaleV: c.FullScaleV, Reading: "peak",
@@ -160,13 +165,15 @@ func SimulatedIngest(in config.Ingest, c simulate.Campaign) config.Ingest {
 	case simulate.Airfoil:
 		in.Columns = []config.NamedString{{Name: "lift_n", Value: "Fz"}, {Name: "drag_n", Value: "Fx"}}
 	}
+
 	return in
 }
 
-func SimulatedConditions(c simulate.Campaign) (*campaign.Conditions, error) {
+// Conditions returns the campaign's table of conditions.
+func (r *Result) Conditions() (*campaign.Conditions, error) {
 	var b bytes.Buffer
-	if err := c.Conditions(&b); err != nil {
+	if err := r.Campaign.Conditions(&b); err != nil {
 		return nil, fmt.Errorf("list simulated conditions: %w", err)
 	}
-	return campaign.ParseConditions("conditions.csv", strings.NewReader(b.String()))
+	return campaign.ParseConditions("conditions.csv", &b)
 }

@@ -11,7 +11,7 @@ import (
 	"doubletake/pipeline/stages/plan"
 )
 
-func builder(t testing.TB, yaml string) *plan.Builder {
+func experiment(t testing.TB, yaml string) plan.Experiment {
 	t.Helper()
 	text := "version: 1\nexperiments:\n  x:\n    ingest: {simulate: " + yaml + "}\n"
 	switch {
@@ -24,18 +24,19 @@ func builder(t testing.TB, yaml string) *plan.Builder {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &plan.Builder{File: f, Exp: &f.Experiments[0], Plan: &engine.Plan{}, At: "experiments.x"}
+	return plan.NewExperiment(f, 0, plan.Program{}, plan.NewTasks(&engine.Plan{}))
 }
 
 // A campaign becomes one task a file, published below its own name, and the
-// builder lists the raw files without the table of conditions and the README.
+// result lists the raw files without the table of conditions and the README.
 func TestPlan(t *testing.T) {
-	b := builder(t, "{campaign: rotor, blades: [2, 3], rpm: [3000, 4000], theta_deg: [0, 10]}")
-	if err := Plan(b); err != nil {
+	b := experiment(t, "{campaign: rotor, blades: [2, 3], rpm: [3000, 4000], theta_deg: [0, 10]}")
+	got, err := Plan(b)
+	if err != nil {
 		t.Fatal(err)
 	}
 	var published []string
-	for _, task := range b.Plan.Tasks {
+	for _, task := range b.Tasks.Plan.Tasks {
 		if task.Stage != "simulate" || task.Experiment != "x" || task.Version != version {
 			t.Errorf("%+v", task)
 		}
@@ -49,23 +50,25 @@ func TestPlan(t *testing.T) {
 	if !slices.Equal(published, want) {
 		t.Errorf("%q\nexpected %q", published, want)
 	}
-	if len(b.Simulated) != 4 || b.Campaign.Kind() != "rotor" {
-		t.Errorf("%d raw files of campaign %s", len(b.Simulated), b.Campaign.Kind())
+	if len(got.Files) != 4 || got.Campaign.Kind() != "rotor" {
+		t.Errorf("%d raw files of campaign %s", len(got.Files), got.Campaign.Kind())
 	}
 }
 
 // A file's key holds the campaign's common settings and not the lists of
 // conditions: one more speed makes one more file and leaves the others as they are.
 func TestPlanKeys(t *testing.T) {
-	few := builder(t, "{campaign: rotor, blades: [2], rpm: [3000], theta_deg: [0]}")
-	more := builder(t, "{campaign: rotor, blades: [2, 4], rpm: [3000, 5000], theta_deg: [0]}")
-	other := builder(t, "{campaign: rotor, blades: [2], rpm: [3000], theta_deg: [0], duration_s: 3}")
-	for _, b := range []*plan.Builder{few, more, other} {
-		if err := Plan(b); err != nil {
+	few := experiment(t, "{campaign: rotor, blades: [2], rpm: [3000], theta_deg: [0]}")
+	more := experiment(t, "{campaign: rotor, blades: [2, 4], rpm: [3000, 5000], theta_deg: [0]}")
+	other := experiment(t, "{campaign: rotor, blades: [2], rpm: [3000], theta_deg: [0], duration_s: 3}")
+	for _, b := range []plan.Experiment{few, more, other} {
+		if _, err := Plan(b); err != nil {
 			t.Fatal(err)
 		}
 	}
-	key := func(b *plan.Builder) string { return fmt.Sprint(b.Plan.Tasks[0].Config, b.Plan.Tasks[0].Local) }
+	key := func(b plan.Experiment) string {
+		return fmt.Sprint(b.Tasks.Plan.Tasks[0].Config, b.Tasks.Plan.Tasks[0].Local)
+	}
 	if key(few) != key(more) {
 		t.Errorf("the first file's key changes with the list of speeds:\n%s\n%s", key(few), key(more))
 	}
@@ -80,13 +83,13 @@ func TestPlanKeys(t *testing.T) {
 // Without a campaign the stage plans nothing; one that cannot be is an error
 // with its place in the file.
 func TestPlanNothing(t *testing.T) {
-	b := builder(t, "{campaign: toy}")
-	b.Exp.Ingest.Simulate = nil
-	if err := Plan(b); err != nil || len(b.Plan.Tasks) > 0 {
-		t.Errorf("%v, %d tasks", err, len(b.Plan.Tasks))
+	b := experiment(t, "{campaign: toy}")
+	b.Ingest.Simulate = nil
+	if _, err := Plan(b); err != nil || len(b.Tasks.Plan.Tasks) > 0 {
+		t.Errorf("%v, %d tasks", err, len(b.Tasks.Plan.Tasks))
 	}
-	b = builder(t, "{campaign: rotor, duration_s: 1e-9}")
-	if err := Plan(b); err == nil || !strings.HasPrefix(err.Error(),
+	b = experiment(t, "{campaign: rotor, duration_s: 1e-9}")
+	if _, err := Plan(b); err == nil || !strings.HasPrefix(err.Error(),
 		"pipeline.yaml:4:42: experiments.x.ingest.simulate.duration_s: ") {
 		t.Error(err)
 	}
@@ -106,11 +109,12 @@ func TestSimulatedIngest(t *testing.T) {
 		{"{campaign: airfoil}", func(in config.Ingest) bool { return len(in.Columns) == 2 && in.Simulate.RateHz == 1000 }},
 		{"{campaign: toy}", func(in config.Ingest) bool { return in.Simulate.Gamma == 1.5 && in.Simulate.Triplets == 1000 }},
 	} {
-		b := builder(t, c.yaml)
-		if err := Plan(b); err != nil {
+		b := experiment(t, c.yaml)
+		sim, err := Plan(b)
+		if err != nil {
 			t.Fatal(err)
 		}
-		if in := SimulatedIngest(b.Exp.Ingest, b.Campaign); !c.ok(in) {
+		if in := sim.Ingest(b.Ingest); !c.ok(in) {
 			t.Errorf("%s: %+v", c.yaml, in)
 		}
 	}
@@ -128,12 +132,12 @@ experiments:
 		fmt.Println(err)
 		return
 	}
-	b := &plan.Builder{File: f, Exp: &f.Experiments[0], Plan: &engine.Plan{}}
-	if err := Plan(b); err != nil {
+	b := plan.NewExperiment(f, 0, plan.Program{}, plan.NewTasks(&engine.Plan{}))
+	if _, err := Plan(b); err != nil {
 		fmt.Println(err)
 		return
 	}
-	for _, t := range b.Plan.Tasks {
+	for _, t := range b.Tasks.Plan.Tasks {
 		fmt.Println(t.ID)
 	}
 	// Output:

@@ -82,10 +82,13 @@ func Builder(tb testing.TB, train string, tab *table.Table) *plan.Builder {
 	if err != nil {
 		tb.Fatal(err)
 	}
+	tasks := plan.NewTasks(&engine.Plan{
+		Dir: filepath.Join(dir, "runs"), Stages: []string{"ingest", "dsp", "train", "report"},
+	})
 	b := &plan.Builder{
-		File: f, Exp: &f.Experiments[0], At: "experiments.x", Program: plan.Program{Version: "test", Kernels: "portable"},
-		Plan: &engine.Plan{Dir: filepath.Join(dir, "runs"), Stages: []string{"ingest", "dsp", "train", "report"}},
+		Experiment: plan.NewExperiment(f, 0, plan.Program{Version: "test", Kernels: "portable"}, tasks), Plan: tasks.Plan,
 	}
+	b.Exp = &b.Experiment.Experiment
 	if tab == nil {
 		return b
 	}

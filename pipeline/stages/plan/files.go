@@ -3,12 +3,47 @@ package plan
 import (
 	"bytes"
 	"encoding/gob"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"reflect"
+
+	"doubletake/pipeline/engine"
+	"doubletake/pipeline/table"
 )
+
+// ReadJSON decodes the JSON file at path into v.
+func ReadJSON(path string, v any) error {
+	b, err := os.ReadFile(path)
+	if err == nil {
+		err = json.Unmarshal(b, v)
+	}
+	if err != nil {
+		return fmt.Errorf("read %s: %w", path, err)
+	}
+	return nil
+}
+
+// WriteJSON writes v as a JSON file with a final newline.
+func WriteJSON(path string, v any) error {
+	b, err := json.Marshal(v)
+	if err == nil {
+		err = os.WriteFile(path, append(b, '\n'), 0o644)
+	}
+	if err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	return nil
+}
+
+// WriteTable writes a table as an output of a task, with the digest of its values.
+func WriteTable(j *engine.Job, output string, t *table.Table) error {
+	digest, err := t.WriteFile(j.Output(output))
+	j.SetDigest(output, digest)
+	return err
+}
 
 // gobTypes are the types that WriteGob takes.
 var gobTypes = map[reflect.Type]bool{}

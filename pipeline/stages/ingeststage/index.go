@@ -1,0 +1,101 @@
+package ingeststage
+
+import (
+	"context"
+	"math"
+	"strings"
+
+	"doubletake/pipeline/engine"
+	"doubletake/pipeline/kv"
+	"doubletake/pipeline/stages/plan"
+	"doubletake/pipeline/table"
+)
+
+// planIndex adds the task that writes recordings.arrow: the index of all
+// recordings with statistics, digests and quality.
+func planIndex(exp plan.Experiment, src *plan.Source, results []engine.Dep) engine.Dep {
+	cfg := plan.Settings("ingest", src.In)
+	columns := plan.Columns{Conditions: src.BeforeAnalysis(), Derive: src.Derive}
+	t := exp.Add(&engine.Task{
+		ID: exp.ID("recordings"), Stage: "ingest", Version: version, Deps: results, Weight: 0.05,
+		Config: plan.Without(plan.Settings("ingest", src.In), "ingest.files"),
+		Local: []kv.Pair{
+			{Key: "conditions", Value: strings.Join(columns.Conditions, ",")},
+			{Key: "kind of data", Value: src.In.Data},
+		},
+		Publish: []engine.Link{{Output: recordingsArrow, Path: exp.Published("ingest", recordingsArrow)}},
+		Run: func(_ context.Context, j *engine.Job) error {
+			t := &table.Table{Meta: exp.Meta(cfg)}
+			for _, d := range results {
+				var res FileResult
+				if err := plan.ReadJSON(j.Input(d.Task, d.Output), &res); err != nil {
+					return err
+				}
+				addToIndex(t, columns, &res)
+			}
+			return plan.WriteTable(j, recordingsArrow, t)
+		},
+	})
+	return engine.Dep{Task: t.ID, Output: recordingsArrow}
+}
+
+// addToIndex appends a row for each channel of a file's recordings.
+func addToIndex(t *table.Table, columns plan.Columns, res *FileResult) {
+	for _, run := range res.Runs {
+		i := 0
+		for _, rec := range run.Run.Recordings {
+			for _, ch := range rec.Channels {
+				columns.Cells(t, run.Run.ID, rec)
+				indexChannel(t, res, run, ch, i)
+				i++
+			}
+		}
+	}
+}
+
+// indexChannel appends what ingest found out about channel ch of a file, the i-th of the run.
+func indexChannel(t *table.Table, res *FileResult, run RunResult, ch, i int) {
+	c, s := res.Info.Channels[ch], run.Stats[i]
+	at := func(list []float64) float64 {
+		if list == nil {
+			return math.NaN()
+		}
+		return list[i]
+	}
+	text := func(name, doc, v string) { plan.Cell(t, name, "", doc, v) }
+	number := func(name, unit, doc string, v float64) { plan.Cell(t, name, unit, doc, v) }
+	count := func(name, doc string, v int64) { plan.Cell(t, name, "", doc, int(v)) }
+
+	text("file", "raw file", res.Path)
+	text("channel", "channel of the file", c.Name)
+	text("format", "file format", res.Info.Format)
+	text("encoding", "sample encoding", res.Info.Encoding)
+	text("unit", "unit of the samples after calibration", run.Units[i])
+	number("scale", "see column unit", "what a sample of the file was multiplied with", run.Scale[i])
+	text("calibration", "where that comes from", run.How[i])
+	number("calibrator_spread_db", "dB", "loudest block of the calibrator's recording over the quietest", at(run.Spread))
+
+	number("rate_hz", "Hz", "sampling rate", orNaN(c.RateHz))
+	count("row0", "first sample of the run in the file", run.Run.Row0)
+	count("samples", "samples of the run", s.Samples)
+	number("duration_s", "s", "duration of the run", orNaN(float64(s.Samples)/c.RateHz))
+
+	number("min", "see column unit", "smallest sample", s.Min)
+	number("max", "see column unit", "largest sample", s.Max)
+	number("mean", "see column unit", "mean", s.Mean)
+	number("rms", "see column unit", "root mean square about zero", s.RMS)
+	number("std", "see column unit", "standard deviation about the mean", s.Std)
+	number("integral_time_s", "s", "integral time scale of a balance's channel, from its autocorrelation",
+		orNaN(at(run.Integral)))
+
+	count("clipped", "samples in runs of three or more at the channel's extreme value", s.Clipped)
+	count("longest_constant", "longest stretch of equal samples", s.Constant)
+	text("sha256", "content hash of the raw file", res.SHA256)
+}
+
+func orNaN(v float64) float64 {
+	if v == 0 || math.IsInf(v, 0) {
+		return math.NaN()
+	}
+	return v
+}
