@@ -1,8 +1,6 @@
 package report
 
 import (
-	"cmp"
-	"fmt"
 	"math"
 	"slices"
 	"strconv"
@@ -160,18 +158,45 @@ func (d *Detail) values(k int) []float64 {
 	return slices.Compact(v)
 }
 
-// overSeeds is the mean over seeds of one of the models' answers.
-func (s *SplitDetail) overSeeds(get func(SeedDetail) []float64) []float64 {
-	if len(s.Seeds) == 0 {
-		return nil
-	}
-	out := make([]float64, len(get(s.Seeds[0])))
-	for _, seed := range s.Seeds {
-		for i, v := range get(seed) {
-			out[i] += v / float64(len(s.Seeds))
+// answers are means over seeds, one for each condition and outcome.
+type answers struct{ mu, va, co []float64 }
+
+func (s *SplitDetail) answers() (a answers) {
+	for k, seed := range s.Seeds {
+		if k == 0 {
+			n := len(seed.Mu)
+			a = answers{make([]float64, n), make([]float64, n), make([]float64, n)}
+		}
+		for i := range seed.Mu {
+			a.mu[i] += seed.Mu[i] / float64(len(s.Seeds))
+			a.va[i] += seed.Var[i] / float64(len(s.Seeds))
+			a.co[i] += seed.Cov[i] / float64(len(s.Seeds))
 		}
 	}
-	return out
+	return a
+}
+
+// known are the marks that have points.
+func known(marks ...figure.Mark) []figure.Mark {
+	return slices.DeleteFunc(marks, func(m figure.Mark) bool { return len(m.X)+len(m.Y) == 0 })
+}
+
+// zero is a line at 0.
+func zero() figure.Mark {
+	return figure.Mark{Kind: figure.Rule, Class: "grey", Y: []float64{0}, Thin: true}
+}
+
+// heldOut splits conditions, or rows by their conditions, into those trained on and
+// those held out.
+func (s *SplitDetail) heldOut(n int, condition func(i int) int) (of [2][]int) {
+	for i := range n {
+		part := 0
+		if s.Test[condition(i)] {
+			part = 1
+		}
+		of[part] = append(of[part], i)
+	}
+	return of
 }
 
 func root(v float64) float64 {
@@ -287,21 +312,6 @@ func (p *Profile) thin(every, dim int) *Profile {
 	return &q
 }
 
-// overSeeds are the means over seeds of μ, σ² and C of one of dim outcomes.
-func (p *Profile) overSeeds(outcome, dim int) (mu, va, co []float64) {
-	n := len(p.Grid)
-	mu, va, co = make([]float64, n), make([]float64, n), make([]float64, n)
-	w := 1 / float64(len(p.Mu))
-	for k := range p.Mu {
-		for i := range n {
-			mu[i] += w * p.Mu[k][i*dim+outcome]
-			va[i] += w * p.Var[k][i*dim+outcome]
-			co[i] += w * p.Cov[k][i*dim+outcome]
-		}
-	}
-	return mu, va, co
-}
-
 // law is one outcome of the law simulated data were made with, nil where it is
 // not known.
 func law(v []float64, outcome, dim int) []float64 {
@@ -319,8 +329,17 @@ func law(v []float64, outcome, dim int) []float64 {
 type curve struct{ grid, mu, va, co []float64 }
 
 func (p *Profile) curve(outcome, dim int) curve {
-	mu, va, co := p.overSeeds(outcome, dim)
-	return curve{p.Grid, mu, va, co}
+	n, w := len(p.Grid), 1/float64(len(p.Mu))
+	c := curve{p.Grid, make([]float64, n), make([]float64, n), make([]float64, n)}
+	for k := range p.Mu {
+		for i := range n {
+			at := i*dim + outcome
+			c.mu[i] += w * p.Mu[k][at]
+			c.va[i] += w * p.Var[k][at]
+			c.co[i] += w * p.Cov[k][at]
+		}
+	}
+	return c
 }
 
 // The deviations at point i.
@@ -330,9 +349,9 @@ func (c curve) epistemic(i int) float64 { return epistemic(c.co[i]) }
 
 // band is the mean ± half.
 func (c curve) band(name, class string, half func(i int) float64) figure.Mark {
-	b := figure.Mark{Kind: figure.Band, Name: name, Class: class, X: c.grid}
-	for i := range c.grid {
-		b.Lo, b.Hi = append(b.Lo, c.mu[i]-half(i)), append(b.Hi, c.mu[i]+half(i))
+	b := figure.Mark{Kind: figure.Band, Name: name, Class: class}
+	for i, x := range c.grid {
+		b.Between(x, c.mu[i]-half(i), c.mu[i]+half(i))
 	}
 	return b
 }
@@ -378,18 +397,14 @@ func (m *maker) profiles(s *SplitDetail) {
 			up, spread, down := m.profile(s, s.Profiles[i].thin(m.every, d.dim()), outcome)
 			above, middle, below = append(above, up), append(middle, spread), append(below, down)
 		}
-		alignProfiles(above, middle, below)
+		sameRange(above, 0.03, 0.03)
+		sameRange(middle, 0, 0.05)
+		sameRange(below, 0.05, 0.05)
 		along := d.Inputs[s.Profiles[0].Input].Word()
-		caption := fmt.Sprintf("%s along %s. Above: mean, bands of one, two and three total standard deviations σ, the "+
-			"epistemic band 2√C, and single %s outcomes. In the middle: the deviations they consist of. Below: the "+
-			"covariance C of the model's two answers; where it is not positive there is no epistemic band. "+
-			"The curves go 15 %% beyond the range of the data.", d.Outcomes[outcome].Word(), along, d.data()) + seedsText(s)
-		if d.AllRows > len(d.Cond) || len(d.Cond) > m.limit {
-			caption += " Of the outcomes an even selection is drawn."
-		}
-		if d.Experiment.Couples {
-			caption += " Couples: one draw was used twice, so C estimates the total variance."
-		}
+		caption := text("figure-profile", map[string]any{
+			"What": d.Outcomes[outcome].Word(), "Along": along, "Data": d.data(), "Seeds": len(s.Seeds),
+			"Selected": d.AllRows > len(d.Cond) || len(d.Cond) > m.limit, "Couples": d.Experiment.Couples,
+		})
 		m.add(plot{
 			file: "profile-" + d.Outcomes[outcome].Name, split: s.Name,
 			heading: d.Outcomes[outcome].Word() + " along " + along, caption: caption,
@@ -430,7 +445,7 @@ func (m *maker) profile(s *SplitDetail, p *Profile, outcome int) (up, spread, do
 	if noise := law(p.TrueSigma, outcome, dim); noise != nil {
 		spread.Marks = append(spread.Marks, c.noiseOfData(noise))
 	}
-	down.Marks = append(down.Marks, figure.Mark{Kind: figure.Rule, Class: "grey", Y: []float64{0}, Thin: true})
+	down.Marks = append(down.Marks, zero())
 	for k := range p.Cov {
 		mk := c.line("C of each seed", "epi", false, func(i int) float64 { return p.Cov[k][i*dim+outcome] })
 		mk.Thin = true
@@ -442,378 +457,30 @@ func (m *maker) profile(s *SplitDetail, p *Profile, outcome int) (up, spread, do
 	return up, spread, down
 }
 
-// alignProfiles gives the panels of each row of a profile's figure one range.
-func alignProfiles(above, middle, below []figure.Panel) {
-	lo, hi := math.Inf(1), math.Inf(-1)
-	for _, p := range above {
-		for _, k := range p.Marks {
-			if k.Kind == figure.Span {
-				continue
-			}
-			for _, v := range slices.Concat(k.Lo, k.Hi, k.Y) {
-				if !math.IsNaN(v) {
-					lo, hi = math.Min(lo, v), math.Max(hi, v)
-				}
-			}
-		}
-	}
-	top, bottom, most := math.Inf(-1), math.Inf(1), 0.0
-	for i := range below {
-		for _, k := range below[i].Marks {
-			for _, v := range k.Y {
-				top, bottom = math.Max(top, v), math.Min(bottom, v)
-			}
-		}
-		for _, k := range middle[i].Marks {
-			for _, v := range k.Y {
-				if v > most { // NaN is not
-					most = v
-				}
-			}
-		}
-	}
-	pad := 0.03 * (hi - lo)
-	for i := range above {
-		above[i].Y.Min, above[i].Y.Max = lo-pad, hi+pad
-		middle[i].Y.Max = 1.05 * most
-		below[i].Y.Min, below[i].Y.Max = bottom-0.05*(top-bottom), top+0.05*(top-bottom)
-	}
-}
-
 // pairs are the outcomes on a profile, y1 and y2.
 func (m *maker) pairs(s *SplitDetail, p *Profile, outcome int) []figure.Mark {
 	d := m.d
-	var train, test []int
-	for i, c := range d.Cond {
-		ok := true
-		for k := range d.Inputs {
-			ok = ok && (k == p.Input || d.x(c, k) == p.At[k])
-		}
-		if !ok {
-			continue
-		}
-		if s.Test[c] {
-			test = append(test, i)
-		} else {
-			train = append(train, i)
-		}
+	marks := []figure.Mark{
+		{Kind: figure.Points, Name: d.data() + ", trained on", Class: "train", Size: 1.5},
+		{Kind: figure.Points, Name: d.data() + ", held out", Class: "test", Size: 1.5},
 	}
-	var out []figure.Mark
-	for k, list := range [][]int{train, test} {
-		mk := figure.Mark{Kind: figure.Points, Name: d.data() + ", trained on", Class: "train", Size: 1.5}
-		if k == 1 {
-			mk.Name, mk.Class = d.data()+", held out", "test"
-		}
+	for k, list := range s.heldOut(len(d.Cond), func(i int) int { return d.Cond[i] }) {
+		list = slices.DeleteFunc(list, func(i int) bool { return !d.at(d.Cond[i], p.At, p.Input) })
 		for _, i := range thin(list, 2*m.limit) {
-			j := i*d.dim() + outcome
-			x := d.x(d.Cond[i], p.Input)
-			mk.X, mk.Y = append(mk.X, x, x), append(mk.Y, d.Y1[j], d.Y2[j])
-		}
-		if len(mk.X) > 0 {
-			out = append(out, mk)
+			j, x := i*d.dim()+outcome, d.x(d.Cond[i], p.Input)
+			marks[k].Point(x, d.Y1[j])
+			marks[k].Point(x, d.Y2[j])
 		}
 	}
-	return out
+	return known(marks...)
 }
 
-func (m *maker) spectrum() {
-	s := m.d.Shown
-	if s == nil {
-		return
-	}
-	p := figure.Panel{Title: s.Fixed, X: figure.Axis{
-		Label: "frequency f (Hz)", Min: 0,
-		Max: s.BinHz * float64(len(s.Level[0])-1),
-	}, Y: figure.Axis{Label: fmt.Sprintf("level L per bin of %s Hz (%s)",
-		number6(s.BinHz), clean(s.Unit))}, Height: 300}
-	if len(s.Lines[0]) > 0 {
-		search := figure.Mark{Kind: figure.Span, Name: "searched for a harmonic", Class: "span"}
-		for _, l := range s.Lines[0] {
-			search.Lo, search.Hi = append(search.Lo, l.Search[0]-s.BinHz/2), append(search.Hi, l.Search[1]+s.BinHz/2)
-		}
-		p.Marks = append(p.Marks, search)
-	}
-	tones := s.tones()
-	// The background lies under the halves' lines where it is one with them.
-	if len(s.Background) > 0 {
-		background := s.curve("background", "grey", s.Background)
-		background.Dashed = true
-		p.Marks = append(p.Marks, background)
-	}
-	p.Marks = append(p.Marks, s.halves()...)
-	lo, hi := math.Inf(1), math.Inf(-1)
-	for _, mk := range append(p.Marks, tones) {
-		for _, v := range mk.Y {
-			lo, hi = math.Min(lo, v), math.Max(hi, v)
+// at reports whether a condition has the inputs of a place, but for some.
+func (d *Detail) at(c int, place []float64, but ...int) bool {
+	for _, k := range others(d.in(), but...) {
+		if d.x(c, k) != place[k] {
+			return false
 		}
 	}
-	read, names := s.harmonics()
-	p.Marks = append(p.Marks, read...)
-	if len(tones.X) > 0 {
-		p.Marks = append(p.Marks, tones)
-	}
-	p.Marks = append(p.Marks, names...)
-	p.Y.Min, p.Y.Max = lo-2, hi+6
-	heading := "Spectrum"
-	if len(s.Lines[1]) > 0 {
-		heading += " and its lines"
-	}
-	m.add(plot{
-		file: "spectrum", heading: heading, caption: s.caption(),
-		fig: &figure.Figure{Width: 720, Panels: []figure.Panel{p}}, page: true,
-	})
-}
-
-// curve draws the levels of the bins that have power, but the first: the mean was
-// taken out of every segment.
-func (s *SpectrumDetail) curve(name, class string, level []float64) figure.Mark {
-	mk := figure.Mark{Kind: figure.Line, Name: name, Class: class, Thin: true}
-	for i, v := range level {
-		if i > 0 && !math.IsInf(v, 0) {
-			mk.X, mk.Y = append(mk.X, float64(i)*s.BinHz), append(mk.Y, v)
-		}
-	}
-	return mk
-}
-
-// halves are both halves as the edges of a band, and their mean power.
-func (s *SpectrumDetail) halves() []figure.Mark {
-	first, second := s.curve("first half", "half", s.Level[0]), s.curve("second half", "half", s.Level[1])
-	first.Quiet, second.Quiet = true, true
-	band := figure.Mark{Kind: figure.Band, Name: "between the halves", Class: "total"}
-	mean := figure.Mark{Kind: figure.Line, Name: "mean of both halves", Class: "mean", Thin: true}
-	for i := 1; i < min(len(s.Level[0]), len(s.Level[1])); i++ {
-		a, b := s.Level[0][i], s.Level[1][i]
-		if math.IsInf(a, 0) || math.IsInf(b, 0) {
-			continue
-		}
-		x := float64(i) * s.BinHz
-		band.X, band.Lo, band.Hi = append(band.X, x), append(band.Lo, math.Min(a, b)), append(band.Hi, math.Max(a, b))
-		mean.X = append(mean.X, x)
-		mean.Y = append(mean.Y, 10*math.Log10((math.Pow(10, a/10)+math.Pow(10, b/10))/2))
-	}
-	return []figure.Mark{band, first, second, mean}
-}
-
-// tones are those of the background.
-func (s *SpectrumDetail) tones() figure.Mark {
-	mk := figure.Mark{Kind: figure.Points, Name: "tones of the background", Class: "train", Shape: "cross", Size: 3.5}
-	if len(s.Background) == 0 {
-		return mk
-	}
-	for _, l := range s.BackgroundTones {
-		mk.X, mk.Y = append(mk.X, l.Hz), append(mk.Y, l.Level)
-	}
-	return mk
-}
-
-// harmonics are the marks of what was read off the second half, and the names of
-// its lines; none without lines.
-func (s *SpectrumDetail) harmonics() (read, names []figure.Mark) {
-	if len(s.Lines[1]) == 0 {
-		return nil, nil
-	}
-	floor := figure.Mark{Kind: figure.Steps, Name: "floor", Class: "floor"}
-	used := figure.Mark{Kind: figure.Points, Name: "bins used, second half", Class: "test", Size: 2.2}
-	label := figure.Mark{Kind: figure.Labels, Name: "harmonic", Quiet: true, Class: "test"}
-	for _, l := range s.Lines[1] {
-		w := 8 * s.BinHz
-		floor.Lo, floor.Hi, floor.Y = append(floor.Lo, l.Hz-w), append(floor.Hi, l.Hz+w), append(floor.Y, l.Floor)
-		top := math.Inf(-1)
-		for i := int(math.Round(l.Band[0] / s.BinHz)); i <= int(math.Round(l.Band[1]/s.BinHz)) && i < len(s.Level[1]); i++ {
-			used.X, used.Y = append(used.X, float64(i)*s.BinHz), append(used.Y, s.Level[1][i])
-			top = math.Max(top, s.Level[1][i])
-		}
-		if !math.IsInf(top, 0) {
-			label.X, label.Y, label.Text = append(label.X, l.Hz), append(label.Y, top),
-				append(label.Text, number6(l.Order)+"×BPF")
-		}
-	}
-	orders := figure.Mark{
-		Kind: figure.Points, Name: "shaft orders that are no harmonic", Class: "aux", Shape: "diamond",
-		Size: 2.2,
-	}
-	for _, l := range s.Orders[1] {
-		orders.X, orders.Y = append(orders.X, l.Hz), append(orders.Y, l.Level)
-	}
-	return []figure.Mark{floor, used, orders}, []figure.Mark{label}
-}
-
-func (s *SpectrumDetail) caption() string {
-	caption := fmt.Sprintf("Spectrum of one recording (%s): mean power of both halves, and the band between "+
-		"them.", clean(s.Recording))
-	if len(s.Lines[1]) > 0 {
-		caption += fmt.Sprintf(" Shaded: where each harmonic of the blade passing frequency (BPF) was searched; red "+
-			"points: the bins whose power, less the floor, makes its level; green: the floor; diamonds: multiples of the "+
-			"shaft frequency (%s and %s Hz in the halves) that are no harmonic, read in a band of bins.",
-			number6(round4(s.Shaft[0])), number6(round4(s.Shaft[1])))
-	}
-	if len(s.Background) > 0 {
-		from := make([]string, len(s.BackgroundFrom))
-		for i, f := range s.BackgroundFrom {
-			from[i] = clean(f)
-		}
-		caption += fmt.Sprintf(" Dashed grey: what these bins read of the background alone (%s); nothing of it is "+
-			"subtracted.", strings.Join(from, ", "))
-		if len(s.BackgroundTones) > 0 {
-			caption += " Crosses: tones that the background has of its own."
-		}
-	}
-	return caption
-}
-
-func round4(v float64) float64 { return math.Round(v*1e3) / 1e3 }
-
-// levels draws overall levels and one-third-octave levels, where spectra are.
-func (m *maker) levels() {
-	d := m.d
-	if d.Shown == nil || d.Level == nil {
-		return
-	}
-	f := &figure.Figure{Columns: 2, Width: 720}
-	caption := ""
-	if angle := d.angle(); angle >= 0 {
-		facet := m.facetInput(angle)
-		p := figure.Panel{
-			Title: "Overall level", X: figure.Axis{Label: d.Inputs[angle].Axis()},
-			Y: figure.Axis{Label: "overall level L (" + clean(d.Shown.Unit) + ")"}, Height: 220,
-		}
-		at := make([]float64, d.in())
-		for k := range at {
-			v := d.values(k)
-			at[k] = v[len(v)/2]
-		}
-		groups := []float64{0}
-		if facet >= 0 {
-			groups = d.values(facet)
-		}
-		classes := []string{"mean", "test", "floor", "aux", "epi", "train"}
-		shapes := []string{"", "square", "diamond", "ring", "cross", "ring"}
-		for g, v := range groups[:min(len(groups), len(classes))] {
-			mk := figure.Mark{Kind: figure.Points, Class: classes[g], Shape: shapes[g], Size: 2.6, Name: d.data()}
-			if facet >= 0 {
-				mk.Name = number6(v) + " " + d.Inputs[facet].Word()
-			}
-			type pt struct{ x, y float64 }
-			var pts []pt
-			for i, c := range d.Cond {
-				ok := facet < 0 || d.x(c, facet) == v
-				for _, k := range others(d.in(), angle, facet) {
-					ok = ok && d.x(c, k) == at[k]
-				}
-				if ok && !math.IsNaN(d.Level[i]) {
-					pts = append(pts, pt{d.x(c, angle), d.Level[i]})
-				}
-			}
-			slices.SortFunc(pts, func(a, b pt) int { return cmp.Or(cmp.Compare(a.x, b.x), cmp.Compare(a.y, b.y)) })
-			for _, q := range pts {
-				mk.X, mk.Y = append(mk.X, q.x), append(mk.Y, q.y)
-			}
-			if len(mk.X) == 0 {
-				continue
-			}
-			line := mk
-			line.Kind, line.Thin, line.Quiet = figure.Line, true, true
-			p.Marks = append(p.Marks, line, mk)
-		}
-		f.Panels = append(f.Panels, p)
-		caption = "Left: overall level of all bins above 0 Hz, mean of both halves"
-		if o := others(d.in(), angle, facet); len(o) > 0 {
-			caption += ", at " + place(d.Inputs, at, o)
-		}
-		caption += ". "
-	}
-	if n := len(d.Shown.Third); n > 0 {
-		p := figure.Panel{
-			Title: "One-third-octave bands",
-			X:     figure.Axis{Label: "frequency f (Hz)", Log: true, Min: d.Shown.Third[0].Lo, Max: d.Shown.Third[n-1].Hi},
-			Y:     figure.Axis{Label: "band level L (" + clean(d.Shown.Unit) + ")"}, Height: 220,
-		}
-		mk := figure.Mark{Kind: figure.Steps, Name: "one-third-octave level", Quiet: true, Class: "mean"}
-		for _, t := range d.Shown.Third {
-			mk.X, mk.Lo, mk.Hi, mk.Y = append(mk.X, t.Centre), append(mk.Lo, t.Lo), append(mk.Hi, t.Hi), append(mk.Y, t.Level)
-		}
-		p.Marks = []figure.Mark{mk}
-		f.Panels = append(f.Panels, p)
-		caption += "One-third-octave levels (bands of base ten after IEC 61260, summed from the spectrum's bins) of the " +
-			"recording at " + d.Shown.Fixed + "."
-	}
-	if len(f.Panels) == 0 {
-		return
-	}
-	f.Columns = len(f.Panels)
-	m.add(plot{file: "levels", heading: "Overall and band levels", caption: caption, fig: f, page: true})
-}
-
-// series draws a stretch of a force record with both sets of samples.
-func (m *maker) series() {
-	s := m.d.Series
-	if s == nil {
-		return
-	}
-	f := &figure.Figure{Width: 720}
-	for k, q := range s.Outcomes {
-		p := figure.Panel{X: figure.Axis{Label: "time t (s)"}, Y: figure.Axis{Label: q.Axis()}, Height: 130}
-		if k == 0 {
-			p.Title = s.Fixed
-		}
-		p.Marks = append(p.Marks, figure.Mark{
-			Kind: figure.Line, Name: "recorded", Class: "grey", Thin: true, X: s.Time,
-			Y: s.Value[k],
-		})
-		for i, list := range [][]int{s.First, s.Second} {
-			mk := figure.Mark{Kind: figure.Points, Name: "drawn for y1", Class: "mean", Size: 2.8}
-			if i == 1 {
-				mk = figure.Mark{Kind: figure.Points, Name: "drawn for y2", Class: "test", Shape: "diamond", Size: 2.2}
-			}
-			for _, j := range list {
-				mk.X, mk.Y = append(mk.X, s.Time[j]), append(mk.Y, s.Value[k][j])
-			}
-			p.Marks = append(p.Marks, mk)
-		}
-		f.Panels = append(f.Panels, p)
-	}
-	m.add(plot{
-		file: "series", heading: "Force series and the samples drawn from it", page: true, fig: f,
-		caption: fmt.Sprintf("The first %d of %d samples of one run (%s), as coefficients where chord and span are given. "+
-			"Every sample is drawn at most once: for y1, for y2, or not at all.", len(s.Time), s.Of, clean(s.Run)),
-	})
-}
-
-func (m *maker) drift() {
-	d := m.d
-	if len(d.Drift) == 0 {
-		return
-	}
-	f := &figure.Figure{Columns: min(3, len(d.Drift)), Width: 720}
-	lo, hi := 0.0, 0.0
-	for _, dr := range d.Drift[:min(6, len(d.Drift))] {
-		mk := figure.Mark{
-			Kind: figure.Bars, Name: "y2 − y1, mean of a run's recordings ± SE", Class: "mean", Size: 1.6,
-			X: dr.Run, Y: dr.Mean,
-		}
-		for i, v := range dr.Mean {
-			se := dr.SE[i]
-			if math.IsNaN(se) {
-				se = 0
-			}
-			mk.Lo, mk.Hi = append(mk.Lo, v-se), append(mk.Hi, v+se)
-			lo, hi = math.Min(lo, v-se), math.Max(hi, v+se)
-		}
-		p := figure.Panel{
-			Title: d.Outcomes[dr.Outcome].Word(), X: figure.Axis{Label: "run, in order of the table"},
-			Y: figure.Axis{Label: in("change", d.Outcomes[dr.Outcome].difference())}, Height: 140,
-		}
-		p.Marks = []figure.Mark{{Kind: figure.Rule, Class: "grey", Y: []float64{0}, Thin: true}, mk}
-		f.Panels = append(f.Panels, p)
-	}
-	for i := range f.Panels {
-		f.Panels[i].Y.Min, f.Panels[i].Y.Max = lo-0.05*(hi-lo), hi+0.05*(hi-lo)
-	}
-	m.add(plot{
-		file: "drift", heading: "Half-to-half drift", caption: "Change of each outcome from the first half of a " +
-			"run to the second: mean over the run's recordings with its standard error. Scatter about zero is noise; a trend, " +
-			"or an offset of many standard errors, is drift and contradicts the assumption that both halves are equal draws.",
-		fig: f, page: true,
-	})
+	return true
 }

@@ -2,7 +2,6 @@ package report
 
 import (
 	"cmp"
-	"fmt"
 	"math"
 	"slices"
 	"strconv"
@@ -44,16 +43,11 @@ func (m *maker) bandLevels(s *SplitDetail) {
 	}
 	hz := func(k int) float64 { return bandHz(d.Outcomes[k].Name) }
 	slices.SortFunc(bands, func(a, b int) int { return cmp.Compare(hz(a), hz(b)) })
-	mu := s.overSeeds(func(e SeedDetail) []float64 { return e.Mu })
-	va := s.overSeeds(func(e SeedDetail) []float64 { return e.Var })
+	a := s.answers()
 	f := &figure.Figure{Width: 720}
-	for _, held := range []bool{true, false} {
-		var of []int
-		for c, t := range s.Test {
-			if t == held {
-				of = append(of, c)
-			}
-		}
+	parts := s.heldOut(len(s.Test), func(c int) int { return c })
+	for _, held := range []int{1, 0} {
+		of := parts[held]
 		if len(of) == 0 {
 			continue
 		}
@@ -62,19 +56,17 @@ func (m *maker) bandLevels(s *SplitDetail) {
 		data := figure.Mark{Kind: figure.Points, Name: m.d.data() + ", y1 and y2", Class: "test", Shape: "diamond", Size: 2.4}
 		for _, k := range bands {
 			at := c*d.dim() + k
-			model.X, model.Y = append(model.X, hz(k)), append(model.Y, mu[at])
-			model.Lo = append(model.Lo, mu[at]-2*math.Sqrt(va[at]))
-			model.Hi = append(model.Hi, mu[at]+2*math.Sqrt(va[at]))
+			model.Bar(hz(k), a.mu[at], 2*math.Sqrt(a.va[at]))
 			for i, cond := range d.Cond {
 				if cond == c {
-					data.X = append(data.X, hz(k), hz(k))
-					data.Y = append(data.Y, d.Y1[i*d.dim()+k], d.Y2[i*d.dim()+k])
+					data.Point(hz(k), d.Y1[i*d.dim()+k])
+					data.Point(hz(k), d.Y2[i*d.dim()+k])
 				}
 			}
 		}
 		line := figure.Mark{Kind: figure.Line, Class: "mean", Quiet: true, Thin: true, X: model.X, Y: model.Y}
 		title := place(d.Inputs, d.X[c*d.in():(c+1)*d.in()], others(d.in()))
-		if held {
+		if held == 1 {
 			title += ", held out"
 		}
 		f.Panels = append(f.Panels, figure.Panel{
@@ -88,7 +80,6 @@ func (m *maker) bandLevels(s *SplitDetail) {
 	}
 	m.add(plot{
 		file: "bands", split: s.Name, heading: "Band levels over frequency", fig: f, page: true,
-		caption: fmt.Sprintf("Predicted and %s levels of %d bands, at one of the held-out conditions and at one of the "+
-			"training.", d.data(), len(bands)) + seedsText(s),
+		caption: text("figure-bands", map[string]any{"Data": d.data(), "N": len(bands), "Seeds": len(s.Seeds)}),
 	})
 }

@@ -45,10 +45,7 @@ const directivityPlaces = 60
 func (m *maker) directivities(s *SplitDetail, angle int) {
 	d := m.d
 	r := &radiation{
-		s: s, angle: angle, facet: m.facetInput(angle),
-		mu: s.overSeeds(func(e SeedDetail) []float64 { return e.Mu }),
-		va: s.overSeeds(func(e SeedDetail) []float64 { return e.Var }),
-		co: s.overSeeds(func(e SeedDetail) []float64 { return e.Cov }),
+		s: s, angle: angle, facet: m.facetInput(angle), answers: s.answers(),
 	}
 	r.fixed = others(d.in(), angle, r.facet)
 	r.rows = make([][]int, d.conditions())
@@ -61,23 +58,25 @@ func (m *maker) directivities(s *SplitDetail, angle int) {
 		at []float64
 		cs []int
 	}
+	key := func(c int) string {
+		var at []float64
+		for _, k := range r.fixed {
+			at = append(at, d.x(c, k))
+		}
+		return fmt.Sprint(at)
+	}
 	var places []*place
 	find := map[string]*place{}
-	var key []byte
 	for c := range d.conditions() {
-		key = key[:0]
-		for _, k := range r.fixed {
-			key = strconv.AppendFloat(append(key, ','), d.x(c, k), 'g', -1, 64)
-		}
-		p := find[string(key)]
+		p := find[key(c)]
 		if p == nil {
 			p = &place{at: d.X[c*d.in() : (c+1)*d.in()]}
-			find[string(key)] = p
+			find[key(c)] = p
 			places = append(places, p)
 		}
 		p.cs = append(p.cs, c)
 	}
-	slices.SortFunc(places, func(a, b *place) int {
+	slices.SortStableFunc(places, func(a, b *place) int {
 		for _, k := range r.fixed {
 			if o := cmp.Compare(a.at[k], b.at[k]); o != 0 {
 				return o
@@ -129,9 +128,9 @@ func (m *maker) directivities(s *SplitDetail, angle int) {
 type radiation struct {
 	s            *SplitDetail
 	angle, facet int
-	fixed        []int // the other inputs
-	mu, va, co   []float64
+	fixed        []int   // the other inputs
 	rows         [][]int // per condition
+	answers
 
 	at         []float64 // the fixed inputs
 	cs         []int     // the conditions there
@@ -255,27 +254,22 @@ func (r *radiation) marks(d *Detail, cs []int, outcome int) (list []figure.Mark,
 			r.none++
 			none.X = append(none.X, t)
 		}
-		total.X, total.Lo, total.Hi = append(total.X, t), append(total.Lo, y-sd), append(total.Hi, y+sd)
-		epi.X, epi.Lo, epi.Hi = append(epi.X, t), append(epi.Lo, y-e), append(epi.Hi, y+e)
-		mean.X, mean.Y = append(mean.X, t), append(mean.Y, y)
+		total.Between(t, y-sd, y+sd)
+		epi.Between(t, y-e, y+e)
+		mean.Point(t, y)
 		pts := &train
 		if r.s.Test[c] {
 			pts, held = &test, true
 		}
 		for _, i := range thin(r.rows[c], 8) {
 			j := i*d.dim() + outcome
-			pts.X, pts.Y = append(pts.X, t, t), append(pts.Y, d.Y1[j], d.Y2[j])
-			r.lo, r.hi = math.Min(r.lo, math.Min(d.Y1[j], d.Y2[j])), math.Max(r.hi, math.Max(d.Y1[j], d.Y2[j]))
+			pts.Point(t, d.Y1[j])
+			pts.Point(t, d.Y2[j])
+			r.lo, r.hi = min(r.lo, d.Y1[j], d.Y2[j]), max(r.hi, d.Y1[j], d.Y2[j])
 		}
-		r.lo, r.hi = math.Min(r.lo, y-sd), math.Max(r.hi, y+sd)
+		r.lo, r.hi = min(r.lo, y-sd), max(r.hi, y+sd)
 	}
-	list = []figure.Mark{total, epi, mean}
-	for _, pts := range []figure.Mark{train, test, none} {
-		if len(pts.X) > 0 {
-			list = append(list, pts)
-		}
-	}
-	return list, held
+	return append([]figure.Mark{total, epi, mean}, known(train, test, none)...), held
 }
 
 // radialAxis rounds a range of levels to whole steps of 5 dB or more.
@@ -295,26 +289,8 @@ func radialAxis(lo, hi float64) (a, b float64, ticks []float64) {
 }
 
 func (r *radiation) caption(d *Detail, outcome int, where string) string {
-	caption := fmt.Sprintf("%s over angle%s. Both values of every pair are rings. ", d.Outcomes[outcome].Word(), where)
-	caption += "Wide band: two total standard deviations σ about the mean, which should hold 95 % of the measurements. " +
-		"Narrow band: two √C, what the model claims about the mean itself." + seedsText(r.s)
-	if r.none > 0 {
-		caption += fmt.Sprintf(" Crosses: at %d of the conditions shown C ≤ 0, and the model claims nothing.", r.none)
-	}
-	if r.onPage && (r.all > 1 || d.dim() > 1) {
-		caption += fmt.Sprintf(" One of %d such figures of this split, which lie as files: every outcome at each of %d "+
-			"places", r.drawn*d.dim(), r.drawn)
-		if r.drawn < r.all {
-			caption += fmt.Sprintf(" (an even selection of %d)", r.all)
-		}
-		caption += "; the explorer above shows any of them."
-	}
-	return caption
-}
-
-func seedsText(s *SplitDetail) string {
-	if len(s.Seeds) < 2 {
-		return ""
-	}
-	return fmt.Sprintf(" Means over %d seeds of μ, σ² and C.", len(s.Seeds))
+	return text("figure-directivity", map[string]any{
+		"What": d.Outcomes[outcome].Word(), "Where": where, "Seeds": len(r.s.Seeds), "None": r.none,
+		"More": r.onPage && (r.all > 1 || d.dim() > 1), "Figures": r.drawn * d.dim(), "Drawn": r.drawn, "All": r.all,
+	})
 }

@@ -26,46 +26,52 @@ func (m *maker) calibration(s *SplitDetail) {
 		c := s.Coverage[i]
 		b := figure.Mark{
 			Kind: figure.Bars, Name: name + ", mean and range over seeds", Class: []string{"train", "test"}[i],
-			Shape: []string{"square", ""}[i], X: c.Nominal, Size: 2,
+			Shape: []string{"square", ""}[i], Size: 2,
 		}
-		for k := range c.Nominal {
-			lo, hi, sum, n := math.Inf(1), math.Inf(-1), 0.0, 0.0
-			for _, o := range c.Observed {
-				if k < len(o) {
-					lo, hi, sum, n = math.Min(lo, o[k]), math.Max(hi, o[k]), sum+o[k], n+1
-				}
-			}
-			if n == 0 {
-				lo, hi, sum, n = math.NaN(), math.NaN(), math.NaN(), 1
-			}
-			b.Y, b.Lo, b.Hi = append(b.Y, sum/n), append(b.Lo, lo), append(b.Hi, hi)
+		for k, z := range c.Nominal {
+			lo, hi, mean := spread(c.Observed, k)
+			b.Between(z, lo, hi)
+			b.Y = append(b.Y, mean)
 		}
 		if len(c.Observed) > 0 {
 			p.Marks = append(p.Marks, b)
 		}
 	}
 	f.Panels = append(f.Panels, p)
-	caption := "Left: how many of the outcomes, y1 and y2, lie within μ ± zσ, against the probability of that " +
-		"interval; below the diagonal the model is overconfident."
-	heading := "Calibration"
-	if e, text := m.bins(s); e != nil {
+	words := map[string]any{"Couples": d.Experiment.Couples}
+	if e, lost := m.bins(s); e != nil {
 		f.Panels = append(f.Panels, *e)
-		caption += " " + text
+		words["Bins"], words["Lost"] = len(slices.Concat(s.Bins...)), lost
 	} else {
 		f.Columns, f.Width = 1, 420
 	}
-	if d.Experiment.Couples {
-		caption += " Couples: no error can be measured, so C is not compared with it."
+	m.add(plot{
+		file: "calibration", split: s.Name, heading: "Calibration", caption: text("figure-calibration", words), fig: f,
+		page: true,
+	})
+}
+
+// spread is the range and the mean over seeds of the k-th number, NaN without any.
+func spread(seeds [][]float64, k int) (lo, hi, mean float64) {
+	var of []float64
+	sum := 0.0
+	for _, s := range seeds {
+		if k < len(s) {
+			of, sum = append(of, s[k]), sum+s[k]
+		}
 	}
-	m.add(plot{file: "calibration", split: s.Name, heading: heading, caption: caption, fig: f, page: true})
+	if len(of) == 0 {
+		return math.NaN(), math.NaN(), math.NaN()
+	}
+	return slices.Min(of), slices.Max(of), sum / float64(len(of))
 }
 
 // bins draws the covariance against the measured error: the bins of every seed, and
-// the median over the seeds of each bin.
-func (m *maker) bins(s *SplitDetail) (*figure.Panel, string) {
+// the median over the seeds of each bin. lost bins have no place on the axes.
+func (m *maker) bins(s *SplitDetail) (p *figure.Panel, lost int) {
 	all := slices.Concat(s.Bins...)
 	if len(all) == 0 {
-		return nil, ""
+		return nil, 0
 	}
 	mark := figure.Mark{Kind: figure.Bars, Name: "bins of C, a set per seed, ± 2 SE", Class: "train", Size: 1.4}
 	middle := medians(s.Bins)
@@ -91,8 +97,8 @@ func (m *maker) bins(s *SplitDetail) (*figure.Panel, string) {
 		if log && low <= 0 {
 			low = below // the bar leaves the panel
 		}
-		mark.X, mark.Y, mark.Lo, mark.Hi = append(mark.X, b.Cov), append(mark.Y, b.E), append(mark.Lo, low),
-			append(mark.Hi, b.E+se)
+		mark.Between(b.Cov, low, b.E+se)
+		mark.Y = append(mark.Y, b.E)
 		switch {
 		case inside(b):
 		case b.Cov < a || b.Cov > z:
@@ -104,31 +110,19 @@ func (m *maker) bins(s *SplitDetail) (*figure.Panel, string) {
 	median := figure.Mark{Kind: figure.Points, Name: "median of a bin over seeds", Class: "epi", Shape: "diamond", Size: 3}
 	for _, b := range middle {
 		if inside(b) {
-			median.X, median.Y = append(median.X, b.Cov), append(median.Y, b.E)
+			median.Point(b.Cov, b.E)
 		}
 	}
-	p := &figure.Panel{
-		Title: "Claim: C against the error e", Square: true,
-		X: figure.Axis{Label: "mean C of the bin (standardised)", Log: log, Min: a, Max: z},
-		Y: figure.Axis{Label: "mean e of the bin (standardised)", Log: log, Min: a, Max: z},
-		Marks: []figure.Mark{{
-			Kind: figure.Line, Name: "as claimed", Class: "grey", Dashed: true, X: []float64{a, z},
-			Y: []float64{a, z},
-		}, mark},
+	axis := func(of string) figure.Axis {
+		return figure.Axis{Label: "mean " + of + " of the bin (standardised)", Log: log, Min: a, Max: z}
 	}
-	for _, k := range []figure.Mark{median, missing} {
-		if len(k.X)+len(k.Y) > 0 {
-			p.Marks = append(p.Marks, k)
-		}
+	claimed := figure.Mark{
+		Kind: figure.Line, Name: "as claimed", Class: "grey", Dashed: true, X: []float64{a, z}, Y: []float64{a, z},
 	}
-	text := "Right: held-out pairs in bins of equal count by C; e is the product of a pair's two residuals, whose mean " +
-		"is the squared error of μ. Large marks: the median of a bin over the seeds. Above the diagonal the error is " +
-		"larger than the covariance."
-	if lost := len(missing.X) + len(missing.Y); lost > 0 {
-		text += fmt.Sprintf(" Crosses at the edge: %d of %d bins, whose C or e is not positive or far from the others; the "+
-			"CSV has them.", lost, len(all))
-	}
-	return p, text
+	return &figure.Panel{
+		Title: "Claim: C against the error e", Square: true, X: axis("C"), Y: axis("e"),
+		Marks: append([]figure.Mark{claimed, mark}, known(median, missing)...),
+	}, len(missing.X) + len(missing.Y)
 }
 
 // medians are the medians of every bin over the seeds.
@@ -181,14 +175,12 @@ const parityOutcomes = 6
 // with their differences below.
 func (m *maker) parity(s *SplitDetail) {
 	d := m.d
-	mu := s.overSeeds(func(e SeedDetail) []float64 { return e.Mu })
-	var train, test []int
-	for c := range d.conditions() {
-		if s.Test[c] {
-			test = append(test, c)
-		} else {
-			train = append(train, c)
-		}
+	mu := s.answers().mu
+	parts := s.heldOut(d.conditions(), func(c int) int { return c })
+	all := len(parts[0]) + len(parts[1])
+	trained := len(parts[1]) == 0
+	for i := range parts {
+		parts[i] = thin(parts[i], m.limit)
 	}
 	n := min(parityOutcomes, d.dim())
 	f := &figure.Figure{Columns: min(3, n), Width: 720, Stacked: true}
@@ -198,57 +190,47 @@ func (m *maker) parity(s *SplitDetail) {
 	for first := 0; first < n; first += f.Columns {
 		above, below := make([]figure.Panel, f.Columns), make([]figure.Panel, f.Columns)
 		for k := first; k < min(n, first+f.Columns); k++ {
-			above[k-first], below[k-first] = m.parityPanels(s, k, thin(train, m.limit), thin(test, m.limit), mu)
+			above[k-first], below[k-first] = m.parityPanels(s, k, parts, mu)
 		}
 		f.Panels = slices.Concat(f.Panels, above, below)
 	}
-	caption := "Predicted mean against the mean of all " + d.data() + " outcomes of the condition, one point per " +
-		"condition, on equal axes; below, their difference." + seedsText(s)
-	if !d.Experiment.Couples && len(test) > 0 {
-		caption += " RMSE: the error of the predicted mean at held-out conditions, the root of the mean e that pairs " +
-			"measure, mean over seeds."
-	}
-	if shown := min(len(train), m.limit) + min(len(test), m.limit); shown < len(train)+len(test) ||
-		d.AllConditions > d.conditions() {
-		caption += fmt.Sprintf(" Drawn are %d of %d conditions, evenly selected.", shown, d.AllConditions)
-	}
-	if n < d.dim() {
-		caption += fmt.Sprintf(" The first %d of %d outcomes.", n, d.dim())
-	}
+	shown := len(parts[0]) + len(parts[1])
+	caption := text("figure-parity", map[string]any{
+		"Data": d.data(), "Seeds": len(s.Seeds), "RMSE": !d.Experiment.Couples && !trained,
+		"Selected": shown < all || d.AllConditions > d.conditions(), "Shown": shown, "Conditions": d.AllConditions,
+		"N": n, "Outcomes": d.dim(),
+	})
 	m.add(plot{
 		file: "parity", split: s.Name, heading: "Predicted and " + d.data() + " outcome", caption: caption, fig: f,
 		page: true,
 	})
 }
 
-// parityPanels are the panel of outcome k and the strip of its residuals.
-func (m *maker) parityPanels(s *SplitDetail, k int, train, test []int, mu []float64) (above, below figure.Panel) {
+// parityPanels are the panel of outcome k and the strip of its residuals, of conditions
+// trained on and held out.
+func (m *maker) parityPanels(s *SplitDetail, k int, parts [2][]int, mu []float64) (above, below figure.Panel) {
 	d := m.d
 	q := d.Outcomes[k]
+	held := "held out"
+	if e := m.rmse(s, k); e > 0 {
+		held = strings.TrimSpace(fmt.Sprintf("held out, RMSE %s %s", number2(e), q.difference()))
+	}
+	styles := [2]figure.Mark{
+		{Kind: figure.Points, Name: "trained on", Class: "train", Size: 1.5},
+		{Kind: figure.Points, Name: held, Class: "test", Shape: "ring", Size: 2},
+	}
 	lo, hi, most := math.Inf(1), math.Inf(-1), 0.0
 	var marks, strip []figure.Mark
-	for i, list := range [][]int{train, test} {
-		mk := figure.Mark{Kind: figure.Points, Name: "trained on", Class: "train", Size: 1.5}
-		if i == 1 {
-			mk = figure.Mark{Kind: figure.Points, Name: "held out", Class: "test", Shape: "ring", Size: 2}
-			if e := m.rmse(s, k); e > 0 {
-				mk.Name += in(", RMSE "+number2(e), "")
-				if u := q.difference(); u != "" {
-					mk.Name += " " + u
-				}
-			}
-		}
+	for i, mk := range styles {
 		r := mk
 		r.Name, r.Quiet = "residual, "+[]string{"trained on", "held out"}[i], true
-		for _, c := range list {
+		for _, c := range parts[i] {
 			x, y := mu[c*d.dim()+k], d.Mean[c*d.dim()+k]
-			mk.X, mk.Y = append(mk.X, x), append(mk.Y, y)
-			r.X, r.Y = append(r.X, x), append(r.Y, y-x)
-			lo, hi, most = math.Min(lo, math.Min(x, y)), math.Max(hi, math.Max(x, y)), math.Max(most, math.Abs(y-x))
+			mk.Point(x, y)
+			r.Point(x, y-x)
+			lo, hi, most = min(lo, x, y), max(hi, x, y), max(most, math.Abs(y-x))
 		}
-		if len(mk.X) > 0 {
-			marks, strip = append(marks, mk), append(strip, r)
-		}
+		marks, strip = append(marks, known(mk)...), append(strip, known(r)...)
 	}
 	if !(hi >= lo) {
 		return figure.Panel{}, figure.Panel{}
@@ -257,17 +239,15 @@ func (m *maker) parityPanels(s *SplitDetail, k int, train, test []int, mu []floa
 	axis := figure.Axis{Min: lo - w, Max: hi + w}
 	x, y := axis, axis
 	y.Label = in(d.data()+" mean", clean(q.Unit))
-	above = figure.Panel{Title: q.Word(), X: x, Y: y, Square: true}
-	above.Marks = append([]figure.Mark{{
-		Kind: figure.Line, Name: "equal", Class: "grey", Dashed: true,
-		X: []float64{lo - w, hi + w}, Y: []float64{lo - w, hi + w},
-	}}, marks...)
+	ends := []float64{lo - w, hi + w}
+	equal := figure.Mark{Kind: figure.Line, Name: "equal", Class: "grey", Dashed: true, X: ends, Y: ends}
+	above = figure.Panel{Title: q.Word(), X: x, Y: y, Square: true, Marks: append([]figure.Mark{equal}, marks...)}
 	x.Label = in("predicted mean μ", clean(q.Unit))
 	below = figure.Panel{X: x, Y: figure.Axis{Label: in("residual", q.difference())}, Height: 80}
 	if most = 1.08*most + 1e-12; !math.IsInf(most, 0) {
 		below.Y.Min, below.Y.Max = -most, most
 	}
-	below.Marks = append([]figure.Mark{{Kind: figure.Rule, Class: "grey", Y: []float64{0}, Thin: true}}, strip...)
+	below.Marks = append([]figure.Mark{zero()}, strip...)
 	return above, below
 }
 
@@ -346,37 +326,26 @@ func (m *maker) training(s *SplitDetail) {
 	for k := range s.Seeds {
 		after.X.Ticks = append(after.X.Ticks, float64(k))
 	}
-	for i, held := range []bool{false, true} {
-		mk := figure.Mark{
-			Kind: figure.Points, Name: []string{"pairs trained on", "held-out pairs"}[i], Class: []string{"train", "test"}[i],
-			Shape: []string{"square", ""}[i], Size: 3,
-		}
+	parts := []figure.Mark{
+		{Kind: figure.Points, Name: "pairs trained on", Class: "train", Shape: "square", Size: 3},
+		{Kind: figure.Points, Name: "held-out pairs", Class: "test", Size: 3},
+	}
+	for i := range parts {
 		for k, seed := range s.Seeds {
-			if v := m.negativeLog(s, seed, held); !math.IsNaN(v) {
-				mk.X, mk.Y = append(mk.X, float64(k)), append(mk.Y, v)
+			if v := m.negativeLog(s, seed, i == 1); !math.IsNaN(v) {
+				parts[i].Point(float64(k), v)
 			}
 		}
-		if len(mk.X) > 0 {
-			after.Marks = append(after.Marks, mk)
-		}
 	}
+	after.Marks = known(parts...)
 	f.Panels = append(f.Panels, after)
-	stopping := ""
-	if s.Seeds[0].ValidationLoss != nil {
+	stopped := s.Seeds[0].ValidationLoss != nil
+	if stopped {
 		f.Columns, f.Width = 2, 440
-		stopping = "Inner group: loss of training pairs that a first training leaves out, here " + innerGroups(s) + ". Its " +
-			"lowest point decides after how many epochs the training on all training pairs ends. "
 	}
 	m.add(plot{
 		file: "training", split: s.Name, heading: "Training", fig: f, page: true,
-		caption: stopping + "Training pairs: mean loss over the epochs, with dropout. It should have levelled out. " +
-			"The β-NLL weighs every pair by its predicted variance to the power of β, so the mean may rise while the " +
-			"fit improves: as the network finds out which conditions are noisy, those, with the larger losses, get " +
-			"more weight. Held-out pairs: the same loss without dropout, now and then. Where it rises while that of " +
-			"the training pairs falls, the network becomes too sure about conditions it has not seen. Held-out pairs " +
-			"have no part in the training. Trained: the final networks without weights and dropout, −log of the " +
-			"density that the first answer gives to a value in the outcomes' units. Held-out values far above those " +
-			"trained on: mean or variance do not hold there.",
+		caption: text("figure-training", map[string]any{"Stopped": stopped, "Inner": innerGroups(s)}),
 	})
 }
 
@@ -384,31 +353,27 @@ func (m *maker) training(s *SplitDetail) {
 func innerGroups(s *SplitDetail) string {
 	var names []string
 	for _, seed := range s.Seeds {
-		if n := clean(seed.InnerGroup); !slices.Contains(names, n) {
-			names = append(names, n)
-		}
+		names = append(names, clean(seed.InnerGroup))
 	}
 	slices.Sort(names)
-	return strings.Join(names, ", ")
+	return strings.Join(slices.Compact(names), ", ")
 }
 
 // lossLine is a line through the losses of epochs that are numbers, thinned.
 func (m *maker) lossLine(loss []float64) figure.Mark {
 	mk := figure.Mark{Kind: figure.Line, Name: "one line per seed", Thin: true}
+	var epochs []int
 	for i, v := range loss {
 		if !math.IsNaN(v) {
-			mk.X, mk.Y = append(mk.X, float64(i+1)), append(mk.Y, v)
+			epochs = append(epochs, i)
 		}
 	}
-	every := max(1, len(mk.X)/max(1, m.limit))
-	n := 0
-	for i := range mk.X {
-		if i%every == 0 || i == len(mk.X)-1 {
-			mk.X[n], mk.Y[n] = mk.X[i], mk.Y[i]
-			n++
+	every := max(1, len(epochs)/max(1, m.limit))
+	for k, i := range epochs {
+		if k%every == 0 || k == len(epochs)-1 {
+			mk.Point(float64(i+1), loss[i])
 		}
 	}
-	mk.X, mk.Y = mk.X[:n], mk.Y[:n]
 	return mk
 }
 

@@ -1,7 +1,6 @@
 package report
 
 import (
-	"fmt"
 	"math"
 
 	"doubletake/report/figure"
@@ -14,7 +13,7 @@ func (m *maker) maps(s *SplitDetail) {
 	if len(s.Maps) == 0 {
 		return
 	}
-	mu := s.overSeeds(func(e SeedDetail) []float64 { return e.Mu })
+	mu := s.answers().mu
 	f := &figure.Figure{Columns: 2, Width: 720}
 	blank := 0
 	most := map[int]float64{} // of each outcome
@@ -30,7 +29,7 @@ func (m *maker) maps(s *SplitDetail) {
 			} else {
 				most[g.Outcome] = math.Max(most[g.Outcome], e)
 			}
-			claimed.X, claimed.Y = append(claimed.X, g.X[k%len(g.X)]), append(claimed.Y, g.Y[k/len(g.X)])
+			claimed.Point(g.X[k%len(g.X)], g.Y[k/len(g.X)])
 			claimed.Z = append(claimed.Z, e)
 		}
 		at := m.mapPlaces(s, g, mu)
@@ -38,12 +37,15 @@ func (m *maker) maps(s *SplitDetail) {
 			most[g.Outcome] = math.Max(most[g.Outcome], e)
 		}
 		place := place(d.Inputs, g.At, others(d.in(), g.XInput, g.YInput))
+		if place != "" {
+			place = ", " + place
+		}
 		p := figure.Panel{
 			X: mapAxis(d.Inputs[g.XInput], g.X), Y: mapAxis(d.Inputs[g.YInput], g.Y), Height: 200,
 			ZLabel: in(d.Outcomes[g.Outcome].Word(), d.Outcomes[g.Outcome].difference()),
 		}
 		claim, found := p, p
-		claim.Title, found.Title = titled("claimed: √C", place), titled("error |y − μ|", place)
+		claim.Title, found.Title = "claimed: √C"+place, "error |y − μ|"+place
 		claim.Marks = append([]figure.Mark{claimed}, at.marks...)
 		found.Marks = append([]figure.Mark{at.errors}, at.held...)
 		f.Panels = append(f.Panels, claim, found)
@@ -51,22 +53,8 @@ func (m *maker) maps(s *SplitDetail) {
 	for i := range f.Panels {
 		f.Panels[i].ZMax = most[s.Maps[i/2].Outcome]
 	}
-	caption := "Left: the deviation of the mean that the network claims, √C, over two conditions, the others as stated. " +
-		"Right, on the same scale: the error, the distance of the predicted mean from that of all " + d.data() +
-		" outcomes of a condition. Where the right is darker than the left the claim is too small. Rings: conditions " +
-		"the model was trained on; crosses: conditions held out." + seedsText(s)
-	if blank > 0 {
-		caption += fmt.Sprintf(" Hatched: C ≤ 0, the model claims nothing at %d places.", blank)
-	}
+	caption := text("figure-map", map[string]any{"Data": d.data(), "Seeds": len(s.Seeds), "Blank": blank})
 	m.add(plot{file: "map", split: s.Name, heading: "Claim and error", caption: caption, fig: f, page: true})
-}
-
-// titled puts a place behind what is shown there.
-func titled(what, place string) string {
-	if place == "" {
-		return what
-	}
-	return what + ", " + place
 }
 
 // mapPlaces are the conditions of a map.
@@ -86,12 +74,8 @@ func (m *maker) mapPlaces(s *SplitDetail, g *Map, mu []float64) mapPlaces {
 	}
 	seen := map[[2]float64]bool{}
 	for k := range d.conditions() {
-		here := true
-		for _, j := range others(d.in(), g.XInput, g.YInput) {
-			here = here && d.x(k, j) == g.At[j]
-		}
 		at := [2]float64{d.x(k, g.XInput), d.x(k, g.YInput)}
-		if !here || seen[at] {
+		if !d.at(k, g.At, g.XInput, g.YInput) || seen[at] {
 			continue
 		}
 		seen[at] = true
@@ -99,22 +83,15 @@ func (m *maker) mapPlaces(s *SplitDetail, g *Map, mu []float64) mapPlaces {
 		if s.Test[k] {
 			mk = &test
 		}
-		mk.X, mk.Y = append(mk.X, at[0]), append(mk.Y, at[1])
-		errors.X, errors.Y = append(errors.X, at[0]), append(errors.Y, at[1])
+		mk.Point(at[0], at[1])
+		errors.Point(at[0], at[1])
 		j := k*d.dim() + g.Outcome
 		errors.Z = append(errors.Z, math.Abs(d.Mean[j]-mu[j]))
 	}
 	if len(train.X)+len(test.X) > 60 { // smaller, so that rows of them stay single marks
 		train.Size, test.Size = 1.2, 1.6
 	}
-	out := mapPlaces{errors: errors}
-	if len(train.X) > 0 {
-		out.marks = append(out.marks, train)
-	}
-	if len(test.X) > 0 {
-		out.marks, out.held = append(out.marks, test), []figure.Mark{test}
-	}
-	return out
+	return mapPlaces{marks: known(train, test), held: known(test), errors: errors}
 }
 
 // mapAxis holds the whole cells of a grid.

@@ -2,7 +2,6 @@ package report
 
 import (
 	"cmp"
-	"fmt"
 	"math"
 	"slices"
 
@@ -106,55 +105,36 @@ func (m *maker) claims(splits []Split) {
 				ratio, cover = append(ratio, mark), append(cover, mark)
 			}
 			if c.ratio > 0 {
-				ratio[k].X, ratio[k].Y = append(ratio[k].X, ticks[i]), append(ratio[k].Y, c.ratio)
+				ratio[k].Point(ticks[i], c.ratio)
 			} else if !math.IsNaN(c.ratio) {
 				missing++
 			}
 			if !math.IsNaN(c.coverage) && !math.IsNaN(c.width) {
-				cover[k].X, cover[k].Y = append(cover[k].X, c.width), append(cover[k].Y, c.coverage)
+				cover[k].Point(c.width, c.coverage)
 			}
 		}
 	}
-	some := func(first []figure.Mark, list []figure.Mark) []figure.Mark {
-		for _, k := range list {
-			if len(k.X) > 0 {
-				first = append(first, k)
-			}
-		}
-		return first
+	ends := []float64{0.5, n + 0.5}
+	factor := figure.Mark{
+		Kind: figure.Band, Name: "½ to 2", Class: "floor", X: ends, Lo: []float64{0.5, 0.5}, Hi: []float64{2, 2},
 	}
+	one := figure.Mark{Kind: figure.Rule, Name: "as large as claimed", Class: "grey", Dashed: true, Y: []float64{1}}
+	level := figure.Mark{Kind: figure.Rule, Name: "95 %", Class: "grey", Dashed: true, Y: []float64{0.95}}
 	f := &figure.Figure{Columns: 2, Width: 720, Panels: []figure.Panel{
 		{
 			Title: "Squared error over claimed variance", Height: 270,
-			X: figure.Axis{Label: "held-out set", Min: 0.5, Max: n + 0.5, Ticks: ticks, Names: names},
-			Y: figure.Axis{Label: "Σe/Σv̂", Log: true},
-			Marks: some([]figure.Mark{
-				{
-					Kind: figure.Band, Name: "½ to 2", Class: "floor", X: []float64{0.5, n + 0.5}, Lo: []float64{0.5, 0.5},
-					Hi: []float64{2, 2},
-				},
-				{Kind: figure.Rule, Name: "as large as claimed", Class: "grey", Dashed: true, Y: []float64{1}},
-			}, ratio),
+			X:     figure.Axis{Label: "held-out set", Min: 0.5, Max: n + 0.5, Ticks: ticks, Names: names},
+			Y:     figure.Axis{Label: "Σe/Σv̂", Log: true},
+			Marks: append([]figure.Mark{factor, one}, known(ratio...)...),
 		},
 		{
 			Title: "95 % intervals", Height: 270,
-			X: figure.Axis{Label: "mean width / the data's own spread", Zero: true},
-			Y: figure.Axis{
-				Label: "share of held-out values inside", Min: 0, Max: 1.04,
-				Ticks: []float64{0, .2, .4, .6, .8, .95},
-			},
-			Marks: some([]figure.Mark{
-				{Kind: figure.Rule, Name: "95 %", Class: "grey", Dashed: true, Y: []float64{0.95}},
-			}, cover),
+			X:     figure.Axis{Label: "mean width / the data's own spread", Zero: true},
+			Y:     figure.Axis{Label: "share of held-out values inside", Max: 1.04, Ticks: []float64{0, .2, .4, .6, .8, .95}},
+			Marks: append([]figure.Mark{level}, known(cover...)...),
 		},
 	}}
-	caption := "Left: the squared error by the pairs over the variance that each model claims for its mean; above the " +
-		"band a model claims too little, below it too much. Right: the share of held-out values inside the 95 % intervals " +
-		"against their mean width, in that of mean ± 1.96 deviations of the training outcomes. Up and to the left is " +
-		"better; at width 1 an interval tells nothing. One mark a held-out set."
-	if missing > 0 {
-		caption += fmt.Sprintf(" %d ratios are not positive and have no place on the left.", missing)
-	}
+	caption := text("figure-claims", missing)
 	m.add(plot{file: "honest-claims", heading: "Claims on the held-out sets", caption: caption, fig: f, page: true})
 }
 
@@ -167,23 +147,15 @@ func (m *maker) leftOut(s Split) {
 	fit := figure.Mark{Kind: figure.Line, Name: "learned covariance", Class: "mean"}
 	e := figure.Mark{Kind: figure.Bars, Name: "left-out training groups, e ± SE", Class: "train", Size: 4}
 	names := figure.Mark{Kind: figure.Labels, Quiet: true, Class: "grey"}
-	bar := func(k *figure.Mark, l LeftOut) {
-		se := l.ESE
-		if math.IsNaN(se) {
-			se = 0
-		}
-		k.X, k.Y = append(k.X, l.Distance), append(k.Y, l.E)
-		k.Lo, k.Hi = append(k.Lo, l.E-se), append(k.Hi, l.E+se)
-	}
 	for _, l := range groups {
-		bar(&e, l)
-		fit.X, fit.Y = append(fit.X, l.Distance), append(fit.Y, l.Fitted)
-		names.X, names.Y = append(names.X, l.Distance), append(names.Y, e.Hi[len(e.Hi)-1])
+		e.Bar(l.Distance, l.E, l.ESE)
+		fit.Point(l.Distance, l.Fitted)
+		names.Point(l.Distance, e.Hi[len(e.Hi)-1])
 		names.Text = append(names.Text, clean(l.Group))
 	}
 	test := figure.Mark{Kind: figure.Bars, Name: "held-out set, e ± SE", Class: "test", Shape: "ring", Size: 5}
 	t := h.Test
-	bar(&test, t)
+	test.Bar(t.Distance, t.E, t.ESE)
 	if k, _ := slices.BinarySearch(fit.X, t.Distance); !math.IsNaN(t.Fitted) {
 		fit.X, fit.Y = slices.Insert(fit.X, k, t.Distance), slices.Insert(fit.Y, k, t.Fitted)
 	}
@@ -195,13 +167,11 @@ func (m *maker) leftOut(s Split) {
 		X: figure.Axis{Label: "distance d to the training groups", Zero: true},
 		Y: figure.Axis{Label: "squared error e (standardised)", Zero: true}, Marks: marks, Height: 250,
 	}}}
-	sameRange(f.Panels, 0.1) // with room for the names above the bars
+	sameRange(f.Panels, 0.04, 0.1) // with room for the names above the bars
 	m.add(plot{
 		file: "honest-left-out", split: s.Name, page: true, fig: f,
 		heading: "Left-out groups of " + clean(h.Condition) + ", " + clean(s.HeldOut) + " held out",
-		caption: fmt.Sprintf("The error that pairs measure on each training group when it is left out, over the distance to "+
-			"the other groups, and the variance that the calibration learned from these errors (form %s). The hollow mark is "+
-			"the held-out set %s: it entered nowhere.", clean(h.Variant), clean(s.HeldOut)),
+		caption: text("figure-left-out", map[string]any{"Form": clean(h.Variant), "Held": clean(s.HeldOut)}),
 	})
 }
 
@@ -236,8 +206,7 @@ func (m *maker) heldOutLevels(s *SplitDetail, angle int) {
 	slices.SortStableFunc(spots, func(a, b spot) int { return slices.Compare(a.at, b.at) })
 	p := spots[len(spots)/2]
 	slices.SortStableFunc(p.cs, func(a, b int) int { return cmp.Compare(d.x(a, angle), d.x(b, angle)) })
-	mu := s.overSeeds(func(e SeedDetail) []float64 { return e.Mu })
-	va := s.overSeeds(func(e SeedDetail) []float64 { return e.Var })
+	a := s.answers()
 	panel := func(title string, at func(k int) (y, half float64)) figure.Panel {
 		b := figure.Mark{Kind: figure.Band, Name: "95 % interval", Class: "total"}
 		l := figure.Mark{Kind: figure.Line, Name: "mean μ", Class: "mean"}
@@ -245,11 +214,12 @@ func (m *maker) heldOutLevels(s *SplitDetail, angle int) {
 		for _, c := range p.cs {
 			x := d.x(c, angle)
 			y, half := at(c * dim)
-			b.X, b.Lo, b.Hi = append(b.X, x), append(b.Lo, y-half), append(b.Hi, y+half)
-			l.X, l.Y = append(l.X, x), append(l.Y, y)
+			b.Between(x, y-half, y+half)
+			l.Point(x, y)
 			for i, of := range d.Cond {
 				if of == c {
-					v.X, v.Y = append(v.X, x, x), append(v.Y, d.Y1[i*dim], d.Y2[i*dim])
+					v.Point(x, d.Y1[i*dim])
+					v.Point(x, d.Y2[i*dim])
 				}
 			}
 		}
@@ -260,37 +230,37 @@ func (m *maker) heldOutLevels(s *SplitDetail, angle int) {
 	}
 	f := &figure.Figure{Columns: 2, Width: 720, Panels: []figure.Panel{
 		panel("Network alone, its own interval", func(k int) (y, half float64) {
-			return mu[k], 1.96 * root(va[k])
+			return a.mu[k], 1.96 * root(a.va[k])
 		}),
 		panel("Calibrated model", func(k int) (y, half float64) {
 			return s.Calibrated.Mu[k], s.Calibrated.Half[k]
 		}),
 	}}
-	sameRange(f.Panels, 0.04)
+	sameRange(f.Panels, 0.04, 0.04)
 	m.add(plot{
 		file: "honest-levels", split: s.Name, fig: f, page: true,
 		heading: "Held-out " + d.Outcomes[0].Word() + " before and after, " + place(d.Inputs, p.at, fixed),
-		caption: "Values of the held-out set with the intervals of one new measurement. Left: the network and its " +
-			"own claim. Right: the calibrated model, whose interval was learned from left-out training groups.",
+		caption: text("figure-levels", nil),
 	})
 }
 
-// sameRange gives panels the same range of y, with a share of it above the highest mark.
-func sameRange(panels []figure.Panel, above float64) {
+// sameRange gives panels the same range of y, with shares of it below the lowest and
+// above the highest mark.
+func sameRange(panels []figure.Panel, below, above float64) {
 	lo, hi := math.Inf(1), math.Inf(-1)
 	for _, p := range panels {
 		for _, k := range p.Marks {
-			for _, list := range [][]float64{k.Y, k.Lo, k.Hi} {
-				for _, v := range list {
-					if !math.IsNaN(v) {
-						lo, hi = min(lo, v), max(hi, v)
-					}
+			if k.Kind == figure.Span {
+				continue
+			}
+			for _, v := range slices.Concat(k.Y, k.Lo, k.Hi) {
+				if !math.IsNaN(v) {
+					lo, hi = min(lo, v), max(hi, v)
 				}
 			}
 		}
 	}
-	below := 0.04
-	if panels[0].Y.Zero && lo >= 0 {
+	if len(panels) > 0 && panels[0].Y.Zero && lo >= 0 {
 		lo, below = 0, 0
 	}
 	if !(hi > lo) || math.IsInf(hi-lo, 0) {

@@ -1,7 +1,6 @@
 package report
 
 import (
-	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -139,7 +138,11 @@ func (m *maker) joint(list []*Detail, split string, outcome int, onPage bool) {
 	m.add(plot{
 		file: "joint-" + j.q.Name + "-along-" + j.along.Name, split: split,
 		heading: "Side by side: " + j.q.Word() + " along " + j.along.Word(),
-		caption: j.caption(len(list), all) + seedsText(&SplitDetail{Seeds: first.Splits[0].Seeds}), fig: f, page: onPage,
+		fig:     f, page: onPage,
+		caption: text("figure-joint", map[string]any{
+			"What": sentence(j.q.Word()), "Along": j.along.Word(), "N": len(list), "All": all, "Known": j.known,
+			"Couples": j.couples, "None": j.none > 0, "Seeds": len(first.Splits[0].Seeds),
+		}),
 	})
 }
 
@@ -212,25 +215,4 @@ func (j *joined) extend(data []figure.Mark, c curve) {
 		}
 		j.most = math.Max(j.most, c.total(i))
 	}
-}
-
-// caption describes the figure of n of all experiments.
-func (j *joined) caption(n, all int) string {
-	caption := fmt.Sprintf("%s along %s for %d experiments, on the same scales. Left: outcomes, mean, and bands of two "+
-		"aleatoric and two epistemic standard deviations. Right: the deviations themselves; σ² = aleatoric + epistemic.",
-		sentence(j.q.Word()), j.along.Word(), n)
-	if j.known {
-		caption += " Dashed, thin or violet: the law the data were made with, which no model saw."
-	}
-	if j.couples {
-		caption += " Couples: y2 is y1, one draw used twice; the covariance then takes in the noise, and nothing is left " +
-			"to be aleatoric. With triplets it does not."
-	}
-	if j.none > 0 {
-		caption += " Where C ≤ 0 there is no epistemic band, and all of σ² is drawn as aleatoric."
-	}
-	if all > n {
-		caption += fmt.Sprintf(" The first %d of %d experiments of this kind.", n, all)
-	}
-	return caption
 }

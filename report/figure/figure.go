@@ -134,6 +134,23 @@ type Mark struct {
 	Text            []string
 }
 
+// Point adds a point.
+func (m *Mark) Point(x, y float64) { m.X, m.Y = append(m.X, x), append(m.Y, y) }
+
+// Between adds a place of a band.
+func (m *Mark) Between(x, lo, hi float64) {
+	m.X, m.Lo, m.Hi = append(m.X, x), append(m.Lo, lo), append(m.Hi, hi)
+}
+
+// Bar adds a point with a bar of half on either side, where half is a number.
+func (m *Mark) Bar(x, y, half float64) {
+	if math.IsNaN(half) {
+		half = 0
+	}
+	m.Point(x, y)
+	m.Lo, m.Hi = append(m.Lo, y-half), append(m.Hi, y+half)
+}
+
 // far is the largest number that can be drawn: differences and products of two
 // such stay numbers.
 const far = 1e150
