@@ -57,53 +57,27 @@ func (s Split) crossed() bool {
 // comparisonWords explains events and the comparison.
 func (e Experiment) comparisonWords() []string {
 	words := e.eventWords()
-	compared := false
-	for _, s := range e.Splits {
-		compared = compared || len(s.Methods) > 0
-	}
-	if !compared {
+	if !slices.ContainsFunc(e.Splits, func(s Split) bool { return len(s.Methods) > 0 }) {
 		return words
 	}
-	words = append(words, e.samplings()...)
-	if slices.ContainsFunc(e.Splits, Split.crossed) {
-		words = append(words, "With C_x: every method was trained again without each training group. From its errors "+
-			"there it learned a covariance C_x, which is added to its v̂. The columns are Σe/Σ(v̂+C_x) and the share of "+
-			"values inside μ ± t·√(v̂+C_x+σ²), with Student's t of as many degrees of freedom as groups.")
-	}
-	words = append(words, e.withoutCx()...)
-	return append(words,
-		"Methods by CRPS are sorted by that score of single measurements; \"above the best\" is paired row by row and seed "+
-			"by seed, its standard error clustered by run with the scatter between seeds; \"worse\" means that it is above "+
-			"Student's 97.5 % of that (wide with few seeds; not corrected for the number of methods), \"as good\" "+
-			"that it may be chance. RMSE is the root of the measured error e.",
-		"Every method is judged on its own mean, by scores that are lowest for the truth (NLL, CRPS, v̂²−2v̂e, QLIKE), "+
-			"or should be 1 (Σe/Σv̂), 0.683 and 0.95 (coverage), or stay near what calibrated data give (ENCE, the mean "+
-			"relative difference of claimed and measured error over bins of the claim). "+
-			"v̂ is the epistemic variance a method claims: "+strings.Join(e.claims(), "; ")+". "+
-			"QLIKE is the mean of ln v̂ + e/v̂ and does not let v̂ fall below 1e-4 of the outcome's "+
-			"variance; \"floored\" is the share of values it raises.",
-		"The reference of ENCE has errors that are independent between conditions. Real errors are not, so it is a lower "+
-			"bound. "+
-			"Seconds are of one run on one machine, several tasks at a time.",
-	)
+	return slices.Concat(words, e.samplings(), paragraphs("compared", map[string]any{
+		"Crossed": slices.ContainsFunc(e.Splits, Split.crossed), "Without": e.withoutCx(),
+		"Claims": strings.Join(e.claims(), "; "),
+	}))
 }
 
 // withoutCx says which methods have no number with C_x on a split, and why.
 func (e Experiment) withoutCx() []string {
 	var out []string
 	for _, s := range e.Splits {
-		var reasons []string
-		methods := map[string][]string{}
+		var g gathered
 		for _, m := range s.Methods {
 			if why := m.Get(RatioCx).Undefined; why != "" {
-				if methods[why] == nil {
-					reasons = append(reasons, why)
-				}
-				methods[why] = append(methods[why], m.Method)
+				g.add(why, m.Method)
 			}
 		}
-		for _, why := range reasons {
-			out = append(out, names(methods[why], nil)+" on "+clean(s.Name)+": no number with C_x: "+clean(why)+".")
+		for _, why := range g.texts {
+			out = append(out, g.where(why)+" on "+clean(s.Name)+": no number with C_x: "+clean(why)+".")
 		}
 	}
 	return out

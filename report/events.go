@@ -28,9 +28,7 @@ func (e Experiment) eventWords() (out []string) {
 	if out == nil {
 		return nil
 	}
-	return append(out, "Events: claimed is the mean probability p̂ by the binned head's tables, happened the share of "+
-		"held-out values. e measures by pairs the mean square by which p̂ misses the probability of a condition, V is what "+
-		"the head claims of that; Σe/ΣV is 1 where V is right, above where it claims too little. The head is experimental.")
+	return append(out, text("events", nil))
 }
 
 // between writes a value with its standard error.

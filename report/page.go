@@ -64,15 +64,15 @@ type (
 		Lead     *figureView
 		Claimed  []table
 
-		Headlines, Words, Notes, Warnings, Skipped []string
-		Tables                                     []table
-		Violations                                 []violationView
-		Doubts                                     string // how many checks, notes and warnings
-		Figures                                    []figureGroup
-		Pairs, Selection                           string
-		Quality                                    *factsView // nil without facts
-		Provenance                                 factsView
-		Folded                                     []factsView
+		Words, Notes, Warnings, Skipped []string
+		Tables                          []table
+		Violations                      []violationView
+		Doubts                          string // how many checks, notes and warnings
+		Figures                         []figureGroup
+		Pairs, Selection                string
+		Quality                         *factsView // nil without facts
+		Provenance                      factsView
+		Folded                          []factsView
 	}
 
 	verdictView struct{ Grade, Head, Rest string }
@@ -143,14 +143,9 @@ func newPageView(details []*Detail, sweeps []Sweep, of amount, fewer bool) pageV
 		}
 	}
 	v.Glossary = docs.Glossary()
-	v.Meaning = append(explainAll(all),
-		"In figures σ is the deviation of the model's first answer and holds all uncertainty (total). √C is the part of it "+
-			"from not knowing the mean (epistemic). √(σ² − C) is the rest, noise (aleatoric). Figures are drawn in the "+
-			"outcomes' own units. Every figure is also a file, SVG with its numbers as CSV, in the folder of its experiment; "+
-			"those of several experiments are in report/figures.")
+	v.Meaning = append(explainAll(all), text("figures", nil))
 	if fewer {
-		v.Meaning = append(v.Meaning, fmt.Sprintf("To keep the page small, figures here draw curves at one in %d of "+
-			"their points and at most %d points of a series, evenly selected. The files have them all.", of.every, of.points))
+		v.Meaning = append(v.Meaning, text("fewer", map[string]any{"Every": of.every, "Points": of.points}))
 	}
 	return v
 }
@@ -181,7 +176,6 @@ func newExperimentView(i int, d *Detail, of amount) experimentView {
 		v.DataClass = "simulated"
 	}
 	if len(e.Splits) > 0 {
-		v.Headlines = e.headlines()
 		tables := e.tables()
 		if !e.claimed().empty() {
 			v.Claimed, tables = pageTables(tables[0]), tables[1:]
@@ -232,7 +226,7 @@ func newVerdicts(e Experiment) []verdictView {
 		if head, rest := s.sentence(); head != "" {
 			out = append(out, verdictView{string(s.Verdict()), head + ".", rest})
 		} else {
-			out = append(out, verdictView{Head: nameOf(s.Name) + ".", Rest: e.Headline(s)})
+			out = append(out, verdictView{Head: nameOf(s.Name) + ".", Rest: "Its claims were not judged."})
 		}
 	}
 	if len(e.Splits) == 0 {

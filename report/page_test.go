@@ -233,42 +233,6 @@ func TestDirectivityOfEveryPlace(t *testing.T) {
 	}
 }
 
-// TestHeadline writes the sentences for cases worked out by hand.
-func TestHeadline(t *testing.T) {
-	e := Experiment{Name: "drone"}
-	one := func(train, test, covTrain, covTest, ratio, se float64) Split {
-		return Split{
-			Name: "3", HeldOut: "blades = 3",
-			Train: SetMetrics{Values: values("r2", val(train, 0.01), "abs_cov", val(covTrain, 0.001))},
-			Test: SetMetrics{Runs: 60, Values: values("r2", val(test, 0.01), "abs_cov", val(covTest, 0.001), "sum_e_ratio",
-				val(ratio, 0.1), "sum_e_ratio_se", val(se, 0.01))},
-		}
-	}
-	for _, c := range []struct {
-		s    Split
-		want string
-	}{
-		{one(0.97, 0.8827, 0.02644, 0.0394, 3.2, 0.4), "Holding out blades = 3 costs 9.0 % of R² (0.970 → 0.883); |cov| " +
-			"rises by 49 %; the measured error is 3.20 times the covariance C (standard error 0.40: overconfident)."},
-		{one(0.9, 0.9, 0.02, 0.01, 1.1, 0.1), "Holding out blades = 3 leaves R² as it is (0.900 → 0.900); |cov| falls by " +
-			"50 %; the measured error is 1.10 times the covariance C (standard error 0.10: calibrated within its standard " +
-			"error)."},
-		{one(0.9, -6, 0.02, 0.02, 0.5, 0.1), "Holding out blades = 3 costs all of R² (0.900 → −6.000); |cov| stays; the " +
-			"measured error is 0.50 times the covariance C (standard error 0.10: too cautious)."},
-	} {
-		if got := e.Headline(c.s); got != c.want {
-			t.Errorf("got  %s\nwant %s", got, c.want)
-		}
-	}
-	s := one(0.9, 0.9, 0.02, 0.02, 1, 0.1)
-	s.Test.Values = put(s.Test.Values, "r2", undef("one condition only"))
-	s.Test.Values = put(s.Test.Values, "sum_e_ratio", undef("one run only"))
-	if got, want := e.Headline(s),
-		"Holding out blades = 3 leaves R² undefined (one condition only); |cov| stays."; got != want {
-		t.Errorf("got  %s\nwant %s", got, want)
-	}
-}
-
 // TestPagePrintable: no name brings a control character or a direction override
 // into the page, in text or attributes.
 func TestPagePrintable(t *testing.T) {

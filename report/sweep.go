@@ -242,18 +242,13 @@ func (s Sweep) selected(sp SweptSplit, v int) string {
 func (s Sweep) warnings() []string {
 	var out []string
 	if s.On == "" && len(s.Splits) > 0 {
-		out = append(out, "a variant chosen by these numbers is chosen on the held-out set, which is then no longer held "+
-			"out: the chosen variant's scores are too good. select: {by: nll, on: CONDITION} chooses by "+
-			"groups of the training set")
+		out = append(out, text("sweep-unselected", nil))
 	}
 	if s.Other {
-		out = append(out, "the variants differ before the training ("+strings.Join(s.Paths, ", ")+"): their held-out "+
-			"outcomes are not the same numbers. A lower NLL or CRPS may come from outcomes with less noise; e and "+
-			"Σe/Σv̂ hold no noise")
+		out = append(out, text("sweep-other", strings.Join(s.Paths, ", ")))
 	}
 	if len(s.Splits) > 0 && s.Splits[0].Seeds == 1 {
-		out = append(out, "each variant has one seed: the standard errors lack the scatter between trainings, and \"worse\" "+
-			"is about these trainings; seeds: 5 has it")
+		out = append(out, text("sweep-one-seed", nil))
 	}
 	for _, sp := range s.Splits {
 		for _, a := range sp.Held.Apart {
@@ -282,14 +277,7 @@ func (s Sweep) words() []string {
 	if how == nil {
 		return nil
 	}
-	return []string{
-		"Every variant has the same seeds and held-out runs, so differences are paired: " + strings.Join(how, "; ") +
-			", seed by seed. \"Above the best\" is the difference of the score from the best variant's: of NLL, CRPS, the " +
-			"measured error e (RMSE is its root), and |ln Σe/Σv̂|. Its standard error is clustered by run and holds the " +
-			"scatter between seeds; p is by Student's law, corrected by Holm for all variants but the best. \"Worse\" means " +
-			"that p is below 5 %, \"as good\" that the difference may be chance. Outcomes are in deviations of the " +
-			"first variant's training set.",
-	}
+	return []string{text("sweep", strings.Join(how, "; "))}
 }
 
 // list names the variants with their numbers.

@@ -257,16 +257,7 @@ func (e Experiment) intervalWords() []string {
 		}
 	}
 	if any {
-		out = append([]string{"The intervals are learned by leaving out each training group in turn and measuring the " +
-			"error there by its pairs; " +
-			"no outcome of the test part is used. before: the calibrated model's own 95 % interval; after: with the learned " +
-			"covariance and " +
-			"Student's t with as many degrees of freedom as groups. The score is the mean interval score (lower is better), " +
-			"next to that of " +
-			"mean ± 1.96 deviations of the training outcomes, without a model. An interval that holds is promised, not a " +
-			"variance that is right " +
-			"for one group: intervals between measured groups are wider than needed, and none holds where the new group " +
-			"differs from all left-out ones."}, out...)
+		out = append([]string{text("intervals", nil)}, out...)
 	}
 	return out
 }

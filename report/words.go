@@ -65,57 +65,37 @@ const longName = 40
 // explanations are the sentences under the tables: what the numbers are, in
 // which units, and what the kind of pairs makes of them.
 func (e Experiment) explanations() []string {
-	var out []string
-	spread := "± is the sample standard deviation over the seeds."
-	if e.single() {
-		spread = "One seed each, so no spread is known."
-	}
-	out = append(out,
-		"All but R² and ratios are in standardised units (the data's own where standardise is false), means over "+
-			"outcomes. "+spread+" The difference is (test − train)/train of the means.",
-		"E|cov| is the mean size of the covariance of the model's two answers as the paper estimates it. That estimate "+
-			"tends to C + μδ: "+
-			"C is the covariance proper; δ is the mean shift of the second answer against the first, zero for a model that "+
-			"is calibrated on pairs; "+
-			"μδ depends on where the outcome's zero lies and is no covariance.",
-	)
-	if e.has(identities[0]) {
-		out = append(out, "Two answers of one joint law have κ = 0, C ≥ 0 and C ≤ σ². κ = (variance of the second answer "+
-			"+ variance of its mean) − σ²; its share of σ² is the uncertainty of the split into epistemic and aleatoric. "+
-			"The other two are shares of the conditions: where C ≤ 0 there is no epistemic interval, where C > σ² the model "+
-			"claims more epistemic than total uncertainty.")
-	}
-	measured := "e is the measured error: the product of a pair's two residuals, (y1 − μ)(y2 − μ), which on pairs the " +
-		"model was not trained on averages to the squared error of μ. " +
-		"Σe/ΣC is 1 when the covariance is calibrated, above 1 when the model is overconfident. SE is the standard error " +
-		"over runs, clustered, averaged over the seeds. The noise ceiling is the R² the true mean would reach on the " +
-		"same pairs."
-	if e.Couples {
-		out = append(out, "Couples: y2 is y1, one draw used twice. The covariance then estimates the total variance, and "+
-			"neither e nor a noise ceiling can be measured.")
-		return out
-	}
-	out = append(out, measured)
-	switch e.Pairs {
-	case "same-run":
-		out = append(out, "Same-run pairs: both values of a pair come from one run and share its set-up error, so e is "+
-			"the error against that run's mean, and a deviation from run to run counts as epistemic. Only repeated runs "+
-			"remove it.")
-	case "repeat-run":
-		out = append(out, "Repeat-run pairs: the two values come from two runs at equal conditions, so what changes from "+
-			"run to run counts as noise, and e is the error against the mean over runs.")
-	case "synthetic":
-		out = append(out, "Synthetic pairs: both values are independent draws from the law the data were made with.")
-	}
-	return out
+	return paragraphs("explained", map[string]any{
+		"Single": e.single(), "Law": e.has(identities[0]), "Couples": e.Couples, "Pairs": e.Pairs,
+	})
 }
+
+// gathered are texts in the order in which they came, each with the places it is about.
+type gathered struct {
+	texts  []string
+	places map[string][]string
+}
+
+func (g *gathered) add(text, place string) {
+	if g.places == nil {
+		g.places = map[string][]string{}
+	}
+	if g.places[text] == nil {
+		g.texts = append(g.texts, text)
+	}
+	if !slices.Contains(g.places[text], place) {
+		g.places[text] = append(g.places[text], place)
+	}
+}
+
+// where names the places of a text.
+func (g *gathered) where(text string) string { return names(g.places[text], nil) }
 
 // explainAll joins the explanations of several experiments without repetition.
 // Where the experiments' spreads differ in meaning, the sentence names the
 // experiment; the others name their kind of pairs.
 func explainAll(experiments []Experiment) []string {
-	var texts []string
-	of := map[string][]string{}
+	var g gathered
 	trained, spreads := 0, map[bool]bool{}
 	for _, e := range experiments {
 		if len(e.Splits) == 0 {
@@ -124,18 +104,15 @@ func explainAll(experiments []Experiment) []string {
 		trained++
 		spreads[e.single()] = true
 		for _, s := range e.explanations() {
-			if of[s] == nil {
-				texts = append(texts, s)
-			}
-			of[s] = append(of[s], e.Name)
+			g.add(s, e.Name)
 		}
 	}
-	for i, s := range texts {
-		if len(spreads) > 1 && len(of[s]) < trained && strings.HasPrefix(s, "All but R²") {
-			texts[i] = names(of[s], nil) + ": " + s
+	for i, s := range g.texts {
+		if len(spreads) > 1 && len(g.places[s]) < trained && strings.HasPrefix(s, "All but R²") {
+			g.texts[i] = g.where(s) + ": " + s
 		}
 	}
-	return texts
+	return g.texts
 }
 
 // single reports whether every split has one seed.
@@ -150,13 +127,12 @@ func (e Experiment) single() bool {
 
 // methods states how the numbers were computed, once for all splits that agree.
 func (e Experiment) methods() []string {
-	var texts []string
-	byText := map[string][]string{}
+	var g gathered
 	for _, s := range e.Splits {
 		var p []string
 		if s.MCSamples > 0 {
-			p = append(p, strings.Join(strings.Fields(fmt.Sprintf("E|cov| from %d %s samples per input", s.MCSamples,
-				clean(s.Sampler))), " "))
+			sampler := strings.Join(strings.Fields(clean(s.Sampler)+" samples"), " ")
+			p = append(p, fmt.Sprintf("E|cov| from %d %s per input", s.MCSamples, sampler))
 		}
 		if s.CovMethod != "" {
 			p = append(p, covMethod(clean(s.CovMethod)))
@@ -164,24 +140,16 @@ func (e Experiment) methods() []string {
 		if s.Kernels != "" {
 			p = append(p, "kernels "+clean(s.Kernels))
 		}
-		if len(p) == 0 {
-			continue
-		}
-		t := strings.Join(p, "; ")
-		if byText[t] == nil {
-			texts = append(texts, t)
-		}
-		byText[t] = append(byText[t], s.Name)
-	}
-	var out []string
-	for _, t := range texts {
-		if len(texts) > 1 {
-			out = append(out, names(byText[t], nil)+": "+t+".")
-		} else {
-			out = append(out, t+".")
+		if len(p) > 0 {
+			g.add(strings.Join(p, "; ")+".", s.Name)
 		}
 	}
-	return out
+	if len(g.texts) > 1 {
+		for i, t := range g.texts {
+			g.texts[i] = g.where(t) + ": " + t
+		}
+	}
+	return g.texts
 }
 
 // covMethod describes how C was integrated (docs/method.md#how-c-is-integrated).
@@ -201,16 +169,8 @@ func covMethod(name string) string {
 // notes limit the trust in the numbers: first why a number shown is undefined,
 // then the sets' notes, without repetition.
 func (e Experiment) notes() []string {
-	var texts []string
-	places := map[string][]string{}
-	add := func(text, place string) {
-		if places[text] == nil {
-			texts = append(texts, text)
-		}
-		if !slices.Contains(places[text], place) {
-			places[text] = append(places[text], place)
-		}
-	}
+	var g gathered
+	add := func(text, place string) { g.add(strings.TrimSuffix(text, ".")+".", place) }
 	for _, q := range slices.Concat(papers, partsOfCov, identities) {
 		if !e.has(q) {
 			continue
@@ -236,16 +196,13 @@ func (e Experiment) notes() []string {
 			add(clean(n), s.Name+" test")
 		}
 	}
-	out := make([]string, len(texts), len(texts)+len(e.Final))
-	for i, t := range texts {
-		where := names(places[t], nil)
-		if all := 2 * len(e.Splits); len(places[t]) == all && all > 2 {
+	var out []string
+	for _, t := range g.texts {
+		where := g.where(t)
+		if all := 2 * len(e.Splits); len(g.places[t]) == all && all > 2 {
 			where = "every set"
 		}
-		out[i] = where + ": " + t
-		if !strings.HasSuffix(out[i], ".") {
-			out[i] += "."
-		}
+		out = append(out, where+": "+t)
 	}
 	for _, f := range e.Final {
 		out = append(out, f+".")
@@ -271,13 +228,5 @@ func (e Experiment) pairConstruction() string {
 	if how == "" {
 		how = "pairs: " + clean(e.Construction)
 	}
-	out := how + "."
-	for _, s := range e.explanations() {
-		for _, start := range []string{"Same-run", "Repeat-run", "Synthetic", "Couples"} {
-			if strings.HasPrefix(s, start) {
-				out += " " + s
-			}
-		}
-	}
-	return out
+	return strings.TrimSpace(how + ". " + text("pairs", map[string]any{"Couples": e.Couples, "Pairs": e.Pairs}))
 }
