@@ -50,19 +50,20 @@ func TestCampaignIntervals(t *testing.T) {
 			if h == nil || h.Absent != "" {
 				t.Fatalf("%s %s: no calibration: %+v", name, s.Name, h)
 			}
+			r := h.Record
 			sets++
 			t.Logf("%s %-14s R² %.3f, coverage %.3f → %.3f, Σe/Σv̂ %.2f → %.2f ± %.2f, width over spread %.2f, "+
-				"score %.2f → %.2f", name, s.Name, h.R2, h.CoverageBefore, h.CoverageT, h.RatioBefore, h.RatioAfter,
-				h.RatioSE, h.WidthOverSpread,
-				h.ScoreBefore, h.Score)
-			if h.CoverageT < 0.9 {
-				t.Errorf("%s %s: %.1f %% of the values inside", name, s.Name, 100*h.CoverageT)
+				"score %.2f → %.2f", name, s.Name, r.R2, r.Before.Normal.Coverage, r.After.Student.Coverage,
+				r.Before.Ratio, r.After.Ratio, r.After.RatioSE, r.WidthOverSpread,
+				r.Before.Normal.Score, r.After.Student.Score)
+			if r.After.Student.Coverage < 0.9 {
+				t.Errorf("%s %s: %.1f %% of the values inside", name, s.Name, 100*r.After.Student.Coverage)
 			}
 			if strings.HasPrefix(name, "drone") {
 				rotors++
-				sum += h.R2
-				if h.R2 < 0.75 || !strings.Contains(h.Base, "order form") {
-					t.Errorf("%s %s: R² %.3f by %s", name, s.Name, h.R2, h.Base)
+				sum += r.R2
+				if r.R2 < 0.75 || !strings.Contains(h.Calibration.Base, "order form") {
+					t.Errorf("%s %s: R² %.3f by %s", name, s.Name, r.R2, h.Calibration.Base)
 				}
 			}
 		}
@@ -107,16 +108,18 @@ func TestCampaignIntervalsByNetworks(t *testing.T) {
 			if h == nil || h.Absent != "" {
 				t.Fatalf("%s %s: no calibration: %+v", name, s.Name, h)
 			}
+			r := h.Record
 			sets++
-			before, after, free = before+h.ScoreBefore, after+h.Score, free+h.ScoreModelFree
-			if h.RatioAfter >= 0.4 && h.RatioAfter <= 2.5 {
+			before, after, free = before+r.Before.Normal.Score, after+r.After.Student.Score, free+r.ModelFree.Score
+			if r.After.Ratio >= 0.4 && r.After.Ratio <= 2.5 {
 				within++
 			}
-			t.Logf("%s %s R² %.3f, coverage %.3f → %.3f, Σe/Σv̂ %.2f → %.2f ± %.2f, width over spread %.2f, score %.2f → %.2f",
-				name, s.Name, h.R2, h.CoverageBefore, h.CoverageT, h.RatioBefore, h.RatioAfter, h.RatioSE, h.WidthOverSpread,
-				h.ScoreBefore, h.Score)
-			if h.CoverageT < 0.9 {
-				t.Errorf("%s %s: %.1f %% of the values inside", name, s.Name, 100*h.CoverageT)
+			t.Logf("%s %s R² %.3f, coverage %.3f → %.3f, Σe/Σv̂ %.2f → %.2f ± %.2f, width over spread %.2f, "+
+				"score %.2f → %.2f", name, s.Name, r.R2, r.Before.Normal.Coverage, r.After.Student.Coverage,
+				r.Before.Ratio, r.After.Ratio, r.After.RatioSE, r.WidthOverSpread,
+				r.Before.Normal.Score, r.After.Student.Score)
+			if r.After.Student.Coverage < 0.9 {
+				t.Errorf("%s %s: %.1f %% of the values inside", name, s.Name, 100*r.After.Student.Coverage)
 			}
 		}
 	}
@@ -159,11 +162,13 @@ experiments:
 	all := runIn(t, dir)
 	const words = "use with care: the intervals do not hold."
 	networks, process := all["ensemble"].Splits[0], all["process"].Splits[0]
-	if h := networks.Honest; h.K != 8 || h.CoverageT >= 0.9 || !strings.Contains(networks.Sentence(), words) {
-		t.Errorf("ensemble: K = %d, coverage %.3f: %s", h.K, h.CoverageT, networks.Sentence())
+	k, r := networks.Honest.Calibration.K, networks.Honest.Record.After.Student
+	if k != 8 || r.Coverage >= 0.9 || !strings.Contains(networks.Sentence(), words) {
+		t.Errorf("ensemble: K = %d, coverage %.3f: %s", k, r.Coverage, networks.Sentence())
 	}
-	if h := process.Honest; h.K != 8 || h.CoverageT < 0.9 || !strings.Contains(process.Sentence(), "the intervals hold") {
-		t.Errorf("process: K = %d, coverage %.3f: %s", h.K, h.CoverageT, process.Sentence())
+	k, r = process.Honest.Calibration.K, process.Honest.Record.After.Student
+	if k != 8 || r.Coverage < 0.9 || !strings.Contains(process.Sentence(), "the intervals hold") {
+		t.Errorf("process: K = %d, coverage %.3f: %s", k, r.Coverage, process.Sentence())
 	}
 	page, err := os.ReadFile(dir + "/runs/report.md")
 	if err != nil || !strings.Contains(strings.Join(strings.Fields(string(page)), " "), words) {

@@ -23,6 +23,7 @@ import (
 	"doubletake/train"
 	"doubletake/train/gp"
 	"doubletake/train/honest"
+	"doubletake/train/honest/interval"
 	"doubletake/train/triplets"
 )
 
@@ -145,7 +146,7 @@ func TestNetworksSeeNothingOfTheTestGroup(t *testing.T) {
 				t.Fatalf("%s: made %q", base, made)
 			}
 			folder := filepath.Join(dir, "runs", "wing", "splits", "b3")
-			m, err := trainstage.ReadHonestModel(filepath.Join(folder, "honest.json"))
+			m, err := honest.Read(filepath.Join(folder, "honest.json"))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -228,52 +229,66 @@ func TestRefittedProcess(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := honest.Data{N: tab.Rows(), In: 3, Out: 1, Y1: floats(t, tab, "y_1"), Y2: floats(t, tab, "y_2")}
+	d := triplets.Set{N: tab.Rows(), In: 3, Out: 1, Y1: floats(t, tab, "y_1"), Y2: floats(t, tab, "y_2")}
 	a, b, c := floats(t, tab, "a"), floats(t, tab, "b"), floats(t, tab, "c")
 	for i := range d.N {
 		d.X = append(d.X, a[i], b[i], c[i])
 	}
 	g := honest.ByValue("b", b, 0)
-	all := gp.Data{N: d.N, In: 3, Out: 1, X: d.X, Y1: d.Y1, Y2: d.Y2, Group: g.Of}
-	p := honest.NewPlan(g, g.Each())
 	ctx := context.Background()
-	fitted := make(honest.Fitted, len(p.Trainings))
-	for k, training := range p.Trainings {
-		if fitted[k], err = gp.Fit(ctx, all.Rows(training.Rows), gp.Options{GroupInputs: []int{1}}); err != nil {
+	fit := func(rows []int) *gp.Model {
+		var group []int
+		for _, i := range rows {
+			group = append(group, g.Of[i])
+		}
+		m, err := gp.Fit(ctx, d.Select(rows), gp.Options{Group: group, GroupInputs: []int{1}})
+		if err != nil {
 			t.Fatal(err)
 		}
+		return m
 	}
-	for k, sp := range p.Splits {
-		left, err := honest.LeaveOut(ctx, d, g, p, k, fitted)
+	for test, name := range g.Names {
+		held := make([]bool, d.N)
+		for i, of := range g.Of {
+			held[i] = of == test
+		}
+		rows, groups := g.LeaveOneOut(held)
+		var left []honest.LeftOut
+		for _, h := range groups {
+			mu, claim, noise, err := fit(h.Rest).Predict(ctx, d.Select(h.Rows).X)
+			if err != nil {
+				t.Fatal(err)
+			}
+			left = append(left, honest.NewLeftOut(d, g, h, mu, claim, noise))
+		}
+		o := honest.Options{Variant: interval.VariantOE, ClaimedNoise: true}
+		want, err := honest.Calibrate(d, g, rows, left, o)
 		if err != nil {
 			t.Fatal(err)
 		}
-		o := honest.Options{Variant: honest.VariantOE, ClaimedNoise: true}
-		want, err := honest.Calibrate(d, g, p.Trainings[sp.Full].Rows, left, o)
-		if err != nil {
-			t.Fatal(err)
-		}
-		m, err := trainstage.ReadHonestModel(filepath.Join(dir, "runs", "wing", "splits", "b="+sp.Name, "honest.json"))
+		m, err := honest.Read(filepath.Join(dir, "runs", "wing", "splits", "b="+name, "honest.json"))
 		if err != nil {
 			t.Fatal(err)
 		}
 		got := m.Calibration
-		if got.Covariance.Variant != honest.VariantOE || got.K != 4 || got.Conformal.Guarantee != 0.8 ||
+		if got.Covariance.Variant != interval.VariantOE || got.K != 4 || got.Conformal.Guarantee != 0.8 ||
 			!slices.Equal(got.Covariance.LnBeta, want.Covariance.LnBeta) ||
 			!slices.Equal(got.Conformal.Half, want.Conformal.Half) {
-			t.Errorf("b = %s: %+v, expected %+v", sp.Name, got, want)
+			t.Errorf("b = %s: %+v, expected %+v", name, got, want)
 		}
 		var x []float64
-		for _, i := range sp.Test {
-			x = append(x, d.X[3*i:3*i+3]...)
+		for i, h := range held {
+			if h {
+				x = append(x, d.X[3*i:3*i+3]...)
+			}
 		}
-		mu, claim, _, err := fitted[sp.Full].Predict(ctx, x)
+		mu, claim, _, err := fit(rows).Predict(ctx, x)
 		if err != nil {
 			t.Fatal(err)
 		}
 		pred, err := m.Predict(ctx, x, 0)
 		if err != nil || !slices.Equal(pred.Mu, mu) || !slices.Equal(pred.Claim, claim) {
-			t.Errorf("b = %s: %v\n%v, expected\n%v", sp.Name, err, pred.Mu, mu)
+			t.Errorf("b = %s: %v\n%v, expected\n%v", name, err, pred.Mu, mu)
 		}
 	}
 }
@@ -304,7 +319,7 @@ func TestLeftOutTrainingsAreWeighted(t *testing.T) {
 		t.Fatal(err)
 	}
 	trainings(t, path)
-	m, err := trainstage.ReadHonestModel(filepath.Join(dir, "runs", "wing", "splits", "b3", "honest.json"))
+	m, err := honest.Read(filepath.Join(dir, "runs", "wing", "splits", "b3", "honest.json"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -331,8 +346,8 @@ func TestLeftOutTrainingsAreWeighted(t *testing.T) {
 	}
 	train1 := p.File.Experiments[0].Train
 	weighted := func(weight []float64) *honest.EnsembleModel {
-		e := honest.Ensemble{Members: 2, Seed: plan.SeedOf(train1.Seed, "left-out groups", "ensemble"), Weight: weight}
-		e.Train = func(ctx context.Context, d honest.Data, seed uint64) (honest.Network, error) {
+		e := honest.Ensemble{Members: 2, Seed: plan.SeedOf(train1.Seed, "left-out groups", "ensemble")}
+		e.Train = func(ctx context.Context, d triplets.Set, seed uint64) (honest.Network, error) {
 			s := triplets.New(make([]triplets.Quantity, 3), make([]triplets.Quantity, 1), d.X, d.Y1, d.Y2)
 			s.Weight = weight
 			c := train1.Config
@@ -340,7 +355,8 @@ func TestLeftOutTrainingsAreWeighted(t *testing.T) {
 			n, _, err := train.FitSingle(ctx, s, c, nil)
 			return n, err
 		}
-		r, err := e.Fit(context.Background(), honest.Data{N: set.N, In: 3, Out: 1, X: set.X, Y1: set.Y1, Y2: set.Y2})
+		d := triplets.Set{N: set.N, In: 3, Out: 1, X: set.X, Y1: set.Y1, Y2: set.Y2, Weight: weight}
+		r, err := e.Fit(context.Background(), d)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"testing"
 
+	"doubletake/train/honest/interval"
 	"doubletake/train/score"
 )
 
@@ -114,22 +115,33 @@ func rotor() Experiment {
 func judged(e Experiment) Experiment {
 	for i := range e.Splits {
 		s := &e.Splits[i]
-		s.Network = []Trust{{Unit: "dB re 20 µPa", Outcomes: e.Outcomes, Trust: score.Trust{
+		s.Network = []score.UnitTrust{{Unit: "dB re 20 µPa", Outcomes: e.Outcomes, Trust: score.Trust{
 			RMSE: 7.23, RMSESE: 0.47, ClaimedSigma: 0.914, ClaimedEpistemic: 0.042, Coverage68: 0.07, Coverage95: 0.134,
 			Coverage95SE: 0.021, Width95: 3.58, Ratio: 8, RatioSE: 0.4, Grade: score.No,
 		}}}
 		if i == 0 {
-			s.Honest = &Honest{
-				Base: "additive GP", Condition: "blades", Kind: "values", Groups: []string{"3", "4", "5"}, K: 3,
-				Level: 0.95, T: 3.18,
-				R2: 0.935, E: 0.06, ESE: 0.01, RatioBefore: 0.96, RatioAfter: 0.31, RatioSE: 0.02, CoverageBefore: 0.85,
-				CoverageNormal: 0.97, CoverageT: 0.98, WidthT: 2.4, WidthOverSpread: 0.6, Score: 2.4, ScoreModelFree: 3.9,
-				Largest: "4", LargestShare: 0.48, Scatter: 1.9,
-				LeftOut: []LeftOut{{Group: "3", Distance: 0.5, E: 0.14, ESE: 0.02}},
-				Trust: []Trust{{Unit: "dB re 20 µPa", Outcomes: e.Outcomes, Trust: score.Trust{
-					RMSE: 2.48, RMSESE: 0.11, ClaimedSigma: 7, ClaimedEpistemic: 4.6, Coverage68: 0.95, Coverage95: 0.98,
-					Coverage95SE: 0.012, Width95: 27.4, Grade: score.Good,
-				}}},
+			se := 0.02
+			s.Honest = &interval.Result{
+				Calibration: &interval.Calibration{
+					Base: "additive GP", Condition: "blades", Kind: interval.Values, K: 3, Level: 0.95, Largest: 1, Scatter: 1.9,
+					Groups: []interval.GroupResult{
+						{Name: "3", Distance: 0.5, E: 0.14, ESE: &se},
+						{Name: "4", Distance: 0.4, E: 0.2, ESE: &se, Share: 0.48},
+						{Name: "5", Distance: 0.5, E: 0.1},
+					},
+				},
+				Record: &interval.Record{
+					R2: 0.935, E: 0.06, ESE: 0.01, WidthOverSpread: 0.6, ModelFree: interval.Interval{Score: 3.9},
+					Before: interval.Claims{Ratio: 0.96, Normal: interval.Interval{Coverage: 0.85}},
+					After: interval.Claims{
+						Ratio: 0.31, RatioSE: 0.02, Normal: interval.Interval{Coverage: 0.97},
+						Student: interval.Interval{Coverage: 0.98, Width: 2.4, Score: 2.4},
+					},
+					Outcomes: []score.UnitTrust{{Unit: "dB re 20 µPa", Outcomes: e.Outcomes, Trust: score.Trust{
+						RMSE: 2.48, RMSESE: 0.11, ClaimedSigma: 7, ClaimedEpistemic: 4.6, Coverage68: 0.95, Coverage95: 0.98,
+						Coverage95SE: 0.012, Width95: 27.4, Grade: score.Good,
+					}}},
+				},
 			}
 		}
 	}

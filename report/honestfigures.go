@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"doubletake/report/figure"
+	"doubletake/train/honest/interval"
 )
 
 // Intervals are a calibrated model's means and half widths of its intervals at the
@@ -49,7 +50,7 @@ type claim struct {
 // claimsOf lists the models of a split: the network, those compared with it, the
 // calibrated one before and after its calibration, and none.
 func claimsOf(s Split) []claim {
-	h, nan := s.Honest, math.NaN()
+	r, nan := s.Honest.Record, math.NaN()
 	network := claim{model: "network, C", ratio: nan, coverage: nan, width: nan}
 	if v := s.Test.Get("sum_e_ratio"); v.Defined() {
 		network.ratio = v.Mean
@@ -64,9 +65,11 @@ func claimsOf(s Split) []claim {
 		}
 	}
 	return append(list,
-		claim{"calibrated model, before", h.RatioBefore, h.CoverageBefore, h.WidthBeforeOverSpread},
-		claim{"calibrated model, after", h.RatioAfter, h.CoverageT, h.WidthOverSpread},
-		claim{"mean ± 1.96 deviations, no model", nan, h.CoverageModelFree, 1})
+		claim{
+			"calibrated model, before", r.Before.Ratio, r.Before.Normal.Coverage, r.Before.Normal.Width / r.ModelFree.Width,
+		},
+		claim{"calibrated model, after", r.After.Ratio, r.After.Student.Coverage, r.WidthOverSpread},
+		claim{"mean ± 1.96 deviations, no model", nan, r.ModelFree.Coverage, 1})
 }
 
 // claims draws, for every model and held-out set, the squared error over the claimed
@@ -141,26 +144,27 @@ func (m *maker) claims(splits []Split) {
 // leftOut draws the errors of the left-out groups over their distance, with what the
 // calibration takes for them, and the error of the held-out set.
 func (m *maker) leftOut(s Split) {
-	h := s.Honest
-	groups := slices.Clone(h.LeftOut)
-	slices.SortStableFunc(groups, func(a, b LeftOut) int { return cmp.Compare(a.Distance, b.Distance) })
+	c, r := s.Honest.Calibration, s.Honest.Record
+	groups := slices.Clone(c.Groups)
+	slices.SortStableFunc(groups, func(a, b interval.GroupResult) int { return cmp.Compare(a.Distance, b.Distance) })
+
 	fit := figure.Mark{Kind: figure.Line, Name: "learned covariance", Class: "mean"}
 	e := figure.Mark{Kind: figure.Bars, Name: "left-out training groups, e ± SE", Class: "train", Size: 4}
 	names := figure.Mark{Kind: figure.Labels, Quiet: true, Class: "grey"}
 	for _, l := range groups {
-		e.Bar(l.Distance, l.E, l.ESE)
+		e.Bar(l.Distance, l.E, l.Error())
 		fit.Point(l.Distance, l.Fitted)
 		names.Point(l.Distance, e.Hi[len(e.Hi)-1])
-		names.Text = append(names.Text, clean(l.Group))
+		names.Text = append(names.Text, clean(l.Name))
 	}
+
 	test := figure.Mark{Kind: figure.Bars, Name: "held-out set, e ± SE", Class: "test", Shape: "ring", Size: 5}
-	t := h.Test
-	test.Bar(t.Distance, t.E, t.ESE)
-	if k, _ := slices.BinarySearch(fit.X, t.Distance); !math.IsNaN(t.Fitted) {
-		fit.X, fit.Y = slices.Insert(fit.X, k, t.Distance), slices.Insert(fit.Y, k, t.Fitted)
+	test.Bar(r.Distance, r.E, r.ESE)
+	if k, _ := slices.BinarySearch(fit.X, r.Distance); !math.IsNaN(r.Added) {
+		fit.X, fit.Y = slices.Insert(fit.X, k, r.Distance), slices.Insert(fit.Y, k, r.Added)
 	}
 	marks := []figure.Mark{fit, e, test}
-	if len(groups) <= 12 && h.Kind != "blocks" { // names of blocks are too long to be drawn
+	if len(groups) <= 12 && c.Kind != interval.Blocks { // names of blocks are too long to be drawn
 		marks = append(marks, names)
 	}
 	f := &figure.Figure{Width: 440, Panels: []figure.Panel{{
@@ -170,8 +174,10 @@ func (m *maker) leftOut(s Split) {
 	sameRange(f.Panels, 0.04, 0.1) // with room for the names above the bars
 	m.add(plot{
 		file: "honest-left-out", split: s.Name, page: true, fig: f,
-		heading: "Left-out groups of " + clean(h.Condition) + ", " + clean(s.HeldOut) + " held out",
-		caption: text("figure-left-out", map[string]any{"Form": clean(h.Variant), "Held": clean(s.HeldOut)}),
+		heading: "Left-out groups of " + clean(c.Condition) + ", " + clean(s.HeldOut) + " held out",
+		caption: text("figure-left-out", map[string]any{
+			"Form": clean(string(c.Covariance.Variant)), "Held": clean(s.HeldOut),
+		}),
 	})
 }
 

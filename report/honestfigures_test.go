@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"doubletake/train/honest/interval"
 	"doubletake/train/score"
 )
 
@@ -21,7 +22,7 @@ func calibratedDetail() *Detail {
 		Y2:      []float64{50.5, 51, 60, 61, 58},
 		AllRows: 5, AllConditions: 5,
 	}
-	nan := math.NaN()
+	nan, se := math.NaN(), [2]float64{0.1, 0.03}
 	d.Splits = []SplitDetail{{
 		Name: "3-blades", HeldOut: "blades = 3", Test: []bool{false, false, true, true, true},
 		Seeds: []SeedDetail{{
@@ -32,17 +33,25 @@ func calibratedDetail() *Detail {
 	d.Experiment = Experiment{Name: "drone", Data: "simulated", Outcomes: []string{"bpf1_db"}, Splits: []Split{
 		{
 			Name: "3-blades", HeldOut: "blades = 3",
-			Network: []Trust{{Trust: score.Trust{Coverage95: 0.57, WidthOverSpread: 0.1}}},
-			Honest: &Honest{
-				Condition: "blades", Variant: "E", RatioBefore: 10, RatioAfter: 0.5, CoverageBefore: 0.62, CoverageT: 0.99,
-				WidthOverSpread: 0.7, WidthBeforeOverSpread: 0.2, CoverageModelFree: 0.93,
-				LeftOut: []LeftOut{
-					{"5", 1.2, 0.4, 0.1, 0.36, 0.02}, {"2", 0.6, 0.1, nan, 0.18, 0.01}, {"4", 0.9, -0.02, 0.03, 0.27, 0.03},
+			Network: []score.UnitTrust{{Trust: score.Trust{Coverage95: 0.57, WidthOverSpread: 0.1}}},
+			Honest: &interval.Result{
+				Calibration: &interval.Calibration{
+					Condition: "blades", Covariance: interval.Covariance{Variant: interval.VariantE},
+					Groups: []interval.GroupResult{
+						{Name: "5", Distance: 1.2, E: 0.4, ESE: &se[0], Fitted: 0.36, Claim: 0.02},
+						{Name: "2", Distance: 0.6, E: 0.1, Fitted: 0.18, Claim: 0.01},
+						{Name: "4", Distance: 0.9, E: -0.02, ESE: &se[1], Fitted: 0.27, Claim: 0.03},
+					},
 				},
-				Test: LeftOut{"blades = 3", 0.7, 0.3, 0.05, 0.21, 0},
+				Record: &interval.Record{
+					WidthOverSpread: 0.7, Distance: 0.7, E: 0.3, ESE: 0.05, Added: 0.21,
+					Before:    interval.Claims{Ratio: 10, Normal: interval.Interval{Coverage: 0.62, Width: 0.8}},
+					After:     interval.Claims{Ratio: 0.5, Student: interval.Interval{Coverage: 0.99}},
+					ModelFree: interval.Interval{Coverage: 0.93, Width: 4},
+				},
 			},
 		},
-		{Name: "b", Honest: &Honest{Absent: "too few groups"}},
+		{Name: "b", Honest: &interval.Result{Absent: "too few groups"}},
 	}}
 	return d
 }

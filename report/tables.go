@@ -142,8 +142,8 @@ func (e Experiment) claimed() table {
 	var units []string
 	for _, s := range e.Splits {
 		for _, c := range slices.Concat(s.recommended(), s.Network) {
-			if !slices.Contains(units, c.difference()) {
-				units = append(units, c.difference())
+			if u := unitOf(c).difference(); !slices.Contains(units, u) {
+				units = append(units, u)
 			}
 		}
 	}
@@ -164,7 +164,7 @@ func (e Experiment) claimed() table {
 		network := "network"
 		if s.calibrated() {
 			network = "network alone"
-			t.claims(s, "calibrated", s.Honest.Trust, len(units) > 1)
+			t.claims(s, "calibrated", s.Honest.Record.Outcomes, len(units) > 1)
 		}
 		t.claims(s, network, s.Network, len(units) > 1)
 	}
@@ -172,15 +172,16 @@ func (e Experiment) claimed() table {
 }
 
 // claims adds a row for each group of outcomes of a prediction.
-func (t *table) claims(s Split, prediction string, list []Trust, units bool) {
+func (t *table) claims(s Split, prediction string, list []score.UnitTrust, units bool) {
 	nan := math.NaN()
 	for _, c := range list {
+		q := unitOf(c)
 		cells := []number{words(prediction)}
 		if units {
-			cells = append(cells, words(strings.Join(c.Outcomes, ", ")), words(c.difference()))
+			cells = append(cells, words(strings.Join(c.Outcomes, ", ")), words(q.difference()))
 		}
 
-		rms := c.cell(c.RMSE, c.RMSESE)
+		rms := q.cell(c.RMSE, c.RMSESE)
 		if c.RMSE == 0 {
 			rms = number{text: "below noise"}
 		}
@@ -188,8 +189,8 @@ func (t *table) claims(s Split, prediction string, list []Trust, units bool) {
 		if se := share(c.Coverage95SE); se != undefinedText && inside != undefinedText {
 			inside = strings.TrimSuffix(inside, "\u00a0%") + " ± " + se
 		}
-		t.add(s.Name, append(cells, rms, c.cell(c.ClaimedSigma, nan), c.cell(c.ClaimedEpistemic, nan),
-			number{text: share(c.Coverage68)}, number{text: inside}, c.cell(c.Width95/2, nan))...)
+		t.add(s.Name, append(cells, rms, q.cell(c.ClaimedSigma, nan), q.cell(c.ClaimedEpistemic, nan),
+			number{text: share(c.Coverage68)}, number{text: inside}, q.cell(c.Width95/2, nan))...)
 	}
 }
 
@@ -306,13 +307,15 @@ func (e Experiment) intervals() table {
 		return number{text: strings.ReplaceAll(strconv.FormatFloat(v, 'g', 2, 64), "e+0", "e")}
 	}
 	for _, s := range e.Splits {
-		if h := s.Honest; s.calibrated() {
-			t.add(s.Name, number{text: fixed(h.R2, 3)},
-				number{text: share(h.CoverageBefore)}, number{text: share(h.CoverageT)},
-				two(h.RatioBefore), two(h.RatioAfter), two(h.RatioSE),
-				two(h.WidthOverSpread), two(h.Score), two(h.ScoreModelFree),
-				words(h.Base), words(fmt.Sprintf("%d groups of %s", h.K, h.Condition)))
+		if !s.calibrated() {
+			continue
 		}
+		c, r := s.Honest.Calibration, s.Honest.Record
+		t.add(s.Name, number{text: fixed(r.R2, 3)},
+			number{text: share(r.Before.Normal.Coverage)}, number{text: share(r.After.Student.Coverage)},
+			two(r.Before.Ratio), two(r.After.Ratio), two(r.After.RatioSE),
+			two(r.WidthOverSpread), two(r.After.Student.Score), two(r.ModelFree.Score),
+			words(c.Base), words(fmt.Sprintf("%d groups of %s", c.K, c.Condition)))
 	}
 	return t
 }

@@ -6,63 +6,15 @@ import (
 	"slices"
 	"strings"
 
+	"doubletake/train/honest/interval"
 	"doubletake/train/score"
 )
 
-// Trust is what a model claims on a split's test part against what pairs measure,
-// for the outcomes of one unit, in that unit.
-type Trust struct {
-	Unit     string   // "" when it has none
-	Outcomes []string // names
-	score.Trust
-}
-
-// Honest is the calibration of a split on left-out groups and its record on the
-// test part, which it has not seen. Squares, widths and scores are in standardised
-// units.
-type Honest struct {
-	Absent    string // why there is none; "" where there is one
-	Base      string // the model that is calibrated
-	Variant   string // form of the covariance
-	Condition string // whose values are the groups
-	Kind      string // "values", "blocks" or "labels"
-	Groups    []string
-	K         int
-	Level     float64
-	T         float64 // factor of the interval's half width: Student's t with K degrees of freedom
-
-	R2, E, ESE                       float64
-	RatioBefore, RatioAfter, RatioSE float64 // Σe/Σv̂ without and with the learned covariance
-	// the model's own interval; with the covariance, normal and Student
-	CoverageBefore, CoverageNormal, CoverageT float64
-	WidthT, WidthOverSpread                   float64
-	// width of the model's own interval, and share inside the interval without a model
-	WidthBeforeOverSpread, CoverageModelFree     float64
-	ScoreBefore, Score, ScoreModelFree           float64 // mean interval scores; lower is better
-	Largest                                      string  // the group with the largest share of β, and its share
-	LargestShare, Scatter, NoiseRatio            float64
-	ConformalCoverage, ConformalWidth, Guarantee float64
-	LeftOut                                      []LeftOut
-	Test                                         LeftOut // the held-out set, which entered nowhere
-	Notes                                        []string
-	Trust                                        []Trust // the calibrated intervals as claims
-}
-
-// LeftOut is one training group that was left out: how far it lies from the others
-// and the squared error measured there, in standardised units.
-type LeftOut struct {
-	Group    string
-	Distance float64
-	E, ESE   float64 // ESE is NaN with one run
-	Fitted   float64 // the learned covariance there
-	Claim    float64 // what the model claimed itself
-}
-
 // recommended is the trust of the predictions to be used: the calibrated ones where
 // there are any, else the network's.
-func (s Split) recommended() []Trust {
+func (s Split) recommended() []score.UnitTrust {
 	if s.calibrated() {
-		return s.Honest.Trust
+		return s.Honest.Record.Outcomes
 	}
 	return s.Network
 }
@@ -85,13 +37,13 @@ func (s Split) Verdict() score.Grade {
 // wide reports whether the calibrated interval is nearly as wide as the training
 // outcomes' own spread.
 func (s Split) wide() bool {
-	return s.calibrated() && s.Honest.WidthOverSpread >= score.WideSpread
+	return s.calibrated() && s.Honest.Record.WidthOverSpread >= score.WideSpread
 }
 
 // misses reports whether calibrated intervals hold fewer measured values than they
 // should, by more than two standard errors.
 func (s Split) misses() bool {
-	return s.calibrated() && slices.ContainsFunc(s.Honest.Trust, func(t Trust) bool {
+	return s.calibrated() && slices.ContainsFunc(s.Honest.Record.Outcomes, func(t score.UnitTrust) bool {
 		return t.Coverage95+2*t.Coverage95SE < score.GoodCoverage
 	})
 }
@@ -105,7 +57,7 @@ func (s Split) grade() string {
 		return text + ": the intervals do not hold"
 	case !s.wide():
 		return text
-	case s.Honest.WidthOverSpread >= 1:
+	case s.Honest.Record.WidthOverSpread >= 1:
 		return text + ": the interval is no narrower than the data's own spread"
 	}
 	return text + ": the interval is nearly as wide as the data's own spread"
@@ -140,9 +92,9 @@ func (s Split) sentence() (head, rest string) {
 	var parts []string
 	calibrated := s.calibrated()
 	if calibrated {
-		for _, t := range s.Honest.Trust {
+		for _, t := range s.Honest.Record.Outcomes {
 			parts = append(parts, fmt.Sprintf("%serror %s (rms), calibrated interval ± %s, %s of the held-out values inside",
-				t.label(len(s.Honest.Trust)), t.err(), t.amount(t.Width95/2), share(t.Coverage95)))
+				label(t, len(s.Honest.Record.Outcomes)), rms(t), unitOf(t).amount(t.Width95/2), share(t.Coverage95)))
 		}
 	}
 	for _, t := range s.Network {
@@ -155,7 +107,7 @@ func (s Split) sentence() (head, rest string) {
 			advice = map[score.Grade]string{score.Care: " (use them with care)", score.No: " (do not use them)"}[t.Grade]
 		}
 		parts = append(parts, fmt.Sprintf("%s%serror %s, claimed %s, %s inside its own 95 %% intervals%s",
-			who, t.label(len(s.Network)), t.err(), t.amount(t.ClaimedSigma), share(t.Coverage95), advice))
+			who, label(t, len(s.Network)), rms(t), unitOf(t).amount(t.ClaimedSigma), share(t.Coverage95), advice))
 	}
 	return fmt.Sprintf("%s held out: %s", held, s.grade()), upperFirst(strings.Join(parts, "; ") + ".")
 }
@@ -168,38 +120,38 @@ func upperFirst(s string) string {
 }
 
 // label names the outcomes of one unit where there are several units.
-func (t Trust) label(units int) string {
+func label(t score.UnitTrust, units int) string {
 	if units < 2 {
 		return ""
 	}
 	return clean(strings.Join(t.Outcomes, ", ")) + ": "
 }
 
-// difference is the unit of a difference of two outcomes.
-func (t Trust) difference() string { return Quantity{Unit: t.Unit}.difference() }
+// unitOf is a quantity of the outcomes' unit.
+func unitOf(t score.UnitTrust) Quantity { return Quantity{Unit: t.Unit} }
 
-// amount writes a number of the trust's unit: one decimal of a level, in dB, else two
-// significant digits.
-func (t Trust) amount(v float64) string {
+// amount writes a difference in the quantity's unit: one decimal of a level, in dB, else
+// two significant digits.
+func (q Quantity) amount(v float64) string {
 	if math.IsNaN(v) || math.IsInf(v, 0) {
 		return undefinedText
 	}
-	return strings.TrimSpace(t.cell(v, math.NaN()).plain() + " " + t.difference())
+	return strings.TrimSpace(q.cell(v, math.NaN()).plain() + " " + q.difference())
 }
 
-// err is the error of the mean; 0 where the pairs' noise exceeds it.
-func (t Trust) err() string {
+// rms is the error of the mean; 0 where the pairs' noise exceeds it.
+func rms(t score.UnitTrust) string {
 	if t.RMSE == 0 {
 		return "below the noise"
 	}
-	return t.amount(t.RMSE)
+	return unitOf(t).amount(t.RMSE)
 }
 
-// cell is a number of the trust's unit with its standard error, NaN without.
-func (t Trust) cell(v, se float64) number {
+// cell is a difference in the quantity's unit with its standard error, NaN without.
+func (q Quantity) cell(v, se float64) number {
 	value := score.Value{Mean: v, Std: se, N: 2}
 	switch size := math.Abs(v); {
-	case t.difference() == "dB" && size >= 0.05 && size < 1e6:
+	case q.difference() == "dB" && size >= 0.05 && size < 1e6:
 		n := number{mean: fixed(v, 1)}
 		if se >= 0.05 {
 			n.std = fixed(se, 1)
@@ -234,25 +186,26 @@ func (e Experiment) intervalWords() []string {
 			continue
 		}
 		any = true
+		c := h.Calibration
 		var left []string
-		for _, l := range h.LeftOut {
-			text := fmt.Sprintf("%s %.2g", clean(l.Group), l.E)
-			if !math.IsNaN(l.ESE) {
-				text += fmt.Sprintf(" ± %.1g", l.ESE)
+		for _, l := range c.Groups {
+			text := fmt.Sprintf("%s %.2g", clean(l.Name), l.E)
+			if l.ESE != nil {
+				text += fmt.Sprintf(" ± %.1g", *l.ESE)
 			}
 			left = append(left, text+fmt.Sprintf(" (distance %.2g, claimed %.2g)", l.Distance, l.Claim))
 		}
 		noise := ""
-		if h.NoiseRatio > 0 {
-			noise = fmt.Sprintf(" The model states %.2g times the noise of the pairs.", h.NoiseRatio)
+		if c.NoiseRatio > 0 {
+			noise = fmt.Sprintf(" The model states %.2g times the noise of the pairs.", c.NoiseRatio)
 		}
 		out = append(out, fmt.Sprintf("%s: left-out groups of %s and the squared error measured there (± SE, standardised "+
 			"units): %s. "+
 			"The group %s has %s of the covariance; between groups it scatters by a factor of %.2g. Student's t is %.3g.%s "+
 			"The largest left-out deviation covers %s here; %s.",
-			clean(s.Name), clean(h.Condition), strings.Join(left, ", "), clean(h.Largest), share(h.LargestShare), h.Scatter,
-			h.T, noise, share(h.ConformalCoverage), guarantee(h)))
-		for _, n := range h.Notes {
+			clean(s.Name), clean(c.Condition), strings.Join(left, ", "), clean(c.Groups[c.Largest].Name),
+			share(c.Groups[c.Largest].Share), c.Scatter, c.Quantile(), noise, share(h.Record.Conformal.Coverage), guarantee(c)))
+		for _, n := range c.Notes() {
 			out = append(out, clean(s.Name)+": "+clean(n))
 		}
 	}
@@ -262,13 +215,13 @@ func (e Experiment) intervalWords() []string {
 	return out
 }
 
-func guarantee(h *Honest) string {
-	if h.Guarantee > 0 {
-		return "it covers a new group with a probability of about " + share(h.Guarantee) +
+func guarantee(c *interval.Calibration) string {
+	if g := c.Conformal.Guarantee; g > 0 {
+		return "it covers a new group with a probability of about " + share(g) +
 			", if that group is like the old ones"
 	}
 	return fmt.Sprintf("it promises nothing for a new group, because the model's hyperparameters saw the left-out groups "+
-		"(about %s if they had not)", share(float64(h.K)/float64(h.K+1)))
+		"(about %s if they had not)", share(float64(c.K)/float64(c.K+1)))
 }
 
 // verdicts are the sentences of all splits.
@@ -298,7 +251,7 @@ func verdictJSON(s Split) object {
 	return o
 }
 
-func trustJSON(list []Trust) array {
+func trustJSON(list []score.UnitTrust) array {
 	out := array{}
 	for _, t := range list {
 		out = append(out, object{
@@ -319,41 +272,48 @@ func trustJSON(list []Trust) array {
 	return out
 }
 
-func honestJSON(h *Honest) object {
-	left := array{}
-	for _, l := range h.LeftOut {
-		left = append(left, object{{"group", l.Group}, {"distance", l.Distance}, {"e", l.E}, {"e_se", l.ESE}})
+func honestJSON(h *interval.Result) object {
+	c, r := h.Calibration, h.Record
+	left, groups := array{}, array{}
+	for _, l := range c.Groups {
+		left = append(left, object{{"group", l.Name}, {"distance", l.Distance}, {"e", l.E}, {"e_se", l.Error()}})
+		groups = append(groups, l.Name)
+	}
+
+	largest := c.Groups[c.Largest]
+	conformal := object{
+		{"coverage", r.Conformal.Coverage}, {"width", r.Conformal.Width}, {"guarantee", c.Conformal.Guarantee},
 	}
 	return object{
-		{"base", h.Base},
-		{"variant", h.Variant},
-		{"condition", h.Condition},
-		{"kind", h.Kind},
-		{"groups", stringArray(h.Groups)},
-		{"k", h.K},
-		{"level", h.Level},
-		{"t", h.T},
-		{"r2", h.R2},
-		{"e", h.E},
-		{"e_se", h.ESE},
-		{"ratio_before", h.RatioBefore},
-		{"ratio_after", h.RatioAfter},
-		{"ratio_se", h.RatioSE},
-		{"coverage_95_before", h.CoverageBefore},
-		{"coverage_95_normal", h.CoverageNormal},
-		{"coverage_95_t", h.CoverageT},
-		{"width_95_t", h.WidthT},
-		{"width_over_spread", h.WidthOverSpread},
-		{"interval_score_before", h.ScoreBefore},
-		{"interval_score", h.Score},
-		{"interval_score_model_free", h.ScoreModelFree},
-		{"largest_group", h.Largest},
-		{"largest_group_share", h.LargestShare},
-		{"scatter_factor", h.Scatter},
-		{"noise_ratio", h.NoiseRatio},
-		{"conformal", object{{"coverage", h.ConformalCoverage}, {"width", h.ConformalWidth}, {"guarantee", h.Guarantee}}},
+		{"base", c.Base},
+		{"variant", string(c.Covariance.Variant)},
+		{"condition", c.Condition},
+		{"kind", string(c.Kind)},
+		{"groups", groups},
+		{"k", c.K},
+		{"level", c.Level},
+		{"t", c.Quantile()},
+		{"r2", r.R2},
+		{"e", r.E},
+		{"e_se", r.ESE},
+		{"ratio_before", r.Before.Ratio},
+		{"ratio_after", r.After.Ratio},
+		{"ratio_se", r.After.RatioSE},
+		{"coverage_95_before", r.Before.Normal.Coverage},
+		{"coverage_95_normal", r.After.Normal.Coverage},
+		{"coverage_95_t", r.After.Student.Coverage},
+		{"width_95_t", r.After.Student.Width},
+		{"width_over_spread", r.WidthOverSpread},
+		{"interval_score_before", r.Before.Normal.Score},
+		{"interval_score", r.After.Student.Score},
+		{"interval_score_model_free", r.ModelFree.Score},
+		{"largest_group", largest.Name},
+		{"largest_group_share", largest.Share},
+		{"scatter_factor", c.Scatter},
+		{"noise_ratio", c.NoiseRatio},
+		{"conformal", conformal},
 		{"left_out", left},
-		{"notes", stringArray(h.Notes)},
-		{"outcomes", trustJSON(h.Trust)},
+		{"notes", stringArray(c.Notes())},
+		{"outcomes", trustJSON(r.Outcomes)},
 	}
 }

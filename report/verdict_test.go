@@ -6,13 +6,14 @@ import (
 	"strings"
 	"testing"
 
+	"doubletake/train/honest/interval"
 	"doubletake/train/score"
 )
 
 func judgedSplit() Split {
 	return Split{
 		Name: "2-blades", HeldOut: "blades = 2",
-		Network: []Trust{{Unit: "dB re 20 µPa", Outcomes: []string{"bpf1_db"}, Trust: score.Trust{
+		Network: []score.UnitTrust{{Unit: "dB re 20 µPa", Outcomes: []string{"bpf1_db"}, Trust: score.Trust{
 			RMSE: 7.23, ClaimedSigma: 0.91, Coverage95: 0.134, Coverage95SE: 0.02, Ratio: 8, RatioSE: 0.1, Grade: score.No,
 			Values: 10, EpistemicRatio: math.NaN(),
 		}}},
@@ -28,8 +29,9 @@ func TestSentence(t *testing.T) {
 	if got := s.Sentence(); got != want {
 		t.Errorf("%s\nexpected %s", got, want)
 	}
-	s.Honest = &Honest{Trust: []Trust{{Unit: "dB re 20 µPa", Outcomes: []string{"bpf1_db"}, Trust: score.Trust{
-		RMSE: 5, Width95: 44, Coverage95: 0.97, Grade: score.Good,
+	s.Honest = &interval.Result{Record: &interval.Record{Outcomes: []score.UnitTrust{{
+		Unit: "dB re 20 µPa", Outcomes: []string{"bpf1_db"},
+		Trust: score.Trust{RMSE: 5, Width95: 44, Coverage95: 0.97, Grade: score.Good},
 	}}}}
 	want = "blades = 2 held out: the intervals hold. Error 5.0 dB (rms), calibrated interval ± 22.0 dB, 97\u00a0% " +
 		"of the held-out values inside; " +
@@ -43,7 +45,7 @@ func TestSentence(t *testing.T) {
 		0.8:  "use with care: the interval is nearly as wide as the data's own spread",
 		1:    "use with care: the interval is no narrower than the data's own spread",
 	} {
-		s.Honest.WidthOverSpread = width
+		s.Honest.Record.WidthOverSpread = width
 		if got := s.Sentence(); !strings.HasPrefix(got, "blades = 2 held out: "+words+". Error") {
 			t.Errorf("width over spread %g: %s", width, got)
 		}
@@ -51,11 +53,11 @@ func TestSentence(t *testing.T) {
 			t.Errorf("width over spread %g: verdict %s", width, s.Verdict())
 		}
 	}
-	s.Honest.Trust[0].Grade = score.No
+	s.Honest.Record.Outcomes[0].Grade = score.No
 	if s.Verdict() != score.No {
 		t.Errorf("verdict %s of a wide interval that does not hold", s.Verdict())
 	}
-	s.Honest = &Honest{Absent: "too few"}
+	s.Honest = &interval.Result{Absent: "too few"}
 	if s.Verdict() != score.No {
 		t.Errorf("%s without a calibration, expected the network's %s", s.Verdict(), score.No)
 	}
@@ -71,7 +73,7 @@ func TestSentence(t *testing.T) {
 // Outcomes of different units are named and not averaged.
 func TestSentenceUnits(t *testing.T) {
 	s := judgedSplit()
-	s.Network = append(s.Network, Trust{
+	s.Network = append(s.Network, score.UnitTrust{
 		Unit: "N", Outcomes: []string{"lift_n"},
 		Trust: score.Trust{RMSE: 12.6, ClaimedSigma: 3, Coverage95: 0.5, Grade: score.Care},
 	})
@@ -87,11 +89,13 @@ func TestSentenceUnits(t *testing.T) {
 // the reason why there is none.
 func TestVerdictJSON(t *testing.T) {
 	s := judgedSplit()
-	s.Honest = &Honest{
-		Base: "gp", K: 3, Groups: []string{"3", "4", "5"}, RatioAfter: 0.7, RatioSE: math.NaN(),
-		LeftOut: []LeftOut{{Group: "3", Distance: 0.5, E: 0.24, ESE: math.NaN()}},
+	s.Honest = &interval.Result{
+		Calibration: &interval.Calibration{
+			Base: "gp", K: 3, Level: 0.95, Groups: []interval.GroupResult{{Name: "3", Distance: 0.5, E: 0.24}},
+		},
+		Record: &interval.Record{After: interval.Claims{Ratio: 0.7, RatioSE: math.NaN()}},
 	}
-	e := Experiment{Name: "x", Splits: []Split{s, {Name: "b", Honest: &Honest{Absent: "too few groups"}}}}
+	e := Experiment{Name: "x", Splits: []Split{s, {Name: "b", Honest: &interval.Result{Absent: "too few groups"}}}}
 	b, err := e.MetricsJSON()
 	if err != nil {
 		t.Fatal(err)
@@ -132,14 +136,17 @@ func TestVerdictJSON(t *testing.T) {
 // give the reason where there is no calibration.
 func TestIntervals(t *testing.T) {
 	s := judgedSplit()
-	s.Honest = &Honest{
-		Base: "additive GP", K: 3, Condition: "blades", CoverageT: 0.97, ScoreModelFree: 3.9, Largest: "4",
-		LargestShare: 0.49,
-		LeftOut:      []LeftOut{{Group: "3", E: 0.241, ESE: 0.034}}, Notes: []string{"learned from 3 groups"},
+	se := 0.034
+	s.Honest = &interval.Result{
+		Calibration: &interval.Calibration{
+			Base: "additive GP", K: 3, Level: 0.95, Condition: "blades", Largest: 1,
+			Groups: []interval.GroupResult{{Name: "3", E: 0.241, ESE: &se}, {Name: "4", Share: 0.49}},
+		},
+		Record: &interval.Record{},
 	}
 	e := Experiment{
 		Outcomes: []string{"bpf1_db"},
-		Splits:   []Split{s, {Name: "b", Honest: &Honest{Absent: "too few groups."}}, {Name: "c"}},
+		Splits:   []Split{s, {Name: "b", Honest: &interval.Result{Absent: "too few groups."}}, {Name: "c"}},
 	}
 	list := e.intervals()
 	if len(list.Rows) != 1 || list.Rows[0].Label != "2-blades" {
@@ -147,7 +154,7 @@ func TestIntervals(t *testing.T) {
 	}
 	words := strings.Join(e.intervalWords(), "\n")
 	for _, w := range []string{
-		"3 0.24 ± 0.03", "group 4 has 49\u00a0%", "promises nothing", "learned from 3 groups",
+		"3 0.24 ± 0.03", "group 4 has 49\u00a0%", "promises nothing", "learnt from 3 groups",
 		"b: no calibrated interval: too few groups.",
 	} {
 		if !strings.Contains(words, w) {
@@ -183,7 +190,7 @@ func TestClaimed(t *testing.T) {
 	}
 	// Two units are two rows, each in its own.
 	e.Splits = e.Splits[1:]
-	e.Splits[0].Network = append(e.Splits[0].Network, Trust{Unit: "N", Outcomes: []string{"lift_n"}, Trust: score.Trust{
+	e.Splits[0].Network = append(e.Splits[0].Network, score.UnitTrust{Unit: "N", Outcomes: []string{"lift_n"}, Trust: score.Trust{
 		RMSE: 0.98934, RMSESE: 0.00123, ClaimedSigma: 12.34, ClaimedEpistemic: math.NaN(), Coverage68: math.NaN(),
 		Coverage95: 0.5, Coverage95SE: math.NaN(), Width95: 48.37,
 	}})

@@ -22,10 +22,11 @@ var imports = []struct{ of, may string }{
 	{"ingest/simulate", ""},
 	{"train", "train/..."},
 	{"train/kernel", ""},
-	{"train/honest", "train/score"}, // bases are given to it
-	{"train/gp", "train/kernel"},
+	{"train/honest", "train train/gp train/honest/interval train/score train/triplets"},
+	{"train/honest/interval", "train/score"}, // results and intervals, without what fits them
+	{"train/gp", "train/kernel train/triplets"},
 	{"train/holdout", ""},
-	{"report", "report/... train/score docs"}, // the metrics it shows are listed there
+	{"report", "report/... train/score train/honest/interval docs"}, // the results that it shows
 	{"docs", ""},
 
 	{"pipeline/kv", ""},
@@ -37,7 +38,8 @@ var imports = []struct{ of, may string }{
 	// The configuration reads the settings of the packages that use them.
 	{"pipeline/config", "pipeline/kv pipeline/engine/slurm/job ingest/campaign ingest/fault ingest/spelling " +
 		"ingest/simulate ingest/format dsp train train/baseline train/holdout"},
-	{"pipeline/export", "pipeline/kv pipeline/table ingest/fault train train/gp train/honest"},
+	{"pipeline/export", "pipeline/kv pipeline/table ingest/fault train train/gp " +
+		"train/honest train/honest/interval"},
 	{"pipeline/watch", "pipeline/engine pipeline/table report/figure"},
 	{"pipeline/scaffold", "pipeline/config ingest/..."},
 	{"pipeline/stages", "pipeline/stages/... pipeline/config pipeline/engine pipeline/kv pipeline/table ingest/... dsp " +

@@ -19,7 +19,6 @@ import (
 
 	"doubletake/pipeline/kv"
 	"doubletake/pipeline/predict"
-	"doubletake/pipeline/stages/trainstage"
 	"doubletake/pipeline/table"
 	"doubletake/train"
 	"doubletake/train/gp"
@@ -358,7 +357,7 @@ func writeCalibrated(t *testing.T, dir string) {
 		"rotor/splits/out": {4, 4000},
 	} {
 		e := expected{Split: split}
-		var h trainstage.HonestModel
+		var h honest.Model
 		b, err := os.ReadFile(filepath.Join(dir, "calibrated", split, "honest.json"))
 		if err == nil {
 			err = json.Unmarshal(b, &h)
@@ -383,9 +382,9 @@ func writeCalibrated(t *testing.T, dir string) {
 			}
 			own = append(own, v)
 		}
-		var model honest.Predictor = h.Model
+		var model honest.Predictor = h.Process
 		if h.Orders != nil {
-			model = &gp.OrderModel{Form: *h.Orders, Model: h.Model}
+			model = &gp.OrderModel{Form: *h.Orders, Model: h.Process}
 		}
 		mu, claim, noise, err := model.Predict(context.Background(), own)
 		if err != nil {

@@ -14,40 +14,14 @@ import (
 	"doubletake/train"
 	"doubletake/train/gp"
 	"doubletake/train/honest"
+	"doubletake/train/honest/interval"
 )
 
-// calibrated is a honest.json: a Gaussian process, and what the left-out groups
-// taught about its error. gp.Model and honest.Calibration check their contents.
+// calibrated is a honest.json with a Gaussian process.
 type calibrated struct {
-	HeldOut     string              `json:"held_out"`
-	Absent      string              `json:"absent"`
-	Inputs      []quantity          `json:"inputs"`
-	Outcomes    []quantity          `json:"outcomes"`
-	Logarithm   []bool              `json:"logarithm"`
-	Orders      *gp.OrderForm       `json:"orders"`
-	Model       json.RawMessage     `json:"model"`
-	Calibration *honest.Calibration `json:"calibration"`
-
-	process *gp.Model
-	stored  process
-	digest  string // of the file
-}
-
-// process is the JSON form of a gp.Model.
-type process struct {
-	Columns    []int      `json:"columns"`
-	Others     []int      `json:"others"`
-	InputMean  []float64  `json:"input_mean"`
-	InputStd   []float64  `json:"input_std"`
-	OutputMean []float64  `json:"outcome_mean"`
-	OutputStd  []float64  `json:"outcome_std"`
-	Hyper      []gp.Hyper `json:"hyperparameters"`
-	Noise      []struct {
-		Coefficients []float64 `json:"coefficients"`
-		Min          float64   `json:"min"`
-		Max          float64   `json:"max"`
-	} `json:"noise"`
-	X []float64 `json:"x"`
+	honest.Model
+	stored gp.Stored
+	digest string // of the file
 }
 
 // maxFactor limits the numbers of calibrated.onnx: 256 MB. A prediction's variance
@@ -64,22 +38,19 @@ func readCalibrated(path string, c *card) (m *calibrated, absent string, err err
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, "there is no " + path, nil
 	}
-	m = &calibrated{process: new(gp.Model)}
+	m = &calibrated{}
 	if err == nil {
-		err = json.Unmarshal(b, m)
+		err = json.Unmarshal(b, &m.Model)
 	}
-	if err == nil && m.Calibration == nil {
+	switch {
+	case err != nil:
+		return nil, "", &fault.Error{Path: path, Want: "a calibrated model", Err: err}
+	case m.Calibration == nil:
 		return nil, m.Absent, nil
-	}
-	if err == nil && len(m.Model) == 0 {
+	case m.Process == nil:
 		return nil, "the calibrated model is made of networks; pipeline predict evaluates it", nil
 	}
-	if err == nil {
-		err = errors.Join(json.Unmarshal(m.Model, m.process), json.Unmarshal(m.Model, &m.stored))
-	}
-	if err != nil {
-		return nil, "", &fault.Error{Path: path, Want: "a calibrated model", Err: err}
-	}
+	m.stored = m.Process.Stored()
 	if m.HeldOut != c.HeldOut || len(m.Inputs) != len(c.Inputs) || len(m.Outcomes) != len(c.Outcomes) {
 		return nil, "", &fault.Error{
 			Path: path, Want: "the calibrated model of the same inputs, outcomes and held-out set as the networks below it",
@@ -91,7 +62,7 @@ func readCalibrated(path string, c *card) (m *calibrated, absent string, err err
 	}
 	sum := sha256.Sum256(b)
 	m.digest = hex.EncodeToString(sum[:])
-	n := m.process.Conditions()
+	n := m.Process.Conditions()
 	if size := n * n / 2 * len(m.stored.Hyper); size > maxFactor {
 		return nil, fmt.Sprintf("the process of %d conditions and %d outcomes would be a graph of %d MB", n,
 			len(m.stored.Hyper), size*8/1e6), nil
@@ -101,7 +72,7 @@ func readCalibrated(path string, c *card) (m *calibrated, absent string, err err
 
 // coordinate is the input whose values are the groups, -1 where it is none.
 func (c *calibrated) coordinate() int {
-	return slices.IndexFunc(c.Inputs, func(q quantity) bool { return q.Name == c.Calibration.Condition })
+	return slices.IndexFunc(c.Inputs, func(in honest.Input) bool { return in.Name == c.Calibration.Condition })
 }
 
 func axis(g *graph, kind string, axis int, inputs ...string) string {
@@ -170,7 +141,7 @@ func (c *calibrated) interval(m *Models) ([]byte, error) {
 	}
 	about := fmt.Sprintf("%g %% interval of one new measurement: mean ± t(%d)·√variance", 100*c.Calibration.Level,
 		c.Calibration.K)
-	names := list(c.Outcomes)
+	names := list(m.card.Outcomes)
 	one := Models{nets: m.nets[:1], digests: []string{c.digest}, card: m.card}
 	return one.document(g, "calibrated", "A Gaussian process whose intervals were calibrated on "+
 		"left-out groups of "+c.Calibration.Condition+".", []value{m.x()}, []value{
@@ -250,7 +221,7 @@ func (c *calibrated) outcome(g *graph, j int, z string, conditions []string) (me
 	if h.Shared > 0 {
 		add(h.Shared, kernel(h.Lengths, func(i int) int { return f.Others[i] }))
 	}
-	weights, lower := c.process.Factor(j)
+	weights, lower := c.Process.Factor(j)
 	n := len(weights)
 	solved := g.solve(k, id, lower, n)
 	variance := g.op("Sub", own, g.rowSum(g.op("Mul", solved, solved)))
@@ -326,7 +297,7 @@ func (c *calibrated) added(g *graph, claim string) string {
 	scale := g.row("scale2", squares(cov.Scale))
 	eta := g.row("ln_beta", cov.LnBeta)
 	if cov.Claim != 0 {
-		v := g.op("Log", g.op("Max", g.op("Div", claim, scale), g.scalar(honest.MinClaim)))
+		v := g.op("Log", g.op("Max", g.op("Div", claim, scale), g.scalar(interval.MinClaim)))
 		eta = g.op("Add", eta, g.op("Mul", v, g.scalar(cov.Claim)))
 	}
 	if a != nil {
@@ -346,9 +317,9 @@ func (c *calibrated) added(g *graph, claim string) string {
 			between = g.op("Max", g.op("Div", between, g.row("lengths", lengths)), g.scalar(0))
 			d = g.op("Add", d, g.rowSum(between))
 		}
-		d = g.op("Log", g.op("Add", d, g.scalar(honest.MinDistance)))
+		d = g.op("Log", g.op("Add", d, g.scalar(interval.MinDistance)))
 		eta = g.op("Add", eta, g.op("Mul", d, g.scalar(cov.Distance)))
-		outside := g.op("Less", g.scalar(honest.Edge*a.Range), g.op("Max", below, above))
+		outside := g.op("Less", g.scalar(interval.Edge*a.Range), g.op("Max", below, above))
 		eta = g.op("Add", eta, g.op("Mul", g.cast(outside, onnxDouble), g.scalar(cov.Outside)))
 	}
 	covariance := g.op("Mul", g.op("Exp", eta), scale)

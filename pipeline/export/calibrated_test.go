@@ -14,8 +14,8 @@ import (
 	"doubletake/pipeline"
 	"doubletake/pipeline/export"
 	"doubletake/pipeline/predict"
-	"doubletake/pipeline/stages/trainstage"
 	"doubletake/train/gp"
+	"doubletake/train/honest"
 )
 
 // campaigns are configurations whose splits are calibrated: over values and blocks
@@ -101,7 +101,7 @@ func expected(t *testing.T, split string, x []float64) map[string]map[string][]f
 	if err != nil {
 		t.Fatal(err)
 	}
-	var h trainstage.HonestModel
+	var h honest.Model
 	if err := json.Unmarshal(b, &h); err != nil {
 		t.Fatal(err)
 	}
@@ -119,9 +119,9 @@ func expected(t *testing.T, split string, x []float64) map[string]map[string][]f
 	}
 	var mu, claim, noise []float64
 	if h.Orders != nil {
-		mu, claim, noise, err = (&gp.OrderModel{Form: *h.Orders, Model: h.Model}).Predict(ctx, z)
+		mu, claim, noise, err = (&gp.OrderModel{Form: *h.Orders, Model: h.Process}).Predict(ctx, z)
 	} else {
-		mu, claim, noise, err = h.Model.Predict(ctx, z)
+		mu, claim, noise, err = h.Process.Predict(ctx, z)
 	}
 	if err != nil {
 		t.Fatal(err)

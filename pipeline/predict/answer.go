@@ -94,13 +94,13 @@ func (a *Answer) bound(e EventProbability, i int) (lo, hi float64) {
 // that is not known.
 func (a *Answer) record(outcome int) string {
 	h := a.Honest
-	if h == nil || h.Record == nil || h.Record.CoverageAfter == nil {
+	if h == nil || h.Record == nil || math.IsNaN(h.Record.After.Student.Coverage) {
 		return ""
 	}
 
 	for _, o := range h.Record.Outcomes {
-		if slices.Contains(o.Outcomes, a.Card.Outcomes[outcome].Name) && o.RMSE != nil {
-			return recordText(h.HeldOut, o.Unit, *o.RMSE, *h.Record.CoverageAfter)
+		if slices.Contains(o.Outcomes, a.Card.Outcomes[outcome].Name) && !math.IsNaN(o.RMSE) {
+			return recordText(h.HeldOut, o.Unit, o.RMSE, h.Record.After.Student.Coverage)
 		}
 	}
 

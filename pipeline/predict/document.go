@@ -9,6 +9,8 @@ import (
 	"math"
 	"strconv"
 	"strings"
+
+	"doubletake/train/honest/interval"
 )
 
 // CSV writes one row a condition; a number that is not there is empty.
@@ -83,17 +85,17 @@ type document struct {
 }
 
 type calibrationJSON struct {
-	Base      string         `json:"base"`
-	Condition string         `json:"condition"`
-	Groups    []string       `json:"groups"`
-	Level     float64        `json:"level"`
-	T         float64        `json:"t"`
-	Guarantee float64        `json:"largest_left_out_guarantee"`
-	LeftOut   []LeftOutGroup `json:"left_out"`
-	Scatter   float64        `json:"scatter_factor"`
-	Noise     float64        `json:"noise_ratio"`
-	Notes     []string       `json:"notes"`
-	Record    *HonestRecord  `json:"record"`
+	Base      string                 `json:"base"`
+	Condition string                 `json:"condition"`
+	Groups    []string               `json:"groups"`
+	Level     float64                `json:"level"`
+	T         float64                `json:"t"`
+	Guarantee float64                `json:"largest_left_out_guarantee"`
+	LeftOut   []interval.GroupResult `json:"left_out"`
+	Scatter   float64                `json:"scatter_factor"`
+	Noise     float64                `json:"noise_ratio"`
+	Notes     []string               `json:"notes"`
+	Record    *interval.Record       `json:"record"`
 }
 
 type conditionDocument struct {

@@ -19,6 +19,7 @@ import (
 	"doubletake/ingest/fault"
 	"doubletake/pipeline/stages/trainstage"
 	"doubletake/train"
+	"doubletake/train/honest"
 	"doubletake/train/score"
 )
 
@@ -35,7 +36,7 @@ type Models struct {
 	Card     Card            // of the first: names, units, where it was trained
 	Paths    []string        // of the model.json files
 	Warnings []string        // what limits the trust in them, in words
-	Honest   *HonestModel    // the calibrated model of their split; nil where there is none
+	Honest   *honest.Model   // the calibrated model of their split; nil where there is none
 	Events   []EventRecord   // the experiment's events, and how their probabilities did; nil without a report
 	Record   []NetworkRecord // how the networks did on what their split held out; nil where no report states it
 

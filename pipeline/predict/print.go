@@ -9,6 +9,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"doubletake/train/honest/interval"
 	"doubletake/train/score"
 )
 
@@ -81,7 +82,7 @@ func (a *Answer) head(b *strings.Builder) {
 
 // calibration describes the calibrated model and its limits; with --details also what it was
 // learned from, and what it promises.
-func (a *Answer) calibration(b *strings.Builder, c *Calibration) {
+func (a *Answer) calibration(b *strings.Builder, c *interval.Calibration) {
 	var groups []string
 	for _, g := range c.Groups {
 		groups = append(groups, g.Name)
@@ -89,9 +90,9 @@ func (a *Answer) calibration(b *strings.Builder, c *Calibration) {
 	fmt.Fprintf(b, "calibrated: %s, on %d left-out groups of %s: %s\n", c.Base, c.K, c.Condition,
 		strings.Join(groups, ", "))
 
-	if r := a.Honest.Record; r != nil && r.WidthOverSpread != nil && *r.WidthOverSpread >= score.WideSpread {
+	if r := a.Honest.Record; r != nil && r.WidthOverSpread >= score.WideSpread {
 		fmt.Fprintf(b, "note: the intervals there are %.2g times as wide as the training outcomes' own spread\n",
-			*r.WidthOverSpread)
+			r.WidthOverSpread)
 	}
 	for _, n := range c.Notes() {
 		b.WriteString("note: " + n + "\n")

@@ -15,19 +15,8 @@ import (
 	"doubletake/ingest/fault"
 	"doubletake/pipeline/stages/trainstage"
 	"doubletake/train/honest"
+	"doubletake/train/honest/interval"
 	"doubletake/train/triplets"
-)
-
-// HonestModel is the calibrated model of a split, as its honest.json holds it.
-type HonestModel = trainstage.HonestModel
-
-// HonestRecord is how the intervals of a calibrated model did on the held-out conditions.
-type HonestRecord = trainstage.Record
-
-// Calibration is what the left-out groups of a split taught, LeftOutGroup one of them.
-type (
-	Calibration  = honest.Calibration
-	LeftOutGroup = honest.GroupResult
 )
 
 // readHonest reads the calibrated model of the split that the first model file
@@ -38,7 +27,7 @@ func (m *Models) readHonest() error {
 		dir = filepath.Dir(dir)
 	}
 	path := filepath.Join(dir, trainstage.HonestJSON)
-	h, err := trainstage.ReadHonestModel(path)
+	h, err := honest.Read(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil
@@ -136,7 +125,7 @@ func (m *Models) readRecord() error {
 // maxMetrics bounds a metrics.json, which is held in memory.
 const maxMetrics = 256 << 20
 
-func (m *Models) fits(h *HonestModel) bool {
+func (m *Models) fits(h *honest.Model) bool {
 	if len(h.Inputs) != len(m.Card.Inputs) || len(h.Outcomes) != len(m.Card.Outcomes) {
 		return false
 	}
@@ -156,7 +145,7 @@ func (m *Models) fits(h *HonestModel) bool {
 // Recommended are the predictions to be used: those of the split's calibrated
 // model. Half is NaN, and Refused has the reasons, where there is no interval.
 type Recommended struct {
-	*honest.Prediction
+	*interval.Prediction
 	Level, T float64    // of the intervals, and the factor of their half width; 0 without a calibration
 	Position []string   // per condition: where it lies among the measured groups, in words
 	Refused  [][]string // per condition: why there is no interval; nil where there is one
@@ -219,7 +208,7 @@ func (m *Models) Recommend(ctx context.Context, x []float64, level float64, extr
 
 // position states where a condition lies among the groups of data of a kind: measured,
 // simulated.
-func position(c *honest.Calibration, w honest.Where, kind string) string {
+func position(c *interval.Calibration, w interval.Where, kind string) string {
 	at := fmt.Sprintf("(distance %.2g)", w.Distance)
 	switch {
 	case c.Axis == nil:

@@ -6,23 +6,24 @@ import (
 	"math"
 
 	"doubletake/train/gp"
+	"doubletake/train/triplets"
 )
 
 // Three speeds were measured at nine angles, twice each; a fourth is predicted.
 // What the process learns of the angle at all speeds holds for the new one.
 func Example() {
-	d := gp.Data{In: 2, Out: 1}
+	d := triplets.Set{In: 2, Out: 1}
 	for g, speed := range []float64{6, 10, 14} {
 		for k := range 9 {
 			alpha := float64(4*k - 16)
 			lift := math.Sin(alpha*math.Pi/90) + 0.01*speed
 			d.X = append(d.X, alpha, math.Log(speed))
 			d.Y1, d.Y2 = append(d.Y1, lift+0.01*math.Sin(float64(7*k+g))), append(d.Y2, lift-0.01*math.Cos(float64(5*k+g)))
-			d.Group, d.N = append(d.Group, g), d.N+1
+			d.Run, d.N = append(d.Run, g), d.N+1
 		}
 	}
 	ctx := context.Background()
-	m, err := gp.Fit(ctx, d, gp.Options{GroupInputs: []int{1}})
+	m, err := gp.Fit(ctx, d, gp.Options{GroupInputs: []int{1}, Group: d.Run})
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -17,46 +17,9 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+
+	"doubletake/train/triplets"
 )
-
-// Data are N pairs with In inputs and Out outcomes each, row-major, in the
-// data's own units.
-type Data struct {
-	N, In, Out int
-	X          []float64 // N×In
-	Y1, Y2     []float64 // N×Out
-	Group      []int     // N; rows of different groups are different conditions. nil: one group
-}
-
-// Rows returns the data of the given rows.
-func (d Data) Rows(rows []int) Data {
-	r := Data{N: len(rows), In: d.In, Out: d.Out}
-	for _, i := range rows {
-		r.X = append(r.X, d.X[i*d.In:(i+1)*d.In]...)
-		r.Y1 = append(r.Y1, d.Y1[i*d.Out:(i+1)*d.Out]...)
-		r.Y2 = append(r.Y2, d.Y2[i*d.Out:(i+1)*d.Out]...)
-		if d.Group != nil {
-			r.Group = append(r.Group, d.Group[i])
-		}
-	}
-	return r
-}
-
-func (d Data) check() error {
-	if d.In < 1 || d.Out < 1 || len(d.X) != d.N*d.In || len(d.Y1) != d.N*d.Out || len(d.Y2) != d.N*d.Out ||
-		d.Group != nil && len(d.Group) != d.N {
-		panic(fmt.Sprintf("gp: data of %d rows, %d inputs, %d outcomes have slices of %d, %d, %d and %d numbers",
-			d.N, d.In, d.Out, len(d.X), len(d.Y1), len(d.Y2), len(d.Group)))
-	}
-	for _, v := range [][]float64{d.X, d.Y1, d.Y2} {
-		for i, x := range v {
-			if math.IsNaN(x) || math.IsInf(x, 0) {
-				return fmt.Errorf("expected finite numbers, found %g in row %d", x, i*d.N/len(v))
-			}
-		}
-	}
-	return nil
-}
 
 // Options are the settings of Fit.
 type Options struct {
@@ -68,8 +31,9 @@ type Options struct {
 	Seed        uint64 // of the choice of those conditions
 	Workers     int    // goroutines; 0 is 1. The result does not depend on it
 
-	// Weight is how many pairs each row counts for, as in triplets.Set; nil: one.
-	Weight []float64
+	// Group numbers the group of each row. Rows of different groups are different
+	// conditions. nil: one group.
+	Group []int
 }
 
 // Model is a fitted process. It is safe for concurrent use.
@@ -78,7 +42,7 @@ type Model struct {
 	columns   []int // inputs that vary; the others are ignored
 	scale     scale
 	hyper     []Hyper   // per outcome
-	noise     []noise   // per outcome
+	noise     []Noise   // per outcome
 	n         int       // conditions
 	x         []float64 // n×len(columns), standardised
 	y, spread []float64 // n×out: means of the conditions and their variances, standardised
@@ -103,12 +67,13 @@ func (e *TooManyConditionsError) Error() string {
 		e.Conditions, e.Max)
 }
 
-// Fit learns from pairs. Measurements of one condition (equal inputs within a
+// Fit learns from pairs. A row's weight is how many pairs it counts for. Measurements of
+// one condition (equal inputs within a
 // group) are collapsed to their mean. Inputs that are constant are dropped.
 //
 // Errors: numbers that are not finite, fewer than two conditions, no input that
 // varies, an outcome that is constant, a *TooManyConditionsError.
-func Fit(ctx context.Context, d Data, o Options) (*Model, error) {
+func Fit(ctx context.Context, d triplets.Set, o Options) (*Model, error) {
 	m, err := fit(ctx, d, o)
 	if err != nil {
 		return nil, fmt.Errorf("fit additive gp: %w", err)
@@ -116,18 +81,18 @@ func Fit(ctx context.Context, d Data, o Options) (*Model, error) {
 	return m, nil
 }
 
-func fit(ctx context.Context, d Data, o Options) (*Model, error) {
+func fit(ctx context.Context, d triplets.Set, o Options) (*Model, error) {
 	if o.HyperRows == 0 {
 		o.HyperRows = 320
 	}
 	if o.MaxRows == 0 {
 		o.MaxRows = 4000
 	}
-	if err := d.check(); err != nil {
+	if err := d.Check(); err != nil {
 		return nil, err
 	}
-	if o.Weight != nil && len(o.Weight) != d.N {
-		panic(fmt.Sprintf("gp: %d weights for %d rows", len(o.Weight), d.N))
+	if o.Group != nil && len(o.Group) != d.N {
+		panic(fmt.Sprintf("gp: %d groups for %d rows", len(o.Group), d.N))
 	}
 	m, err := newModel(d, o)
 	if err != nil {
@@ -157,7 +122,7 @@ func fit(ctx context.Context, d Data, o Options) (*Model, error) {
 }
 
 // newModel standardises the data, finds their noise and their conditions.
-func newModel(d Data, o Options) (*Model, error) {
+func newModel(d triplets.Set, o Options) (*Model, error) {
 	m := &Model{in: d.In, out: d.Out, workers: max(1, o.Workers)}
 	for j := range d.In {
 		mean, std := moments(d.X, d.In, j)
@@ -182,7 +147,7 @@ func newModel(d Data, o Options) (*Model, error) {
 		m.scale.yMean, m.scale.yStd = append(m.scale.yMean, mean), append(m.scale.yStd, std)
 	}
 	x := m.standardise(d.X)
-	m.noise = make([]noise, d.Out)
+	m.noise = make([]Noise, d.Out)
 	parallel(m.workers, d.Out, func(j int) {
 		u := make([]float64, d.N)
 		for i := range u {
@@ -191,7 +156,7 @@ func newModel(d Data, o Options) (*Model, error) {
 		}
 		m.noise[j] = fitNoise(x, len(m.columns), u)
 	})
-	m.collapse(d, x, o.Weight)
+	m.collapse(d, x, o.Group)
 	if m.n < 2 {
 		return nil, fmt.Errorf("expected at least 2 distinct conditions, found %d", m.n)
 	}
@@ -202,15 +167,15 @@ func newModel(d Data, o Options) (*Model, error) {
 }
 
 // collapse finds the distinct conditions, in the order of their first rows.
-func (m *Model) collapse(d Data, x, weight []float64) {
+func (m *Model) collapse(d triplets.Set, x []float64, groups []int) {
 	in := len(m.columns)
 	index := map[string]int{}
 	var count []float64 // pairs
 	m.condition = make([]int, d.N)
 	for i := range d.N {
 		group := 0
-		if d.Group != nil {
-			group = d.Group[i]
+		if groups != nil {
+			group = groups[i]
 		}
 		key := binary.LittleEndian.AppendUint64(nil, uint64(group))
 		for _, v := range d.X[i*d.In : (i+1)*d.In] {
@@ -226,8 +191,8 @@ func (m *Model) collapse(d Data, x, weight []float64) {
 		}
 		m.condition[i] = k
 		w := 1.0
-		if weight != nil {
-			w = weight[i]
+		if d.Weight != nil {
+			w = d.Weight[i]
 		}
 		count[k] += w
 		for j := range d.Out {

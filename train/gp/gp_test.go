@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"doubletake/train/triplets"
 )
 
 type golden struct {
@@ -74,7 +76,7 @@ func (g golden) raw(theta []float64) *Model {
 		m.y = append(m.y, (g.Y1[i]+g.Y2[i])/2)
 		m.condition = append(m.condition, i)
 	}
-	m.noise = []noise{fitNoise(g.X, g.Inputs, u)}
+	m.noise = []Noise{fitNoise(g.X, g.Inputs, u)}
 	for i := range n {
 		m.spread = append(m.spread, m.noise[0].at(g.X[i*g.Inputs:(i+1)*g.Inputs])/2)
 	}
@@ -115,16 +117,16 @@ func TestAgainstPrototype(t *testing.T) {
 	}
 }
 
-// rotor simulates pairs: four groups in input 0, of which input 2 is a function,
+// rotor simulates pairs: four groups (runs) in input 0, of which input 2 is a function,
 // at repeated conditions in input 1; input 3 is constant.
-func rotor(seed uint64, out int) Data {
+func rotor(seed uint64, out int) triplets.Set {
 	rng := rand.New(rand.NewPCG(seed, 1))
-	d := Data{In: 4, Out: out}
+	d := triplets.Set{In: 4, Out: out}
 	for g := range 4 {
 		for k := range 14 {
 			for range 1 + k%2 {
 				x := []float64{float64(2 + g), float64(k) / 2, math.Log(float64(2+g)) + float64(k)/9, 7}
-				d.X, d.Group, d.N = append(d.X, x...), append(d.Group, g), d.N+1
+				d.X, d.Run, d.N = append(d.X, x...), append(d.Run, g), d.N+1
 				for j := range out {
 					y := float64(j+1)*math.Sin(x[1]+float64(j)) + 0.4*x[0] + 0.1*x[0]*x[1]
 					sd := 0.1 + 0.03*x[1]
@@ -136,8 +138,9 @@ func rotor(seed uint64, out int) Data {
 	return d
 }
 
-func mustFit(t testing.TB, d Data, o Options) *Model {
+func mustFit(t testing.TB, d triplets.Set, o Options) *Model {
 	t.Helper()
+	o.Group = d.Run
 	m, err := Fit(context.Background(), d, o)
 	if err != nil {
 		t.Fatal(err)
@@ -171,7 +174,7 @@ func TestLeaveOutAgainstRetraining(t *testing.T) {
 		if err := r.factorise(context.Background()); err != nil {
 			t.Fatal(err)
 		}
-		for i, h := range d.Group {
+		for i, h := range d.Run {
 			if h == g {
 				rows = append(rows, i)
 			}
@@ -191,21 +194,22 @@ func TestLeaveOutAgainstRetraining(t *testing.T) {
 // Three pairs of weight one half count three measurements, as one pair of weight 3/2 does.
 func TestWeightsCountRepeats(t *testing.T) {
 	r := rand.New(rand.NewPCG(4, 4))
-	once := Data{N: 30, In: 1, Out: 1}
+	once := triplets.Set{N: 30, In: 1, Out: 1}
 	for range once.N {
 		x := 6 * r.Float64()
 		once.X = append(once.X, x)
 		once.Y1 = append(once.Y1, math.Sin(x)+0.2*r.NormFloat64())
 		once.Y2 = append(once.Y2, math.Sin(x)+0.2*r.NormFloat64())
 	}
-	thrice := Data{N: 90, In: 1, Out: 1}
+	thrice := triplets.Set{N: 90, In: 1, Out: 1}
 	for range 3 {
 		thrice.X = append(thrice.X, once.X...)
 		thrice.Y1, thrice.Y2 = append(thrice.Y1, once.Y1...), append(thrice.Y2, once.Y2...)
 	}
 	x := []float64{1, 2.2, 9}
-	claims := func(d Data, weight float64) []float64 {
-		m, err := Fit(context.Background(), d, Options{Weight: slices.Repeat([]float64{weight}, d.N)})
+	claims := func(d triplets.Set, weight float64) []float64 {
+		d.Weight = slices.Repeat([]float64{weight}, d.N)
+		m, err := Fit(context.Background(), d, Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -328,20 +332,20 @@ func TestRefusals(t *testing.T) {
 	flat := d
 	flat.Y1, flat.Y2 = make([]float64, d.N), make([]float64, d.N)
 	for _, c := range []struct {
-		d     Data
+		d     triplets.Set
 		o     Options
 		words string
 	}{
-		{bad, Options{}, "expected finite numbers, found NaN in row 1"},
+		{bad, Options{}, "NaN"},
 		{flat, Options{}, "outcome column 0 is constant (0)"},
-		{d.Rows([]int{0, 0}), Options{}, "no input varies over the 2 training rows"},
-		{d, Options{MaxRows: 20}, "56 distinct conditions are more than 20"},
+		{d.Select([]int{0, 0}), Options{}, "no input varies over the 2 training rows"},
+		{d, Options{MaxRows: 20, Group: d.Run}, "56 distinct conditions are more than 20"},
 	} {
 		if _, err := Fit(ctx, c.d, c.o); err == nil || !strings.Contains(err.Error(), c.words) {
 			t.Errorf("%v, want %q", err, c.words)
 		}
 	}
-	_, err := Fit(ctx, d, Options{MaxRows: 20})
+	_, err := Fit(ctx, d, Options{MaxRows: 20, Group: d.Run})
 	var many *TooManyConditionsError
 	if !errors.As(err, &many) || many.Conditions != 56 {
 		t.Errorf("%v", err)
@@ -358,11 +362,11 @@ func TestRefusals(t *testing.T) {
 
 // One input that belongs to the group leaves no second kernel.
 func TestOneInput(t *testing.T) {
-	d := Data{N: 12, In: 1, Out: 1}
+	d := triplets.Set{N: 12, In: 1, Out: 1}
 	rng := rand.New(rand.NewPCG(1, 9))
 	for i := range d.N {
 		x := float64(i) / 2
-		d.X, d.Group = append(d.X, x), append(d.Group, i/3)
+		d.X, d.Run = append(d.X, x), append(d.Run, i/3)
 		d.Y1, d.Y2 = append(d.Y1, math.Cos(x)+0.05*rng.NormFloat64()), append(d.Y2, math.Cos(x)+0.05*rng.NormFloat64())
 	}
 	m := mustFit(t, d, Options{GroupInputs: []int{0}})

@@ -6,9 +6,9 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// noise is ln σ²(x), quadratic in the standardised inputs, kept within the range
+// Noise is ln σ²(x), quadratic in the standardised inputs, kept within the range
 // it has in the training data. Coefficients: 1, x_i, x_i·x_j for i ≤ j.
-type noise struct {
+type Noise struct {
 	Coefficients []float64 `json:"coefficients"`
 	Min          float64   `json:"min"`
 	Max          float64   `json:"max"`
@@ -46,7 +46,7 @@ func quadratic(x []float64) []float64 {
 // fitNoise regresses u = ½(y1−y2)², whose expectation is σ², on x (rows of in):
 // iteratively reweighted least squares for Gamma(½) deviations and a logarithmic
 // link, with half steps and a small ridge.
-func fitNoise(x []float64, in int, u []float64) noise {
+func fitNoise(x []float64, in int, u []float64) Noise {
 	n := len(u)
 	p := len(quadratic(make([]float64, in)))
 	f := mat.NewDense(n, p, nil)
@@ -60,7 +60,7 @@ func fitNoise(x []float64, in int, u []float64) noise {
 	for i := 1; i < p; i++ {
 		gram.SetSym(i, i, gram.At(i, i)+noiseRidge*float64(n))
 	}
-	c := noise{Coefficients: make([]float64, p)}
+	c := Noise{Coefficients: make([]float64, p)}
 	c.Coefficients[0] = math.Log(mean)
 	b := mat.NewVecDense(p, c.Coefficients)
 	var chol mat.Cholesky
@@ -92,7 +92,7 @@ func fitNoise(x []float64, in int, u []float64) noise {
 func level(eta float64) float64 { return math.Exp(min(max(eta, NoiseLowest), NoiseHighest)) }
 
 // at returns σ² at one standardised condition.
-func (c noise) at(x []float64) float64 {
+func (c Noise) at(x []float64) float64 {
 	eta := 0.0
 	for i, f := range quadratic(x) {
 		eta += f * c.Coefficients[i]

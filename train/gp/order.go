@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math"
 	"slices"
+
+	"doubletake/train/triplets"
 )
 
 // OrderForm rewrites the levels of a rotor's first harmonics of the blade
@@ -47,23 +49,26 @@ func (f OrderForm) X(x []float64) ([]float64, error) {
 	return out, nil
 }
 
-// Data rewrites pairs with one outcome per harmonic.
-func (f OrderForm) Data(d Data) (Data, error) {
+// Rows rewrites pairs with one outcome per harmonic, and the group of each.
+func (f OrderForm) Rows(d triplets.Set, group []int) (rows triplets.Set, groups []int, err error) {
 	if d.Out != f.Harmonics || d.In != f.In {
 		panic(fmt.Sprintf("gp: data of %d inputs and %d outcomes for %d inputs and %d harmonics",
 			d.In, d.Out, f.In, f.Harmonics))
 	}
-	x, err := f.X(d.X)
-	if err != nil {
-		return Data{}, err
+	rows = triplets.Set{N: d.N * f.Harmonics, In: f.Inputs(), Out: 1, Y1: d.Y1, Y2: d.Y2}
+	if rows.X, err = f.X(d.X); err != nil {
+		return rows, nil, err
 	}
-	r := Data{N: d.N * f.Harmonics, In: f.Inputs(), Out: 1, X: x, Y1: d.Y1, Y2: d.Y2}
-	for _, g := range d.Group {
-		for range f.Harmonics {
-			r.Group = append(r.Group, g)
-		}
+	rows.Weight = repeat(d.Weight, f.Harmonics)
+	return rows, repeat(group, f.Harmonics), nil
+}
+
+// repeat repeats each element n times.
+func repeat[T any](v []T, n int) (out []T) {
+	for _, x := range v {
+		out = append(out, slices.Repeat([]T{x}, n)...)
 	}
-	return r, nil
+	return out
 }
 
 // OrderModel is a Model of the order form that takes and returns rows with one
@@ -75,16 +80,12 @@ type OrderModel struct {
 
 // FitOrder is Fit in order form. The columns in o.GroupInputs are those of the
 // rewritten rows.
-func FitOrder(ctx context.Context, d Data, f OrderForm, o Options) (*OrderModel, error) {
-	r, err := f.Data(d)
+func FitOrder(ctx context.Context, d triplets.Set, f OrderForm, o Options) (*OrderModel, error) {
+	r, group, err := f.Rows(d, o.Group)
 	if err != nil {
 		return nil, err
 	}
-	var weight []float64
-	for _, w := range o.Weight {
-		weight = append(weight, slices.Repeat([]float64{w}, f.Harmonics)...)
-	}
-	o.Weight = weight
+	o.Group = group
 	m, err := Fit(ctx, r, o)
 	if err != nil {
 		return nil, err

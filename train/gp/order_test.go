@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"doubletake/train/triplets"
 )
 
 // Witness: the rows by hand.
@@ -30,12 +32,12 @@ func TestOrderFormRows(t *testing.T) {
 }
 
 // tones simulates levels that depend on the shaft order m·n and the speed alone.
-func tones(blades ...float64) (d Data, truth []float64) {
+func tones(blades ...float64) (d triplets.Set, truth []float64) {
 	rng := rand.New(rand.NewPCG(4, 4))
-	d = Data{In: 2, Out: 4}
+	d = triplets.Set{In: 2, Out: 4}
 	for g, n := range blades {
 		for rpm := 2000.0; rpm < 9000; rpm += 700 {
-			d.X, d.Group, d.N = append(d.X, n, rpm), append(d.Group, g), d.N+1
+			d.X, d.Run, d.N = append(d.X, n, rpm), append(d.Run, g), d.N+1
 			for m := 1.0; m <= 4; m++ {
 				y := 50*math.Log10(rpm/5000) - 8*math.Log(m*n) + 3*math.Sin(m*n/2)
 				truth = append(truth, y)
@@ -54,7 +56,7 @@ func TestOrderFormCarriesOver(t *testing.T) {
 	test, truth := tones(4)
 	o := Options{GroupInputs: []int{0}, Workers: 2}
 	f := OrderForm{In: 2, Blades: 0, Speed: 1, Harmonics: 4}
-	m, err := FitOrder(ctx, d, f, o)
+	m, err := FitOrder(ctx, d, f, Options{GroupInputs: o.GroupInputs, Workers: 2, Group: d.Run})
 	if err != nil {
 		t.Fatal(err)
 	}

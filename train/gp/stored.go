@@ -14,7 +14,9 @@ const (
 	Version = 1
 )
 
-type stored struct {
+// Stored is the JSON form of a Model: what a prediction needs, hyperparameters and the
+// standardised conditions with their means and variances.
+type Stored struct {
 	Format     string    `json:"format"`
 	Version    int       `json:"version"`
 	Inputs     int       `json:"inputs"`
@@ -26,26 +28,28 @@ type stored struct {
 	OutputMean []float64 `json:"outcome_mean"`
 	OutputStd  []float64 `json:"outcome_std"`
 	Hyper      []Hyper   `json:"hyperparameters"`
-	Noise      []noise   `json:"noise"`
+	Noise      []Noise   `json:"noise"`
 	X          []float64 `json:"x"`
 	Y          []float64 `json:"y"`
 	Spread     []float64 `json:"spread"`
 }
 
-// MarshalJSON writes what a prediction needs: hyperparameters and the
-// standardised conditions with their means and variances.
-func (m *Model) MarshalJSON() ([]byte, error) {
-	return json.Marshal(stored{
+// Stored returns the form in which the model is stored. It shares the model's slices.
+func (m *Model) Stored() Stored {
+	return Stored{
 		Format: Format, Version: Version, Inputs: m.in, Outcomes: m.out, Columns: m.columns, Others: m.others,
 		InputMean: m.scale.xMean, InputStd: m.scale.xStd, OutputMean: m.scale.yMean, OutputStd: m.scale.yStd,
 		Hyper: m.hyper, Noise: m.noise, X: m.x, Y: m.y, Spread: m.spread,
-	})
+	}
 }
+
+// MarshalJSON writes Stored.
+func (m *Model) MarshalJSON() ([]byte, error) { return json.Marshal(m.Stored()) }
 
 // UnmarshalJSON reads what MarshalJSON wrote, checks it, and factorises the
 // covariance of the conditions. LeaveOut cannot be called on the result.
 func (m *Model) UnmarshalJSON(data []byte) error {
-	var s stored
+	var s Stored
 	if err := json.Unmarshal(data, &s); err != nil {
 		return fmt.Errorf("decode additive gp: %w", err)
 	}

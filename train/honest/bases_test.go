@@ -11,13 +11,15 @@ import (
 	"doubletake/train"
 	"doubletake/train/gp"
 	"doubletake/train/honest"
+	"doubletake/train/honest/interval"
+	"doubletake/train/triplets"
 )
 
 // someRotors are six rotors with two outcomes; an input that is 0 on all but one
 // rotor is constant where that rotor is left out.
 func someRotors() set {
 	rng := rand.New(rand.NewPCG(6, 6))
-	s := set{name: "rotors", data: honest.Data{In: 3, Out: 2}, groupInputs: []int{0}}
+	s := set{name: "rotors", data: triplets.Set{In: 3, Out: 2}, groupInputs: []int{0}}
 	var blades []float64
 	for n := 2.0; n < 8; n++ {
 		for k := range 12 {
@@ -39,7 +41,7 @@ func someRotors() set {
 }
 
 // calibrated returns the calibration and the prediction of one held-out group.
-func calibrated(t testing.TB, s set, b base, split int) (*honest.Calibration, *honest.Prediction) {
+func calibrated(t testing.TB, s set, b base, split int) (*interval.Calibration, *interval.Prediction) {
 	t.Helper()
 	p := honest.NewPlan(s.groups, s.groups.Each())
 	left, mu, claim, noise := b(context.Background(), t, s, p, split)
@@ -98,7 +100,7 @@ func TestToyOutside(t *testing.T) {
 	long(t)
 	for _, gamma := range []float64{1, 1.5, 3} {
 		rng := rand.New(rand.NewPCG(7, uint64(10*gamma)))
-		s := set{name: "toy", data: honest.Data{N: 1000, In: 1, Out: 1}, groupInputs: []int{0}}
+		s := set{name: "toy", data: triplets.Set{N: 1000, In: 1, Out: 1}, groupInputs: []int{0}}
 		block := make([]float64, s.data.N)
 		test := make([]bool, s.data.N)
 		for i := range s.data.N {
@@ -108,7 +110,7 @@ func TestToyOutside(t *testing.T) {
 			block[i], test[i] = math.Floor((x+6)/1.5), x >= 5
 		}
 		s.groups = honest.ByValue("x", block, 0)
-		s.groups.Kind, s.groups.Z = honest.Blocks, s.data.X
+		s.groups.Kind, s.groups.Z = interval.Blocks, s.data.X
 		p := honest.NewPlan(s.groups, []honest.Split{{Name: "outside", Test: test}})
 		left, mu, claim, noise := closedForm(context.Background(), t, s, p, 0)
 		sp := p.Splits[0]

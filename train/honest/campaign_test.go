@@ -8,14 +8,16 @@ import (
 
 	"doubletake/train/gp"
 	"doubletake/train/honest"
+	"doubletake/train/honest/interval"
+	"doubletake/train/triplets"
 )
 
 // rotorCampaign reads a simulated campaign of four rotors (2 to 5 blades), 15
 // speeds and 13 angles with the levels of five harmonics.
-func rotorCampaign(t testing.TB, seed int) honest.Data {
+func rotorCampaign(t testing.TB, seed int) triplets.Set {
 	name := "drone_s" + strconv.Itoa(seed) + ".csv"
 	rows := readTable(t, elsewhere(t, "DOUBLETAKE_REFERENCE", "reference", "data", name))
-	d := honest.Data{N: len(rows), In: 3, Out: 5}
+	d := triplets.Set{N: len(rows), In: 3, Out: 5}
 	runs := map[[2]string]int{}
 	for _, r := range rows {
 		d.X = append(d.X, number(t, r["n"]), number(t, r["rpm"]), number(t, r["theta_deg"]))
@@ -34,7 +36,7 @@ func rotorCampaign(t testing.TB, seed int) honest.Data {
 
 // derived adds what rotor theory suggests to blades, rpm and angle: ln rpm in its
 // place, ln(blades·rpm) and ln blades.
-func derived(d honest.Data) honest.Data {
+func derived(d triplets.Set) triplets.Set {
 	r := d
 	r.In, r.X = 5, nil
 	for i := 0; i < len(d.X); i += 3 {
@@ -50,11 +52,10 @@ func orderForm(ctx context.Context, t testing.TB, s set, p honest.Plan, split in
 ) {
 	t.Helper()
 	d := s.data
-	all := gp.Data{N: d.N, In: d.In, Out: d.Out, X: d.X, Y1: d.Y1, Y2: d.Y2, Group: s.groups.Of}
 	sp := p.Splits[split]
 	rows := p.Trainings[sp.Full].Rows
 	f := gp.OrderForm{In: 3, Blades: 0, Speed: 1, Harmonics: 5}
-	m, err := gp.FitOrder(ctx, all.Rows(rows), f, gp.Options{GroupInputs: s.groupInputs, Workers: 2})
+	m, err := gp.FitOrder(ctx, d.Select(rows), f, gp.Options{Group: rowsOf(s.groups.Of, 1, rows), GroupInputs: s.groupInputs, Workers: 2})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -62,7 +63,7 @@ func orderForm(ctx context.Context, t testing.TB, s set, p honest.Plan, split in
 	if err != nil {
 		t.Fatal(err)
 	}
-	left = honest.LeaveOutRows(d, s.groups, p, split, lmu, lclaim, lnoise, nil)
+	left = honest.LeaveOutRows(d, s.groups, p.Train(split), p.Held(split), lmu, lclaim, lnoise, nil)
 	mu, claim, noise, err = m.Predict(ctx, rowsOf(d.X, d.In, sp.Test))
 	if err != nil {
 		t.Fatal(err)
@@ -73,7 +74,7 @@ func orderForm(ctx context.Context, t testing.TB, s set, p honest.Plan, split in
 // airfoilCampaign reads a simulated wing at five speeds and 45 angles, ten pairs
 // of lift and drag coefficients each.
 func airfoilCampaign(t testing.TB) set {
-	s := set{name: "airfoil, speeds", data: honest.Data{In: 2, Out: 2}, groupInputs: []int{1}}
+	s := set{name: "airfoil, speeds", data: triplets.Set{In: 2, Out: 2}, groupInputs: []int{1}}
 	var speed []float64
 	count := map[[2]string]int{}
 	runs := map[[2]string]int{}
@@ -127,7 +128,7 @@ func TestHeldOutRotors(t *testing.T) {
 		{"gp", closedForm, 0.7, honest.Options{ClaimedNoise: true, SawGroups: true}},
 		{"order", orderForm, 0.88, honest.Options{SawGroups: true}},
 	} {
-		var all []honest.Report
+		var all []interval.Record
 		for seed := range 3 {
 			s := rotors(t, seed)
 			if c.name == "gp" {
@@ -142,7 +143,7 @@ func TestHeldOutRotors(t *testing.T) {
 					c.name, i, r.R2, prototypeR2[c.name][i], r.After.Student.Coverage)
 			}
 		}
-		if r2 := average(all, func(r honest.Report) float64 { return r.R2 }); r2 < c.average {
+		if r2 := average(all, func(r interval.Record) float64 { return r.R2 }); r2 < c.average {
 			t.Errorf("%s: mean R² %.3f", c.name, r2)
 		}
 	}
@@ -168,12 +169,12 @@ func TestHeldOutRotorsByNetworks(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		e    honest.Ensemble
-		v    honest.Variant
+		v    interval.Variant
 	}{
-		{"ensemble", honest.Ensemble{}, honest.VariantB},
-		{"signed", honest.Ensemble{Prior: 1, Signed: true}, honest.VariantOE},
+		{"ensemble", honest.Ensemble{}, interval.VariantB},
+		{"signed", honest.Ensemble{Prior: 1, Signed: true}, interval.VariantOE},
 	} {
-		var all []honest.Report
+		var all []interval.Record
 		for seed := range 3 {
 			o := honest.Options{Variant: c.v}
 			all = append(all, judgeEach(t, rotors(t, seed), c.name, networks(c.e, epochs), o)...)
@@ -188,7 +189,7 @@ func TestHeldOutRotorsByNetworks(t *testing.T) {
 				t.Errorf("%s: set %d: coverage %.3f", c.name, i, r.After.Student.Coverage)
 			}
 		}
-		r2 := average(all, func(r honest.Report) float64 { return r.R2 })
+		r2 := average(all, func(r interval.Record) float64 { return r.R2 })
 		t.Logf("%s: S within 0.4 to 2.5 in %d of %d, mean R² %.3f", c.name, calibrated, len(all), r2)
 		if calibrated < 11 {
 			t.Errorf("%s: S within 0.4 to 2.5 in %d of %d", c.name, calibrated, len(all))
@@ -205,13 +206,13 @@ func TestHeldOutRotorsByNetworks(t *testing.T) {
 // conditions, the exact process, and its left-out rotors.
 func BenchmarkCampaign(b *testing.B) {
 	d := derived(rotorCampaign(b, 1))
-	all := gp.Data{N: d.N, In: d.In, Out: d.Out, X: d.X, Y1: d.Y1, Y2: d.Y2, Group: make([]int, d.N)}
-	for i := range all.Group {
-		all.Group[i] = int(d.X[i*d.In])
+	group := make([]int, d.N)
+	for i := range group {
+		group[i] = int(d.X[i*d.In])
 	}
 	ctx := context.Background()
 	for b.Loop() {
-		m, err := gp.Fit(ctx, all, gp.Options{GroupInputs: []int{0, 3, 4}, Workers: 2})
+		m, err := gp.Fit(ctx, d, gp.Options{Group: group, GroupInputs: []int{0, 3, 4}, Workers: 2})
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+
+	"doubletake/train/triplets"
 )
 
 // Network is a trained network: mean and variance of the outcomes at
@@ -24,7 +26,7 @@ type Claimer interface {
 
 // TrainFunc trains a network on standardised pairs. It must not standardise them
 // again, and its result may depend on data and seed only.
-type TrainFunc func(ctx context.Context, d Data, seed uint64) (Network, error)
+type TrainFunc func(ctx context.Context, d triplets.Set, seed uint64) (Network, error)
 
 // Ensemble is a base of several networks whose means disagree where they know
 // little. With Prior, each member is the sum of a trained network and a fixed
@@ -37,10 +39,6 @@ type Ensemble struct {
 	Signed  bool    // members in pairs with opposite random functions, which cancel in the mean
 	Seed    uint64
 	Train   TrainFunc
-
-	// Weight is the weight of each row in the outcomes' scale, as in triplets.Set; nil: one.
-	// Train weighs the rows in the loss itself.
-	Weight []float64
 }
 
 // Sizes of the random functions: tanh networks with two hidden layers.
@@ -51,8 +49,8 @@ const (
 
 // Fit trains the members on d, one after the other. Inputs and outcomes are
 // standardised on d; inputs that are constant there are dropped.
-func (e Ensemble) Fit(ctx context.Context, d Data) (*EnsembleModel, error) {
-	d = d.check()
+func (e Ensemble) Fit(ctx context.Context, d triplets.Set) (*EnsembleModel, error) {
+	d = checked(d)
 	if e.Members == 0 {
 		e.Members = 5
 		if e.Signed {
@@ -66,25 +64,24 @@ func (e Ensemble) Fit(ctx context.Context, d Data) (*EnsembleModel, error) {
 	if d.N == 0 {
 		return nil, errors.New("fit ensemble: there are no training rows")
 	}
-	rows := make([]int, d.N)
-	for i := range rows {
-		rows[i] = i
-	}
+	rows := all(d.N)
 	p := &EnsembleModel{in: d.In, out: d.Out, seed: e.Seed, columns: VaryingInputs(d.X, d.In, rows)}
 	if len(p.columns) == 0 {
 		return nil, fmt.Errorf("fit ensemble: no input varies over the %d training rows", d.N)
 	}
 	// The scale of an input is that of a pair whose outcomes are equal.
-	x := Data{N: d.N, Out: d.In, Y1: d.X, Y2: d.X}
-	p.xMean, p.xStd = x.Spread(rows)
-	p.yMean, p.yStd = d.spread(rows, e.Weight)
+	x := triplets.Set{N: d.N, Out: d.In, Y1: d.X, Y2: d.X}
+	p.xMean, p.xStd = spread(x, rows, nil)
+	p.yMean, p.yStd = spread(d, rows, d.Weight)
 	for j, s := range p.yStd {
 		if !(s > 0) {
 			return nil, fmt.Errorf("fit ensemble: outcome column %d is constant (%g): there is nothing to learn",
 				j, p.yMean[j])
 		}
 	}
-	z := Data{N: d.N, In: len(p.columns), Out: d.Out, X: p.standardise(d.X), Run: d.Run}
+	z := triplets.Set{
+		N: d.N, In: len(p.columns), Out: d.Out, X: p.standardise(d.X), Run: d.Run, Weight: d.Weight,
+	}
 	for k := range e.Members {
 		m := member{sign: e.Prior, source: k}
 		if e.Signed {
@@ -239,42 +236,42 @@ func (e *EnsembleModel) MarshalJSON() ([]byte, error) {
 	return json.Marshal(s)
 }
 
-// ReadEnsemble reads what MarshalJSON wrote and checks that it is complete. network
-// reads one network, which must take in inputs and have out outcomes.
-func ReadEnsemble(data []byte, network func(data []byte, in, out int) (Network, error)) (*EnsembleModel, error) {
+// UnmarshalJSON reads what MarshalJSON wrote and checks that it is complete.
+func (e *EnsembleModel) UnmarshalJSON(data []byte) error {
 	var s storedEnsemble
 	if err := json.Unmarshal(data, &s); err != nil {
-		return nil, fmt.Errorf("decode ensemble: %w", err)
+		return fmt.Errorf("decode ensemble: %w", err)
 	}
 	if s.Format != EnsembleFormat || s.Version != EnsembleVersion {
-		return nil, fmt.Errorf("decode ensemble: expected format %q version %d, found %q version %d", EnsembleFormat,
+		return fmt.Errorf("decode ensemble: expected format %q version %d, found %q version %d", EnsembleFormat,
 			EnsembleVersion, s.Format, s.Version)
 	}
 	in := len(s.Columns)
 	if s.Inputs < 1 || s.Outcomes < 1 || in < 1 || len(s.Members) < 1 || len(s.XMean) != s.Inputs ||
 		len(s.XStd) != s.Inputs || len(s.YMean) != s.Outcomes || len(s.YStd) != s.Outcomes {
-		return nil, fmt.Errorf("decode ensemble: expected members and scales for %d inputs and %d outcomes", s.Inputs,
+		return fmt.Errorf("decode ensemble: expected members and scales for %d inputs and %d outcomes", s.Inputs,
 			s.Outcomes)
 	}
 	for _, j := range s.Columns {
 		if j < 0 || j >= s.Inputs {
-			return nil, fmt.Errorf("decode ensemble: expected columns below %d, found %d", s.Inputs, j)
+			return fmt.Errorf("decode ensemble: expected columns below %d, found %d", s.Inputs, j)
 		}
 	}
-	e := &EnsembleModel{
+	read := EnsembleModel{
 		in: s.Inputs, out: s.Outcomes, seed: s.Seed, columns: s.Columns, xMean: s.XMean, xStd: s.XStd, yMean: s.YMean,
 		yStd: s.YStd,
 	}
 	for k, m := range s.Members {
-		n, err := network(m.Network, in, s.Outcomes)
+		n, err := ReadNetwork(m.Network, in, s.Outcomes)
 		if err != nil {
-			return nil, fmt.Errorf("decode ensemble member %d: %w", k+1, err)
+			return fmt.Errorf("decode ensemble member %d: %w", k+1, err)
 		}
 		r := member{network: n, sign: m.Sign, source: m.Source}
 		r.draw(s.Seed, in, s.Outcomes)
-		e.members = append(e.members, r)
+		read.members = append(read.members, r)
 	}
-	return e, nil
+	*e = read
+	return nil
 }
 
 // function returns the member's random function at rows z, n numbers.

@@ -17,7 +17,7 @@ import (
 
 // network trains the repository's own network on standardised pairs.
 func network(cfg train.Config) honest.TrainFunc {
-	return func(ctx context.Context, d honest.Data, seed uint64) (honest.Network, error) {
+	return func(ctx context.Context, d triplets.Set, seed uint64) (honest.Network, error) {
 		cfg.Standardise, cfg.Seed = false, seed
 		set := triplets.New(make([]triplets.Quantity, d.In), make([]triplets.Quantity, d.Out), d.X, d.Y1, d.Y2)
 		m, _, err := train.FitSingle(ctx, set, cfg, nil)
@@ -25,9 +25,9 @@ func network(cfg train.Config) honest.TrainFunc {
 	}
 }
 
-func wave(n int) honest.Data {
+func wave(n int) triplets.Set {
 	rng := rand.New(rand.NewPCG(3, 3))
-	d := honest.Data{N: n, In: 2, Out: 1}
+	d := triplets.Set{N: n, In: 2, Out: 1}
 	for range n {
 		x := 4 * rng.Float64()
 		d.X = append(d.X, x, 12)
@@ -85,7 +85,7 @@ func TestPriorsAreOfUnitSize(t *testing.T) {
 	d := wave(200)
 	var targets [][]float64
 	e := honest.Ensemble{Members: 60, Prior: 1, Signed: true}
-	e.Train = func(_ context.Context, z honest.Data, _ uint64) (honest.Network, error) {
+	e.Train = func(_ context.Context, z triplets.Set, _ uint64) (honest.Network, error) {
 		targets = append(targets, z.Y1)
 		return fixed(1), nil
 	}
@@ -97,11 +97,8 @@ func TestPriorsAreOfUnitSize(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rows := make([]int, d.N)
-	for i := range rows {
-		rows[i] = i
-	}
-	mean, std := d.Spread(rows)
+	scale := d.OutcomeScale()
+	mean, std := scale.Mean, scale.Std
 	size := 0.0
 	for i := range mu {
 		if math.Abs(mu[i]-mean[0]) > 1e-9 || math.Abs(noise[i]-std[0]*std[0]) > 1e-9 {
@@ -120,22 +117,22 @@ func TestPriorsAreOfUnitSize(t *testing.T) {
 
 func TestEnsembleRefuses(t *testing.T) {
 	ctx := context.Background()
-	ok := func(context.Context, honest.Data, uint64) (honest.Network, error) { return fixed(1), nil }
+	ok := func(context.Context, triplets.Set, uint64) (honest.Network, error) { return fixed(1), nil }
 	flat := wave(5)
 	flat.Y1, flat.Y2 = make([]float64, 5), make([]float64, 5)
 	same := wave(5)
 	same.X = make([]float64, 10)
 	for _, c := range []struct {
 		e     honest.Ensemble
-		d     honest.Data
+		d     triplets.Set
 		words string
 	}{
 		{honest.Ensemble{Members: 1, Train: ok}, wave(5), "at least 2 members"},
 		{honest.Ensemble{Members: 5, Signed: true, Train: ok}, wave(5), "an even number"},
 		{honest.Ensemble{Train: ok}, flat, "outcome column 0 is constant"},
 		{honest.Ensemble{Train: ok}, same, "no input varies"},
-		{honest.Ensemble{Train: ok}, honest.Data{In: 1, Out: 1}, "no training rows"},
-		{honest.Ensemble{Train: func(context.Context, honest.Data, uint64) (honest.Network, error) {
+		{honest.Ensemble{Train: ok}, triplets.Set{In: 1, Out: 1}, "no training rows"},
+		{honest.Ensemble{Train: func(context.Context, triplets.Set, uint64) (honest.Network, error) {
 			return nil, errors.New("boom")
 		}}, wave(5), "member 1 of 5: boom"},
 	} {
@@ -167,7 +164,7 @@ func (c claiming) Claim(_ context.Context, x []float64) ([]float64, error) {
 func TestClaims(t *testing.T) {
 	ctx, d := context.Background(), wave(50)
 	e := honest.Ensemble{Members: 1, Claims: true}
-	e.Train = func(context.Context, honest.Data, uint64) (honest.Network, error) { return claiming{1}, nil }
+	e.Train = func(context.Context, triplets.Set, uint64) (honest.Network, error) { return claiming{1}, nil }
 	m, err := e.Fit(ctx, d)
 	if err != nil || m.Members() != 1 {
 		t.Fatal(m, err)
@@ -176,11 +173,7 @@ func TestClaims(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rows := make([]int, d.N)
-	for i := range rows {
-		rows[i] = i
-	}
-	_, std := d.Spread(rows)
+	std := d.OutcomeScale().Std
 	s2 := std[0] * std[0]
 	for i, want := range [][2]float64{{0.3 * s2, 0.7 * s2}, {0, s2}} {
 		if math.Abs(claim[i]-want[0]) > 1e-12*s2 || math.Abs(noise[i]-want[1]) > 1e-12*s2 {
@@ -203,15 +196,8 @@ func TestEnsembleIsStored(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	read := func(data []byte, in, out int) (honest.Network, error) {
-		n := &train.Model{}
-		if in != 1 || out != 1 {
-			t.Errorf("%d inputs, %d outcomes", in, out)
-		}
-		return n, json.Unmarshal(data, n)
-	}
-	again, err := honest.ReadEnsemble(b, read)
-	if err != nil {
+	var again honest.EnsembleModel
+	if err := json.Unmarshal(b, &again); err != nil {
 		t.Fatal(err)
 	}
 	query := []float64{1, 12, 30, 12, -5, 3}
@@ -230,7 +216,7 @@ func TestEnsembleIsStored(t *testing.T) {
 		{`"network":{`, `"network":{"inputs":"one",`, "member 1"},
 		{`{`, `[`, "decode ensemble"},
 	} {
-		_, err := honest.ReadEnsemble([]byte(strings.Replace(string(b), c[0], c[1], 1)), read)
+		err := new(honest.EnsembleModel).UnmarshalJSON([]byte(strings.Replace(string(b), c[0], c[1], 1)))
 		if err == nil || !strings.Contains(err.Error(), c[2]) {
 			t.Errorf("%s: %v, want %q", c[1], err, c[2])
 		}

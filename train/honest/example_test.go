@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"doubletake/train/honest"
+	"doubletake/train/triplets"
 )
 
 // mean is a base that predicts the mean of its training rows everywhere and
@@ -21,42 +22,34 @@ func (m mean) Predict(_ context.Context, x []float64) (mu, claim, noise []float6
 // Six speeds were measured, two pairs each. The interval for a seventh rests on
 // how wrong the base was on each speed when it was left out.
 func Example() {
-	d := honest.Data{
+	d := triplets.Set{
 		N: 12, In: 1, Out: 1,
 		X:  []float64{4, 4, 6, 6, 8, 8, 10, 10, 12, 12, 14, 14},
 		Y1: []float64{1.0, 1.1, 1.2, 1.3, 1.6, 1.5, 1.4, 1.5, 1.9, 1.8, 2.1, 2.0},
 		Y2: []float64{1.1, 1.0, 1.4, 1.3, 1.4, 1.5, 1.6, 1.4, 1.8, 1.9, 2.0, 2.2},
 	}
-	fit := func(_ context.Context, rows []int) (honest.Predictor, error) {
+	fit := func(rows []int) mean {
 		m := 0.0
 		for _, i := range rows {
 			m += (d.Y1[i] + d.Y2[i]) / float64(2*len(rows))
 		}
-		return mean(m), nil
+		return mean(m)
 	}
 	ctx := context.Background()
 	groups := honest.ByValue("speed", d.X, 0)
-	plan := honest.NewPlan(groups, []honest.Split{{Name: "all", Test: make([]bool, d.N)}})
-	fitted := make(honest.Fitted, len(plan.Trainings))
-	for k, t := range plan.Trainings {
-		var err error
-		if fitted[k], err = fit(ctx, t.Rows); err != nil {
-			fmt.Println(err)
-			return
-		}
+	train, held := groups.LeaveOneOut(make([]bool, d.N))
+	var left []honest.LeftOut
+	for _, h := range held {
+		mu, claim, noise, _ := fit(h.Rest).Predict(ctx, d.Select(h.Rows).X)
+		left = append(left, honest.NewLeftOut(d, groups, h, mu, claim, noise))
 	}
-	left, err := honest.LeaveOut(ctx, d, groups, plan, 0, fitted)
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	c, err := honest.Calibrate(d, groups, plan.Trainings[0].Rows, left, honest.Options{FromGroup: []bool{true}})
+	c, err := honest.Calibrate(d, groups, train, left, honest.Options{FromGroup: []bool{true}})
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
 	x := []float64{9, 20}
-	mu, claim, noise, _ := fitted[plan.Splits[0].Full].Predict(ctx, x)
+	mu, claim, noise, _ := fit(train).Predict(ctx, x)
 	p := c.Predict(x, x, mu, claim, noise)
 	for i := range p.N {
 		fmt.Printf("speed %g: %.2f ± %.2f, extrapolated: %v\n", x[i], p.Mu[i], p.Half[i], p.Where[i].Outside)

@@ -7,17 +7,8 @@ import (
 	"slices"
 
 	"gonum.org/v1/gonum/mat"
-)
 
-// Variant names the form of C(x).
-type Variant string
-
-// Variants. All are ln C_j = ln β_j + b1·ln v̂_j + b2·ln d + b3·[outside].
-const (
-	VariantE  Variant = "E"  // C = β_j·d: b1 = 0, b2 = 1, b3 = 0
-	VariantB  Variant = "B"  // b1, b2 and b3 are learned
-	VariantO  Variant = "o"  // B, learned as the variance missing on top of v̂
-	VariantOE Variant = "oE" // E, learned as the variance missing on top of v̂
+	"doubletake/train/honest/interval"
 )
 
 // form is what distinguishes the variants: means and deviations of the normal
@@ -28,29 +19,18 @@ type form struct {
 	offset    bool
 }
 
-// OnTop reports whether the covariance is learned on top of the model's own claim.
-func (v Variant) OnTop() bool { return v == VariantO || v == VariantOE }
-
-func (v Variant) form() (form, error) {
+// formOf returns the form of a variant.
+func formOf(v interval.Variant) (form, error) {
 	e := form{mean: [3]float64{0, 1, 0}}
 	b := form{mean: [3]float64{0.25, 0.75, 0.7}, std: [3]float64{0.25, 0.5, 1}}
 	switch v {
-	case VariantE:
-		return e, nil
-	case VariantB:
+	case interval.VariantB, interval.VariantO:
+		b.offset = v.OnTop()
 		return b, nil
-	case VariantO:
-		b.offset = true
-		return b, nil
-	case VariantOE:
-		e.offset = true
-		return e, nil
 	}
-	return form{}, fmt.Errorf("choose form of the covariance: expected E, B, o or oE, found %q", string(v))
+	e.offset = v.OnTop()
+	return e, v.Check()
 }
-
-// MinClaim is the standardised variance to which a smaller v̂ is raised.
-const MinClaim = 1e-9
 
 // Constants of the fit, in standardised units.
 const (
@@ -78,7 +58,7 @@ type LeftOut struct {
 	Claim    []float64 // v̂, the model's own epistemic variance
 	Noise    []float64 // σ², the variance of one measurement that the model states
 	Y1, Y2   []float64
-	Distance []float64 // N; to the measured groups, see Axis.Distance
+	Distance []float64 // N; to the measured groups, see interval.Axis.Distance
 	Outside  []bool    // N
 	Run      []int     // N
 
@@ -98,36 +78,6 @@ func (l LeftOut) check(out int) {
 		panic(fmt.Sprintf("honest: left-out group %q of %d rows and %d outcomes has a slice of another length",
 			l.Name, l.N, out))
 	}
-}
-
-// Covariance is C(x), in standardised units: variances divided by Scale².
-type Covariance struct {
-	Variant  Variant   `json:"variant"`
-	LnBeta   []float64 `json:"ln_beta"`         // per outcome
-	Claim    float64   `json:"claim_exponent"`  // b1, of v̂
-	Distance float64   `json:"dist_exponent"`   // b2, of d
-	Outside  float64   `json:"outside_summand"` // b3
-	Scale    []float64 `json:"scale"`           // deviation of the training outcomes, in their units
-}
-
-// At returns C for each outcome, in unit², at a condition with the model's
-// variances claim (unit², one per outcome). dst nil allocates.
-func (c *Covariance) At(dst, claim []float64, distance float64, outside bool) []float64 {
-	if dst == nil {
-		dst = make([]float64, len(c.LnBeta))
-	}
-	for j, b := range c.LnBeta {
-		s2 := c.Scale[j] * c.Scale[j]
-		eta := b + c.Distance*math.Log(distance)
-		if c.Claim != 0 {
-			eta += c.Claim * math.Log(max(claim[j]/s2, MinClaim))
-		}
-		if outside {
-			eta += c.Outside
-		}
-		dst[j] = math.Exp(eta) * s2
-	}
-	return dst
 }
 
 // cell is one value of the likelihood: s² = ½(y1+y2−2μ)², whose expectation is
@@ -196,7 +146,7 @@ func (c cell) noise(f form) float64 {
 }
 
 func (p *likelihood) add(square, noise, claim, distance float64, outside bool, outcome int) {
-	claim = max(claim, MinClaim)
+	claim = max(claim, interval.MinClaim)
 	c := cell{square: square, base: noise, outcome: outcome, x: [3]float64{math.Log(claim), math.Log(distance), 0}}
 	if outside {
 		c.x[2] = 1
@@ -441,10 +391,10 @@ func newtonStep(next, theta, grad []float64, hess *mat.SymDense, free []int, dam
 //
 // Errors: an unknown variant, no groups, a scale that is not positive, a value
 // that is not finite.
-func FitCovariance(left []LeftOut, scale []float64, variant Variant, effective float64, claimed bool) (
-	*Covariance, error,
+func FitCovariance(left []LeftOut, scale []float64, variant interval.Variant, effective float64, claimed bool) (
+	*interval.Covariance, error,
 ) {
-	f, err := variant.form()
+	f, err := formOf(variant)
 	if err != nil {
 		return nil, err
 	}
@@ -465,7 +415,7 @@ func FitCovariance(left []LeftOut, scale []float64, variant Variant, effective f
 	if err != nil {
 		return nil, err
 	}
-	c := &Covariance{Variant: variant, Claim: theta[1], Distance: theta[2], Outside: theta[3], Scale: slices.Clone(scale)}
+	c := &interval.Covariance{Variant: variant, Claim: theta[1], Distance: theta[2], Outside: theta[3], Scale: slices.Clone(scale)}
 	for _, u := range theta[4:] {
 		b := theta[0] + u
 		for k, o := range p.origin {

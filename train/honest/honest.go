@@ -6,52 +6,44 @@
 // to the measured groups. Predictions for a new group then have the variance
 // v̂(x) + C(x) and a Student interval with as many degrees of freedom as groups.
 //
-// The package trains nothing itself: trainings are functions of rows. It works
-// on plain slices and does no input or output. docs/honest.md has the formulas
-// and states the limits of the intervals.
+// Learner does all of that for one split; Model is what honest.json holds. The package
+// does no input or output but reading that file. docs/honest.md has the formulas and
+// states the limits of the intervals.
 package honest
 
 import (
 	"fmt"
 	"math"
+
+	"doubletake/train/triplets"
 )
 
-// MinGroups is the smallest number of left-out training groups from which an
-// interval is given.
-const MinGroups = 3
-
-// Data are N pairs with In inputs and Out outcomes each. Values are in the
-// data's own units; slices are row-major.
-type Data struct {
-	N, In, Out int
-	X          []float64 // N×In
-	Y1, Y2     []float64 // N×Out
-	Run        []int     // N; pairs of one run are correlated. nil: every row is a run
-}
-
-// check panics when a slice does not have the stated length.
-func (d Data) check() Data {
-	if d.In < 0 || d.Out < 1 || len(d.X) != d.N*d.In || len(d.Y1) != d.N*d.Out || len(d.Y2) != d.N*d.Out ||
-		d.Run != nil && len(d.Run) != d.N {
+// checked panics when a slice does not have the stated length. Without runs every row
+// is one.
+func checked(d triplets.Set) triplets.Set {
+	if len(d.X) != d.N*d.In || len(d.Y1) != d.N*d.Out || len(d.Y2) != d.N*d.Out || d.Run != nil && len(d.Run) != d.N {
 		panic(fmt.Sprintf("honest: data of %d rows, %d inputs, %d outcomes have slices of %d, %d, %d and %d numbers",
 			d.N, d.In, d.Out, len(d.X), len(d.Y1), len(d.Y2), len(d.Run)))
 	}
 	if d.Run == nil {
-		d.Run = make([]int, d.N)
-		for i := range d.Run {
-			d.Run[i] = i
-		}
+		d.Run = all(d.N)
 	}
 	return d
 }
 
-// Spread returns, per outcome, the mean and the population standard deviation
-// of y1 and y2 together over the given rows. A constant outcome has deviation
-// 0. Without rows both are NaN.
-func (d Data) Spread(rows []int) (mean, std []float64) { return d.spread(rows, nil) }
+// all lists the numbers below n.
+func all(n int) []int {
+	rows := make([]int, n)
+	for i := range rows {
+		rows[i] = i
+	}
+	return rows
+}
 
-// spread is Spread with rows that count weight[i] times; nil: once.
-func (d Data) spread(rows []int, weight []float64) (mean, std []float64) {
+// spread returns, per outcome, the mean and the population standard deviation of y1 and
+// y2 together over the given rows, which count weight[i] times; nil: once. A constant
+// outcome has deviation 0. Without rows both are NaN.
+func spread(d triplets.Set, rows []int, weight []float64) (mean, std []float64) {
 	w := func(i int) float64 {
 		if weight == nil {
 			return 1
@@ -64,6 +56,7 @@ func (d Data) spread(rows []int, weight []float64) (mean, std []float64) {
 			mean[j], std[j] = math.NaN(), math.NaN()
 			continue
 		}
+
 		// Sums about the first value: levels far from zero lose no digits.
 		origin, n, sum := d.Y1[rows[0]*d.Out+j], 0.0, 0.0
 		for _, i := range rows {

@@ -17,6 +17,9 @@ import (
 	"gonum.org/v1/gonum/diff/fd"
 	"gonum.org/v1/gonum/floats/scalar"
 	"gonum.org/v1/gonum/mat"
+
+	"doubletake/train/honest/interval"
+	"doubletake/train/triplets"
 )
 
 func readJSON(t testing.TB, name string, v any) {
@@ -42,15 +45,15 @@ func TestDistanceAgainstKriging(t *testing.T) {
 		t.Fatalf("only %d cases", len(cases))
 	}
 	for _, c := range cases {
-		a := NewAxis(c.Values, c.Range)
+		a := interval.NewAxis(c.Values, c.Range)
 		lo, hi := slices.Min(c.Values), slices.Max(c.Values)
 		for i, z := range c.At {
 			d, outside := a.Distance(z)
-			if !scalar.EqualWithinAbs(d-MinDistance, c.Kriging[i], 1e-9) {
-				t.Errorf("values %v at %g: %g, kriging %g", c.Values, z, d-MinDistance, c.Kriging[i])
+			if !scalar.EqualWithinAbs(d-interval.MinDistance, c.Kriging[i], 1e-9) {
+				t.Errorf("values %v at %g: %g, kriging %g", c.Values, z, d-interval.MinDistance, c.Kriging[i])
 			}
-			if !scalar.EqualWithinAbs(d-MinDistance, c.Prototype[i], 2e-9) {
-				t.Errorf("values %v at %g: %g, prototype %g", c.Values, z, d-MinDistance, c.Prototype[i])
+			if !scalar.EqualWithinAbs(d-interval.MinDistance, c.Prototype[i], 2e-9) {
+				t.Errorf("values %v at %g: %g, prototype %g", c.Values, z, d-interval.MinDistance, c.Prototype[i])
 			}
 			if outside != (z < lo || z > hi) {
 				t.Errorf("values %v at %g: outside %v", c.Values, z, outside)
@@ -61,7 +64,7 @@ func TestDistanceAgainstKriging(t *testing.T) {
 
 // Witness: the closed form by hand.
 func TestDistanceByHand(t *testing.T) {
-	a := NewAxis([]float64{5, 2, 3, 3}, 0)
+	a := interval.NewAxis([]float64{5, 2, 3, 3}, 0)
 	for _, c := range []struct {
 		z, want      float64
 		outside      bool
@@ -76,12 +79,12 @@ func TestDistanceByHand(t *testing.T) {
 	} {
 		d, outside := a.Distance(c.z)
 		below, above := a.Bracket(c.z)
-		if math.Abs(d-MinDistance-c.want) > 1e-15 || outside != c.outside ||
+		if math.Abs(d-interval.MinDistance-c.want) > 1e-15 || outside != c.outside ||
 			!scalar.Same(below, c.below) || !scalar.Same(above, c.above) {
-			t.Errorf("at %g: %g %v %g %g, want %+v", c.z, d-MinDistance, outside, below, above, c)
+			t.Errorf("at %g: %g %v %g %g, want %+v", c.z, d-interval.MinDistance, outside, below, above, c)
 		}
 	}
-	var labels *Axis
+	var labels *interval.Axis
 	if d, outside := labels.Distance(7); d != 1 || outside {
 		t.Errorf("labels: %g %v", d, outside)
 	}
@@ -164,7 +167,7 @@ type fitCase struct {
 		Outside                            []bool
 	}
 	Fits []struct {
-		Variant       Variant
+		Variant       interval.Variant
 		Claimed       bool
 		Parameters, C []float64
 		Value         float64
@@ -199,7 +202,7 @@ func TestFitAgainstPrototype(t *testing.T) {
 	var f fitCase
 	readJSON(t, "fit.json", &f)
 	for _, want := range f.Fits {
-		form, err := want.Variant.form()
+		form, err := formOf(want.Variant)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -234,9 +237,9 @@ func TestGradientOfFit(t *testing.T) {
 	var f fitCase
 	readJSON(t, "fit.json", &f)
 	rng := rand.New(rand.NewPCG(1, 1))
-	for _, v := range []Variant{VariantE, VariantB, VariantO, VariantOE} {
-		form, _ := v.form()
-		p := newLikelihood(f.left(), []float64{1, 2, 0.5}, form, 3, v == VariantB)
+	for _, v := range []interval.Variant{interval.VariantE, interval.VariantB, interval.VariantO, interval.VariantOE} {
+		form, _ := formOf(v)
+		p := newLikelihood(f.left(), []float64{1, 2, 0.5}, form, 3, v == interval.VariantB)
 		n := 4 + f.Outcomes
 		for range 5 {
 			theta := make([]float64, n)
@@ -290,7 +293,7 @@ func TestOneCell(t *testing.T) {
 		e += (l.Y1[i] - mu) * (l.Y2[i] - mu) / 50
 	}
 	for _, scale := range []float64{1, 2.5} {
-		c, err := FitCovariance([]LeftOut{l}, []float64{scale}, VariantE, 0, false)
+		c, err := FitCovariance([]LeftOut{l}, []float64{scale}, interval.VariantE, 0, false)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -301,7 +304,7 @@ func TestOneCell(t *testing.T) {
 		for i := range l.Claim {
 			l.Claim[i] = 0.1
 		}
-		if c, err = FitCovariance([]LeftOut{l}, []float64{scale}, VariantOE, 0, false); err != nil {
+		if c, err = FitCovariance([]LeftOut{l}, []float64{scale}, interval.VariantOE, 0, false); err != nil {
 			t.Fatal(err)
 		}
 		if got := c.At(nil, []float64{0.1}, 0.37, false)[0] + 0.1; math.Abs(got-e) > 1e-10 {
@@ -348,13 +351,13 @@ func TestFitRefuses(t *testing.T) {
 	for _, c := range []struct {
 		left    []LeftOut
 		scale   float64
-		variant Variant
+		variant interval.Variant
 		words   string
 	}{
 		{[]LeftOut{l}, 1, "Z", "expected E, B, o or oE, found \"Z\""},
-		{nil, 1, VariantE, "no left-out groups"},
-		{[]LeftOut{l}, 0, VariantE, "expected a positive deviation"},
-		{[]LeftOut{bad}, 1, VariantE, "not finite"},
+		{nil, 1, interval.VariantE, "no left-out groups"},
+		{[]LeftOut{l}, 0, interval.VariantE, "expected a positive deviation"},
+		{[]LeftOut{bad}, 1, interval.VariantE, "not finite"},
 	} {
 		_, err := FitCovariance(c.left, []float64{c.scale}, c.variant, 0, false)
 		if err == nil || !strings.Contains(err.Error(), c.words) {
@@ -369,7 +372,7 @@ func TestFitRefuses(t *testing.T) {
 func campaign(rng *rand.Rand, k int) (left []LeftOut, test LeftOut, truth float64) {
 	const beta, n, out, noise, components = 0.3, 120, 5, 0.05, 4
 	held := rng.IntN(k + 1)
-	group := func(i int, axis *Axis) LeftOut {
+	group := func(i int, axis *interval.Axis) LeftOut {
 		d, outside := axis.Distance(float64(i + 1))
 		l := LeftOut{N: n, Run: make([]int, n), Noise: ones(n * out)}
 		c := make([]float64, components*out)
@@ -392,14 +395,14 @@ func campaign(rng *rand.Rand, k int) (left []LeftOut, test LeftOut, truth float6
 		}
 		return l
 	}
-	axisWithout := func(a, b int) *Axis {
+	axisWithout := func(a, b int) *interval.Axis {
 		var z []float64
 		for i := range k + 1 {
 			if i != a && i != b {
 				z = append(z, float64(i+1))
 			}
 		}
-		return NewAxis(z, float64(k))
+		return interval.NewAxis(z, float64(k))
 	}
 	for h := range k + 1 {
 		if h != held {
@@ -420,7 +423,7 @@ func TestRecovery(t *testing.T) {
 		var normal, student float64
 		for range repeats {
 			left, test, truth := campaign(rng, k)
-			c, err := FitCovariance(left, ones(5), VariantE, 3, false)
+			c, err := FitCovariance(left, ones(5), interval.VariantE, 3, false)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -433,7 +436,7 @@ func TestRecovery(t *testing.T) {
 				if math.Abs(y) < 1.96*sd {
 					normal += 1 / float64(repeats*len(test.Y1))
 				}
-				if math.Abs(y) < studentQuantile(0.95, k)*sd {
+				if math.Abs(y) < interval.StudentQuantile(0.95, k)*sd {
 					student += 1 / float64(repeats*len(test.Y1))
 				}
 			}
@@ -507,7 +510,7 @@ func (l line) Predict(_ context.Context, x []float64) (mu, claim, noise []float6
 	return mu, claim, noise, nil
 }
 
-func lineFit(d Data) FitFunc {
+func lineFit(d triplets.Set) FitFunc {
 	return func(_ context.Context, rows []int) (Predictor, error) {
 		var sx, sy, sxx, sxy, n float64
 		for _, i := range rows {
@@ -520,9 +523,9 @@ func lineFit(d Data) FitFunc {
 }
 
 // curve is a campaign on which a line is wrong: y = z² / 10, six groups.
-func curve() (Data, Grouping) {
+func curve() (triplets.Set, Grouping) {
 	rng := rand.New(rand.NewPCG(8, 1))
-	d := Data{N: 60, In: 1, Out: 1}
+	d := triplets.Set{N: 60, In: 1, Out: 1}
 	for i := range d.N {
 		z := float64(i / 10)
 		d.X = append(d.X, z)
@@ -533,7 +536,7 @@ func curve() (Data, Grouping) {
 	return d, ByValue("z", d.X, 0)
 }
 
-func calibrate(t testing.TB, d Data, g Grouping, o Options, workers int) ([]*Calibration, []*Prediction) {
+func calibrate(t testing.TB, d triplets.Set, g Grouping, o Options, workers int) ([]*interval.Calibration, []*interval.Prediction) {
 	t.Helper()
 	ctx := context.Background()
 	p := NewPlan(g, g.Each())
@@ -541,8 +544,8 @@ func calibrate(t testing.TB, d Data, g Grouping, o Options, workers int) ([]*Cal
 	if err != nil {
 		t.Fatal(err)
 	}
-	var cs []*Calibration
-	var ps []*Prediction
+	var cs []*interval.Calibration
+	var ps []*interval.Prediction
 	for s, sp := range p.Splits {
 		left, err := LeaveOut(ctx, d, g, p, s, fitted)
 		if err != nil {
@@ -566,7 +569,7 @@ func calibrate(t testing.TB, d Data, g Grouping, o Options, workers int) ([]*Cal
 // set to 1e6, and everything stays the same bit for bit.
 func TestTestGroupEntersNowhere(t *testing.T) {
 	d, g := curve()
-	for _, v := range []Variant{VariantE, VariantB, VariantO, VariantOE} {
+	for _, v := range []interval.Variant{interval.VariantE, interval.VariantB, interval.VariantO, interval.VariantOE} {
 		cs, ps := calibrate(t, d, g, Options{Variant: v}, 2)
 		for s := range g.Names {
 			bad := d
@@ -656,7 +659,7 @@ func TestJudge(t *testing.T) {
 // The same bytes for any number of workers, and after storing and reading.
 func TestStored(t *testing.T) {
 	d, g := curve()
-	other := Options{Variant: VariantB, Base: "line", InputNames: []string{"z"}, FromGroup: []bool{true}, Level: 0.8}
+	other := Options{Variant: interval.VariantB, Base: "line", InputNames: []string{"z"}, FromGroup: []bool{true}, Level: 0.8}
 	for _, o := range []Options{{}, other} {
 		cs, ps := calibrate(t, d, g, o, 1)
 		cs2, _ := calibrate(t, d, g, o, 5)
@@ -672,7 +675,7 @@ func TestStored(t *testing.T) {
 			if !bytes.Equal(a, b) {
 				t.Errorf("group %s: another number of workers gives other bytes", g.Names[s])
 			}
-			var back Calibration
+			var back interval.Calibration
 			if err := json.Unmarshal(a, &back); err != nil {
 				t.Fatal(err)
 			}
@@ -704,7 +707,7 @@ func TestDamagedCalibrationIsRefused(t *testing.T) {
 		if bad == string(good) {
 			t.Errorf("%s is not in %s", old, good)
 		}
-		if err := json.Unmarshal([]byte(bad), new(Calibration)); err == nil {
+		if err := json.Unmarshal([]byte(bad), new(interval.Calibration)); err == nil {
 			t.Errorf("with %s: no error", with)
 		}
 	}
@@ -738,7 +741,7 @@ func TestTooFewGroups(t *testing.T) {
 
 func TestNotCalibratedInThisDirection(t *testing.T) {
 	d, g := curve()
-	wide := Data{N: d.N, In: 2, Out: 1, Y1: d.Y1, Y2: d.Y2, Run: d.Run}
+	wide := triplets.Set{N: d.N, In: 2, Out: 1, Y1: d.Y1, Y2: d.Y2, Run: d.Run}
 	for i, z := range d.X {
 		wide.X = append(wide.X, z, float64(i%3))
 	}
@@ -780,7 +783,7 @@ func (wideLine) Predict(_ context.Context, x []float64) (mu, claim, noise []floa
 }
 
 func TestNotes(t *testing.T) {
-	c := Calibration{K: 3, Vanishes: true, Scatter: 3, NoiseRatio: 50, Largest: 1, Groups: []GroupResult{
+	c := interval.Calibration{K: 3, Vanishes: true, Scatter: 3, NoiseRatio: 50, Largest: 1, Groups: []interval.GroupResult{
 		{Name: "2", E: 0.1, Claim: 0.1, Share: 0.2}, {Name: "3", E: 0.4, Claim: 0.1, Share: 0.8},
 	}}
 	got := strings.Join(c.Notes(), "\n")
@@ -791,7 +794,7 @@ func TestNotes(t *testing.T) {
 			t.Errorf("%q is missing in:\n%s", want, got)
 		}
 	}
-	if n := (&Calibration{K: 9, Scatter: 1.2, NoiseRatio: 1, Groups: []GroupResult{{Share: 0.3}}}).Notes(); len(n) != 0 {
+	if n := (&interval.Calibration{K: 9, Scatter: 1.2, NoiseRatio: 1, Groups: []interval.GroupResult{{Share: 0.3}}}).Notes(); len(n) != 0 {
 		t.Errorf("%q", n)
 	}
 }
@@ -822,7 +825,7 @@ func TestVaryingInputs(t *testing.T) {
 // counting alike, where the groups' noise is the same.
 func TestLabels(t *testing.T) {
 	rng := rand.New(rand.NewPCG(12, 1))
-	d := Data{N: 40, In: 1, Out: 1}
+	d := triplets.Set{N: 40, In: 1, Out: 1}
 	var day []string
 	for i := range d.N {
 		h := i / 10
@@ -846,7 +849,7 @@ func TestLabels(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, std := d.Spread(p.Trainings[0].Rows)
+	_, std := spread(d, p.Trainings[0].Rows, nil)
 	num, den, largest := 0.0, 0.0, 0.0
 	want := c.Covariance.At(nil, []float64{1}, 1, false)[0]
 	for _, l := range left {
@@ -872,7 +875,7 @@ func TestLabels(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var back Calibration
+	var back interval.Calibration
 	if err := json.Unmarshal(b, &back); err != nil {
 		t.Fatal(err)
 	}
@@ -906,10 +909,10 @@ func TestLeaveOutRows(t *testing.T) {
 			mu[at], claim[at], noise[at], condition[at] = left[h].Mu[k], left[h].Claim[k], left[h].Noise[k], i
 		}
 	}
-	if got := LeaveOutRows(d, g, p, split, mu, claim, noise, nil); !reflect.DeepEqual(got, left) {
+	if got := LeaveOutRows(d, g, p.Train(split), p.Held(split), mu, claim, noise, nil); !reflect.DeepEqual(got, left) {
 		t.Errorf("%+v, want %+v", got, left)
 	}
-	for h, l := range LeaveOutRows(d, g, p, split, mu, claim, noise, condition) {
+	for h, l := range LeaveOutRows(d, g, p.Train(split), p.Held(split), mu, claim, noise, condition) {
 		if !slices.Equal(l.Condition, p.Splits[split].LeftOut[h].Rows) {
 			t.Errorf("group %d: conditions %v", h, l.Condition)
 		}

@@ -19,13 +19,15 @@ import (
 	"doubletake/train"
 	"doubletake/train/gp"
 	"doubletake/train/honest"
+	"doubletake/train/honest/interval"
+	"doubletake/train/triplets"
 )
 
 // set is a measured campaign: pairs, their groups, and the inputs that belong to
 // the groups' coordinate.
 type set struct {
 	name        string
-	data        honest.Data
+	data        triplets.Set
 	groups      honest.Grouping
 	groupInputs []int
 }
@@ -89,7 +91,7 @@ func number(t testing.TB, s string) float64 {
 func turbine(t testing.TB, bySpeed bool) set {
 	rows := readTable(t, elsewhere(t, "DOUBLETAKE_REFERENCE", "reference", "honest", "measured", "rm2-pairs.csv"))
 	s := set{name: "turbine, blocks of the tip-speed ratio", groupInputs: []int{1}}
-	s.data = honest.Data{N: len(rows), In: 2, Out: 2}
+	s.data = triplets.Set{N: len(rows), In: 2, Out: 2}
 	var speed, ratio []float64
 	for _, r := range rows {
 		u, tsr := number(t, r["tow_speed_m_s"]), number(t, r["tsr"])
@@ -151,7 +153,7 @@ func cyclone(t testing.TB) set {
 	if err := tare.Solve(h, f); err != nil {
 		t.Fatal(err)
 	}
-	s := set{name: "Cyclone, blocks of the arm angle", data: honest.Data{In: 4, Out: 3}, groupInputs: []int{1}}
+	s := set{name: "Cyclone, blocks of the arm angle", data: triplets.Set{In: 4, Out: 3}, groupInputs: []int{1}}
 	files := map[string]struct {
 		force [][6]float64
 		angle []float64
@@ -198,7 +200,7 @@ func cyclone(t testing.TB) set {
 // speeds and one repeated. Halves of a file are its pair.
 func princeton(t testing.TB) set {
 	dir := elsewhere(t, "DOUBLETAKE_REAL", "real", "princeton-mae224-lift-drag")
-	s := set{name: "Princeton, blocks of the angle", data: honest.Data{In: 3, Out: 2}, groupInputs: []int{0}}
+	s := set{name: "Princeton, blocks of the angle", data: triplets.Set{In: 3, Out: 2}, groupInputs: []int{0}}
 	angleOf := regexp.MustCompile(`angle(\d+)\.txt$`)
 	var angle []float64
 	for _, part := range []struct {
@@ -262,10 +264,9 @@ func closedForm(ctx context.Context, t testing.TB, s set, p honest.Plan, split i
 ) {
 	t.Helper()
 	d := s.data
-	all := gp.Data{N: d.N, In: d.In, Out: d.Out, X: d.X, Y1: d.Y1, Y2: d.Y2, Group: s.groups.Of}
 	sp := p.Splits[split]
 	rows := p.Trainings[sp.Full].Rows
-	m, err := gp.Fit(ctx, all.Rows(rows), gp.Options{GroupInputs: s.groupInputs, Workers: 2})
+	m, err := gp.Fit(ctx, d.Select(rows), gp.Options{Group: rowsOf(s.groups.Of, 1, rows), GroupInputs: s.groupInputs, Workers: 2})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -273,7 +274,7 @@ func closedForm(ctx context.Context, t testing.TB, s set, p honest.Plan, split i
 	if err != nil {
 		t.Fatal(err)
 	}
-	left = honest.LeaveOutRows(d, s.groups, p, split, lmu, lclaim, lnoise, m.Condition())
+	left = honest.LeaveOutRows(d, s.groups, p.Train(split), p.Held(split), lmu, lclaim, lnoise, m.Condition())
 	mu, claim, noise, err = m.Predict(ctx, rowsOf(s.data.X, s.data.In, sp.Test))
 	if err != nil {
 		t.Fatal(err)
@@ -281,8 +282,8 @@ func closedForm(ctx context.Context, t testing.TB, s set, p honest.Plan, split i
 	return left, mu, claim, noise
 }
 
-func rowsOf(v []float64, n int, rows []int) []float64 {
-	var out []float64
+func rowsOf[T any](v []T, n int, rows []int) []T {
+	var out []T
 	for _, i := range rows {
 		out = append(out, v[i*n:(i+1)*n]...)
 	}
@@ -290,11 +291,11 @@ func rowsOf(v []float64, n int, rows []int) []float64 {
 }
 
 // judgeEach holds out each group of a set in turn and returns the reports.
-func judgeEach(t testing.TB, s set, name string, b base, o honest.Options) []honest.Report {
+func judgeEach(t testing.TB, s set, name string, b base, o honest.Options) []interval.Record {
 	t.Helper()
 	ctx := context.Background()
 	p := honest.NewPlan(s.groups, s.groups.Each())
-	var reports []honest.Report
+	var reports []interval.Record
 	for split, sp := range p.Splits {
 		left, mu, claim, noise := b(ctx, t, s, p, split)
 		o.FromGroup = make([]bool, s.data.In)
@@ -330,7 +331,7 @@ func judgeEach(t testing.TB, s set, name string, b base, o honest.Options) []hon
 }
 
 // average is the mean of a number over reports.
-func average(reports []honest.Report, f func(honest.Report) float64) float64 {
+func average(reports []interval.Record, f func(interval.Record) float64) float64 {
 	sum := 0.0
 	for _, r := range reports {
 		sum += f(r) / float64(len(reports))
@@ -347,16 +348,16 @@ func campaigns(t testing.TB) []set {
 
 // summary counts the groups that a Student interval covers to 90 % and returns
 // the mean interval scores.
-func summary(t testing.TB, all []honest.Report) (covered int, before, after, free float64) {
+func summary(t testing.TB, all []interval.Record) (covered int, before, after, free float64) {
 	t.Helper()
 	for _, r := range all {
 		if r.After.Student.Coverage >= 0.9 {
 			covered++
 		}
 	}
-	before = average(all, func(r honest.Report) float64 { return r.Before.Student.Score })
-	after = average(all, func(r honest.Report) float64 { return r.After.Student.Score })
-	free = average(all, func(r honest.Report) float64 { return r.ModelFree.Score })
+	before = average(all, func(r interval.Record) float64 { return r.Before.Student.Score })
+	after = average(all, func(r interval.Record) float64 { return r.After.Student.Score })
+	free = average(all, func(r interval.Record) float64 { return r.ModelFree.Score })
 	t.Logf("%d groups, covered to 90 %%: %d; interval score before %.3f, after %.3f, model-free %.3f",
 		len(all), covered, before, after, free)
 	return covered, before, after, free
@@ -364,8 +365,8 @@ func summary(t testing.TB, all []honest.Report) (covered int, before, after, fre
 
 func TestMeasuredAdditiveGP(t *testing.T) {
 	long(t)
-	var all []honest.Report
-	o := honest.Options{Base: "gp", Variant: honest.VariantE, ClaimedNoise: true, SawGroups: true}
+	var all []interval.Record
+	o := honest.Options{Base: "gp", Variant: interval.VariantE, ClaimedNoise: true, SawGroups: true}
 	for _, s := range campaigns(t) {
 		all = append(all, judgeEach(t, s, "gp", closedForm, o)...)
 	}
@@ -406,8 +407,8 @@ func trained(fit func(s set) honest.FitFunc) base {
 }
 
 // someRows are the data of some rows.
-func someRows(d honest.Data, rows []int) honest.Data {
-	r := honest.Data{N: len(rows), In: d.In, Out: d.Out}
+func someRows(d triplets.Set, rows []int) triplets.Set {
+	r := triplets.Set{N: len(rows), In: d.In, Out: d.Out}
 	r.X, r.Y1, r.Y2 = rowsOf(d.X, d.In, rows), rowsOf(d.Y1, d.Out, rows), rowsOf(d.Y2, d.Out, rows)
 	return r
 }
@@ -436,8 +437,8 @@ func steps(n int) func(rows, batch int) int {
 
 func TestMeasuredEnsemble(t *testing.T) {
 	long(t)
-	var all []honest.Report
-	o := honest.Options{Variant: honest.VariantB}
+	var all []interval.Record
+	o := honest.Options{Variant: interval.VariantB}
 	for _, s := range campaigns(t) {
 		all = append(all, judgeEach(t, s, "ensemble", networks(honest.Ensemble{}, steps(3000)), o)...)
 	}
@@ -454,17 +455,16 @@ func TestMeasuredEnsemble(t *testing.T) {
 func refitted() base {
 	return trained(func(s set) honest.FitFunc {
 		d := s.data
-		all := gp.Data{N: d.N, In: d.In, Out: d.Out, X: d.X, Y1: d.Y1, Y2: d.Y2, Group: s.groups.Of}
 		return func(ctx context.Context, rows []int) (honest.Predictor, error) {
-			return gp.Fit(ctx, all.Rows(rows), gp.Options{GroupInputs: s.groupInputs})
+			return gp.Fit(ctx, d.Select(rows), gp.Options{Group: rowsOf(s.groups.Of, 1, rows), GroupInputs: s.groupInputs})
 		}
 	})
 }
 
 func TestMeasuredRefittedGP(t *testing.T) {
 	long(t)
-	var all []honest.Report
-	o := honest.Options{Base: "gp", Variant: honest.VariantOE, ClaimedNoise: true}
+	var all []interval.Record
+	o := honest.Options{Base: "gp", Variant: interval.VariantOE, ClaimedNoise: true}
 	for _, s := range campaigns(t) {
 		all = append(all, judgeEach(t, s, "gpr", refitted(), o)...)
 	}
@@ -483,7 +483,7 @@ func TestMeasuredRefittedGP(t *testing.T) {
 func TestMeasuredPropellers(t *testing.T) {
 	long(t)
 	path := elsewhere(t, "DOUBLETAKE_REFERENCE", "reference", "honest", "measured", "strawson-pairs.csv")
-	s := set{name: "propellers", data: honest.Data{In: 3, Out: 1}, groupInputs: []int{0, 1}}
+	s := set{name: "propellers", data: triplets.Set{In: 3, Out: 1}, groupInputs: []int{0, 1}}
 	var label []string
 	flagged := regexp.MustCompile(`^b`) // the second session of the bench gave these two propellers other values
 	for _, r := range readTable(t, path) {

@@ -7,13 +7,13 @@ import (
 	"strconv"
 	"strings"
 
-	"doubletake/report"
+	"doubletake/train/honest/interval"
 )
 
 // judged is a held-out set with a calibration.
 type judged struct {
 	data, base string
-	*report.Honest
+	*interval.Result
 }
 
 // campaign is the kind of data, without the number of the simulated campaign.
@@ -56,18 +56,18 @@ func two(v float64) string { return fmt.Sprintf("%.2f", v) }
 // numbers are the set's columns from k on, without the last.
 func (j judged) numbers() []string {
 	return []string{
-		strconv.Itoa(j.K),
-		fmt.Sprintf("%.3f", j.R2),
-		two(j.CoverageBefore),
-		two(j.CoverageT),
-		two(j.WidthOverSpread),
-		two(j.ScoreBefore),
-		two(j.Score),
-		two(j.ScoreModelFree),
-		fmt.Sprintf("%.3g", j.RatioBefore),
-		fmt.Sprintf("%.2g", j.RatioAfter),
-		fmt.Sprintf("%.1g", j.RatioSE),
-		two(j.ConformalCoverage),
+		strconv.Itoa(j.Calibration.K),
+		fmt.Sprintf("%.3f", j.Record.R2),
+		two(j.Record.Before.Normal.Coverage),
+		two(j.Record.After.Student.Coverage),
+		two(j.Record.WidthOverSpread),
+		two(j.Record.Before.Normal.Score),
+		two(j.Record.After.Student.Score),
+		two(j.Record.ModelFree.Score),
+		fmt.Sprintf("%.3g", j.Record.Before.Ratio),
+		fmt.Sprintf("%.2g", j.Record.After.Ratio),
+		fmt.Sprintf("%.1g", j.Record.After.RatioSE),
+		two(j.Record.Conformal.Coverage),
 	}
 }
 
@@ -110,17 +110,17 @@ func summaries(list []judged) *sheet {
 		right := func(ratio, se float64) bool { return ratio >= 0.5 && ratio <= 2 || math.Abs(ratio-1) <= 2*se }
 		s.add(
 			key[0], key[1], strconv.Itoa(len(g)),
-			fmt.Sprintf("%.3f", mean(func(j judged) float64 { return j.R2 })),
-			count(func(j judged) bool { return j.CoverageT >= 0.9 }),
-			two(mean(func(j judged) float64 { return j.CoverageBefore })),
-			two(mean(func(j judged) float64 { return j.CoverageT })),
-			two(mean(func(j judged) float64 { return j.ScoreBefore })),
-			two(mean(func(j judged) float64 { return j.Score })),
-			two(mean(func(j judged) float64 { return j.ScoreModelFree })),
-			count(func(j judged) bool { return right(j.RatioBefore, 0) }),
-			count(func(j judged) bool { return right(j.RatioAfter, j.RatioSE) }),
-			count(func(j judged) bool { return j.RatioAfter-2*j.RatioSE > 1 }),
-			count(func(j judged) bool { return j.RatioAfter+2*j.RatioSE < 1 }),
+			fmt.Sprintf("%.3f", mean(func(j judged) float64 { return j.Record.R2 })),
+			count(func(j judged) bool { return j.Record.After.Student.Coverage >= 0.9 }),
+			two(mean(func(j judged) float64 { return j.Record.Before.Normal.Coverage })),
+			two(mean(func(j judged) float64 { return j.Record.After.Student.Coverage })),
+			two(mean(func(j judged) float64 { return j.Record.Before.Normal.Score })),
+			two(mean(func(j judged) float64 { return j.Record.After.Student.Score })),
+			two(mean(func(j judged) float64 { return j.Record.ModelFree.Score })),
+			count(func(j judged) bool { return right(j.Record.Before.Ratio, 0) }),
+			count(func(j judged) bool { return right(j.Record.After.Ratio, j.Record.After.RatioSE) }),
+			count(func(j judged) bool { return j.Record.After.Ratio-2*j.Record.After.RatioSE > 1 }),
+			count(func(j judged) bool { return j.Record.After.Ratio+2*j.Record.After.RatioSE < 1 }),
 		)
 	}
 	return s

@@ -14,6 +14,7 @@ import (
 	"doubletake/pipeline/table"
 	"doubletake/report"
 	"doubletake/train/baseline"
+	"doubletake/train/honest/interval"
 	"doubletake/train/score"
 	"doubletake/train/triplets"
 )
@@ -48,7 +49,7 @@ type compared struct {
 	scores   map[string][]score.Scores
 	fit, ask map[string][]float64
 	sampling map[string][]baseline.Sampling
-	cross    map[string][]trainstage.Crossed
+	cross    map[string][]interval.Result
 	flags    []trainstage.SeedFlags
 	crps     [][][]float64 // of the methods in ranked: seed, row
 	ranked   []string
@@ -59,7 +60,7 @@ func newCompared() *compared {
 	return &compared{
 		claims: map[string]string{}, scores: map[string][]score.Scores{},
 		fit: map[string][]float64{}, ask: map[string][]float64{}, sampling: map[string][]baseline.Sampling{},
-		cross: map[string][]trainstage.Crossed{},
+		cross: map[string][]interval.Result{},
 	}
 }
 
@@ -92,7 +93,7 @@ func (c *compared) time(name, path string) error {
 
 // crossed adds one seed's calibration of a method on its left-out groups.
 func (c *compared) crossed(name, path string) error {
-	var r trainstage.Crossed
+	var r interval.Result
 	err := plan.ReadJSON(path, &r)
 	c.cross[name] = append(c.cross[name], r)
 	return err
@@ -103,21 +104,21 @@ func (c *compared) crossed(name, path string) error {
 func (c *compared) afterCx(name string) (out score.Values) {
 	for _, q := range []struct {
 		key string
-		of  func(trainstage.Crossed) *float64
+		of  func(r *interval.Record) float64
 	}{
-		{report.RatioCx, func(r trainstage.Crossed) *float64 { return r.Ratio }},
-		{report.CoverageCx, func(r trainstage.Crossed) *float64 { return r.Coverage }},
+		{report.RatioCx, func(r *interval.Record) float64 { return r.After.Ratio }},
+		{report.CoverageCx, func(r *interval.Record) float64 { return r.After.Student.Coverage }},
 	} {
 		var v []float64
 		reason := ""
 		for _, r := range c.cross[name] {
-			switch x := q.of(r); {
-			case x != nil:
-				v = append(v, *x)
+			switch {
 			case r.Absent != "":
 				reason = r.Absent
-			default:
+			case math.IsNaN(q.of(r.Record)):
 				reason = "it is not a finite number"
+			default:
+				v = append(v, q.of(r.Record))
 			}
 		}
 		switch {
@@ -306,8 +307,8 @@ func calibrationFlags(test report.SetMetrics) []report.Violation {
 // coverageFlags checks σ by the share of held-out values inside the network's intervals,
 // mean over the seeds. Of outcomes of several units the one with the smallest share
 // counts.
-func coverageFlags(network []report.Trust) []report.Violation {
-	var worst *report.Trust
+func coverageFlags(network []score.UnitTrust) []report.Violation {
+	var worst *score.UnitTrust
 	var flag score.Flag
 	for i, t := range network {
 		if f := score.DiagnoseCoverage(t.Trust); len(f) > 0 && (worst == nil || t.Coverage95 < worst.Coverage95) {

@@ -216,9 +216,8 @@ func TestTrustOf(t *testing.T) {
 	set.Part = []triplets.Part{triplets.Train, triplets.Test}
 	set.Run = []int{0, 1}
 	set.Scale = triplets.Identity(3)
-	groups := [][]int{{0, 2}, {1}}
 	a := triplets.Answers{Mu: make([]float64, 6), Var: []float64{9, 9, 9, 1, 4, 1}, Cov: make([]float64, 6)}
-	got := trustOf(set, groups, networkTrust(set, a, groups))
+	got := networkTrust(set, a)
 	if len(got) != 2 || got[0].Unit != "N" || !slices.Equal(got[0].Outcomes, []string{"lift", "drag"}) ||
 		got[1].Unit != "N·m" || got[1].Values != 2 {
 		t.Fatalf("%+v", got)

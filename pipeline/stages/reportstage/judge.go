@@ -51,7 +51,7 @@ func reportSplit(
 	var models []*train.Model
 	methods := newCompared()
 	ds := det.split(s)
-	var trust [][]score.Trust
+	var trust [][]score.UnitTrust
 	for k := range tr.Seeds {
 		if err := ctx.Err(); err != nil {
 			return nil, err
@@ -72,7 +72,7 @@ func reportSplit(
 		if err := compare(b, methods, j, set, s, k, c); err != nil {
 			return nil, err
 		}
-		trust = append(trust, networkTrust(set, answers, trainstage.UnitGroups(set)))
+		trust = append(trust, networkTrust(set, answers))
 		hist, err := table.Read(j.Input(id, "history.arrow"))
 		if err != nil {
 			return nil, err
@@ -97,7 +97,7 @@ func reportSplit(
 	}
 	sp.Train, sp.Test = overSeeds(trainSum, set.Outcomes), overSeeds(testSum, set.Outcomes)
 	methods.finish(sp)
-	sp.Network = trustOf(set, trainstage.UnitGroups(set), meanTrust(trust))
+	sp.Network = score.MeanByUnit(trust)
 	sp.Flags = append(sp.Flags, coverageFlags(sp.Network)...)
 	if sp.Events, err = judgeEvents(ctx, b, set, models); err != nil {
 		return nil, err

@@ -18,6 +18,7 @@ import (
 	"doubletake/pipeline/table"
 	"doubletake/report"
 	"doubletake/train/baseline"
+	"doubletake/train/honest/interval"
 	"doubletake/train/score"
 	"doubletake/train/triplets"
 )
@@ -166,9 +167,11 @@ func TestComparedFinish(t *testing.T) {
 		{Chains: 4, Draws: 60, RHat: 1.25, ESS: 80, Acceptance: 0.75, Divergent: 0.0625},
 		{Chains: 4, Draws: 60, RHat: 1, ESS: 120, Acceptance: 0.75},
 	}
-	two, in := 2.0, 0.9
-	c.cross["b"] = []trainstage.Crossed{{Ratio: &two, Coverage: &in}, {Absent: "without g 3: x is constant (1)"}}
-	c.cross["a"] = []trainstage.Crossed{{Absent: "without g 3: x is constant (1)"}, {Coverage: &in}}
+	record := func(ratio float64) *interval.Record {
+		return &interval.Record{After: interval.Claims{Ratio: ratio, Student: interval.Interval{Coverage: 0.9}}}
+	}
+	c.cross["b"] = []interval.Result{{Record: record(2)}, {Absent: "without g 3: x is constant (1)"}}
+	c.cross["a"] = []interval.Result{{Absent: "without g 3: x is constant (1)"}, {Record: record(math.NaN())}}
 	c.sampling["a"] = []baseline.Sampling{{Chains: 4, Draws: 60, RHat: 1.01, ESS: 200, Acceptance: 0.8}}
 	path := filepath.Join(t.TempDir(), "timing.json")
 	for _, v := range []trainstage.Timing{{Fit: 1, Predict: 0.5}, {Fit: 3, Predict: 1.5}} {
@@ -460,7 +463,7 @@ func TestOneRatio(t *testing.T) {
 	}
 	// Coverage: the flag states the share of the table, and the split with the smallest comes first.
 	for i, c := range []float64{0.57, 0.19} {
-		e.Splits[i].Network = []report.Trust{{Outcomes: []string{"y"}, Trust: score.Trust{
+		e.Splits[i].Network = []score.UnitTrust{{Outcomes: []string{"y"}, Trust: score.Trust{
 			Coverage95: c, Coverage95SE: 0.03, Runs: 15, RMSE: 1, ClaimedSigma: 1,
 		}}}
 		e.Splits[i].Flags = coverageFlags(e.Splits[i].Network)

@@ -7,6 +7,7 @@ import (
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/stages/plan"
 	"doubletake/train"
+	"doubletake/train/honest"
 	"doubletake/train/triplets"
 )
 
@@ -49,20 +50,11 @@ type Card struct {
 // maxCardConditions bounds a card's size.
 const maxCardConditions = 5000
 
-// Input is one condition the network sees.
-type Input struct {
-	Name   string    `json:"name"`
-	Unit   string    `json:"unit"`
-	Min    float64   `json:"min"` // of the training set
-	Max    float64   `json:"max"`
-	Values []float64 `json:"values,omitempty"` // its distinct training values, ascending, where there are at most 100
-}
-
-// Outcome is one quantity the network predicts.
-type Outcome struct {
-	Name string `json:"name"`
-	Unit string `json:"unit"`
-}
+// Input and Outcome are the quantities that a model maps.
+type (
+	Input   = honest.Input
+	Outcome = honest.Outcome
+)
 
 // Estimate are the settings of the raw covariance of the model's predictions.
 type Estimate struct {
@@ -96,7 +88,7 @@ func card(b *plan.Builder, s triplets.Set, split config.Split, k int, configDige
 		c.Inputs = append(c.Inputs, in)
 	}
 	for _, q := range s.Outcomes {
-		c.Outcomes = append(c.Outcomes, Outcome{q.Name, q.Unit})
+		c.Outcomes = append(c.Outcomes, Outcome{Name: q.Name, Unit: q.Unit})
 	}
 	if present := slices.Sorted(slices.Values(trained.Present())); len(present) <= maxCardConditions {
 		for _, i := range present {

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"math"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -16,28 +15,17 @@ import (
 	"doubletake/pipeline/kv"
 	"doubletake/pipeline/stages/plan"
 	"doubletake/pipeline/table"
-	"doubletake/train"
 	"doubletake/train/baseline"
-	"doubletake/train/honest"
 	"doubletake/train/triplets"
 )
 
 // crossVersion is the version of the results of methods calibrated on left-out groups.
-const crossVersion = 1
+// 2: a calibration and its record.
+const crossVersion = 2
 
-// CrossJSON is the output of such a calibration, a Crossed.
+// CrossJSON is the output of such a calibration: the interval.Result of what a method
+// claims with the covariance C_x that its own left-out groups taught (docs/honest.md).
 const CrossJSON = "left-out.json"
-
-// Crossed judges on the test set what a method claims with the covariance C_x that
-// its own left-out groups taught (docs/honest.md). Numbers that are undefined are nil.
-type Crossed struct {
-	Absent    string   `json:"absent,omitempty"` // why there is none
-	Condition string   `json:"condition"`        // whose values are the groups
-	Variant   string   `json:"variant"`
-	K         int      `json:"k"` // groups left out
-	Ratio     *float64 `json:"sum_e_ratio"`
-	Coverage  *float64 `json:"coverage"` // of μ ± t_K·√(v̂ + C_x + σ²)
-}
 
 // CrossID is the ID of the task that calibrates a method on left-out groups. The name
 // of the model of pairs is "pair".
@@ -71,8 +59,8 @@ func crossTask(b *plan.Builder, cfg []kv.Pair, s config.Split, name string, k in
 		full, stream = engine.Dep{Task: TrainID(b, s.Name, k), Output: "predictions.arrow"}, "train"
 	}
 	seed := plan.SeedOf(tr.Seed, stream, strconv.Itoa(k))
-	f := honestFit{settings: tr.Honest, condition: condition, within: s.Test.Within(condition)}
-	f.settings.Base = name
+	l := learner(tr.Honest, s, condition)
+	l.Base = name
 	local := []kv.Pair{
 		s.Setting(),
 		{Key: "method", Value: name},
@@ -90,7 +78,7 @@ func crossTask(b *plan.Builder, cfg []kv.Pair, s config.Split, name string, k in
 		if err != nil {
 			return err
 		}
-		p, err := rowPredictions(j.Input(full.Task, full.Output), set, pair)
+		p, err := testPredictions(j.Input(full.Task, full.Output), set, pair)
 		if err != nil {
 			return fmt.Errorf("read %s: %w", full.Task, err)
 		}
@@ -103,10 +91,17 @@ func crossTask(b *plan.Builder, cfg []kv.Pair, s config.Split, name string, k in
 			return err
 		}
 		k := 0
-		c, err := f.cross(ctx, set, z, func(data triplets.Set, x []float64) (*baseline.Prediction, error) {
+		fit := func(data triplets.Set, x []float64) (mu, claim, noise []float64, err error) {
 			k++
-			return predictOnce(ctx, j, m, data, seed, x, filepath.Join(dir, fmt.Sprintf("left-out-%d.json", k)))
-		}, p)
+			p, err := predictOnce(ctx, j, m, data, seed, x, filepath.Join(dir, fmt.Sprintf("left-out-%d.json", k)))
+			if err != nil {
+				return nil, nil, nil, err
+			}
+			claim, noise = parts(p)
+			return p.Mu, claim, noise, nil
+		}
+		claim, noise := parts(p)
+		c, err := l.Method(ctx, set, z, fit, p.Mu, claim, noise)
 		if err != nil {
 			return err
 		}
@@ -144,94 +139,33 @@ func predictOnce(ctx context.Context, j *engine.Job, m baseline.Method, data tri
 	return p, nil
 }
 
-// rowPredictions are a method's predictions at every row of s.
-func rowPredictions(path string, s triplets.Set, pair bool) (*baseline.Prediction, error) {
+// testPredictions are a method's predictions at the rows of the test part.
+func testPredictions(path string, s triplets.Set, pair bool) (*baseline.Prediction, error) {
 	t, err := table.Read(path)
 	if err != nil {
 		return nil, err
 	}
+	var a triplets.Answers // of each row
 	if pair {
-		a, err := ReadPredictions(t, s)
-		return &baseline.Prediction{N: s.N, Out: s.Out, Mu: a.Mu, Total: a.Var, Epistemic: a.Cov}, err
+		a, err = ReadPredictions(t, s)
+	} else {
+		var p *baseline.Prediction
+		if p, err = ReadMethod(t, s); err == nil {
+			a = triplets.Answers{Mu: p.Mu, Var: p.Total, Cov: p.Epistemic}.Rows(s.Condition, s.Out)
+		}
 	}
-	p, err := ReadMethod(t, s)
 	if err != nil {
 		return nil, err
 	}
-	a := triplets.Answers{Mu: p.Mu, Var: p.Total, Cov: p.Epistemic}.Rows(s.Condition, s.Out)
-	return &baseline.Prediction{N: s.N, Out: s.Out, Mu: a.Mu, Total: a.Var, Epistemic: a.Cov}, nil
+	a = a.Rows(s.RowsOf(triplets.Test), s.Out)
+	return &baseline.Prediction{Mu: a.Mu, Total: a.Var, Epistemic: a.Cov}, nil
 }
 
-// claims splits a prediction's total into v̂, a negative one counting as 0, and noise.
-func claims(p *baseline.Prediction) (claim, noise []float64) {
+// parts splits a prediction's total into v̂, a negative one counting as 0, and noise.
+func parts(p *baseline.Prediction) (claim, noise []float64) {
 	for i, v := range p.Epistemic {
 		v = max(v, 0)
 		claim, noise = append(claim, v), append(noise, p.Total[i]-v)
 	}
 	return claim, noise
-}
-
-// cross fits a method to the training rows without each group in turn, learns C_x from the
-// errors there, and judges full, the predictions at all rows of s, with it. Nothing is
-// shared between the groups: what a method learns, it learns without the group.
-func (f honestFit) cross(ctx context.Context, s triplets.Set, z []float64,
-	fit func(data triplets.Set, x []float64) (*baseline.Prediction, error), full *baseline.Prediction,
-) (Crossed, error) {
-	g := f.grouping(z)
-	variant := f.variant()
-	if f.settings.Variant == "auto" && f.settings.Base != "gp" && f.settings.Base != "constant" {
-		variant = honest.VariantB
-	}
-	r := Crossed{Condition: f.condition, Variant: string(variant)}
-	data := honest.Data{N: s.N, In: s.In, Out: s.Out, X: s.X, Y1: s.Y1, Y2: s.Y2, Run: s.Run}
-	other := make([]bool, s.N)
-	for i, p := range s.Part {
-		other[i] = p != triplets.Train
-	}
-	p := honest.NewPlan(g, []honest.Split{{Name: "all", Test: other}})
-	var left []honest.LeftOut
-	for _, h := range p.Splits[0].LeftOut {
-		rows := p.Trainings[h.Training].Rows
-		q, err := fit(s.Select(rows), s.Select(h.Rows).X)
-		if ctx.Err() != nil {
-			return r, err
-		}
-		if err != nil {
-			var constant *train.ConstantInputError
-			if errors.As(err, &constant) {
-				err = fmt.Errorf("%s is constant (%g)", s.Inputs[constant.Column].Name, constant.Value)
-			}
-			r.Absent = fmt.Sprintf("without %s %s: %v", f.condition, g.Names[h.Group], err)
-			return r, nil
-		}
-		claim, noise := claims(q)
-		left = append(left, honest.NewLeftOut(data, g, h.Group, h.Rows, rows, q.Mu, claim, noise))
-	}
-	r.K = len(left)
-	c, err := honest.Calibrate(data, g, p.Trainings[p.Splits[0].Full].Rows, left, honest.Options{
-		Base: f.settings.Base, Variant: variant, Level: 0.95, ClaimedNoise: f.settings.Base == "gp",
-		InputNames: s.InputNames(), FromGroup: fromGroup(s, g),
-	})
-	if err != nil { // too few groups, mostly
-		r.Absent = err.Error()
-		return r, nil
-	}
-	test, at := s.Of(triplets.Test), s.RowsOf(triplets.Test)
-	var coordinate []float64
-	if g.Z != nil {
-		for _, i := range at {
-			coordinate = append(coordinate, g.Z[i])
-		}
-	}
-	a := triplets.Answers{Mu: full.Mu, Var: full.Total, Cov: full.Epistemic}.Rows(at, s.Out)
-	claim, noise := claims(&baseline.Prediction{Total: a.Var, Epistemic: a.Cov})
-	judged := c.Judge(c.Predict(test.X, coordinate, a.Mu, claim, noise), test.Y1, test.Y2, test.Run)
-	defined := func(v float64) *float64 {
-		if math.IsNaN(v) || math.IsInf(v, 0) {
-			return nil
-		}
-		return &v
-	}
-	r.Ratio, r.Coverage = defined(judged.After.Ratio), defined(judged.After.Student.Coverage)
-	return r, nil
 }

@@ -3,6 +3,7 @@ package trainstage
 import (
 	"context"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -63,24 +64,27 @@ func TestCrossedMethodIsCalibrated(t *testing.T) {
 	var seen []triplets.Set
 	m := knowsNothing{&seen}
 	z, _ := tab.Floats("x")
-	full, err := m.Predict(context.Background(), z)
+	full, err := m.Predict(context.Background(), set.Of(triplets.Test).X)
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := honestFit{settings: b.Exp.Train.Honest, condition: condition}
-	f.settings.Base = "ensemble"
-	fit := func(data triplets.Set, x []float64) (*baseline.Prediction, error) {
+	l := learner(b.Exp.Train.Honest, s, condition)
+	l.Base = "ensemble"
+	fit := func(data triplets.Set, x []float64) (mu, claim, noise []float64, err error) {
 		if _, err := m.Fit(context.Background(), data, 1); err != nil {
-			return nil, err
+			return nil, nil, nil, err
 		}
-		return m.Predict(context.Background(), x)
+		p, err := m.Predict(context.Background(), x)
+		claim, noise = parts(p)
+		return p.Mu, claim, noise, err
 	}
-	c, err := f.cross(context.Background(), set, z, fit, full)
-	if err != nil || c.Absent != "" || c.K != 8 || c.Variant != "B" || c.Ratio == nil || c.Coverage == nil {
+	claim, noise := parts(full)
+	c, err := l.Method(context.Background(), set, z, fit, full.Mu, claim, noise)
+	if err != nil || c.Absent != "" || c.Calibration.K != 8 || c.Calibration.Covariance.Variant != "B" {
 		t.Fatalf("%+v, %v", c, err)
 	}
-	if *c.Ratio < 0.5 || *c.Ratio > 2 || *c.Coverage != 1 {
-		t.Errorf("Σe/Σ(v̂+C_x) %v, covers %v; known: error 1 in every group", *c.Ratio, *c.Coverage)
+	if r := c.Record.After; !(r.Ratio >= 0.5 && r.Ratio <= 2) || r.Student.Coverage != 1 {
+		t.Errorf("Σe/Σ(v̂+C_x) %v, covers %v; known: error 1 in every group", r.Ratio, r.Student.Coverage)
 	}
 	var left []float64
 	for _, d := range seen {
@@ -101,16 +105,16 @@ func TestCrossedMethodIsCalibrated(t *testing.T) {
 	for _, i := range set.RowsOf(triplets.Test) {
 		set.Y1[i], set.Y2[i] = 3*set.Y1[i], 3*set.Y2[i]
 	}
-	d, err := f.cross(context.Background(), set, z, fit, full)
-	if err != nil || d.Ratio == nil || !(*d.Ratio/9/(*c.Ratio) > 1-1e-12 && *d.Ratio/9/(*c.Ratio) < 1+1e-12) {
+	d, err := l.Method(context.Background(), set, z, fit, full.Mu, claim, noise)
+	if err != nil || !(math.Abs(d.Record.After.Ratio/9/c.Record.After.Ratio-1) < 1e-12) {
 		t.Errorf("%+v after %+v: %v", d, c, err)
 	}
 	// An input that varies in one group alone cannot be learned without it.
-	constant := func(triplets.Set, []float64) (*baseline.Prediction, error) {
-		return nil, fmt.Errorf("fit gp: %w", &train.ConstantInputError{Value: 4})
+	constant := func(triplets.Set, []float64) (mu, claim, noise []float64, err error) {
+		return nil, nil, nil, fmt.Errorf("fit gp: %w", &train.ConstantInputError{Value: 4})
 	}
-	d, err = f.cross(context.Background(), set, z, constant, full)
-	if err != nil || d.Absent != "without x 0: x is constant (4)" || d.Ratio != nil || d.Coverage != nil {
+	d, err = l.Method(context.Background(), set, z, constant, full.Mu, claim, noise)
+	if err != nil || d.Absent != "without x 0: x is constant (4)" || d.Record != nil {
 		t.Errorf("%+v, %v", d, err)
 	}
 }

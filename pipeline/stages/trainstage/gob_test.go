@@ -11,6 +11,8 @@ import (
 
 	"doubletake/pipeline/stages/plan"
 	"doubletake/train/honest"
+	"doubletake/train/honest/interval"
+	"doubletake/train/triplets"
 )
 
 // Equal values are equal bytes in whatever order a process writes them, and whichever it
@@ -21,8 +23,8 @@ func TestGobOrder(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "x")
 		for _, kind := range strings.Fields(kinds) {
 			v := map[string]any{
-				"data": honest.Data{N: 1, X: []float64{1}}, "rows": processRows{GroupInputs: []int{1}},
-				"honest": &Honest{Absent: "x"},
+				"data": triplets.Set{N: 1, X: []float64{1}}, "rows": honest.ProcessRows{GroupInputs: []int{1}},
+				"honest": &interval.Result{Absent: "x"},
 			}[kind]
 			if err := plan.WriteGob(kind, path, v); err != nil {
 				t.Fatal(err)

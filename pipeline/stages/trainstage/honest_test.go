@@ -2,16 +2,15 @@ package trainstage
 
 import (
 	"context"
-	"encoding/json"
 	"math"
 	"math/rand/v2"
 	"reflect"
-	"slices"
 	"strings"
 	"testing"
 
 	"doubletake/pipeline/config"
 	"doubletake/train/holdout"
+	"doubletake/train/honest"
 	"doubletake/train/triplets"
 )
 
@@ -46,52 +45,12 @@ func speeds(values []float64, test float64) (triplets.Set, []float64) {
 	return s, z
 }
 
-func defaults() honestFit {
-	return honestFit{settings: config.Honest{Base: "gp", Form: "auto", Variant: "E", Level: 0.95}, condition: "u_inf_m_s"}
-}
-
-// Five speeds, one held out: the intervals learned from the other four cover it.
-// Expected: a smooth truth between two measured speeds is inside.
-func TestHonestSplit(t *testing.T) {
-	s, z := speeds([]float64{4, 6, 8, 10, 12}, 8)
-	h, m, p, err := defaults().split(context.Background(), s, z)
-	if err != nil || h.Absent != "" {
-		t.Fatal(err, h)
-	}
-	if h.Calibration.K != 4 || h.Base != "additive GP" || !slices.Equal(m.Logarithm, []bool{false, true}) {
-		t.Errorf("%d groups, %s, logarithms of %v", h.Calibration.K, h.Base, m.Logarithm)
-	}
-	if c := h.Report.After.Student.Coverage; c < 0.9 {
-		t.Errorf("%.0f %% of the held-out values inside", 100*c)
-	}
-	if len(p.Half) != 9 || h.Trust[0].Runs != 9 {
-		t.Errorf("%d intervals, %d runs", len(p.Half), h.Trust[0].Runs)
-	}
-	// What honest.json holds predicts the same.
-	b, err := json.Marshal(m)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var read HonestModel
-	if err := json.Unmarshal(b, &read); err != nil {
-		t.Fatal(err)
-	}
-	test := s.Of(triplets.Test)
-	again, err := read.Predict(context.Background(), test.X, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i := range p.Half {
-		if math.Abs(again.Half[i]-p.Half[i]) > 1e-9 || math.Abs(again.Mu[i]-p.Mu[i]) > 1e-9 {
-			t.Errorf("row %d: %g ± %g from the file, %g ± %g before", i, again.Mu[i], again.Half[i], p.Mu[i], p.Half[i])
-		}
-	}
-}
-
 // Calibrated is the same by the name of an input, with the default settings.
 func TestCalibrated(t *testing.T) {
 	s, z := speeds([]float64{4, 6, 8, 10, 12}, 8)
-	_, want, _, err := defaults().split(context.Background(), s, z)
+	l := honest.Learner{Condition: "u_inf_m_s", Rate: isRate}
+	l.Base, l.Form, l.Variant, l.Level = "gp", "auto", "E", 0.95
+	want, _, err := l.Process(context.Background(), s, z)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -105,41 +64,8 @@ func TestCalibrated(t *testing.T) {
 	}
 }
 
-// No outcome of the test group enters: with its outcomes set to a million the
-// calibration and the intervals are the same to the bit.
-func TestHonestLeaksNothing(t *testing.T) {
-	s, z := speeds([]float64{4, 6, 8, 10, 12}, 12)
-	h, _, p, err := defaults().split(context.Background(), s, z)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, i := range s.RowsOf(triplets.Test) {
-		s.Y1[i], s.Y2[i] = 1e6, -1e6
-	}
-	h2, _, p2, err := defaults().split(context.Background(), s, z)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !reflect.DeepEqual(h.Calibration, h2.Calibration) || !slices.Equal(p.Mu, p2.Mu) || !slices.Equal(p.Half, p2.Half) {
-		t.Error("the calibration depends on the test group's outcomes")
-	}
-}
-
-// Where there is no calibration the reason is given.
-func TestHonestAbsent(t *testing.T) {
-	few, z := speeds([]float64{4, 6, 8}, 8)
-	couples, zc := speeds([]float64{4, 6, 8, 10, 12}, 8)
-	couples.Couples = true
-	for _, c := range []struct {
-		s    triplets.Set
-		z    []float64
-		want string
-	}{{few, z, "at least 3 training groups to leave out, found 2"}, {couples, zc, "couples"}} {
-		h, m, p, err := defaults().split(context.Background(), c.s, c.z)
-		if err != nil || p != nil || !strings.Contains(h.Absent, c.want) || m.Absent != h.Absent {
-			t.Errorf("%v, %+v; expected a reason with %q", err, h, c.want)
-		}
-	}
+// The groups of a split are those of its condition, or of the one that is named.
+func TestHonestCondition(t *testing.T) {
 	for _, c := range []struct {
 		h    config.Honest
 		test holdout.Holdout
@@ -153,77 +79,6 @@ func TestHonestAbsent(t *testing.T) {
 		condition, absent := HonestCondition(c.h, config.Split{Test: c.test})
 		if condition != c.want || (absent == "") != (c.want != "") {
 			t.Errorf("%+v: %q, %q; expected %q", c.h, condition, absent, c.want)
-		}
-	}
-}
-
-// Levels of harmonics over blades and speed take the order form, others do not.
-func TestOrderForm(t *testing.T) {
-	set := func(inputs, outcomes []string, x ...float64) triplets.Set {
-		var in, out []triplets.Quantity
-		for _, n := range inputs {
-			in = append(in, triplets.Quantity{Name: n})
-		}
-		for _, n := range outcomes {
-			out = append(out, triplets.Quantity{Name: n})
-		}
-		n := len(x) / len(in)
-		return triplets.New(in, out, x, make([]float64, n*len(out)), make([]float64, n*len(out)))
-	}
-	levels := []string{"bpf1_db", "bpf2_db"}
-	f, ok := orderForm(set([]string{"theta_deg", "rpm", "blades"}, levels, 0, 3000, 2))
-	if !ok || f.Blades != 2 || f.Speed != 1 || f.Harmonics != 2 || f.In != 3 {
-		t.Errorf("%+v, %v", f, ok)
-	}
-	for _, s := range []triplets.Set{
-		set([]string{"rpm", "blades"}, []string{"bpf2_db", "bpf1_db"}, 3000, 2),
-		set([]string{"rpm", "blades"}, []string{"bpf1_power", "bpf2_power"}, 3000, 2),
-		set([]string{"rpm", "theta_deg"}, levels, 3000, 2),
-		set([]string{"rpm", "blades"}, levels, 0, 2),
-	} {
-		if _, ok := orderForm(s); ok {
-			t.Errorf("order form of %v over %v", s.OutcomeNames(), s.InputNames())
-		}
-	}
-}
-
-// Inputs that are constant in each group are functions of the group.
-func TestFromGroup(t *testing.T) {
-	x := []float64{ // propeller, pitch, rpm, constant
-		1, 4, 1000, 7,
-		1, 4, 2000, 7,
-		2, 5, 1000, 7,
-		2, 5, 2000, 7,
-	}
-	s := triplets.New([]triplets.Quantity{{Name: "propeller"}, {Name: "pitch_in"}, {Name: "rpm"}, {Name: "constant"}},
-		[]triplets.Quantity{{Name: "y"}}, x, make([]float64, 4), make([]float64, 4))
-	f := honestFit{condition: "propeller", settings: config.Honest{Labels: true}}
-	g := f.grouping([]float64{1, 1, 2, 2})
-	if got, want := fromGroup(s, g), []bool{true, true, false, false}; !slices.Equal(got, want) {
-		t.Errorf("%v, expected %v", got, want)
-	}
-}
-
-// Few values are groups, many are cut into blocks.
-func TestGrouping(t *testing.T) {
-	var many []float64
-	for i := range 200 {
-		many = append(many, float64(i)/7)
-	}
-	near := []float64{4.68, 4.71, 7.3, 7.31, 9}
-	for _, c := range []struct {
-		f    honestFit
-		z    []float64
-		want int
-	}{
-		{honestFit{}, []float64{2, 2, 3, 5}, 3},
-		{honestFit{}, many, defaultBlocks},
-		{honestFit{settings: config.Honest{Blocks: 4}}, many, 4},
-		{honestFit{within: 0.1}, near, 3},
-		{honestFit{settings: config.Honest{Labels: true}}, near, 5},
-	} {
-		if g := c.f.grouping(c.z); len(g.Names) != c.want {
-			t.Errorf("%+v: %d groups, expected %d", c.f, len(g.Names), c.want)
 		}
 	}
 }

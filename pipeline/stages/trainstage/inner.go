@@ -33,8 +33,7 @@ func Inner(b *plan.Builder, s config.Split) ([]config.Split, error) {
 			values = append(values, v)
 		}
 	}
-	f := honestFit{condition: on, within: s.Test.Within(on)}
-	g := f.grouping(values)
+	g := learner(config.Honest{}, s, on).Grouping(values)
 	if len(g.Names) < 2 {
 		return nil, b.File.Errorf(at, "expected at least 2 groups of %s in the training set of split %q, found %d", on,
 			s.Name, len(g.Names))

@@ -21,11 +21,13 @@ import (
 	"doubletake/train"
 	"doubletake/train/holdout"
 	"doubletake/train/honest"
+	"doubletake/train/honest/interval"
 	"doubletake/train/triplets"
 )
 
 // leftOutVersion is the version of the results of trainings that leave groups out.
-const leftOutVersion = 1
+// 2: the layout of the rows.
+const leftOutVersion = 2
 
 // leftOutModel is the output of such a training.
 func leftOutModel(h config.Honest) string {
@@ -36,11 +38,11 @@ func leftOutModel(h config.Honest) string {
 }
 
 // readLeftOut reads it.
-func readLeftOut(path string, h config.Honest) (*HonestModel, error) {
+func readLeftOut(path string, h config.Honest) (*honest.Model, error) {
 	if h.Base == "gp-refit" {
-		return ReadHonestModel(path)
+		return honest.Read(path)
 	}
-	m := &HonestModel{Ensemble: &networks{}}
+	m := &honest.Model{Ensemble: &honest.EnsembleModel{}}
 	return m, plan.ReadJSON(path, m.Ensemble)
 }
 
@@ -106,8 +108,7 @@ func planLeftOut(b *plan.Builder, cfg []kv.Pair) (map[string]*leftOut, error) {
 				"%s needs the values of %s to plan its trainings, and they are "+
 					"not known before the files are read; use base: gp", h.Base, condition)
 		}
-		f := honestFit{settings: h, condition: condition, within: s.Test.Within(condition)}
-		l := newLeftOut(f.grouping(values), values, s, condition)
+		l := newLeftOut(learner(h, s, condition).Grouping(values), values, s, condition)
 		l.full = add(l.full)
 		for _, g := range l.groups {
 			add(g.subset)
@@ -234,19 +235,15 @@ func subsetsTask(b *plan.Builder, subsets []subset) (id string) {
 			if err != nil {
 				return fmt.Errorf("choose rows to train on: %w", err)
 			}
-			var content any = rowsOf(set, rows)
+			var content any = honest.Numbers(set, rows)
 			if tr.Honest.Base == "gp-refit" {
-				g, err := s.of.rowGroups(z)
+				g, err := s.of.grouping.Extend(s.of.values, z)
 				if err != nil {
 					return fmt.Errorf("choose rows to train on: %w", err)
 				}
-				content = newProcessRows(set, g, rows, tr.Honest.Form)
+				content = honest.Learner{Settings: honest.Settings(tr.Honest), Rate: isRate}.ProcessRows(set, g, rows)
 			}
-			values := []any{content}
-			if weight := set.Select(rows).Weight; weight != nil {
-				values = append(values, weight)
-			}
-			if err := plan.WriteGob(rowsData, j.Output(s.output()), values...); err != nil {
+			if err := plan.WriteGob(rowsData, j.Output(s.output()), content); err != nil {
 				return err
 			}
 		}
@@ -255,20 +252,10 @@ func subsetsTask(b *plan.Builder, subsets []subset) (id string) {
 	return id
 }
 
-// rowsData are the rows of a training and, where there are any, their weights.
+// rowsData are the rows of a training.
 const rowsData = "rows to train on"
 
-func init() { plan.GobTypes(Honest{}, honest.Data{}, processRows{}, []float64{}) }
-
-func rowsOf(s triplets.Set, rows []int) honest.Data {
-	d := honest.Data{N: len(rows), In: s.In, Out: s.Out}
-	for _, i := range rows {
-		d.X = append(d.X, s.X[i*s.In:(i+1)*s.In]...)
-		d.Y1 = append(d.Y1, s.Y1[i*s.Out:(i+1)*s.Out]...)
-		d.Y2 = append(d.Y2, s.Y2[i*s.Out:(i+1)*s.Out]...)
-	}
-	return d
-}
+func init() { plan.GobTypes(interval.Result{}, triplets.Set{}, honest.ProcessRows{}) }
 
 // refitTask adds the fit of a process to a subset, with its own hyperparameters.
 func refitTask(b *plan.Builder, rows string, s subset) {
@@ -280,15 +267,14 @@ func refitTask(b *plan.Builder, rows string, s subset) {
 		Deps: []engine.Dep{dep}, Weight: honestWeight(b),
 	})
 	t.Run = func(ctx context.Context, j *engine.Job) error {
-		var r processRows
-		if err := plan.ReadGob(rowsData, j.Input(dep.Task, dep.Output), &r, &r.weight); err != nil {
+		var r honest.ProcessRows
+		if err := plan.ReadGob(rowsData, j.Input(dep.Task, dep.Output), &r); err != nil {
 			return err
 		}
-		m, _, err := r.fit(ctx)
+		m, err := r.Fit(ctx)
 		if err != nil {
 			return fmt.Errorf("train on %s: %w", s.name, err)
 		}
-		m.Format, m.Version = honestFormat, 1
 		return plan.WriteJSON(j.Output(leftOutModel(b.Exp.Train.Honest)), m)
 	}
 }
@@ -296,7 +282,7 @@ func refitTask(b *plan.Builder, rows string, s subset) {
 // leftOutTask adds the training of networks on a subset.
 func leftOutTask(b *plan.Builder, cfg []kv.Pair, rows string, s subset) {
 	tr := b.Exp.Train
-	e := ensembleOf(tr)
+	e := honest.EnsembleOf(tr.Honest.Base, tr.Members, tr.Seeds)
 	cfg = plan.Without(slices.Clone(cfg), "train.estimate", "train.calibration")
 	if !e.Claims {
 		cfg = plan.Without(cfg, "train.loss.pairs", "train.model.feedback", "train.model.feedback_value")
@@ -313,9 +299,8 @@ func leftOutTask(b *plan.Builder, cfg []kv.Pair, rows string, s subset) {
 		Weight: weight(b) * float64(e.Members),
 	})
 	t.Run = func(ctx context.Context, j *engine.Job) error {
-		var d honest.Data
-		var weight []float64
-		if err := plan.ReadGob(rowsData, j.Input(dep.Task, dep.Output), &d, &weight); err != nil {
+		var d triplets.Set
+		if err := plan.ReadGob(rowsData, j.Input(dep.Task, dep.Output), &d); err != nil {
 			return err
 		}
 		dir, err := j.Scratch()
@@ -323,16 +308,15 @@ func leftOutTask(b *plan.Builder, cfg []kv.Pair, rows string, s subset) {
 			return err
 		}
 		e := e
-		e.Weight = weight
 		c, err := stoppedWithin(ctx, b, j, d, e)
 		if err != nil {
 			return fmt.Errorf("train on %s: %w", s.name, err)
 		}
 		k := 0
-		e.Train = func(ctx context.Context, d honest.Data, seed uint64) (honest.Network, error) {
+		e.Train = func(ctx context.Context, d triplets.Set, seed uint64) (honest.Network, error) {
 			k++
 			c.Seed = seed
-			return trainMember(ctx, j, setOf(d, weight), c, e.Claims, filepath.Join(dir, fmt.Sprintf("member-%d.json", k)))
+			return trainMember(ctx, j, setOf(d), c, e.Claims, filepath.Join(dir, fmt.Sprintf("member-%d.json", k)))
 		}
 		m, err := e.Fit(ctx, d)
 		if err != nil {
@@ -340,17 +324,6 @@ func leftOutTask(b *plan.Builder, cfg []kv.Pair, rows string, s subset) {
 		}
 		return plan.WriteJSON(j.Output(leftOutModel(tr.Honest)), m)
 	}
-}
-
-// ensembleOf is the ensemble that a base of networks consists of.
-func ensembleOf(tr config.Train) honest.Ensemble {
-	switch tr.Honest.Base {
-	case "pair":
-		return honest.Ensemble{Members: tr.Seeds, Claims: true}
-	case "prior-ensemble":
-		return honest.Ensemble{Members: tr.Members + tr.Members%2, Prior: 1, Signed: true}
-	}
-	return honest.Ensemble{Members: tr.Members}
 }
 
 // trainMember trains one network, or reads it where an interrupted run has finished
@@ -361,7 +334,7 @@ func trainMember(ctx context.Context, j *engine.Job, set triplets.Set, c train.C
 	b, err := os.ReadFile(path)
 	switch {
 	case err == nil:
-		if n, err := readNetwork(b, set.In, set.Out); err == nil {
+		if n, err := honest.ReadNetwork(b, set.In, set.Out); err == nil {
 			j.Note("checkpoint", filepath.Base(path)+" was trained before")
 			return n, nil
 		}
@@ -375,7 +348,7 @@ func trainMember(ctx context.Context, j *engine.Job, set triplets.Set, c train.C
 	}
 	n := honest.Network(m)
 	if pair {
-		n = pairNetwork{m}
+		n = honest.PairNetwork{Pair: m}
 	}
 	if b, err = json.Marshal(n); err == nil {
 		err = finish(path, b)
@@ -386,10 +359,10 @@ func trainMember(ctx context.Context, j *engine.Job, set triplets.Set, c train.C
 	return n, nil
 }
 
-// setOf is the set of rows to train on.
-func setOf(d honest.Data, weight []float64) triplets.Set {
+// setOf numbers the conditions of the rows, as a training needs them.
+func setOf(d triplets.Set) triplets.Set {
 	s := triplets.New(make([]triplets.Quantity, d.In), make([]triplets.Quantity, d.Out), d.X, d.Y1, d.Y2)
-	s.Weight = weight
+	s.Weight = d.Weight
 	return s
 }
 
@@ -405,112 +378,21 @@ func finish(path string, b []byte) error {
 	return nil
 }
 
-// pairNetwork is the network that is given its own prediction: its claim is the
-// covariance C of its two answers.
-type pairNetwork struct {
-	Pair *train.Model `json:"pair"`
-}
-
-func (p pairNetwork) Predict(x []float64) (mu, variance []float64) { return p.Pair.Predict(x) }
-
-// Claim returns C.
-func (p pairNetwork) Claim(ctx context.Context, x []float64) ([]float64, error) {
-	e, err := p.Pair.Estimate(ctx, x, train.EstimateOptions{Samples: 2})
+// calibrate calibrates models that were trained without one group each. read returns
+// the model that was trained on a subset.
+func (l *leftOut) calibrate(ctx context.Context, learn honest.Learner, s triplets.Set, z []float64,
+	read func(subset) (*honest.Model, error),
+) (*honest.Model, *interval.Prediction, error) {
+	g, err := l.grouping.Extend(l.values, z)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return e.Cov, nil
-}
-
-// readNetwork reads a member of an ensemble.
-func readNetwork(data []byte, in, out int) (honest.Network, error) {
-	var pair struct{ Pair *train.Model }
-	if err := json.Unmarshal(data, &pair); err != nil {
-		return nil, err
-	}
-	m := pair.Pair
-	if m == nil {
-		m = &train.Model{}
-		if err := json.Unmarshal(data, m); err != nil {
-			return nil, err
-		}
-	}
-	if m.In != in || m.Out != out {
-		return nil, fmt.Errorf("expected a network of %d inputs and %d outcomes, found %d and %d", in, out, m.In, m.Out)
-	}
-	if pair.Pair != nil {
-		return pairNetwork{m}, nil
-	}
-	return m, nil
-}
-
-// networks are the trained networks of a split in honest.json.
-type networks struct{ *honest.EnsembleModel }
-
-func (n *networks) UnmarshalJSON(data []byte) (err error) {
-	n.EnsembleModel, err = honest.ReadEnsemble(data, readNetwork)
-	return err
-}
-
-// rowGroups assigns the rows of a set to the groups, by their condition.
-func (l *leftOut) rowGroups(z []float64) (honest.Grouping, error) {
-	g := l.grouping
-	g.Of = make([]int, len(z))
-	for i, v := range z {
-		k, known := slices.BinarySearch(l.values, v)
-		if !known {
-			return g, fmt.Errorf("%s %g of a triplet was not known when the trainings were planned", g.Condition, v)
-		}
-		g.Of[i] = l.grouping.Of[k]
-	}
-	if g.Z != nil {
-		g.Z = z
-	}
-	return g, nil
-}
-
-// trained calibrates models that were trained without one group each, as split does
-// in closed form. read returns the model that was trained on a subset.
-func (f honestFit) trained(ctx context.Context, s triplets.Set, z []float64, l *leftOut,
-	read func(subset) (*HonestModel, error),
-) (*Honest, *HonestModel, *honest.Prediction, error) {
-	if s.Couples {
-		return f.absent("the pairs are couples: they measure no error")
-	}
-	g, err := l.rowGroups(z)
+	full, err := read(l.full)
 	if err != nil {
-		return nil, nil, nil, err
+		return nil, nil, err
 	}
-	model, err := read(l.full)
-	switch {
-	case err != nil:
-		return nil, nil, nil, err
-	case !model.Predicts():
-		return f.absent(model.Absent)
-	}
-	test := make([]bool, s.N) // rows set aside to recalibrate the pair network are trained on
-	for i, p := range s.Part {
-		test[i] = p == triplets.Test
-	}
-	p := honest.NewPlan(g, []honest.Split{{Name: "all", Test: test}})
-	fitted := make(honest.Fitted, len(p.Trainings))
-	for _, h := range p.Splits[0].LeftOut {
-		k := slices.IndexFunc(l.groups, func(o leftOutGroup) bool { return o.group == h.Group })
-		m, err := read(l.groups[k].subset)
-		switch {
-		case err != nil:
-			return nil, nil, nil, err
-		case !m.Predicts():
-			return f.absent(fmt.Sprintf("without %s %s: %s", g.Condition, g.Names[h.Group], m.Absent))
-		}
-		fitted[h.Training] = m.predictor()
-	}
-	data := honest.Data{N: s.N, In: s.In, Out: s.Out, X: model.inputs(s.X), Y1: s.Y1, Y2: s.Y2, Run: s.Run}
-	left, err := honest.LeaveOut(ctx, data, g, p, 0, fitted)
-	if err != nil {
-		return nil, nil, nil, err
-	}
-	train := p.Trainings[p.Splits[0].Full].Rows
-	o := honest.Options{Base: model.base(f.settings), ClaimedNoise: f.settings.Base == "gp-refit"}
-	return f.calibrate(ctx, s, g, train, left, model.predictor(), model, o)
+	return learn.Retrained(ctx, s, g, full, func(group int) (*honest.Model, error) {
+		k := slices.IndexFunc(l.groups, func(o leftOutGroup) bool { return o.group == group })
+		return read(l.groups[k].subset)
+	})
 }

@@ -60,11 +60,11 @@ func TestNewLeftOut(t *testing.T) {
 func TestRowGroups(t *testing.T) {
 	values := []float64{2, 3, 5}
 	l := &leftOut{grouping: honest.ByValue("blades", values, 0), values: values}
-	g, err := l.rowGroups([]float64{5, 2, 5, 3})
+	g, err := l.grouping.Extend(l.values, []float64{5, 2, 5, 3})
 	if err != nil || !slices.Equal(g.Of, []int{2, 0, 2, 1}) || !slices.Equal(g.Z, []float64{5, 2, 5, 3}) {
 		t.Errorf("%+v, %v", g, err)
 	}
-	if _, err := l.rowGroups([]float64{4}); err == nil {
+	if _, err := l.grouping.Extend(l.values, []float64{4}); err == nil {
 		t.Error("a value that was not planned was accepted")
 	}
 }
@@ -74,7 +74,7 @@ func TestRowGroups(t *testing.T) {
 func TestBlocksAreThoseOfSplits(t *testing.T) {
 	values := []float64{1, 2, 3, 5, 8, 9}
 	z := []float64{9, 1, 1, 1, 1, 8, 2, 5, 3, 3}
-	g := honestFit{settings: config.Honest{Blocks: 3}, condition: "x"}.grouping(z)
+	g := learner(config.Honest{Blocks: 3}, config.Split{Test: holdout.Nothing}, "x").Grouping(z)
 	if want := []int{2, 0, 0, 0, 0, 2, 0, 1, 1, 1}; !slices.Equal(g.Of, want) || !slices.Equal(g.Z, z) {
 		t.Errorf("groups %v, expected %v", g.Of, want)
 	}

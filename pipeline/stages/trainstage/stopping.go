@@ -121,7 +121,7 @@ func lowest(values []float64) int {
 
 // stoppedWithin decides for an ensemble that is trained on a subset, by an inner group
 // of that.
-func stoppedWithin(ctx context.Context, b *plan.Builder, j *engine.Job, d honest.Data, e honest.Ensemble) (train.Config,
+func stoppedWithin(ctx context.Context, b *plan.Builder, j *engine.Job, d triplets.Set, e honest.Ensemble) (train.Config,
 	error,
 ) {
 	c := network(b, e.Seed)
@@ -141,7 +141,7 @@ func stoppedWithin(ctx context.Context, b *plan.Builder, j *engine.Job, d honest
 	}
 	standardised := c
 	standardised.Standardise = true // as the ensemble does with its rows
-	history, _, err := validate(ctx, b, j, setOf(d, e.Weight), standardised, 0, !e.Claims)
+	history, _, err := validate(ctx, b, j, setOf(d), standardised, 0, !e.Claims)
 	if err != nil {
 		return c, err
 	}
@@ -163,7 +163,7 @@ func validate(ctx context.Context, b *plan.Builder, j *engine.Job, data triplets
 	for i := range z {
 		z[i] = data.X[i*data.In+input]
 	}
-	g := honestFit{condition: e.On}.grouping(z)
+	g := honest.Learner{Condition: e.On}.Grouping(z)
 	name := func(group int) string { return e.On + " = " + g.Names[group] }
 	if len(g.Names) < 2 {
 		return nil, "", b.File.Errorf(at+".on", "expected a condition of 2 values and more in every training set, found %s: "+

@@ -53,8 +53,8 @@ func TestEarlyStopping(t *testing.T) {
 				low = append(low, v)
 			}
 		}
-		g := honest.ByBlock("x", low, defaultBlocks)
-		if distinct := len(slices.Compact(slices.Sorted(slices.Values(low)))); distinct <= manyValues {
+		g := honest.ByBlock("x", low, honest.DefaultBlocks)
+		if distinct := len(slices.Compact(slices.Sorted(slices.Values(low)))); distinct <= 40 {
 			g = honest.ByValue("x", low, 0)
 		}
 		of := slices.Index(g.Names, strings.TrimPrefix(name, "x = "))

@@ -202,7 +202,7 @@ func TestCard(t *testing.T) {
 	if !slices.EqualFunc(c.Conditions, want, slices.Equal[[]float64]) {
 		t.Errorf("%v", c.Conditions)
 	}
-	if !slices.Equal(c.Outcomes, []Outcome{{"y", "dB"}}) {
+	if !slices.Equal(c.Outcomes, []Outcome{{Name: "y", Unit: "dB"}}) {
 		t.Errorf("%+v", c.Outcomes)
 	}
 }

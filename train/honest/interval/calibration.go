@@ -1,4 +1,8 @@
-package honest
+// Package interval holds what left-out groups teach about a model's error on groups
+// that it has not seen, and turns the model's answers into intervals with it. It fits
+// nothing: package honest does. Its types are those of honest.json, and what reports
+// and predictions show.
+package interval
 
 import (
 	"encoding/json"
@@ -7,38 +11,18 @@ import (
 	"slices"
 	"strings"
 
-	"gonum.org/v1/gonum/stat"
 	"gonum.org/v1/gonum/stat/distuv"
-
-	"doubletake/train/score"
 )
+
+// MinGroups is the smallest number of left-out training groups from which an
+// interval is given.
+const MinGroups = 3
 
 // Format and Version identify the JSON form of a Calibration.
 const (
 	Format  = "doubletake-honest"
 	Version = 1
 )
-
-// Options are the settings of Calibrate. The zero value gives variant E at 95 %.
-type Options struct {
-	Base      string  // name of the base method, recorded
-	Variant   Variant // "" is VariantE
-	Level     float64 // of the intervals, 0 is 0.95
-	Effective float64 // pairs that a group counts for in the fit, 0 is 3
-
-	// ClaimedNoise takes the noise of the fit from LeftOut.Noise instead of from
-	// the pairs of the left-out group.
-	ClaimedNoise bool
-	// SawGroups records that something of the base, such as hyperparameters, was
-	// learned with the left-out groups. The conformal maximum then
-	// promises nothing.
-	SawGroups bool
-	// InputNames name the inputs; nil numbers them from 0.
-	InputNames []string
-	// FromGroup marks the inputs that are functions of the groups' coordinate. They
-	// are expected to leave the training range. nil: none.
-	FromGroup []bool
-}
 
 // GroupResult is what one left-out training group showed. Squares are in
 // standardised units (divided by the variance of the training outcomes) and
@@ -57,6 +41,14 @@ type GroupResult struct {
 	Noise    float64   `json:"noise"`    // mean σ² that the base states
 	Pairs    float64   `json:"pairs"`    // mean ½(y1−y2)²
 	EBy      []float64 `json:"e_by"`     // e per outcome
+}
+
+// Error is the standard error of E, NaN with one run.
+func (g GroupResult) Error() float64 {
+	if g.ESE == nil {
+		return math.NaN()
+	}
+	return *g.ESE
 }
 
 // InputRange is the range of an input in the training data.
@@ -97,168 +89,6 @@ type Calibration struct {
 	Mean       []float64     `json:"mean"` // of the training outcomes; their deviation is Covariance.Scale
 }
 
-// TooFewGroupsError reports that no interval can be learned.
-type TooFewGroupsError struct {
-	Condition string
-	K         int           // training groups that were left out
-	Groups    []GroupResult // their results
-}
-
-func (e *TooFewGroupsError) Error() string {
-	return fmt.Sprintf("no interval for new values of %s: expected at least %d training groups to leave out, "+
-		"found %d; not checked on a new group", e.Condition, MinGroups, e.K)
-}
-
-// Calibrate learns the covariance of new groups from the left-out training
-// groups of a split. d and g describe all rows, train are the rows of the split
-// that may be learned from; no outcome of another row is read.
-//
-// With fewer than three left-out groups the error is a *TooFewGroupsError. Other
-// errors are those of FitCovariance.
-func Calibrate(d Data, g Grouping, train []int, left []LeftOut, o Options) (*Calibration, error) {
-	d = d.check()
-	if o.Variant == "" {
-		o.Variant = VariantE
-	}
-	if o.Level == 0 {
-		o.Level = 0.95
-	}
-	if !(o.Level > 0 && o.Level < 1) {
-		return nil, fmt.Errorf("calibrate on left-out groups: expected a level between 0 and 1, found %g", o.Level)
-	}
-	form, err := o.Variant.form()
-	if err != nil {
-		return nil, err
-	}
-	mean, std := d.Spread(train)
-	c := &Calibration{
-		Format: Format, Version: Version, Base: o.Base, Level: o.Level, K: len(left),
-		Condition: g.Condition, Kind: g.Kind, Axis: g.Axis(train), Mean: mean,
-	}
-	for _, l := range left {
-		l.check(d.Out)
-		c.Groups = append(c.Groups, groupResult(l, std))
-	}
-	c.share()
-	if len(left) < MinGroups {
-		return nil, &TooFewGroupsError{Condition: g.Condition, K: len(left), Groups: c.Groups}
-	}
-	cov, err := FitCovariance(left, std, o.Variant, o.Effective, o.ClaimedNoise)
-	if err != nil {
-		return nil, err
-	}
-	c.Covariance = *cov
-	c.compare(left, form.offset)
-	c.Conformal = conformal(left, d.Out)
-	if o.SawGroups {
-		c.Conformal.Guarantee = 0
-	}
-	for j := range d.In {
-		r := InputRange{Name: fmt.Sprint(j), Min: math.Inf(1), Max: math.Inf(-1)}
-		r.FromGroup = o.FromGroup != nil && o.FromGroup[j]
-		if o.InputNames != nil {
-			r.Name = o.InputNames[j]
-		}
-		for _, i := range train {
-			r.Min, r.Max = min(r.Min, d.X[i*d.In+j]), max(r.Max, d.X[i*d.In+j])
-		}
-		c.Inputs = append(c.Inputs, r)
-	}
-	return c, nil
-}
-
-// groupResult summarises a left-out group in standardised units.
-func groupResult(l LeftOut, std []float64) GroupResult {
-	out := len(std)
-	r := GroupResult{Name: l.Name, Rows: l.N, EBy: make([]float64, out)}
-	e := make([]float64, l.N)
-	n := float64(l.N * out)
-	for k := range l.Mu {
-		i, j := k/out, k%out
-		s2 := std[j] * std[j]
-		v := (l.Y1[k] - l.Mu[k]) * (l.Y2[k] - l.Mu[k]) / s2
-		e[i] += v / float64(out)
-		r.EBy[j] += v / float64(l.N)
-		r.Claim += l.Claim[k] / s2 / n
-		r.Noise += l.Noise[k] / s2 / n
-		r.Pairs += (l.Y1[k] - l.Y2[k]) * (l.Y1[k] - l.Y2[k]) / 2 / s2 / n
-	}
-	for i, d := range l.Distance {
-		r.Distance += d
-		if l.Outside[i] {
-			r.Outside++
-		}
-	}
-	r.Distance, r.Outside = r.Distance/float64(l.N), r.Outside/float64(l.N)
-	var se float64
-	if r.E, se = score.ClusteredMean(e, l.Run); !math.IsNaN(se) {
-		r.ESE = &se
-	}
-	runs := slices.Clone(l.Run)
-	slices.Sort(runs)
-	r.Runs = len(slices.Compact(runs))
-	return r
-}
-
-// share sets each group's part of Σ e/d.
-func (c *Calibration) share() {
-	sum := 0.0
-	for _, g := range c.Groups {
-		sum += max(g.E, 0) / g.Distance
-	}
-	for i := range c.Groups {
-		g := &c.Groups[i]
-		if sum > 0 {
-			g.Share = max(g.E, 0) / g.Distance / sum
-		}
-		if g.Share > c.Groups[c.Largest].Share {
-			c.Largest = i
-		}
-	}
-}
-
-// compare sets what compares the fit with the left-out errors.
-func (c *Calibration) compare(left []LeftOut, offset bool) {
-	var logs []float64
-	var stated, pairs float64
-	c.Vanishes = true
-	at := make([]float64, len(c.Mean))
-	for h, l := range left {
-		g := &c.Groups[h]
-		for i := range l.N {
-			claim := l.Claim[i*len(at) : (i+1)*len(at)]
-			c.Covariance.At(at, claim, l.Distance[i], l.Outside[i])
-			for j, v := range at {
-				s2 := c.Covariance.Scale[j] * c.Covariance.Scale[j]
-				if v > vanishing*s2 {
-					c.Vanishes = false
-				}
-				if offset {
-					v += claim[j]
-				}
-				g.Fitted += v / s2 / float64(l.N*len(at))
-			}
-		}
-		logs = append(logs, math.Log(max(g.E, vanishing)/g.Fitted))
-		stated, pairs = stated+g.Noise, pairs+g.Pairs
-	}
-	c.Scatter = math.Exp(stat.StdDev(logs, nil))
-	if pairs > 0 {
-		c.NoiseRatio = stated / pairs
-	}
-}
-
-// conformal returns the largest left-out residual per outcome.
-func conformal(left []LeftOut, out int) Conformal {
-	c := Conformal{Half: make([]float64, out), Guarantee: float64(len(left)) / float64(len(left)+1)}
-	for _, l := range left {
-		for k, mu := range l.Mu {
-			c.Half[k%out] = max(c.Half[k%out], math.Abs(l.Y1[k]-mu), math.Abs(l.Y2[k]-mu))
-		}
-	}
-	return c
-}
-
 // Notes are the warnings that belong to the calibration, in words.
 func (c *Calibration) Notes() []string {
 	var notes []string
@@ -297,9 +127,11 @@ func (c *Calibration) worst() int {
 
 // Quantile returns the factor t_K that multiplies √(variance) for the interval's
 // half width.
-func (c *Calibration) Quantile() float64 { return studentQuantile(c.Level, c.K) }
+func (c *Calibration) Quantile() float64 { return StudentQuantile(c.Level, c.K) }
 
-func studentQuantile(level float64, k int) float64 {
+// StudentQuantile returns the factor of the deviation whose interval has the probability
+// level under Student's t with k degrees of freedom.
+func StudentQuantile(level float64, k int) float64 {
 	return distuv.StudentsT{Mu: 0, Sigma: 1, Nu: float64(k)}.Quantile((1 + level) / 2)
 }
 
@@ -362,6 +194,16 @@ func (c *Calibration) Predict(x, z, mu, claim, noise []float64) *Prediction {
 	return p
 }
 
+// ClaimOnly is a prediction of a model without a calibration.
+func ClaimOnly(out int, mu, claim, noise []float64) *Prediction {
+	p := &Prediction{N: len(mu) / out, Out: out, Mu: mu, Claim: claim}
+	for k := range mu {
+		p.Added, p.Epistemic = append(p.Added, math.NaN()), append(p.Epistemic, math.NaN())
+		p.Total, p.Half = append(p.Total, claim[k]+noise[k]), append(p.Half, math.NaN())
+	}
+	return p
+}
+
 func (c *Calibration) where(x, z []float64, i int) Where {
 	w := Where{Below: math.NaN(), Above: math.NaN(), Distance: 1}
 	if c.Axis != nil {
@@ -404,7 +246,7 @@ func (c *Calibration) UnmarshalJSON(data []byte) error {
 		return fmt.Errorf("decode calibration: expected format %q version %d, found %q version %d",
 			Format, Version, p.Format, p.Version)
 	}
-	_, err := p.Covariance.Variant.form()
+	err := p.Covariance.Variant.Check()
 	out := len(p.Mean)
 	switch {
 	case err != nil:

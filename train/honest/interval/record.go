@@ -1,6 +1,7 @@
-package honest
+package interval
 
 import (
+	"encoding/json"
 	"fmt"
 	"math"
 
@@ -23,26 +24,106 @@ type Claims struct {
 	Student Interval `json:"student"`  // μ ± t_K·√(v̂+σ²)
 }
 
-// Report judges the predictions for a test set whose outcomes the calibration
-// has not seen. A number that is undefined is NaN.
-type Report struct {
+// Record compares the predictions for a test set with its pairs, of which the
+// calibration has seen nothing. Squares, widths and scores are in standardised
+// units. A number that is undefined is NaN.
+type Record struct {
 	R2              float64  // of the mean, averaged over outcomes
-	E, ESE          float64  // mean e in standardised units, with its error clustered by run
+	E, ESE          float64  // mean e, with its error clustered by run
 	Before, After   Claims   // the base's own variance; with C added
 	ModelFree       Interval // training mean ± z·training deviation, without a model
 	Conformal       Interval // ± the largest left-out residual; its Score has no meaning and is NaN
 	WidthOverSpread float64  // width of the Student interval over ModelFree's; from 1 on the model knows nothing here
+	Distance        float64  // mean d to the measured groups
+	Added           float64  // mean variance that the calibration learned for there
+
+	Outcomes []score.UnitTrust // the intervals as claims, for the outcomes of each unit
+	Mu, Half []float64         // N×Out, own units: mean and half width of the interval
+}
+
+// Result is what the left-out groups of one split taught, and how the intervals did
+// that were learned from them.
+type Result struct {
+	Absent      string        `json:"absent,omitempty"` // why there is no calibration; "" where there is one
+	Calibration *Calibration  `json:"calibration,omitempty"`
+	Record      *Record       `json:"record,omitempty"`   // on the test part
+	LeftOut     []GroupResult `json:"left_out,omitempty"` // the left-out groups where they are too few for an interval
+}
+
+// storedRecord is the JSON form of a Record: what predictions are printed with.
+type storedRecord struct {
+	R2              *float64        `json:"r2"`
+	RatioBefore     *float64        `json:"ratio_before"`
+	RatioAfter      *float64        `json:"ratio_after"`
+	RatioSE         *float64        `json:"ratio_se"`
+	CoverageBefore  *float64        `json:"coverage_95_before"`
+	CoverageAfter   *float64        `json:"coverage_95_after"`
+	WidthOverSpread *float64        `json:"width_over_spread"`
+	Outcomes        []storedOutcome `json:"outcomes"`
+}
+
+type storedOutcome struct {
+	Outcomes []string `json:"outcomes"`
+	Unit     string   `json:"unit"`
+	RMSE     *float64 `json:"rmse"`
+}
+
+// MarshalJSON writes the ratios, the coverage and the errors. An undefined number is null.
+func (r Record) MarshalJSON() ([]byte, error) {
+	s := storedRecord{
+		R2: defined(r.R2), RatioBefore: defined(r.Before.Ratio), RatioAfter: defined(r.After.Ratio),
+		RatioSE: defined(r.After.RatioSE), CoverageBefore: defined(r.Before.Normal.Coverage),
+		CoverageAfter: defined(r.After.Student.Coverage), WidthOverSpread: defined(r.WidthOverSpread),
+	}
+	for _, t := range r.Outcomes {
+		s.Outcomes = append(s.Outcomes, storedOutcome{t.Outcomes, t.Unit, defined(t.RMSE)})
+	}
+	return json.Marshal(s)
+}
+
+// UnmarshalJSON reads what MarshalJSON wrote. Numbers that are not stored are zero.
+func (r *Record) UnmarshalJSON(data []byte) error {
+	var s storedRecord
+	if err := json.Unmarshal(data, &s); err != nil {
+		return fmt.Errorf("decode record of a calibration: %w", err)
+	}
+
+	*r = Record{R2: number(s.R2), WidthOverSpread: number(s.WidthOverSpread)}
+	r.Before.Ratio, r.Before.Normal.Coverage = number(s.RatioBefore), number(s.CoverageBefore)
+	r.After.Ratio, r.After.RatioSE = number(s.RatioAfter), number(s.RatioSE)
+	r.After.Student.Coverage = number(s.CoverageAfter)
+
+	for _, o := range s.Outcomes {
+		t := score.UnitTrust{Unit: o.Unit, Outcomes: o.Outcomes}
+		t.RMSE = number(o.RMSE)
+		r.Outcomes = append(r.Outcomes, t)
+	}
+	return nil
+}
+
+func defined(v float64) *float64 {
+	if math.IsNaN(v) || math.IsInf(v, 0) {
+		return nil
+	}
+	return &v
+}
+
+func number(v *float64) float64 {
+	if v == nil {
+		return math.NaN()
+	}
+	return *v
 }
 
 // Judge compares a prediction with the pairs y1, y2 (N×Out) measured there. run
 // holds the run of each row. It panics when a slice has another length.
-func (c *Calibration) Judge(p *Prediction, y1, y2 []float64, run []int) Report {
+func (c *Calibration) Judge(p *Prediction, y1, y2 []float64, run []int) Record {
 	out, n := p.Out, p.N
 	if len(y1) != n*out || len(y2) != n*out || len(run) != n {
 		panic(fmt.Sprintf("honest: judge %d rows of %d outcomes by slices of %d, %d and %d",
 			n, out, len(y1), len(y2), len(run)))
 	}
-	var r Report
+	var r Record
 	scale := c.Covariance.Scale
 	e := make([]float64, n)
 	full := make([]float64, n*out)
@@ -78,7 +159,25 @@ func (c *Calibration) Judge(p *Prediction, y1, y2 []float64, run []int) Report {
 	r.ModelFree, r.Conformal = c.interval(mean, free, y1, y2), c.interval(p.Mu, half, y1, y2)
 	r.Conformal.Score = math.NaN()
 	r.WidthOverSpread = r.After.Student.Width / r.ModelFree.Width
+	r.Mu, r.Half = p.Mu, p.Half
+	c.learned(&r, p)
 	return r
+}
+
+// learned sets the mean distance and the mean variance that was learned: for a
+// covariance on top of the base's claim their sum, as in the left-out groups.
+func (c *Calibration) learned(r *Record, p *Prediction) {
+	for _, w := range p.Where {
+		r.Distance += w.Distance / float64(p.N)
+	}
+	learned := p.Added
+	if c.Covariance.Variant.OnTop() {
+		learned = p.Epistemic
+	}
+	for k, v := range learned {
+		scale := c.Covariance.Scale[k%p.Out]
+		r.Added += v / (scale * scale) / float64(len(learned))
+	}
 }
 
 // interval judges mu ± half.

@@ -1,0 +1,269 @@
+package honest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"doubletake/train"
+	"doubletake/train/honest/interval"
+	"doubletake/train/score"
+	"doubletake/train/triplets"
+)
+
+// Settings choose the model that is calibrated, its groups, and the form of the
+// covariance that they teach.
+type Settings struct {
+	Base    string  // "gp", "gp-refit", "pair", "ensemble", "prior-ensemble", "none", or a method that is compared
+	Form    string  // of a process on a rotor's levels: "auto", "orders" or "conditions"
+	Groups  string  // the condition whose values are the groups; "": that of the split
+	Blocks  int     // into which its values are cut; 0: none
+	Labels  bool    // the values are names: they have no order
+	Variant string  // of interval.Variant; "auto": what was found best for the base
+	Level   float64 // of the intervals
+	Methods bool    // the methods that are compared are calibrated too
+}
+
+// Learner calibrates predictions of one split by leaving out each of its training groups.
+type Learner struct {
+	Settings
+	Condition string                  // whose values are the groups
+	Within    float64                 // values that differ by no more belong to one group
+	Rate      func(input string) bool // whether an input's effects go with its ratio, as a speed's do; nil: none
+}
+
+// manyValues is the number of distinct values from which a condition is taken for
+// continuous and cut into DefaultBlocks blocks.
+const (
+	manyValues    = 40
+	DefaultBlocks = 8
+)
+
+// Grouping assigns the rows to groups, by their values z of the condition.
+func (l Learner) Grouping(z []float64) Grouping {
+	values := slices.Clone(z)
+	slices.Sort(values)
+	values = slices.Compact(values)
+	blocks := l.Blocks
+	if blocks == 0 && !l.Labels && l.Within == 0 && len(values) > manyValues {
+		blocks = DefaultBlocks
+	}
+
+	switch {
+	case blocks > 0:
+		// Of the distinct values, as splits with each do: a held-out block is then one of the
+		// groups, and other numbers of rows for each value do not move it.
+		g, _ := ByBlock(l.Condition, values, blocks).Extend(values, z)
+		return g
+	case l.Labels:
+		label := make([]string, len(z))
+		for i, v := range z {
+			label[i] = strconv.FormatFloat(v, 'g', -1, 64)
+		}
+		return ByLabel(l.Condition, label)
+	}
+	return ByValue(l.Condition, z, l.Within)
+}
+
+// variant is the form of the covariance: the configured one, or what was found best for
+// the base.
+func (l Learner) variant() interval.Variant {
+	if l.Variant != "auto" {
+		return interval.Variant(l.Variant)
+	}
+	switch l.Base {
+	case "gp", "constant":
+		return interval.VariantE
+	case "prior-ensemble", "gp-refit":
+		return interval.VariantOE
+	}
+	return interval.VariantB
+}
+
+// Process fits a process to the training rows, learns the covariance of new groups from
+// those it leaves out in closed form, and judges the intervals on the test rows. z is
+// the condition's value in each row. The prediction is nil where there is no
+// calibration.
+func (l Learner) Process(ctx context.Context, s triplets.Set, z []float64) (*Model, *interval.Prediction, error) {
+	if s.Couples {
+		return absent(couples), nil, nil
+	}
+	g := l.Grouping(z)
+	train, held := g.LeaveOneOut(otherThan(s, triplets.Train))
+	m, base, err := l.ProcessRows(s, g, train).fit(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	if base == nil {
+		return absent(m.Absent), nil, nil
+	}
+
+	mu, claim, noise, err := base.LeaveOut(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	left := LeaveOutRows(s, g, train, held, mu, claim, noise, s.Of(triplets.Train).Condition)
+	for k, h := range held {
+		left[k].Weight = s.Select(h.Rows).Weight
+	}
+	return l.finish(ctx, s, g, train, left, m, Options{SawGroups: true, ClaimedNoise: true})
+}
+
+const couples = "the pairs are couples: they measure no error"
+
+// otherThan reports which rows do not belong to a part.
+func otherThan(s triplets.Set, p triplets.Part) []bool {
+	out := make([]bool, s.N)
+	for i, q := range s.Part {
+		out[i] = q != p
+	}
+	return out
+}
+
+// Retrained calibrates full, which was trained on all rows but the test part, as Process
+// does, by models that were trained without one group each. Rows set aside to
+// recalibrate a network are trained on.
+func (l Learner) Retrained(ctx context.Context, s triplets.Set, g Grouping, full *Model,
+	without func(group int) (*Model, error),
+) (*Model, *interval.Prediction, error) {
+	switch {
+	case s.Couples:
+		return absent(couples), nil, nil
+	case !full.Predicts():
+		return absent(full.Absent), nil, nil
+	}
+
+	test := make([]bool, s.N)
+	for i, p := range s.Part {
+		test[i] = p == triplets.Test
+	}
+	train, held := g.LeaveOneOut(test)
+	x := full.inputs(s.X)
+	var left []LeftOut
+	for _, h := range held {
+		m, err := without(h.Group)
+		if err != nil {
+			return nil, nil, err
+		}
+		if !m.Predicts() {
+			return absent(fmt.Sprintf("without %s %s: %s", g.Condition, g.Names[h.Group], m.Absent)), nil, nil
+		}
+		mu, claim, noise, err := m.predictor().Predict(ctx, pick(x, s.In, h.Rows))
+		if err != nil {
+			return nil, nil, fmt.Errorf("predict left-out group %s: %w", g.Names[h.Group], err)
+		}
+		left = append(left, NewLeftOut(s, g, h, mu, claim, noise))
+	}
+	return l.finish(ctx, s, g, train, left, full, Options{ClaimedNoise: l.Base == "gp-refit"})
+}
+
+// finish calibrates a model that was trained on the rows train, and judges it.
+func (l Learner) finish(ctx context.Context, s triplets.Set, g Grouping, train []int, left []LeftOut, m *Model,
+	o Options,
+) (*Model, *interval.Prediction, error) {
+	o.Base, o.Variant, o.Level = m.base(l.Settings), l.variant(), l.Level
+	o.InputNames, o.FromGroup = s.InputNames(), fromGroup(s, g)
+	m.Format, m.Version, m.Condition = Format, Version, l.Condition
+	m.describe(s)
+
+	c, err := Calibrate(s, g, train, left, o)
+	var few *TooFewGroupsError
+	switch {
+	case errors.As(err, &few):
+		m.Absent, m.LeftOut = err.Error(), few.Groups
+		return m, nil, nil
+	case err != nil:
+		return absent(err.Error()), nil, nil
+	}
+
+	m.Calibration = c
+	mu, claim, noise, err := predictTest(ctx, s, m)
+	if err != nil {
+		return nil, nil, err
+	}
+	p, record := judge(c, s, g, mu, claim, noise)
+	m.Record = record
+	return m, p, nil
+}
+
+// predictTest predicts the rows of the test part, each of their conditions once.
+func predictTest(ctx context.Context, s triplets.Set, m *Model) (mu, claim, noise []float64, err error) {
+	test := s.Of(triplets.Test)
+	index := map[int]int{}
+	var x []float64
+	for i, c := range test.Present() {
+		index[c] = i
+		x = append(x, test.At(c)...)
+	}
+	mu, claim, noise, err = m.predictor().Predict(ctx, m.inputs(x))
+	if err != nil {
+		return nil, nil, nil, err
+	}
+
+	at := make([]int, test.N)
+	for i, c := range test.Condition {
+		at[i] = index[c]
+	}
+	return pick(mu, s.Out, at), pick(claim, s.Out, at), pick(noise, s.Out, at), nil
+}
+
+// judge makes the intervals at the test rows and compares them with their pairs.
+func judge(c *interval.Calibration, s triplets.Set, g Grouping, mu, claim, noise []float64) (*interval.Prediction,
+	*interval.Record,
+) {
+	test := s.Of(triplets.Test)
+	var z []float64
+	if g.Z != nil {
+		z = pick(g.Z, 1, s.RowsOf(triplets.Test))
+	}
+	p := c.Predict(test.X, z, mu, claim, noise)
+	r := c.Judge(p, test.Y1, test.Y2, test.Run)
+
+	total := make([]float64, len(p.Half)) // of a normal law with this interval
+	for i, half := range p.Half {
+		total[i] = half * half / (normal95 * normal95)
+	}
+	r.Outcomes = score.TrustByUnit(s, p.Mu, total, p.Epistemic)
+	return p, &r
+}
+
+// normal95 is the 97.5 % quantile of the standard normal distribution.
+const normal95 = 1.959963984540054
+
+// Method learns the covariance of new groups from a method that fit trains anew without
+// each training group, and judges with it what the method predicts at the test rows: mu,
+// its claim and noise. fit predicts at the rows x. Nothing is shared between the groups:
+// what a method learns, it learns without the group.
+func (l Learner) Method(ctx context.Context, s triplets.Set, z []float64,
+	fit func(data triplets.Set, x []float64) (mu, claim, noise []float64, err error), mu, claim, noise []float64,
+) (*interval.Result, error) {
+	g := l.Grouping(z)
+	rows, held := g.LeaveOneOut(otherThan(s, triplets.Train))
+	var left []LeftOut
+	for _, h := range held {
+		mu, claim, noise, err := fit(s.Select(h.Rest), s.Select(h.Rows).X)
+		if ctx.Err() != nil {
+			return nil, err
+		}
+		if err != nil {
+			var constant *train.ConstantInputError
+			if errors.As(err, &constant) {
+				err = fmt.Errorf("%s is constant (%g)", s.Inputs[constant.Column].Name, constant.Value)
+			}
+			return &interval.Result{Absent: fmt.Sprintf("without %s %s: %v", l.Condition, g.Names[h.Group], err)}, nil
+		}
+		left = append(left, NewLeftOut(s, g, h, mu, claim, noise))
+	}
+
+	c, err := Calibrate(s, g, rows, left, Options{
+		Base: l.Base, Variant: l.variant(), Level: 0.95, ClaimedNoise: l.Base == "gp",
+		InputNames: s.InputNames(), FromGroup: fromGroup(s, g),
+	})
+	if err != nil { // too few groups, mostly
+		return &interval.Result{Absent: err.Error()}, nil
+	}
+	_, record := judge(c, s, g, mu, claim, noise)
+	return &interval.Result{Calibration: c, Record: record}, nil
+}

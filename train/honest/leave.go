@@ -1,0 +1,97 @@
+package honest
+
+import (
+	"context"
+	"slices"
+
+	"doubletake/train/triplets"
+)
+
+// Predictor is a trained base model.
+type Predictor interface {
+	// Predict returns, at n conditions x (n×In, in the data's own units), the
+	// means, the model's own epistemic variances v̂ and the noise variances σ² of
+	// one measurement, n×Out each. It must be safe for concurrent use.
+	Predict(ctx context.Context, x []float64) (mu, claim, noise []float64, err error)
+}
+
+// Held is a training group that is left out.
+type Held struct {
+	Group int
+	Rows  []int // the group's training rows, ascending
+	Rest  []int // the other training rows, ascending
+}
+
+// LeaveOneOut lists the training rows, those for which test does not hold, and the
+// groups among them that can be left out in turn. One without which no row would remain
+// cannot.
+func (g Grouping) LeaveOneOut(test []bool) (train []int, held []Held) {
+	for i, t := range test {
+		if !t {
+			train = append(train, i)
+		}
+	}
+
+	for k := range g.Names {
+		h := Held{Group: k}
+		for _, i := range train {
+			if g.Of[i] == k {
+				h.Rows = append(h.Rows, i)
+			} else {
+				h.Rest = append(h.Rest, i)
+			}
+		}
+		if len(h.Rows) > 0 && len(h.Rest) > 0 {
+			held = append(held, h)
+		}
+	}
+	return train, held
+}
+
+// LeaveOutRows returns the left-out groups of a base that predicts all training rows at
+// once, each group without its own measurements (mu, claim and noise in the order of
+// train). condition, unless nil, is the index of each such row's condition, see
+// LeftOut.Condition.
+func LeaveOutRows(d triplets.Set, g Grouping, train []int, held []Held, mu, claim, noise []float64,
+	condition []int,
+) []LeftOut {
+	var left []LeftOut
+	for _, h := range held {
+		at := make([]int, len(h.Rows)) // among the training rows
+		for k, i := range h.Rows {
+			at[k], _ = slices.BinarySearch(train, i)
+		}
+
+		l := NewLeftOut(d, g, h, pick(mu, d.Out, at), pick(claim, d.Out, at), pick(noise, d.Out, at))
+		if condition != nil {
+			l.Condition = make([]int, len(at))
+			for i, k := range at {
+				l.Condition[i] = condition[k]
+			}
+		}
+		left = append(left, l)
+	}
+	return left
+}
+
+// NewLeftOut joins predictions for the rows of a left-out group (mean, v̂ and σ²) with
+// the pairs measured there and the distances to the rows the model was trained on.
+func NewLeftOut(d triplets.Set, g Grouping, h Held, mu, claim, noise []float64) LeftOut {
+	d = checked(d)
+	l := LeftOut{
+		Name: g.Names[h.Group], N: len(h.Rows), Mu: mu, Claim: claim, Noise: noise,
+		Y1: pick(d.Y1, d.Out, h.Rows), Y2: pick(d.Y2, d.Out, h.Rows),
+	}
+	axis := g.Axis(h.Rest)
+	for _, i := range h.Rows {
+		z := 0.0
+		if g.Z != nil {
+			z = g.Z[i]
+		}
+		dist, outside := axis.Distance(z)
+		l.Distance, l.Outside = append(l.Distance, dist), append(l.Outside, outside)
+		l.Run = append(l.Run, d.Run[i])
+	}
+	l.check(d.Out)
+	return l
+}

@@ -1,0 +1,183 @@
+package honest
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math"
+	"os"
+	"slices"
+
+	"doubletake/train/gp"
+	"doubletake/train/honest/interval"
+	"doubletake/train/triplets"
+)
+
+// Format and Version identify honest.json.
+const (
+	Format  = "doubletake-honest-model"
+	Version = 1
+)
+
+// Model is what honest.json holds: a Gaussian process or an ensemble of networks, and
+// its calibration.
+type Model struct {
+	Format      string                `json:"format"`
+	Version     int                   `json:"version"`
+	Split       string                `json:"split"`
+	HeldOut     string                `json:"held_out"`
+	Data        string                `json:"data"` // "simulated" or "measured"
+	Condition   string                `json:"condition,omitempty"`
+	Absent      string                `json:"absent,omitempty"` // why there is no calibration
+	Inputs      []Input               `json:"inputs,omitempty"`
+	Outcomes    []Outcome             `json:"outcomes,omitempty"`
+	Logarithm   []bool                `json:"logarithm,omitempty"` // inputs that enter as their logarithm
+	Orders      *gp.OrderForm         `json:"orders,omitempty"`    // set where the model has one row for each harmonic
+	Process     *gp.Model             `json:"model,omitempty"`
+	Ensemble    *EnsembleModel        `json:"ensemble,omitempty"` // instead of Process where the base is networks
+	Calibration *interval.Calibration `json:"calibration,omitempty"`
+	Record      *interval.Record      `json:"record,omitempty"` // on the test part
+
+	// LeftOut are the left-out groups where they are too few for an interval.
+	LeftOut []interval.GroupResult `json:"left_out,omitempty"`
+}
+
+// Input is a condition that a model sees.
+type Input struct {
+	Name   string    `json:"name"`
+	Unit   string    `json:"unit"`
+	Min    float64   `json:"min"` // of the training set
+	Max    float64   `json:"max"`
+	Values []float64 `json:"values,omitempty"` // its distinct training values, ascending, where they are stated
+}
+
+// Outcome is a quantity that a model predicts.
+type Outcome struct {
+	Name string `json:"name"`
+	Unit string `json:"unit"`
+}
+
+// describe names the inputs, with their ranges in the training part, and the outcomes.
+func (m *Model) describe(s triplets.Set) {
+	trained := s.Of(triplets.Train)
+	for k, q := range s.Inputs {
+		v := trained.Values(k)
+		m.Inputs = append(m.Inputs, Input{Name: q.Name, Unit: q.Unit, Min: v[0], Max: v[len(v)-1]})
+	}
+	for _, q := range s.Outcomes {
+		m.Outcomes = append(m.Outcomes, Outcome{q.Name, q.Unit})
+	}
+}
+
+// absent is the model of a split without a calibration.
+func absent(reason string) *Model { return &Model{Format: Format, Version: Version, Absent: reason} }
+
+// Result is what the left-out groups taught, and how the intervals did.
+func (m *Model) Result() *interval.Result {
+	return &interval.Result{Absent: m.Absent, Calibration: m.Calibration, Record: m.Record, LeftOut: m.LeftOut}
+}
+
+// base names the kind of the model.
+func (m *Model) base(settings Settings) string {
+	switch settings.Base {
+	case "gp", "gp-refit":
+		name := "additive GP"
+		if m.Orders != nil {
+			name += " in order form"
+		}
+		if settings.Base == "gp-refit" {
+			name += ", refitted"
+		}
+		return name
+	case "pair":
+		return fmt.Sprintf("pair networks of %d", m.Ensemble.Members())
+	case "prior-ensemble":
+		return fmt.Sprintf("signed prior ensemble of %d", m.Ensemble.Members())
+	}
+	return fmt.Sprintf("ensemble of %d", m.Ensemble.Members())
+}
+
+// inputs returns x (n×In) as the process takes it. The order form takes its own
+// logarithms.
+func (m *Model) inputs(x []float64) []float64 {
+	if m.Orders != nil || m.Ensemble != nil {
+		return x
+	}
+	out, in := slices.Clone(x), len(m.Logarithm)
+	for i := range out {
+		if m.Logarithm[i%in] {
+			out[i] = math.Log(out[i])
+		}
+	}
+	return out
+}
+
+// Predicts reports whether the model was stored.
+func (m *Model) Predicts() bool { return m.Process != nil || m.Ensemble != nil }
+
+// predictor takes inputs as inputs returns them; it is nil where none was stored.
+func (m *Model) predictor() Predictor {
+	switch {
+	case m.Ensemble != nil:
+		return m.Ensemble
+	case m.Process == nil:
+		return nil
+	case m.Orders != nil:
+		return &gp.OrderModel{Form: *m.Orders, Model: m.Process}
+	}
+	return m.Process
+}
+
+// Predict returns the calibrated predictions at conditions x (n×In, own units).
+// level is that of the intervals; 0 takes the calibration's. Without a calibration
+// the added covariance and the intervals are NaN, and Where is nil.
+//
+// An error is a model that was not stored, or groups whose
+// condition is no input, so that the distance of x to them is unknown.
+func (m *Model) Predict(ctx context.Context, x []float64, level float64) (*interval.Prediction, error) {
+	p := m.predictor()
+	if p == nil {
+		return nil, fmt.Errorf("predict with the calibrated model: %s", m.Absent)
+	}
+	mu, claim, noise, err := p.Predict(ctx, m.inputs(x))
+	if err != nil {
+		return nil, err
+	}
+	if m.Calibration == nil {
+		return interval.ClaimOnly(len(m.Outcomes), mu, claim, noise), nil
+	}
+
+	c := *m.Calibration
+	if level != 0 {
+		c.Level = level
+	}
+	var z []float64
+	if c.Axis != nil {
+		column := slices.IndexFunc(m.Inputs, func(in Input) bool { return in.Name == c.Condition })
+		if column < 0 {
+			return nil, fmt.Errorf("the condition %s of the left-out groups is no input of the model: "+
+				"the distance to them is not known", c.Condition)
+		}
+		for i := column; i < len(x); i += len(m.Inputs) {
+			z = append(z, x[i])
+		}
+	}
+	return c.Predict(x, z, mu, claim, noise), nil
+}
+
+// Read reads honest.json.
+func Read(path string) (*Model, error) {
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("read model: %w", err)
+	}
+	m := &Model{}
+	if err := json.Unmarshal(b, m); err != nil {
+		return nil, fmt.Errorf("read model %s: %w", path, err)
+	}
+	if m.Format != Format || m.Version != Version {
+		return nil, fmt.Errorf("read model %s: expected format %s version %d, found %q version %d", path, Format, Version,
+			m.Format, m.Version)
+	}
+	return m, nil
+}

@@ -1,0 +1,142 @@
+package honest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"doubletake/train/gp"
+	"doubletake/train/triplets"
+)
+
+// ProcessRows are what a process is fitted to.
+type ProcessRows struct {
+	Set         triplets.Set // numbers alone, with inputs as the process takes them
+	Group       []int        // of each row, numbered by the groups' first rows
+	GroupInputs []int        // inputs that are functions of the group
+	Logarithm   []bool       // inputs that enter as their logarithm
+	Orders      *gp.OrderForm
+}
+
+// ProcessRows decides in which form the process sees the set, and picks rows.
+func (l Learner) ProcessRows(s triplets.Set, g Grouping, rows []int) ProcessRows {
+	var r ProcessRows
+	if o, ok := orderForm(s); ok && l.Form != "conditions" {
+		r.Orders = o
+	} else {
+		r.Logarithm = make([]bool, s.In)
+		for k, q := range s.Inputs {
+			r.Logarithm[k] = l.Rate != nil && l.Rate(q.Name) && positive(s.X, s.In, k)
+		}
+	}
+
+	r.Set = Numbers(s, rows)
+	r.Set.X = (&Model{Orders: r.Orders, Logarithm: r.Logarithm}).inputs(r.Set.X)
+	number := map[int]int{} // a training stays the same when other groups are added
+	for _, i := range rows {
+		if _, known := number[g.Of[i]]; !known {
+			number[g.Of[i]] = len(number)
+		}
+		r.Group = append(r.Group, number[g.Of[i]])
+	}
+	for k, from := range fromGroup(s, g) {
+		if from {
+			r.GroupInputs = append(r.GroupInputs, k)
+		}
+	}
+	return r
+}
+
+// Numbers returns the numbers of some rows, without names, runs and parts.
+func Numbers(s triplets.Set, rows []int) triplets.Set {
+	r := s.Select(rows)
+	return triplets.Set{N: r.N, In: r.In, Out: r.Out, X: r.X, Y1: r.Y1, Y2: r.Y2, Weight: r.Weight}
+}
+
+// fittedProcess is a fitted process, in order form or not.
+type fittedProcess interface {
+	Predictor
+	LeaveOut(ctx context.Context) (mu, claim, noise []float64, err error)
+}
+
+// Fit fits the process. Where it cannot, the model states why.
+func (r ProcessRows) Fit(ctx context.Context) (*Model, error) {
+	m, _, err := r.fit(ctx)
+	return m, err
+}
+
+func (r ProcessRows) fit(ctx context.Context) (*Model, fittedProcess, error) {
+	m := &Model{Format: Format, Version: Version, Orders: r.Orders, Logarithm: r.Logarithm}
+	o := gp.Options{Group: r.Group, GroupInputs: r.GroupInputs, Workers: 1}
+	var p fittedProcess
+	var err error
+	if r.Orders != nil {
+		var fitted *gp.OrderModel
+		if fitted, err = gp.FitOrder(ctx, r.Set, *r.Orders, o); err == nil {
+			p, m.Process = fitted, fitted.Model
+		}
+	} else if m.Process, err = gp.Fit(ctx, r.Set, o); err == nil {
+		p = m.Process
+	}
+
+	var tooMany *gp.TooManyConditionsError
+	switch {
+	case errors.As(err, &tooMany):
+		m.Absent = fmt.Sprintf("%v: group neighbouring conditions, or use fewer", tooMany)
+	case err != nil && ctx.Err() != nil:
+		return nil, nil, err
+	case err != nil:
+		m.Absent = err.Error()
+	}
+	return m, p, nil
+}
+
+// orderForm returns the order form of a rotor's levels: the first harmonics of the
+// blade passing frequency in dB, over blades and a shaft speed.
+func orderForm(s triplets.Set) (*gp.OrderForm, bool) {
+	f := &gp.OrderForm{In: s.In, Blades: -1, Speed: -1, Harmonics: s.Out}
+	for k, q := range s.Inputs {
+		switch q.Name {
+		case "blades":
+			f.Blades = k
+		case "rpm", "rps", "rpm_tracked", "rpm_measured":
+			f.Speed = k
+		}
+	}
+	for k, q := range s.Outcomes {
+		if q.Name != fmt.Sprintf("bpf%d_db", k+1) {
+			return nil, false
+		}
+	}
+	ok := f.Blades >= 0 && f.Speed >= 0 && s.Out > 1 && positive(s.X, s.In, f.Blades) && positive(s.X, s.In, f.Speed)
+	return f, ok
+}
+
+func positive(x []float64, in, k int) bool {
+	for i := k; i < len(x); i += in {
+		if !(x[i] > 0) {
+			return false
+		}
+	}
+	return true
+}
+
+// fromGroup tells which inputs are functions of the group: constant in each group
+// and different between some.
+func fromGroup(s triplets.Set, g Grouping) []bool {
+	out := make([]bool, s.In)
+	for k := range out {
+		first := map[int]float64{}
+		constant, values := true, map[float64]bool{}
+		for i := range s.N {
+			v := s.X[i*s.In+k]
+			values[v] = true
+			if w, ok := first[g.Of[i]]; ok && w != v {
+				constant = false
+			}
+			first[g.Of[i]] = v
+		}
+		out[k] = s.Inputs[k].Name == g.Condition || constant && len(values) > 1
+	}
+	return out
+}
