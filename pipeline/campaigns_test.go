@@ -16,9 +16,7 @@ import (
 // the prototype (torch) on the same triplets: rotors .774 .926 .955 .921, .945 .971
 // .895 .905, .897 .903 .963 .943, on average .917.
 func TestCampaignIntervals(t *testing.T) {
-	if os.Getenv("DOUBLETAKE_LONG") == "" {
-		t.Skip("two minutes; DOUBLETAKE_LONG=1 runs it")
-	}
+	long(t, "takes two minutes")
 	config := "version: 1\nexperiments:\n"
 	for seed := 1; seed <= 3; seed++ {
 		config += fmt.Sprintf(`  drone%d:
@@ -82,9 +80,7 @@ func TestCampaignIntervals(t *testing.T) {
 // Witness: the simulation, as above. The prototype: S .66 to 3.09, coverage .98 at
 // least.
 func TestCampaignIntervalsByNetworks(t *testing.T) {
-	if os.Getenv("DOUBLETAKE_LONG") == "" {
-		t.Skip("ten minutes; DOUBLETAKE_LONG=1 runs it")
-	}
+	long(t, "takes ten minutes")
 	config := "version: 1\nexperiments:\n"
 	for seed := 1; seed <= 3; seed++ {
 		config += fmt.Sprintf(`  drone%d:
@@ -136,6 +132,7 @@ func TestCampaignIntervalsByNetworks(t *testing.T) {
 // process holds there. Witness: the law the toy is drawn from; the prototype's
 // interval by networks covered 32 to 80 %.
 func TestToyOutside(t *testing.T) {
+	long(t, "trains ensembles without each of eight blocks")
 	const config = `version: 1
 experiments:
   ensemble:

@@ -6,17 +6,12 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"doubletake/pipeline"
 )
 
-// A thousand recordings are checked by their headers in about a second; the bound
-// leaves room for a busy machine. One of another rate is named.
+// A thousand recordings are checked by their headers. One of another rate is named.
 func TestCheckThousandFiles(t *testing.T) {
-	if testing.Short() {
-		t.Skip("writes a thousand files")
-	}
 	dir := t.TempDir()
 	x := make([]float64, 3000)
 	writeWAV(t, filepath.Join(dir, "first.wav"), 6000, x)
@@ -43,12 +38,9 @@ experiments:
 	if err != nil {
 		t.Fatal(err)
 	}
-	start := time.Now()
 	w, err := p.CheckFiles(t.Context())
-	took := time.Since(start)
-	t.Logf("1000 headers in %v", took)
-	if err != nil || took > 10*time.Second {
-		t.Errorf("%v after %v", err, took)
+	if err != nil {
+		t.Error(err)
 	}
 	if len(w) != 1 || !strings.Contains(w[0].Text, "6000 Hz in 999 (first r1000.wav), 8000 Hz in 1 (first r3000.wav)") {
 		t.Errorf("warnings %v", w)

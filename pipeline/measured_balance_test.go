@@ -14,6 +14,7 @@ import (
 // each must be named in the report: the stuck velocity column, the file that
 // lacks its dot, the unit nobody states, the file without an angle.
 func TestPrincetonBalance(t *testing.T) {
+	long(t, "runs a measured example")
 	dir := example(t, "princeton-balance", measuredData(t, "princeton-mae224-lift-drag"))
 	got := runIn(t, dir)
 	for _, name := range []string{"speed", "stall"} {

@@ -17,6 +17,7 @@ import (
 // (its notes) are named: the attempt at 20 m/s is left out by name, the clock
 // jitters, halves drift, and blocks are short against the integral time scale.
 func TestCyclone(t *testing.T) {
+	long(t, "runs a measured example")
 	data := measuredData(t, "cyclone-ojf-force-balance")
 	dir := example(t, "cyclone-balance", data)
 	e := runIn(t, dir)["cyclone"]

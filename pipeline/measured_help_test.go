@@ -15,6 +15,14 @@ import (
 	"doubletake/report"
 )
 
+// long skips a test that takes seconds of processor time, and says what it does.
+func long(t testing.TB, does string) {
+	t.Helper()
+	if os.Getenv("DOUBLETAKE_LONG") == "" {
+		t.Skipf("%s; DOUBLETAKE_LONG=1 runs it", does)
+	}
+}
+
 // measuredData returns the path of a folder of measured data, or skips by name.
 func measuredData(t testing.TB, parts ...string) string {
 	t.Helper()

@@ -88,6 +88,7 @@ func holdBands(t *testing.T, dir, experiment, condition string, want map[string]
 // The recordings of LCAV through harmonics, bands, overall and broadband. Expected:
 // scipy's levels to 1e-6 dB; overall = broadband + tonal; and a rotor is tonal.
 func TestLCAVOutcomes(t *testing.T) {
+	long(t, "runs a measured example")
 	data := measuredData(t, "lcav-crazyflie-propeller", "propellers")
 	dir := example(t, "lcav-outcomes", data)
 	e := runIn(t, dir)["outcomes"]
@@ -120,6 +121,7 @@ func TestLCAVOutcomes(t *testing.T) {
 // The throttle step of a motor, cut in seconds, through bands without blades and
 // speed. Expected: scipy's levels to 1e-6 dB.
 func TestCrissclBands(t *testing.T) {
+	long(t, "runs a measured example")
 	data := measuredData(t, "crisscl-motor-9450-propeller")
 	dir := example(t, "crisscl-motor", data)
 	path := filepath.Join(dir, "pipeline.yaml")

@@ -8,6 +8,9 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"doubletake/pipeline"
+	"doubletake/pipeline/engine"
 )
 
 // shipped copies an example with its data into a folder of the test.
@@ -24,14 +27,38 @@ func shipped(t *testing.T, name string, files ...string) string {
 	return dir
 }
 
+// The examples that come with their data, as far as their triplets: measured repeats.
+func TestShippedExamples(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		files []string
+		rows  map[string]int // of triplets, by experiment
+	}{
+		{"propeller-stand", []string{"pairs.csv", "pairs-8000.csv"}, map[string]int{"blades": 879, "blades-8000": 574}},
+		{"rm2-turbine", []string{"runs.csv"}, map[string]int{"turbine": 125}},
+	} {
+		dir := shipped(t, c.name, c.files...)
+		p, err := pipeline.Load(filepath.Join(dir, "pipeline.yaml"))
+		if err == nil {
+			_, err = p.Run(t.Context(), engine.Options{Jobs: 2, Selection: engine.Selection{To: "dsp"}})
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		for experiment, want := range c.rows {
+			if n := readTable(t, dir, "runs", experiment, "triplets.arrow").Rows(); n != want {
+				t.Errorf("%s: %d triplets, expected %d", experiment, n, want)
+			}
+		}
+	}
+}
+
 // The propellers, each blade count held out in turn. Expected: the figures noted
 // from another program's five seeds, R² −0.30, −0.86 and −63, e 0.24, 0.40 and
 // 9.4, within the error of a mean of five seeds with the spread in docs/study.md;
 // and a warning that names motor b on propeller 4, first of all pairs.
 func TestPropellers(t *testing.T) {
-	if testing.Short() {
-		t.Skip("trains 30 networks")
-	}
+	long(t, "trains 30 networks")
 	dir := shipped(t, "propeller-stand", "pairs.csv", "pairs-8000.csv")
 	all := runIn(t, dir, "blades", "blades-8000")
 	if e := all["blades"]; e.Triplets != 879 || e.Data != "measured" || e.Pairs != "repeat-run" {

@@ -85,6 +85,7 @@ func shaftSpeeds(t *testing.T, dir string) map[string][2]float64 {
 // trained on and one is held out, so R² there is undefined, and in words: seven
 // distinct conditions are too few for R².
 func TestLCAVReport(t *testing.T) {
+	long(t, "runs a measured example")
 	dir, e := runLCAV(t)
 	if e.Runs != 7 || e.Recordings != 7 || e.Triplets != 7 || e.Data != "measured" || e.Pairs != "same-run" {
 		t.Errorf("%d runs, %d recordings, %d triplets, %s, %s", e.Runs, e.Recordings, e.Triplets, e.Data, e.Pairs)
@@ -143,6 +144,7 @@ func TestLCAVReport(t *testing.T) {
 // same samples at the same speeds. The speeds themselves lie within 0.3 % of the
 // script's own, found another way.
 func TestLCAVLevels(t *testing.T) {
+	long(t, "runs a measured example")
 	dir, _ := runLCAV(t)
 	tab := readTable(t, dir, "runs", "lcav", "triplets.arrow")
 	speeds := shaftSpeeds(t, dir)
@@ -250,6 +252,7 @@ func scipyLevels(t *testing.T, speeds map[string][2]float64, tolerance float64) 
 // is 6 dB above the floor in its half; the search has missed it if its line is
 // more than two bins away.
 func TestLCAVNominalSpeedMissesLines(t *testing.T) {
+	long(t, "runs a measured example")
 	const nominal = 376
 	dir, _ := runLCAV(t)
 	tracked := readTable(t, dir, "runs", "lcav", "triplets.arrow")
@@ -309,6 +312,7 @@ func TestLCAVNominalSpeedMissesLines(t *testing.T) {
 // number, and all share one speed. Expected: the files' shape (240000, 4), two
 // files; speeds within those of the neighbouring commands, 315 … 355 rev/s.
 func TestLCAVMicrophones(t *testing.T) {
+	long(t, "runs a measured example")
 	dir := example(t, "lcav-microphones", measuredData(t, "lcav-crazyflie-propeller", "propellers_only_4mics"))
 	e := runIn(t, dir)["microphones"]
 	if e.Runs != 2 || e.Recordings != 8 || e.Triplets != 8 {

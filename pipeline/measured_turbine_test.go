@@ -2,8 +2,6 @@ package pipeline_test
 
 import (
 	"math"
-	"os"
-	"path/filepath"
 	"testing"
 )
 
@@ -12,17 +10,8 @@ import (
 // epochs), within the spread of its seeds; examples/rm2-turbine/README.md has
 // this program's numbers.
 func TestTurbine(t *testing.T) {
-	if testing.Short() {
-		t.Skip("trains 25 networks")
-	}
-	dir := t.TempDir()
-	for _, f := range []string{"pipeline.yaml", "runs.csv"} {
-		b, err := os.ReadFile(filepath.Join("..", "examples", "rm2-turbine", f))
-		if err != nil {
-			t.Fatal(err)
-		}
-		write(t, dir, f, string(b))
-	}
+	long(t, "trains 25 networks")
+	dir := shipped(t, "rm2-turbine", "runs.csv")
 	e := runIn(t, dir)["turbine"]
 	if e.Triplets != 125 || e.Data != "measured" || e.Pairs != "repeat-run" {
 		t.Errorf("%d triplets, %s, %s; expected 125 measured repeats", e.Triplets, e.Data, e.Pairs)

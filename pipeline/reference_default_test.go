@@ -14,9 +14,7 @@ import (
 // training, a worse one held out, and an E|cov| that rises there, more for 2
 // blades, which is extrapolated to, than for 3, which lies between.
 func TestDefaultCampaigns(t *testing.T) {
-	if testing.Short() {
-		t.Skip("simulates and trains the default experiments")
-	}
+	long(t, "simulates and trains the default experiments")
 	dir := t.TempDir()
 	b, err := os.ReadFile(filepath.Join("..", "pipeline.yaml"))
 	if err != nil {

@@ -91,9 +91,7 @@ experiments:
 // what "the same" means for each of the 20 numbers (a five-seed s is itself
 // uncertain by a third).
 func TestReferenceTables(t *testing.T) {
-	if testing.Short() {
-		t.Skip("trains 25 networks")
-	}
+	long(t, "trains 25 networks")
 	dir := t.TempDir()
 	yaml := fmt.Sprintf(referenceYAML, referenceData(t, "data", "aero_s0.csv"), referenceData(t, "data", "drone_s0.csv"),
 		referenceData(t, "data", "drone_s2.csv"))

@@ -20,10 +20,11 @@ experiments:
     ingest:
       simulate: {campaign: rotor, duration_s: 1, blades: [2, 3, 4], theta_deg: [-30, 0, 30],
         rpm: [3000, 4000, 5000, 6000, 7000, 8000]}
-    dsp: {triplets: split-half-spectrum, harmonics: 2, segments: 4}
+    dsp: {triplets: split-half-spectrum, harmonics: 1, segments: 4}
     train:
       inputs: [blades, rpm, theta_deg]
-      optimizer: {epochs: 3}
+      model: {hidden: [6]}
+      optimizer: {epochs: 2}
       seeds: 2
       splits: {two: {test: {blades: 2}}}
 ` + sweep
