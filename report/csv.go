@@ -3,6 +3,8 @@ package report
 import (
 	"bytes"
 	"encoding/csv"
+	"iter"
+	"math"
 	"strconv"
 	"strings"
 
@@ -28,32 +30,45 @@ func MetricsCSV(experiments []Experiment) []byte {
 	}
 	put("experiment", "data", "split", "held_out", "set", "outcome", "unit", "metric", "mean", "std", "seeds", "undefined")
 	for _, e := range experiments {
+		for n := range e.Numbers() {
+			number := func(x float64) string {
+				if !n.Defined() || math.IsNaN(x) {
+					return ""
+				}
+				return strconv.FormatFloat(x, 'g', -1, 64)
+			}
+			put(e.Name, e.Data, n.Split, n.HeldOut, n.Set, n.Outcome, n.Unit, n.Key, number(n.Mean), number(n.Std),
+				strconv.Itoa(n.N), n.Reason())
+		}
+	}
+	w.Flush()
+	return b.Bytes()
+}
+
+// Number is one metric of a part of a split, over its seeds.
+type Number struct {
+	Split, HeldOut, Set string
+	Outcome, Unit       string // "all" for the mean over outcomes
+	score.Keyed
+}
+
+// Numbers are all metrics that were computed, also where they are undefined.
+func (e Experiment) Numbers() iter.Seq[Number] {
+	return func(yield func(Number) bool) {
 		for _, s := range e.Splits {
-			for _, set := range []struct {
-				name string
-				m    *SetMetrics
-			}{{"train", &s.Train}, {"test", &s.Test}} {
-				row := func(outcome, unit, key string, v score.Value) {
-					number := func(x float64) string {
-						if !v.Defined() || x != x {
-							return ""
+			for i, m := range []SetMetrics{s.Train, s.Test} {
+				all := OutcomeMetrics{Name: "all", Values: m.Values}
+				for _, o := range append([]OutcomeMetrics{all}, m.Outcomes...) {
+					for _, v := range o.Values {
+						n := Number{
+							Split: s.Name, HeldOut: s.HeldOut, Set: []string{"train", "test"}[i], Outcome: o.Name, Unit: o.Unit, Keyed: v,
 						}
-						return strconv.FormatFloat(x, 'g', -1, 64)
-					}
-					put(e.Name, e.Data, s.Name, s.HeldOut, set.name, outcome, unit, key, number(v.Mean), number(v.Std),
-						strconv.Itoa(v.N), v.Reason())
-				}
-				for _, metric := range score.MetricsOf(score.Parts) {
-					row("all", "", metric.Key, set.m.Get(metric.Key))
-				}
-				for _, o := range set.m.Outcomes {
-					for _, metric := range score.MetricsOf(score.Parts) {
-						row(o.Name, o.Unit, metric.Key, o.Get(metric.Key))
+						if !yield(n) {
+							return
+						}
 					}
 				}
 			}
 		}
 	}
-	w.Flush()
-	return b.Bytes()
 }

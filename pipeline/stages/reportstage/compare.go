@@ -44,64 +44,54 @@ func compareDeps(b *plan.Builder, s config.Split, k int) []engine.Dep {
 
 // compared gathers the scores of every method over the seeds of a split.
 type compared struct {
-	names    []string // in the order of the table
-	claims   map[string]string
-	scores   map[string][]score.Scores
-	fit, ask map[string][]float64
-	sampling map[string][]baseline.Sampling
-	cross    map[string][]interval.Result
-	flags    []trainstage.SeedFlags
-	crps     [][][]float64 // of the methods in ranked: seed, row
-	ranked   []string
-	run      []int // of the rows
+	methods []*method // in the order of the table
+	flags   []trainstage.SeedFlags
+	run     []int // of the rows
 }
 
-func newCompared() *compared {
-	return &compared{
-		claims: map[string]string{}, scores: map[string][]score.Scores{},
-		fit: map[string][]float64{}, ask: map[string][]float64{}, sampling: map[string][]baseline.Sampling{},
-		cross: map[string][]interval.Result{},
-	}
+// method is one method's, over the seeds.
+type method struct {
+	name, claim string // claim describes its v̂
+	scores      []score.Scores
+	times       []trainstage.Timing
+	sampling    []baseline.Sampling
+	cross       []interval.Result
+	crps        [][]float64 // of every row; nil where it is not ranked
 }
 
-// add adds the scores of one seed of a method; claim describes its v̂.
-func (c *compared) add(name, claim string, s score.Scores) {
-	if !slices.Contains(c.names, name) {
-		c.names = append(c.names, name)
-		c.claims[name] = claim
+func (c *compared) method(name, claim string) *method {
+	i := slices.IndexFunc(c.methods, func(m *method) bool { return m.name == name })
+	if i < 0 {
+		i = len(c.methods)
+		c.methods = append(c.methods, &method{name: name, claim: claim})
 	}
-	c.scores[name] = append(c.scores[name], s)
+	return c.methods[i]
 }
 
 // rank adds one seed's CRPS of every row.
-func (c *compared) rank(name string, s score.Set, total []float64) {
-	at := slices.Index(c.ranked, name)
-	if at < 0 {
-		at, c.ranked, c.crps = len(c.ranked), append(c.ranked, name), append(c.crps, nil)
-	}
-	c.crps[at], c.run = append(c.crps[at], score.CRPSRows(s, total)), s.Run
+func (c *compared) rank(m *method, s score.Set, total []float64) {
+	m.crps, c.run = append(m.crps, score.CRPSRows(s, total)), s.Run
 }
 
-func (c *compared) time(name, path string) error {
+// time adds one seed's times.
+func (m *method) time(path string) error {
 	var t trainstage.Timing
-	if err := plan.ReadJSON(path, &t); err != nil {
-		return err
-	}
-	c.fit[name], c.ask[name] = append(c.fit[name], t.Fit), append(c.ask[name], t.Predict)
-	return nil
+	err := plan.ReadJSON(path, &t)
+	m.times = append(m.times, t)
+	return err
 }
 
 // crossed adds one seed's calibration of a method on its left-out groups.
-func (c *compared) crossed(name, path string) error {
+func (m *method) crossed(path string) error {
 	var r interval.Result
 	err := plan.ReadJSON(path, &r)
-	c.cross[name] = append(c.cross[name], r)
+	m.cross = append(m.cross, r)
 	return err
 }
 
 // afterCx are the numbers of a method with C_x, over the seeds that have it; undefined,
 // with the reason, where none has.
-func (c *compared) afterCx(name string) (out score.Values) {
+func (m *method) afterCx() (out score.Values) {
 	for _, q := range []struct {
 		key string
 		of  func(r *interval.Record) float64
@@ -111,7 +101,7 @@ func (c *compared) afterCx(name string) (out score.Values) {
 	} {
 		var v []float64
 		reason := ""
-		for _, r := range c.cross[name] {
+		for _, r := range m.cross {
 			switch {
 			case r.Absent != "":
 				reason = r.Absent
@@ -125,7 +115,7 @@ func (c *compared) afterCx(name string) (out score.Values) {
 		case len(v) > 0:
 			out = append(out, score.Keyed{Key: q.key, Value: score.Mean(v)})
 		case reason != "":
-			undefined := score.Value{Mean: math.NaN(), Std: math.NaN(), N: len(c.cross[name]), Undefined: reason}
+			undefined := score.Value{Mean: math.NaN(), Std: math.NaN(), N: len(m.cross), Undefined: reason}
 			out = append(out, score.Keyed{Key: q.key, Value: undefined})
 		}
 	}
@@ -147,17 +137,22 @@ func compare(
 	if len(tr.Compare) == 0 && tr.Calibration.Share == 0 {
 		return nil
 	}
-	c.add("pair, C", "C", score.Judge(test, test.Var, test.Cov))
+	add := func(name, claim string, s score.Scores) *method {
+		m := c.method(name, claim)
+		m.scores = append(m.scores, s)
+		return m
+	}
+	pair := add("pair, C", "C", score.Judge(test, test.Var, test.Cov))
 	if len(tr.Compare) > 0 {
-		if err := c.time("pair, C", j.Input(id, trainstage.TimingJSON)); err != nil {
+		c.rank(pair, test, test.Var)
+		if err := pair.time(j.Input(id, trainstage.TimingJSON)); err != nil {
 			return err
 		}
-		c.rank("pair, C", test, test.Var)
 		raw := make([]float64, len(test.CovRaw))
 		for i, v := range test.CovRaw {
 			raw[i] = math.Abs(v)
 		}
-		c.add("pair, |raw|", "|raw|", score.Judge(test, test.Var, raw))
+		add("pair, |raw|", "|raw|", score.Judge(test, test.Var, raw))
 	}
 	if tr.Calibration.Share > 0 {
 		var r score.Recalibration
@@ -167,27 +162,21 @@ func compare(
 		for _, kind := range score.Kinds() {
 			switch {
 			case kind == score.Quantile || score.IsLaw(kind) && r.Has(kind):
-				c.add("pair, "+kind, "C", r.JudgeLaw(kind, test, test.Var, test.Cov))
+				add("pair, "+kind, "C", r.JudgeLaw(kind, test, test.Var, test.Cov))
 			case !score.IsLaw(kind):
 				v, cov := r.Apply(kind, test.Mu, test.Var, test.Cov)
-				c.add("pair, "+kind, "C, "+kind, score.Judge(test, v, cov))
+				add("pair, "+kind, "C, "+kind, score.Judge(test, v, cov))
 			}
 		}
 	}
 	_, crosses := trainstage.Crosses(b, s)
 	if crosses {
-		path := j.Input(trainstage.CrossID(b, s.Name, "pair", k), trainstage.CrossJSON)
-		if err := c.crossed("pair, C", path); err != nil {
+		if err := pair.crossed(j.Input(trainstage.CrossID(b, s.Name, "pair", k), trainstage.CrossJSON)); err != nil {
 			return err
 		}
 	}
 	at := set.Of(triplets.Test).Condition
 	for _, name := range tr.Compare {
-		if crosses {
-			if err := c.crossed(name, j.Input(trainstage.CrossID(b, s.Name, name, k), trainstage.CrossJSON)); err != nil {
-				return err
-			}
-		}
 		task := trainstage.MethodID(b, s.Name, name, k)
 		t, err := table.Read(j.Input(task, trainstage.MethodArrow))
 		if err != nil {
@@ -201,12 +190,18 @@ func compare(
 		of := test
 		of.Mu = a.Mu
 		info, _ := baseline.Describe(name)
-		c.add(name, info.Claim, score.Judge(of, a.Var, a.Cov))
-		c.rank(name, of, a.Var)
+		m := add(name, info.Claim, score.Judge(of, a.Var, a.Cov))
 		if p.Sampling != nil {
-			c.sampling[name] = append(c.sampling[name], *p.Sampling)
+			m.sampling = append(m.sampling, *p.Sampling)
 		}
-		if err := c.time(name, j.Input(task, trainstage.TimingJSON)); err != nil {
+		c.rank(m, of, a.Var)
+		if err := m.time(j.Input(task, trainstage.TimingJSON)); err != nil {
+			return err
+		}
+		if !crosses {
+			continue
+		}
+		if err := m.crossed(j.Input(trainstage.CrossID(b, s.Name, name, k), trainstage.CrossJSON)); err != nil {
 			return err
 		}
 	}
@@ -215,34 +210,37 @@ func compare(
 
 // finish writes the scores into the report's split.
 func (c *compared) finish(sp *report.Split) {
-	for _, name := range c.names {
+	var ranked []string
+	var crps [][][]float64
+	for _, m := range c.methods {
 		var numbers []score.Numbers
-		for _, s := range c.scores[name] {
+		for _, s := range m.scores {
 			numbers = append(numbers, s.Numbers)
 		}
-		m := report.Compared{Method: name, Claim: c.claims[name], Values: score.OverSeeds(numbers)}
-		for i, q := range c.scores[name][0].Quantiles {
-			v := make([]float64, len(c.scores[name]))
-			for k, s := range c.scores[name] {
-				v[k] = math.NaN()
-				if i < len(s.Quantiles) {
-					v[k] = s.Quantiles[i].Observed
-				}
-			}
+		r := report.Compared{Method: m.name, Claim: m.claim, Values: score.OverSeeds(numbers)}
+		for i, q := range m.scores[0].Quantiles {
 			key := "below_" + strconv.FormatFloat(q.Level, 'g', -1, 64)
-			m.Values = append(m.Values, score.Keyed{Key: key, Value: score.Mean(v)})
+			r.Values = append(r.Values, meanOver(key, m.scores, func(s score.Scores) float64 {
+				if i < len(s.Quantiles) {
+					return s.Quantiles[i].Observed
+				}
+				return math.NaN()
+			}))
 		}
-		m.Values = append(m.Values, samplingValues(c.sampling[name])...)
-		m.Sampling, m.Doubt = samplingWords(c.sampling[name])
-		m.Values = append(m.Values, c.afterCx(name)...)
-		if len(c.fit[name]) > 0 {
-			m.FitS, m.AskS = score.Mean(c.fit[name]), score.Mean(c.ask[name])
+		r.Values = append(append(r.Values, samplingValues(m.sampling)...), m.afterCx()...)
+		r.Sampling, r.Doubt = samplingWords(m.sampling)
+		if len(m.times) > 0 {
+			r.FitS = meanOver("", m.times, func(t trainstage.Timing) float64 { return t.Fit }).Value
+			r.AskS = meanOver("", m.times, func(t trainstage.Timing) float64 { return t.Predict }).Value
 		}
-		sp.Methods = append(sp.Methods, m)
+		sp.Methods = append(sp.Methods, r)
+		if m.crps != nil {
+			ranked, crps = append(ranked, m.name), append(crps, m.crps)
+		}
 	}
-	for _, r := range score.Ranking(c.crps, c.run) {
+	for _, r := range score.Ranking(crps, c.run) {
 		sp.Ranking = append(sp.Ranking, report.Ranked{
-			Method: c.ranked[r.Method], CRPS: r.Mean, Above: r.Above, SE: r.SE, Worse: r.Worse,
+			Method: ranked[r.Method], CRPS: r.Mean, Above: r.Above, SE: r.SE, Worse: r.Worse,
 		})
 	}
 	sp.Flags = append(mergeFlags(c.flags), calibrationFlags(sp.Test)...)
@@ -254,22 +252,21 @@ func samplingValues(seeds []baseline.Sampling) (out score.Values) {
 	if len(seeds) == 0 {
 		return nil
 	}
-	for _, d := range []struct {
-		key string
-		of  func(baseline.Sampling) float64
-	}{
-		{"rhat", func(s baseline.Sampling) float64 { return s.RHat }},
-		{"ess", func(s baseline.Sampling) float64 { return s.ESS }},
-		{"acceptance", func(s baseline.Sampling) float64 { return s.Acceptance }},
-		{"divergent", func(s baseline.Sampling) float64 { return s.Divergent }},
-	} {
-		v := make([]float64, len(seeds))
-		for k, s := range seeds {
-			v[k] = d.of(s)
-		}
-		out = append(out, score.Keyed{Key: d.key, Value: score.Mean(v)})
+	return score.Values{
+		meanOver("rhat", seeds, func(s baseline.Sampling) float64 { return s.RHat }),
+		meanOver("ess", seeds, func(s baseline.Sampling) float64 { return s.ESS }),
+		meanOver("acceptance", seeds, func(s baseline.Sampling) float64 { return s.Acceptance }),
+		meanOver("divergent", seeds, func(s baseline.Sampling) float64 { return s.Divergent }),
 	}
-	return out
+}
+
+// meanOver is a number's mean over seeds.
+func meanOver[T any](key string, seeds []T, of func(T) float64) score.Keyed {
+	v := make([]float64, len(seeds))
+	for k, s := range seeds {
+		v[k] = of(s)
+	}
+	return score.Keyed{Key: key, Value: score.Mean(v)}
 }
 
 // samplingWords describes the worst of the seeds; doubt is why the numbers are not those
@@ -342,19 +339,11 @@ func writeMethods(b *plan.Builder, j *engine.Job, e report.Experiment) error {
 	for _, s := range e.Splits {
 		for _, m := range s.Methods {
 			for _, v := range m.Values {
-				mean, std := v.Mean, v.Std
-				if v.Undefined != "" {
-					mean, std = math.NaN(), math.NaN()
-				}
 				plan.Cell(t, "experiment", "", "entry of the configuration", e.Name)
 				plan.Cell(t, "split", "", "train/test rule", s.Name)
 				plan.Cell(t, "reach", "", "whether the test part is interpolation or extrapolation", s.Reach)
 				plan.Cell(t, "method", "", "what predicted", m.Method)
-				plan.Cell(t, "metric", "", "as in metrics.json; test part, standardised units", v.Key)
-				plan.Cell(t, "mean", "", "mean over seeds", mean)
-				plan.Cell(t, "std", "", "sample standard deviation over seeds", std)
-				plan.Cell(t, "seeds", "", "number of seeds", v.N)
-				plan.Cell(t, "undefined", "", "why there is no number", v.Undefined)
+				valueCells(t, "as in metrics.json; test part, standardised units", v)
 			}
 		}
 	}

@@ -48,30 +48,16 @@ func judgeEvents(ctx context.Context, b *plan.Builder, set triplets.Set, models 
 			}
 			seeds = append(seeds, score.JudgeEvent(rowP, rowV, in1, in2, test.Run))
 		}
-		record := report.Event{Name: event.Name, Text: event.Text}
-		for _, q := range eventNumbers {
-			list := make([]float64, len(seeds))
-			for i, s := range seeds {
-				list[i] = q.of(s)
-			}
-			record.Values = append(record.Values, score.Keyed{Key: q.key, Value: score.Mean(list)})
-		}
-		out = append(out, record)
+		out = append(out, report.Event{Name: event.Name, Text: event.Text, Values: score.Values{
+			meanOver("claimed", seeds, func(s score.Event) float64 { return s.Claimed }),
+			meanOver("happened", seeds, func(s score.Event) float64 { return s.Happened }),
+			meanOver("happened_se", seeds, func(s score.Event) float64 { return s.HappenedSE }),
+			meanOver("e", seeds, func(s score.Event) float64 { return s.Error }),
+			meanOver("e_se", seeds, func(s score.Event) float64 { return s.ErrorSE }),
+			meanOver("v", seeds, func(s score.Event) float64 { return s.V }),
+			meanOver("sum_e_ratio", seeds, func(s score.Event) float64 { return s.Ratio }),
+			meanOver("sum_e_ratio_se", seeds, func(s score.Event) float64 { return s.RatioSE }),
+		}})
 	}
 	return out, nil
-}
-
-// eventNumbers are the values of report.Event.
-var eventNumbers = []struct {
-	key string
-	of  func(score.Event) float64
-}{
-	{"claimed", func(s score.Event) float64 { return s.Claimed }},
-	{"happened", func(s score.Event) float64 { return s.Happened }},
-	{"happened_se", func(s score.Event) float64 { return s.HappenedSE }},
-	{"e", func(s score.Event) float64 { return s.Error }},
-	{"e_se", func(s score.Event) float64 { return s.ErrorSE }},
-	{"v", func(s score.Event) float64 { return s.V }},
-	{"sum_e_ratio", func(s score.Event) float64 { return s.Ratio }},
-	{"sum_e_ratio_se", func(s score.Event) float64 { return s.RatioSE }},
 }

@@ -49,7 +49,7 @@ func reportSplit(
 	}
 	var trainSum, testSum []score.Summary
 	var models []*train.Model
-	methods := newCompared()
+	methods := &compared{}
 	ds := det.split(s)
 	var trust [][]score.UnitTrust
 	for k := range tr.Seeds {

@@ -157,28 +157,32 @@ func TestMergeFlags(t *testing.T) {
 // undefined, and times are means.
 func TestComparedFinish(t *testing.T) {
 	numbers := func(r2 float64) score.Numbers { return score.Numbers{{Key: "r2", Value: r2}} }
-	c := newCompared()
-	c.add("b", "B", score.Scores{Numbers: numbers(0.5), Quantiles: []score.QuantilePoint{{Level: 0.05, Observed: 0.1}}})
-	c.add("a", "A", score.Scores{Numbers: numbers(0.25)})
-	c.add("b", "B", score.Scores{Numbers: numbers(1), Quantiles: []score.QuantilePoint{{Level: 0.05, Observed: 0.3}}})
-	c.add("d", "D", score.Scores{Numbers: numbers(1), Quantiles: []score.QuantilePoint{{Level: 0.5, Observed: 0.3}}})
-	c.add("d", "D", score.Scores{Numbers: numbers(1)})
-	c.sampling["b"] = []baseline.Sampling{
+	c := &compared{}
+	add := func(name, claim string, s score.Scores) {
+		m := c.method(name, claim)
+		m.scores = append(m.scores, s)
+	}
+	add("b", "B", score.Scores{Numbers: numbers(0.5), Quantiles: []score.QuantilePoint{{Level: 0.05, Observed: 0.1}}})
+	add("a", "A", score.Scores{Numbers: numbers(0.25)})
+	add("b", "B", score.Scores{Numbers: numbers(1), Quantiles: []score.QuantilePoint{{Level: 0.05, Observed: 0.3}}})
+	add("d", "D", score.Scores{Numbers: numbers(1), Quantiles: []score.QuantilePoint{{Level: 0.5, Observed: 0.3}}})
+	add("d", "D", score.Scores{Numbers: numbers(1)})
+	c.method("b", "").sampling = []baseline.Sampling{
 		{Chains: 4, Draws: 60, RHat: 1.25, ESS: 80, Acceptance: 0.75, Divergent: 0.0625},
 		{Chains: 4, Draws: 60, RHat: 1, ESS: 120, Acceptance: 0.75},
 	}
 	record := func(ratio float64) *interval.Record {
 		return &interval.Record{After: interval.Claims{Ratio: ratio, Student: interval.Interval{Coverage: 0.9}}}
 	}
-	c.cross["b"] = []interval.Result{{Record: record(2)}, {Absent: "without g 3: x is constant (1)"}}
-	c.cross["a"] = []interval.Result{{Absent: "without g 3: x is constant (1)"}, {Record: record(math.NaN())}}
-	c.sampling["a"] = []baseline.Sampling{{Chains: 4, Draws: 60, RHat: 1.01, ESS: 200, Acceptance: 0.8}}
+	c.method("b", "").cross = []interval.Result{{Record: record(2)}, {Absent: "without g 3: x is constant (1)"}}
+	c.method("a", "").cross = []interval.Result{{Absent: "without g 3: x is constant (1)"}, {Record: record(math.NaN())}}
+	c.method("a", "").sampling = []baseline.Sampling{{Chains: 4, Draws: 60, RHat: 1.01, ESS: 200, Acceptance: 0.8}}
 	path := filepath.Join(t.TempDir(), "timing.json")
 	for _, v := range []trainstage.Timing{{Fit: 1, Predict: 0.5}, {Fit: 3, Predict: 1.5}} {
 		if err := plan.WriteJSON(path, v); err != nil {
 			t.Fatal(err)
 		}
-		if err := c.time("b", path); err != nil {
+		if err := c.method("b", "").time(path); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -216,7 +220,7 @@ func TestComparedFinish(t *testing.T) {
 	if v := d.Values.Get("below_0.5"); !math.IsNaN(v.Mean) || !d.FitS.Absent() {
 		t.Errorf("%+v", v)
 	}
-	if err := c.time("b", path+"x"); err == nil {
+	if err := c.method("b", "").time(path+"x"); err == nil {
 		t.Error("a timing that does not exist")
 	}
 }
@@ -426,7 +430,7 @@ func TestOneRatio(t *testing.T) {
 		s := report.Split{Name: name, HeldOut: name, Seeds: 5, Test: report.SetMetrics{Runs: 60, Values: score.Values{
 			value("r2", 0.5, 0.1), value("sum_e_ratio", ratio, std), value("sum_e_ratio_se", se, 0.1),
 		}}}
-		newCompared().finish(&s)
+		(&compared{}).finish(&s)
 		return s
 	}
 	e := report.Experiment{Name: "drone", Data: "measured", Splits: []report.Split{

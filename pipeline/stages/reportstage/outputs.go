@@ -58,41 +58,33 @@ func writeReport(b *plan.Builder, j *engine.Job, e report.Experiment) error {
 	return err
 }
 
+// valueCells adds a number over seeds to a table in long form.
+func valueCells(t *table.Table, about string, v score.Keyed) {
+	if v.Undefined != "" {
+		v.Mean, v.Std = math.NaN(), math.NaN()
+	}
+	plan.Cell(t, "metric", "", about, v.Key)
+	plan.Cell(t, "mean", "", "mean over seeds", v.Mean)
+	plan.Cell(t, "std", "", "sample standard deviation over seeds", v.Std)
+	plan.Cell(t, "seeds", "", "number of seeds", v.N)
+	plan.Cell(t, "undefined", "", "why there is no number", v.Undefined)
+}
+
 // metricsTable is the long form of metrics.json: one row per number.
 func metricsTable(e report.Experiment) *table.Table {
 	t := &table.Table{}
-	row := func(split, set, outcome, key string, v score.Value) {
+	row := func(n report.Number) {
 		plan.Cell(t, "experiment", "", "entry of the configuration", e.Name)
-		plan.Cell(t, "split", "", "train/test rule", split)
-		plan.Cell(t, "set", "", "train or test", set)
-		plan.Cell(t, "outcome", "", "outcome, or \"all\" for the mean over outcomes", outcome)
-		plan.Cell(t, "metric", "", "as in metrics.json; standardised units", key)
-		mean, std := v.Mean, v.Std
-		if v.Undefined != "" {
-			mean, std = math.NaN(), math.NaN()
-		}
-		plan.Cell(t, "mean", "", "mean over seeds", mean)
-		plan.Cell(t, "std", "", "sample standard deviation over seeds", std)
-		plan.Cell(t, "seeds", "", "number of seeds", v.N)
-		plan.Cell(t, "undefined", "", "why there is no number", v.Undefined)
+		plan.Cell(t, "split", "", "train/test rule", n.Split)
+		plan.Cell(t, "set", "", "train or test", n.Set)
+		plan.Cell(t, "outcome", "", "outcome, or \"all\" for the mean over outcomes", n.Outcome)
+		valueCells(t, "as in metrics.json; standardised units", n.Keyed)
 	}
-	for _, s := range e.Splits {
-		for _, set := range []struct {
-			name string
-			m    *report.SetMetrics
-		}{{"train", &s.Train}, {"test", &s.Test}} {
-			for _, v := range set.m.Values {
-				row(s.Name, set.name, "all", v.Key, v.Value)
-			}
-			for _, o := range set.m.Outcomes {
-				for _, v := range o.Values {
-					row(s.Name, set.name, o.Name, v.Key, v.Value)
-				}
-			}
-		}
+	for n := range e.Numbers() {
+		row(n)
 	}
 	if len(t.Columns) == 0 { // no split: an empty table with the same columns
-		row("", "", "", "", score.Value{})
+		row(report.Number{})
 		for i := range t.Columns {
 			c := &t.Columns[i]
 			switch {
