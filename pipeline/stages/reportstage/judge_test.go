@@ -220,7 +220,7 @@ func TestComparedFinish(t *testing.T) {
 	if v := d.Values.Get("below_0.5"); !math.IsNaN(v.Mean) || !d.FitS.Absent() {
 		t.Errorf("%+v", v)
 	}
-	if err := c.method("b", "").time(path+"x"); err == nil {
+	if err := c.method("b", "").time(path + "x"); err == nil {
 		t.Error("a timing that does not exist")
 	}
 }
