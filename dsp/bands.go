@@ -115,7 +115,7 @@ func (bandLevels) names(s *Settings) (out []string) {
 	for _, b := range list {
 		out = append(out, b.column())
 	}
-	return out
+	return s.levelNames(out...)
 }
 
 // column is the name of the band's level, without the end that leveler adds.

@@ -436,6 +436,15 @@ func (s *Settings) leveler(unit string) leveler {
 	return l
 }
 
+// levelNames are the names of levels, as add gives them.
+func (s *Settings) levelNames(names ...string) []string {
+	for i := range names {
+		names[i] += "_" + s.leveler("").suffix
+	}
+
+	return names
+}
+
 // value returns the outcome of a mean square.
 func (l *leveler) value(meanSquare float64) float64 {
 	if l.decibel {

@@ -24,7 +24,7 @@ func (harmonicLevels) names(s *Settings) (out []string) {
 	for k := range s.Harmonics {
 		out = append(out, harmonicName(k))
 	}
-	return out
+	return s.levelNames(out...)
 }
 
 // harmonicName names harmonic k+1.

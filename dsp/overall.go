@@ -72,7 +72,7 @@ func (s *Settings) weightedNames(names ...string) (out []string) {
 			out = append(out, n+weightingSuffix(w))
 		}
 	}
-	return out
+	return s.levelNames(out...)
 }
 
 // weighted calls f for each weighting of the settings with the gain of each bin,

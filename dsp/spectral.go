@@ -15,7 +15,7 @@ type spectralOutcome interface {
 	// describe returns the facts under those settings.
 	describe(s *Settings) outcomeFacts
 	// names returns the names of the outcomes that spectra can give under those
-	// settings, without the end that leveler adds.
+	// settings; levelNames has those of levels.
 	names(s *Settings) []string
 	// check calls fail for every setting outside its limits that add reads.
 	check(s *Settings, fail Fail)
@@ -100,9 +100,7 @@ type halfSpectra struct {
 // outcomeNames lists the names of all outcomes that spectra can give.
 func (c halfSpectra) outcomeNames(s *Settings) (out []string) {
 	for _, o := range c.outcomes(s) {
-		for _, n := range o.names(s) {
-			out = append(out, n+"_"+s.leveler("").suffix)
-		}
+		out = append(out, o.names(s)...)
 	}
 	return out
 }
@@ -332,7 +330,7 @@ type estimate struct {
 	bound         *[2]float64 // 1: power is an upper bound; nil: it never is
 }
 
-// add appends an outcome. what describes it: "one-third-octave band of 125 Hz".
+// add appends a level. what describes it: "one-third-octave band of 125 Hz".
 func (m *sound) add(name, what string, e estimate) error {
 	o := Outcome{
 		Name: name + "_" + m.level.suffix, Unit: m.level.unit, Description: m.level.meaning + " of the " + what,
@@ -379,6 +377,11 @@ func (m *sound) add(name, what string, e estimate) error {
 	if m.air != nil {
 		with(ByProduct{Suffix: sufAir, Unit: "dB", Description: m.air.words()}, e.air)
 	}
-	m.outcomes, m.values = append(m.outcomes, o), append(m.values, v)
+	m.give(o, v)
 	return nil
+}
+
+// give appends an outcome in any unit.
+func (m *sound) give(o Outcome, v Value) {
+	m.outcomes, m.values = append(m.outcomes, o), append(m.values, v)
 }

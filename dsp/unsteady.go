@@ -37,9 +37,7 @@ func OutcomeNames(c Construction, s *Settings, series []string) (out []string) {
 		more = append(more, "rms")
 	}
 	if slices.Contains(s.Outcomes, "bands") {
-		for _, b := range (bandLevels{}).names(s) {
-			more = append(more, b+"_"+s.leveler("").suffix)
-		}
+		more = append(more, bandLevels{}.names(s)...)
 	}
 	for _, x := range series {
 		for _, m := range more {
