@@ -201,6 +201,27 @@ func (a all) Within(condition string) (within float64) {
 	return within
 }
 
+func (a all) of(split string, inputs []string) Holdout {
+	parts := make([]Holdout, len(a))
+	for i, h := range a {
+		parts[i] = For(h, split, inputs)
+	}
+
+	return all(parts)
+}
+
+// For tells a holdout which split it belongs to, and the network's inputs, whose distinct
+// values are the conditions. Most holdouts do not need it.
+func For(h Holdout, split string, inputs []string) Holdout {
+	if h, ok := h.(interface {
+		of(split string, inputs []string) Holdout
+	}); ok {
+		return h.of(split, inputs)
+	}
+
+	return h
+}
+
 // Named is a holdout with the name of its split.
 type Named struct {
 	Name string

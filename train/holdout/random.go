@@ -54,20 +54,8 @@ func (r random) Held(rows Rows) ([]bool, error) {
 	return held, nil
 }
 
-// For tells a holdout which split it belongs to, and the network's inputs, whose distinct
-// values are the conditions.
-func For(h Holdout, split string, inputs []string) Holdout {
-	switch h := h.(type) {
-	case random:
-		h.split, h.inputs = split, inputs
-		return h
-	case all:
-		parts := make([]Holdout, len(h))
-		for i, p := range h {
-			parts[i] = For(p, split, inputs)
-		}
-		return all(parts)
-	}
+func (r random) of(split string, inputs []string) Holdout {
+	r.split, r.inputs = split, inputs
 
-	return h
+	return r
 }

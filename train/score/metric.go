@@ -1,6 +1,7 @@
 package score
 
 import (
+	"cmp"
 	"math"
 	"slices"
 )
@@ -40,56 +41,129 @@ var (
 	meanSE = Average{"mean of the seeds' standard errors ± their sample standard deviation", MeanStd}
 )
 
-// Metrics are all metrics, in the order of metrics.json.
-var Metrics = []Metric{
-	{"r2", "R²", 1, "1", "coefficient of determination of μ over all y1 and y2", mean, Parts | Methods, ""},
-	{"abs_cov", "E|cov|", 100, "sd²", "mean |raw| over distinct inputs, the paper's measure", mean, Parts, ""},
-	{"abs_cov_centred", "E|C|", 100, "sd²", "mean |C| over distinct inputs", mean, Parts, ""},
-	{"cov_centred", "C", 100, "sd²", "mean C over distinct inputs", mean, Parts, ""},
-	{"delta", "E|δ|", 100, "sd", "mean |δ| over distinct inputs", mean, Parts, ""},
-	{"mu_delta", "E|μδ|", 100, "sd²", "mean |μδ| over distinct inputs, in raw but no covariance", mean, Parts, ""},
-	{"kappa", "E|κ|/σ²", 1, "1", "mean |κ| over mean σ², over distinct inputs; 0 for a joint law", mean, Parts, ""},
-	{"zigzag", "u", 1, "sd", "mean u = |m(μ) − μ| over distinct inputs", mean, Parts, ""},
-	{"negative_cov", "C ≤ 0", 1, "1", "share of distinct inputs with C ≤ 0", mean, Parts, ""},
-	{"cov_above_var", "C > σ²", 1, "1", "share of distinct inputs with C > σ²", mean, Parts, ""},
+// Metrics are all metrics, in the order of metrics.json. Where a line states nothing else, the
+// number is a ratio, shown as it is, and the mean over the seeds.
+var Metrics = complete([]Metric{
 	{
-		"noise_ceiling", "noise ceiling of R²", 1, "1", "R² of the true mean, from the differences of pairs", mean, Parts,
-		"",
+		Key: "r2", Symbol: "R²", Of: Parts | Methods,
+		What: "coefficient of determination of μ over all y1 and y2",
 	},
-	{"pair_mse", "pair MSE", 1, "sd²", "mean ½[(y1−μ)² + (y2−μ)²] over rows", mean, Parts, ""},
+	{
+		Key: "abs_cov", Symbol: "E|cov|", Factor: 100, Unit: "sd²", Of: Parts,
+		What: "mean |raw| over distinct inputs, the paper's measure",
+	},
+	{
+		Key: "abs_cov_centred", Symbol: "E|C|", Factor: 100, Unit: "sd²", Of: Parts,
+		What: "mean |C| over distinct inputs",
+	},
+	{
+		Key: "cov_centred", Symbol: "C", Factor: 100, Unit: "sd²", Of: Parts,
+		What: "mean C over distinct inputs",
+	},
+	{Key: "delta", Symbol: "E|δ|", Factor: 100, Unit: "sd", Of: Parts, What: "mean |δ| over distinct inputs"},
+	{
+		Key: "mu_delta", Symbol: "E|μδ|", Factor: 100, Unit: "sd²", Of: Parts,
+		What: "mean |μδ| over distinct inputs, in raw but no covariance",
+	},
+	{
+		Key: "kappa", Symbol: "E|κ|/σ²", Of: Parts,
+		What: "mean |κ| over mean σ², over distinct inputs; 0 for a joint law",
+	},
+	{Key: "zigzag", Symbol: "u", Unit: "sd", Of: Parts, What: "mean u = |m(μ) − μ| over distinct inputs"},
+	{Key: "negative_cov", Symbol: "C ≤ 0", Of: Parts, What: "share of distinct inputs with C ≤ 0"},
+	{Key: "cov_above_var", Symbol: "C > σ²", Of: Parts, What: "share of distinct inputs with C > σ²"},
+	{
+		Key: "noise_ceiling", Symbol: "noise ceiling of R²", Of: Parts,
+		What: "R² of the true mean, from the differences of pairs",
+	},
+	{Key: "pair_mse", Symbol: "pair MSE", Unit: "sd²", Of: Parts, What: "mean ½[(y1−μ)² + (y2−μ)²] over rows"},
 
-	{"nll", "NLL", 1, "nat", "mean negative log density of y", mean, Methods, "total"},
-	{"crps", "CRPS", 1, "sd", "mean continuous ranked probability score of y", mean, Methods, "total"},
-	{"coverage68", "in 68 %", 1, "1", "share of y within μ ± σ", mean, Methods, "total"},
-	{"coverage95", "in 95 %", 1, "1", "share of y within the central 95 % interval", mean, Methods, "total"},
-	{"width95", "width 95 %", 1, "sd", "mean full width of the central 95 % interval", mean, Methods, "total"},
-	{"ence", "ENCE", 1, "1", "expected normalised calibration error of the total variance", mean, Methods, "total"},
-	{"ence_ref", "ENCE if calibrated", 1, "1", "mean ENCE of simulated data that are calibrated", mean, Methods, "total"},
-	{"ence_ref95", "95 % below", 1, "1", "95 % quantile of ENCE of such data", mean, Methods, "total"},
+	{
+		Key: "nll", Symbol: "NLL", Unit: "nat", Of: Methods, needs: "total",
+		What: "mean negative log density of y",
+	},
+	{
+		Key: "crps", Symbol: "CRPS", Unit: "sd", Of: Methods, needs: "total",
+		What: "mean continuous ranked probability score of y",
+	},
+	{Key: "coverage68", Symbol: "in 68 %", Of: Methods, needs: "total", What: "share of y within μ ± σ"},
+	{
+		Key: "coverage95", Symbol: "in 95 %", Of: Methods, needs: "total",
+		What: "share of y within the central 95 % interval",
+	},
+	{
+		Key: "width95", Symbol: "width 95 %", Unit: "sd", Of: Methods, needs: "total",
+		What: "mean full width of the central 95 % interval",
+	},
+	{
+		Key: "ence", Symbol: "ENCE", Of: Methods, needs: "total",
+		What: "expected normalised calibration error of the total variance",
+	},
+	{
+		Key: "ence_ref", Symbol: "ENCE if calibrated", Of: Methods, needs: "total",
+		What: "mean ENCE of simulated data that are calibrated",
+	},
+	{
+		Key: "ence_ref95", Symbol: "95 % below", Of: Methods, needs: "total",
+		What: "95 % quantile of ENCE of such data",
+	},
 
-	{"e", "e", 100, "sd²", "mean of e = (y1−μ)(y2−μ), the measured squared error of μ", mean, Parts | Methods, "error"},
-	{"e_se", "SE of e", 100, "sd²", "standard error of e, clustered by run", meanSE, Parts, ""},
 	{
-		"sum_e_ratio", "Σe/ΣC", 1, "1", "Σe/Σv̂, v̂ = C: 1 if calibrated, above overconfident", mean, Parts | Methods,
-		"epistemic",
+		Key: "e", Symbol: "e", Factor: 100, Unit: "sd²", Of: Parts | Methods, needs: "error",
+		What: "mean of e = (y1−μ)(y2−μ), the measured squared error of μ",
 	},
 	{
-		"sum_e_ratio_se", "SE of Σe/ΣC", 1, "1", "its standard error, clustered by run", meanSE, Parts | Methods,
-		"epistemic",
+		Key: "e_se", Symbol: "SE of e", Factor: 100, Unit: "sd²", Over: meanSE, Of: Parts,
+		What: "standard error of e, clustered by run",
 	},
 	{
-		"calibrated_fraction", "bins that agree", 1, "1", "share of bins where mean e and mean C agree (95 %)", mean, Parts,
-		"",
+		Key: "sum_e_ratio", Symbol: "Σe/ΣC", Of: Parts | Methods, needs: "epistemic",
+		What: "Σe/Σv̂, v̂ = C: 1 if calibrated, above overconfident",
 	},
 	{
-		"square", "v̂²−2v̂e", 100, "sd⁴", "mean(v̂² − 2v̂e): squared error of v̂ up to a constant", mean, Methods,
-		"epistemic",
+		Key: "sum_e_ratio_se", Symbol: "SE of Σe/ΣC", Over: meanSE, Of: Parts | Methods, needs: "epistemic",
+		What: "its standard error, clustered by run",
 	},
-	{"square_se", "SE of v̂²−2v̂e", 100, "sd⁴", "its standard error, clustered by run", meanSE, Methods, "epistemic"},
-	{"qlike", "QLIKE", 1, "1", "mean(ln v̂ + e/v̂), v̂ not below 1e-4·Var(y)", mean, Methods, "epistemic"},
-	{"floored", "floored", 1, "1", "share of values with v̂ below that floor", mean, Methods, "epistemic"},
-	{"nonpositive", "v̂ ≤ 0", 1, "1", "share of values with v̂ ≤ 0", mean, Methods, "epistemic"},
-	{"chebyshev95", "√(v̂/0.05)", 1, "sd", "mean half-width of the 95 % Chebyshev interval", mean, Methods, "epistemic"},
+	{
+		Key: "calibrated_fraction", Symbol: "bins that agree", Of: Parts,
+		What: "share of bins where mean e and mean C agree (95 %)",
+	},
+	{
+		Key: "square", Symbol: "v̂²−2v̂e", Factor: 100, Unit: "sd⁴", Of: Methods, needs: "epistemic",
+		What: "mean(v̂² − 2v̂e): squared error of v̂ up to a constant",
+	},
+	{
+		Key: "square_se", Symbol: "SE of v̂²−2v̂e", Factor: 100, Unit: "sd⁴", Over: meanSE, Of: Methods, needs: "epistemic",
+		What: "its standard error, clustered by run",
+	},
+	{
+		Key: "qlike", Symbol: "QLIKE", Of: Methods, needs: "epistemic",
+		What: "mean(ln v̂ + e/v̂), v̂ not below 1e-4·Var(y)",
+	},
+	{
+		Key: "floored", Symbol: "floored", Of: Methods, needs: "epistemic",
+		What: "share of values with v̂ below that floor",
+	},
+	{
+		Key: "nonpositive", Symbol: "v̂ ≤ 0", Of: Methods, needs: "epistemic",
+		What: "share of values with v̂ ≤ 0",
+	},
+	{
+		Key: "chebyshev95", Symbol: "√(v̂/0.05)", Unit: "sd", Of: Methods, needs: "epistemic",
+		What: "mean half-width of the 95 % Chebyshev interval",
+	},
+})
+
+func complete(metrics []Metric) []Metric {
+	for i := range metrics {
+		m := &metrics[i]
+		m.Factor, m.Unit = cmp.Or(m.Factor, 1), cmp.Or(m.Unit, "1")
+		if m.Over.of == nil {
+			m.Over = mean
+		}
+	}
+
+	return metrics
 }
 
 // MetricsOf returns the metrics that are computed of that, in their order.
