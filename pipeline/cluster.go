@@ -30,12 +30,48 @@ func (p *Project) facts() ([]kv.Pair, error) {
 	}, nil
 }
 
-// Slurm returns an executor for one run, for Options.Executor: tasks become jobs
-// of a Slurm cluster, as executor.slurm of the configuration describes them. The
-// jobs open the configuration at path, relative to the current folder, with the
-// splits of HeldOut(heldOut). notify receives messages that concern no single task.
-// Its method Cancel makes an interrupted run cancel its jobs.
-func (p *Project) Slurm(path string, heldOut []string, notify func(string)) (*slurm.Executor, error) {
+// executor makes tasks outside of this process. Cancel makes an interrupted run cancel
+// what it has handed out.
+type executor interface {
+	engine.Executor
+	Cancel()
+}
+
+// executors are the executors by name. A new one is a package below engine and a line here;
+// its settings are a section of config.Executor.
+var executors = []struct {
+	name string
+	open func(p *Project, path string, heldOut []string, notify func(string)) (executor, error)
+}{
+	{"slurm", slurmJobs},
+}
+
+// Executors lists the names of the places where tasks are made: local is this process.
+func Executors() []string {
+	names := []string{"local"}
+	for _, x := range executors {
+		names = append(names, x.name)
+	}
+
+	return names
+}
+
+// Executor returns the executor of that name for one run, for Options.Executor; nil for
+// local. It opens the configuration at path, relative to the current folder, with the splits
+// of HeldOut(heldOut). notify receives messages that concern no single task.
+func (p *Project) Executor(name, path string, heldOut []string, notify func(string)) (executor, error) {
+	for _, x := range executors {
+		if x.name == name {
+			return x.open(p, path, heldOut, notify)
+		}
+	}
+
+	return nil, nil
+}
+
+// slurmJobs makes tasks as jobs of a Slurm cluster, as executor.slurm of the configuration
+// describes them.
+func slurmJobs(p *Project, path string, heldOut []string, notify func(string)) (executor, error) {
 	binary, err := os.Executable()
 	if err != nil {
 		return nil, fmt.Errorf("find the program: %w", err)

@@ -61,7 +61,7 @@ func choices(command, flag string) []string {
 	case "stage", "from", "to":
 		return pipeline.Stages()
 	case "executor":
-		return []string{"local", "slurm"}
+		return pipeline.Executors()
 	case "progress":
 		return []string{"auto", "plain", "json", "none"}
 	case "calibrated":

@@ -29,7 +29,7 @@ type runOptions struct {
 	explain  bool
 	json     bool
 	progress string
-	executor string   // "slurm", or "": here
+	executor string   // one of pipeline.Executors; "": here
 	added    []string // splits of report --held-out, for workers
 }
 
@@ -81,20 +81,22 @@ func parseRun(c *cli.Context) (o runOptions, err error) {
 func executorFlag() cli.Flag {
 	return &cli.StringFlag{
 		Name: "executor", Value: "local",
-		Usage: "where tasks are made: local, or slurm (see executor in the configuration)",
+		Usage: "where tasks are made: " + strings.Join(pipeline.Executors(), ", or ") + " (see executor in the configuration)",
 	}
 }
 
-// executor reads the flag of that name: "slurm", or "" for here.
+// executor reads the flag of that name; "" for local.
 func executor(c *cli.Context) (string, error) {
-	switch x := c.String("executor"); x {
-	case "local":
-		return "", nil
-	case "slurm":
-		return x, nil
-	default:
-		return "", usage("--executor wants local or slurm, found %q", x)
+	x := c.String("executor")
+	if known := pipeline.Executors(); !slices.Contains(known, x) {
+		return "", usage("--executor wants %s, found %q", strings.Join(known, " or "), x)
 	}
+
+	if x == "local" {
+		return "", nil
+	}
+
+	return x, nil
 }
 
 func selectionFlags() []cli.Flag {
@@ -186,11 +188,11 @@ func perform(ctx context.Context, p *pipeline.Project, o runOptions, stderr io.W
 		return nil, err
 	}
 	eo := pipeline.Options{Selection: o.sel, Jobs: o.jobs, KeepGoing: o.keep, Observe: pr.observe}
-	if o.executor == "slurm" {
-		x, err := p.Slurm(o.file, o.added, pr.note)
-		if err != nil {
-			return nil, err
-		}
+	x, err := p.Executor(o.executor, o.file, o.added, pr.note)
+	if err != nil {
+		return nil, err
+	}
+	if x != nil {
 		defer onSecondInterrupt(x.Cancel)()
 		eo.Executor = x
 	}
