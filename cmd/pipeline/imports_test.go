@@ -63,6 +63,7 @@ var foreign = []struct{ module, by string }{
 	{"github.com/apache/arrow", "pipeline/table ingest/format/arrow"},
 	{"github.com/klauspost/compress", "ingest/format/internal/inflate ingest/format/parquet"},
 	{"github.com/mewkiz/flac", "ingest/format/flac"},
+	{"github.com/parquet-go/parquet-go", "ingest/format/parquet pipeline/export"},
 	{"github.com/expr-lang/expr", "ingest/derive"},
 	{"github.com/urfave/cli", "cmd/pipeline"},
 	{"go.yaml.in/yaml", "pipeline/config"},

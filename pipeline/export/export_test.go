@@ -12,7 +12,10 @@ import (
 	"strings"
 	"testing"
 
+	"doubletake/ingest"
 	"doubletake/ingest/format/matfile"
+	"doubletake/ingest/format/parquet"
+	"doubletake/ingest/ingesttest"
 	"doubletake/pipeline/export"
 	"doubletake/pipeline/kv"
 	"doubletake/pipeline/table"
@@ -238,6 +241,47 @@ func TestParquet(t *testing.T) {
 	names, paths := exported(t, "parquet")
 	read(t, "parquet", names, paths, node, "testdata/parquet/read.mjs")
 	read(t, "parquet", names, paths, node, "testdata/parquet/duckdb.mjs")
+}
+
+// The house's own reader reads the numbers of a Parquet file too, over the end of a
+// group of rows.
+func TestParquetReads(t *testing.T) {
+	tab := tables()["long"]
+	tab.Columns = append(tab.Columns, table.Column{Name: "a", Unit: "m/s", Ints: make([]int64, tab.Rows())})
+	var b bytes.Buffer
+	if err := export.Parquet(&b, tab, nil); err != nil {
+		t.Fatal(err)
+	}
+	r, err := parquet.Format.Open(ingesttest.Source(b.Bytes()), ingest.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	i := r.Info()
+	if i.Encoding != "Parquet, 2 row groups" || i.Channels[0].Name != "x" || i.Channels[1].Name != "a" ||
+		i.Channels[1].Unit != "m/s" {
+		t.Errorf("%+v", i)
+	}
+	ingesttest.Equal(t, ingesttest.ReadAll(t, r)[0], tab.Columns[0].Floats)
+}
+
+// A group ends before 64 MiB, so that a reader need not hold more.
+func TestParquetGroups(t *testing.T) {
+	if os.Getenv("DOUBLETAKE_LONG") == "" {
+		t.Skip("writes 84 MB; DOUBLETAKE_LONG=1 runs it")
+	}
+	list := make([]float32, 1<<20)
+	tab := &table.Table{Columns: []table.Column{{Name: "l"}, {Name: "n", Ints: make([]int64, 20)}}}
+	for range 20 {
+		tab.Columns[0].Lists = append(tab.Columns[0].Lists, list) // 4 MiB
+	}
+	var b bytes.Buffer
+	if err := export.Parquet(&b, tab, nil); err != nil {
+		t.Fatal(err)
+	}
+	r, err := parquet.Format.Open(ingesttest.Source(b.Bytes()), ingest.Options{})
+	if err != nil || r.Info().Encoding != "Parquet, 2 row groups" {
+		t.Errorf("%v, %v", r.Info().Encoding, err)
+	}
 }
 
 // The house's own reader reads the numbers of a MAT-file too.

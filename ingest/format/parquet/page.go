@@ -12,23 +12,19 @@ import (
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/snappy"
 	"github.com/klauspost/compress/zstd"
+	"github.com/parquet-go/parquet-go"
+	"github.com/parquet-go/parquet-go/encoding/rle"
+	"github.com/parquet-go/parquet-go/format"
 
 	"doubletake/ingest/fault"
 	"doubletake/ingest/format/internal/raw"
 )
 
-// Encodings.
-const (
-	plain           = 0
-	plainDictionary = 2
-	runLength       = 3
-	dictionary      = 8
-	split           = 9 // the bytes of floats in streams of their own
-)
-
 // encodings names those that are not read.
-var encodings = map[int64]string{
-	5: "delta binary packed", 6: "delta length byte array", 7: "delta byte array",
+var encodings = map[format.Encoding]string{
+	format.DeltaBinaryPacked:    "delta binary packed",
+	format.DeltaLengthByteArray: "delta length byte array",
+	format.DeltaByteArray:       "delta byte array",
 }
 
 var errPage = errors.New("a page that contradicts itself")
@@ -65,12 +61,17 @@ type words struct {
 func (c *column) have() int64 { return int64(max(len(c.values), len(c.texts))) }
 
 // pages reads the pages of a chunk.
-func (f *file) pages(c *column, m value, rows int64) error {
-	at := m.at(9).n
-	if d := m.at(11).n; m.has(11) && d > 0 && d < at {
+func (f *file) pages(c *column, m *format.ColumnMetaData, rows int64) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = errPage
+		}
+	}()
+
+	at, size := m.DataPageOffset, m.TotalCompressedSize
+	if d := m.DictionaryPageOffset; d > 0 && d < at {
 		at = d
 	}
-	size := m.at(7).n
 	if at < 4 || size < 0 || at > f.src.Size || size > f.src.Size-at {
 		return &fault.Error{Want: "pages in the file", Found: fmt.Sprintf("%d bytes at byte %d", size, at), Hint: damaged}
 	}
@@ -78,6 +79,7 @@ func (f *file) pages(c *column, m value, rows int64) error {
 	if n, err := f.src.ReadAt(b, at); n < len(b) {
 		return fmt.Errorf("read: %w", err)
 	}
+
 	var dict words
 	for c.have() < rows {
 		if len(b) == 0 {
@@ -85,63 +87,40 @@ func (f *file) pages(c *column, m value, rows int64) error {
 				Want: fault.Plural(rows, "value"), Found: fmt.Sprintf("%d in the pages", c.have()), Hint: damaged,
 			}
 		}
-		h, n, err := decode(b[:min(len(b), 1<<16)])
+		var h format.PageHeader
+		n, err := decode(b[:min(len(b), 1<<16)], &h)
 		if err != nil {
 			return err
 		}
-		length, whole := h.at(3).n, h.at(2).n
+		length := int(h.CompressedPageSize)
 		b = b[n:]
-		if length < 0 || length > int64(len(b)) || whole < 0 || whole > maxPage {
+		if length < 0 || length > len(b) || h.UncompressedPageSize < 0 || h.UncompressedPageSize > maxPage {
 			return errPage
 		}
-		body := b[:length]
-		b = b[length:]
-		switch h.at(1).n {
-		case 2:
-			if body, err = unpack(body, m.at(4).n, whole); err != nil {
-				return err
-			}
-			d := h.at(7)
-			if e := d.at(2).n; e != plain && e != plainDictionary {
-				return errPage
-			}
-			if dict, err = c.plain(body, d.at(1).n); err != nil {
-				return err
-			}
-		case 0:
-			if body, err = unpack(body, m.at(4).n, whole); err != nil {
-				return err
-			}
-			d := h.at(5)
-			levels := []byte(nil)
-			if c.optional {
-				if len(body) < 4 || int64(binary.LittleEndian.Uint32(body)) > int64(len(body)-4) || d.at(3).n != runLength {
-					return errPage
-				}
-				n := 4 + int(binary.LittleEndian.Uint32(body))
-				levels, body = body[4:n], body[n:]
-			}
-			if err := c.page(levels, body, d.at(1).n, d.at(2).n, rows, dict); err != nil {
-				return err
-			}
-		case 3:
-			d := h.at(8)
-			n := d.at(5).n + d.at(6).n
-			if d.at(5).n < 0 || d.at(6).n < 0 || n > int64(len(body)) || n < 0 {
-				return errPage
-			}
-			levels, rest := body[d.at(6).n:n], body[n:]
-			if !d.has(7) || d.at(7).n == 1 {
-				if rest, err = unpack(rest, m.at(4).n, whole-n); err != nil {
-					return err
-				}
-			}
-			if err := c.page(levels, rest, d.at(1).n, d.at(4).n, rows, dict); err != nil {
-				return err
-			}
+		if h.Type == format.DictionaryPage {
+			dict, err = c.dictionary(b[:length], m.Codec, &h)
+		} else {
+			err = c.page(b[:length], m.Codec, &h, rows, dict)
 		}
+		if err != nil {
+			return err
+		}
+		b = b[length:]
 	}
 	return nil
+}
+
+// dictionary decodes the words of a page.
+func (c *column) dictionary(body []byte, codec format.CompressionCodec, h *format.PageHeader) (words, error) {
+	d := h.DictionaryPageHeader.V
+	if d.Encoding != format.Plain && d.Encoding != format.PlainDictionary {
+		return words{}, errPage
+	}
+	body, err := unpack(body, codec, int64(h.UncompressedPageSize))
+	if err != nil {
+		return words{}, err
+	}
+	return c.decode(format.Plain, body, int64(d.NumValues))
 }
 
 // zstandard makes the decoder of all pages, whose buffers take a megabyte. It writes no
@@ -151,22 +130,22 @@ var zstandard = sync.OnceValues(func() (*zstd.Decoder, error) {
 })
 
 // unpack decompresses a page that is size bytes long.
-func unpack(b []byte, codec, size int64) ([]byte, error) {
+func unpack(b []byte, codec format.CompressionCodec, size int64) ([]byte, error) {
 	if size < 0 {
 		return nil, errPage
 	}
 	var out []byte
 	var err error
 	switch codec {
-	case 0:
+	case format.Uncompressed:
 		return b, nil
-	case 1:
+	case format.Snappy:
 		var n int
 		if n, err = snappy.DecodedLen(b); err != nil || int64(n) != size {
 			return nil, errors.Join(errPage, err)
 		}
 		out, err = snappy.Decode(nil, b)
-	case 2:
+	case format.Gzip:
 		var z *gzip.Reader
 		if z, err = gzip.NewReader(bytes.NewReader(b)); err == nil {
 			out, err = io.ReadAll(io.LimitReader(z, size+1))
@@ -190,56 +169,74 @@ func unpack(b []byte, codec, size int64) ([]byte, error) {
 	return out, err
 }
 
-// page adds the values of a page: n of them, by their definition levels.
-func (c *column) page(levels, body []byte, n, encoding, rows int64, dict words) error {
+// page adds the values of a page of data.
+func (c *column) page(body []byte, codec format.CompressionCodec, h *format.PageHeader, rows int64, dict words) error {
+	n, encoding := int64(h.DataPageHeader.V.NumValues), h.DataPageHeader.V.Encoding
+	var levels []byte
+	var err error
+	switch h.Type {
+	case format.DataPage:
+		if body, err = unpack(body, codec, int64(h.UncompressedPageSize)); err != nil {
+			return err
+		}
+		if c.optional {
+			if len(body) < 4 || int64(binary.LittleEndian.Uint32(body)) > int64(len(body)-4) ||
+				h.DataPageHeader.V.DefinitionLevelEncoding != format.RLE {
+				return errPage
+			}
+			end := 4 + binary.LittleEndian.Uint32(body)
+			levels, body = body[4:end], body[end:]
+		}
+	case format.DataPageV2:
+		v := &h.DataPageHeaderV2.V
+		n, encoding = int64(v.NumValues), v.Encoding
+		from := int64(v.RepetitionLevelsByteLength)
+		end := from + int64(v.DefinitionLevelsByteLength)
+		if from < 0 || end < from || end > int64(len(body)) {
+			return errPage
+		}
+		levels, body = body[from:end], body[end:]
+		if !v.IsCompressed.Valid || v.IsCompressed.V {
+			if body, err = unpack(body, codec, int64(h.UncompressedPageSize)-end); err != nil {
+				return err
+			}
+		}
+	default:
+		return nil // an index
+	}
 	if n < 0 || n > rows-c.have() {
 		return errPage
 	}
-	present := n
-	var defined []uint32
-	if c.optional {
-		var err error
-		if defined, err = hybrid(levels, 1, n); err != nil {
-			return err
-		}
-		present = 0
-		for _, d := range defined {
-			present += int64(d)
-		}
+
+	if !c.optional {
+		got, err := c.decodePage(encoding, body, n, dict)
+		c.values, c.texts = append(c.values, got.numbers...), append(c.texts, got.texts...)
+		return err
 	}
-	var got words
-	var err error
-	switch encoding {
-	case plain:
-		got, err = c.plain(body, present)
-	case plainDictionary, dictionary:
-		got, err = c.indexed(body, present, dict)
-	case runLength:
-		if c.kind != boolean || len(body) < 4 {
-			return errPage
-		}
-		got, err = c.indexed(append([]byte{1}, body[4:]...), present, words{numbers: []float64{0, 1}})
-	case split:
-		got, err = c.plain(join(body, c.kind), present)
-	default:
-		return &fault.Error{
-			Want:  "plain, dictionary, run-length or byte-stream-split encoding",
-			Found: fmt.Sprintf("encoding %d (%s)", encoding, encodings[encoding]), Hint: "write it with a dictionary, or plain",
-		}
-	}
+	defined, err := hybrid(levels, 1, n)
 	if err != nil {
 		return err
 	}
-	if !c.optional {
-		c.values, c.texts = append(c.values, got.numbers...), append(c.texts, got.texts...)
-		return nil
+	present := int64(0)
+	for _, d := range defined {
+		present += int64(d)
 	}
+	got, err := c.decodePage(encoding, body, present, dict)
+	if err != nil {
+		return err
+	}
+	c.fill(defined, got)
+	return nil
+}
+
+// fill adds values where they are defined; missing numbers are NaN, texts empty.
+func (c *column) fill(defined []int32, got words) {
 	k := 0
 	for _, d := range defined {
 		switch {
-		case c.kind == byteArray && d == 1:
+		case c.kind == format.ByteArray && d == 1:
 			c.texts = append(c.texts, got.texts[k])
-		case c.kind == byteArray:
+		case c.kind == format.ByteArray:
 			c.texts = append(c.texts, "")
 		case d == 1:
 			c.values = append(c.values, got.numbers[k])
@@ -248,65 +245,96 @@ func (c *column) page(levels, body []byte, n, encoding, rows int64, dict words) 
 		}
 		k += int(d)
 	}
-	return nil
 }
 
-// join puts together floats whose bytes lie in streams of their own.
-func join(b []byte, kind int64) []byte {
-	size := map[int64]int{float: 4, double: 8, int32Type: 4, int64Type: 8}[kind]
-	if size == 0 || len(b)%size != 0 {
-		return nil
+// decodePage decodes n values of a page of data.
+func (c *column) decodePage(e format.Encoding, b []byte, n int64, dict words) (words, error) {
+	switch {
+	case e == format.RLE && c.kind == format.Boolean && len(b) >= 4:
+		return c.indexed(append([]byte{1}, b[4:]...), n, words{numbers: []float64{0, 1}})
+	case e == format.PlainDictionary || e == format.RLEDictionary:
+		return c.indexed(b, n, dict)
+	case e == format.Plain || e == format.ByteStreamSplit:
+		return c.decode(e, b, n)
 	}
-	out, n := make([]byte, len(b)), len(b)/size
-	for i := range b {
-		out[i%n*size+i/n] = b[i]
+	return words{}, &fault.Error{
+		Want:  "plain, dictionary, run-length or byte-stream-split encoding",
+		Found: fmt.Sprintf("encoding %d (%s)", e, encodings[e]), Hint: "write it with a dictionary, or plain",
 	}
-	return out
 }
 
-// plain reads n values one after the other.
-func (c *column) plain(b []byte, n int64) (words, error) {
-	size := map[int64]int64{boolean: 0, int32Type: 4, int64Type: 8, float: 4, double: 8, byteArray: 4}[c.kind]
-	if n < 0 || n > int64(len(b))*8 || size > 0 && n > int64(len(b))/size {
+// decode decodes n values that lie one after the other.
+func (c *column) decode(e format.Encoding, b []byte, n int64) (w words, err error) {
+	sizes := map[format.Type]int64{
+		format.Int32: 4, format.Int64: 8, format.Float: 4, format.Double: 8, format.ByteArray: 4,
+	}
+	if n < 0 || n > int64(len(b))*8 || n*sizes[c.kind] > int64(len(b)) {
 		return words{}, errPage
 	}
-	if c.kind == byteArray {
-		texts := make([]string, 0, n)
-		for range n {
-			if len(b) < 4 || int64(binary.LittleEndian.Uint32(b)) > int64(len(b)-4) {
-				return words{}, errPage
-			}
-			end := 4 + int(binary.LittleEndian.Uint32(b))
-			texts = append(texts, raw.Text(b[4:end]))
-			b = b[end:]
+
+	enc := parquet.LookupEncoding(e)
+	switch c.kind {
+	case format.Boolean:
+		var bits []byte
+		bits, err = enc.DecodeBoolean(nil, b)
+		w.numbers = make([]float64, min(n, 8*int64(len(bits))))
+		for i := range w.numbers {
+			w.numbers[i] = float64(bits[i/8] >> (i % 8) & 1)
 		}
-		return words{texts: texts}, nil
+	case format.Int32:
+		var v []int32
+		v, err = enc.DecodeInt32(nil, b)
+		w.numbers = convert(v, func(v int32) float64 {
+			if c.unsigned {
+				return float64(uint32(v))
+			}
+			return float64(v)
+		})
+	case format.Int64:
+		var v []int64
+		v, err = enc.DecodeInt64(nil, b)
+		w.numbers = convert(v, func(v int64) float64 {
+			if c.unsigned {
+				return float64(uint64(v))
+			}
+			return float64(v)
+		})
+	case format.Float:
+		var v []float32
+		v, err = enc.DecodeFloat(nil, b)
+		w.numbers = convert(v, func(v float32) float64 { return float64(v) })
+	case format.Double:
+		w.numbers, err = enc.DecodeDouble(nil, b)
+	case format.ByteArray:
+		var text []byte
+		var ends []uint32
+		text, ends, err = enc.DecodeByteArray(nil, b, nil)
+		for i := range max(1, len(ends)) - 1 {
+			w.texts = append(w.texts, raw.Text(text[ends[i]:ends[i+1]]))
+		}
 	}
-	x := make([]float64, n)
-	le := binary.LittleEndian
+	return w.first(n, err)
+}
+
+func convert[T any](v []T, to func(T) float64) []float64 {
+	x := make([]float64, len(v))
 	for i := range x {
-		switch c.kind {
-		case boolean:
-			x[i] = float64(b[i/8] >> (i % 8) & 1)
-		case int32Type:
-			if v := le.Uint32(b[4*i:]); c.unsigned {
-				x[i] = float64(v)
-			} else {
-				x[i] = float64(int32(v))
-			}
-		case int64Type:
-			if v := le.Uint64(b[8*i:]); c.unsigned {
-				x[i] = float64(v)
-			} else {
-				x[i] = float64(int64(v))
-			}
-		case float:
-			x[i] = float64(math.Float32frombits(le.Uint32(b[4*i:])))
-		default:
-			x[i] = math.Float64frombits(le.Uint64(b[8*i:]))
-		}
+		x[i] = to(v[i])
 	}
-	return words{numbers: x}, nil
+	return x
+}
+
+// first returns the first n of the values decoded.
+func (w words) first(n int64, err error) (words, error) {
+	switch {
+	case err != nil:
+		return words{}, err
+	case n <= int64(len(w.numbers)):
+		return words{numbers: w.numbers[:n]}, nil
+	case n <= int64(len(w.texts)):
+		return words{texts: w.texts[:n]}, nil
+	}
+	return words{}, errPage
 }
 
 // indexed reads n values as indices of a dictionary; their width is the first byte.
@@ -321,12 +349,13 @@ func (c *column) indexed(b []byte, n int64, dict words) (words, error) {
 	if err != nil {
 		return words{}, err
 	}
+
 	var out words
 	for _, i := range index {
 		switch {
-		case c.kind == byteArray && int(i) < len(dict.texts):
+		case c.kind == format.ByteArray && int(uint32(i)) < len(dict.texts):
 			out.texts = append(out.texts, dict.texts[i])
-		case c.kind != byteArray && int(i) < len(dict.numbers):
+		case c.kind != format.ByteArray && int(uint32(i)) < len(dict.numbers):
 			out.numbers = append(out.numbers, dict.numbers[i])
 		default:
 			return words{}, errPage
@@ -335,53 +364,33 @@ func (c *column) indexed(b []byte, n int64, dict words) (words, error) {
 	return out, nil
 }
 
-// hybrid reads n numbers of width bits in runs: of one number, or packed.
-func hybrid(b []byte, width int, n int64) ([]uint32, error) {
-	out := make([]uint32, 0, min(n, int64(len(b))*8+8))
-	for int64(len(out)) < n {
-		head, k := binary.Uvarint(b)
-		if k <= 0 {
+// hybrid reads n numbers of width bits in runs: of one number, or packed. The
+// library makes room for as many as the runs state.
+func hybrid(b []byte, width int, n int64) ([]int32, error) {
+	end, have := 0, int64(0)
+	for have < n {
+		head, k := binary.Uvarint(b[end:])
+		if k <= 0 || head < 2 || head > math.MaxInt32 {
 			return nil, errPage
 		}
-		b = b[k:]
-		left := n - int64(len(out))
-		if head&1 == 0 { // a run
-			size := (width + 7) / 8
-			if len(b) < size || head == 0 {
-				return nil, errPage
-			}
-			v := uint32(0)
-			for i := range size {
-				v |= uint32(b[i]) << (8 * i)
-			}
-			if v>>width != 0 { // 0 where width is 32
-				return nil, errPage
-			}
-			b = b[size:]
-			for range min(uint64(left), head>>1) {
-				out = append(out, v)
-			}
-			continue
+		count, size := int64(head>>1), (width+7)/8
+		packed := head&1 == 1
+		if packed { // groups of eight
+			count, size = 8*count, int(head>>1)*width
 		}
-		groups := head >> 1 // of eight
-		if groups == 0 || groups > 1<<28 {
+		// Writers fill up the last run of groups.
+		if end += k + size; end > len(b) || count >= n-have+8 && !(packed && width > 0) {
 			return nil, errPage
 		}
-		bits := uint64(0)
-		have, used := 0, 0
-		for range min(uint64(left), groups*8) {
-			for have < width {
-				if used == len(b) {
-					return nil, errPage
-				}
-				bits |= uint64(b[used]) << have
-				have, used = have+8, used+1
-			}
-			out = append(out, uint32(bits&(1<<width-1)))
-			bits >>= width
-			have -= width
-		}
-		b = b[min(uint64(len(b)), groups*uint64(width)):]
+		have += count
 	}
-	return out, nil
+
+	x, err := (&rle.Encoding{BitWidth: width}).DecodeInt32(nil, b[:end])
+	if err == nil && int64(len(x)) < n {
+		err = errPage
+	}
+	if err != nil {
+		return nil, err
+	}
+	return x[:n], nil
 }

@@ -1,18 +1,26 @@
-// Package parquet reads Parquet files of flat columns: numbers as channels, and
-// whole tables with texts. Pages of both versions, plain, dictionary, run-length and
-// byte-stream-split encoding, not compressed or by Snappy, gzip or Zstandard. What
-// else there is (nested columns, decimals, delta encodings, LZ4, Brotli) is listed as
-// not read, by name. Of each column that is read a row group is held in memory.
+// Package parquet reads Parquet files of flat columns by github.com/parquet-go/parquet-go:
+// numbers as channels, and whole tables with texts. Pages of both versions, plain,
+// dictionary, run-length and byte-stream-split encoding, not compressed or by Snappy,
+// gzip or Zstandard. What else there is (nested columns, decimals, delta encodings,
+// LZ4, Brotli) is listed as not read, by name. Of each column that is read a row group
+// is held in memory. The library trusts the lengths in a file, so they are compared
+// with what the file holds before it decodes anything.
 package parquet
 
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/parquet-go/parquet-go/deprecated"
+	"github.com/parquet-go/parquet-go/encoding/thrift"
+	"github.com/parquet-go/parquet-go/format"
 
 	"doubletake/ingest"
 	"doubletake/ingest/fault"
@@ -46,27 +54,15 @@ const (
 	damaged  = "is the file damaged? copy it again, or leave it out with exclude"
 )
 
-// Physical types.
-const (
-	boolean = iota
-	int32Type
-	int64Type
-	int96
-	float
-	double
-	byteArray
-	fixed
-)
-
 // column is a flat column.
 type column struct {
 	name     string
-	kind     int64
+	kind     format.Type
 	optional bool
 	unsigned bool
 	unit     string
-	chunks   []value // ColumnMetaData, by row group
-	why      string  // it is not read; empty: it is
+	chunks   []*format.ColumnMetaData // by row group
+	why      string                   // it is not read; empty: it is
 
 	group  int // that is held; −1: none
 	values []float64
@@ -100,7 +96,7 @@ func open(src ingest.Source, o ingest.Options) (ingest.Reader, error) {
 		switch {
 		case c.why != "":
 			r.Unread(c.name, true, c.why)
-		case c.kind == byteArray:
+		case c.kind == format.ByteArray:
 			r.Unread(c.name, false, "a column of texts")
 		default:
 			if err := r.Add(arrays.Array{Name: c.name, Dims: []int64{f.rows()}, Unit: c.unit, Plane: &plane{f, c}}); err != nil {
@@ -145,51 +141,125 @@ func openFile(src ingest.Source) (*file, error) {
 	if err := raw.ReadHeader(src, b, src.Size-8-n, "a footer"); err != nil {
 		return nil, err
 	}
-	meta, _, err := decode(b)
-	if err != nil {
+	var meta format.FileMetaData
+	if _, err := decode(b, &meta); err != nil {
 		return nil, &fault.Error{Path: src.Path, Place: "footer", Err: fmt.Errorf("decode: %w", err), Hint: damaged}
 	}
-	if err := f.schema(meta); err != nil {
+	if err := f.schema(&meta); err != nil {
 		return nil, err
 	}
-	return f, f.groups(meta)
+	return f, f.groups(&meta)
+}
+
+// maxList bounds the lists of metadata: columns, row groups.
+const maxList = 1 << 16
+
+var (
+	errMany   = fmt.Errorf("a list of more than %d: write larger row groups", maxList)
+	errThrift = errors.New("metadata that contradict themselves")
+)
+
+// decode reads a struct of Thrift's compact protocol from the beginning of b and
+// returns its length.
+func decode(b []byte, into any) (n int, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = errThrift
+		}
+	}()
+
+	var protocol thrift.CompactProtocol
+	if err := skim(protocol.NewReaderFromBytes(b), thrift.STRUCT, false, 0); err != nil {
+		return 0, err
+	}
+	r := protocol.NewReaderFromBytes(b)
+	err = thrift.NewDecoder(r).Decode(into)
+	return r.BytesRead(), err
+}
+
+// skim reads a value and drops it. The decoder makes room for as many elements as a
+// list states, and calls itself for structs in structs.
+func skim(r thrift.Reader, kind thrift.Type, element bool, depth int) (err error) {
+	if depth > 64 {
+		return errThrift
+	}
+
+	switch kind {
+	case thrift.STRUCT:
+		for {
+			f, err := r.ReadField()
+			if err != nil || f.Type == thrift.STOP {
+				return err
+			}
+			if err := skim(r, f.Type, false, depth+1); err != nil {
+				return err
+			}
+		}
+	case thrift.LIST, thrift.SET:
+		list, err := r.ReadList()
+		if err == nil && list.Size > maxList {
+			err = errMany
+		}
+		for i := 0; err == nil && i < int(list.Size); i++ {
+			err = skim(r, list.Type, true, depth+1)
+		}
+		return err
+	case thrift.TRUE, thrift.FALSE:
+		if element { // a field's type is its value
+			_, err = r.ReadInt8()
+		}
+	case thrift.I8:
+		_, err = r.ReadInt8()
+	case thrift.I16, thrift.I32, thrift.I64:
+		_, err = r.ReadInt64()
+	case thrift.DOUBLE:
+		_, err = r.ReadFloat64()
+	case thrift.BINARY:
+		_, err = r.ReadBytes()
+	default:
+		err = errThrift
+	}
+	return err
 }
 
 // schema makes the columns; nested ones are not read.
-func (f *file) schema(meta value) error {
-	elements := meta.at(2).list
+func (f *file) schema(meta *format.FileMetaData) error {
+	elements := meta.Schema
 	if len(elements) == 0 {
 		return f.fail("footer", "a schema", "none", damaged)
 	}
 	units := map[string]string{}
-	for _, kv := range meta.at(5).list {
-		key, text := raw.Text(kv.at(1).b), raw.Text(kv.at(2).b)
+	for _, kv := range meta.KeyValueMetadata {
+		key, text := raw.Text([]byte(kv.Key)), raw.Text([]byte(kv.Value))
 		if name, is := strings.CutPrefix(key, "unit:"); is {
 			units[name] = text
 		} else if len(text) <= 200 && len(f.meta) < 64 {
 			f.meta = append(f.meta, ingest.Attribute{Name: key, Value: text})
 		}
 	}
+
 	// The leaves of the tree of elements are the columns. Those below another
 	// element are nested.
-	depth := []int64{elements[0].at(5).n} // children left, by level
+	depth := []int32{elements[0].NumChildren.V} // children left, by level
 	path := []string{}
-	for _, e := range elements[1:] {
+	for i := range elements[1:] {
+		e := &elements[1+i]
 		for len(depth) > 1 && depth[len(depth)-1] == 0 {
 			depth, path = depth[:len(depth)-1], path[:len(path)-1]
 		}
 		depth[len(depth)-1]--
-		name := raw.Text(e.at(4).b)
-		if children := e.at(5).n; children > 0 {
+		name := raw.Text([]byte(e.Name))
+		if children := e.NumChildren.V; children > 0 {
 			if len(depth) > 64 {
 				return f.fail("footer", "columns in at most 64 levels", "more", damaged)
 			}
 			depth, path = append(depth, children), append(path, name)
 			continue
 		}
-		c := &column{name: strings.Join(append(path[:len(path):len(path)], name), "."), kind: e.at(1).n, group: -1}
-		c.optional = e.at(3).n == 1
-		c.describe(e, len(path) > 0 || e.at(3).n == 2)
+
+		c := &column{name: strings.Join(append(path[:len(path):len(path)], name), "."), kind: e.Type.V, group: -1}
+		c.optional = e.RepetitionType.V == format.Optional
+		c.describe(e, len(path) > 0 || e.RepetitionType.V == format.Repeated)
 		if u := units[c.name]; u != "" {
 			c.unit = u
 		}
@@ -199,74 +269,73 @@ func (f *file) schema(meta value) error {
 }
 
 // describe settles how the values of a column are read, or why they are not.
-func (c *column) describe(e value, nested bool) {
-	converted, logical := e.at(6).n, e.at(10)
+func (c *column) describe(e *format.SchemaElement, nested bool) {
+	converted := deprecated.ConvertedType(-1)
+	if e.ConvertedType.Valid {
+		converted = e.ConvertedType.V
+	}
+	_, decimal := e.LogicalType.Value.(*format.DecimalType)
+
 	switch {
 	case nested:
 		c.why = "a nested column"
-	case c.kind == int96:
+	case c.kind == format.Int96:
 		c.why = "numbers of 96 bits (timestamps of old writers) are not read"
-	case c.kind == fixed:
+	case c.kind == format.FixedLenByteArray:
 		c.why = "values of fixed length (decimals, UUIDs, float16) are not read"
-	case c.kind < 0 || c.kind > fixed:
+	case c.kind < 0 || c.kind > format.FixedLenByteArray:
 		c.why = fmt.Sprintf("type %d is not known", c.kind)
-	case e.has(6) && converted == 5 || logical.has(5):
+	case converted == deprecated.Decimal || decimal:
 		c.why = "decimals are not read: save floats"
-	case e.has(6) && converted >= 11 && converted <= 14:
-		c.unsigned = true
-	case logical.at(10).has(2) && logical.at(10).at(2).n == 0 && logical.has(10):
-		c.unsigned = true
 	}
-	switch unit := logical.at(8).at(2); { // of a timestamp
-	case e.has(6) && converted == 9, unit.has(1):
+
+	switch t := e.LogicalType.Value.(type) {
+	case *format.IntType:
+		c.unsigned = !t.IsSigned
+	case *format.TimestampType:
+		switch t.Unit.Value.(type) {
+		case *format.MilliSeconds:
+			c.unit = "ms"
+		case *format.MicroSeconds:
+			c.unit = "µs"
+		case *format.NanoSeconds:
+			c.unit = "ns"
+		}
+	}
+	switch converted {
+	case deprecated.Uint8, deprecated.Uint16, deprecated.Uint32, deprecated.Uint64:
+		c.unsigned = true
+	case deprecated.TimestampMillis:
 		c.unit = "ms"
-	case e.has(6) && converted == 10, unit.has(2):
+	case deprecated.TimestampMicros:
 		c.unit = "µs"
-	case unit.has(3):
-		c.unit = "ns"
 	}
 }
 
 // groups reads where the row groups lie.
-func (f *file) groups(meta value) error {
+func (f *file) groups(meta *format.FileMetaData) error {
 	rows := int64(0)
-	for g, group := range meta.at(4).list {
+	for g := range meta.RowGroups {
+		group := &meta.RowGroups[g]
 		place := fmt.Sprintf("row group %d", g+1)
-		n := group.at(3).n
-		if n < 0 || n > maxGroup {
-			return f.fail(place, fmt.Sprintf("at most %d rows", maxGroup), strconv.FormatInt(n, 10),
+		if group.NumRows < 0 || group.NumRows > maxGroup {
+			return f.fail(place, fmt.Sprintf("at most %d rows", maxGroup), strconv.FormatInt(group.NumRows, 10),
 				"write it again with smaller row groups")
 		}
-		chunks := group.at(1).list
-		if len(chunks) != len(f.columns) {
-			return f.fail(place, fault.Plural(int64(len(f.columns)), "column"), strconv.Itoa(len(chunks)), damaged)
+		if len(group.Columns) != len(f.columns) {
+			return f.fail(place, fault.Plural(int64(len(f.columns)), "column"), strconv.Itoa(len(group.Columns)), damaged)
 		}
-		for i, ch := range chunks {
-			c, m := f.columns[i], ch.at(3)
+		if group.NumRows == 0 {
+			continue
+		}
+
+		rows += group.NumRows
+		f.ends = append(f.ends, rows)
+		for i, c := range f.columns {
+			m := &group.Columns[i].MetaData
 			c.chunks = append(c.chunks, m)
-			switch codec := m.at(4).n; codec {
-			case 0, 1, 2, 6:
-			default:
-				names := map[int64]string{3: "LZO", 4: "Brotli", 5: "LZ4", 7: "LZ4"}
-				if c.why == "" {
-					c.why = fmt.Sprintf("compression %d (%s) is not read: write it with Snappy or Zstandard", codec, names[codec])
-				}
-			}
-			for _, e := range m.at(2).list {
-				if name := encodings[e.n]; name != "" && c.why == "" {
-					c.why = fmt.Sprintf("encoding %d (%s) is not read: write it with a dictionary, or plain", e.n, name)
-				}
-			}
-			if len(ch.at(1).b) > 0 && c.why == "" {
-				c.why = "its values lie in another file"
-			}
-		}
-		if n > 0 {
-			rows += n
-			f.ends = append(f.ends, rows)
-		} else {
-			for _, c := range f.columns {
-				c.chunks = c.chunks[:len(c.chunks)-1]
+			if c.why == "" {
+				c.why = unreadable(&group.Columns[i])
 			}
 		}
 	}
@@ -274,6 +343,26 @@ func (f *file) groups(meta value) error {
 		return f.fail("footer", fmt.Sprintf("rows that %d bytes can hold", f.src.Size), fault.Plural(rows, "row"), damaged)
 	}
 	return nil
+}
+
+// unreadable tells why a chunk is not read, if it is not.
+func unreadable(chunk *format.ColumnChunk) string {
+	m := &chunk.MetaData
+	if !slices.Contains([]format.CompressionCodec{format.Uncompressed, format.Snappy, format.Gzip, format.Zstd}, m.Codec) {
+		names := map[format.CompressionCodec]string{
+			format.LZO: "LZO", format.Brotli: "Brotli", format.Lz4: "LZ4", format.Lz4Raw: "LZ4",
+		}
+		return fmt.Sprintf("compression %d (%s) is not read: write it with Snappy or Zstandard", m.Codec, names[m.Codec])
+	}
+	for _, e := range m.Encoding {
+		if name := encodings[e]; name != "" {
+			return fmt.Sprintf("encoding %d (%s) is not read: write it with a dictionary, or plain", e, name)
+		}
+	}
+	if chunk.FilePath != "" {
+		return "its values lie in another file"
+	}
+	return ""
 }
 
 // plane is a column as an array.
@@ -346,7 +435,7 @@ func Text(src ingest.Source) ([]byte, error) {
 				if i > 0 {
 					b.WriteByte('\t')
 				}
-				if c.kind == byteArray {
+				if c.kind == format.ByteArray {
 					b.WriteString(clean.Replace(c.texts[k]))
 				} else if v := c.values[k]; !math.IsNaN(v) {
 					b.WriteString(arrays.Number(v))

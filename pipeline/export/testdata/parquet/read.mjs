@@ -1,7 +1,7 @@
 // Opens Parquet files with npm hyparquet and prints an array of
 // {columns: {NAME: {unit, values}}, metadata} as JSON. Floats are the hex of their
 // bits, integers text. The unit comes from the Arrow schema in the metadata, read
-// by npm apache-arrow, and must be that of the key unit:NAME and of the chunks.
+// by npm apache-arrow, and must be that of the key unit:NAME.
 import { readFileSync } from 'node:fs';
 import { RecordBatchStreamReader } from 'apache-arrow';
 import { parquetMetadata, parquetReadObjects } from 'hyparquet';
@@ -29,9 +29,8 @@ for (const path of process.argv.slice(2)) {
   for (const field of schema.fields) {
     const chunk = meta.row_groups[0]?.columns.find((c) => c.meta_data.path_in_schema[0] === field.name)?.meta_data;
     const unit = field.metadata.get('unit') ?? '';
-    const units = [pairs[`unit:${field.name}`] ?? ''];
-    if (chunk) units.push(chunk.key_value_metadata?.find((p) => p.key === 'unit')?.value ?? '');
-    if (units.some((u) => u !== unit)) throw new Error(`${field.name}: units ${unit} and ${units}`);
+    const key = pairs[`unit:${field.name}`] ?? '';
+    if (key !== unit) throw new Error(`${field.name}: units ${unit} and ${key}`);
     columns[field.name] = { unit, values: rows.map((r) => cell(chunk.type, r[field.name])) };
   }
   out.push({ columns, metadata: pairs });
