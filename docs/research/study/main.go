@@ -137,7 +137,11 @@ func (p part) run(ctx context.Context, tables string, progress io.Writer) error 
 			return err
 		}
 
-		all, err := project.Reports(res, pipeline.Selection{})
+		var names []string // the variants of a sweep too
+		for _, e := range project.File.Experiments {
+			names = append(names, e.Name)
+		}
+		all, err := project.Reports(res, pipeline.Selection{Experiments: names})
 		if err != nil {
 			return err
 		}
