@@ -264,7 +264,7 @@ func TestJointClosedFormInOneCell(t *testing.T) {
 // The toy of docs/method.md#synthetic-data-and-couples, trained below x = 5 and
 // judged on fresh pairs. Known truth: the noise, the error of the mean; C/(A+C) is
 // near one in the centre with couples, near nothing with triplets. Plain likelihood, β = 0,
-// ruins the mean, and beyond x = 5 the claim is far too small: docs/methods.md says so.
+// ruins the mean, and beyond x = 5 the claim is far too small: docs/method.md says so.
 func TestJointToy(t *testing.T) {
 	if testing.Short() {
 		t.Skip("trains networks")

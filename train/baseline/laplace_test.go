@@ -328,7 +328,7 @@ func TestBestLambda(t *testing.T) {
 }
 
 // The toy below x = 5, by its known mean: the intervals of every form hold there, and none
-// does outside, where the error is hundreds of times v̂, as docs/methods.md says.
+// does outside, where the error is hundreds of times v̂, as docs/method.md says.
 func TestLaplaceToy(t *testing.T) {
 	for _, weights := range []string{LastLayer, Kronecker, Full, Natural} {
 		c := train.DefaultConfig()
@@ -358,7 +358,7 @@ func TestLaplaceToy(t *testing.T) {
 			t.Errorf("%s: %.3f of the values lie inside of 95 %%", weights, in)
 		}
 		if outside < 100 || out > 0.5 {
-			t.Errorf("%s: outside too it holds (%.0f, %.3f): correct docs/methods.md", weights, outside, out)
+			t.Errorf("%s: outside too it holds (%.0f, %.3f): correct docs/method.md", weights, outside, out)
 		}
 	}
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"math"
 	"strconv"
 	"strings"
@@ -51,23 +50,21 @@ func intervals(_ context.Context, r *results) ([]*sheet, error) {
 	return []*sheet{s, summaries(list)}, nil
 }
 
-func two(v float64) string { return fmt.Sprintf("%.2f", v) }
-
 // numbers are the set's columns from k on, without the last.
 func (j judged) numbers() []string {
 	return []string{
 		strconv.Itoa(j.Calibration.K),
-		fmt.Sprintf("%.3f", j.Record.R2),
-		two(j.Record.Before.Normal.Coverage),
-		two(j.Record.After.Student.Coverage),
-		two(j.Record.WidthOverSpread),
-		two(j.Record.Before.Normal.Score),
-		two(j.Record.After.Student.Score),
-		two(j.Record.ModelFree.Score),
-		fmt.Sprintf("%.3g", j.Record.Before.Ratio),
-		fmt.Sprintf("%.2g", j.Record.After.Ratio),
-		fmt.Sprintf("%.1g", j.Record.After.RatioSE),
-		two(j.Record.Conformal.Coverage),
+		digits(j.Record.R2, 4),
+		digits(j.Record.Before.Normal.Coverage, 4),
+		digits(j.Record.After.Student.Coverage, 4),
+		digits(j.Record.WidthOverSpread, 4),
+		digits(j.Record.Before.Normal.Score, 4),
+		digits(j.Record.After.Student.Score, 4),
+		digits(j.Record.ModelFree.Score, 4),
+		digits(j.Record.Before.Ratio, 4),
+		digits(j.Record.After.Ratio, 4),
+		digits(j.Record.After.RatioSE, 3),
+		digits(j.Record.Conformal.Coverage, 4),
 	}
 }
 
@@ -91,12 +88,12 @@ func summaries(list []judged) *sheet {
 
 	for _, key := range keys {
 		g := groups[key]
-		mean := func(f func(j judged) float64) float64 {
+		mean := func(f func(j judged) float64) string {
 			sum := 0.0
 			for _, j := range g {
 				sum += f(j) / float64(len(g))
 			}
-			return sum
+			return digits(sum, 4)
 		}
 		count := func(f func(j judged) bool) string {
 			n := 0
@@ -110,13 +107,13 @@ func summaries(list []judged) *sheet {
 		right := func(ratio, se float64) bool { return ratio >= 0.5 && ratio <= 2 || math.Abs(ratio-1) <= 2*se }
 		s.add(
 			key[0], key[1], strconv.Itoa(len(g)),
-			fmt.Sprintf("%.3f", mean(func(j judged) float64 { return j.Record.R2 })),
+			mean(func(j judged) float64 { return j.Record.R2 }),
 			count(func(j judged) bool { return j.Record.After.Student.Coverage >= 0.9 }),
-			two(mean(func(j judged) float64 { return j.Record.Before.Normal.Coverage })),
-			two(mean(func(j judged) float64 { return j.Record.After.Student.Coverage })),
-			two(mean(func(j judged) float64 { return j.Record.Before.Normal.Score })),
-			two(mean(func(j judged) float64 { return j.Record.After.Student.Score })),
-			two(mean(func(j judged) float64 { return j.Record.ModelFree.Score })),
+			mean(func(j judged) float64 { return j.Record.Before.Normal.Coverage }),
+			mean(func(j judged) float64 { return j.Record.After.Student.Coverage }),
+			mean(func(j judged) float64 { return j.Record.Before.Normal.Score }),
+			mean(func(j judged) float64 { return j.Record.After.Student.Score }),
+			mean(func(j judged) float64 { return j.Record.ModelFree.Score }),
 			count(func(j judged) bool { return right(j.Record.Before.Ratio, 0) }),
 			count(func(j judged) bool { return right(j.Record.After.Ratio, j.Record.After.RatioSE) }),
 			count(func(j judged) bool { return j.Record.After.Ratio-2*j.Record.After.RatioSE > 1 }),

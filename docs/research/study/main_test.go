@@ -254,7 +254,7 @@ experiments:
 	}
 	for _, s := range m.Splits {
 		h := s.Honest
-		want := []string{fmt.Sprint(h.K), fmt.Sprintf("%.3f", h.R2), two(h.Before), two(h.After)}
+		want := []string{fmt.Sprint(h.K), digits(h.R2, 4), digits(h.Before, 4), digits(h.After, 4)}
 		for i, column := range []string{"k", "r2", "coverage_before", "coverage_after"} {
 			if v := got["intervals"].value(column, "toy1", "gp", s.Name); v != want[i] {
 				t.Errorf("%s of %s is %q, expected %s", column, s.Name, v, want[i])
@@ -267,6 +267,27 @@ experiments:
 	}
 	if sum := got["intervals-summary"]; len(sum.rows) != 1 || sum.value("sets", "toy", "gp") != "2" {
 		t.Errorf("the summary: %q", sum.rows)
+	}
+}
+
+// The committed tables are those of the committed configurations.
+func TestCommitted(t *testing.T) {
+	s, err := readSheet("../tables", sources)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range parts {
+		for _, name := range p.tables {
+			for _, config := range p.configs {
+				raw, err := os.ReadFile(filepath.Join("..", config))
+				if err != nil {
+					t.Fatal(err)
+				}
+				if s.value("sha256", name, config) != fmt.Sprintf("%x", sha256.Sum256(raw)) {
+					t.Errorf("tables/%s.csv was made from another %s: run go run ./study %s", name, config, p.name)
+				}
+			}
+		}
 	}
 }
 

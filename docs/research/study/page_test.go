@@ -9,6 +9,9 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"doubletake/report"
+	"doubletake/train/score"
 )
 
 // rows is a table with named cells.
@@ -86,10 +89,19 @@ func (r rows) values(column string) []float64 {
 	return v
 }
 
-// span is the least and the greatest of a column, as a range.
-func (r rows) span(column, format string, factor float64) string {
+// span is the least and the greatest of a column, as a range with two digits.
+func (r rows) span(column string) string {
 	v := r.values(column)
-	return fmt.Sprintf(format+" to "+format, factor*v[0], factor*v[len(v)-1])
+	return twoDigits(v[0]) + " to " + twoDigits(v[len(v)-1])
+}
+
+// twoDigits writes 1711 as 1700.
+func twoDigits(v float64) string {
+	rounded, err := strconv.ParseFloat(fmt.Sprintf("%.1e", v), 64)
+	if err != nil {
+		return err.Error()
+	}
+	return strconv.FormatFloat(rounded, 'f', -1, 64)
 }
 
 // falls are the held-out sets where R² is below that of the training part.
@@ -116,11 +128,11 @@ func gain(row map[string]string, column string) float64 {
 // change is the growth from the training to the test part in per cent, to two digits.
 func change(row map[string]string, column string) string {
 	a, b := first(row[column+"_train"]), first(row[column+"_test"])
-	percent, err := strconv.ParseFloat(fmt.Sprintf("%.1e", 100*(b-a)/math.Abs(a)), 64)
-	if err != nil {
-		return err.Error()
+	percent := twoDigits(100 * (b - a) / math.Abs(a))
+	if b > a {
+		percent = "+" + percent
 	}
-	return fmt.Sprintf("%+.0f %%", percent)
+	return percent + " %"
 }
 
 // first is the mean of a cell "0.83 ± 0.04".
@@ -133,13 +145,26 @@ func first(cell string) float64 {
 	return v
 }
 
-// spread writes a mean with its standard deviation.
+// spread writes a mean with its standard deviation, as the program's tables do.
 func spread(row map[string]string, column string) string {
-	return row[column] + " ± " + row[column+"_sd"]
+	return both(number(row, column), number(row, column+"_sd"))
+}
+
+func both(mean, std float64) string {
+	return report.Cell(score.Value{Mean: mean, Std: std, N: 5}, 1)
+}
+
+// short is the mean of a cell as the program's tables write it with its spread.
+func short(row map[string]string, column string) string {
+	mean, _, _ := strings.Cut(spread(row, column), " ")
+	return mean
 }
 
 // shares writes a column of shares of several rows in per cent.
-func (r rows) shares(column string) string { return r.span(column, "%.0f", 100) + " %" }
+func (r rows) shares(column string) string {
+	v := r.values(column)
+	return fmt.Sprintf("%.0f to %.0f %%", 100*v[0], 100*v[len(v)-1])
+}
 
 // quotes checks that a page has all those sentences, and no figure elsewhere but those of
 // known words.
@@ -179,22 +204,23 @@ func simulatedSentences(t *testing.T) (out []string) {
 	pairs := all.filter(func(row map[string]string) bool { return !strings.HasPrefix(row["experiment"], "couples") })
 
 	falls := pairs.falls()
-	both := falls.rises("abs_cov")
-	shift := both.filter(func(row map[string]string) bool {
+	rises := falls.rises("abs_cov")
+	shift := rises.filter(func(row map[string]string) bool {
 		return gain(row, "abs_mu_delta") > math.Abs(gain(row, "c"))
 	})
-	say("R² falls in %d of %d held-out sets, and E|cov| rises in %d of these", falls.count(), pairs.count(), both.count())
+	say("R² falls in %d of %d held-out sets, and E|cov| rises in %d of these", falls.count(), pairs.count(), rises.count())
 	say("C rises in %d of these %d", falls.rises("c").count(), falls.count())
-	say("in %d of the %d rises E|μδ| grows by more than C changes", shift.count(), both.count())
+	say("in %d of the %d rises E|μδ| grows by more than C changes", shift.count(), rises.count())
 
 	for _, way := range []string{"extrapolation", "interpolation"} {
-		list := pairs.where("reach", way+"*").filter(func(row map[string]string) bool { return row["sum_e_ratio_test"] != "" })
+		list := pairs.where("reach", way+"*")
+		list = list.filter(func(row map[string]string) bool { return row["sum_e_ratio_test"] != "" })
 		v := list.values("sum_e_ratio_test")
 		over := list.filter(func(row map[string]string) bool {
 			return number(row, "sum_e_ratio_test")-2*number(row, "sum_e_ratio_se_test") > 1
 		})
 		say("in %d sets of %s it is %s, median %.0f, and above 1 by more than two standard errors in %d", len(v), way,
-			list.span("sum_e_ratio_test", "%.2g", 1), v[len(v)/2], over.count())
+			list.span("sum_e_ratio_test"), v[len(v)/2], over.count())
 	}
 
 	toys := tableOf(t, "simulated-toy")
@@ -208,91 +234,110 @@ func simulatedSentences(t *testing.T) (out []string) {
 
 	for _, quoted := range tableOf(t, "others").where("source", "paper").list {
 		here := all.where("experiment", quoted["experiment"], "split", quoted["split"]).one(t)
-		held := map[string]string{"low-speed": "airfoil, lowest speed", "blades=2": "two blades", "blades=3": "three blades"}
-		say("| %s | %s | %s | %s | %s | %s | %s |", held[quoted["split"]], quoted["r2_test"], spread(here, "r2_test"),
-			change(quoted, "abs_cov"), change(here, "abs_cov"), change(here, "c"), change(here, "abs_mu_delta"))
-	}
-	return append(out, methodSentences(t)...)
-}
-
-// methodSentences are the rows of the table that counts which method each score prefers.
-func methodSentences(t *testing.T) (out []string) {
-	all := tableOf(t, "simulated-methods")
-	costs := map[string]func(v float64) float64{
-		"nll":         func(v float64) float64 { return v },
-		"crps":        func(v float64) float64 { return v },
-		"sum_e_ratio": func(v float64) float64 { return math.Abs(math.Log(v)) },
-		"square":      func(v float64) float64 { return v },
-		"qlike":       func(v float64) float64 { return v },
-	}
-	columns := []string{"nll", "crps", "sum_e_ratio", "square", "qlike"}
-
-	var names []string
-	sets := map[string]rows{}
-	won := map[string]map[string]int{}
-	for _, row := range all.list {
-		key := row["experiment"] + " " + row["split"]
-		sets[key] = all.where("experiment", row["experiment"], "split", row["split"])
-		if won[row["method"]] == nil {
-			names, won[row["method"]] = append(names, row["method"]), map[string]int{}
-		}
-	}
-	for _, set := range sets {
-		for _, column := range columns {
-			best, least := "", math.Inf(1)
-			for _, row := range set.list {
-				if v := costs[column](number(row, column)); v < least {
-					best, least = row["method"], v
-				}
-			}
-			won[best][column]++
-		}
+		held := map[string]string{"low-speed": "airfoil", "blades=2": "two blades", "blades=3": "three blades"}
+		say("%s %s (paper %s), C %s", held[quoted["split"]], change(here, "abs_cov"), change(quoted, "abs_cov"),
+			change(here, "c"))
 	}
 
-	out = append(out, fmt.Sprintf("the %d held-out sets", len(sets)))
-	for _, name := range names {
-		line := "| " + strings.ReplaceAll(name, "|", `\|`)
-		for _, column := range columns {
-			line += fmt.Sprintf(" | %d", won[name][column])
-		}
-		out = append(out, line+" |")
+	methods := tableOf(t, "simulated-methods")
+	say("NLL, CRPS, Σe/Σv̂, v̂²−2v̂e and QLIKE prefer `gp` in %s of 8 held-out sets", preferred(methods, "gp"))
+	say("C of the pair network in %s", preferred(methods, "pair, C"))
+	if n := len(methods.sets()); n != 8 {
+		t.Errorf("%d held-out sets with methods", n)
 	}
 	return out
 }
 
-// What it says of choosing measurements and of widths.
+// sets are the rows of each held-out set.
+func (r rows) sets() map[string]rows {
+	out := map[string]rows{}
+	for _, row := range r.list {
+		out[row["experiment"]+" "+row["split"]] = r.where("experiment", row["experiment"], "split", row["split"])
+	}
+	return out
+}
+
+// preferred is the number of held-out sets in which each score is best for a method.
+func preferred(all rows, method string) string {
+	var won []string
+	for _, column := range []string{"nll", "crps", "sum_e_ratio", "square", "qlike"} {
+		n := 0
+		for _, set := range all.sets() {
+			best, least := "", math.Inf(1)
+			for _, row := range set.list {
+				cost := number(row, column)
+				if column == "sum_e_ratio" { // nearest to 1
+					cost = math.Abs(math.Log(cost))
+				}
+				if cost < least {
+					best, least = row["method"], cost
+				}
+			}
+			if best == method {
+				n++
+			}
+		}
+		won = append(won, strconv.Itoa(n))
+	}
+	return strings.Join(won[:4], ", ") + " and " + won[4]
+}
+
+// What it says of choosing measurements.
 func choiceSentences(t *testing.T) (out []string) {
 	say := func(format string, a ...any) { out = append(out, fmt.Sprintf(format, a...)) }
 	all := tableOf(t, "suggest")
-	for _, name := range []string{"cov", "both", "spread", "honest", "both, batch", "spread, batch", "honest, batch"} {
-		line := "| " + name
-		for _, experiment := range []string{"drone", "airfoil"} {
-			row := all.where("experiment", experiment, "chosen_by", name).one(t)
-			line += fmt.Sprintf(" | %s ± %s | %s of %s, %s", row["difference_to_random"], row["difference_se"],
-				row["better_in"], row["repeats"], strings.Replace(row["verdict"], "no significant difference", "not significant", 1))
-		}
-		out = append(out, line+" |")
+	of := func(experiment, name string) map[string]string {
+		return all.where("experiment", experiment, "chosen_by", name).one(t)
 	}
-	for _, experiment := range []string{"drone", "airfoil"} {
-		row := all.where("experiment", experiment, "chosen_by", "random").one(t)
-		say("%s on the %s", row["error"], experiment)
+	difference := func(name string) string {
+		var text []string
+		for _, experiment := range []string{"drone", "airfoil"} {
+			row := of(experiment, name)
+			text = append(text, both(number(row, "difference_to_random"), number(row, "difference_se"))+" on the "+experiment)
+		}
+		return strings.Join(text, " and ")
 	}
 
-	widths, ensembles := tableOf(t, "widths"), tableOf(t, "widths-ensemble")
-	at := func(split, hidden string) (pair, claims, ensemble map[string]string) {
-		name := "drone/hidden=" + hidden
-		return widths.where("experiment", name, "split", split).one(t),
-			ensembles.where("experiment", name, "split", split, "method", "pair, C").one(t),
-			ensembles.where("experiment", name, "split", split, "method", "ensemble").one(t)
+	say("an e of %.3f on the drone and %.3f on the airfoil", number(of("drone", "random"), "error"),
+		number(of("airfoil", "random"), "error"))
+	say("worse than chance: by %s", difference("cov"))
+	if all.where("chosen_by", "cov", "verdict", "worse").count() != 2 {
+		t.Error("the page says that C alone is worse")
 	}
-	for split, blades := range map[string]string{"2-blades": "two", "3-blades": "three"} {
-		narrow, narrowClaims, narrowTeam := at(split, "8-8")
-		wide, wideClaims, wideTeam := at(split, "128-128")
-		say("with %s blades held out Σe/ΣC grows from %s to %s, and the share inside the 95 %% intervals falls from %.0f to %.0f %%",
-			blades, narrow["sum_e_ratio_test"], wide["sum_e_ratio_test"], 100*number(narrowClaims, "in_95"),
-			100*number(wideClaims, "in_95"))
-		say("from %s to %s dB with %s blades held out", narrowTeam["deviation_test"], wideTeam["deviation_test"], blades)
+	first := all.filter(func(row map[string]string) bool {
+		return slices.Contains([]string{"both", "spread", "honest"}, row["chosen_by"])
+	})
+	batch := all.filter(func(row map[string]string) bool { return strings.HasSuffix(row["chosen_by"], ", batch") })
+	say("better than chance in %d of %d comparisons", first.where("verdict", "better").count(), first.count())
+	say("better in %d of %d; `honest` by %s", batch.where("verdict", "better").count(), batch.count(),
+		difference("honest, batch"))
+	return out
+}
+
+// What it says of widths.
+func widthSentences(t *testing.T) (out []string) {
+	say := func(format string, a ...any) { out = append(out, fmt.Sprintf(format, a...)) }
+	widths, methods := tableOf(t, "widths"), tableOf(t, "widths-ensemble")
+	var agree []string
+	for _, c := range [][2]string{{"2-blades", "two blades"}, {"3-blades", "three blades"}} {
+		of := func(r rows, column string, cells ...string) (narrow, wide map[string]string) {
+			at := append([]string{"split", c[0]}, cells...)
+			return r.where(append(at, "experiment", "drone/hidden=8-8")...).one(t),
+				r.where(append(at, "experiment", "drone/hidden=128-128")...).one(t)
+		}
+
+		narrow, wide := of(widths, "sum_e_ratio_test")
+		say("%s held out, Σe/ΣC grows from %s to %s", c[1], short(narrow, "sum_e_ratio_test"),
+			short(wide, "sum_e_ratio_test"))
+		narrow, wide = of(methods, "in_95", "method", "pair, C")
+		say("and the share inside the 95 %% intervals falls from %.0f to %.0f %%", 100*number(narrow, "in_95"),
+			100*number(wide, "in_95"))
+		narrow, wide = of(methods, "deviation_test", "method", "ensemble")
+		agree = append(agree, fmt.Sprintf("from %.2f to %.2f dB with %s", number(narrow, "deviation_test"),
+			number(wide, "deviation_test"), c[1]))
 	}
+	say("%s held out and %s", agree[0], strings.TrimSuffix(agree[1], " blades"))
+	say("From eight to 128 units a layer")
 	return out
 }
 
@@ -300,33 +345,44 @@ func choiceSentences(t *testing.T) (out []string) {
 func intervalSentences(t *testing.T) (out []string) {
 	say := func(format string, a ...any) { out = append(out, fmt.Sprintf(format, a...)) }
 	sum, each := tableOf(t, "intervals-summary"), tableOf(t, "intervals")
+	covered := func(base, column string) int {
+		return each.where("base", base).filter(func(row map[string]string) bool { return number(row, column) >= 0.9 }).count()
+	}
+	var counts []string
 	for _, c := range [][2]string{
-		{"drone", "rotors, simulated"}, {"airfoil", "wings, simulated"}, {"toy", "toy, simulated"},
-		{"turbine", "turbine, **measured**"}, {"propellers", "propellers, **measured**"},
+		{"gp", "process"}, {"ensemble", "ensemble"}, {"prior-ensemble", "prior ensemble"}, {"pair", "pair network"},
 	} {
-		process := sum.where("data", c[0], "base", "gp").one(t)
-		line := fmt.Sprintf("| %s | %s", c[1], process["sets"])
-		for _, base := range []string{"gp", "ensemble", "prior-ensemble", "pair"} {
-			line += " | " + sum.where("data", c[0], "base", base).one(t)["covered_to_90"]
-		}
-		team := sum.where("data", c[0], "base", "ensemble").one(t)
-		say("%s | %s → %s | %s → %s | %s |", line, process["score_before"], process["score_after"], team["score_before"],
-			team["score_after"], process["score_model_free"])
+		before, after := covered(c[0], "coverage_before"), covered(c[0], "coverage_after")
+		counts = append(counts, fmt.Sprintf("%s %d → %d", c[1], before, after))
+	}
+	say("%s of %d", strings.Join(counts, ", "), len(each.where("base", "gp", "absent", "").list))
+
+	for data, words := range map[string]string{"drone": "on rotors", "turbine": "on a **measured** turbine"} {
+		process, team := sum.where("data", data, "base", "gp").one(t), sum.where("data", data, "base", "ensemble").one(t)
+		say("%s the process %.2f → %.2f, the ensemble %.2f → %.2f, without a model %.2f", words,
+			number(process, "score_before"), number(process, "score_after"), number(team, "score_before"),
+			number(team, "score_after"), number(process, "score_model_free"))
 	}
 
-	below := each.filter(func(row map[string]string) bool { return number(row, "coverage_after") < 0.895 })
-	toy, four := below.where("data", "toy"), below.where("data", "propellers", "split", "propeller=5")
-	say("%d intervals cover less than 90 %% of their set", below.count())
-	say("%d of the toy beyond x = 5", toy.count())
-	say("%d of the only propeller with four blades (%s)", four.count(), four.shares("coverage_after"))
+	below := each.filter(func(row map[string]string) bool { return number(row, "coverage_after") < 0.9 })
+	toy, four := below.where("data", "toy*"), below.where("data", "propellers*", "held_out", "propeller = 5")
+	say("%d intervals of the toy for x ≥ 5 (%s)", toy.count(), toy.shares("coverage_after"))
+	say("%d of the only **measured** propeller with four blades (%s)", four.count(), four.shares("coverage_after"))
+	if below.count() != toy.count()+four.count() {
+		t.Errorf("%d sets are not covered: the page does not name all", below.count())
+	}
 
 	refit := tableOf(t, "intervals-refit-summary")
-	for _, c := range [][2]string{{"turbine", "the turbine"}, {"propellers", "the propellers"}, {"angles", "the tail-sitter"}} {
-		row := refit.where("data", c[0], "base", "gp-refit").one(t)
-		say("%s of %s on %s", row["covered_to_90"], row["sets"], c[1])
+	of := func(data string) string {
+		row := refit.where("data", data, "base", "gp-refit").one(t)
+		return row["covered_to_90"] + " of " + row["sets"]
 	}
-	v := refit.where("data", "angles").filter(func(row map[string]string) bool { return !strings.HasPrefix(row["base"], "gp") })
-	say("networks cover %s of them", v.span("covered_to_90", "%.0f", 1))
+	say("covers %s on the turbine, %s on the propellers, %s on a tail-sitter", of("turbine"), of("propellers"),
+		of("angles"))
+	networks := refit.where("data", "angles").filter(func(row map[string]string) bool {
+		return !strings.HasPrefix(row["base"], "gp")
+	})
+	say("Networks cover %s of these %s", networks.span("covered_to_90"), networks.list[0]["sets"])
 	return out
 }
 
@@ -334,26 +390,39 @@ func intervalSentences(t *testing.T) (out []string) {
 func measuredSentences(t *testing.T) (out []string) {
 	say := func(format string, a ...any) { out = append(out, fmt.Sprintf(format, a...)) }
 	all := tableOf(t, "measured")
+	if all.falls().count() != all.count() {
+		t.Error("the page says that R² falls in every held-out set")
+	}
+	var rise []string
 	for _, name := range []string{"turbine", "blades", "blades-8000", "propellers"} {
 		s := all.where("experiment", name)
-		below := s.filter(func(row map[string]string) bool { return number(row, "r2_test") < 0 })
-		silent := below.count() - below.rises("abs_cov").count()
-		say("| `%s` | %d | %d | %d | %d | %d | %d |", name, s.count(), s.falls().count(), s.falls().rises("abs_cov").count(),
-			below.count(), silent, s.overconfident().count())
+		rise = append(rise, fmt.Sprintf("%d of %d of `%s`", s.rises("abs_cov").count(), s.count(), name))
 	}
-	var r2, noted []string
-	for _, n := range tableOf(t, "others").where("source", "another program").list {
-		r2 = append(r2, spread(all.where("experiment", n["experiment"], "split", n["split"]).one(t), "r2_test"))
+	say("E|cov| rises in %s", strings.Join(rise, ", "))
+
+	propellers := all.filter(func(row map[string]string) bool { return row["experiment"] != "turbine" })
+	below := propellers.filter(func(row map[string]string) bool { return number(row, "r2_test") < 0 })
+	if below.count() != propellers.count() {
+		t.Errorf("R² is below 0 in %d of %d sets of propellers", below.count(), propellers.count())
+	}
+	say("below zero in all %d sets of propellers", below.count())
+	say("In %d of them E|cov| does not rise", below.count()-below.rises("abs_cov").count())
+	say("in %d of %d sets", all.overconfident().count(), all.count())
+
+	var here, noted []string
+	for _, n := range tableOf(t, "others").where("experiment", "turbine").list {
 		noted = append(noted, n["r2_test"])
+		here = append(here, spread(all.where("experiment", "turbine", "split", n["split"]).one(t), "r2_test"))
 	}
-	say("R² of %s, here %s", strings.Join(noted, ", "), strings.Join(r2, ", "))
+	say("R² of %s, %s and %s", noted[0], noted[1], noted[2])
+	say("here %s, %s and %s", here[0], here[1], here[2])
 	return out
 }
 
 // docs/study.md says what the tables do.
 func TestStudyPage(t *testing.T) {
 	quotes(t, "../../study.md", "", "", slices.Concat(
-		simulatedSentences(t), choiceSentences(t), intervalSentences(t), measuredSentences(t)))
+		simulatedSentences(t), choiceSentences(t), widthSentences(t), intervalSentences(t), measuredSentences(t)))
 }
 
 // So does the section of docs/method.md on what the methods claim.
@@ -368,17 +437,17 @@ func TestMethodPage(t *testing.T) {
 		s := all.where("experiment", c[0]).filter(func(row map[string]string) bool {
 			return row["method"] != "constant" && row["crps_above_best"] != ""
 		})
-		say("| %s | %s | %s | %s | %s |", c[1], s.shares("in_95"), s.span("sum_e_ratio", "%.2g", 1),
-			s.shares("in_95_with_cx"), s.span("sum_e_ratio_with_cx", "%.2g", 1))
+		say("| %s | %s | %s | %s | %s |", c[1], s.shares("in_95"), s.span("sum_e_ratio"),
+			s.shares("in_95_with_cx"), s.span("sum_e_ratio_with_cx"))
 	}
 
 	slow := all.where("experiment", "turbine-slow")
 	of := func(name string) map[string]string { return slow.where("method", name).one(t) }
-	say("CRPS of `hmc` is %s (`gp` %s), Σe/Σv̂ %s, and %.0f %% of the values are in its 95 %% intervals",
-		of("hmc")["crps"], of("gp")["crps"], of("hmc")["sum_e_ratio"], 100*number(of("hmc"), "in_95"))
-	say("`laplace-full` and `laplace-natural` contain %.0f %% with Σe/Σv̂ of %s and %s",
+	say("CRPS of `hmc` is %.3f (`gp` %.3f), Σe/Σv̂ %.2f, and %.0f %% of the values are in its 95 %% intervals",
+		number(of("hmc"), "crps"), number(of("gp"), "crps"), number(of("hmc"), "sum_e_ratio"), 100*number(of("hmc"), "in_95"))
+	say("`laplace-full` and `laplace-natural` contain %.0f %% with Σe/Σv̂ of %.2f and %.2f",
 		100*min(number(of("laplace-full"), "in_95"), number(of("laplace-natural"), "in_95")),
-		of("laplace-full")["sum_e_ratio"], of("laplace-natural")["sum_e_ratio"])
+		number(of("laplace-full"), "sum_e_ratio"), number(of("laplace-natural"), "sum_e_ratio"))
 	if of("hmc")["converged"] != "no" {
 		t.Error("the page says that hmc has not converged")
 	}

@@ -8,7 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
+	"strconv"
 
 	"doubletake/report"
 	"doubletake/train/score"
@@ -72,24 +72,20 @@ func source(tables, table, config, kernels string) error {
 	return s.write(tables, sources)
 }
 
-// cells are the mean of a value and its standard deviation over the seeds, rounded as in
-// the program's tables; "" where there is none.
+// cells are the mean of a value and its standard deviation over the seeds; "" where there
+// is none.
 func cells(v score.Value) []string {
-	cell := report.Cell(v, 1)
 	if !v.Defined() {
 		return []string{"", ""}
 	}
-
-	exponent := ""
-	if inner, ok := strings.CutPrefix(cell, "("); ok { // (1.9 ± 1.8)e-5
-		cell, exponent, _ = strings.Cut(inner, ")")
+	if v.N == 1 {
+		return []string{digits(v.Mean, 6), ""}
 	}
-	mean, std, spread := strings.Cut(cell, " ± ")
-	if spread {
-		std += exponent
-	}
-	return []string{mean + exponent, std}
+	return []string{digits(v.Mean, 6), digits(v.Std, 3)}
 }
+
+// digits writes a number with that many significant digits.
+func digits(v float64, n int) string { return strconv.FormatFloat(v, 'g', n, 64) }
 
 // quantity is a number of a split's part or of a method, with its column.
 type quantity struct{ key, column string }
@@ -196,13 +192,10 @@ func place(ranking []report.Ranked, method string) []string {
 		if r.Worse {
 			word = "worse"
 		}
-		return []string{word, three(r.Above), three(r.SE)}
+		return []string{word, digits(r.Above, 4), digits(r.SE, 3)}
 	}
 	return []string{"", "", ""}
 }
-
-// three writes a number with three digits.
-func three(v float64) string { return report.Cell(score.Value{Mean: v, N: 1}, 1) }
 
 // diagnostics is the table of the identities of the theory that the networks violate.
 func diagnostics(all []report.Experiment) *sheet {
