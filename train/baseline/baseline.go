@@ -80,6 +80,7 @@ type Info struct {
 	Members bool   // Settings.Members is used: as many networks are trained
 	Slow    bool   // not among all: it takes longer than the training does, or is experimental
 	Closed  bool   // fitted without epochs
+	Version int    // of its results, where it was raised for this method alone
 	Shared  bool   // v̂ is what the two outcomes of a pair share: with couples it is the total
 	make    func(s Settings) Method
 	needs   func(c train.Config) string // what the settings lack, in the words of the configuration; may be nil
@@ -131,8 +132,9 @@ var methods = []Info{
 		make: func(s Settings) Method { return HMC{Config: s.Config, Draws: s.Samples} },
 	},
 	{
-		Name: "gp", Claim: "the posterior variance of the process", Closed: true,
-		make: func(s Settings) Method { return GP{Nugget: true, Standardise: s.Config.Standardise} },
+		// 2: the additive process, with noise that varies.
+		Name: "gp", Claim: "the posterior variance of the process", Closed: true, Version: 2,
+		make: func(Settings) Method { return GP{} },
 	},
 	{
 		Name: "constant", Claim: "the variance of the training mean", Closed: true,

@@ -2,143 +2,18 @@ package baseline
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"os"
 	"slices"
 	"strings"
 	"testing"
-
-	"gonum.org/v1/gonum/mat"
 
 	"doubletake/train"
 	"doubletake/train/triplets"
 )
 
 var ctx = context.Background()
-
-type golden struct {
-	X, Y, Noise, Z []float64
-	Fixed          struct {
-		Amplitude float64
-		Length    []float64
-		Nugget    float64
-	}
-	Mean, Variance []float64
-	Log            float64
-	Gradient       []float64
-	Best           float64
-}
-
-func readGolden(t *testing.T) (g golden) {
-	raw, err := os.ReadFile("testdata/gp.json")
-	if err == nil {
-		err = json.Unmarshal(raw, &g)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	return g
-}
-
-// Expected values: scikit-learn, testdata/make.py.
-func TestGPAgainstScikitLearn(t *testing.T) {
-	g := readGolden(t)
-	f := g.Fixed
-	d := slices.Clone(g.Noise)
-	for i := range d {
-		d[i] += f.Nugget * f.Nugget
-	}
-	p, err := condition(rbf(f.Amplitude, f.Length), g.X, 2, g.Y, d)
-	if err != nil {
-		t.Fatal(err)
-	}
-	ms, vs := p.at(g.X, 2, g.Z)
-	for i := range g.Mean {
-		m, s := ms[i], vs[i]
-		if math.Abs(m-g.Mean[i]) > 1e-9 || math.Abs(s+f.Nugget*f.Nugget-g.Variance[i]) > 1e-9 {
-			t.Errorf("at %v: %v ± %v, want %v ± %v", g.Z[2*i:2*i+2], m, s+f.Nugget*f.Nugget, g.Mean[i], g.Variance[i])
-		}
-	}
-	e := newEvidence(g.X, 2, g.Y, g.Noise, true)
-	grad := make([]float64, 4)
-	theta := []float64{math.Log(f.Length[0]), math.Log(f.Length[1]), math.Log(f.Amplitude), math.Log(f.Nugget)}
-	if got := e.value(theta, grad); math.Abs(got-g.Log) > 1e-8 {
-		t.Errorf("evidence %v, want %v", got, g.Log)
-	}
-	// scikit-learn differentiates by log of amplitude² and nugget²: half of ours.
-	for i, want := range []float64{g.Gradient[1], g.Gradient[2], 2 * g.Gradient[0], 2 * g.Gradient[3]} {
-		if math.Abs(grad[i]-want) > 1e-6*math.Max(1, math.Abs(want)) {
-			t.Errorf("gradient %d: %v, want %v", i, grad[i], want)
-		}
-	}
-	h, err := fitHyper(ctx, g.X, 2, g.Y, g.Noise, true, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if h.log < g.Best-0.01 {
-		t.Errorf("marginal likelihood %v, scikit-learn with four restarts reached %v (%+v)", h.log, g.Best, h)
-	}
-}
-
-// A process with the kernel Σ a²·x·x' + b² is Bayesian linear regression with
-// weights N(0, a²) and intercept N(0, b²): posterior mean and variance in closed
-// form from the normal equations (Bishop 2006, eq. 3.53, 3.54, 3.59).
-func TestGPLinearIsBayesianRegression(t *testing.T) {
-	const n, in, a, b = 60, 3, 1.5, 0.8
-	rng := rand.New(rand.NewPCG(2, 3))
-	var x, y, d []float64
-	for range n {
-		q, r := 0.4, make([]float64, in)
-		for j := range r {
-			r[j] = 2 * rng.NormFloat64()
-			q += float64(j-1) * r[j]
-		}
-		x, d = append(x, r...), append(d, 0.05+0.2*rng.Float64())
-		y = append(y, q+math.Sqrt(d[len(d)-1])*rng.NormFloat64())
-	}
-	k := func(u, v []float64) float64 {
-		s := b * b
-		for j := range u {
-			s += a * a * u[j] * v[j]
-		}
-		return s
-	}
-	p, err := condition(k, x, in, y, d)
-	if err != nil {
-		t.Fatal(err)
-	}
-	// S⁻¹ = diag(1/a², 1/b²) + ΦᵀD⁻¹Φ, m = S·ΦᵀD⁻¹y.
-	prec, rhs := mat.NewSymDense(in+1, nil), mat.NewVecDense(in+1, nil)
-	phi := func(z []float64) *mat.VecDense { return mat.NewVecDense(in+1, append(slices.Clone(z), 1)) }
-	for i := range n {
-		f := phi(x[i*in : (i+1)*in])
-		prec.SymRankOne(prec, 1/d[i], f)
-		rhs.AddScaledVec(rhs, y[i]/d[i], f)
-	}
-	for j := range in {
-		prec.SetSym(j, j, prec.At(j, j)+1/(a*a))
-	}
-	prec.SetSym(in, in, prec.At(in, in)+1/(b*b))
-	var inv mat.Dense
-	if err := inv.Inverse(prec); err != nil {
-		t.Fatal(err)
-	}
-	var m mat.VecDense
-	m.MulVec(&inv, rhs)
-	for range 20 {
-		z := []float64{3 * rng.NormFloat64(), 3 * rng.NormFloat64(), 3 * rng.NormFloat64()}
-		ms, vs := p.at(x, in, z)
-		mean, variance := ms[0], vs[0]
-		f := phi(z)
-		wm, wv := mat.Dot(f, &m), mat.Inner(f, &inv, f)
-		if math.Abs(mean-wm) > 1e-8 || math.Abs(variance-wv) > 1e-8 {
-			t.Errorf("at %v: %v ± %v, Bayesian regression %v ± %v", z, mean, variance, wm, wv)
-		}
-	}
-}
 
 // toy draws pairs of y = (sin 2x, x/2) with a gap: |x| in [1, 3].
 func toy(n int, seed uint64) triplets.Set {
@@ -292,8 +167,7 @@ func TestEnsembleIsMixture(t *testing.T) {
 }
 
 // Replicates are collapsed: a condition measured 2r times counts with noise/2r,
-// so that r equal rows give the result of one row with that noise (closed form of one
-// observation: mean k·y/(k+d), here seen through two far conditions).
+// so that r equal rows give the result of one row with that noise.
 func TestCollapse(t *testing.T) {
 	d := triplets.Set{N: 3, In: 1, Out: 1, X: []float64{1, 2, 1}, Y1: []float64{1, 5, 2}, Y2: []float64{3, 5.5, 6}}
 	c := collapse(d)
@@ -301,14 +175,9 @@ func TestCollapse(t *testing.T) {
 		!slices.Equal(c.count, []float64{4, 2}) {
 		t.Errorf("%+v", c)
 	}
-	// By hand: ½(2² + 0.5² + 4²)/3.
-	if want := (2 + 0.125 + 8) / 3; math.Abs(c.noise[0]-want) > 1e-12 {
-		t.Errorf("noise %v, want %v", c.noise[0], want)
-	}
-	// Weights by hand: (½·4 + 1·8)/3, ½(½·2² + 1·0.5² + 1·4²)/2.5.
+	// Weights by hand: (½·4 + 1·8)/3.
 	d.Weight = []float64{0.5, 1, 1}
-	if c = collapse(d); !slices.Equal(c.count, []float64{3, 2}) || math.Abs(c.y[0]-10.0/3) > 1e-12 ||
-		math.Abs(c.noise[0]-(1+0.125+8)/2.5) > 1e-12 {
+	if c = collapse(d); !slices.Equal(c.count, []float64{3, 2}) || math.Abs(c.y[0]-10.0/3) > 1e-12 {
 		t.Errorf("with weights: %+v", c)
 	}
 }
@@ -331,7 +200,7 @@ func TestMethodErrors(t *testing.T) {
 	}{
 		{MCDropout{Config: s.Config}, toy(50, 1), "no dropout"},
 		{Ensemble{s.Config, 1}, toy(50, 1), "expected 2 to 1000 members"},
-		{GP{}, one, "2 distinct conditions"},
+		{GP{}, one, "no input varies"},
 		{GP{MaxRows: 20}, toy(50, 1), "leave gp out"},
 		{GP{}, constant, "outcome column 1 is constant"},
 		{ZigZag{settings().Config}, constant, "outcome column 1 is constant"},
@@ -345,7 +214,7 @@ func TestMethodErrors(t *testing.T) {
 func BenchmarkGPFit(b *testing.B) {
 	data := toy(300, 1)
 	for b.Loop() {
-		if _, err := (GP{Nugget: true, Standardise: true}).Fit(ctx, data, 1); err != nil {
+		if _, err := (GP{}).Fit(ctx, data, 1); err != nil {
 			b.Fatal(err)
 		}
 	}

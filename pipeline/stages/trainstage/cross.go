@@ -69,6 +69,9 @@ func crossTask(b *plan.Builder, cfg []kv.Pair, s config.Split, name string, k in
 	}
 	local = append(local, plan.Without(plan.Settings("train.honest", tr.Honest), "train.honest.base",
 		"train.honest.form", "train.honest.methods")...)
+	if info, _ := baseline.Describe(name); info.Version > 0 {
+		local = append(local, kv.Pair{Key: "version of the method", Value: strconv.Itoa(info.Version)})
+	}
 	t := b.Add(&engine.Task{
 		ID: CrossID(b, s.Name, name, k), Stage: "train", Split: s.Name, Version: crossVersion, Config: cfg, Local: local,
 		Deps: []engine.Dep{dep, full}, Weight: 4 * weight(b),

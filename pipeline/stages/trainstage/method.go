@@ -56,6 +56,9 @@ func methodTask(b *plan.Builder, cfg []kv.Pair, s config.Split, name string, k i
 		{Key: "seed", Value: strconv.FormatUint(seed, 10)},
 	}
 	info, _ := baseline.Describe(name)
+	if info.Version > 0 {
+		local = append(local, kv.Pair{Key: "version of the method", Value: strconv.Itoa(info.Version)})
+	}
 	deps := []engine.Dep{dep}
 	if info.Closed {
 		cfg = plan.Without(slices.Clone(cfg), "train.early_stopping")
