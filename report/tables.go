@@ -416,6 +416,11 @@ func (s Split) methods() table {
 	return t
 }
 
+// eventKeys are the values of an event that its table shows.
+var eventKeys = []string{
+	"claimed", "happened", "happened_se", "e", "e_se", "v", "sum_e_ratio", "sum_e_ratio_se",
+}
+
 // events is the table of a split's events.
 func (s Split) events() table {
 	t := table{Title: "Events on what " + clean(s.Name) + " holds out (experimental)", Corner: "event"}
@@ -423,11 +428,11 @@ func (s Split) events() table {
 	t.numbers("", "claimed", "happened", "SE", "e", "SE", "V", "Σe/ΣV", "SE")
 	for _, e := range s.Events {
 		cells := []number{words(e.Text)}
-		for _, v := range e.Values {
-			if strings.HasSuffix(v.Key, "_se") {
-				cells = append(cells, twoDigits(v.Value, 1))
+		for _, key := range eventKeys {
+			if strings.HasSuffix(key, "_se") {
+				cells = append(cells, twoDigits(e.Get(key), 1))
 			} else {
-				cells = append(cells, round(v.Value, 1))
+				cells = append(cells, round(e.Get(key), 1))
 			}
 		}
 		t.add(e.Name, cells...)

@@ -4,12 +4,9 @@ import (
 	"bytes"
 	"encoding/csv"
 	"encoding/xml"
-	"flag"
 	"fmt"
 	"io"
 	"math"
-	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,8 +14,6 @@ import (
 
 	"pgregory.net/rapid"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden figures")
 
 // every is a figure with a mark of each kind, in Cartesian and polar panels.
 func every() *Figure {
@@ -79,28 +74,61 @@ func every() *Figure {
 	}
 }
 
-// TestGolden compares figures with files that were rasterised and looked at
-// when they were made.
-func TestGolden(t *testing.T) {
-	for name, got := range map[string][]byte{
-		"every.svg":        Draw(every(), Options{}),
-		"every-inline.svg": Draw(every(), Options{Inline: true, Digits: 5}), "every.csv": every().CSV(),
-		"style.css": []byte(Style()),
+// Every panel, mark, label and legend of the figure is drawn, alone and in a page; every
+// class has a rule in both style sheets, and every clip that is used is there.
+func TestEveryKindIsDrawn(t *testing.T) {
+	f := every()
+	for name, svg := range map[string][]byte{
+		"file": Draw(f, Options{}), "page": Draw(f, Options{Inline: true, Digits: 5}),
 	} {
-		path := filepath.Join("testdata", name)
-		if *update {
-			if err := os.WriteFile(path, got, 0o644); err != nil {
-				t.Fatal(err)
+		sheet := Style()
+		if name == "file" {
+			sheet = Light()
+		}
+		series, texts, clips, used := map[string]bool{}, map[string]bool{}, map[string]bool{}, map[string]bool{}
+		parse(t, svg).walk(func(e *element) {
+			if s := e.attr("data-series"); s != "" {
+				series[s] = true
 			}
-			continue
+			texts[strings.TrimSpace(e.Text)] = true
+			if e.XMLName.Local == "clipPath" {
+				clips["url(#"+e.attr("id")+")"] = true
+			}
+			used[e.attr("clip-path")] = true
+			for _, class := range strings.Fields(e.attr("class")) {
+				structural := slices.Contains([]string{"dtf", "panel", "mark", "legend", "label"}, class)
+				if !structural && !strings.Contains(sheet, "."+class) {
+					t.Errorf("%s: no rule for class %s", name, class)
+				}
+			}
+		})
+		for _, p := range f.Panels {
+			if p.Polar {
+				p.X.Label = "" // an angle says what it is
+			}
+			for _, text := range []string{p.Title, p.X.Label, p.Y.Label} {
+				if text != "" && !texts[text] {
+					t.Errorf("%s: no text %q", name, text)
+				}
+			}
+			for _, m := range p.Marks {
+				if m.Name != "" && !series[m.Name] {
+					t.Errorf("%s: no series %q", name, m.Name)
+				}
+				if !m.Quiet && m.Kind != Labels && m.Name != "" && !texts[m.Name] {
+					t.Errorf("%s: %q is not in the legend", name, m.Name)
+				}
+			}
 		}
-		want, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
+		delete(used, "")
+		for c := range used {
+			if !clips[c] {
+				t.Errorf("%s: no %s", name, c)
+			}
 		}
-		if !bytes.Equal(got, want) {
-			t.Errorf("%s differs (go test -update, then look at it)", name)
-		}
+	}
+	if dark := Style(); !strings.Contains(dark, "prefers-color-scheme:dark") || strings.Contains(Light(), "var(--") {
+		t.Error("pages have dark colours, files have colours written out")
 	}
 }
 
