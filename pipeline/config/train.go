@@ -7,6 +7,7 @@ import (
 	"doubletake/ingest/spelling"
 	"doubletake/train"
 	"doubletake/train/baseline"
+	"doubletake/train/honest"
 )
 
 // Train is the network, its training and the splits.
@@ -42,7 +43,7 @@ type Train struct {
 	Calibration Recalibrate `key:"calibration"`
 
 	// intervals for groups that were never measured, learned from left-out training groups
-	Honest Honest `key:"honest"`
+	Honest honest.Settings `key:"honest"`
 
 	// ends trainings by the loss on an inner group of the training set; off without it
 	EarlyStop EarlyStop `key:"early_stopping"`
@@ -75,7 +76,7 @@ type EarlyStop struct {
 func defaultTrain() Train {
 	return Train{
 		Config: train.DefaultConfig(), Estimate: train.DefaultEstimateOptions(),
-		Seeds: 5, Members: baseline.DefaultMembers, Honest: defaultHonest(), EarlyStop: EarlyStop{Patience: 50},
+		Seeds: 5, Members: baseline.DefaultMembers, Honest: honest.DefaultSettings(), EarlyStop: EarlyStop{Patience: 50},
 	}
 }
 
@@ -100,9 +101,7 @@ func (t *Train) validate(f *File, key string, fail failFunc) {
 		}
 	}
 	t.Config.Check(func(setting, text string) { fail(join(key, setting), "%s", text) })
-	t.Estimate.Check(func(setting, text string) {
-		fail(key+".estimate."+setting, "%s", text)
-	})
+	t.Estimate.Check(func(setting, text string) { fail(key+".estimate."+setting, "%s", text) })
 	if f.Has(key+".model.feedback_value") && t.Feedback != train.Constant && t.FeedbackValue == 0 {
 		fail(key+".model.feedback_value", "belongs to feedback: %s, found feedback: %s", train.Constant, t.Feedback)
 	}
@@ -123,7 +122,7 @@ func (t *Train) validate(f *File, key string, fail failFunc) {
 		fail(key+".events", "needs model: {head: %s}, whose tables give probabilities of events, found head: %q",
 			train.Binned, t.Head)
 	}
-	t.Honest.validate(key+".honest", fail)
+	t.Honest.Check(func(setting, text string) { fail(key+".honest."+setting, "%s", text) })
 	t.validateEarlyStop(f, key+".early_stopping", fail)
 	t.validateMethods(key, fail)
 	t.validateSplits(key+".splits", fail)

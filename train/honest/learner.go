@@ -13,19 +13,6 @@ import (
 	"doubletake/train/triplets"
 )
 
-// Settings choose the model that is calibrated, its groups, and the form of the
-// covariance that they teach.
-type Settings struct {
-	Base    string  // "gp", "gp-refit", "pair", "ensemble", "prior-ensemble", "none", or a method that is compared
-	Form    string  // of a process on a rotor's levels: "auto", "orders" or "conditions"
-	Groups  string  // the condition whose values are the groups; "": that of the split
-	Blocks  int     // into which its values are cut; 0: none
-	Labels  bool    // the values are names: they have no order
-	Variant string  // of interval.Variant; "auto": what was found best for the base
-	Level   float64 // of the intervals
-	Methods bool    // the methods that are compared are calibrated too
-}
-
 // Learner calibrates predictions of one split by leaving out each of its training groups.
 type Learner struct {
 	Settings

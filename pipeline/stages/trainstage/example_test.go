@@ -6,11 +6,12 @@ import (
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/stages/trainstage"
 	"doubletake/train/holdout"
+	"doubletake/train/honest"
 )
 
 // The groups of a split are the values of the condition that it holds out.
 func ExampleHonestCondition() {
-	settings := config.Honest{Base: "gp"}
+	settings := honest.Settings{Base: "gp"}
 	blades := config.Split{Test: holdout.Values("blades", 3)}
 	condition, _ := trainstage.HonestCondition(settings, blades)
 	fmt.Println(condition)

@@ -40,7 +40,7 @@ func HonestID(b *plan.Builder, split string) string { return b.ID("train", split
 
 // HonestCondition returns the condition whose values are the groups of a split,
 // "" with a reason where the split has no calibration.
-func HonestCondition(h config.Honest, s config.Split) (condition, absent string) {
+func HonestCondition(h honest.Settings, s config.Split) (condition, absent string) {
 	switch {
 	case s.Final():
 		return "", "nothing is held out"
@@ -135,9 +135,9 @@ func honestTask(b *plan.Builder, s config.Split, left *leftOut) {
 }
 
 // learner calibrates a split on groups of a condition.
-func learner(h config.Honest, s config.Split, condition string) honest.Learner {
+func learner(h honest.Settings, s config.Split, condition string) honest.Learner {
 	return honest.Learner{
-		Settings: honest.Settings(h), Condition: condition, Within: s.Test.Within(condition), Rate: isRate,
+		Settings: h, Condition: condition, Within: s.Test.Within(condition), Rate: isRate,
 	}
 }
 
@@ -153,7 +153,7 @@ func Calibrated(ctx context.Context, s triplets.Set, groups string) (*honest.Mod
 	for i := range s.N {
 		z = append(z, s.X[i*s.In+column])
 	}
-	l := learner(config.Honest{Base: "gp", Form: "auto", Variant: "auto", Level: 0.95}, config.Split{Test: holdout.Nothing}, groups)
+	l := learner(honest.DefaultSettings(), config.Split{Test: holdout.Nothing}, groups)
 	m, _, err := l.Process(ctx, s, z)
 	return m, err
 }

@@ -67,14 +67,14 @@ func TestCalibrated(t *testing.T) {
 // The groups of a split are those of its condition, or of the one that is named.
 func TestHonestCondition(t *testing.T) {
 	for _, c := range []struct {
-		h    config.Honest
+		h    honest.Settings
 		test holdout.Holdout
 		want string
 	}{
-		{config.Honest{Base: "none"}, holdout.Values("blades", 2), ""},
-		{config.Honest{Base: "gp"}, holdout.Values("blades", 2), "blades"},
-		{config.Honest{Base: "gp", Groups: "rpm"}, holdout.Values("blades", 2), "rpm"},
-		{config.Honest{Base: "gp"}, holdout.All(holdout.Values("blades", 2), holdout.Values("rpm", 1)), ""},
+		{honest.Settings{Base: "none"}, holdout.Values("blades", 2), ""},
+		{honest.Settings{Base: "gp"}, holdout.Values("blades", 2), "blades"},
+		{honest.Settings{Base: "gp", Groups: "rpm"}, holdout.Values("blades", 2), "rpm"},
+		{honest.Settings{Base: "gp"}, holdout.All(holdout.Values("blades", 2), holdout.Values("rpm", 1)), ""},
 	} {
 		condition, absent := HonestCondition(c.h, config.Split{Test: c.test})
 		if condition != c.want || (absent == "") != (c.want != "") {

@@ -6,6 +6,7 @@ import (
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/stages/plan"
 	"doubletake/train/holdout"
+	"doubletake/train/honest"
 )
 
 // Inner lists the splits by which a variant is selected for the split s: each holds one
@@ -33,7 +34,7 @@ func Inner(b *plan.Builder, s config.Split) ([]config.Split, error) {
 			values = append(values, v)
 		}
 	}
-	g := learner(config.Honest{}, s, on).Grouping(values)
+	g := learner(honest.Settings{}, s, on).Grouping(values)
 	if len(g.Names) < 2 {
 		return nil, b.File.Errorf(at, "expected at least 2 groups of %s in the training set of split %q, found %d", on,
 			s.Name, len(g.Names))

@@ -30,7 +30,7 @@ import (
 const leftOutVersion = 2
 
 // leftOutModel is the output of such a training.
-func leftOutModel(h config.Honest) string {
+func leftOutModel(h honest.Settings) string {
 	if h.Base == "gp-refit" {
 		return "process.json"
 	}
@@ -38,7 +38,7 @@ func leftOutModel(h config.Honest) string {
 }
 
 // readLeftOut reads it.
-func readLeftOut(path string, h config.Honest) (*honest.Model, error) {
+func readLeftOut(path string, h honest.Settings) (*honest.Model, error) {
 	if h.Base == "gp-refit" {
 		return honest.Read(path)
 	}

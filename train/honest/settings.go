@@ -1,7 +1,11 @@
-package config
+package honest
 
-// Honest calibrates predictions for groups of conditions that were never measured.
-type Honest struct {
+import "fmt"
+
+// Settings choose the model that is calibrated, its groups, and the form of the
+// covariance that they teach. The comments of fields with a key are its documentation in
+// configuration files.
+type Settings struct {
 	// model that is calibrated: gp, an additive Gaussian process; gp-refit, the same with its own
 	// hyperparameters without each group; pair, the networks that are given their own prediction; ensemble;
 	// prior-ensemble, with random functions of opposite signs; or none. gp-refit and networks are trained
@@ -35,19 +39,26 @@ type Honest struct {
 	Methods bool `key:"methods" default:"false" omit:"zero"`
 }
 
-func (h *Honest) validate(key string, fail func(key, format string, args ...any)) {
-	if !(h.Level > 0.5 && h.Level < 1) {
-		fail(key+".level", "expected a level above 0.5 and below 1, found %g", h.Level)
-	}
-	if h.Blocks != 0 && (h.Blocks < 2 || h.Blocks > maxBlocks) {
-		fail(key+".blocks", "expected 2 to %d blocks, or 0, found %d", maxBlocks, h.Blocks)
-	}
-	if h.Form != "auto" && h.Base != "gp" && h.Base != "gp-refit" {
-		fail(key+".form", "belongs to base: gp or gp-refit, found base: %s", h.Base)
-	}
-	if h.Blocks != 0 && h.Labels {
-		fail(key+".labels", "belongs to single values, found blocks: %d", h.Blocks)
-	}
+// DefaultSettings returns the settings that a configuration without others has.
+func DefaultSettings() Settings {
+	return Settings{Base: "gp", Form: "auto", Variant: "auto", Level: 0.95}
 }
 
-func defaultHonest() Honest { return Honest{Base: "gp", Form: "auto", Variant: "auto", Level: 0.95} }
+const maxBlocks = 1000
+
+// Check calls fail for every setting outside its limits, with its key and a text
+// "expected …, found …".
+func (s Settings) Check(fail func(setting, text string)) {
+	if !(s.Level > 0.5 && s.Level < 1) {
+		fail("level", fmt.Sprintf("expected a level above 0.5 and below 1, found %g", s.Level))
+	}
+	if s.Blocks != 0 && (s.Blocks < 2 || s.Blocks > maxBlocks) {
+		fail("blocks", fmt.Sprintf("expected 2 to %d blocks, or 0, found %d", maxBlocks, s.Blocks))
+	}
+	if s.Form != "auto" && s.Base != "gp" && s.Base != "gp-refit" {
+		fail("form", "belongs to base: gp or gp-refit, found base: "+s.Base)
+	}
+	if s.Blocks != 0 && s.Labels {
+		fail("labels", fmt.Sprintf("belongs to single values, found blocks: %d", s.Blocks))
+	}
+}
