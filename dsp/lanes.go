@@ -2,6 +2,7 @@ package dsp
 
 import (
 	"math"
+	"slices"
 
 	"doubletake/dsp/kernel"
 )
@@ -46,15 +47,11 @@ type smallPlan[T kernel.Number] struct {
 	stages []laneStage[T]
 }
 
-// laneStage is one stage of radix first or, where second is not 0, two at once
-// (kernel.Set.Pair), of radix first and second.
+// laneStage is one call of kernel.Set.Stages: of radix a and b at once, or of a alone.
 type laneStage[T kernel.Number] struct {
-	first, second, q, s int
-	twiddle             []T // each of the q groups has as many
+	a, b, q, s int
+	twiddle    []T // each of the q groups has as many
 }
-
-// radix is the number of vectors in a group.
-func (st *laneStage[T]) radix() int { return st.first * max(st.second, 1) }
 
 // laneSides splits n into n1·n2, both at least a block of lanes; ok is false where n
 // is not 5-smooth or cannot be split so. Of the ways to split the one with the
@@ -89,7 +86,7 @@ func newLanePlan[T kernel.Number](n int, k *kernel.Set[T]) *lanePlan[T] {
 		return nil
 	}
 	p := &lanePlan[T]{
-		k: k, n: n, lanes: lanes, vec: vec, n1: n1, n2: n2, first: newSmallPlan(n1, k), second: newSmallPlan(n2, k),
+		k: k, n: n, lanes: lanes, vec: vec, n1: n1, n2: n2, first: newSmallPlan[T](n1), second: newSmallPlan[T](n2),
 	}
 	blocks1, blocks2 := p.blocks(n1), p.blocks(n2)
 	p.near = make([]T, blocks1*lanes*vec)
@@ -123,9 +120,8 @@ func (p *lanePlan[T]) blocks(n int) int { return (n + p.lanes - 1) / p.lanes }
 // start is where block b of n begins: the last one ends at n.
 func (p *lanePlan[T]) start(b, n int) int { return min(b*p.lanes, n-p.lanes) }
 
-// newSmallPlan takes stages two at a time where the set can, the first alone if
-// their number is odd.
-func newSmallPlan[T kernel.Number](n int, k *kernel.Set[T]) smallPlan[T] {
+// newSmallPlan takes radices two at a time, the first alone if their number is odd.
+func newSmallPlan[T kernel.Number](n int) smallPlan[T] {
 	var p smallPlan[T]
 	var radices []int
 	for l := n; l > 1; {
@@ -141,29 +137,23 @@ func newSmallPlan[T kernel.Number](n int, k *kernel.Set[T]) smallPlan[T] {
 		radices = append(radices, r)
 		l /= r
 	}
-	for l, s, i := n, 1, 0; i < len(radices); i++ {
-		st := laneStage[T]{first: radices[i], s: s}
-		if (len(radices)-i)%2 == 0 && k.Pair[st.first][radices[i+1]] != nil {
-			i++
-			st.second = radices[i]
-		}
-		st.q = l / st.radix()
+	if len(radices)%2 == 1 {
+		radices = slices.Insert(radices, 1, 1)
+	}
+
+	for l, s, i := n, 1, 0; i < len(radices); i += 2 {
+		st := laneStage[T]{a: radices[i], b: radices[i+1], s: s}
+		st.q = l / (st.a * st.b)
 		for j := range st.q {
-			if st.second > 0 {
-				for b := range st.second {
-					st.factors(st.first, j+b*st.q, l)
-				}
+			for b := range st.b {
+				st.factors(st.a, j+b*st.q, l)
 			}
-			switch {
-			case st.q == 1: // the last stage has none
-			case st.second > 0:
-				st.factors(st.second, j, l/st.first)
-			default:
-				st.factors(st.first, j, l)
+			if st.q > 1 { // those of the last radix are 1
+				st.factors(st.b, j, l/st.a)
 			}
 		}
 		p.stages = append(p.stages, st)
-		l, s = st.q, s*st.radix()
+		l, s = st.q, s*st.a*st.b
 	}
 	return p
 }
@@ -185,19 +175,10 @@ func (p *lanePlan[T]) transform(small *smallPlan[T], from int, x []T) []T {
 	}
 	for i := from; i < len(small.stages); i++ {
 		st := &small.stages[i]
-		switch {
-		case st.second > 0 && st.q > 1:
-			p.k.Pair[st.first][st.second](y, x, st.twiddle, p.tmp, st.q, st.s)
-		case st.second > 0:
-			if &x[0] == &other[0] { // ours to overwrite
-				y = x
-			}
-			p.k.LastPair[st.first][st.second](y, x, st.twiddle, p.tmp, st.s)
-		case st.q > 1:
-			p.k.Radix[st.first](y, x, st.twiddle, st.q, st.s)
-		default:
-			p.k.Last[st.first](y, x, st.s)
+		if st.q == 1 && &x[0] == &other[0] { // ours to overwrite
+			y = x
 		}
+		p.k.Stages(y, x, st.twiddle, p.tmp, st.a, st.b, st.q, st.s, st.q == 1)
 		x, y, other = y, other, y
 	}
 	return x
@@ -233,7 +214,7 @@ func (p *lanePlan[T]) load(dst []T, s *samples[T], block, row, rows, jump, group
 // turned. The first stage takes its groups as they are loaded, a few at a time.
 func (p *lanePlan[T]) columns(block int, s *samples[T]) {
 	st := &p.first.stages[0]
-	r, q := st.radix(), st.q
+	r, q := st.a*st.b, st.q
 	var y []T
 	if q == 1 {
 		p.load(p.a, s, block, 0, p.n1, p.n1, 1)
@@ -243,11 +224,7 @@ func (p *lanePlan[T]) columns(block int, s *samples[T]) {
 		for j, step := 0, max(1, loadVectors/r); j < q; j += step {
 			some := min(step, q-j)
 			p.load(p.a, s, block, j, some, q, r)
-			if y, tw := p.b[j*r*p.vec:], st.twiddle[j*per:]; st.second > 0 {
-				p.k.Pair[st.first][st.second](y, p.a, tw, p.tmp, some, 1)
-			} else {
-				p.k.Radix[st.first](y, p.a, tw, some, 1)
-			}
+			p.k.Stages(p.b[j*r*p.vec:], p.a, st.twiddle[j*per:], p.tmp, st.a, st.b, some, 1, false)
 		}
 		y = p.transform(&p.first, 1, p.b)
 	}
@@ -306,8 +283,7 @@ func (p *lanePlan[T]) hann() *hann[T] {
 	return h
 }
 
-// powers adds |Z_k|², k = 0 … n−1, to sum (or, if fresh, writes it there), Z the
-// transform of
+// powers adds |Z_k|², k = 0 … n−1, to sum, if fresh to zeros, Z the transform of
 // (x − mean x)·window + i·(y − mean y)·window, x and y of n samples, and
 // stores Z_k of the lowest and highest bins: low holds Z_0 … and high … Z_(n−1),
 // as pairs, both a whole number of rows (lowRows).
@@ -317,6 +293,9 @@ func (p *lanePlan[T]) hann() *hann[T] {
 func powers[T, S kernel.Number](p *lanePlan[T], sum []float64, low, high []T, x, y []S, meanX, meanY float64,
 	window *hann[T], fresh bool,
 ) {
+	if fresh {
+		clear(sum)
+	}
 	s := samples[T]{meanX: meanX, meanY: meanY, window: window}
 	switch x := any(x).(type) {
 	case []float64:
@@ -331,8 +310,6 @@ func powers[T, S kernel.Number](p *lanePlan[T], sum []float64, low, high []T, x,
 	for b := range p.blocks(p.n1) {
 		at, z := p.start(b, p.n1), p.rows(b)
 		switch done := b*p.lanes - at; {
-		case fresh:
-			p.k.SetPower(sum[at:], z, p.n1, p.n2)
 		case done == 0:
 			p.k.AddPower(sum[at:], z, p.n1, p.n2)
 		default: // some lanes were added with the block before

@@ -1,9 +1,12 @@
 package kernel
 
-import "golang.org/x/sys/cpu"
+import (
+	"unsafe"
 
-//go:generate go -C asm run . -out ../kernel_amd64.s -stubs ../stubs_amd64.go -pkg kernel
-//go:generate sed -i -E "/^func.{117}/s/, (meanA) /,\\n\\t\\1 /" stubs_amd64.go
+	"golang.org/x/sys/cpu"
+)
+
+//go:generate go run doubletake/cmd/asm dsp
 
 var fastSets, fastSets32 = detect()
 
@@ -18,135 +21,66 @@ func detect() (sets []*Set[float64], single []*Set[float32]) {
 	return sets, single
 }
 
-// pairs are the stages that there are two at once of.
-var pairs = [...][2]int{{2, 3}, {2, 5}, {3, 3}, {3, 5}, {4, 2}, {4, 3}, {4, 4}, {4, 5}, {5, 5}}
-
-// stages adds the stages to a set: of radix 2 to 5, and those of pairs.
-func (set *Set[T]) stages(radix [4]func(y, x, tw *T, q, s int), last [4]func(y, x *T, s int),
-	both [len(pairs)]func(y, x, tw, tmp *T, q, s int), lastBoth [len(pairs)]func(y, x, tw, tmp *T, s int),
-) *Set[T] {
-	for i := range radix {
-		set.Radix[i+2], set.Last[i+2] = stage(i+2, radix[i]), lastStage(i+2, last[i])
-	}
-	for i, p := range pairs {
-		set.Pair[p[0]][p[1]] = stages(p[0], p[1], both[i])
-		set.LastPair[p[0]][p[1]] = lastStages(p[0], p[1], lastBoth[i])
-	}
-	return set
+var avx512 = &Set[float64]{
+	Name: "avx512", Stages: stagesFast512, Twist: twistFast(twistAVX512),
+	LoadPair: pairFast(loadPair64AVX512), LoadPair32: pairFast(loadPair32AVX512),
+	LoadComplex: loadFast(loadComplexAVX512), StoreComplex: storeFast(storeComplexAVX512),
+	AddPower: powerFast(addPowerAVX512), Sum: sumFastAVX512, Sum32: sum32FastAVX512,
 }
 
-var avx512 = (&Set[float64]{
-	Name:  "avx512",
-	Twist: twistFast(twistAVX512), LoadPair: pairFast(loadPair64AVX512), LoadPair32: pairFast(loadPair32AVX512),
-	LoadComplex: loadFast(loadComplexAVX512), StoreComplex: storeFast(storeComplexAVX512),
-	SetPower: powerFast(setPowerAVX512), AddPower: powerFast(addPowerAVX512), Sum: sumFastAVX512, Sum32: sum32FastAVX512,
-}).stages(
-	[4]func(y, x, tw *float64, q, s int){radix2AVX512, radix3AVX512, radix4AVX512, radix5AVX512},
-	[4]func(y, x *float64, s int){last2AVX512, last3AVX512, last4AVX512, last5AVX512},
-	[len(pairs)]func(y, x, tw, tmp *float64, q, s int){
-		pair23AVX512, pair25AVX512, pair33AVX512,
-		pair35AVX512, pair42AVX512, pair43AVX512,
-		pair44AVX512, pair45AVX512, pair55AVX512,
-	},
-	[len(pairs)]func(y, x, tw, tmp *float64, s int){
-		lastPair23AVX512, lastPair25AVX512, lastPair33AVX512,
-		lastPair35AVX512, lastPair42AVX512, lastPair43AVX512,
-		lastPair44AVX512, lastPair45AVX512, lastPair55AVX512,
-	},
-)
-
-var avx2 = (&Set[float64]{
-	Name:  "avx2",
-	Twist: twistFast(twistAVX2), LoadPair: pairFast(loadPair64AVX2), LoadPair32: pairFast(loadPair32AVX2),
+var avx2 = &Set[float64]{
+	Name: "avx2", Stages: stagesFast2, Twist: twistFast(twistAVX2),
+	LoadPair: pairFast(loadPair64AVX2), LoadPair32: pairFast(loadPair32AVX2),
 	LoadComplex: loadFast(loadComplexAVX2), StoreComplex: storeFast(storeComplexAVX2),
-	SetPower: powerFast(setPowerAVX2), AddPower: powerFast(addPowerAVX2), Sum: sumFastAVX2, Sum32: sum32FastAVX2,
-}).stages(
-	[4]func(y, x, tw *float64, q, s int){radix2AVX2, radix3AVX2, radix4AVX2, radix5AVX2},
-	[4]func(y, x *float64, s int){last2AVX2, last3AVX2, last4AVX2, last5AVX2},
-	[len(pairs)]func(y, x, tw, tmp *float64, q, s int){
-		pair23AVX2, pair25AVX2, pair33AVX2,
-		pair35AVX2, pair42AVX2, pair43AVX2,
-		pair44AVX2, pair45AVX2, pair55AVX2,
-	},
-	[len(pairs)]func(y, x, tw, tmp *float64, s int){
-		lastPair23AVX2, lastPair25AVX2, lastPair33AVX2,
-		lastPair35AVX2, lastPair42AVX2, lastPair43AVX2,
-		lastPair44AVX2, lastPair45AVX2, lastPair55AVX2,
-	},
-)
+	AddPower: powerFast(addPowerAVX2), Sum: sumFastAVX2, Sum32: sum32FastAVX2,
+}
 
-var single512 = (&Set[float32]{
-	Name:  "avx512",
-	Twist: twistFast(twistSingleAVX512), LoadPair32: pairSingleFast(loadPairSingleAVX512),
+var single512 = &Set[float32]{
+	Name: "avx512", Stages: stagesFastSingle512, Twist: twistFast(twistSingleAVX512),
+	LoadPair32:  pairSingleFast(loadPairSingleAVX512),
 	LoadComplex: loadComplex[float32], StoreComplex: storeComplex[float32],
-	SetPower: powerFast(setPowerSingleAVX512), AddPower: powerFast(addPowerSingleAVX512),
-	Sum: sumFastAVX512, Sum32: sum32FastAVX512,
-}).stages(
-	[4]func(y, x, tw *float32, q, s int){radix2SingleAVX512, radix3SingleAVX512, radix4SingleAVX512, radix5SingleAVX512},
-	[4]func(y, x *float32, s int){last2SingleAVX512, last3SingleAVX512, last4SingleAVX512, last5SingleAVX512},
-	[len(pairs)]func(y, x, tw, tmp *float32, q, s int){
-		pair23SingleAVX512, pair25SingleAVX512, pair33SingleAVX512,
-		pair35SingleAVX512, pair42SingleAVX512, pair43SingleAVX512,
-		pair44SingleAVX512, pair45SingleAVX512, pair55SingleAVX512,
-	},
-	[len(pairs)]func(y, x, tw, tmp *float32, s int){
-		lastPair23SingleAVX512, lastPair25SingleAVX512, lastPair33SingleAVX512,
-		lastPair35SingleAVX512, lastPair42SingleAVX512, lastPair43SingleAVX512,
-		lastPair44SingleAVX512, lastPair45SingleAVX512, lastPair55SingleAVX512,
-	},
-)
+	AddPower: powerFast(addPowerSingleAVX512), Sum: sumFastAVX512, Sum32: sum32FastAVX512,
+}
 
-var single2 = (&Set[float32]{
-	Name:  "avx2",
-	Twist: twistFast(twistSingleAVX2), LoadPair32: pairSingleFast(loadPairSingleAVX2),
+var single2 = &Set[float32]{
+	Name: "avx2", Stages: stagesFastSingle2, Twist: twistFast(twistSingleAVX2),
+	LoadPair32:  pairSingleFast(loadPairSingleAVX2),
 	LoadComplex: loadComplex[float32], StoreComplex: storeComplex[float32],
-	SetPower: powerFast(setPowerSingleAVX2), AddPower: powerFast(addPowerSingleAVX2),
-	Sum: sumFastAVX2, Sum32: sum32FastAVX2,
-}).stages(
-	[4]func(y, x, tw *float32, q, s int){radix2SingleAVX2, radix3SingleAVX2, radix4SingleAVX2, radix5SingleAVX2},
-	[4]func(y, x *float32, s int){last2SingleAVX2, last3SingleAVX2, last4SingleAVX2, last5SingleAVX2},
-	[len(pairs)]func(y, x, tw, tmp *float32, q, s int){
-		pair23SingleAVX2, pair25SingleAVX2, pair33SingleAVX2,
-		pair35SingleAVX2, pair42SingleAVX2, pair43SingleAVX2,
-		pair44SingleAVX2, pair45SingleAVX2, pair55SingleAVX2,
-	},
-	[len(pairs)]func(y, x, tw, tmp *float32, s int){
-		lastPair23SingleAVX2, lastPair25SingleAVX2, lastPair33SingleAVX2,
-		lastPair35SingleAVX2, lastPair42SingleAVX2, lastPair43SingleAVX2,
-		lastPair44SingleAVX2, lastPair45SingleAVX2, lastPair55SingleAVX2,
-	},
-)
+	AddPower: powerFast(addPowerSingleAVX2), Sum: sumFastAVX2, Sum32: sum32FastAVX2,
+}
+
+// plan is what the assembly of Stages does: for each group, for each vector, the first
+// butterflies from x to tmp, where outputs are neighbours, and the second from there to y.
+// Distances are bytes.
+type plan struct {
+	groups, vectors                     int // vectors: of the interleaved sequences
+	nextX, nextY, nextTwiddles          int // to the next group's
+	radix, count, in, nextIn            int // between the inputs of one, to the next one's
+	radix2, count2, in2, out2, nextOut2 int // radix2: +noTwiddles; 0: there are none
+}
+
+const noTwiddles = 4
+
+func newPlan[T Number](a, b, q, s int, last bool) plan {
+	const vector = 128
+	factor := vector / Lanes[T]() // a complex number
+	stride := s * vector
+	if b == 1 { // all groups together
+		return plan{groups: 1, vectors: stride, radix: a, count: q, in: q * stride, nextIn: stride}
+	}
+
+	p := plan{
+		groups: q, vectors: stride, nextX: stride, nextY: a * b * stride, nextTwiddles: (a*b - 1) * factor,
+		radix: a, count: b, in: b * q * stride, nextIn: q * stride,
+		radix2: b, count2: a, in2: a * vector, out2: a * stride, nextOut2: stride,
+	}
+	if last {
+		p.radix2 += noTwiddles
+	}
+	return p
+}
 
 // The wrappers check shapes, which the assembly does not.
-
-func stage[T Number](r int, f func(y, x, tw *T, q, s int)) func(y, x, tw []T, q, s int) {
-	return func(y, x, tw []T, q, s int) {
-		checkRadix(y, x, tw, r, q, s)
-		f(&y[0], &x[0], &tw[0], q, s)
-	}
-}
-
-func lastStage[T Number](r int, f func(y, x *T, s int)) func(y, x []T, s int) {
-	return func(y, x []T, s int) {
-		n := r * s * Vec[T]()
-		need(s > 0 && len(y) >= n && len(x) >= n)
-		f(&y[0], &x[0], s)
-	}
-}
-
-func stages[T Number](a, b int, f func(y, x, tw, tmp *T, q, s int)) func(y, x, tw, tmp []T, q, s int) {
-	return func(y, x, tw, tmp []T, q, s int) {
-		checkStages(y, x, tw, tmp, a, b, q, s)
-		f(&y[0], &x[0], &tw[0], &tmp[0], q, s)
-	}
-}
-
-func lastStages[T Number](a, b int, f func(y, x, tw, tmp *T, s int)) func(y, x, tw, tmp []T, s int) {
-	return func(y, x, tw, tmp []T, s int) {
-		checkLastStages(y, x, tw, tmp, a, b, s)
-		f(&y[0], &x[0], &tw[0], &tmp[0], s)
-	}
-}
 
 func twistFast[T Number](f func(y, x, near, far *T, stride, groups int)) func(y, x, near, far []T, stride,
 	groups int) {
@@ -198,8 +132,44 @@ func powerFast[T Number](f func(sum *float64, x *T, stride, rows int)) func(sum 
 	}
 }
 
-// The sums call their assembly by name: through a variable the compiler could
-// not know that the partial sums do not escape.
+// What takes memory of the caller's stack calls its assembly by name: through a variable
+// the compiler could not know that it does not escape.
+
+func stagesFast512(y, x, tw, tmp []float64, a, b, q, s int, last bool) {
+	checkStages(y, x, tw, tmp, a, b, q, s, last)
+	if b == 1 {
+		tmp = y
+	}
+	p := newPlan[float64](a, b, q, s, last)
+	stagesAVX512(unsafe.SliceData(y), unsafe.SliceData(x), unsafe.SliceData(tw), unsafe.SliceData(tmp), &p.groups)
+}
+
+func stagesFast2(y, x, tw, tmp []float64, a, b, q, s int, last bool) {
+	checkStages(y, x, tw, tmp, a, b, q, s, last)
+	if b == 1 {
+		tmp = y
+	}
+	p := newPlan[float64](a, b, q, s, last)
+	stagesAVX2(unsafe.SliceData(y), unsafe.SliceData(x), unsafe.SliceData(tw), unsafe.SliceData(tmp), &p.groups)
+}
+
+func stagesFastSingle512(y, x, tw, tmp []float32, a, b, q, s int, last bool) {
+	checkStages(y, x, tw, tmp, a, b, q, s, last)
+	if b == 1 {
+		tmp = y
+	}
+	p := newPlan[float32](a, b, q, s, last)
+	stagesSingleAVX512(unsafe.SliceData(y), unsafe.SliceData(x), unsafe.SliceData(tw), unsafe.SliceData(tmp), &p.groups)
+}
+
+func stagesFastSingle2(y, x, tw, tmp []float32, a, b, q, s int, last bool) {
+	checkStages(y, x, tw, tmp, a, b, q, s, last)
+	if b == 1 {
+		tmp = y
+	}
+	p := newPlan[float32](a, b, q, s, last)
+	stagesSingleAVX2(unsafe.SliceData(y), unsafe.SliceData(x), unsafe.SliceData(tw), unsafe.SliceData(tmp), &p.groups)
+}
 
 func sumFastAVX512(x []float64) float64 {
 	var s [8]float64

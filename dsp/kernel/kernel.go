@@ -40,24 +40,15 @@ func Vec[T Number]() int { return 2 * Lanes[T]() }
 type Set[T Number] struct {
 	Name string
 
-	// Radix holds, by radix 2 to 5, a stage of the Stockham transform
-	// (decimation in frequency): x holds s interleaved sequences of radix·q
-	// vectors, y receives s·radix interleaved sequences of q vectors, tw holds
-	// radix−1 twiddles for each of the q butterflies.
-	Radix [6]func(y, x, tw []T, q, s int)
-
-	// Last is Radix for q = 1, where all twiddles are 1.
-	Last [6]func(y, x []T, s int)
-
-	// Pair holds, by two radices that follow each other, both their stages at
-	// once: Radix[a] of q·b butterflies, then Radix[b] of q, with the same bits,
-	// but what passes between them stays in tmp, a·b vectors. tw holds for each
-	// of the q groups the (a−1)·b twiddles of the first stage, of its
-	// butterflies j, j+q, j+2q …, then the b−1 of the second. LastPair is Pair
-	// for q = 1, where the second stage has none; y may be x. Nil where there is
-	// no such function: two stages do the same.
-	Pair     [6][6]func(y, x, tw, tmp []T, q, s int)
-	LastPair [6][6]func(y, x, tw, tmp []T, s int)
+	// Stages runs two stages of the Stockham transform (decimation in frequency) at
+	// once, of radix a, then of radix b, both 2 to 5; with b = 1 the first of a
+	// transform alone, where s is 1. x
+	// holds s interleaved sequences of a·b·q vectors, y receives s·a·b interleaved
+	// sequences of q vectors. What passes between the stages stays in tmp, a·b
+	// vectors. tw holds for each of the q groups the (a−1)·b twiddles of the first
+	// stage, of its butterflies j, j+q, j+2q …, then the b−1 of the second. The
+	// last radix of a transform has none, as they are all 1: q is 1, and y may be x.
+	Stages func(y, x, tw, tmp []T, a, b, q, s int, last bool)
 
 	// Twist multiplies groups of as many vectors as there are lanes, L, by twiddles and
 	// transposes them: row k of x, times far[k] and lane by lane near[k], becomes lane
@@ -81,9 +72,7 @@ type Set[T Number] struct {
 	LoadComplex  func(dst, src []T, stride, rows, jump, groups int)
 	StoreComplex func(dst, src []T, stride, rows int)
 
-	// SetPower writes the squared magnitudes of row r of x to
-	// sum from r·stride on; AddPower adds them.
-	SetPower func(sum []float64, x []T, stride, rows int)
+	// AddPower adds the squared magnitudes of row r of x to sum from r·stride on.
 	AddPower func(sum []float64, x []T, stride, rows int)
 
 	// Sum and Sum32 add a sequence in 32 lanes, in float64.
@@ -124,9 +113,13 @@ func need(ok bool) {
 	}
 }
 
-func checkRadix[T Number](y, x, tw []T, r, q, s int) {
-	n := r * q * s * Vec[T]()
-	need(q > 0 && s > 0 && len(y) >= n && len(x) >= n && len(tw) >= 2*(r-1)*q)
+func checkStages[T Number](y, x, tw, tmp []T, a, b, q, s int, last bool) {
+	n, group, factors := a*b*q*s*Vec[T](), a*b*Vec[T](), a*b-1
+	if last {
+		factors -= b - 1
+	}
+	need(q > 0 && s > 0 && (b > 1 && len(tmp) >= group || b == 1 && s == 1 && !last) && (!last || q == 1))
+	need(len(y) >= n && len(x) >= n && len(tw) >= 2*factors*q)
 }
 
 func checkTwist[T Number](y, x, near, far []T, stride, groups int) {
@@ -134,16 +127,6 @@ func checkTwist[T Number](y, x, near, far []T, stride, groups int) {
 	block := lanes * Vec[T]()
 	need(groups > 0 && stride >= 0 && len(y) >= (groups-1)*stride+block && len(x) >= groups*block &&
 		len(near) >= groups*block && len(far) >= 2*groups*lanes)
-}
-
-func checkStages[T Number](y, x, tw, tmp []T, a, b, q, s int) {
-	n, vec := a*b*q*s*Vec[T](), Vec[T]()
-	need(q > 0 && s > 0 && len(y) >= n && len(x) >= n && len(tw) >= 2*(a*b-1)*q && len(tmp) >= a*b*vec)
-}
-
-func checkLastStages[T Number](y, x, tw, tmp []T, a, b, s int) {
-	n, vec := a*b*s*Vec[T](), Vec[T]()
-	need(s > 0 && len(y) >= n && len(x) >= n && len(tw) >= 2*(a-1)*b && len(tmp) >= a*b*vec)
 }
 
 func checkPair[T, S Number](dst []T, a, b []S, row, lane []T, stride, rows, jump, groups int) {

@@ -10,14 +10,9 @@ var (
 
 func portable[T Number]() *Set[T] {
 	set := &Set[T]{
-		Name:  "portable",
-		Radix: [6]func(y, x, tw []T, q, s int){2: radix2[T], 3: radix3[T], 4: radix4[T], 5: radix5[T]},
-		Last: [6]func(y, x []T, s int){
-			2: last(radix2[T], 2), 3: last(radix3[T], 3), 4: last(radix4[T], 4), 5: last(radix5[T], 5),
-		},
-		Twist:      twist[T],
-		LoadPair32: loadPair[T, float32], LoadComplex: loadComplex[T], StoreComplex: storeComplex[T],
-		SetPower: setPower[T], AddPower: addPower[T], Sum: sum[float64], Sum32: sum[float32],
+		Name: "portable", Stages: stages[T], Twist: twist[T], LoadPair32: loadPair[T, float32],
+		LoadComplex: loadComplex[T], StoreComplex: storeComplex[T], AddPower: addPower[T],
+		Sum: sum[float64], Sum32: sum[float32],
 	}
 	if wide, ok := any(set).(*Set[float64]); ok {
 		wide.LoadPair = loadPair[float64, float64]
@@ -38,16 +33,6 @@ func mul[T Number](ar, ai, br, bi T) (re, im T) {
 	return T(ar*br) - T(ai*bi), T(ar*bi) + T(ai*br)
 }
 
-// last runs a stage without twiddles: with factors 1 the stage's own products
-// are exact, so that it gives the same numbers.
-func last[T Number](radix func(y, x, tw []T, q, s int), r int) func(y, x []T, s int) {
-	ones := make([]T, 2*(r-1))
-	for i := range r - 1 {
-		ones[2*i] = 1
-	}
-	return func(y, x []T, s int) { radix(y, x, ones, 1, s) }
-}
-
 // row returns a vector as two slices of lanes.
 func row[T Number](x []T, i int) (re, im []T) {
 	vec, lanes := Vec[T](), Lanes[T]()
@@ -55,104 +40,127 @@ func row[T Number](x []T, i int) (re, im []T) {
 	return v[:lanes], v[lanes:]
 }
 
-func radix2[T Number](y, x, tw []T, q, s int) {
-	checkRadix(y, x, tw, 2, q, s)
+func stages[T Number](y, x, tw, tmp []T, a, b, q, s int, last bool) {
+	checkStages(y, x, tw, tmp, a, b, q, s, last)
+	vec, factors := Vec[T](), 2*(a-1)*b
 	for j := range q {
-		wr, wi := tw[2*j], tw[2*j+1]
+		group := tw[2*(a*b-1)*j:]
+		if b == 1 {
+			butterfly(a, y[a*j*vec:], x[j*vec:], group, 1, q)
+			continue
+		}
+		second := ones[T]()
+		if !last {
+			second = group[factors:]
+		}
 		for k := range s {
-			ar, ai := row(x, s*j+k)
-			br, bi := row(x, s*(j+q)+k)
-			y0r, y0i := row(y, 2*s*j+k)
-			y1r, y1i := row(y, 2*s*j+s+k)
-			for l := range Lanes[T]() {
-				y0r[l], y0i[l] = ar[l]+br[l], ai[l]+bi[l]
-				y1r[l], y1i[l] = mul(ar[l]-br[l], ai[l]-bi[l], wr, wi)
+			from, to := x[(s*j+k)*vec:], y[(s*a*b*j+k)*vec:]
+			for i := range b {
+				butterfly(a, tmp[a*i*vec:], from[s*q*i*vec:], group[2*(a-1)*i:], 1, s*q*b)
+			}
+			for i := range a {
+				butterfly(b, to[s*i*vec:], tmp[i*vec:], second, s*a, a)
 			}
 		}
 	}
 }
 
-func radix3[T Number](y, x, tw []T, q, s int) {
-	checkRadix(y, x, tw, 3, q, s)
-	for j := range q {
-		t := tw[4*j : 4*j+4]
-		for k := range s {
-			ar, ai := row(x, s*j+k)
-			br, bi := row(x, s*(j+q)+k)
-			cr, ci := row(x, s*(j+2*q)+k)
-			y0r, y0i := row(y, 3*s*j+k)
-			y1r, y1i := row(y, 3*s*j+s+k)
-			y2r, y2i := row(y, 3*s*j+2*s+k)
-			for l := range Lanes[T]() {
-				sr, si := br[l]+cr[l], bi[l]+ci[l]
-				// −i·sin 60°·(b − c)
-				dr, di := T(sin60*(bi[l]-ci[l])), T(sin60*(cr[l]-br[l]))
-				mr, mi := ar[l]-T(0.5*sr), ai[l]-T(0.5*si)
-				y0r[l], y0i[l] = ar[l]+sr, ai[l]+si
-				y1r[l], y1i[l] = mul(mr+dr, mi+di, t[0], t[1])
-				y2r[l], y2i[l] = mul(mr-dr, mi-di, t[2], t[3])
-			}
-		}
+// ones are twiddles of a last radix: with them products are exact.
+func ones[T Number]() []T { return []T{1, 0, 1, 0, 1, 0, 1, 0} }
+
+// butterfly takes vectors of x, in apart, to vectors of y, out apart, and multiplies all
+// but the first by tw.
+func butterfly[T Number](radix int, y, x, tw []T, out, in int) {
+	switch radix {
+	case 2:
+		radix2(y, x, tw, out, in)
+	case 3:
+		radix3(y, x, tw, out, in)
+	case 4:
+		radix4(y, x, tw, out, in)
+	case 5:
+		radix5(y, x, tw, out, in)
 	}
 }
 
-func radix4[T Number](y, x, tw []T, q, s int) {
-	checkRadix(y, x, tw, 4, q, s)
-	for j := range q {
-		t := tw[6*j : 6*j+6]
-		for k := range s {
-			ar, ai := row(x, s*j+k)
-			br, bi := row(x, s*(j+q)+k)
-			cr, ci := row(x, s*(j+2*q)+k)
-			dr, di := row(x, s*(j+3*q)+k)
-			y0r, y0i := row(y, 4*s*j+k)
-			y1r, y1i := row(y, 4*s*j+s+k)
-			y2r, y2i := row(y, 4*s*j+2*s+k)
-			y3r, y3i := row(y, 4*s*j+3*s+k)
-			for l := range Lanes[T]() {
-				pr, pi := ar[l]+cr[l], ai[l]+ci[l]
-				mr, mi := ar[l]-cr[l], ai[l]-ci[l]
-				qr, qi := br[l]+dr[l], bi[l]+di[l]
-				nr, ni := bi[l]-di[l], dr[l]-br[l] // −i·(b − d)
-				y0r[l], y0i[l] = pr+qr, pi+qi
-				y1r[l], y1i[l] = mul(mr+nr, mi+ni, t[0], t[1])
-				y2r[l], y2i[l] = mul(pr-qr, pi-qi, t[2], t[3])
-				y3r[l], y3i[l] = mul(mr-nr, mi-ni, t[4], t[5])
-			}
-		}
+func radix2[T Number](y, x, tw []T, out, in int) {
+	ar, ai := row(x, 0)
+	br, bi := row(x, in)
+	y0r, y0i := row(y, 0)
+	y1r, y1i := row(y, out)
+	for l := range Lanes[T]() {
+		a, b, c, d := ar[l], ai[l], br[l], bi[l]
+		y0r[l], y0i[l] = a+c, b+d
+		y1r[l], y1i[l] = mul(a-c, b-d, tw[0], tw[1])
 	}
 }
 
-func radix5[T Number](y, x, tw []T, q, s int) {
-	checkRadix(y, x, tw, 5, q, s)
-	for j := range q {
-		t := tw[8*j : 8*j+8]
-		for k := range s {
-			x0r, x0i := row(x, s*j+k)
-			x1r, x1i := row(x, s*(j+q)+k)
-			x2r, x2i := row(x, s*(j+2*q)+k)
-			x3r, x3i := row(x, s*(j+3*q)+k)
-			x4r, x4i := row(x, s*(j+4*q)+k)
-			y0r, y0i := row(y, 5*s*j+k)
-			y1r, y1i := row(y, 5*s*j+s+k)
-			y2r, y2i := row(y, 5*s*j+2*s+k)
-			y3r, y3i := row(y, 5*s*j+3*s+k)
-			y4r, y4i := row(y, 5*s*j+4*s+k)
-			for l := range Lanes[T]() {
-				ar, ai := x0r[l], x0i[l]
-				br, bi := x1r[l]+x4r[l], x1i[l]+x4i[l]
-				er, ei := x1i[l]-x4i[l], x4r[l]-x1r[l] // −i times the odd parts
-				cr, ci := x2r[l]+x3r[l], x2i[l]+x3i[l]
-				dr, di := x2i[l]-x3i[l], x3r[l]-x2r[l]
-				y0r[l], y0i[l] = (ar+br)+cr, (ai+bi)+ci
-				pr, qr, ur, vr := fifth(ar, br, cr, er, dr)
-				pi, qi, ui, vi := fifth(ai, bi, ci, ei, di)
-				y1r[l], y1i[l] = mul(pr+ur, pi+ui, t[0], t[1])
-				y2r[l], y2i[l] = mul(qr+vr, qi+vi, t[2], t[3])
-				y3r[l], y3i[l] = mul(qr-vr, qi-vi, t[4], t[5])
-				y4r[l], y4i[l] = mul(pr-ur, pi-ui, t[6], t[7])
-			}
-		}
+func radix3[T Number](y, x, tw []T, out, in int) {
+	t := tw[:4]
+	ar, ai := row(x, 0)
+	br, bi := row(x, in)
+	cr, ci := row(x, 2*in)
+	y0r, y0i := row(y, 0)
+	y1r, y1i := row(y, out)
+	y2r, y2i := row(y, 2*out)
+	for l := range Lanes[T]() {
+		sr, si := br[l]+cr[l], bi[l]+ci[l]
+		// −i·sin 60°·(b − c)
+		dr, di := T(sin60*(bi[l]-ci[l])), T(sin60*(cr[l]-br[l]))
+		mr, mi := ar[l]-T(0.5*sr), ai[l]-T(0.5*si)
+		y0r[l], y0i[l] = ar[l]+sr, ai[l]+si
+		y1r[l], y1i[l] = mul(mr+dr, mi+di, t[0], t[1])
+		y2r[l], y2i[l] = mul(mr-dr, mi-di, t[2], t[3])
+	}
+}
+
+func radix4[T Number](y, x, tw []T, out, in int) {
+	t := tw[:6]
+	ar, ai := row(x, 0)
+	br, bi := row(x, in)
+	cr, ci := row(x, 2*in)
+	dr, di := row(x, 3*in)
+	y0r, y0i := row(y, 0)
+	y1r, y1i := row(y, out)
+	y2r, y2i := row(y, 2*out)
+	y3r, y3i := row(y, 3*out)
+	for l := range Lanes[T]() {
+		pr, pi := ar[l]+cr[l], ai[l]+ci[l]
+		mr, mi := ar[l]-cr[l], ai[l]-ci[l]
+		qr, qi := br[l]+dr[l], bi[l]+di[l]
+		nr, ni := bi[l]-di[l], dr[l]-br[l] // −i·(b − d)
+		y0r[l], y0i[l] = pr+qr, pi+qi
+		y1r[l], y1i[l] = mul(mr+nr, mi+ni, t[0], t[1])
+		y2r[l], y2i[l] = mul(pr-qr, pi-qi, t[2], t[3])
+		y3r[l], y3i[l] = mul(mr-nr, mi-ni, t[4], t[5])
+	}
+}
+
+func radix5[T Number](y, x, tw []T, out, in int) {
+	t := tw[:8]
+	x0r, x0i := row(x, 0)
+	x1r, x1i := row(x, in)
+	x2r, x2i := row(x, 2*in)
+	x3r, x3i := row(x, 3*in)
+	x4r, x4i := row(x, 4*in)
+	y0r, y0i := row(y, 0)
+	y1r, y1i := row(y, out)
+	y2r, y2i := row(y, 2*out)
+	y3r, y3i := row(y, 3*out)
+	y4r, y4i := row(y, 4*out)
+	for l := range Lanes[T]() {
+		ar, ai := x0r[l], x0i[l]
+		br, bi := x1r[l]+x4r[l], x1i[l]+x4i[l]
+		er, ei := x1i[l]-x4i[l], x4r[l]-x1r[l] // −i times the odd parts
+		cr, ci := x2r[l]+x3r[l], x2i[l]+x3i[l]
+		dr, di := x2i[l]-x3i[l], x3r[l]-x2r[l]
+		y0r[l], y0i[l] = (ar+br)+cr, (ai+bi)+ci
+		pr, qr, ur, vr := fifth(ar, br, cr, er, dr)
+		pi, qi, ui, vi := fifth(ai, bi, ci, ei, di)
+		y1r[l], y1i[l] = mul(pr+ur, pi+ui, t[0], t[1])
+		y2r[l], y2i[l] = mul(qr+vr, qi+vi, t[2], t[3])
+		y3r[l], y3i[l] = mul(qr-vr, qi-vi, t[4], t[5])
+		y4r[l], y4i[l] = mul(pr-ur, pi-ui, t[6], t[7])
 	}
 }
 
@@ -237,17 +245,6 @@ func storeComplex[T Number](dst, src []T, stride, rows int) {
 func square[T Number](re, im T) float64 {
 	a, b := float64(re), float64(im)
 	return float64(a*a) + float64(b*b)
-}
-
-func setPower[T Number](sum []float64, x []T, stride, rows int) {
-	checkPower(sum, x, stride, rows)
-	for r := range rows {
-		re, im := row(x, r)
-		to := sum[r*stride : r*stride+len(re)]
-		for l := range to {
-			to[l] = square(re[l], im[l])
-		}
-	}
 }
 
 func addPower[T Number](sum []float64, x []T, stride, rows int) {

@@ -2,7 +2,7 @@ package kernel
 
 import "golang.org/x/sys/cpu"
 
-//go:generate go -C ../../dsp/kernel/asm run . -reading
+//go:generate go run doubletake/cmd/asm ingest
 
 var fast = detect()
 

@@ -6,8 +6,7 @@ import (
 	"golang.org/x/sys/cpu"
 )
 
-//go:generate go -C asm run . -out ../kernel_amd64.s -stubs ../stubs_amd64.go -pkg kernel
-//go:generate sed -i -E "/^func.{117}/s/, (rows|c) /,\\n\\t\\1 /" stubs_amd64.go
+//go:generate go run doubletake/cmd/asm train
 
 func fast() []*Set[float32] { return fastSets }
 
@@ -17,7 +16,7 @@ func detect() (sets []*Set[float32]) {
 	x := &cpu.X86
 	if x.HasAVX512F && x.HasAVX512DQ && x.HasAVX512BW && x.HasAVX512VL && x.HasAVX2 && x.HasFMA {
 		sets = append(sets, &Set[float32]{
-			Name: "avx512", Dense: denseAVX512, DenseReLU: denseReLUAVX512, Back: backAVX512, Outer: outerAVX512,
+			Name: "avx512", Dense: product512.dense, DenseReLU: product512.relu, Back: product512.back, Outer: outer512,
 			Transpose: transpose512, LossGrad: lossGradFast(lossGradAVX512, 1),
 			JointGrad: lossGradFast(jointGradAVX512, 2), Adam: adamFast(adamAVX512),
 			Bits: bitsFast512, Variance: varianceFast(varianceAVX512), Sums: sumsFast512,
@@ -26,7 +25,7 @@ func detect() (sets []*Set[float32]) {
 	}
 	if x.HasAVX2 && x.HasFMA {
 		sets = append(sets, &Set[float32]{
-			Name: "avx2", Dense: denseAVX2, DenseReLU: denseReLUAVX2, Back: backAVX2, Outer: outerAVX2,
+			Name: "avx2", Dense: product2.dense, DenseReLU: product2.relu, Back: product2.back, Outer: outer2,
 			Transpose: transposeFast, LossGrad: lossGradFast(lossGradAVX2, 1),
 			JointGrad: lossGradFast(jointGradAVX2, 2), Adam: adamFast(adamAVX2),
 			Bits: bitsFast2, Variance: varianceFast(varianceAVX2), Sums: sumsFast2,
@@ -39,138 +38,90 @@ func detect() (sets []*Set[float32]) {
 // The wrappers check shapes and split columns into the panels that the
 // assembly knows: 64 and 16 wide for AVX-512, 16 for AVX2.
 
-func denseAVX512(z, a []float32, lda int, w, b []float32, rows, k, n int, alpha float32) {
+// product is a product of matrices by panels: with b, and keep or none, or with h alone.
+type product func(z, a, w, b, h []float32, keep []uint16, keepStride, rows, k, lda, n int, alpha float32)
+
+func (f product) dense(z, a []float32, lda int, w, b []float32, rows, k, n int, alpha float32) {
 	checkGemm(len(z), len(a), lda, len(w), rows, k, n)
 	need(len(b) >= n, "bias is too short")
-	c := 0
-	for ; c+64 <= n; c += 64 {
-		dense64AVX512(&z[c], &a[0], &w[c], &b[c], rows, k, lda, n, alpha)
-	}
-	switch n - c {
-	case 48:
-		dense48AVX512(&z[c], &a[0], &w[c], &b[c], rows, k, lda, n, alpha)
-		return
-	case 32:
-		dense32AVX512(&z[c], &a[0], &w[c], &b[c], rows, k, lda, n, alpha)
-		return
-	}
-	for ; c < n; c += 16 {
-		dense16AVX512(&z[c], &a[0], &w[c], &b[c], rows, k, lda, n, alpha)
-	}
+	f(z, a, w, b, nil, nil, 0, rows, k, lda, n, alpha)
 }
 
-// sixes is how many of the rows AVX2's tiles of 6 take, so that tiles of 4 take the rest.
-func sixes(rows int) int { return rows - [...]int{0, 0, 8, 0, 4}[rows%6] }
-
-func denseAVX2(z, a []float32, lda int, w, b []float32, rows, k, n int, alpha float32) {
-	checkGemm(len(z), len(a), lda, len(w), rows, k, n)
-	need(len(b) >= n, "bias is too short")
-	most := sixes(rows)
-	for c := 0; c < n; c += 16 {
-		if most > 0 {
-			dense16AVX2(&z[c], &a[0], &w[c], &b[c], most, k, lda, n, alpha)
-		}
-		if most < rows {
-			dense16x4AVX2(&z[most*n+c], &a[most*lda], &w[c], &b[c], rows-most, k, lda, n, alpha)
-		}
-	}
-}
-
-func denseReLUAVX512(z, a []float32, lda int, w, b []float32, keep []uint16, keepStride int, rows, k, n int,
+func (f product) relu(z, a []float32, lda int, w, b []float32, keep []uint16, keepStride, rows, k, n int,
 	alpha float32,
 ) {
 	checkGemm(len(z), len(a), lda, len(w), rows, k, n)
 	need(len(b) >= n, "bias is too short")
 	need(len(keep) >= (rows-1)*keepStride+n/Lane, "keep is too short")
-	c := 0
-	for ; c+64 <= n; c += 64 {
-		relu64AVX512(&z[c], &a[0], &w[c], &b[c], rows, k, lda, n, alpha, &keep[c/Lane], keepStride)
-	}
-	for ; c < n; c += 16 {
-		relu16AVX512(&z[c], &a[0], &w[c], &b[c], rows, k, lda, n, alpha, &keep[c/Lane], keepStride)
-	}
+	f(z, a, w, b, nil, keep, keepStride, rows, k, lda, n, alpha)
 }
 
-func denseReLUAVX2(z, a []float32, lda int, w, b []float32, keep []uint16, keepStride int, rows, k, n int,
+func (f product) back(dx, dy []float32, ldy int, wt, h []float32, rows, k, n int, alpha float32) {
+	checkGemm(len(dx), len(dy), ldy, len(wt), rows, k, n)
+	need(len(h) >= rows*n, "h is too short")
+	f(dx, dy, wt, nil, h, nil, 0, rows, k, ldy, n, alpha)
+}
+
+// from is a pointer to number i of x, nil if x is.
+func from[T any](x []T, i int) *T {
+	if x == nil {
+		return nil
+	}
+	return &x[i]
+}
+
+var product512 = product(func(z, a, w, b, h []float32, keep []uint16, keepStride, rows, k, lda, n int,
 	alpha float32,
 ) {
-	checkGemm(len(z), len(a), lda, len(w), rows, k, n)
-	need(len(b) >= n, "bias is too short")
-	need(len(keep) >= (rows-1)*keepStride+n/Lane, "keep is too short")
-	most := sixes(rows)
+	for c := 0; c < n; {
+		wide := n - c
+		switch {
+		case wide >= 64:
+			gemm64AVX512(&z[c], &a[0], &w[c], from(b, c), rows, k, lda, n, alpha, from(keep, c/Lane), 2*keepStride, from(h, c))
+			wide = 64
+		case wide == 48 && keep == nil && h == nil:
+			gemm48AVX512(&z[c], &a[0], &w[c], &b[c], rows, k, lda, n, alpha)
+		case wide == 32 && keep == nil && h == nil:
+			gemm32AVX512(&z[c], &a[0], &w[c], &b[c], rows, k, lda, n, alpha)
+		default:
+			gemm16AVX512(&z[c], &a[0], &w[c], from(b, c), rows, k, lda, n, alpha, from(keep, c/Lane), 2*keepStride, from(h, c))
+			wide = 16
+		}
+		c += wide
+	}
+})
+
+// Tiles of 6 rows take as many as leave a multiple of 4 for the others.
+var product2 = product(func(z, a, w, b, h []float32, keep []uint16, keepStride, rows, k, lda, n int,
+	alpha float32,
+) {
+	most := rows - [...]int{0, 0, 8, 0, 4}[rows%6]
 	for c := 0; c < n; c += 16 {
 		if most > 0 {
-			relu16AVX2(&z[c], &a[0], &w[c], &b[c], most, k, lda, n, alpha, &keep[c/Lane], keepStride)
+			gemm16AVX2(&z[c], &a[0], &w[c], from(b, c), most, k, lda, n, alpha, from(keep, c/Lane), 2*keepStride, from(h, c))
 		}
 		if most < rows {
-			relu16x4AVX2(&z[most*n+c], &a[most*lda], &w[c], &b[c], rows-most, k, lda, n, alpha,
-				&keep[most*keepStride+c/Lane], keepStride)
+			gemm16x4AVX2(&z[most*n+c], &a[most*lda], &w[c], from(b, c), rows-most, k, lda, n, alpha,
+				from(keep, most*keepStride+c/Lane), 2*keepStride, from(h, most*n+c))
 		}
 	}
-}
+})
 
-func backAVX512(dx, dy []float32, ldy int, wt, h []float32, rows, k, n int, alpha float32) {
-	checkGemm(len(dx), len(dy), ldy, len(wt), rows, k, n)
-	need(len(h) >= rows*n, "h is too short")
-	c := 0
-	for ; c+64 <= n; c += 64 {
-		back64AVX512(&dx[c], &dy[0], &wt[c], &h[c], rows, k, ldy, n, alpha)
-	}
-	for ; c < n; c += 16 {
-		back16AVX512(&dx[c], &dy[0], &wt[c], &h[c], rows, k, ldy, n, alpha)
-	}
-}
-
-func backAVX2(dx, dy []float32, ldy int, wt, h []float32, rows, k, n int, alpha float32) {
-	checkGemm(len(dx), len(dy), ldy, len(wt), rows, k, n)
-	need(len(h) >= rows*n, "h is too short")
-	most := sixes(rows)
-	for c := 0; c < n; c += 16 {
-		if most > 0 {
-			back16AVX2(&dx[c], &dy[0], &wt[c], &h[c], most, k, ldy, n, alpha)
-		}
-		if most < rows {
-			back16x4AVX2(&dx[most*n+c], &dy[most*ldy], &wt[c], &h[most*n+c], rows-most, k, ldy, n, alpha)
-		}
-	}
-}
-
-func outerAVX512(g, sum, a []float32, lda int, d []float32, rows, k, n int, alpha float32) {
+func outer512(g, sum, a []float32, lda int, d []float32, rows, k, n int, alpha float32) {
 	checkOuter(len(g), sum, len(a), lda, len(d), rows, k, n)
 	c := 0
 	for ; c+64 <= n; c += 64 {
-		from := 0
-		if sum != nil {
-			outerSum64AVX512(&g[c], &sum[c], &a[0], &d[c], rows, lda, n, alpha)
-			from = 4
-		}
-		if from < k {
-			outer64AVX512(&g[from*n+c], &a[from], &d[c], rows, k-from, lda, n, alpha)
-		}
+		outer64AVX512(&g[c], from(sum, c), &a[0], &d[c], rows, k, lda, n, alpha)
 	}
 	for ; c < n; c += 16 {
-		from := 0
-		if sum != nil {
-			outerSum16AVX512(&g[c], &sum[c], &a[0], &d[c], rows, lda, n, alpha)
-			from = 4
-		}
-		if from < k {
-			outer16AVX512(&g[from*n+c], &a[from], &d[c], rows, k-from, lda, n, alpha)
-		}
+		outer16AVX512(&g[c], from(sum, c), &a[0], &d[c], rows, k, lda, n, alpha)
 	}
 }
 
-func outerAVX2(g, sum, a []float32, lda int, d []float32, rows, k, n int, alpha float32) {
+func outer2(g, sum, a []float32, lda int, d []float32, rows, k, n int, alpha float32) {
 	checkOuter(len(g), sum, len(a), lda, len(d), rows, k, n)
 	for c := 0; c < n; c += 16 {
-		from := 0
-		if sum != nil {
-			outerSum16AVX2(&g[c], &sum[c], &a[0], &d[c], rows, lda, n, alpha)
-			from = 4
-		}
-		if from < k {
-			outer16AVX2(&g[from*n+c], &a[from], &d[c], rows, k-from, lda, n, alpha)
-		}
+		outer16AVX2(&g[c], from(sum, c), &a[0], &d[c], rows, k, lda, n, alpha)
 	}
 }
 

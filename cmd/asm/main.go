@@ -1,0 +1,84 @@
+// Command asm generates the assembly of the packages kernel of dsp, train and ingest:
+// kernel_amd64.s, and its declarations in Go, stubs_amd64.go, in the working folder.
+// Run by `go generate` in those packages:
+//
+//	go run doubletake/cmd/asm ROOM
+//
+// Loops stay loops: what differs from turn to turn is counted, or read from a table.
+package main
+
+import (
+	"fmt"
+	"log"
+	"os"
+	"regexp"
+	"strings"
+
+	"github.com/mmcloughlin/avo/build"
+	"github.com/mmcloughlin/avo/pass"
+	"github.com/mmcloughlin/avo/printer"
+)
+
+// rooms are the rooms and what generates the assembly of each.
+var rooms = map[string]func(*build.Context){"dsp": transforms, "train": training, "ingest": reading}
+
+func main() {
+	if err := run(os.Args[1:]); err != nil {
+		fmt.Fprintln(os.Stderr, "asm:", err)
+		os.Exit(1)
+	}
+}
+
+func run(args []string) error {
+	if len(args) != 1 || rooms[args[0]] == nil {
+		return fmt.Errorf("expected dsp, train or ingest, found %q", args)
+	}
+	files, err := generate(args[0])
+	if err != nil {
+		return err
+	}
+	for name, text := range files {
+		if err := os.WriteFile(name, []byte(text), 0o666); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// generate returns the files of a room by name.
+func generate(room string) (map[string]string, error) {
+	c := build.NewContext()
+	c.ConstraintExpr("amd64")
+	rooms[room](c)
+	f, err := c.Result()
+	if err != nil {
+		build.LogError(log.Default(), err, 0)
+		return nil, err
+	}
+	if err := pass.Compile.Execute(f); err != nil {
+		return nil, err
+	}
+	cfg := printer.Config{Name: "doubletake/cmd/asm", Pkg: "kernel"}
+	code, err := printer.NewGoAsm(cfg).Print(f)
+	if err != nil {
+		return nil, err
+	}
+	stubs, err := printer.NewStubs(cfg).Print(f)
+	if err != nil {
+		return nil, err
+	}
+	return map[string]string{"kernel_amd64.s": string(code), "stubs_amd64.go": wrap(string(stubs))}, nil
+}
+
+var longLine = regexp.MustCompile(`(?m)^(.{80,112},) (.{8,})$`)
+
+// wrap breaks the lines that are longer than 120 columns.
+func wrap(text string) string {
+	lines := strings.Split(text, "\n")
+	for i, l := range lines {
+		if len(l) > 120 {
+			lines[i] = longLine.ReplaceAllString(l, "$1\n\t$2")
+		}
+	}
+	return strings.Join(lines, "\n")
+}

@@ -1,0 +1,601 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/mmcloughlin/avo/build"
+	. "github.com/mmcloughlin/avo/operand"
+	. "github.com/mmcloughlin/avo/reg"
+)
+
+// The assembly of the transforms. One description serves both instruction sets and both
+// precisions. Lanes are eight to a vector in memory, of float32 sixteen; AVX-512 takes
+// them in one register, AVX2 in two, one after the other. No fused multiply-add: every
+// product is rounded, as in the portable twin, so that all sets give the same bits.
+func transforms(ctx *build.Context) {
+	for _, s := range []set{
+		{ctx, "AVX2", false, false},
+		{ctx, "AVX512", true, false},
+		{ctx, "SingleAVX2", false, true},
+		{ctx, "SingleAVX512", true, true},
+	} {
+		s.stages()
+		s.twist()
+		s.addPower()
+		if s.single {
+			s.loadPair(4)
+			continue
+		}
+
+		s.loadPair(8)
+		s.loadPair(4)
+		s.loadComplex()
+		s.storeComplex()
+		s.sum(8)
+		s.sum(4)
+	}
+}
+
+const vec = 128 // bytes of a complex vector: 64 of real parts, 64 of imaginary parts
+
+// parts is how many registers hold the real parts of a vector.
+func (s set) parts() int { return 64 / s.bytes() }
+
+type complexes struct{ re, im VecVirtual }
+
+// complexAt loads a vector, or the part of one that fills a register.
+func (s set) complexAt(m Mem) complexes { return complexes{s.load(m), s.load(m.Offset(64))} }
+
+func (s set) store(m Mem, x complexes) {
+	s.move(x.re, m)
+	s.move(x.im, m.Offset(64))
+}
+
+func (s set) cadd(a, b complexes) complexes { return complexes{s.add(a.re, b.re), s.add(a.im, b.im)} }
+
+func (s set) csub(a, b complexes) complexes { return complexes{s.sub(a.re, b.re), s.sub(a.im, b.im)} }
+
+// minusI is −i·(a − b).
+func (s set) minusI(a, b complexes) complexes {
+	return complexes{s.sub(a.im, b.im), s.sub(b.re, a.re)}
+}
+
+// cmul is a·w, in the order of mul in the portable twin.
+func (s set) cmul(a, w complexes) complexes {
+	re := s.sub(s.mul(a.re, w.re), s.mul(a.im, w.im))
+	return complexes{re, s.add(s.mul(a.re, w.im), s.mul(a.im, w.re))}
+}
+
+// factor returns the complex number at m in all lanes.
+func (s set) factor(m Mem) complexes {
+	v := complexes{s.vec(), s.vec()}
+	s.broadcast(m, v.re)
+	s.broadcast(m.Offset(s.size()), v.im)
+	return v
+}
+
+// times is a by a constant.
+func (s set) times(a VecVirtual, x float64) VecVirtual {
+	r := s.vec()
+	s.with(either(s, s.VMULPD, s.VMULPS), either(s, s.VMULPD_BCST, s.VMULPS_BCST), s.constant(x), a, r)
+	return r
+}
+
+const (
+	sin60 = 0.86602540378443864676
+	cos72 = 0.30901699437494742410
+	cos36 = 0.80901699437494742410
+	sin72 = 0.95105651629515357212
+	sin36 = 0.58778525229247312917
+)
+
+// butterfly computes the outputs of one butterfly before the twiddles, in the order of
+// operations of the portable twin, and passes each to put.
+func (s set) butterfly(x []complexes, put func(i int, v complexes)) {
+	switch len(x) {
+	case 2:
+		put(0, s.cadd(x[0], x[1]))
+		put(1, s.csub(x[0], x[1]))
+	case 3:
+		sum, d := s.cadd(x[1], x[2]), s.minusI(x[1], x[2])
+		d = complexes{s.times(d.re, sin60), s.times(d.im, sin60)}
+		put(0, s.cadd(x[0], sum))
+		m := complexes{s.sub(x[0].re, s.times(sum.re, 0.5)), s.sub(x[0].im, s.times(sum.im, 0.5))}
+		put(1, s.cadd(m, d))
+		put(2, s.csub(m, d))
+	case 4:
+		p, m := s.cadd(x[0], x[2]), s.csub(x[0], x[2])
+		q, n := s.cadd(x[1], x[3]), s.minusI(x[1], x[3])
+		put(0, s.cadd(p, q))
+		put(1, s.cadd(m, n))
+		put(2, s.csub(p, q))
+		put(3, s.csub(m, n))
+	case 5:
+		b, e := s.cadd(x[1], x[4]), s.minusI(x[1], x[4])
+		c, d := s.cadd(x[2], x[3]), s.minusI(x[2], x[3])
+		put(0, s.cadd(s.cadd(x[0], b), c))
+		part := func(a, b, c, e, d VecVirtual) (p, q, u, v VecVirtual) {
+			p = s.sub(s.add(a, s.times(b, cos72)), s.times(c, cos36))
+			q = s.add(s.sub(a, s.times(b, cos36)), s.times(c, cos72))
+			u = s.add(s.times(e, sin72), s.times(d, sin36))
+			v = s.sub(s.times(e, sin36), s.times(d, sin72))
+			return p, q, u, v
+		}
+		pr, qr, ur, vr := part(x[0].re, b.re, c.re, e.re, d.re)
+		pi, qi, ui, vi := part(x[0].im, b.im, c.im, e.im, d.im)
+		put(1, complexes{s.add(pr, ur), s.add(pi, ui)})
+		put(4, complexes{s.sub(pr, ur), s.sub(pi, ui)})
+		put(2, complexes{s.add(qr, vr), s.add(qi, vi)})
+		put(3, complexes{s.sub(qr, vr), s.sub(qi, vi)})
+	}
+}
+
+// Numbers of a plan (dsp/kernel, type plan).
+const (
+	planGroups  = 8 * iota // turns of the outer loop
+	planVectors            // bytes the inner loop goes over
+	planX                  // bytes to the next group's x, y, twiddles
+	planY
+	planTwiddles
+	planRadix  // of the first butterflies
+	planCount  // how many there are
+	planIn     // bytes between the inputs of one
+	planNextIn // bytes to the inputs of the next
+	planRadix2 // of the second butterflies; +4 without twiddles; 0: there are none
+	planCount2
+	planIn2
+	planOut2
+	planNextOut2
+)
+
+// stages is kernel.Set.Stages: for each group and each of its vectors a row of butterflies
+// from x to tmp, whose outputs are neighbours, and one from tmp to y.
+func (s set) stages() {
+	s.begin("stages", strings.ReplaceAll("y, x, tw, tmp *T, plan *int", "T", s.float()))
+	label := func(l string, n ...any) string { return "stages" + s.name + "_" + l + fmt.Sprint(n...) }
+	to := func(l string, n ...any) LabelRef { return LabelRef(label(l, n...)) }
+	y, x, tw, plan, k := s.param("y"), s.param("x"), s.param("tw"), s.param("plan"), s.GP64()
+	in, out, twiddle, left := s.GP64(), s.GP64(), s.GP64(), s.GP64()
+	distance := func(field int) (one, three GPVirtual) {
+		one, three = s.copyOf(at(plan, field)), s.GP64()
+		s.LEAQ(Mem{Base: one, Index: one, Scale: 2}, three)
+		return one, three
+	}
+	in1, in3 := distance(planIn)
+	between1, between3 := distance(planIn2)
+	out1, out3 := distance(planOut2)
+	between := func(p GPVirtual) { // the place in tmp
+		if s.wide {
+			s.Load(s.Param("tmp"), p)
+			return
+		}
+		s.MOVQ(k, p)
+		s.ANDQ(Imm(32), p) // of the half
+		s.ADDQ(s.addr("tmp"), p)
+	}
+	jump := func(radix, field, code int) {
+		s.CMPQ(at(plan, field), Imm(uint64(code)))
+		s.JE(to("row", radix, "_", code))
+	}
+	row := func(n, code int, ins []Mem, next func(radix int)) {
+		radix, twiddles := code, code <= 5
+		if !twiddles {
+			radix -= 4
+		}
+		outs := fan(out, out1, out3)
+		if n == 1 {
+			for i := range outs {
+				outs[i] = at(out, vec*i)
+			}
+		}
+		s.repeat(label("row", n, "_", code), left, 1, func() {
+			var v []complexes
+			for _, m := range ins[:radix] {
+				v = append(v, s.complexAt(m))
+			}
+			s.butterfly(v, func(i int, v complexes) {
+				if i > 0 && twiddles {
+					v = s.cmul(v, s.factor(at(twiddle, 2*s.size()*(i-1))))
+				}
+				s.store(outs[i], v)
+			})
+			next(radix)
+		})
+	}
+
+	s.Label(label("group"))
+	s.XORQ(k, k)
+	s.Label(label("vector"))
+	s.LEAQ(Mem{Base: x, Index: k, Scale: 1}, in)
+	between(out)
+	s.MOVQ(tw, twiddle)
+	s.MOVQ(at(plan, planCount), left)
+	for _, code := range []int{4, 5, 3} {
+		jump(1, planRadix, code)
+	}
+	for _, code := range []int{2, 3, 5, 4} {
+		row(1, code, fan(in, in1, in3), func(radix int) {
+			s.ADDQ(at(plan, planNextIn), in)
+			s.advance(vec*radix, out)
+			s.advance(2*s.size()*(radix-1), twiddle)
+		})
+		if code != 4 {
+			s.JMP(to("second"))
+		}
+	}
+
+	s.Label(label("second"))
+	between(in)
+	s.LEAQ(Mem{Base: y, Index: k, Scale: 1}, out)
+	s.MOVQ(at(plan, planCount2), left)
+	s.CMPQ(at(plan, planRadix2), Imm(5))
+	s.JA(to("last"))
+	for _, code := range []int{4, 5, 3, 2} {
+		jump(2, planRadix2, code)
+	}
+	s.JMP(to("next"))
+	s.Label(label("last"))
+	for _, code := range []int{8, 9, 7} {
+		jump(2, planRadix2, code)
+	}
+	for _, code := range []int{6, 7, 9, 2, 3, 5, 8, 4} {
+		row(2, code, fan(in, between1, between3), func(int) {
+			s.advance(vec, in)
+			s.ADDQ(at(plan, planNextOut2), out)
+		})
+		if code != 4 {
+			s.JMP(to("next"))
+		}
+	}
+
+	s.Label(label("next"))
+	s.advance(s.bytes(), k)
+	if s.wide {
+		s.advance(64, k)
+	} else { // after the second half of the real parts, the imaginary ones are passed over
+		s.MOVQ(k, left)
+		s.ANDQ(Imm(64), left)
+		s.ADDQ(left, k)
+	}
+	s.CMPQ(k, at(plan, planVectors))
+	s.JNE(to("vector"))
+	s.ADDQ(at(plan, planX), x)
+	s.ADDQ(at(plan, planY), y)
+	s.ADDQ(at(plan, planTwiddles), tw)
+	s.DECQ(at(plan, planGroups))
+	s.JNE(to("group"))
+	s.end()
+}
+
+// fan returns five places base + i·step, of which step3 is three.
+func fan(base, step, step3 GPVirtual) []Mem {
+	m := []Mem{{Base: base}}
+	for i, index := range []GPVirtual{step, step, step3, step} {
+		m = append(m, Mem{Base: base, Index: index, Scale: []uint8{1, 2, 1, 4}[i]})
+	}
+	return m
+}
+
+// twist multiplies as many vectors as there are lanes, L, by near·far (twiddles between
+// the two steps), transposes them and stores the L vectors of the transpose.
+//
+//	x     groups × L vectors, row k of them all lanes j
+//	near  a vector for each row: w^(l·k), l the lane
+//	far   a number for each row: w^(base·k)
+//	y     groups × L vectors, stride numbers between groups
+//
+// Eight rows are transposed at once, or four, in each block of four lanes of a register,
+// which is stored for itself.
+func (s set) twist() {
+	s.begin("twist", strings.ReplaceAll("y, x, near, far *T, stride, groups int", "T", s.float()))
+	label := func(l string) string { return "twist" + s.name + "_" + l }
+	y, x, near, far := s.param("y"), s.param("x"), s.param("near"), s.param("far")
+	stride, groups := s.stride("stride", s.size()), s.param("groups")
+	size, lanes := s.size(), 64/s.size()
+	atOnce, transpose := 4, s.transposeQuarters
+	switch {
+	case s.single:
+	case s.wide:
+		atOnce, transpose = 8, s.transpose8
+	default:
+		transpose = s.transpose4
+	}
+
+	s.repeat(label("group"), groups, 1, func() {
+		to, rows := s.copyOf(y), s.copyOf(U32(lanes/atOnce))
+		s.repeat(label("rows"), rows, 1, func() {
+			parts := s.copyOf(U32(s.parts()))
+			block := func() {
+				var re, im []VecVirtual
+				for k := range atOnce {
+					w := s.cmul(s.complexAt(at(near, vec*k)), s.factor(at(far, 2*size*k)))
+					v := s.cmul(s.complexAt(at(x, vec*k)), w)
+					re, im = append(re, v.re), append(im, v.im)
+				}
+				for i, v := range [][]VecVirtual{re, im} {
+					for column, o := range transpose(v) {
+						for block := range s.lanes() / atOnce {
+							s.storeQuarter(o, block, at(to, vec*(atOnce*block+column)+64*i))
+						}
+					}
+				}
+			}
+			if s.parts() == 1 {
+				block()
+			} else {
+				s.repeat(label("part"), parts, 1, func() {
+					block()
+					s.advance(s.bytes(), near, x)
+					s.advance(vec*s.lanes(), to)
+				})
+				s.advance(-64, near, x)
+				s.advance(-vec*lanes, to)
+			}
+			s.advance(vec*atOnce, near, x)
+			s.advance(2*size*atOnce, far)
+			s.advance(size*atOnce, to)
+		})
+		s.ADDQ(stride, y)
+	})
+	s.end()
+}
+
+// transposeQuarters transposes the 4 × 4 numbers in each quarter of four registers.
+func (s set) transposeQuarters(a []VecVirtual) []VecVirtual {
+	b, o := s.vecs(4), s.vecs(4)
+	s.VUNPCKLPS(a[1], a[0], b[0]) // 00 10 01 11
+	s.VUNPCKHPS(a[1], a[0], b[1]) // 02 12 03 13
+	s.VUNPCKLPS(a[3], a[2], b[2])
+	s.VUNPCKHPS(a[3], a[2], b[3])
+	for i := range o {
+		s.VSHUFPS(Imm([]uint64{0x44, 0xEE}[i%2]), b[i/2+2], b[i/2], o[i])
+	}
+	return o
+}
+
+// storeQuarter stores the lanes of a block: the whole register, of float32 four numbers.
+func (s set) storeQuarter(v VecVirtual, quarter int, to Mem) {
+	switch {
+	case !s.single:
+		s.VMOVUPD(v, to)
+	case quarter == 0:
+		s.VMOVUPS(v.AsX(), to)
+	case s.wide:
+		s.VEXTRACTF32X4(Imm(uint64(quarter)), v, to)
+	default:
+		s.VEXTRACTF128(Imm(uint64(quarter)), v, to)
+	}
+}
+
+func (s set) transpose4(a []VecVirtual) []VecVirtual {
+	b, o := s.vecs(4), s.vecs(4)
+	for i := 0; i < 4; i += 2 {
+		s.VUNPCKLPD(a[i+1], a[i], b[i]) // 00 10 | 02 12
+		s.VUNPCKHPD(a[i+1], a[i], b[i+1])
+	}
+	for i := range o {
+		s.VPERM2F128(Imm([]uint64{0x20, 0x31}[i/2]), b[i%2+2], b[i%2], o[i])
+	}
+	return o
+}
+
+func (s set) transpose8(a []VecVirtual) []VecVirtual {
+	// Pairs of rows: lane l of u[2i] is a[2i][2l'], a[2i+1][2l'].
+	u, t, o := s.vecs(8), s.vecs(8), s.vecs(8)
+	for i := 0; i < 8; i += 2 {
+		s.VUNPCKLPD(a[i+1], a[i], u[i])
+		s.VUNPCKHPD(a[i+1], a[i], u[i+1])
+	}
+	halves := []uint64{0x88, 0xDD}
+	// 128-bit blocks: u[0] holds columns 0 2 4 6 of rows 0 1, u[2] of rows 2 3.
+	for i := range 2 { // columns of even, odd number
+		for h := range 2 { // rows 0–3, 4–7
+			for m, half := range halves { // columns 0 4 of both, columns 2 6
+				s.VSHUFF64X2(Imm(half), u[4*h+2+i], u[4*h+i], t[4*i+2*h+m])
+			}
+		}
+		for m := range 2 { // columns 0 4 or 2 6
+			for k, half := range halves { // rows 01 23 45 67 of the first, of the second
+				s.VSHUFF64X2(Imm(half), t[4*i+2+m], t[4*i+m], o[i+2*m+4*k])
+			}
+		}
+	}
+	return o
+}
+
+// loadPair fills rows vectors from two real sequences under a Hann window:
+// (a−meanA)·w as the real part and (b−meanB)·w as the imaginary one, stride
+// samples between rows, groups of them jump rows apart; w = ½ − (row cosine·lane cosine − row sine·lane sine).
+// size is that of a sample, 8 or 4 bytes. For float32 vectors a mean comes as the sum of
+// two float32, so that its rounding is lost with that of the difference.
+func (s set) loadPair(size int) {
+	name, means := fmt.Sprintf("loadPair%d", 8*size), "meanA, meanB"
+	if s.single {
+		name, means = "loadPair", "meanA, meanB, restA, restB"
+	}
+	s.begin(name, fmt.Sprintf("dst *%[1]s, a, b *float%[2]d, row, lane *%[1]s, %[3]s %[1]s, stride, rows, jump, groups int",
+		s.float(), 8*size, means))
+	dst, a, b, row, lane := s.param("dst"), s.param("a"), s.param("b"), s.param("row"), s.param("lane")
+	var mean []VecVirtual
+	for _, m := range strings.Split(means, ", ") {
+		mean = append(mean, s.broadcastParam(m))
+	}
+	stride, rows, groups := s.stride("stride", size), s.param("rows"), s.param("groups")
+	turns := s.param("jump") // from a group's end to the next one's start
+	s.SUBQ(rows, turns)
+	back := s.copyOf(turns)
+	s.IMULQ(stride, back)
+	s.IMUL3Q(U32(2*s.size()), turns, turns)
+	half := s.number(s.constant(0.5))
+	var angle []complexes
+	for part := range s.parts() {
+		angle = append(angle, s.complexAt(at(lane, part*s.bytes())))
+	}
+
+	s.repeat(name+s.name+"_group", groups, 1, func() {
+		left := s.copyOf(rows)
+		s.repeat(name+s.name+"_row", left, 1, func() {
+			turn := s.factor(at(row, 0))
+			for part := range s.parts() {
+				win := s.add(s.sub(half, s.mul(turn.re, angle[part].re)), s.mul(turn.im, angle[part].im))
+				for i, src := range []GPVirtual{a, b} {
+					v, m := s.vec(), at(src, part*s.lanes()*size)
+					if size == s.size() {
+						s.move(m, v)
+					} else {
+						s.VCVTPS2PD(m, v)
+					}
+					for k := i; k < len(mean); k += 2 {
+						v = s.sub(v, mean[k])
+					}
+					s.move(s.mul(v, win), at(dst, 64*i+part*s.bytes()))
+				}
+			}
+			s.advance(vec, dst)
+			s.ADDQ(stride, a)
+			s.ADDQ(stride, b)
+			s.advance(2*s.size(), row)
+		})
+		s.ADDQ(back, a)
+		s.ADDQ(back, b)
+		s.ADDQ(turns, row)
+	})
+	s.end()
+}
+
+// index returns the numbers of the lanes for a permutation.
+func (s set) index(name string, v ...uint64) VecVirtual {
+	r := s.vec()
+	s.VMOVDQU64(s.table(name, v...), r)
+	return r
+}
+
+// loadComplex parts rows of eight complex numbers, stride numbers apart, groups of them
+// jump rows apart.
+func (s set) loadComplex() {
+	s.begin("loadComplex", "dst, src *float64, stride, rows, jump, groups int")
+	dst, src, stride, rows := s.param("dst"), s.param("src"), s.stride("stride", 16), s.param("rows")
+	back, groups := s.param("jump"), s.param("groups")
+	s.SUBQ(rows, back)
+	s.IMULQ(stride, back) // from a group's end to the next one's start
+	var even, odd VecVirtual
+	if s.wide {
+		even, odd = s.index("even8", 0, 2, 4, 6, 8, 10, 12, 14), s.index("odd8", 1, 3, 5, 7, 9, 11, 13, 15)
+	}
+
+	s.repeat("loadComplex"+s.name+"_group", groups, 1, func() {
+		left := s.copyOf(rows)
+		s.repeat("loadComplex"+s.name+"_row", left, 1, func() {
+			for part := range s.parts() {
+				lo, hi := s.load(at(src, 2*s.bytes()*part)), s.load(at(src, 2*s.bytes()*part+s.bytes()))
+				x := complexes{s.vec(), s.vec()}
+				if s.wide {
+					s.VMOVDQU64(even, x.re)
+					s.VPERMI2PD(hi, lo, x.re)
+					s.VMOVDQU64(odd, x.im)
+					s.VPERMI2PD(hi, lo, x.im)
+				} else {
+					s.VUNPCKLPD(hi, lo, x.re)
+					s.VUNPCKHPD(hi, lo, x.im)
+					s.VPERMPD(Imm(0xD8), x.re, x.re)
+					s.VPERMPD(Imm(0xD8), x.im, x.im)
+				}
+				s.store(at(dst, part*s.bytes()), x)
+			}
+			s.advance(vec, dst)
+			s.ADDQ(stride, src)
+		})
+		s.ADDQ(back, src)
+	})
+	s.end()
+}
+
+// storeComplex is the inverse of loadComplex.
+func (s set) storeComplex() {
+	s.begin("storeComplex", "dst, src *float64, stride, rows int")
+	dst, src, stride, rows := s.param("dst"), s.param("src"), s.stride("stride", 16), s.param("rows")
+	var low, high VecVirtual
+	if s.wide {
+		low, high = s.index("low8", 0, 8, 1, 9, 2, 10, 3, 11), s.index("high8", 4, 12, 5, 13, 6, 14, 7, 15)
+	}
+
+	s.repeat("storeComplex"+s.name+"_row", rows, 1, func() {
+		for part := range s.parts() {
+			x := s.complexAt(at(src, part*s.bytes()))
+			lo, hi := s.vec(), s.vec()
+			if s.wide {
+				s.VMOVDQU64(low, lo)
+				s.VPERMI2PD(x.im, x.re, lo)
+				s.VMOVDQU64(high, hi)
+				s.VPERMI2PD(x.im, x.re, hi)
+			} else {
+				s.VPERMPD(Imm(0xD8), x.re, x.re)
+				s.VPERMPD(Imm(0xD8), x.im, x.im)
+				s.VUNPCKLPD(x.im, x.re, lo)
+				s.VUNPCKHPD(x.im, x.re, hi)
+			}
+			s.move(lo, at(dst, 2*s.bytes()*part))
+			s.move(hi, at(dst, 2*s.bytes()*part+s.bytes()))
+		}
+		s.advance(vec, src)
+		s.ADDQ(stride, dst)
+	})
+	s.end()
+}
+
+// addPower adds the squared magnitudes of rows vectors to rows of sums, stride numbers
+// apart.
+func (s set) addPower() {
+	s.begin("addPower", "sum *float64, x *"+s.float()+", stride, rows int")
+	sum, x, stride, rows := s.param("sum"), s.param("x"), s.stride("stride", 8), s.param("rows")
+	d := s // sums are float64
+	d.single = false
+
+	s.repeat("addPower"+s.name+"_row", rows, 1, func() {
+		for part := range 64 / s.size() / d.lanes() {
+			from := at(x, part*d.lanes()*s.size())
+			var v complexes
+			if s.single {
+				v = complexes{s.vec(), s.vec()}
+				s.VCVTPS2PD(from, v.re)
+				s.VCVTPS2PD(from.Offset(64), v.im)
+			} else {
+				v = s.complexAt(from)
+			}
+			p, to := d.add(d.mul(v.re, v.re), d.mul(v.im, v.im)), at(sum, part*s.bytes())
+			s.VADDPD(to, p, p)
+			s.VMOVUPD(p, to)
+		}
+		s.advance(vec, x)
+		s.ADDQ(stride, sum)
+	})
+	s.end()
+}
+
+// sum adds blocks of 32 samples lane by lane and joins them to eight sums.
+func (s set) sum(size int) {
+	name := fmt.Sprintf("sum%d", 8*size)
+	s.begin(name, fmt.Sprintf("dst *float64, x *float%d, blocks int", 8*size))
+	dst, x, blocks := s.param("dst"), s.param("x"), s.param("blocks")
+	acc := s.zeros(4 * s.parts())
+
+	s.repeat(name+s.name+"_block", blocks, 1, func() {
+		for i, a := range acc {
+			m := at(x, i*s.lanes()*size)
+			if size == 8 {
+				s.VADDPD(m, a, a)
+				continue
+			}
+			v := s.vec()
+			s.VCVTPS2PD(m, v)
+			s.VADDPD(v, a, a)
+		}
+		s.advance(32*size, x)
+	})
+	for part := range s.parts() {
+		a := func(i int) VecVirtual { return acc[i*s.parts()+part] }
+		s.move(s.add(s.add(a(0), a(1)), s.add(a(2), a(3))), at(dst, part*s.bytes()))
+	}
+	s.end()
+}
