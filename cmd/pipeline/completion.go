@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"io"
 	"path/filepath"
 	"slices"
@@ -26,33 +25,189 @@ func newCompletionCommand(stdout io.Writer) *cli.Command {
 			"current folder.\n\n" +
 			"Example: pipeline completion bash\n\nExit status: 0 success, 2 usage error.",
 		Action: func(c *cli.Context) error {
-			if c.NArg() == 1 {
-				if script, ok := completions[c.Args().First()]; ok {
-					_, err := io.WriteString(stdout, script(visible(c.App)))
-					return err
-				}
+			shell := c.Args().First()
+			script, ok := completionScripts[shell]
+			switch {
+			case !ok || c.NArg() == 2:
+				return usage("pipeline completion takes a shell (bash, zsh or fish), found %q", c.Args().Slice())
+			case c.NArg() == 1:
+				_, err := io.WriteString(stdout, script)
+				return err
 			}
-			if kind := c.Args().First(); kind == "experiments" || kind == "splits" { // what the scripts ask
-				for _, name := range completeNames(kind, c.Args().Tail()) {
-					if _, err := fmt.Fprintln(stdout, name); err != nil {
-						return err
-					}
-				}
-				return nil
+
+			var b strings.Builder // a script asks: SHELL line WORDS…
+			for _, o := range offers(c.App, shell, c.Args().Slice()[2:]) {
+				b.WriteString(o.text(shell) + "\n")
 			}
-			return usage("pipeline completion takes a shell (bash, zsh or fish), found %q", c.Args().Slice())
+			_, err := io.WriteString(stdout, b.String())
+			return err
 		},
 	}
 }
 
-var completions = map[string]func([]*cli.Command) string{
-	"bash": bashCompletion, "zsh": zshCompletion,
-	"fish": fishCompletion,
+// completionScripts ask the program what fits at the end of the line. Where it offers
+// nothing, the shell completes the names of files. The one for bash works with bash 3.2
+// (macOS) and later, the one for zsh can be sourced, or lie as _pipeline in $fpath.
+var completionScripts = map[string]string{
+	"bash": `# bash completion for pipeline, made by: pipeline completion bash
+_pipeline() {
+  local word
+  COMPREPLY=()
+  while IFS= read -r word; do
+    COMPREPLY+=("$(printf %q "$word")")
+  done < <("${COMP_WORDS[0]/#\~/$HOME}" completion bash line -- "${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null)
+}
+complete -o bashdefault -o default -F _pipeline pipeline
+`,
+	"zsh": `#compdef pipeline
+# zsh completion for pipeline, made by: pipeline completion zsh
+_pipeline() {
+  local -a found
+  found=(${(f)"$("${words[1]/#\~/$HOME}" completion zsh line -- "${(@)words[2,CURRENT]}" 2>/dev/null)"})
+  if (( $#found )); then
+    _describe -t values value found
+  else
+    _files
+  fi
+}
+if [[ $funcstack[1] == _pipeline ]]; then
+  _pipeline "$@"
+else
+  compdef _pipeline pipeline
+fi
+`,
+	"fish": `# fish completion for pipeline, made by: pipeline completion fish
+function __pipeline
+    set -l line (commandline -opc)
+    set -l program (string replace -r '^~' $HOME -- $line[1])
+    $program completion fish line -- $line[2..-1] (commandline -ct) 2>/dev/null
+end
+complete -c pipeline -n 'count (__pipeline) >/dev/null' -f -k -a '(__pipeline)'
+`,
+}
+
+// offer is a word that fits at the end of a line.
+type offer struct{ word, about string }
+
+// text is the offer as a shell's script reads it.
+func (o offer) text(shell string) string {
+	about, _, _ := strings.Cut(o.about, "\n")
+	switch {
+	case shell == "zsh":
+		return strings.TrimSuffix(strings.NewReplacer(`\`, `\\`, ":", `\:`).Replace(o.word)+":"+about, ":")
+	case shell == "fish" && about != "":
+		return o.word + "\t" + about
+	}
+	return o.word
+}
+
+// offers lists the words that fit at the end of a line, whose last word is being written.
+func offers(app *cli.App, shell string, line []string) (out []offer) {
+	front := ""
+	if shell == "bash" {
+		line, front = joined(line)
+	}
+	if len(line) == 0 {
+		return nil
+	}
+
+	last := line[len(line)-1]
+	for _, o := range fitting(app, line[:len(line)-1], last) {
+		if strings.HasPrefix(o.word, last) && !strings.ContainsFunc(o.word, unicode.IsControl) {
+			o.word = strings.TrimPrefix(o.word, front)
+			out = append(out, o)
+		}
+	}
+
+	return out
+}
+
+// joined puts --flag=value and name=value together, which bash takes for three words. front is
+// the part of the last word that bash keeps as it is.
+func joined(words []string) (line []string, front string) {
+	for i, w := range words {
+		if i > 0 && (w == "=" || words[i-1] == "=") {
+			line[len(line)-1] += w
+			front = line[len(line)-1][:strings.LastIndex(line[len(line)-1], "=")+1]
+		} else {
+			line, front = append(line, w), ""
+		}
+	}
+	return line, front
+}
+
+// fitting lists the words that may follow a line; last is what is written of the next one.
+func fitting(app *cli.App, line []string, last string) (out []offer) {
+	if len(line) == 0 || line[0] == "help" {
+		for _, c := range visible(app) {
+			out = append(out, offer{c.Name, c.Usage})
+		}
+		return append(out, offer{"help", "show the help of a command"})
+	}
+
+	command := app.Command(line[0])
+	if command == nil {
+		return nil
+	}
+
+	flag, front := line[len(line)-1], ""
+	if name, _, ok := strings.Cut(last, "="); ok && strings.HasPrefix(last, "-") {
+		flag, front = name, name+"="
+	}
+	var flags []offer
+	for _, o := range options(command) {
+		if o.value && flag == "--"+o.name {
+			for _, v := range slices.Concat(o.choices, names(o.name, line)) {
+				out = append(out, offer{word: front + v})
+			}
+			return out
+		}
+		flags = append(flags, offer{"--" + o.name, o.usage})
+	}
+	if strings.HasPrefix(last, "-") {
+		return flags
+	}
+
+	switch command.Name {
+	case "simulate":
+		for _, kind := range simulate.Kinds() {
+			out = append(out, offer{word: kind})
+		}
+	case "completion":
+		for shell := range completionScripts {
+			out = append(out, offer{word: shell})
+		}
+	}
+
+	return out
 }
 
 // visible are the commands people see, without the library's own.
 func visible(app *cli.App) []*cli.Command {
 	return slices.DeleteFunc(slices.Clone(app.Commands), func(c *cli.Command) bool { return c.Hidden || c.Name == "help" })
+}
+
+// option is a flag as a completion and the man page need it.
+type option struct {
+	name, usage string
+	value       bool     // it takes a value
+	choices     []string // where it has a known few
+}
+
+// options are the flags of a command.
+func options(c *cli.Command) (out []option) {
+	for _, f := range c.Flags {
+		o := option{name: f.Names()[0]}
+		if o.name == "help" {
+			continue
+		}
+		if d, ok := f.(cli.DocGenerationFlag); ok {
+			o.usage, o.value = d.GetUsage(), d.TakesValue()
+		}
+		o.choices = choices(c.Name, o.name)
+		out = append(out, o)
+	}
+	return append(out, option{name: "help", usage: "show help"})
 }
 
 // choices are the values of a flag that has a known few, else nil.
@@ -67,34 +222,30 @@ func choices(command, flag string) []string {
 	case "calibrated":
 		return score.Kinds()
 	case "by":
-		return []string{suggest.ByCov, suggest.BySpread, suggest.ByBoth}
+		return []string{suggest.ByHonest, suggest.ByCov, suggest.BySpread, suggest.ByBoth}
 	case "encoding":
 		return []string{"pcm16", "float32"}
 	case "truncated":
 		return []string{"use"}
 	case "format":
-		switch command {
-		case "report":
-			return formats
-		case "export":
-			return exportFormats()
-		case "tasks":
-			return taskFormats
-		}
+		return map[string][]string{"report": formats, "export": exportFormats(), "tasks": taskFormats}[command]
 	}
 	return nil
 }
 
-// completeNames lists the experiments of the configuration that a command line
-// names, else of pipeline.yaml, or the splits of those experiments the line has
-// chosen. A configuration that cannot be read, perhaps because it is being
-// written, has none.
-func completeNames(kind string, line []string) (out []string) {
+// names lists the values of --experiment: the experiments of the configuration that a line
+// names, else of pipeline.yaml; or those of --split: the splits of the experiments that the
+// line has chosen. A configuration that cannot be read, perhaps because it is being written,
+// has none.
+func names(flag string, line []string) (out []string) {
+	if flag != "experiment" && flag != "split" {
+		return nil
+	}
+
 	file := "pipeline.yaml"
 	var chosen []string
 	for i, w := range line {
-		if x := filepath.Ext(w); (x == ".yaml" || x == ".yml") && !strings.HasPrefix(w, "-") &&
-			(i == 0 || !strings.HasPrefix(line[i-1], "-")) {
+		if x := filepath.Ext(w); (x == ".yaml" || x == ".yml") && !strings.HasPrefix(line[max(i-1, 0)], "-") {
 			file = w
 		}
 		if name, ok := strings.CutPrefix(w, "--experiment="); ok {
@@ -103,231 +254,23 @@ func completeNames(kind string, line []string) (out []string) {
 			chosen = append(chosen, line[i+1])
 		}
 	}
+
 	p, err := pipeline.Load(file)
 	if err != nil {
 		return nil
 	}
 	for _, t := range p.Plan.Tasks {
 		name := t.Experiment
-		if kind == "splits" {
+		if flag == "split" {
 			if len(chosen) > 0 && !slices.Contains(chosen, name) {
 				continue
 			}
 			name = t.Split
 		}
-		if name != "" && !slices.Contains(out, name) && !strings.ContainsFunc(name, unicode.IsControl) {
+		if name != "" && !slices.Contains(out, name) {
 			out = append(out, name)
 		}
 	}
+
 	return out
-}
-
-// words are the arguments of a command that are no files.
-func words(command string) []string {
-	switch command {
-	case "simulate":
-		return simulate.Kinds()
-	case "completion":
-		return []string{"bash", "zsh", "fish"}
-	}
-	return nil
-}
-
-// option is a flag as a completion needs it.
-type option struct {
-	name, usage  string
-	value, again bool // it takes a value; it may be given again
-	choices      []string
-	names        string // "experiments", "splits": what completeNames lists
-}
-
-// options are the flags of a command.
-func options(c *cli.Command) (out []option) {
-	for _, f := range c.Flags {
-		o := option{name: f.Names()[0]}
-		if o.name == "help" {
-			continue
-		}
-		if d, ok := f.(cli.DocGenerationFlag); ok {
-			o.usage, o.value = d.GetUsage(), d.TakesValue()
-		}
-		if s, ok := f.(cli.DocGenerationSliceFlag); ok {
-			o.again = s.IsSliceFlag()
-		}
-		if _, ok := f.(*cli.GenericFlag); ok {
-			o.again = true
-		}
-		o.choices = choices(c.Name, o.name)
-		if o.name == "experiment" || o.name == "split" {
-			o.names = o.name + "s"
-		}
-		out = append(out, o)
-	}
-	return append(out, option{name: "help", usage: "show help"})
-}
-
-// names of commands.
-func names(list []*cli.Command) (out []string) {
-	for _, c := range list {
-		out = append(out, c.Name)
-	}
-	return out
-}
-
-// bashCompletion works with bash 3.2 (macOS) and later. Where it offers
-// nothing, bash completes file names. Names of the user's never go through
-// compgen -W, which expands its argument.
-func bashCompletion(list []*cli.Command) string {
-	var b strings.Builder
-	b.WriteString(`# bash completion for pipeline, made by: pipeline completion bash
-_pipeline() {
-  local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} words= names= front= at=$COMP_CWORD name
-  # bash takes --flag=value, and a name=value, for three words.
-  if [[ $cur == "=" ]]; then
-    cur= at=$((COMP_CWORD - 1))
-  elif [[ $prev == "=" ]]; then
-    at=$((COMP_CWORD - 2))
-  fi
-  if ((at < COMP_CWORD)); then
-    prev=${COMP_WORDS[at]}
-    if [[ $prev != -* ]]; then
-      front=$prev= cur=$prev=$cur prev=${COMP_WORDS[at-1]}
-      [[ $prev == "=" ]] && prev=${COMP_WORDS[at-2]}
-    fi
-  fi
-  COMPREPLY=()
-  if ((COMP_CWORD == 1)); then
-`)
-	fmt.Fprintf(&b, "    COMPREPLY=($(compgen -W %q -- \"$cur\"))\n    return\n  fi\n  case \"${COMP_WORDS[1]} $prev\" "+
-		"in\n", strings.Join(append(names(list), "help"), " "))
-	for _, c := range list {
-		for _, o := range options(c) {
-			if len(o.choices) > 0 {
-				fmt.Fprintf(&b, "    \"%s --%s\") words=%q ;;\n", c.Name, o.name, strings.Join(o.choices, " "))
-			} else if o.names != "" {
-				fmt.Fprintf(&b, "    \"%s --%s\") names=%s ;;\n", c.Name, o.name, o.names)
-			} else if o.value {
-				fmt.Fprintf(&b, "    \"%s --%s\") return ;;\n", c.Name, o.name)
-			}
-		}
-	}
-	b.WriteString("    *)\n      case \"${COMP_WORDS[1]} $cur\" in\n")
-	for _, c := range list {
-		var flags []string
-		for _, o := range options(c) {
-			flags = append(flags, "--"+o.name)
-		}
-		fmt.Fprintf(&b, "        \"%s -\"*) words=%q ;;\n", c.Name, strings.Join(flags, " "))
-		if w := words(c.Name); w != nil {
-			fmt.Fprintf(&b, "        \"%s \"*) words=%q ;;\n", c.Name, strings.Join(w, " "))
-		}
-	}
-	fmt.Fprintf(&b, "        \"help \"*) words=%q ;;\n", strings.Join(names(list), " "))
-	b.WriteString(`      esac
-      ;;
-  esac
-  if [[ -n $words ]]; then
-    COMPREPLY=($(compgen -W "$words" -- "$cur"))
-  elif [[ -n $names ]]; then
-    while IFS= read -r name; do
-      if [[ $name == "$cur"* ]]; then
-        COMPREPLY+=("$(printf %q "${name#"$front"}")")
-      fi
-    done < <("${COMP_WORDS[0]/#\~/$HOME}" completion "$names" -- "${COMP_WORDS[@]:1}" 2>/dev/null)
-  fi
-}
-complete -o bashdefault -o default -F _pipeline pipeline
-`)
-	return b.String()
-}
-
-// zshCompletion can be sourced, or lie as _pipeline in $fpath.
-func zshCompletion(list []*cli.Command) string {
-	var b strings.Builder
-	// In a specification of _arguments brackets and colons have a meaning.
-	escape := strings.NewReplacer(`\`, `\\`, "[", `\[`, "]", `\]`, ":", `\:`, "'", `'\''`).Replace
-	b.WriteString("#compdef pipeline\n# zsh completion for pipeline, made by: pipeline completion zsh\n" +
-		`_pipeline_names() {
-  local kind=$argv[-1]
-  argv[-1]=()
-  local -a found
-  found=(${(f)"$("${pipeline_words[1]/#\~/$HOME}" completion $kind -- "${(@)pipeline_words[2,-1]}" 2>/dev/null)"})
-  compadd "$@" -a found
-}
-_pipeline() {
-  local -a commands pipeline_words
-  pipeline_words=("${words[@]}")
-  commands=(
-`)
-	for _, c := range list {
-		fmt.Fprintf(&b, "    '%s:%s'\n", c.Name, escape(c.Usage))
-	}
-	b.WriteString("    'help:show the help of a command'\n  )\n  if ((CURRENT == 2)); then\n    _describe -t commands " +
-		"command commands\n    return\n  fi\n" +
-		"  shift words\n  ((CURRENT--))\n  case $words[1] in\n")
-	for _, c := range list {
-		fmt.Fprintf(&b, "    %s)\n      _arguments \\\n", c.Name)
-		for _, o := range options(c) {
-			star, value := "", ""
-			if o.again {
-				star = "*"
-			}
-			if o.value {
-				value = ":value:_files"
-				if len(o.choices) > 0 {
-					value = ":value:(" + strings.Join(o.choices, " ") + ")"
-				} else if o.names != "" {
-					value = ":value:_pipeline_names " + o.names
-				}
-				fmt.Fprintf(&b, "        '%s--%s=[%s]%s' \\\n", star, o.name, escape(o.usage), value)
-			} else {
-				fmt.Fprintf(&b, "        '%s--%s[%s]' \\\n", star, o.name, escape(o.usage))
-			}
-		}
-		if w := words(c.Name); w != nil {
-			fmt.Fprintf(&b, "        '1:%s:(%s)' \\\n", c.Name, strings.Join(w, " "))
-		}
-		b.WriteString("        '*:file:_files'\n      ;;\n")
-	}
-	b.WriteString("    help)\n      _describe -t commands command commands\n      ;;\n  esac\n}\n" +
-		"if [[ $funcstack[1] == _pipeline ]]; then\n  _pipeline \"$@\"\nelse\n  compdef _pipeline pipeline\nfi\n")
-	return b.String()
-}
-
-func fishCompletion(list []*cli.Command) string {
-	var b strings.Builder
-	quote := func(s string) string { return "'" + strings.NewReplacer(`\`, `\\`, "'", `\'`).Replace(s) + "'" }
-	b.WriteString(`# fish completion for pipeline, made by: pipeline completion fish
-function __pipeline_names
-    set -l line (commandline -opc)
-    set -l program (string replace -r '^~' $HOME -- $line[1])
-    $program completion $argv[1] -- $line[2..-1] 2>/dev/null
-end
-`)
-	for _, c := range list {
-		fmt.Fprintf(&b, "complete -c pipeline -n __fish_use_subcommand -f -a %s -d %s\n", c.Name, quote(c.Usage))
-	}
-	fmt.Fprintf(&b, "complete -c pipeline -n __fish_use_subcommand -f -a help -d %s\n",
-		quote("show the help of a command"))
-	for _, c := range list {
-		when := fmt.Sprintf("complete -c pipeline -n '__fish_seen_subcommand_from %s'", c.Name)
-		for _, o := range options(c) {
-			value := ""
-			switch {
-			case len(o.choices) > 0:
-				value = " -x -a " + quote(strings.Join(o.choices, " "))
-			case o.names != "":
-				value = " -x -a " + quote("(__pipeline_names "+o.names+")")
-			case o.value:
-				value = " -r"
-			}
-			fmt.Fprintf(&b, "%s -l %s%s -d %s\n", when, o.name, value, quote(o.usage))
-		}
-		if w := words(c.Name); w != nil {
-			fmt.Fprintf(&b, "%s -a %s\n", when, quote(strings.Join(w, " ")))
-		}
-	}
-	fmt.Fprintf(&b, "complete -c pipeline -n '__fish_seen_subcommand_from help' -f -a %s\n",
-		quote(strings.Join(names(list), " ")))
-	return b.String()
 }

@@ -125,144 +125,85 @@ func quoted(words []string) string {
 	return "'" + strings.Join(words, "' '") + "'"
 }
 
+// ask runs a shell's code after its completion was loaded, in a folder with the program in
+// front of the path, and returns the lines it prints.
+func ask(t *testing.T, folder, bin string, shell ...string) []string {
+	t.Helper()
+	out, err := inFolder(folder, bin, exec.Command(shell[0], shell[1:]...)).CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	return strings.FieldsFunc(string(out), func(r rune) bool { return r == '\n' })
+}
+
 func TestBashCompletion(t *testing.T) {
 	script := completionScript(t, "bash")
-	complete := func(words []string) []string {
-		c := exec.Command("bash", "-c",
+	folder, bin := nameFolder(t)
+	complete := func(words ...string) []string {
+		return ask(t, folder, bin, "bash", "-c",
 			fmt.Sprintf(`source %s; COMP_WORDS=(pipeline %s); COMP_CWORD=%d; _pipeline; printf '%%s\n' "${COMPREPLY[@]}"`,
 				script, quoted(words), len(words)))
-		out, err := c.CombinedOutput()
-		if err != nil {
-			t.Fatalf("%v\n%s", err, out)
-		}
-		return strings.Fields(string(out))
 	}
-	for _, c := range completionCases {
-		wantOffers(t, c.words, complete(c.words), c.want)
-	}
-	// bash splits a line at "=".
-	wantOffers(t, nil, complete([]string{"run", "--stage", "=", "tr"}), []string{"train"})
-	wantOffers(t, nil, complete([]string{"run", "--stage", "="}), []string{"simulate", "ingest", "dsp", "train", "report"})
-	folder, bin := nameFolder(t)
-	names := func(words []string) []string {
-		out, err := inFolder(folder, bin, exec.Command("bash", "-c",
-			fmt.Sprintf(`source %s; COMP_WORDS=(pipeline %s); COMP_CWORD=%d; _pipeline; printf '%%s\n' "${COMPREPLY[@]}"`,
-				script, quoted(words), len(words)))).CombinedOutput()
-		if err != nil {
-			t.Fatalf("%v\n%s", err, out)
-		}
-		return strings.FieldsFunc(string(out), func(r rune) bool { return r == '\n' })
-	}
-	for _, c := range nameCases {
+	for _, c := range slices.Concat(completionCases, nameCases) {
 		want := slices.Clone(c.want)
 		for i, w := range want { // quoted for bash
 			want[i] = regexp.MustCompile(`[ $()]`).ReplaceAllString(w, `\$0`)
 		}
-		wantOffers(t, c.words, names(c.words), want)
+		wantOffers(t, c.words, complete(c.words...), want)
 	}
-	wantOffers(t, nil, names([]string{"run", "--split", "blades", "=", ""}), []string{"2", "3", "4"})
-	wantOffers(t, nil, names([]string{"run", "--split", "=", "blades", "=", "3"}), []string{"3"})
-	// Nothing of its own where a file is wanted: bash then completes file names.
-	wantOffers(t, nil, complete([]string{"run", "pipe"}), nil)
-	wantOffers(t, nil, complete([]string{"predict", "--conditions", ""}), nil)
+
+	// bash splits a line at "=".
+	for _, c := range []struct{ words, want []string }{
+		{[]string{"run", "--stage", "=", "tr"}, []string{"train"}},
+		{[]string{"run", "--stage", "="}, []string{"simulate", "ingest", "dsp", "train", "report"}},
+		{[]string{"run", "--split", "blades", "=", ""}, []string{"2", "3", "4"}},
+		{[]string{"run", "--split", "=", "blades", "=", "3"}, []string{"3"}},
+		// Nothing of its own where a file is wanted: bash then completes file names.
+		{[]string{"run", "pipe"}, nil},
+		{[]string{"predict", "--conditions", ""}, nil},
+	} {
+		wantOffers(t, c.words, complete(c.words...), c.want)
+	}
 }
 
 func TestFishCompletion(t *testing.T) {
 	script := completionScript(t, "fish")
-	empty := t.TempDir() // so that no file names are offered
 	folder, bin := nameFolder(t)
-	for _, c := range nameCases {
-		out, err := inFolder(folder, bin, exec.Command("fish", "--no-config", "-c",
-			fmt.Sprintf("source %s; complete -C '%s'", script,
-				strings.Join(append([]string{"pipeline"}, c.words...), " ")))).CombinedOutput()
-		if err != nil {
-			t.Fatalf("%v\n%s", err, out)
+	for _, c := range append(slices.Concat(completionCases, nameCases), []struct{ words, want []string }{
+		{[]string{"run", "--stage=tr"}, []string{"--stage=train"}},
+		{[]string{"run", "pipe"}, []string{"pipeline.yaml"}}, // a file
+	}...) {
+		if c.want == nil {
+			continue // fish then offers files
 		}
-		got := strings.FieldsFunc(string(out), func(r rune) bool { return r == '\n' })
+		got := ask(t, folder, bin, "fish", "--no-config", "-c",
+			fmt.Sprintf("source %s; complete -C '%s'", script, strings.Join(append([]string{"pipeline"}, c.words...), " ")))
 		for i := range got {
-			got[i], _, _ = strings.Cut(got[i], "\t") // the flag's description
-		}
-		wantOffers(t, c.words, got, c.want)
-	}
-	for _, c := range append(completionCases, struct{ words, want []string }{
-		[]string{"run", "--stage=tr"},
-		[]string{"--stage=train"},
-	}) {
-		cmd := exec.Command("fish", "--no-config", "-c",
-			fmt.Sprintf("source %s; cd %s; complete -C '%s'", script, empty,
-				strings.Join(append([]string{"pipeline"}, c.words...), " ")))
-		cmd.Env = append(os.Environ(), "HOME="+empty)
-		out, err := cmd.CombinedOutput()
-		if err != nil {
-			t.Fatalf("%v\n%s", err, out)
-		}
-		var got []string
-		for _, l := range strings.Split(strings.TrimSpace(string(out)), "\n") {
-			word, _, _ := strings.Cut(l, "\t")
-			got = append(got, word)
+			got[i], _, _ = strings.Cut(got[i], "\t") // what it is about
 		}
 		wantOffers(t, c.words, got, c.want)
 	}
 }
 
-// zsh completes only at a terminal, so its two helpers are replaced by ones that
-// print their arguments; the specifications were tried by hand.
+// zsh completes only at a terminal, so its two helpers are replaced by ones that print what
+// they are to offer; the script itself was tried by hand.
 func TestZshCompletion(t *testing.T) {
 	script := completionScript(t, "zsh")
-	ask := func(words ...string) string {
-		c := exec.Command("zsh", "-f", "-c", fmt.Sprintf(`compdef() { }
-_arguments() { print -rl -- "$@" }; _describe() { print -rl -- ${(P)argv[-1]} }
-source %s; words=(pipeline %s); CURRENT=%d; _pipeline`, script, quoted(words), len(words)+1))
-		out, err := c.CombinedOutput()
-		if err != nil {
-			t.Fatalf("%v\n%s", err, out)
-		}
-		return string(out)
-	}
-	for _, c := range []struct {
-		words []string
-		want  string
-	}{
-		{[]string{""}, "status:list tasks that are up to date, stale or missing, and why\n"},
-		{[]string{"run", ""}, "*--stage=[only this stage (repeatable)\\: simulate, ingest, dsp, train or " +
-			"report]:value:(simulate ingest dsp train report)\n"},
-		{[]string{"run", ""}, "--force[also make tasks that are up to date]\n"},
-		{[]string{"tasks", ""}, "--format=[tsv, json, or the stages as a graph\\: dot, mermaid]:" +
-			"value:(tsv json dot mermaid)\n"},
-		{[]string{"simulate", ""}, "1:simulate:(rotor airfoil toy)\n"},
-		{[]string{"help", ""}, "predict:"},
-		{[]string{"run", ""}, "*--split=[only this split's models (repeatable)]:value:_pipeline_names splits\n"},
-	} {
-		if got := ask(c.words...); !strings.Contains(got, c.want) {
-			t.Errorf("pipeline %q: %q is missing in\n%s", c.words, c.want, got)
-		}
-	}
-}
-
-// The names zsh offers: compadd, which needs a terminal, prints its arguments.
-func TestZshNames(t *testing.T) {
-	script := completionScript(t, "zsh")
 	folder, bin := nameFolder(t)
-	for _, c := range nameCases {
-		kind := "experiments"
-		if slices.Index(c.words, "--split") == len(c.words)-2 {
-			kind = "splits"
+	for _, c := range append(slices.Concat(completionCases, nameCases), []struct{ words, want []string }{
+		{[]string{"run", "--stage=tr"}, []string{"--stage=train"}},
+		{[]string{"run", "pipe"}, []string{"files"}},
+	}...) {
+		got := ask(t, folder, bin, "zsh", "-f", "-c", fmt.Sprintf(`compdef() { }
+_describe() { print -rl -- ${(P)argv[-1]} }; _files() { print files }
+source %s; words=(pipeline %s); CURRENT=%d; _pipeline`, script, quoted(c.words), len(c.words)+1))
+		for i := range got {
+			got[i], _, _ = strings.Cut(got[i], ":") // what it is about
 		}
-		out, err := inFolder(folder, bin, exec.Command("zsh", "-f", "-c", fmt.Sprintf(`compdef() { }
-_arguments() { _pipeline_names -J group %s }
-compadd() { [[ "$1 $2 $3 $4" == "-J group -a found" ]] && print -rl -- $found }
-source %s; words=(pipeline %s); CURRENT=%d; _pipeline`,
-			kind, script, quoted(c.words), len(c.words)+1))).CombinedOutput()
-		if err != nil {
-			t.Fatalf("%v\n%s", err, out)
+		if c.want == nil {
+			c.want = []string{"files"}
 		}
-		var want []string // zsh itself leaves out what does not begin as the word does
-		for _, n := range strings.FieldsFunc(string(out), func(r rune) bool { return r == '\n' }) {
-			if strings.HasPrefix(n, c.words[len(c.words)-1]) {
-				want = append(want, n)
-			}
-		}
-		wantOffers(t, c.words, want, c.want)
+		wantOffers(t, c.words, got, c.want)
 	}
 }
 
@@ -340,7 +281,7 @@ func TestManPage(t *testing.T) {
 			t.Errorf("a line begins with a control character: %s", l)
 		}
 		if macro, _, _ := strings.Cut(l, " "); strings.HasPrefix(l, ".") &&
-			!slices.Contains([]string{`.\"`, ".TH", ".SH", ".SS", ".B", ".I", ".TP", ".PP", ".RS", ".RE", ".nf", ".fi"}, macro) {
+			!slices.Contains([]string{".nh", ".TH", ".SH", ".SS", ".TP", ".PP", ".EX", ".EE"}, macro) {
 			t.Errorf("an unknown macro: %s", l)
 		}
 	}

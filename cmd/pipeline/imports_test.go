@@ -65,6 +65,7 @@ var foreign = []struct{ module, by string }{
 	{"github.com/parquet-go/parquet-go", "ingest/format/parquet pipeline/export"},
 	{"github.com/expr-lang/expr", "ingest/derive"},
 	{"github.com/urfave/cli", "cmd/pipeline"},
+	{"github.com/cpuguy83/go-md2man", "cmd/pipeline"}, // which cli has for man pages
 	{"go.yaml.in/yaml", "pipeline/config"},
 	{"github.com/mjibson/go-dsp", "dsp"},
 	{"codeberg.org/go-pdf/fpdf", "report/figure/paper"},
