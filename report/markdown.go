@@ -20,13 +20,6 @@ func SweepMarkdown(s Sweep, level int) []byte {
 	return s.document().markdown(level)
 }
 
-// ComparisonMarkdown returns the comparison tables alone, with the words that
-// explain them, as Markdown below headings of the given level; empty when no
-// methods were compared.
-func ComparisonMarkdown(e Experiment, level int) []byte {
-	return document{tables: e.comparisons(), more: e.comparisonWords()}.markdown(level - 1)
-}
-
 // RunMarkdown returns runs/report.md: all comparisons of variants and all experiments
 // under one title, after the notes, which concern the whole.
 func RunMarkdown(experiments []Experiment, sweeps []Sweep, notes ...string) []byte {

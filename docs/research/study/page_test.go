@@ -431,8 +431,10 @@ func TestMethodPage(t *testing.T) {
 	var out []string
 	say := func(format string, a ...any) { out = append(out, fmt.Sprintf(format, a...)) }
 	for _, c := range [][2]string{
-		{"turbine", "turbine, **measured**, slowest speed"}, {"drone", "rotor, three blades"},
-		{"airfoil", "airfoil, lowest speed"}, {"toy", "toy, 2 ≤ x ≤ 4"},
+		{"turbine", "turbine, **measured**, slowest speed"},
+		{"drone", "rotor, three blades"},
+		{"airfoil", "airfoil, lowest speed"},
+		{"toy", "toy, 2 ≤ x ≤ 4"},
 	} {
 		s := all.where("experiment", c[0]).filter(func(row map[string]string) bool {
 			return row["method"] != "constant" && row["crps_above_best"] != ""
