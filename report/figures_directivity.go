@@ -187,10 +187,17 @@ func (m *maker) directivity(r *radiation, outcome int) {
 	if len(f.Panels) == 0 {
 		return
 	}
+	level := d.Outcomes[outcome].difference() == "dB"
 	a, b, ticks := radialAxis(r.lo, r.hi)
-	if !m.polar {
-		w := math.Max(0.06*(r.hi-r.lo), 0.5)
+	switch {
+	case !m.polar:
+		w := 0.06 * (r.hi - r.lo)
+		if level {
+			w = max(w, 0.5)
+		}
 		a, b, ticks = r.lo-2*w, r.hi+w, nil // crosses lie below all levels
+	case !level:
+		a, b, ticks = r.lo, r.hi, nil
 	}
 	for i := range f.Panels {
 		f.Panels[i].Y.Min, f.Panels[i].Y.Max, f.Panels[i].Y.Ticks = a, b, ticks

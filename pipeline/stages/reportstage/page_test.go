@@ -317,8 +317,8 @@ func TestBackground(t *testing.T) {
 // The facts about the data, as the page lists them.
 func TestQuality(t *testing.T) {
 	tab := stagetest.Table(rotor)
-	tab.Columns = append(tab.Columns, table.Column{Name: "y_sd_1", Floats: []float64{0.1, 0.2, 0.3, 0.4, 0.5, 0.6}},
-		table.Column{Name: "y_sd_2", Floats: []float64{0.7, math.NaN(), math.NaN(), math.NaN(), math.NaN(), math.NaN()}})
+	tab.Columns = append(tab.Columns, table.Column{Name: "y_sd_1", Unit: "dB", Floats: []float64{0.1, 0.2, 0.3, 0.4, 0.5, 0.6}},
+		table.Column{Name: "y_sd_2", Unit: "dB", Floats: []float64{0.7, math.NaN(), math.NaN(), math.NaN(), math.NaN(), math.NaN()}})
 	d := details(t, tab, "rpm", false)
 	recs := stagetest.Table(`
 recording rate_hz duration_s rms   integral_time_s

@@ -18,22 +18,15 @@ func (d *detail) quality(recs *table.Table, bounds, levels int) {
 	exact := func(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
 	n := recs.Rows()
 	add("recordings", strconv.Itoa(n))
-	if c := recs.Column("sha256"); c != nil {
-		files := slices.Clone(c.Strings)
-		slices.Sort(files)
-		add("raw files", strconv.Itoa(len(slices.Compact(files))))
+	if recs.Column("sha256") != nil {
+		add("raw files", strconv.Itoa(len(distinct(recs, "sha256"))))
 	}
 	over := func(column, name, unit string, list bool) {
 		c := recs.Column(column)
 		if c == nil || c.Floats == nil {
 			return
 		}
-		var v []float64
-		for _, x := range c.Floats {
-			if !math.IsNaN(x) {
-				v = append(v, x)
-			}
-		}
+		v := defined(c.Floats)
 		if len(v) == 0 {
 			return
 		}
@@ -53,28 +46,18 @@ func (d *detail) quality(recs *table.Table, bounds, levels int) {
 	}
 	over("rate_hz", "sampling rate", "Hz", true)
 	over("duration_s", "duration of a run", "s", true)
-	unit := ""
-	if c := recs.Column("unit"); c != nil && n > 0 {
-		u := slices.Clone(c.Strings)
-		slices.Sort(u)
-		unit = strings.Join(slices.Compact(u), ", ")
-		if unit != "" {
-			add("unit of the samples", unit)
-		}
+	unit := strings.Join(distinct(recs, "unit"), ", ")
+	if unit != "" {
+		add("unit of the samples", unit)
 	}
 	over("rms", "root mean square of a recording", unit, false)
-	if c := recs.Column("calibration"); c != nil {
-		how := slices.Clone(c.Strings)
-		slices.Sort(how)
-		how = slices.DeleteFunc(slices.Compact(how), func(s string) bool { return s == "" })
-		const most = 20
-		for i, h := range how {
-			if i == most {
-				add("calibration", fmt.Sprintf("… and %d more, in recordings.arrow", len(how)-most))
-				break
-			}
-			add("calibration", h)
+	const most = 20
+	for i, how := range distinct(recs, "calibration") {
+		if i == most {
+			add("calibration", fmt.Sprintf("… and %d more, in recordings.arrow", len(distinct(recs, "calibration"))-most))
+			break
 		}
+		add("calibration", how)
 	}
 	over("integral_time_s", "integral time scale of the balance's channels", "s", false)
 	over("calibrator_spread_db", "spread of the calibrator's level", "dB", false)
@@ -93,18 +76,31 @@ func (d *detail) quality(recs *table.Table, bounds, levels int) {
 	}
 	for k, name := range d.set.OutcomeNames() {
 		var v []float64
+		unit := ""
 		for _, h := range []string{"_sd_1", "_sd_2"} {
 			if c := d.tab.Column(name + h); c != nil {
-				for _, x := range c.Floats {
-					if !math.IsNaN(x) {
-						v = append(v, x)
-					}
-				}
+				v, unit = append(v, defined(c.Floats)...), c.Unit
 			}
 		}
 		if len(v) > 0 {
 			slices.Sort(v)
-			add("predicted standard deviation of "+d.d.Outcomes[k].Word()+", median", number(v[len(v)/2])+" dB")
+			add("predicted standard deviation of "+d.d.Outcomes[k].Word()+", median",
+				strings.TrimSpace(number(v[len(v)/2])+" "+unit))
 		}
 	}
+}
+
+// defined are the numbers of a list that are.
+func defined(list []float64) []float64 {
+	return slices.DeleteFunc(slices.Clone(list), math.IsNaN)
+}
+
+// distinct are the texts of a column, in order, without "".
+func distinct(t *table.Table, column string) []string {
+	c := t.Column(column)
+	if c == nil {
+		return nil
+	}
+	list := slices.Compact(slices.Sorted(slices.Values(c.Strings)))
+	return slices.DeleteFunc(list, func(s string) bool { return s == "" })
 }

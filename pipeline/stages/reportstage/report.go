@@ -258,7 +258,7 @@ func (x *experiment) describe(tab *table.Table) report.Experiment {
 		Name: exp.Name, Data: exp.Ingest.Data, Pairs: x.b.PairKind(), Construction: exp.DSP.Triplets,
 		PairsFrom: pairsFrom(x.b), Couples: exp.DSP.Couples,
 		Inputs: exp.Train.Inputs, Outcomes: plan.Outcomes(tab), Triplets: tab.Rows(),
-		Runs: distinctStrings(tab, "run"), Recordings: distinctStrings(tab, "recording"),
+		Runs: len(distinct(tab, "run")), Recordings: len(distinct(tab, "recording")),
 		ConfigDigest: plan.Digest(x.settings()...), Version: x.b.Program.Version,
 	}
 	for _, o := range e.Outcomes {
@@ -312,14 +312,4 @@ func publisher(b *plan.Builder, output string) *engine.Dep {
 		}
 	}
 	return nil
-}
-
-func distinctStrings(t *table.Table, name string) int {
-	c := t.Column(name)
-	if c == nil {
-		return 0
-	}
-	v := slices.Clone(c.Strings)
-	slices.Sort(v)
-	return len(slices.Compact(v))
 }

@@ -3,6 +3,7 @@ package paper
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"hash/crc32"
 	"math"
@@ -12,8 +13,7 @@ import (
 	"codeberg.org/go-fonts/liberation/liberationsansregular"
 	"git.sr.ht/~sbinet/gg"
 	"golang.org/x/image/font"
-	"golang.org/x/image/font/sfnt"
-	"golang.org/x/image/math/fixed"
+	"golang.org/x/image/font/opentype"
 
 	"doubletake/report/figure"
 )
@@ -38,7 +38,7 @@ func PNG(f *figure.Figure, dpi float64) ([]byte, error) {
 	c := &picture{Context: gg.NewContext(int(math.Round(p.width*k)), int(math.Round(p.height*k))), k: k}
 	c.SetLineJoin(gg.LineJoinRound)
 	c.SetLineCap(gg.LineCapButt)
-	if c.faces, err = faces(); err == nil {
+	if c.fonts, err = fonts(); err == nil {
 		err = p.draw(c, &p.root, 0, 0, false)
 	}
 	if err == nil {
@@ -67,10 +67,10 @@ func withResolution(png []byte, dpi float64) []byte {
 	return bytes.Join([][]byte{png[:header], chunk, png[header:]}, nil)
 }
 
-// faces are the regular and the bold font.
-var faces = sync.OnceValues(func() (out [2]*sfnt.Font, err error) {
+// fonts are the regular and the bold one.
+var fonts = sync.OnceValues(func() (out [2]*opentype.Font, err error) {
 	for i, b := range [][]byte{liberationsansregular.TTF, liberationsansbold.TTF} {
-		if out[i], err = sfnt.Parse(b); err != nil {
+		if out[i], err = opentype.Parse(b); err != nil {
 			return out, fmt.Errorf("read font: %w", err)
 		}
 	}
@@ -80,10 +80,22 @@ var faces = sync.OnceValues(func() (out [2]*sfnt.Font, err error) {
 // picture is an image of k dots per px.
 type picture struct {
 	*gg.Context
-	k      float64
-	faces  [2]*sfnt.Font
-	buffer sfnt.Buffer
-	err    error
+	k     float64
+	fonts [2]*opentype.Font
+	err   error
+}
+
+// face is a font for letters of a size on paper, in that of other texts. Letters may be
+// upright and need no hints.
+func (c *picture) face(bold bool, size float64) font.Face {
+	f := c.fonts[0]
+	if bold {
+		f = c.fonts[1]
+	}
+	o := &opentype.FaceOptions{Size: size * fontSize / pointsPerPx * c.k, DPI: 72, Hinting: font.HintingNone}
+	face, err := opentype.NewFace(f, o)
+	c.err = errors.Join(c.err, err)
+	return face
 }
 
 func (c *picture) clip(s shape) {
@@ -129,91 +141,25 @@ func (c *picture) path(p []segment, paint figure.Paint) {
 	c.ClearPath()
 }
 
-// text fills the outlines of letters, which may be upright and need no hints.
 func (c *picture) text(t text) {
-	face := c.faces[0]
-	if t.bold {
-		face = c.faces[1]
-	}
 	width := 0.0
 	for _, r := range t.runs {
-		width += c.letters(face, r, nil)
+		width += float64(font.MeasureString(c.face(t.bold, r.size), r.text)) / 64
 	}
-	along := -t.anchor * width
-	var list []segment
+
+	c.Push()
+	defer c.Pop()
+	r, g, b, _ := rgb(t.colour)
+	c.SetRGB255(r, g, b)
+	x, y := t.x*c.k, t.y*c.k
+	if t.upright {
+		c.RotateAbout(-math.Pi/2, x, y)
+	}
+	x -= t.anchor * width
 	for _, r := range t.runs {
-		along += c.letters(face, r, func(s segment) {
-			place := func(p point) point {
-				x, y := along+p.x, p.y-r.shift*fontSize/pointsPerPx
-				if t.upright {
-					x, y = y, -x
-				}
-				return point{t.x + x, t.y + y}
-			}
-			list = append(list, segment{s.kind, place(s.c), place(s.d), place(s.p)})
-		})
-	}
-	c.path(list, figure.Paint{Fill: t.colour, Opacity: 1})
-}
-
-// letters gives the outlines of a run's letters, px from its beginning, and returns
-// its width.
-func (c *picture) letters(face *sfnt.Font, r run, give func(segment)) float64 {
-	const unit = 4096 // outlines are asked for at a large size, to lose nothing
-	size := r.size * fontSize / pointsPerPx / unit / 64
-	at := 0.0
-	for _, letter := range r.text {
-		glyph, err := face.GlyphIndex(&c.buffer, letter)
-		if err != nil {
-			c.err = err
-			return at
-		}
-		advance, err := face.GlyphAdvance(&c.buffer, glyph, fixed.I(unit), font.HintingNone)
-		if err != nil {
-			c.err = err
-			return at
-		}
-		if give != nil {
-			outlines, err := face.LoadGlyph(&c.buffer, glyph, fixed.I(unit), nil)
-			if err != nil {
-				c.err = err
-				return at
-			}
-			outline(outlines, func(p fixed.Point26_6) point {
-				return point{at + float64(p.X)*size, float64(p.Y) * size}
-			}, give)
-		}
-		at += float64(advance) * size
-	}
-	return at
-}
-
-// outline gives the closed curves of a letter as segments.
-func outline(list sfnt.Segments, at func(fixed.Point26_6) point, give func(segment)) {
-	var from point
-	open := false
-	for _, s := range list {
-		switch s.Op {
-		case sfnt.SegmentOpMoveTo:
-			if open {
-				give(segment{kind: 'Z'})
-			}
-			from, open = at(s.Args[0]), true
-			give(segment{kind: 'M', p: from})
-		case sfnt.SegmentOpLineTo:
-			from = at(s.Args[0])
-			give(segment{kind: 'L', p: from})
-		case sfnt.SegmentOpQuadTo:
-			q, to := at(s.Args[0]), at(s.Args[1])
-			third := func(a point) point { return point{a.x + (q.x-a.x)*2/3, a.y + (q.y-a.y)*2/3} }
-			give(segment{'C', third(from), third(to), to})
-			from = to
-		case sfnt.SegmentOpCubeTo:
-			from = at(s.Args[2])
-			give(segment{'C', at(s.Args[0]), at(s.Args[1]), from})
-		}
-	}
-	if open {
-		give(segment{kind: 'Z'})
+		face := c.face(t.bold, r.size)
+		c.SetFontFace(face)
+		c.DrawString(r.text, x, y-r.shift*fontSize/pointsPerPx*c.k)
+		x += float64(font.MeasureString(face, r.text)) / 64
 	}
 }
