@@ -141,7 +141,6 @@ type Detail struct {
 	Cond   []int     // per row
 	Run    []int     // per row
 	Y1, Y2 []float64 // rows × outcomes
-	Bound  []bool    // rows × outcomes: a level is an upper bound; nil where nothing is
 	Level  []float64 // per row: overall level over all frequencies, mean of both halves, NaN where unknown; or nil
 
 	AllRows, AllConditions int
@@ -181,11 +180,11 @@ type SplitDetail struct {
 // SeedDetail is one trained model's answers at the conditions, in the
 // outcomes' own units (variances in unit²), and its training.
 type SeedDetail struct {
-	Mu, Var, Cov, Delta []float64 // conditions × outcomes
-	Loss                []float64 // per epoch
-	HeldOutLoss         []float64 // per epoch, NaN where it was not taken; or nil
-	ValidationLoss      []float64 // with early stopping: per epoch of the training without the inner group
-	InnerGroup          string
+	Mu, Var, Cov   []float64 // conditions × outcomes
+	Loss           []float64 // per epoch
+	HeldOutLoss    []float64 // per epoch, NaN where it was not taken; or nil
+	ValidationLoss []float64 // with early stopping: per epoch of the training without the inner group
+	InnerGroup     string
 }
 
 // Bin is a bin of the covariance with the mean measured error in it.
@@ -226,11 +225,10 @@ type Map struct {
 // Spectrum is one recording's spectrum, reduced to be looked at: the largest
 // and the mean level of both halves in each of equally wide intervals.
 type Spectrum struct {
-	Row     int // the triplet's row in Detail
-	ShaftHz float64
-	ToHz    float64
-	Peak    []float32 // dB, largest bin of the interval over both halves
-	Line    []float32 // Hz, per harmonic: mean over halves
+	Row  int // the triplet's row in Detail
+	ToHz float64
+	Peak []float32 // dB, largest bin of the interval over both halves
+	Line []float32 // Hz, per harmonic: mean over halves
 }
 
 // SpectrumDetail is one recording's spectrum with all that was read off it.

@@ -34,10 +34,9 @@ func campaign(blades, speeds, angles, splits, seeds int) *Detail {
 					y := 60 - 4*float64(m) - 2*float64(b) + 10*math.Log10(1+float64(s)) + 3*math.Sin(float64(a)/3)
 					y1, y2 := y+rng.NormFloat64(), y+rng.NormFloat64()
 					d.Y1, d.Y2, d.Mean = append(d.Y1, y1), append(d.Y2, y2), append(d.Mean, (y1+y2)/2)
-					d.Bound = append(d.Bound, m == 4 && a == 0)
 				}
 				d.Level = append(d.Level, 70+float64(b)+math.Cos(float64(a)))
-				sp := Spectrum{Row: c, ShaftHz: 30, ToHz: 800}
+				sp := Spectrum{Row: c, ToHz: 800}
 				for k := range 160 {
 					sp.Peak = append(sp.Peak, float32(20+5*math.Sin(float64(k)/9)))
 				}
@@ -83,11 +82,10 @@ func (d *Detail) invented(i, blades, seeds int, rng *rand.Rand) SplitDetail {
 	}
 	for k := range seeds {
 		var e SeedDetail
-		for j, y := range d.Mean {
+		for _, y := range d.Mean {
 			e.Mu = append(e.Mu, y+0.3*rng.NormFloat64())
 			e.Var = append(e.Var, 1+0.2*rng.Float64())
 			e.Cov = append(e.Cov, 0.3*rng.Float64()-0.03)
-			e.Delta = append(e.Delta, 0.01*float64(j%7))
 		}
 		for t := range 500 {
 			e.Loss = append(e.Loss, 2*math.Exp(-float64(t)/80)+0.1*float64(k))
@@ -200,8 +198,8 @@ func airfoilOf(name string) *Detail {
 	for k := range 2 {
 		var sd SeedDetail
 		for _, y := range d.Mean {
-			sd.Mu, sd.Var, sd.Cov, sd.Delta = append(sd.Mu, y+0.01*float64(k)), append(sd.Var, 0.01),
-				append(sd.Cov, 0.002*float64(k)-0.0005), append(sd.Delta, 0)
+			sd.Mu, sd.Var, sd.Cov = append(sd.Mu, y+0.01*float64(k)), append(sd.Var, 0.01),
+				append(sd.Cov, 0.002*float64(k)-0.0005)
 		}
 		sd.Loss = []float64{1, 0.5, 0.4}
 		sd.HeldOutLoss = []float64{math.NaN(), 8, 9}

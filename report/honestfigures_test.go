@@ -26,7 +26,7 @@ func calibratedDetail() *Detail {
 	d.Splits = []SplitDetail{{
 		Name: "3-blades", HeldOut: "blades = 3", Test: []bool{false, false, true, true, true},
 		Seeds: []SeedDetail{{
-			Mu: []float64{50, 51, 55, 56, 54}, Var: []float64{1, 1, 1, 1, 4}, Cov: make([]float64, 5), Delta: make([]float64, 5),
+			Mu: []float64{50, 51, 55, 56, 54}, Var: []float64{1, 1, 1, 1, 4}, Cov: make([]float64, 5),
 		}},
 		Calibrated: &Intervals{Mu: []float64{nan, nan, 59, 60, 58}, Half: []float64{nan, nan, 4, 5, 6}},
 	}}

@@ -324,11 +324,11 @@ func (w *Watcher) resultsView(link string) any {
 		v.Report = &reportView{link, w.report.Format(time.DateTime), old[""]}
 	}
 	for _, e := range slices.Sorted(maps.Keys(w.verdicts)) {
-		for _, s := range w.verdicts[e].splits {
+		for _, s := range w.verdicts[e].Splits {
 			if s.Sentence == "" {
 				s.Sentence = s.Verdict
 			}
-			v.Splits = append(v.Splits, verdictView{e, w.verdicts[e].data, s.Name, s.HeldOut, s.Sentence, old[e]})
+			v.Splits = append(v.Splits, verdictView{e, w.verdicts[e].Data, s.Name, s.HeldOut, s.Sentence, old[e]})
 		}
 	}
 	return v

@@ -4,7 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
-	"io"
+	"io/fs"
 	"math"
 	"os"
 	"path"
@@ -113,24 +113,17 @@ func (w *Watcher) refreshCurves(now time.Time) {
 	}
 	w.finished, w.scanned = ended, now
 	seen := map[curveID]bool{}
-	for _, pattern := range []string{"*", "*/*"} { // variants of an experiment are a level deeper
-		names, _ := filepath.Glob(filepath.Join(w.dir, filepath.FromSlash(pattern+"/splits/*/seed-*/history.arrow")))
-		for _, p := range names {
-			rel, err := filepath.Rel(w.dir, p)
-			if err != nil {
-				continue
-			}
-			seed := path.Dir(filepath.ToSlash(rel))
-			k, err := strconv.Atoi(strings.TrimPrefix(path.Base(seed), "seed-"))
-			if err != nil {
-				continue
-			}
-			split := path.Dir(seed)
-			id := curveID{path.Dir(path.Dir(split)), path.Base(split), k}
-			seen[id] = true
-			if c := w.curve(id); c.task == nil || c.task.state == "done" {
-				c.readHistory(p)
-			}
+	for _, p := range w.published("splits", "*", "seed-*", "history.arrow") {
+		seed := path.Dir(p)
+		k, err := strconv.Atoi(strings.TrimPrefix(path.Base(seed), "seed-"))
+		if err != nil {
+			continue
+		}
+		split := path.Dir(seed)
+		id := curveID{path.Dir(path.Dir(split)), path.Base(split), k}
+		seen[id] = true
+		if c := w.curve(id); c.task == nil || c.task.state == "done" {
+			c.readHistory(w.path(p))
 		}
 	}
 	for id, c := range w.curves {
@@ -139,6 +132,19 @@ func (w *Watcher) refreshCurves(now time.Time) {
 		}
 	}
 }
+
+// published lists results that experiments publish below their folders, by their paths
+// with slashes in the work directory. Variants of an experiment are a level deeper.
+func (w *Watcher) published(below ...string) (out []string) {
+	for _, of := range []string{"*", "*/*"} {
+		names, _ := fs.Glob(os.DirFS(w.dir), path.Join(append([]string{of}, below...)...))
+		out = append(out, names...)
+	}
+	return out
+}
+
+// path is the place of a file of the work directory.
+func (w *Watcher) path(name string) string { return filepath.Join(w.dir, filepath.FromSlash(name)) }
 
 func (c *curve) clear() { *c = curve{task: c.task} }
 
@@ -222,8 +228,8 @@ func (c *curve) readHistory(path string) {
 // verdicts are an experiment's, from metrics.json.
 type verdicts struct {
 	stamp  stamp
-	splits []splitVerdict
-	data   string // "simulated", "measured", …
+	Splits []splitVerdict `json:"splits"`
+	Data   string         `json:"data"` // "simulated", "measured", …
 }
 
 type splitVerdict struct {
@@ -240,32 +246,21 @@ func (w *Watcher) refreshResults() {
 		w.report = fi.ModTime()
 	}
 	seen := map[string]bool{}
-	for _, pattern := range []string{"*", "*/*"} {
-		names, _ := filepath.Glob(filepath.Join(w.dir, filepath.FromSlash(pattern+"/report/metrics.json")))
-		for _, p := range names {
-			rel, err := filepath.Rel(w.dir, p)
-			fi, err2 := os.Stat(p)
-			if err != nil || err2 != nil || !fi.Mode().IsRegular() || fi.Size() > metricsSize {
-				continue
-			}
-			experiment := path.Dir(path.Dir(filepath.ToSlash(rel)))
-			seen[experiment] = true
-			v := w.verdicts[experiment]
-			if v != nil && v.stamp == stampOf(p, fi) {
-				continue
-			}
-			v = &verdicts{stamp: stampOf(p, fi)}
-			w.verdicts[experiment] = v
-			if f, err := os.Open(p); err == nil {
-				var m struct {
-					Data   string         `json:"data"`
-					Splits []splitVerdict `json:"splits"`
-				}
-				if json.NewDecoder(io.LimitReader(f, metricsSize)).Decode(&m) == nil {
-					v.splits, v.data = m.Splits, m.Data
-				}
-				f.Close()
-			}
+	for _, p := range w.published("report", "metrics.json") {
+		fi, err := os.Stat(w.path(p))
+		if err != nil || !fi.Mode().IsRegular() || fi.Size() > metricsSize {
+			continue
+		}
+		experiment := path.Dir(path.Dir(p))
+		seen[experiment] = true
+		stamp := stampOf(p, fi)
+		if v := w.verdicts[experiment]; v != nil && v.stamp == stamp {
+			continue
+		}
+		v := &verdicts{stamp: stamp}
+		w.verdicts[experiment] = v
+		if b, err := os.ReadFile(w.path(p)); err == nil {
+			_ = json.Unmarshal(b, v) // one that is being written is read later
 		}
 	}
 	for e := range w.verdicts {

@@ -114,19 +114,7 @@ func (d *detail) rows() {
 		d.d.Cond, d.d.Run = append(d.d.Cond, at), append(d.d.Run, set.Run[i])
 		d.d.Y1 = append(d.d.Y1, set.Y1[i*outs:(i+1)*outs]...)
 		d.d.Y2 = append(d.d.Y2, set.Y2[i*outs:(i+1)*outs]...)
-		for _, q := range set.Outcomes {
-			d.d.Bound = append(d.d.Bound, d.bound(q.Name+"_bound_1", i) || d.bound(q.Name+"_bound_2", i))
-		}
 	}
-	if !slices.Contains(d.d.Bound, true) {
-		d.d.Bound = nil
-	}
-}
-
-// bound reads a flag of a triplet, false where the table has no such column.
-func (d *detail) bound(column string, row int) bool {
-	c := d.tab.Column(column)
-	return c != nil && c.Bools != nil && c.Bools[row]
 }
 
 // drift collects y2 − y1 per run where the two are halves or repeats in order
@@ -181,7 +169,7 @@ func (d *detail) seed(
 		}
 	}
 	shown := a.Rows(rows, set.Out)
-	s := report.SeedDetail{Mu: shown.Mu, Var: shown.Var, Cov: shown.Cov, Delta: shown.Delta}
+	s := report.SeedDetail{Mu: shown.Mu, Var: shown.Var, Cov: shown.Cov}
 	loss, err := hist.Floats("loss")
 	if err != nil {
 		return fmt.Errorf("read history: %w", err)

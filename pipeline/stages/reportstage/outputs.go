@@ -128,18 +128,21 @@ const PageFile = "report.html"
 
 // PlanPage adds the task over all experiments.
 func PlanPage(f *config.File, p *engine.Plan) {
+	var sweeps, experiments []string // tasks
 	var deps []engine.Dep
 	for _, e := range f.Experiments {
-		if e.Variant != nil {
-			dep := engine.Dep{Task: CompareTask(e.Family()), Output: SweepData}
-			made := func(t *engine.Task) bool { return t.ID == dep.Task }
-			if !slices.Contains(deps, dep) && slices.ContainsFunc(p.Tasks, made) {
-				deps = append(deps, dep)
-			}
-			continue // pipeline report --experiment writes its page
+		if e.Variant == nil {
+			id := ReportTask(e.Name)
+			experiments = append(experiments, id)
+			deps = append(deps, engine.Dep{Task: id, Output: ReportData}, engine.Dep{Task: id, Output: PageData})
+			continue
 		}
-		id := ReportTask(e.Name)
-		deps = append(deps, engine.Dep{Task: id, Output: ReportData}, engine.Dep{Task: id, Output: PageData})
+		id := CompareTask(e.Family()) // pipeline report --experiment writes the variant's page
+		made := func(t *engine.Task) bool { return t.ID == id }
+		if !slices.Contains(sweeps, id) && slices.ContainsFunc(p.Tasks, made) {
+			sweeps = append(sweeps, id)
+			deps = append(deps, engine.Dep{Task: id, Output: SweepData})
+		}
 	}
 	p.Tasks = append(p.Tasks, &engine.Task{
 		ID: "report", Stage: "report", Version: version, Deps: deps, Weight: 0.01,
@@ -149,36 +152,28 @@ func PlanPage(f *config.File, p *engine.Plan) {
 			{Output: "figures/", Path: filepath.Join("report", "figures")},
 		},
 		Run: func(_ context.Context, j *engine.Job) error {
-			var all []report.Experiment
-			var details []*report.Detail
-			var sweeps []report.Sweep
-			for _, d := range deps {
-				if d.Output == SweepData {
-					s, err := ReadSweep(j.Input(d.Task, d.Output))
-					if err != nil {
-						return err
-					}
-					sweeps = append(sweeps, s)
-					continue
-				}
-				if d.Output == PageData {
-					det, err := ReadDetail(j.Input(d.Task, d.Output))
-					if err != nil {
-						return err
-					}
-					details = append(details, det)
-					continue
-				}
-				e, err := ReadExperiment(j.Input(d.Task, d.Output))
-				if err != nil {
-					return err
-				}
-				all = append(all, e)
+			compared, err1 := read(j, sweeps, SweepData, ReadSweep)
+			all, err2 := read(j, experiments, ReportData, ReadExperiment)
+			details, err3 := read(j, experiments, PageData, ReadDetail)
+			if err := errors.Join(err1, err2, err3); err != nil {
+				return err
 			}
 			return errors.Join(
-				os.WriteFile(j.Output("report.md"), report.RunMarkdown(all, sweeps), 0o644),
-				os.WriteFile(j.Output(PageFile), report.Page(details, sweeps...), 0o644),
+				os.WriteFile(j.Output("report.md"), report.RunMarkdown(all, compared), 0o644),
+				os.WriteFile(j.Output(PageFile), report.Page(details, compared...), 0o644),
 				writeFigureFiles(j, report.JointFigures(details)))
 		},
 	})
+}
+
+// read reads one output of each task.
+func read[T any](j *engine.Job, tasks []string, output string, of func(path string) (T, error)) (out []T, err error) {
+	for _, id := range tasks {
+		v, err := of(j.Input(id, output))
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, v)
+	}
+	return out, nil
 }

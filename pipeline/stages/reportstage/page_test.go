@@ -59,14 +59,8 @@ b   b#1       1000       2       4       50      60      true      false`), "rpm
 	if !slices.Equal(d.Y1, []float64{1, 10, 5, 30, 2, 50}) || !slices.Equal(d.Y2, []float64{3, 20, 7, 40, 4, 60}) {
 		t.Errorf("%v, %v", d.Y1, d.Y2)
 	}
-	if !slices.Equal(d.Bound, []bool{false, false, false, true, false, true}) {
-		t.Errorf("bounds %v", d.Bound)
-	}
 	if d.Inputs[0] != (report.Quantity{Name: "rpm", Unit: "1/min"}) || d.Outcomes[1].Name != "z" || d.Drift != nil {
 		t.Errorf("%+v, %+v", d.Inputs, d.Outcomes)
-	}
-	if plain := details(t, stagetest.Table(rotor), "rpm", false).d; plain.Bound != nil {
-		t.Error("bounds of levels that have none")
 	}
 }
 
@@ -120,7 +114,7 @@ b   b         2 1   3`)
 		t.Errorf("%+v", sp)
 	}
 	s := sp.Seeds[0]
-	if !alike(s.Cov, []float64{0.5, 0.25}) || !alike(s.Delta, []float64{0.125, 0}) ||
+	if !alike(s.Cov, []float64{0.5, 0.25}) ||
 		!alike(s.Loss, []float64{3, 2}) || !math.IsNaN(s.HeldOutLoss[0]) || s.HeldOutLoss[1] != 5 {
 		t.Errorf("%+v", s)
 	}
@@ -208,7 +202,7 @@ c   c#1       1250       1       2`)
 		t.Fatalf("%d spectra", len(d.d.Spectra))
 	}
 	sp := d.d.Spectra[1]
-	if sp.Row != 1 || sp.ShaftHz != 20 || sp.ToHz != 70 || !slices.Equal(sp.Line, []float32{40}) ||
+	if sp.Row != 1 || sp.ToHz != 70 || !slices.Equal(sp.Line, []float32{40}) ||
 		len(sp.Peak) != spectrumPoints {
 		t.Errorf("%+v", sp)
 	}

@@ -61,10 +61,9 @@ func (d *detail) spectra(t *table.Table) error {
 			best, bestAt = far, i
 		}
 		halves := [2][]float32{power.Lists[i], power.Lists[i+1]}
-		sp := report.Spectrum{Row: row, ShaftHz: (shaft[i] + shaft[i+1]) / 2}
-		sp.ToHz = bin[i] * float64(len(halves[0])-1)
+		sp := report.Spectrum{Row: row, ToHz: bin[i] * float64(len(halves[0])-1)}
 		if l := t.Column("line_hz"); l != nil && len(l.Lists[i]) > 0 && blades != nil {
-			sp.ToHz = math.Min((float64(len(l.Lists[i]))+0.75)*blades[i]*sp.ShaftHz, sp.ToHz)
+			sp.ToHz = math.Min((float64(len(l.Lists[i]))+0.75)*blades[i]*(shaft[i]+shaft[i+1])/2, sp.ToHz)
 		}
 		for _, p := range dsp.PeakSpectrum(halves, sp.ToHz/bin[i]/spectrumPoints, spectrumPoints) {
 			sp.Peak = append(sp.Peak, float32(level(p)))
