@@ -3,6 +3,7 @@ package dsp
 import (
 	"fmt"
 	"math"
+	"slices"
 	"unsafe"
 
 	"doubletake/dsp/kernel"
@@ -17,20 +18,20 @@ import (
 // The method follows from the length alone:
 //   - even and 5-smooth (2^a·3^b·5^c): n/2 complex points through Stockham
 //     autosort transforms of radix 4, 2, 3 and 5, eight at a time in vector
-//     registers (lanePlan), short ones singly;
+//     registers (lanePlan), if they are enough for that;
 //   - a prime factor above maxGonumFactor: Bluestein's chirp transform over
-//     the same Stockham kernels, because the direct method is quadratic in
+//     the same, because the direct method is quadratic in
 //     that factor, and gonum's loses digits with it (five seconds at 44.1 kHz
 //     make segments of 13 781 points, a prime: 150 ms and 2e-9 against 0.7 ms
 //     and 1e-15);
 //   - otherwise gonum's dsp/fourier.
 type FFT struct {
 	n     int
-	plain *fourier.FFT // gonum, where neither of the following applies
-	half  *complexPlan // n/2 points, even n
-	full  *complexPlan // n points, odd n
-	twist []complex128 // exp(−2πik/n), k = 0 … n/4, splits the half-length transform
-	a, b  []complex128 // scratch of the complex plan
+	plain *fourier.FFT       // gonum, where neither of the following applies
+	lanes *lanePlan[float64] // n/2 points
+	chirp *bluestein         // n/2 points of even n, else n
+	twist []complex128       // exp(−2πik/n), k = 0 … n/4, splits the half-length transform
+	z     []complex128       // scratch
 }
 
 // maxGonumFactor is the largest prime factor left to gonum; above it
@@ -43,20 +44,26 @@ func NewFFT(n int) *FFT {
 		panic(fmt.Sprintf("dsp: FFT of length %d", n))
 	}
 	f := &FFT{n: n}
-	largest := largestPrimeFactor(n)
+	points := n
+	if n%2 == 0 {
+		points = n / 2
+		f.lanes = newLanePlan(points, kernel.Best())
+	}
 	switch {
-	case n%2 == 0 && (largest <= 5 || largest > maxGonumFactor):
-		f.half = newComplexPlan(n / 2)
+	case f.lanes != nil:
+	case largestPrimeFactor(n) > maxGonumFactor:
+		f.chirp = newBluestein(points)
+	default:
+		f.plain = fourier.NewFFT(n)
+		return f
+	}
+
+	f.z = make([]complex128, points)
+	if n%2 == 0 {
 		f.twist = make([]complex128, n/4+1)
 		for k := range f.twist {
 			f.twist[k] = unit(k, n)
 		}
-		f.a, f.b = make([]complex128, n/2), make([]complex128, n/2)
-	case largest > maxGonumFactor:
-		f.full = newComplexPlan(n)
-		f.a, f.b = make([]complex128, n), make([]complex128, n)
-	default:
-		f.plain = fourier.NewFFT(n)
 	}
 	return f
 }
@@ -73,26 +80,27 @@ func (f *FFT) Coefficients(dst []complex128, x []float64) []complex128 {
 	} else if len(dst) != f.n/2+1 {
 		panic(fmt.Sprintf("dsp: FFT of length %d wants %d coefficients, dst has %d", f.n, f.n/2+1, len(dst)))
 	}
-	switch {
-	case f.plain != nil:
+	if f.plain != nil {
 		return f.plain.Coefficients(dst, x)
-	case f.full != nil:
+	}
+	if f.twist == nil {
 		for i, v := range x {
-			f.a[i] = complex(v, 0)
+			f.z[i] = complex(v, 0)
 		}
-		copy(dst, f.full.transform(f.a, f.b))
+		f.chirp.transform(f.z)
+		copy(dst, f.z)
 		return dst
 	}
-	z := f.a
-	if f.half.lanes != nil {
-		f.half.lanes.complex(pairs(z), x)
+
+	if f.lanes != nil {
+		f.lanes.complex(pairs(f.z), x)
 	} else {
-		for i := range z {
-			z[i] = complex(x[2*i], x[2*i+1])
+		for i := range f.z {
+			f.z[i] = complex(x[2*i], x[2*i+1])
 		}
-		z = f.half.transform(z, f.b)
+		f.chirp.transform(f.z)
 	}
-	untangle(dst, z, f.twist)
+	untangle(dst, f.z, f.twist)
 	return dst
 }
 
@@ -173,126 +181,58 @@ func nextSmooth(n int) int {
 	}
 }
 
-// complexPlan transforms complex sequences of one length: directly if the
-// length is 5-smooth, in lanes if it is long enough for them, else by
-// Bluestein's chirp.
-type complexPlan struct {
-	lanes  *lanePlan[float64]
-	stages []stage
-	chirp  *bluestein
-}
-
-// stage is one pass of the Stockham transform: q butterflies of the stage's
-// radix, each over s interleaved sub-transforms. The kernel is a field so that
-// another implementation can take its place.
-type stage struct {
-	radix, q, s int
-	twiddle     []complex128 // (radix−1) factors for each of the q butterflies
-	kernel      func(y, x, twiddle []complex128, q, s int)
-}
-
-func newComplexPlan(n int) *complexPlan {
-	p := &complexPlan{}
-	if largestPrimeFactor(n) > 5 {
-		p.chirp = newBluestein(n)
-		return p
-	}
-	if p.lanes = newLanePlan(n, kernel.Best()); p.lanes != nil {
-		return p
-	}
-	for l, s := n, 1; l > 1; {
-		st := stage{s: s}
-		switch {
-		case l%4 == 0 && s == 1:
-			st.radix, st.kernel = 4, radix4First
-		case l%4 == 0:
-			st.radix, st.kernel = 4, radix4
-		case l%2 == 0:
-			st.radix, st.kernel = 2, radix2
-		case l%3 == 0:
-			st.radix, st.kernel = 3, radix3
-		default:
-			st.radix, st.kernel = 5, radix5
-		}
-		st.q = l / st.radix
-		for j := range st.q {
-			for k := 1; k < st.radix; k++ {
-				st.twiddle = append(st.twiddle, unit(j*k, l))
-			}
-		}
-		p.stages = append(p.stages, st)
-		l, s = st.q, s*st.radix
-	}
-	return p
-}
-
-// transform overwrites a and b, both of the plan's length, and returns the one
-// that holds the transform of what a held.
-func (p *complexPlan) transform(a, b []complex128) []complex128 {
-	if p.chirp != nil {
-		p.chirp.transform(a)
-		return a
-	}
-	if p.lanes != nil {
-		p.lanes.complex(pairs(a), pairs(a))
-		return a
-	}
-	for i := range p.stages {
-		st := &p.stages[i]
-		st.kernel(b, a, st.twiddle, st.q, st.s)
-		a, b = b, a
-	}
-	return a
-}
-
 // bluestein computes a transform of any length as a convolution with a chirp:
 // jk = (j² + k² − (k−j)²)/2.
 type bluestein struct {
 	n      int
 	chirp  []complex128 // exp(−iπj²/n), j < n
 	filter []complex128 // transform of the conjugate chirp, wrapped, over m
-	plan   *complexPlan // 5-smooth m ≥ 2n−1
-	a, b   []complex128
+	plan   *lanePlan[float64]
+	z      []complex128 // m points
 }
 
 func newBluestein(n int) *bluestein {
-	m := nextSmooth(2*n - 1)
-	c := &bluestein{
-		n: n, chirp: make([]complex128, n), plan: newComplexPlan(m),
-		a: make([]complex128, m), b: make([]complex128, m),
+	c := &bluestein{n: n, chirp: make([]complex128, n)}
+	m := nextSmooth(max(64, 2*n-1)) // the least with a plan
+	for c.plan = newLanePlan(m, kernel.Best()); c.plan == nil; c.plan = newLanePlan(m, kernel.Best()) {
+		m = nextSmooth(m + 1)
 	}
+	c.z = make([]complex128, m)
 	for j := range n {
 		c.chirp[j] = unit(j*j%(2*n), 2*n) // j² modulo 2n first: the angle stays exact
 		w := complex(real(c.chirp[j]), -imag(c.chirp[j]))
 		w = complex(real(w)/float64(m), imag(w)/float64(m)) // the inverse transform's 1/m
-		c.a[j] = w
+		c.z[j] = w
 		if j > 0 {
-			c.a[m-j] = w
+			c.z[m-j] = w
 		}
 	}
-	c.filter = append([]complex128(nil), c.plan.transform(c.a, c.b)...)
+	c.plan.complex(pairs(c.z), pairs(c.z))
+	c.filter = slices.Clone(c.z)
 	return c
 }
 
 // transform replaces x by its transform.
 func (c *bluestein) transform(x []complex128) {
 	for j, w := range c.chirp {
-		c.a[j] = complex(mul(real(x[j]), imag(x[j]), real(w), imag(w)))
+		c.z[j] = complex(mul(real(x[j]), imag(x[j]), real(w), imag(w)))
 	}
-	clear(c.a[c.n:])
-	y := c.plan.transform(c.a, c.b)
-	other := c.b
-	if &y[0] == &c.b[0] {
-		other = c.a
-	}
+	clear(c.z[c.n:])
+	c.plan.complex(pairs(c.z), pairs(c.z))
 	// The inverse transform is the forward one with real and imaginary parts
 	// exchanged before and after.
 	for k, w := range c.filter {
-		r, i := mul(real(y[k]), imag(y[k]), real(w), imag(w))
-		y[k] = complex(i, r)
+		r, i := mul(real(c.z[k]), imag(c.z[k]), real(w), imag(w))
+		c.z[k] = complex(i, r)
 	}
-	y = c.plan.transform(y, other)
+	c.plan.complex(pairs(c.z), pairs(c.z))
 	for k, w := range c.chirp {
-		x[k] = complex(mul(imag(y[k]), real(y[k]), real(w), imag(w)))
+		x[k] = complex(mul(imag(c.z[k]), real(c.z[k]), real(w), imag(w)))
 	}
+}
+
+// mul is the complex product, each partial product rounded by an explicit conversion, so
+// that no architecture fuses it into an addition.
+func mul(ar, ai, br, bi float64) (re, im float64) {
+	return float64(ar*br) - float64(ai*bi), float64(ar*bi) + float64(ai*br)
 }

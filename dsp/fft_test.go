@@ -217,10 +217,9 @@ func BenchmarkFFTFactor(b *testing.B) {
 			}
 		})
 		b.Run(fmt.Sprintf("factor-%d/bluestein", p), func(b *testing.B) {
-			m := newComplexPlan(n / 2)
-			a, c := make([]complex128, n/2), make([]complex128, n/2)
+			m, a := newBluestein(n/2), make([]complex128, n/2)
 			for b.Loop() {
-				m.transform(a, c)
+				m.transform(a)
 			}
 		})
 	}

@@ -183,8 +183,8 @@ func ExampleWelch() {
 
 func ExampleFFT() {
 	f := NewFFT(4)
-	fmt.Printf("%.0f\n", f.Coefficients(nil, []float64{1, 0, -1, 0}))
-	// Output: [(0+0i) (2-0i) (0+0i)]
+	fmt.Printf("%.0f\n", f.Coefficients(nil, []float64{1, 2, 0, 0}))
+	// Output: [(3+0i) (1-2i) (-1+0i)]
 }
 
 func BenchmarkWelchSegment(b *testing.B) {
