@@ -162,10 +162,8 @@ func TestIntegralTime(t *testing.T) {
 // are strongly correlated (naive standard errors reject nearly always); with
 // the drift it calls detectable, 80 %.
 func TestCheckBalanceLevelAndPower(t *testing.T) {
-	if testing.Short() {
-		t.Skip("Monte Carlo")
-	}
-	const n, rate, repeats = 10000, 1000., 500
+	const n, rate = 10000, 1000.
+	repeats := turns(500, 100)
 	r := rand.New(rand.NewPCG(3, 9))
 	var false1, found, naive int
 	var detectable float64
@@ -177,7 +175,7 @@ func TestCheckBalanceLevelAndPower(t *testing.T) {
 		if b.Blocks != 10 || !near(b.BlockS, 0.5, 1e-12) {
 			t.Fatalf("%d blocks of %g s", b.Blocks, b.BlockS)
 		}
-		detectable += b.Power / repeats
+		detectable += b.Power / float64(repeats)
 		if slices.ContainsFunc(b.Flags, func(f Flag) bool { return f.Code == "drift" }) {
 			false1++
 		}
@@ -198,8 +196,9 @@ func TestCheckBalanceLevelAndPower(t *testing.T) {
 			found++
 		}
 	}
-	t.Logf("false %.1f %%, detectable %.2f σ found %.1f %%, naive false %.0f %%", 100*float64(false1)/repeats, detectable,
-		100*float64(found)/repeats, 100*float64(naive)/repeats)
+	share := func(n int) float64 { return 100 * float64(n) / float64(repeats) }
+	t.Logf("false %.1f %%, detectable %.2f σ found %.1f %%, naive false %.0f %%", share(false1), detectable,
+		share(found), share(naive))
 	if false1 < repeats/100 || false1 > repeats*9/100 {
 		t.Errorf("%d false alarms in %d", false1, repeats)
 	}

@@ -87,10 +87,7 @@ func TestConsistencyFlags(t *testing.T) {
 			return after
 		}
 	}
-	runs := 120
-	if testing.Short() {
-		runs = 30
-	}
+	runs := turns(120, 25)
 	for _, c := range []struct {
 		name        string
 		gain, level func(float64) float64

@@ -12,6 +12,14 @@ import (
 	"testing"
 )
 
+// turns is how many repetitions a simulation has: fewer, unless DOUBLETAKE_LONG is set.
+func turns(all, fewer int) int {
+	if os.Getenv("DOUBLETAKE_LONG") != "" {
+		return all
+	}
+	return fewer
+}
+
 // slices of samples as a Source.
 type memory [][]float64
 

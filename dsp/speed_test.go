@@ -42,7 +42,7 @@ func TestMedianNearGuess(t *testing.T) {
 // Expected value: the same scores by at alone, of every speed of the grid.
 func TestSpeedSearchRulesOutNothing(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
-	for round := range 12 {
+	for round := range turns(12, 4) {
 		bins, channels, blades, harm := 400+rng.IntN(900), 1+rng.IntN(40), 1+rng.IntN(5), 1+rng.IntN(6)
 		f := speedFinder{
 			lines: &lineFinder{binHz: 0.5 + rng.Float64()}, blades: blades, harm: harm, last: bins - 1,

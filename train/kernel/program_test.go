@@ -3,6 +3,7 @@ package kernel
 import (
 	"math"
 	"math/rand/v2"
+	"os"
 	"testing"
 )
 
@@ -24,7 +25,11 @@ func randomStep(r *rand.Rand) Step {
 func TestProgramStep(t *testing.T) {
 	eachSet(t, func(t *testing.T, set *Set[float32]) {
 		r := rand.New(rand.NewPCG(23, 24))
-		for range 2000 {
+		turns := 300
+		if os.Getenv("DOUBLETAKE_LONG") != "" {
+			turns = 2000
+		}
+		for range turns {
 			s := randomStep(r)
 			room := random(r, 60*Group)
 			if s.Kind == Log || s.Kind == Pivot {
