@@ -152,6 +152,14 @@ func newPageView(details []*Detail, sweeps []Sweep, of amount, fewer bool) pageV
 
 func sectionID(i int) string { return "x" + strconv.Itoa(i+1) }
 
+// dataClass is the style of a mark that names the data.
+func dataClass(data string) string {
+	if data == "simulated" {
+		return data
+	}
+	return "measured"
+}
+
 // nameOf is a foreign name, cut when long.
 func nameOf(s string) string { return shorten(clean(s), 2*longName) }
 
@@ -167,14 +175,11 @@ func programOf(details []*Detail) string {
 func newExperimentView(i int, d *Detail, of amount) experimentView {
 	e := d.Experiment
 	v := experimentView{
-		ID: sectionID(i), Name: nameOf(e.Name), Data: clean(e.Data), DataClass: "measured", What: e.what(),
+		ID: sectionID(i), Name: nameOf(e.Name), Data: clean(e.Data), DataClass: dataClass(e.Data), What: e.what(),
 		Verdicts: newVerdicts(e), Notes: items(e.notes()), Warnings: items(e.Warnings), Skipped: items(e.Skipped),
 		Violations: newViolationViews(e), Pairs: e.pairConstruction(), Provenance: provenanceView(d),
 	}
 	v.Doubts = v.doubts()
-	if e.Data == "simulated" {
-		v.DataClass = "simulated"
-	}
 	if len(e.Splits) > 0 {
 		tables := e.tables()
 		if !e.claimed().empty() {
@@ -272,17 +277,17 @@ func leadOf(list []plot) int {
 
 func provenanceView(d *Detail) factsView {
 	e := d.Experiment
-	var kernels []string
+	var kernels gathered
 	for _, s := range e.Splits {
-		if s.Kernels != "" && !slices.Contains(kernels, s.Kernels) {
-			kernels = append(kernels, s.Kernels)
+		if s.Kernels != "" {
+			kernels.add(s.Kernels, s.Name)
 		}
 	}
 	return newFactsView("Provenance", slices.DeleteFunc([]Fact{
 		{"data", e.Data},
 		{"program", programOf([]*Detail{d})},
 		{"configuration (SHA-256)", e.ConfigDigest},
-		{"numeric kernels", strings.Join(kernels, ", ")},
+		{"numeric kernels", strings.Join(kernels.texts, ", ")},
 	}, func(f Fact) bool { return f.Value == "" }))
 }
 

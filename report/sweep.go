@@ -2,6 +2,7 @@ package report
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"math"
 	"slices"
@@ -309,11 +310,8 @@ type sweepView struct {
 
 func newSweepView(i int, s Sweep) sweepView {
 	v := sweepView{
-		ID: "v" + strconv.Itoa(i+1), Name: nameOf(s.Name), Data: clean(s.Data), DataClass: "measured", List: s.list(),
+		ID: "v" + strconv.Itoa(i+1), Name: nameOf(s.Name), Data: clean(s.Data), DataClass: dataClass(s.Data), List: s.list(),
 		Verdicts: s.verdicts(), Warnings: s.warnings(), Words: s.words(), Tables: pageTables(s.tables()...),
-	}
-	if s.Data == "simulated" {
-		v.DataClass = "simulated"
 	}
 	for _, x := range s.Variants {
 		v.More = append(v.More, x.Name)
@@ -321,35 +319,36 @@ func newSweepView(i int, s Sweep) sweepView {
 	return v
 }
 
-// Document is the comparison for programs. An undefined number is nil.
-func (s Sweep) Document() map[string]any {
-	num := func(v float64) any {
-		if math.IsNaN(v) || math.IsInf(v, 0) {
-			return nil
-		}
-		return v
-	}
-	part := func(c Comparison) map[string]any {
-		by := map[string]any{}
+// Document is the comparison for programs, to be written as JSON. An undefined number
+// is null.
+func (s Sweep) Document() json.Marshaler {
+	part := func(c Comparison) object {
+		by := object{}
 		for _, b := range c.Criteria {
-			ranks := []map[string]any{}
+			ranks := array{}
 			for _, r := range b.Ranks {
-				ranks = append(ranks, map[string]any{
-					"variant": s.Variants[r.Variant].Name, "value": num(r.Value.Mean), "std": num(r.Value.Std),
-					"above_best": num(r.Above), "se": num(r.SE), "p": num(r.P), "p_holm": num(r.Holm), "worse": r.Worse,
+				ranks = append(ranks, object{
+					{"variant", s.Variants[r.Variant].Name},
+					{"value", r.Value.Mean},
+					{"std", r.Value.Std},
+					{"above_best", r.Above},
+					{"se", r.SE},
+					{"p", r.P},
+					{"p_holm", r.Holm},
+					{"worse", r.Worse},
 				})
 			}
-			by[b.Key] = ranks
+			by = append(by, member{b.Key, ranks})
 		}
-		return map[string]any{"pairing": c.Pairing, "unpaired": c.Unpaired, "runs": c.Runs, "by": by}
+		return object{{"pairing", c.Pairing}, {"unpaired", c.Unpaired}, {"runs", c.Runs}, {"by", by}}
 	}
-	splits := []map[string]any{}
+	splits := array{}
 	for _, sp := range s.Splits {
-		d := map[string]any{"split": sp.Name, "held_out": sp.HeldOut, "seeds": sp.Seeds, "test": part(sp.Held)}
+		o := object{{"split", sp.Name}, {"held_out", sp.HeldOut}, {"seeds", sp.Seeds}, {"test", part(sp.Held)}}
 		if ranks := sp.Inner.by(s.By).Ranks; len(ranks) > 0 {
-			d["inner"], d["selected"] = part(sp.Inner), s.Variants[ranks[0].Variant].Name
+			o = append(o, member{"inner", part(sp.Inner)}, member{"selected", s.Variants[ranks[0].Variant].Name})
 		}
-		splits = append(splits, d)
+		splits = append(splits, o)
 	}
-	return map[string]any{"experiment": s.Name, "data": s.Data, "splits": splits, "warnings": s.warnings()}
+	return object{{"experiment", s.Name}, {"data", s.Data}, {"splits", splits}, {"warnings", s.warnings()}}
 }

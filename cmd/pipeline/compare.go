@@ -92,8 +92,8 @@ func runCompare(file, experiment string, asJSON bool, stdout io.Writer) error {
 }
 
 // sweepDocuments are the comparisons for programs.
-func sweepDocuments(list []report.Sweep) []map[string]any {
-	out := []map[string]any{}
+func sweepDocuments(list []report.Sweep) []any {
+	out := []any{}
 	for _, s := range list {
 		out = append(out, s.Document())
 	}

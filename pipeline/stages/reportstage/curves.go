@@ -73,7 +73,7 @@ func (d *detail) maps(
 	ctx context.Context, sp *report.SplitDetail, models []*train.Model, m report.Map, values [][]float64, outcomes []int,
 ) error {
 	m.X, m.Y = span(values[m.XInput], 24, 0.1), span(values[m.YInput], 16, 0.1)
-	x := make([]float64, 0, len(m.X)*len(m.Y)*d.set.In)
+	var x []float64
 	for _, v := range m.Y {
 		for _, u := range m.X {
 			row := slices.Clone(m.At)
@@ -83,11 +83,11 @@ func (d *detail) maps(
 	}
 	sum := make([]float64, len(m.X)*len(m.Y)*d.set.Out)
 	for _, model := range models {
-		_, _, cov, err := answers(ctx, model, x)
+		a, err := answers(ctx, model, x)
 		if err != nil {
 			return err
 		}
-		for k, v := range cov {
+		for k, v := range a.Cov {
 			sum[k] += v / float64(len(models))
 		}
 	}
@@ -115,7 +115,7 @@ func (d *detail) profiles(
 	grid := span(values[k], 121, 0.15)
 	for _, place := range places {
 		p := report.Profile{Input: k, At: place, Grid: grid}
-		x := make([]float64, 0, len(grid)*in)
+		var x []float64
 		for _, v := range grid {
 			row := slices.Clone(place)
 			row[k] = v
@@ -123,11 +123,11 @@ func (d *detail) profiles(
 		}
 		d.law(&p)
 		for _, m := range models {
-			mu, variance, cov, err := answers(ctx, m, x)
+			a, err := answers(ctx, m, x)
 			if err != nil {
 				return err
 			}
-			p.Mu, p.Var, p.Cov = append(p.Mu, mu), append(p.Var, variance), append(p.Cov, cov)
+			p.Mu, p.Var, p.Cov = append(p.Mu, a.Mu), append(p.Var, a.Var), append(p.Cov, a.Cov)
 		}
 		p.Trained, p.HeldOut = d.stretches(sp, k, place)
 		sp.Profiles = append(sp.Profiles, p)
@@ -210,20 +210,20 @@ func toyOf(b *plan.Builder) *simulate.Toy {
 	return nil
 }
 
-// answers are a model's μ, σ² and C at conditions x, in the outcomes' units.
-func answers(ctx context.Context, m *train.Model, x []float64) (mu, variance, cov []float64, err error) {
+// answers are a model's at conditions x, in the outcomes' units.
+func answers(ctx context.Context, m *train.Model, x []float64) (a triplets.Answers, err error) {
 	est, err := m.Estimate(ctx, x, train.EstimateOptions{Samples: 2})
 	if err != nil {
-		return nil, nil, nil, fmt.Errorf("evaluate model: %w", err)
+		return a, fmt.Errorf("evaluate model: %w", err)
 	}
 	scale := m.OutcomeScale()
-	variance, cov = make([]float64, len(est.Mu)), make([]float64, len(est.Mu))
 	for i := range est.Mu {
 		// In two steps: the numbers of published figures have that rounding.
 		s := scale.Std[i%est.Out]
-		variance[i], cov[i] = est.Var[i]*s*s, est.Cov[i]*s*s
+		a.Var, a.Cov = append(a.Var, est.Var[i]*s*s), append(a.Cov, est.Cov[i]*s*s)
 	}
-	return scale.Own(est.Mu), variance, cov, nil
+	a.Mu = scale.Own(est.Mu)
+	return a, nil
 }
 
 func nearest(list []float64, v float64) float64 {

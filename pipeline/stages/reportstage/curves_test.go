@@ -120,11 +120,11 @@ func TestMaps(t *testing.T) {
 		x := []float64{m.X[i%24], m.Y[i/24]}
 		want := 0.0
 		for _, model := range list {
-			_, _, cov, err := answers(context.Background(), model, x)
+			a, err := answers(context.Background(), model, x)
 			if err != nil {
 				t.Fatal(err)
 			}
-			want += cov[0] / 2
+			want += a.Cov[0] / 2
 		}
 		if !alike([]float64{m.Cov[i]}, []float64{want}) {
 			t.Errorf("at %v: %g, expected %g", x, m.Cov[i], want)
