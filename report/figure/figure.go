@@ -167,35 +167,38 @@ func extent(lo, hi float64, v []float64, log bool) (float64, float64) {
 	return lo, hi
 }
 
+func shifted(v []float64, by float64) []float64 {
+	out := make([]float64, len(v))
+	for i, x := range v {
+		out[i] = x + by
+	}
+	return out
+}
+
 // ranges returns the panel's axes with their ranges filled in.
 func (p *Panel) ranges() (x, y Axis) {
 	x, y = p.X, p.Y
 	xl, xh, yl, yh := math.Inf(1), math.Inf(-1), math.Inf(1), math.Inf(-1)
 	for _, m := range p.Marks {
+		along, across := [][]float64{m.X}, [][]float64{m.Y}
 		switch m.Kind {
 		case Span:
-			xl, xh = extent(xl, xh, m.Lo, x.Log)
-			xl, xh = extent(xl, xh, m.Hi, x.Log)
-			continue
+			along, across = [][]float64{m.Lo, m.Hi}, nil
 		case Edge:
-			xl, xh = extent(xl, xh, m.X, x.Log)
-			yl, yh = extent(yl, yh, m.Y, y.Log)
-			continue
 		case Steps:
-			xl, xh = extent(xl, xh, m.Lo, x.Log)
-			xl, xh = extent(xl, xh, m.Hi, x.Log)
+			along = append(along, m.Lo, m.Hi)
 		case Cells:
-			for i := range m.X {
-				xl, xh = extent(xl, xh, []float64{m.X[i] - m.DX/2, m.X[i] + m.DX/2}, x.Log)
-				yl, yh = extent(yl, yh, []float64{m.Y[i] - m.DY/2, m.Y[i] + m.DY/2}, y.Log)
-			}
-			continue
+			along = [][]float64{shifted(m.X, -m.DX/2), shifted(m.X, m.DX/2)}
+			across = [][]float64{shifted(m.Y, -m.DY/2), shifted(m.Y, m.DY/2)}
 		default:
-			yl, yh = extent(yl, yh, m.Lo, y.Log)
-			yl, yh = extent(yl, yh, m.Hi, y.Log)
+			across = append(across, m.Lo, m.Hi)
 		}
-		xl, xh = extent(xl, xh, m.X, x.Log)
-		yl, yh = extent(yl, yh, m.Y, y.Log)
+		for _, v := range along {
+			xl, xh = extent(xl, xh, v, x.Log)
+		}
+		for _, v := range across {
+			yl, yh = extent(yl, yh, v, y.Log)
+		}
 	}
 	cells := len(p.Marks) > 0 && p.Marks[0].Kind == Cells
 	x.fill(xl, xh, cells || p.Polar)
