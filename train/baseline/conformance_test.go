@@ -18,9 +18,12 @@ import (
 // quick are settings with which every method is fitted in a moment.
 func quick() Settings {
 	s := settings()
-	s.Config.Epochs, s.Config.Hidden, s.Samples = 6, []int{8}, 6
+	s.Config.Epochs, s.Config.Hidden, s.Samples = 6, []int{8}, 4
 	return s
 }
+
+// long reports whether tests may take minutes.
+func long() bool { return os.Getenv("DOUBLETAKE_LONG") != "" }
 
 func fitted(t *testing.T, name string, data triplets.Set, seed uint64) Predictor {
 	t.Helper()
@@ -224,7 +227,7 @@ func couples(t *testing.T, info Info, x []float64) {
 			t.Errorf("value %d: %g, %g, %g", k, r.Mu[k], v, r.Epistemic[k])
 		}
 	}
-	if !info.Shared {
+	if !info.Shared || info.Slow && !long() {
 		return
 	}
 	share := func(data triplets.Set) float64 {

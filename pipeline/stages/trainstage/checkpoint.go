@@ -19,6 +19,10 @@ import (
 // killed. A variable for tests, which have no five seconds.
 var CheckpointEvery = 5 * time.Second
 
+// Saved is called with each file that was saved for an interrupted run to go on from. A
+// variable for tests, which interrupt runs there.
+var Saved = func(path string) {}
+
 // checkpointFile is the checkpoint in a task's scratch folder.
 const checkpointFile = "checkpoint"
 
@@ -72,7 +76,11 @@ func keep(j *engine.Job, o *train.FitOptions, wentOn func(train.Resumption) stri
 		}
 	}
 	o.Resume, o.Every = resume, CheckpointEvery
-	o.Save = func(b []byte) error { return engine.WriteFile(path, b) }
+	o.Save = func(b []byte) error {
+		err := engine.WriteFile(path, b)
+		Saved(path)
+		return err
+	}
 	o.Resumed = func(r train.Resumption) {
 		switch {
 		case r.Ignored != nil:

@@ -372,10 +372,12 @@ func finish(path string, b []byte) error {
 	if err := engine.WriteFile(path, b); err != nil {
 		return err
 	}
-	if err := os.Remove(filepath.Join(filepath.Dir(path), checkpointFile)); !errors.Is(err, fs.ErrNotExist) {
-		return err
+	err := os.Remove(filepath.Join(filepath.Dir(path), checkpointFile))
+	Saved(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
 	}
-	return nil
+	return err
 }
 
 // calibrate calibrates models that were trained without one group each. read returns
