@@ -13,10 +13,10 @@ import (
 	"math"
 
 	"github.com/apache/arrow/go/v17/arrow"
-	"github.com/apache/arrow/go/v17/arrow/array"
 
 	"doubletake/ingest"
 	"doubletake/ingest/format/internal/arrays"
+	"doubletake/ingest/format/internal/raw"
 )
 
 // Format is Arrow IPC.
@@ -81,7 +81,7 @@ func open(src ingest.Source, o ingest.Options) (ingest.Reader, error) {
 		r.Attribute(at.Name, at.Value)
 	}
 	for i, field := range schema.Fields() {
-		if !isNumber(field.Type) {
+		if _, number := kinds[field.Type.ID()]; !number {
 			r.Unread(field.Name, false, "a column of type "+typeName(field.Type)+", not of numbers")
 			continue
 		}
@@ -108,15 +108,6 @@ func typeName(t arrow.DataType) string {
 		return t.Name()
 	}
 	return t.String()
-}
-
-func isNumber(t arrow.DataType) bool {
-	switch t.ID() {
-	case arrow.FLOAT16, arrow.FLOAT32, arrow.FLOAT64, arrow.INT8, arrow.INT16, arrow.INT32, arrow.INT64, arrow.UINT8,
-		arrow.UINT16, arrow.UINT32, arrow.UINT64:
-		return true
-	}
-	return false
 }
 
 // recording gives access to the batches of a file.
@@ -198,36 +189,20 @@ func (a *recording) read(column int, start int64, dst []float64) (n int, err err
 	return n, nil
 }
 
+// kinds are the types of columns that are read.
+var kinds = map[arrow.Type]raw.Kind{
+	arrow.FLOAT16: raw.F16, arrow.FLOAT32: raw.F32, arrow.FLOAT64: raw.F64,
+	arrow.INT8: raw.I8, arrow.INT16: raw.I16, arrow.INT32: raw.I32, arrow.INT64: raw.I64,
+	arrow.UINT8: raw.U8, arrow.UINT16: raw.U16, arrow.UINT32: raw.U32, arrow.UINT64: raw.U64,
+}
+
 // numbers copies numbers of an array from its element at on.
 func numbers(dst []float64, a arrow.Array, at int) int {
 	n := min(len(dst), a.Len()-at)
-	switch v := a.(type) {
-	case *array.Float64:
-		copy(dst[:n], v.Float64Values()[at:])
-	case *array.Float32:
-		convert(dst[:n], v.Float32Values()[at:])
-	case *array.Int8:
-		convert(dst[:n], v.Int8Values()[at:])
-	case *array.Int16:
-		convert(dst[:n], v.Int16Values()[at:])
-	case *array.Int32:
-		convert(dst[:n], v.Int32Values()[at:])
-	case *array.Int64:
-		convert(dst[:n], v.Int64Values()[at:])
-	case *array.Uint8:
-		convert(dst[:n], v.Uint8Values()[at:])
-	case *array.Uint16:
-		convert(dst[:n], v.Uint16Values()[at:])
-	case *array.Uint32:
-		convert(dst[:n], v.Uint32Values()[at:])
-	case *array.Uint64:
-		convert(dst[:n], v.Uint64Values()[at:])
-	case *array.Float16:
-		for i := range n {
-			dst[i] = float64(v.Value(at + i).Float32())
-		}
-	default:
-		panic("arrow: column of type " + a.DataType().String())
+	kind := kinds[a.DataType().ID()]
+	if buffer := a.Data().Buffers()[1]; n > 0 {
+		b := buffer.Bytes()[(a.Data().Offset()+at)*kind.Bytes():]
+		raw.Decode(dst[:n], b, kind, !raw.LittleEndian, kind.Bytes())
 	}
 	if a.NullN() > 0 {
 		for i := range n {
@@ -237,10 +212,4 @@ func numbers(dst []float64, a arrow.Array, at int) int {
 		}
 	}
 	return n
-}
-
-func convert[T int8 | int16 | int32 | int64 | uint8 | uint16 | uint32 | uint64 | float32](dst []float64, src []T) {
-	for i := range dst {
-		dst[i] = float64(src[i])
-	}
 }

@@ -2,10 +2,11 @@ package hdf5
 
 import (
 	"bytes"
-	"encoding/binary"
 	"fmt"
 	"math"
 	"math/bits"
+
+	"doubletake/ingest/format/internal/raw"
 )
 
 // Class is the kind of a datatype.
@@ -71,7 +72,7 @@ type Member struct {
 	Type   Type
 }
 
-// conv is how bytes become a float64; the common ones have loops of their own.
+// conv is how bytes become a float64; those of loops are read many at once.
 type conv int
 
 const (
@@ -89,6 +90,12 @@ const (
 	convInt   // integers of odd sizes
 	convFloat // floats of odd sizes
 )
+
+// loops are the conversions that have a loop of their own.
+var loops = map[conv]raw.Kind{
+	convF32: raw.F32, convF64: raw.F64, convI8: raw.I8, convI16: raw.I16, convI32: raw.I32, convI64: raw.I64,
+	convU8: raw.U8, convU16: raw.U16, convU32: raw.U32, convU64: raw.U64,
+}
 
 // Numeric reports whether elements are read as numbers.
 func (t Type) Numeric() bool { return t.conv != convNone }
@@ -416,69 +423,12 @@ func (t *Type) floats(dst []float64, step int, src []byte, stride, n int) {
 	if n == 0 {
 		return
 	}
-	if step == 1 {
-		dst = dst[:n]
-		dense := stride == t.Size
-		switch {
-		case t.BigEndian && t.Size > 1:
-		case t.conv == convF32 && dense:
-			src = src[:4*n]
-			for i := range dst {
-				dst[i] = float64(math.Float32frombits(binary.LittleEndian.Uint32(src[4*i:])))
-			}
-			return
-		case t.conv == convF64 && dense:
-			src = src[:8*n]
-			for i := range dst {
-				dst[i] = math.Float64frombits(binary.LittleEndian.Uint64(src[8*i:]))
-			}
-			return
-		case t.conv == convI16 && dense:
-			src = src[:2*n]
-			for i := range dst {
-				dst[i] = float64(int16(binary.LittleEndian.Uint16(src[2*i:])))
-			}
-			return
-		case t.conv == convI32 && dense:
-			src = src[:4*n]
-			for i := range dst {
-				dst[i] = float64(int32(binary.LittleEndian.Uint32(src[4*i:])))
-			}
-			return
-		case t.conv == convF32:
-			for i := range dst {
-				dst[i] = float64(math.Float32frombits(binary.LittleEndian.Uint32(src[stride*i:])))
-			}
-			return
-		case t.conv == convF64:
-			for i := range dst {
-				dst[i] = math.Float64frombits(binary.LittleEndian.Uint64(src[stride*i:]))
-			}
-			return
-		case t.conv == convI16:
-			for i := range dst {
-				dst[i] = float64(int16(binary.LittleEndian.Uint16(src[stride*i:])))
-			}
-			return
-		}
+	if kind, ok := loops[t.conv]; ok && step == 1 {
+		raw.Decode(dst[:n], src, kind, t.BigEndian, stride)
+		return
 	}
-	be := t.BigEndian
 	for i := range n {
-		b := src[i*stride:]
-		var v float64
-		switch {
-		case be && t.conv == convF32:
-			v = float64(math.Float32frombits(binary.BigEndian.Uint32(b)))
-		case be && t.conv == convF64:
-			v = math.Float64frombits(binary.BigEndian.Uint64(b))
-		case be && t.conv == convI16:
-			v = float64(int16(binary.BigEndian.Uint16(b)))
-		case be && t.conv == convI32:
-			v = float64(int32(binary.BigEndian.Uint32(b)))
-		default:
-			v = t.float(b)
-		}
-		dst[i*step] = v
+		dst[i*step] = t.float(src[i*stride:])
 	}
 }
 

@@ -38,6 +38,7 @@ import (
 	"strings"
 
 	"doubletake/ingest/fault"
+	"doubletake/ingest/format/internal/raw"
 )
 
 // Error is a fault of a file, with its place.
@@ -137,29 +138,20 @@ var classNames = [...]string{
 	13: "uint32", 14: "int64", mxUINT64: "uint64", mxFUNCTION: "function handle", mxOPAQUE: "opaque",
 }
 
+// kinds are the numeric data types.
+var kinds = map[uint32]struct {
+	name string
+	kind raw.Kind
+}{
+	miINT8: {"int8", raw.I8}, miUINT8: {"uint8", raw.U8}, miINT16: {"int16", raw.I16}, miUINT16: {"uint16", raw.U16},
+	miINT32: {"int32", raw.I32}, miUINT32: {"uint32", raw.U32}, miSINGLE: {"single", raw.F32},
+	miDOUBLE: {"double", raw.F64}, miINT64: {"int64", raw.I64}, miUINT64: {"uint64", raw.U64},
+}
+
 // numeric gives name and bytes of a value of a numeric data type; 0 bytes if it is none.
 func numeric(typ uint32) (name string, bytes int64) {
-	switch typ {
-	case miINT8:
-		return "int8", 1
-	case miUINT8:
-		return "uint8", 1
-	case miINT16:
-		return "int16", 2
-	case miUINT16:
-		return "uint16", 2
-	case miINT32:
-		return "int32", 4
-	case miUINT32:
-		return "uint32", 4
-	case miSINGLE:
-		return "single", 4
-	case miDOUBLE:
-		return "double", 8
-	case miINT64:
-		return "int64", 8
-	case miUINT64:
-		return "uint64", 8
+	if k, ok := kinds[typ]; ok {
+		return k.name, int64(k.kind.Bytes())
 	}
 	return fmt.Sprintf("data type %d", typ), 0
 }

@@ -1,11 +1,11 @@
 package matfile
 
 import (
-	"encoding/binary"
 	"fmt"
 	"io"
-	"math"
 	"strconv"
+
+	"doubletake/ingest/format/internal/raw"
 )
 
 const (
@@ -137,7 +137,7 @@ func (v *Var) read(dst []float64, start, end int64) (int, error) {
 				Err:   fmt.Errorf("read: %w", err), Hint: "the file is damaged",
 			}
 		}
-		decode(dst[done:done+k], b, v.typ, v.file.BigEndian)
+		raw.Decode(dst[done:done+k], b, kinds[v.typ].kind, v.file.BigEndian, int(width))
 		done += k
 	}
 	if n < int64(len(dst)) {
@@ -232,59 +232,4 @@ func (v *Var) inflate(p []byte, at int64) error {
 		return c.skip(left)
 	}
 	return nil
-}
-
-// decode converts stored values; len(b) is that of dst times the width.
-func decode(dst []float64, b []byte, typ uint32, big bool) {
-	if big {
-		decodeOrder(dst, b, typ, binary.BigEndian)
-	} else {
-		decodeOrder(dst, b, typ, binary.LittleEndian)
-	}
-}
-
-// decodeOrder is compiled once per byte order, which keeps calls out of the loops.
-func decodeOrder[O binary.ByteOrder](dst []float64, b []byte, typ uint32, o O) {
-	switch typ {
-	case miINT8:
-		for i := range dst {
-			dst[i] = float64(int8(b[i]))
-		}
-	case miUINT8:
-		for i := range dst {
-			dst[i] = float64(b[i])
-		}
-	case miINT16:
-		for i := range dst {
-			dst[i] = float64(int16(o.Uint16(b[2*i:])))
-		}
-	case miUINT16:
-		for i := range dst {
-			dst[i] = float64(o.Uint16(b[2*i:]))
-		}
-	case miINT32:
-		for i := range dst {
-			dst[i] = float64(int32(o.Uint32(b[4*i:])))
-		}
-	case miUINT32:
-		for i := range dst {
-			dst[i] = float64(o.Uint32(b[4*i:]))
-		}
-	case miSINGLE:
-		for i := range dst {
-			dst[i] = float64(math.Float32frombits(o.Uint32(b[4*i:])))
-		}
-	case miDOUBLE:
-		for i := range dst {
-			dst[i] = math.Float64frombits(o.Uint64(b[8*i:]))
-		}
-	case miINT64:
-		for i := range dst {
-			dst[i] = float64(int64(o.Uint64(b[8*i:])))
-		}
-	case miUINT64:
-		for i := range dst {
-			dst[i] = float64(o.Uint64(b[8*i:]))
-		}
-	}
 }

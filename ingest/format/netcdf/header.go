@@ -206,7 +206,7 @@ func (f *file) readAttributes() ([]attribute, error) {
 			a.text = raw.Text(b)
 		} else {
 			a.numbers = arrays.Numbers{Values: make([]float64, n), Integer: k.kind.Integer()}
-			decode(a.numbers.Values, b, k.kind, size)
+			raw.Decode(a.numbers.Values, b, k.kind, true, int(size))
 		}
 		as = append(as, a)
 	}
@@ -362,39 +362,9 @@ func (p *plane) read(at, extent int64, offsets []int64, start int64, dst [][]flo
 			return &fault.Error{Path: p.f.src.Path, Place: place, Err: fmt.Errorf("read samples: %w", err)}
 		}
 		for i, o := range offsets {
-			decode(dst[i][done:done+m], b[o:], kinds[p.v.kind].kind, p.step)
+			raw.Decode(dst[i][done:done+m], b[o:], kinds[p.v.kind].kind, true, int(p.step))
 		}
 		done += m
 	}
 	return nil
-}
-
-// decode fills dst from numbers that lie step bytes apart, the highest byte first.
-func decode(dst []float64, b []byte, kind raw.Kind, step int64) {
-	be := binary.BigEndian
-	for i := range dst {
-		v := b[int64(i)*step:]
-		switch kind {
-		case raw.I8:
-			dst[i] = float64(int8(v[0]))
-		case raw.U8:
-			dst[i] = float64(v[0])
-		case raw.I16:
-			dst[i] = float64(int16(be.Uint16(v)))
-		case raw.U16:
-			dst[i] = float64(be.Uint16(v))
-		case raw.I32:
-			dst[i] = float64(int32(be.Uint32(v)))
-		case raw.U32:
-			dst[i] = float64(be.Uint32(v))
-		case raw.I64:
-			dst[i] = float64(int64(be.Uint64(v)))
-		case raw.U64:
-			dst[i] = float64(be.Uint64(v))
-		case raw.F32:
-			dst[i] = float64(math.Float32frombits(be.Uint32(v)))
-		default:
-			dst[i] = math.Float64frombits(be.Uint64(v))
-		}
-	}
 }

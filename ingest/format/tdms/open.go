@@ -748,7 +748,7 @@ func (r *reader) finish() {
 			if c.Type == "" {
 				c.Type = name
 			}
-			if c.Err == nil && !numeric(typ) {
+			if _, numeric := numbers[typ]; c.Err == nil && !numeric {
 				c.Err = c.fail("values of type %s are not numbers", name)
 			}
 			c.pieces = append(c.pieces, piece{run: run, slot: i, start: c.Samples, n: n})

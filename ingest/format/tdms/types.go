@@ -1,9 +1,9 @@
 package tdms
 
 import (
-	"encoding/binary"
-	"math"
 	"strconv"
+
+	samples "doubletake/ingest/format/internal/raw"
 )
 
 // Data types ("TDMS Data Types" at the end of NI's document).
@@ -22,31 +22,33 @@ const (
 	typeDAQmx                         = 0xffffffff
 )
 
+// numbers are the types whose values become float64.
+var numbers = map[uint32]struct {
+	name string
+	kind samples.Kind
+}{
+	typeI8:         {"int8", samples.I8},
+	typeI16:        {"int16", samples.I16},
+	typeI32:        {"int32", samples.I32},
+	typeI64:        {"int64", samples.I64},
+	typeU8:         {"uint8", samples.U8},
+	typeU16:        {"uint16", samples.U16},
+	typeU32:        {"uint32", samples.U32},
+	typeU64:        {"uint64", samples.U64},
+	typeSingle:     {"single", samples.F32},
+	typeSingleUnit: {"single", samples.F32},
+	typeDouble:     {"double", samples.F64},
+	typeDoubleUnit: {"double", samples.F64},
+	typeBoolean:    {"boolean", samples.U8},
+}
+
 // dataType gives name and bytes of a value; 0 bytes where they are not fixed.
 func dataType(typ uint32) (name string, bytes int64) {
+	if n, ok := numbers[typ]; ok {
+		return n.name, int64(n.kind.Bytes())
+	}
+
 	switch typ {
-	case typeI8:
-		return "int8", 1
-	case typeI16:
-		return "int16", 2
-	case typeI32:
-		return "int32", 4
-	case typeI64:
-		return "int64", 8
-	case typeU8:
-		return "uint8", 1
-	case typeU16:
-		return "uint16", 2
-	case typeU32:
-		return "uint32", 4
-	case typeU64:
-		return "uint64", 8
-	case typeSingle, typeSingleUnit:
-		return "single", 4
-	case typeDouble, typeDoubleUnit:
-		return "double", 8
-	case typeBoolean:
-		return "boolean", 1
 	case typeTime:
 		return "time stamp", 16
 	case typeComplexSingle:
@@ -63,73 +65,12 @@ func dataType(typ uint32) (name string, bytes int64) {
 	return "type 0x" + strconv.FormatUint(uint64(typ), 16), 0
 }
 
-// numeric reports whether values of the type become float64.
-func numeric(typ uint32) bool {
-	switch typ {
-	case typeTime, typeComplexSingle, typeComplexDouble, typeString:
-		return false
-	}
-	_, n := dataType(typ)
-	return n > 0
-}
-
 // decode converts values at a distance of stride bytes.
 func decode(dst []float64, b []byte, stride int64, typ uint32, big bool) {
-	if big {
-		decodeOrder(dst, b, int(stride), typ, binary.BigEndian)
-	} else {
-		decodeOrder(dst, b, int(stride), typ, binary.LittleEndian)
-	}
-}
-
-func decodeOrder[O binary.ByteOrder](dst []float64, b []byte, stride int, typ uint32, o O) {
-	switch typ {
-	case typeI8:
-		for i := range dst {
-			dst[i] = float64(int8(b[i*stride]))
-		}
-	case typeU8:
-		for i := range dst {
-			dst[i] = float64(b[i*stride])
-		}
-	case typeBoolean:
-		for i := range dst {
-			dst[i] = 0
-			if b[i*stride] != 0 {
-				dst[i] = 1
-			}
-		}
-	case typeI16:
-		for i := range dst {
-			dst[i] = float64(int16(o.Uint16(b[i*stride:])))
-		}
-	case typeU16:
-		for i := range dst {
-			dst[i] = float64(o.Uint16(b[i*stride:]))
-		}
-	case typeI32:
-		for i := range dst {
-			dst[i] = float64(int32(o.Uint32(b[i*stride:])))
-		}
-	case typeU32:
-		for i := range dst {
-			dst[i] = float64(o.Uint32(b[i*stride:]))
-		}
-	case typeSingle, typeSingleUnit:
-		for i := range dst {
-			dst[i] = float64(math.Float32frombits(o.Uint32(b[i*stride:])))
-		}
-	case typeDouble, typeDoubleUnit:
-		for i := range dst {
-			dst[i] = math.Float64frombits(o.Uint64(b[i*stride:]))
-		}
-	case typeI64:
-		for i := range dst {
-			dst[i] = float64(int64(o.Uint64(b[i*stride:])))
-		}
-	case typeU64:
-		for i := range dst {
-			dst[i] = float64(o.Uint64(b[i*stride:]))
+	samples.Decode(dst, b, numbers[typ].kind, big, int(stride))
+	if typ == typeBoolean {
+		for i, v := range dst {
+			dst[i] = min(v, 1)
 		}
 	}
 }

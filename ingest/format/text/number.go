@@ -1,7 +1,6 @@
 package text
 
 import (
-	"encoding/binary"
 	"math"
 	"math/big"
 	"math/bits"
@@ -111,42 +110,6 @@ func Scan(b []byte, i int, dec byte) (v float64, next int, ok bool) {
 		v = -v
 	}
 	return v, i, true
-}
-
-// E13 reads a cell of Fortran's format E13.5, " -1.23456E-03", its six digits at once,
-// as Scan does, and is not ok where it is anything else.
-func E13(cell []byte) (v float64, ok bool) {
-	const zeros, tops = 0x3030303030303030, 0x8080808080808080
-	if len(cell) != 13 || cell[0] != ' ' {
-		return 0, false
-	}
-	head, tail := binary.LittleEndian.Uint64(cell[1:]), binary.LittleEndian.Uint32(cell[9:])
-	tens, ones := tail>>16&0xff-'0', tail>>24-'0'
-	const signs uint64 = 1<<' ' | 1<<'-' // a branch on the sign, which is random, would be mispredicted
-	if signs>>byte(head)&1 == 0 || byte(head>>16) != '.' || byte(tail) != 'E' || tens > 9 || ones > 9 {
-		return 0, false
-	}
-	// A zero takes the place of the sign, the first digit that of the point.
-	w := head&^0xffffff | head&0xff00<<8 | zeros&0xffff
-	if ((w+0x4646464646464646)|(w-zeros))&tops != 0 {
-		return 0, false
-	}
-	w -= zeros
-	w = w*10 + w>>8 // numbers of two digits in every second byte
-	w = (w&0xff000000ff*(100+1000000<<32) + w>>16&0xff000000ff*(1+10000<<32)) >> 32
-	v = float64(uint32(w))
-	exp := int(tens*10 + ones)
-	switch c := byte(tail >> 8); {
-	case c == '-' && exp+5 < len(pow10):
-		v /= pow10[exp+5]
-	case c == '+' && exp < 5:
-		v /= pow10[5-exp]
-	case c == '+' && exp-5 < len(pow10):
-		v *= pow10[exp-5]
-	default:
-		return 0, false
-	}
-	return math.Float64frombits(math.Float64bits(v) | head&1<<63), true // '-' is odd, ' ' even
 }
 
 // maxPow bounds the powers of ten of lemire; beyond it strconv does the work.

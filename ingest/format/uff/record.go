@@ -13,7 +13,6 @@ import (
 	"doubletake/ingest/fault"
 	"doubletake/ingest/format/internal/lines"
 	"doubletake/ingest/format/internal/raw"
-	"doubletake/ingest/format/text"
 )
 
 // fields cuts a line into columns of those widths, without blanks. "NONE" is empty.
@@ -351,10 +350,7 @@ func (l *decimals) parse(b []byte, begin, at, from, to int64, dst [][]float64) (
 		}
 		end := min(len(b), offset+w)
 		if at >= from && at < to && dst[part] != nil {
-			v, ok := text.E13(b[offset:end])
-			if !ok {
-				v, ok = number(b[offset:end])
-			}
+			v, ok := lines.Number(trimLeft(trimRight(b[offset:end])), '.')
 			if !ok {
 				return at, &fault.Error{
 					Path: l.f.src.Path, Place: fmt.Sprintf("byte %d", begin+int64(offset)),
@@ -372,28 +368,6 @@ func (l *decimals) parse(b []byte, begin, at, from, to int64, dst [][]float64) (
 		}
 	}
 	return at, nil
-}
-
-// number reads a cell. Signs are random, so the usual cell, blanks and at most one sign
-// before the digits, is read without a branch that depends on them.
-func number(cell []byte) (float64, bool) {
-	i, before, last := 0, 0, byte(' ')
-	for i < len(cell) && cell[i] <= '-' {
-		before += int(last)
-		last = cell[i]
-		i++
-	}
-	const usual = 1<<(' '&63) | 1<<('+'&63) | 1<<('-'&63)
-	if before == i*' ' && usual>>(last&63)&1 == 1 {
-		if v, next, ok := text.Scan(cell, i, '.'); ok && next == len(cell) {
-			sign := uint64(0)
-			if last == '-' {
-				sign = 1 << 63
-			}
-			return math.Float64frombits(math.Float64bits(v) | sign), true
-		}
-	}
-	return lines.Number(trimLeft(trimRight(cell)), '.')
 }
 
 // trimRight and trimLeft cut blanks off. They are faster than package bytes, which

@@ -129,10 +129,15 @@ func Text(b []byte) string {
 	return strings.TrimSpace(s)
 }
 
+// Decode fills dst with numbers of a kind that lie stride bytes apart in b.
+func Decode(dst []float64, b []byte, kind Kind, bigEndian bool, stride int) {
+	decode(&Reader{Layout: Layout{Kind: kind, BigEndian: bigEndian, Scale: 1}}, dst, b, stride)
+}
+
 // Value decodes one number of that kind from the beginning of b.
 func Value(kind Kind, bigEndian bool, b []byte) float64 {
 	var v [1]float64
-	decode(&Reader{Layout: Layout{Kind: kind, BigEndian: bigEndian, Scale: 1}}, v[:], b, kind.Bytes())
+	Decode(v[:], b, kind, bigEndian, kind.Bytes())
 	return v[0]
 }
 
@@ -302,13 +307,13 @@ func (r *Reader) fill(b []byte, at int64) error {
 	return &fault.Error{Path: r.info.Path, Place: place, Err: fmt.Errorf("read samples: %w", err)}
 }
 
-// littleEndian is how this machine stores numbers.
-var littleEndian = binary.NativeEndian.Uint16([]byte{1, 0}) == 1
+// LittleEndian reports how this machine stores numbers.
+var LittleEndian = binary.NativeEndian.Uint16([]byte{1, 0}) == 1
 
 // same returns dst as the bytes to read into, where the file stores numbers as
 // memory does; nil where they must be decoded.
 func (r *Reader) same(dst any) []byte {
-	if r.BigEndian == littleEndian {
+	if r.BigEndian == LittleEndian {
 		return nil
 	}
 	switch x := dst.(type) {
