@@ -156,8 +156,8 @@ func (c Config) Check(fail func(setting, text string)) {
 	bad(slices.Contains([]string{TwoAnswers, Joint, JointFull, Binned}, c.Head), "model.head",
 		"expected %s, %s or %s, or none, found %q", Joint, JointFull, Binned, c.Head)
 	bad(c.Bins == 0 || c.Head == Binned, "model.bins", "belongs to head: %s, found head: %q", Binned, c.Head)
-	bad(c.Bins == 0 || c.Bins >= 2 && c.Bins <= maxBins, "model.bins", "expected 2 to %d bins, or 0 for %d, found %d", maxBins,
-		DefaultBins, c.Bins)
+	bad(c.Bins == 0 || c.Bins >= 2 && c.Bins <= maxBins, "model.bins",
+		"expected 2 to %d bins, or 0 for %d, found %d", maxBins, DefaultBins, c.Bins)
 	bad(c.Head == TwoAnswers || c.Feedback == DropWeights, "model.feedback",
 		"belongs to two answers, found head: %s, which is given nothing back", c.Head)
 	bad(c.Head == TwoAnswers || c.Pairs == Symmetrised, "loss.pairs",
@@ -176,7 +176,8 @@ func (c Config) Check(fail func(setting, text string)) {
 	bad(c.WeightDecay >= 0 && !(c.WeightDecay*c.LearningRate >= 1), "optimizer.weight_decay",
 		"expected 0 or more, and below 1/learning_rate, found %g", c.WeightDecay)
 	bad(c.Batch >= 1 && c.Batch <= maxBatch, "optimizer.batch", "expected 1 to %d triplets, found %d", maxBatch, c.Batch)
-	bad(c.Epochs >= 1 && c.Epochs <= MaxEpochs, "optimizer.epochs", "expected 1 to %d epochs, found %d", MaxEpochs, c.Epochs)
+	bad(c.Epochs >= 1 && c.Epochs <= MaxEpochs, "optimizer.epochs",
+		"expected 1 to %d epochs, found %d", MaxEpochs, c.Epochs)
 	bad(c.Stop >= 0 && c.Stop <= max(c.Epochs, 0), "optimizer.stop", "expected 0 to %d epochs, found %d", c.Epochs, c.Stop)
 	bad(slices.Contains([]string{ConstantRate, Cosine}, c.Schedule), "optimizer.schedule",
 		"expected %s or %s, found %q", ConstantRate, Cosine, c.Schedule)

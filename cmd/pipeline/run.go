@@ -81,7 +81,8 @@ func parseRun(c *cli.Context) (o runOptions, err error) {
 func executorFlag() cli.Flag {
 	return &cli.StringFlag{
 		Name: "executor", Value: "local",
-		Usage: "where tasks are made: " + strings.Join(pipeline.Executors(), ", or ") + " (see executor in the configuration)",
+		Usage: "where tasks are made: " + strings.Join(pipeline.Executors(), ", or ") +
+			" (see executor in the configuration)",
 	}
 }
 
