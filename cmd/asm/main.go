@@ -11,7 +11,7 @@ import (
 	"fmt"
 	"log"
 	"os"
-	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/mmcloughlin/avo/build"
@@ -70,14 +70,14 @@ func generate(room string) (map[string]string, error) {
 	return map[string]string{"kernel_amd64.s": string(code), "stubs_amd64.go": wrap(string(stubs))}, nil
 }
 
-var longLine = regexp.MustCompile(`(?m)^(.{80,112},) (.{8,})$`)
-
-// wrap breaks the lines that are longer than 120 columns.
+// wrap breaks the lines that are longer than 116 bytes.
 func wrap(text string) string {
 	lines := strings.Split(text, "\n")
-	for i, l := range lines {
-		if len(l) > 120 {
-			lines[i] = longLine.ReplaceAllString(l, "$1\n\t$2")
+	for i := 0; i < len(lines); i++ {
+		if l := lines[i]; len(l) > 116 {
+			at := strings.LastIndex(l[:115], ", ") + 1
+			lines[i] = l[:at]
+			lines = slices.Insert(lines, i+1, "\t"+l[at+1:])
 		}
 	}
 	return strings.Join(lines, "\n")

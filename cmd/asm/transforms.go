@@ -32,8 +32,10 @@ func transforms(ctx *build.Context) {
 		s.loadPair(4)
 		s.loadComplex()
 		s.storeComplex()
-		s.sum(8)
-		s.sum(4)
+		if !s.wide { // AVX2 is enough: the memory sets the pace
+			s.sum(8)
+			s.sum(4)
+		}
 	}
 }
 
@@ -131,40 +133,24 @@ func (s set) butterfly(x []complexes, put func(i int, v complexes)) {
 	}
 }
 
-// Numbers of a plan (dsp/kernel, type plan).
-const (
-	planGroups  = 8 * iota // turns of the outer loop
-	planVectors            // bytes the inner loop goes over
-	planX                  // bytes to the next group's x, y, twiddles
-	planY
-	planTwiddles
-	planRadix  // of the first butterflies
-	planCount  // how many there are
-	planIn     // bytes between the inputs of one
-	planNextIn // bytes to the inputs of the next
-	planRadix2 // of the second butterflies; +4 without twiddles; 0: there are none
-	planCount2
-	planIn2
-	planOut2
-	planNextOut2
-)
-
 // stages is kernel.Set.Stages: for each group and each of its vectors a row of butterflies
-// from x to tmp, whose outputs are neighbours, and one from tmp to y.
+// from x to tmp, whose outputs are neighbours, and one from tmp to y. The numbers are those
+// of the plan (dsp/kernel, stagesFast); they stay where the caller put them.
 func (s set) stages() {
-	s.begin("stages", strings.ReplaceAll("y, x, tw, tmp *T, plan *int", "T", s.float()))
+	s.begin("stages", "y, x, tw, tmp *"+s.float()+", groups, vectors, nextX, nextY, nextTwiddles, "+
+		"radix, count, in, nextIn, radix2, count2, in2, out2, nextOut2 int")
 	label := func(l string, n ...any) string { return "stages" + s.name + "_" + l + fmt.Sprint(n...) }
 	to := func(l string, n ...any) LabelRef { return LabelRef(label(l, n...)) }
-	y, x, tw, plan, k := s.param("y"), s.param("x"), s.param("tw"), s.param("plan"), s.GP64()
+	y, x, tw, k := s.param("y"), s.param("x"), s.param("tw"), s.GP64()
 	in, out, twiddle, left := s.GP64(), s.GP64(), s.GP64(), s.GP64()
-	distance := func(field int) (one, three GPVirtual) {
-		one, three = s.copyOf(at(plan, field)), s.GP64()
+	distance := func(number string) (one, three GPVirtual) {
+		one, three = s.param(number), s.GP64()
 		s.LEAQ(Mem{Base: one, Index: one, Scale: 2}, three)
 		return one, three
 	}
-	in1, in3 := distance(planIn)
-	between1, between3 := distance(planIn2)
-	out1, out3 := distance(planOut2)
+	in1, in3 := distance("in")
+	between1, between3 := distance("in2")
+	out1, out3 := distance("out2")
 	between := func(p GPVirtual) { // the place in tmp
 		if s.wide {
 			s.Load(s.Param("tmp"), p)
@@ -174,9 +160,9 @@ func (s set) stages() {
 		s.ANDQ(Imm(32), p) // of the half
 		s.ADDQ(s.addr("tmp"), p)
 	}
-	jump := func(radix, field, code int) {
-		s.CMPQ(at(plan, field), Imm(uint64(code)))
-		s.JE(to("row", radix, "_", code))
+	jump := func(n, code int) {
+		s.CMPQ(s.addr([]string{"radix", "radix2"}[n-1]), Imm(uint64(code)))
+		s.JE(to("row", n, "_", code))
 	}
 	row := func(n, code int, ins []Mem, next func(radix int)) {
 		radix, twiddles := code, code <= 5
@@ -210,13 +196,13 @@ func (s set) stages() {
 	s.LEAQ(Mem{Base: x, Index: k, Scale: 1}, in)
 	between(out)
 	s.MOVQ(tw, twiddle)
-	s.MOVQ(at(plan, planCount), left)
+	s.MOVQ(s.addr("count"), left)
 	for _, code := range []int{4, 5, 3} {
-		jump(1, planRadix, code)
+		jump(1, code)
 	}
 	for _, code := range []int{2, 3, 5, 4} {
 		row(1, code, fan(in, in1, in3), func(radix int) {
-			s.ADDQ(at(plan, planNextIn), in)
+			s.ADDQ(s.addr("nextIn"), in)
 			s.advance(vec*radix, out)
 			s.advance(2*s.size()*(radix-1), twiddle)
 		})
@@ -228,21 +214,21 @@ func (s set) stages() {
 	s.Label(label("second"))
 	between(in)
 	s.LEAQ(Mem{Base: y, Index: k, Scale: 1}, out)
-	s.MOVQ(at(plan, planCount2), left)
-	s.CMPQ(at(plan, planRadix2), Imm(5))
+	s.MOVQ(s.addr("count2"), left)
+	s.CMPQ(s.addr("radix2"), Imm(5))
 	s.JA(to("last"))
 	for _, code := range []int{4, 5, 3, 2} {
-		jump(2, planRadix2, code)
+		jump(2, code)
 	}
 	s.JMP(to("next"))
 	s.Label(label("last"))
 	for _, code := range []int{8, 9, 7} {
-		jump(2, planRadix2, code)
+		jump(2, code)
 	}
 	for _, code := range []int{6, 7, 9, 2, 3, 5, 8, 4} {
 		row(2, code, fan(in, between1, between3), func(int) {
 			s.advance(vec, in)
-			s.ADDQ(at(plan, planNextOut2), out)
+			s.ADDQ(s.addr("nextOut2"), out)
 		})
 		if code != 4 {
 			s.JMP(to("next"))
@@ -258,12 +244,12 @@ func (s set) stages() {
 		s.ANDQ(Imm(64), left)
 		s.ADDQ(left, k)
 	}
-	s.CMPQ(k, at(plan, planVectors))
+	s.CMPQ(k, s.addr("vectors"))
 	s.JNE(to("vector"))
-	s.ADDQ(at(plan, planX), x)
-	s.ADDQ(at(plan, planY), y)
-	s.ADDQ(at(plan, planTwiddles), tw)
-	s.DECQ(at(plan, planGroups))
+	s.ADDQ(s.addr("nextX"), x)
+	s.ADDQ(s.addr("nextY"), y)
+	s.ADDQ(s.addr("nextTwiddles"), tw)
+	s.DECQ(s.addr("groups"))
 	s.JNE(to("group"))
 	s.end()
 }
@@ -414,8 +400,8 @@ func (s set) loadPair(size int) {
 	if s.single {
 		name, means = "loadPair", "meanA, meanB, restA, restB"
 	}
-	s.begin(name, fmt.Sprintf("dst *%[1]s, a, b *float%[2]d, row, lane *%[1]s, %[3]s %[1]s, stride, rows, jump, groups int",
-		s.float(), 8*size, means))
+	s.begin(name, fmt.Sprintf("dst *%[1]s, a, b *float%[2]d, row, lane *%[1]s, %[3]s %[1]s, "+
+		"stride, rows, jump, groups int", s.float(), 8*size, means))
 	dst, a, b, row, lane := s.param("dst"), s.param("a"), s.param("b"), s.param("row"), s.param("lane")
 	var mean []VecVirtual
 	for _, m := range strings.Split(means, ", ") {

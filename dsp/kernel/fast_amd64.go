@@ -1,10 +1,6 @@
 package kernel
 
-import (
-	"unsafe"
-
-	"golang.org/x/sys/cpu"
-)
+import "golang.org/x/sys/cpu"
 
 //go:generate go run doubletake/cmd/asm dsp
 
@@ -22,65 +18,59 @@ func detect() (sets []*Set[float64], single []*Set[float32]) {
 }
 
 var avx512 = &Set[float64]{
-	Name: "avx512", Stages: stagesFast512, Twist: twistFast(twistAVX512),
+	Name: "avx512", Stages: stagesFast(stagesAVX512), Twist: twistFast(twistAVX512),
 	LoadPair: pairFast(loadPair64AVX512), LoadPair32: pairFast(loadPair32AVX512),
 	LoadComplex: loadFast(loadComplexAVX512), StoreComplex: storeFast(storeComplexAVX512),
-	AddPower: powerFast(addPowerAVX512), Sum: sumFastAVX512, Sum32: sum32FastAVX512,
+	AddPower: powerFast(addPowerAVX512), Sum: sumFast, Sum32: sum32Fast,
 }
 
 var avx2 = &Set[float64]{
-	Name: "avx2", Stages: stagesFast2, Twist: twistFast(twistAVX2),
+	Name: "avx2", Stages: stagesFast(stagesAVX2), Twist: twistFast(twistAVX2),
 	LoadPair: pairFast(loadPair64AVX2), LoadPair32: pairFast(loadPair32AVX2),
 	LoadComplex: loadFast(loadComplexAVX2), StoreComplex: storeFast(storeComplexAVX2),
-	AddPower: powerFast(addPowerAVX2), Sum: sumFastAVX2, Sum32: sum32FastAVX2,
+	AddPower: powerFast(addPowerAVX2), Sum: sumFast, Sum32: sum32Fast,
 }
 
 var single512 = &Set[float32]{
-	Name: "avx512", Stages: stagesFastSingle512, Twist: twistFast(twistSingleAVX512),
+	Name: "avx512", Stages: stagesFast(stagesSingleAVX512), Twist: twistFast(twistSingleAVX512),
 	LoadPair32:  pairSingleFast(loadPairSingleAVX512),
 	LoadComplex: loadComplex[float32], StoreComplex: storeComplex[float32],
-	AddPower: powerFast(addPowerSingleAVX512), Sum: sumFastAVX512, Sum32: sum32FastAVX512,
+	AddPower: powerFast(addPowerSingleAVX512), Sum: sumFast, Sum32: sum32Fast,
 }
 
 var single2 = &Set[float32]{
-	Name: "avx2", Stages: stagesFastSingle2, Twist: twistFast(twistSingleAVX2),
+	Name: "avx2", Stages: stagesFast(stagesSingleAVX2), Twist: twistFast(twistSingleAVX2),
 	LoadPair32:  pairSingleFast(loadPairSingleAVX2),
 	LoadComplex: loadComplex[float32], StoreComplex: storeComplex[float32],
-	AddPower: powerFast(addPowerSingleAVX2), Sum: sumFastAVX2, Sum32: sum32FastAVX2,
-}
-
-// plan is what the assembly of Stages does: for each group, for each vector, the first
-// butterflies from x to tmp, where outputs are neighbours, and the second from there to y.
-// Distances are bytes.
-type plan struct {
-	groups, vectors                     int // vectors: of the interleaved sequences
-	nextX, nextY, nextTwiddles          int // to the next group's
-	radix, count, in, nextIn            int // between the inputs of one, to the next one's
-	radix2, count2, in2, out2, nextOut2 int // radix2: +noTwiddles; 0: there are none
-}
-
-const noTwiddles = 4
-
-func newPlan[T Number](a, b, q, s int, last bool) plan {
-	const vector = 128
-	factor := vector / Lanes[T]() // a complex number
-	stride := s * vector
-	if b == 1 { // all groups together
-		return plan{groups: 1, vectors: stride, radix: a, count: q, in: q * stride, nextIn: stride}
-	}
-
-	p := plan{
-		groups: q, vectors: stride, nextX: stride, nextY: a * b * stride, nextTwiddles: (a*b - 1) * factor,
-		radix: a, count: b, in: b * q * stride, nextIn: q * stride,
-		radix2: b, count2: a, in2: a * vector, out2: a * stride, nextOut2: stride,
-	}
-	if last {
-		p.radix2 += noTwiddles
-	}
-	return p
+	AddPower: powerFast(addPowerSingleAVX2), Sum: sumFast, Sum32: sum32Fast,
 }
 
 // The wrappers check shapes, which the assembly does not.
+
+// stagesFast tells the assembly of Stages what to do for each group, for each of its
+// interleaved vectors: the first butterflies from x to tmp, where outputs are neighbours,
+// and the second from there to y. Distances are bytes.
+func stagesFast[T Number](f func(y, x, tw, tmp *T, groups, vectors, nextX, nextY, nextTwiddles, radix, count, in,
+	nextIn, radix2, count2, in2, out2, nextOut2 int),
+) func(y, x, tw, tmp []T, a, b, q, s int, last bool) {
+	const vector, noTwiddles = 128, 4
+	factor := vector / Lanes[T]() // a complex number
+	return func(y, x, tw, tmp []T, a, b, q, s int, last bool) {
+		checkStages(y, x, tw, tmp, a, b, q, s, last)
+		stride := s * vector
+		if b == 1 { // the butterflies of all groups
+			f(&y[0], &x[0], &tw[0], &y[0], 1, stride, 0, 0, 0, a, q, q*stride, stride, 0, 0, 0, 0, 0)
+			return
+		}
+
+		second := b
+		if last {
+			second += noTwiddles
+		}
+		f(&y[0], &x[0], &tw[0], &tmp[0], q, stride, stride, a*b*stride, (a*b-1)*factor,
+			a, b, b*q*stride, q*stride, second, a, a*vector, a*stride, stride)
+	}
+}
 
 func twistFast[T Number](f func(y, x, near, far *T, stride, groups int)) func(y, x, near, far []T, stride,
 	groups int) {
@@ -132,62 +122,10 @@ func powerFast[T Number](f func(sum *float64, x *T, stride, rows int)) func(sum 
 	}
 }
 
-// What takes memory of the caller's stack calls its assembly by name: through a variable
-// the compiler could not know that it does not escape.
+// The sums call their assembly by name: through a variable the compiler could
+// not know that the partial sums do not escape.
 
-func stagesFast512(y, x, tw, tmp []float64, a, b, q, s int, last bool) {
-	checkStages(y, x, tw, tmp, a, b, q, s, last)
-	if b == 1 {
-		tmp = y
-	}
-	p := newPlan[float64](a, b, q, s, last)
-	stagesAVX512(unsafe.SliceData(y), unsafe.SliceData(x), unsafe.SliceData(tw), unsafe.SliceData(tmp), &p.groups)
-}
-
-func stagesFast2(y, x, tw, tmp []float64, a, b, q, s int, last bool) {
-	checkStages(y, x, tw, tmp, a, b, q, s, last)
-	if b == 1 {
-		tmp = y
-	}
-	p := newPlan[float64](a, b, q, s, last)
-	stagesAVX2(unsafe.SliceData(y), unsafe.SliceData(x), unsafe.SliceData(tw), unsafe.SliceData(tmp), &p.groups)
-}
-
-func stagesFastSingle512(y, x, tw, tmp []float32, a, b, q, s int, last bool) {
-	checkStages(y, x, tw, tmp, a, b, q, s, last)
-	if b == 1 {
-		tmp = y
-	}
-	p := newPlan[float32](a, b, q, s, last)
-	stagesSingleAVX512(unsafe.SliceData(y), unsafe.SliceData(x), unsafe.SliceData(tw), unsafe.SliceData(tmp), &p.groups)
-}
-
-func stagesFastSingle2(y, x, tw, tmp []float32, a, b, q, s int, last bool) {
-	checkStages(y, x, tw, tmp, a, b, q, s, last)
-	if b == 1 {
-		tmp = y
-	}
-	p := newPlan[float32](a, b, q, s, last)
-	stagesSingleAVX2(unsafe.SliceData(y), unsafe.SliceData(x), unsafe.SliceData(tw), unsafe.SliceData(tmp), &p.groups)
-}
-
-func sumFastAVX512(x []float64) float64 {
-	var s [8]float64
-	if n := len(x) / 32; n > 0 {
-		sum64AVX512(&s[0], &x[0], n)
-	}
-	return finish(&s, x[len(x)&^31:])
-}
-
-func sum32FastAVX512(x []float32) float64 {
-	var s [8]float64
-	if n := len(x) / 32; n > 0 {
-		sum32AVX512(&s[0], &x[0], n)
-	}
-	return finish(&s, x[len(x)&^31:])
-}
-
-func sumFastAVX2(x []float64) float64 {
+func sumFast(x []float64) float64 {
 	var s [8]float64
 	if n := len(x) / 32; n > 0 {
 		sum64AVX2(&s[0], &x[0], n)
@@ -195,7 +133,7 @@ func sumFastAVX2(x []float64) float64 {
 	return finish(&s, x[len(x)&^31:])
 }
 
-func sum32FastAVX2(x []float32) float64 {
+func sum32Fast(x []float32) float64 {
 	var s [8]float64
 	if n := len(x) / 32; n > 0 {
 		sum32AVX2(&s[0], &x[0], n)

@@ -4,72 +4,71 @@
 
 #include "textflag.h"
 
-// func stagesAVX2(y *float64, x *float64, tw *float64, tmp *float64, plan *int)
+// func stagesAVX2(y *float64, x *float64, tw *float64, tmp *float64, groups int, vectors int, nextX int, nextY int, nextTwiddles int, radix int, count int, in int, nextIn int, radix2 int, count2 int, in2 int, out2 int, nextOut2 int)
 // Requires: AVX
-TEXT ·stagesAVX2(SB), NOSPLIT, $8-40
+TEXT ·stagesAVX2(SB), NOSPLIT, $0-144
 	MOVQ y+0(FP), AX
 	MOVQ x+8(FP), CX
 	MOVQ tw+16(FP), DX
-	MOVQ plan+32(FP), BX
-	MOVQ 56(BX), R11
-	LEAQ (R11)(R11*2), R12
-	MOVQ 88(BX), R13
-	LEAQ (R13)(R13*2), R14
-	MOVQ 96(BX), R15
-	LEAQ (R15)(R15*2), BP
+	MOVQ in+88(FP), R10
+	LEAQ (R10)(R10*2), R11
+	MOVQ in2+120(FP), R12
+	LEAQ (R12)(R12*2), R13
+	MOVQ out2+128(FP), R14
+	LEAQ (R14)(R14*2), R15
 
 stagesAVX2_group:
-	XORQ SI, SI
+	XORQ BX, BX
 
 stagesAVX2_vector:
-	LEAQ (CX)(SI*1), DI
-	MOVQ SI, R8
-	ANDQ $0x20, R8
-	ADDQ tmp+24(FP), R8
-	MOVQ DX, R9
-	MOVQ 48(BX), R10
-	CMPQ 40(BX), $0x04
+	LEAQ (CX)(BX*1), SI
+	MOVQ BX, DI
+	ANDQ $0x20, DI
+	ADDQ tmp+24(FP), DI
+	MOVQ DX, R8
+	MOVQ count+80(FP), R9
+	CMPQ radix+72(FP), $0x04
 	JE   stagesAVX2_row1_4
-	CMPQ 40(BX), $0x05
+	CMPQ radix+72(FP), $0x05
 	JE   stagesAVX2_row1_5
-	CMPQ 40(BX), $0x03
+	CMPQ radix+72(FP), $0x03
 	JE   stagesAVX2_row1_3
 
 stagesAVX2_row1_2:
-	VMOVUPD      (DI), Y0
-	VMOVUPD      64(DI), Y1
-	VMOVUPD      (DI)(R11*1), Y2
-	VMOVUPD      64(DI)(R11*1), Y3
+	VMOVUPD      (SI), Y0
+	VMOVUPD      64(SI), Y1
+	VMOVUPD      (SI)(R10*1), Y2
+	VMOVUPD      64(SI)(R10*1), Y3
 	VADDPD       Y2, Y0, Y4
 	VADDPD       Y3, Y1, Y5
-	VMOVUPD      Y4, (R8)
-	VMOVUPD      Y5, 64(R8)
+	VMOVUPD      Y4, (DI)
+	VMOVUPD      Y5, 64(DI)
 	VSUBPD       Y2, Y0, Y0
 	VSUBPD       Y3, Y1, Y1
-	VBROADCASTSD (R9), Y2
-	VBROADCASTSD 8(R9), Y3
+	VBROADCASTSD (R8), Y2
+	VBROADCASTSD 8(R8), Y3
 	VMULPD       Y2, Y0, Y4
 	VMULPD       Y3, Y1, Y5
 	VSUBPD       Y5, Y4, Y4
 	VMULPD       Y3, Y0, Y0
 	VMULPD       Y2, Y1, Y1
 	VADDPD       Y1, Y0, Y0
-	VMOVUPD      Y4, 128(R8)
-	VMOVUPD      Y0, 192(R8)
-	ADDQ         64(BX), DI
-	ADDQ         $+256, R8
-	ADDQ         $+16, R9
-	DECQ         R10
+	VMOVUPD      Y4, 128(DI)
+	VMOVUPD      Y0, 192(DI)
+	ADDQ         nextIn+96(FP), SI
+	ADDQ         $+256, DI
+	ADDQ         $+16, R8
+	DECQ         R9
 	JNZ          stagesAVX2_row1_2
 	JMP          stagesAVX2_second
 
 stagesAVX2_row1_3:
-	VMOVUPD      (DI), Y0
-	VMOVUPD      64(DI), Y1
-	VMOVUPD      (DI)(R11*1), Y2
-	VMOVUPD      64(DI)(R11*1), Y3
-	VMOVUPD      (DI)(R11*2), Y4
-	VMOVUPD      64(DI)(R11*2), Y5
+	VMOVUPD      (SI), Y0
+	VMOVUPD      64(SI), Y1
+	VMOVUPD      (SI)(R10*1), Y2
+	VMOVUPD      64(SI)(R10*1), Y3
+	VMOVUPD      (SI)(R10*2), Y4
+	VMOVUPD      64(SI)(R10*2), Y5
 	VADDPD       Y4, Y2, Y6
 	VADDPD       Y5, Y3, Y7
 	VSUBPD       Y5, Y3, Y3
@@ -78,54 +77,54 @@ stagesAVX2_row1_3:
 	VMULPD       c3febb67ae8584caa<>+0(SB), Y2, Y2
 	VADDPD       Y6, Y0, Y4
 	VADDPD       Y7, Y1, Y5
-	VMOVUPD      Y4, (R8)
-	VMOVUPD      Y5, 64(R8)
+	VMOVUPD      Y4, (DI)
+	VMOVUPD      Y5, 64(DI)
 	VMULPD       c3fe0000000000000<>+0(SB), Y6, Y4
 	VSUBPD       Y4, Y0, Y0
 	VMULPD       c3fe0000000000000<>+0(SB), Y7, Y4
 	VSUBPD       Y4, Y1, Y1
 	VADDPD       Y3, Y0, Y4
 	VADDPD       Y2, Y1, Y5
-	VBROADCASTSD (R9), Y6
-	VBROADCASTSD 8(R9), Y7
+	VBROADCASTSD (R8), Y6
+	VBROADCASTSD 8(R8), Y7
 	VMULPD       Y6, Y4, Y8
 	VMULPD       Y7, Y5, Y9
 	VSUBPD       Y9, Y8, Y8
 	VMULPD       Y7, Y4, Y4
 	VMULPD       Y6, Y5, Y5
 	VADDPD       Y5, Y4, Y4
-	VMOVUPD      Y8, 128(R8)
-	VMOVUPD      Y4, 192(R8)
+	VMOVUPD      Y8, 128(DI)
+	VMOVUPD      Y4, 192(DI)
 	VSUBPD       Y3, Y0, Y0
 	VSUBPD       Y2, Y1, Y1
-	VBROADCASTSD 16(R9), Y2
-	VBROADCASTSD 24(R9), Y3
+	VBROADCASTSD 16(R8), Y2
+	VBROADCASTSD 24(R8), Y3
 	VMULPD       Y2, Y0, Y4
 	VMULPD       Y3, Y1, Y5
 	VSUBPD       Y5, Y4, Y4
 	VMULPD       Y3, Y0, Y0
 	VMULPD       Y2, Y1, Y1
 	VADDPD       Y1, Y0, Y0
-	VMOVUPD      Y4, 256(R8)
-	VMOVUPD      Y0, 320(R8)
-	ADDQ         64(BX), DI
-	ADDQ         $+384, R8
-	ADDQ         $+32, R9
-	DECQ         R10
+	VMOVUPD      Y4, 256(DI)
+	VMOVUPD      Y0, 320(DI)
+	ADDQ         nextIn+96(FP), SI
+	ADDQ         $+384, DI
+	ADDQ         $+32, R8
+	DECQ         R9
 	JNZ          stagesAVX2_row1_3
 	JMP          stagesAVX2_second
 
 stagesAVX2_row1_5:
-	VMOVUPD      (DI), Y0
-	VMOVUPD      64(DI), Y1
-	VMOVUPD      (DI)(R11*1), Y2
-	VMOVUPD      64(DI)(R11*1), Y3
-	VMOVUPD      (DI)(R11*2), Y4
-	VMOVUPD      64(DI)(R11*2), Y5
-	VMOVUPD      (DI)(R12*1), Y6
-	VMOVUPD      64(DI)(R12*1), Y7
-	VMOVUPD      (DI)(R11*4), Y8
-	VMOVUPD      64(DI)(R11*4), Y9
+	VMOVUPD      (SI), Y0
+	VMOVUPD      64(SI), Y1
+	VMOVUPD      (SI)(R10*1), Y2
+	VMOVUPD      64(SI)(R10*1), Y3
+	VMOVUPD      (SI)(R10*2), Y4
+	VMOVUPD      64(SI)(R10*2), Y5
+	VMOVUPD      (SI)(R11*1), Y6
+	VMOVUPD      64(SI)(R11*1), Y7
+	VMOVUPD      (SI)(R10*4), Y8
+	VMOVUPD      64(SI)(R10*4), Y9
 	VADDPD       Y8, Y2, Y10
 	VADDPD       Y9, Y3, Y11
 	VSUBPD       Y9, Y3, Y3
@@ -138,8 +137,8 @@ stagesAVX2_row1_5:
 	VADDPD       Y11, Y1, Y7
 	VADDPD       Y8, Y6, Y6
 	VADDPD       Y9, Y7, Y7
-	VMOVUPD      Y6, (R8)
-	VMOVUPD      Y7, 64(R8)
+	VMOVUPD      Y6, (DI)
+	VMOVUPD      Y7, 64(DI)
 	VMULPD       c3fd3c6ef372fe950<>+0(SB), Y10, Y6
 	VADDPD       Y6, Y0, Y6
 	VMULPD       c3fe9e3779b97f4a8<>+0(SB), Y8, Y7
@@ -170,68 +169,68 @@ stagesAVX2_row1_5:
 	VSUBPD       Y4, Y2, Y2
 	VADDPD       Y7, Y6, Y4
 	VADDPD       Y8, Y5, Y9
-	VBROADCASTSD (R9), Y10
-	VBROADCASTSD 8(R9), Y11
+	VBROADCASTSD (R8), Y10
+	VBROADCASTSD 8(R8), Y11
 	VMULPD       Y10, Y4, Y12
 	VMULPD       Y11, Y9, Y13
 	VSUBPD       Y13, Y12, Y12
 	VMULPD       Y11, Y4, Y4
 	VMULPD       Y10, Y9, Y9
 	VADDPD       Y9, Y4, Y4
-	VMOVUPD      Y12, 128(R8)
-	VMOVUPD      Y4, 192(R8)
+	VMOVUPD      Y12, 128(DI)
+	VMOVUPD      Y4, 192(DI)
 	VSUBPD       Y7, Y6, Y4
 	VSUBPD       Y8, Y5, Y5
-	VBROADCASTSD 48(R9), Y6
-	VBROADCASTSD 56(R9), Y7
+	VBROADCASTSD 48(R8), Y6
+	VBROADCASTSD 56(R8), Y7
 	VMULPD       Y6, Y4, Y8
 	VMULPD       Y7, Y5, Y9
 	VSUBPD       Y9, Y8, Y8
 	VMULPD       Y7, Y4, Y4
 	VMULPD       Y6, Y5, Y5
 	VADDPD       Y5, Y4, Y4
-	VMOVUPD      Y8, 512(R8)
-	VMOVUPD      Y4, 576(R8)
+	VMOVUPD      Y8, 512(DI)
+	VMOVUPD      Y4, 576(DI)
 	VADDPD       Y3, Y0, Y4
 	VADDPD       Y2, Y1, Y5
-	VBROADCASTSD 16(R9), Y6
-	VBROADCASTSD 24(R9), Y7
+	VBROADCASTSD 16(R8), Y6
+	VBROADCASTSD 24(R8), Y7
 	VMULPD       Y6, Y4, Y8
 	VMULPD       Y7, Y5, Y9
 	VSUBPD       Y9, Y8, Y8
 	VMULPD       Y7, Y4, Y4
 	VMULPD       Y6, Y5, Y5
 	VADDPD       Y5, Y4, Y4
-	VMOVUPD      Y8, 256(R8)
-	VMOVUPD      Y4, 320(R8)
+	VMOVUPD      Y8, 256(DI)
+	VMOVUPD      Y4, 320(DI)
 	VSUBPD       Y3, Y0, Y0
 	VSUBPD       Y2, Y1, Y1
-	VBROADCASTSD 32(R9), Y2
-	VBROADCASTSD 40(R9), Y3
+	VBROADCASTSD 32(R8), Y2
+	VBROADCASTSD 40(R8), Y3
 	VMULPD       Y2, Y0, Y4
 	VMULPD       Y3, Y1, Y5
 	VSUBPD       Y5, Y4, Y4
 	VMULPD       Y3, Y0, Y0
 	VMULPD       Y2, Y1, Y1
 	VADDPD       Y1, Y0, Y0
-	VMOVUPD      Y4, 384(R8)
-	VMOVUPD      Y0, 448(R8)
-	ADDQ         64(BX), DI
-	ADDQ         $+640, R8
-	ADDQ         $+64, R9
-	DECQ         R10
+	VMOVUPD      Y4, 384(DI)
+	VMOVUPD      Y0, 448(DI)
+	ADDQ         nextIn+96(FP), SI
+	ADDQ         $+640, DI
+	ADDQ         $+64, R8
+	DECQ         R9
 	JNZ          stagesAVX2_row1_5
 	JMP          stagesAVX2_second
 
 stagesAVX2_row1_4:
-	VMOVUPD      (DI), Y0
-	VMOVUPD      64(DI), Y1
-	VMOVUPD      (DI)(R11*1), Y2
-	VMOVUPD      64(DI)(R11*1), Y3
-	VMOVUPD      (DI)(R11*2), Y4
-	VMOVUPD      64(DI)(R11*2), Y5
-	VMOVUPD      (DI)(R12*1), Y6
-	VMOVUPD      64(DI)(R12*1), Y7
+	VMOVUPD      (SI), Y0
+	VMOVUPD      64(SI), Y1
+	VMOVUPD      (SI)(R10*1), Y2
+	VMOVUPD      64(SI)(R10*1), Y3
+	VMOVUPD      (SI)(R10*2), Y4
+	VMOVUPD      64(SI)(R10*2), Y5
+	VMOVUPD      (SI)(R11*1), Y6
+	VMOVUPD      64(SI)(R11*1), Y7
 	VADDPD       Y4, Y0, Y8
 	VADDPD       Y5, Y1, Y9
 	VSUBPD       Y4, Y0, Y0
@@ -242,102 +241,102 @@ stagesAVX2_row1_4:
 	VSUBPD       Y2, Y6, Y2
 	VADDPD       Y4, Y8, Y6
 	VADDPD       Y5, Y9, Y7
-	VMOVUPD      Y6, (R8)
-	VMOVUPD      Y7, 64(R8)
+	VMOVUPD      Y6, (DI)
+	VMOVUPD      Y7, 64(DI)
 	VADDPD       Y3, Y0, Y6
 	VADDPD       Y2, Y1, Y7
-	VBROADCASTSD (R9), Y10
-	VBROADCASTSD 8(R9), Y11
+	VBROADCASTSD (R8), Y10
+	VBROADCASTSD 8(R8), Y11
 	VMULPD       Y10, Y6, Y12
 	VMULPD       Y11, Y7, Y13
 	VSUBPD       Y13, Y12, Y12
 	VMULPD       Y11, Y6, Y6
 	VMULPD       Y10, Y7, Y7
 	VADDPD       Y7, Y6, Y6
-	VMOVUPD      Y12, 128(R8)
-	VMOVUPD      Y6, 192(R8)
+	VMOVUPD      Y12, 128(DI)
+	VMOVUPD      Y6, 192(DI)
 	VSUBPD       Y4, Y8, Y4
 	VSUBPD       Y5, Y9, Y5
-	VBROADCASTSD 16(R9), Y6
-	VBROADCASTSD 24(R9), Y7
+	VBROADCASTSD 16(R8), Y6
+	VBROADCASTSD 24(R8), Y7
 	VMULPD       Y6, Y4, Y8
 	VMULPD       Y7, Y5, Y9
 	VSUBPD       Y9, Y8, Y8
 	VMULPD       Y7, Y4, Y4
 	VMULPD       Y6, Y5, Y5
 	VADDPD       Y5, Y4, Y4
-	VMOVUPD      Y8, 256(R8)
-	VMOVUPD      Y4, 320(R8)
+	VMOVUPD      Y8, 256(DI)
+	VMOVUPD      Y4, 320(DI)
 	VSUBPD       Y3, Y0, Y0
 	VSUBPD       Y2, Y1, Y1
-	VBROADCASTSD 32(R9), Y2
-	VBROADCASTSD 40(R9), Y3
+	VBROADCASTSD 32(R8), Y2
+	VBROADCASTSD 40(R8), Y3
 	VMULPD       Y2, Y0, Y4
 	VMULPD       Y3, Y1, Y5
 	VSUBPD       Y5, Y4, Y4
 	VMULPD       Y3, Y0, Y0
 	VMULPD       Y2, Y1, Y1
 	VADDPD       Y1, Y0, Y0
-	VMOVUPD      Y4, 384(R8)
-	VMOVUPD      Y0, 448(R8)
-	ADDQ         64(BX), DI
-	ADDQ         $+512, R8
-	ADDQ         $+48, R9
-	DECQ         R10
+	VMOVUPD      Y4, 384(DI)
+	VMOVUPD      Y0, 448(DI)
+	ADDQ         nextIn+96(FP), SI
+	ADDQ         $+512, DI
+	ADDQ         $+48, R8
+	DECQ         R9
 	JNZ          stagesAVX2_row1_4
 
 stagesAVX2_second:
-	MOVQ SI, DI
-	ANDQ $0x20, DI
-	ADDQ tmp+24(FP), DI
-	LEAQ (AX)(SI*1), R8
-	MOVQ 80(BX), R10
-	CMPQ 72(BX), $0x05
+	MOVQ BX, SI
+	ANDQ $0x20, SI
+	ADDQ tmp+24(FP), SI
+	LEAQ (AX)(BX*1), DI
+	MOVQ count2+112(FP), R9
+	CMPQ radix2+104(FP), $0x05
 	JA   stagesAVX2_last
-	CMPQ 72(BX), $0x04
+	CMPQ radix2+104(FP), $0x04
 	JE   stagesAVX2_row2_4
-	CMPQ 72(BX), $0x05
+	CMPQ radix2+104(FP), $0x05
 	JE   stagesAVX2_row2_5
-	CMPQ 72(BX), $0x03
+	CMPQ radix2+104(FP), $0x03
 	JE   stagesAVX2_row2_3
-	CMPQ 72(BX), $0x02
+	CMPQ radix2+104(FP), $0x02
 	JE   stagesAVX2_row2_2
 	JMP  stagesAVX2_next
 
 stagesAVX2_last:
-	CMPQ 72(BX), $0x08
+	CMPQ radix2+104(FP), $0x08
 	JE   stagesAVX2_row2_8
-	CMPQ 72(BX), $0x09
+	CMPQ radix2+104(FP), $0x09
 	JE   stagesAVX2_row2_9
-	CMPQ 72(BX), $0x07
+	CMPQ radix2+104(FP), $0x07
 	JE   stagesAVX2_row2_7
 
 stagesAVX2_row2_6:
-	VMOVUPD (DI), Y0
-	VMOVUPD 64(DI), Y1
-	VMOVUPD (DI)(R13*1), Y2
-	VMOVUPD 64(DI)(R13*1), Y3
+	VMOVUPD (SI), Y0
+	VMOVUPD 64(SI), Y1
+	VMOVUPD (SI)(R12*1), Y2
+	VMOVUPD 64(SI)(R12*1), Y3
 	VADDPD  Y2, Y0, Y4
 	VADDPD  Y3, Y1, Y5
-	VMOVUPD Y4, (R8)
-	VMOVUPD Y5, 64(R8)
+	VMOVUPD Y4, (DI)
+	VMOVUPD Y5, 64(DI)
 	VSUBPD  Y2, Y0, Y0
 	VSUBPD  Y3, Y1, Y1
-	VMOVUPD Y0, (R8)(R15*1)
-	VMOVUPD Y1, 64(R8)(R15*1)
-	ADDQ    $+128, DI
-	ADDQ    104(BX), R8
-	DECQ    R10
+	VMOVUPD Y0, (DI)(R14*1)
+	VMOVUPD Y1, 64(DI)(R14*1)
+	ADDQ    $+128, SI
+	ADDQ    nextOut2+136(FP), DI
+	DECQ    R9
 	JNZ     stagesAVX2_row2_6
 	JMP     stagesAVX2_next
 
 stagesAVX2_row2_7:
-	VMOVUPD (DI), Y0
-	VMOVUPD 64(DI), Y1
-	VMOVUPD (DI)(R13*1), Y2
-	VMOVUPD 64(DI)(R13*1), Y3
-	VMOVUPD (DI)(R13*2), Y4
-	VMOVUPD 64(DI)(R13*2), Y5
+	VMOVUPD (SI), Y0
+	VMOVUPD 64(SI), Y1
+	VMOVUPD (SI)(R12*1), Y2
+	VMOVUPD 64(SI)(R12*1), Y3
+	VMOVUPD (SI)(R12*2), Y4
+	VMOVUPD 64(SI)(R12*2), Y5
 	VADDPD  Y4, Y2, Y6
 	VADDPD  Y5, Y3, Y7
 	VSUBPD  Y5, Y3, Y3
@@ -346,37 +345,37 @@ stagesAVX2_row2_7:
 	VMULPD  c3febb67ae8584caa<>+0(SB), Y2, Y2
 	VADDPD  Y6, Y0, Y4
 	VADDPD  Y7, Y1, Y5
-	VMOVUPD Y4, (R8)
-	VMOVUPD Y5, 64(R8)
+	VMOVUPD Y4, (DI)
+	VMOVUPD Y5, 64(DI)
 	VMULPD  c3fe0000000000000<>+0(SB), Y6, Y4
 	VSUBPD  Y4, Y0, Y0
 	VMULPD  c3fe0000000000000<>+0(SB), Y7, Y4
 	VSUBPD  Y4, Y1, Y1
 	VADDPD  Y3, Y0, Y4
 	VADDPD  Y2, Y1, Y5
-	VMOVUPD Y4, (R8)(R15*1)
-	VMOVUPD Y5, 64(R8)(R15*1)
+	VMOVUPD Y4, (DI)(R14*1)
+	VMOVUPD Y5, 64(DI)(R14*1)
 	VSUBPD  Y3, Y0, Y0
 	VSUBPD  Y2, Y1, Y1
-	VMOVUPD Y0, (R8)(R15*2)
-	VMOVUPD Y1, 64(R8)(R15*2)
-	ADDQ    $+128, DI
-	ADDQ    104(BX), R8
-	DECQ    R10
+	VMOVUPD Y0, (DI)(R14*2)
+	VMOVUPD Y1, 64(DI)(R14*2)
+	ADDQ    $+128, SI
+	ADDQ    nextOut2+136(FP), DI
+	DECQ    R9
 	JNZ     stagesAVX2_row2_7
 	JMP     stagesAVX2_next
 
 stagesAVX2_row2_9:
-	VMOVUPD (DI), Y0
-	VMOVUPD 64(DI), Y1
-	VMOVUPD (DI)(R13*1), Y2
-	VMOVUPD 64(DI)(R13*1), Y3
-	VMOVUPD (DI)(R13*2), Y4
-	VMOVUPD 64(DI)(R13*2), Y5
-	VMOVUPD (DI)(R14*1), Y6
-	VMOVUPD 64(DI)(R14*1), Y7
-	VMOVUPD (DI)(R13*4), Y8
-	VMOVUPD 64(DI)(R13*4), Y9
+	VMOVUPD (SI), Y0
+	VMOVUPD 64(SI), Y1
+	VMOVUPD (SI)(R12*1), Y2
+	VMOVUPD 64(SI)(R12*1), Y3
+	VMOVUPD (SI)(R12*2), Y4
+	VMOVUPD 64(SI)(R12*2), Y5
+	VMOVUPD (SI)(R13*1), Y6
+	VMOVUPD 64(SI)(R13*1), Y7
+	VMOVUPD (SI)(R12*4), Y8
+	VMOVUPD 64(SI)(R12*4), Y9
 	VADDPD  Y8, Y2, Y10
 	VADDPD  Y9, Y3, Y11
 	VSUBPD  Y9, Y3, Y3
@@ -389,8 +388,8 @@ stagesAVX2_row2_9:
 	VADDPD  Y11, Y1, Y7
 	VADDPD  Y8, Y6, Y6
 	VADDPD  Y9, Y7, Y7
-	VMOVUPD Y6, (R8)
-	VMOVUPD Y7, 64(R8)
+	VMOVUPD Y6, (DI)
+	VMOVUPD Y7, 64(DI)
 	VMULPD  c3fd3c6ef372fe950<>+0(SB), Y10, Y6
 	VADDPD  Y6, Y0, Y6
 	VMULPD  c3fe9e3779b97f4a8<>+0(SB), Y8, Y7
@@ -421,60 +420,60 @@ stagesAVX2_row2_9:
 	VSUBPD  Y4, Y2, Y2
 	VADDPD  Y7, Y6, Y4
 	VADDPD  Y8, Y5, Y9
-	VMOVUPD Y4, (R8)(R15*1)
-	VMOVUPD Y9, 64(R8)(R15*1)
+	VMOVUPD Y4, (DI)(R14*1)
+	VMOVUPD Y9, 64(DI)(R14*1)
 	VSUBPD  Y7, Y6, Y4
 	VSUBPD  Y8, Y5, Y5
-	VMOVUPD Y4, (R8)(R15*4)
-	VMOVUPD Y5, 64(R8)(R15*4)
+	VMOVUPD Y4, (DI)(R14*4)
+	VMOVUPD Y5, 64(DI)(R14*4)
 	VADDPD  Y3, Y0, Y4
 	VADDPD  Y2, Y1, Y5
-	VMOVUPD Y4, (R8)(R15*2)
-	VMOVUPD Y5, 64(R8)(R15*2)
+	VMOVUPD Y4, (DI)(R14*2)
+	VMOVUPD Y5, 64(DI)(R14*2)
 	VSUBPD  Y3, Y0, Y0
 	VSUBPD  Y2, Y1, Y1
-	VMOVUPD Y0, (R8)(BP*1)
-	VMOVUPD Y1, 64(R8)(BP*1)
-	ADDQ    $+128, DI
-	ADDQ    104(BX), R8
-	DECQ    R10
+	VMOVUPD Y0, (DI)(R15*1)
+	VMOVUPD Y1, 64(DI)(R15*1)
+	ADDQ    $+128, SI
+	ADDQ    nextOut2+136(FP), DI
+	DECQ    R9
 	JNZ     stagesAVX2_row2_9
 	JMP     stagesAVX2_next
 
 stagesAVX2_row2_2:
-	VMOVUPD      (DI), Y0
-	VMOVUPD      64(DI), Y1
-	VMOVUPD      (DI)(R13*1), Y2
-	VMOVUPD      64(DI)(R13*1), Y3
+	VMOVUPD      (SI), Y0
+	VMOVUPD      64(SI), Y1
+	VMOVUPD      (SI)(R12*1), Y2
+	VMOVUPD      64(SI)(R12*1), Y3
 	VADDPD       Y2, Y0, Y4
 	VADDPD       Y3, Y1, Y5
-	VMOVUPD      Y4, (R8)
-	VMOVUPD      Y5, 64(R8)
+	VMOVUPD      Y4, (DI)
+	VMOVUPD      Y5, 64(DI)
 	VSUBPD       Y2, Y0, Y0
 	VSUBPD       Y3, Y1, Y1
-	VBROADCASTSD (R9), Y2
-	VBROADCASTSD 8(R9), Y3
+	VBROADCASTSD (R8), Y2
+	VBROADCASTSD 8(R8), Y3
 	VMULPD       Y2, Y0, Y4
 	VMULPD       Y3, Y1, Y5
 	VSUBPD       Y5, Y4, Y4
 	VMULPD       Y3, Y0, Y0
 	VMULPD       Y2, Y1, Y1
 	VADDPD       Y1, Y0, Y0
-	VMOVUPD      Y4, (R8)(R15*1)
-	VMOVUPD      Y0, 64(R8)(R15*1)
-	ADDQ         $+128, DI
-	ADDQ         104(BX), R8
-	DECQ         R10
+	VMOVUPD      Y4, (DI)(R14*1)
+	VMOVUPD      Y0, 64(DI)(R14*1)
+	ADDQ         $+128, SI
+	ADDQ         nextOut2+136(FP), DI
+	DECQ         R9
 	JNZ          stagesAVX2_row2_2
 	JMP          stagesAVX2_next
 
 stagesAVX2_row2_3:
-	VMOVUPD      (DI), Y0
-	VMOVUPD      64(DI), Y1
-	VMOVUPD      (DI)(R13*1), Y2
-	VMOVUPD      64(DI)(R13*1), Y3
-	VMOVUPD      (DI)(R13*2), Y4
-	VMOVUPD      64(DI)(R13*2), Y5
+	VMOVUPD      (SI), Y0
+	VMOVUPD      64(SI), Y1
+	VMOVUPD      (SI)(R12*1), Y2
+	VMOVUPD      64(SI)(R12*1), Y3
+	VMOVUPD      (SI)(R12*2), Y4
+	VMOVUPD      64(SI)(R12*2), Y5
 	VADDPD       Y4, Y2, Y6
 	VADDPD       Y5, Y3, Y7
 	VSUBPD       Y5, Y3, Y3
@@ -483,53 +482,53 @@ stagesAVX2_row2_3:
 	VMULPD       c3febb67ae8584caa<>+0(SB), Y2, Y2
 	VADDPD       Y6, Y0, Y4
 	VADDPD       Y7, Y1, Y5
-	VMOVUPD      Y4, (R8)
-	VMOVUPD      Y5, 64(R8)
+	VMOVUPD      Y4, (DI)
+	VMOVUPD      Y5, 64(DI)
 	VMULPD       c3fe0000000000000<>+0(SB), Y6, Y4
 	VSUBPD       Y4, Y0, Y0
 	VMULPD       c3fe0000000000000<>+0(SB), Y7, Y4
 	VSUBPD       Y4, Y1, Y1
 	VADDPD       Y3, Y0, Y4
 	VADDPD       Y2, Y1, Y5
-	VBROADCASTSD (R9), Y6
-	VBROADCASTSD 8(R9), Y7
+	VBROADCASTSD (R8), Y6
+	VBROADCASTSD 8(R8), Y7
 	VMULPD       Y6, Y4, Y8
 	VMULPD       Y7, Y5, Y9
 	VSUBPD       Y9, Y8, Y8
 	VMULPD       Y7, Y4, Y4
 	VMULPD       Y6, Y5, Y5
 	VADDPD       Y5, Y4, Y4
-	VMOVUPD      Y8, (R8)(R15*1)
-	VMOVUPD      Y4, 64(R8)(R15*1)
+	VMOVUPD      Y8, (DI)(R14*1)
+	VMOVUPD      Y4, 64(DI)(R14*1)
 	VSUBPD       Y3, Y0, Y0
 	VSUBPD       Y2, Y1, Y1
-	VBROADCASTSD 16(R9), Y2
-	VBROADCASTSD 24(R9), Y3
+	VBROADCASTSD 16(R8), Y2
+	VBROADCASTSD 24(R8), Y3
 	VMULPD       Y2, Y0, Y4
 	VMULPD       Y3, Y1, Y5
 	VSUBPD       Y5, Y4, Y4
 	VMULPD       Y3, Y0, Y0
 	VMULPD       Y2, Y1, Y1
 	VADDPD       Y1, Y0, Y0
-	VMOVUPD      Y4, (R8)(R15*2)
-	VMOVUPD      Y0, 64(R8)(R15*2)
-	ADDQ         $+128, DI
-	ADDQ         104(BX), R8
-	DECQ         R10
+	VMOVUPD      Y4, (DI)(R14*2)
+	VMOVUPD      Y0, 64(DI)(R14*2)
+	ADDQ         $+128, SI
+	ADDQ         nextOut2+136(FP), DI
+	DECQ         R9
 	JNZ          stagesAVX2_row2_3
 	JMP          stagesAVX2_next
 
 stagesAVX2_row2_5:
-	VMOVUPD      (DI), Y0
-	VMOVUPD      64(DI), Y1
-	VMOVUPD      (DI)(R13*1), Y2
-	VMOVUPD      64(DI)(R13*1), Y3
-	VMOVUPD      (DI)(R13*2), Y4
-	VMOVUPD      64(DI)(R13*2), Y5
-	VMOVUPD      (DI)(R14*1), Y6
-	VMOVUPD      64(DI)(R14*1), Y7
-	VMOVUPD      (DI)(R13*4), Y8
-	VMOVUPD      64(DI)(R13*4), Y9
+	VMOVUPD      (SI), Y0
+	VMOVUPD      64(SI), Y1
+	VMOVUPD      (SI)(R12*1), Y2
+	VMOVUPD      64(SI)(R12*1), Y3
+	VMOVUPD      (SI)(R12*2), Y4
+	VMOVUPD      64(SI)(R12*2), Y5
+	VMOVUPD      (SI)(R13*1), Y6
+	VMOVUPD      64(SI)(R13*1), Y7
+	VMOVUPD      (SI)(R12*4), Y8
+	VMOVUPD      64(SI)(R12*4), Y9
 	VADDPD       Y8, Y2, Y10
 	VADDPD       Y9, Y3, Y11
 	VSUBPD       Y9, Y3, Y3
@@ -542,8 +541,8 @@ stagesAVX2_row2_5:
 	VADDPD       Y11, Y1, Y7
 	VADDPD       Y8, Y6, Y6
 	VADDPD       Y9, Y7, Y7
-	VMOVUPD      Y6, (R8)
-	VMOVUPD      Y7, 64(R8)
+	VMOVUPD      Y6, (DI)
+	VMOVUPD      Y7, 64(DI)
 	VMULPD       c3fd3c6ef372fe950<>+0(SB), Y10, Y6
 	VADDPD       Y6, Y0, Y6
 	VMULPD       c3fe9e3779b97f4a8<>+0(SB), Y8, Y7
@@ -574,67 +573,67 @@ stagesAVX2_row2_5:
 	VSUBPD       Y4, Y2, Y2
 	VADDPD       Y7, Y6, Y4
 	VADDPD       Y8, Y5, Y9
-	VBROADCASTSD (R9), Y10
-	VBROADCASTSD 8(R9), Y11
+	VBROADCASTSD (R8), Y10
+	VBROADCASTSD 8(R8), Y11
 	VMULPD       Y10, Y4, Y12
 	VMULPD       Y11, Y9, Y13
 	VSUBPD       Y13, Y12, Y12
 	VMULPD       Y11, Y4, Y4
 	VMULPD       Y10, Y9, Y9
 	VADDPD       Y9, Y4, Y4
-	VMOVUPD      Y12, (R8)(R15*1)
-	VMOVUPD      Y4, 64(R8)(R15*1)
+	VMOVUPD      Y12, (DI)(R14*1)
+	VMOVUPD      Y4, 64(DI)(R14*1)
 	VSUBPD       Y7, Y6, Y4
 	VSUBPD       Y8, Y5, Y5
-	VBROADCASTSD 48(R9), Y6
-	VBROADCASTSD 56(R9), Y7
+	VBROADCASTSD 48(R8), Y6
+	VBROADCASTSD 56(R8), Y7
 	VMULPD       Y6, Y4, Y8
 	VMULPD       Y7, Y5, Y9
 	VSUBPD       Y9, Y8, Y8
 	VMULPD       Y7, Y4, Y4
 	VMULPD       Y6, Y5, Y5
 	VADDPD       Y5, Y4, Y4
-	VMOVUPD      Y8, (R8)(R15*4)
-	VMOVUPD      Y4, 64(R8)(R15*4)
+	VMOVUPD      Y8, (DI)(R14*4)
+	VMOVUPD      Y4, 64(DI)(R14*4)
 	VADDPD       Y3, Y0, Y4
 	VADDPD       Y2, Y1, Y5
-	VBROADCASTSD 16(R9), Y6
-	VBROADCASTSD 24(R9), Y7
+	VBROADCASTSD 16(R8), Y6
+	VBROADCASTSD 24(R8), Y7
 	VMULPD       Y6, Y4, Y8
 	VMULPD       Y7, Y5, Y9
 	VSUBPD       Y9, Y8, Y8
 	VMULPD       Y7, Y4, Y4
 	VMULPD       Y6, Y5, Y5
 	VADDPD       Y5, Y4, Y4
-	VMOVUPD      Y8, (R8)(R15*2)
-	VMOVUPD      Y4, 64(R8)(R15*2)
+	VMOVUPD      Y8, (DI)(R14*2)
+	VMOVUPD      Y4, 64(DI)(R14*2)
 	VSUBPD       Y3, Y0, Y0
 	VSUBPD       Y2, Y1, Y1
-	VBROADCASTSD 32(R9), Y2
-	VBROADCASTSD 40(R9), Y3
+	VBROADCASTSD 32(R8), Y2
+	VBROADCASTSD 40(R8), Y3
 	VMULPD       Y2, Y0, Y4
 	VMULPD       Y3, Y1, Y5
 	VSUBPD       Y5, Y4, Y4
 	VMULPD       Y3, Y0, Y0
 	VMULPD       Y2, Y1, Y1
 	VADDPD       Y1, Y0, Y0
-	VMOVUPD      Y4, (R8)(BP*1)
-	VMOVUPD      Y0, 64(R8)(BP*1)
-	ADDQ         $+128, DI
-	ADDQ         104(BX), R8
-	DECQ         R10
+	VMOVUPD      Y4, (DI)(R15*1)
+	VMOVUPD      Y0, 64(DI)(R15*1)
+	ADDQ         $+128, SI
+	ADDQ         nextOut2+136(FP), DI
+	DECQ         R9
 	JNZ          stagesAVX2_row2_5
 	JMP          stagesAVX2_next
 
 stagesAVX2_row2_8:
-	VMOVUPD (DI), Y0
-	VMOVUPD 64(DI), Y1
-	VMOVUPD (DI)(R13*1), Y2
-	VMOVUPD 64(DI)(R13*1), Y3
-	VMOVUPD (DI)(R13*2), Y4
-	VMOVUPD 64(DI)(R13*2), Y5
-	VMOVUPD (DI)(R14*1), Y6
-	VMOVUPD 64(DI)(R14*1), Y7
+	VMOVUPD (SI), Y0
+	VMOVUPD 64(SI), Y1
+	VMOVUPD (SI)(R12*1), Y2
+	VMOVUPD 64(SI)(R12*1), Y3
+	VMOVUPD (SI)(R12*2), Y4
+	VMOVUPD 64(SI)(R12*2), Y5
+	VMOVUPD (SI)(R13*1), Y6
+	VMOVUPD 64(SI)(R13*1), Y7
 	VADDPD  Y4, Y0, Y8
 	VADDPD  Y5, Y1, Y9
 	VSUBPD  Y4, Y0, Y0
@@ -645,35 +644,35 @@ stagesAVX2_row2_8:
 	VSUBPD  Y2, Y6, Y2
 	VADDPD  Y4, Y8, Y6
 	VADDPD  Y5, Y9, Y7
-	VMOVUPD Y6, (R8)
-	VMOVUPD Y7, 64(R8)
+	VMOVUPD Y6, (DI)
+	VMOVUPD Y7, 64(DI)
 	VADDPD  Y3, Y0, Y6
 	VADDPD  Y2, Y1, Y7
-	VMOVUPD Y6, (R8)(R15*1)
-	VMOVUPD Y7, 64(R8)(R15*1)
+	VMOVUPD Y6, (DI)(R14*1)
+	VMOVUPD Y7, 64(DI)(R14*1)
 	VSUBPD  Y4, Y8, Y4
 	VSUBPD  Y5, Y9, Y5
-	VMOVUPD Y4, (R8)(R15*2)
-	VMOVUPD Y5, 64(R8)(R15*2)
+	VMOVUPD Y4, (DI)(R14*2)
+	VMOVUPD Y5, 64(DI)(R14*2)
 	VSUBPD  Y3, Y0, Y0
 	VSUBPD  Y2, Y1, Y1
-	VMOVUPD Y0, (R8)(BP*1)
-	VMOVUPD Y1, 64(R8)(BP*1)
-	ADDQ    $+128, DI
-	ADDQ    104(BX), R8
-	DECQ    R10
+	VMOVUPD Y0, (DI)(R15*1)
+	VMOVUPD Y1, 64(DI)(R15*1)
+	ADDQ    $+128, SI
+	ADDQ    nextOut2+136(FP), DI
+	DECQ    R9
 	JNZ     stagesAVX2_row2_8
 	JMP     stagesAVX2_next
 
 stagesAVX2_row2_4:
-	VMOVUPD      (DI), Y0
-	VMOVUPD      64(DI), Y1
-	VMOVUPD      (DI)(R13*1), Y2
-	VMOVUPD      64(DI)(R13*1), Y3
-	VMOVUPD      (DI)(R13*2), Y4
-	VMOVUPD      64(DI)(R13*2), Y5
-	VMOVUPD      (DI)(R14*1), Y6
-	VMOVUPD      64(DI)(R14*1), Y7
+	VMOVUPD      (SI), Y0
+	VMOVUPD      64(SI), Y1
+	VMOVUPD      (SI)(R12*1), Y2
+	VMOVUPD      64(SI)(R12*1), Y3
+	VMOVUPD      (SI)(R12*2), Y4
+	VMOVUPD      64(SI)(R12*2), Y5
+	VMOVUPD      (SI)(R13*1), Y6
+	VMOVUPD      64(SI)(R13*1), Y7
 	VADDPD       Y4, Y0, Y8
 	VADDPD       Y5, Y1, Y9
 	VSUBPD       Y4, Y0, Y0
@@ -684,60 +683,60 @@ stagesAVX2_row2_4:
 	VSUBPD       Y2, Y6, Y2
 	VADDPD       Y4, Y8, Y6
 	VADDPD       Y5, Y9, Y7
-	VMOVUPD      Y6, (R8)
-	VMOVUPD      Y7, 64(R8)
+	VMOVUPD      Y6, (DI)
+	VMOVUPD      Y7, 64(DI)
 	VADDPD       Y3, Y0, Y6
 	VADDPD       Y2, Y1, Y7
-	VBROADCASTSD (R9), Y10
-	VBROADCASTSD 8(R9), Y11
+	VBROADCASTSD (R8), Y10
+	VBROADCASTSD 8(R8), Y11
 	VMULPD       Y10, Y6, Y12
 	VMULPD       Y11, Y7, Y13
 	VSUBPD       Y13, Y12, Y12
 	VMULPD       Y11, Y6, Y6
 	VMULPD       Y10, Y7, Y7
 	VADDPD       Y7, Y6, Y6
-	VMOVUPD      Y12, (R8)(R15*1)
-	VMOVUPD      Y6, 64(R8)(R15*1)
+	VMOVUPD      Y12, (DI)(R14*1)
+	VMOVUPD      Y6, 64(DI)(R14*1)
 	VSUBPD       Y4, Y8, Y4
 	VSUBPD       Y5, Y9, Y5
-	VBROADCASTSD 16(R9), Y6
-	VBROADCASTSD 24(R9), Y7
+	VBROADCASTSD 16(R8), Y6
+	VBROADCASTSD 24(R8), Y7
 	VMULPD       Y6, Y4, Y8
 	VMULPD       Y7, Y5, Y9
 	VSUBPD       Y9, Y8, Y8
 	VMULPD       Y7, Y4, Y4
 	VMULPD       Y6, Y5, Y5
 	VADDPD       Y5, Y4, Y4
-	VMOVUPD      Y8, (R8)(R15*2)
-	VMOVUPD      Y4, 64(R8)(R15*2)
+	VMOVUPD      Y8, (DI)(R14*2)
+	VMOVUPD      Y4, 64(DI)(R14*2)
 	VSUBPD       Y3, Y0, Y0
 	VSUBPD       Y2, Y1, Y1
-	VBROADCASTSD 32(R9), Y2
-	VBROADCASTSD 40(R9), Y3
+	VBROADCASTSD 32(R8), Y2
+	VBROADCASTSD 40(R8), Y3
 	VMULPD       Y2, Y0, Y4
 	VMULPD       Y3, Y1, Y5
 	VSUBPD       Y5, Y4, Y4
 	VMULPD       Y3, Y0, Y0
 	VMULPD       Y2, Y1, Y1
 	VADDPD       Y1, Y0, Y0
-	VMOVUPD      Y4, (R8)(BP*1)
-	VMOVUPD      Y0, 64(R8)(BP*1)
-	ADDQ         $+128, DI
-	ADDQ         104(BX), R8
-	DECQ         R10
+	VMOVUPD      Y4, (DI)(R15*1)
+	VMOVUPD      Y0, 64(DI)(R15*1)
+	ADDQ         $+128, SI
+	ADDQ         nextOut2+136(FP), DI
+	DECQ         R9
 	JNZ          stagesAVX2_row2_4
 
 stagesAVX2_next:
-	ADDQ $+32, SI
-	MOVQ SI, R10
-	ANDQ $0x40, R10
-	ADDQ R10, SI
-	CMPQ SI, 8(BX)
+	ADDQ $+32, BX
+	MOVQ BX, R9
+	ANDQ $0x40, R9
+	ADDQ R9, BX
+	CMPQ BX, vectors+40(FP)
 	JNE  stagesAVX2_vector
-	ADDQ 16(BX), CX
-	ADDQ 24(BX), AX
-	ADDQ 32(BX), DX
-	DECQ (BX)
+	ADDQ nextX+48(FP), CX
+	ADDQ nextY+56(FP), AX
+	ADDQ nextTwiddles+64(FP), DX
+	DECQ groups+32(FP)
 	JNE  stagesAVX2_group
 	VZEROUPPER
 	RET
@@ -1242,70 +1241,69 @@ sum32AVX2_block:
 	VZEROUPPER
 	RET
 
-// func stagesAVX512(y *float64, x *float64, tw *float64, tmp *float64, plan *int)
+// func stagesAVX512(y *float64, x *float64, tw *float64, tmp *float64, groups int, vectors int, nextX int, nextY int, nextTwiddles int, radix int, count int, in int, nextIn int, radix2 int, count2 int, in2 int, out2 int, nextOut2 int)
 // Requires: AVX, AVX512F
-TEXT ·stagesAVX512(SB), NOSPLIT, $8-40
+TEXT ·stagesAVX512(SB), NOSPLIT, $0-144
 	MOVQ y+0(FP), AX
 	MOVQ x+8(FP), CX
 	MOVQ tw+16(FP), DX
-	MOVQ plan+32(FP), BX
-	MOVQ 56(BX), R11
-	LEAQ (R11)(R11*2), R12
-	MOVQ 88(BX), R13
-	LEAQ (R13)(R13*2), R14
-	MOVQ 96(BX), R15
-	LEAQ (R15)(R15*2), BP
+	MOVQ in+88(FP), R10
+	LEAQ (R10)(R10*2), R11
+	MOVQ in2+120(FP), R12
+	LEAQ (R12)(R12*2), R13
+	MOVQ out2+128(FP), R14
+	LEAQ (R14)(R14*2), R15
 
 stagesAVX512_group:
-	XORQ SI, SI
+	XORQ BX, BX
 
 stagesAVX512_vector:
-	LEAQ (CX)(SI*1), DI
-	MOVQ tmp+24(FP), R8
-	MOVQ DX, R9
-	MOVQ 48(BX), R10
-	CMPQ 40(BX), $0x04
+	LEAQ (CX)(BX*1), SI
+	MOVQ tmp+24(FP), DI
+	MOVQ DX, R8
+	MOVQ count+80(FP), R9
+	CMPQ radix+72(FP), $0x04
 	JE   stagesAVX512_row1_4
-	CMPQ 40(BX), $0x05
+	CMPQ radix+72(FP), $0x05
 	JE   stagesAVX512_row1_5
-	CMPQ 40(BX), $0x03
+	CMPQ radix+72(FP), $0x03
 	JE   stagesAVX512_row1_3
 
 stagesAVX512_row1_2:
-	VMOVUPD      (DI), Z0
-	VMOVUPD      64(DI), Z1
-	VMOVUPD      (DI)(R11*1), Z2
-	VMOVUPD      64(DI)(R11*1), Z3
+	VMOVUPD      (SI), Z0
+	VMOVUPD      64(SI), Z1
+	VMOVUPD      (SI)(R10*1), Z2
+	VMOVUPD      64(SI)(R10*1), Z3
 	VADDPD       Z2, Z0, Z4
 	VADDPD       Z3, Z1, Z5
-	VMOVUPD      Z4, (R8)
-	VMOVUPD      Z5, 64(R8)
+	VMOVUPD      Z4, (DI)
+	VMOVUPD      Z5, 64(DI)
 	VSUBPD       Z2, Z0, Z0
 	VSUBPD       Z3, Z1, Z1
-	VBROADCASTSD (R9), Z2
-	VBROADCASTSD 8(R9), Z3
+	VBROADCASTSD (R8), Z2
+	VBROADCASTSD 8(R8), Z3
 	VMULPD       Z2, Z0, Z4
 	VMULPD       Z3, Z1, Z5
 	VSUBPD       Z5, Z4, Z4
 	VMULPD       Z3, Z0, Z0
 	VMULPD       Z2, Z1, Z1
 	VADDPD       Z1, Z0, Z0
-	VMOVUPD      Z4, 128(R8)
-	VMOVUPD      Z0, 192(R8)
-	ADDQ         64(BX), DI
-	ADDQ         $+256, R8
-	ADDQ         $+16, R9
-	DECQ         R10
+	VMOVUPD      Z4, 128(DI)
+	VMOVUPD      Z0, 192(DI)
+	ADDQ         nextIn+96(FP), SI
+	ADDQ         $+256, DI
+	ADDQ         $+16, R8
+	DECQ         R9
 	JNZ          stagesAVX512_row1_2
 	JMP          stagesAVX512_second
 
 stagesAVX512_row1_3:
-	VMOVUPD      (DI), Z0
-	VMOVUPD      64(DI), Z1
-	VMOVUPD      (DI)(R11*1), Z2
-	VMOVUPD      64(DI)(R11*1), Z3
-	VMOVUPD      (DI)(R11*2), Z4
-	VMOVUPD      64(DI)(R11*2), Z5
+	VMOVUPD      (SI), Z0
+	VMOVUPD      64(SI), Z1
+	VMOVUPD      (SI)(R10*1), Z2
+	VMOVUPD      64(SI)(R10*1), Z3
+	VMOVUPD      (SI)(R10*2), Z4
+	VMOVUPD      64(SI)(R10*2), Z5
 	VADDPD       Z4, Z2, Z6
 	VADDPD       Z5, Z3, Z7
 	VSUBPD       Z5, Z3, Z3
@@ -1314,54 +1312,54 @@ stagesAVX512_row1_3:
 	VMULPD.BCST  c3febb67ae8584caa<>+0(SB), Z2, Z2
 	VADDPD       Z6, Z0, Z4
 	VADDPD       Z7, Z1, Z5
-	VMOVUPD      Z4, (R8)
-	VMOVUPD      Z5, 64(R8)
+	VMOVUPD      Z4, (DI)
+	VMOVUPD      Z5, 64(DI)
 	VMULPD.BCST  c3fe0000000000000<>+0(SB), Z6, Z4
 	VSUBPD       Z4, Z0, Z0
 	VMULPD.BCST  c3fe0000000000000<>+0(SB), Z7, Z4
 	VSUBPD       Z4, Z1, Z1
 	VADDPD       Z3, Z0, Z4
 	VADDPD       Z2, Z1, Z5
-	VBROADCASTSD (R9), Z6
-	VBROADCASTSD 8(R9), Z7
+	VBROADCASTSD (R8), Z6
+	VBROADCASTSD 8(R8), Z7
 	VMULPD       Z6, Z4, Z8
 	VMULPD       Z7, Z5, Z9
 	VSUBPD       Z9, Z8, Z8
 	VMULPD       Z7, Z4, Z4
 	VMULPD       Z6, Z5, Z5
 	VADDPD       Z5, Z4, Z4
-	VMOVUPD      Z8, 128(R8)
-	VMOVUPD      Z4, 192(R8)
+	VMOVUPD      Z8, 128(DI)
+	VMOVUPD      Z4, 192(DI)
 	VSUBPD       Z3, Z0, Z0
 	VSUBPD       Z2, Z1, Z1
-	VBROADCASTSD 16(R9), Z2
-	VBROADCASTSD 24(R9), Z3
+	VBROADCASTSD 16(R8), Z2
+	VBROADCASTSD 24(R8), Z3
 	VMULPD       Z2, Z0, Z4
 	VMULPD       Z3, Z1, Z5
 	VSUBPD       Z5, Z4, Z4
 	VMULPD       Z3, Z0, Z0
 	VMULPD       Z2, Z1, Z1
 	VADDPD       Z1, Z0, Z0
-	VMOVUPD      Z4, 256(R8)
-	VMOVUPD      Z0, 320(R8)
-	ADDQ         64(BX), DI
-	ADDQ         $+384, R8
-	ADDQ         $+32, R9
-	DECQ         R10
+	VMOVUPD      Z4, 256(DI)
+	VMOVUPD      Z0, 320(DI)
+	ADDQ         nextIn+96(FP), SI
+	ADDQ         $+384, DI
+	ADDQ         $+32, R8
+	DECQ         R9
 	JNZ          stagesAVX512_row1_3
 	JMP          stagesAVX512_second
 
 stagesAVX512_row1_5:
-	VMOVUPD      (DI), Z0
-	VMOVUPD      64(DI), Z1
-	VMOVUPD      (DI)(R11*1), Z2
-	VMOVUPD      64(DI)(R11*1), Z3
-	VMOVUPD      (DI)(R11*2), Z4
-	VMOVUPD      64(DI)(R11*2), Z5
-	VMOVUPD      (DI)(R12*1), Z6
-	VMOVUPD      64(DI)(R12*1), Z7
-	VMOVUPD      (DI)(R11*4), Z8
-	VMOVUPD      64(DI)(R11*4), Z9
+	VMOVUPD      (SI), Z0
+	VMOVUPD      64(SI), Z1
+	VMOVUPD      (SI)(R10*1), Z2
+	VMOVUPD      64(SI)(R10*1), Z3
+	VMOVUPD      (SI)(R10*2), Z4
+	VMOVUPD      64(SI)(R10*2), Z5
+	VMOVUPD      (SI)(R11*1), Z6
+	VMOVUPD      64(SI)(R11*1), Z7
+	VMOVUPD      (SI)(R10*4), Z8
+	VMOVUPD      64(SI)(R10*4), Z9
 	VADDPD       Z8, Z2, Z10
 	VADDPD       Z9, Z3, Z11
 	VSUBPD       Z9, Z3, Z3
@@ -1374,8 +1372,8 @@ stagesAVX512_row1_5:
 	VADDPD       Z11, Z1, Z7
 	VADDPD       Z8, Z6, Z6
 	VADDPD       Z9, Z7, Z7
-	VMOVUPD      Z6, (R8)
-	VMOVUPD      Z7, 64(R8)
+	VMOVUPD      Z6, (DI)
+	VMOVUPD      Z7, 64(DI)
 	VMULPD.BCST  c3fd3c6ef372fe950<>+0(SB), Z10, Z6
 	VADDPD       Z6, Z0, Z6
 	VMULPD.BCST  c3fe9e3779b97f4a8<>+0(SB), Z8, Z7
@@ -1406,68 +1404,68 @@ stagesAVX512_row1_5:
 	VSUBPD       Z4, Z2, Z2
 	VADDPD       Z7, Z6, Z4
 	VADDPD       Z8, Z5, Z9
-	VBROADCASTSD (R9), Z10
-	VBROADCASTSD 8(R9), Z11
+	VBROADCASTSD (R8), Z10
+	VBROADCASTSD 8(R8), Z11
 	VMULPD       Z10, Z4, Z12
 	VMULPD       Z11, Z9, Z13
 	VSUBPD       Z13, Z12, Z12
 	VMULPD       Z11, Z4, Z4
 	VMULPD       Z10, Z9, Z9
 	VADDPD       Z9, Z4, Z4
-	VMOVUPD      Z12, 128(R8)
-	VMOVUPD      Z4, 192(R8)
+	VMOVUPD      Z12, 128(DI)
+	VMOVUPD      Z4, 192(DI)
 	VSUBPD       Z7, Z6, Z4
 	VSUBPD       Z8, Z5, Z5
-	VBROADCASTSD 48(R9), Z6
-	VBROADCASTSD 56(R9), Z7
+	VBROADCASTSD 48(R8), Z6
+	VBROADCASTSD 56(R8), Z7
 	VMULPD       Z6, Z4, Z8
 	VMULPD       Z7, Z5, Z9
 	VSUBPD       Z9, Z8, Z8
 	VMULPD       Z7, Z4, Z4
 	VMULPD       Z6, Z5, Z5
 	VADDPD       Z5, Z4, Z4
-	VMOVUPD      Z8, 512(R8)
-	VMOVUPD      Z4, 576(R8)
+	VMOVUPD      Z8, 512(DI)
+	VMOVUPD      Z4, 576(DI)
 	VADDPD       Z3, Z0, Z4
 	VADDPD       Z2, Z1, Z5
-	VBROADCASTSD 16(R9), Z6
-	VBROADCASTSD 24(R9), Z7
+	VBROADCASTSD 16(R8), Z6
+	VBROADCASTSD 24(R8), Z7
 	VMULPD       Z6, Z4, Z8
 	VMULPD       Z7, Z5, Z9
 	VSUBPD       Z9, Z8, Z8
 	VMULPD       Z7, Z4, Z4
 	VMULPD       Z6, Z5, Z5
 	VADDPD       Z5, Z4, Z4
-	VMOVUPD      Z8, 256(R8)
-	VMOVUPD      Z4, 320(R8)
+	VMOVUPD      Z8, 256(DI)
+	VMOVUPD      Z4, 320(DI)
 	VSUBPD       Z3, Z0, Z0
 	VSUBPD       Z2, Z1, Z1
-	VBROADCASTSD 32(R9), Z2
-	VBROADCASTSD 40(R9), Z3
+	VBROADCASTSD 32(R8), Z2
+	VBROADCASTSD 40(R8), Z3
 	VMULPD       Z2, Z0, Z4
 	VMULPD       Z3, Z1, Z5
 	VSUBPD       Z5, Z4, Z4
 	VMULPD       Z3, Z0, Z0
 	VMULPD       Z2, Z1, Z1
 	VADDPD       Z1, Z0, Z0
-	VMOVUPD      Z4, 384(R8)
-	VMOVUPD      Z0, 448(R8)
-	ADDQ         64(BX), DI
-	ADDQ         $+640, R8
-	ADDQ         $+64, R9
-	DECQ         R10
+	VMOVUPD      Z4, 384(DI)
+	VMOVUPD      Z0, 448(DI)
+	ADDQ         nextIn+96(FP), SI
+	ADDQ         $+640, DI
+	ADDQ         $+64, R8
+	DECQ         R9
 	JNZ          stagesAVX512_row1_5
 	JMP          stagesAVX512_second
 
 stagesAVX512_row1_4:
-	VMOVUPD      (DI), Z0
-	VMOVUPD      64(DI), Z1
-	VMOVUPD      (DI)(R11*1), Z2
-	VMOVUPD      64(DI)(R11*1), Z3
-	VMOVUPD      (DI)(R11*2), Z4
-	VMOVUPD      64(DI)(R11*2), Z5
-	VMOVUPD      (DI)(R12*1), Z6
-	VMOVUPD      64(DI)(R12*1), Z7
+	VMOVUPD      (SI), Z0
+	VMOVUPD      64(SI), Z1
+	VMOVUPD      (SI)(R10*1), Z2
+	VMOVUPD      64(SI)(R10*1), Z3
+	VMOVUPD      (SI)(R10*2), Z4
+	VMOVUPD      64(SI)(R10*2), Z5
+	VMOVUPD      (SI)(R11*1), Z6
+	VMOVUPD      64(SI)(R11*1), Z7
 	VADDPD       Z4, Z0, Z8
 	VADDPD       Z5, Z1, Z9
 	VSUBPD       Z4, Z0, Z0
@@ -1478,100 +1476,100 @@ stagesAVX512_row1_4:
 	VSUBPD       Z2, Z6, Z2
 	VADDPD       Z4, Z8, Z6
 	VADDPD       Z5, Z9, Z7
-	VMOVUPD      Z6, (R8)
-	VMOVUPD      Z7, 64(R8)
+	VMOVUPD      Z6, (DI)
+	VMOVUPD      Z7, 64(DI)
 	VADDPD       Z3, Z0, Z6
 	VADDPD       Z2, Z1, Z7
-	VBROADCASTSD (R9), Z10
-	VBROADCASTSD 8(R9), Z11
+	VBROADCASTSD (R8), Z10
+	VBROADCASTSD 8(R8), Z11
 	VMULPD       Z10, Z6, Z12
 	VMULPD       Z11, Z7, Z13
 	VSUBPD       Z13, Z12, Z12
 	VMULPD       Z11, Z6, Z6
 	VMULPD       Z10, Z7, Z7
 	VADDPD       Z7, Z6, Z6
-	VMOVUPD      Z12, 128(R8)
-	VMOVUPD      Z6, 192(R8)
+	VMOVUPD      Z12, 128(DI)
+	VMOVUPD      Z6, 192(DI)
 	VSUBPD       Z4, Z8, Z4
 	VSUBPD       Z5, Z9, Z5
-	VBROADCASTSD 16(R9), Z6
-	VBROADCASTSD 24(R9), Z7
+	VBROADCASTSD 16(R8), Z6
+	VBROADCASTSD 24(R8), Z7
 	VMULPD       Z6, Z4, Z8
 	VMULPD       Z7, Z5, Z9
 	VSUBPD       Z9, Z8, Z8
 	VMULPD       Z7, Z4, Z4
 	VMULPD       Z6, Z5, Z5
 	VADDPD       Z5, Z4, Z4
-	VMOVUPD      Z8, 256(R8)
-	VMOVUPD      Z4, 320(R8)
+	VMOVUPD      Z8, 256(DI)
+	VMOVUPD      Z4, 320(DI)
 	VSUBPD       Z3, Z0, Z0
 	VSUBPD       Z2, Z1, Z1
-	VBROADCASTSD 32(R9), Z2
-	VBROADCASTSD 40(R9), Z3
+	VBROADCASTSD 32(R8), Z2
+	VBROADCASTSD 40(R8), Z3
 	VMULPD       Z2, Z0, Z4
 	VMULPD       Z3, Z1, Z5
 	VSUBPD       Z5, Z4, Z4
 	VMULPD       Z3, Z0, Z0
 	VMULPD       Z2, Z1, Z1
 	VADDPD       Z1, Z0, Z0
-	VMOVUPD      Z4, 384(R8)
-	VMOVUPD      Z0, 448(R8)
-	ADDQ         64(BX), DI
-	ADDQ         $+512, R8
-	ADDQ         $+48, R9
-	DECQ         R10
+	VMOVUPD      Z4, 384(DI)
+	VMOVUPD      Z0, 448(DI)
+	ADDQ         nextIn+96(FP), SI
+	ADDQ         $+512, DI
+	ADDQ         $+48, R8
+	DECQ         R9
 	JNZ          stagesAVX512_row1_4
 
 stagesAVX512_second:
-	MOVQ tmp+24(FP), DI
-	LEAQ (AX)(SI*1), R8
-	MOVQ 80(BX), R10
-	CMPQ 72(BX), $0x05
+	MOVQ tmp+24(FP), SI
+	LEAQ (AX)(BX*1), DI
+	MOVQ count2+112(FP), R9
+	CMPQ radix2+104(FP), $0x05
 	JA   stagesAVX512_last
-	CMPQ 72(BX), $0x04
+	CMPQ radix2+104(FP), $0x04
 	JE   stagesAVX512_row2_4
-	CMPQ 72(BX), $0x05
+	CMPQ radix2+104(FP), $0x05
 	JE   stagesAVX512_row2_5
-	CMPQ 72(BX), $0x03
+	CMPQ radix2+104(FP), $0x03
 	JE   stagesAVX512_row2_3
-	CMPQ 72(BX), $0x02
+	CMPQ radix2+104(FP), $0x02
 	JE   stagesAVX512_row2_2
 	JMP  stagesAVX512_next
 
 stagesAVX512_last:
-	CMPQ 72(BX), $0x08
+	CMPQ radix2+104(FP), $0x08
 	JE   stagesAVX512_row2_8
-	CMPQ 72(BX), $0x09
+	CMPQ radix2+104(FP), $0x09
 	JE   stagesAVX512_row2_9
-	CMPQ 72(BX), $0x07
+	CMPQ radix2+104(FP), $0x07
 	JE   stagesAVX512_row2_7
 
 stagesAVX512_row2_6:
-	VMOVUPD (DI), Z0
-	VMOVUPD 64(DI), Z1
-	VMOVUPD (DI)(R13*1), Z2
-	VMOVUPD 64(DI)(R13*1), Z3
+	VMOVUPD (SI), Z0
+	VMOVUPD 64(SI), Z1
+	VMOVUPD (SI)(R12*1), Z2
+	VMOVUPD 64(SI)(R12*1), Z3
 	VADDPD  Z2, Z0, Z4
 	VADDPD  Z3, Z1, Z5
-	VMOVUPD Z4, (R8)
-	VMOVUPD Z5, 64(R8)
+	VMOVUPD Z4, (DI)
+	VMOVUPD Z5, 64(DI)
 	VSUBPD  Z2, Z0, Z0
 	VSUBPD  Z3, Z1, Z1
-	VMOVUPD Z0, (R8)(R15*1)
-	VMOVUPD Z1, 64(R8)(R15*1)
-	ADDQ    $+128, DI
-	ADDQ    104(BX), R8
-	DECQ    R10
+	VMOVUPD Z0, (DI)(R14*1)
+	VMOVUPD Z1, 64(DI)(R14*1)
+	ADDQ    $+128, SI
+	ADDQ    nextOut2+136(FP), DI
+	DECQ    R9
 	JNZ     stagesAVX512_row2_6
 	JMP     stagesAVX512_next
 
 stagesAVX512_row2_7:
-	VMOVUPD     (DI), Z0
-	VMOVUPD     64(DI), Z1
-	VMOVUPD     (DI)(R13*1), Z2
-	VMOVUPD     64(DI)(R13*1), Z3
-	VMOVUPD     (DI)(R13*2), Z4
-	VMOVUPD     64(DI)(R13*2), Z5
+	VMOVUPD     (SI), Z0
+	VMOVUPD     64(SI), Z1
+	VMOVUPD     (SI)(R12*1), Z2
+	VMOVUPD     64(SI)(R12*1), Z3
+	VMOVUPD     (SI)(R12*2), Z4
+	VMOVUPD     64(SI)(R12*2), Z5
 	VADDPD      Z4, Z2, Z6
 	VADDPD      Z5, Z3, Z7
 	VSUBPD      Z5, Z3, Z3
@@ -1580,37 +1578,37 @@ stagesAVX512_row2_7:
 	VMULPD.BCST c3febb67ae8584caa<>+0(SB), Z2, Z2
 	VADDPD      Z6, Z0, Z4
 	VADDPD      Z7, Z1, Z5
-	VMOVUPD     Z4, (R8)
-	VMOVUPD     Z5, 64(R8)
+	VMOVUPD     Z4, (DI)
+	VMOVUPD     Z5, 64(DI)
 	VMULPD.BCST c3fe0000000000000<>+0(SB), Z6, Z4
 	VSUBPD      Z4, Z0, Z0
 	VMULPD.BCST c3fe0000000000000<>+0(SB), Z7, Z4
 	VSUBPD      Z4, Z1, Z1
 	VADDPD      Z3, Z0, Z4
 	VADDPD      Z2, Z1, Z5
-	VMOVUPD     Z4, (R8)(R15*1)
-	VMOVUPD     Z5, 64(R8)(R15*1)
+	VMOVUPD     Z4, (DI)(R14*1)
+	VMOVUPD     Z5, 64(DI)(R14*1)
 	VSUBPD      Z3, Z0, Z0
 	VSUBPD      Z2, Z1, Z1
-	VMOVUPD     Z0, (R8)(R15*2)
-	VMOVUPD     Z1, 64(R8)(R15*2)
-	ADDQ        $+128, DI
-	ADDQ        104(BX), R8
-	DECQ        R10
+	VMOVUPD     Z0, (DI)(R14*2)
+	VMOVUPD     Z1, 64(DI)(R14*2)
+	ADDQ        $+128, SI
+	ADDQ        nextOut2+136(FP), DI
+	DECQ        R9
 	JNZ         stagesAVX512_row2_7
 	JMP         stagesAVX512_next
 
 stagesAVX512_row2_9:
-	VMOVUPD     (DI), Z0
-	VMOVUPD     64(DI), Z1
-	VMOVUPD     (DI)(R13*1), Z2
-	VMOVUPD     64(DI)(R13*1), Z3
-	VMOVUPD     (DI)(R13*2), Z4
-	VMOVUPD     64(DI)(R13*2), Z5
-	VMOVUPD     (DI)(R14*1), Z6
-	VMOVUPD     64(DI)(R14*1), Z7
-	VMOVUPD     (DI)(R13*4), Z8
-	VMOVUPD     64(DI)(R13*4), Z9
+	VMOVUPD     (SI), Z0
+	VMOVUPD     64(SI), Z1
+	VMOVUPD     (SI)(R12*1), Z2
+	VMOVUPD     64(SI)(R12*1), Z3
+	VMOVUPD     (SI)(R12*2), Z4
+	VMOVUPD     64(SI)(R12*2), Z5
+	VMOVUPD     (SI)(R13*1), Z6
+	VMOVUPD     64(SI)(R13*1), Z7
+	VMOVUPD     (SI)(R12*4), Z8
+	VMOVUPD     64(SI)(R12*4), Z9
 	VADDPD      Z8, Z2, Z10
 	VADDPD      Z9, Z3, Z11
 	VSUBPD      Z9, Z3, Z3
@@ -1623,8 +1621,8 @@ stagesAVX512_row2_9:
 	VADDPD      Z11, Z1, Z7
 	VADDPD      Z8, Z6, Z6
 	VADDPD      Z9, Z7, Z7
-	VMOVUPD     Z6, (R8)
-	VMOVUPD     Z7, 64(R8)
+	VMOVUPD     Z6, (DI)
+	VMOVUPD     Z7, 64(DI)
 	VMULPD.BCST c3fd3c6ef372fe950<>+0(SB), Z10, Z6
 	VADDPD      Z6, Z0, Z6
 	VMULPD.BCST c3fe9e3779b97f4a8<>+0(SB), Z8, Z7
@@ -1655,60 +1653,60 @@ stagesAVX512_row2_9:
 	VSUBPD      Z4, Z2, Z2
 	VADDPD      Z7, Z6, Z4
 	VADDPD      Z8, Z5, Z9
-	VMOVUPD     Z4, (R8)(R15*1)
-	VMOVUPD     Z9, 64(R8)(R15*1)
+	VMOVUPD     Z4, (DI)(R14*1)
+	VMOVUPD     Z9, 64(DI)(R14*1)
 	VSUBPD      Z7, Z6, Z4
 	VSUBPD      Z8, Z5, Z5
-	VMOVUPD     Z4, (R8)(R15*4)
-	VMOVUPD     Z5, 64(R8)(R15*4)
+	VMOVUPD     Z4, (DI)(R14*4)
+	VMOVUPD     Z5, 64(DI)(R14*4)
 	VADDPD      Z3, Z0, Z4
 	VADDPD      Z2, Z1, Z5
-	VMOVUPD     Z4, (R8)(R15*2)
-	VMOVUPD     Z5, 64(R8)(R15*2)
+	VMOVUPD     Z4, (DI)(R14*2)
+	VMOVUPD     Z5, 64(DI)(R14*2)
 	VSUBPD      Z3, Z0, Z0
 	VSUBPD      Z2, Z1, Z1
-	VMOVUPD     Z0, (R8)(BP*1)
-	VMOVUPD     Z1, 64(R8)(BP*1)
-	ADDQ        $+128, DI
-	ADDQ        104(BX), R8
-	DECQ        R10
+	VMOVUPD     Z0, (DI)(R15*1)
+	VMOVUPD     Z1, 64(DI)(R15*1)
+	ADDQ        $+128, SI
+	ADDQ        nextOut2+136(FP), DI
+	DECQ        R9
 	JNZ         stagesAVX512_row2_9
 	JMP         stagesAVX512_next
 
 stagesAVX512_row2_2:
-	VMOVUPD      (DI), Z0
-	VMOVUPD      64(DI), Z1
-	VMOVUPD      (DI)(R13*1), Z2
-	VMOVUPD      64(DI)(R13*1), Z3
+	VMOVUPD      (SI), Z0
+	VMOVUPD      64(SI), Z1
+	VMOVUPD      (SI)(R12*1), Z2
+	VMOVUPD      64(SI)(R12*1), Z3
 	VADDPD       Z2, Z0, Z4
 	VADDPD       Z3, Z1, Z5
-	VMOVUPD      Z4, (R8)
-	VMOVUPD      Z5, 64(R8)
+	VMOVUPD      Z4, (DI)
+	VMOVUPD      Z5, 64(DI)
 	VSUBPD       Z2, Z0, Z0
 	VSUBPD       Z3, Z1, Z1
-	VBROADCASTSD (R9), Z2
-	VBROADCASTSD 8(R9), Z3
+	VBROADCASTSD (R8), Z2
+	VBROADCASTSD 8(R8), Z3
 	VMULPD       Z2, Z0, Z4
 	VMULPD       Z3, Z1, Z5
 	VSUBPD       Z5, Z4, Z4
 	VMULPD       Z3, Z0, Z0
 	VMULPD       Z2, Z1, Z1
 	VADDPD       Z1, Z0, Z0
-	VMOVUPD      Z4, (R8)(R15*1)
-	VMOVUPD      Z0, 64(R8)(R15*1)
-	ADDQ         $+128, DI
-	ADDQ         104(BX), R8
-	DECQ         R10
+	VMOVUPD      Z4, (DI)(R14*1)
+	VMOVUPD      Z0, 64(DI)(R14*1)
+	ADDQ         $+128, SI
+	ADDQ         nextOut2+136(FP), DI
+	DECQ         R9
 	JNZ          stagesAVX512_row2_2
 	JMP          stagesAVX512_next
 
 stagesAVX512_row2_3:
-	VMOVUPD      (DI), Z0
-	VMOVUPD      64(DI), Z1
-	VMOVUPD      (DI)(R13*1), Z2
-	VMOVUPD      64(DI)(R13*1), Z3
-	VMOVUPD      (DI)(R13*2), Z4
-	VMOVUPD      64(DI)(R13*2), Z5
+	VMOVUPD      (SI), Z0
+	VMOVUPD      64(SI), Z1
+	VMOVUPD      (SI)(R12*1), Z2
+	VMOVUPD      64(SI)(R12*1), Z3
+	VMOVUPD      (SI)(R12*2), Z4
+	VMOVUPD      64(SI)(R12*2), Z5
 	VADDPD       Z4, Z2, Z6
 	VADDPD       Z5, Z3, Z7
 	VSUBPD       Z5, Z3, Z3
@@ -1717,53 +1715,53 @@ stagesAVX512_row2_3:
 	VMULPD.BCST  c3febb67ae8584caa<>+0(SB), Z2, Z2
 	VADDPD       Z6, Z0, Z4
 	VADDPD       Z7, Z1, Z5
-	VMOVUPD      Z4, (R8)
-	VMOVUPD      Z5, 64(R8)
+	VMOVUPD      Z4, (DI)
+	VMOVUPD      Z5, 64(DI)
 	VMULPD.BCST  c3fe0000000000000<>+0(SB), Z6, Z4
 	VSUBPD       Z4, Z0, Z0
 	VMULPD.BCST  c3fe0000000000000<>+0(SB), Z7, Z4
 	VSUBPD       Z4, Z1, Z1
 	VADDPD       Z3, Z0, Z4
 	VADDPD       Z2, Z1, Z5
-	VBROADCASTSD (R9), Z6
-	VBROADCASTSD 8(R9), Z7
+	VBROADCASTSD (R8), Z6
+	VBROADCASTSD 8(R8), Z7
 	VMULPD       Z6, Z4, Z8
 	VMULPD       Z7, Z5, Z9
 	VSUBPD       Z9, Z8, Z8
 	VMULPD       Z7, Z4, Z4
 	VMULPD       Z6, Z5, Z5
 	VADDPD       Z5, Z4, Z4
-	VMOVUPD      Z8, (R8)(R15*1)
-	VMOVUPD      Z4, 64(R8)(R15*1)
+	VMOVUPD      Z8, (DI)(R14*1)
+	VMOVUPD      Z4, 64(DI)(R14*1)
 	VSUBPD       Z3, Z0, Z0
 	VSUBPD       Z2, Z1, Z1
-	VBROADCASTSD 16(R9), Z2
-	VBROADCASTSD 24(R9), Z3
+	VBROADCASTSD 16(R8), Z2
+	VBROADCASTSD 24(R8), Z3
 	VMULPD       Z2, Z0, Z4
 	VMULPD       Z3, Z1, Z5
 	VSUBPD       Z5, Z4, Z4
 	VMULPD       Z3, Z0, Z0
 	VMULPD       Z2, Z1, Z1
 	VADDPD       Z1, Z0, Z0
-	VMOVUPD      Z4, (R8)(R15*2)
-	VMOVUPD      Z0, 64(R8)(R15*2)
-	ADDQ         $+128, DI
-	ADDQ         104(BX), R8
-	DECQ         R10
+	VMOVUPD      Z4, (DI)(R14*2)
+	VMOVUPD      Z0, 64(DI)(R14*2)
+	ADDQ         $+128, SI
+	ADDQ         nextOut2+136(FP), DI
+	DECQ         R9
 	JNZ          stagesAVX512_row2_3
 	JMP          stagesAVX512_next
 
 stagesAVX512_row2_5:
-	VMOVUPD      (DI), Z0
-	VMOVUPD      64(DI), Z1
-	VMOVUPD      (DI)(R13*1), Z2
-	VMOVUPD      64(DI)(R13*1), Z3
-	VMOVUPD      (DI)(R13*2), Z4
-	VMOVUPD      64(DI)(R13*2), Z5
-	VMOVUPD      (DI)(R14*1), Z6
-	VMOVUPD      64(DI)(R14*1), Z7
-	VMOVUPD      (DI)(R13*4), Z8
-	VMOVUPD      64(DI)(R13*4), Z9
+	VMOVUPD      (SI), Z0
+	VMOVUPD      64(SI), Z1
+	VMOVUPD      (SI)(R12*1), Z2
+	VMOVUPD      64(SI)(R12*1), Z3
+	VMOVUPD      (SI)(R12*2), Z4
+	VMOVUPD      64(SI)(R12*2), Z5
+	VMOVUPD      (SI)(R13*1), Z6
+	VMOVUPD      64(SI)(R13*1), Z7
+	VMOVUPD      (SI)(R12*4), Z8
+	VMOVUPD      64(SI)(R12*4), Z9
 	VADDPD       Z8, Z2, Z10
 	VADDPD       Z9, Z3, Z11
 	VSUBPD       Z9, Z3, Z3
@@ -1776,8 +1774,8 @@ stagesAVX512_row2_5:
 	VADDPD       Z11, Z1, Z7
 	VADDPD       Z8, Z6, Z6
 	VADDPD       Z9, Z7, Z7
-	VMOVUPD      Z6, (R8)
-	VMOVUPD      Z7, 64(R8)
+	VMOVUPD      Z6, (DI)
+	VMOVUPD      Z7, 64(DI)
 	VMULPD.BCST  c3fd3c6ef372fe950<>+0(SB), Z10, Z6
 	VADDPD       Z6, Z0, Z6
 	VMULPD.BCST  c3fe9e3779b97f4a8<>+0(SB), Z8, Z7
@@ -1808,67 +1806,67 @@ stagesAVX512_row2_5:
 	VSUBPD       Z4, Z2, Z2
 	VADDPD       Z7, Z6, Z4
 	VADDPD       Z8, Z5, Z9
-	VBROADCASTSD (R9), Z10
-	VBROADCASTSD 8(R9), Z11
+	VBROADCASTSD (R8), Z10
+	VBROADCASTSD 8(R8), Z11
 	VMULPD       Z10, Z4, Z12
 	VMULPD       Z11, Z9, Z13
 	VSUBPD       Z13, Z12, Z12
 	VMULPD       Z11, Z4, Z4
 	VMULPD       Z10, Z9, Z9
 	VADDPD       Z9, Z4, Z4
-	VMOVUPD      Z12, (R8)(R15*1)
-	VMOVUPD      Z4, 64(R8)(R15*1)
+	VMOVUPD      Z12, (DI)(R14*1)
+	VMOVUPD      Z4, 64(DI)(R14*1)
 	VSUBPD       Z7, Z6, Z4
 	VSUBPD       Z8, Z5, Z5
-	VBROADCASTSD 48(R9), Z6
-	VBROADCASTSD 56(R9), Z7
+	VBROADCASTSD 48(R8), Z6
+	VBROADCASTSD 56(R8), Z7
 	VMULPD       Z6, Z4, Z8
 	VMULPD       Z7, Z5, Z9
 	VSUBPD       Z9, Z8, Z8
 	VMULPD       Z7, Z4, Z4
 	VMULPD       Z6, Z5, Z5
 	VADDPD       Z5, Z4, Z4
-	VMOVUPD      Z8, (R8)(R15*4)
-	VMOVUPD      Z4, 64(R8)(R15*4)
+	VMOVUPD      Z8, (DI)(R14*4)
+	VMOVUPD      Z4, 64(DI)(R14*4)
 	VADDPD       Z3, Z0, Z4
 	VADDPD       Z2, Z1, Z5
-	VBROADCASTSD 16(R9), Z6
-	VBROADCASTSD 24(R9), Z7
+	VBROADCASTSD 16(R8), Z6
+	VBROADCASTSD 24(R8), Z7
 	VMULPD       Z6, Z4, Z8
 	VMULPD       Z7, Z5, Z9
 	VSUBPD       Z9, Z8, Z8
 	VMULPD       Z7, Z4, Z4
 	VMULPD       Z6, Z5, Z5
 	VADDPD       Z5, Z4, Z4
-	VMOVUPD      Z8, (R8)(R15*2)
-	VMOVUPD      Z4, 64(R8)(R15*2)
+	VMOVUPD      Z8, (DI)(R14*2)
+	VMOVUPD      Z4, 64(DI)(R14*2)
 	VSUBPD       Z3, Z0, Z0
 	VSUBPD       Z2, Z1, Z1
-	VBROADCASTSD 32(R9), Z2
-	VBROADCASTSD 40(R9), Z3
+	VBROADCASTSD 32(R8), Z2
+	VBROADCASTSD 40(R8), Z3
 	VMULPD       Z2, Z0, Z4
 	VMULPD       Z3, Z1, Z5
 	VSUBPD       Z5, Z4, Z4
 	VMULPD       Z3, Z0, Z0
 	VMULPD       Z2, Z1, Z1
 	VADDPD       Z1, Z0, Z0
-	VMOVUPD      Z4, (R8)(BP*1)
-	VMOVUPD      Z0, 64(R8)(BP*1)
-	ADDQ         $+128, DI
-	ADDQ         104(BX), R8
-	DECQ         R10
+	VMOVUPD      Z4, (DI)(R15*1)
+	VMOVUPD      Z0, 64(DI)(R15*1)
+	ADDQ         $+128, SI
+	ADDQ         nextOut2+136(FP), DI
+	DECQ         R9
 	JNZ          stagesAVX512_row2_5
 	JMP          stagesAVX512_next
 
 stagesAVX512_row2_8:
-	VMOVUPD (DI), Z0
-	VMOVUPD 64(DI), Z1
-	VMOVUPD (DI)(R13*1), Z2
-	VMOVUPD 64(DI)(R13*1), Z3
-	VMOVUPD (DI)(R13*2), Z4
-	VMOVUPD 64(DI)(R13*2), Z5
-	VMOVUPD (DI)(R14*1), Z6
-	VMOVUPD 64(DI)(R14*1), Z7
+	VMOVUPD (SI), Z0
+	VMOVUPD 64(SI), Z1
+	VMOVUPD (SI)(R12*1), Z2
+	VMOVUPD 64(SI)(R12*1), Z3
+	VMOVUPD (SI)(R12*2), Z4
+	VMOVUPD 64(SI)(R12*2), Z5
+	VMOVUPD (SI)(R13*1), Z6
+	VMOVUPD 64(SI)(R13*1), Z7
 	VADDPD  Z4, Z0, Z8
 	VADDPD  Z5, Z1, Z9
 	VSUBPD  Z4, Z0, Z0
@@ -1879,35 +1877,35 @@ stagesAVX512_row2_8:
 	VSUBPD  Z2, Z6, Z2
 	VADDPD  Z4, Z8, Z6
 	VADDPD  Z5, Z9, Z7
-	VMOVUPD Z6, (R8)
-	VMOVUPD Z7, 64(R8)
+	VMOVUPD Z6, (DI)
+	VMOVUPD Z7, 64(DI)
 	VADDPD  Z3, Z0, Z6
 	VADDPD  Z2, Z1, Z7
-	VMOVUPD Z6, (R8)(R15*1)
-	VMOVUPD Z7, 64(R8)(R15*1)
+	VMOVUPD Z6, (DI)(R14*1)
+	VMOVUPD Z7, 64(DI)(R14*1)
 	VSUBPD  Z4, Z8, Z4
 	VSUBPD  Z5, Z9, Z5
-	VMOVUPD Z4, (R8)(R15*2)
-	VMOVUPD Z5, 64(R8)(R15*2)
+	VMOVUPD Z4, (DI)(R14*2)
+	VMOVUPD Z5, 64(DI)(R14*2)
 	VSUBPD  Z3, Z0, Z0
 	VSUBPD  Z2, Z1, Z1
-	VMOVUPD Z0, (R8)(BP*1)
-	VMOVUPD Z1, 64(R8)(BP*1)
-	ADDQ    $+128, DI
-	ADDQ    104(BX), R8
-	DECQ    R10
+	VMOVUPD Z0, (DI)(R15*1)
+	VMOVUPD Z1, 64(DI)(R15*1)
+	ADDQ    $+128, SI
+	ADDQ    nextOut2+136(FP), DI
+	DECQ    R9
 	JNZ     stagesAVX512_row2_8
 	JMP     stagesAVX512_next
 
 stagesAVX512_row2_4:
-	VMOVUPD      (DI), Z0
-	VMOVUPD      64(DI), Z1
-	VMOVUPD      (DI)(R13*1), Z2
-	VMOVUPD      64(DI)(R13*1), Z3
-	VMOVUPD      (DI)(R13*2), Z4
-	VMOVUPD      64(DI)(R13*2), Z5
-	VMOVUPD      (DI)(R14*1), Z6
-	VMOVUPD      64(DI)(R14*1), Z7
+	VMOVUPD      (SI), Z0
+	VMOVUPD      64(SI), Z1
+	VMOVUPD      (SI)(R12*1), Z2
+	VMOVUPD      64(SI)(R12*1), Z3
+	VMOVUPD      (SI)(R12*2), Z4
+	VMOVUPD      64(SI)(R12*2), Z5
+	VMOVUPD      (SI)(R13*1), Z6
+	VMOVUPD      64(SI)(R13*1), Z7
 	VADDPD       Z4, Z0, Z8
 	VADDPD       Z5, Z1, Z9
 	VSUBPD       Z4, Z0, Z0
@@ -1918,58 +1916,58 @@ stagesAVX512_row2_4:
 	VSUBPD       Z2, Z6, Z2
 	VADDPD       Z4, Z8, Z6
 	VADDPD       Z5, Z9, Z7
-	VMOVUPD      Z6, (R8)
-	VMOVUPD      Z7, 64(R8)
+	VMOVUPD      Z6, (DI)
+	VMOVUPD      Z7, 64(DI)
 	VADDPD       Z3, Z0, Z6
 	VADDPD       Z2, Z1, Z7
-	VBROADCASTSD (R9), Z10
-	VBROADCASTSD 8(R9), Z11
+	VBROADCASTSD (R8), Z10
+	VBROADCASTSD 8(R8), Z11
 	VMULPD       Z10, Z6, Z12
 	VMULPD       Z11, Z7, Z13
 	VSUBPD       Z13, Z12, Z12
 	VMULPD       Z11, Z6, Z6
 	VMULPD       Z10, Z7, Z7
 	VADDPD       Z7, Z6, Z6
-	VMOVUPD      Z12, (R8)(R15*1)
-	VMOVUPD      Z6, 64(R8)(R15*1)
+	VMOVUPD      Z12, (DI)(R14*1)
+	VMOVUPD      Z6, 64(DI)(R14*1)
 	VSUBPD       Z4, Z8, Z4
 	VSUBPD       Z5, Z9, Z5
-	VBROADCASTSD 16(R9), Z6
-	VBROADCASTSD 24(R9), Z7
+	VBROADCASTSD 16(R8), Z6
+	VBROADCASTSD 24(R8), Z7
 	VMULPD       Z6, Z4, Z8
 	VMULPD       Z7, Z5, Z9
 	VSUBPD       Z9, Z8, Z8
 	VMULPD       Z7, Z4, Z4
 	VMULPD       Z6, Z5, Z5
 	VADDPD       Z5, Z4, Z4
-	VMOVUPD      Z8, (R8)(R15*2)
-	VMOVUPD      Z4, 64(R8)(R15*2)
+	VMOVUPD      Z8, (DI)(R14*2)
+	VMOVUPD      Z4, 64(DI)(R14*2)
 	VSUBPD       Z3, Z0, Z0
 	VSUBPD       Z2, Z1, Z1
-	VBROADCASTSD 32(R9), Z2
-	VBROADCASTSD 40(R9), Z3
+	VBROADCASTSD 32(R8), Z2
+	VBROADCASTSD 40(R8), Z3
 	VMULPD       Z2, Z0, Z4
 	VMULPD       Z3, Z1, Z5
 	VSUBPD       Z5, Z4, Z4
 	VMULPD       Z3, Z0, Z0
 	VMULPD       Z2, Z1, Z1
 	VADDPD       Z1, Z0, Z0
-	VMOVUPD      Z4, (R8)(BP*1)
-	VMOVUPD      Z0, 64(R8)(BP*1)
-	ADDQ         $+128, DI
-	ADDQ         104(BX), R8
-	DECQ         R10
+	VMOVUPD      Z4, (DI)(R15*1)
+	VMOVUPD      Z0, 64(DI)(R15*1)
+	ADDQ         $+128, SI
+	ADDQ         nextOut2+136(FP), DI
+	DECQ         R9
 	JNZ          stagesAVX512_row2_4
 
 stagesAVX512_next:
-	ADDQ $+64, SI
-	ADDQ $+64, SI
-	CMPQ SI, 8(BX)
+	ADDQ $+64, BX
+	ADDQ $+64, BX
+	CMPQ BX, vectors+40(FP)
 	JNE  stagesAVX512_vector
-	ADDQ 16(BX), CX
-	ADDQ 24(BX), AX
-	ADDQ 32(BX), DX
-	DECQ (BX)
+	ADDQ nextX+48(FP), CX
+	ADDQ nextY+56(FP), AX
+	ADDQ nextTwiddles+64(FP), DX
+	DECQ groups+32(FP)
 	JNE  stagesAVX512_group
 	VZEROUPPER
 	RET
@@ -2449,128 +2447,71 @@ DATA high8<>+48(SB)/8, $0x0000000000000007
 DATA high8<>+56(SB)/8, $0x000000000000000f
 GLOBL high8<>(SB), RODATA|NOPTR, $64
 
-// func sum64AVX512(dst *float64, x *float64, blocks int)
-// Requires: AVX, AVX512F
-TEXT ·sum64AVX512(SB), NOSPLIT, $0-24
-	MOVQ   dst+0(FP), AX
-	MOVQ   x+8(FP), CX
-	MOVQ   blocks+16(FP), DX
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-
-sum64AVX512_block:
-	VADDPD  (CX), Z0, Z0
-	VADDPD  64(CX), Z1, Z1
-	VADDPD  128(CX), Z2, Z2
-	VADDPD  192(CX), Z3, Z3
-	ADDQ    $+256, CX
-	DECQ    DX
-	JNZ     sum64AVX512_block
-	VADDPD  Z1, Z0, Z0
-	VADDPD  Z3, Z2, Z1
-	VADDPD  Z1, Z0, Z0
-	VMOVUPD Z0, (AX)
-	VZEROUPPER
-	RET
-
-// func sum32AVX512(dst *float64, x *float32, blocks int)
-// Requires: AVX, AVX512F
-TEXT ·sum32AVX512(SB), NOSPLIT, $0-24
-	MOVQ   dst+0(FP), AX
-	MOVQ   x+8(FP), CX
-	MOVQ   blocks+16(FP), DX
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-
-sum32AVX512_block:
-	VCVTPS2PD (CX), Z4
-	VADDPD    Z4, Z0, Z0
-	VCVTPS2PD 32(CX), Z4
-	VADDPD    Z4, Z1, Z1
-	VCVTPS2PD 64(CX), Z4
-	VADDPD    Z4, Z2, Z2
-	VCVTPS2PD 96(CX), Z4
-	VADDPD    Z4, Z3, Z3
-	ADDQ      $+128, CX
-	DECQ      DX
-	JNZ       sum32AVX512_block
-	VADDPD    Z1, Z0, Z0
-	VADDPD    Z3, Z2, Z1
-	VADDPD    Z1, Z0, Z0
-	VMOVUPD   Z0, (AX)
-	VZEROUPPER
-	RET
-
-// func stagesSingleAVX2(y *float32, x *float32, tw *float32, tmp *float32, plan *int)
+// func stagesSingleAVX2(y *float32, x *float32, tw *float32, tmp *float32, groups int, vectors int, nextX int, nextY int, nextTwiddles int, radix int, count int, in int, nextIn int, radix2 int, count2 int, in2 int, out2 int, nextOut2 int)
 // Requires: AVX
-TEXT ·stagesSingleAVX2(SB), NOSPLIT, $8-40
+TEXT ·stagesSingleAVX2(SB), NOSPLIT, $0-144
 	MOVQ y+0(FP), AX
 	MOVQ x+8(FP), CX
 	MOVQ tw+16(FP), DX
-	MOVQ plan+32(FP), BX
-	MOVQ 56(BX), R11
-	LEAQ (R11)(R11*2), R12
-	MOVQ 88(BX), R13
-	LEAQ (R13)(R13*2), R14
-	MOVQ 96(BX), R15
-	LEAQ (R15)(R15*2), BP
+	MOVQ in+88(FP), R10
+	LEAQ (R10)(R10*2), R11
+	MOVQ in2+120(FP), R12
+	LEAQ (R12)(R12*2), R13
+	MOVQ out2+128(FP), R14
+	LEAQ (R14)(R14*2), R15
 
 stagesSingleAVX2_group:
-	XORQ SI, SI
+	XORQ BX, BX
 
 stagesSingleAVX2_vector:
-	LEAQ (CX)(SI*1), DI
-	MOVQ SI, R8
-	ANDQ $0x20, R8
-	ADDQ tmp+24(FP), R8
-	MOVQ DX, R9
-	MOVQ 48(BX), R10
-	CMPQ 40(BX), $0x04
+	LEAQ (CX)(BX*1), SI
+	MOVQ BX, DI
+	ANDQ $0x20, DI
+	ADDQ tmp+24(FP), DI
+	MOVQ DX, R8
+	MOVQ count+80(FP), R9
+	CMPQ radix+72(FP), $0x04
 	JE   stagesSingleAVX2_row1_4
-	CMPQ 40(BX), $0x05
+	CMPQ radix+72(FP), $0x05
 	JE   stagesSingleAVX2_row1_5
-	CMPQ 40(BX), $0x03
+	CMPQ radix+72(FP), $0x03
 	JE   stagesSingleAVX2_row1_3
 
 stagesSingleAVX2_row1_2:
-	VMOVUPS      (DI), Y0
-	VMOVUPS      64(DI), Y1
-	VMOVUPS      (DI)(R11*1), Y2
-	VMOVUPS      64(DI)(R11*1), Y3
+	VMOVUPS      (SI), Y0
+	VMOVUPS      64(SI), Y1
+	VMOVUPS      (SI)(R10*1), Y2
+	VMOVUPS      64(SI)(R10*1), Y3
 	VADDPS       Y2, Y0, Y4
 	VADDPS       Y3, Y1, Y5
-	VMOVUPS      Y4, (R8)
-	VMOVUPS      Y5, 64(R8)
+	VMOVUPS      Y4, (DI)
+	VMOVUPS      Y5, 64(DI)
 	VSUBPS       Y2, Y0, Y0
 	VSUBPS       Y3, Y1, Y1
-	VBROADCASTSS (R9), Y2
-	VBROADCASTSS 4(R9), Y3
+	VBROADCASTSS (R8), Y2
+	VBROADCASTSS 4(R8), Y3
 	VMULPS       Y2, Y0, Y4
 	VMULPS       Y3, Y1, Y5
 	VSUBPS       Y5, Y4, Y4
 	VMULPS       Y3, Y0, Y0
 	VMULPS       Y2, Y1, Y1
 	VADDPS       Y1, Y0, Y0
-	VMOVUPS      Y4, 128(R8)
-	VMOVUPS      Y0, 192(R8)
-	ADDQ         64(BX), DI
-	ADDQ         $+256, R8
-	ADDQ         $+8, R9
-	DECQ         R10
+	VMOVUPS      Y4, 128(DI)
+	VMOVUPS      Y0, 192(DI)
+	ADDQ         nextIn+96(FP), SI
+	ADDQ         $+256, DI
+	ADDQ         $+8, R8
+	DECQ         R9
 	JNZ          stagesSingleAVX2_row1_2
 	JMP          stagesSingleAVX2_second
 
 stagesSingleAVX2_row1_3:
-	VMOVUPS      (DI), Y0
-	VMOVUPS      64(DI), Y1
-	VMOVUPS      (DI)(R11*1), Y2
-	VMOVUPS      64(DI)(R11*1), Y3
-	VMOVUPS      (DI)(R11*2), Y4
-	VMOVUPS      64(DI)(R11*2), Y5
+	VMOVUPS      (SI), Y0
+	VMOVUPS      64(SI), Y1
+	VMOVUPS      (SI)(R10*1), Y2
+	VMOVUPS      64(SI)(R10*1), Y3
+	VMOVUPS      (SI)(R10*2), Y4
+	VMOVUPS      64(SI)(R10*2), Y5
 	VADDPS       Y4, Y2, Y6
 	VADDPS       Y5, Y3, Y7
 	VSUBPS       Y5, Y3, Y3
@@ -2579,54 +2520,54 @@ stagesSingleAVX2_row1_3:
 	VMULPS       c3f5db3d7<>+0(SB), Y2, Y2
 	VADDPS       Y6, Y0, Y4
 	VADDPS       Y7, Y1, Y5
-	VMOVUPS      Y4, (R8)
-	VMOVUPS      Y5, 64(R8)
+	VMOVUPS      Y4, (DI)
+	VMOVUPS      Y5, 64(DI)
 	VMULPS       c3f000000<>+0(SB), Y6, Y4
 	VSUBPS       Y4, Y0, Y0
 	VMULPS       c3f000000<>+0(SB), Y7, Y4
 	VSUBPS       Y4, Y1, Y1
 	VADDPS       Y3, Y0, Y4
 	VADDPS       Y2, Y1, Y5
-	VBROADCASTSS (R9), Y6
-	VBROADCASTSS 4(R9), Y7
+	VBROADCASTSS (R8), Y6
+	VBROADCASTSS 4(R8), Y7
 	VMULPS       Y6, Y4, Y8
 	VMULPS       Y7, Y5, Y9
 	VSUBPS       Y9, Y8, Y8
 	VMULPS       Y7, Y4, Y4
 	VMULPS       Y6, Y5, Y5
 	VADDPS       Y5, Y4, Y4
-	VMOVUPS      Y8, 128(R8)
-	VMOVUPS      Y4, 192(R8)
+	VMOVUPS      Y8, 128(DI)
+	VMOVUPS      Y4, 192(DI)
 	VSUBPS       Y3, Y0, Y0
 	VSUBPS       Y2, Y1, Y1
-	VBROADCASTSS 8(R9), Y2
-	VBROADCASTSS 12(R9), Y3
+	VBROADCASTSS 8(R8), Y2
+	VBROADCASTSS 12(R8), Y3
 	VMULPS       Y2, Y0, Y4
 	VMULPS       Y3, Y1, Y5
 	VSUBPS       Y5, Y4, Y4
 	VMULPS       Y3, Y0, Y0
 	VMULPS       Y2, Y1, Y1
 	VADDPS       Y1, Y0, Y0
-	VMOVUPS      Y4, 256(R8)
-	VMOVUPS      Y0, 320(R8)
-	ADDQ         64(BX), DI
-	ADDQ         $+384, R8
-	ADDQ         $+16, R9
-	DECQ         R10
+	VMOVUPS      Y4, 256(DI)
+	VMOVUPS      Y0, 320(DI)
+	ADDQ         nextIn+96(FP), SI
+	ADDQ         $+384, DI
+	ADDQ         $+16, R8
+	DECQ         R9
 	JNZ          stagesSingleAVX2_row1_3
 	JMP          stagesSingleAVX2_second
 
 stagesSingleAVX2_row1_5:
-	VMOVUPS      (DI), Y0
-	VMOVUPS      64(DI), Y1
-	VMOVUPS      (DI)(R11*1), Y2
-	VMOVUPS      64(DI)(R11*1), Y3
-	VMOVUPS      (DI)(R11*2), Y4
-	VMOVUPS      64(DI)(R11*2), Y5
-	VMOVUPS      (DI)(R12*1), Y6
-	VMOVUPS      64(DI)(R12*1), Y7
-	VMOVUPS      (DI)(R11*4), Y8
-	VMOVUPS      64(DI)(R11*4), Y9
+	VMOVUPS      (SI), Y0
+	VMOVUPS      64(SI), Y1
+	VMOVUPS      (SI)(R10*1), Y2
+	VMOVUPS      64(SI)(R10*1), Y3
+	VMOVUPS      (SI)(R10*2), Y4
+	VMOVUPS      64(SI)(R10*2), Y5
+	VMOVUPS      (SI)(R11*1), Y6
+	VMOVUPS      64(SI)(R11*1), Y7
+	VMOVUPS      (SI)(R10*4), Y8
+	VMOVUPS      64(SI)(R10*4), Y9
 	VADDPS       Y8, Y2, Y10
 	VADDPS       Y9, Y3, Y11
 	VSUBPS       Y9, Y3, Y3
@@ -2639,8 +2580,8 @@ stagesSingleAVX2_row1_5:
 	VADDPS       Y11, Y1, Y7
 	VADDPS       Y8, Y6, Y6
 	VADDPS       Y9, Y7, Y7
-	VMOVUPS      Y6, (R8)
-	VMOVUPS      Y7, 64(R8)
+	VMOVUPS      Y6, (DI)
+	VMOVUPS      Y7, 64(DI)
 	VMULPS       c3e9e377a<>+0(SB), Y10, Y6
 	VADDPS       Y6, Y0, Y6
 	VMULPS       c3f4f1bbd<>+0(SB), Y8, Y7
@@ -2671,68 +2612,68 @@ stagesSingleAVX2_row1_5:
 	VSUBPS       Y4, Y2, Y2
 	VADDPS       Y7, Y6, Y4
 	VADDPS       Y8, Y5, Y9
-	VBROADCASTSS (R9), Y10
-	VBROADCASTSS 4(R9), Y11
+	VBROADCASTSS (R8), Y10
+	VBROADCASTSS 4(R8), Y11
 	VMULPS       Y10, Y4, Y12
 	VMULPS       Y11, Y9, Y13
 	VSUBPS       Y13, Y12, Y12
 	VMULPS       Y11, Y4, Y4
 	VMULPS       Y10, Y9, Y9
 	VADDPS       Y9, Y4, Y4
-	VMOVUPS      Y12, 128(R8)
-	VMOVUPS      Y4, 192(R8)
+	VMOVUPS      Y12, 128(DI)
+	VMOVUPS      Y4, 192(DI)
 	VSUBPS       Y7, Y6, Y4
 	VSUBPS       Y8, Y5, Y5
-	VBROADCASTSS 24(R9), Y6
-	VBROADCASTSS 28(R9), Y7
+	VBROADCASTSS 24(R8), Y6
+	VBROADCASTSS 28(R8), Y7
 	VMULPS       Y6, Y4, Y8
 	VMULPS       Y7, Y5, Y9
 	VSUBPS       Y9, Y8, Y8
 	VMULPS       Y7, Y4, Y4
 	VMULPS       Y6, Y5, Y5
 	VADDPS       Y5, Y4, Y4
-	VMOVUPS      Y8, 512(R8)
-	VMOVUPS      Y4, 576(R8)
+	VMOVUPS      Y8, 512(DI)
+	VMOVUPS      Y4, 576(DI)
 	VADDPS       Y3, Y0, Y4
 	VADDPS       Y2, Y1, Y5
-	VBROADCASTSS 8(R9), Y6
-	VBROADCASTSS 12(R9), Y7
+	VBROADCASTSS 8(R8), Y6
+	VBROADCASTSS 12(R8), Y7
 	VMULPS       Y6, Y4, Y8
 	VMULPS       Y7, Y5, Y9
 	VSUBPS       Y9, Y8, Y8
 	VMULPS       Y7, Y4, Y4
 	VMULPS       Y6, Y5, Y5
 	VADDPS       Y5, Y4, Y4
-	VMOVUPS      Y8, 256(R8)
-	VMOVUPS      Y4, 320(R8)
+	VMOVUPS      Y8, 256(DI)
+	VMOVUPS      Y4, 320(DI)
 	VSUBPS       Y3, Y0, Y0
 	VSUBPS       Y2, Y1, Y1
-	VBROADCASTSS 16(R9), Y2
-	VBROADCASTSS 20(R9), Y3
+	VBROADCASTSS 16(R8), Y2
+	VBROADCASTSS 20(R8), Y3
 	VMULPS       Y2, Y0, Y4
 	VMULPS       Y3, Y1, Y5
 	VSUBPS       Y5, Y4, Y4
 	VMULPS       Y3, Y0, Y0
 	VMULPS       Y2, Y1, Y1
 	VADDPS       Y1, Y0, Y0
-	VMOVUPS      Y4, 384(R8)
-	VMOVUPS      Y0, 448(R8)
-	ADDQ         64(BX), DI
-	ADDQ         $+640, R8
-	ADDQ         $+32, R9
-	DECQ         R10
+	VMOVUPS      Y4, 384(DI)
+	VMOVUPS      Y0, 448(DI)
+	ADDQ         nextIn+96(FP), SI
+	ADDQ         $+640, DI
+	ADDQ         $+32, R8
+	DECQ         R9
 	JNZ          stagesSingleAVX2_row1_5
 	JMP          stagesSingleAVX2_second
 
 stagesSingleAVX2_row1_4:
-	VMOVUPS      (DI), Y0
-	VMOVUPS      64(DI), Y1
-	VMOVUPS      (DI)(R11*1), Y2
-	VMOVUPS      64(DI)(R11*1), Y3
-	VMOVUPS      (DI)(R11*2), Y4
-	VMOVUPS      64(DI)(R11*2), Y5
-	VMOVUPS      (DI)(R12*1), Y6
-	VMOVUPS      64(DI)(R12*1), Y7
+	VMOVUPS      (SI), Y0
+	VMOVUPS      64(SI), Y1
+	VMOVUPS      (SI)(R10*1), Y2
+	VMOVUPS      64(SI)(R10*1), Y3
+	VMOVUPS      (SI)(R10*2), Y4
+	VMOVUPS      64(SI)(R10*2), Y5
+	VMOVUPS      (SI)(R11*1), Y6
+	VMOVUPS      64(SI)(R11*1), Y7
 	VADDPS       Y4, Y0, Y8
 	VADDPS       Y5, Y1, Y9
 	VSUBPS       Y4, Y0, Y0
@@ -2743,102 +2684,102 @@ stagesSingleAVX2_row1_4:
 	VSUBPS       Y2, Y6, Y2
 	VADDPS       Y4, Y8, Y6
 	VADDPS       Y5, Y9, Y7
-	VMOVUPS      Y6, (R8)
-	VMOVUPS      Y7, 64(R8)
+	VMOVUPS      Y6, (DI)
+	VMOVUPS      Y7, 64(DI)
 	VADDPS       Y3, Y0, Y6
 	VADDPS       Y2, Y1, Y7
-	VBROADCASTSS (R9), Y10
-	VBROADCASTSS 4(R9), Y11
+	VBROADCASTSS (R8), Y10
+	VBROADCASTSS 4(R8), Y11
 	VMULPS       Y10, Y6, Y12
 	VMULPS       Y11, Y7, Y13
 	VSUBPS       Y13, Y12, Y12
 	VMULPS       Y11, Y6, Y6
 	VMULPS       Y10, Y7, Y7
 	VADDPS       Y7, Y6, Y6
-	VMOVUPS      Y12, 128(R8)
-	VMOVUPS      Y6, 192(R8)
+	VMOVUPS      Y12, 128(DI)
+	VMOVUPS      Y6, 192(DI)
 	VSUBPS       Y4, Y8, Y4
 	VSUBPS       Y5, Y9, Y5
-	VBROADCASTSS 8(R9), Y6
-	VBROADCASTSS 12(R9), Y7
+	VBROADCASTSS 8(R8), Y6
+	VBROADCASTSS 12(R8), Y7
 	VMULPS       Y6, Y4, Y8
 	VMULPS       Y7, Y5, Y9
 	VSUBPS       Y9, Y8, Y8
 	VMULPS       Y7, Y4, Y4
 	VMULPS       Y6, Y5, Y5
 	VADDPS       Y5, Y4, Y4
-	VMOVUPS      Y8, 256(R8)
-	VMOVUPS      Y4, 320(R8)
+	VMOVUPS      Y8, 256(DI)
+	VMOVUPS      Y4, 320(DI)
 	VSUBPS       Y3, Y0, Y0
 	VSUBPS       Y2, Y1, Y1
-	VBROADCASTSS 16(R9), Y2
-	VBROADCASTSS 20(R9), Y3
+	VBROADCASTSS 16(R8), Y2
+	VBROADCASTSS 20(R8), Y3
 	VMULPS       Y2, Y0, Y4
 	VMULPS       Y3, Y1, Y5
 	VSUBPS       Y5, Y4, Y4
 	VMULPS       Y3, Y0, Y0
 	VMULPS       Y2, Y1, Y1
 	VADDPS       Y1, Y0, Y0
-	VMOVUPS      Y4, 384(R8)
-	VMOVUPS      Y0, 448(R8)
-	ADDQ         64(BX), DI
-	ADDQ         $+512, R8
-	ADDQ         $+24, R9
-	DECQ         R10
+	VMOVUPS      Y4, 384(DI)
+	VMOVUPS      Y0, 448(DI)
+	ADDQ         nextIn+96(FP), SI
+	ADDQ         $+512, DI
+	ADDQ         $+24, R8
+	DECQ         R9
 	JNZ          stagesSingleAVX2_row1_4
 
 stagesSingleAVX2_second:
-	MOVQ SI, DI
-	ANDQ $0x20, DI
-	ADDQ tmp+24(FP), DI
-	LEAQ (AX)(SI*1), R8
-	MOVQ 80(BX), R10
-	CMPQ 72(BX), $0x05
+	MOVQ BX, SI
+	ANDQ $0x20, SI
+	ADDQ tmp+24(FP), SI
+	LEAQ (AX)(BX*1), DI
+	MOVQ count2+112(FP), R9
+	CMPQ radix2+104(FP), $0x05
 	JA   stagesSingleAVX2_last
-	CMPQ 72(BX), $0x04
+	CMPQ radix2+104(FP), $0x04
 	JE   stagesSingleAVX2_row2_4
-	CMPQ 72(BX), $0x05
+	CMPQ radix2+104(FP), $0x05
 	JE   stagesSingleAVX2_row2_5
-	CMPQ 72(BX), $0x03
+	CMPQ radix2+104(FP), $0x03
 	JE   stagesSingleAVX2_row2_3
-	CMPQ 72(BX), $0x02
+	CMPQ radix2+104(FP), $0x02
 	JE   stagesSingleAVX2_row2_2
 	JMP  stagesSingleAVX2_next
 
 stagesSingleAVX2_last:
-	CMPQ 72(BX), $0x08
+	CMPQ radix2+104(FP), $0x08
 	JE   stagesSingleAVX2_row2_8
-	CMPQ 72(BX), $0x09
+	CMPQ radix2+104(FP), $0x09
 	JE   stagesSingleAVX2_row2_9
-	CMPQ 72(BX), $0x07
+	CMPQ radix2+104(FP), $0x07
 	JE   stagesSingleAVX2_row2_7
 
 stagesSingleAVX2_row2_6:
-	VMOVUPS (DI), Y0
-	VMOVUPS 64(DI), Y1
-	VMOVUPS (DI)(R13*1), Y2
-	VMOVUPS 64(DI)(R13*1), Y3
+	VMOVUPS (SI), Y0
+	VMOVUPS 64(SI), Y1
+	VMOVUPS (SI)(R12*1), Y2
+	VMOVUPS 64(SI)(R12*1), Y3
 	VADDPS  Y2, Y0, Y4
 	VADDPS  Y3, Y1, Y5
-	VMOVUPS Y4, (R8)
-	VMOVUPS Y5, 64(R8)
+	VMOVUPS Y4, (DI)
+	VMOVUPS Y5, 64(DI)
 	VSUBPS  Y2, Y0, Y0
 	VSUBPS  Y3, Y1, Y1
-	VMOVUPS Y0, (R8)(R15*1)
-	VMOVUPS Y1, 64(R8)(R15*1)
-	ADDQ    $+128, DI
-	ADDQ    104(BX), R8
-	DECQ    R10
+	VMOVUPS Y0, (DI)(R14*1)
+	VMOVUPS Y1, 64(DI)(R14*1)
+	ADDQ    $+128, SI
+	ADDQ    nextOut2+136(FP), DI
+	DECQ    R9
 	JNZ     stagesSingleAVX2_row2_6
 	JMP     stagesSingleAVX2_next
 
 stagesSingleAVX2_row2_7:
-	VMOVUPS (DI), Y0
-	VMOVUPS 64(DI), Y1
-	VMOVUPS (DI)(R13*1), Y2
-	VMOVUPS 64(DI)(R13*1), Y3
-	VMOVUPS (DI)(R13*2), Y4
-	VMOVUPS 64(DI)(R13*2), Y5
+	VMOVUPS (SI), Y0
+	VMOVUPS 64(SI), Y1
+	VMOVUPS (SI)(R12*1), Y2
+	VMOVUPS 64(SI)(R12*1), Y3
+	VMOVUPS (SI)(R12*2), Y4
+	VMOVUPS 64(SI)(R12*2), Y5
 	VADDPS  Y4, Y2, Y6
 	VADDPS  Y5, Y3, Y7
 	VSUBPS  Y5, Y3, Y3
@@ -2847,37 +2788,37 @@ stagesSingleAVX2_row2_7:
 	VMULPS  c3f5db3d7<>+0(SB), Y2, Y2
 	VADDPS  Y6, Y0, Y4
 	VADDPS  Y7, Y1, Y5
-	VMOVUPS Y4, (R8)
-	VMOVUPS Y5, 64(R8)
+	VMOVUPS Y4, (DI)
+	VMOVUPS Y5, 64(DI)
 	VMULPS  c3f000000<>+0(SB), Y6, Y4
 	VSUBPS  Y4, Y0, Y0
 	VMULPS  c3f000000<>+0(SB), Y7, Y4
 	VSUBPS  Y4, Y1, Y1
 	VADDPS  Y3, Y0, Y4
 	VADDPS  Y2, Y1, Y5
-	VMOVUPS Y4, (R8)(R15*1)
-	VMOVUPS Y5, 64(R8)(R15*1)
+	VMOVUPS Y4, (DI)(R14*1)
+	VMOVUPS Y5, 64(DI)(R14*1)
 	VSUBPS  Y3, Y0, Y0
 	VSUBPS  Y2, Y1, Y1
-	VMOVUPS Y0, (R8)(R15*2)
-	VMOVUPS Y1, 64(R8)(R15*2)
-	ADDQ    $+128, DI
-	ADDQ    104(BX), R8
-	DECQ    R10
+	VMOVUPS Y0, (DI)(R14*2)
+	VMOVUPS Y1, 64(DI)(R14*2)
+	ADDQ    $+128, SI
+	ADDQ    nextOut2+136(FP), DI
+	DECQ    R9
 	JNZ     stagesSingleAVX2_row2_7
 	JMP     stagesSingleAVX2_next
 
 stagesSingleAVX2_row2_9:
-	VMOVUPS (DI), Y0
-	VMOVUPS 64(DI), Y1
-	VMOVUPS (DI)(R13*1), Y2
-	VMOVUPS 64(DI)(R13*1), Y3
-	VMOVUPS (DI)(R13*2), Y4
-	VMOVUPS 64(DI)(R13*2), Y5
-	VMOVUPS (DI)(R14*1), Y6
-	VMOVUPS 64(DI)(R14*1), Y7
-	VMOVUPS (DI)(R13*4), Y8
-	VMOVUPS 64(DI)(R13*4), Y9
+	VMOVUPS (SI), Y0
+	VMOVUPS 64(SI), Y1
+	VMOVUPS (SI)(R12*1), Y2
+	VMOVUPS 64(SI)(R12*1), Y3
+	VMOVUPS (SI)(R12*2), Y4
+	VMOVUPS 64(SI)(R12*2), Y5
+	VMOVUPS (SI)(R13*1), Y6
+	VMOVUPS 64(SI)(R13*1), Y7
+	VMOVUPS (SI)(R12*4), Y8
+	VMOVUPS 64(SI)(R12*4), Y9
 	VADDPS  Y8, Y2, Y10
 	VADDPS  Y9, Y3, Y11
 	VSUBPS  Y9, Y3, Y3
@@ -2890,8 +2831,8 @@ stagesSingleAVX2_row2_9:
 	VADDPS  Y11, Y1, Y7
 	VADDPS  Y8, Y6, Y6
 	VADDPS  Y9, Y7, Y7
-	VMOVUPS Y6, (R8)
-	VMOVUPS Y7, 64(R8)
+	VMOVUPS Y6, (DI)
+	VMOVUPS Y7, 64(DI)
 	VMULPS  c3e9e377a<>+0(SB), Y10, Y6
 	VADDPS  Y6, Y0, Y6
 	VMULPS  c3f4f1bbd<>+0(SB), Y8, Y7
@@ -2922,60 +2863,60 @@ stagesSingleAVX2_row2_9:
 	VSUBPS  Y4, Y2, Y2
 	VADDPS  Y7, Y6, Y4
 	VADDPS  Y8, Y5, Y9
-	VMOVUPS Y4, (R8)(R15*1)
-	VMOVUPS Y9, 64(R8)(R15*1)
+	VMOVUPS Y4, (DI)(R14*1)
+	VMOVUPS Y9, 64(DI)(R14*1)
 	VSUBPS  Y7, Y6, Y4
 	VSUBPS  Y8, Y5, Y5
-	VMOVUPS Y4, (R8)(R15*4)
-	VMOVUPS Y5, 64(R8)(R15*4)
+	VMOVUPS Y4, (DI)(R14*4)
+	VMOVUPS Y5, 64(DI)(R14*4)
 	VADDPS  Y3, Y0, Y4
 	VADDPS  Y2, Y1, Y5
-	VMOVUPS Y4, (R8)(R15*2)
-	VMOVUPS Y5, 64(R8)(R15*2)
+	VMOVUPS Y4, (DI)(R14*2)
+	VMOVUPS Y5, 64(DI)(R14*2)
 	VSUBPS  Y3, Y0, Y0
 	VSUBPS  Y2, Y1, Y1
-	VMOVUPS Y0, (R8)(BP*1)
-	VMOVUPS Y1, 64(R8)(BP*1)
-	ADDQ    $+128, DI
-	ADDQ    104(BX), R8
-	DECQ    R10
+	VMOVUPS Y0, (DI)(R15*1)
+	VMOVUPS Y1, 64(DI)(R15*1)
+	ADDQ    $+128, SI
+	ADDQ    nextOut2+136(FP), DI
+	DECQ    R9
 	JNZ     stagesSingleAVX2_row2_9
 	JMP     stagesSingleAVX2_next
 
 stagesSingleAVX2_row2_2:
-	VMOVUPS      (DI), Y0
-	VMOVUPS      64(DI), Y1
-	VMOVUPS      (DI)(R13*1), Y2
-	VMOVUPS      64(DI)(R13*1), Y3
+	VMOVUPS      (SI), Y0
+	VMOVUPS      64(SI), Y1
+	VMOVUPS      (SI)(R12*1), Y2
+	VMOVUPS      64(SI)(R12*1), Y3
 	VADDPS       Y2, Y0, Y4
 	VADDPS       Y3, Y1, Y5
-	VMOVUPS      Y4, (R8)
-	VMOVUPS      Y5, 64(R8)
+	VMOVUPS      Y4, (DI)
+	VMOVUPS      Y5, 64(DI)
 	VSUBPS       Y2, Y0, Y0
 	VSUBPS       Y3, Y1, Y1
-	VBROADCASTSS (R9), Y2
-	VBROADCASTSS 4(R9), Y3
+	VBROADCASTSS (R8), Y2
+	VBROADCASTSS 4(R8), Y3
 	VMULPS       Y2, Y0, Y4
 	VMULPS       Y3, Y1, Y5
 	VSUBPS       Y5, Y4, Y4
 	VMULPS       Y3, Y0, Y0
 	VMULPS       Y2, Y1, Y1
 	VADDPS       Y1, Y0, Y0
-	VMOVUPS      Y4, (R8)(R15*1)
-	VMOVUPS      Y0, 64(R8)(R15*1)
-	ADDQ         $+128, DI
-	ADDQ         104(BX), R8
-	DECQ         R10
+	VMOVUPS      Y4, (DI)(R14*1)
+	VMOVUPS      Y0, 64(DI)(R14*1)
+	ADDQ         $+128, SI
+	ADDQ         nextOut2+136(FP), DI
+	DECQ         R9
 	JNZ          stagesSingleAVX2_row2_2
 	JMP          stagesSingleAVX2_next
 
 stagesSingleAVX2_row2_3:
-	VMOVUPS      (DI), Y0
-	VMOVUPS      64(DI), Y1
-	VMOVUPS      (DI)(R13*1), Y2
-	VMOVUPS      64(DI)(R13*1), Y3
-	VMOVUPS      (DI)(R13*2), Y4
-	VMOVUPS      64(DI)(R13*2), Y5
+	VMOVUPS      (SI), Y0
+	VMOVUPS      64(SI), Y1
+	VMOVUPS      (SI)(R12*1), Y2
+	VMOVUPS      64(SI)(R12*1), Y3
+	VMOVUPS      (SI)(R12*2), Y4
+	VMOVUPS      64(SI)(R12*2), Y5
 	VADDPS       Y4, Y2, Y6
 	VADDPS       Y5, Y3, Y7
 	VSUBPS       Y5, Y3, Y3
@@ -2984,53 +2925,53 @@ stagesSingleAVX2_row2_3:
 	VMULPS       c3f5db3d7<>+0(SB), Y2, Y2
 	VADDPS       Y6, Y0, Y4
 	VADDPS       Y7, Y1, Y5
-	VMOVUPS      Y4, (R8)
-	VMOVUPS      Y5, 64(R8)
+	VMOVUPS      Y4, (DI)
+	VMOVUPS      Y5, 64(DI)
 	VMULPS       c3f000000<>+0(SB), Y6, Y4
 	VSUBPS       Y4, Y0, Y0
 	VMULPS       c3f000000<>+0(SB), Y7, Y4
 	VSUBPS       Y4, Y1, Y1
 	VADDPS       Y3, Y0, Y4
 	VADDPS       Y2, Y1, Y5
-	VBROADCASTSS (R9), Y6
-	VBROADCASTSS 4(R9), Y7
+	VBROADCASTSS (R8), Y6
+	VBROADCASTSS 4(R8), Y7
 	VMULPS       Y6, Y4, Y8
 	VMULPS       Y7, Y5, Y9
 	VSUBPS       Y9, Y8, Y8
 	VMULPS       Y7, Y4, Y4
 	VMULPS       Y6, Y5, Y5
 	VADDPS       Y5, Y4, Y4
-	VMOVUPS      Y8, (R8)(R15*1)
-	VMOVUPS      Y4, 64(R8)(R15*1)
+	VMOVUPS      Y8, (DI)(R14*1)
+	VMOVUPS      Y4, 64(DI)(R14*1)
 	VSUBPS       Y3, Y0, Y0
 	VSUBPS       Y2, Y1, Y1
-	VBROADCASTSS 8(R9), Y2
-	VBROADCASTSS 12(R9), Y3
+	VBROADCASTSS 8(R8), Y2
+	VBROADCASTSS 12(R8), Y3
 	VMULPS       Y2, Y0, Y4
 	VMULPS       Y3, Y1, Y5
 	VSUBPS       Y5, Y4, Y4
 	VMULPS       Y3, Y0, Y0
 	VMULPS       Y2, Y1, Y1
 	VADDPS       Y1, Y0, Y0
-	VMOVUPS      Y4, (R8)(R15*2)
-	VMOVUPS      Y0, 64(R8)(R15*2)
-	ADDQ         $+128, DI
-	ADDQ         104(BX), R8
-	DECQ         R10
+	VMOVUPS      Y4, (DI)(R14*2)
+	VMOVUPS      Y0, 64(DI)(R14*2)
+	ADDQ         $+128, SI
+	ADDQ         nextOut2+136(FP), DI
+	DECQ         R9
 	JNZ          stagesSingleAVX2_row2_3
 	JMP          stagesSingleAVX2_next
 
 stagesSingleAVX2_row2_5:
-	VMOVUPS      (DI), Y0
-	VMOVUPS      64(DI), Y1
-	VMOVUPS      (DI)(R13*1), Y2
-	VMOVUPS      64(DI)(R13*1), Y3
-	VMOVUPS      (DI)(R13*2), Y4
-	VMOVUPS      64(DI)(R13*2), Y5
-	VMOVUPS      (DI)(R14*1), Y6
-	VMOVUPS      64(DI)(R14*1), Y7
-	VMOVUPS      (DI)(R13*4), Y8
-	VMOVUPS      64(DI)(R13*4), Y9
+	VMOVUPS      (SI), Y0
+	VMOVUPS      64(SI), Y1
+	VMOVUPS      (SI)(R12*1), Y2
+	VMOVUPS      64(SI)(R12*1), Y3
+	VMOVUPS      (SI)(R12*2), Y4
+	VMOVUPS      64(SI)(R12*2), Y5
+	VMOVUPS      (SI)(R13*1), Y6
+	VMOVUPS      64(SI)(R13*1), Y7
+	VMOVUPS      (SI)(R12*4), Y8
+	VMOVUPS      64(SI)(R12*4), Y9
 	VADDPS       Y8, Y2, Y10
 	VADDPS       Y9, Y3, Y11
 	VSUBPS       Y9, Y3, Y3
@@ -3043,8 +2984,8 @@ stagesSingleAVX2_row2_5:
 	VADDPS       Y11, Y1, Y7
 	VADDPS       Y8, Y6, Y6
 	VADDPS       Y9, Y7, Y7
-	VMOVUPS      Y6, (R8)
-	VMOVUPS      Y7, 64(R8)
+	VMOVUPS      Y6, (DI)
+	VMOVUPS      Y7, 64(DI)
 	VMULPS       c3e9e377a<>+0(SB), Y10, Y6
 	VADDPS       Y6, Y0, Y6
 	VMULPS       c3f4f1bbd<>+0(SB), Y8, Y7
@@ -3075,67 +3016,67 @@ stagesSingleAVX2_row2_5:
 	VSUBPS       Y4, Y2, Y2
 	VADDPS       Y7, Y6, Y4
 	VADDPS       Y8, Y5, Y9
-	VBROADCASTSS (R9), Y10
-	VBROADCASTSS 4(R9), Y11
+	VBROADCASTSS (R8), Y10
+	VBROADCASTSS 4(R8), Y11
 	VMULPS       Y10, Y4, Y12
 	VMULPS       Y11, Y9, Y13
 	VSUBPS       Y13, Y12, Y12
 	VMULPS       Y11, Y4, Y4
 	VMULPS       Y10, Y9, Y9
 	VADDPS       Y9, Y4, Y4
-	VMOVUPS      Y12, (R8)(R15*1)
-	VMOVUPS      Y4, 64(R8)(R15*1)
+	VMOVUPS      Y12, (DI)(R14*1)
+	VMOVUPS      Y4, 64(DI)(R14*1)
 	VSUBPS       Y7, Y6, Y4
 	VSUBPS       Y8, Y5, Y5
-	VBROADCASTSS 24(R9), Y6
-	VBROADCASTSS 28(R9), Y7
+	VBROADCASTSS 24(R8), Y6
+	VBROADCASTSS 28(R8), Y7
 	VMULPS       Y6, Y4, Y8
 	VMULPS       Y7, Y5, Y9
 	VSUBPS       Y9, Y8, Y8
 	VMULPS       Y7, Y4, Y4
 	VMULPS       Y6, Y5, Y5
 	VADDPS       Y5, Y4, Y4
-	VMOVUPS      Y8, (R8)(R15*4)
-	VMOVUPS      Y4, 64(R8)(R15*4)
+	VMOVUPS      Y8, (DI)(R14*4)
+	VMOVUPS      Y4, 64(DI)(R14*4)
 	VADDPS       Y3, Y0, Y4
 	VADDPS       Y2, Y1, Y5
-	VBROADCASTSS 8(R9), Y6
-	VBROADCASTSS 12(R9), Y7
+	VBROADCASTSS 8(R8), Y6
+	VBROADCASTSS 12(R8), Y7
 	VMULPS       Y6, Y4, Y8
 	VMULPS       Y7, Y5, Y9
 	VSUBPS       Y9, Y8, Y8
 	VMULPS       Y7, Y4, Y4
 	VMULPS       Y6, Y5, Y5
 	VADDPS       Y5, Y4, Y4
-	VMOVUPS      Y8, (R8)(R15*2)
-	VMOVUPS      Y4, 64(R8)(R15*2)
+	VMOVUPS      Y8, (DI)(R14*2)
+	VMOVUPS      Y4, 64(DI)(R14*2)
 	VSUBPS       Y3, Y0, Y0
 	VSUBPS       Y2, Y1, Y1
-	VBROADCASTSS 16(R9), Y2
-	VBROADCASTSS 20(R9), Y3
+	VBROADCASTSS 16(R8), Y2
+	VBROADCASTSS 20(R8), Y3
 	VMULPS       Y2, Y0, Y4
 	VMULPS       Y3, Y1, Y5
 	VSUBPS       Y5, Y4, Y4
 	VMULPS       Y3, Y0, Y0
 	VMULPS       Y2, Y1, Y1
 	VADDPS       Y1, Y0, Y0
-	VMOVUPS      Y4, (R8)(BP*1)
-	VMOVUPS      Y0, 64(R8)(BP*1)
-	ADDQ         $+128, DI
-	ADDQ         104(BX), R8
-	DECQ         R10
+	VMOVUPS      Y4, (DI)(R15*1)
+	VMOVUPS      Y0, 64(DI)(R15*1)
+	ADDQ         $+128, SI
+	ADDQ         nextOut2+136(FP), DI
+	DECQ         R9
 	JNZ          stagesSingleAVX2_row2_5
 	JMP          stagesSingleAVX2_next
 
 stagesSingleAVX2_row2_8:
-	VMOVUPS (DI), Y0
-	VMOVUPS 64(DI), Y1
-	VMOVUPS (DI)(R13*1), Y2
-	VMOVUPS 64(DI)(R13*1), Y3
-	VMOVUPS (DI)(R13*2), Y4
-	VMOVUPS 64(DI)(R13*2), Y5
-	VMOVUPS (DI)(R14*1), Y6
-	VMOVUPS 64(DI)(R14*1), Y7
+	VMOVUPS (SI), Y0
+	VMOVUPS 64(SI), Y1
+	VMOVUPS (SI)(R12*1), Y2
+	VMOVUPS 64(SI)(R12*1), Y3
+	VMOVUPS (SI)(R12*2), Y4
+	VMOVUPS 64(SI)(R12*2), Y5
+	VMOVUPS (SI)(R13*1), Y6
+	VMOVUPS 64(SI)(R13*1), Y7
 	VADDPS  Y4, Y0, Y8
 	VADDPS  Y5, Y1, Y9
 	VSUBPS  Y4, Y0, Y0
@@ -3146,35 +3087,35 @@ stagesSingleAVX2_row2_8:
 	VSUBPS  Y2, Y6, Y2
 	VADDPS  Y4, Y8, Y6
 	VADDPS  Y5, Y9, Y7
-	VMOVUPS Y6, (R8)
-	VMOVUPS Y7, 64(R8)
+	VMOVUPS Y6, (DI)
+	VMOVUPS Y7, 64(DI)
 	VADDPS  Y3, Y0, Y6
 	VADDPS  Y2, Y1, Y7
-	VMOVUPS Y6, (R8)(R15*1)
-	VMOVUPS Y7, 64(R8)(R15*1)
+	VMOVUPS Y6, (DI)(R14*1)
+	VMOVUPS Y7, 64(DI)(R14*1)
 	VSUBPS  Y4, Y8, Y4
 	VSUBPS  Y5, Y9, Y5
-	VMOVUPS Y4, (R8)(R15*2)
-	VMOVUPS Y5, 64(R8)(R15*2)
+	VMOVUPS Y4, (DI)(R14*2)
+	VMOVUPS Y5, 64(DI)(R14*2)
 	VSUBPS  Y3, Y0, Y0
 	VSUBPS  Y2, Y1, Y1
-	VMOVUPS Y0, (R8)(BP*1)
-	VMOVUPS Y1, 64(R8)(BP*1)
-	ADDQ    $+128, DI
-	ADDQ    104(BX), R8
-	DECQ    R10
+	VMOVUPS Y0, (DI)(R15*1)
+	VMOVUPS Y1, 64(DI)(R15*1)
+	ADDQ    $+128, SI
+	ADDQ    nextOut2+136(FP), DI
+	DECQ    R9
 	JNZ     stagesSingleAVX2_row2_8
 	JMP     stagesSingleAVX2_next
 
 stagesSingleAVX2_row2_4:
-	VMOVUPS      (DI), Y0
-	VMOVUPS      64(DI), Y1
-	VMOVUPS      (DI)(R13*1), Y2
-	VMOVUPS      64(DI)(R13*1), Y3
-	VMOVUPS      (DI)(R13*2), Y4
-	VMOVUPS      64(DI)(R13*2), Y5
-	VMOVUPS      (DI)(R14*1), Y6
-	VMOVUPS      64(DI)(R14*1), Y7
+	VMOVUPS      (SI), Y0
+	VMOVUPS      64(SI), Y1
+	VMOVUPS      (SI)(R12*1), Y2
+	VMOVUPS      64(SI)(R12*1), Y3
+	VMOVUPS      (SI)(R12*2), Y4
+	VMOVUPS      64(SI)(R12*2), Y5
+	VMOVUPS      (SI)(R13*1), Y6
+	VMOVUPS      64(SI)(R13*1), Y7
 	VADDPS       Y4, Y0, Y8
 	VADDPS       Y5, Y1, Y9
 	VSUBPS       Y4, Y0, Y0
@@ -3185,60 +3126,60 @@ stagesSingleAVX2_row2_4:
 	VSUBPS       Y2, Y6, Y2
 	VADDPS       Y4, Y8, Y6
 	VADDPS       Y5, Y9, Y7
-	VMOVUPS      Y6, (R8)
-	VMOVUPS      Y7, 64(R8)
+	VMOVUPS      Y6, (DI)
+	VMOVUPS      Y7, 64(DI)
 	VADDPS       Y3, Y0, Y6
 	VADDPS       Y2, Y1, Y7
-	VBROADCASTSS (R9), Y10
-	VBROADCASTSS 4(R9), Y11
+	VBROADCASTSS (R8), Y10
+	VBROADCASTSS 4(R8), Y11
 	VMULPS       Y10, Y6, Y12
 	VMULPS       Y11, Y7, Y13
 	VSUBPS       Y13, Y12, Y12
 	VMULPS       Y11, Y6, Y6
 	VMULPS       Y10, Y7, Y7
 	VADDPS       Y7, Y6, Y6
-	VMOVUPS      Y12, (R8)(R15*1)
-	VMOVUPS      Y6, 64(R8)(R15*1)
+	VMOVUPS      Y12, (DI)(R14*1)
+	VMOVUPS      Y6, 64(DI)(R14*1)
 	VSUBPS       Y4, Y8, Y4
 	VSUBPS       Y5, Y9, Y5
-	VBROADCASTSS 8(R9), Y6
-	VBROADCASTSS 12(R9), Y7
+	VBROADCASTSS 8(R8), Y6
+	VBROADCASTSS 12(R8), Y7
 	VMULPS       Y6, Y4, Y8
 	VMULPS       Y7, Y5, Y9
 	VSUBPS       Y9, Y8, Y8
 	VMULPS       Y7, Y4, Y4
 	VMULPS       Y6, Y5, Y5
 	VADDPS       Y5, Y4, Y4
-	VMOVUPS      Y8, (R8)(R15*2)
-	VMOVUPS      Y4, 64(R8)(R15*2)
+	VMOVUPS      Y8, (DI)(R14*2)
+	VMOVUPS      Y4, 64(DI)(R14*2)
 	VSUBPS       Y3, Y0, Y0
 	VSUBPS       Y2, Y1, Y1
-	VBROADCASTSS 16(R9), Y2
-	VBROADCASTSS 20(R9), Y3
+	VBROADCASTSS 16(R8), Y2
+	VBROADCASTSS 20(R8), Y3
 	VMULPS       Y2, Y0, Y4
 	VMULPS       Y3, Y1, Y5
 	VSUBPS       Y5, Y4, Y4
 	VMULPS       Y3, Y0, Y0
 	VMULPS       Y2, Y1, Y1
 	VADDPS       Y1, Y0, Y0
-	VMOVUPS      Y4, (R8)(BP*1)
-	VMOVUPS      Y0, 64(R8)(BP*1)
-	ADDQ         $+128, DI
-	ADDQ         104(BX), R8
-	DECQ         R10
+	VMOVUPS      Y4, (DI)(R15*1)
+	VMOVUPS      Y0, 64(DI)(R15*1)
+	ADDQ         $+128, SI
+	ADDQ         nextOut2+136(FP), DI
+	DECQ         R9
 	JNZ          stagesSingleAVX2_row2_4
 
 stagesSingleAVX2_next:
-	ADDQ $+32, SI
-	MOVQ SI, R10
-	ANDQ $0x40, R10
-	ADDQ R10, SI
-	CMPQ SI, 8(BX)
+	ADDQ $+32, BX
+	MOVQ BX, R9
+	ANDQ $0x40, R9
+	ADDQ R9, BX
+	CMPQ BX, vectors+40(FP)
 	JNE  stagesSingleAVX2_vector
-	ADDQ 16(BX), CX
-	ADDQ 24(BX), AX
-	ADDQ 32(BX), DX
-	DECQ (BX)
+	ADDQ nextX+48(FP), CX
+	ADDQ nextY+56(FP), AX
+	ADDQ nextTwiddles+64(FP), DX
+	DECQ groups+32(FP)
 	JNE  stagesSingleAVX2_group
 	VZEROUPPER
 	RET
@@ -3542,70 +3483,69 @@ loadPairSingleAVX2_row:
 	VZEROUPPER
 	RET
 
-// func stagesSingleAVX512(y *float32, x *float32, tw *float32, tmp *float32, plan *int)
+// func stagesSingleAVX512(y *float32, x *float32, tw *float32, tmp *float32, groups int, vectors int, nextX int, nextY int, nextTwiddles int, radix int, count int, in int, nextIn int, radix2 int, count2 int, in2 int, out2 int, nextOut2 int)
 // Requires: AVX, AVX512F
-TEXT ·stagesSingleAVX512(SB), NOSPLIT, $8-40
+TEXT ·stagesSingleAVX512(SB), NOSPLIT, $0-144
 	MOVQ y+0(FP), AX
 	MOVQ x+8(FP), CX
 	MOVQ tw+16(FP), DX
-	MOVQ plan+32(FP), BX
-	MOVQ 56(BX), R11
-	LEAQ (R11)(R11*2), R12
-	MOVQ 88(BX), R13
-	LEAQ (R13)(R13*2), R14
-	MOVQ 96(BX), R15
-	LEAQ (R15)(R15*2), BP
+	MOVQ in+88(FP), R10
+	LEAQ (R10)(R10*2), R11
+	MOVQ in2+120(FP), R12
+	LEAQ (R12)(R12*2), R13
+	MOVQ out2+128(FP), R14
+	LEAQ (R14)(R14*2), R15
 
 stagesSingleAVX512_group:
-	XORQ SI, SI
+	XORQ BX, BX
 
 stagesSingleAVX512_vector:
-	LEAQ (CX)(SI*1), DI
-	MOVQ tmp+24(FP), R8
-	MOVQ DX, R9
-	MOVQ 48(BX), R10
-	CMPQ 40(BX), $0x04
+	LEAQ (CX)(BX*1), SI
+	MOVQ tmp+24(FP), DI
+	MOVQ DX, R8
+	MOVQ count+80(FP), R9
+	CMPQ radix+72(FP), $0x04
 	JE   stagesSingleAVX512_row1_4
-	CMPQ 40(BX), $0x05
+	CMPQ radix+72(FP), $0x05
 	JE   stagesSingleAVX512_row1_5
-	CMPQ 40(BX), $0x03
+	CMPQ radix+72(FP), $0x03
 	JE   stagesSingleAVX512_row1_3
 
 stagesSingleAVX512_row1_2:
-	VMOVUPS      (DI), Z0
-	VMOVUPS      64(DI), Z1
-	VMOVUPS      (DI)(R11*1), Z2
-	VMOVUPS      64(DI)(R11*1), Z3
+	VMOVUPS      (SI), Z0
+	VMOVUPS      64(SI), Z1
+	VMOVUPS      (SI)(R10*1), Z2
+	VMOVUPS      64(SI)(R10*1), Z3
 	VADDPS       Z2, Z0, Z4
 	VADDPS       Z3, Z1, Z5
-	VMOVUPS      Z4, (R8)
-	VMOVUPS      Z5, 64(R8)
+	VMOVUPS      Z4, (DI)
+	VMOVUPS      Z5, 64(DI)
 	VSUBPS       Z2, Z0, Z0
 	VSUBPS       Z3, Z1, Z1
-	VBROADCASTSS (R9), Z2
-	VBROADCASTSS 4(R9), Z3
+	VBROADCASTSS (R8), Z2
+	VBROADCASTSS 4(R8), Z3
 	VMULPS       Z2, Z0, Z4
 	VMULPS       Z3, Z1, Z5
 	VSUBPS       Z5, Z4, Z4
 	VMULPS       Z3, Z0, Z0
 	VMULPS       Z2, Z1, Z1
 	VADDPS       Z1, Z0, Z0
-	VMOVUPS      Z4, 128(R8)
-	VMOVUPS      Z0, 192(R8)
-	ADDQ         64(BX), DI
-	ADDQ         $+256, R8
-	ADDQ         $+8, R9
-	DECQ         R10
+	VMOVUPS      Z4, 128(DI)
+	VMOVUPS      Z0, 192(DI)
+	ADDQ         nextIn+96(FP), SI
+	ADDQ         $+256, DI
+	ADDQ         $+8, R8
+	DECQ         R9
 	JNZ          stagesSingleAVX512_row1_2
 	JMP          stagesSingleAVX512_second
 
 stagesSingleAVX512_row1_3:
-	VMOVUPS      (DI), Z0
-	VMOVUPS      64(DI), Z1
-	VMOVUPS      (DI)(R11*1), Z2
-	VMOVUPS      64(DI)(R11*1), Z3
-	VMOVUPS      (DI)(R11*2), Z4
-	VMOVUPS      64(DI)(R11*2), Z5
+	VMOVUPS      (SI), Z0
+	VMOVUPS      64(SI), Z1
+	VMOVUPS      (SI)(R10*1), Z2
+	VMOVUPS      64(SI)(R10*1), Z3
+	VMOVUPS      (SI)(R10*2), Z4
+	VMOVUPS      64(SI)(R10*2), Z5
 	VADDPS       Z4, Z2, Z6
 	VADDPS       Z5, Z3, Z7
 	VSUBPS       Z5, Z3, Z3
@@ -3614,54 +3554,54 @@ stagesSingleAVX512_row1_3:
 	VMULPS.BCST  c3f5db3d7<>+0(SB), Z2, Z2
 	VADDPS       Z6, Z0, Z4
 	VADDPS       Z7, Z1, Z5
-	VMOVUPS      Z4, (R8)
-	VMOVUPS      Z5, 64(R8)
+	VMOVUPS      Z4, (DI)
+	VMOVUPS      Z5, 64(DI)
 	VMULPS.BCST  c3f000000<>+0(SB), Z6, Z4
 	VSUBPS       Z4, Z0, Z0
 	VMULPS.BCST  c3f000000<>+0(SB), Z7, Z4
 	VSUBPS       Z4, Z1, Z1
 	VADDPS       Z3, Z0, Z4
 	VADDPS       Z2, Z1, Z5
-	VBROADCASTSS (R9), Z6
-	VBROADCASTSS 4(R9), Z7
+	VBROADCASTSS (R8), Z6
+	VBROADCASTSS 4(R8), Z7
 	VMULPS       Z6, Z4, Z8
 	VMULPS       Z7, Z5, Z9
 	VSUBPS       Z9, Z8, Z8
 	VMULPS       Z7, Z4, Z4
 	VMULPS       Z6, Z5, Z5
 	VADDPS       Z5, Z4, Z4
-	VMOVUPS      Z8, 128(R8)
-	VMOVUPS      Z4, 192(R8)
+	VMOVUPS      Z8, 128(DI)
+	VMOVUPS      Z4, 192(DI)
 	VSUBPS       Z3, Z0, Z0
 	VSUBPS       Z2, Z1, Z1
-	VBROADCASTSS 8(R9), Z2
-	VBROADCASTSS 12(R9), Z3
+	VBROADCASTSS 8(R8), Z2
+	VBROADCASTSS 12(R8), Z3
 	VMULPS       Z2, Z0, Z4
 	VMULPS       Z3, Z1, Z5
 	VSUBPS       Z5, Z4, Z4
 	VMULPS       Z3, Z0, Z0
 	VMULPS       Z2, Z1, Z1
 	VADDPS       Z1, Z0, Z0
-	VMOVUPS      Z4, 256(R8)
-	VMOVUPS      Z0, 320(R8)
-	ADDQ         64(BX), DI
-	ADDQ         $+384, R8
-	ADDQ         $+16, R9
-	DECQ         R10
+	VMOVUPS      Z4, 256(DI)
+	VMOVUPS      Z0, 320(DI)
+	ADDQ         nextIn+96(FP), SI
+	ADDQ         $+384, DI
+	ADDQ         $+16, R8
+	DECQ         R9
 	JNZ          stagesSingleAVX512_row1_3
 	JMP          stagesSingleAVX512_second
 
 stagesSingleAVX512_row1_5:
-	VMOVUPS      (DI), Z0
-	VMOVUPS      64(DI), Z1
-	VMOVUPS      (DI)(R11*1), Z2
-	VMOVUPS      64(DI)(R11*1), Z3
-	VMOVUPS      (DI)(R11*2), Z4
-	VMOVUPS      64(DI)(R11*2), Z5
-	VMOVUPS      (DI)(R12*1), Z6
-	VMOVUPS      64(DI)(R12*1), Z7
-	VMOVUPS      (DI)(R11*4), Z8
-	VMOVUPS      64(DI)(R11*4), Z9
+	VMOVUPS      (SI), Z0
+	VMOVUPS      64(SI), Z1
+	VMOVUPS      (SI)(R10*1), Z2
+	VMOVUPS      64(SI)(R10*1), Z3
+	VMOVUPS      (SI)(R10*2), Z4
+	VMOVUPS      64(SI)(R10*2), Z5
+	VMOVUPS      (SI)(R11*1), Z6
+	VMOVUPS      64(SI)(R11*1), Z7
+	VMOVUPS      (SI)(R10*4), Z8
+	VMOVUPS      64(SI)(R10*4), Z9
 	VADDPS       Z8, Z2, Z10
 	VADDPS       Z9, Z3, Z11
 	VSUBPS       Z9, Z3, Z3
@@ -3674,8 +3614,8 @@ stagesSingleAVX512_row1_5:
 	VADDPS       Z11, Z1, Z7
 	VADDPS       Z8, Z6, Z6
 	VADDPS       Z9, Z7, Z7
-	VMOVUPS      Z6, (R8)
-	VMOVUPS      Z7, 64(R8)
+	VMOVUPS      Z6, (DI)
+	VMOVUPS      Z7, 64(DI)
 	VMULPS.BCST  c3e9e377a<>+0(SB), Z10, Z6
 	VADDPS       Z6, Z0, Z6
 	VMULPS.BCST  c3f4f1bbd<>+0(SB), Z8, Z7
@@ -3706,68 +3646,68 @@ stagesSingleAVX512_row1_5:
 	VSUBPS       Z4, Z2, Z2
 	VADDPS       Z7, Z6, Z4
 	VADDPS       Z8, Z5, Z9
-	VBROADCASTSS (R9), Z10
-	VBROADCASTSS 4(R9), Z11
+	VBROADCASTSS (R8), Z10
+	VBROADCASTSS 4(R8), Z11
 	VMULPS       Z10, Z4, Z12
 	VMULPS       Z11, Z9, Z13
 	VSUBPS       Z13, Z12, Z12
 	VMULPS       Z11, Z4, Z4
 	VMULPS       Z10, Z9, Z9
 	VADDPS       Z9, Z4, Z4
-	VMOVUPS      Z12, 128(R8)
-	VMOVUPS      Z4, 192(R8)
+	VMOVUPS      Z12, 128(DI)
+	VMOVUPS      Z4, 192(DI)
 	VSUBPS       Z7, Z6, Z4
 	VSUBPS       Z8, Z5, Z5
-	VBROADCASTSS 24(R9), Z6
-	VBROADCASTSS 28(R9), Z7
+	VBROADCASTSS 24(R8), Z6
+	VBROADCASTSS 28(R8), Z7
 	VMULPS       Z6, Z4, Z8
 	VMULPS       Z7, Z5, Z9
 	VSUBPS       Z9, Z8, Z8
 	VMULPS       Z7, Z4, Z4
 	VMULPS       Z6, Z5, Z5
 	VADDPS       Z5, Z4, Z4
-	VMOVUPS      Z8, 512(R8)
-	VMOVUPS      Z4, 576(R8)
+	VMOVUPS      Z8, 512(DI)
+	VMOVUPS      Z4, 576(DI)
 	VADDPS       Z3, Z0, Z4
 	VADDPS       Z2, Z1, Z5
-	VBROADCASTSS 8(R9), Z6
-	VBROADCASTSS 12(R9), Z7
+	VBROADCASTSS 8(R8), Z6
+	VBROADCASTSS 12(R8), Z7
 	VMULPS       Z6, Z4, Z8
 	VMULPS       Z7, Z5, Z9
 	VSUBPS       Z9, Z8, Z8
 	VMULPS       Z7, Z4, Z4
 	VMULPS       Z6, Z5, Z5
 	VADDPS       Z5, Z4, Z4
-	VMOVUPS      Z8, 256(R8)
-	VMOVUPS      Z4, 320(R8)
+	VMOVUPS      Z8, 256(DI)
+	VMOVUPS      Z4, 320(DI)
 	VSUBPS       Z3, Z0, Z0
 	VSUBPS       Z2, Z1, Z1
-	VBROADCASTSS 16(R9), Z2
-	VBROADCASTSS 20(R9), Z3
+	VBROADCASTSS 16(R8), Z2
+	VBROADCASTSS 20(R8), Z3
 	VMULPS       Z2, Z0, Z4
 	VMULPS       Z3, Z1, Z5
 	VSUBPS       Z5, Z4, Z4
 	VMULPS       Z3, Z0, Z0
 	VMULPS       Z2, Z1, Z1
 	VADDPS       Z1, Z0, Z0
-	VMOVUPS      Z4, 384(R8)
-	VMOVUPS      Z0, 448(R8)
-	ADDQ         64(BX), DI
-	ADDQ         $+640, R8
-	ADDQ         $+32, R9
-	DECQ         R10
+	VMOVUPS      Z4, 384(DI)
+	VMOVUPS      Z0, 448(DI)
+	ADDQ         nextIn+96(FP), SI
+	ADDQ         $+640, DI
+	ADDQ         $+32, R8
+	DECQ         R9
 	JNZ          stagesSingleAVX512_row1_5
 	JMP          stagesSingleAVX512_second
 
 stagesSingleAVX512_row1_4:
-	VMOVUPS      (DI), Z0
-	VMOVUPS      64(DI), Z1
-	VMOVUPS      (DI)(R11*1), Z2
-	VMOVUPS      64(DI)(R11*1), Z3
-	VMOVUPS      (DI)(R11*2), Z4
-	VMOVUPS      64(DI)(R11*2), Z5
-	VMOVUPS      (DI)(R12*1), Z6
-	VMOVUPS      64(DI)(R12*1), Z7
+	VMOVUPS      (SI), Z0
+	VMOVUPS      64(SI), Z1
+	VMOVUPS      (SI)(R10*1), Z2
+	VMOVUPS      64(SI)(R10*1), Z3
+	VMOVUPS      (SI)(R10*2), Z4
+	VMOVUPS      64(SI)(R10*2), Z5
+	VMOVUPS      (SI)(R11*1), Z6
+	VMOVUPS      64(SI)(R11*1), Z7
 	VADDPS       Z4, Z0, Z8
 	VADDPS       Z5, Z1, Z9
 	VSUBPS       Z4, Z0, Z0
@@ -3778,100 +3718,100 @@ stagesSingleAVX512_row1_4:
 	VSUBPS       Z2, Z6, Z2
 	VADDPS       Z4, Z8, Z6
 	VADDPS       Z5, Z9, Z7
-	VMOVUPS      Z6, (R8)
-	VMOVUPS      Z7, 64(R8)
+	VMOVUPS      Z6, (DI)
+	VMOVUPS      Z7, 64(DI)
 	VADDPS       Z3, Z0, Z6
 	VADDPS       Z2, Z1, Z7
-	VBROADCASTSS (R9), Z10
-	VBROADCASTSS 4(R9), Z11
+	VBROADCASTSS (R8), Z10
+	VBROADCASTSS 4(R8), Z11
 	VMULPS       Z10, Z6, Z12
 	VMULPS       Z11, Z7, Z13
 	VSUBPS       Z13, Z12, Z12
 	VMULPS       Z11, Z6, Z6
 	VMULPS       Z10, Z7, Z7
 	VADDPS       Z7, Z6, Z6
-	VMOVUPS      Z12, 128(R8)
-	VMOVUPS      Z6, 192(R8)
+	VMOVUPS      Z12, 128(DI)
+	VMOVUPS      Z6, 192(DI)
 	VSUBPS       Z4, Z8, Z4
 	VSUBPS       Z5, Z9, Z5
-	VBROADCASTSS 8(R9), Z6
-	VBROADCASTSS 12(R9), Z7
+	VBROADCASTSS 8(R8), Z6
+	VBROADCASTSS 12(R8), Z7
 	VMULPS       Z6, Z4, Z8
 	VMULPS       Z7, Z5, Z9
 	VSUBPS       Z9, Z8, Z8
 	VMULPS       Z7, Z4, Z4
 	VMULPS       Z6, Z5, Z5
 	VADDPS       Z5, Z4, Z4
-	VMOVUPS      Z8, 256(R8)
-	VMOVUPS      Z4, 320(R8)
+	VMOVUPS      Z8, 256(DI)
+	VMOVUPS      Z4, 320(DI)
 	VSUBPS       Z3, Z0, Z0
 	VSUBPS       Z2, Z1, Z1
-	VBROADCASTSS 16(R9), Z2
-	VBROADCASTSS 20(R9), Z3
+	VBROADCASTSS 16(R8), Z2
+	VBROADCASTSS 20(R8), Z3
 	VMULPS       Z2, Z0, Z4
 	VMULPS       Z3, Z1, Z5
 	VSUBPS       Z5, Z4, Z4
 	VMULPS       Z3, Z0, Z0
 	VMULPS       Z2, Z1, Z1
 	VADDPS       Z1, Z0, Z0
-	VMOVUPS      Z4, 384(R8)
-	VMOVUPS      Z0, 448(R8)
-	ADDQ         64(BX), DI
-	ADDQ         $+512, R8
-	ADDQ         $+24, R9
-	DECQ         R10
+	VMOVUPS      Z4, 384(DI)
+	VMOVUPS      Z0, 448(DI)
+	ADDQ         nextIn+96(FP), SI
+	ADDQ         $+512, DI
+	ADDQ         $+24, R8
+	DECQ         R9
 	JNZ          stagesSingleAVX512_row1_4
 
 stagesSingleAVX512_second:
-	MOVQ tmp+24(FP), DI
-	LEAQ (AX)(SI*1), R8
-	MOVQ 80(BX), R10
-	CMPQ 72(BX), $0x05
+	MOVQ tmp+24(FP), SI
+	LEAQ (AX)(BX*1), DI
+	MOVQ count2+112(FP), R9
+	CMPQ radix2+104(FP), $0x05
 	JA   stagesSingleAVX512_last
-	CMPQ 72(BX), $0x04
+	CMPQ radix2+104(FP), $0x04
 	JE   stagesSingleAVX512_row2_4
-	CMPQ 72(BX), $0x05
+	CMPQ radix2+104(FP), $0x05
 	JE   stagesSingleAVX512_row2_5
-	CMPQ 72(BX), $0x03
+	CMPQ radix2+104(FP), $0x03
 	JE   stagesSingleAVX512_row2_3
-	CMPQ 72(BX), $0x02
+	CMPQ radix2+104(FP), $0x02
 	JE   stagesSingleAVX512_row2_2
 	JMP  stagesSingleAVX512_next
 
 stagesSingleAVX512_last:
-	CMPQ 72(BX), $0x08
+	CMPQ radix2+104(FP), $0x08
 	JE   stagesSingleAVX512_row2_8
-	CMPQ 72(BX), $0x09
+	CMPQ radix2+104(FP), $0x09
 	JE   stagesSingleAVX512_row2_9
-	CMPQ 72(BX), $0x07
+	CMPQ radix2+104(FP), $0x07
 	JE   stagesSingleAVX512_row2_7
 
 stagesSingleAVX512_row2_6:
-	VMOVUPS (DI), Z0
-	VMOVUPS 64(DI), Z1
-	VMOVUPS (DI)(R13*1), Z2
-	VMOVUPS 64(DI)(R13*1), Z3
+	VMOVUPS (SI), Z0
+	VMOVUPS 64(SI), Z1
+	VMOVUPS (SI)(R12*1), Z2
+	VMOVUPS 64(SI)(R12*1), Z3
 	VADDPS  Z2, Z0, Z4
 	VADDPS  Z3, Z1, Z5
-	VMOVUPS Z4, (R8)
-	VMOVUPS Z5, 64(R8)
+	VMOVUPS Z4, (DI)
+	VMOVUPS Z5, 64(DI)
 	VSUBPS  Z2, Z0, Z0
 	VSUBPS  Z3, Z1, Z1
-	VMOVUPS Z0, (R8)(R15*1)
-	VMOVUPS Z1, 64(R8)(R15*1)
-	ADDQ    $+128, DI
-	ADDQ    104(BX), R8
-	DECQ    R10
+	VMOVUPS Z0, (DI)(R14*1)
+	VMOVUPS Z1, 64(DI)(R14*1)
+	ADDQ    $+128, SI
+	ADDQ    nextOut2+136(FP), DI
+	DECQ    R9
 	JNZ     stagesSingleAVX512_row2_6
 	JMP     stagesSingleAVX512_next
 
 stagesSingleAVX512_row2_7:
-	VMOVUPS     (DI), Z0
-	VMOVUPS     64(DI), Z1
-	VMOVUPS     (DI)(R13*1), Z2
-	VMOVUPS     64(DI)(R13*1), Z3
-	VMOVUPS     (DI)(R13*2), Z4
-	VMOVUPS     64(DI)(R13*2), Z5
+	VMOVUPS     (SI), Z0
+	VMOVUPS     64(SI), Z1
+	VMOVUPS     (SI)(R12*1), Z2
+	VMOVUPS     64(SI)(R12*1), Z3
+	VMOVUPS     (SI)(R12*2), Z4
+	VMOVUPS     64(SI)(R12*2), Z5
 	VADDPS      Z4, Z2, Z6
 	VADDPS      Z5, Z3, Z7
 	VSUBPS      Z5, Z3, Z3
@@ -3880,37 +3820,37 @@ stagesSingleAVX512_row2_7:
 	VMULPS.BCST c3f5db3d7<>+0(SB), Z2, Z2
 	VADDPS      Z6, Z0, Z4
 	VADDPS      Z7, Z1, Z5
-	VMOVUPS     Z4, (R8)
-	VMOVUPS     Z5, 64(R8)
+	VMOVUPS     Z4, (DI)
+	VMOVUPS     Z5, 64(DI)
 	VMULPS.BCST c3f000000<>+0(SB), Z6, Z4
 	VSUBPS      Z4, Z0, Z0
 	VMULPS.BCST c3f000000<>+0(SB), Z7, Z4
 	VSUBPS      Z4, Z1, Z1
 	VADDPS      Z3, Z0, Z4
 	VADDPS      Z2, Z1, Z5
-	VMOVUPS     Z4, (R8)(R15*1)
-	VMOVUPS     Z5, 64(R8)(R15*1)
+	VMOVUPS     Z4, (DI)(R14*1)
+	VMOVUPS     Z5, 64(DI)(R14*1)
 	VSUBPS      Z3, Z0, Z0
 	VSUBPS      Z2, Z1, Z1
-	VMOVUPS     Z0, (R8)(R15*2)
-	VMOVUPS     Z1, 64(R8)(R15*2)
-	ADDQ        $+128, DI
-	ADDQ        104(BX), R8
-	DECQ        R10
+	VMOVUPS     Z0, (DI)(R14*2)
+	VMOVUPS     Z1, 64(DI)(R14*2)
+	ADDQ        $+128, SI
+	ADDQ        nextOut2+136(FP), DI
+	DECQ        R9
 	JNZ         stagesSingleAVX512_row2_7
 	JMP         stagesSingleAVX512_next
 
 stagesSingleAVX512_row2_9:
-	VMOVUPS     (DI), Z0
-	VMOVUPS     64(DI), Z1
-	VMOVUPS     (DI)(R13*1), Z2
-	VMOVUPS     64(DI)(R13*1), Z3
-	VMOVUPS     (DI)(R13*2), Z4
-	VMOVUPS     64(DI)(R13*2), Z5
-	VMOVUPS     (DI)(R14*1), Z6
-	VMOVUPS     64(DI)(R14*1), Z7
-	VMOVUPS     (DI)(R13*4), Z8
-	VMOVUPS     64(DI)(R13*4), Z9
+	VMOVUPS     (SI), Z0
+	VMOVUPS     64(SI), Z1
+	VMOVUPS     (SI)(R12*1), Z2
+	VMOVUPS     64(SI)(R12*1), Z3
+	VMOVUPS     (SI)(R12*2), Z4
+	VMOVUPS     64(SI)(R12*2), Z5
+	VMOVUPS     (SI)(R13*1), Z6
+	VMOVUPS     64(SI)(R13*1), Z7
+	VMOVUPS     (SI)(R12*4), Z8
+	VMOVUPS     64(SI)(R12*4), Z9
 	VADDPS      Z8, Z2, Z10
 	VADDPS      Z9, Z3, Z11
 	VSUBPS      Z9, Z3, Z3
@@ -3923,8 +3863,8 @@ stagesSingleAVX512_row2_9:
 	VADDPS      Z11, Z1, Z7
 	VADDPS      Z8, Z6, Z6
 	VADDPS      Z9, Z7, Z7
-	VMOVUPS     Z6, (R8)
-	VMOVUPS     Z7, 64(R8)
+	VMOVUPS     Z6, (DI)
+	VMOVUPS     Z7, 64(DI)
 	VMULPS.BCST c3e9e377a<>+0(SB), Z10, Z6
 	VADDPS      Z6, Z0, Z6
 	VMULPS.BCST c3f4f1bbd<>+0(SB), Z8, Z7
@@ -3955,60 +3895,60 @@ stagesSingleAVX512_row2_9:
 	VSUBPS      Z4, Z2, Z2
 	VADDPS      Z7, Z6, Z4
 	VADDPS      Z8, Z5, Z9
-	VMOVUPS     Z4, (R8)(R15*1)
-	VMOVUPS     Z9, 64(R8)(R15*1)
+	VMOVUPS     Z4, (DI)(R14*1)
+	VMOVUPS     Z9, 64(DI)(R14*1)
 	VSUBPS      Z7, Z6, Z4
 	VSUBPS      Z8, Z5, Z5
-	VMOVUPS     Z4, (R8)(R15*4)
-	VMOVUPS     Z5, 64(R8)(R15*4)
+	VMOVUPS     Z4, (DI)(R14*4)
+	VMOVUPS     Z5, 64(DI)(R14*4)
 	VADDPS      Z3, Z0, Z4
 	VADDPS      Z2, Z1, Z5
-	VMOVUPS     Z4, (R8)(R15*2)
-	VMOVUPS     Z5, 64(R8)(R15*2)
+	VMOVUPS     Z4, (DI)(R14*2)
+	VMOVUPS     Z5, 64(DI)(R14*2)
 	VSUBPS      Z3, Z0, Z0
 	VSUBPS      Z2, Z1, Z1
-	VMOVUPS     Z0, (R8)(BP*1)
-	VMOVUPS     Z1, 64(R8)(BP*1)
-	ADDQ        $+128, DI
-	ADDQ        104(BX), R8
-	DECQ        R10
+	VMOVUPS     Z0, (DI)(R15*1)
+	VMOVUPS     Z1, 64(DI)(R15*1)
+	ADDQ        $+128, SI
+	ADDQ        nextOut2+136(FP), DI
+	DECQ        R9
 	JNZ         stagesSingleAVX512_row2_9
 	JMP         stagesSingleAVX512_next
 
 stagesSingleAVX512_row2_2:
-	VMOVUPS      (DI), Z0
-	VMOVUPS      64(DI), Z1
-	VMOVUPS      (DI)(R13*1), Z2
-	VMOVUPS      64(DI)(R13*1), Z3
+	VMOVUPS      (SI), Z0
+	VMOVUPS      64(SI), Z1
+	VMOVUPS      (SI)(R12*1), Z2
+	VMOVUPS      64(SI)(R12*1), Z3
 	VADDPS       Z2, Z0, Z4
 	VADDPS       Z3, Z1, Z5
-	VMOVUPS      Z4, (R8)
-	VMOVUPS      Z5, 64(R8)
+	VMOVUPS      Z4, (DI)
+	VMOVUPS      Z5, 64(DI)
 	VSUBPS       Z2, Z0, Z0
 	VSUBPS       Z3, Z1, Z1
-	VBROADCASTSS (R9), Z2
-	VBROADCASTSS 4(R9), Z3
+	VBROADCASTSS (R8), Z2
+	VBROADCASTSS 4(R8), Z3
 	VMULPS       Z2, Z0, Z4
 	VMULPS       Z3, Z1, Z5
 	VSUBPS       Z5, Z4, Z4
 	VMULPS       Z3, Z0, Z0
 	VMULPS       Z2, Z1, Z1
 	VADDPS       Z1, Z0, Z0
-	VMOVUPS      Z4, (R8)(R15*1)
-	VMOVUPS      Z0, 64(R8)(R15*1)
-	ADDQ         $+128, DI
-	ADDQ         104(BX), R8
-	DECQ         R10
+	VMOVUPS      Z4, (DI)(R14*1)
+	VMOVUPS      Z0, 64(DI)(R14*1)
+	ADDQ         $+128, SI
+	ADDQ         nextOut2+136(FP), DI
+	DECQ         R9
 	JNZ          stagesSingleAVX512_row2_2
 	JMP          stagesSingleAVX512_next
 
 stagesSingleAVX512_row2_3:
-	VMOVUPS      (DI), Z0
-	VMOVUPS      64(DI), Z1
-	VMOVUPS      (DI)(R13*1), Z2
-	VMOVUPS      64(DI)(R13*1), Z3
-	VMOVUPS      (DI)(R13*2), Z4
-	VMOVUPS      64(DI)(R13*2), Z5
+	VMOVUPS      (SI), Z0
+	VMOVUPS      64(SI), Z1
+	VMOVUPS      (SI)(R12*1), Z2
+	VMOVUPS      64(SI)(R12*1), Z3
+	VMOVUPS      (SI)(R12*2), Z4
+	VMOVUPS      64(SI)(R12*2), Z5
 	VADDPS       Z4, Z2, Z6
 	VADDPS       Z5, Z3, Z7
 	VSUBPS       Z5, Z3, Z3
@@ -4017,53 +3957,53 @@ stagesSingleAVX512_row2_3:
 	VMULPS.BCST  c3f5db3d7<>+0(SB), Z2, Z2
 	VADDPS       Z6, Z0, Z4
 	VADDPS       Z7, Z1, Z5
-	VMOVUPS      Z4, (R8)
-	VMOVUPS      Z5, 64(R8)
+	VMOVUPS      Z4, (DI)
+	VMOVUPS      Z5, 64(DI)
 	VMULPS.BCST  c3f000000<>+0(SB), Z6, Z4
 	VSUBPS       Z4, Z0, Z0
 	VMULPS.BCST  c3f000000<>+0(SB), Z7, Z4
 	VSUBPS       Z4, Z1, Z1
 	VADDPS       Z3, Z0, Z4
 	VADDPS       Z2, Z1, Z5
-	VBROADCASTSS (R9), Z6
-	VBROADCASTSS 4(R9), Z7
+	VBROADCASTSS (R8), Z6
+	VBROADCASTSS 4(R8), Z7
 	VMULPS       Z6, Z4, Z8
 	VMULPS       Z7, Z5, Z9
 	VSUBPS       Z9, Z8, Z8
 	VMULPS       Z7, Z4, Z4
 	VMULPS       Z6, Z5, Z5
 	VADDPS       Z5, Z4, Z4
-	VMOVUPS      Z8, (R8)(R15*1)
-	VMOVUPS      Z4, 64(R8)(R15*1)
+	VMOVUPS      Z8, (DI)(R14*1)
+	VMOVUPS      Z4, 64(DI)(R14*1)
 	VSUBPS       Z3, Z0, Z0
 	VSUBPS       Z2, Z1, Z1
-	VBROADCASTSS 8(R9), Z2
-	VBROADCASTSS 12(R9), Z3
+	VBROADCASTSS 8(R8), Z2
+	VBROADCASTSS 12(R8), Z3
 	VMULPS       Z2, Z0, Z4
 	VMULPS       Z3, Z1, Z5
 	VSUBPS       Z5, Z4, Z4
 	VMULPS       Z3, Z0, Z0
 	VMULPS       Z2, Z1, Z1
 	VADDPS       Z1, Z0, Z0
-	VMOVUPS      Z4, (R8)(R15*2)
-	VMOVUPS      Z0, 64(R8)(R15*2)
-	ADDQ         $+128, DI
-	ADDQ         104(BX), R8
-	DECQ         R10
+	VMOVUPS      Z4, (DI)(R14*2)
+	VMOVUPS      Z0, 64(DI)(R14*2)
+	ADDQ         $+128, SI
+	ADDQ         nextOut2+136(FP), DI
+	DECQ         R9
 	JNZ          stagesSingleAVX512_row2_3
 	JMP          stagesSingleAVX512_next
 
 stagesSingleAVX512_row2_5:
-	VMOVUPS      (DI), Z0
-	VMOVUPS      64(DI), Z1
-	VMOVUPS      (DI)(R13*1), Z2
-	VMOVUPS      64(DI)(R13*1), Z3
-	VMOVUPS      (DI)(R13*2), Z4
-	VMOVUPS      64(DI)(R13*2), Z5
-	VMOVUPS      (DI)(R14*1), Z6
-	VMOVUPS      64(DI)(R14*1), Z7
-	VMOVUPS      (DI)(R13*4), Z8
-	VMOVUPS      64(DI)(R13*4), Z9
+	VMOVUPS      (SI), Z0
+	VMOVUPS      64(SI), Z1
+	VMOVUPS      (SI)(R12*1), Z2
+	VMOVUPS      64(SI)(R12*1), Z3
+	VMOVUPS      (SI)(R12*2), Z4
+	VMOVUPS      64(SI)(R12*2), Z5
+	VMOVUPS      (SI)(R13*1), Z6
+	VMOVUPS      64(SI)(R13*1), Z7
+	VMOVUPS      (SI)(R12*4), Z8
+	VMOVUPS      64(SI)(R12*4), Z9
 	VADDPS       Z8, Z2, Z10
 	VADDPS       Z9, Z3, Z11
 	VSUBPS       Z9, Z3, Z3
@@ -4076,8 +4016,8 @@ stagesSingleAVX512_row2_5:
 	VADDPS       Z11, Z1, Z7
 	VADDPS       Z8, Z6, Z6
 	VADDPS       Z9, Z7, Z7
-	VMOVUPS      Z6, (R8)
-	VMOVUPS      Z7, 64(R8)
+	VMOVUPS      Z6, (DI)
+	VMOVUPS      Z7, 64(DI)
 	VMULPS.BCST  c3e9e377a<>+0(SB), Z10, Z6
 	VADDPS       Z6, Z0, Z6
 	VMULPS.BCST  c3f4f1bbd<>+0(SB), Z8, Z7
@@ -4108,67 +4048,67 @@ stagesSingleAVX512_row2_5:
 	VSUBPS       Z4, Z2, Z2
 	VADDPS       Z7, Z6, Z4
 	VADDPS       Z8, Z5, Z9
-	VBROADCASTSS (R9), Z10
-	VBROADCASTSS 4(R9), Z11
+	VBROADCASTSS (R8), Z10
+	VBROADCASTSS 4(R8), Z11
 	VMULPS       Z10, Z4, Z12
 	VMULPS       Z11, Z9, Z13
 	VSUBPS       Z13, Z12, Z12
 	VMULPS       Z11, Z4, Z4
 	VMULPS       Z10, Z9, Z9
 	VADDPS       Z9, Z4, Z4
-	VMOVUPS      Z12, (R8)(R15*1)
-	VMOVUPS      Z4, 64(R8)(R15*1)
+	VMOVUPS      Z12, (DI)(R14*1)
+	VMOVUPS      Z4, 64(DI)(R14*1)
 	VSUBPS       Z7, Z6, Z4
 	VSUBPS       Z8, Z5, Z5
-	VBROADCASTSS 24(R9), Z6
-	VBROADCASTSS 28(R9), Z7
+	VBROADCASTSS 24(R8), Z6
+	VBROADCASTSS 28(R8), Z7
 	VMULPS       Z6, Z4, Z8
 	VMULPS       Z7, Z5, Z9
 	VSUBPS       Z9, Z8, Z8
 	VMULPS       Z7, Z4, Z4
 	VMULPS       Z6, Z5, Z5
 	VADDPS       Z5, Z4, Z4
-	VMOVUPS      Z8, (R8)(R15*4)
-	VMOVUPS      Z4, 64(R8)(R15*4)
+	VMOVUPS      Z8, (DI)(R14*4)
+	VMOVUPS      Z4, 64(DI)(R14*4)
 	VADDPS       Z3, Z0, Z4
 	VADDPS       Z2, Z1, Z5
-	VBROADCASTSS 8(R9), Z6
-	VBROADCASTSS 12(R9), Z7
+	VBROADCASTSS 8(R8), Z6
+	VBROADCASTSS 12(R8), Z7
 	VMULPS       Z6, Z4, Z8
 	VMULPS       Z7, Z5, Z9
 	VSUBPS       Z9, Z8, Z8
 	VMULPS       Z7, Z4, Z4
 	VMULPS       Z6, Z5, Z5
 	VADDPS       Z5, Z4, Z4
-	VMOVUPS      Z8, (R8)(R15*2)
-	VMOVUPS      Z4, 64(R8)(R15*2)
+	VMOVUPS      Z8, (DI)(R14*2)
+	VMOVUPS      Z4, 64(DI)(R14*2)
 	VSUBPS       Z3, Z0, Z0
 	VSUBPS       Z2, Z1, Z1
-	VBROADCASTSS 16(R9), Z2
-	VBROADCASTSS 20(R9), Z3
+	VBROADCASTSS 16(R8), Z2
+	VBROADCASTSS 20(R8), Z3
 	VMULPS       Z2, Z0, Z4
 	VMULPS       Z3, Z1, Z5
 	VSUBPS       Z5, Z4, Z4
 	VMULPS       Z3, Z0, Z0
 	VMULPS       Z2, Z1, Z1
 	VADDPS       Z1, Z0, Z0
-	VMOVUPS      Z4, (R8)(BP*1)
-	VMOVUPS      Z0, 64(R8)(BP*1)
-	ADDQ         $+128, DI
-	ADDQ         104(BX), R8
-	DECQ         R10
+	VMOVUPS      Z4, (DI)(R15*1)
+	VMOVUPS      Z0, 64(DI)(R15*1)
+	ADDQ         $+128, SI
+	ADDQ         nextOut2+136(FP), DI
+	DECQ         R9
 	JNZ          stagesSingleAVX512_row2_5
 	JMP          stagesSingleAVX512_next
 
 stagesSingleAVX512_row2_8:
-	VMOVUPS (DI), Z0
-	VMOVUPS 64(DI), Z1
-	VMOVUPS (DI)(R13*1), Z2
-	VMOVUPS 64(DI)(R13*1), Z3
-	VMOVUPS (DI)(R13*2), Z4
-	VMOVUPS 64(DI)(R13*2), Z5
-	VMOVUPS (DI)(R14*1), Z6
-	VMOVUPS 64(DI)(R14*1), Z7
+	VMOVUPS (SI), Z0
+	VMOVUPS 64(SI), Z1
+	VMOVUPS (SI)(R12*1), Z2
+	VMOVUPS 64(SI)(R12*1), Z3
+	VMOVUPS (SI)(R12*2), Z4
+	VMOVUPS 64(SI)(R12*2), Z5
+	VMOVUPS (SI)(R13*1), Z6
+	VMOVUPS 64(SI)(R13*1), Z7
 	VADDPS  Z4, Z0, Z8
 	VADDPS  Z5, Z1, Z9
 	VSUBPS  Z4, Z0, Z0
@@ -4179,35 +4119,35 @@ stagesSingleAVX512_row2_8:
 	VSUBPS  Z2, Z6, Z2
 	VADDPS  Z4, Z8, Z6
 	VADDPS  Z5, Z9, Z7
-	VMOVUPS Z6, (R8)
-	VMOVUPS Z7, 64(R8)
+	VMOVUPS Z6, (DI)
+	VMOVUPS Z7, 64(DI)
 	VADDPS  Z3, Z0, Z6
 	VADDPS  Z2, Z1, Z7
-	VMOVUPS Z6, (R8)(R15*1)
-	VMOVUPS Z7, 64(R8)(R15*1)
+	VMOVUPS Z6, (DI)(R14*1)
+	VMOVUPS Z7, 64(DI)(R14*1)
 	VSUBPS  Z4, Z8, Z4
 	VSUBPS  Z5, Z9, Z5
-	VMOVUPS Z4, (R8)(R15*2)
-	VMOVUPS Z5, 64(R8)(R15*2)
+	VMOVUPS Z4, (DI)(R14*2)
+	VMOVUPS Z5, 64(DI)(R14*2)
 	VSUBPS  Z3, Z0, Z0
 	VSUBPS  Z2, Z1, Z1
-	VMOVUPS Z0, (R8)(BP*1)
-	VMOVUPS Z1, 64(R8)(BP*1)
-	ADDQ    $+128, DI
-	ADDQ    104(BX), R8
-	DECQ    R10
+	VMOVUPS Z0, (DI)(R15*1)
+	VMOVUPS Z1, 64(DI)(R15*1)
+	ADDQ    $+128, SI
+	ADDQ    nextOut2+136(FP), DI
+	DECQ    R9
 	JNZ     stagesSingleAVX512_row2_8
 	JMP     stagesSingleAVX512_next
 
 stagesSingleAVX512_row2_4:
-	VMOVUPS      (DI), Z0
-	VMOVUPS      64(DI), Z1
-	VMOVUPS      (DI)(R13*1), Z2
-	VMOVUPS      64(DI)(R13*1), Z3
-	VMOVUPS      (DI)(R13*2), Z4
-	VMOVUPS      64(DI)(R13*2), Z5
-	VMOVUPS      (DI)(R14*1), Z6
-	VMOVUPS      64(DI)(R14*1), Z7
+	VMOVUPS      (SI), Z0
+	VMOVUPS      64(SI), Z1
+	VMOVUPS      (SI)(R12*1), Z2
+	VMOVUPS      64(SI)(R12*1), Z3
+	VMOVUPS      (SI)(R12*2), Z4
+	VMOVUPS      64(SI)(R12*2), Z5
+	VMOVUPS      (SI)(R13*1), Z6
+	VMOVUPS      64(SI)(R13*1), Z7
 	VADDPS       Z4, Z0, Z8
 	VADDPS       Z5, Z1, Z9
 	VSUBPS       Z4, Z0, Z0
@@ -4218,58 +4158,58 @@ stagesSingleAVX512_row2_4:
 	VSUBPS       Z2, Z6, Z2
 	VADDPS       Z4, Z8, Z6
 	VADDPS       Z5, Z9, Z7
-	VMOVUPS      Z6, (R8)
-	VMOVUPS      Z7, 64(R8)
+	VMOVUPS      Z6, (DI)
+	VMOVUPS      Z7, 64(DI)
 	VADDPS       Z3, Z0, Z6
 	VADDPS       Z2, Z1, Z7
-	VBROADCASTSS (R9), Z10
-	VBROADCASTSS 4(R9), Z11
+	VBROADCASTSS (R8), Z10
+	VBROADCASTSS 4(R8), Z11
 	VMULPS       Z10, Z6, Z12
 	VMULPS       Z11, Z7, Z13
 	VSUBPS       Z13, Z12, Z12
 	VMULPS       Z11, Z6, Z6
 	VMULPS       Z10, Z7, Z7
 	VADDPS       Z7, Z6, Z6
-	VMOVUPS      Z12, (R8)(R15*1)
-	VMOVUPS      Z6, 64(R8)(R15*1)
+	VMOVUPS      Z12, (DI)(R14*1)
+	VMOVUPS      Z6, 64(DI)(R14*1)
 	VSUBPS       Z4, Z8, Z4
 	VSUBPS       Z5, Z9, Z5
-	VBROADCASTSS 8(R9), Z6
-	VBROADCASTSS 12(R9), Z7
+	VBROADCASTSS 8(R8), Z6
+	VBROADCASTSS 12(R8), Z7
 	VMULPS       Z6, Z4, Z8
 	VMULPS       Z7, Z5, Z9
 	VSUBPS       Z9, Z8, Z8
 	VMULPS       Z7, Z4, Z4
 	VMULPS       Z6, Z5, Z5
 	VADDPS       Z5, Z4, Z4
-	VMOVUPS      Z8, (R8)(R15*2)
-	VMOVUPS      Z4, 64(R8)(R15*2)
+	VMOVUPS      Z8, (DI)(R14*2)
+	VMOVUPS      Z4, 64(DI)(R14*2)
 	VSUBPS       Z3, Z0, Z0
 	VSUBPS       Z2, Z1, Z1
-	VBROADCASTSS 16(R9), Z2
-	VBROADCASTSS 20(R9), Z3
+	VBROADCASTSS 16(R8), Z2
+	VBROADCASTSS 20(R8), Z3
 	VMULPS       Z2, Z0, Z4
 	VMULPS       Z3, Z1, Z5
 	VSUBPS       Z5, Z4, Z4
 	VMULPS       Z3, Z0, Z0
 	VMULPS       Z2, Z1, Z1
 	VADDPS       Z1, Z0, Z0
-	VMOVUPS      Z4, (R8)(BP*1)
-	VMOVUPS      Z0, 64(R8)(BP*1)
-	ADDQ         $+128, DI
-	ADDQ         104(BX), R8
-	DECQ         R10
+	VMOVUPS      Z4, (DI)(R15*1)
+	VMOVUPS      Z0, 64(DI)(R15*1)
+	ADDQ         $+128, SI
+	ADDQ         nextOut2+136(FP), DI
+	DECQ         R9
 	JNZ          stagesSingleAVX512_row2_4
 
 stagesSingleAVX512_next:
-	ADDQ $+64, SI
-	ADDQ $+64, SI
-	CMPQ SI, 8(BX)
+	ADDQ $+64, BX
+	ADDQ $+64, BX
+	CMPQ BX, vectors+40(FP)
 	JNE  stagesSingleAVX512_vector
-	ADDQ 16(BX), CX
-	ADDQ 24(BX), AX
-	ADDQ 32(BX), DX
-	DECQ (BX)
+	ADDQ nextX+48(FP), CX
+	ADDQ nextY+56(FP), AX
+	ADDQ nextTwiddles+64(FP), DX
+	DECQ groups+32(FP)
 	JNE  stagesSingleAVX512_group
 	VZEROUPPER
 	RET

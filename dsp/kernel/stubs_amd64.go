@@ -5,7 +5,9 @@
 package kernel
 
 //go:noescape
-func stagesAVX2(y *float64, x *float64, tw *float64, tmp *float64, plan *int)
+func stagesAVX2(y *float64, x *float64, tw *float64, tmp *float64, groups int, vectors int, nextX int, nextY int,
+	nextTwiddles int, radix int, count int, in int, nextIn int, radix2 int, count2 int, in2 int, out2 int,
+	nextOut2 int)
 
 //go:noescape
 func twistAVX2(y *float64, x *float64, near *float64, far *float64, stride int, groups int)
@@ -34,7 +36,9 @@ func sum64AVX2(dst *float64, x *float64, blocks int)
 func sum32AVX2(dst *float64, x *float32, blocks int)
 
 //go:noescape
-func stagesAVX512(y *float64, x *float64, tw *float64, tmp *float64, plan *int)
+func stagesAVX512(y *float64, x *float64, tw *float64, tmp *float64, groups int, vectors int, nextX int,
+	nextY int, nextTwiddles int, radix int, count int, in int, nextIn int, radix2 int, count2 int, in2 int, out2 int,
+	nextOut2 int)
 
 //go:noescape
 func twistAVX512(y *float64, x *float64, near *float64, far *float64, stride int, groups int)
@@ -57,13 +61,9 @@ func loadComplexAVX512(dst *float64, src *float64, stride int, rows int, jump in
 func storeComplexAVX512(dst *float64, src *float64, stride int, rows int)
 
 //go:noescape
-func sum64AVX512(dst *float64, x *float64, blocks int)
-
-//go:noescape
-func sum32AVX512(dst *float64, x *float32, blocks int)
-
-//go:noescape
-func stagesSingleAVX2(y *float32, x *float32, tw *float32, tmp *float32, plan *int)
+func stagesSingleAVX2(y *float32, x *float32, tw *float32, tmp *float32, groups int, vectors int, nextX int,
+	nextY int, nextTwiddles int, radix int, count int, in int, nextIn int, radix2 int, count2 int, in2 int, out2 int,
+	nextOut2 int)
 
 //go:noescape
 func twistSingleAVX2(y *float32, x *float32, near *float32, far *float32, stride int, groups int)
@@ -76,7 +76,9 @@ func loadPairSingleAVX2(dst *float32, a *float32, b *float32, row *float32, lane
 	meanB float32, restA float32, restB float32, stride int, rows int, jump int, groups int)
 
 //go:noescape
-func stagesSingleAVX512(y *float32, x *float32, tw *float32, tmp *float32, plan *int)
+func stagesSingleAVX512(y *float32, x *float32, tw *float32, tmp *float32, groups int, vectors int, nextX int,
+	nextY int, nextTwiddles int, radix int, count int, in int, nextIn int, radix2 int, count2 int, in2 int, out2 int,
+	nextOut2 int)
 
 //go:noescape
 func twistSingleAVX512(y *float32, x *float32, near *float32, far *float32, stride int, groups int)

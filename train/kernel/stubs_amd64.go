@@ -13,7 +13,8 @@ func gemm16x4AVX2(z *float32, a *float32, w *float32, b *float32, rows int, k in
 	keep *uint16, keepBytes int, h *float32)
 
 //go:noescape
-func outer16AVX2(grad *float32, sum *float32, a *float32, d *float32, rows int, k int, lda int, n int, alpha float32)
+func outer16AVX2(grad *float32, sum *float32, a *float32, d *float32, rows int, k int, lda int, n int,
+	alpha float32)
 
 //go:noescape
 func transposeAVX2(dst *float32, ldd int, src *float32, lds int, rows int, cols int)
@@ -65,10 +66,12 @@ func gemm48AVX512(z *float32, a *float32, w *float32, b *float32, rows int, k in
 func gemm32AVX512(z *float32, a *float32, w *float32, b *float32, rows int, k int, lda int, n int, alpha float32)
 
 //go:noescape
-func outer64AVX512(grad *float32, sum *float32, a *float32, d *float32, rows int, k int, lda int, n int, alpha float32)
+func outer64AVX512(grad *float32, sum *float32, a *float32, d *float32, rows int, k int, lda int, n int,
+	alpha float32)
 
 //go:noescape
-func outer16AVX512(grad *float32, sum *float32, a *float32, d *float32, rows int, k int, lda int, n int, alpha float32)
+func outer16AVX512(grad *float32, sum *float32, a *float32, d *float32, rows int, k int, lda int, n int,
+	alpha float32)
 
 //go:noescape
 func transposeAVX512(dst *float32, ldd int, src *float32, lds int, rows int, cols int)
@@ -81,8 +84,8 @@ func lossGradAVX512(gmu *float32, graw *float32, mu *float32, raw *float32, t1 *
 	n int, beta float32) float32
 
 //go:noescape
-func jointGradAVX512(gmu *float32, graw *float32, mu *float32, raw *float32, t1 *float32, t2 *float32,
-	c *float32, n int, beta float32) float32
+func jointGradAVX512(gmu *float32, graw *float32, mu *float32, raw *float32, t1 *float32, t2 *float32, c *float32,
+	n int, beta float32) float32
 
 //go:noescape
 func varianceAVX512(raw *float32, n int)
