@@ -13,6 +13,15 @@
 // programmer panics; data that cannot be analysed comes back as *fault.Error.
 package dsp
 
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"doubletake/ingest/fault"
+)
+
 // Flag is a doubt about a run that does not stop the analysis; runs are flagged,
 // never dropped (docs/method.md#do-the-halves-agree).
 type Flag struct {
@@ -51,4 +60,29 @@ type Source32 interface {
 type ByChannel interface {
 	Source
 	ByChannel() bool
+}
+
+// blocks reads samples of one channel, so many at a time, and passes each block to f with
+// its place from start on.
+func blocks(ctx context.Context, src Source, channel int, start, samples, size int64,
+	f func(at int64, x []float64),
+) error {
+	buf := [][]float64{make([]float64, size)}
+	for at := int64(0); at < samples; at += size {
+		if err := ctx.Err(); err != nil {
+			return fmt.Errorf("read samples: %w", err)
+		}
+		buf[0] = buf[0][:min(size, samples-at)]
+		n, err := src.Read([]int{channel}, start+at, buf)
+		switch {
+		case n < len(buf[0]) && (err == nil || errors.Is(err, io.EOF)):
+			return &fault.Error{
+				Place: fmt.Sprintf("sample %d", start+at+int64(n)), Want: "a sample", Found: "the end of the data",
+			}
+		case err != nil && !errors.Is(err, io.EOF):
+			return fmt.Errorf("read samples: %w", err)
+		}
+		f(at, buf[0])
+	}
+	return nil
 }

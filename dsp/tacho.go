@@ -2,9 +2,7 @@ package dsp
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io"
 	"math"
 	"slices"
 	"strconv"
@@ -37,26 +35,12 @@ type Pulses struct {
 // samples it lies between are known (PulseLossDB). Samples are read twice, block
 // by block. A channel without pulses is a *fault.Error.
 func FindPulses(ctx context.Context, src Source, start, samples int64, t Tachometer) (*Pulses, error) {
-	buf := [][]float64{make([]float64, tachoBlock)}
 	each := func(f func(at int64, x []float64)) error {
-		for at := int64(0); at < samples; {
-			if err := ctx.Err(); err != nil {
-				return fmt.Errorf("read tachometer: %w", err)
-			}
-			buf[0] = buf[0][:min(tachoBlock, samples-at)]
-			n, err := src.Read([]int{t.Channel}, start+at, buf)
-			if n < len(buf[0]) && (err == nil || errors.Is(err, io.EOF)) {
-				return &fault.Error{
-					Place: fmt.Sprintf("tachometer, sample %d", start+at+int64(n)), Want: "a sample",
-					Found: "the end of the data",
-				}
-			} else if err != nil && !errors.Is(err, io.EOF) {
-				return fmt.Errorf("read tachometer: %w", err)
-			}
-			f(at, buf[0])
-			at += int64(n)
+		err := blocks(ctx, src, t.Channel, start, samples, tachoBlock, f)
+		if f, ok := err.(*fault.Error); ok {
+			f.Place = "tachometer, " + f.Place
 		}
-		return nil
+		return err
 	}
 	lo, hi := math.Inf(1), math.Inf(-1)
 	bad := int64(-1)
@@ -308,30 +292,15 @@ func Synchronous(ctx context.Context, src Source, start int64, channel int, scal
 		return step * (float64(k) + (t-times[k])/(times[k+1]-times[k]))
 	}
 	total := step * float64(len(times)-1)
-	buf := [][]float64{make([]float64, tachoBlock)}
 	prev := 0.0 // angle halfway to the sample before
-	for at := first; at <= last; {
-		if err := ctx.Err(); err != nil {
-			return nil, 0, fmt.Errorf("average synchronously: %w", err)
-		}
-		buf[0] = buf[0][:min(tachoBlock, last-at+1)]
-		n, err := src.Read([]int{channel}, start+at, buf)
-		if n < len(buf[0]) {
-			if err == nil || errors.Is(err, io.EOF) {
-				return nil, 0, &fault.Error{
-					Place: fmt.Sprintf("sample %d", start+at+int64(n)), Want: "a sample",
-					Found: "the end of the data",
-				}
-			}
-			return nil, 0, fmt.Errorf("read samples: %w", err)
-		}
-		for i, v := range buf[0] {
-			t := float64(at + int64(i))
-			theta := angle(t)
+	err = blocks(ctx, src, channel, start+first, last-first+1, tachoBlock, func(at int64, x []float64) {
+		for i, v := range x {
+			at := first + at + int64(i)
+			theta := angle(float64(at))
 			next := total // the last sample covers the rest
-			if at+int64(i) < last {
+			if at < last {
 				keep := k
-				next = angle(t + 0.5)
+				next = angle(float64(at) + 0.5)
 				k = keep
 			}
 			d := next - prev
@@ -341,7 +310,9 @@ func Synchronous(ctx context.Context, src Source, start int64, channel int, scal
 				sum[j] += complex(v*d*cos, -v*d*sin)
 			}
 		}
-		at += int64(n)
+	})
+	if err != nil {
+		return nil, 0, err
 	}
 	for _, s := range sum {
 		a := scale / (math.Pi * float64(revs))

@@ -1,10 +1,9 @@
 package dsp
 
 import (
+	"cmp"
 	"context"
-	"errors"
 	"fmt"
-	"io"
 	"math"
 	"slices"
 
@@ -174,32 +173,15 @@ func averagePower(ctx context.Context, src Source, w *Welch, channel int, start,
 	n := int64(w.SegLen())
 	segments := samples / n
 	mean, one := make([]float64, w.Bins()), make([]float64, w.Bins())
-	x := [][]float64{make([]float64, n)}
-	for g := range segments {
-		if err := ctx.Err(); err != nil {
-			return nil, fmt.Errorf("read spectrum: %w", err)
+	var bad error
+	err := blocks(ctx, src, channel, start, segments*n, n, func(at int64, x []float64) {
+		if bad == nil && slices.ContainsFunc(x, func(v float64) bool { return !finite(v) }) {
+			bad = badSample(x, channel, start+at)
 		}
-		at := start + g*n
-		got, err := src.Read([]int{channel}, at, x)
-		switch {
-		case int64(got) < n && (err == nil || errors.Is(err, io.EOF)):
-			return nil, &fault.Error{
-				Place: fmt.Sprintf("sample %d", at+int64(got)), Want: "a sample", Found: "the end of the data",
-			}
-		case err != nil && !errors.Is(err, io.EOF):
-			return nil, fmt.Errorf("read spectrum: %w", err)
-		}
-		for i, v := range x[0] {
-			if !finite(v) {
-				return nil, &fault.Error{
-					Place: fmt.Sprintf("sample %d", at+int64(i)), Want: "a finite number", Found: fmt.Sprint(v),
-				}
-			}
-		}
-		w.SegmentPower(one, x[0])
+		w.SegmentPower(one, x)
 		for k, p := range one {
 			mean[k] += p / float64(segments)
 		}
-	}
-	return mean, nil
+	})
+	return mean, cmp.Or(err, bad)
 }
