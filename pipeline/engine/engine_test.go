@@ -195,8 +195,9 @@ func (w *world) run(o Options) (*Result, error) {
 // After any sequence of edits exactly the tasks whose ingredients were never
 // seen before run, and every output is what a run from scratch would give.
 func TestRandomEdits(t *testing.T) {
-	if testing.Short() {
-		flag.Set("rapid.checks", "15") // each step syncs a dozen files
+	if os.Getenv("DOUBLETAKE_LONG") == "" {
+		flag.Set("rapid.checks", "25")
+		durableAtOnce(t) // TestPowerCut and the long run sync files
 	}
 	rapid.Check(t, func(rt *rapid.T) {
 		dir, err := os.MkdirTemp("", "engine")
