@@ -34,14 +34,16 @@ func Names() []string { return slices.Clone(names) }
 
 // planned is an experiment with the results of its stages.
 type planned struct {
-	*plan.Builder
-	ing  ingeststage.Result
-	trip dspstage.Result
+	plan.Experiment
+	ing     ingeststage.Result
+	trip    dspstage.Result
+	trained trainstage.Result
 }
 
-// planExperiment adds the tasks of one experiment. A new stage is one package with a plan
-// function, one call here, at its place in the flow, and its name in names.
-func planExperiment(exp plan.Experiment, extra []config.Split) (*planned, error) {
+// planExperiment adds the tasks of one experiment; asked are splits in addition to its own. A
+// new stage is one package with a plan function, one call here, at its place in the flow, and
+// its name in names.
+func planExperiment(exp plan.Experiment, asked []config.Split) (*planned, error) {
 	sim, err := simulatestage.Plan(exp)
 	if err != nil {
 		return nil, err
@@ -55,29 +57,13 @@ func planExperiment(exp plan.Experiment, extra []config.Split) (*planned, error)
 	if err != nil {
 		return nil, err
 	}
-
-	b := &plan.Builder{Experiment: exp, Columns: ing.Columns, Plan: exp.Tasks.Plan, Extra: extra, Warnings: ing.Warnings}
-	b.Exp = &b.Experiment.Experiment
-	b.Campaign, b.Construction, b.Background, b.Known = sim.Campaign, ing.Construction, trip.Background, ing.Known
-	b.Recordings = ing.Results
-	if r := ing.Recordings; r != nil {
-		b.Source = r.Source
-		for _, f := range r.Files {
-			b.Raw, b.PerFile = append(b.Raw, f.RawFile), append(b.PerFile, f.Rows)
-		}
-	} else {
-		b.Table = ing.Pairs.Table
-	}
-	b.Stage = "train"
-	if err := trainstage.Plan(b); err != nil {
+	trained, err := trainstage.Plan(exp, ing, trip, asked)
+	if err != nil {
 		return nil, err
 	}
-	b.Stage = "report"
-	if err := reportstage.Plan(b); err != nil {
-		return nil, err
-	}
+	reportstage.Plan(exp, ing, trip, trained)
 
-	return &planned{b, ing, trip}, nil
+	return &planned{exp, ing, trip, trained}, nil
 }
 
 // Plan lists the tasks of every experiment of f. For that it reads globs,
@@ -114,8 +100,7 @@ func Check(ctx context.Context, f *config.File, prog plan.Program) (warnings []i
 			return warnings, err
 		}
 		warnings = append(warnings, w...)
-		p.Known = ing.Known
-		if err := trainstage.CheckSplits(p.Builder); err != nil {
+		if err := trainstage.CheckSplits(p.Experiment, ing, p.trained.Splits); err != nil {
 			return warnings, err
 		}
 	}
@@ -135,20 +120,23 @@ func build(f *config.File, prog plan.Program, extra []config.Split) (*plan.Tasks
 	}
 
 	for i := range extra {
-		if !slices.ContainsFunc(all, func(p *planned) bool { return i < len(p.ExtraFits) && p.ExtraFits[i] }) {
+		if !slices.ContainsFunc(all, func(p *planned) bool { return p.trained.Fits[i] }) {
 			return nil, nil, &config.Error{File: f.Path, Text: noFit(extra[i], all)}
 		}
 	}
 
-	for lo := 0; lo < len(all); { // variants follow each other
-		family := []*plan.Builder{all[lo].Builder}
-		for lo++; lo < len(all) && family[0].Exp.Variant != nil && all[lo].Exp.Family() == family[0].Exp.Family(); lo++ {
-			family = append(family, all[lo].Builder)
-		}
-		if family[0].Exp.Variant != nil {
-			if err := reportstage.PlanSweep(family); err != nil {
-				return nil, nil, err
+	families := map[string][]reportstage.Variant{}
+	for _, p := range all {
+		if p.Variant != nil {
+			v := reportstage.Variant{
+				Experiment: p.Experiment, Columns: p.ing.Columns, Triplets: p.trip.Triplets, Trained: p.trained,
 			}
+			families[p.Family()] = append(families[p.Family()], v)
+		}
+	}
+	for _, p := range all {
+		if family := families[p.Family()]; len(family) > 0 && family[0].Name == p.Name {
+			reportstage.PlanSweep(family)
 		}
 	}
 	reportstage.PlanPage(f, tasks.Plan)
@@ -161,7 +149,7 @@ func noFit(s config.Split, all []*planned) string {
 	var conditions, have []string
 	for _, p := range all {
 		conditions = append(conditions, p.ing.Conditions...)
-		have = append(have, p.Exp.Name+" has "+strings.Join(p.ing.Conditions, ", "))
+		have = append(have, p.Name+" has "+strings.Join(p.ing.Conditions, ", "))
 	}
 
 	what, near, unknown := s.Name, "", s.Each

@@ -69,6 +69,7 @@ type stage struct {
 	cons       dsp.Description
 	spectra    bool        // the construction computes some
 	background *engine.Dep // nil without
+	pairs      string      // their kind
 	cfg        []kv.Pair   // settings that the tasks of files read
 }
 
@@ -80,7 +81,7 @@ func Plan(exp plan.Experiment, ing ingeststage.Result) (Result, error) {
 	}
 
 	rec := ing.Recordings
-	s := &stage{exp: exp, rec: rec, cons: rec.Construction.Describe()}
+	s := &stage{exp: exp, rec: rec, cons: rec.Construction.Describe(), pairs: ing.PairKind}
 	_, s.spectra = rec.Construction.(dsp.OfSpectra)
 	if err := s.check(); err != nil {
 		return Result{}, err
@@ -264,7 +265,7 @@ func (s *stage) planTriplets(parts, results []engine.Dep) Result {
 	}
 
 	meta := append(s.exp.Meta(plan.Settings("ingest", s.rec.In), s.cfg),
-		kv.Pair{Key: "pairs", Value: plan.PairKind(s.exp, s.rec.Construction)},
+		kv.Pair{Key: "pairs", Value: s.pairs},
 		kv.Pair{Key: "construction", Value: s.exp.DSP.Triplets})
 	t.Run = func(ctx context.Context, j *engine.Job) error {
 		all, err := s.join(ctx, j, parts)

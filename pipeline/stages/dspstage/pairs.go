@@ -18,7 +18,7 @@ func planPairs(exp plan.Experiment, ing ingeststage.Result) Result {
 		Triplets string `key:"triplets"`
 		Couples  bool   `key:"couples"`
 	}{exp.DSP.Triplets, exp.DSP.Couples})
-	kind := kv.Pair{Key: "pairs", Value: plan.PairKind(exp, nil)}
+	kind := kv.Pair{Key: "pairs", Value: ing.PairKind}
 	meta := append(exp.Meta(in.Settings, cfg), kind, kv.Pair{Key: "construction", Value: "table"})
 
 	t := exp.Add(&engine.Task{

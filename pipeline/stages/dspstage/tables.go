@@ -284,7 +284,8 @@ func (f *fileTables) spectrum(run string, rec ingest.Recording, unit string, bin
 		plan.Cell(&f.spec, "half", "", "1 or 2", h+1)
 		plan.Cell(&f.spec, "bin_hz", "Hz", "spacing of the bins; the first is at 0 Hz", binHz)
 		plan.Cell(&f.spec, "shaft_hz", "Hz", "shaft speed used, rev/s", half.ShaftHz)
-		plan.Cell(&f.spec, "power", unit+"²", "one-sided power per bin; a sine on a bin reads its mean square", half.Spectrum)
+		plan.Cell(&f.spec, "power", unit+"²", "one-sided power per bin; a sine on a bin reads its mean square",
+			half.Spectrum)
 
 		lines := half.Lines
 		list := func(name, unit, doc string, value func(l dsp.Line) float64) {

@@ -20,9 +20,10 @@ func TestFindBackground(t *testing.T) {
 		`{files: "*.npy", conditions: d.csv, rate_hz: 1000, background: {files: q.npy}}`,
 	} {
 		b := planned(t, files, ingest, dsp)
-		if len(b.Recordings.Files) != 2 || len(b.Recordings.Backgrounds) != 1 || b.Recordings.Backgrounds[0].Name != "q.npy" ||
+		r := b.Recordings
+		if len(r.Files) != 2 || len(r.Backgrounds) != 1 || r.Backgrounds[0].Name != "q.npy" ||
 			!slices.Equal(b.Conditions, []string{"blades", "rpm"}) {
-			t.Errorf("%s: %d recordings, background %v, conditions %v", ingest, len(b.Recordings.Files), b.Recordings.Backgrounds, b.Conditions)
+			t.Errorf("%s: %d recordings, background %v, conditions %v", ingest, len(r.Files), r.Backgrounds, b.Conditions)
 		}
 		if got := ids(b); strings.Contains(got, "q.npy") {
 			t.Errorf("%s: tasks %s", ingest, got)
@@ -32,8 +33,9 @@ func TestFindBackground(t *testing.T) {
 	b := planned(t, named,
 		`{files: "*.npy", pattern: "r{rpm}_o{off}.npy", constants: {blades: 2}, rate_hz: 1000, background: {condition: off}}`,
 		dsp)
-	if len(b.Recordings.Files) != 1 || b.Recordings.Backgrounds[0].Name != "r4000_o1.npy" {
-		t.Errorf("by name: %v", b.Recordings.Backgrounds)
+	r := b.Recordings
+	if len(r.Files) != 1 || r.Backgrounds[0].Name != "r4000_o1.npy" {
+		t.Errorf("by name: %v", r.Backgrounds)
 	}
 	for file, want := range map[string]string{
 		"r3000_o0.npy": "background: no recording has a off that is not zero",

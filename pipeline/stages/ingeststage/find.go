@@ -215,7 +215,8 @@ func (f *found) callSimulated(files []string, given bool) {
 	text := "is named simulated, but the configuration has data: measured"
 	if !given {
 		f.in.Data = "simulated"
-		text = "is named simulated: the experiment is called simulated; set data: simulated, or data: measured if it was measured"
+		text = "is named simulated: the experiment is called simulated; set data: simulated, or data: measured if it was " +
+			"measured"
 	}
 	f.warnings = append(f.warnings, ingest.Warning{Path: files[i], Code: "simulated", Text: text})
 }

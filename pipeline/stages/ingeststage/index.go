@@ -13,7 +13,7 @@ import (
 
 // planIndex adds the task that writes recordings.arrow: the index of all
 // recordings with statistics, digests and quality.
-func planIndex(exp plan.Experiment, src *plan.Source, results []engine.Dep) engine.Dep {
+func planIndex(exp plan.Experiment, src *plan.Source, results []engine.Dep) *engine.Dep {
 	cfg := plan.Settings("ingest", src.In)
 	columns := plan.Columns{Conditions: src.BeforeAnalysis(), Derive: src.Derive}
 	t := exp.Add(&engine.Task{
@@ -36,7 +36,7 @@ func planIndex(exp plan.Experiment, src *plan.Source, results []engine.Dep) engi
 			return plan.WriteTable(j, recordingsArrow, t)
 		},
 	})
-	return engine.Dep{Task: t.ID, Output: recordingsArrow}
+	return &engine.Dep{Task: t.ID, Output: recordingsArrow}
 }
 
 // addToIndex appends a row for each channel of a file's recordings.

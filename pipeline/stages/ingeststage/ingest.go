@@ -12,6 +12,7 @@ import (
 	"doubletake/dsp"
 	"doubletake/ingest"
 	"doubletake/ingest/campaign"
+	"doubletake/ingest/simulate"
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/engine"
 	"doubletake/pipeline/kv"
@@ -37,9 +38,10 @@ type Result struct {
 
 	Data         string               // the kind of data, where a file's name says simulated
 	Construction dsp.Construction     // how pairs are made; nil for a table of pairs
+	PairKind     string               // same-run, repeat-run or synthetic (docs/method.md#units-of-data)
 	Known        []map[string]float64 // condition values, where they are known before any file is read
 	Results      []engine.Dep         // FileResults of the tasks that read the files
-	Index        engine.Dep           // recordings.arrow
+	Index        *engine.Dep          // recordings.arrow
 	Warnings     []ingest.Warning
 
 	Recordings *Recordings // of a campaign; nil for a table of pairs
@@ -51,6 +53,7 @@ type Pairs struct {
 	Settings []kv.Pair       // that they are read with
 	Output   engine.Dep      // pairs.arrow
 	Table    *plan.PairTable // how they are read; nil for the simulated toy
+	Toy      *simulate.Toy   // nil for a table of the user's
 }
 
 // Recordings are the raw files of a campaign and how they are read.
@@ -106,7 +109,7 @@ func Plan(exp plan.Experiment, sim simulatestage.Result) (Result, error) {
 
 	out := Result{
 		Columns: rec.Columns, Data: found.in.Data, Construction: rec.Construction, Recordings: rec,
-		Warnings: found.warnings,
+		PairKind: pairKind(exp, rec.Construction), Warnings: found.warnings,
 	}
 	for i := range rec.Files {
 		f := &rec.Files[i]

@@ -34,7 +34,8 @@ func TestPlanMicrophones(t *testing.T) {
 		!slices.Equal(b.Recordings.Source.Grouping.Channels, []string{"2"}) {
 		t.Errorf("construction %T, grouping %+v", b.Construction, b.Recordings.Source.Grouping)
 	}
-	if len(b.Results) != 2 || b.Recordings.Files[1].Reading == nil || b.Recordings.Analysers == nil || b.Tasks.Plan.Tasks[0].Pool != b.Recordings.Analysers {
+	pool := b.Recordings.Analysers
+	if len(b.Results) != 2 || b.Recordings.Files[1].Reading == nil || pool == nil || b.Tasks.Plan.Tasks[0].Pool != pool {
 		t.Errorf("%d recordings, pool %v", len(b.Results), b.Tasks.Plan.Tasks[0].Pool)
 	}
 	// Known before any file is read, with the angle from the rotor plane.
@@ -83,8 +84,8 @@ func TestReadMicrophones(t *testing.T) {
 		r.Samples != 100 {
 		t.Errorf("run %+v", r)
 	}
-	if other := NewRun(b.Recordings.Source, res.Info, ingest.Run{ID: "other", Recordings: run.Run.Recordings}, 100, run.Scale,
-		run.Units); other.Seed == r.Seed {
+	renamed := ingest.Run{ID: "other", Recordings: run.Run.Recordings}
+	if other := NewRun(b.Recordings.Source, res.Info, renamed, 100, run.Scale, run.Units); other.Seed == r.Seed {
 		t.Error("two runs have one seed")
 	}
 }
@@ -171,7 +172,8 @@ func TestReadLoadsSpectra(t *testing.T) {
 		t.Errorf("statistics %+v, alone %+v", res.Runs[0].Stats[0], alone.Runs[0].Stats[0])
 	}
 	run := res.Runs[0]
-	want, err := b.Construction.(dsp.OfSpectra).Spectra(NewRun(b.Recordings.Source, res.Info, run.Run, 8000, run.Scale, run.Units))
+	asked := NewRun(b.Recordings.Source, res.Info, run.Run, 8000, run.Scale, run.Units)
+	want, err := b.Construction.(dsp.OfSpectra).Spectra(asked)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -37,7 +37,7 @@ type pairs struct {
 
 // planPairs adds the task that reads them.
 func planPairs(exp plan.Experiment, sim simulatestage.Result) (Result, error) {
-	out := Result{Data: exp.Ingest.Data}
+	out := Result{Data: exp.Ingest.Data, PairKind: pairKind(exp, nil)}
 	find := findTable
 	if sim.Campaign != nil {
 		find = simulatedTable
@@ -61,6 +61,9 @@ func planPairs(exp plan.Experiment, sim simulatestage.Result) (Result, error) {
 		return out, err
 	}
 	made := &Pairs{}
+	if toy, ok := sim.Campaign.(simulate.Toy); ok {
+		made.Toy = &toy
+	}
 	if exp.Ingest.Table != nil {
 		made.Table = &plan.PairTable{Files: p.given, Options: options}
 	}
@@ -93,7 +96,7 @@ func planPairs(exp plan.Experiment, sim simulatestage.Result) (Result, error) {
 	}
 	exp.Add(t)
 	out.Results = []engine.Dep{{Task: t.ID, Output: fileJSON}}
-	out.Index = engine.Dep{Task: t.ID, Output: recordingsArrow}
+	out.Index = &engine.Dep{Task: t.ID, Output: recordingsArrow}
 	made.Output = engine.Dep{Task: t.ID, Output: pairsArrow}
 	out.Pairs = made
 

@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"doubletake/ingest/campaign"
-	"doubletake/pipeline/stages/plan"
 )
 
 // A table of pairs gives its triplets and an index of its runs. Expected: the
@@ -17,9 +16,9 @@ func TestReadPairs(t *testing.T) {
 	if got := ids(b); got != "x/ingest/p.csv" {
 		t.Errorf("tasks %s", got)
 	}
-	if !slices.Equal(b.Conditions, []string{"rpm"}) || b.Construction != nil || plan.PairKind(b.Experiment, b.Construction) != "same-run" ||
+	if !slices.Equal(b.Conditions, []string{"rpm"}) || b.Construction != nil || b.PairKind != "same-run" ||
 		b.Recordings != nil {
-		t.Errorf("conditions %v, construction %v, %s", b.Conditions, b.Construction, plan.PairKind(b.Experiment, nil))
+		t.Errorf("conditions %v, construction %v, %s", b.Conditions, b.Construction, b.PairKind)
 	}
 	p, err := campaign.ReadTables(b.Pairs.Table.Files, b.Pairs.Table.Options)
 	if err != nil {

@@ -167,18 +167,3 @@ func CheckNames(e Experiment, conditions, outcomes []string) error {
 
 	return nil
 }
-
-// PairKind returns the kind of an experiment's pairs: same-run, repeat-run or
-// synthetic (docs/method.md#units-of-data). c is nil for pairs of a table.
-func PairKind(e Experiment, c dsp.Construction) string {
-	switch {
-	case e.Ingest.Table != nil:
-		return e.Ingest.Table.Pairs
-	case c == nil:
-		return "synthetic"
-	case c.Describe().Repeats:
-		return "repeat-run"
-	}
-
-	return "same-run"
-}

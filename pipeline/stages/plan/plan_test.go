@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"doubletake/dsp"
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/engine"
 	"doubletake/pipeline/kv"
@@ -83,26 +82,6 @@ func TestMeta(t *testing.T) {
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("%v, expected %v", got, want)
-	}
-}
-
-// PairKind states whether both outcomes of a pair come from one run.
-func TestPairKind(t *testing.T) {
-	for _, c := range []struct {
-		e    config.Experiment
-		want string
-	}{
-		{config.Experiment{DSP: config.DSP{Triplets: "split-halves"}}, "same-run"},
-		{config.Experiment{DSP: config.DSP{Triplets: "repeats"}}, "repeat-run"},
-		{config.Experiment{DSP: config.DSP{Triplets: "table"}}, "synthetic"},
-		{config.Experiment{
-			DSP:    config.DSP{Triplets: "table"},
-			Ingest: config.Ingest{Table: &config.Table{Pairs: "repeat-run"}},
-		}, "repeat-run"},
-	} {
-		if got := PairKind(Experiment{Experiment: c.e}, dsp.Find(c.e.DSP.Triplets, true)); got != c.want {
-			t.Errorf("%s: %s, expected %s", c.e.DSP.Triplets, got, c.want)
-		}
 	}
 }
 

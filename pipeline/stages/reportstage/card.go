@@ -20,8 +20,8 @@ const CardFile = "CARD.md"
 
 // writeCard writes the data card of an experiment with the triplets tab.
 func (x *experiment) writeCard(j *engine.Job, e report.Experiment, tab *table.Table) error {
-	c := report.Card{Experiment: e, Exclude: x.b.Exp.Ingest.Exclude, Tables: x.digests(j)}
-	for _, p := range config.Flatten("", x.b.Exp.About) {
+	c := report.Card{Experiment: e, Exclude: x.exp.Ingest.Exclude, Tables: x.digests(j)}
+	for _, p := range config.Flatten("", x.exp.About) {
 		c.About = append(c.About, report.Fact{Name: p.Key, Value: p.Value})
 	}
 	for i := range tab.Columns {
@@ -30,8 +30,8 @@ func (x *experiment) writeCard(j *engine.Job, e report.Experiment, tab *table.Ta
 			Name: k.Name, Unit: k.Unit, Description: k.Description, Range: rangeOf(k.Floats),
 		})
 	}
-	if x.recordings != nil {
-		recs, err := table.Read(j.Input(x.recordings.Task, x.recordings.Output))
+	if x.ing.Index != nil {
+		recs, err := table.Read(j.Input(x.ing.Index.Task, x.ing.Index.Output))
 		if err != nil {
 			return err
 		}

@@ -20,23 +20,23 @@ import (
 )
 
 // compareDeps lists what the comparison of a split needs of one seed's tasks.
-func compareDeps(b *plan.Builder, s config.Split, k int) []engine.Dep {
-	tr := b.Exp.Train
-	deps := []engine.Dep{{Task: trainstage.TrainID(b, s.Name, k), Output: trainstage.FlagsJSON}}
+func compareDeps(exp plan.Experiment, s config.Split, k int) []engine.Dep {
+	tr := exp.Train
+	deps := []engine.Dep{{Task: trainstage.TrainID(exp, s.Name, k), Output: trainstage.FlagsJSON}}
 	if tr.Calibration.Share > 0 {
-		deps = append(deps, engine.Dep{Task: trainstage.TrainID(b, s.Name, k), Output: trainstage.CalibrationJSON})
+		deps = append(deps, engine.Dep{Task: trainstage.TrainID(exp, s.Name, k), Output: trainstage.CalibrationJSON})
 	}
 	if len(tr.Compare) > 0 {
-		deps = append(deps, engine.Dep{Task: trainstage.TrainID(b, s.Name, k), Output: trainstage.TimingJSON})
+		deps = append(deps, engine.Dep{Task: trainstage.TrainID(exp, s.Name, k), Output: trainstage.TimingJSON})
 	}
 	for _, name := range tr.Compare {
 		for _, o := range []string{trainstage.MethodArrow, trainstage.TimingJSON} {
-			deps = append(deps, engine.Dep{Task: trainstage.MethodID(b, s.Name, name, k), Output: o})
+			deps = append(deps, engine.Dep{Task: trainstage.MethodID(exp, s.Name, name, k), Output: o})
 		}
 	}
-	if _, ok := trainstage.Crosses(b, s); ok {
+	if _, ok := trainstage.Crosses(exp, s); ok {
 		for _, name := range append([]string{"pair"}, tr.Compare...) {
-			deps = append(deps, engine.Dep{Task: trainstage.CrossID(b, s.Name, name, k), Output: trainstage.CrossJSON})
+			deps = append(deps, engine.Dep{Task: trainstage.CrossID(exp, s.Name, name, k), Output: trainstage.CrossJSON})
 		}
 	}
 	return deps
@@ -125,10 +125,10 @@ func (m *method) afterCx() (out score.Values) {
 // compare adds one seed's scores on the test part of set: test is that part with
 // the answers of the pair model.
 func compare(
-	b *plan.Builder, c *compared, j *engine.Job, set triplets.Set, s config.Split, k int, test score.Set,
+	exp plan.Experiment, c *compared, j *engine.Job, set triplets.Set, s config.Split, k int, test score.Set,
 ) error {
-	tr := b.Exp.Train
-	id := trainstage.TrainID(b, s.Name, k)
+	tr := exp.Train
+	id := trainstage.TrainID(exp, s.Name, k)
 	var f trainstage.SeedFlags
 	if err := plan.ReadJSON(j.Input(id, trainstage.FlagsJSON), &f); err != nil {
 		return err
@@ -169,15 +169,15 @@ func compare(
 			}
 		}
 	}
-	_, crosses := trainstage.Crosses(b, s)
+	_, crosses := trainstage.Crosses(exp, s)
 	if crosses {
-		if err := pair.crossed(j.Input(trainstage.CrossID(b, s.Name, "pair", k), trainstage.CrossJSON)); err != nil {
+		if err := pair.crossed(j.Input(trainstage.CrossID(exp, s.Name, "pair", k), trainstage.CrossJSON)); err != nil {
 			return err
 		}
 	}
 	at := set.Of(triplets.Test).Condition
 	for _, name := range tr.Compare {
-		task := trainstage.MethodID(b, s.Name, name, k)
+		task := trainstage.MethodID(exp, s.Name, name, k)
 		t, err := table.Read(j.Input(task, trainstage.MethodArrow))
 		if err != nil {
 			return err
@@ -201,7 +201,7 @@ func compare(
 		if !crosses {
 			continue
 		}
-		if err := m.crossed(j.Input(trainstage.CrossID(b, s.Name, name, k), trainstage.CrossJSON)); err != nil {
+		if err := m.crossed(j.Input(trainstage.CrossID(exp, s.Name, name, k), trainstage.CrossJSON)); err != nil {
 			return err
 		}
 	}
@@ -324,18 +324,18 @@ func coverageFlags(network []score.UnitTrust) []report.Violation {
 const methodsArrow = "methods.arrow"
 
 // compares reports whether the experiment has a comparison.
-func compares(b *plan.Builder) bool {
-	return len(b.Exp.Train.Inputs) > 0 && (len(b.Exp.Train.Compare) > 0 || b.Exp.Train.Calibration.Share > 0)
+func compares(exp plan.Experiment) bool {
+	return len(exp.Train.Inputs) > 0 && (len(exp.Train.Compare) > 0 || exp.Train.Calibration.Share > 0)
 }
 
 // writeMethods writes the comparison in long form: one row per number. The
 // metrics below_P are quantile calibration: the share of y below the predicted
 // quantile of level P.
-func writeMethods(b *plan.Builder, j *engine.Job, e report.Experiment) error {
-	if !compares(b) {
+func writeMethods(exp plan.Experiment, j *engine.Job, e report.Experiment) error {
+	if !compares(exp) {
 		return nil
 	}
-	t := &table.Table{Meta: b.Meta()}
+	t := &table.Table{Meta: exp.Meta()}
 	for _, s := range e.Splits {
 		for _, m := range s.Methods {
 			for _, v := range m.Values {

@@ -8,7 +8,6 @@ import (
 	"slices"
 
 	"doubletake/ingest/simulate"
-	"doubletake/pipeline/stages/plan"
 	"doubletake/report"
 	"doubletake/train"
 	"doubletake/train/triplets"
@@ -199,15 +198,6 @@ func (d *detail) law(p *report.Profile) {
 		p.TrueMean = append(p.TrueMean, simulate.ToyMean(x))
 		p.TrueSigma = append(p.TrueSigma, simulate.ToySigma(x, d.toy.Gamma))
 	}
-}
-
-// toyOf is the experiment's campaign when it is the toy, else nil.
-func toyOf(b *plan.Builder) *simulate.Toy {
-	if t, ok := b.Campaign.(simulate.Toy); ok {
-		t = t.WithDefaults()
-		return &t
-	}
-	return nil
 }
 
 // answers are a model's at conditions x, in the outcomes' units.

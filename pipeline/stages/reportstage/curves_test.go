@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"doubletake/ingest/simulate"
+	"doubletake/pipeline/stages/ingeststage"
 	"doubletake/pipeline/stages/stagetest"
 	"doubletake/report"
 	"doubletake/train"
@@ -189,13 +190,13 @@ func TestLaw(t *testing.T) {
 		!alike(p.TrueSigma, []float64{3, 3 * math.Exp(-0.5), 3 * math.Exp(-2)}) {
 		t.Errorf("%v, %v", p.TrueMean, p.TrueSigma)
 	}
-	b := stagetest.Builder(t, "{inputs: [x], splits: {s: {test: {x: 1}}}}", nil)
-	if toyOf(b) != nil {
+	x := &experiment{}
+	if x.toy() != nil {
 		t.Error("a toy that is none")
 	}
-	b.Campaign = simulate.Toy{Gamma: 1}
-	if got := toyOf(b); got == nil || got.Gamma != 1 || got.N != 1000 {
-		t.Errorf("%+v", got)
+	x.ing.Pairs = &ingeststage.Pairs{Toy: &toy}
+	if x.toy() != &toy {
+		t.Error("the toy is not found")
 	}
 }
 

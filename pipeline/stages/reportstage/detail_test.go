@@ -24,8 +24,8 @@ func TestDetailSelects(t *testing.T) {
 			plan.Cell(tab, "y_2", "dB", "", float64(run)+2)
 		}
 	}
-	b := &plan.Builder{Exp: &config.Experiment{Name: "x", Train: config.Train{Inputs: []string{"rpm", "theta_deg"}}}}
-	set, err := reportSet(b, tab)
+	exp := plan.Experiment{Experiment: config.Experiment{Train: config.Train{Inputs: []string{"rpm", "theta_deg"}}}}
+	set, err := reportSet(exp, nil, tab)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,7 +60,7 @@ func TestDetailSelects(t *testing.T) {
 			plan.Cell(tab, "y_2", "dB", "", float64(k))
 		}
 	}
-	if set, err = reportSet(b, tab); err != nil {
+	if set, err = reportSet(exp, nil, tab); err != nil {
 		t.Fatal(err)
 	}
 	d = newDetail(tab, set, false, nil)

@@ -15,10 +15,10 @@ import (
 
 // judgeEvents compares the probabilities of the experiment's events with how often
 // they happened in the test part of set.
-func judgeEvents(ctx context.Context, b *plan.Builder, set triplets.Set, models []*train.Model) ([]report.Event,
+func judgeEvents(ctx context.Context, exp plan.Experiment, set triplets.Set, models []*train.Model) ([]report.Event,
 	error,
 ) {
-	events, err := trainstage.Events(b, set.OutcomeNames())
+	events, err := trainstage.Events(exp, set.OutcomeNames())
 	if err != nil || len(events) == 0 {
 		return nil, err
 	}

@@ -41,7 +41,7 @@ func TestEventsAreCounted(t *testing.T) {
 	got := doc.Splits[0].Events[0]
 	var claimed, happened, e, v, ratio, se float64
 	for k := range 2 {
-		id := trainstage.TrainID(b, "high", k)
+		id := trainstage.TrainID(b.Experiment, "high", k)
 		pred := stagetest.Read(t, output(id, "predictions.arrow"))
 		m, err := readModel(output(id, "model.json"))
 		if err != nil {

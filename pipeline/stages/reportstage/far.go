@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"doubletake/pipeline/stages/plan"
 	"doubletake/pipeline/table"
 	"doubletake/train/triplets"
 )
@@ -13,8 +12,8 @@ import (
 // farPairs warns of repeated runs whose outcomes differ far more than those of
 // the others: a run that was labelled wrongly, or a fault of the set-up. It is
 // about repeats only: the two values of one run share its faults.
-func farPairs(b *plan.Builder, t *table.Table, set triplets.Set) string {
-	if b.PairKind() != "repeat-run" || set.Couples || t.Column("run") == nil {
+func farPairs(kind string, t *table.Table, set triplets.Set) string {
+	if kind != "repeat-run" || set.Couples || t.Column("run") == nil {
 		return ""
 	}
 	far := set.FarPairs()

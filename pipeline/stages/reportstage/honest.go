@@ -14,26 +14,26 @@ import (
 )
 
 // honestDeps are the results of a split's calibration on left-out groups.
-func honestDeps(b *plan.Builder, s config.Split) []engine.Dep {
-	if _, absent := trainstage.HonestCondition(b.Exp.Train.Honest, s); absent != "" {
+func honestDeps(exp plan.Experiment, s config.Split) []engine.Dep {
+	if _, absent := trainstage.HonestCondition(exp.Train.Honest, s); absent != "" {
 		return nil
 	}
-	return []engine.Dep{{Task: trainstage.HonestID(b, s.Name), Output: trainstage.HonestData}}
+	return []engine.Dep{{Task: trainstage.HonestID(exp, s.Name), Output: trainstage.HonestData}}
 }
 
 // addHonest adds the calibration on left-out groups to a split of the report.
-func addHonest(b *plan.Builder, j *engine.Job, set triplets.Set, s config.Split, sp *report.Split,
+func addHonest(exp plan.Experiment, j *engine.Job, set triplets.Set, s config.Split, sp *report.Split,
 	det *detail, ds *report.SplitDetail,
 ) error {
-	if b.Exp.Train.Honest.Base == "none" {
+	if exp.Train.Honest.Base == "none" {
 		return nil
 	}
-	if _, absent := trainstage.HonestCondition(b.Exp.Train.Honest, s); absent != "" {
+	if _, absent := trainstage.HonestCondition(exp.Train.Honest, s); absent != "" {
 		sp.Honest = &interval.Result{Absent: absent}
 		return nil
 	}
 	var err error
-	sp.Honest, err = trainstage.ReadHonest(j.Input(trainstage.HonestID(b, s.Name), trainstage.HonestData))
+	sp.Honest, err = trainstage.ReadHonest(j.Input(trainstage.HonestID(exp, s.Name), trainstage.HonestData))
 	if err == nil && sp.Honest.Absent == "" {
 		ds.Calibrated = det.intervals(set, sp.Honest.Record)
 	}

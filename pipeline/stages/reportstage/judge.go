@@ -21,25 +21,26 @@ import (
 
 // reportSet is the set that the report shows: the inputs and outcomes of the
 // training, all conditions and outcomes where nothing is trained.
-func reportSet(b *plan.Builder, t *table.Table) (triplets.Set, error) {
-	if len(b.Exp.Train.Inputs) > 0 {
-		return trainstage.Triplets(b, t)
+func reportSet(exp plan.Experiment, conditions []string, t *table.Table) (triplets.Set, error) {
+	if len(exp.Train.Inputs) > 0 {
+		return trainstage.Triplets(exp, t)
 	}
-	outcomes, err := trainstage.Outcomes(b, t)
+	outcomes, err := trainstage.Outcomes(exp, t)
 	if err != nil {
 		return triplets.Set{}, err
 	}
-	return plan.Triplets(t, b.Conditions, outcomes)
+	return plan.Triplets(t, conditions, outcomes)
 }
 
 // reportSplit judges the models and methods of one split and adds what the
 // page shows of it to det.
 func reportSplit(
-	ctx context.Context, b *plan.Builder, j *engine.Job, tab *table.Table, set triplets.Set, s config.Split, det *detail,
+	ctx context.Context, exp plan.Experiment, j *engine.Job, tab *table.Table, set triplets.Set, s config.Split,
+	det *detail,
 ) (*report.Split, error) {
-	tr := b.Exp.Train
+	tr := exp.Train
 	sp := &report.Split{Name: s.Name, HeldOut: s.Test.String(), Seeds: tr.Seeds}
-	set, err := trainstage.Split(b, set, tab, s)
+	set, err := trainstage.Split(exp, set, tab, s)
 	if err != nil {
 		return nil, err
 	}
@@ -56,7 +57,7 @@ func reportSplit(
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		id := trainstage.TrainID(b, s.Name, k)
+		id := trainstage.TrainID(exp, s.Name, k)
 		pred, err := table.Read(j.Input(id, "predictions.arrow"))
 		if err != nil {
 			return nil, err
@@ -69,7 +70,7 @@ func reportSplit(
 		}
 		a, c := judged(set, answers, triplets.Train), judged(set, answers, triplets.Test)
 		trainSum, testSum = append(trainSum, score.Summarise(a)), append(testSum, score.Summarise(c))
-		if err := compare(b, methods, j, set, s, k, c); err != nil {
+		if err := compare(exp, methods, j, set, s, k, c); err != nil {
 			return nil, err
 		}
 		trust = append(trust, networkTrust(set, answers))
@@ -80,8 +81,8 @@ func reportSplit(
 		if err := det.seed(ds, set, answers, hist, a, c); err != nil {
 			return nil, fmt.Errorf("judge %s: %w", id, err)
 		}
-		if b.Exp.Train.EarlyStop.On != "" {
-			path := j.Input(trainstage.StoppingID(b, s.Name, k), trainstage.StoppingArrow)
+		if exp.Train.EarlyStop.On != "" {
+			path := j.Input(trainstage.StoppingID(exp, s.Name, k), trainstage.StoppingArrow)
 			if err := validation(&ds.Seeds[k], path); err != nil {
 				return nil, err
 			}
@@ -99,10 +100,10 @@ func reportSplit(
 	methods.finish(sp)
 	sp.Network = score.MeanByUnit(trust)
 	sp.Flags = append(sp.Flags, coverageFlags(sp.Network)...)
-	if sp.Events, err = judgeEvents(ctx, b, set, models); err != nil {
+	if sp.Events, err = judgeEvents(ctx, exp, set, models); err != nil {
 		return nil, err
 	}
-	return sp, addHonest(b, j, set, s, sp, det, ds)
+	return sp, addHonest(exp, j, set, s, sp, det, ds)
 }
 
 // judged is a part of the set with a model's answers at its rows, both in

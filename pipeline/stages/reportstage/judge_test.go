@@ -34,16 +34,16 @@ d   d#1       4000       3      0              50      52
 e   e#1       5000       4      0              60      62`
 
 // cut splits the rotor's triplets by a rule.
-func cut(t *testing.T, inputs, rule string) (*plan.Builder, *table.Table, triplets.Set, config.Split) {
+func cut(t *testing.T, inputs, rule string) (*stagetest.Experiment, *table.Table, triplets.Set, config.Split) {
 	t.Helper()
 	tab := stagetest.Table(rotor)
-	b := stagetest.Builder(t, "{inputs: ["+inputs+"], seeds: 1, splits: {s: {test: "+rule+"}}}", tab)
-	set, err := reportSet(b, tab)
+	b := stagetest.New(t, "{inputs: ["+inputs+"], seeds: 1, splits: {s: {test: "+rule+"}}}", tab)
+	set, err := reportSet(b.Experiment, b.Ing.Conditions, tab)
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := b.Exp.Train.Splits[0]
-	if set, err = trainstage.Split(b, set, tab, s); err != nil {
+	s := b.Train.Splits[0]
+	if set, err = trainstage.Split(b.Experiment, set, tab, s); err != nil {
 		t.Fatal(err)
 	}
 	return b, tab, set, s
@@ -81,13 +81,14 @@ func TestReportSet(t *testing.T) {
 	if !slices.Equal(set.InputNames(), []string{"rpm"}) || set.Conditions() != 5 {
 		t.Errorf("%v, %d conditions", set.InputNames(), set.Conditions())
 	}
-	b.Exp.Train.Inputs = nil
-	set, err := reportSet(b, tab)
+	b.Train.Inputs = nil
+	set, err := reportSet(b.Experiment, b.Ing.Conditions, tab)
 	if err != nil || !slices.Equal(set.InputNames(), []string{"rpm", "blades", "theta_deg"}) || set.Conditions() != 6 {
 		t.Errorf("%v, %d conditions, %v", set.InputNames(), set.Conditions(), err)
 	}
-	b.Exp.Train.Outcomes = []string{"z"}
-	if _, err := reportSet(b, tab); err == nil || !strings.Contains(err.Error(), `"z" is not an outcome`) {
+	b.Train.Outcomes = []string{"z"}
+	_, err = reportSet(b.Experiment, b.Ing.Conditions, tab)
+	if err == nil || !strings.Contains(err.Error(), `"z" is not an outcome`) {
 		t.Error(err)
 	}
 }
@@ -342,11 +343,11 @@ func TestSplitWarnings(t *testing.T) {
 			"1 of the 2 held-out conditions"},
 	} {
 		b, tab, _, s := cut(t, c.inputs, c.rule)
-		set, err := reportSet(b, tab)
+		set, err := reportSet(b.Experiment, b.Ing.Conditions, tab)
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := splitWarnings(b, tab, set, []config.Split{s})
+		got, err := splitWarnings(b.Experiment, b.Ing.Conditions, tab, set, []config.Split{s})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -371,27 +372,27 @@ func TestTooFew(t *testing.T) {
 		text.WriteString([]string{"10", "11", "12", "13"}[i%4] + " 1 2\n")
 	}
 	tab := stagetest.Table(text.String())
-	b := stagetest.Builder(t, "{inputs: [rpm], splits: {s: {test: {rpm: 1}}}}", tab)
-	set, err := reportSet(b, tab)
+	b := stagetest.New(t, "{inputs: [rpm], splits: {s: {test: {rpm: 1}}}}", tab)
+	set, err := reportSet(b.Experiment, b.Ing.Conditions, tab)
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := tooFew(b, tab, set, false)
+	got, err := tooFew(b.Ing.Conditions, tab, set, false)
 	if err != nil || !strings.HasPrefix(got, "the whole experiment: three distinct conditions are too few for R²") ||
 		!strings.HasSuffix(got, "; no split is trained") {
 		t.Errorf("%q, %v", got, err)
 	}
-	b.Conditions = []string{"rpm", "rpm_tracked", "elsewhere"}
-	if got, err := tooFew(b, tab, set, false); err != nil || !strings.Contains(got, "three distinct") {
+	b.Ing.Conditions = []string{"rpm", "rpm_tracked", "elsewhere"}
+	if got, err := tooFew(b.Ing.Conditions, tab, set, false); err != nil || !strings.Contains(got, "three distinct") {
 		t.Errorf("%q, %v", got, err)
 	}
 	tab.Column("rpm_tracked").Name = "angle"
-	b.Conditions = []string{"rpm", "angle"}
-	if got, err := tooFew(b, tab, set, false); err != nil || got != "" {
+	b.Ing.Conditions = []string{"rpm", "angle"}
+	if got, err := tooFew(b.Ing.Conditions, tab, set, false); err != nil || got != "" {
 		t.Errorf("twelve conditions: %q, %v", got, err)
 	}
-	b.Conditions = nil
-	if got, _ := tooFew(b, tab, set, false); !strings.Contains(got, "one distinct condition") {
+	b.Ing.Conditions = nil
+	if got, _ := tooFew(b.Ing.Conditions, tab, set, false); !strings.Contains(got, "one distinct condition") {
 		t.Errorf("no condition: %q", got)
 	}
 }
@@ -399,12 +400,12 @@ func TestTooFew(t *testing.T) {
 // What the tasks found is read from their outputs.
 func TestFindingsRead(t *testing.T) {
 	b := planned(t, small, stagetest.Wave())
-	for _, k := range b.Plan.Tasks {
+	for _, k := range b.Tasks.Plan.Tasks {
 		if k.ID == "x/ingest" {
-			stand := stagetest.Builder(t, small, nil)
-			stagetest.Add(stand, "ingest", "ingest", "recordings.json",
+			stand := stagetest.New(t, small, nil)
+			stand.Output("ingest", "ingest", "recordings.json",
 				stagetest.JSON(`{"warnings": [{"path": "pairs.csv", "code": "unit-not-stated", "text": "y has no unit"}]}`))
-			k.Run = stand.Plan.Tasks[0].Run
+			k.Run = stand.Tasks.Plan.Tasks[0].Run
 		}
 	}
 	output := made(t, b)

@@ -37,7 +37,7 @@ func ReadDetail(path string) (*report.Detail, error) {
 	return d, plan.ReadGob("page data", path, d)
 }
 
-func writeReport(b *plan.Builder, j *engine.Job, e report.Experiment) error {
+func writeReport(exp plan.Experiment, j *engine.Job, e report.Experiment) error {
 	js, err := e.MetricsJSON()
 	if err != nil {
 		return fmt.Errorf("write metrics: %w", err)
@@ -52,7 +52,7 @@ func writeReport(b *plan.Builder, j *engine.Job, e report.Experiment) error {
 		return err
 	}
 	t := metricsTable(e)
-	t.Meta = b.Meta()
+	t.Meta = exp.Meta()
 	dg, err := t.WriteFile(j.Output("metrics.arrow"))
 	j.SetDigest("metrics.arrow", dg)
 	return err

@@ -25,8 +25,8 @@ import (
 // details makes the detail of a table with the inputs named.
 func details(t *testing.T, tab *table.Table, inputs string, ordered bool) *detail {
 	t.Helper()
-	b := stagetest.Builder(t, "{inputs: ["+inputs+"], splits: {s: {test: {x: 1}}}}", tab)
-	set, err := reportSet(b, tab)
+	b := stagetest.New(t, "{inputs: ["+inputs+"], splits: {s: {test: {x: 1}}}}", tab)
+	set, err := reportSet(b.Experiment, b.Ing.Conditions, tab)
 	if err != nil {
 		t.Fatal(err)
 	}

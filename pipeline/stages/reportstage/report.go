@@ -9,16 +9,16 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 
 	"doubletake/dsp"
-	"doubletake/ingest"
+	"doubletake/ingest/simulate"
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/engine"
 	"doubletake/pipeline/kv"
 	"doubletake/pipeline/stages/dspstage"
+	"doubletake/pipeline/stages/ingeststage"
 	"doubletake/pipeline/stages/plan"
 	"doubletake/pipeline/stages/trainstage"
 	"doubletake/pipeline/table"
@@ -43,33 +43,19 @@ const version = 24
 // weight is the seconds that the report takes on one processor, roughly: by the
 // conditions that its figures show for each split.
 func (x *experiment) weight() float64 {
-	return 0.2 + 7e-4*float64(min(len(x.b.Known), 1000)*len(x.splits))
+	return 0.2 + 7e-4*float64(min(len(x.ing.Known), 1000)*len(x.splits))
 }
 
 // ReportTask is the ID of an experiment's report task.
 func ReportTask(experiment string) string { return experiment + "/report" }
 
-// pairsFrom returns how y1 and y2 come about, for people.
-func pairsFrom(b *plan.Builder) string {
-	if b.Construction == nil {
-		return "the pairs were read from a table as they are"
-	}
-	return b.Construction.Describe().Doc
-}
-
 // Plan adds the task that judges the experiment's models and writes its tables,
 // metrics and figures.
-func Plan(b *plan.Builder) error {
-	x := &experiment{
-		b: b, planned: b.Warnings,
-		trip:       engine.Dep{Task: b.ID("triplets"), Output: "triplets.arrow"},
-		notes:      engine.Dep{Task: b.ID("triplets"), Output: dspstage.NotesJSON},
-		spectra:    publisher(b, "spectra.arrow"),
-		recordings: publisher(b, "recordings.arrow"),
-		series:     series(b),
-	}
-	if len(b.Exp.Train.Inputs) > 0 {
-		for _, s := range b.Exp.Train.Splits {
+func Plan(exp plan.Experiment, ing ingeststage.Result, trip dspstage.Result, trained trainstage.Result) {
+	exp.Train.Splits = trained.Splits
+	x := &experiment{exp: exp, ing: ing, trip: trip, series: planSeries(exp, ing)}
+	if len(exp.Train.Inputs) > 0 {
+		for _, s := range exp.Train.Splits {
 			if s.Final() {
 				x.final = append(x.final, s.Name)
 			} else {
@@ -78,64 +64,62 @@ func Plan(b *plan.Builder) error {
 		}
 	}
 	x.deps = x.dependencies()
-	folder := b.Published("report")
+	folder := exp.Published("report", "report")
 	t := &engine.Task{
-		ID: ReportTask(b.Exp.Name), Stage: "report", Version: version, Local: x.local(), Deps: x.deps, Weight: x.weight(),
+		ID: ReportTask(exp.Name), Stage: "report", Version: version, Local: x.local(), Deps: x.deps, Weight: x.weight(),
 		Run: x.run,
 	}
 	for _, o := range []string{"metrics.json", "metrics.arrow", "tables.md", "tables.tex", PageData} {
 		t.Publish = append(t.Publish, engine.Link{Output: o, Path: filepath.Join(folder, o)})
 	}
-	t.Publish = append(t.Publish, engine.Link{Output: CardFile, Path: b.Published(CardFile)})
-	if compares(b) {
+	t.Publish = append(t.Publish, engine.Link{Output: CardFile, Path: exp.Published("report", CardFile)})
+	if compares(exp) {
 		t.Publish = append(t.Publish, engine.Link{Output: methodsArrow, Path: filepath.Join(folder, methodsArrow)})
 	}
 	t.Publish = append(t.Publish, engine.Link{Output: "figures/", Path: filepath.Join(folder, "figures")})
-	b.Add(t)
-	return nil
+	exp.Add(t)
 }
 
 // experiment is the report of one experiment: the outputs it is made from.
 type experiment struct {
-	b           *plan.Builder
-	planned     []ingest.Warning // found while planning
-	splits      []config.Split   // that were trained and hold something out
-	final       []string         // splits of final models: nothing is held out
-	trip, notes engine.Dep
-	deps        []engine.Dep // all of them
-
-	spectra, recordings, series *engine.Dep // nil where there are none
+	exp    plan.Experiment
+	ing    ingeststage.Result
+	trip   dspstage.Result
+	splits []config.Split // that were trained and hold something out
+	final  []string       // splits of final models: nothing is held out
+	series *engine.Dep    // an excerpt of a balance's run; nil without
+	deps   []engine.Dep   // all outputs
 }
 
 func (x *experiment) dependencies() []engine.Dep {
-	deps := append([]engine.Dep{x.trip, x.notes}, x.b.Recordings...)
-	for _, d := range []*engine.Dep{x.spectra, x.recordings, x.series, x.b.Background} {
+	deps := append([]engine.Dep{x.trip.Triplets, x.trip.Notes}, x.ing.Results...)
+	for _, d := range []*engine.Dep{x.trip.Spectra, x.ing.Index, x.series, x.trip.Background} {
 		if d != nil {
 			deps = append(deps, *d)
 		}
 	}
 	for _, s := range x.splits {
-		for k := range x.b.Exp.Train.Seeds {
+		for k := range x.exp.Train.Seeds {
 			for _, o := range []string{"predictions.arrow", "history.arrow", "model.json"} {
-				deps = append(deps, engine.Dep{Task: trainstage.TrainID(x.b, s.Name, k), Output: o})
+				deps = append(deps, engine.Dep{Task: trainstage.TrainID(x.exp, s.Name, k), Output: o})
 			}
-			if x.b.Exp.Train.EarlyStop.On != "" {
+			if x.exp.Train.EarlyStop.On != "" {
 				deps = append(deps, engine.Dep{
-					Task: trainstage.StoppingID(x.b, s.Name, k), Output: trainstage.StoppingArrow,
+					Task: trainstage.StoppingID(x.exp, s.Name, k), Output: trainstage.StoppingArrow,
 				})
 			}
-			deps = append(deps, compareDeps(x.b, s, k)...)
+			deps = append(deps, compareDeps(x.exp, s, k)...)
 		}
-		deps = append(deps, honestDeps(x.b, s)...)
+		deps = append(deps, honestDeps(x.exp, s)...)
 	}
 	return deps
 }
 
 // local is the part of the task's key that is no setting of the stage.
 func (x *experiment) local() []kv.Pair {
-	exp := x.b.Exp
+	exp := x.exp
 	local := []kv.Pair{
-		{Key: "pairs", Value: x.b.PairKind()},
+		{Key: "pairs", Value: x.ing.PairKind},
 		{Key: "kind of data", Value: exp.Ingest.Data},
 		{Key: "construction", Value: exp.DSP.Triplets},
 		{Key: "couples", Value: strconv.FormatBool(exp.DSP.Couples)},
@@ -152,42 +136,43 @@ func (x *experiment) local() []kv.Pair {
 	if len(x.final) > 0 {
 		local = append(local, kv.Pair{Key: "final models", Value: strings.Join(x.final, ",")})
 	}
-	for i, w := range x.planned {
+	for i, w := range x.ing.Warnings {
 		local = append(local, kv.Pair{Key: "warning " + strconv.Itoa(i+1), Value: w.Text})
 	}
 	return local
 }
 
 func (x *experiment) run(ctx context.Context, j *engine.Job) error {
-	b := x.b
-	tab, err := table.Read(j.Input(x.trip.Task, x.trip.Output))
+	exp := x.exp
+	tab, err := table.Read(j.Input(x.trip.Triplets.Task, x.trip.Triplets.Output))
 	if err != nil {
 		return err
 	}
-	set, err := reportSet(b, tab)
+	set, err := reportSet(exp, x.ing.Conditions, tab)
 	if err != nil {
 		return err
 	}
 	e := x.describe(tab)
 	var found findings
-	if err := found.read(j, b, x.notes, x.planned); err != nil {
+	if err := found.read(j, x.ing.Results, x.trip.Notes, x.ing.Warnings); err != nil {
 		return err
 	}
-	e.Warnings, e.Skipped = found.warnings(e.Runs, b.Exp.DSP.EmergenceDB), found.skipped
-	det := newDetail(tab, set, b.Construction != nil && b.Construction.Describe().Ordered, toyOf(b))
-	det.noiseBins = dsp.NoiseBins(b.Exp.DSP.Window)
+	e.Warnings, e.Skipped = found.warnings(e.Runs, exp.DSP.EmergenceDB), found.skipped
+	c := x.ing.Construction
+	det := newDetail(tab, set, c != nil && c.Describe().Ordered, x.toy())
+	det.noiseBins = dsp.NoiseBins(exp.DSP.Window)
 	for _, s := range x.splits {
-		sp, err := reportSplit(ctx, b, j, tab, set, s, det)
+		sp, err := reportSplit(ctx, exp, j, tab, set, s, det)
 		if err != nil {
 			return err
 		}
 		e.Splits = append(e.Splits, *sp)
 	}
 	e.Final = x.finalModels(e)
-	if w := farPairs(b, tab, set); w != "" {
+	if w := farPairs(x.ing.PairKind, tab, set); w != "" {
 		e.Warnings = append(e.Warnings, w)
 	}
-	warnings, err := splitWarnings(b, tab, set, x.splits)
+	warnings, err := splitWarnings(exp, x.ing.Conditions, tab, set, x.splits)
 	if err != nil {
 		return err
 	}
@@ -197,13 +182,13 @@ func (x *experiment) run(ctx context.Context, j *engine.Job) error {
 	}
 	det.d.Config, det.d.Digests = facts(x.settings()...), x.digests(j)
 	det.d.Experiment = e
-	return errors.Join(writeReport(b, j, e), writeMethods(b, j, e), x.writeCard(j, e, tab), writeFigures(j, det.d))
+	return errors.Join(writeReport(exp, j, e), writeMethods(exp, j, e), x.writeCard(j, e, tab), writeFigures(j, det.d))
 }
 
 // addData adds what the page shows of the recordings themselves.
 func (x *experiment) addData(j *engine.Job, det *detail, found findings) error {
-	if x.spectra != nil {
-		t, err := table.Read(j.Input(x.spectra.Task, x.spectra.Output))
+	if x.trip.Spectra != nil {
+		t, err := table.Read(j.Input(x.trip.Spectra.Task, x.trip.Spectra.Output))
 		if err != nil {
 			return err
 		}
@@ -216,18 +201,18 @@ func (x *experiment) addData(j *engine.Job, det *detail, found findings) error {
 			return err
 		}
 	}
-	if x.recordings == nil {
+	if x.ing.Index == nil {
 		return nil
 	}
-	recs, err := table.Read(j.Input(x.recordings.Task, x.recordings.Output))
+	recs, err := table.Read(j.Input(x.ing.Index.Task, x.ing.Index.Output))
 	if err != nil {
 		return err
 	}
 	det.quality(recs, found.bounds, found.levels)
-	if x.b.Background == nil {
+	if x.trip.Background == nil {
 		return nil
 	}
-	bg, err := dspstage.ReadBackground(j.Input(x.b.Background.Task, x.b.Background.Output))
+	bg, err := dspstage.ReadBackground(j.Input(x.trip.Background.Task, x.trip.Background.Output))
 	if err != nil {
 		return err
 	}
@@ -251,15 +236,31 @@ func (x *experiment) finalModels(e report.Experiment) (out []string) {
 	return out
 }
 
+// pairsFrom returns how y1 and y2 come about, for people.
+func (x *experiment) pairsFrom() string {
+	if x.ing.Construction == nil {
+		return "the pairs were read from a table as they are"
+	}
+	return x.ing.Construction.Describe().Doc
+}
+
+// toy is the simulated toy, whose curves are known; nil for other data.
+func (x *experiment) toy() *simulate.Toy {
+	if x.ing.Pairs == nil {
+		return nil
+	}
+	return x.ing.Pairs.Toy
+}
+
 // describe returns the report without results.
 func (x *experiment) describe(tab *table.Table) report.Experiment {
-	exp := x.b.Exp
+	exp := x.exp
 	e := report.Experiment{
-		Name: exp.Name, Data: exp.Ingest.Data, Pairs: x.b.PairKind(), Construction: exp.DSP.Triplets,
-		PairsFrom: pairsFrom(x.b), Couples: exp.DSP.Couples,
+		Name: exp.Name, Data: exp.Ingest.Data, Pairs: x.ing.PairKind, Construction: exp.DSP.Triplets,
+		PairsFrom: x.pairsFrom(), Couples: exp.DSP.Couples,
 		Inputs: exp.Train.Inputs, Outcomes: plan.Outcomes(tab), Triplets: tab.Rows(),
 		Runs: len(distinct(tab, "run")), Recordings: len(distinct(tab, "recording")),
-		ConfigDigest: plan.Digest(x.settings()...), Version: x.b.Program.Version,
+		ConfigDigest: plan.Digest(x.settings()...), Version: x.exp.Program.Version,
 	}
 	for _, o := range e.Outcomes {
 		e.OutcomeUnits = append(e.OutcomeUnits, tab.Column(o+"_1").Unit)
@@ -269,7 +270,7 @@ func (x *experiment) describe(tab *table.Table) report.Experiment {
 
 // settings are the sections of the configuration that the results depend on.
 func (x *experiment) settings() [][]kv.Pair {
-	exp := x.b.Exp
+	exp := x.exp
 	return [][]kv.Pair{
 		plan.Settings("ingest", exp.Ingest), plan.Settings("dsp", exp.DSP),
 		plan.Settings("train", exp.Train),
@@ -293,23 +294,10 @@ func (x *experiment) digests(j *engine.Job) (out []report.Fact) {
 		case "triplets.arrow", "spectra.arrow", "recordings.arrow", "predictions.arrow":
 			name := dep.Output
 			if dep.Output == "predictions.arrow" {
-				name = strings.TrimPrefix(dep.Task, x.b.ID("train")+"/") + " " + name
+				name = strings.TrimPrefix(dep.Task, x.exp.ID("train")+"/") + " " + name
 			}
 			out = append(out, report.Fact{Name: name, Value: j.InputDigest(dep.Task, dep.Output)})
 		}
 	}
 	return out
-}
-
-// publisher finds the experiment's task that publishes an output.
-func publisher(b *plan.Builder, output string) *engine.Dep {
-	for _, t := range b.Plan.Tasks {
-		if !b.Owns(t) {
-			continue
-		}
-		if slices.ContainsFunc(t.Publish, func(l engine.Link) bool { return l.Output == output }) {
-			return &engine.Dep{Task: t.ID, Output: output}
-		}
-	}
-	return nil
 }

@@ -28,25 +28,31 @@ const small = "{inputs: [x], seeds: 2, calibration: {share: 0.2, kind: gp-beta},
 	"honest: {base: none}, splits: {high: {test: {x: {min: 4}}}}}"
 
 // planned plans the stages train and report, with the page.
-func planned(t *testing.T, train string, tab *table.Table) *plan.Builder {
+func planned(t *testing.T, train string, tab *table.Table) *stagetest.Experiment {
 	t.Helper()
-	b := stagetest.Builder(t, train, tab)
-	for _, stage := range []func(*plan.Builder) error{trainstage.Plan, Plan} {
-		if err := stage(b); err != nil {
-			t.Fatal(err)
-		}
-	}
-	PlanPage(b.File, b.Plan)
-	if err := b.Plan.Check(); err != nil {
+	b := stagetest.New(t, train, tab)
+	planStages(t, b)
+	PlanPage(b.File, b.Tasks.Plan)
+	if err := b.Tasks.Plan.Check(); err != nil {
 		t.Fatal(err)
 	}
 	return b
 }
 
-// made makes the tasks of a plan.
-func made(t *testing.T, b *plan.Builder) func(task, output string) string {
+// planStages plans the stages train and report.
+func planStages(t *testing.T, b *stagetest.Experiment) {
 	t.Helper()
-	output, err := stagetest.Run(context.Background(), b, nil)
+	trained, err := trainstage.Plan(b.Experiment, b.Ing, b.Trip, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	Plan(b.Experiment, b.Ing, b.Trip, trained)
+}
+
+// made makes the tasks of a plan.
+func made(t *testing.T, b *stagetest.Experiment) func(task, output string) string {
+	t.Helper()
+	output, err := b.Run(context.Background(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -143,7 +149,7 @@ func TestNumbers(t *testing.T) {
 	id := ReportTask("x")
 	var seeds [2]heldOut
 	for k := range seeds {
-		seeds[k] = measure(t, stagetest.Read(t, output(trainstage.TrainID(b, "high", k), "predictions.arrow")))
+		seeds[k] = measure(t, stagetest.Read(t, output(trainstage.TrainID(b.Experiment, "high", k), "predictions.arrow")))
 	}
 	metrics, methods := stagetest.Read(t, output(id, "metrics.arrow")), stagetest.Read(t, output(id, methodsArrow))
 	var js struct {
@@ -207,7 +213,7 @@ func TestNumbers(t *testing.T) {
 		s.HeldOut != "x ≥ 4" || s.Honest != nil {
 		t.Errorf("%+v", s)
 	}
-	if _, err := os.Stat(filepath.Join(b.Plan.Dir, "x", "report", "figures")); err != nil {
+	if _, err := os.Stat(filepath.Join(b.Tasks.Plan.Dir, "x", "report", "figures")); err != nil {
 		t.Error(err)
 	}
 }
@@ -233,7 +239,7 @@ func TestMethodsTable(t *testing.T) {
 	if !slices.Equal(names, want) {
 		t.Errorf("methods %v, expected %v", names, want)
 	}
-	pred := stagetest.Read(t, output(trainstage.TrainID(b, "high", 0), "predictions.arrow"))
+	pred := stagetest.Read(t, output(trainstage.TrainID(b.Experiment, "high", 0), "predictions.arrow"))
 	part := pred.Column("set").Strings
 	y1, y2 := stagetest.Floats(t, pred, "y_1"), stagetest.Floats(t, pred, "y_2")
 	var mean, trained, e, test float64
@@ -272,7 +278,7 @@ func TestMethodsTable(t *testing.T) {
 	// The size of the raw covariance, not its sign, is what the second method claims.
 	ratio, negative := 0.0, 0
 	for k := range 2 {
-		pred := stagetest.Read(t, output(trainstage.TrainID(b, "high", k), "predictions.arrow"))
+		pred := stagetest.Read(t, output(trainstage.TrainID(b.Experiment, "high", k), "predictions.arrow"))
 		mu, raw, sumE, sumRaw := stagetest.Floats(t, pred, "y_mu"), stagetest.Floats(t, pred, "y_cov_raw"), 0.0, 0.0
 		for i := range mu {
 			if part[i] == "test" {
@@ -315,7 +321,7 @@ func TestMethodsTable(t *testing.T) {
 			}
 		}
 	}
-	second := stagetest.Read(t, output(trainstage.TrainID(b, "high", 1), "predictions.arrow"))
+	second := stagetest.Read(t, output(trainstage.TrainID(b.Experiment, "high", 1), "predictions.arrow"))
 	for i, m := range stagetest.Floats(t, second, "y_mu") {
 		if part[i] == "test" {
 			for _, y := range []float64{y1[i], y2[i]} {
@@ -333,7 +339,7 @@ func TestMethodsTable(t *testing.T) {
 // The page task writes the report of all experiments from what their tasks kept.
 func TestPage(t *testing.T) {
 	b := planned(t, strings.Replace(small, "seeds: 2", "seeds: 1", 1), stagetest.Wave())
-	page := b.Plan.Tasks[len(b.Plan.Tasks)-1]
+	page := b.Tasks.Plan.Tasks[len(b.Tasks.Plan.Tasks)-1]
 	if page.ID != "report" || page.Experiment != "" || !slices.Equal(page.Deps, []engine.Dep{
 		{Task: "x/report", Output: ReportData}, {Task: "x/report", Output: PageData},
 	}) {
@@ -369,17 +375,13 @@ func TestPage(t *testing.T) {
 // The report's key depends on what its tables do not hold, and on no seed or
 // setting of the training, which reach it through the predictions.
 func TestReportKey(t *testing.T) {
-	key := func(train string, change func(*plan.Builder)) string {
-		b := stagetest.Builder(t, train, stagetest.Table("run recording x y_1 y_2\na a 1 1 2\nb b 2 2 2\nc c 3 3 4"))
+	key := func(train string, change func(*stagetest.Experiment)) string {
+		b := stagetest.New(t, train, stagetest.Table("run recording x y_1 y_2\na a 1 1 2\nb b 2 2 2\nc c 3 3 4"))
 		if change != nil {
 			change(b)
 		}
-		for _, stage := range []func(*plan.Builder) error{trainstage.Plan, Plan} {
-			if err := stage(b); err != nil {
-				t.Fatal(err)
-			}
-		}
-		return stagetest.Keys(b.Plan)["x/report"]
+		planStages(t, b)
+		return b.Keys()["x/report"]
 	}
 	const base = "{inputs: [x], seeds: 2, compare: [constant], splits: {s: {test: {x: 3}}}}"
 	before := key(base, nil)
@@ -399,14 +401,14 @@ func TestReportKey(t *testing.T) {
 		}
 	}
 	for name, c := range map[string]struct {
-		change func(*plan.Builder)
+		change func(*stagetest.Experiment)
 		same   bool
 	}{
-		"program":   {func(b *plan.Builder) { b.Program.Version = "other" }, true},
-		"couples":   {func(b *plan.Builder) { b.Exp.DSP.Couples = true }, false},
-		"simulated": {func(b *plan.Builder) { b.Exp.Ingest.Data = "simulated" }, false},
-		"warning":   {func(b *plan.Builder) { b.Warnings = []ingest.Warning{{Text: "?"}} }, false},
-		"pairs":     {func(b *plan.Builder) { b.Exp.Ingest.Table.Pairs = "repeat-run" }, false},
+		"program":   {func(b *stagetest.Experiment) { b.Program.Version = "other" }, true},
+		"couples":   {func(b *stagetest.Experiment) { b.DSP.Couples = true }, false},
+		"simulated": {func(b *stagetest.Experiment) { b.Ingest.Data = "simulated" }, false},
+		"warning":   {func(b *stagetest.Experiment) { b.Ing.Warnings = []ingest.Warning{{Text: "?"}} }, false},
+		"pairs":     {func(b *stagetest.Experiment) { b.Ing.PairKind = "repeat-run" }, false},
 	} {
 		if got := key(base, c.change) == before; got != c.same {
 			t.Errorf("%s: the same key is %v", name, got)
@@ -418,45 +420,35 @@ func TestReportKey(t *testing.T) {
 // any.
 func TestDependencies(t *testing.T) {
 	tab := stagetest.Table("run recording x y_1 y_2\na a 1 1 2\nb b 2 2 2\nc c 3 3 4")
-	b := stagetest.Builder(t, "{inputs: [x], seeds: 1, honest: {base: none}, splits: {s: {test: {x: 3}}}}", tab)
-	s := b.Exp.Train.Splits[0]
+	b := stagetest.New(t, "{inputs: [x], seeds: 1, honest: {base: none}, splits: {s: {test: {x: 3}}}}", tab)
+	s := b.Train.Splits[0]
 	outputs := func() string {
 		var out []string
-		for _, d := range compareDeps(b, s, 0) {
+		for _, d := range compareDeps(b.Experiment, s, 0) {
 			out = append(out, strings.TrimPrefix(d.Task, "x/train/s/")+" "+d.Output)
 		}
 		return strings.Join(out, ", ")
 	}
-	if got := outputs(); got != "seed-0 diagnostics.json" || compares(b) {
+	if got := outputs(); got != "seed-0 diagnostics.json" || compares(b.Experiment) {
 		t.Error(got)
 	}
-	b.Exp.Train.Calibration.Share = 0.2
-	if got := outputs(); got != "seed-0 diagnostics.json, seed-0 calibration.json" || !compares(b) {
+	b.Train.Calibration.Share = 0.2
+	if got := outputs(); got != "seed-0 diagnostics.json, seed-0 calibration.json" || !compares(b.Experiment) {
 		t.Error(got)
 	}
-	b.Exp.Train.Calibration.Share, b.Exp.Train.Compare = 0, []string{"gp"}
+	b.Train.Calibration.Share, b.Train.Compare = 0, []string{"gp"}
 	want := "seed-0 diagnostics.json, seed-0 timing.json, gp/seed-0 method.arrow, gp/seed-0 timing.json"
-	if got := outputs(); got != want || !compares(b) {
+	if got := outputs(); got != want || !compares(b.Experiment) {
 		t.Error(got)
-	}
-	stagetest.Add(b, "dsp/spectra", "dsp", "spectra.arrow", stagetest.JSON("{}"))
-	if d := publisher(b, "spectra.arrow"); d == nil || d.Task != "x/dsp/spectra" || publisher(b, "series.gob") != nil {
-		t.Errorf("%+v", d)
-	}
-	b.Exp.Name = "y" // another experiment's outputs are not meant
-	if publisher(b, "spectra.arrow") != nil {
-		t.Error("the output of another experiment")
 	}
 }
 
 // An experiment without a network has a report of its data.
 func TestNothingTrained(t *testing.T) {
-	b := stagetest.Builder(t, small, stagetest.Wave())
-	b.Exp.Train = config.Train{}
-	if err := Plan(b); err != nil {
-		t.Fatal(err)
-	}
-	PlanPage(b.File, b.Plan)
+	b := stagetest.New(t, small, stagetest.Wave())
+	b.Train = config.Train{}
+	planStages(t, b)
+	PlanPage(b.File, b.Tasks.Plan)
 	output := made(t, b)
 	e, err := ReadExperiment(output("x/report", ReportData))
 	if err != nil {

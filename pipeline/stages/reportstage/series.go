@@ -30,35 +30,36 @@ type excerpt struct {
 	Y1, Y2 [][]float64 // per outcome
 }
 
-// series adds the task that reads one run of a balance again, the middle one,
+// planSeries adds the task that reads one run of a balance again, the middle one,
 // to show which of its samples became y1 and y2. It returns nil where no
 // samples are drawn.
-func series(b *plan.Builder) *engine.Dep {
-	if _, drawn := b.Construction.(dsp.Drawer); !drawn || b.Exp.DSP.Couples || len(b.Raw) == 0 {
+func planSeries(exp plan.Experiment, ing ingeststage.Result) *engine.Dep {
+	rec := ing.Recordings
+	if _, drawn := ing.Construction.(dsp.Drawer); !drawn || exp.DSP.Couples || len(rec.Files) == 0 {
 		return nil
 	}
-	raw, in, conds := b.Raw[len(b.Raw)/2], b.Recordings[len(b.Raw)/2], b.PerFile[len(b.Raw)/2]
-	file := ingeststage.File{RawFile: raw, Rows: conds}
-	i := slices.IndexFunc(b.Plan.Tasks, func(t *engine.Task) bool { return t.ID == b.ID("dsp", raw.Name) })
+	file := rec.Files[len(rec.Files)/2]
+	tasks := exp.Tasks.Plan.Tasks
+	i := slices.IndexFunc(tasks, func(t *engine.Task) bool { return t.ID == exp.ID("dsp", file.Name) })
 	if i < 0 {
 		return nil
 	}
-	made := b.Plan.Tasks[i] // the task that draws the samples: this one reads the same file
-	src := b.Source
-	t := b.Add(&engine.Task{
-		ID: b.ID("report", "series"), Stage: "report", Version: version, Weight: 0.02,
+
+	made := tasks[i] // the task that draws the samples: this one reads the same file
+	t := exp.Add(&engine.Task{
+		ID: exp.ID("report", "series"), Stage: "report", Version: version, Weight: 0.02,
 		Config: made.Config, Local: made.Local, Deps: made.Deps, Files: made.Files,
 	})
-	tare, err := dspstage.NeedsTare(b.File, src, &engine.Task{}, file) // among made's files
+	tare, err := dspstage.NeedsTare(exp.File, rec.Source, &engine.Task{}, file) // among made's files
 	if err != nil {
 		return nil // reported where the task was made
 	}
 	t.Run = func(ctx context.Context, j *engine.Job) error {
 		var res ingeststage.FileResult
-		if err := plan.ReadJSON(j.Input(in.Task, in.Output), &res); err != nil {
+		if err := plan.ReadJSON(j.Input(file.Result.Task, file.Result.Output), &res); err != nil {
 			return err
 		}
-		x, err := readExcerpt(b, ctx, src, tare, &res, raw.Path(j))
+		x, err := readExcerpt(ctx, rec.Source, tare, &res, file.Path(j))
 		if err != nil {
 			// A recording that cannot be used was reported where it was read; the
 			// page then has no excerpt.
@@ -73,7 +74,7 @@ func series(b *plan.Builder) *engine.Dep {
 	return &engine.Dep{Task: t.ID, Output: seriesData}
 }
 
-func readExcerpt(b *plan.Builder, ctx context.Context, src *plan.Source, tare *dspstage.Tare,
+func readExcerpt(ctx context.Context, src *plan.Source, tare *dspstage.Tare,
 	res *ingeststage.FileResult, path string,
 ) (*excerpt, error) {
 	if res.Skipped != nil || len(res.Runs) == 0 {
@@ -101,7 +102,7 @@ func readExcerpt(b *plan.Builder, ctx context.Context, src *plan.Source, tare *d
 		return nil, err
 	}
 	r := ingeststage.NewRun(src, res.Info, run.Run, int64(n), nil, nil)
-	first, second, err := b.Construction.(dsp.Drawer).Draw(r, n)
+	first, second, err := src.Construction.(dsp.Drawer).Draw(r, n)
 	if err != nil {
 		return &excerpt{}, nil // too short: the dsp stage reports it
 	}

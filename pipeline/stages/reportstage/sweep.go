@@ -35,8 +35,16 @@ func CompareTask(experiment string) string { return experiment + "/compare" }
 // sweep is the comparison of the variants of one experiment.
 type sweep struct {
 	of       string
-	variants []*plan.Builder
+	variants []Variant
 	splits   []sweptSplit
+}
+
+// Variant is a variant of a sweep with the results of its stages.
+type Variant struct {
+	plan.Experiment
+	Columns  plan.Columns
+	Triplets engine.Dep
+	Trained  trainstage.Result
 }
 
 // sweptSplit is a split with those by which a variant is selected.
@@ -46,36 +54,36 @@ type sweptSplit struct {
 }
 
 // PlanSweep adds the task that compares the variants of an experiment.
-func PlanSweep(variants []*plan.Builder) error {
+func PlanSweep(variants []Variant) {
 	first := variants[0]
-	x := &sweep{of: first.Exp.Family(), variants: variants}
-	if len(first.Exp.Train.Inputs) == 0 || len(variants) < 2 {
-		return nil
+	x := &sweep{of: first.Family(), variants: variants}
+	if len(first.Train.Inputs) == 0 || len(variants) < 2 {
+		return
 	}
-	for _, s := range first.Exp.Train.Splits {
-		if s.Final() {
-			continue
+	for _, s := range first.Trained.Splits {
+		if !s.Final() {
+			x.splits = append(x.splits, sweptSplit{s, first.Trained.Inner[s.Name]})
 		}
-		inner, err := trainstage.Inner(first, s)
-		if err != nil {
-			return err
-		}
-		x.splits = append(x.splits, sweptSplit{s, inner})
 	}
+
 	t := &engine.Task{
 		ID: CompareTask(x.of), Stage: "report", Experiment: x.of, Version: sweepVersion, Weight: 0.1, Run: x.run,
-		Local: []kv.Pair{{Key: "select.by", Value: x.by()}, {Key: "select.on", Value: first.Exp.Select.On}},
+		Local: []kv.Pair{{Key: "select.by", Value: x.by()}, {Key: "select.on", Value: first.Select.On}},
 	}
-	for _, b := range variants {
-		t.Local = append(t.Local, kv.Pair{Key: "variant " + b.Exp.Name, Value: plan.Digest(
-			plan.Settings("ingest", b.Exp.Ingest), plan.Settings("dsp", b.Exp.DSP), plan.Settings("train", b.Exp.Train))})
-		if dep := x.triplets(b); !slices.Contains(t.Deps, dep) {
-			t.Deps = append(t.Deps, dep)
+	for _, v := range variants {
+		settings := v.Train
+		settings.Splits = v.Trained.Splits
+		t.Local = append(t.Local, kv.Pair{Key: "variant " + v.Name, Value: plan.Digest(
+			plan.Settings("ingest", v.Ingest), plan.Settings("dsp", v.DSP), plan.Settings("train", settings))})
+		if !slices.Contains(t.Deps, v.Triplets) {
+			t.Deps = append(t.Deps, v.Triplets)
 		}
 		for _, s := range x.splits {
 			for _, s := range append([]config.Split{s.Split}, s.inner...) {
-				for k := range b.Exp.Train.Seeds {
-					t.Deps = append(t.Deps, engine.Dep{Task: trainstage.TrainID(b, s.Name, k), Output: "predictions.arrow"})
+				for k := range v.Train.Seeds {
+					t.Deps = append(t.Deps, engine.Dep{
+						Task: trainstage.TrainID(v.Experiment, s.Name, k), Output: "predictions.arrow",
+					})
 				}
 			}
 		}
@@ -83,30 +91,25 @@ func PlanSweep(variants []*plan.Builder) error {
 	for _, o := range []string{"compare.md", "scores.arrow"} {
 		t.Publish = append(t.Publish, engine.Link{Output: o, Path: filepath.Join(x.of, "compare", o)})
 	}
-	first.Plan.Tasks = append(first.Plan.Tasks, t)
-	return nil
+	first.Tasks.Plan.Tasks = append(first.Tasks.Plan.Tasks, t)
 }
 
 func (x *sweep) by() string {
-	if by := x.variants[0].Exp.Select.By; by != "" {
+	if by := x.variants[0].Select.By; by != "" {
 		return by
 	}
 	return "nll"
 }
 
-func (x *sweep) triplets(b *plan.Builder) engine.Dep {
-	return engine.Dep{Task: b.ID("triplets"), Output: "triplets.arrow"}
-}
-
 func (x *sweep) run(ctx context.Context, j *engine.Job) error {
-	first := x.variants[0].Exp
+	first := x.variants[0]
 	out := report.Sweep{Name: x.of, Data: first.Ingest.Data, Version: x.variants[0].Program.Version}
 	if first.Select.On != "" {
 		out.By, out.On = x.by(), first.Select.On
 	}
-	for _, b := range x.variants {
-		v := report.Variant{Name: b.Exp.Name}
-		for _, s := range b.Exp.Variant.Settings {
+	for _, w := range x.variants {
+		v := report.Variant{Name: w.Name}
+		for _, s := range w.Variant.Settings {
 			v.Settings = append(v.Settings, report.Fact{Name: s.Name, Value: s.Value})
 			if !slices.Contains(out.Paths, s.Path) {
 				out.Paths = append(out.Paths, s.Path)
@@ -115,8 +118,8 @@ func (x *sweep) run(ctx context.Context, j *engine.Job) error {
 		out.Variants = append(out.Variants, v)
 	}
 	tables := map[string]*table.Table{}
-	for _, b := range x.variants {
-		dep := x.triplets(b)
+	for _, v := range x.variants {
+		dep := v.Triplets
 		if tables[dep.Task] != nil {
 			continue
 		}
@@ -180,33 +183,33 @@ func (x *sweep) judge(j *engine.Job, tables map[string]*table.Table, outer confi
 ) {
 	var ref triplets.Set
 	var out judgedVariants
-	for i, b := range x.variants {
-		trip := tables[x.triplets(b).Task]
-		_, whole, err := trainstage.SplitTable(b, trip, outer)
+	for i, w := range x.variants {
+		trip := tables[w.Triplets.Task]
+		_, whole, err := trainstage.SplitTable(w.Experiment, trip, outer)
 		if err != nil {
 			return nil, err
 		}
 		if i == 0 {
 			ref = whole
 		}
-		v := judgedVariant{seeds: make([]score.Set, b.Exp.Train.Seeds)}
+		v := judgedVariant{seeds: make([]score.Set, w.Train.Seeds)}
 		if !slices.Equal(whole.OutcomeNames(), ref.OutcomeNames()) {
 			out = append(out, judgedVariant{apart: "its outcomes are others than the first variant's"})
 			continue
 		}
 		for _, s := range of {
-			t, set, err := trainstage.SplitTable(b, trip, s)
+			t, set, err := trainstage.SplitTable(w.Experiment, trip, s)
 			if err != nil {
 				return nil, err
 			}
 			set.Scale = ref.Scale
 			rows := set.RowsOf(triplets.Test)
-			v.unit = append(v.unit, units(b, t, rows)...)
+			v.unit = append(v.unit, units(w.Columns, t, rows)...)
 			for _, r := range rows {
 				v.run = append(v.run, set.Runs[set.Run[r]])
 			}
 			for k := range v.seeds {
-				pred, err := table.Read(j.Input(trainstage.TrainID(b, s.Name, k), "predictions.arrow"))
+				pred, err := table.Read(j.Input(trainstage.TrainID(w.Experiment, s.Name, k), "predictions.arrow"))
 				if err != nil {
 					return nil, err
 				}
@@ -232,15 +235,15 @@ func joined(a, b score.Set) score.Set {
 
 // units names the rows by their run and the conditions that are known before the
 // analysis.
-func units(b *plan.Builder, t *table.Table, rows []int) []string {
+func units(c plan.Columns, t *table.Table, rows []int) []string {
 	run := t.Column("run").Strings
 	out := make([]string, len(rows))
 	for k, i := range rows {
 		out[k] = run[i]
 	}
-	for _, c := range b.Conditions {
-		v, err := t.Floats(c)
-		if err != nil || slices.Contains(b.Found, c) {
+	for _, name := range c.BeforeAnalysis() {
+		v, err := t.Floats(name)
+		if err != nil {
 			continue
 		}
 		for k, i := range rows {
@@ -412,7 +415,7 @@ func (l judgedVariants) shown(variant int, c score.Criterion, seeds [][]float64)
 }
 
 // export appends the compared numbers to a table, one row per variant, seed and unit.
-func (l judgedVariants) export(p paired, t *table.Table, split, part string, variants []*plan.Builder) {
+func (l judgedVariants) export(p paired, t *table.Table, split, part string, variants []Variant) {
 	criteria := score.Criteria()
 	values := make([][][][]float64, len(criteria))
 	for i, c := range criteria {
@@ -423,7 +426,7 @@ func (l judgedVariants) export(p paired, t *table.Table, split, part string, var
 			for u := range p.run {
 				plan.Cell(t, "split", "", "train/test rule", split)
 				plan.Cell(t, "part", "", "held out: the split's test part; inner: groups of its training set", part)
-				plan.Cell(t, "variant", "", "of the sweep", strings.TrimPrefix(variants[i].Exp.Name, variants[i].Exp.Family()+"/"))
+				plan.Cell(t, "variant", "", "of the sweep", strings.TrimPrefix(variants[i].Name, variants[i].Family()+"/"))
 				plan.Cell(t, "seed", "", "number of the training", seed)
 				plan.Cell(t, "unit", "", "number of what is paired: a row, or a run and its conditions", u)
 				plan.Cell(t, "run", "", "number of the run", p.run[u])

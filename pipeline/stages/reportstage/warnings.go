@@ -42,9 +42,9 @@ type flagged struct {
 }
 
 // read collects what the experiment's tasks found.
-func (f *findings) read(j *engine.Job, b *plan.Builder, notes engine.Dep, planned []ingest.Warning) error {
+func (f *findings) read(j *engine.Job, results []engine.Dep, notes engine.Dep, planned []ingest.Warning) error {
 	f.planned(planned)
-	for _, d := range b.Recordings {
+	for _, d := range results {
 		var res ingeststage.FileResult
 		if err := plan.ReadJSON(j.Input(d.Task, d.Output), &res); err != nil {
 			return err
@@ -145,9 +145,11 @@ func (f *findings) warnings(runs int, emergenceDB float64) []string {
 }
 
 // splitWarnings are the warnings about what the splits can show.
-func splitWarnings(b *plan.Builder, t *table.Table, set triplets.Set, splits []config.Split) ([]string, error) {
+func splitWarnings(exp plan.Experiment, conditions []string, t *table.Table, set triplets.Set,
+	splits []config.Split,
+) ([]string, error) {
 	var out []string
-	w, err := tooFew(b, t, set, len(splits) > 0)
+	w, err := tooFew(conditions, t, set, len(splits) > 0)
 	if err != nil {
 		return nil, err
 	}
@@ -155,7 +157,7 @@ func splitWarnings(b *plan.Builder, t *table.Table, set triplets.Set, splits []c
 		out = append(out, w)
 	}
 	for _, s := range splits {
-		cut, err := trainstage.Split(b, set, t, s)
+		cut, err := trainstage.Split(exp, set, t, s)
 		if err != nil {
 			return nil, err
 		}
@@ -169,10 +171,10 @@ func splitWarnings(b *plan.Builder, t *table.Table, set triplets.Set, splits []c
 // tooFew warns when the whole experiment, train and test together, has too few
 // distinct conditions for any R². Counted are the network's inputs; without a
 // network, the conditions set (not the speed found in the sound).
-func tooFew(b *plan.Builder, t *table.Table, set triplets.Set, trained bool) (string, error) {
+func tooFew(names []string, t *table.Table, set triplets.Set, trained bool) (string, error) {
 	conditions := set.Conditions()
 	if !trained {
-		names := slices.DeleteFunc(slices.Clone(b.Conditions), func(c string) bool {
+		names = slices.DeleteFunc(slices.Clone(names), func(c string) bool {
 			return c == "rpm_tracked" || t.Column(c) == nil
 		})
 		x, err := plan.Matrix(t, names, "")

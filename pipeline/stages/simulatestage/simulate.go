@@ -83,21 +83,22 @@ func Plan(exp plan.Experiment) (Result, error) {
 
 	out := Result{Campaign: c}
 	for i, f := range c.Files() {
-		file := add(f.Name, kv.Pair{Key: "file", Value: f.Name}, heavy[c.Kind()], func(ctx context.Context, path string) error {
+		write := func(ctx context.Context, path string) error {
 			w, err := os.Create(path)
 			if err != nil {
 				return fmt.Errorf("create simulated recording: %w", err)
 			}
 			return errors.Join(c.Write(ctx, w, i), w.Close())
-		})
-		out.Files = append(out.Files, file)
+		}
+		out.Files = append(out.Files, add(f.Name, kv.Pair{Key: "file", Value: f.Name}, heavy[c.Kind()], write))
 	}
 
 	var conditions bytes.Buffer
 	if err := c.Conditions(&conditions); err != nil {
 		return Result{}, fmt.Errorf("list simulated conditions: %w", err)
 	}
-	for _, f := range []kv.Pair{{Key: "conditions.csv", Value: conditions.String()}, {Key: "README.txt", Value: c.Readme()}} {
+	texts := []kv.Pair{{Key: "conditions.csv", Value: conditions.String()}, {Key: "README.txt", Value: c.Readme()}}
+	for _, f := range texts {
 		if f.Value != "" {
 			add(f.Key, kv.Pair{Key: "digest", Value: plan.Digest([]kv.Pair{f})}, 0.001,
 				func(_ context.Context, path string) error { return os.WriteFile(path, []byte(f.Value), 0o644) })

@@ -1,4 +1,4 @@
-// Package stagetest helps to test a stage alone: a builder of an experiment whose
+// Package stagetest helps to test a stage alone: an experiment whose
 // triplets are given as text, tasks that stand in for those of earlier stages, and
 // a run of the plan in a folder of the test. It is imported by tests alone.
 package stagetest
@@ -17,6 +17,7 @@ import (
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/engine"
 	"doubletake/pipeline/stages/dspstage"
+	"doubletake/pipeline/stages/ingeststage"
 	"doubletake/pipeline/stages/plan"
 	"doubletake/pipeline/table"
 )
@@ -68,12 +69,19 @@ func Wave() *table.Table {
 	return Table(text.String())
 }
 
-// Builder returns a builder of the experiment "x" in a folder of its own. Its
+// Experiment is an experiment of a test with what the stages before left.
+type Experiment struct {
+	plan.Experiment
+	Ing  ingeststage.Result
+	Trip dspstage.Result
+}
+
+// New returns the experiment "x" in a folder of its own. Its
 // triplets are tab, without which it has none; its conditions are the columns that
 // are no outcome. train is the section of that name, as YAML in one line, which is
 // line 6 of the file. The triplets come from the task x/triplets, the results of
 // reading from x/ingest.
-func Builder(tb testing.TB, train string, tab *table.Table) *plan.Builder {
+func New(tb testing.TB, train string, tab *table.Table) *Experiment {
 	tb.Helper()
 	dir := tb.TempDir()
 	text := "version: 1\nexperiments:\n  x:\n" +
@@ -85,21 +93,21 @@ func Builder(tb testing.TB, train string, tab *table.Table) *plan.Builder {
 	tasks := plan.NewTasks(&engine.Plan{
 		Dir: filepath.Join(dir, "runs"), Stages: []string{"ingest", "dsp", "train", "report"},
 	})
-	b := &plan.Builder{
-		Experiment: plan.NewExperiment(f, 0, plan.Program{Version: "test", Kernels: "portable"}, tasks), Plan: tasks.Plan,
-	}
-	b.Exp = &b.Experiment.Experiment
+	e := &Experiment{Experiment: plan.NewExperiment(f, 0, plan.Program{Version: "test", Kernels: "portable"}, tasks)}
+	e.Ing.PairKind = e.Ingest.Table.Pairs
 	if tab == nil {
-		return b
+		return e
 	}
+
 	for _, c := range tab.Columns {
 		if c.Floats != nil && !strings.HasSuffix(c.Name, "_1") && !strings.HasSuffix(c.Name, "_2") {
-			b.Conditions = append(b.Conditions, c.Name)
+			e.Ing.Conditions = append(e.Ing.Conditions, c.Name)
 		}
 	}
-	b.Recordings = []engine.Dep{Add(b, "ingest", "ingest", "recordings.json", JSON("{}"))}
-	Add(b, "triplets", "dsp", "triplets.arrow", Arrow(tab))
-	t := b.Plan.Tasks[len(b.Plan.Tasks)-1]
+	e.Ing.Results = []engine.Dep{e.Output("ingest", "ingest", "recordings.json", JSON("{}"))}
+	e.Trip.Triplets = e.Output("triplets", "dsp", "triplets.arrow", Arrow(tab))
+	e.Trip.Notes = engine.Dep{Task: e.Trip.Triplets.Task, Output: dspstage.NotesJSON}
+	t := tasks.Plan.Tasks[len(tasks.Plan.Tasks)-1]
 	write := t.Run
 	t.Run = func(ctx context.Context, j *engine.Job) error {
 		if err := os.WriteFile(j.Output(dspstage.NotesJSON), []byte("[]"), 0o644); err != nil {
@@ -107,7 +115,8 @@ func Builder(tb testing.TB, train string, tab *table.Table) *plan.Builder {
 		}
 		return write(ctx, j)
 	}
-	return b
+
+	return e
 }
 
 // Content writes the output of a stand-in; digest is "" where it is that of the
@@ -122,10 +131,10 @@ func JSON(text string) Content {
 	return func(path string) (string, error) { return "", os.WriteFile(path, []byte(text), 0o644) }
 }
 
-// Add adds a task of that name to the experiment, which publishes one output.
-func Add(b *plan.Builder, name, stage, output string, write Content) engine.Dep {
-	t := b.Add(&engine.Task{
-		ID: b.ID(name), Stage: stage, Publish: []engine.Link{{Output: output, Path: b.Published(output)}},
+// Output adds a task of that name to the experiment, which publishes one output.
+func (e *Experiment) Output(name, stage, output string, write Content) engine.Dep {
+	t := e.Add(&engine.Task{
+		ID: e.ID(name), Stage: stage, Publish: []engine.Link{{Output: output, Path: e.Published(stage, output)}},
 		Run: func(_ context.Context, j *engine.Job) error {
 			digest, err := write(j.Output(output))
 			if digest != "" {
@@ -137,10 +146,10 @@ func Add(b *plan.Builder, name, stage, output string, write Content) engine.Dep 
 	return engine.Dep{Task: t.ID, Output: output}
 }
 
-// Run makes the tasks of the plan and returns a function that gives the path of an
+// Run makes the tasks of the experiment and returns a function that gives the path of an
 // output. observe may be nil.
-func Run(ctx context.Context, b *plan.Builder, observe func(engine.Event)) (func(task, output string) string, error) {
-	r, err := engine.Run(ctx, b.Plan, engine.Options{Jobs: 2, Program: "test", Observe: observe})
+func (e *Experiment) Run(ctx context.Context, observe func(engine.Event)) (func(task, output string) string, error) {
+	r, err := engine.Run(ctx, e.Tasks.Plan, engine.Options{Jobs: 2, Program: "test", Observe: observe})
 	if err != nil {
 		return nil, err
 	}
@@ -173,11 +182,11 @@ func Floats(tb testing.TB, t *table.Table, name string) []float64 {
 	return v
 }
 
-// Keys returns the key of each task of the plan as text: all that its result
+// Keys returns the key of each task as text: all that its result
 // depends on but for the inputs from other tasks.
-func Keys(p *engine.Plan) map[string]string {
+func (e *Experiment) Keys() map[string]string {
 	out := map[string]string{}
-	for _, t := range p.Tasks {
+	for _, t := range e.Tasks.Plan.Tasks {
 		out[t.ID] = fmt.Sprint(t.Stage, t.Version, t.Config, t.Local, t.Files, t.Deps)
 	}
 	return out

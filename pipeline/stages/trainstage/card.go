@@ -63,17 +63,19 @@ type Estimate struct {
 	Seed    uint64 `json:"seed"`
 }
 
-// card describes the model trained on the training part of s.
-func card(b *plan.Builder, s triplets.Set, split config.Split, k int, configDigest string, est *train.Estimates) Card {
+// card describes the model trained on the training part of s, of pairs of that kind.
+func card(exp plan.Experiment, pairs string, s triplets.Set, split config.Split, k int, configDigest string,
+	est *train.Estimates,
+) Card {
 	trained := s.Of(triplets.Train)
 	c := Card{
-		Format: CardFormat, Version: CardVersion, Program: "doubletake " + b.Program.Version, Experiment: b.Exp.Family(),
-		Data: b.Exp.Ingest.Data, Pairs: b.PairKind(), Couples: s.Couples,
+		Format: CardFormat, Version: CardVersion, Program: "doubletake " + exp.Program.Version, Experiment: exp.Family(),
+		Data: exp.Ingest.Data, Pairs: pairs, Couples: s.Couples,
 		Split: split.Name, HeldOut: split.Test.String(), Seed: k, Config: configDigest, Triplets: trained.N,
-		Estimate: Estimate{est.Samples, est.Sampler, estimateSeed(b, k)},
+		Estimate: Estimate{est.Samples, est.Sampler, estimateSeed(exp, k)},
 	}
 	if split.Final() {
-		for _, o := range b.Exp.Train.Splits {
+		for _, o := range exp.Train.Splits {
 			if !o.Final() {
 				c.Record = append(c.Record, o.Name)
 			}
@@ -98,6 +100,6 @@ func card(b *plan.Builder, s triplets.Set, split config.Split, k int, configDige
 	return c
 }
 
-func estimateSeed(b *plan.Builder, k int) uint64 {
-	return plan.SeedOf(b.Exp.Train.Seed, "estimate", strconv.Itoa(k))
+func estimateSeed(exp plan.Experiment, k int) uint64 {
+	return plan.SeedOf(exp.Train.Seed, "estimate", strconv.Itoa(k))
 }

@@ -5,46 +5,46 @@ import (
 	"slices"
 	"strings"
 
-	"doubletake/dsp"
-	"doubletake/ingest/campaign"
-	"doubletake/ingest/simulate"
 	"doubletake/ingest/spelling"
 	"doubletake/pipeline/config"
+	"doubletake/pipeline/stages/ingeststage"
 	"doubletake/pipeline/stages/plan"
 	"doubletake/train/holdout"
 )
 
-// CheckSplits checks the splits again with the conditions that the files' headers
-// gave.
-func CheckSplits(b *plan.Builder) error {
-	if len(b.Exp.Train.Inputs) == 0 {
+// CheckSplits checks the splits of an experiment with the conditions that are known of its
+// recordings.
+func CheckSplits(exp plan.Experiment, ing ingeststage.Result, splits []config.Split) error {
+	exp.Train.Splits = splits
+	if len(exp.Train.Inputs) == 0 {
 		return nil
 	}
-	return checkSplits(b)
+	return (&planner{exp: exp, ing: ing}).checkSplits()
 }
 
 // checkSplits reports hold-out rules and inputs that cannot work, as far as the
 // conditions are known before any file is read: unknown names, a side of a
 // split that stays empty, an input that does not vary over the training set.
-func checkSplits(b *plan.Builder) error {
-	tr, key := &b.Exp.Train, b.At+".train"
+func (pl *planner) checkSplits() error {
+	const key = "train"
+	tr := &pl.exp.Train
 	for _, in := range tr.Inputs {
-		if !slices.Contains(b.Conditions, in) {
-			return notACondition(b, key+".inputs", in)
+		if !slices.Contains(pl.ing.Conditions, in) {
+			return pl.notACondition(key+".inputs", in)
 		}
 	}
 	for _, s := range tr.Splits {
 		at := key + ".splits." + s.Name
 		for _, c := range s.Test.Conditions() {
-			if !slices.Contains(b.Conditions, c) {
-				return notACondition(b, at+".test."+c, c)
+			if !slices.Contains(pl.ing.Conditions, c) {
+				return pl.notACondition(at+".test."+c, c)
 			}
 		}
-		if err := checkSplit(b, at, s); err != nil {
+		if err := pl.checkSplit(at, s); err != nil {
 			return err
 		}
-		if toy, ok := b.Campaign.(simulate.Toy); ok {
-			if err := checkBatch(b, s, toy.N); err != nil {
+		if pl.ing.Pairs != nil && pl.ing.Pairs.Toy != nil {
+			if err := checkBatch(pl.exp, s, pl.ing.Pairs.Toy.N); err != nil {
 				return err
 			}
 		}
@@ -53,24 +53,24 @@ func checkSplits(b *plan.Builder) error {
 }
 
 // notACondition is the error about a name that is no condition.
-func notACondition(b *plan.Builder, key, name string) error {
-	return b.File.Errorf(key, "%q is not a condition of this experiment, which has %s%s",
-		name, strings.Join(b.Conditions, ", "), spelling.DidYouMean(name, b.Conditions))
+func (pl *planner) notACondition(key, name string) error {
+	return pl.exp.Errorf(key, "%q is not a condition of this experiment, which has %s%s",
+		name, strings.Join(pl.ing.Conditions, ", "), spelling.DidYouMean(name, pl.ing.Conditions))
 }
 
-func checkSplit(b *plan.Builder, at string, s config.Split) error {
-	if len(b.Known) == 0 {
+func (pl *planner) checkSplit(at string, s config.Split) error {
+	if len(pl.ing.Known) == 0 {
 		return nil
 	}
-	held, err := s.Test.Held(knownRows(b.Known))
+	held, err := s.Test.Held(knownRows(pl.ing.Known))
 	if err != nil {
 		return nil // depends on the files
 	}
 	train := rowsWith(held, false)
 	first, varies := map[string]float64{}, map[string]bool{}
 	for _, i := range train {
-		c := b.Known[i]
-		for _, in := range b.Exp.Train.Inputs {
+		c := pl.ing.Known[i]
+		for _, in := range pl.exp.Train.Inputs {
 			if v, ok := first[in]; !ok {
 				first[in] = c[in]
 			} else if v != c[in] {
@@ -81,49 +81,29 @@ func checkSplit(b *plan.Builder, at string, s config.Split) error {
 	switch {
 	case s.Final():
 	case len(train) == len(held):
-		return b.File.Errorf(at, "%s holds for none of the %d conditions: the test set would be empty%s",
-			s.Test, len(b.Known), holdout.Choices(s.Test, knownRows(b.Known)))
+		return pl.exp.Errorf(at, "%s holds for none of the %d conditions: the test set would be empty%s",
+			s.Test, len(pl.ing.Known), holdout.Choices(s.Test, knownRows(pl.ing.Known)))
 	case len(train) == 0:
-		return b.File.Errorf(at, "%s holds for all %d conditions: the training set would be empty; hold out less",
-			s.Test, len(b.Known))
+		return pl.exp.Errorf(at, "%s holds for all %d conditions: the training set would be empty; hold out less",
+			s.Test, len(pl.ing.Known))
 	}
-	for _, in := range b.Exp.Train.Inputs {
-		if _, ok := b.Known[0][in]; ok && !varies[in] {
-			return constantInput(b, s, in, first[in])
+	for _, in := range pl.exp.Train.Inputs {
+		if _, ok := pl.ing.Known[0][in]; ok && !varies[in] {
+			return constantInput(pl.exp, s, in, first[in])
 		}
 	}
-	if n := pairsPerRow(b); n > 0 {
-		return checkBatch(b, s, len(train)*n)
+	if n := pl.ing.PairsPerRow(); n > 0 {
+		return checkBatch(pl.exp, s, len(train)*n)
 	}
 	return nil
 }
 
-// pairsPerRow returns how many pairs each entry of b.Known gives at most; 0 where
-// only the files tell.
-func pairsPerRow(b *plan.Builder) int {
-	switch c := b.Construction.(type) {
-	case dsp.PerRun:
-		return c.PairsPerRun(&b.Exp.DSP.Settings)
-	case dsp.OfSpectra:
-		if c.Describe().Repeats {
-			return 0
-		}
-		for _, conds := range b.PerFile {
-			if conds == nil || slices.ContainsFunc(conds.Rows, func(r campaign.ConditionRow) bool { return r.Channel == "" }) {
-				return 0
-			}
-		}
-		return 1 // every row is one microphone's
-	}
-	return 0
-}
-
 // checkBatch reports a batch of the configuration that is larger than the
 // training set of n triplets, or fewer.
-func checkBatch(b *plan.Builder, s config.Split, n int) error {
-	key := b.At + ".train.optimizer.batch"
-	if batch := b.Exp.Train.Optimizer.Batch; batch > n && b.File.Has(key) {
-		return b.File.Errorf(key, "expected up to %d triplets, which the training set of split %q has, found %d", n, s.Name,
+func checkBatch(exp plan.Experiment, s config.Split, n int) error {
+	key := "train.optimizer.batch"
+	if batch := exp.Train.Optimizer.Batch; batch > n && exp.File.Has(exp.At+"."+key) {
+		return exp.Errorf(key, "expected up to %d triplets, which the training set of split %q has, found %d", n, s.Name,
 			batch)
 	}
 	return nil

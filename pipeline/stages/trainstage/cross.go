@@ -29,15 +29,15 @@ const CrossJSON = "left-out.json"
 
 // CrossID is the ID of the task that calibrates a method on left-out groups. The name
 // of the model of pairs is "pair".
-func CrossID(b *plan.Builder, split, method string, k int) string {
-	return b.ID("train", split, method, "seed-"+strconv.Itoa(k), "left-out")
+func CrossID(exp plan.Experiment, split, method string, k int) string {
+	return exp.ID("train", split, method, "seed-"+strconv.Itoa(k), "left-out")
 }
 
 // Crosses reports whether the methods of a split are calibrated on left-out groups,
 // and by which condition.
-func Crosses(b *plan.Builder, s config.Split) (condition string, ok bool) {
-	h := b.Exp.Train.Honest
-	if !h.Methods || b.Exp.DSP.Couples {
+func Crosses(exp plan.Experiment, s config.Split) (condition string, ok bool) {
+	h := exp.Train.Honest
+	if !h.Methods || exp.DSP.Couples {
 		return "", false
 	}
 	h.Base = "gp" // the methods are calibrated without a base too
@@ -46,17 +46,17 @@ func Crosses(b *plan.Builder, s config.Split) (condition string, ok bool) {
 }
 
 // crossTask adds the task that trains a method anew without each training group.
-func crossTask(b *plan.Builder, cfg []kv.Pair, s config.Split, name string, k int) {
-	condition, ok := Crosses(b, s)
+func (pl *planner) crossTask(cfg []kv.Pair, s config.Split, name string, k int) {
+	condition, ok := Crosses(pl.exp, s)
 	if !ok {
 		return
 	}
-	tr := b.Exp.Train
-	dep := engine.Dep{Task: b.ID("triplets"), Output: "triplets.arrow"}
-	full, stream := engine.Dep{Task: MethodID(b, s.Name, name, k), Output: MethodArrow}, "method "+name
+	tr := pl.exp.Train
+	dep := pl.trip.Triplets
+	full, stream := engine.Dep{Task: MethodID(pl.exp, s.Name, name, k), Output: MethodArrow}, "method "+name
 	pair := !slices.Contains(tr.Compare, name)
 	if pair {
-		full, stream = engine.Dep{Task: TrainID(b, s.Name, k), Output: "predictions.arrow"}, "train"
+		full, stream = engine.Dep{Task: TrainID(pl.exp, s.Name, k), Output: "predictions.arrow"}, "train"
 	}
 	seed := plan.SeedOf(tr.Seed, stream, strconv.Itoa(k))
 	l := learner(tr.Honest, s, condition)
@@ -72,12 +72,12 @@ func crossTask(b *plan.Builder, cfg []kv.Pair, s config.Split, name string, k in
 	if info, _ := baseline.Describe(name); info.Version > 0 {
 		local = append(local, kv.Pair{Key: "version of the method", Value: strconv.Itoa(info.Version)})
 	}
-	t := b.Add(&engine.Task{
-		ID: CrossID(b, s.Name, name, k), Stage: "train", Split: s.Name, Version: crossVersion, Config: cfg, Local: local,
-		Deps: []engine.Dep{dep, full}, Weight: 4 * weight(b),
+	t := pl.exp.Add(&engine.Task{
+		ID: CrossID(pl.exp, s.Name, name, k), Stage: "train", Split: s.Name, Version: crossVersion, Config: cfg, Local: local,
+		Deps: []engine.Dep{dep, full}, Weight: 4 * pl.weight(),
 	})
 	t.Run = func(ctx context.Context, j *engine.Job) error {
-		set, z, err := readGroups(b, j, dep, s, condition)
+		set, z, err := readGroups(pl.exp, j, dep, s, condition)
 		if err != nil {
 			return err
 		}
@@ -85,7 +85,7 @@ func crossTask(b *plan.Builder, cfg []kv.Pair, s config.Split, name string, k in
 		if err != nil {
 			return fmt.Errorf("read %s: %w", full.Task, err)
 		}
-		m, err := baseline.New(name, baseline.Settings{Config: network(b, 0), Members: tr.Members})
+		m, err := baseline.New(name, baseline.Settings{Config: network(pl.exp, 0), Members: tr.Members})
 		if err != nil {
 			return err
 		}

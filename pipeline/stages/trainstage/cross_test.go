@@ -9,7 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	"doubletake/pipeline/stages/plan"
 	"doubletake/pipeline/stages/stagetest"
 	"doubletake/train"
 	"doubletake/train/baseline"
@@ -48,16 +47,16 @@ func TestCrossedMethodIsCalibrated(t *testing.T) {
 		}
 	}
 	tab := stagetest.Table(text.String())
-	b := stagetest.Builder(t, "{inputs: [x], honest: {methods: true}, splits: {four: {test: {x: 4}}}}", tab)
-	set, err := Triplets(b, tab)
+	b := stagetest.New(t, "{inputs: [x], honest: {methods: true}, splits: {four: {test: {x: 4}}}}", tab)
+	set, err := Triplets(b.Experiment, tab)
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := b.Exp.Train.Splits[0]
-	if set, err = Split(b, set, tab, s); err != nil {
+	s := b.Train.Splits[0]
+	if set, err = Split(b.Experiment, set, tab, s); err != nil {
 		t.Fatal(err)
 	}
-	condition, ok := Crosses(b, s)
+	condition, ok := Crosses(b.Experiment, s)
 	if condition != "x" || !ok {
 		t.Fatalf("groups of %q, %v", condition, ok)
 	}
@@ -68,7 +67,7 @@ func TestCrossedMethodIsCalibrated(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l := learner(b.Exp.Train.Honest, s, condition)
+	l := learner(b.Train.Honest, s, condition)
 	l.Base = "ensemble"
 	fit := func(data triplets.Set, x []float64) (mu, claim, noise []float64, err error) {
 		if _, err := m.Fit(context.Background(), data, 1); err != nil {
@@ -124,14 +123,14 @@ func TestCrossedMethodIsCalibrated(t *testing.T) {
 func TestCrossTasks(t *testing.T) {
 	const settings = "{inputs: [x], seeds: 2, compare: [gp, constant], honest: {base: none%s}, " +
 		"splits: {high: {test: {x: {min: 4}}}}}"
-	planned := func(more string) *plan.Builder {
-		b := stagetest.Builder(t, fmt.Sprintf(settings, more), stagetest.Wave())
-		if err := Plan(b); err != nil {
+	planned := func(more string) *stagetest.Experiment {
+		b := stagetest.New(t, fmt.Sprintf(settings, more), stagetest.Wave())
+		if _, err := Plan(b.Experiment, b.Ing, b.Trip, nil); err != nil {
 			t.Fatal(err)
 		}
 		return b
 	}
-	with, without := stagetest.Keys(planned(", methods: true").Plan), stagetest.Keys(planned("").Plan)
+	with, without := planned(", methods: true").Keys(), planned("").Keys()
 	crossed := 0
 	for id, key := range with {
 		if strings.HasSuffix(id, "left-out") {

@@ -1,14 +1,10 @@
 package trainstage
 
 import (
-	"os"
-	"slices"
 	"strings"
 	"testing"
 
-	"doubletake/ingest/campaign"
 	"doubletake/pipeline/config"
-	"doubletake/pipeline/stages/plan"
 	"doubletake/pipeline/stages/stagetest"
 )
 
@@ -21,8 +17,8 @@ func names(splits []config.Split) string {
 	return strings.Join(out, "; ")
 }
 
-// rotors is a builder that knows five speeds of two and three blades.
-func rotors(t *testing.T, train string) *plan.Builder {
+// rotors is an experiment that knows five speeds of two and three blades.
+func rotors(t *testing.T, train string) *stagetest.Experiment {
 	t.Helper()
 	var rows [][]float64
 	for _, blades := range []float64{3, 2} {
@@ -52,7 +48,7 @@ func TestExpand(t *testing.T) {
 		},
 	} {
 		b := rotors(t, "{inputs: [rpm], splits: "+c.splits+"}")
-		got, err := expand(b, b.Exp.Train.Splits, false)
+		got, err := expand(b, b.Train.Splits, false)
 		if err != nil || names(got) != c.want {
 			t.Errorf("%s:\n%s, %v\nexpected %s", c.splits, names(got), err, c.want)
 		}
@@ -68,21 +64,21 @@ func TestExpandErrors(t *testing.T) {
 		{"{all: {each: blades}, again: {each: blades}}", `splits.again: two splits are named "blades=2"`},
 	} {
 		b := rotors(t, "{inputs: [rpm], splits: "+c.splits+"}")
-		if _, err := expand(b, b.Exp.Train.Splits, false); err == nil || !strings.Contains(err.Error(), c.want) {
+		if _, err := expand(b, b.Train.Splits, false); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s:\n%v\nexpected %s", c.splits, err, c.want)
 		}
 	}
 	b := rotors(t, "{inputs: [rpm], splits: {all: {each: rpm}}}")
-	delete(b.Known[4], "rpm")
-	if _, err := expand(b, b.Exp.Train.Splits, false); err == nil ||
+	delete(b.Ing.Known[4], "rpm")
+	if _, err := expand(b, b.Train.Splits, false); err == nil ||
 		!strings.Contains(err.Error(), "the values of rpm are not known before the files are read") {
 		t.Errorf("a speed that a file states: %v", err)
 	}
 	for i := range 101 {
-		b.Known = append(b.Known, map[string]float64{"rpm": float64(i)})
+		b.Ing.Known = append(b.Ing.Known, map[string]float64{"rpm": float64(i)})
 	}
-	b.Known = b.Known[10:]
-	if _, err := expand(b, b.Exp.Train.Splits, false); err == nil ||
+	b.Ing.Known = b.Ing.Known[10:]
+	if _, err := expand(b, b.Train.Splits, false); err == nil ||
 		!strings.Contains(err.Error(), "rpm has 101 values, more than 100 splits; "+
 			"hold out blocks of them: {each: rpm, blocks: 5}") {
 		t.Errorf("101 values: %v", err)
@@ -94,28 +90,6 @@ func TestExpandErrors(t *testing.T) {
 	}
 }
 
-// The values of a table of pairs are read while planning.
-func TestExpandPairs(t *testing.T) {
-	b := stagetest.Builder(t, "{inputs: [x], splits: {all: {each: x}}}", nil)
-	b.Conditions = []string{"x"}
-	text := "x,y_1,y_2\n2,1,1\n-1,1,1\n2,3,4\n0.5,1,1\n"
-	if err := os.WriteFile(b.File.Resolve("pairs.csv"), []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	b.Table = &plan.PairTable{
-		Files:   []campaign.TableFile{{Path: b.File.Resolve("pairs.csv"), Name: "pairs.csv"}},
-		Options: campaign.TableOptions{Inputs: []string{"x"}, Y1: []string{"y_1"}, Y2: []string{"y_2"}},
-	}
-	if v, err := plannedValues(b, "x"); err != nil || !slices.Equal(v, []float64{-1, 0.5, 2}) {
-		t.Errorf("%v, %v", v, err)
-	}
-	if v, err := plannedValues(b, "z"); err != nil || len(v) != 0 {
-		t.Errorf("values of no condition: %v, %v", v, err)
-	}
-	if err := os.Remove(b.File.Resolve("pairs.csv")); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := plannedValues(b, "x"); err == nil || !strings.Contains(err.Error(), "pairs.csv") {
-		t.Errorf("without the file: %v", err)
-	}
+func expand(b *stagetest.Experiment, splits []config.Split, lenient bool) ([]config.Split, error) {
+	return (&planner{exp: b.Experiment, ing: b.Ing}).expand(splits, lenient)
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -36,7 +35,7 @@ const (
 )
 
 // HonestID is the ID of the task that calibrates a split on left-out groups.
-func HonestID(b *plan.Builder, split string) string { return b.ID("train", split, "honest") }
+func HonestID(exp plan.Experiment, split string) string { return exp.ID("train", split, "honest") }
 
 // HonestCondition returns the condition whose values are the groups of a split,
 // "" with a reason where the split has no calibration.
@@ -58,10 +57,10 @@ func HonestCondition(h honest.Settings, s config.Split) (condition, absent strin
 // honestWeight is the seconds that the calibration takes on one processor,
 // roughly: hyperparameters are sought on so many conditions at most, for each outcome
 // on its own (of a balance two); the harmonics of a rotor are one exact process.
-func honestWeight(b *plan.Builder) float64 {
-	conditions, _ := size(b)
+func (pl *planner) honestWeight() float64 {
+	conditions, _ := pl.ing.Size()
 	n, all := min(conditions, 320)/320, min(conditions, 1000)/1000
-	switch b.Construction.(type) {
+	switch pl.ing.Construction.(type) {
 	case dsp.OfSpectra:
 		return 0.1 + 0.35*n*n + 3.5*all*all
 	case dsp.PerRun:
@@ -71,13 +70,13 @@ func honestWeight(b *plan.Builder) float64 {
 }
 
 // honestTask adds the calibration of a split on left-out groups.
-func honestTask(b *plan.Builder, s config.Split, left *leftOut) {
-	condition, absent := HonestCondition(b.Exp.Train.Honest, s)
+func (pl *planner) honestTask(s config.Split, left *leftOut) {
+	condition, absent := HonestCondition(pl.exp.Train.Honest, s)
 	if absent != "" {
 		return
 	}
-	tr := b.Exp.Train
-	dep := engine.Dep{Task: b.ID("triplets"), Output: "triplets.arrow"}
+	tr := pl.exp.Train
+	dep := pl.trip.Triplets
 	cfg := plan.Settings("train.honest", tr.Honest)
 	local := []kv.Pair{
 		s.Setting(),
@@ -85,29 +84,29 @@ func honestTask(b *plan.Builder, s config.Split, left *leftOut) {
 		{Key: "inputs", Value: strings.Join(tr.Inputs, ",")},
 		{Key: "outcomes", Value: strings.Join(tr.Outcomes, ",")},
 		{Key: "calibration", Value: strconv.FormatFloat(tr.Calibration.Share, 'g', -1, 64)},
-		{Key: "kind of data", Value: b.Exp.Ingest.Data},
-		{Key: "construction", Value: b.Exp.DSP.Triplets},
-		{Key: "kernels", Value: b.Program.Kernels},
+		{Key: "kind of data", Value: pl.exp.Ingest.Data},
+		{Key: "construction", Value: pl.exp.DSP.Triplets},
+		{Key: "kernels", Value: pl.exp.Program.Kernels},
 	}
-	if t := b.Exp.Ingest.Table; t != nil && t.Use == "all" {
+	if t := pl.exp.Ingest.Table; t != nil && t.Use == "all" {
 		local = append(local, kv.Pair{Key: "weights of pairs", Value: "spread, process, left-out groups"})
 	}
-	t := b.Add(&engine.Task{
-		ID: HonestID(b, s.Name), Stage: "train", Split: s.Name, Version: honestVersion, Config: cfg, Local: local,
-		Deps: []engine.Dep{dep}, Weight: honestWeight(b),
+	t := pl.exp.Add(&engine.Task{
+		ID: HonestID(pl.exp, s.Name), Stage: "train", Split: s.Name, Version: honestVersion, Config: cfg, Local: local,
+		Deps: []engine.Dep{dep}, Weight: pl.honestWeight(),
 	})
 	if left != nil {
 		t.Weight = 1
-		t.Deps = append(t.Deps, engine.Dep{Task: left.full.task(b), Output: leftOutModel(tr.Honest)})
+		t.Deps = append(t.Deps, engine.Dep{Task: left.full.task(pl.exp), Output: leftOutModel(tr.Honest)})
 		for _, g := range left.groups {
-			t.Deps = append(t.Deps, engine.Dep{Task: g.task(b), Output: leftOutModel(tr.Honest)})
+			t.Deps = append(t.Deps, engine.Dep{Task: g.task(pl.exp), Output: leftOutModel(tr.Honest)})
 		}
 	}
 	for _, o := range []string{HonestJSON, honestArrow} {
-		t.Publish = append(t.Publish, engine.Link{Output: o, Path: filepath.Join(b.Published("splits", s.Name), o)})
+		t.Publish = append(t.Publish, engine.Link{Output: o, Path: pl.exp.Published("train", "splits", s.Name, o)})
 	}
 	t.Run = func(ctx context.Context, j *engine.Job) error {
-		set, z, err := readGroups(b, j, dep, s, condition)
+		set, z, err := readGroups(pl.exp, j, dep, s, condition)
 		if err != nil {
 			return err
 		}
@@ -118,16 +117,16 @@ func honestTask(b *plan.Builder, s config.Split, left *leftOut) {
 			m, p, err = l.Process(ctx, set, z)
 		} else {
 			m, p, err = left.calibrate(ctx, l, set, z, func(s subset) (*honest.Model, error) {
-				return readLeftOut(j.Input(s.task(b), leftOutModel(tr.Honest)), tr.Honest)
+				return readLeftOut(j.Input(s.task(pl.exp), leftOutModel(tr.Honest)), tr.Honest)
 			})
 		}
 		if err != nil {
 			return fmt.Errorf("calibrate on left-out groups: %w", err)
 		}
 
-		m.Split, m.HeldOut, m.Data = s.Name, s.Test.String(), b.Exp.Ingest.Data
+		m.Split, m.HeldOut, m.Data = s.Name, s.Test.String(), pl.exp.Ingest.Data
 		out := honestTable(set, p)
-		out.Meta = append(b.Meta(cfg, local), kv.Pair{Key: "split", Value: s.Name},
+		out.Meta = append(pl.exp.Meta(local), kv.Pair{Key: "split", Value: s.Name},
 			kv.Pair{Key: "held_out", Value: s.Test.String()})
 		return errors.Join(plan.WriteJSON(j.Output(HonestJSON), m),
 			plan.WriteGob("calibration", j.Output(HonestData), m.Result()), writeTable(j, honestArrow, out))

@@ -4,39 +4,38 @@ import (
 	"slices"
 
 	"doubletake/pipeline/config"
-	"doubletake/pipeline/stages/plan"
 	"doubletake/train/holdout"
 	"doubletake/train/honest"
 )
 
-// Inner lists the splits by which a variant is selected for the split s: each holds one
+// inner lists the splits by which a variant is selected for the split s: each holds one
 // group of the training set out, and what s holds out takes no part. There are none
 // without a sweep's select.
-func Inner(b *plan.Builder, s config.Split) ([]config.Split, error) {
-	on, at := b.Exp.Select.On, b.At+".select.on"
+func (pl *planner) inner(s config.Split) ([]config.Split, error) {
+	on, at := pl.exp.Select.On, "select.on"
 	if on == "" || s.Final() {
 		return nil, nil
 	}
-	if !slices.Contains(b.Conditions, on) {
-		return nil, notACondition(b, at, on)
+	if !slices.Contains(pl.ing.Conditions, on) {
+		return nil, pl.notACondition(at, on)
 	}
-	all, err := plannedValues(b, on)
+	all, err := pl.ing.Values(on)
 	if err != nil {
 		return nil, err
 	}
 	if len(all) == 0 {
-		return nil, b.File.Errorf(at, "the values of %s are not known before the files are read, so no groups of them can "+
+		return nil, pl.exp.Errorf(at, "the values of %s are not known before the files are read, so no groups of them can "+
 			"be planned; name another condition", on)
 	}
 	var values []float64
 	for _, v := range all {
-		if trainsOn(b, s.Test, on, v) {
+		if pl.trainsOn(s.Test, on, v) {
 			values = append(values, v)
 		}
 	}
 	g := learner(honest.Settings{}, s, on).Grouping(values)
 	if len(g.Names) < 2 {
-		return nil, b.File.Errorf(at, "expected at least 2 groups of %s in the training set of split %q, found %d", on,
+		return nil, pl.exp.Errorf(at, "expected at least 2 groups of %s in the training set of split %q, found %d", on,
 			s.Name, len(g.Names))
 	}
 	var out []config.Split
@@ -49,8 +48,8 @@ func Inner(b *plan.Builder, s config.Split) ([]config.Split, error) {
 				rest = append(rest, v)
 			}
 		}
-		if slices.Min(rest) == slices.Max(rest) && slices.Contains(b.Exp.Train.Inputs, on) {
-			return nil, b.File.Errorf(at, "expected at least 3 groups of the input %s in the training set of split %q, found "+
+		if slices.Min(rest) == slices.Max(rest) && slices.Contains(pl.exp.Train.Inputs, on) {
+			return nil, pl.exp.Errorf(at, "expected at least 3 groups of the input %s in the training set of split %q, found "+
 				"%d: without one of them it would be constant; name another condition", on, s.Name, len(g.Names))
 		}
 		out = append(out, config.Split{
@@ -61,15 +60,15 @@ func Inner(b *plan.Builder, s config.Split) ([]config.Split, error) {
 }
 
 // trainsOn reports whether the training set can have rows with the value.
-func trainsOn(b *plan.Builder, test holdout.Holdout, condition string, value float64) bool {
+func (pl *planner) trainsOn(test holdout.Holdout, condition string, value float64) bool {
 	if test.Group() == condition {
 		return !test.Holds(condition, value)
 	}
-	held, err := test.Held(knownRows(b.Known))
+	held, err := test.Held(knownRows(pl.ing.Known))
 	if err != nil || len(held) == 0 {
 		return true // only the files tell
 	}
-	for i, c := range b.Known {
+	for i, c := range pl.ing.Known {
 		if c[condition] == value && !held[i] {
 			return true
 		}

@@ -73,7 +73,7 @@ type subset struct {
 }
 
 // task is the ID of the training on the subset.
-func (s subset) task(b *plan.Builder) string { return b.ID("train", "on", s.name) }
+func (s subset) task(exp plan.Experiment) string { return exp.ID("train", "on", s.name) }
 
 // trainsAnew reports whether a base is trained anew for each left-out group.
 func trainsAnew(base string) bool { return base != "gp" && base != "none" }
@@ -81,9 +81,9 @@ func trainsAnew(base string) bool { return base != "gp" && base != "none" }
 // planLeftOut plans the left-out trainings of all splits and adds their tasks: one
 // that selects the rows, and one for each distinct training. Splits that need the
 // same training share it: G groups, each held out in turn, need G + G(G−1)/2.
-func planLeftOut(b *plan.Builder, cfg []kv.Pair) (map[string]*leftOut, error) {
-	h := b.Exp.Train.Honest
-	if !trainsAnew(h.Base) || b.Exp.DSP.Couples {
+func (pl *planner) planLeftOut() (map[string]*leftOut, error) {
+	h := pl.exp.Train.Honest
+	if !trainsAnew(h.Base) || pl.exp.DSP.Couples {
 		return nil, nil
 	}
 	var subsets []subset
@@ -94,17 +94,17 @@ func planLeftOut(b *plan.Builder, cfg []kv.Pair) (map[string]*leftOut, error) {
 		return s
 	}
 	out := map[string]*leftOut{}
-	for _, s := range b.Exp.Train.Splits {
+	for _, s := range pl.exp.Train.Splits {
 		condition, absent := HonestCondition(h, s)
 		if absent != "" {
 			continue
 		}
-		values, err := plannedValues(b, condition)
+		values, err := pl.ing.Values(condition)
 		if err != nil {
 			return nil, err
 		}
 		if len(values) == 0 {
-			return nil, b.File.Errorf(b.At+".train.honest.base",
+			return nil, pl.exp.Errorf("train.honest.base",
 				"%s needs the values of %s to plan its trainings, and they are "+
 					"not known before the files are read; use base: gp", h.Base, condition)
 		}
@@ -116,12 +116,12 @@ func planLeftOut(b *plan.Builder, cfg []kv.Pair) (map[string]*leftOut, error) {
 		out[s.Name] = l
 	}
 	if len(subsets) > 0 {
-		rows := subsetsTask(b, subsets)
+		rows := pl.subsetsTask(subsets)
 		for _, s := range subsets {
 			if h.Base == "gp-refit" {
-				refitTask(b, rows, s)
+				pl.refitTask(rows, s)
 			} else {
-				leftOutTask(b, cfg, rows, s)
+				pl.leftOutTask(rows, s)
 			}
 		}
 	}
@@ -192,9 +192,9 @@ func (s subset) rows(t *table.Table, condition []float64) ([]int, error) {
 
 // subsetsTask adds the task that writes the rows of all subsets, a file each: a
 // training depends on its rows alone.
-func subsetsTask(b *plan.Builder, subsets []subset) (id string) {
-	tr := b.Exp.Train
-	dep := engine.Dep{Task: b.ID("triplets"), Output: "triplets.arrow"}
+func (pl *planner) subsetsTask(subsets []subset) (id string) {
+	tr := pl.exp.Train
+	dep := pl.trip.Triplets
 	local := []kv.Pair{
 		{Key: "inputs", Value: strings.Join(tr.Inputs, ",")}, {Key: "outcomes", Value: strings.Join(tr.Outcomes, ",")},
 	}
@@ -205,31 +205,31 @@ func subsetsTask(b *plan.Builder, subsets []subset) (id string) {
 		}
 		local = append(local, kv.Pair{Key: s.name, Value: rule})
 	}
-	if t := b.Exp.Ingest.Table; t != nil && t.Use == "all" {
+	if t := pl.exp.Ingest.Table; t != nil && t.Use == "all" {
 		local = append(local, kv.Pair{Key: "weights of pairs", Value: "kept"})
 	}
 	if tr.Honest.Base == "gp-refit" {
 		local = append(local, kv.Pair{Key: "base", Value: tr.Honest.Base}, kv.Pair{Key: "form", Value: tr.Honest.Form})
 	}
-	id = b.ID("train", "rows")
-	t := b.Add(&engine.Task{ID: id, Stage: "train", Version: leftOutVersion, Local: local, Deps: []engine.Dep{dep}})
+	id = pl.exp.ID("train", "rows")
+	t := pl.exp.Add(&engine.Task{ID: id, Stage: "train", Version: leftOutVersion, Local: local, Deps: []engine.Dep{dep}})
 	t.Run = func(_ context.Context, j *engine.Job) error {
 		trip, err := table.Read(j.Input(dep.Task, dep.Output))
 		if err != nil {
 			return err
 		}
-		set, err := Triplets(b, trip)
+		set, err := Triplets(pl.exp, trip)
 		if err != nil {
 			return err
 		}
 		for _, s := range subsets {
 			name := s.name[:strings.LastIndex(s.name, "=")]
 			if s.rule != nil {
-				name = b.Exp.Train.Honest.Groups
+				name = pl.exp.Train.Honest.Groups
 			}
 			z, err := trip.Floats(name)
 			if err != nil {
-				return b.File.Errorf(b.At+".train.honest.groups", "%v", err)
+				return pl.exp.Errorf("train.honest.groups", "%v", err)
 			}
 			rows, err := s.rows(trip, z)
 			if err != nil {
@@ -258,13 +258,13 @@ const rowsData = "rows to train on"
 func init() { plan.GobTypes(interval.Result{}, triplets.Set{}, honest.ProcessRows{}) }
 
 // refitTask adds the fit of a process to a subset, with its own hyperparameters.
-func refitTask(b *plan.Builder, rows string, s subset) {
+func (pl *planner) refitTask(rows string, s subset) {
 	dep := engine.Dep{Task: rows, Output: s.output()}
-	t := b.Add(&engine.Task{
-		ID: s.task(b), Stage: "train", Version: honestVersion, Local: []kv.Pair{
-			{Key: "base", Value: "gp-refit"}, {Key: "kernels", Value: b.Program.Kernels},
+	t := pl.exp.Add(&engine.Task{
+		ID: s.task(pl.exp), Stage: "train", Version: honestVersion, Local: []kv.Pair{
+			{Key: "base", Value: "gp-refit"}, {Key: "kernels", Value: pl.exp.Program.Kernels},
 		},
-		Deps: []engine.Dep{dep}, Weight: honestWeight(b),
+		Deps: []engine.Dep{dep}, Weight: pl.honestWeight(),
 	})
 	t.Run = func(ctx context.Context, j *engine.Job) error {
 		var r honest.ProcessRows
@@ -275,15 +275,15 @@ func refitTask(b *plan.Builder, rows string, s subset) {
 		if err != nil {
 			return fmt.Errorf("train on %s: %w", s.name, err)
 		}
-		return plan.WriteJSON(j.Output(leftOutModel(b.Exp.Train.Honest)), m)
+		return plan.WriteJSON(j.Output(leftOutModel(pl.exp.Train.Honest)), m)
 	}
 }
 
 // leftOutTask adds the training of networks on a subset.
-func leftOutTask(b *plan.Builder, cfg []kv.Pair, rows string, s subset) {
-	tr := b.Exp.Train
+func (pl *planner) leftOutTask(rows string, s subset) {
+	tr := pl.exp.Train
 	e := honest.EnsembleOf(tr.Honest.Base, tr.Members, tr.Seeds)
-	cfg = plan.Without(slices.Clone(cfg), "train.estimate", "train.calibration")
+	cfg := plan.Without(slices.Clone(pl.cfg), "train.estimate", "train.calibration")
 	if !e.Claims {
 		cfg = plan.Without(cfg, "train.loss.pairs", "train.model.feedback", "train.model.feedback_value")
 	}
@@ -294,9 +294,9 @@ func leftOutTask(b *plan.Builder, cfg []kv.Pair, rows string, s subset) {
 		{Key: "seed", Value: strconv.FormatUint(e.Seed, 10)},
 	}
 	dep := engine.Dep{Task: rows, Output: s.output()}
-	t := b.Add(&engine.Task{
-		ID: s.task(b), Stage: "train", Version: leftOutVersion, Config: cfg, Local: local, Deps: []engine.Dep{dep},
-		Weight: weight(b) * float64(e.Members),
+	t := pl.exp.Add(&engine.Task{
+		ID: s.task(pl.exp), Stage: "train", Version: leftOutVersion, Config: cfg, Local: local, Deps: []engine.Dep{dep},
+		Weight: pl.weight() * float64(e.Members),
 	})
 	t.Run = func(ctx context.Context, j *engine.Job) error {
 		var d triplets.Set
@@ -308,7 +308,7 @@ func leftOutTask(b *plan.Builder, cfg []kv.Pair, rows string, s subset) {
 			return err
 		}
 		e := e
-		c, err := stoppedWithin(ctx, b, j, d, e)
+		c, err := stoppedWithin(ctx, pl.exp, j, d, e)
 		if err != nil {
 			return fmt.Errorf("train on %s: %w", s.name, err)
 		}

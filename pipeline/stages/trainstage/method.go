@@ -2,7 +2,6 @@ package trainstage
 
 import (
 	"context"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"time"
@@ -22,34 +21,34 @@ import (
 const methodVersion = 3
 
 // MethodID is the ID of the task of a method on a split.
-func MethodID(b *plan.Builder, split, method string, k int) string {
-	return b.ID("train", split, method, "seed-"+strconv.Itoa(k))
+func MethodID(exp plan.Experiment, split, method string, k int) string {
+	return exp.ID("train", split, method, "seed-"+strconv.Itoa(k))
 }
 
 // methods adds a task per further method, split and seed: the method is trained
 // on what the network was trained on, and asked at every distinct condition.
-func methods(b *plan.Builder, cfg []kv.Pair, s config.Split) {
-	tr := b.Exp.Train
+func (pl *planner) methods(s config.Split) {
+	tr := pl.exp.Train
 	// The network's own settings matter to the methods made of networks; how its
 	// covariance is sampled, and how its pairs and feedback go, to none.
-	cfg = plan.Without(slices.Clone(cfg), "train.estimate", "train.loss.pairs",
+	common := plan.Without(slices.Clone(pl.cfg), "train.estimate", "train.loss.pairs",
 		"train.model.feedback", "train.model.feedback_value", "train.model.head", jointVersion.Key)
 	for _, name := range tr.Compare {
-		cfg := cfg
+		cfg := common
 		if name == train.Joint || name == train.JointFull {
-			cfg = append(slices.Clone(cfg), jointVersion)
+			cfg = append(slices.Clone(common), jointVersion)
 		}
 		for k := range tr.Seeds {
-			methodTask(b, cfg, s, name, k)
-			crossTask(b, cfg, s, name, k)
+			pl.methodTask(cfg, s, name, k)
+			pl.crossTask(cfg, s, name, k)
 		}
 	}
 }
 
-func methodTask(b *plan.Builder, cfg []kv.Pair, s config.Split, name string, k int) {
-	tr := b.Exp.Train
+func (pl *planner) methodTask(cfg []kv.Pair, s config.Split, name string, k int) {
+	tr := pl.exp.Train
 	seed := plan.SeedOf(tr.Seed, "method "+name, strconv.Itoa(k))
-	dep := engine.Dep{Task: b.ID("triplets"), Output: "triplets.arrow"}
+	dep := pl.trip.Triplets
 	local := []kv.Pair{
 		s.Setting(),
 		{Key: "method", Value: name},
@@ -63,29 +62,31 @@ func methodTask(b *plan.Builder, cfg []kv.Pair, s config.Split, name string, k i
 	if info.Closed {
 		cfg = plan.Without(slices.Clone(cfg), "train.early_stopping")
 	} else {
-		deps = append(deps, stopDeps(b, s, k)...)
+		deps = append(deps, stopDeps(pl.exp, s, k)...)
 	}
 	if info.Members {
 		local = append(local, kv.Pair{Key: "train.members", Value: strconv.Itoa(tr.Members)})
 	}
-	t := b.Add(&engine.Task{
-		ID: MethodID(b, s.Name, name, k), Stage: "train", Split: s.Name, Version: methodVersion, Config: cfg, Local: local,
-		Deps: deps, Weight: weight(b),
+	t := pl.exp.Add(&engine.Task{
+		ID: MethodID(pl.exp, s.Name, name, k), Stage: "train", Split: s.Name, Version: methodVersion, Config: cfg,
+		Local: local,
+		Deps:  deps, Weight: pl.weight(),
 		Publish: []engine.Link{{
-			Output: MethodArrow, Path: filepath.Join(b.Published("splits", s.Name, "seed-"+strconv.Itoa(k)), name+".arrow"),
+			Output: MethodArrow,
+			Path:   pl.exp.Published("train", "splits", s.Name, "seed-"+strconv.Itoa(k), name+".arrow"),
 		}},
 	})
 	if info.Members {
 		t.Weight *= float64(tr.Members)
 	}
 	t.Run = func(ctx context.Context, j *engine.Job) error {
-		_, set, err := readSplit(b, j, dep, s)
+		_, set, err := readSplit(pl.exp, j, dep, s)
 		if err != nil {
 			return err
 		}
-		c := network(b, 0)
+		c := network(pl.exp, 0)
 		if !info.Closed {
-			if c, err = stopped(b, j, s, k, c); err != nil {
+			if c, err = stopped(pl.exp, j, s, k, c); err != nil {
 				return err
 			}
 		}
@@ -96,7 +97,7 @@ func methodTask(b *plan.Builder, cfg []kv.Pair, s config.Split, name string, k i
 		start := time.Now()
 		p, err := fitMethod(ctx, j, m, set.Of(triplets.Train), seed)
 		if err != nil {
-			return fitError(b, s, err)
+			return fitError(pl.exp, s, err)
 		}
 		fitted := time.Now()
 		r, err := p.Predict(ctx, set.Distinct)
@@ -105,7 +106,7 @@ func methodTask(b *plan.Builder, cfg []kv.Pair, s config.Split, name string, k i
 		}
 		asked := time.Now()
 		out := methodTable(set, r)
-		out.Meta = append(out.Meta, provenance(b, s, k, cfg, local)...)
+		out.Meta = append(out.Meta, provenance(pl.exp, s, k, cfg, local)...)
 		if err := writeTable(j, MethodArrow, out); err != nil {
 			return err
 		}
@@ -114,8 +115,8 @@ func methodTask(b *plan.Builder, cfg []kv.Pair, s config.Split, name string, k i
 }
 
 // network are the settings of a network of this experiment.
-func network(b *plan.Builder, seed uint64) train.Config {
-	c := b.Exp.Train.Config
-	c.Seed, c.Kernels = seed, b.Program.Kernels
+func network(exp plan.Experiment, seed uint64) train.Config {
+	c := exp.Train.Config
+	c.Seed, c.Kernels = seed, exp.Program.Kernels
 	return c
 }

@@ -8,19 +8,18 @@ import (
 
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/kv"
-	"doubletake/pipeline/stages/plan"
 	"doubletake/pipeline/stages/stagetest"
 	"doubletake/train/holdout"
 )
 
 // planned plans the stage for the rotor's triplets.
-func planned(t *testing.T, train string) *plan.Builder {
+func planned(t *testing.T, train string) *stagetest.Experiment {
 	t.Helper()
-	b := stagetest.Builder(t, train, stagetest.Table(rotor))
-	if err := Plan(b); err != nil {
+	b := stagetest.New(t, train, stagetest.Table(rotor))
+	if _, err := Plan(b.Experiment, b.Ing, b.Trip, nil); err != nil {
 		t.Fatal(err)
 	}
-	if err := b.Plan.Check(); err != nil {
+	if err := b.Tasks.Plan.Check(); err != nil {
 		t.Fatal(err)
 	}
 	return b
@@ -42,7 +41,7 @@ func TestPlanTasks(t *testing.T) {
 	b := planned(t, "{inputs: [rpm, blades], seeds: 2, compare: [constant], splits: "+
 		"{two: {test: {blades: 2}}, corner: {test: {blades: 2, rpm: {max: 2000}}}}}")
 	var got []string
-	for _, k := range b.Plan.Tasks[2:] {
+	for _, k := range b.Tasks.Plan.Tasks[2:] {
 		got = append(got, k.ID)
 		if k.Stage != "train" || k.Experiment != "x" || len(k.Deps) != 1 || k.Deps[0].Task != "x/triplets" {
 			t.Errorf("%s: %+v", k.ID, k)
@@ -75,10 +74,10 @@ func TestPlanTasks(t *testing.T) {
 	if !slices.Equal(got, want) {
 		t.Errorf("%v\nexpected %v", got, want)
 	}
-	none := stagetest.Builder(t, "{inputs: [rpm], splits: {s: {test: {rpm: 1}}}}", nil)
-	none.Exp.Train.Inputs = nil
-	if err := Plan(none); err != nil || len(none.Plan.Tasks) != 0 {
-		t.Errorf("without inputs: %v, %d tasks", err, len(none.Plan.Tasks))
+	none := stagetest.New(t, "{inputs: [rpm], splits: {s: {test: {rpm: 1}}}}", nil)
+	none.Train.Inputs = nil
+	if _, err := Plan(none.Experiment, none.Ing, none.Trip, nil); err != nil || len(none.Tasks.Plan.Tasks) != 0 {
+		t.Errorf("without inputs: %v, %d tasks", err, len(none.Tasks.Plan.Tasks))
 	}
 }
 
@@ -90,12 +89,12 @@ func TestSeeds(t *testing.T) {
 		"x/train/s/seed-0": "6205285904651141920", "x/train/s/seed-1": "6205287004162770131",
 		"x/train/s/constant/seed-0": "12486845637608496021",
 	}
-	for _, k := range b.Plan.Tasks {
+	for _, k := range b.Tasks.Plan.Tasks {
 		if w, ok := want[k.ID]; ok && setting(k.Local, "seed") != w {
 			t.Errorf("%s: seed %s, expected %s", k.ID, setting(k.Local, "seed"), w)
 		}
 	}
-	if got := estimateSeed(b, 1); got != 17998474354917059471 {
+	if got := estimateSeed(b.Experiment, 1); got != 17998474354917059471 {
 		t.Errorf("seed of the estimate %d", got)
 	}
 }
@@ -107,7 +106,7 @@ func TestKeys(t *testing.T) {
 	const base = "{inputs: [rpm, blades], seeds: 1, compare: [constant, ensemble], calibration: 0.2, " +
 		"optimizer: {epochs: 50}, estimate: {samples: 8}, loss: {pairs: swap}, model: {dropout: 0.1}, " +
 		"honest: {level: 0.9}, members: 3, seed: 1, splits: {s: {test: {blades: 2}}}}"
-	before := stagetest.Keys(planned(t, base).Plan)
+	before := planned(t, base).Keys()
 	kind := map[string]string{
 		"x/train/s/seed-0": "n", "x/train/s/constant/seed-0": "m", "x/train/s/ensemble/seed-0": "e", "x/train/s/honest": "h",
 	}
@@ -141,27 +140,27 @@ func TestKeys(t *testing.T) {
 		if !strings.Contains(base, c.old) {
 			t.Fatal(c.old)
 		}
-		after := stagetest.Keys(planned(t, strings.Replace(base, c.old, c.change, 1)).Plan)
+		after := planned(t, strings.Replace(base, c.old, c.change, 1)).Keys()
 		if got := changed(after); got != c.want {
 			t.Errorf("%q: tasks %q change, expected %q", c.change, got, c.want)
 		}
 	}
 	for _, c := range []struct {
 		what   string
-		change func(*plan.Builder)
+		change func(*stagetest.Experiment)
 		want   string
 	}{
-		{"the program's version", func(b *plan.Builder) { b.Program.Version = "v2" }, ""},
-		{"the kernels", func(b *plan.Builder) { b.Program.Kernels = "avx2" }, "mehn"},
-		{"couples", func(b *plan.Builder) { b.Exp.DSP.Couples = true }, "men"},
-		{"simulated data", func(b *plan.Builder) { b.Exp.Ingest.Data = "simulated" }, "hn"},
+		{"the program's version", func(b *stagetest.Experiment) { b.Program.Version = "v2" }, ""},
+		{"the kernels", func(b *stagetest.Experiment) { b.Program.Kernels = "avx2" }, "mehn"},
+		{"couples", func(b *stagetest.Experiment) { b.DSP.Couples = true }, "men"},
+		{"simulated data", func(b *stagetest.Experiment) { b.Ingest.Data = "simulated" }, "hn"},
 	} {
-		b := stagetest.Builder(t, base, stagetest.Table(rotor))
+		b := stagetest.New(t, base, stagetest.Table(rotor))
 		c.change(b)
-		if err := Plan(b); err != nil {
+		if _, err := Plan(b.Experiment, b.Ing, b.Trip, nil); err != nil {
 			t.Fatal(err)
 		}
-		if got := changed(stagetest.Keys(b.Plan)); got != c.want {
+		if got := changed(b.Keys()); got != c.want {
 			t.Errorf("%s: tasks %q change, expected %q", c.what, got, c.want)
 		}
 	}
@@ -181,8 +180,8 @@ func TestJointVersion(t *testing.T) {
 	} {
 		keys := func(version string) map[string]string {
 			jointVersion.Value = version
-			return stagetest.Keys(planned(t, "{inputs: [rpm, blades], seeds: 1, compare: [ensemble, joint, joint-full], "+
-				"model: {dropout: 0.1"+head+"}, honest: {methods: true}, splits: {s: {test: {blades: 2}}}}").Plan)
+			return planned(t, "{inputs: [rpm, blades], seeds: 1, compare: [ensemble, joint, joint-full], "+
+				"model: {dropout: 0.1"+head+"}, honest: {methods: true}, splits: {s: {test: {blades: 2}}}}").Keys()
 		}
 		before, after := keys("1"), keys("2")
 		var got []string
@@ -200,36 +199,37 @@ func TestJointVersion(t *testing.T) {
 // Planning twice gives the same keys: it does not change the configuration.
 func TestPlanTwice(t *testing.T) {
 	b := planned(t, "{inputs: [rpm], seeds: 1, compare: [constant], splits: {s: {test: {blades: 2}}}}")
-	first := stagetest.Keys(b.Plan)
-	b.Plan.Tasks = b.Plan.Tasks[:2]
-	if err := Plan(b); err != nil {
+	first := b.Keys()
+	b.Tasks.Plan.Tasks = b.Tasks.Plan.Tasks[:2]
+	if _, err := Plan(b.Experiment, b.Ing, b.Trip, nil); err != nil {
 		t.Fatal(err)
 	}
-	if !maps.Equal(first, stagetest.Keys(b.Plan)) {
+	if !maps.Equal(first, b.Keys()) {
 		t.Error("the second plan has other keys")
 	}
 }
 
 // Splits of the command line are added where their conditions are known, once.
 func TestExtraSplits(t *testing.T) {
-	b := stagetest.Builder(t, "{inputs: [rpm], seeds: 1, splits: {two: {test: {blades: 2}}}}", stagetest.Table(rotor))
-	b.Extra = []config.Split{
+	b := stagetest.New(t, "{inputs: [rpm], seeds: 1, splits: {two: {test: {blades: 2}}}}", stagetest.Table(rotor))
+	asked := []config.Split{
 		{Name: "rpm=5000", Test: holdout.Values("rpm", 5000)},
 		{Name: "alpha_deg=3", Test: holdout.Values("alpha_deg", 3)}, // another experiment's
 		{Name: "two", Test: holdout.Values("blades", 2)},
 	}
-	before := b.Exp.Train.Splits
-	if err := Plan(b); err != nil {
+	before := b.Train.Splits
+	r, err := Plan(b.Experiment, b.Ing, b.Trip, asked)
+	if err != nil {
 		t.Fatal(err)
 	}
-	if got := names(b.Exp.Train.Splits); got != "two: blades = 2; rpm=5000: rpm = 5000" {
+	if got := names(r.Splits); got != "two: blades = 2; rpm=5000: rpm = 5000" {
 		t.Error(got)
 	}
-	if !slices.Equal(b.ExtraFits, []bool{true, false, true}) || len(before) != 1 {
-		t.Errorf("%v, %v", b.ExtraFits, before)
+	if !slices.Equal(r.Fits, []bool{true, false, true}) || len(before) != 1 {
+		t.Errorf("%v, %v", r.Fits, before)
 	}
-	if b.Plan.Tasks[4].ID != "x/train/rpm=5000/seed-0" {
-		t.Errorf("task %s", b.Plan.Tasks[4].ID)
+	if b.Tasks.Plan.Tasks[4].ID != "x/train/rpm=5000/seed-0" {
+		t.Errorf("task %s", b.Tasks.Plan.Tasks[4].ID)
 	}
 }
 
@@ -238,7 +238,7 @@ func TestWeight(t *testing.T) {
 	b := planned(t, "{inputs: [rpm], seeds: 1, members: 7, compare: [constant, ensemble], "+
 		"splits: {s: {test: {blades: 2}}}}")
 	weight := map[string]float64{}
-	for _, k := range b.Plan.Tasks {
+	for _, k := range b.Tasks.Plan.Tasks {
 		weight[k.ID] = k.Weight
 	}
 	one := weight["x/train/s/seed-0"]

@@ -27,13 +27,13 @@ const small = "{inputs: [x], seeds: 2, calibration: 0.2, model: {hidden: [8]}, o
 	"estimate: {samples: 16}, compare: [constant], honest: {base: none}, splits: {high: {test: {x: {min: 4}}}}}"
 
 // made plans the stage and makes its tasks.
-func made(t *testing.T, train string, tab *table.Table) (*plan.Builder, func(task, output string) string) {
+func made(t *testing.T, train string, tab *table.Table) (*stagetest.Experiment, func(task, output string) string) {
 	t.Helper()
-	b := stagetest.Builder(t, train, tab)
-	if err := Plan(b); err != nil {
+	b := stagetest.New(t, train, tab)
+	if _, err := Plan(b.Experiment, b.Ing, b.Trip, nil); err != nil {
 		t.Fatal(err)
 	}
-	output, err := stagetest.Run(context.Background(), b, nil)
+	output, err := b.Run(context.Background(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,7 +45,7 @@ func made(t *testing.T, train string, tab *table.Table) (*plan.Builder, func(tas
 // have on the rows set aside.
 func TestTrainTask(t *testing.T) {
 	b, output := made(t, small, stagetest.Wave())
-	id := TrainID(b, "high", 1)
+	id := TrainID(b.Experiment, "high", 1)
 	pred := stagetest.Read(t, output(id, "predictions.arrow"))
 	if pred.Rows() != 120 || pred.Get("split") != "high" || pred.Get("held_out") != "x ≥ 4" || pred.Get("seed") != "1" ||
 		pred.Get("kernels") != "portable" || pred.Get("samples") != "16" {
@@ -112,7 +112,7 @@ func TestTrainTask(t *testing.T) {
 		t.Errorf("%+v, %v", time, err)
 	}
 	// The seeds differ.
-	other := stagetest.Read(t, output(TrainID(b, "high", 0), "predictions.arrow"))
+	other := stagetest.Read(t, output(TrainID(b.Experiment, "high", 0), "predictions.arrow"))
 	if stagetest.Floats(t, other, "y_mu")[0] == mu[0] {
 		t.Error("both seeds have the same prediction")
 	}
@@ -125,7 +125,7 @@ func TestMethodTask(t *testing.T) {
 	tab := stagetest.Table(rotor)
 	b, output := made(t, "{inputs: [rpm], seeds: 1, model: {hidden: [4]}, optimizer: {epochs: 1}, "+
 		"compare: [constant], honest: {base: none}, splits: {s: {test: {blades: {min: 3}}}}}", tab)
-	got := stagetest.Read(t, output(MethodID(b, "s", "constant", 0), MethodArrow))
+	got := stagetest.Read(t, output(MethodID(b.Experiment, "s", "constant", 0), MethodArrow))
 	if got.Rows() != 5 || got.Get("seed") != "0" || got.Get("split") != "s" {
 		t.Errorf("%d rows, %v", got.Rows(), got.Meta)
 	}
@@ -146,7 +146,7 @@ func TestSameBytes(t *testing.T) {
 	b, first := made(t, small, stagetest.Wave())
 	_, second := made(t, small, stagetest.Wave())
 	for _, o := range []string{"model.json", FlagsJSON, "history.arrow", "predictions.arrow", CalibrationJSON} {
-		id := TrainID(b, "high", 0)
+		id := TrainID(b.Experiment, "high", 0)
 		one, err1 := os.ReadFile(first(id, o))
 		two, err2 := os.ReadFile(second(id, o))
 		if err1 != nil || err2 != nil || !bytes.Equal(one, two) {
@@ -171,25 +171,25 @@ func TestInterrupted(t *testing.T) {
 func interrupted(t *testing.T, section string) {
 	t.Helper()
 	b, output := made(t, section, stagetest.Wave())
-	id := TrainID(b, "high", 0)
+	id := TrainID(b.Experiment, "high", 0)
 	whole, err := os.ReadFile(output(id, "model.json"))
 	if err != nil {
 		t.Fatal(err)
 	}
 
-	again := stagetest.Builder(t, section, stagetest.Wave())
-	if err := Plan(again); err != nil {
+	again := stagetest.New(t, section, stagetest.Wave())
+	if _, err := Plan(again.Experiment, again.Ing, again.Trip, nil); err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	defer func(saved func(string)) { Saved = saved }(Saved)
 	Saved = func(string) { cancel() }
-	if _, err := stagetest.Run(ctx, again, nil); err == nil {
+	if _, err := again.Run(ctx, nil); err == nil {
 		t.Fatal("the training was not interrupted")
 	}
 	var note string
-	output, err = stagetest.Run(context.Background(), again, func(e engine.Event) { note += e.Note })
+	output, err = again.Run(context.Background(), func(e engine.Event) { note += e.Note })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -227,11 +227,11 @@ func TestTaskErrors(t *testing.T) {
 			"calibrate: recalibrate: expected at least 10 calibration rows, found 2",
 		},
 	} {
-		b := stagetest.Builder(t, c.train, stagetest.Table(rotor))
-		if err := Plan(b); err != nil {
+		b := stagetest.New(t, c.train, stagetest.Table(rotor))
+		if _, err := Plan(b.Experiment, b.Ing, b.Trip, nil); err != nil {
 			t.Fatal(err)
 		}
-		_, err := stagetest.Run(context.Background(), b, nil)
+		_, err := b.Run(context.Background(), nil)
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s:\n%v\nexpected %s", c.train, err, c.want)
 		}
@@ -240,14 +240,14 @@ func TestTaskErrors(t *testing.T) {
 
 // A constant input of a method is placed in the file too, other errors stay.
 func TestFitError(t *testing.T) {
-	b := stagetest.Builder(t, "{inputs: [rpm, blades], splits: {s: {test: {rpm: 1}}}}", nil)
+	b := stagetest.New(t, "{inputs: [rpm, blades], splits: {s: {test: {rpm: 1}}}}", nil)
 	s := config.Split{Name: "s", Test: holdout.Nothing}
-	err := fitError(b, s, fmt.Errorf("train: %w", &train.ConstantInputError{Column: 1, Value: 2}))
+	err := fitError(b.Experiment, s, fmt.Errorf("train: %w", &train.ConstantInputError{Column: 1, Value: 2}))
 	if !strings.Contains(err.Error(), `experiments.x.train.inputs: "blades" is constant (2)`) {
 		t.Error(err)
 	}
 	other := json.Unmarshal([]byte("{"), new(int))
-	if fitError(b, s, other) != other {
+	if fitError(b.Experiment, s, other) != other {
 		t.Error("another error was changed")
 	}
 }

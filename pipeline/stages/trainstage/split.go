@@ -17,11 +17,11 @@ import (
 
 // Outcomes returns the names of the outcomes the experiment is trained on: those
 // it chooses, or all of the triplet table.
-func Outcomes(b *plan.Builder, t *table.Table) ([]string, error) {
-	all, chosen := plan.Outcomes(t), b.Exp.Train.Outcomes
+func Outcomes(exp plan.Experiment, t *table.Table) ([]string, error) {
+	all, chosen := plan.Outcomes(t), exp.Train.Outcomes
 	for _, o := range chosen {
 		if !slices.Contains(all, o) {
-			return nil, b.File.Errorf(b.At+".train.outcomes",
+			return nil, exp.Errorf("train.outcomes",
 				"%q is not an outcome of this experiment, which has %v%s", o, all, spelling.DidYouMean(o, all))
 		}
 	}
@@ -32,14 +32,14 @@ func Outcomes(b *plan.Builder, t *table.Table) ([]string, error) {
 }
 
 // Events are the experiment's events of outcomes it is trained on.
-func Events(b *plan.Builder, outcomes []string) (out []*derive.Event, err error) {
-	if chosen := b.Exp.Train.Outcomes; len(chosen) > 0 {
+func Events(exp plan.Experiment, outcomes []string) (out []*derive.Event, err error) {
+	if chosen := exp.Train.Outcomes; len(chosen) > 0 {
 		outcomes = chosen
 	}
-	for _, d := range b.Exp.Train.Events {
+	for _, d := range exp.Train.Events {
 		e, err := derive.NewEvent(derive.Definition{Name: d.Name, Text: d.Value}, outcomes)
 		if err != nil {
-			return nil, b.File.Errorf(b.At+".train.events."+d.Name, "%v", err)
+			return nil, exp.Errorf("train.events."+d.Name, "%v", err)
 		}
 		out = append(out, e)
 	}
@@ -47,22 +47,22 @@ func Events(b *plan.Builder, outcomes []string) (out []*derive.Event, err error)
 }
 
 // Triplets reads the inputs and outcomes that the experiment is trained on.
-func Triplets(b *plan.Builder, t *table.Table) (triplets.Set, error) {
-	outcomes, err := Outcomes(b, t)
+func Triplets(exp plan.Experiment, t *table.Table) (triplets.Set, error) {
+	outcomes, err := Outcomes(exp, t)
 	if err != nil {
 		return triplets.Set{}, err
 	}
-	if _, err := Events(b, outcomes); err != nil {
+	if _, err := Events(exp, outcomes); err != nil {
 		return triplets.Set{}, err // before any training
 	}
-	set, err := plan.Triplets(t, b.Exp.Train.Inputs, outcomes)
-	set.Couples = b.Exp.DSP.Couples
+	set, err := plan.Triplets(t, exp.Train.Inputs, outcomes)
+	set.Couples = exp.DSP.Couples
 	return set, err
 }
 
 // Split returns set, read from t, with every row's part under the rule s and the
 // scale of the training part.
-func Split(b *plan.Builder, set triplets.Set, t *table.Table, s config.Split) (triplets.Set, error) {
+func Split(exp plan.Experiment, set triplets.Set, t *table.Table, s config.Split) (triplets.Set, error) {
 	held, err := s.Test.Held(t)
 	if err != nil {
 		return set, fmt.Errorf("read triplets: %w", err)
@@ -72,21 +72,21 @@ func Split(b *plan.Builder, set triplets.Set, t *table.Table, s config.Split) (t
 	for _, i := range test {
 		set.Part[i] = triplets.Test
 	}
-	at := b.At + ".train.splits." + s.Name
+	at := "train.splits." + s.Name
 	switch {
 	case s.Final():
 	case len(test) == 0:
-		return set, b.File.Errorf(at, "%s holds for none of the %d triplets: the test set would be empty%s", s.Test, set.N,
+		return set, exp.Errorf(at, "%s holds for none of the %d triplets: the test set would be empty%s", s.Test, set.N,
 			holdout.Choices(s.Test, t))
 	case len(test) == set.N:
-		return set, b.File.Errorf(at, "%s holds for all %d triplets: the training set would be empty; hold out less",
+		return set, exp.Errorf(at, "%s holds for all %d triplets: the training set would be empty; hold out less",
 			s.Test, set.N)
 	}
-	if err := setAside(b, &set, at); err != nil {
+	if err := setAside(exp, &set, at); err != nil {
 		return set, err
 	}
 	set.Scale = triplets.Identity(set.Out)
-	if b.Exp.Train.Standardise {
+	if exp.Train.Standardise {
 		train := set.Of(triplets.Train)
 		set.Scale = train.OutcomeScale()
 	}
@@ -95,8 +95,8 @@ func Split(b *plan.Builder, set triplets.Set, t *table.Table, s config.Split) (t
 
 // setAside moves the calibration runs out of the training part: whole runs,
 // chosen by a hash of their names, the same for every seed of a split.
-func setAside(b *plan.Builder, s *triplets.Set, at string) error {
-	share := b.Exp.Train.Calibration.Share
+func setAside(exp plan.Experiment, s *triplets.Set, at string) error {
+	share := exp.Train.Calibration.Share
 	if share == 0 {
 		return nil
 	}
@@ -104,10 +104,10 @@ func setAside(b *plan.Builder, s *triplets.Set, at string) error {
 	for _, i := range s.RowsOf(triplets.Train) {
 		runs[s.Runs[s.Run[i]]] = true
 	}
-	stream := strconv.FormatUint(b.Exp.Train.Seed, 10) + "\x00calibration"
+	stream := strconv.FormatUint(exp.Train.Seed, 10) + "\x00calibration"
 	aside := holdout.Draw(stream, slices.Collect(maps.Keys(runs)), share)
 	if len(aside) == len(runs) {
-		return b.File.Errorf(b.At+".train.calibration",
+		return exp.Errorf("train.calibration",
 			"%g of the %d training runs leaves none to train on in split %s", share, len(runs), at)
 	}
 

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"doubletake/pipeline/stages/plan"
 	"doubletake/pipeline/stages/stagetest"
 	"doubletake/pipeline/table"
 	"doubletake/train/triplets"
@@ -30,12 +29,12 @@ const rotorTrain = "{inputs: [rpm, blades], seeds: 1, splits: {s: {test: {rpm: 1
 func splitBy(t *testing.T, tab *table.Table, train, rule string) (triplets.Set, error) {
 	t.Helper()
 	text := strings.Replace(train, "{rpm: 1}", rule, 1)
-	b := stagetest.Builder(t, text, tab)
-	set, err := Triplets(b, tab)
+	b := stagetest.New(t, text, tab)
+	set, err := Triplets(b.Experiment, tab)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return Split(b, set, tab, b.Exp.Train.Splits[0])
+	return Split(b.Experiment, set, tab, b.Train.Splits[0])
 }
 
 // The rows that hold the rule are the test part: of values, ranges with one or two
@@ -80,11 +79,12 @@ func TestSplitRules(t *testing.T) {
 
 // A random share of the conditions has all rows of its conditions.
 func TestSplitRandom(t *testing.T) {
-	b := stagetest.Builder(t, "{inputs: [blades], splits: {s: {test: {random: 0.5}}}}", stagetest.Table(rotor))
-	if err := Plan(b); err != nil {
+	b := stagetest.New(t, "{inputs: [blades], splits: {s: {test: {random: 0.5}}}}", stagetest.Table(rotor))
+	planned, err := Plan(b.Experiment, b.Ing, b.Trip, nil)
+	if err != nil {
 		t.Fatal(err)
 	}
-	_, set, err := SplitTable(b, stagetest.Table(rotor), b.Exp.Train.Splits[0])
+	_, set, err := SplitTable(b.Experiment, stagetest.Table(rotor), planned.Splits[0])
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -229,8 +229,8 @@ b   b         2   20        21        3         4`)
 		{", outcomes: [drga]", nil, nil, `experiments.x.train.outcomes: "drga" is not an outcome of this experiment, ` +
 			`which has [lift drag]; did you mean "drag"?`},
 	} {
-		b := stagetest.Builder(t, "{inputs: [rpm]"+c.outcomes+", splits: {s: {test: {rpm: 1}}}}", tab)
-		set, err := Triplets(b, tab)
+		b := stagetest.New(t, "{inputs: [rpm]"+c.outcomes+", splits: {s: {test: {rpm: 1}}}}", tab)
+		set, err := Triplets(b.Experiment, tab)
 		if c.fault != "" {
 			if err == nil || !strings.Contains(err.Error(), c.fault) {
 				t.Errorf("%v\nexpected %s", err, c.fault)
@@ -244,25 +244,25 @@ b   b         2   20        21        3         4`)
 			t.Errorf("%+v, couples %v", set.Outcomes, set.Couples)
 		}
 	}
-	b := stagetest.Builder(t, "{inputs: [rpm], splits: {s: {test: {rpm: 1}}}}", tab)
-	b.Exp.DSP.Couples = true
-	if set, err := Triplets(b, tab); err != nil || !set.Couples {
+	b := stagetest.New(t, "{inputs: [rpm], splits: {s: {test: {rpm: 1}}}}", tab)
+	b.DSP.Couples = true
+	if set, err := Triplets(b.Experiment, tab); err != nil || !set.Couples {
 		t.Errorf("couples: %v, %v", set.Couples, err)
 	}
 }
 
-// known returns a builder of a campaign of recordings, which knows its conditions
+// known returns an experiment of a campaign of recordings, which knows its conditions
 // before any file is read.
-func known(t *testing.T, train string, conditions []string, rows ...[]float64) *plan.Builder {
+func known(t *testing.T, train string, conditions []string, rows ...[]float64) *stagetest.Experiment {
 	t.Helper()
-	b := stagetest.Builder(t, train, nil)
-	b.Exp.Ingest.Table, b.Conditions = nil, conditions
+	b := stagetest.New(t, train, nil)
+	b.Ingest.Table, b.Ing.Conditions = nil, conditions
 	for _, r := range rows {
 		c := map[string]float64{}
 		for k, v := range r {
 			c[conditions[k]] = v
 		}
-		b.Known = append(b.Known, c)
+		b.Ing.Known = append(b.Ing.Known, c)
 	}
 	return b
 }
@@ -285,36 +285,38 @@ func TestCheckSplits(t *testing.T) {
 			`(2) in the training set of split "s"`},
 		{"{inputs: [rpm], splits: {ok: {test: {blades: 3}}, bad: {test: {rpm: 7}}}}", "experiments.x.train.splits.bad"},
 	} {
-		err := checkSplits(known(t, c.train, conditions, rows...))
+		err := checked(known(t, c.train, conditions, rows...))
 		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s:\n%v\nexpected %s", c.train, err, c.want)
 		}
 	}
 	// A condition that only the files state, such as a measured speed, is not judged.
 	b := known(t, "{inputs: [rpm], splits: {s: {test: {blades: 9}}}}", conditions, rows...)
-	delete(b.Known[2], "blades")
-	if err := checkSplits(b); err != nil {
+	delete(b.Ing.Known[2], "blades")
+	if err := checked(b); err != nil {
 		t.Error(err)
 	}
-	if err := checkSplits(known(t, "{inputs: [rpm], splits: {s: {test: {blades: 9}}}}", conditions)); err != nil {
+	if err := checked(known(t, "{inputs: [rpm], splits: {s: {test: {blades: 9}}}}", conditions)); err != nil {
 		t.Error("nothing is known before the files are read:", err)
 	}
 }
 
 // A batch that the file sets must not exceed the training set; the default may.
 func TestCheckBatch(t *testing.T) {
-	b := stagetest.Builder(t, "{inputs: [rpm], optimizer: {batch: 32}, splits: {s: {test: {rpm: 1}}}}", nil)
-	s := b.Exp.Train.Splits[0]
-	err := checkBatch(b, s, 31)
+	b := stagetest.New(t, "{inputs: [rpm], optimizer: {batch: 32}, splits: {s: {test: {rpm: 1}}}}", nil)
+	s := b.Train.Splits[0]
+	err := checkBatch(b.Experiment, s, 31)
 	if err == nil || !strings.Contains(err.Error(), "pipeline.yaml:6:40: experiments.x.train.optimizer.batch: "+
 		`expected up to 31 triplets, which the training set of split "s" has, found 32`) {
 		t.Error(err)
 	}
-	if err := checkBatch(b, s, 32); err != nil {
+	if err := checkBatch(b.Experiment, s, 32); err != nil {
 		t.Error(err)
 	}
-	silent := stagetest.Builder(t, "{inputs: [rpm], splits: {s: {test: {rpm: 1}}}}", nil)
-	if err := checkBatch(silent, s, 5); err != nil {
-		t.Errorf("the default batch of %d: %v", silent.Exp.Train.Optimizer.Batch, err)
+	silent := stagetest.New(t, "{inputs: [rpm], splits: {s: {test: {rpm: 1}}}}", nil)
+	if err := checkBatch(silent.Experiment, s, 5); err != nil {
+		t.Errorf("the default batch of %d: %v", silent.Train.Optimizer.Batch, err)
 	}
 }
+
+func checked(b *stagetest.Experiment) error { return CheckSplits(b.Experiment, b.Ing, b.Train.Splits) }

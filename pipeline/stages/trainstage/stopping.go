@@ -32,51 +32,51 @@ const stoppingVersion = 1
 
 // StoppingID is the ID of the task that decides for the k-th network of a split, and
 // for the methods with networks that it is compared with.
-func StoppingID(b *plan.Builder, split string, k int) string {
-	return b.ID("train", split, "early-stopping", "seed-"+strconv.Itoa(k))
+func StoppingID(exp plan.Experiment, split string, k int) string {
+	return exp.ID("train", split, "early-stopping", "seed-"+strconv.Itoa(k))
 }
 
 // stopDeps is what a training needs of that task.
-func stopDeps(b *plan.Builder, s config.Split, k int) []engine.Dep {
-	if b.Exp.Train.EarlyStop.On == "" {
+func stopDeps(exp plan.Experiment, s config.Split, k int) []engine.Dep {
+	if exp.Train.EarlyStop.On == "" {
 		return nil
 	}
-	return []engine.Dep{{Task: StoppingID(b, s.Name, k), Output: StoppingArrow}}
+	return []engine.Dep{{Task: StoppingID(exp, s.Name, k), Output: StoppingArrow}}
 }
 
 // stopTask adds the task, where early stopping is on. It trains as the k-th network of
 // the split is trained, on the training part without one inner group. The held-out
 // part has no part in it.
-func stopTask(b *plan.Builder, cfg []kv.Pair, s config.Split, k int) {
-	tr := b.Exp.Train
+func (pl *planner) stopTask(s config.Split, k int) {
+	tr := pl.exp.Train
 	if tr.EarlyStop.On == "" {
 		return
 	}
-	cfg = plan.Without(slices.Clone(cfg), "train.estimate")
+	cfg := plan.Without(slices.Clone(pl.cfg), "train.estimate")
 	seed := plan.SeedOf(tr.Seed, "train", strconv.Itoa(k))
-	dep := engine.Dep{Task: b.ID("triplets"), Output: "triplets.arrow"}
+	dep := pl.trip.Triplets
 	local := []kv.Pair{
 		s.Setting(),
 		{Key: "seed", Value: strconv.FormatUint(seed, 10)},
 		{Key: "inner group", Value: strconv.Itoa(k)},
 	}
-	t := b.Add(&engine.Task{
-		ID: StoppingID(b, s.Name, k), Stage: "train", Split: s.Name, Version: stoppingVersion, Config: cfg, Local: local,
-		Deps: []engine.Dep{dep}, Weight: weight(b),
+	t := pl.exp.Add(&engine.Task{
+		ID: StoppingID(pl.exp, s.Name, k), Stage: "train", Split: s.Name, Version: stoppingVersion, Config: cfg, Local: local,
+		Deps: []engine.Dep{dep}, Weight: pl.weight(),
 	})
-	dir := b.Published("splits", s.Name, "seed-"+strconv.Itoa(k))
+	dir := pl.exp.Published("train", "splits", s.Name, "seed-"+strconv.Itoa(k))
 	t.Publish = []engine.Link{{Output: StoppingArrow, Path: filepath.Join(dir, StoppingArrow)}}
 	t.Run = func(ctx context.Context, j *engine.Job) error {
-		_, set, err := readSplit(b, j, dep, s)
+		_, set, err := readSplit(pl.exp, j, dep, s)
 		if err != nil {
 			return err
 		}
-		history, group, err := validate(ctx, b, j, set.Of(triplets.Train), network(b, seed), k, false)
+		history, group, err := validate(ctx, pl.exp, j, set.Of(triplets.Train), network(pl.exp, seed), k, false)
 		if err != nil {
 			return err
 		}
 		h := stoppingTable(history)
-		h.Meta = append(provenance(b, s, k, cfg, local), kv.Pair{Key: "inner_group", Value: group})
+		h.Meta = append(provenance(pl.exp, s, k, cfg, local), kv.Pair{Key: "inner_group", Value: group})
 		return writeTable(j, StoppingArrow, h)
 	}
 }
@@ -92,11 +92,11 @@ func stoppingTable(history []train.Epoch) *table.Table {
 }
 
 // stopped returns the settings with the number of epochs after which the training ends.
-func stopped(b *plan.Builder, j *engine.Job, s config.Split, k int, c train.Config) (train.Config, error) {
-	if b.Exp.Train.EarlyStop.On == "" {
+func stopped(exp plan.Experiment, j *engine.Job, s config.Split, k int, c train.Config) (train.Config, error) {
+	if exp.Train.EarlyStop.On == "" {
 		return c, nil
 	}
-	t, err := table.Read(j.Input(StoppingID(b, s.Name, k), StoppingArrow))
+	t, err := table.Read(j.Input(StoppingID(exp, s.Name, k), StoppingArrow))
 	if err != nil {
 		return c, err
 	}
@@ -121,11 +121,11 @@ func lowest(values []float64) int {
 
 // stoppedWithin decides for an ensemble that is trained on a subset, by an inner group
 // of that.
-func stoppedWithin(ctx context.Context, b *plan.Builder, j *engine.Job, d triplets.Set, e honest.Ensemble) (train.Config,
-	error,
-) {
-	c := network(b, e.Seed)
-	if b.Exp.Train.EarlyStop.On == "" {
+func stoppedWithin(ctx context.Context, exp plan.Experiment, j *engine.Job, d triplets.Set,
+	e honest.Ensemble,
+) (train.Config, error) {
+	c := network(exp, e.Seed)
+	if exp.Train.EarlyStop.On == "" {
 		return c, nil
 	}
 	dir, err := j.Scratch()
@@ -141,7 +141,7 @@ func stoppedWithin(ctx context.Context, b *plan.Builder, j *engine.Job, d triple
 	}
 	standardised := c
 	standardised.Standardise = true // as the ensemble does with its rows
-	history, _, err := validate(ctx, b, j, setOf(d), standardised, 0, !e.Claims)
+	history, _, err := validate(ctx, exp, j, setOf(d), standardised, 0, !e.Claims)
 	if err != nil {
 		return c, err
 	}
@@ -155,21 +155,21 @@ func stoppedWithin(ctx context.Context, b *plan.Builder, j *engine.Job, d triple
 // validate trains without the k-th inner group, in an order that the experiment's seed
 // decides, until the loss on that group has not fallen for so many epochs as the
 // configuration says. Inputs that do not vary without the group are left out.
-func validate(ctx context.Context, b *plan.Builder, j *engine.Job, data triplets.Set, c train.Config, k int,
+func validate(ctx context.Context, exp plan.Experiment, j *engine.Job, data triplets.Set, c train.Config, k int,
 	single bool,
 ) (history []train.Epoch, group string, err error) {
-	e, at := b.Exp.Train.EarlyStop, b.At+".train.early_stopping"
-	z, input := make([]float64, data.N), slices.Index(b.Exp.Train.Inputs, e.On)
+	e, at := exp.Train.EarlyStop, "train.early_stopping"
+	z, input := make([]float64, data.N), slices.Index(exp.Train.Inputs, e.On)
 	for i := range z {
 		z[i] = data.X[i*data.In+input]
 	}
 	g := honest.Learner{Condition: e.On}.Grouping(z)
 	name := func(group int) string { return e.On + " = " + g.Names[group] }
 	if len(g.Names) < 2 {
-		return nil, "", b.File.Errorf(at+".on", "expected a condition of 2 values and more in every training set, found %s: "+
+		return nil, "", exp.Errorf(at+".on", "expected a condition of 2 values and more in every training set, found %s: "+
 			"there is no group to leave out", name(0))
 	}
-	rng := rand.New(rand.NewPCG(plan.SeedOf(b.Exp.Train.Seed, "early stopping", e.On), 0))
+	rng := rand.New(rand.NewPCG(plan.SeedOf(exp.Train.Seed, "early stopping", e.On), 0))
 	inner := rng.Perm(len(g.Names))[k%len(g.Names)]
 	var rest, held []int
 	for i, of := range g.Of {
@@ -181,7 +181,7 @@ func validate(ctx context.Context, b *plan.Builder, j *engine.Job, data triplets
 	}
 	columns := honest.VaryingInputs(data.X, data.In, rest)
 	if len(columns) == 0 {
-		return nil, "", b.File.Errorf(at+".on", "no input varies in the training set without %s: use another condition",
+		return nil, "", exp.Errorf(at+".on", "no input varies in the training set without %s: use another condition",
 			name(inner))
 	}
 	_, history, err = fit(ctx, j, onlyInputs(data.Select(rest), columns), c, train.FitOptions{
@@ -191,7 +191,7 @@ func validate(ctx context.Context, b *plan.Builder, j *engine.Job, data triplets
 		return nil, "", fmt.Errorf("train without %s for early stopping: %w", name(inner), err)
 	}
 	if train.Best(history) == 0 {
-		return nil, "", b.File.Errorf(at, "the loss on %s was no number after any epoch: lower the learning rate, or leave "+
+		return nil, "", exp.Errorf(at, "the loss on %s was no number after any epoch: lower the learning rate, or leave "+
 			"early stopping out", name(inner))
 	}
 	return history, name(inner), nil

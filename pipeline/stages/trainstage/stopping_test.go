@@ -30,17 +30,17 @@ func TestEarlyStopping(t *testing.T) {
 	z := stagetest.Floats(t, tab, "x")
 	var groups []string
 	for k := range 2 {
-		got := stagetest.Read(t, output(StoppingID(b, "high", k), StoppingArrow))
+		got := stagetest.Read(t, output(StoppingID(b.Experiment, "high", k), StoppingArrow))
 		losses := stagetest.Floats(t, got, ValidationLoss)
 		name := got.Get("inner_group")
 		groups = append(groups, name)
 
 		var m train.Model
-		if err := plan.ReadJSON(output(TrainID(b, "high", k), "model.json"), &m); err != nil {
+		if err := plan.ReadJSON(output(TrainID(b.Experiment, "high", k), "model.json"), &m); err != nil {
 			t.Fatal(err)
 		}
 		best := slices.Index(losses, slices.Min(losses)) + 1
-		rows := stagetest.Read(t, output(TrainID(b, "high", k), "history.arrow")).Rows()
+		rows := stagetest.Read(t, output(TrainID(b.Experiment, "high", k), "history.arrow")).Rows()
 		if m.Config.Stop != best || m.Config.Epochs != 200 || rows != best || len(losses) != best+10 {
 			t.Errorf("seed %d: %d epochs of %d, %d rows; lowest loss at %d of %d", k, m.Config.Stop, m.Config.Epochs, rows, best,
 				len(losses))
@@ -94,13 +94,13 @@ func TestEarlyStopping(t *testing.T) {
 	if groups[0] == groups[1] {
 		t.Errorf("both seeds leave out %s", groups[0])
 	}
-	for _, task := range b.Plan.Tasks {
+	for _, task := range b.Tasks.Plan.Tasks {
 		needs := false
 		for _, d := range task.Deps {
 			needs = needs || d.Output == StoppingArrow
 		}
-		if want := strings.Contains(task.ID, "ensemble") || task.ID == TrainID(b, "high", 0) ||
-			task.ID == TrainID(b, "high", 1); needs != want {
+		if want := strings.Contains(task.ID, "ensemble") || task.ID == TrainID(b.Experiment, "high", 0) ||
+			task.ID == TrainID(b.Experiment, "high", 1); needs != want {
 			t.Errorf("%s needs the number of epochs: %v", task.ID, needs)
 		}
 	}
@@ -129,13 +129,13 @@ func TestTestPartStaysOut(t *testing.T) {
 			return bytes.Equal(x, y)
 		}
 		for k := range 2 {
-			if !same(TrainID(b, "high", k), "model.json") {
+			if !same(TrainID(b.Experiment, "high", k), "model.json") {
 				t.Errorf("seed %d: the model differs", k)
 			}
-			if section == stopping && !same(StoppingID(b, "high", k), StoppingArrow) {
+			if section == stopping && !same(StoppingID(b.Experiment, "high", k), StoppingArrow) {
 				t.Errorf("seed %d: the number of epochs may differ", k)
 			}
-			if same(TrainID(b, "high", k), "history.arrow") {
+			if same(TrainID(b.Experiment, "high", k), "history.arrow") {
 				t.Errorf("seed %d: the held-out loss is the same of other outcomes", k)
 			}
 		}
@@ -159,11 +159,11 @@ func TestEarlyStoppingErrors(t *testing.T) {
 	} {
 		section := strings.Replace(c.section, "{inputs", "{seeds: 1, model: {hidden: [4]}, "+
 			"optimizer: {epochs: 2, batch: 2}, estimate: {samples: 2}, honest: {base: none}, inputs", 1)
-		b := stagetest.Builder(t, section, stagetest.Table(c.table))
-		if err := Plan(b); err != nil {
+		b := stagetest.New(t, section, stagetest.Table(c.table))
+		if _, err := Plan(b.Experiment, b.Ing, b.Trip, nil); err != nil {
 			t.Fatal(err)
 		}
-		_, err := stagetest.Run(context.Background(), b, nil)
+		_, err := b.Run(context.Background(), nil)
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%v, expected %q", err, c.want)
 		}

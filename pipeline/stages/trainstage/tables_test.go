@@ -25,8 +25,8 @@ run recording rpm[1/min] y_1[dB] y_2[dB]
 a   a         1000       8       12
 b   b         2000       9       10
 c   c         1000       7       8`)
-	b := stagetest.Builder(t, "{inputs: [rpm], splits: {s: {test: {rpm: 2000}}}}", tab)
-	set, err := Triplets(b, tab)
+	b := stagetest.New(t, "{inputs: [rpm], splits: {s: {test: {rpm: 2000}}}}", tab)
+	set, err := Triplets(b.Experiment, tab)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -175,16 +175,16 @@ func TestSquared(t *testing.T) {
 // of appearance, and what was held out.
 func TestCard(t *testing.T) {
 	tab := stagetest.Table(rotor)
-	b := stagetest.Builder(t, "{inputs: [rpm, blades], seed: 7, splits: {s: {test: {blades: 3}}}}", tab)
-	set, err := Triplets(b, tab)
+	b := stagetest.New(t, "{inputs: [rpm, blades], seed: 7, splits: {s: {test: {blades: 3}}}}", tab)
+	set, err := Triplets(b.Experiment, tab)
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := b.Exp.Train.Splits[0]
-	if set, err = Split(b, set, tab, s); err != nil {
+	s := b.Train.Splits[0]
+	if set, err = Split(b.Experiment, set, tab, s); err != nil {
 		t.Fatal(err)
 	}
-	c := card(b, set, s, 1, "digest", &train.Estimates{Samples: 8, Sampler: "plain"})
+	c := card(b.Experiment, b.Ing.PairKind, set, s, 1, "digest", &train.Estimates{Samples: 8, Sampler: "plain"})
 	if c.Format != "doubletake-card" || c.Version != 1 || c.Program != "doubletake test" || c.Experiment != "x" ||
 		c.Data != "measured" || c.Pairs != "same-run" || c.Split != "s" || c.HeldOut != "blades = 3" || c.Seed != 1 ||
 		c.Config != "digest" || c.Triplets != 4 {
@@ -210,14 +210,14 @@ func TestCard(t *testing.T) {
 // A card lists at most a hundred values of an input and maxCardConditions
 // conditions.
 func TestCardIsBounded(t *testing.T) {
-	b := stagetest.Builder(t, "{inputs: [rpm], splits: {s: {test: {rpm: 3}}}}", nil)
+	b := stagetest.New(t, "{inputs: [rpm], splits: {s: {test: {rpm: 3}}}}", nil)
 	for _, n := range []int{100, 101, maxCardConditions, maxCardConditions + 1} {
 		x := make([]float64, n)
 		for i := range x {
 			x[i] = float64(i)
 		}
 		set := triplets.New([]triplets.Quantity{{Name: "rpm"}}, []triplets.Quantity{{Name: "y"}}, x, x, x)
-		c := card(b, set, config.Split{Test: holdout.Nothing}, 0, "", &train.Estimates{})
+		c := card(b.Experiment, b.Ing.PairKind, set, config.Split{Test: holdout.Nothing}, 0, "", &train.Estimates{})
 		if (c.Inputs[0].Values != nil) != (n <= 100) || (c.Conditions != nil) != (n <= maxCardConditions) {
 			t.Errorf("%d conditions: %d values, %d conditions", n, len(c.Inputs[0].Values), len(c.Conditions))
 		}

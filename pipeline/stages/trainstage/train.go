@@ -17,11 +17,11 @@ import (
 	"strings"
 	"time"
 
-	"doubletake/dsp"
-
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/engine"
 	"doubletake/pipeline/kv"
+	"doubletake/pipeline/stages/dspstage"
+	"doubletake/pipeline/stages/ingeststage"
 	"doubletake/pipeline/stages/plan"
 	"doubletake/pipeline/table"
 	"doubletake/train"
@@ -41,35 +41,97 @@ const version = 6
 // float32.
 var jointVersion = kv.Pair{Key: "joint head", Value: "3"}
 
-// Plan adds a task per split and seed, and the tasks of the methods compared.
-func Plan(b *plan.Builder) error {
-	tr := &b.Exp.Train
-	if len(tr.Inputs) == 0 {
-		return nil
+// Result is what later stages need of stage train.
+type Result struct {
+	Splits []config.Split            // with each value of those that hold one out after the other, and those asked for
+	Inner  map[string][]config.Split // by split, those by which a variant is selected; none without a sweep's select
+	Fits   []bool                    // which of the splits asked for are about the experiment
+}
+
+// planner adds the tasks of one experiment.
+type planner struct {
+	exp  plan.Experiment
+	ing  ingeststage.Result
+	trip dspstage.Result
+	cfg  []kv.Pair // settings that every training reads
+}
+
+// Plan adds a task per split and seed, and the tasks of the methods compared. asked are splits
+// in addition to those of the configuration, where the experiment has their conditions.
+func Plan(exp plan.Experiment, ing ingeststage.Result, trip dspstage.Result, asked []config.Split) (Result, error) {
+	out := Result{Splits: exp.Train.Splits, Inner: map[string][]config.Split{}, Fits: make([]bool, len(asked))}
+	if len(exp.Train.Inputs) == 0 {
+		return out, nil
 	}
+
+	pl := &planner{exp: exp, ing: ing, trip: trip}
 	var err error
-	if tr.Splits, err = expand(b, tr.Splits, false); err != nil {
-		return err
+	if out.Splits, err = pl.expand(exp.Train.Splits, false); err != nil {
+		return out, err
 	}
-	b.ExtraFits = make([]bool, len(b.Extra))
-	for i, x := range b.Extra {
-		asked, err := expand(b, []config.Split{x}, true)
+	for i, x := range asked {
+		if out.Splits, out.Fits[i], err = pl.ask(out.Splits, x); err != nil {
+			return out, err
+		}
+	}
+	pl.exp.Train.Splits = out.Splits
+	pl.cfg = pl.settingsRead()
+	if ing.Outcomes != nil {
+		if _, err := Events(pl.exp, ing.Outcomes); err != nil {
+			return out, err
+		}
+	}
+
+	left, err := pl.planLeftOut()
+	if err != nil {
+		return out, err
+	}
+	for _, s := range out.Splits {
+		inner, err := pl.inner(s)
 		if err != nil {
-			return err
+			return out, err
 		}
-		for _, s := range asked {
-			unknown := func(condition string) bool { return !slices.Contains(b.Conditions, condition) }
-			if slices.ContainsFunc(s.Test.Conditions(), unknown) {
-				continue
+		out.Inner[s.Name] = inner
+		for _, s := range append(slices.Clone(inner), s) {
+			for k := range exp.Train.Seeds {
+				pl.stopTask(s, k)
+				pl.trainTask(s, k)
 			}
-			b.ExtraFits[i] = true
-			// A split that holds the same out is not trained again under another name.
-			same := func(o config.Split) bool { return o.Name == s.Name || o.Test.String() == s.Test.String() }
-			if !slices.ContainsFunc(tr.Splits, same) {
-				tr.Splits = append(slices.Clone(tr.Splits), s)
-			}
+		}
+		if s.Final() {
+			continue // no held-out values to compare methods on
+		}
+		pl.methods(s)
+		for k := range exp.Train.Seeds {
+			pl.crossTask(pl.cfg, s, "pair", k)
+		}
+		pl.honestTask(s, left[s.Name])
+	}
+
+	return out, pl.checkSplits()
+}
+
+// ask adds the splits of x that fit the experiment, which has their conditions. One that holds
+// the same out as another is not trained again under another name.
+func (pl *planner) ask(splits []config.Split, x config.Split) (all []config.Split, fits bool, err error) {
+	expanded, err := pl.expand([]config.Split{x}, true)
+	for _, s := range expanded {
+		unknown := func(condition string) bool { return !slices.Contains(pl.ing.Conditions, condition) }
+		if slices.ContainsFunc(s.Test.Conditions(), unknown) {
+			continue
+		}
+		fits = true
+		same := func(o config.Split) bool { return o.Name == s.Name || o.Test.String() == s.Test.String() }
+		if !slices.ContainsFunc(splits, same) {
+			splits = append(slices.Clone(splits), s)
 		}
 	}
+	return splits, fits, err
+}
+
+// settingsRead returns the settings that every training reads.
+func (pl *planner) settingsRead() []kv.Pair {
+	tr := &pl.exp.Train
 	cfg := plan.Without(plan.Settings("train", *tr),
 		"train.splits", "train.seeds", "train.seed", "train.compare", "train.members", "train.honest", "train.events")
 	cfg = plan.Without(cfg, "train.calibration.kind") // the methods do not depend on it
@@ -84,56 +146,28 @@ func Plan(b *plan.Builder) error {
 	if tr.EarlyStop.On == "" {
 		cfg = plan.Without(cfg, "train.early_stopping")
 	}
-	cfg = append(cfg, kv.Pair{Key: "kernels", Value: b.Program.Kernels},
-		kv.Pair{Key: "dsp.couples", Value: strconv.FormatBool(b.Exp.DSP.Couples)})
+	cfg = append(cfg, kv.Pair{Key: "kernels", Value: pl.exp.Program.Kernels},
+		kv.Pair{Key: "dsp.couples", Value: strconv.FormatBool(pl.exp.DSP.Couples)})
 	if tr.Head == train.Joint || tr.Head == train.JointFull {
 		cfg = append(cfg, jointVersion)
 	}
-	if t := b.Exp.Ingest.Table; t != nil && t.Use == "all" {
+	if t := pl.exp.Ingest.Table; t != nil && t.Use == "all" {
 		cfg = append(cfg, kv.Pair{Key: "weights of pairs", Value: "loss, scale, R², e"})
 	}
-	if b.Outcomes != nil {
-		if _, err := Events(b, b.Outcomes); err != nil {
-			return err
-		}
-	}
-	left, err := planLeftOut(b, cfg)
-	if err != nil {
-		return err
-	}
-	for _, s := range tr.Splits {
-		inner, err := Inner(b, s)
-		if err != nil {
-			return err
-		}
-		for _, s := range append(inner, s) {
-			for k := range tr.Seeds {
-				stopTask(b, cfg, s, k)
-				trainTask(b, cfg, s, k)
-			}
-		}
-		if s.Final() {
-			continue // no held-out values to compare methods on
-		}
-		methods(b, cfg, s)
-		for k := range tr.Seeds {
-			crossTask(b, cfg, s, "pair", k)
-		}
-		honestTask(b, s, left[s.Name])
-	}
-	return checkSplits(b)
+
+	return cfg
 }
 
 // TrainID is the ID of the task that trains the k-th network of a split.
-func TrainID(b *plan.Builder, split string, k int) string {
-	return b.ID("train", split, "seed-"+strconv.Itoa(k))
+func TrainID(exp plan.Experiment, split string, k int) string {
+	return exp.ID("train", split, "seed-"+strconv.Itoa(k))
 }
 
-func trainTask(b *plan.Builder, cfg []kv.Pair, s config.Split, k int) {
-	tr := b.Exp.Train
+func (pl *planner) trainTask(s config.Split, k int) {
+	tr := pl.exp.Train
 	seed := plan.SeedOf(tr.Seed, "train", strconv.Itoa(k))
-	dep := engine.Dep{Task: b.ID("triplets"), Output: "triplets.arrow"}
-	dir := b.Published("splits", s.Name, "seed-"+strconv.Itoa(k))
+	dep := pl.trip.Triplets
+	dir := pl.exp.Published("train", "splits", s.Name, "seed-"+strconv.Itoa(k))
 	local := []kv.Pair{
 		s.Setting(),
 		{Key: "seed", Value: strconv.FormatUint(seed, 10)},
@@ -146,10 +180,10 @@ func trainTask(b *plan.Builder, cfg []kv.Pair, s config.Split, k int) {
 		local = append(local, kv.Pair{Key: "calibration", Value: strings.Join(kinds(tr.Calibration), ", ")})
 	}
 	// The card states what the triplets' values do not.
-	kind := []kv.Pair{{Key: "kind of data", Value: b.Exp.Ingest.Data}, {Key: "pairs", Value: b.PairKind()}}
-	t := b.Add(&engine.Task{
-		ID: TrainID(b, s.Name, k), Stage: "train", Split: s.Name, Version: version, Config: cfg,
-		Local: slices.Concat(local, kind), Deps: append([]engine.Dep{dep}, stopDeps(b, s, k)...), Weight: weight(b),
+	kind := []kv.Pair{{Key: "kind of data", Value: pl.exp.Ingest.Data}, {Key: "pairs", Value: pl.ing.PairKind}}
+	t := pl.exp.Add(&engine.Task{
+		ID: TrainID(pl.exp, s.Name, k), Stage: "train", Split: s.Name, Version: version, Config: pl.cfg,
+		Local: slices.Concat(local, kind), Deps: append([]engine.Dep{dep}, stopDeps(pl.exp, s, k)...), Weight: pl.weight(),
 	})
 	outputs := []string{"model.json", cardJSON, FlagsJSON, "history.arrow", "predictions.arrow"}
 	if tr.Calibration.Share > 0 {
@@ -162,26 +196,26 @@ func trainTask(b *plan.Builder, cfg []kv.Pair, s config.Split, k int) {
 		t.Publish = append(t.Publish, engine.Link{Output: o, Path: filepath.Join(dir, o)})
 	}
 	t.Run = func(ctx context.Context, j *engine.Job) error {
-		trip, set, err := readSplit(b, j, dep, s)
+		trip, set, err := readSplit(pl.exp, j, dep, s)
 		if err != nil {
 			return err
 		}
 		data := set.Of(triplets.Train)
-		if err := checkBatch(b, s, data.N); err != nil {
+		if err := checkBatch(pl.exp, s, data.N); err != nil {
 			return err
 		}
 		start := time.Now()
-		c, err := stopped(b, j, s, k, network(b, seed))
+		c, err := stopped(pl.exp, j, s, k, network(pl.exp, seed))
 		if err != nil {
 			return err
 		}
-		model, history, err := fit(ctx, j, data, c, observed(j, set, cmp.Or(c.Stop, c.Epochs), b.Exp.Ingest.Data))
+		model, history, err := fit(ctx, j, data, c, observed(j, set, cmp.Or(c.Stop, c.Epochs), pl.exp.Ingest.Data))
 		if err != nil {
-			return fitError(b, s, fmt.Errorf("train: %w", err))
+			return fitError(pl.exp, s, fmt.Errorf("train: %w", err))
 		}
 		fitted := time.Now()
 		o := tr.Estimate
-		o.Seed = estimateSeed(b, k)
+		o.Seed = estimateSeed(pl.exp, k)
 		est, err := model.Estimate(ctx, set.Distinct, o)
 		if err != nil {
 			return fmt.Errorf("estimate covariance: %w", err)
@@ -192,7 +226,8 @@ func trainTask(b *plan.Builder, cfg []kv.Pair, s config.Split, k int) {
 		if err := writeFlags(j.Output(FlagsJSON), diagnose(set, est)); err != nil {
 			return err
 		}
-		if err := plan.WriteJSON(j.Output(cardJSON), card(b, set, s, k, plan.Digest(cfg, local), est)); err != nil {
+		about := card(pl.exp, pl.ing.PairKind, set, s, k, plan.Digest(pl.cfg, local), est)
+		if err := plan.WriteJSON(j.Output(cardJSON), about); err != nil {
 			return err
 		}
 		if tr.Calibration.Share > 0 {
@@ -207,7 +242,7 @@ func trainTask(b *plan.Builder, cfg []kv.Pair, s config.Split, k int) {
 		if err := plan.WriteJSON(j.Output("model.json"), model); err != nil {
 			return err
 		}
-		meta := provenance(b, s, k, cfg, local)
+		meta := provenance(pl.exp, s, k, pl.cfg, local)
 		h, p := historyTable(history), predictionTable(trip, set, est)
 		h.Meta, p.Meta = meta, slices.Concat(meta, p.Meta)
 		return errors.Join(writeTable(j, "history.arrow", h), writeTable(j, "predictions.arrow", p))
@@ -216,68 +251,37 @@ func trainTask(b *plan.Builder, cfg []kv.Pair, s config.Split, k int) {
 
 // weight is the seconds that one training takes on one processor, roughly: by
 // pairs and epochs.
-func weight(b *plan.Builder) float64 {
-	_, pairs := size(b)
-	return 0.02 + 6e-7*pairs*float64(b.Exp.Train.Optimizer.Epochs)
-}
-
-// Guesses while planning: microphones of a run, rows of a table of pairs.
-const typicalMicrophones, typicalRows = 12, 1000
-
-// size estimates the conditions and the pairs that an experiment will have.
-func size(b *plan.Builder) (conditions, pairs float64) {
-	conditions = float64(max(len(b.Known), 1))
-	switch c := b.Construction.(type) {
-	case nil:
-		return typicalRows, typicalRows
-	case dsp.PerRun:
-		return conditions, conditions * float64(c.PairsPerRun(&b.Exp.DSP.Settings))
-	case dsp.OfSpectra:
-		if !perChannel(b) {
-			conditions *= typicalMicrophones
-		}
-	}
-	return conditions, conditions
-}
-
-// perChannel reports whether the known conditions are those of single channels: more
-// than there are files.
-func perChannel(b *plan.Builder) bool {
-	files := 0
-	for _, t := range b.Plan.Tasks {
-		if t.Stage == "ingest" && b.Owns(t) {
-			files++
-		}
-	}
-	return len(b.Known) > files
+func (pl *planner) weight() float64 {
+	_, pairs := pl.ing.Size()
+	return 0.02 + 6e-7*pairs*float64(pl.exp.Train.Optimizer.Epochs)
 }
 
 // readSplit reads the triplets and splits them.
-func readSplit(b *plan.Builder, j *engine.Job, dep engine.Dep, s config.Split) (*table.Table, triplets.Set, error) {
+func readSplit(exp plan.Experiment, j *engine.Job, dep engine.Dep, s config.Split) (*table.Table, triplets.Set, error) {
 	t, err := table.Read(j.Input(dep.Task, dep.Output))
 	if err != nil {
 		return nil, triplets.Set{}, err
 	}
-	return SplitTable(b, t, s)
+	return SplitTable(exp, t, s)
 }
 
 // readGroups is readSplit with the values of the condition that groups are left out by.
-func readGroups(b *plan.Builder, j *engine.Job, dep engine.Dep, s config.Split, condition string) (triplets.Set,
+func readGroups(exp plan.Experiment, j *engine.Job, dep engine.Dep, s config.Split, condition string) (triplets.Set,
 	[]float64, error,
 ) {
-	t, set, err := readSplit(b, j, dep, s)
+	t, set, err := readSplit(exp, j, dep, s)
 	if err != nil {
 		return set, nil, err
 	}
 	z, err := t.Floats(condition)
 	if err != nil {
-		err = b.File.Errorf(b.At+".train.honest.groups", "%v", err)
+		err = exp.Errorf("train.honest.groups", "%v", err)
 	}
 	return set, z, err
 }
 
 // SplitTable returns the rows of t that take part in a split, split.
-func SplitTable(b *plan.Builder, t *table.Table, s config.Split) (*table.Table, triplets.Set, error) {
+func SplitTable(exp plan.Experiment, t *table.Table, s config.Split) (*table.Table, triplets.Set, error) {
 	if s.Without != nil {
 		held, err := s.Without.Held(t)
 		if err != nil {
@@ -285,33 +289,33 @@ func SplitTable(b *plan.Builder, t *table.Table, s config.Split) (*table.Table, 
 		}
 		t = t.Select(rowsWith(held, false))
 	}
-	set, err := Triplets(b, t)
+	set, err := Triplets(exp, t)
 	if err == nil {
-		set, err = Split(b, set, t, s)
+		set, err = Split(exp, set, t, s)
 	}
 	return t, set, err
 }
 
 // fitError places an input that does not vary in the configuration; other errors
 // stay as they are.
-func fitError(b *plan.Builder, s config.Split, err error) error {
+func fitError(exp plan.Experiment, s config.Split, err error) error {
 	var constant *train.ConstantInputError
 	if !errors.As(err, &constant) {
 		return err
 	}
-	return constantInput(b, s, b.Exp.Train.Inputs[constant.Column], constant.Value)
+	return constantInput(exp, s, exp.Train.Inputs[constant.Column], constant.Value)
 }
 
-func constantInput(b *plan.Builder, s config.Split, input string, value float64) error {
-	return b.File.Errorf(b.At+".train.inputs", "%q is constant (%g) in the training set of split %q: "+
+func constantInput(exp plan.Experiment, s config.Split, input string, value float64) error {
+	return exp.Errorf("train.inputs", "%q is constant (%g) in the training set of split %q: "+
 		"nothing can be learned from it; take it out of the inputs or hold out something else", input, value, s.Name)
 }
 
 // provenance is the metadata of what one training writes.
-func provenance(b *plan.Builder, s config.Split, k int, cfg, local []kv.Pair) []kv.Pair {
-	return append(b.Meta(cfg, local),
+func provenance(exp plan.Experiment, s config.Split, k int, cfg, local []kv.Pair) []kv.Pair {
+	return append(exp.Meta(local),
 		kv.Pair{Key: "split", Value: s.Name}, kv.Pair{Key: "held_out", Value: s.Test.String()},
-		kv.Pair{Key: "seed", Value: strconv.Itoa(k)}, kv.Pair{Key: "kernels", Value: b.Program.Kernels})
+		kv.Pair{Key: "seed", Value: strconv.Itoa(k)}, kv.Pair{Key: "kernels", Value: exp.Program.Kernels})
 }
 
 func writeTable(j *engine.Job, output string, t *table.Table) error {

@@ -1,0 +1,96 @@
+package ingeststage
+
+import (
+	"slices"
+
+	"doubletake/dsp"
+	"doubletake/ingest/campaign"
+	"doubletake/pipeline/stages/plan"
+)
+
+// Values lists the distinct values of a condition, ascending, as far as
+// they are known before any recording is read; a table of pairs is read for it, and
+// the simulated toy's is made.
+func (r *Result) Values(condition string) ([]float64, error) {
+	var v []float64
+	switch {
+	case r.Pairs == nil:
+		for _, c := range r.Known {
+			x, ok := c[condition]
+			if !ok {
+				return nil, nil
+			}
+			v = append(v, x)
+		}
+	case r.Pairs.Toy != nil && condition == "x":
+		v = r.Pairs.Toy.Inputs()
+	case r.Pairs.Table != nil:
+		t := r.Pairs.Table
+		p, err := campaign.ReadTables(t.Files, t.Options)
+		if err != nil {
+			return nil, NamedTable(err, t.Files)
+		}
+		j := slices.Index(p.Inputs, condition)
+		for i := j; j >= 0 && i < len(p.X); i += len(p.Inputs) {
+			v = append(v, p.X[i])
+		}
+	}
+
+	slices.Sort(v)
+	return slices.Compact(v), nil
+}
+
+// PairsPerRow returns how many pairs each entry of Known gives at most; 0 where
+// only the files tell.
+func (r *Result) PairsPerRow() int {
+	switch c := r.Construction.(type) {
+	case dsp.PerRun:
+		return c.PairsPerRun(&r.Recordings.DSP.Settings)
+	case dsp.OfSpectra:
+		if c.Describe().Repeats {
+			return 0
+		}
+		for _, f := range r.Recordings.Files {
+			if f.Rows == nil || slices.ContainsFunc(f.Rows.Rows, func(r campaign.ConditionRow) bool { return r.Channel == "" }) {
+				return 0
+			}
+		}
+		return 1 // every row is one microphone's
+	}
+
+	return 0
+}
+
+// Guesses while planning: microphones of a run, rows of a table of pairs.
+const typicalMicrophones, typicalRows = 12, 1000
+
+// Size estimates the conditions and the pairs that an experiment will have.
+func (r *Result) Size() (conditions, pairs float64) {
+	conditions = float64(max(len(r.Known), 1))
+	switch c := r.Construction.(type) {
+	case nil:
+		return typicalRows, typicalRows
+	case dsp.PerRun:
+		return conditions, conditions * float64(c.PairsPerRun(&r.Recordings.DSP.Settings))
+	case dsp.OfSpectra:
+		if len(r.Known) <= len(r.Recordings.Files) { // they are not those of single channels
+			conditions *= typicalMicrophones
+		}
+	}
+	return conditions, conditions
+}
+
+// pairKind returns the kind of an experiment's pairs: same-run, repeat-run or
+// synthetic (docs/method.md#units-of-data). c is nil for pairs of a table.
+func pairKind(e plan.Experiment, c dsp.Construction) string {
+	switch {
+	case e.Ingest.Table != nil:
+		return e.Ingest.Table.Pairs
+	case c == nil:
+		return "synthetic"
+	case c.Describe().Repeats:
+		return "repeat-run"
+	}
+
+	return "same-run"
+}

@@ -1,0 +1,64 @@
+package ingeststage
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"doubletake/dsp"
+	"doubletake/ingest/campaign"
+	"doubletake/ingest/simulate"
+	"doubletake/pipeline/config"
+	"doubletake/pipeline/stages/plan"
+)
+
+// The kind of pairs states whether both outcomes of a pair come from one run.
+func TestPairKind(t *testing.T) {
+	for _, c := range []struct {
+		e    config.Experiment
+		want string
+	}{
+		{config.Experiment{DSP: config.DSP{Triplets: "split-halves"}}, "same-run"},
+		{config.Experiment{DSP: config.DSP{Triplets: "repeats"}}, "repeat-run"},
+		{config.Experiment{DSP: config.DSP{Triplets: "table"}}, "synthetic"},
+		{config.Experiment{
+			DSP:    config.DSP{Triplets: "table"},
+			Ingest: config.Ingest{Table: &config.Table{Pairs: "repeat-run"}},
+		}, "repeat-run"},
+	} {
+		if got := pairKind(plan.Experiment{Experiment: c.e}, dsp.Find(c.e.DSP.Triplets, true)); got != c.want {
+			t.Errorf("%s: %s, expected %s", c.e.DSP.Triplets, got, c.want)
+		}
+	}
+}
+
+// The values of a table of pairs are read while planning, those of the toy made.
+func TestValues(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "pairs.csv")
+	if err := os.WriteFile(path, []byte("x,y_1,y_2\n2,1,1\n-1,1,1\n2,3,4\n0.5,1,1\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	r := &Result{Pairs: &Pairs{Table: &plan.PairTable{
+		Files:   []campaign.TableFile{{Path: path, Name: "pairs.csv"}},
+		Options: campaign.TableOptions{Inputs: []string{"x"}, Y1: []string{"y_1"}, Y2: []string{"y_2"}},
+	}}}
+	if v, err := r.Values("x"); err != nil || !slices.Equal(v, []float64{-1, 0.5, 2}) {
+		t.Errorf("%v, %v", v, err)
+	}
+	if v, err := r.Values("z"); err != nil || len(v) != 0 {
+		t.Errorf("values of no condition: %v, %v", v, err)
+	}
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.Values("x"); err == nil || !strings.Contains(err.Error(), "pairs.csv") {
+		t.Errorf("without the file: %v", err)
+	}
+	toy := simulate.Toy{N: 7}.WithDefaults()
+	r = &Result{Pairs: &Pairs{Toy: &toy}}
+	if v, err := r.Values("x"); err != nil || len(v) == 0 || !slices.IsSorted(v) {
+		t.Errorf("of the toy: %v, %v", v, err)
+	}
+}
