@@ -164,30 +164,9 @@ func (s set) stages() {
 		s.CMPQ(s.addr([]string{"radix", "radix2"}[n-1]), Imm(uint64(code)))
 		s.JE(to("row", n, "_", code))
 	}
-	row := func(n, code int, ins []Mem, next func(radix int)) {
-		radix, twiddles := code, code <= 5
-		if !twiddles {
-			radix -= 4
-		}
-		outs := fan(out, out1, out3)
-		if n == 1 {
-			for i := range outs {
-				outs[i] = at(out, vec*i)
-			}
-		}
-		s.repeat(label("row", n, "_", code), left, 1, func() {
-			var v []complexes
-			for _, m := range ins[:radix] {
-				v = append(v, s.complexAt(m))
-			}
-			s.butterfly(v, func(i int, v complexes) {
-				if i > 0 && twiddles {
-					v = s.cmul(v, s.factor(at(twiddle, 2*s.size()*(i-1))))
-				}
-				s.store(outs[i], v)
-			})
-			next(radix)
-		})
+	near := make([]Mem, 5) // the outputs of the first
+	for i := range near {
+		near[i] = at(out, vec*i)
 	}
 
 	s.Label(label("group"))
@@ -201,7 +180,7 @@ func (s set) stages() {
 		jump(1, code)
 	}
 	for _, code := range []int{2, 3, 5, 4} {
-		row(1, code, fan(in, in1, in3), func(radix int) {
+		s.butterflies(label("row1_", code), code, left, twiddle, fan(in, in1, in3), near, func(radix int) {
 			s.ADDQ(s.addr("nextIn"), in)
 			s.advance(vec*radix, out)
 			s.advance(2*s.size()*(radix-1), twiddle)
@@ -226,7 +205,8 @@ func (s set) stages() {
 		jump(2, code)
 	}
 	for _, code := range []int{6, 7, 9, 2, 3, 5, 8, 4} {
-		row(2, code, fan(in, between1, between3), func(int) {
+		ins, outs := fan(in, between1, between3), fan(out, out1, out3)
+		s.butterflies(label("row2_", code), code, left, twiddle, ins, outs, func(int) {
 			s.advance(vec, in)
 			s.ADDQ(s.addr("nextOut2"), out)
 		})
@@ -252,6 +232,28 @@ func (s set) stages() {
 	s.DECQ(s.addr("groups"))
 	s.JNE(to("group"))
 	s.end()
+}
+
+// butterflies generates a loop of butterflies, of the radix code or, without twiddles, of
+// code−4. next goes on to the places of the next one.
+func (s set) butterflies(label string, code int, left, twiddle GPVirtual, ins, outs []Mem, next func(radix int)) {
+	radix, twiddles := code, code <= 5
+	if !twiddles {
+		radix -= 4
+	}
+	s.repeat(label, left, 1, func() {
+		var v []complexes
+		for _, m := range ins[:radix] {
+			v = append(v, s.complexAt(m))
+		}
+		s.butterfly(v, func(i int, v complexes) {
+			if i > 0 && twiddles {
+				v = s.cmul(v, s.factor(at(twiddle, 2*s.size()*(i-1))))
+			}
+			s.store(outs[i], v)
+		})
+		next(radix)
+	})
 }
 
 // fan returns five places base + i·step, of which step3 is three.
