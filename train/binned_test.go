@@ -257,8 +257,8 @@ func TestBinnedIdentities(t *testing.T) {
 // The toy below x = 5, judged on fresh pairs. Known truth: the probability of y > 0 at
 // x is Φ(x·sin x/σ(x)), so that the error of p̂ is known, and can be compared with V.
 func TestBinnedToy(t *testing.T) {
-	if testing.Short() {
-		t.Skip("trains networks")
+	if !long() {
+		t.Skip("trains networks; DOUBLETAKE_LONG=1 runs it")
 	}
 	const gamma, beta, epochs = 1.5, 0.1, 150
 	const seeds = 2

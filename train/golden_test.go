@@ -365,6 +365,9 @@ func TestGoldenCov5D(t *testing.T) {
 	}
 	for _, name := range kernel.Names() {
 		t.Run(name, func(t *testing.T) {
+			if name == "portable" && !long() {
+				t.Skip("many samples by the slowest kernels; DOUBLETAKE_LONG=1 runs it")
+			}
 			m := goldenModel(t, g, 3, 5, 64, name)
 			est, err := m.Estimate(context.Background(), x, EstimateOptions{Samples: 40000, Seed: 1})
 			if err != nil {

@@ -266,8 +266,8 @@ func TestJointClosedFormInOneCell(t *testing.T) {
 // near one in the centre with couples, near nothing with triplets. Plain likelihood, β = 0,
 // ruins the mean, and beyond x = 5 the claim is far too small: docs/method.md says so.
 func TestJointToy(t *testing.T) {
-	if testing.Short() {
-		t.Skip("trains networks")
+	if !long() {
+		t.Skip("trains networks; DOUBLETAKE_LONG=1 runs it")
 	}
 	const gamma = 1.5
 	inside := func(d triplets.Set) triplets.Set {
