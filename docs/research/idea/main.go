@@ -1,8 +1,8 @@
 // Idea draws docs/idea-simulated.svg, the figure of docs/idea.md, from the
 // default run of the drone:
 //
-//	go run ./cmd/pipeline run pipeline.yaml
-//	go run ./docs/research/idea runs/drone > docs/idea-simulated.svg
+//	(cd ../.. && go run ./cmd/pipeline run pipeline.yaml)
+//	go run ./idea ../../runs/drone > ../idea-simulated.svg
 //
 // It prints the numbers that the page quotes on the standard error.
 package main
