@@ -9,6 +9,7 @@ package export
 
 import (
 	"bufio"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -172,4 +173,13 @@ func equalLengths(lists [][]float32) (n int, ok bool) {
 		n = len(l)
 	}
 	return n, len(lists) > 0
+}
+
+// littleEndian are the bytes of numbers, truth values or characters.
+func littleEndian(v any) []byte {
+	b, err := binary.Append(nil, binary.LittleEndian, v)
+	if err != nil {
+		panic("export: " + err.Error()) // the types are this package's
+	}
+	return b
 }

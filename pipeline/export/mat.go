@@ -1,7 +1,6 @@
 package export
 
 import (
-	"encoding/binary"
 	"fmt"
 	"io"
 	"math"
@@ -99,48 +98,30 @@ func matColumn(name string, c *table.Column) []byte {
 	case c.Strings != nil:
 		return matStrings(name, c.Strings)
 	case c.Ints != nil:
-		b := make([]byte, 0, 8*n)
-		for _, v := range c.Ints {
-			b = binary.LittleEndian.AppendUint64(b, uint64(v))
-		}
-		return matArray(name, mxInt64, miInt64, n, 1, b)
+		return matArray(name, mxInt64, miInt64, n, 1, littleEndian(c.Ints))
 	case c.Bools != nil:
-		b := make([]byte, n)
-		for i, v := range c.Bools {
-			if v {
-				b[i] = 1
-			}
-		}
-		return matArray(name, mxUint8|0x200, miUint8, n, 1, b)
+		return matArray(name, mxUint8|0x200, miUint8, n, 1, littleEndian(c.Bools))
 	case c.Lists != nil:
 		return matLists(name, c.Lists)
 	}
-	b := make([]byte, 0, 8*n)
-	for _, v := range c.Floats {
-		b = binary.LittleEndian.AppendUint64(b, math.Float64bits(v))
-	}
-	return matArray(name, mxDouble, miDouble, n, 1, b)
+	return matArray(name, mxDouble, miDouble, n, 1, littleEndian(c.Floats))
 }
 
 func matLists(name string, lists [][]float32) []byte {
 	if n, ok := equalLengths(lists); ok {
-		b := make([]byte, 0, 4*n*len(lists))
+		columns := make([]float32, 0, n*len(lists))
 		for j := range n {
 			for _, l := range lists {
-				b = binary.LittleEndian.AppendUint32(b, math.Float32bits(l[j]))
+				columns = append(columns, l[j])
 			}
 		}
-		return matArray(name, mxSingle, miSingle, len(lists), n, b)
+		return matArray(name, mxSingle, miSingle, len(lists), n, littleEndian(columns))
 	}
-	var b []byte
+	var rows []byte
 	for _, l := range lists {
-		var row []byte
-		for _, v := range l {
-			row = binary.LittleEndian.AppendUint32(row, math.Float32bits(v))
-		}
-		b = append(b, matArray("", mxSingle, miSingle, 1, len(l), row)...)
+		rows = append(rows, matArray("", mxSingle, miSingle, 1, len(l), littleEndian(l))...)
 	}
-	return matParts(name, mxCell, len(lists), 1, b)
+	return matParts(name, mxCell, len(lists), 1, rows)
 }
 
 // matStrings is a cell of row vectors of char.
@@ -174,18 +155,14 @@ func matArray(name string, class uint32, kind, rows, columns int, data []byte) [
 
 // matParts is an array whose parts follow its name.
 func matParts(name string, class uint32, rows, columns int, parts []byte) []byte {
-	le := binary.LittleEndian
-	b := matElement(miUint32, append(le.AppendUint32(nil, class), 0, 0, 0, 0))
-	b = append(b, matElement(miInt32, le.AppendUint32(le.AppendUint32(nil, uint32(rows)), uint32(columns)))...)
+	b := matElement(miUint32, littleEndian([]uint32{class, 0}))
+	b = append(b, matElement(miInt32, littleEndian([]int32{int32(rows), int32(columns)}))...)
 	b = append(b, matElement(miInt8, []byte(name))...)
 	return matElement(miMatrix, append(b, parts...))
 }
 
 // matElement is data behind its type and length, padded to eight bytes.
 func matElement(kind int, data []byte) []byte {
-	b := make([]byte, 8, 8+len(data)+7)
-	binary.LittleEndian.PutUint32(b, uint32(kind))
-	binary.LittleEndian.PutUint32(b[4:], uint32(len(data)))
-	b = append(b, data...)
+	b := append(littleEndian([]uint32{uint32(kind), uint32(len(data))}), data...)
 	return append(b, make([]byte, -len(data)&7)...)
 }

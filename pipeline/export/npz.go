@@ -2,11 +2,11 @@ package export
 
 import (
 	"archive/zip"
-	"encoding/binary"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
-	"math"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -45,22 +45,13 @@ func npyColumn(z *zip.Writer, c *table.Column) error {
 	case c.Strings != nil:
 		return npyStrings(z, c)
 	case c.Ints != nil:
-		return npyArray(z, c.Name, "<i8", []int{n}, 8, n, func(b []byte, i int) []byte {
-			return binary.LittleEndian.AppendUint64(b, uint64(c.Ints[i]))
-		})
+		return npyArray(z, c.Name, "<i8", littleEndian(c.Ints), n)
 	case c.Bools != nil:
-		return npyArray(z, c.Name, "|b1", []int{n}, 1, n, func(b []byte, i int) []byte {
-			if c.Bools[i] {
-				return append(b, 1)
-			}
-			return append(b, 0)
-		})
+		return npyArray(z, c.Name, "|b1", littleEndian(c.Bools), n)
 	case c.Lists != nil:
 		return npyLists(z, c)
 	}
-	return npyArray(z, c.Name, "<f8", []int{n}, 8, n, func(b []byte, i int) []byte {
-		return binary.LittleEndian.AppendUint64(b, math.Float64bits(c.Floats[i]))
-	})
+	return npyArray(z, c.Name, "<f8", littleEndian(c.Floats), n)
 }
 
 func npyStrings(z *zip.Writer, c *table.Column) error {
@@ -74,73 +65,46 @@ func npyStrings(z *zip.Writer, c *table.Column) error {
 		}
 		longest = max(longest, utf8.RuneCountInString(s))
 	}
-	return npyArray(z, c.Name, fmt.Sprintf("<U%d", longest), []int{len(c.Strings)}, 4*longest, len(c.Strings),
-		func(b []byte, i int) []byte {
-			end := len(b) + 4*longest
-			for _, r := range c.Strings[i] {
-				b = binary.LittleEndian.AppendUint32(b, uint32(r))
-			}
-			for len(b) < end {
-				b = append(b, 0)
-			}
-			return b
-		})
+	characters := make([]rune, longest*len(c.Strings))
+	for i, s := range c.Strings {
+		copy(characters[i*longest:], []rune(s))
+	}
+	return npyArray(z, c.Name, fmt.Sprintf("<U%d", longest), littleEndian(characters), len(c.Strings))
 }
 
 func npyLists(z *zip.Writer, c *table.Column) error {
-	values := func(b []byte, i int) []byte {
-		for _, v := range c.Lists[i] {
-			b = binary.LittleEndian.AppendUint32(b, math.Float32bits(v))
-		}
-		return b
-	}
+	values := slices.Concat(c.Lists...)
 	if n, ok := equalLengths(c.Lists); ok {
-		return npyArray(z, c.Name, "<f4", []int{len(c.Lists), n}, 4*n, len(c.Lists), values)
+		return npyArray(z, c.Name, "<f4", littleEndian(values), len(c.Lists), n)
 	}
-	offsets := make([]int, 1, len(c.Lists)+1)
+	offsets := []int64{0}
+	end := int64(0)
 	for _, l := range c.Lists {
-		offsets = append(offsets, offsets[len(offsets)-1]+len(l))
+		end += int64(len(l))
+		offsets = append(offsets, end)
 	}
-	total := offsets[len(c.Lists)]
-	if err := npyArray(z, c.Name, "<f4", []int{total}, 0, len(c.Lists), values); err != nil {
-		return err
-	}
-	return npyArray(z, c.Name+"_offsets", "<i8", []int{len(offsets)}, 8, len(offsets), func(b []byte, i int) []byte {
-		return binary.LittleEndian.AppendUint64(b, uint64(offsets[i]))
-	})
+	return errors.Join(npyArray(z, c.Name, "<f4", littleEndian(values), len(values)),
+		npyArray(z, c.Name+"_offsets", "<i8", littleEndian(offsets), len(offsets)))
 }
 
-// npyArray adds an array, format version 1.0 or, with a name beyond Latin-1, the
-// same with nothing else changed: names are the archive's, not the array's.
-// add appends element i of n, of about size bytes.
-func npyArray(z *zip.Writer, name, descr string, shape []int, size, n int, add func(b []byte, i int) []byte) error {
+// npyArray adds an array of NumPy's format version 1.0. A name beyond Latin-1 is the
+// archive's, not the array's.
+func npyArray(z *zip.Writer, name, descr string, data []byte, shape ...int) error {
 	w, err := z.CreateHeader(&zip.FileHeader{Name: name + ".npy", Method: zip.Store})
 	if err != nil {
 		return err
 	}
-	dims := ""
-	for _, d := range shape {
-		dims += fmt.Sprintf("%d, ", d)
-	}
+	dims := fmt.Sprintf("%d,", shape[0])
 	if len(shape) > 1 {
-		dims = strings.TrimSuffix(dims, ", ")
-	} else {
-		dims = strings.TrimSuffix(dims, " ")
+		dims += fmt.Sprintf(" %d", shape[1])
 	}
 	head := fmt.Sprintf("{'descr': '%s', 'fortran_order': False, 'shape': (%s), }", descr, dims)
 	head += strings.Repeat(" ", 63-(10+len(head))%64) + "\n"
+
 	b := append([]byte("\x93NUMPY\x01\x00"), byte(len(head)), byte(len(head)>>8))
-	b = append(b, head...)
-	b = append(make([]byte, 0, 1<<16+size), b...)
-	for i := range n {
-		b = add(b, i)
-		if len(b) >= 1<<16 {
-			if _, err := w.Write(b); err != nil {
-				return err
-			}
-			b = b[:0]
-		}
+	if _, err := w.Write(append(b, head...)); err != nil {
+		return err
 	}
-	_, err = w.Write(b)
+	_, err = w.Write(data)
 	return err
 }

@@ -1,9 +1,6 @@
 package export
 
-import (
-	"encoding/binary"
-	"math"
-)
+import "encoding/binary"
 
 // proto is a message of Protocol Buffers being written: fields by number.
 type proto []byte
@@ -107,27 +104,15 @@ func (g *graph) tensor(name string, kind int64, raw []byte, dims ...int) string 
 }
 
 func (g *graph) float32s(name string, v []float32, dims ...int) string {
-	var b []byte
-	for _, x := range v {
-		b = binary.LittleEndian.AppendUint32(b, math.Float32bits(x))
-	}
-	return g.tensor(name, onnxFloat, b, dims...)
+	return g.tensor(name, onnxFloat, littleEndian(v), dims...)
 }
 
 func (g *graph) float64s(name string, v []float64, dims ...int) string {
-	var b []byte
-	for _, x := range v {
-		b = binary.LittleEndian.AppendUint64(b, math.Float64bits(x))
-	}
-	return g.tensor(name, onnxDouble, b, dims...)
+	return g.tensor(name, onnxDouble, littleEndian(v), dims...)
 }
 
 func (g *graph) int64s(name string, v ...int64) string {
-	var b []byte
-	for _, x := range v {
-		b = binary.LittleEndian.AppendUint64(b, uint64(x))
-	}
-	return g.tensor(name, onnxInt64, b, len(v))
+	return g.tensor(name, onnxInt64, littleEndian(v), len(v))
 }
 
 // value is an input or output: n rows of width numbers.
