@@ -20,6 +20,22 @@ type Options struct {
 	Millimetres float64 // width of a file on paper; 0: as many px as it is wide
 }
 
+// markup is SVG that is written as it is.
+type markup string
+
+// svg puts arguments into markup: numbers as coordinates, texts escaped.
+func svg(format string, args ...any) markup {
+	for i, a := range args {
+		switch v := a.(type) {
+		case float64:
+			args[i] = px(v)
+		case string:
+			args[i] = Escape(v)
+		}
+	}
+	return markup(fmt.Sprintf(format, args...))
+}
+
 // drawing collects the bytes of one figure.
 type drawing struct {
 	b bytes.Buffer
@@ -35,6 +51,10 @@ const (
 	lineHeight   = 16.0 // from one line of text to the next
 )
 
+func (d *drawing) put(format string, args ...any) { d.write(svg(format, args...)) }
+
+func (d *drawing) write(m markup) { d.b.WriteString(string(m)) }
+
 // Draw returns the figure as SVG.
 func Draw(f *Figure, o Options) []byte {
 	d := &drawing{f: f, o: o}
@@ -42,7 +62,7 @@ func Draw(f *Figure, o Options) []byte {
 	if w == 0 {
 		w = defaultWidth
 	}
-	legend, top := "", 0.0
+	legend, top := markup(""), 0.0
 	if f.Shared {
 		legend, top = d.legend(f.Panels, 4, 12, w)
 	}
@@ -50,27 +70,25 @@ func Draw(f *Figure, o Options) []byte {
 	if f.Note != "" {
 		height += 14
 	}
-	fmt.Fprintf(&d.b, `<svg xmlns="http://www.w3.org/2000/svg" class="dtf" id="%s" viewBox="0 0 %s %s"`, Escape(f.ID),
-		px(w), px(height))
+	d.put(`<svg xmlns="http://www.w3.org/2000/svg" class="dtf" id="%v" viewBox="0 0 %v %v"`, f.ID,
+		w, height)
 	if o.Inline {
 		if w < defaultWidth { // no larger than it is drawn
-			fmt.Fprintf(&d.b, ` style="max-width:%spx"`, px(w))
+			d.put(` style="max-width:%vpx"`, w)
 		}
-		fmt.Fprintf(&d.b, ` role="img" aria-label="%s">`, Escape(strings.TrimSpace(f.Title+". "+f.Desc)))
+		d.put(` role="img" aria-label="%v">`, strings.TrimSpace(f.Title+". "+f.Desc))
 	} else {
 		wide, high := px(w), px(height)
 		if o.Millimetres > 0 {
 			k := o.Millimetres / w
 			wide, high = fmt.Sprintf("%.2fmm", k*w), fmt.Sprintf("%.2fmm", k*height)
 		}
-		fmt.Fprintf(&d.b,
-			` width="%s" height="%s" role="img" aria-labelledby="%s-t %s-d">`+
-				`<title id="%s-t">%s</title><desc id="%s-d">%s</desc>`,
-			wide, high, Escape(f.ID), Escape(f.ID), Escape(f.ID), Escape(f.Title), Escape(f.ID), Escape(f.Desc))
+		d.put(` width="%v" height="%v" role="img" aria-labelledby="%v-t %v-d">`, wide, high, f.ID, f.ID)
+		d.put(`<title id="%v-t">%v</title><desc id="%v-d">%v</desc>`, f.ID, f.Title, f.ID, f.Desc)
 		d.b.WriteString("\n<style>\n" + standalone() + "</style>\n")
-		fmt.Fprintf(&d.b, `<rect class="back" width="%s" height="%s"/>`, px(w), px(height))
+		d.put(`<rect class="back" width="%v" height="%v"/>`, w, height)
 	}
-	d.b.WriteString("\n" + legend)
+	d.write("\n" + legend)
 	for i := range f.Panels {
 		switch {
 		case f.Panels[i].blank():
@@ -92,7 +110,7 @@ type box struct {
 	x, y, width, height      float64
 	left, top, right, bottom float64 // of the plotting area, from the corner
 	showX, showY             bool    // the axis has numbers and a label
-	legend                   string
+	legend                   markup
 }
 
 func (p *Panel) blank() bool { return len(p.Marks) == 0 && p.Title == "" }
@@ -274,47 +292,51 @@ func superscript(n int) string {
 }
 
 // panel opens a panel's group and its clipping area.
-func (d *drawing) panel(i int, b box, attributes string) {
-	fmt.Fprintf(&d.b, `<g class="panel" transform="translate(%s %s)" data-panel="%s"%s>`, px(b.x), px(b.y),
-		Escape(d.f.Panels[i].Title), attributes)
-	d.b.WriteByte('\n')
+func (d *drawing) panel(i int, b box, attributes markup) {
+	d.put(`<g class="panel" transform="translate(%v %v)" data-panel="%v"%v>`+"\n", b.x, b.y, d.f.Panels[i].Title,
+		attributes)
 }
 
-func (d *drawing) text(x, y float64, class, anchor, s string) {
+func (d *drawing) text(x, y float64, class, anchor, s string) { d.write(text(x, y, class, anchor, s)) }
+
+// upright writes an axis's label, which reads upwards, at a distance from the left.
+func (d *drawing) upright(x float64, b box, s string) {
+	d.put(`<text transform="translate(%v %v) rotate(-90)" text-anchor="middle">%v</text>`+"\n", x, (b.top+b.bottom)/2, s)
+}
+
+func text(x, y float64, class, anchor, s string) markup {
 	if s == "" {
-		return
+		return ""
 	}
-	fmt.Fprintf(&d.b, `<text x="%s" y="%s"`, px(x), px(y))
+	m := svg(`<text x="%v" y="%v"`, x, y)
 	if class != "" {
-		fmt.Fprintf(&d.b, ` class="%s"`, class)
+		m += svg(` class="%v"`, class)
 	}
 	if anchor != "" {
-		fmt.Fprintf(&d.b, ` text-anchor="%s"`, anchor)
+		m += svg(` text-anchor="%v"`, anchor)
 	}
-	fmt.Fprintf(&d.b, ">%s</text>\n", Escape(s))
+	return m + svg(">%v</text>\n", s)
 }
 
 func (d *drawing) cartesian(i int, b box) {
 	p := &d.f.Panels[i]
 	x, y := p.ranges()
 	sx, sy := newScale(x, b.left, b.right), newScale(y, b.bottom, b.top)
-	d.panel(i, b, fmt.Sprintf(` data-xscale="%s" data-yscale="%s" data-xlabel="%s" data-ylabel="%s"`, sx, sy,
-		Escape(x.Label), Escape(y.Label)))
+	d.panel(i, b, svg(` data-xscale="%v" data-yscale="%v" data-xlabel="%v" data-ylabel="%v"`, sx, sy, x.Label, y.Label))
 	d.text(b.left, 15, "title", "", fitted(p.Title, (b.width-b.left)/1.06))
-	d.b.WriteString(b.legend)
+	d.write(b.legend)
 	clip := fmt.Sprintf("%s-c%d", d.f.ID, i)
-	fmt.Fprintf(&d.b, `<clipPath id="%s"><rect x="%s" y="%s" width="%s" height="%s"/></clipPath>`, Escape(clip),
-		px(b.left), px(b.top), px(b.right-b.left), px(b.bottom-b.top))
-	d.b.WriteByte('\n')
+	d.put(`<clipPath id="%v"><rect x="%v" y="%v" width="%v" height="%v"/></clipPath>`+"\n", clip, b.left, b.top,
+		b.right-b.left, b.bottom-b.top)
 	// Shading lies below the grid, everything else above it.
 	d.marks(p, clip, true, sx, sy, nil)
 	grid, numbers := d.numbers(x, y, sx, sy, b)
 	if grid != "" && p.ZLabel == "" { // cells show their own grid
-		fmt.Fprintf(&d.b, `<path class="grid" d="%s"/>`+"\n", grid)
+		d.put(`<path class="grid" d="%v"/>`+"\n", grid)
 	}
 	d.marks(p, clip, false, sx, sy, nil)
-	fmt.Fprintf(&d.b, `<path class="axis" d="M%s %sV%sH%s"/>`+"\n", px(b.left), px(b.top), px(b.bottom), px(b.right))
-	d.b.WriteString(numbers)
+	d.put(`<path class="axis" d="M%v %vV%vH%v"/>`+"\n", b.left, b.top, b.bottom, b.right)
+	d.write(numbers)
 	if b.showX {
 		for k, l := range labelLines(x.Label, b.right-b.left+16) {
 			d.text((b.left+b.right)/2, b.bottom+33+14*float64(k), "", "middle", l)
@@ -322,8 +344,7 @@ func (d *drawing) cartesian(i int, b box) {
 	}
 	if b.showY {
 		for k, l := range labelLines(y.Label, b.bottom-b.top+10) {
-			fmt.Fprintf(&d.b, `<text transform="translate(%s %s) rotate(-90)" text-anchor="middle">%s</text>`+"\n",
-				px(11+14*float64(k)), px((b.top+b.bottom)/2), Escape(l))
+			d.upright(11+14*float64(k), b, l)
 		}
 	}
 	if p.ZLabel != "" {
@@ -333,14 +354,13 @@ func (d *drawing) cartesian(i int, b box) {
 }
 
 // numbers are the lines of the grid and the numbers at the axes.
-func (d *drawing) numbers(x, y Axis, sx, sy scale, b box) (grid, numbers string) {
+func (d *drawing) numbers(x, y Axis, sx, sy scale, b box) (grid, numbers markup) {
 	wide := math.Max(textWidth(number(round3(x.Min)), fontSize), textWidth(number(round3(x.Max)), fontSize))
 	xt := x.ticks(max(2, int((b.right-b.left)/math.Max(40, wide+14))))
 	power := x.powers(xt)
 	until := math.Inf(-1) // where the number before ends
 	for _, t := range xt {
-		v := px(sx.at(t))
-		grid += "M" + v + " " + px(b.top) + "V" + px(b.bottom)
+		grid += svg("M%v %vV%v", sx.at(t), b.top, b.bottom)
 		label := x.tickText(t, power)
 		half := textWidth(label, fontSize) / 2
 		at := math.Min(sx.at(t), b.width-half) // the last one stays on the paper
@@ -348,17 +368,15 @@ func (d *drawing) numbers(x, y Axis, sx, sy scale, b box) (grid, numbers string)
 			continue
 		}
 		until = at + half + 2
-		numbers += fmt.Sprintf(`<text x="%s" y="%s" class="tick" text-anchor="middle">%s</text>`+"\n", px(at),
-			px(b.bottom+15), Escape(label))
+		numbers += text(at, b.bottom+15, "tick", "middle", label)
 	}
 	yt := y.ticks(max(3, min(9, int((b.bottom-b.top)/26))))
 	power = y.powers(yt)
 	for _, t := range yt {
 		v := sy.at(t)
-		grid += "M" + px(b.left) + " " + px(v) + "H" + px(b.right)
+		grid += svg("M%v %vH%v", b.left, v, b.right)
 		if b.showY {
-			numbers += fmt.Sprintf(`<text x="%s" y="%s" class="tick" text-anchor="end">%s</text>`+"\n", px(b.left-6),
-				px(v+3.6), Escape(y.tickText(t, power)))
+			numbers += text(b.left-6, v+3.6, "tick", "end", y.tickText(t, power))
 		}
 	}
 	return grid, numbers
@@ -410,15 +428,13 @@ func (d *drawing) key(p *Panel, b box) {
 	n := len(edges) - 1
 	x, h := b.right+14, (b.bottom-b.top)/float64(n)
 	for k := range n {
-		fmt.Fprintf(&d.b, `<rect class="h%d" x="%s" y="%s" width="11" height="%s"/>`, shade(k, n), px(x),
-			px(b.bottom-float64(k+1)*h), px(h))
+		d.put(`<rect class="h%d" x="%v" y="%v" width="11" height="%v"/>`, shade(k, n), x, b.bottom-float64(k+1)*h, h)
 	}
 	d.b.WriteByte('\n')
 	for k, v := range edges {
 		d.text(x+15, b.bottom-float64(k)*h+3.6, "tick", "", edgeText(edges, v))
 	}
-	fmt.Fprintf(&d.b, `<text transform="translate(%s %s) rotate(-90)" text-anchor="middle">%s</text>`+"\n", px(b.width-3),
-		px((b.top+b.bottom)/2), Escape(fitted(p.ZLabel, b.bottom-b.top+10)))
+	d.upright(b.width-3, b, fitted(p.ZLabel, b.bottom-b.top+10))
 }
 
 // round3 rounds to three significant digits.
@@ -478,14 +494,13 @@ func (d *drawing) polar(i int, b box) {
 	if p.Half {
 		q.cx = (b.width - radius) / 2
 	}
-	d.panel(i, b, fmt.Sprintf(` data-polar="%s %s" data-yscale="%s" data-xlabel="%s" data-ylabel="%s"`, px(q.cx),
-		px(q.cy), q.r, Escape(x.Label), Escape(y.Label)))
+	d.panel(i, b, svg(` data-polar="%v %v" data-yscale="%v" data-xlabel="%v" data-ylabel="%v"`, q.cx, q.cy, q.r, x.Label,
+		y.Label))
 	d.text(b.width/2, 15, "title", "middle", fitted(p.Title, b.width/1.06))
-	d.b.WriteString(b.legend)
+	d.write(b.legend)
 	clip := fmt.Sprintf("%s-c%d", d.f.ID, i)
-	fmt.Fprintf(&d.b, `<clipPath id="%s"><circle cx="%s" cy="%s" r="%s"/></clipPath>`+"\n", Escape(clip), px(q.cx),
-		px(q.cy), px(radius))
-	grid, ticks := "", ""
+	d.put(`<clipPath id="%v"><circle cx="%v" cy="%v" r="%v"/></clipPath>`+"\n", clip, q.cx, q.cy, radius)
+	var grid, ticks markup
 	rt := y.ticks(4)
 	for _, t := range rt {
 		if r := q.r.at(t); r > 0.5 && r <= radius+0.5 {
@@ -495,7 +510,7 @@ func (d *drawing) polar(i int, b box) {
 	for _, t := range polarTicks(lo, hi, p.Half) {
 		ax, ay := q.at(t, y.Min)
 		bx, by := q.at(t, y.Max)
-		grid += fmt.Sprintf("M%s %sL%s %s", px(ax), px(ay), px(bx), px(by))
+		grid += svg("M%v %vL%v %v", ax, ay, bx, by)
 		s, c := math.Sincos(t * math.Pi / 180)
 		anchor := "start"
 		switch {
@@ -504,13 +519,12 @@ func (d *drawing) polar(i int, b box) {
 		case c < 0:
 			anchor = "end"
 		}
-		ticks += fmt.Sprintf(`<text x="%s" y="%s" class="tick" text-anchor="%s">%s°</text>`+"\n", px(q.cx+(radius+4)*c),
-			px(q.cy-(radius+5)*s+3.6), anchor, Escape(number(t)))
+		ticks += text(q.cx+(radius+4)*c, q.cy-(radius+5)*s+3.6, "tick", anchor, number(t)+"°")
 	}
-	fmt.Fprintf(&d.b, `<path class="grid" d="%s"/>`+"\n", grid)
+	d.put(`<path class="grid" d="%v"/>`+"\n", grid)
 	d.marks(p, clip, true, scale{}, scale{}, &q)
 	d.marks(p, clip, false, scale{}, scale{}, &q)
-	d.b.WriteString(ticks)
+	d.write(ticks)
 	// Radius labels are at the lower end of the half disk, or at −75°.
 	at := -75.0
 	if p.Half {
@@ -531,15 +545,17 @@ func (d *drawing) polar(i int, b box) {
 }
 
 // arc is the circle of a radius, or the part of it between two angles.
-func (p *Panel) arc(q polarPlace, r, lo, hi float64) string {
+func (p *Panel) arc(q polarPlace, r, lo, hi float64) markup {
 	if !p.Half {
-		return fmt.Sprintf("M%s %sa%s %s 0 1 0 %s 0a%s %s 0 1 0 %s 0", px(q.cx-r), px(q.cy), px(r), px(r), px(2*r), px(r),
-			px(r), px(-2*r))
+		return circle(q.cx, q.cy, r)
 	}
 	s0, c0 := math.Sincos(lo * math.Pi / 180)
 	s1, c1 := math.Sincos(hi * math.Pi / 180)
-	return fmt.Sprintf("M%s %sA%s %s 0 0 0 %s %s", px(q.cx+r*c0), px(q.cy-r*s0), px(r), px(r), px(q.cx+r*c1),
-		px(q.cy-r*s1))
+	return svg("M%v %vA%v %v 0 0 0 %v %v", q.cx+r*c0, q.cy-r*s0, r, r, q.cx+r*c1, q.cy-r*s1)
+}
+
+func circle(x, y, r float64) markup {
+	return svg("M%v %va%v %v 0 1 0 %v 0a%v %v 0 1 0 %v 0", x-r, y, r, r, 2*r, r, r, -2*r)
 }
 
 func polarTicks(lo, hi float64, half bool) []float64 {
@@ -554,7 +570,7 @@ func polarTicks(lo, hi float64, half bool) []float64 {
 
 // marks draws the panel's marks; below: those that lie under the grid.
 func (d *drawing) marks(p *Panel, clip string, below bool, sx, sy scale, q *polarPlace) {
-	fmt.Fprintf(&d.b, `<g clip-path="url(#%s)">`+"\n", Escape(clip))
+	d.put(`<g clip-path="url(#%v)">`+"\n", clip)
 	for k := range p.Marks {
 		m := &p.Marks[k]
 		if (m.Kind == Span || m.Kind == Cells) != below || m.Kind == Edge {
@@ -568,7 +584,7 @@ func (d *drawing) marks(p *Panel, clip string, below bool, sx, sy scale, q *pola
 			d.mark(p, m, sx, sy, q)
 		}
 		if m := &p.Marks[k]; !below && m.Kind == Labels {
-			fmt.Fprintf(&d.b, `<g class="mark" data-series="%s"%s>`, Escape(m.Name), d.data(m))
+			d.put(`<g class="mark" data-series="%v"%v>`, m.Name, d.data(m))
 			for i := range m.X {
 				if i < len(m.Text) {
 					d.text(sx.at(m.X[i]), math.Max(sy.b+9, sy.at(m.Y[i])-5), "lab "+m.Class, "middle", shorten(m.Text[i], 24))
@@ -613,19 +629,19 @@ func (n *pen) ok(x, y float64) bool {
 }
 
 // path writes a path, if it is not empty.
-func (n *pen) path(class, s string) {
+func (n *pen) path(class string, s markup) {
 	if s != "" {
-		fmt.Fprintf(&n.d.b, `<path class="%s" d="%s"/>`, class, s)
+		n.d.put(`<path class="%v" d="%v"/>`, class, s)
 	}
 }
 
-// line is the class of the mark's lines.
-func (n *pen) line() string {
-	line := "line " + n.m.Class
-	if n.m.Dashed {
+// lineClass is the class of the mark's lines.
+func (m *Mark) lineClass() string {
+	line := "line " + m.Class
+	if m.Dashed {
 		line += " dashed"
 	}
-	if n.m.Thin {
+	if m.Thin {
 		line += " thin"
 	}
 	return line
@@ -635,15 +651,17 @@ func (d *drawing) mark(p *Panel, m *Mark, sx, sy scale, q *polarPlace) {
 	if m.Kind == Labels {
 		return
 	}
-	n := &pen{d: d, m: m, sx: sx, sy: sy, polar: q != nil}
-	n.at = func(x, y float64) (float64, float64) { return sx.at(x), sy.at(y) }
+	n := &pen{
+		d: d, m: m, sx: sx, sy: sy, polar: q != nil,
+		at: func(x, y float64) (float64, float64) { return sx.at(x), sy.at(y) },
+	}
 	if q != nil {
 		n.at = q.at
 	}
-	fmt.Fprintf(&d.b, `<g class="mark" data-series="%s" data-kind="%s"%s>`, Escape(m.Name), kindNames[m.Kind], d.data(m))
+	d.put(`<g class="mark" data-series="%v" data-kind="%v"%v>`, m.Name, kindNames[m.Kind], d.data(m))
 	switch m.Kind {
 	case Points:
-		outlines := m.points(n.at, n.ok)
+		outlines := n.points()
 		if m.Class == "measured" { // on cells of any colour
 			n.path("halo", outlines)
 		}
@@ -651,31 +669,31 @@ func (d *drawing) mark(p *Panel, m *Mark, sx, sy scale, q *polarPlace) {
 	case Bars:
 		n.bars()
 	case Line:
-		n.path(n.line(), d.polyline(m.X, m.Y, n.at, n.ok, n.polar))
+		n.path(m.lineClass(), n.polyline(m.X, m.Y))
 	case Band:
 		n.band()
 	case Span:
 		for i := range m.Lo {
 			a, b := sx.at(m.Lo[i]), sx.at(m.Hi[i])
-			n.path("band "+m.Class, fmt.Sprintf("M%s %sH%sV%sH%sZ", px(a), px(sy.a), px(b), px(sy.b), px(a)))
+			n.path("band "+m.Class, svg("M%v %vH%vV%vH%vZ", a, sy.a, b, sy.b, a))
 		}
 	case Rule:
-		s := ""
+		var s markup
 		for _, v := range m.Y {
-			s += fmt.Sprintf("M%s %sH%s", px(sx.a), px(sy.at(v)), px(sx.b))
+			s += svg("M%v %vH%v", sx.a, sy.at(v), sx.b)
 		}
 		for _, v := range m.X {
-			s += fmt.Sprintf("M%s %sV%s", px(sx.at(v)), px(sy.a), px(sy.b))
+			s += svg("M%v %vV%v", sx.at(v), sy.a, sy.b)
 		}
-		n.path(n.line(), s)
+		n.path(m.lineClass(), s)
 	case Steps:
-		var s strings.Builder
+		var s markup
 		for i := range m.Y {
 			if n.ok(m.Lo[i], m.Y[i]) && n.ok(m.Hi[i], m.Y[i]) {
-				fmt.Fprintf(&s, "M%s %sH%s", px(sx.at(m.Lo[i])), px(sy.at(m.Y[i])), px(sx.at(m.Hi[i])))
+				s += svg("M%v %vH%v", sx.at(m.Lo[i]), sy.at(m.Y[i]), sx.at(m.Hi[i]))
 			}
 		}
-		n.path(n.line(), s.String())
+		n.path(m.lineClass(), s)
 	case Cells:
 		n.cells(p.edges())
 	case Edge:
@@ -687,8 +705,8 @@ func (d *drawing) mark(p *Panel, m *Mark, sx, sy scale, q *polarPlace) {
 // edge draws marks just inside the lower or the left edge, or at the rim. What lies
 // beyond the ends of that edge is marked at them.
 func (n *pen) edge(q *polarPlace) {
-	var s strings.Builder
-	put := func(x, y float64) { s.WriteString(outline(n.m.Shape, x, y, n.m.radius())) }
+	var s markup
+	put := func(x, y float64) { s += outline(n.m.Shape, x, y, n.m.radius()) }
 	along := func(c scale, v float64) float64 {
 		if c.log && v <= 0 {
 			return c.a
@@ -709,7 +727,7 @@ func (n *pen) edge(q *polarPlace) {
 			put(n.sx.a+6, along(n.sy, v))
 		}
 	}
-	n.path(n.m.pointClass(), s.String())
+	n.path(n.m.pointClass(), s)
 }
 
 // bars draws points with a bar from Lo to Hi.
@@ -720,17 +738,17 @@ func (n *pen) bars() {
 		if n.ok(m.X[i], m.Lo[i]) && n.ok(m.X[i], m.Hi[i]) {
 			x, a := n.at(m.X[i], m.Lo[i])
 			_, b := n.at(m.X[i], m.Hi[i])
-			fmt.Fprintf(&s, "M%s %sV%sM%s %sh6m-6 0M%s %sh6", px(x), px(a), px(b), px(x-3), px(a), px(x-3), px(b))
+			s.WriteString(string(svg("M%v %vV%vM%v %vh6m-6 0M%v %vh6", x, a, b, x-3, a, x-3, b)))
 		}
 	}
-	n.path("bar "+m.Class, s.String())
-	n.path(m.pointClass(), m.points(n.at, n.ok))
+	n.path("bar "+m.Class, markup(s.String()))
+	n.path(m.pointClass(), n.points())
 }
 
 // band fills between Lo and Hi, each stretch of numbers that can be drawn.
 func (n *pen) band() {
 	m := n.m
-	var s strings.Builder
+	var s markup
 	for i := 0; i < len(m.X); {
 		if !n.ok(m.X[i], m.Lo[i]) || !drawable(m.Hi[i]) {
 			i++
@@ -740,12 +758,13 @@ func (n *pen) band() {
 		for j < len(m.X) && n.ok(m.X[j], m.Lo[j]) && drawable(m.Hi[j]) {
 			j++
 		}
-		up := n.d.polyline(m.X[i:j], m.Hi[i:j], n.at, n.ok, n.polar)
-		down := n.d.polyline(reversed(m.X[i:j]), reversed(m.Lo[i:j]), n.at, n.ok, n.polar)
-		s.WriteString(up + "L" + strings.TrimPrefix(down, "M") + "Z")
+		back, low := slices.Clone(m.X[i:j]), slices.Clone(m.Lo[i:j])
+		slices.Reverse(back)
+		slices.Reverse(low)
+		s += n.polyline(m.X[i:j], m.Hi[i:j]) + "L" + n.polyline(back, low)[1:] + "Z"
 		i = j
 	}
-	n.path("band "+m.Class, s.String())
+	n.path("band "+m.Class, s)
 }
 
 // cells draws rectangles, in one path for each class of colours, and hatches those
@@ -758,71 +777,62 @@ func (n *pen) cells(edges []float64) {
 	for i := range m.X {
 		a, b := sx.at(m.X[i]-m.DX/2), sx.at(m.X[i]+m.DX/2)
 		t, u := sy.at(m.Y[i]+m.DY/2), sy.at(m.Y[i]-m.DY/2)
-		rect := fmt.Sprintf("M%s %sH%sV%sH%sZ", px(a), px(t), px(b), px(u), px(a))
+		rect := string(svg("M%v %vH%vV%vH%vZ", a, t, b, u, a))
 		if !finite(m.Z[i]) {
 			none.WriteString(rect)
-			hatched(&hatch, a, t, b, u)
+			hatch.WriteString(string(hatched(a, t, b, u)))
 			continue
 		}
 		k := int(float64(last) * (m.Z[i] - edges[0]) / (edges[last] - edges[0]))
 		by[max(0, min(last-1, k))].WriteString(rect)
 	}
-	n.path("hn", none.String())
-	n.path("hatch", hatch.String())
+	n.path("hn", markup(none.String()))
+	n.path("hatch", markup(hatch.String()))
 	for k := range by {
-		n.path(fmt.Sprintf("h%d", shade(k, last)), by[k].String())
+		n.path(fmt.Sprintf("h%d", shade(k, last)), markup(by[k].String()))
 	}
 }
 
-// hatched writes the lines x + y = 5k inside a rectangle, which go on in the next one.
-func hatched(s *strings.Builder, left, top, right, bottom float64) {
+// hatched are the lines x + y = 5k inside a rectangle, which go on in the next one.
+func hatched(left, top, right, bottom float64) (s markup) {
 	const step = 5
 	if !(right-left < 1e4 && bottom-top < 1e4) {
-		return
+		return ""
 	}
 	for k := math.Ceil((left + top) / step); k*step < right+bottom; k++ {
 		x, y := math.Max(left, k*step-bottom), math.Min(right, k*step-top)
 		if y > x {
-			fmt.Fprintf(s, "M%s %sL%s %s", px(x), px(k*step-x), px(y), px(k*step-y))
+			s += svg("M%v %vL%v %v", x, k*step-x, y, k*step-y)
 		}
 	}
+	return s
 }
 
 var kindNames = [...]string{"points", "line", "band", "bars", "span", "rule", "steps", "cells", "labels", "edge"}
 
-func reversed(v []float64) []float64 {
-	out := make([]float64, len(v))
-	for i, x := range v {
-		out[len(v)-1-i] = x
-	}
-	return out
-}
-
 // polyline joins the points; in polar panels a straight piece in angle and
 // radius is a curve on paper.
-func (d *drawing) polyline(xs, ys []float64, at func(x, y float64) (float64, float64), ok func(x, y float64) bool,
-	polar bool,
-) string {
+func (n *pen) polyline(xs, ys []float64) markup {
 	var s strings.Builder
 	pen := "M"
 	for i := range xs {
-		if !ok(xs[i], ys[i]) {
+		if !n.ok(xs[i], ys[i]) {
 			pen = "M"
 			continue
 		}
-		if polar && pen == "L" {
-			n := int(math.Min(144, math.Ceil(math.Abs(xs[i]-xs[i-1])/2.5)))
-			for k := 1; k < n; k++ {
-				t := float64(k) / float64(n)
-				x, y := at(xs[i-1]+t*(xs[i]-xs[i-1]), ys[i-1]+t*(ys[i]-ys[i-1]))
+		if n.polar && pen == "L" {
+			pieces := int(math.Min(144, math.Ceil(math.Abs(xs[i]-xs[i-1])/2.5)))
+			for k := 1; k < pieces; k++ {
+				t := float64(k) / float64(pieces)
+				x, y := n.at(xs[i-1]+t*(xs[i]-xs[i-1]), ys[i-1]+t*(ys[i]-ys[i-1]))
 				s.WriteString("L" + px(x) + " " + px(y))
 			}
 		}
-		x, y := at(xs[i], ys[i])
+		x, y := n.at(xs[i], ys[i])
 		s.WriteString(pen + px(x) + " " + px(y))
 		pen = "L"
 	}
-	return s.String()
+	return markup(s.String())
 }
 
 func (m *Mark) pointClass() string {
@@ -841,16 +851,16 @@ func (m *Mark) pointClass() string {
 }
 
 // points are one path of all points' outlines.
-func (m *Mark) points(at func(x, y float64) (float64, float64), ok func(x, y float64) bool) string {
+func (n *pen) points() markup {
+	m := n.m
 	var s strings.Builder
 	for i := range m.X {
-		if !ok(m.X[i], m.Y[i]) {
-			continue
+		if n.ok(m.X[i], m.Y[i]) {
+			x, y := n.at(m.X[i], m.Y[i])
+			s.WriteString(string(outline(m.Shape, x, y, m.radius())))
 		}
-		x, y := at(m.X[i], m.Y[i])
-		s.WriteString(outline(m.Shape, x, y, m.radius()))
 	}
-	return s.String()
+	return markup(s.String())
 }
 
 func (m *Mark) radius() float64 {
@@ -860,53 +870,42 @@ func (m *Mark) radius() float64 {
 	return m.Size
 }
 
-func outline(shape string, x, y, r float64) string {
+func outline(shape string, x, y, r float64) markup {
 	switch shape {
 	case "square":
-		return fmt.Sprintf("M%s %sh%sv%sh%sz", px(x-r*.9), px(y-r*.9), px(1.8*r), px(1.8*r), px(-1.8*r))
+		return svg("M%v %vh%vv%vh%vz", x-r*.9, y-r*.9, 1.8*r, 1.8*r, -1.8*r)
 	case "diamond":
-		return fmt.Sprintf("M%s %sl%s %sl%s %sl%s %sz", px(x-1.3*r), px(y), px(1.3*r), px(-1.3*r), px(1.3*r), px(1.3*r),
-			px(-1.3*r), px(1.3*r))
+		d := 1.3 * r
+		return svg("M%v %vl%v %vl%v %vl%v %vz", x-d, y, d, -d, d, d, -d, d)
 	case "cross":
-		return fmt.Sprintf("M%s %sl%s %sm0 %sl%s %s", px(x-r), px(y-r), px(2*r), px(2*r), px(-2*r), px(-2*r), px(2*r))
+		return svg("M%v %vl%v %vm0 %vl%v %v", x-r, y-r, 2*r, 2*r, -2*r, -2*r, 2*r)
 	}
-	return fmt.Sprintf("M%s %sa%s %s 0 1 0 %s 0a%s %s 0 1 0 %s 0", px(x-r), px(y), px(r), px(r), px(2*r), px(r), px(r),
-		px(-2*r))
+	return circle(x, y, r)
 }
 
 // data writes the mark's numbers as attributes.
-func (d *drawing) data(m *Mark) string {
-	var b strings.Builder
-	list := func(name string, v []float64) {
-		if len(v) == 0 {
-			return
-		}
-		b.WriteString(" data-" + name + `="`)
-		for i, x := range v {
-			if i > 0 {
-				b.WriteByte(' ')
-			}
-			b.WriteString(d.value(x))
-		}
-		b.WriteByte('"')
-	}
-	list("x", m.X)
-	list("y", m.Y)
-	list("lo", m.Lo)
-	list("hi", m.Hi)
-	list("z", m.Z)
-	return b.String()
-}
-
-func (d *drawing) value(v float64) string {
-	if !finite(v) {
-		return "-"
-	}
+func (d *drawing) data(m *Mark) markup {
 	digits := d.o.Digits
 	if digits == 0 {
 		digits = -1
 	}
-	return strconv.FormatFloat(v, 'g', digits, 64)
+	var b strings.Builder
+	for _, list := range []struct {
+		name   string
+		values []float64
+	}{{"x", m.X}, {"y", m.Y}, {"lo", m.Lo}, {"hi", m.Hi}, {"z", m.Z}} {
+		if len(list.values) == 0 {
+			continue
+		}
+		numbers := make([]string, len(list.values))
+		for i, v := range list.values {
+			if numbers[i] = "-"; finite(v) {
+				numbers[i] = strconv.FormatFloat(v, 'g', digits, 64)
+			}
+		}
+		b.WriteString(" data-" + list.name + `="` + strings.Join(numbers, " ") + `"`)
+	}
+	return markup(b.String())
 }
 
 func (s scale) String() string {
@@ -929,16 +928,15 @@ func px(v float64) string {
 }
 
 // legend lays the entries of some panels out in rows, from a place to a width.
-func (d *drawing) legend(panels []Panel, left, y, width float64) (svg string, height float64) {
-	var b strings.Builder
+func (d *drawing) legend(panels []Panel, left, y, width float64) (out markup, height float64) {
 	seen := map[string]bool{"": true}
 	x, first := left, y
-	put := func(name string, swatch func(x, y float64) string) {
+	put := func(name string, swatch func(x, y float64) markup) {
 		if seen[name] {
 			return
 		}
 		if len(seen) == 1 {
-			b.WriteString(`<g class="legend">` + "\n")
+			out = `<g class="legend">` + "\n"
 		}
 		seen[name] = true
 		name = fitted(name, width-left-30)
@@ -946,15 +944,14 @@ func (d *drawing) legend(panels []Panel, left, y, width float64) (svg string, he
 		if x > left && x+w > width {
 			x, y = left, y+lineHeight
 		}
-		b.WriteString(swatch(x, y))
-		fmt.Fprintf(&b, `<text x="%s" y="%s">%s</text>`+"\n", px(x+27), px(y+4), Escape(name))
+		out += swatch(x, y) + text(x+27, y+4, "", "", name)
 		x += w + 14
 	}
 	for i := range panels {
 		for k := range panels[i].Marks {
 			m := &panels[i].Marks[k]
 			if !m.Quiet && m.Kind != Labels {
-				put(m.Name, func(x, y float64) string { return swatch(m, x, y) })
+				put(m.Name, func(x, y float64) markup { return swatch(m, x, y) })
 			}
 			if m.None != "" && slices.ContainsFunc(m.Z, math.IsNaN) {
 				put(m.None, hatchedSwatch)
@@ -964,35 +961,25 @@ func (d *drawing) legend(panels []Panel, left, y, width float64) (svg string, he
 	if len(seen) == 1 {
 		return "", 0
 	}
-	b.WriteString("</g>\n")
-	return b.String(), y - first + lineHeight
+	return out + "</g>\n", y - first + lineHeight
 }
 
-func hatchedSwatch(x, y float64) string {
-	var s strings.Builder
-	hatched(&s, x, y-5, x+22, y+5)
-	return fmt.Sprintf(`<rect class="hn" x="%s" y="%s" width="22" height="10"/><path class="hatch" d="%s"/>`, px(x),
-		px(y-5), s.String())
+func hatchedSwatch(x, y float64) markup {
+	return svg(`<rect class="hn" x="%v" y="%v" width="22" height="10"/><path class="hatch" d="%v"/>`, x, y-5,
+		hatched(x, y-5, x+22, y+5))
 }
 
-func swatch(m *Mark, x, y float64) string {
-	class := "line " + m.Class
-	if m.Dashed {
-		class += " dashed"
-	}
-	if m.Thin {
-		class += " thin"
-	}
+func swatch(m *Mark, x, y float64) markup {
 	switch m.Kind {
 	case Band, Span:
-		return fmt.Sprintf(`<rect class="band %s" x="%s" y="%s" width="22" height="10"/>`, m.Class, px(x), px(y-5))
+		return svg(`<rect class="band %v" x="%v" y="%v" width="22" height="10"/>`, m.Class, x, y-5)
 	case Points, Edge:
-		return fmt.Sprintf(`<path class="%s" d="%s"/>`, m.pointClass(), outline(m.Shape, x+11, y, math.Max(m.Size, 2.6)))
+		return svg(`<path class="%v" d="%v"/>`, m.pointClass(), outline(m.Shape, x+11, y, math.Max(m.Size, 2.6)))
 	case Bars:
-		return fmt.Sprintf(`<path class="bar %s" d="M%s %sv12m-3 0h6m-6 -12h6"/><path class="%s" d="%s"/>`, m.Class,
-			px(x+11), px(y-6), m.pointClass(), outline(m.Shape, x+11, y, 2.6))
+		return svg(`<path class="bar %v" d="M%v %vv12m-3 0h6m-6 -12h6"/>`, m.Class, x+11, y-6) +
+			svg(`<path class="%v" d="%v"/>`, m.pointClass(), outline(m.Shape, x+11, y, 2.6))
 	}
-	return fmt.Sprintf(`<path class="%s" d="M%s %sh22"/>`, class, px(x), px(y))
+	return svg(`<path class="%v" d="M%v %vh22"/>`, m.lineClass(), x, y)
 }
 
 // textWidth estimates the width of a text in a sans serif of that size; no font
