@@ -204,11 +204,12 @@ func (w *Watcher) stageViews(now time.Time) []stageView {
 			names = append(names, name)
 		}
 	}
+	counts := w.counts(now)
 	for _, name := range names {
-		st := *cmp.Or(w.counts[name], &stage{})
-		st.tasks = max(st.tasks, tasks[name])
+		st := cmp.Or(counts[name], &stage{})
 		v := stageView{
-			Name: name, Tasks: st.tasks, Made: st.made, UpToDate: st.before + st.found, Running: st.running, Failed: st.failed,
+			Name: name, Tasks: max(st.tasks, tasks[name]), Made: st.made, UpToDate: st.found, Running: st.running,
+			Failed: st.failed,
 		}
 		v.Done = v.Made + v.UpToDate
 		v.Percent = 100 * v.Done / max(1, v.Tasks)
@@ -231,12 +232,7 @@ func (w *Watcher) stageViews(now time.Time) []stageView {
 func (st *stage) rate(now time.Time, ended bool) string {
 	n, over := float64(st.made), st.last.Sub(st.first)
 	if !ended && st.running > 0 {
-		n, over = 0, min(time.Minute, now.Sub(st.first))
-		for _, t := range st.recent {
-			if now.Sub(t) < time.Minute {
-				n++
-			}
-		}
+		n, over = float64(st.recent), min(time.Minute, now.Sub(st.first))
 	}
 	switch perSecond := n / max(over.Seconds(), 0.1); {
 	case perSecond >= 1:

@@ -11,12 +11,12 @@ package watch
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"io"
 	"os"
 	"path/filepath"
 	"slices"
-	"sort"
 	"strings"
 	"time"
 
@@ -29,9 +29,9 @@ type Watcher struct {
 
 	sources map[string]*source
 	tasks   map[string]*task
-	order   []*task // as they became known
-	stages  []string
-	counts  map[string]*stage
+	order   []*task        // as they became known
+	stages  []string       // in order
+	before  map[string]int // tasks of a stage that were up to date before the run
 	left    *engine.Estimate
 	end     *engine.Line // of the driver
 
@@ -52,7 +52,7 @@ func New(dir string) *Watcher {
 
 func (w *Watcher) reset() {
 	w.sources, w.tasks, w.order = map[string]*source{}, map[string]*task{}, nil
-	w.stages, w.counts, w.left, w.end = nil, map[string]*stage{}, engine.NewEstimate(0), nil
+	w.stages, w.before, w.left, w.end = nil, map[string]int{}, engine.NewEstimate(0), nil
 	for _, c := range w.curves {
 		c.task = nil
 	}
@@ -79,6 +79,9 @@ type task struct {
 	task      *engine.Task
 	state     string // "", "start", "done", "failed"
 	ran       bool
+	began     time.Time
+	ended     time.Time
+	seconds   float64
 	key       string
 	where     string
 	since     time.Time
@@ -89,12 +92,46 @@ type task struct {
 
 // stage is the count of a stage's tasks.
 type stage struct {
-	name                         string
-	tasks, before                int // all; up to date before the run
-	running, made, found, failed int
-	seconds                      float64     // of tasks that were made
-	recent                       []time.Time // ends of tasks made in the last minute
-	first, last                  time.Time   // start, end of a task that was made
+	tasks, running, made, found, failed int
+	recent                              int       // made in the last minute
+	seconds                             float64   // of tasks that were made
+	first, last                         time.Time // start, end of tasks that were made
+}
+
+// counts counts the tasks of every stage.
+func (w *Watcher) counts(now time.Time) map[string]*stage {
+	out := map[string]*stage{}
+	for _, name := range w.stages {
+		out[name] = &stage{tasks: w.before[name], found: w.before[name]}
+	}
+
+	for _, t := range w.order {
+		st := out[t.task.Stage]
+		st.tasks++
+		if !t.began.IsZero() && (st.first.IsZero() || t.began.Before(st.first)) {
+			st.first = t.began
+		}
+
+		switch {
+		case t.state == "start":
+			st.running++
+		case t.state == "failed":
+			st.failed++
+		case t.state == "done" && !t.ran:
+			st.found++
+		case t.state == "done":
+			st.made++
+			st.seconds += t.seconds
+			if t.ended.After(st.last) {
+				st.last = t.ended
+			}
+			if now.Sub(t.ended) < time.Minute {
+				st.recent++
+			}
+		}
+	}
+
+	return out
 }
 
 // Refresh reads what is new.
@@ -173,8 +210,8 @@ func (w *Watcher) line(s *source, l *engine.Line) {
 			w.left = engine.NewEstimate(l.Jobs)
 		}
 		for _, x := range l.Stages {
-			st := w.stage(x.Stage)
-			st.before, st.tasks = x.Cached, st.tasks+x.Cached
+			w.stage(x.Stage)
+			w.before[x.Stage] = x.Cached
 		}
 		return
 	case "end":
@@ -184,7 +221,6 @@ func (w *Watcher) line(s *source, l *engine.Line) {
 		}
 		for _, t := range w.order {
 			if t.of == s && t.state == "start" {
-				w.stage(t.task.Stage).running--
 				t.state = ""
 			}
 		}
@@ -197,71 +233,34 @@ func (w *Watcher) line(s *source, l *engine.Line) {
 	if t == nil {
 		return
 	}
-	st := w.stage(t.task.Stage)
-	e := engine.Event{Kind: l.Event, Task: t.task, Ran: l.Ran, Seconds: l.Seconds}
-	if l.Event != "note" {
-		w.left.Observe(e, l.Time)
-	}
-	was := t.state
-	switch l.Event {
-	case "start":
-		t.state, t.key, t.where, t.since = "start", l.Key, l.Where, l.Time
-		if t.where == "" {
-			t.where = s.head.Host
-		}
-		if st.first.IsZero() {
-			st.first = l.Time
-		}
-	case "note":
+	if l.Event == "note" {
 		t.note = l.Text
 		return
+	}
+
+	w.left.Observe(engine.Event{Kind: l.Event, Task: t.task, Ran: l.Ran, Seconds: l.Seconds}, l.Time)
+	switch l.Event {
+	case "start":
+		t.key, t.where, t.since, t.began = l.Key, cmp.Or(l.Where, s.head.Host), l.Time, l.Time
 	case "done":
-		t.state, t.ran = "done", l.Ran
-		if l.Ran {
-			st.made++
-			st.seconds += l.Seconds
-			st.last = l.Time
-			st.recent = append(st.recent, l.Time)
-			cut := slices.IndexFunc(st.recent, func(x time.Time) bool { return l.Time.Sub(x) < time.Minute })
-			st.recent = slices.Delete(st.recent, 0, max(cut, 0))
-		} else {
-			st.found++
-		}
+		t.ran, t.seconds, t.ended = l.Ran, l.Seconds, l.Time
 	case "failed":
-		t.state, t.text, t.log, t.since = "failed", l.Text, l.Log, l.Time
-		st.failed++
+		t.text, t.log, t.since = l.Text, l.Log, l.Time
+	default:
+		return
 	}
-	if was == "start" {
-		st.running--
-	}
-	if t.state == "start" {
-		st.running++
-	}
+	t.state = l.Event
 }
 
 // plan takes in a task that is to be made.
 func (w *Watcher) plan(s *source, l *engine.Line) {
-	st := w.stage(l.Stage)
+	w.stage(l.Stage)
 	t := w.tasks[l.Task]
 	if t == nil {
-		st.tasks++
 		t = &task{}
 		w.tasks[l.Task] = t
 		w.order = append(w.order, t)
-	} else { // made once before, by a process of its own
-		switch t.state {
-		case "failed":
-			st.failed--
-		case "done":
-			if t.ran {
-				st.made--
-			} else {
-				st.found--
-			}
-		case "start":
-			st.running--
-		}
-	}
+	} // else made once before, by a process of its own
 	*t = task{of: s, task: &engine.Task{
 		ID: l.Task, Stage: l.Stage, Experiment: l.Experiment, Split: l.Split, Version: l.Version, Weight: l.Expect,
 	}}
@@ -272,14 +271,11 @@ func (w *Watcher) plan(s *source, l *engine.Line) {
 	w.left.Observe(engine.Event{Kind: "plan", Todo: []*engine.Task{t.task}, Expect: []float64{l.Expect}}, l.Time)
 }
 
-func (w *Watcher) stage(name string) *stage {
-	st := w.counts[name]
-	if st == nil {
-		st = &stage{name: name}
-		w.counts[name] = st
+// stage notes that there is a stage of this name.
+func (w *Watcher) stage(name string) {
+	if !slices.Contains(w.stages, name) {
 		w.stages = append(w.stages, name)
 	}
-	return st
 }
 
 // driver is the journal of the process that drives the run; nil without one.
@@ -312,8 +308,10 @@ func (w *Watcher) planned() (plan []engine.StageCount, tasks int) {
 
 // ended counts the tasks that have their result.
 func (w *Watcher) ended() (n int) {
-	for _, st := range w.counts {
-		n += st.made + st.found
+	for _, t := range w.order {
+		if t.state == "done" {
+			n++
+		}
 	}
 	return n
 }
@@ -329,7 +327,7 @@ func (w *Watcher) making() (making, failures []*task) {
 			failures = append(failures, t)
 		}
 	}
-	sort.SliceStable(making, func(i, j int) bool { return making[i].since.Before(making[j].since) })
+	slices.SortStableFunc(making, func(a, b *task) int { return a.since.Compare(b.since) })
 	return making, failures
 }
 
