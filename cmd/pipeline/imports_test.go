@@ -22,6 +22,7 @@ var imports = []struct{ of, may string }{
 	{"train/kernel", ""},
 	{"train/honest", "train train/gp train/honest/interval train/score train/triplets"},
 	{"train/honest/interval", "train/score"}, // results and intervals, without what fits them
+	{"train/honest/scale", ""},
 	{"train/gp", "train/kernel train/triplets"},
 	{"train/holdout", ""},
 	{"report", "report/... train/score train/honest/interval docs"}, // the results that it shows

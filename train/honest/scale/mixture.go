@@ -1,0 +1,156 @@
+package scale
+
+import (
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/stat/distuv"
+)
+
+// Predictor makes intervals for new groups. It is safe for concurrent use.
+type Predictor struct {
+	s      *Scale
+	shapes []component
+	kappa  []float64
+	weight []float64 // of each κ
+}
+
+// component are the values of λ of one shape that have a weight.
+type component struct {
+	shape          Shape
+	lambda, weight []float64
+	mean           float64 // Σ weight·λ
+}
+
+// negligible is the weight below which a λ is left out of intervals.
+const negligible = 1e-10
+
+// Predictor prepares predictions.
+func (s *Scale) Predictor() *Predictor {
+	p := &Predictor{s: s}
+	p.kappa, p.weight = s.Noise.atoms()
+	for shape, weights := range s.Weights {
+		c := component{shape: Shape(shape)}
+		for k, w := range weights {
+			if w > negligible {
+				c.lambda, c.weight = append(c.lambda, gridLambda[k]), append(c.weight, w)
+				c.mean += w * gridLambda[k]
+			}
+		}
+		if len(c.lambda) > 0 {
+			p.shapes = append(p.shapes, c)
+		}
+	}
+	return p
+}
+
+// Mixture is the law of one new measurement about the predicted mean: normal laws with
+// these variances and weights.
+type Mixture struct {
+	variance, weight []float64
+	epistemic, noise float64
+	merged           []merged
+}
+
+// At returns the law at a condition where the model claims v̂ and states the noise σ²,
+// with the distance d to the measured groups; 1 for labels. Variances are in units of
+// the training outcomes' variance. m is used again.
+func (p *Predictor) At(m *Mixture, claim, distance, noise float64) {
+	*m = Mixture{variance: m.variance[:0], weight: m.weight[:0], merged: m.merged}
+	for i, kappa := range p.kappa {
+		m.noise += p.weight[i] * kappa * noise
+	}
+	for _, c := range p.shapes {
+		q := p.s.of(c.shape, claim, distance)
+		m.epistemic += c.mean * q
+		for k, lambda := range c.lambda {
+			for i, kappa := range p.kappa {
+				m.variance = append(m.variance, lambda*q+kappa*noise)
+				m.weight = append(m.weight, c.weight[k]*p.weight[i])
+			}
+		}
+	}
+	if len(p.kappa) > 1 {
+		m.merge()
+	}
+}
+
+// merged are laws of nearly equal variances.
+type merged struct{ weight, sum float64 }
+
+// mergedBits is the number of bits of a variance's mantissa by which laws are merged.
+const mergedBits = 5
+
+// merge replaces laws whose variances agree to 3 % by one with their mean variance.
+func (m *Mixture) merge() {
+	bin := func(v float64) int { return int(math.Float64bits(v) >> (52 - mergedBits)) }
+	first := bin(slices.Min(m.variance))
+	n := bin(slices.Max(m.variance)) - first + 1
+	m.merged = slices.Grow(m.merged[:0], n)[:n]
+	clear(m.merged)
+	for k, v := range m.variance {
+		b := &m.merged[bin(v)-first]
+		b.weight += m.weight[k]
+		b.sum += m.weight[k] * v
+	}
+
+	m.variance, m.weight = m.variance[:0], m.weight[:0]
+	for _, b := range m.merged {
+		if b.weight > 0 {
+			m.variance, m.weight = append(m.variance, b.sum/b.weight), append(m.weight, b.weight)
+		}
+	}
+}
+
+// Epistemic is the variance of the mean.
+func (m *Mixture) Epistemic() float64 { return m.epistemic }
+
+// Uncertainty is the standard uncertainty of one new measurement.
+func (m *Mixture) Uncertainty() float64 { return math.Sqrt(m.epistemic + m.noise) }
+
+// Coverage is the factor of Uncertainty that gives the half width at the level.
+func (m *Mixture) Coverage(level float64) float64 { return m.Half(level) / m.Uncertainty() }
+
+// Half is the half width of the central interval that has a probability of level. It is
+// found by bisection, with Newton's steps where they stay within the bounds.
+func (m *Mixture) Half(level float64) float64 {
+	smallest, largest, mass := math.Inf(1), 0.0, 0.0
+	for k, v := range m.variance {
+		smallest, largest, mass = min(smallest, v), max(largest, v), mass+m.weight[k]
+	}
+	z := distuv.UnitNormal.Quantile((1 + level) / 2)
+	low, high := z*math.Sqrt(smallest), z*math.Sqrt(largest)
+	outside := (1 - level) / 2 * mass
+
+	h := min(max(z*m.Uncertainty(), low), high)
+	for range 100 {
+		tail, density := m.tail(h)
+		if tail > outside {
+			low = h
+		} else {
+			high = h
+		}
+		next := h + (tail-outside)/density
+		if !(next > low && next < high) {
+			next = (low + high) / 2
+		}
+		if math.Abs(next-h) <= 1e-9*h || high-low <= 1e-9*high {
+			return next
+		}
+		h = next
+	}
+	return h
+}
+
+// tail is the mass above h, and its derivative with opposite sign.
+func (m *Mixture) tail(h float64) (mass, density float64) {
+	for k, v := range m.variance {
+		x := h / math.Sqrt(2*v)
+		if x > 6.5 {
+			continue // below 1e-19
+		}
+		mass += m.weight[k] * math.Erfc(x) / 2
+		density += m.weight[k] * math.Exp(-x*x) / math.Sqrt(2*math.Pi*v)
+	}
+	return mass, density
+}

@@ -1,0 +1,107 @@
+package scale
+
+import (
+	"crypto/sha256"
+	_ "embed"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+)
+
+// Prior is what is known of the groups' scales before any group is left out:
+// ln λ ~ N(m, τ²) with m ~ N(M, MStd²) and ln τ ~ N(ln Tau, TauStd²).
+type Prior struct {
+	Name   string  `json:"name"`
+	M      float64 `json:"m"`
+	MStd   float64 `json:"m_std"`
+	Tau    float64 `json:"tau"`
+	TauStd float64 `json:"tau_std"`
+	Origin string  `json:"origin"` // the campaigns that it was learned from
+}
+
+// PriorFormat and PriorVersion identify a file of priors.
+const (
+	PriorFormat  = "doubletake-scale-priors"
+	PriorVersion = 1
+)
+
+//go:embed priors.json
+var builtin []byte
+
+// Named returns one of the priors of this package: "wide", the default, or "library".
+func Named(name string) (Prior, error) {
+	list, err := ReadPriors(builtin)
+	if err != nil {
+		panic(err)
+	}
+
+	var names []string
+	for _, p := range list {
+		if p.Name == name {
+			return p, nil
+		}
+		names = append(names, p.Name)
+	}
+	return Prior{}, fmt.Errorf("choose prior of the scale: expected %s, found %q", strings.Join(names, " or "), name)
+}
+
+// ReadPriors reads a file of priors.
+func ReadPriors(data []byte) ([]Prior, error) {
+	var f struct {
+		Format  string
+		Version int
+		Priors  []Prior
+	}
+	if err := json.Unmarshal(data, &f); err != nil {
+		return nil, fmt.Errorf("decode priors of the scale: %w", err)
+	}
+	if f.Format != PriorFormat || f.Version != PriorVersion || len(f.Priors) == 0 {
+		return nil, fmt.Errorf("decode priors of the scale: expected format %q version %d, found %q version %d with %d priors",
+			PriorFormat, PriorVersion, f.Format, f.Version, len(f.Priors))
+	}
+	for _, p := range f.Priors {
+		if err := p.Check(); err != nil {
+			return nil, err
+		}
+	}
+	return f.Priors, nil
+}
+
+// Check returns an error for a prior without an origin, or whose numbers are not those
+// of a density.
+func (p Prior) Check() error {
+	positive := []float64{p.MStd, p.Tau, p.TauStd}
+	if slices.ContainsFunc(positive, func(v float64) bool { return !(v > 0) || math.IsInf(v, 0) }) ||
+		math.IsNaN(p.M) || math.IsInf(p.M, 0) || p.Name == "" || p.Origin == "" {
+		return fmt.Errorf("decode prior of the scale %q: expected a name, an origin and positive deviations, found %+v",
+			p.Name, p)
+	}
+	return nil
+}
+
+// Digest identifies the numbers of the prior, for the keys of results.
+func (p Prior) Digest() string {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%x %x %x %x", p.M, p.MStd, p.Tau, p.TauStd))
+	return hex.EncodeToString(sum[:8])
+}
+
+// weights returns the prior's probability of each point of the grid of m and τ, row by
+// row of m, whose sum is 1.
+func (p Prior) weights() []float64 {
+	w := make([]float64, 0, len(gridM)*len(gridTau))
+	sum := 0.0
+	for _, m := range gridM {
+		for j, tau := range gridTau {
+			a, b := (m-p.M)/p.MStd, math.Log(tau/p.Tau)/p.TauStd
+			v := math.Exp(-(a*a+b*b)/2) * widthTau[j]
+			w, sum = append(w, v), sum+v
+		}
+	}
+	for i := range w {
+		w[i] /= sum
+	}
+	return w
+}

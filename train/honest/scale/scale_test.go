@@ -1,0 +1,406 @@
+package scale
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"gonum.org/v1/gonum/stat/distuv"
+)
+
+func named(t testing.TB, name string) Prior {
+	t.Helper()
+	p, err := Named(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// Witness: the prototype hs2.py by numpy and scipy (testdata/make.py), bisection of the
+// mixture's tail included.
+func TestAgainstPrototype(t *testing.T) {
+	type wanted struct {
+		Evidence  [][]float64
+		Epistemic []float64
+		Half      [][]float64
+	}
+	var cases []struct {
+		Name                   string
+		Outcomes               int
+		Levels                 []float64
+		Groups                 []Group
+		Claim, Noise, Distance []float64
+		Want                   map[string]wanted
+	}
+	b, err := os.ReadFile("testdata/scale.json")
+	if err == nil {
+		err = json.Unmarshal(b, &cases)
+	}
+	if err != nil || len(cases) != 4 {
+		t.Fatal(len(cases), err)
+	}
+
+	for _, c := range cases {
+		for prior, want := range c.Want {
+			s := Learn(c.Groups, c.Outcomes, named(t, prior), Exact)
+			near := func(what string, got, want, tolerance float64) {
+				t.Helper()
+				if !(math.Abs(got-want) <= tolerance*math.Abs(want)+1e-15) {
+					t.Errorf("%s, %s: %s is %.10g, prototype %.10g", c.Name, prior, what, got, want)
+				}
+			}
+			for shape, list := range want.Evidence {
+				for i, e := range list {
+					near("evidence", s.Evidence[shape][i], e, 1e-8)
+				}
+			}
+
+			p := s.Predictor()
+			var m Mixture
+			for k, noise := range c.Noise {
+				p.At(&m, c.Claim[k], c.Distance[k/c.Outcomes], noise)
+				near("epistemic variance", m.Epistemic(), want.Epistemic[k], 1e-8)
+				for i, level := range c.Levels {
+					half := want.Half[i][k]
+					near(fmt.Sprintf("half width at %g", level), m.Half(level), half, 1e-6)
+					near("coverage factor", m.Coverage(level), half/math.Sqrt(want.Epistemic[k]+noise), 1e-6)
+				}
+			}
+		}
+	}
+}
+
+// draw simulates a left-out group with the factor λ and the claim 1.
+func draw(r *rand.Rand, conditions int, lambda, noise float64) Group {
+	g := Group{Conditions: conditions}
+	for range conditions {
+		g.Residual = append(g.Residual, math.Sqrt(lambda+noise/2)*r.NormFloat64())
+		g.Noise, g.Claim, g.Distance = append(g.Noise, noise), append(g.Claim, 1), append(g.Distance, 1)
+	}
+	return g
+}
+
+// Many groups whose factors hardly differ teach λ = mean e/v̂. Witness: that mean.
+func TestManyGroups(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	const lambda, noise = 2.3, 0.3
+	var left []Group
+	mean, n := 0.0, 0.0
+	for range 400 {
+		g := draw(r, 15, lambda, noise)
+		for _, v := range g.Residual {
+			mean, n = mean+v*v-noise/2, n+1
+		}
+		left = append(left, g)
+	}
+	mean /= n
+
+	s := Learn(left, 1, Prior{Name: "narrow", M: 0.5, MStd: 1, Tau: 0.1, TauStd: 0.05, Origin: "this test"}, Exact)
+	var m Mixture
+	s.Predictor().At(&m, 1, 1, 0)
+	if got := m.Epistemic(); math.Abs(got/mean-1) > 0.02 {
+		t.Errorf("λ is %.4f, mean e/v̂ %.4f", got, mean)
+	}
+}
+
+// In one cell the likelihood is largest where the variance is mean e. Witness: that mean,
+// which by definition is that of s²/2 less half of the noise.
+func TestOneCell(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 4))
+	const noise = 0.2
+	g := draw(r, 50, 0.6, noise)
+	e := -noise / 2
+	for _, v := range g.Residual {
+		e += v * v / 50
+	}
+
+	sum := func(variance float64) (f float64) {
+		for _, v := range g.Residual {
+			f += logDensity(v, noise, variance)
+		}
+		return f
+	}
+	// The slope changes its sign there.
+	const h = 1e-6
+	low, high := e*(1-1e-6), e*(1+1e-6)
+	if !(sum(low+h) > sum(low-h)) || !(sum(high+h) < sum(high-h)) {
+		t.Errorf("the likelihood is not largest at mean e, %g", e)
+	}
+}
+
+// Campaigns whose factors are drawn from the prior: the 95 % interval of a further group
+// covers 94 to 99 % of its values; of few campaigns within their scatter.
+func TestSimulatedCampaigns(t *testing.T) {
+	campaigns, low, high := 30, 0.90, 1.0
+	if os.Getenv("DOUBLETAKE_LONG") != "" {
+		campaigns, low, high = 2000, 0.94, 0.99
+	}
+	const noise = 0.1
+	prior := named(t, "wide")
+	for _, k := range []int{3, 5, 12} {
+		r := rand.New(rand.NewPCG(uint64(k), 5))
+		covered := 0.0
+		for range campaigns {
+			m := prior.M + prior.MStd*r.NormFloat64()
+			tau := prior.Tau * math.Exp(prior.TauStd*r.NormFloat64())
+			factor := func() float64 { return math.Exp(m + tau*r.NormFloat64()) }
+			var left []Group
+			for range k {
+				left = append(left, draw(r, 12, factor(), noise))
+			}
+
+			var law Mixture
+			Learn(left, 1, prior, Exact).Predictor().At(&law, 1, 1, noise)
+			half, sd := law.Half(0.95), math.Sqrt(factor()+noise)
+			covered += 1 - 2*distuv.UnitNormal.CDF(-half/sd)
+		}
+		covered /= float64(campaigns)
+		t.Logf("K = %d: coverage %.4f in %d campaigns", k, covered, campaigns)
+		if covered < low || covered > high {
+			t.Errorf("K = %d: coverage %.4f, expected %g to %g", k, covered, low, high)
+		}
+	}
+}
+
+// The half width is the mixture's quantile. Witness: drawn values; one normal law and
+// Student's t in closed form.
+func TestHalf(t *testing.T) {
+	draws, tolerance := 400_000, 2e-2
+	if os.Getenv("DOUBLETAKE_LONG") != "" {
+		draws, tolerance = 20_000_000, 1e-3
+	}
+	r := rand.New(rand.NewPCG(7, 8))
+	m := Mixture{variance: []float64{0.01, 1, 30}, weight: []float64{0.3, 0.6, 0.1}}
+	half := map[float64]float64{0.5: m.Half(0.5), 0.95: m.Half(0.95)}
+	inside := map[float64]float64{}
+	for range draws {
+		variance := m.variance[0]
+		switch u := r.Float64(); {
+		case u > 0.9:
+			variance = m.variance[2]
+		case u > 0.3:
+			variance = m.variance[1]
+		}
+		y := math.Abs(math.Sqrt(variance) * r.NormFloat64())
+		for level, h := range half {
+			if y < h {
+				inside[level] += 1 / float64(draws)
+			}
+		}
+	}
+	for level, got := range inside {
+		if math.Abs(got-level) > tolerance*(1-level) {
+			t.Errorf("level %g: %.5f of the values inside", level, got)
+		}
+	}
+
+	one := Mixture{variance: []float64{4}, weight: []float64{1}}
+	for _, level := range []float64{0.1, 0.68, 0.95, 0.99999} {
+		want := 2 * distuv.UnitNormal.Quantile((1+level)/2)
+		if got := one.Half(level); math.Abs(got/want-1) > 1e-9 {
+			t.Errorf("level %g of one normal law: %g, expected %g", level, got, want)
+		}
+	}
+}
+
+// No degrees of freedom, and infinitely many, are the plain formula, to the bit; with few,
+// noise alone has the quantiles of Student's t.
+func TestFreedomOfNoise(t *testing.T) {
+	r := rand.New(rand.NewPCG(2, 6))
+	left := []Group{draw(r, 8, 1, 0.1), draw(r, 5, 2, 0.1), draw(r, 5, 0.5, 0.1)}
+	plain := Learn(left, 1, named(t, "wide"), Exact)
+	infinite := Learn(left, 1, named(t, "wide"), Noise{Scale: 1, Freedom: math.Inf(1)})
+	var a, b Mixture
+	plain.Predictor().At(&a, 0.7, 0.4, 0.2)
+	infinite.Predictor().At(&b, 0.7, 0.4, 0.2)
+	if !reflect.DeepEqual(a, b) || a.Half(0.95) != b.Half(0.95) {
+		t.Errorf("%v and %v", a.Half(0.95), b.Half(0.95))
+	}
+
+	for _, freedom := range []float64{4, 10, 200} {
+		s := &Scale{Ratio: 1, Noise: Noise{Scale: 1.7, Freedom: freedom}}
+		s.Weights[Claim] = []float64{1}
+		var m Mixture
+		s.Predictor().At(&m, 1e-9, 1, 4)
+		for _, level := range []float64{0.68, 0.95, 0.98} {
+			law := distuv.StudentsT{Sigma: 2 * math.Sqrt(1.7), Nu: freedom}
+			if want := law.Quantile((1 + level) / 2); math.Abs(m.Half(level)/want-1) > 5e-3 {
+				t.Errorf("%g degrees of freedom, level %g: %g, Student's t %g", freedom, level, m.Half(level), want)
+			}
+		}
+	}
+}
+
+// The law of the noise's factor is learned from ratios that were drawn with it. A group's
+// few pairs count for no difference between groups.
+func TestPairNoise(t *testing.T) {
+	r := rand.New(rand.NewPCG(4, 4))
+	chi := func(freedom float64) float64 {
+		return distuv.ChiSquared{K: freedom, Src: r}.Rand() / freedom
+	}
+	for _, c := range []struct {
+		freedom   float64 // of the factor between groups; 0: none
+		values    int
+		low, high float64
+	}{
+		{8, 400, 6, 11},
+		{0, 400, 2000, math.Inf(1)},
+		{0, 4, 100, math.Inf(1)},
+	} {
+		var ratio []float64
+		var values []int
+		for range 400 {
+			v := 1.69 * chi(float64(c.values))
+			if c.freedom > 0 {
+				v /= chi(c.freedom)
+			}
+			ratio, values = append(ratio, v), append(values, c.values)
+		}
+		n := PairNoise(ratio, values)
+		want := 1.69
+		if c.freedom > 0 {
+			want *= c.freedom / (c.freedom - 2)
+		}
+		if n.Freedom < c.low || n.Freedom > c.high || math.Abs(n.Scale/want-1) > 0.1 {
+			t.Errorf("%+v: %+v, expected the scale %.3g", c, n, want)
+		}
+	}
+
+	for _, x := range []float64{0.5, 1, 3.7, 200} { // ψ′(½) = π²/2, ψ′(1) = π²/6
+		if got := inverseTrigamma(trigamma(x)); math.Abs(got/x-1) > 1e-9 {
+			t.Errorf("the inverse of ψ′(%g) is %g", x, got)
+		}
+	}
+	if math.Abs(trigamma(0.5)-math.Pi*math.Pi/2) > 1e-9 || math.Abs(trigamma(1)-math.Pi*math.Pi/6) > 1e-9 {
+		t.Errorf("ψ′: %g, %g", trigamma(0.5), trigamma(1))
+	}
+	if n := PairNoise([]float64{0, 0}, []int{3, 4}); n != Exact {
+		t.Errorf("without noise: %+v", n)
+	}
+}
+
+// Without left-out groups, or with one, the prior is all that is known; one group changes
+// nothing.
+func TestPriorAlone(t *testing.T) {
+	r := rand.New(rand.NewPCG(9, 9))
+	none := Learn(nil, 1, named(t, "wide"), Exact)
+	one := Learn([]Group{draw(r, 9, 40, 0.1)}, 1, named(t, "wide"), Exact)
+	if one.K != 1 || !reflect.DeepEqual(none.Weights, one.Weights) || one.Ratio != 1 {
+		t.Errorf("%+v", one)
+	}
+	var m Mixture
+	one.Predictor().At(&m, 0.5, 100, 0.1)
+	a := m.Half(0.95)
+	one.Predictor().At(&m, 0.5, 1, 0.1)
+	if m.Half(0.95) != a {
+		t.Error("the distance enters without groups that show what it does")
+	}
+}
+
+// A stored scale predicts the same bits.
+func TestStored(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 9))
+	s := Learn([]Group{draw(r, 4, 1, 0.1), draw(r, 4, 3, 0.1)}, 1, named(t, "library"), Noise{Scale: 1.2, Freedom: 9})
+	b, err := json.Marshal(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var back Scale
+	if err := json.Unmarshal(b, &back); err != nil {
+		t.Fatal(err)
+	}
+	var m, n Mixture
+	s.Predictor().At(&m, 0.3, 0.6, 0.1)
+	back.Predictor().At(&n, 0.3, 0.6, 0.1)
+	if m.Half(0.9) != n.Half(0.9) {
+		t.Errorf("%v, from the file %v", m.Half(0.9), n.Half(0.9))
+	}
+}
+
+func TestPriors(t *testing.T) {
+	wide, library := named(t, "wide"), named(t, "library")
+	if wide.Digest() == library.Digest() || wide.Tau != 0.8 || library.Tau != 0.3 {
+		t.Errorf("%+v, %+v", wide, library)
+	}
+	renamed := wide
+	renamed.Name, renamed.Origin = "mine", "elsewhere"
+	if renamed.Digest() != wide.Digest() {
+		t.Error("words are part of the digest")
+	}
+	if _, err := Named("narrow"); err == nil || !strings.Contains(err.Error(), "wide or library") {
+		t.Errorf("%v", err)
+	}
+	for _, p := range []Prior{wide, library} {
+		sum := 0.0
+		for _, w := range p.weights() {
+			sum += w
+		}
+		if math.Abs(sum-1) > 1e-12 {
+			t.Errorf("%s: the weights sum to %g", p.Name, sum)
+		}
+	}
+	for _, change := range [][2]string{
+		{"doubletake-scale-priors", "other"},
+		{`"version": 1`, `"version": 9`},
+		{`"tau": 0.8`, `"tau": 0`},
+		{`"name": "wide"`, `"name": ""`},
+		{"{", "["},
+	} {
+		if _, err := ReadPriors([]byte(strings.Replace(string(builtin), change[0], change[1], 1))); err == nil {
+			t.Errorf("with %s: no error", change[1])
+		}
+	}
+}
+
+func TestEvenly(t *testing.T) {
+	if got := evenly(5, 9); !slices.Equal(got, []int{0, 1, 2, 3, 4}) {
+		t.Errorf("%v", got)
+	}
+	if got := evenly(9, 3); !slices.Equal(got, []int{0, 4, 8}) {
+		t.Errorf("%v", got)
+	}
+}
+
+// The cost of a split with twelve groups, 440 conditions and two outcomes: the posterior,
+// and an interval at each condition.
+func BenchmarkSplit(b *testing.B) {
+	r := rand.New(rand.NewPCG(1, 1))
+	var left []Group
+	for h := range 12 {
+		g := Group{Conditions: 36 + h%3}
+		for range g.Conditions {
+			for range 2 {
+				v := math.Exp(r.NormFloat64() - 3)
+				g.Claim, g.Noise = append(g.Claim, v), append(g.Noise, 0.01)
+				g.Residual = append(g.Residual, math.Sqrt(1.5*v+0.005)*r.NormFloat64())
+			}
+			g.Distance = append(g.Distance, 0.1+r.Float64())
+		}
+		left = append(left, g)
+	}
+	prior := named(b, "wide")
+	for _, noise := range []Noise{Exact, {Scale: 1, Freedom: 20}} {
+		b.Run(fmt.Sprintf("freedom %g", noise.Freedom), func(b *testing.B) {
+			for b.Loop() {
+				p := Learn(left, 2, prior, noise).Predictor()
+				var m Mixture
+				for range 440 * 2 {
+					p.At(&m, 0.05, 0.5, 0.01)
+					m.Half(0.95)
+				}
+			}
+		})
+	}
+	b.Run("posterior alone", func(b *testing.B) {
+		for b.Loop() {
+			Learn(left, 2, prior, Exact)
+		}
+	})
+}
