@@ -33,7 +33,7 @@ const (
 
 // Config are the settings of Fit. The zero value is not valid; start from
 // DefaultConfig. The comments of fields with a key are its documentation in
-// configuration files.
+// configuration files; only: pairs is read by networks that are given an outcome alone.
 type Config struct {
 	// the network
 	Network `key:"model"`
@@ -68,10 +68,10 @@ type Network struct {
 	Dropout float64 `key:"dropout" json:"dropout"` // used rounded to 1/65536
 
 	// the network's input where no outcome is fed back
-	Feedback string `key:"feedback" enum:"drop-weights|constant|flag" json:"feedback"`
+	Feedback string `key:"feedback" enum:"drop-weights|constant|flag" only:"pairs" json:"feedback"`
 
 	// constant: the value, in standardised units
-	FeedbackValue float64 `key:"feedback_value" default:"0" json:"feedback_value"`
+	FeedbackValue float64 `key:"feedback_value" default:"0" only:"pairs" json:"feedback_value"`
 }
 
 // Loss is the loss of two answers.
@@ -80,7 +80,7 @@ type Loss struct {
 	Beta float64 `key:"beta" json:"beta"`
 
 	// outcome of a pair that is fed back: each in turn, one at random in every epoch, or the first
-	Pairs string `key:"pairs" enum:"symmetrised|swap|plain" json:"pairs"`
+	Pairs string `key:"pairs" enum:"symmetrised|swap|plain" only:"pairs" json:"pairs"`
 }
 
 // Optimizer is Adam and its schedule.

@@ -3,6 +3,7 @@ package config
 import (
 	"fmt"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -13,18 +14,18 @@ import (
 // package), defaults included, as dotted keys with canonical values, in the
 // order of the types. Optional sections that are not there, empty lists and
 // texts, and zeros of fields with the tag omit:"zero" are left out, so that which
-// keys exist is part of the list.
-func Flatten(prefix string, section any) []kv.Pair {
+// keys exist is part of the list. Fields whose tag only is one of leave are left out too.
+func Flatten(prefix string, section any, leave ...string) []kv.Pair {
 	var out []kv.Pair
-	flatten(prefix, reflect.ValueOf(section), &out)
+	flatten(prefix, reflect.ValueOf(section), leave, &out)
 	return out
 }
 
-func flatten(path string, v reflect.Value, out *[]kv.Pair) {
+func flatten(path string, v reflect.Value, leave []string, out *[]kv.Pair) {
 	switch v.Kind() {
 	case reflect.Pointer:
 		if !v.IsNil() {
-			flatten(path, v.Elem(), out)
+			flatten(path, v.Elem(), leave, out)
 		}
 	case reflect.Interface:
 		if !v.IsNil() { // a holdout
@@ -32,9 +33,11 @@ func flatten(path string, v reflect.Value, out *[]kv.Pair) {
 		}
 	case reflect.Struct:
 		for _, sf := range fields(v.Type()) {
-			if f := v.FieldByIndex(sf.Index); sf.Tag.Get("omit") != "zero" || !f.IsZero() {
-				flatten(join(path, sf.Tag.Get("key")), f, out)
+			f := v.FieldByIndex(sf.Index)
+			if sf.Tag.Get("omit") == "zero" && f.IsZero() || slices.Contains(leave, sf.Tag.Get("only")) {
+				continue
 			}
+			flatten(join(path, sf.Tag.Get("key")), f, leave, out)
 		}
 	case reflect.Slice:
 		switch list := v.Interface().(type) {
@@ -48,7 +51,7 @@ func flatten(path string, v reflect.Value, out *[]kv.Pair) {
 			}
 		case []Split:
 			for _, e := range list {
-				flatten(join(path, e.Name), reflect.ValueOf(e), out)
+				flatten(join(path, e.Name), reflect.ValueOf(e), leave, out)
 			}
 		default:
 			s := make([]string, v.Len())

@@ -45,7 +45,7 @@ func planBackground(exp plan.Experiment, rec *ingeststage.Recordings) *engine.De
 	}
 	t := &engine.Task{
 		ID: exp.ID("dsp", "background"), Stage: "dsp", Version: version, Weight: 0.05,
-		Config: plan.Without(rec.Settings, "ingest.background"),
+		Config: rec.Settings,
 	}
 	for _, r := range rec.Backgrounds {
 		r.Needs(t)

@@ -15,10 +15,12 @@ import (
 // recordings with statistics, digests and quality.
 func planIndex(exp plan.Experiment, src *plan.Source, results []engine.Dep) *engine.Dep {
 	cfg := plan.Settings("ingest", src.In)
+	in := src.In
+	in.Files = nil // their recordings are inputs
 	columns := plan.Columns{Conditions: src.BeforeAnalysis(), Derive: src.Derive}
 	t := exp.Add(&engine.Task{
 		ID: exp.ID("recordings"), Stage: "ingest", Version: version, Deps: results, Weight: 0.05,
-		Config: plan.Without(plan.Settings("ingest", src.In), "ingest.files"),
+		Config: plan.Settings("ingest", in),
 		Local: []kv.Pair{
 			{Key: "conditions", Value: strings.Join(columns.Conditions, ",")},
 			{Key: "kind of data", Value: src.In.Data},

@@ -209,10 +209,11 @@ func (r *Recordings) checkSettings(exp plan.Experiment) error {
 
 // settingsRead returns the settings that the task of one file reads.
 func (r *Recordings) settingsRead() []kv.Pair {
-	s := plan.Without(plan.Settings("ingest", r.In), "ingest.files", "ingest.exclude", "ingest.simulate",
-		"ingest.conditions", "ingest.on_bad_recording", "ingest.data", "ingest.background", "ingest.axes", "ingest.balance",
-		"ingest.reader", "ingest.derive")
-	s = append(s, kv.Pair{Key: "ingest.on_bad_recording", Value: r.In.OnBadRecording},
+	in := r.In
+	in.Files, in.Exclude, in.Simulate, in.Conditions = nil, nil, nil, "" // which files there are
+	in.Background, in.Axes, in.Balance, in.Derive = nil, "", nil, nil    // what later tasks read
+	in.OnBadRecording, in.Data, in.Reader = "", "", nil                  // which follow
+	s := append(plan.Settings("ingest", in), kv.Pair{Key: "ingest.on_bad_recording", Value: r.In.OnBadRecording},
 		kv.Pair{Key: "ingest.data", Value: r.In.Data})
 	s = append(s, r.Reader...)
 	if r.In.Balance != nil { // of it ingest reads only which columns are wanted

@@ -129,14 +129,6 @@ func Settings(prefix string, section any) []kv.Pair {
 	return config.Flatten(prefix, section)
 }
 
-// Without removes the settings of the given keys and everything below them: a
-// task's key holds only what the task reads. It changes kvs in place.
-func Without(kvs []kv.Pair, keys ...string) []kv.Pair {
-	return slices.DeleteFunc(kvs, func(kv kv.Pair) bool {
-		return slices.ContainsFunc(keys, func(k string) bool { return kv.Key == k || strings.HasPrefix(kv.Key, k+".") })
-	})
-}
-
 // Only keeps the settings of a section whose keys are among keys, with
 // everything below them. It changes kvs in place.
 func Only(section string, kvs []kv.Pair, keys ...string) []kv.Pair {

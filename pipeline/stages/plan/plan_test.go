@@ -14,18 +14,6 @@ import (
 	"doubletake/train"
 )
 
-// Without drops a key and everything below it, and no key that only begins alike.
-func TestWithout(t *testing.T) {
-	kvs := []kv.Pair{{Key: "dsp.samples"}, {Key: "dsp.track.range_hz"}, {Key: "dsp.track_more"}, {Key: "dsp.seed"}}
-	var got []string
-	for _, kv := range Without(kvs, "dsp.track", "dsp.seed") {
-		got = append(got, kv.Key)
-	}
-	if want := []string{"dsp.samples", "dsp.track_more"}; !slices.Equal(got, want) {
-		t.Errorf("%v, expected %v", got, want)
-	}
-}
-
 // Settings flattens a section to the keys of pipeline.yaml.
 func TestSettings(t *testing.T) {
 	got := Settings("train.loss", train.Loss{Beta: 0.5, Pairs: "swap"})

@@ -69,8 +69,9 @@ func Plan(exp plan.Experiment) (Result, error) {
 
 	// The files follow from the lists of conditions; each file reads only its own
 	// condition (and the microphone angles, which are channels of every file).
-	shared := plan.Without(plan.Settings("ingest.simulate", effective(s, c)), "ingest.simulate.blades",
-		"ingest.simulate.rpm", "ingest.simulate.alpha_deg", "ingest.simulate.u_inf_m_s")
+	of := effective(s, c)
+	of.Blades, of.RPM, of.AlphaDeg, of.SpeedMS = nil, nil, nil, nil
+	shared := plan.Settings("ingest.simulate", of)
 	add := func(name string, local kv.Pair, weight float64, run func(ctx context.Context, path string) error) engine.Dep {
 		t := exp.Add(&engine.Task{
 			ID: exp.ID("simulate", name), Stage: "simulate", Version: version, Config: shared, Local: []kv.Pair{local},

@@ -67,8 +67,9 @@ func (pl *planner) crossTask(cfg []kv.Pair, s config.Split, name string, k int) 
 		{Key: "seed", Value: strconv.FormatUint(seed, 10)},
 		{Key: "members", Value: strconv.Itoa(tr.Members)},
 	}
-	local = append(local, plan.Without(plan.Settings("train.honest", tr.Honest), "train.honest.base",
-		"train.honest.form", "train.honest.methods")...)
+	groups := tr.Honest // whose groups and covariance: the method is the base
+	groups.Base, groups.Form, groups.Methods = "", "", false
+	local = append(local, plan.Settings("train.honest", groups)...)
 	if info, _ := baseline.Describe(name); info.Version > 0 {
 		local = append(local, kv.Pair{Key: "version of the method", Value: strconv.Itoa(info.Version)})
 	}

@@ -283,10 +283,9 @@ func (pl *planner) refitTask(rows string, s subset) {
 func (pl *planner) leftOutTask(rows string, s subset) {
 	tr := pl.exp.Train
 	e := honest.EnsembleOf(tr.Honest.Base, tr.Members, tr.Seeds)
-	cfg := plan.Without(slices.Clone(pl.cfg), "train.estimate", "train.calibration")
-	if !e.Claims {
-		cfg = plan.Without(cfg, "train.loss.pairs", "train.model.feedback", "train.model.feedback_value")
-	}
+	r := pl.all
+	r.Estimate, r.Calibration, r.single = nil, 0, !e.Claims
+	cfg := r.settings()
 	e.Seed = plan.SeedOf(tr.Seed, "left-out groups", tr.Honest.Base)
 	local := []kv.Pair{
 		{Key: "base", Value: tr.Honest.Base},

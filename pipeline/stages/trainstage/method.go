@@ -2,7 +2,6 @@ package trainstage
 
 import (
 	"context"
-	"slices"
 	"strconv"
 	"time"
 
@@ -31,21 +30,27 @@ func (pl *planner) methods(s config.Split) {
 	tr := pl.exp.Train
 	// The network's own settings matter to the methods made of networks; how its
 	// covariance is sampled, and how its pairs and feedback go, to none.
-	common := plan.Without(slices.Clone(pl.cfg), "train.estimate", "train.loss.pairs",
-		"train.model.feedback", "train.model.feedback_value", "train.model.head", jointVersion.Key)
+	r := pl.all
+	r.Estimate, r.Head, r.single = nil, "", true
 	for _, name := range tr.Compare {
-		cfg := common
-		if name == train.Joint || name == train.JointFull {
-			cfg = append(slices.Clone(common), jointVersion)
-		}
 		for k := range tr.Seeds {
-			pl.methodTask(cfg, s, name, k)
-			pl.crossTask(cfg, s, name, k)
+			pl.methodTask(r, s, name, k)
+			pl.crossTask(methodSettings(r, name), s, name, k)
 		}
 	}
 }
 
-func (pl *planner) methodTask(cfg []kv.Pair, s config.Split, name string, k int) {
+// methodSettings are the settings of the key of a method's task.
+func methodSettings(r reads, name string) []kv.Pair {
+	cfg := r.settings()
+	if name == train.Joint || name == train.JointFull {
+		cfg = append(cfg, jointVersion)
+	}
+
+	return cfg
+}
+
+func (pl *planner) methodTask(r reads, s config.Split, name string, k int) {
 	tr := pl.exp.Train
 	seed := plan.SeedOf(tr.Seed, "method "+name, strconv.Itoa(k))
 	dep := pl.trip.Triplets
@@ -60,10 +65,11 @@ func (pl *planner) methodTask(cfg []kv.Pair, s config.Split, name string, k int)
 	}
 	deps := []engine.Dep{dep}
 	if info.Closed {
-		cfg = plan.Without(slices.Clone(cfg), "train.early_stopping")
+		r.EarlyStop = nil
 	} else {
 		deps = append(deps, stopDeps(pl.exp, s, k)...)
 	}
+	cfg := methodSettings(r, name)
 	if info.Members {
 		local = append(local, kv.Pair{Key: "train.members", Value: strconv.Itoa(tr.Members)})
 	}

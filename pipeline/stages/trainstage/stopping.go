@@ -52,7 +52,9 @@ func (pl *planner) stopTask(s config.Split, k int) {
 	if tr.EarlyStop.On == "" {
 		return
 	}
-	cfg := plan.Without(slices.Clone(pl.cfg), "train.estimate")
+	r := pl.all
+	r.Estimate = nil
+	cfg := r.settings()
 	seed := plan.SeedOf(tr.Seed, "train", strconv.Itoa(k))
 	dep := pl.trip.Triplets
 	local := []kv.Pair{

@@ -36,11 +36,6 @@ import (
 // history.
 const version = 6
 
-// jointVersion is part of the key of trainings with a joint head alone: results of other
-// heads stay valid. 2: the loss rounds otherwise; 3: other dropout bits, full matrices in
-// float32.
-var jointVersion = kv.Pair{Key: "joint head", Value: "3"}
-
 // Result is what later stages need of stage train.
 type Result struct {
 	Splits []config.Split            // with each value of those that hold one out after the other, and those asked for
@@ -53,7 +48,8 @@ type planner struct {
 	exp  plan.Experiment
 	ing  ingeststage.Result
 	trip dspstage.Result
-	cfg  []kv.Pair // settings that every training reads
+	all  reads     // settings of every training
+	cfg  []kv.Pair // of these
 }
 
 // Plan adds a task per split and seed, and the tasks of the methods compared. asked are splits
@@ -75,7 +71,8 @@ func Plan(exp plan.Experiment, ing ingeststage.Result, trip dspstage.Result, ask
 		}
 	}
 	pl.exp.Train.Splits = out.Splits
-	pl.cfg = pl.settingsRead()
+	pl.all = readsOf(pl.exp)
+	pl.cfg = pl.all.settings()
 	if ing.Outcomes != nil {
 		if _, err := Events(pl.exp, ing.Outcomes); err != nil {
 			return out, err
@@ -127,35 +124,6 @@ func (pl *planner) ask(splits []config.Split, x config.Split) (all []config.Spli
 		}
 	}
 	return splits, fits, err
-}
-
-// settingsRead returns the settings that every training reads.
-func (pl *planner) settingsRead() []kv.Pair {
-	tr := &pl.exp.Train
-	cfg := plan.Without(plan.Settings("train", *tr),
-		"train.splits", "train.seeds", "train.seed", "train.compare", "train.members", "train.honest", "train.events")
-	cfg = plan.Without(cfg, "train.calibration.kind") // the methods do not depend on it
-	for i, p := range cfg {
-		if p.Key == "train.calibration.share" { // its name before there were kinds
-			cfg[i].Key = "train.calibration"
-		}
-	}
-	if tr.Calibration.Share == 0 {
-		cfg = plan.Without(cfg, "train.calibration")
-	}
-	if tr.EarlyStop.On == "" {
-		cfg = plan.Without(cfg, "train.early_stopping")
-	}
-	cfg = append(cfg, kv.Pair{Key: "kernels", Value: pl.exp.Program.Kernels},
-		kv.Pair{Key: "dsp.couples", Value: strconv.FormatBool(pl.exp.DSP.Couples)})
-	if tr.Head == train.Joint || tr.Head == train.JointFull {
-		cfg = append(cfg, jointVersion)
-	}
-	if t := pl.exp.Ingest.Table; t != nil && t.Use == "all" {
-		cfg = append(cfg, kv.Pair{Key: "weights of pairs", Value: "loss, scale, R², e"})
-	}
-
-	return cfg
 }
 
 // TrainID is the ID of the task that trains the k-th network of a split.
