@@ -17,7 +17,7 @@ import (
 )
 
 // Files of some thousand bytes that declare billions of samples are answered within a
-// second, by an error when they are opened or read, and in 64 MiB, in every format.
+// second of processor time, by an error when they are opened or read, and in 64 MiB, in every format.
 // What each declares was written into a sound file, most of another's program.
 func TestBillions(t *testing.T) {
 	files := billions(t)
@@ -29,18 +29,18 @@ func TestBillions(t *testing.T) {
 			for i, b := range files[f.Name] {
 				best := time.Hour // of three: other work on the machine is not its fault
 				for range 3 {
-					start := time.Now()
+					start := ingesttest.CPU()
 					var n int64
 					var err error
 					ingesttest.Bounded(t, b, 64<<20, 0, func() { n, err = pass(b, f.Name, truncated) })
-					best = min(best, time.Since(start))
+					best = min(best, ingesttest.CPU()-start)
 					if err == nil && n > 1<<20 || n > 1<<26 {
 						t.Errorf("%s %d %s: %d samples", f.Name, i, truncated, n)
 					}
-					t.Logf("%s %d %s: %d samples, %v, %v", f.Name, i, truncated, n, time.Since(start), err)
+					t.Logf("%s %d %s: %d samples, %v, %v", f.Name, i, truncated, n, ingesttest.CPU()-start, err)
 				}
 				if best > time.Second {
-					t.Errorf("%s %d %s: answered after %v", f.Name, i, truncated, best)
+					t.Errorf("%s %d %s: answered after %v of processor time", f.Name, i, truncated, best)
 				}
 			}
 		}

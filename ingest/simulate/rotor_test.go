@@ -318,9 +318,6 @@ func TestRotorModulation(t *testing.T) {
 	if got, want := loose[2]/steady[2], 1+0.25*slowPower(0.5); math.Abs(got-want) > 1e-12 || loose[3] != steady[3] {
 		t.Errorf("blade tone × %g, want %g; order 3 × %g", got, want, loose[3]/steady[3])
 	}
-	if testing.Short() {
-		t.Skip("recordings skipped in short mode")
-	}
 	const runs, n = 60, 8000
 	sum, square := 0.0, 0.0
 	for seed := range uint64(runs) {

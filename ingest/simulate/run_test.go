@@ -20,18 +20,22 @@ func TestRotorWaveform(t *testing.T) {
 		}
 		z := fourier.NewFFT(n).Coefficients(nil, recordWAV(t, r, 0).x[0])
 		a := r.Orders(blades, 6000, 20)
+		var noise [MaxOrder + 1]float64
+		for k := range noise {
+			noise[k] = r.NoiseDensity(blades, 6000, 20, float64(k)*100) * df
+		}
 		chi2 := func(phase float64) float64 {
 			sum := 0.0
 			for k := 1; k <= MaxOrder; k++ {
 				d := z[k*perOrder]*2/n - a[k]*cmplx.Rect(1, float64(k)*phase)
-				sum += (real(d)*real(d) + imag(d)*imag(d)) / (r.NoiseDensity(blades, 6000, 20, float64(k)*100) * df)
+				sum += (real(d)*real(d) + imag(d)*imag(d)) / noise[k]
 			}
 			return sum
 		}
 		best, at := math.Inf(1), 0.0
-		for step := 1e-3; step > 1e-8; step /= 10 {
+		for step, reach := 1e-3, 4000; step > 1e-8; step, reach = step/10, 20 {
 			centre := at
-			for i := -4000; i <= 4000; i++ {
+			for i := -reach; i <= reach; i++ {
 				if c := chi2(centre + float64(i)*step); c < best {
 					best, at = c, centre+float64(i)*step
 				}

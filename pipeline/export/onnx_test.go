@@ -108,8 +108,8 @@ type evaluation struct {
 // ONNX Runtime evaluates the graphs to 1e-5 of σ (means, δ) or σ² (variances, C,
 // κ) of what package train does.
 func TestONNXRuntime(t *testing.T) {
-	if testing.Short() {
-		t.Skip("evaluates millions of second answers")
+	if os.Getenv("DOUBLETAKE_LONG") == "" {
+		t.Skip("evaluates millions of second answers; DOUBLETAKE_LONG=1 runs it")
 	}
 	node := runtime(t)
 	dir := t.TempDir()

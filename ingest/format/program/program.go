@@ -22,13 +22,14 @@ import (
 	"doubletake/ingest/format/arrow"
 )
 
-// What a program may write: so many times the file, and so much in addition; and how
+// What a program may write: so many times the file, and inAny in addition; and how
 // much of its messages is shown.
 const (
 	timesFile = 64
-	inAny     = 1 << 30
 	maxShown  = 2048
 )
+
+var inAny = int64(1 << 30) // a variable for tests
 
 // Open runs the program of the options on a file and opens what it wrote. Attributes,
 // rate and units are found as in any Arrow file. Errors are *fault.Error.
@@ -124,7 +125,8 @@ func run(path string, size int64, out io.Writer, p ingest.Program) (int64, error
 	most := timesFile*size + inAny
 	switch {
 	case limit.full:
-		return 0, fail(fmt.Sprintf("it writes more than %d bytes, %d times the file and 1 GiB", most, timesFile),
+		return 0, fail(fmt.Sprintf("it writes more than %d bytes, %d times the file and %d MiB", most, timesFile,
+			inAny>>20),
 			"does it convert one file?", nil)
 	case ctx.Err() != nil:
 		return 0, fail(fmt.Sprintf("it did not end in %v%s", p.Timeout, told.String()),

@@ -3,6 +3,7 @@ package text
 import (
 	"math"
 	"math/rand/v2"
+	"os"
 	"strconv"
 	"strings"
 	"testing"
@@ -67,7 +68,7 @@ func TestParseNumber(t *testing.T) {
 	// Random bit patterns in the notations programs write.
 	r := rand.New(rand.NewPCG(1, 2))
 	n := 200000
-	if testing.Short() {
+	if os.Getenv("DOUBLETAKE_LONG") == "" {
 		n = 20000
 	}
 	for range n {
