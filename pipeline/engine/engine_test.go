@@ -857,9 +857,9 @@ func TestIndex(t *testing.T) {
 				Outputs: []output{{"out", 12, "s1", ""}, {"b", 0, "s2", "d2"}}, Stamps: []stamp{{12, -5, 7}, {0, 1 << 60, 8}},
 				Seconds: 0.25,
 			},
-			"z": {Inputs: []input{}, Outputs: []output{}, Stamps: []stamp{}},
+			"z": {},
 		},
-		Files: map[string]fileRecord{"päth": {stamp{1, 2, 3}, "s3"}},
+		Files: map[string]fileRecord{"päth": {Stamp: stamp{1, 2, 3}, SHA256: "s3"}},
 	}
 	b := ix.encode()
 	var got index

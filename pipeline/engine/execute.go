@@ -380,7 +380,7 @@ func (k *Worker) Make(ctx context.Context, spec Spec) (ran bool, err error) {
 		return false, err
 	}
 	s := &store{
-		dir: k.Plan.Dir, ix: index{map[string][]kv.Pair{}, map[string]*record{}, map[string]fileRecord{}},
+		dir: k.Plan.Dir, ix: newIndex(),
 		hashing: map[string]chan struct{}{},
 	}
 	if sealed(s, spec.Key) {

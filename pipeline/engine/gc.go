@@ -1,11 +1,12 @@
 package engine
 
 import (
+	"cmp"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"sort"
+	"slices"
 	"time"
 )
 
@@ -40,8 +41,7 @@ func Collect(p *Plan, remove bool) ([]Garbage, error) {
 	if err != nil {
 		return nil, err
 	}
-	keep := map[string]bool{}
-	planned := map[string]bool{}
+	keep, planned := map[string]bool{}, map[string]bool{}
 	for _, st := range list {
 		planned[st.Task.ID] = true
 		if st.key != "" {
@@ -51,6 +51,7 @@ func Collect(p *Plan, remove bool) ([]Garbage, error) {
 			keep[r.Key] = true
 		}
 	}
+
 	var out []Garbage
 	for _, kind := range []string{"objects/*", "scratch", "work"} {
 		dirs, err := filepath.Glob(filepath.Join(s.cache(), filepath.FromSlash(kind), "*"))
@@ -58,47 +59,17 @@ func Collect(p *Plan, remove bool) ([]Garbage, error) {
 			return nil, fmt.Errorf("list cache: %w", err)
 		}
 		for _, d := range dirs {
-			key := filepath.Base(d)
-			if keep[key] {
+			if keep[filepath.Base(d)] || kind == "work" && inUse(d) {
 				continue
 			}
-			if kind == "work" {
-				// A worker may be at it, whether or not its driver runs; of a dead one
-				// nothing changes any more.
-				if fi, err := os.Stat(d); err != nil || time.Since(fi.ModTime()) < abandoned {
-					continue
-				}
-			}
-			g := Garbage{Key: key, path: d}
-			var m manifest
-			if b, err := os.ReadFile(filepath.Join(d, "manifest.json")); err == nil && decodeManifest(b, &m) == nil {
-				g.Task = m.Task
-			}
-			err := filepath.WalkDir(d, func(_ string, e fs.DirEntry, err error) error {
-				if err != nil || e.IsDir() {
-					return err
-				}
-				fi, err := e.Info()
-				if err == nil {
-					g.Bytes += fi.Size()
-					if fi.ModTime().After(g.Made) {
-						g.Made = fi.ModTime()
-					}
-				}
-				return err
-			})
+			g, err := measure(d)
 			if err != nil {
 				return nil, fmt.Errorf("measure cache: %w", err)
 			}
 			out = append(out, g)
 		}
 	}
-	sort.Slice(out, func(i, j int) bool {
-		if !out[i].Made.Equal(out[j].Made) {
-			return out[i].Made.Before(out[j].Made)
-		}
-		return out[i].Key < out[j].Key
-	})
+	slices.SortFunc(out, func(a, b Garbage) int { return cmp.Or(a.Made.Compare(b.Made), cmp.Compare(a.Key, b.Key)) })
 	if !remove {
 		return out, nil
 	}
@@ -115,4 +86,35 @@ func Collect(p *Plan, remove bool) ([]Garbage, error) {
 		}
 	}
 	return out, s.save(true)
+}
+
+// inUse reports whether a worker may be at its folder, whether or not its driver runs; of a
+// dead one nothing changes any more.
+func inUse(dir string) bool {
+	fi, err := os.Stat(dir)
+	return err != nil || time.Since(fi.ModTime()) < abandoned
+}
+
+// measure describes a folder of the cache.
+func measure(dir string) (Garbage, error) {
+	g := Garbage{Key: filepath.Base(dir), path: dir}
+	var m manifest
+	if b, err := os.ReadFile(filepath.Join(dir, "manifest.json")); err == nil && decodeManifest(b, &m) == nil {
+		g.Task = m.Task
+	}
+
+	err := filepath.WalkDir(dir, func(_ string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() {
+			return err
+		}
+		fi, err := e.Info()
+		if err == nil {
+			g.Bytes += fi.Size()
+			if fi.ModTime().After(g.Made) {
+				g.Made = fi.ModTime()
+			}
+		}
+		return err
+	})
+	return g, err
 }

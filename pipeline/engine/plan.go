@@ -166,11 +166,61 @@ func (t *Task) worksFor(experiment string) bool {
 // task's turn comes.
 func (s *store) assess(t *Task, of map[string]*Status, later bool) (*Status, error) {
 	st := &Status{Task: t}
-	for _, f := range t.Files {
+	if err := s.readFiles(st, later); err != nil {
+		return nil, err
+	}
+	if err := st.readDeps(of); err != nil {
+		return nil, err
+	}
+
+	s.mu.Lock()
+	old := s.ix.Tasks[t.ID]
+	var before []kv.Pair
+	if old != nil {
+		before = slices.Concat(s.ix.Configs[old.Config], old.Local)
+	}
+	s.mu.Unlock()
+	now := slices.Concat(t.Config, t.Local)
+
+	if len(st.Reasons) > 0 { // something is to be made or read first
+		st.State = Missing
+		if old != nil {
+			st.State = Stale
+			st.Reasons = append(configReasons(before, now), st.Reasons...)
+		}
+		return st, nil
+	}
+
+	st.key = t.key(st.inputs)
+	rec, damage := s.lookup(t, st.key)
+	switch {
+	case rec != nil:
+		st.State, st.rec = UpToDate, rec
+	case damage != "":
+		st.State, st.Reasons = Stale, []Reason{{Kind: "damaged", Name: damage}}
+	case old == nil:
+		st.State, st.Reasons = Missing, []Reason{{Kind: "new"}}
+	default:
+		st.State = Stale
+		if old.Version != t.Version {
+			st.Reasons = append(st.Reasons, Reason{"version", t.Stage, fmt.Sprint(old.Version), fmt.Sprint(t.Version)})
+		}
+		st.Reasons = slices.Concat(st.Reasons, configReasons(before, now), inputReasons(t, old.Inputs, st.inputs))
+		if len(st.Reasons) == 0 {
+			st.Reasons = []Reason{{Kind: "damaged", Name: "it is gone from the cache"}}
+		}
+	}
+
+	return st, nil
+}
+
+// readFiles hashes the task's raw files.
+func (s *store) readFiles(st *Status, later bool) error {
+	for _, f := range st.Task.Files {
 		if later {
 			known, err := s.known(f)
 			if err != nil {
-				return nil, err
+				return err
 			}
 			if !known {
 				st.Reasons = append(st.Reasons, Reason{Kind: "unread", Name: f.Path})
@@ -179,12 +229,17 @@ func (s *store) assess(t *Task, of map[string]*Status, later bool) (*Status, err
 		}
 		sum, stamp, err := s.hash(f)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		st.inputs = append(st.inputs, input{f.Path, sum})
-		st.stamps = append(st.stamps, stamp)
+		st.inputs, st.stamps = append(st.inputs, input{f.Path, sum}), append(st.stamps, stamp)
 	}
-	for _, d := range t.Deps {
+
+	return nil
+}
+
+// readDeps takes the digests of what other tasks give the task.
+func (st *Status) readDeps(of map[string]*Status) error {
+	for _, d := range st.Task.Deps {
 		up := of[d.Task]
 		if up.rec == nil {
 			if n := len(st.Reasons); n == 0 || st.Reasons[n-1].Name != d.Task {
@@ -194,70 +249,31 @@ func (s *store) assess(t *Task, of map[string]*Status, later bool) (*Status, err
 		}
 		i := slices.IndexFunc(up.rec.Outputs, func(o output) bool { return o.Name == d.Output })
 		if i < 0 {
-			return nil, fmt.Errorf("plan: task %s has no output %s, which %s needs", d.Task, d.Output, t.ID)
+			return fmt.Errorf("plan: task %s has no output %s, which %s needs", d.Task, d.Output, st.Task.ID)
 		}
 		st.inputs = append(st.inputs, input{d.Task + " → " + d.Output, up.rec.Outputs[i].digest()})
 	}
-	s.mu.Lock()
-	old := s.ix.Tasks[t.ID]
-	var oldConfig []kv.Pair
-	if old != nil {
-		oldConfig = s.ix.Configs[old.Config]
+
+	return nil
+}
+
+// inputReasons lists the files and inputs that changed, came or went.
+func inputReasons(t *Task, old, now []input) []Reason {
+	pairs := func(list []input) (out []kv.Pair) {
+		for _, in := range list {
+			out = append(out, kv.Pair{Key: in.Name, Value: in.Digest})
+		}
+		return out
 	}
-	s.mu.Unlock()
-	if len(st.Reasons) > 0 {
-		st.State = Missing
-		if old != nil {
-			st.State = Stale
-			st.Reasons = append(configReasons(append(slices.Clone(oldConfig), old.Local...),
-				append(slices.Clone(t.Config), t.Local...)), st.Reasons...)
-		}
-		return st, nil
-	}
-	st.key = t.key(st.inputs)
-	rec, damage := s.lookup(t, st.key)
-	if rec != nil {
-		st.State, st.rec = UpToDate, rec
-		return st, nil
-	}
-	st.State = Stale
-	switch {
-	case damage != "":
-		st.Reasons = []Reason{{Kind: "damaged", Name: damage}}
-	case old == nil:
-		st.State, st.Reasons = Missing, []Reason{{Kind: "new"}}
-	default:
-		if old.Version != t.Version {
-			st.Reasons = append(st.Reasons, Reason{"version", t.Stage, fmt.Sprint(old.Version), fmt.Sprint(t.Version)})
-		}
-		st.Reasons = append(st.Reasons, configReasons(append(slices.Clone(oldConfig), old.Local...),
-			append(slices.Clone(t.Config), t.Local...))...)
-		kind := func(n string) string {
-			if slices.ContainsFunc(t.Files, func(f File) bool { return f.Path == n }) {
-				return "file"
-			}
-			return "input"
-		}
-		a, b := map[string]string{}, map[string]string{}
-		for _, in := range old.Inputs {
-			a[in.Name] = in.Digest
-		}
-		for _, in := range st.inputs {
-			b[in.Name] = in.Digest
-			if a[in.Name] != in.Digest {
-				st.Reasons = append(st.Reasons, Reason{kind(in.Name), in.Name, a[in.Name], in.Digest})
-			}
-		}
-		for _, in := range old.Inputs {
-			if _, ok := b[in.Name]; !ok {
-				st.Reasons = append(st.Reasons, Reason{kind(in.Name), in.Name, in.Digest, ""})
-			}
-		}
-		if len(st.Reasons) == 0 {
-			st.Reasons = []Reason{{Kind: "damaged", Name: "it is gone from the cache"}}
+	reasons := configReasons(pairs(old), pairs(now))
+	for i, r := range reasons {
+		reasons[i].Kind = "input"
+		if slices.ContainsFunc(t.Files, func(f File) bool { return f.Path == r.Name }) {
+			reasons[i].Kind = "file"
 		}
 	}
-	return st, nil
+
+	return reasons
 }
 
 func configReasons(old, now []kv.Pair) []Reason {

@@ -69,7 +69,7 @@ type record struct {
 
 // fileRecord is one entry of the stat cache.
 type fileRecord struct {
-	stamp
+	Stamp  stamp
 	SHA256 string
 }
 
@@ -111,7 +111,7 @@ func openStore(dir string) *store {
 	}
 	b, err := os.ReadFile(s.cache("index"))
 	if err != nil || s.ix.decode(b) != nil {
-		s.ix = index{map[string][]kv.Pair{}, map[string]*record{}, map[string]fileRecord{}}
+		s.ix = newIndex()
 	}
 	s.learn()
 	return s
@@ -185,7 +185,7 @@ func (s *store) known(f File) (bool, error) {
 	s.mu.Lock()
 	r, ok := s.ix.Files[f.Path]
 	s.mu.Unlock()
-	if ok && r.stamp == st {
+	if ok && r.Stamp == st {
 		return true, nil
 	}
 	x, err := os.Open(f.Open)
@@ -208,7 +208,7 @@ func (s *store) hash(f File) (string, stamp, error) {
 		<-other
 		s.mu.Lock()
 	}
-	if r, ok := s.ix.Files[f.Path]; ok && r.stamp == st {
+	if r, ok := s.ix.Files[f.Path]; ok && r.Stamp == st {
 		s.mu.Unlock()
 		return r.SHA256, st, nil
 	}

@@ -30,9 +30,6 @@ import (
 	"doubletake/pipeline/kv"
 )
 
-// KV is an old name of kv.Pair; it goes when nobody uses it.
-type KV = kv.Pair
-
 // Task is one unit of caching and of parallelism.
 type Task struct {
 	ID         string               // unique, stable over runs: "drone/dsp/n2_rpm2000.wav"

@@ -29,9 +29,6 @@ import (
 	"doubletake/pipeline/kv"
 )
 
-// KV is an old name of kv.Pair; it goes when nobody uses it.
-type KV = kv.Pair
-
 // Column is one named column. Exactly one of the value slices is set.
 type Column struct {
 	Name        string

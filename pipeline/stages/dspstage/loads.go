@@ -2,7 +2,6 @@ package dspstage
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"os"
@@ -252,12 +251,8 @@ func (f *Loads) polar(ctx context.Context, matrix *dsp.LoadMatrix) (*dsp.Polar, 
 		angle = degrees(data[len(data)-1], bal.AngleUnit)
 	}
 	p, err := dsp.NewPolar(t.Interpolation, angle, matrix.Loads(data[:len(bal.Voltages)]))
-	var de *fault.Error
-	if errors.As(err, &de) && de.Path == "" {
-		return nil, &fault.Error{Path: f.Tare.name, Place: de.Place, Want: de.Want, Found: de.Found, Hint: de.Hint}
-	}
 	f.gravity = p
-	return p, err
+	return p, fault.In(f.Tare.name, err)
 }
 
 // dynamicPressure is q in Pa of a run, one value or one per sample: measured by

@@ -12,6 +12,7 @@ import (
 
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/engine"
+	"doubletake/pipeline/kv"
 	"doubletake/pipeline/stages/plan"
 	"doubletake/pipeline/stages/simulatestage"
 )
@@ -118,7 +119,7 @@ func ids(b *ingested) string {
 }
 
 // value returns a setting of a task's key.
-func value(kvs []engine.KV, key string) (string, bool) {
+func value(kvs []kv.Pair, key string) (string, bool) {
 	for _, kv := range kvs {
 		if kv.Key == key {
 			return kv.Value, true
