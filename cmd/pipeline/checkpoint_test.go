@@ -27,7 +27,7 @@ const checkpointYAML = `version: 1
 kernels: portable
 experiments:
   toy:
-    ingest: {simulate: {campaign: toy, seed: 3, triplets: 300}}
+    ingest: {simulate: {campaign: toy, seed: 3, triplets: 150}}
     train:
       inputs: [x]
       standardise: false
@@ -62,6 +62,9 @@ func TestTrainingResumes(t *testing.T) {
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
+			if c.name != "killed" {
+				long(t, "trains again")
+			}
 			t.Setenv("TEST_CHECKPOINT_EVERY", c.every)
 			dir, path := stopped(t, checkpointYAML, c.stop, c.every != "1h")
 			if c.spoil {
@@ -119,6 +122,7 @@ experiments:
 // A sampling of weights that is killed goes on from its checkpoint and gives the same
 // bytes, and states whether it converged. Expected values: an undisturbed run.
 func TestSamplingResumes(t *testing.T) {
+	long(t, "samples weights")
 	whole, stdout := undisturbed(t, samplingYAML)
 	page, err := os.ReadFile(filepath.Join(whole, "runs", "report.md"))
 	warned := strings.Contains(string(page), "not converged in 1 of 1 seeds")
@@ -214,8 +218,12 @@ func stopInTraining(t *testing.T, dir string, stop os.Signal, expected bool, wai
 			break
 		}
 	}
-	for deadline := time.Now().Add(10 * time.Second); expected && checkpoint() == "" && time.Now().Before(deadline); {
-		time.Sleep(time.Millisecond)
+	for ended := false; expected && checkpoint() == "" && !ended; time.Sleep(time.Millisecond) {
+		select {
+		case _, more := <-lines:
+			ended = !more
+		default:
+		}
 	}
 	time.Sleep(wait)
 	_ = cmd.Process.Signal(stop) // fails if the run is over

@@ -3,10 +3,12 @@ package main
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"io/fs"
 	"math"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -258,10 +260,38 @@ func measuredData(t *testing.T) string {
 	return dir
 }
 
+// Every line of an sh block that begins with the program is one that its flags and
+// arguments understand.
+func TestDocumentLines(t *testing.T) {
+	n := 0
+	for _, doc := range documents(t) {
+		for _, b := range codeBlocks(document(t, doc), "sh") {
+			for i, l := range strings.Split(b.text, "\n") {
+				l, _, _ = strings.Cut(l, "  #")
+				if end := strings.IndexAny(l, "|&;$>"); end >= 0 {
+					l = l[:end] // the rest is for the shell
+				}
+				words := strings.Fields(strings.ReplaceAll(l, "'", ""))
+				if len(words) < 2 || path.Base(words[0]) != "pipeline" {
+					continue
+				}
+				if _, err := arrange(newApp(io.Discard, io.Discard), words[1:]); err != nil {
+					t.Errorf("%s:%d: %v", doc, b.line+i, err)
+				}
+				n++
+			}
+		}
+	}
+	if n < 15 {
+		t.Errorf("only %d lines were found", n)
+	}
+}
+
 // Every command of an sh block is run, in order, in an empty folder of the
 // document's own; a command that is not expected to work would fail here. Long
 // ones are shortened by substitute.
 func TestDocumentCommands(t *testing.T) {
+	long(t, "runs the commands of every document")
 	root, err := filepath.Abs(repository)
 	if err != nil {
 		t.Fatal(err)
@@ -347,9 +377,7 @@ func substitute(t *testing.T, l string) string {
 // of the drone's table, verbatim where the kernels are those that made it, else
 // R² within twice its printed spread over seeds.
 func TestReadmeSample(t *testing.T) {
-	if testing.Short() {
-		t.Skip("runs the drone of the default configuration")
-	}
+	long(t, "runs the drone of the default configuration")
 	var sample string
 	for _, b := range codeBlocks(document(t, "README.md"), "") {
 		if strings.HasPrefix(b.text, "drone: simulated data") {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"go/ast"
 	"go/doc"
 	"go/parser"
@@ -13,25 +14,35 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"unicode/utf8"
 )
 
-// packages lists the packages of the module: import path, name and folder.
-func packages(t *testing.T) (list []struct{ path, name, dir string }) {
-	t.Helper()
-	c := exec.Command("go", "list", "-f", "{{.ImportPath}}\t{{.Name}}\t{{.Dir}}", "./...")
+// pkg is a package of the module: import path, name, folder and imports.
+type pkg struct{ path, name, dir, imports string }
+
+var listed = sync.OnceValues(func() (list []pkg, err error) {
+	c := exec.Command("go", "list", "-f", "{{.ImportPath}}\t{{.Name}}\t{{.Dir}}\t{{join .Imports \" \"}}", "./...")
 	c.Dir = repository
 	out, err := c.Output()
+	for _, l := range strings.Split(strings.TrimSpace(string(out)), "\n") {
+		if f := strings.Split(l, "\t"); len(f) == 4 {
+			list = append(list, pkg{f[0], f[1], f[2], f[3]})
+		}
+	}
+	if err == nil && len(list) < 20 {
+		err = fmt.Errorf("only %d packages", len(list))
+	}
+	return list, err
+})
+
+// packages lists the packages of the module.
+func packages(t *testing.T) []pkg {
+	t.Helper()
+	list, err := listed()
 	if err != nil {
 		t.Fatalf("go list: %v", err)
-	}
-	for _, l := range strings.Split(strings.TrimSpace(string(out)), "\n") {
-		f := strings.Split(l, "\t")
-		list = append(list, struct{ path, name, dir string }{f[0], f[1], f[2]})
-	}
-	if len(list) < 20 {
-		t.Fatalf("only %d packages", len(list))
 	}
 	return list
 }

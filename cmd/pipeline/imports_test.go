@@ -1,7 +1,6 @@
 package main
 
 import (
-	"os/exec"
 	"strings"
 	"testing"
 )
@@ -79,8 +78,8 @@ var foreign = []struct{ module, by string }{
 	{"golang.org/x/sys", "dsp/kernel pipeline/engine ingest/... train/kernel"},
 }
 
-// listed reports whether a list of names holds a package.
-func listed(list, pkg string) bool {
+// has reports whether a list of names holds a package.
+func has(list, pkg string) bool {
 	for _, p := range strings.Fields(list) {
 		below, all := strings.CutSuffix(p, "/...")
 		if pkg == p || all && (pkg == below || strings.HasPrefix(pkg, below+"/")) {
@@ -92,28 +91,21 @@ func listed(list, pkg string) bool {
 
 // No package imports one that it must not know.
 func TestImports(t *testing.T) {
-	c := exec.Command("go", "list", "-f", "{{.ImportPath}}\t{{join .Imports \" \"}}", "./...")
-	c.Dir = repository
-	out, err := c.Output()
-	if err != nil {
-		t.Fatalf("go list: %v", err)
-	}
 	n := 0
-	for _, l := range strings.Split(strings.TrimSpace(string(out)), "\n") {
-		path, list, _ := strings.Cut(l, "\t")
-		pkg, _ := strings.CutPrefix(path, "doubletake/")
+	for _, p := range packages(t) {
+		pkg, _ := strings.CutPrefix(p.path, "doubletake/")
 		rule, may := "", ""
 		for _, r := range imports {
-			if len(r.of) > len(rule) && listed(r.of+"/...", pkg) {
+			if len(r.of) > len(rule) && has(r.of+"/...", pkg) {
 				rule, may = r.of, r.may
 			}
 		}
 		if rule == "" {
 			t.Errorf("%s has no rule: list the packages it may import", pkg)
 		}
-		for _, i := range strings.Fields(list) {
+		for _, i := range strings.Fields(p.imports) {
 			if own, ok := strings.CutPrefix(i, "doubletake/"); ok {
-				if n++; !listed(may, own) {
+				if n++; !has(may, own) {
 					t.Errorf("%s imports %s; %s may import: %s", pkg, own, rule, may)
 				}
 			} else if strings.Contains(strings.SplitN(i, "/", 2)[0], ".") {
@@ -123,7 +115,7 @@ func TestImports(t *testing.T) {
 						by, known = f.by, true
 					}
 				}
-				if !known || !listed(by, pkg) {
+				if !known || !has(by, pkg) {
 					t.Errorf("%s imports %s, which only these may: %s", pkg, i, by)
 				}
 			}

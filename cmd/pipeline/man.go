@@ -39,7 +39,8 @@ func manPage(app *cli.App) string {
 		"error.\n\n# COMMANDS\n\n")
 
 	for _, c := range visible(app) {
-		fmt.Fprintf(&b, "### %s\n\n%s.\n\n", markdown("pipeline "+c.Name+" [flags] "+c.ArgsUsage), markdown(sentence(c.Usage)))
+		title := "pipeline " + c.Name + " [flags] " + c.ArgsUsage
+		fmt.Fprintf(&b, "### %s\n\n%s.\n\n", markdown(title), markdown(sentence(c.Usage)))
 		for _, p := range strings.Split(c.Description, "\n\n") {
 			if example, ok := strings.CutPrefix(p, "Example: "); ok {
 				fmt.Fprintf(&b, "Example:\n\n    %s\n\n", example)

@@ -137,7 +137,7 @@ func configurationPage() string {
 // the first are alike and left out.
 func tablesPage(t *testing.T) string {
 	dir := project(t, smallRun)
-	if out, err := command(t, dir, "run", "--progress", "none").CombinedOutput(); err != nil {
+	if out, err := command(dir, "run", "--progress", "none").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	var b strings.Builder

@@ -14,7 +14,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -23,48 +22,51 @@ import (
 )
 
 var (
-	kills = flag.Int("kills", 20, "how often TestKilled kills a run")
-	cuts  = flag.Int("cuts", 5, "how often TestPowerCut cuts the power")
+	kills = flag.Int("kills", often(2, 20), "how often TestKilled kills a run")
+	cuts  = flag.Int("cuts", often(1, 5), "how often TestPowerCut cuts the power")
 )
+
+// often is the number of repetitions of a test, and that with DOUBLETAKE_LONG=1.
+func often(short, long int) int {
+	if os.Getenv("DOUBLETAKE_LONG") != "" {
+		return long
+	}
+	return short
+}
+
+// long skips a test that takes seconds of processor time, and says what it does.
+func long(t *testing.T, does string) {
+	t.Helper()
+	if os.Getenv("DOUBLETAKE_LONG") == "" {
+		t.Skipf("%s; DOUBLETAKE_LONG=1 runs it", does)
+	}
+}
 
 // smallRun is a real run of all stages in well under a second.
 const smallRun = `version: 1
 kernels: portable
 experiments:
   rotor:
-    ingest: {simulate: {campaign: rotor, seed: 3, duration_s: 1, blades: [2, 3, 4], rpm: [4000, 6000, 8000],
-      theta_deg: [-30, 0, 30]}}
-    dsp: {triplets: split-half-spectrum}
+    ingest: {simulate: {campaign: rotor, seed: 3, duration_s: 1, blades: [2, 3, 4], rpm: [4000, 8000],
+      theta_deg: [-30, 30]}}
+    dsp: {triplets: split-half-spectrum, harmonics: 1}
     train:
       inputs: [blades, rpm, theta_deg]
-      model: {hidden: [16]}
-      optimizer: {epochs: 40, batch: 8}
-      estimate: {samples: 100}
+      model: {hidden: [8]}
+      optimizer: {epochs: 20, batch: 8}
+      estimate: {samples: 20}
       seeds: 2
-      splits: {2-blades: {test: {blades: 2}}, fast: {test: {rpm: 8000}}}
+      splits: {2-blades: {test: {blades: 2}}}
   toy:
-    ingest: {simulate: {campaign: toy, seed: 3, triplets: 200}}
+    ingest: {simulate: {campaign: toy, seed: 3, triplets: 100}}
     train:
       inputs: [x]
       standardise: false
-      model: {hidden: [16]}
-      optimizer: {epochs: 40}
+      model: {hidden: [8]}
+      optimizer: {epochs: 20}
       seeds: 2
       splits: {gap: {test: {x: {min: 2, max: 4}}}}
 `
-
-var builtBinary = sync.OnceValues(func() (string, error) {
-	dir, err := os.MkdirTemp("", "pipeline-bin")
-	if err != nil {
-		return "", err
-	}
-	bin := filepath.Join(dir, "pipeline")
-	out, err := exec.Command("go", "build", "-o", bin, ".").CombinedOutput()
-	if err != nil {
-		return "", fmt.Errorf("%w\n%s", err, out)
-	}
-	return bin, nil
-})
 
 // project writes a configuration into a fresh folder.
 func project(t *testing.T, yaml string) string {
@@ -76,13 +78,10 @@ func project(t *testing.T, yaml string) string {
 	return dir
 }
 
-func command(t *testing.T, dir string, args ...string) *exec.Cmd {
-	t.Helper()
-	bin, err := builtBinary()
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := exec.Command(bin, args...)
+// command is the program in dir: this test binary's main, by the name that testscript put
+// on the PATH.
+func command(dir string, args ...string) *exec.Cmd {
+	c := exec.Command("pipeline", args...)
 	c.Dir = dir
 	return c
 }
@@ -136,7 +135,7 @@ func differing(want, got string) string {
 }
 
 // A run killed at any instant leaves nothing to repair: the next one finishes
-// and gives the bytes of a run that was left alone. `-kills 200` for the long form.
+// and gives the bytes of a run that was left alone. `-kills 200` for the longest form.
 func TestKilled(t *testing.T) {
 	if testing.Short() {
 		t.Skip("kills real runs; not with -short")
@@ -153,7 +152,7 @@ func TestKilled(t *testing.T) {
 			// The kill falls up to 5 ms after the event: within the next tasks, or while a result is sealed.
 			left = max(left-runUntil(t, dir, at, time.Duration(rng.IntN(5000))*time.Microsecond), 1)
 		}
-		if out, err := command(t, dir, "run", "--progress", "none").CombinedOutput(); err != nil {
+		if out, err := command(dir, "run", "--progress", "none").CombinedOutput(); err != nil {
 			t.Fatalf("kill %d: the next run failed: %v\n%s", i, err, out)
 		}
 		if got := resultHashes(t, dir); got != want {
@@ -218,7 +217,7 @@ func TestPowerCut(t *testing.T) {
 			t.Fatal(err)
 		}
 		lost += before - sealed(disk)
-		if out, err := command(t, dir, "run", "--progress", "none").CombinedOutput(); err != nil {
+		if out, err := command(dir, "run", "--progress", "none").CombinedOutput(); err != nil {
 			t.Fatalf("cut %d: the next run failed: %v\n%s", i, err, out)
 		}
 		if got := resultHashes(t, disk); got != want {
@@ -235,7 +234,7 @@ func TestPowerCut(t *testing.T) {
 // 0; negative: never), and returns how many events it reported.
 func runUntil(t *testing.T, dir string, at int, delay time.Duration) (events int) {
 	t.Helper()
-	c := command(t, dir, "run", "--progress", "json")
+	c := command(dir, "run", "--progress", "json")
 	stderr, err := c.StderrPipe()
 	if err == nil {
 		err = c.Start()
@@ -269,7 +268,7 @@ func TestDiskFull(t *testing.T) {
 		t.Skipf("no small file system can be mounted here: %v", err)
 	}
 	defer syscall.Unmount(disk, syscall.MNT_DETACH)
-	c := command(t, dir, "run", "--progress", "none")
+	c := command(dir, "run", "--progress", "none")
 	var stderr bytes.Buffer
 	c.Stderr = &stderr
 	err := c.Run()
@@ -282,12 +281,12 @@ func TestDiskFull(t *testing.T) {
 	if err := syscall.Mount("tmpfs", disk, "tmpfs", syscall.MS_REMOUNT, "size=64m"); err != nil {
 		t.Fatal(err)
 	}
-	out, err := command(t, dir, "run", "--progress", "plain").CombinedOutput()
+	out, err := command(dir, "run", "--progress", "plain").CombinedOutput()
 	if err != nil {
 		t.Fatalf("with room again: %v\n%s", err, out)
 	}
 	whole := project(t, smallRun)
-	if out, err := command(t, whole, "run", "--progress", "none").CombinedOutput(); err != nil {
+	if out, err := command(whole, "run", "--progress", "none").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	if got, want := resultHashes(t, disk), resultHashes(t, whole); got != want {

@@ -27,6 +27,9 @@ import (
 // The scripts call the program as a process of its own, which is this test
 // binary running run: exit statuses, streams and working directories are real.
 func TestMain(m *testing.M) {
+	// The tests start the program hundreds of times: with a large heap it collects no garbage
+	// as it starts.
+	os.Setenv("GOGC", "400")
 	testscript.Main(m, map[string]func(){"pipeline": main})
 }
 
@@ -37,6 +40,10 @@ func TestScripts(t *testing.T) {
 		Dir:                 "testdata/script",
 		RequireUniqueNames:  true,
 		RequireExplicitExec: true,
+		Setup: func(e *testscript.Env) error {
+			e.Setenv("GOGC", "400")
+			return nil
+		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits": exits, "mkwav": mkwav, "nopartial": nopartial, "replace": replace,
 			"onejson": oneJSON, "samefiles": sameFiles, "missing": missing, "drive": drive,

@@ -11,8 +11,8 @@ import (
 // The example of docs/scale.md: Snakemake drives every task of a small project,
 // two at a time; afterwards a run finds nothing to do.
 func TestSnakemake(t *testing.T) {
-	if testing.Short() {
-		t.Skip("starts Snakemake")
+	if os.Getenv("DOUBLETAKE_REQUIRE_SNAKEMAKE") == "" {
+		long(t, "starts Snakemake")
 	}
 	if _, err := exec.LookPath("snakemake"); err != nil {
 		if os.Getenv("DOUBLETAKE_REQUIRE_SNAKEMAKE") != "" {

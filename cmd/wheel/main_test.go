@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"math"
@@ -417,9 +418,6 @@ func writeProject(t *testing.T, dir string) {
 // The package's own tests, with Python and numpy alone: tables and models of
 // this program read back equal, and a run.
 func TestPackage(t *testing.T) {
-	if testing.Short() {
-		t.Skip("trains ten networks")
-	}
 	p := python(t, "numpy", "python3-numpy")
 	dir := t.TempDir()
 	writeTables(t, dir)
@@ -442,8 +440,8 @@ func TestPackage(t *testing.T) {
 
 // The notebook runs from raw files to a figure, in a folder of its own.
 func TestNotebook(t *testing.T) {
-	if testing.Short() {
-		t.Skip("simulates and runs a campaign")
+	if os.Getenv("DOUBLETAKE_LONG") == "" && os.Getenv("DOUBLETAKE_REQUIRE_JUPYTER") == "" {
+		t.Skip("simulates and runs a campaign; DOUBLETAKE_LONG=1 runs it")
 	}
 	const p = "/usr/bin/python3" // the kernel of Debian's python3-ipykernel is this Python
 	if exec.Command(p, "-c", "import nbconvert, ipykernel, matplotlib, numpy").Run() != nil {
@@ -487,43 +485,26 @@ func TestNotebook(t *testing.T) {
 	}
 }
 
-// A wheel installs without network into a fresh environment, and gives the
-// program and the package: a run, its tables, its models.
-func TestWheelInstalls(t *testing.T) {
-	if testing.Short() {
-		t.Skip("makes a virtual environment")
-	}
-	p := python(t, "numpy, ensurepip, venv", "python3-numpy python3-venv")
+// Two wheels of the same program are equal; the program in it is executable.
+func TestWheel(t *testing.T) {
 	dir := t.TempDir()
-	licence := filepath.Join(dir, "LICENSE")
-	if err := os.WriteFile(licence, []byte("a licence\n"), 0o644); err != nil {
+	binary := filepath.Join(dir, "pipeline")
+	if err := os.WriteFile(binary, []byte("a program"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	var wheels [2][]byte
-	var name string
-	for i := range wheels {
-		var out bytes.Buffer
-		if err := run([]string{
-			"-version", "1.2.0.dev3", "-binary", program(t), "-o", filepath.Join(dir, strconv.Itoa(i)),
-			licence,
-		}, &out); err != nil {
-			t.Fatal(err)
-		}
-		name = strings.TrimSpace(out.String())
-		b, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		wheels[i] = b
+
+	one, two := wheel(t, filepath.Join(dir, "1"), binary), wheel(t, filepath.Join(dir, "2"), binary)
+	const name = "doubletake-1.2.0.dev3-py3-none-manylinux_2_17_x86_64.manylinux2014_x86_64.musllinux_1_1_x86_64.whl"
+	if filepath.Base(one) != name {
+		t.Errorf("the wheel is called %s", one)
 	}
-	if filepath.Base(
-		name) != "doubletake-1.2.0.dev3-py3-none-manylinux_2_17_x86_64.manylinux2014_x86_64.musllinux_1_1_x86_64.whl" {
-		t.Errorf("the wheel is called %s", name)
+	a, err1 := os.ReadFile(one)
+	b, err2 := os.ReadFile(two)
+	if err := errors.Join(err1, err2); err != nil || !bytes.Equal(a, b) {
+		t.Errorf("two wheels of the same program differ, %v", err)
 	}
-	if !bytes.Equal(wheels[0], wheels[1]) {
-		t.Error("two wheels of the same program differ")
-	}
-	z, err := zip.NewReader(bytes.NewReader(wheels[0]), int64(len(wheels[0])))
+
+	z, err := zip.NewReader(bytes.NewReader(a), int64(len(a)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -536,6 +517,31 @@ func TestWheelInstalls(t *testing.T) {
 			t.Errorf("%s has mode %o, expected %o", f.Name, f.ExternalAttrs>>16, want)
 		}
 	}
+}
+
+// wheel makes a wheel of a program in dir and returns its path.
+func wheel(t *testing.T, dir, binary string) string {
+	t.Helper()
+	licence := filepath.Join(t.TempDir(), "LICENSE")
+	if err := os.WriteFile(licence, []byte("a licence\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	if err := run([]string{"-version", "1.2.0.dev3", "-binary", binary, "-o", dir, licence}, &out); err != nil {
+		t.Fatal(err)
+	}
+	return strings.TrimSpace(out.String())
+}
+
+// A wheel installs without network into a fresh environment, and gives the
+// program and the package: a run, its tables, its models.
+func TestWheelInstalls(t *testing.T) {
+	if os.Getenv("DOUBLETAKE_LONG") == "" {
+		t.Skip("makes a virtual environment; DOUBLETAKE_LONG=1 runs it")
+	}
+	p := python(t, "numpy, ensurepip, venv", "python3-numpy python3-venv")
+	dir := t.TempDir()
+	name := wheel(t, dir, program(t))
 	env := filepath.Join(dir, "env")
 	writeProject(t, dir)
 	script := `
