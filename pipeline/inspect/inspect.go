@@ -2,6 +2,7 @@
 package inspect
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -363,15 +364,7 @@ func peaks(p []float64, bin float64) []Peak {
 			out = append(out, Peak{Hz: float64(k) * bin, Power: p[k], AboveDB: 10 * math.Log10(p[k]/floor)})
 		}
 	}
-	slices.SortStableFunc(out, func(a, b Peak) int {
-		switch {
-		case a.Power > b.Power:
-			return -1
-		case a.Power < b.Power:
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(out, func(a, b Peak) int { return cmp.Compare(b.Power, a.Power) })
 	return out[:min(5, len(out))]
 }
 

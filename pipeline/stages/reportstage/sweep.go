@@ -275,50 +275,44 @@ func (l judgedVariants) pair() (judgedVariants, paired) {
 	}
 	first := l[p.of[0]]
 	same := !slices.ContainsFunc(p.of, func(i int) bool { return !slices.Equal(l[i].unit, first.unit) })
-	number := map[string]int{}
-	runOf := func(name string) int {
-		if _, ok := number[name]; !ok {
-			number[name] = len(number)
-		}
-		return number[name]
-	}
-	p.rows = make([][][]int, len(p.of))
-	if same {
-		p.how = fmt.Sprintf("row by row, %d rows", len(first.unit))
-		for i := range first.unit {
-			p.run = append(p.run, runOf(first.run[i]))
-			for k := range p.of {
-				p.rows[k] = append(p.rows[k], []int{i})
-			}
-		}
-		p.runs = len(number)
-		return l, p
-	}
 	at := make([]map[string][]int, len(p.of))
 	for k, i := range p.of {
 		at[k] = map[string][]int{}
 		for r, u := range l[i].unit {
+			if same {
+				u = strconv.Itoa(r)
+			}
 			at[k][u] = append(at[k][u], r)
 		}
 	}
-	seen, all := map[string]bool{}, 0
+
+	p.rows = make([][][]int, len(p.of))
+	number := map[string]int{} // of the runs
 	for r, u := range first.unit {
-		if seen[u] {
+		if same {
+			u = strconv.Itoa(r)
+		}
+		missing := slices.ContainsFunc(at, func(m map[string][]int) bool { return m[u] == nil })
+		if missing || at[0][u][0] != r {
 			continue
 		}
-		seen[u] = true
-		all++
-		if slices.ContainsFunc(at, func(m map[string][]int) bool { return m[u] == nil }) {
-			continue
+
+		run := first.run[r]
+		if _, ok := number[run]; !ok {
+			number[run] = len(number)
 		}
-		p.run = append(p.run, runOf(first.run[r]))
+		p.run = append(p.run, number[run])
 		for k := range p.of {
 			p.rows[k] = append(p.rows[k], at[k][u])
 		}
 	}
+
 	p.runs = len(number)
-	p.how = fmt.Sprintf("by run and conditions, %d of the first variant's %d", len(p.run), all)
-	if len(p.run) == 0 {
+	p.how = fmt.Sprintf("by run and conditions, %d of the first variant's %d", len(p.run), len(at[0]))
+	if same {
+		p.how = fmt.Sprintf("row by row, %d rows", len(first.unit))
+	}
+	if len(p.run) == 0 && !same {
 		p.why = "the variants have no run and conditions in common"
 	}
 	return l.only(p), p
