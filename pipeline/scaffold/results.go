@@ -24,13 +24,13 @@ const (
 
 // results is a table of results or of pairs that was recognised.
 type results struct {
-	files   []string // globs
+	Files   []string // globs
 	used    []string
-	inputs  []string // columns and conditions of the names
-	y1, y2  []string // of pairs
-	repeats []string // of single measurements
-	run     string
-	within  []string // inputs whose values scatter
+	Inputs  []string // columns and conditions of the names
+	Y1, Y2  []string // of pairs
+	Repeats []string // of single measurements
+	Run     string
+	Within  []string // inputs whose values scatter
 	same    []string // columns that the inputs determine
 	left    []string // measured values of inputs, and uncertainties
 }
@@ -68,26 +68,26 @@ func (p *plan) fromResults(dir string, files []string, r *Result) (rows []map[st
 	}
 	t := s.findPairs()
 	var given []*column
-	if len(t.y1) == 0 || len(t.inputs) == 0 || s.clock != "" {
+	if len(t.Y1) == 0 || len(t.Inputs) == 0 || s.clock != "" {
 		var n *names
 		n, given = s.ofNames(files)
 		if t, ok = s.findRepeats(given); !ok {
 			return nil, false
 		}
-		given = slices.DeleteFunc(given, func(c *column) bool { return !slices.Contains(t.inputs, c.name) })
+		given = slices.DeleteFunc(given, func(c *column) bool { return !slices.Contains(t.Inputs, c.name) })
 		switch {
 		case len(given) == 0:
 		case n.text != "" && p.matches(n.text, files):
-			p.pattern = n.text
+			p.Pattern = n.text
 		default:
-			p.conditions, r.Conditions = "conditions.csv", conditionsOfFiles(files, s, given)
+			p.Conditions, r.Conditions = "conditions.csv", conditionsOfFiles(files, s, given)
 		}
-		if t.files = globs(files); len(files) == 1 {
-			t.files = files
+		if t.Files = globs(files); len(files) == 1 {
+			t.Files = files
 		}
 		t.used = files
 		r.note("%s: %d rows that are a table of results, one a run; rows at equal %s are repeats; correct inputs and "+
-			"repeats where they are wrong", strings.Join(t.files, ", "), len(s.file), strings.Join(t.inputs, ", "))
+			"repeats where they are wrong", strings.Join(t.Files, ", "), len(s.file), strings.Join(t.Inputs, ", "))
 	} else {
 		longest := 0
 		for i := range files {
@@ -100,11 +100,11 @@ func (p *plan) fromResults(dir string, files []string, r *Result) (rows []map[st
 				r.note("another table of pairs, %s, is not used", f)
 			}
 		}
-		t.files = files[longest : longest+1]
-		t.used = t.files
-		r.note("%s is a table of pairs: %s and %s are the two outcomes", files[longest], strings.Join(t.y1, ", "),
-			strings.Join(t.y2, ", "))
-		s = readSheet(dir, t.files)
+		t.Files = files[longest : longest+1]
+		t.used = t.Files
+		r.note("%s is a table of pairs: %s and %s are the two outcomes", files[longest], strings.Join(t.Y1, ", "),
+			strings.Join(t.Y2, ", "))
+		s = readSheet(dir, t.Files)
 	}
 	if len(t.same) > 0 {
 		r.note("the inputs determine %s: add what is a condition of its own", strings.Join(t.same, ", "))
@@ -112,7 +112,7 @@ func (p *plan) fromResults(dir string, files []string, r *Result) (rows []map[st
 	if len(t.left) > 0 {
 		r.note("neither conditions nor measured values, by their names: %s", strings.Join(t.left, ", "))
 	}
-	p.results, p.inputs = &t, slices.Clone(t.inputs)
+	p.Results, p.Inputs = &t, slices.Clone(t.Inputs)
 	p.doubt(r, "correct it in conditions.csv or in the pattern")
 	rows = make([]map[string]float64, len(s.file))
 	for i := range rows {
@@ -121,7 +121,7 @@ func (p *plan) fromResults(dir string, files []string, r *Result) (rows []map[st
 			rows[i][c.name] = c.values[i]
 		}
 		for k := range s.columns {
-			if c := &s.columns[k]; slices.Contains(t.inputs, c.name) {
+			if c := &s.columns[k]; slices.Contains(t.Inputs, c.name) {
 				rows[i][c.name] = c.values[i]
 			}
 		}
@@ -151,46 +151,6 @@ func conditionsOfFiles(files []string, s *sheet, given []*column) string {
 		b.WriteString("\n")
 	}
 	return b.String()
-}
-
-// table writes a table of results or of pairs.
-func (w *lines) table(p plan) {
-	t := p.results
-	w.add("      table:")
-	w.add("        file: [%s]", quoted(t.files))
-	w.add("        inputs: [%s] # conditions", quoted(t.inputs))
-	if t.y1 != nil {
-		w.add("        y1: [%s]", quoted(t.y1))
-		w.add("        y2: [%s]", quoted(t.y2))
-	} else {
-		w.add("        repeats: [%s] # keep measured quantities, remove settings", quoted(t.repeats))
-	}
-	if t.run != "" {
-		w.add("        run: %s # two rows of one run are no repeat", quote(t.run))
-	}
-	if t.within != nil {
-		within := make([]string, len(t.within))
-		for i, n := range t.within {
-			within[i] = quote(n) + ": 1 %"
-		}
-		w.add("        within: {%s} # their values scatter", strings.Join(within, ", "))
-		w.add("        # correct: {OUTCOME: CONDITION^2} # outcomes to the mean condition of a pair, by their law")
-	}
-	if t.y1 == nil {
-		w.add("        # use: all # all pairs of r rows, weighted so that they count as r")
-	}
-	if p.simulated {
-		w.add("      data: simulated # by the file names")
-	}
-	if len(p.exclude) > 0 {
-		w.add("      exclude: [%s] # no tables of this kind", quoted(p.exclude))
-	}
-	switch {
-	case p.conditions != "":
-		w.add("      conditions: %s # columns file and one per condition", quote(p.conditions))
-	case p.pattern != "":
-		w.add("      pattern: %s # conditions from the names", quote(p.pattern))
-	}
 }
 
 // readSheet reads the columns that all files have; nil where the files cannot be results.
@@ -405,12 +365,12 @@ func (s *sheet) findPairs() (t results) {
 		other, second := strings.CutSuffix(c.name, "_2")
 		switch {
 		case first && has(c.name) && has(base+"_2"):
-			t.y1, t.y2 = append(t.y1, c.name), append(t.y2, base+"_2")
+			t.Y1, t.Y2 = append(t.Y1, c.name), append(t.Y2, base+"_2")
 		case second && has(c.name) && has(other+"_1"):
 		case c.values == nil && c.says(runs):
-			t.run = c.name
+			t.Run = c.name
 		case c.values != nil && !s.counts(&c) && c.distinct() > 1:
-			t.inputs = append(t.inputs, c.name)
+			t.Inputs = append(t.Inputs, c.name)
 		}
 	}
 	return t
@@ -448,19 +408,19 @@ func (s *sheet) findRepeats(given []*column) (t results, ok bool) {
 			continue
 		}
 		c.scatters = true
-		chosen, t.within = append(chosen, c), append(t.within, c.name)
+		chosen, t.Within = append(chosen, c), append(t.Within, c.name)
 	}
 	of, sizes := groups(rows, chosen)
 	sorted := slices.Sorted(slices.Values(sizes))
-	if !exact && (len(t.within) == 0 || rows/(s.file[rows-1]+1) >= mostSamples) || len(measured) == 0 ||
+	if !exact && (len(t.Within) == 0 || rows/(s.file[rows-1]+1) >= mostSamples) || len(measured) == 0 ||
 		len(sizes) < 3 || sorted[len(sizes)/2] > mostRepeats || 4*paired(sizes) < rows {
 		return t, false
 	}
 	for _, c := range chosen {
-		t.inputs = append(t.inputs, c.name)
+		t.Inputs = append(t.Inputs, c.name)
 	}
 	for _, c := range measured {
-		t.repeats = append(t.repeats, c.name)
+		t.Repeats = append(t.Repeats, c.name)
 	}
 	t.same = same
 	// The run: a text that differs within every group, else the file.
@@ -476,12 +436,12 @@ func (s *sheet) findRepeats(given []*column) (t results, ok bool) {
 		return true
 	}
 	for _, c := range texts {
-		if t.run == "" && differs(func(i int) string { return c.texts[i] }) {
-			t.run = c.name
+		if t.Run == "" && differs(func(i int) string { return c.texts[i] }) {
+			t.Run = c.name
 		}
 	}
-	if t.run == "" && differs(func(i int) string { return number(float64(s.file[i])) }) {
-		t.run = "file"
+	if t.Run == "" && differs(func(i int) string { return number(float64(s.file[i])) }) {
+		t.Run = "file"
 	}
 	return t, true
 }

@@ -6,6 +6,7 @@
 package scaffold
 
 import (
+	_ "embed"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -18,6 +19,7 @@ import (
 	"sort"
 	"strconv"
 	"strings"
+	"text/template"
 
 	"doubletake/ingest"
 	"doubletake/ingest/campaign"
@@ -81,7 +83,7 @@ func Look(dir string) (*Result, error) {
 		for _, name := range slices.Sorted(maps.Keys(unread)) {
 			r.note("%s files are not read: %s", name, unread[name])
 		}
-		r.YAML = render(plan{name: "experiment", files: []string{"data/*.wav"}, spectra: true, format: "wav", todo: true})
+		r.YAML = render(plan{Name: "experiment", Files: []string{"data/*.wav"}, Spectra: true, Format: "wav", Todo: true})
 		return r, nil
 	}
 	for _, k := range formats {
@@ -90,12 +92,12 @@ func Look(dir string) (*Result, error) {
 		}
 	}
 	files := groups[chosen]
-	p := plan{name: "experiment", format: chosen, conditions: conditions}
+	p := plan{Name: "experiment", Format: chosen, Conditions: conditions}
 	if base := filepath.Base(absolute(dir)); regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_-]*$`).MatchString(base) {
-		p.name = base
+		p.Name = base
 	}
-	p.files = globs(files)
-	p.simulated = !slices.ContainsFunc(files,
+	p.Files = globs(files)
+	p.Simulated = !slices.ContainsFunc(files,
 		func(f string) bool { return !strings.HasPrefix(path.Base(f), "simulated_") })
 	var rows []map[string]float64
 	table := false
@@ -112,25 +114,25 @@ func Look(dir string) (*Result, error) {
 	case !table:
 		p.look(dir, files, rows, r)
 	default:
-		p.files, files = p.results.files, p.results.used
+		p.Files, files = p.Results.Files, p.Results.used
 	}
 	p.holdOut(rows)
-	for _, e := range p.inside {
-		p.inputs, p.known = append(p.inputs, e.Name), append(p.known, e.Name)
+	for _, e := range p.Inside {
+		p.Inputs, p.known = append(p.Inputs, e.Name), append(p.known, e.Name)
 	}
 	if !table {
 		p.knowSpeed(r)
 	}
 	// The globs may take more than the recordings: the table of conditions itself, a README.
-	if all, _, err := campaign.Find(p.files, nil, dir); err == nil {
+	if all, _, err := campaign.Find(p.Files, nil, dir); err == nil {
 		for _, f := range all {
-			if !slices.Contains(files, f) && !slices.Contains(p.exclude, f) {
-				p.exclude = append(p.exclude, f)
+			if !slices.Contains(files, f) && !slices.Contains(p.Exclude, f) {
+				p.Exclude = append(p.Exclude, f)
 			}
 		}
 	}
-	if len(p.exclude) > 0 {
-		r.note("left out (exclude): %s", strings.Join(p.exclude, ", "))
+	if len(p.Exclude) > 0 {
+		r.note("left out (exclude): %s", strings.Join(p.Exclude, ", "))
 	}
 	r.YAML = render(p)
 	if _, err := config.Parse("pipeline.yaml", []byte(r.YAML)); err != nil {
@@ -153,12 +155,12 @@ func (r *Result) note(format string, args ...any) {
 // fromTable reads the conditions from the folder's table, and leaves out files
 // without a row.
 func (p *plan) fromTable(dir string, files []string, r *Result) (used []string, rows []map[string]float64) {
-	c, err := campaign.ReadConditions(filepath.Join(dir, p.conditions))
+	c, err := campaign.ReadConditions(filepath.Join(dir, p.Conditions))
 	if err != nil {
 		r.note("the table of conditions does not fit yet: %v", err)
 		return files, nil
 	}
-	p.inputs = slices.Clone(c.Names)
+	p.Inputs = slices.Clone(c.Names)
 	for _, row := range c.Rows {
 		m := map[string]float64{}
 		for i, n := range c.Names {
@@ -180,7 +182,7 @@ func (p *plan) fromTable(dir string, files []string, r *Result) (used []string, 
 		}
 	}
 	if n := len(files) - len(used); n > 0 && len(used) > 0 {
-		r.note("%s left out: no row of %s matches", count(n, "file"), p.conditions)
+		r.note("%s left out: no row of %s matches", count(n, "file"), p.Conditions)
 	}
 	if len(used) == 0 {
 		used = files
@@ -203,11 +205,11 @@ func (p *plan) fromNames(files []string, r *Result) (used []string, rows []map[s
 		for _, f := range files {
 			b.WriteString(cell(f) + "\n")
 		}
-		p.conditions, r.Conditions = "conditions.csv", b.String()
+		p.Conditions, r.Conditions = "conditions.csv", b.String()
 		r.note(noConditions + "conditions.csv lists the files; add a column per condition")
 		return files, nil
 	case len(n.odd) == 0:
-		p.pattern, p.inputs = n.text, n.names
+		p.Pattern, p.Inputs = n.text, n.names
 		for _, f := range files {
 			rows = append(rows, n.values[f])
 		}
@@ -221,21 +223,21 @@ func (p *plan) fromNames(files []string, r *Result) (used []string, rows []map[s
 			rows = append(rows, n.values[f])
 		}
 	}
-	p.exclude = n.odd
+	p.Exclude = n.odd
 	if len(variants) == 0 {
-		p.pattern, p.inputs = n.text, n.names
+		p.Pattern, p.Inputs = n.text, n.names
 		r.note("%s not named like the others and left out", count(len(n.odd), "file"))
 		p.doubt(r, "rename the field, or give the values in a table of conditions")
 		return used, rows
 	}
 	// Names of several makes: one pattern cannot hold them all.
-	p.conditions = "conditions.csv"
-	p.inputs = append(slices.Clone(n.names), "variant")
+	p.Conditions = "conditions.csv"
+	p.Inputs = append(slices.Clone(n.names), "variant")
 	var b strings.Builder
-	b.WriteString("file," + strings.Join(p.inputs, ",") + "\n")
+	b.WriteString("file," + strings.Join(p.Inputs, ",") + "\n")
 	for i, f := range used {
 		b.WriteString(cell(f))
-		for _, name := range p.inputs {
+		for _, name := range p.Inputs {
 			b.WriteString("," + strconv.FormatFloat(rows[i][name], 'g', -1, 64))
 		}
 		b.WriteString("\n")
@@ -252,7 +254,7 @@ func (p *plan) fromNames(files []string, r *Result) (used []string, rows []map[s
 
 // doubt notes conditions whose unit the names do not state.
 func (p *plan) doubt(r *Result, what string) {
-	for _, name := range p.inputs {
+	for _, name := range p.Inputs {
 		switch name {
 		case "speed":
 			r.note("speed in the names counts settings; it is no speed in m/s (u_inf_m_s): %s", what)
@@ -515,9 +517,9 @@ func (n *names) variants() (examples []string) {
 // values (angles that were read, not set) give a range. Conditions that do not
 // vary are no inputs.
 func (p *plan) holdOut(rows []map[string]float64) {
-	p.known = slices.Clone(p.inputs)
+	p.known = slices.Clone(p.Inputs)
 	distinct := map[string][]float64{}
-	for _, name := range slices.Clone(p.inputs) {
+	for _, name := range slices.Clone(p.Inputs) {
 		var v []float64
 		for _, row := range rows {
 			if x, ok := row[name]; ok {
@@ -527,7 +529,7 @@ func (p *plan) holdOut(rows []map[string]float64) {
 		slices.Sort(v)
 		distinct[name] = slices.Compact(v)
 		if len(distinct[name]) < 2 {
-			p.inputs = slices.DeleteFunc(p.inputs, func(s string) bool { return s == name })
+			p.Inputs = slices.DeleteFunc(p.Inputs, func(s string) bool { return s == name })
 		}
 	}
 	leaves := func(name string, low, high float64) bool { // something to learn from
@@ -536,7 +538,7 @@ func (p *plan) holdOut(rows []map[string]float64) {
 			if x := row[name]; x >= low && x <= high {
 				continue
 			}
-			for _, in := range p.inputs {
+			for _, in := range p.Inputs {
 				if v, ok := first[in]; ok && v != row[in] {
 					varies[in] = true
 				} else if !ok {
@@ -544,18 +546,18 @@ func (p *plan) holdOut(rows []map[string]float64) {
 				}
 			}
 		}
-		return len(varies) == len(p.inputs)
+		return len(varies) == len(p.Inputs)
 	}
-	for _, name := range p.inputs {
+	for _, name := range p.Inputs {
 		v := distinct[name]
 		n := len(v)
 		if n < 3 {
 			continue
 		}
-		if n > 12 || p.results != nil && slices.Contains(p.results.within, name) {
+		if n > 12 || p.Results != nil && slices.Contains(p.Results.Within, name) {
 			low, high := v[n*2/5], v[n*3/5]
 			if leaves(name, low, high) {
-				p.held = fmt.Sprintf("%s: {min: %s, max: %s}", plain([]string{name})[0], number(low), number(high))
+				p.Held = fmt.Sprintf("%s: {min: %s, max: %s}", plain([]string{name})[0], number(low), number(high))
 				return
 			}
 			continue
@@ -578,13 +580,13 @@ func (p *plan) holdOut(rows []map[string]float64) {
 		if n >= 5 && runs[inner[0]] < 2 { // a single condition has no R²: two neighbours
 			low, high := v[n/2-1], v[n/2]
 			if leaves(name, low, high) {
-				p.held = fmt.Sprintf("%s: [%s, %s]", plain([]string{name})[0], number(low), number(high))
+				p.Held = fmt.Sprintf("%s: [%s, %s]", plain([]string{name})[0], number(low), number(high))
 				return
 			}
 		}
 		for _, x := range inner {
 			if leaves(name, x, x) {
-				p.held = plain([]string{name})[0] + ": " + number(x)
+				p.Held = plain([]string{name})[0] + ": " + number(x)
 				return
 			}
 		}
@@ -634,38 +636,38 @@ func fieldName(before string, taken []string, values []float64) string {
 
 // plan holds the contents of the configuration to write.
 type plan struct {
-	name       string
-	files      []string
-	format     string
-	spectra    bool
-	conditions string
-	pattern    string
-	inputs     []string
-	columns    []config.NamedString
+	Name       string
+	Files      []string
+	Format     string
+	Spectra    bool
+	Conditions string
+	Pattern    string
+	Inputs     []string
+	Columns    []config.NamedString
 	rateHz     float64 // of the first file
-	rateKnown  bool
-	channels   []string
+	RateKnown  bool
+	Channels   []string
 	units      []string
-	needSpeed  bool
-	needBlades bool
+	NeedSpeed  bool
+	NeedBlades bool
 	known      []string // conditions, inputs or not
-	noRotor    bool     // neither blades nor a speed is known: levels of bands
+	NoRotor    bool     // neither blades nor a speed is known: levels of bands
 	samples    int64
-	todo       bool
-	exclude    []string
-	held       string // "blades: 3"
-	attributes []config.NamedString
-	inside     []config.NamedString // arrays with a value for each channel
-	simulated  bool                 // every file is named so, as `pipeline simulate` does
+	Todo       bool
+	Exclude    []string
+	Held       string // "blades: 3"
+	Attributes []config.NamedString
+	Inside     []config.NamedString // arrays with a value for each channel
+	Simulated  bool                 // every file is named so, as `pipeline simulate` does
 	intervals  bool                 // the table cuts the files
 	shortest   int64                // samples of the shortest run by headers and table; 0: unknown
-	some       bool                 // not all channels are used
-	pascal     bool
-	stated     string // unit of the first channel
+	Some       bool                 // not all channels are used
+	Pascal     bool
+	Stated     string // unit of the first channel
 	total      int
 	runs       int // files, or intervals of them
 	first      string
-	results    *results // a table of results or of pairs in place of recordings
+	Results    *results // a table of results or of pairs in place of recordings
 }
 
 // manyTriplets is where the default of 500 passes in steps of 32, made for
@@ -674,7 +676,7 @@ const manyTriplets = 20000
 
 // look opens the files and reads their headers.
 func (p *plan) look(dir string, files []string, rows []map[string]float64, r *Result) {
-	p.spectra = p.format != "text"
+	p.Spectra = p.Format != "text"
 	p.total, p.runs, p.first = len(files), max(len(files), len(rows)), files[0]
 	var first ingest.Info
 	numeric := map[string]int{} // attributes that are numbers, by their full name
@@ -709,7 +711,7 @@ func (p *plan) look(dir string, files []string, rows []map[string]float64, r *Re
 		}
 	}
 	p.choose(first, r)
-	if !slices.ContainsFunc(format.All(), func(f ingest.Format) bool { return f.Name == p.format && f.Attributes }) {
+	if !slices.ContainsFunc(format.All(), func(f ingest.Format) bool { return f.Name == p.Format && f.Attributes }) {
 		return
 	}
 	for _, a := range names { // conditions the files state themselves
@@ -720,11 +722,11 @@ func (p *plan) look(dir string, files []string, rows []map[string]float64, r *Re
 				name = n
 			}
 		}
-		if name == "" || len(base) == 1 || numeric[a] != opened || slices.Contains(p.inputs, name) {
+		if name == "" || len(base) == 1 || numeric[a] != opened || slices.Contains(p.Inputs, name) {
 			continue
 		}
-		p.attributes = append(p.attributes, config.NamedString{Name: name, Value: a})
-		p.inputs = append(p.inputs, name)
+		p.Attributes = append(p.Attributes, config.NamedString{Name: name, Value: a})
+		p.Inputs = append(p.Inputs, name)
 		for i, f := range files {
 			if i >= len(rows) || len(rows) != len(files) {
 				break
@@ -788,37 +790,37 @@ func (p *plan) choose(info ingest.Info, r *Result) {
 		if (shape{c.RateHz, c.Samples}) != most {
 			continue
 		}
-		p.channels, p.units = append(p.channels, c.Name), append(p.units, c.Unit)
+		p.Channels, p.units = append(p.Channels, c.Name), append(p.units, c.Unit)
 		forces = forces || roleOf(c.Name) != ""
 		pascal = pascal && c.Unit == "Pa"
 	}
-	p.some = len(p.channels) < len(all)
-	p.pascal = pascal
-	p.stated = p.units[0]
-	p.samples, p.rateHz, p.rateKnown = most.samples, most.rate, most.rate > 0
-	p.spectra = !forces && (p.format != "text" && (!p.rateKnown || p.rateHz >= 2000) || p.format == "text" &&
+	p.Some = len(p.Channels) < len(all)
+	p.Pascal = pascal
+	p.Stated = p.units[0]
+	p.samples, p.rateHz, p.RateKnown = most.samples, most.rate, most.rate > 0
+	p.Spectra = !forces && (p.Format != "text" && (!p.RateKnown || p.rateHz >= 2000) || p.Format == "text" &&
 		p.rateHz >= 5000)
 	channels := "1 channel"
-	if n := len(p.channels); n > 1 {
+	if n := len(p.Channels); n > 1 {
 		channels = fmt.Sprintf("%d channels", n)
 	}
-	files := "1 " + p.format + " file"
+	files := "1 " + p.Format + " file"
 	if p.total > 1 {
-		files = fmt.Sprintf("%d %s files", p.total, p.format)
+		files = fmt.Sprintf("%d %s files", p.total, p.Format)
 	}
 	what := fmt.Sprintf("%s; the first, %s: %s, %s of %d samples", files, p.first, info.Encoding, channels, p.samples)
-	if p.rateKnown {
+	if p.RateKnown {
 		what += fmt.Sprintf(" at %g Hz", p.rateHz)
 	}
 	r.note("%s", what)
 	p.perChannel(info, r)
-	if n := len(all) - len(p.channels) - len(p.inside); n > 0 {
+	if n := len(all) - len(p.Channels) - len(p.Inside); n > 0 {
 		r.note("of %d channels those of one rate and length are used; choose others under channels", len(all))
 	}
-	if p.spectra {
+	if p.Spectra {
 		return
 	}
-	for i, c := range p.channels {
+	for i, c := range p.Channels {
 		role := roleOf(c)
 		if role == "" {
 			continue
@@ -826,20 +828,20 @@ func (p *plan) choose(info ingest.Info, r *Result) {
 		if p.units[i] == "N" {
 			role += "_n"
 		}
-		p.columns = append(p.columns, config.NamedString{Name: role, Value: c})
+		p.Columns = append(p.Columns, config.NamedString{Name: role, Value: c})
 	}
-	if len(p.columns) > 0 {
+	if len(p.Columns) > 0 {
 		return
 	}
-	for _, c := range p.channels {
+	for _, c := range p.Channels {
 		name := strings.Trim(strings.ToLower(notWord.ReplaceAllString(c, "_")), "_")
 		if name == "" || name[0] >= '0' && name[0] <= '9' {
 			name = "column_" + name
 		}
-		for i := 2; slices.ContainsFunc(p.columns, func(n config.NamedString) bool { return n.Name == name }); i++ {
+		for i := 2; slices.ContainsFunc(p.Columns, func(n config.NamedString) bool { return n.Name == name }); i++ {
 			name += "_" + strconv.Itoa(i)
 		}
-		p.columns = append(p.columns, config.NamedString{Name: name, Value: c})
+		p.Columns = append(p.Columns, config.NamedString{Name: name, Value: c})
 	}
 	r.note("no column is called lift or drag: all are outcomes; under columns keep measured quantities, and remove " +
 		"clocks and settings")
@@ -848,14 +850,14 @@ func (p *plan) choose(info ingest.Info, r *Result) {
 // perChannel takes arrays with a value for each microphone for conditions, where
 // their names tell of which, and notes the others.
 func (p *plan) perChannel(info ingest.Info, r *Result) {
-	n := len(p.channels)
-	listed := r.Conditions == "" && p.conditions != "" || strings.Contains(r.Conditions, ",") // conditions of a table
-	if !p.spectra || n < 2 || listed {
+	n := len(p.Channels)
+	listed := r.Conditions == "" && p.Conditions != "" || strings.Contains(r.Conditions, ",") // conditions of a table
+	if !p.Spectra || n < 2 || listed {
 		return
 	}
 	var others []string
 	for _, c := range info.Channels {
-		if c.Samples != int64(n) || slices.Contains(p.channels, c.Name) || c.IsTime() || strings.Contains(c.Name, "[") {
+		if c.Samples != int64(n) || slices.Contains(p.Channels, c.Name) || c.IsTime() || strings.Contains(c.Name, "[") {
 			continue
 		}
 		w := words.FindAllString(c.Name[strings.LastIndexAny(c.Name, "/.")+1:], -1)
@@ -866,8 +868,8 @@ func (p *plan) perChannel(info ingest.Info, r *Result) {
 			}
 		}
 		switch {
-		case name != "" && !slices.Contains(p.inputs, name):
-			p.inside = append(p.inside, config.NamedString{Name: name, Value: c.Name})
+		case name != "" && !slices.Contains(p.Inputs, name):
+			p.Inside = append(p.Inside, config.NamedString{Name: name, Value: c.Name})
 		case c.Role() == "":
 			others = append(others, c.Name)
 		}
@@ -875,8 +877,8 @@ func (p *plan) perChannel(info ingest.Info, r *Result) {
 	if len(others) > 0 {
 		r.note("%s has a value for each channel too: name it under inside if it is a condition", strings.Join(others, ", "))
 	}
-	if len(p.inside) > 0 && r.Conditions != "" { // a list of files without a condition
-		p.conditions, r.Conditions = "", ""
+	if len(p.Inside) > 0 && r.Conditions != "" { // a list of files without a condition
+		p.Conditions, r.Conditions = "", ""
 		r.Notes = slices.DeleteFunc(r.Notes, func(s string) bool { return strings.HasPrefix(s, noConditions) })
 	}
 }
@@ -888,26 +890,26 @@ var notWord = regexp.MustCompile(`[^A-Za-z0-9]+`)
 
 // knowSpeed notes settings that a rotor's analysis needs and the names lack.
 func (p *plan) knowSpeed(r *Result) {
-	if !p.spectra {
+	if !p.Spectra {
 		return
 	}
 	has := func(name string) bool { return slices.Contains(p.known, name) }
 	switch {
 	case !has("rpm") && !has("rps") && !has("blades"):
-		p.noRotor = true
+		p.NoRotor = true
 		r.note("no conditions blades and rpm were found: the outcomes are levels of bands and overall levels; the " +
 			"configuration states what the harmonics of a rotor need")
 	case !has("rpm") && !has("rps"):
-		p.needSpeed = true
+		p.NeedSpeed = true
 		r.note("no condition rpm was found: the shaft speed is looked for in the sound; set the range under track, " +
 			"narrower than a factor of 2, or halves and doubles of the speed are mistaken for it (pipeline inspect lists the " +
 			"lines of a recording; the blade passing frequency is blades times the shaft speed)")
 	}
-	if !p.noRotor && !has("blades") {
-		p.needBlades = true
+	if !p.NoRotor && !has("blades") {
+		p.NeedBlades = true
 		r.note("no condition blades was found: the number of blades is taken to be 2; correct it under constants")
 	}
-	if !p.rateKnown && !p.todo {
+	if !p.RateKnown && !p.Todo {
 		r.note("the files do not state their sampling rate: correct rate_hz")
 	}
 }
@@ -918,36 +920,26 @@ func quote(s string) string { return strconv.Quote(s) }
 // language server complete and check its keys: the JSON Schema of the configuration.
 const SchemaFile = "pipeline.schema.json"
 
+//go:embed pipeline.yaml.tmpl
+var configuration string
+
+var yaml = template.Must(template.New("pipeline.yaml").Funcs(template.FuncMap{
+	"schema": func() string { return SchemaFile },
+	"quote":  quote,
+	"quoted": quoted,
+	"plain":  plain,
+	"pairs":  pairs,
+	"list":   func(names []string) string { return strings.Join(names, ", ") },
+}).Parse(configuration))
+
 // render writes the plan as commented YAML.
 func render(p plan) string {
-	var w lines
-	w.add("# yaml-language-server: $schema=%s", SchemaFile)
-	w.add("# Written by `pipeline init`. `pipeline check` validates it, `pipeline run` runs it,")
-	w.add("# `pipeline schema` and docs/ explain every key.")
-	w.add("version: 1")
-	w.add("workdir: runs # everything the program writes")
-	w.add("")
-	w.add("experiments:")
-	w.add("  %s:", p.name)
-	w.add("    ingest:")
-	switch {
-	case p.results != nil:
-		w.table(p)
-	case p.spectra:
-		w.files(p)
-		w.microphones(p)
-	default:
-		w.files(p)
-		w.balance(p)
+	var b strings.Builder
+	if err := yaml.Execute(&b, &p); err != nil {
+		panic("scaffold: " + err.Error()) // the template and its values are this package's
 	}
-	w.train(p)
-	return w.String()
+	return b.String()
 }
-
-// lines is a configuration that is being written.
-type lines struct{ strings.Builder }
-
-func (w *lines) add(format string, args ...any) { fmt.Fprintf(w, format+"\n", args...) }
 
 func quoted(list []string) string {
 	q := make([]string, len(list))
@@ -978,114 +970,35 @@ func pairs(list []config.NamedString) string {
 	return strings.Join(q, ", ")
 }
 
-// files writes the files, their conditions and their channels.
-func (w *lines) files(p plan) {
-	w.add("      files: [%s]", quoted(p.files))
-	if p.simulated {
-		w.add("      data: simulated # by the file names")
-	}
-	if len(p.exclude) > 0 {
-		w.add("      exclude: [%s] # no recordings of this kind", quoted(p.exclude))
-	}
-	switch {
-	case p.conditions != "":
-		w.add("      conditions: %s # columns file[,channel][,row0,row1] and one per condition", quote(p.conditions))
-	case p.pattern != "":
-		w.add("      pattern: %s # conditions from the names; rename the fields as you like", quote(p.pattern))
-	default:
-		w.add("      # conditions: conditions.csv # columns file[,channel][,row0,row1] and one per condition")
-	}
-	if len(p.attributes) > 0 {
-		w.add("      attributes: {%s} # conditions the files state themselves", pairs(p.attributes))
-	}
-	if len(p.inside) > 0 {
-		w.add("      inside: {%s} # arrays with a value for each channel", pairs(p.inside))
-	}
-	if p.some {
-		w.add("      channels: [%s]", quoted(p.channels))
-	}
-	if p.needBlades || p.todo {
-		w.add("      constants: {blades: 2} # conditions that are the same everywhere: correct it")
-	}
+// FullScale reports whether the files state no unit of their samples.
+func (p *plan) FullScale() bool { return !p.Pascal && (p.Stated == "" || p.Stated == "full-scale") }
+
+// Newtons reports whether all columns are forces.
+func (p *plan) Newtons() bool {
+	other := func(e config.NamedString) bool { return !strings.HasSuffix(e.Name, "_n") }
+	return len(p.Columns) > 0 && !slices.ContainsFunc(p.Columns, other)
 }
 
-// microphones writes the calibration and the dsp stage of spectra.
-func (w *lines) microphones(p plan) {
-	if !p.rateKnown && !p.todo {
-		w.add("      rate_hz: 48000 # the files do not state it: correct it")
-	}
-	switch {
-	case p.pascal:
-		w.add("      calibration: {unit: Pa} # as the files state")
-	case p.stated != "" && p.stated != "full-scale":
-		w.add("      # calibration: {sensitivity_v_per_pa: 0.05} # the files state %s; for levels in dB re 20 µPa give the "+
-			"V per Pa", p.stated)
-	default:
-		w.add("      calibration: {unit: full-scale} # levels in dBFS; for Pa state the chain:")
-	}
-	if p.stated == "" || p.stated == "full-scale" {
-		w.add("      # calibration: {full_scale_v: 10, reading: peak, sensitivity_v_per_pa: 0.05}")
-	}
-	w.add("    dsp:")
-	w.add("      triplets: split-half-spectrum # the two halves of a recording are the two outcomes")
-	if p.needSpeed || p.todo {
-		w.add("      track: {range_hz: [20, 500]} # where the shaft speed (rev/s) is looked for: narrow it to less than a " +
-			"factor of 2; a condition rpm is better")
-	}
-	if p.noRotor {
-		w.add("      outcomes: [bands, overall] # levels of third octaves and of the sum of all frequencies")
-		w.add("      # Of a rotor: outcomes: [harmonics, bands, overall, broadband], constants: {blades: 2} above, and")
-		w.add("      # a condition rpm or track: {range_hz: [from, to]}, the range of its shaft speed in rev/s")
-		return
-	}
-	w.add("      harmonics: 5 # of the blade passing frequency")
-}
-
-// balance writes the columns and the dsp stage of a balance.
-func (w *lines) balance(p plan) {
-	newtons := true
-	for _, e := range p.columns {
-		newtons = newtons && strings.HasSuffix(e.Name, "_n")
-	}
-	w.add("      columns: {%s} # outcome: column", pairs(p.columns))
-	w.add("    dsp:")
-	w.add("      triplets: random-samples # random samples of a run, in two independent sets")
-	w.add("      samples: %d # triplets per run; takes twice as many samples", p.perRun())
-	if newtons && len(p.columns) > 0 {
-		w.add("      # chord_m: 0.10 # with span and density forces become coefficients")
-		w.add("      # span_m: 0.25")
-		w.add("      # density_kg_m3: 1.204")
-	}
-}
-
-// perRun returns the number of triplets a run of a balance gives.
-func (p *plan) perRun() int64 {
+// PerRun is the number of triplets that a run of a balance gives.
+func (p *plan) PerRun() int64 {
 	if p.shortest > 0 {
 		return max(min(250, p.shortest/2), 1)
 	}
 	return 250
 }
 
-// train writes the train stage, as a comment where there is nothing to learn
-// from or to hold out.
-func (w *lines) train(p plan) {
-	inputs := slices.Clone(p.inputs)
-	if p.spectra && p.needSpeed {
-		inputs = append(inputs, "rpm_tracked")
+// NetInputs are what the network sees.
+func (p *plan) NetInputs() []string {
+	if p.Spectra && p.NeedSpeed {
+		return append(slices.Clone(p.Inputs), "rpm_tracked")
 	}
-	if len(p.inputs) == 0 || p.held == "" {
-		w.add("    # train: # when there are conditions with three or more values each")
-		w.add("    #   inputs: [%s]", strings.Join(inputs, ", "))
-		w.add("    #   splits: {held-out: {test: {CONDITION: VALUE}}}")
-		return
+	return p.Inputs
+}
+
+// Many is the number of triplets of a balance where it is large, else 0.
+func (p *plan) Many() int {
+	if n := int(p.PerRun()) * p.runs; p.Results == nil && !p.Spectra && n >= manyTriplets {
+		return n
 	}
-	w.add("    train:")
-	w.add("      inputs: [%s] # what the network sees", strings.Join(plain(inputs), ", "))
-	if n := int(p.perRun()) * p.runs; p.results == nil && !p.spectra && n >= manyTriplets {
-		w.add("      optimizer: {batch: 256, epochs: 40, schedule: cosine} # %d triplets: fewer passes in larger steps than "+
-			"the default", n)
-	}
-	w.add("      seeds: 5")
-	w.add("      splits: # held out: a value, a list, {min, max} or {near, within}")
-	w.add("        held-out: {test: {%s}}", p.held)
+	return 0
 }

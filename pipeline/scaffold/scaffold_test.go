@@ -305,7 +305,7 @@ func TestRowIntervals(t *testing.T) {
 // Holding out never leaves an input constant. By hand: without b = 2 a does not
 // vary any more, so a is held out.
 func TestHoldOutLeavesInputsVarying(t *testing.T) {
-	p := plan{inputs: []string{"b", "a"}}
+	p := plan{Inputs: []string{"b", "a"}}
 	p.holdOut([]map[string]float64{
 		{"a": 1, "b": 1},
 		{"a": 1, "b": 3},
@@ -314,16 +314,16 @@ func TestHoldOutLeavesInputsVarying(t *testing.T) {
 		{"a": 4, "b": 2},
 		{"a": 5, "b": 2},
 	})
-	if p.held != "a: [2, 3]" {
-		t.Errorf("held out %q", p.held)
+	if p.Held != "a: [2, 3]" {
+		t.Errorf("held out %q", p.Held)
 	}
-	p = plan{inputs: []string{"angle"}} // read, not set: a range
+	p = plan{Inputs: []string{"angle"}} // read, not set: a range
 	var rows []map[string]float64
 	for i := range 20 {
 		rows = append(rows, map[string]float64{"angle": float64(i) + 0.25})
 	}
-	if p.holdOut(rows); p.held != "angle: {min: 8.25, max: 12.25}" {
-		t.Errorf("held out %q", p.held)
+	if p.holdOut(rows); p.Held != "angle: {min: 8.25, max: 12.25}" {
+		t.Errorf("held out %q", p.Held)
 	}
 }
 
