@@ -43,7 +43,7 @@ type Split struct {
 	Methods   []Compared        // scores of methods on the test part; empty when none were compared
 	Ranking   []Ranked          // those of them that were trained, best first; not part of metrics.json
 	Flags     []Violation       // identities of the theory that the models violate
-	Network   []score.UnitTrust // what the network claims on the test part, a group of outcomes for each unit; means over seeds
+	Network   []score.UnitTrust // what the network claims on the test part, outcomes of each unit; means over seeds
 	Events    []Event           // claimed probabilities of events, compared with the test part; nil without
 	Honest    *interval.Result  // the calibration on left-out groups; nil where none was asked for
 }

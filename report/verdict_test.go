@@ -190,10 +190,11 @@ func TestClaimed(t *testing.T) {
 	}
 	// Two units are two rows, each in its own.
 	e.Splits = e.Splits[1:]
-	e.Splits[0].Network = append(e.Splits[0].Network, score.UnitTrust{Unit: "N", Outcomes: []string{"lift_n"}, Trust: score.Trust{
+	lift := score.UnitTrust{Unit: "N", Outcomes: []string{"lift_n"}, Trust: score.Trust{
 		RMSE: 0.98934, RMSESE: 0.00123, ClaimedSigma: 12.34, ClaimedEpistemic: math.NaN(), Coverage68: math.NaN(),
 		Coverage95: 0.5, Coverage95SE: math.NaN(), Width95: 48.37,
-	}})
+	}}
+	e.Splits[0].Network = append(e.Splits[0].Network, lift)
 	tab = e.claimed()
 	if got, want := row(tab, 1), "3-blades|network|lift_n|N|0.9893 ± 0.0012|12|–|–|50 %|24"; got != want {
 		t.Errorf("%s\nexpected %s", got, want)

@@ -55,7 +55,8 @@ func orderForm(ctx context.Context, t testing.TB, s set, p honest.Plan, split in
 	sp := p.Splits[split]
 	rows := p.Trainings[sp.Full].Rows
 	f := gp.OrderForm{In: 3, Blades: 0, Speed: 1, Harmonics: 5}
-	m, err := gp.FitOrder(ctx, d.Select(rows), f, gp.Options{Group: rowsOf(s.groups.Of, 1, rows), GroupInputs: s.groupInputs, Workers: 2})
+	o := gp.Options{Group: rowsOf(s.groups.Of, 1, rows), GroupInputs: s.groupInputs, Workers: 2}
+	m, err := gp.FitOrder(ctx, d.Select(rows), f, o)
 	if err != nil {
 		t.Fatal(err)
 	}

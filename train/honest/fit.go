@@ -415,7 +415,9 @@ func FitCovariance(left []LeftOut, scale []float64, variant interval.Variant, ef
 	if err != nil {
 		return nil, err
 	}
-	c := &interval.Covariance{Variant: variant, Claim: theta[1], Distance: theta[2], Outside: theta[3], Scale: slices.Clone(scale)}
+	c := &interval.Covariance{
+		Variant: variant, Claim: theta[1], Distance: theta[2], Outside: theta[3], Scale: slices.Clone(scale),
+	}
 	for _, u := range theta[4:] {
 		b := theta[0] + u
 		for k, o := range p.origin {

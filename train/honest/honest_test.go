@@ -536,7 +536,9 @@ func curve() (triplets.Set, Grouping) {
 	return d, ByValue("z", d.X, 0)
 }
 
-func calibrate(t testing.TB, d triplets.Set, g Grouping, o Options, workers int) ([]*interval.Calibration, []*interval.Prediction) {
+func calibrate(t testing.TB, d triplets.Set, g Grouping, o Options, workers int) (
+	[]*interval.Calibration, []*interval.Prediction,
+) {
 	t.Helper()
 	ctx := context.Background()
 	p := NewPlan(g, g.Each())
@@ -659,7 +661,9 @@ func TestJudge(t *testing.T) {
 // The same bytes for any number of workers, and after storing and reading.
 func TestStored(t *testing.T) {
 	d, g := curve()
-	other := Options{Variant: interval.VariantB, Base: "line", InputNames: []string{"z"}, FromGroup: []bool{true}, Level: 0.8}
+	other := Options{
+		Variant: interval.VariantB, Base: "line", InputNames: []string{"z"}, FromGroup: []bool{true}, Level: 0.8,
+	}
 	for _, o := range []Options{{}, other} {
 		cs, ps := calibrate(t, d, g, o, 1)
 		cs2, _ := calibrate(t, d, g, o, 5)
@@ -794,7 +798,8 @@ func TestNotes(t *testing.T) {
 			t.Errorf("%q is missing in:\n%s", want, got)
 		}
 	}
-	if n := (&interval.Calibration{K: 9, Scatter: 1.2, NoiseRatio: 1, Groups: []interval.GroupResult{{Share: 0.3}}}).Notes(); len(n) != 0 {
+	good := interval.Calibration{K: 9, Scatter: 1.2, NoiseRatio: 1, Groups: []interval.GroupResult{{Share: 0.3}}}
+	if n := good.Notes(); len(n) != 0 {
 		t.Errorf("%q", n)
 	}
 }

@@ -266,7 +266,8 @@ func closedForm(ctx context.Context, t testing.TB, s set, p honest.Plan, split i
 	d := s.data
 	sp := p.Splits[split]
 	rows := p.Trainings[sp.Full].Rows
-	m, err := gp.Fit(ctx, d.Select(rows), gp.Options{Group: rowsOf(s.groups.Of, 1, rows), GroupInputs: s.groupInputs, Workers: 2})
+	o := gp.Options{Group: rowsOf(s.groups.Of, 1, rows), GroupInputs: s.groupInputs, Workers: 2}
+	m, err := gp.Fit(ctx, d.Select(rows), o)
 	if err != nil {
 		t.Fatal(err)
 	}

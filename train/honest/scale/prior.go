@@ -59,8 +59,8 @@ func ReadPriors(data []byte) ([]Prior, error) {
 		return nil, fmt.Errorf("decode priors of the scale: %w", err)
 	}
 	if f.Format != PriorFormat || f.Version != PriorVersion || len(f.Priors) == 0 {
-		return nil, fmt.Errorf("decode priors of the scale: expected format %q version %d, found %q version %d with %d priors",
-			PriorFormat, PriorVersion, f.Format, f.Version, len(f.Priors))
+		return nil, fmt.Errorf("decode priors of the scale: expected format %q version %d, found %q version %d with "+
+			"%d priors", PriorFormat, PriorVersion, f.Format, f.Version, len(f.Priors))
 	}
 	for _, p := range f.Priors {
 		if err := p.Check(); err != nil {
