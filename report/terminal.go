@@ -72,7 +72,8 @@ func (t *terminal) write(w io.Writer, documents ...document) error {
 		}
 		t.document(d)
 	}
-	if _, err := io.WriteString(w, t.b.String()); err != nil {
+	text := strings.ReplaceAll(t.b.String(), "\u00a0", " ") // lines are broken: plain blanks copy and search better
+	if _, err := io.WriteString(w, text); err != nil {
 		return fmt.Errorf("write tables: %w", err)
 	}
 	return nil
