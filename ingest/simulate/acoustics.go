@@ -180,13 +180,6 @@ func (f bandPass) variance() float64 {
 	return f.b * f.b * 2 * (1 - rho2) * ar2Variance(phi1, phi2)
 }
 
-// power is |H|² at a frequency.
-func (f bandPass) power(fHz, rateHz float64) float64 {
-	z := cmplx.Rect(1, -2*math.Pi*fHz/rateHz)
-	h := complex(f.b, 0) * (1 - z*z) / (1 + complex(f.a1, 0)*z + complex(f.a2, 0)*z*z)
-	return real(h)*real(h) + imag(h)*imag(h)
-}
-
 // lowPass is a first-order Butterworth low-pass: y = b·(x + x₁) − a1·y₁.
 type lowPass struct{ b, a1 float64 }
 
@@ -196,12 +189,6 @@ func newLowPass(fHz, rateHz float64) lowPass {
 }
 
 func (f lowPass) variance() float64 { return 2 * f.b * f.b / (1 + f.a1) }
-
-func (f lowPass) power(fHz, rateHz float64) float64 {
-	z := cmplx.Rect(1, -2*math.Pi*fHz/rateHz)
-	h := complex(f.b, 0) * (1 + z) / (1 + complex(f.a1, 0)*z)
-	return real(h)*real(h) + imag(h)*imag(h)
-}
 
 // hump is the trailing-edge noise of a rotor: corners of its band in Hz and
 // rms in Pa before the filter, in the plane-averaged direction. Its power

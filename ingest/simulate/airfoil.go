@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"slices"
 	"strconv"
 	"strings"
 )
@@ -53,36 +52,21 @@ func (a Airfoil) Kind() string { return "airfoil" }
 // Validate returns every unusable field with the expected range.
 func (a Airfoil) Validate() error {
 	a = a.WithDefaults()
-	var errs []error
-	bad := func(field, want string, found any) {
-		errs = append(errs, &FieldError{"airfoil", field, fmt.Sprintf("expected %s, found %v", want, found)})
-	}
+	f := faults{kind: "airfoil"}
 	// Vortex shedding is simulated up to 300 Hz.
 	if !(a.RateHz >= 700 && a.RateHz <= 1e6) {
-		bad("RateHz", "700 to 1000000", a.RateHz)
+		f.add("RateHz", "700 to 1000000", a.RateHz)
 	}
 	if !(a.DurationS > 0 && a.DurationS <= 86400) {
-		bad("DurationS", "more than 0, at most 86400 s", a.DurationS)
+		f.add("DurationS", "more than 0, at most 86400 s", a.DurationS)
 	} else if math.Round(a.RateHz*a.DurationS) < 1 {
-		bad("DurationS", "at least 1 sample", a.DurationS)
+		f.add("DurationS", "at least 1 sample", a.DurationS)
 	}
-	for i, al := range a.AlphaDeg {
-		if !(al >= -90 && al <= 90) {
-			bad(fmt.Sprintf("AlphaDeg[%d]", i), "−90 to 90", al)
-		}
-		if slices.Contains(a.AlphaDeg[:i], al) {
-			bad(fmt.Sprintf("AlphaDeg[%d]", i), "every angle once", al)
-		}
-	}
-	for i, u := range a.SpeedMS {
-		if !(u >= minSpeedMS && u <= 60) {
-			bad(fmt.Sprintf("SpeedMS[%d]", i), "3 to 60", u)
-		}
-		if slices.Contains(a.SpeedMS[:i], u) {
-			bad(fmt.Sprintf("SpeedMS[%d]", i), "every speed once", u)
-		}
-	}
-	return errors.Join(errs...)
+	checkList(&f, "AlphaDeg", a.AlphaDeg, "angle", "−90 to 90",
+		func(deg float64) bool { return deg >= -90 && deg <= 90 })
+	checkList(&f, "SpeedMS", a.SpeedMS, "speed", "3 to 60",
+		func(u float64) bool { return u >= minSpeedMS && u <= 60 })
+	return errors.Join(f.list...)
 }
 
 // minSpeedMS is where the model's low-Reynolds-number corrections still have
@@ -264,10 +248,7 @@ func appendFixed(b []byte, v int64, digits int) []byte {
 		b = append(b, '-')
 		v = -v
 	}
-	unit := int64(1)
-	for range digits {
-		unit *= 10
-	}
+	unit := int64(math.Pow10(digits))
 	b = strconv.AppendInt(b, v/unit, 10)
 	if digits == 0 {
 		return b

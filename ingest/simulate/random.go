@@ -198,10 +198,6 @@ func newSlow(s *stream, tauS, rateHz float64) *slow {
 	return &slow{p: p, a: p.next(), b: p.next(), rateHz: rateHz}
 }
 
-// slowPower is the mean square of a slow process: 1 at grid points, less
-// between them; (2+a)/3 on average, a the correlation of neighbours.
-func slowPower(tauS float64) float64 { return (2 + math.Exp(-1/(tauS*slowRateHz))) / 3 }
-
 // fill continues the process over len(dst) samples from sample start on,
 // scaled and shifted: dst = offset + scale·x. start never falls.
 func (s *slow) fill(dst []float64, start int64, offset, scale float64) {

@@ -143,75 +143,50 @@ func (r Rotor) Validate() error {
 
 // validateFields checks the fields one by one; r has its defaults.
 func (r Rotor) validateFields() error {
-	var errs []error
-	bad := func(field, want string, found any) {
-		errs = append(errs, &FieldError{"rotor", field, fmt.Sprintf("expected %s, found %v", want, found)})
-	}
+	f := faults{kind: "rotor"}
 	if !(r.RateHz >= 1000 && r.RateHz <= 1e6) || r.RateHz != math.Trunc(r.RateHz) {
-		bad("RateHz", "a whole number from 1000 to 1000000", r.RateHz)
+		f.add("RateHz", "a whole number from 1000 to 1000000", r.RateHz)
 	}
 	if !(r.DurationS > 0) || math.IsInf(r.DurationS, 0) {
-		bad("DurationS", "more than 0 s", r.DurationS)
+		f.add("DurationS", "more than 0 s", r.DurationS)
 	}
 	if r.Encoding != EncodingPCM16 && r.Encoding != EncodingFloat32 {
-		bad("Encoding", EncodingPCM16+" or "+EncodingFloat32, strconv.Quote(r.Encoding))
+		f.add("Encoding", EncodingPCM16+" or "+EncodingFloat32, strconv.Quote(r.Encoding))
 	}
-	for i, n := range r.Blades {
-		if n < 1 || n > maxOrder {
-			bad(fmt.Sprintf("Blades[%d]", i), fmt.Sprintf("1 to %d", maxOrder), n)
-		}
-		if slices.Contains(r.Blades[:i], n) {
-			bad(fmt.Sprintf("Blades[%d]", i), "every number once", n)
-		}
-	}
-	for i, rpm := range r.RPM {
-		if !(rpm > 0 && rpm <= 30000) { // tip Mach number 0.8
-			bad(fmt.Sprintf("RPM[%d]", i), "more than 0, at most 30000", rpm)
-		}
-		if slices.Contains(r.RPM[:i], rpm) {
-			bad(fmt.Sprintf("RPM[%d]", i), "every speed once", rpm)
-		}
-	}
-	for i, th := range r.ThetaDeg {
-		if !(th >= -180 && th <= 180) {
-			bad(fmt.Sprintf("ThetaDeg[%d]", i), "−180 to 180", th)
-		}
-		if slices.Contains(r.ThetaDeg[:i], th) {
-			bad(fmt.Sprintf("ThetaDeg[%d]", i), "every angle once", th)
-		}
-	}
+	checkList(&f, "Blades", r.Blades, "number", fmt.Sprintf("1 to %d", maxOrder),
+		func(n int) bool { return n >= 1 && n <= maxOrder })
+	checkList(&f, "RPM", r.RPM, "speed", "more than 0, at most 30000",
+		func(rpm float64) bool { return rpm > 0 && rpm <= 30000 }) // tip Mach number 0.8
+	checkList(&f, "ThetaDeg", r.ThetaDeg, "angle", "−180 to 180",
+		func(deg float64) bool { return deg >= -180 && deg <= 180 })
 	if len(r.ThetaDeg) > 1000 {
-		bad("ThetaDeg", "at most 1000 channels", len(r.ThetaDeg))
+		f.add("ThetaDeg", "at most 1000 channels", len(r.ThetaDeg))
 	}
 	if !(r.FullScaleV > 0) || math.IsInf(r.FullScaleV, 0) {
-		bad("FullScaleV", "more than 0 V", r.FullScaleV)
+		f.add("FullScaleV", "more than 0 V", r.FullScaleV)
 	}
 	if !(r.SensitivityVPerPa > 0) || math.IsInf(r.SensitivityVPerPa, 0) {
-		bad("SensitivityVPerPa", "more than 0 V/Pa", r.SensitivityVPerPa)
+		f.add("SensitivityVPerPa", "more than 0 V/Pa", r.SensitivityVPerPa)
 	}
-	for _, f := range []struct {
-		name string
-		v    float64
-	}{
-		{"SpeedError", r.SpeedError},
-		{"SpeedDrift", r.SpeedDrift},
-		{"SpeedJitter", r.SpeedJitter},
-		{"ToneModulation", r.ToneModulation},
-	} {
-		if math.IsNaN(f.v) || f.v > 0.5 {
-			bad(f.name, "at most 0.5 (negative for none)", f.v)
+	unsteady := func(field string, v float64) {
+		if math.IsNaN(v) || v > 0.5 {
+			f.add(field, "at most 0.5 (negative for none)", v)
 		}
 	}
-	if len(errs) == 0 {
+	unsteady("SpeedError", r.SpeedError)
+	unsteady("SpeedDrift", r.SpeedDrift)
+	unsteady("SpeedJitter", r.SpeedJitter)
+	unsteady("ToneModulation", r.ToneModulation)
+	if len(f.list) == 0 {
 		n := math.Round(r.RateHz * r.DurationS)
 		if n < 2 {
-			bad("DurationS", "at least 2 samples", r.DurationS)
+			f.add("DurationS", "at least 2 samples", r.DurationS)
 		}
 		if n*float64(len(r.ThetaDeg)*r.sampleBytes()) > math.MaxUint32-65536 {
-			bad("DurationS", "a recording below 4 GiB, the limit of a WAV file", r.DurationS)
+			f.add("DurationS", "a recording below 4 GiB, the limit of a WAV file", r.DurationS)
 		}
 	}
-	return errors.Join(errs...)
+	return errors.Join(f.list...)
 }
 
 func (r Rotor) fullScalePa() float64 { return r.FullScaleV / r.SensitivityVPerPa }
@@ -649,57 +624,4 @@ func (r Rotor) noisePower(blades int, rpm, thetaDeg float64) float64 {
 	return h*h*newBandPass(f1, f2, r.RateHz).variance() +
 		rumblePa*rumblePa*newLowPass(rumbleHz, r.RateHz).variance() +
 		microphonePa*microphonePa
-}
-
-// MaxOrder is the highest shaft order of a simulated rotor.
-const MaxOrder = maxOrder
-
-// Orders returns the complex peak amplitude in Pa, without modulation, of the
-// shaft orders 0…[MaxOrder] at a condition: order k is
-// Re(A_k·exp(ikφ)), φ the shaft's phase. It depends on the seed through the
-// phases of the unsteady loading and the rotor's imbalance, but not on the
-// sampling rate. blades must be 1…[MaxOrder] and rpm positive, else it panics.
-func (r Rotor) Orders(blades int, rpm, thetaDeg float64) []complex128 {
-	mustBeCondition(blades, rpm)
-	a := newRig(r.Seed).orders(blades, rpm, thetaDeg)
-	return a[:]
-}
-
-// TonePower returns the mean power in Pa² (mean square pressure) that a
-// recording of this campaign holds in the shaft orders 0…[MaxOrder] at a
-// condition: |A_k|²/2, at multiples of the blade number raised by the mean
-// square of the tone modulation, 0 for orders the recorder's rate leaves out.
-// Its argument rules are those of Orders.
-func (r Rotor) TonePower(blades int, rpm, thetaDeg float64) []float64 {
-	r = r.WithDefaults()
-	a := r.Orders(blades, rpm, thetaDeg)
-	am := max(r.ToneModulation, 0)
-	p := make([]float64, len(a))
-	for k := 1; k <= topOrder(rpm, r.RateHz); k++ {
-		p[k] = (real(a[k])*real(a[k]) + imag(a[k])*imag(a[k])) / 2
-		if k%blades == 0 {
-			p[k] *= 1 + am*am*slowPower(modulationTauS)
-		}
-	}
-	return p
-}
-
-// NoiseDensity returns the one-sided power density in Pa²/Hz of a recording's
-// broadband noise at a condition and frequency, 0 ≤ fHz ≤ RateHz/2, without
-// quantisation noise. Its argument rules are those of Orders.
-func (r Rotor) NoiseDensity(blades int, rpm, thetaDeg, fHz float64) float64 {
-	mustBeCondition(blades, rpm)
-	r = r.WithDefaults()
-	f1, f2, rms := hump(blades, rpm, r.RateHz)
-	h := rms * directivity(thetaDeg)
-	p := h*h*newBandPass(f1, f2, r.RateHz).power(fHz, r.RateHz) +
-		rumblePa*rumblePa*newLowPass(rumbleHz, r.RateHz).power(fHz, r.RateHz) +
-		microphonePa*microphonePa
-	return p * 2 / r.RateHz
-}
-
-func mustBeCondition(blades int, rpm float64) {
-	if blades < 1 || blades > maxOrder || !(rpm > 0) {
-		panic(fmt.Sprintf("simulate: no rotor with %d blades at %g rpm", blades, rpm))
-	}
 }

@@ -270,7 +270,7 @@ func TestRotorTruth(t *testing.T) {
 		z := fft.Coefficients(nil, w.x[c])
 		power := func(k int) float64 { return 2 * (real(z[k])*real(z[k]) + imag(z[k])*imag(z[k])) / n / n }
 		tones := r.TonePower(3, 6000, th)
-		for k := 1; k <= MaxOrder; k++ {
+		for k := 1; k <= maxOrder; k++ {
 			// An amplitude disturbed by noise of variance d/2 in each part.
 			d := r.NoiseDensity(3, 6000, th, float64(k)*100) / 8
 			got := math.Sqrt(power(k * perOrder))

@@ -20,13 +20,13 @@ func TestRotorWaveform(t *testing.T) {
 		}
 		z := fourier.NewFFT(n).Coefficients(nil, recordWAV(t, r, 0).x[0])
 		a := r.Orders(blades, 6000, 20)
-		var noise [MaxOrder + 1]float64
+		var noise [maxOrder + 1]float64
 		for k := range noise {
 			noise[k] = r.NoiseDensity(blades, 6000, 20, float64(k)*100) * df
 		}
 		chi2 := func(phase float64) float64 {
 			sum := 0.0
-			for k := 1; k <= MaxOrder; k++ {
+			for k := 1; k <= maxOrder; k++ {
 				d := z[k*perOrder]*2/n - a[k]*cmplx.Rect(1, float64(k)*phase)
 				sum += (real(d)*real(d) + imag(d)*imag(d)) / noise[k]
 			}

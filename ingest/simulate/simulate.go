@@ -13,8 +13,6 @@
 // campaign; [Campaign.Write] streams one file of it in memory that does not
 // grow with the recording.
 //
-// What the simulation puts into the data can be asked for without making it:
-// [Rotor.Orders], [Rotor.TonePower], [Rotor.NoiseDensity], [AirfoilMean],
 // [ToyMean] and [ToySigma] are the truth an estimate is compared with.
 //
 // Simulated files are read back like measured ones: nothing here passes numbers
@@ -30,6 +28,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"sync"
 )
 
@@ -81,6 +80,30 @@ type FieldError struct {
 
 func (e *FieldError) Error() string { return e.Kind + ": " + e.Field + ": " + e.Text }
 
+// faults gathers what is unusable in the fields of a campaign.
+type faults struct {
+	kind string
+	list []error
+}
+
+func (f *faults) add(field, want string, found any) {
+	f.list = append(f.list, &FieldError{f.kind, field, fmt.Sprintf("expected %s, found %v", want, found)})
+}
+
+// checkList reports values of a list that are out of range or stand in it twice; what names one
+// of them.
+func checkList[T comparable](f *faults, field string, list []T, what, want string, good func(T) bool) {
+	for i, v := range list {
+		at := fmt.Sprintf("%s[%d]", field, i)
+		if !good(v) {
+			f.add(at, want, v)
+		}
+		if slices.Contains(list[:i], v) {
+			f.add(at, "every "+what+" once", v)
+		}
+	}
+}
+
 // Kinds are the names New knows, in order.
 func Kinds() []string { return []string{"rotor", "airfoil", "toy"} }
 
@@ -116,49 +139,37 @@ func WriteDir(ctx context.Context, c Campaign, dir string, workers int, progress
 	if workers < 1 {
 		workers = runtime.GOMAXPROCS(0)
 	}
-	workers = min(workers, len(files))
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
 
 	var (
-		mu   sync.Mutex
-		next int
-		done int
-		errs = make([]error, len(files))
-		wg   sync.WaitGroup
+		mu    sync.Mutex
+		done  int
+		wg    sync.WaitGroup
+		slots = make(chan struct{}, workers)
 	)
-	for range workers {
+	for i, f := range files {
+		slots <- struct{}{}
+		if ctx.Err() != nil {
+			break
+		}
 		wg.Go(func() {
-			for {
-				mu.Lock()
-				i := next
-				next++
-				mu.Unlock()
-				if i >= len(files) || ctx.Err() != nil {
-					return
-				}
-				err := writeFile(filepath.Join(dir, files[i].Name), func(w io.Writer) error {
-					return c.Write(ctx, w, i)
-				})
-				mu.Lock()
-				if err != nil {
-					errs[i] = fmt.Errorf("write %s: %w", files[i].Name, err)
-					cancel()
-				} else {
-					done++
-					if progress != nil {
-						progress(done, len(files))
-					}
-				}
-				mu.Unlock()
+			defer func() { <-slots }()
+			err := writeFile(filepath.Join(dir, f.Name), func(w io.Writer) error { return c.Write(ctx, w, i) })
+			if err != nil {
+				cancel(fmt.Errorf("write %s: %w", f.Name, err)) // the first counts
+				return
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			done++
+			if progress != nil {
+				progress(done, len(files))
 			}
 		})
 	}
 	wg.Wait()
-	if err := firstCause(errs); err != nil {
-		return err
-	}
-	if err := ctx.Err(); err != nil {
+	if err := context.Cause(ctx); err != nil {
 		return err
 	}
 
@@ -166,82 +177,45 @@ func WriteDir(ctx context.Context, c Campaign, dir string, workers int, progress
 	if err := c.Conditions(&b); err != nil {
 		return fmt.Errorf("write conditions.csv: %w", err)
 	}
-	if b.Len() > 0 {
-		if err := writeBytes(filepath.Join(dir, "conditions.csv"), b.Bytes()); err != nil {
-			return fmt.Errorf("write conditions.csv: %w", err)
+	texts := []struct{ name, text string }{{"conditions.csv", b.String()}, {"README.txt", c.Readme()}}
+	for _, t := range texts {
+		if t.text == "" {
+			continue
 		}
-	}
-	if err := writeBytes(filepath.Join(dir, "README.txt"), []byte(c.Readme())); err != nil {
-		return fmt.Errorf("write README.txt: %w", err)
+		err := writeFile(filepath.Join(dir, t.name), func(w io.Writer) error {
+			_, err := io.WriteString(w, t.text)
+			return err
+		})
+		if err != nil {
+			return fmt.Errorf("write %s: %w", t.name, err)
+		}
 	}
 	return syncDir(dir)
 }
 
-// firstCause returns the first error that is not merely the cancellation which
-// another worker's error brought about; failing that, the first error.
-func firstCause(errs []error) error {
-	var first error
-	for _, err := range errs {
-		if err == nil {
-			continue
-		}
-		if !errors.Is(err, context.Canceled) {
-			return err
-		}
-		if first == nil {
-			first = err
-		}
-	}
-	return first
-}
-
-func writeBytes(path string, b []byte) error {
-	return writeFile(path, func(w io.Writer) error {
-		_, err := w.Write(b)
-		return err
-	})
-}
-
 // writeFile fills a temporary file in path's folder, syncs it and renames it to
 // path; on any error nothing of it remains.
-func writeFile(path string, fill func(io.Writer) error) (err error) {
+func writeFile(path string, fill func(io.Writer) error) error {
 	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".tmp*")
 	if err != nil {
-		return fmt.Errorf("create temporary file: %w", err)
-	}
-	defer func() {
-		if err != nil {
-			f.Close()
-			os.Remove(f.Name())
-		}
-	}()
-	if err := fill(f); err != nil {
 		return err
 	}
+	err = fill(f)
 	// CreateTemp makes private files; a campaign is meant to be read.
-	if err := f.Chmod(0o644); err != nil {
-		return fmt.Errorf("set mode: %w", err)
+	err = errors.Join(err, f.Chmod(0o644), f.Sync(), f.Close())
+	if err == nil {
+		err = os.Rename(f.Name(), path)
 	}
-	if err := f.Sync(); err != nil {
-		return fmt.Errorf("sync: %w", err)
+	if err != nil {
+		os.Remove(f.Name())
 	}
-	if err := f.Close(); err != nil {
-		return fmt.Errorf("close: %w", err)
-	}
-	if err := os.Rename(f.Name(), path); err != nil {
-		return fmt.Errorf("rename: %w", err)
-	}
-	return nil
+	return err
 }
 
 func syncDir(dir string) error {
 	d, err := os.Open(dir)
 	if err != nil {
-		return fmt.Errorf("open directory: %w", err)
+		return err
 	}
-	defer d.Close()
-	if err := d.Sync(); err != nil {
-		return fmt.Errorf("sync directory: %w", err)
-	}
-	return nil
+	return errors.Join(d.Sync(), d.Close())
 }

@@ -275,9 +275,12 @@ func ExampleWriteDir() {
 	// simulated_rotor_n3_rpm5000.wav
 }
 
-// The level a perfect measurement of the first blade tone would give.
-func ExampleRotor_TonePower() {
-	p := Rotor{Seed: 1}.TonePower(3, 5000, 20)
-	fmt.Printf("%.1f dB re 20 µPa\n", 10*math.Log10(p[3]/(20e-6*20e-6)))
-	// Output: 30.9 dB re 20 µPa
+// A list names each element that is out of range or stands in it twice.
+func TestCheckList(t *testing.T) {
+	f := faults{kind: "rotor"}
+	checkList(&f, "RPM", []float64{1, -2, 1}, "speed", "more than 0", func(v float64) bool { return v > 0 })
+	want := "rotor: RPM[1]: expected more than 0, found -2\nrotor: RPM[2]: expected every speed once, found 1"
+	if got := errors.Join(f.list...).Error(); got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
 }

@@ -48,20 +48,17 @@ func (t Toy) Kind() string { return "toy" }
 // Validate returns every unusable field with the expected range.
 func (t Toy) Validate() error {
 	t = t.WithDefaults()
-	var errs []error
-	bad := func(field, format string, a ...any) {
-		errs = append(errs, &FieldError{"toy", field, fmt.Sprintf(format, a...)})
-	}
+	f := faults{kind: "toy"}
 	if t.N < 1 || t.N > maxTriplets {
-		bad("N", "expected 1 to %d, found %d", maxTriplets, t.N)
+		f.add("N", fmt.Sprintf("1 to %d", maxTriplets), t.N)
 	}
 	if !(t.Gamma > 0 && t.Gamma <= maxGamma) {
-		bad("Gamma", "expected more than 0, at most %g, found %v", maxGamma, t.Gamma)
+		f.add("Gamma", fmt.Sprintf("more than 0, at most %g", maxGamma), t.Gamma)
 	}
 	if !(t.Lo < t.Hi) || math.IsInf(t.Hi-t.Lo, 0) {
-		bad("Lo, Hi", "expected Lo < Hi, both finite, found %v, %v", t.Lo, t.Hi)
+		f.add("Lo, Hi", "Lo < Hi, both finite", fmt.Sprintf("%v, %v", t.Lo, t.Hi))
 	}
-	return errors.Join(errs...)
+	return errors.Join(f.list...)
 }
 
 // Files lists the one table.

@@ -1,0 +1,60 @@
+package simulate
+
+import (
+	"math"
+	"math/cmplx"
+)
+
+// What a perfect analysis of the recordings would find, by the formulas that make them.
+
+// Orders are the complex peak amplitudes in Pa of the shaft orders 0…maxOrder, without modulation.
+func (r Rotor) Orders(blades int, rpm, thetaDeg float64) []complex128 {
+	a := newRig(r.Seed).orders(blades, rpm, thetaDeg)
+	return a[:]
+}
+
+// TonePower is the mean square pressure in Pa² of each shaft order: |A_k|²/2, at multiples of the
+// blade number raised by the mean square of the tone modulation, 0 for orders that the recorder's
+// rate leaves out.
+func (r Rotor) TonePower(blades int, rpm, thetaDeg float64) []float64 {
+	r = r.WithDefaults()
+	a := r.Orders(blades, rpm, thetaDeg)
+	am := max(r.ToneModulation, 0)
+	p := make([]float64, len(a))
+	for k := 1; k <= topOrder(rpm, r.RateHz); k++ {
+		p[k] = (real(a[k])*real(a[k]) + imag(a[k])*imag(a[k])) / 2
+		if k%blades == 0 {
+			p[k] *= 1 + am*am*slowPower(modulationTauS)
+		}
+	}
+	return p
+}
+
+// NoiseDensity is the one-sided power density in Pa²/Hz of the broadband noise, without that of
+// the quantisation.
+func (r Rotor) NoiseDensity(blades int, rpm, thetaDeg, fHz float64) float64 {
+	r = r.WithDefaults()
+	f1, f2, rms := hump(blades, rpm, r.RateHz)
+	h := rms * directivity(thetaDeg)
+	p := h*h*newBandPass(f1, f2, r.RateHz).power(fHz, r.RateHz) +
+		rumblePa*rumblePa*newLowPass(rumbleHz, r.RateHz).power(fHz, r.RateHz) +
+		microphonePa*microphonePa
+	return p * 2 / r.RateHz
+}
+
+// power is |H|² at a frequency.
+func (f bandPass) power(fHz, rateHz float64) float64 {
+	z := cmplx.Rect(1, -2*math.Pi*fHz/rateHz)
+	h := complex(f.b, 0) * (1 - z*z) / (1 + complex(f.a1, 0)*z + complex(f.a2, 0)*z*z)
+	return real(h)*real(h) + imag(h)*imag(h)
+}
+
+func (f lowPass) power(fHz, rateHz float64) float64 {
+	z := cmplx.Rect(1, -2*math.Pi*fHz/rateHz)
+	h := complex(f.b, 0) * (1 + z) / (1 + complex(f.a1, 0)*z)
+	return real(h)*real(h) + imag(h)*imag(h)
+}
+
+// slowPower is the mean square of a slow process: 1 at grid points, less
+// between them; (2+a)/3 on average, a the correlation of neighbours.
+func slowPower(tauS float64) float64 { return (2 + math.Exp(-1/(tauS*slowRateHz))) / 3 }
