@@ -36,7 +36,7 @@ var imports = []struct{ of, may string }{
 	// The configuration reads the settings of the packages that use them.
 	{"pipeline/config", "pipeline/kv pipeline/engine/slurm/job ingest/campaign ingest/fault ingest/spelling " +
 		"ingest/simulate ingest/format dsp train train/baseline train/holdout train/honest"},
-	{"pipeline/export", "pipeline/kv pipeline/table ingest/fault train train/gp " +
+	{"pipeline/export", "pipeline/kv pipeline/predict pipeline/table ingest/fault train train/gp " +
 		"train/honest train/honest/interval"},
 	{"pipeline/watch", "pipeline/engine pipeline/table report/figure"},
 	{"pipeline/scaffold", "pipeline/config ingest/..."},

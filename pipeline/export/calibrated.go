@@ -3,15 +3,13 @@ package export
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
 	"math"
+	"os"
 	"slices"
 
 	"doubletake/ingest/fault"
-	"doubletake/train"
+	"doubletake/pipeline/predict"
 	"doubletake/train/gp"
 	"doubletake/train/honest"
 	"doubletake/train/honest/interval"
@@ -19,7 +17,7 @@ import (
 
 // calibrated is a honest.json with a Gaussian process.
 type calibrated struct {
-	honest.Model
+	*honest.Model
 	stored gp.Stored
 	digest string // of the file
 }
@@ -31,42 +29,36 @@ const maxFactor = 32e6
 // solveBlock is the number of rows of a triangular solve whose factor is inverted.
 const solveBlock = 64
 
-// readCalibrated reads the calibrated model of a split. m is nil where there is
-// none, and absent the reason.
-func readCalibrated(path string, c *card) (m *calibrated, absent string, err error) {
-	b, err := fault.ReadFile(path, train.MaxModelFile, "a part of a model")
-	if errors.Is(err, fs.ErrNotExist) {
+// readCalibrated returns the calibrated model of a split; nil where there is none, and
+// absent the reason.
+func readCalibrated(models *predict.Models) (m *calibrated, absent string, err error) {
+	path := models.HonestFile()
+	switch h := models.Honest; {
+	case h == nil:
 		return nil, "there is no " + path, nil
-	}
-	m = &calibrated{}
-	if err == nil {
-		err = json.Unmarshal(b, &m.Model)
-	}
-	switch {
-	case err != nil:
-		return nil, "", &fault.Error{Path: path, Want: "a calibrated model", Err: err}
-	case m.Calibration == nil:
-		return nil, m.Absent, nil
-	case m.Process == nil:
+	case h.Calibration == nil:
+		return nil, h.Absent, nil
+	case h.Process == nil:
 		return nil, "the calibrated model is made of networks; pipeline predict evaluates it", nil
 	}
-	m.stored = m.Process.Stored()
-	if m.HeldOut != c.HeldOut || len(m.Inputs) != len(c.Inputs) || len(m.Outcomes) != len(c.Outcomes) {
-		return nil, "", &fault.Error{
-			Path: path, Want: "the calibrated model of the same inputs, outcomes and held-out set as the networks below it",
-			Found: "another",
-		}
-	}
+
+	m = &calibrated{Model: models.Honest, stored: models.Honest.Process.Stored()}
 	if a := m.Calibration.Axis; a != nil && m.coordinate() < 0 {
 		return nil, fmt.Sprintf("the groups' condition %s is no input", m.Calibration.Condition), nil
 	}
-	sum := sha256.Sum256(b)
-	m.digest = hex.EncodeToString(sum[:])
 	n := m.Process.Conditions()
 	if size := n * n / 2 * len(m.stored.Hyper); size > maxFactor {
 		return nil, fmt.Sprintf("the process of %d conditions and %d outcomes would be a graph of %d MB", n,
 			len(m.stored.Hyper), size*8/1e6), nil
 	}
+
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return nil, "", fault.In(path, err)
+	}
+	sum := sha256.Sum256(b)
+	m.digest = hex.EncodeToString(sum[:])
+
 	return m, "", nil
 }
 
@@ -141,7 +133,7 @@ func (c *calibrated) interval(m *Models) ([]byte, error) {
 	}
 	about := fmt.Sprintf("%g %% interval of one new measurement: mean ± t(%d)·√variance", 100*c.Calibration.Level,
 		c.Calibration.K)
-	names := list(m.card.Outcomes)
+	names := list(m.outcomes())
 	one := Models{nets: m.nets[:1], digests: []string{c.digest}, card: m.card}
 	return one.document(g, "calibrated", "A Gaussian process whose intervals were calibrated on "+
 		"left-out groups of "+c.Calibration.Condition+".", []value{m.x()}, []value{

@@ -1,22 +1,18 @@
 package export
 
 import (
-	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
-	"fmt"
 	"io"
-	"io/fs"
 	"math"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 
 	"doubletake/ingest/fault"
+	"doubletake/pipeline/predict"
 	"doubletake/train"
 )
 
@@ -43,18 +39,7 @@ type network struct {
 	} `json:"layers"`
 }
 
-// card is what a graph states about itself, of a card.json.
-type card struct {
-	Program    string     `json:"program"`
-	Experiment string     `json:"experiment"`
-	Data       string     `json:"data"`
-	Split      string     `json:"split"`
-	HeldOut    string     `json:"held_out"`
-	Config     string     `json:"config_digest"`
-	Inputs     []quantity `json:"inputs"`
-	Outcomes   []quantity `json:"outcomes"`
-}
-
+// quantity is an input or an outcome as a graph's description has it.
 type quantity struct {
 	Name string   `json:"name"`
 	Unit string   `json:"unit"`
@@ -66,7 +51,7 @@ type quantity struct {
 type Models struct {
 	nets       []network
 	digests    []string
-	card       card
+	card       predict.Card
 	calibrated *calibrated // nil where the split has none
 	absent     string      // why there is none
 }
@@ -74,26 +59,20 @@ type Models struct {
 // OpenModels reads a model.json, the folder of one, or the folder of a split
 // with several (seed-0, seed-1, …). An error is a *fault.Error.
 func OpenModels(path string) (*Models, error) {
-	files := []string{path}
-	if st, err := os.Stat(path); err != nil {
-		return nil, &fault.Error{Path: path, Want: "a model.json, or a folder with models", Found: "nothing"}
-	} else if st.IsDir() {
-		if files, err = modelFiles(path); err != nil {
-			return nil, err
-		}
+	models, err := predict.Open(path)
+	if err != nil {
+		return nil, err
 	}
-	m := &Models{}
-	for i, f := range files {
-		b, err := fault.ReadFile(f, train.MaxModelFile, "a trained model")
-		if err == nil {
-			err = json.Unmarshal(b, new(train.Model))
-		}
+
+	m := &Models{card: models.Card}
+	for _, f := range models.Paths {
 		var n network
+		b, err := fault.ReadFile(f, train.MaxModelFile, "a trained model")
 		if err == nil {
 			err = json.Unmarshal(b, &n)
 		}
 		if err != nil {
-			return nil, &fault.Error{Path: f, Want: "a trained model", Err: err}
+			return nil, fault.In(f, err)
 		}
 		if n.Config.Head != train.TwoAnswers {
 			return nil, &fault.Error{
@@ -101,84 +80,32 @@ func OpenModels(path string) (*Models, error) {
 				Hint: "its tables can be exported (--format csv), and model.json describes how to evaluate it",
 			}
 		}
-		c, err := readCard(filepath.Join(filepath.Dir(f), "card.json"), &n)
-		if err != nil {
-			return nil, err
-		}
-		if i == 0 {
-			m.card = c
-		} else if a := m.nets[0]; n.In != a.In || n.Out != a.Out || c.HeldOut != m.card.HeldOut {
-			return nil, &fault.Error{
-				Path: f, Want: "a model of the same inputs, outcomes and held-out set as " + files[0],
-				Found: "another",
-			}
-		}
+
 		sum := sha256.Sum256(b)
 		m.nets, m.digests = append(m.nets, n), append(m.digests, hex.EncodeToString(sum[:]))
 	}
-	var err error
-	m.calibrated, m.absent, err = readCalibrated(filepath.Join(filepath.Dir(files[0]), "..", "honest.json"), &m.card)
+
+	m.calibrated, m.absent, err = readCalibrated(models)
 	return m, err
 }
 
-func modelFiles(dir string) ([]string, error) {
-	one := filepath.Join(dir, "model.json")
-	if _, err := os.Stat(one); err == nil {
-		return []string{one}, nil
-	}
-	list, err := os.ReadDir(dir)
-	if err != nil {
-		return nil, fault.In(dir, err)
-	}
-	var files []string
-	for _, d := range list {
-		f := filepath.Join(dir, d.Name(), "model.json")
-		if _, err := os.Stat(f); err == nil && strings.HasPrefix(d.Name(), "seed-") {
-			files = append(files, f)
+// inputs and outcomes are those of the card, as a graph's description has them.
+func (m *Models) inputs() (out []quantity) {
+	for _, in := range m.card.Inputs {
+		q := quantity{Name: in.Name, Unit: in.Unit}
+		if !math.IsInf(in.Min, 0) { // not known without a card
+			q.Min, q.Max = &in.Min, &in.Max
 		}
+		out = append(out, q)
 	}
-	if len(files) == 0 {
-		return nil, &fault.Error{
-			Path: dir, Want: "model.json, or seed-*/model.json", Found: "none in the folder",
-			Hint: "name one split, runs/EXPERIMENT/splits/SPLIT",
-		}
-	}
-	seed := func(f string) int {
-		n, err := strconv.Atoi(strings.TrimPrefix(filepath.Base(filepath.Dir(f)), "seed-"))
-		if err != nil {
-			return math.MaxInt
-		}
-		return n
-	}
-	slices.SortFunc(files, func(a, b string) int { return cmp.Or(cmp.Compare(seed(a), seed(b)), strings.Compare(a, b)) })
-	return files, nil
+	return out
 }
 
-// readCard reads a card. Without one, inputs and outcomes are named by position.
-func readCard(path string, n *network) (c card, err error) {
-	b, err := fault.ReadFile(path, train.MaxModelFile, "a part of a model")
-	if errors.Is(err, fs.ErrNotExist) {
-		for i := range n.In {
-			c.Inputs = append(c.Inputs, quantity{Name: "x" + itoa(i+1)})
-		}
-		for i := range n.Out {
-			c.Outcomes = append(c.Outcomes, quantity{Name: "y" + itoa(i+1)})
-		}
-		return c, nil
+func (m *Models) outcomes() (out []quantity) {
+	for _, o := range m.card.Outcomes {
+		out = append(out, quantity{Name: o.Name, Unit: o.Unit})
 	}
-	if err == nil {
-		err = json.Unmarshal(b, &c)
-	}
-	if err != nil {
-		return c, &fault.Error{Path: path, Want: "a model's card", Err: err}
-	}
-	if len(c.Inputs) != n.In || len(c.Outcomes) != n.Out {
-		return c, &fault.Error{
-			Path: path, Want: fmt.Sprintf("%d inputs and %d outcomes, as the model has", n.In, n.Out),
-			Found: fmt.Sprintf("%d and %d", len(c.Inputs), len(c.Outcomes)),
-		}
-	}
-	return c, nil
+	return out
 }
 
 // Uncalibrated returns why WriteONNX writes no calibrated.onnx, "" where it does.
@@ -246,7 +173,7 @@ func (m *Models) given() ([]byte, error) {
 		mean, variance = append(mean, a), append(variance, b)
 	}
 	g.mixture(mean, variance)
-	y := value{"y", "outcomes that are fed back: " + list(m.card.Outcomes), m.nets[0].Out}
+	y := value{"y", "outcomes that are fed back: " + list(m.outcomes()), m.nets[0].Out}
 	return m.document(g, "given", "The second answer: mean and variance of a measurement at conditions x when outcomes "+
 		"y are fed back.",
 		[]value{m.x(), y}, m.outputs("mean", "variance"), "")
@@ -454,7 +381,7 @@ func (g *graph) mixture(mean, variance []string) {
 	g.name("variance", "Identity", nil, v)
 }
 
-func (m *Models) x() value { return value{"x", "conditions: " + list(m.card.Inputs), m.nets[0].In} }
+func (m *Models) x() value { return value{"x", "conditions: " + list(m.inputs()), m.nets[0].In} }
 
 func (m *Models) outputs(names ...string) (out []value) {
 	about := map[string]string{
@@ -464,7 +391,7 @@ func (m *Models) outputs(names ...string) (out []value) {
 			"mean) − σ², in unit²",
 	}
 	for _, n := range names {
-		out = append(out, value{n, about[n] + ": " + list(m.card.Outcomes), m.nets[0].Out})
+		out = append(out, value{n, about[n] + ": " + list(m.outcomes()), m.nets[0].Out})
 	}
 	return out
 }
@@ -484,11 +411,11 @@ func list(q []quantity) string {
 // document is the model with its description: units, training conditions, the
 // digests of the model files.
 func (m *Models) document(g *graph, name, doc string, inputs, outputs []value, rule string) ([]byte, error) {
-	in, err := json.Marshal(m.card.Inputs)
+	in, err := json.Marshal(m.inputs())
 	if err != nil {
 		return nil, err
 	}
-	out, err := json.Marshal(m.card.Outcomes)
+	out, err := json.Marshal(m.outcomes())
 	if err != nil {
 		return nil, err
 	}

@@ -360,8 +360,8 @@ func TestONNXFiles(t *testing.T) {
 	for path, want := range map[string]string{
 		"none":     "expected a model.json, or a folder with models, found nothing",
 		"out0":     "expected model.json, or seed-*/model.json, found none in the folder",
-		"bad.json": `expected a trained model: decode model: expected format "doubletake-model" version 1`,
-		"other":    "card.json: expected 2 inputs and 1 outcomes, as the model has, found 2 and 2",
+		"bad.json": `expected a trained model, found none: decode model: expected format "doubletake-model" version 1`,
+		"other":    "card.json: expected 2 inputs and 1 outcomes, as its model has, found 2 and 2",
 		"two":      "expected a model of the same inputs, outcomes and held-out set as ",
 	} {
 		if _, err := export.OpenModels(filepath.Join(dir, path)); err == nil || !strings.Contains(err.Error(), want) {

@@ -19,14 +19,22 @@ import (
 	"doubletake/train/triplets"
 )
 
-// readHonest reads the calibrated model of the split that the first model file
-// belongs to; nil where there is none.
-func (m *Models) readHonest() error {
+// splitDir is the folder of the split that the first model belongs to.
+func (m *Models) splitDir() string {
 	dir := filepath.Dir(m.Paths[0])
 	if strings.HasPrefix(filepath.Base(dir), "seed-") {
 		dir = filepath.Dir(dir)
 	}
-	path := filepath.Join(dir, trainstage.HonestJSON)
+	return dir
+}
+
+// HonestFile is the path of the split's calibrated model.
+func (m *Models) HonestFile() string { return filepath.Join(m.splitDir(), trainstage.HonestJSON) }
+
+// readHonest reads the calibrated model of the split that the first model file
+// belongs to; nil where there is none.
+func (m *Models) readHonest() error {
+	path := m.HonestFile()
 	h, err := honest.Read(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -68,11 +76,7 @@ type NetworkRecord struct {
 // report, where there is one. A model that was trained on everything has the record of
 // the split on whose values its intervals did worst.
 func (m *Models) readRecord() error {
-	dir := filepath.Dir(m.Paths[0])
-	if strings.HasPrefix(filepath.Base(dir), "seed-") {
-		dir = filepath.Dir(dir)
-	}
-	path := filepath.Join(dir, "..", "..", "report", "metrics.json")
+	path := filepath.Join(m.splitDir(), "..", "..", "report", "metrics.json")
 	raw, err := fault.ReadFile(path, maxMetrics, "the metrics of an experiment")
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -126,20 +130,8 @@ func (m *Models) readRecord() error {
 const maxMetrics = 256 << 20
 
 func (m *Models) fits(h *honest.Model) bool {
-	if len(h.Inputs) != len(m.Card.Inputs) || len(h.Outcomes) != len(m.Card.Outcomes) {
-		return false
-	}
-	for i, in := range h.Inputs {
-		if in.Name != m.Card.Inputs[i].Name {
-			return false
-		}
-	}
-	for i, o := range h.Outcomes {
-		if o != m.Card.Outcomes[i] {
-			return false
-		}
-	}
-	return true
+	same := func(a honest.Input, b Input) bool { return a.Name == b.Name }
+	return slices.EqualFunc(h.Inputs, m.Card.Inputs, same) && slices.Equal(h.Outcomes, m.Card.Outcomes)
 }
 
 // Recommended are the predictions to be used: those of the split's calibrated
