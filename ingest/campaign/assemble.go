@@ -1,10 +1,12 @@
 package campaign
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
 	"math"
 	"path/filepath"
-	"sort"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -114,25 +116,19 @@ func Assemble(files []string, infos func(path string) (ingest.Info, error), cond
 // no file or, without being a glob, several are *fault.Errors.
 func (c *Conditions) rowsFor(files []string) ([][]int, error) {
 	rowsOf := make([][]int, len(files))
+	index := newFileIndex(files)
 	for k, r := range c.Rows {
-		m := r.matches(files)
+		m := index.of(r)
 		if len(m) == 0 {
-			e := &fault.Error{
-				Path: c.Path, Place: fmt.Sprintf("line %d", r.Line), Want: "the name of a recording",
-				Found: fmt.Sprintf("%q, which is none of the files", r.File),
-			}
+			found := fmt.Sprintf("%q, which is none of the files", r.File)
 			if r.isGlob() {
-				e.Found = fmt.Sprintf("%q, which matches none of the files", r.File)
+				found = fmt.Sprintf("%q, which matches none of the files", r.File)
 			}
-			e.Hint = rowHint(r.File, files)
-			return nil, e
+			return nil, c.bad(r, "the name of a recording", found, rowHint(r.File, files))
 		}
 		if len(m) > 1 && !r.isGlob() {
-			return nil, &fault.Error{
-				Path: c.Path, Place: fmt.Sprintf("line %d", r.Line), Want: "one file",
-				Found: fmt.Sprintf("%q means %q and %q", r.File, files[m[0]], files[m[1]]),
-				Hint:  "write more of the path, or a glob if both are meant",
-			}
+			return nil, c.bad(r, "one file", fmt.Sprintf("%q means %q and %q", r.File, files[m[0]], files[m[1]]),
+				"write more of the path, or a glob if both are meant")
 		}
 		for _, i := range m {
 			rowsOf[i] = append(rowsOf[i], k)
@@ -141,15 +137,15 @@ func (c *Conditions) rowsFor(files []string) ([][]int, error) {
 	return rowsOf, nil
 }
 
+// bad is the error of a row of the table.
+func (c *Conditions) bad(r ConditionRow, want, found, hint string) error {
+	return &fault.Error{Path: c.Path, Place: fmt.Sprintf("line %d", r.Line), Want: want, Found: found, Hint: hint}
+}
+
 // known returns the conditions of a file by the constants and its name.
 func known(f string, pat *Pattern, constants map[string]float64) (merged, error) {
 	base := merged{path: f, from: map[string]string{}, values: map[string]float64{}}
-	names := make([]string, 0, len(constants))
-	for n := range constants {
-		names = append(names, n)
-	}
-	sort.Strings(names)
-	for _, n := range names {
+	for _, n := range slices.Sorted(maps.Keys(constants)) {
 		if err := base.set(n, constants[n], "the configuration"); err != nil {
 			return base, err
 		}
@@ -196,14 +192,7 @@ func (m *merged) set(name string, v float64, from string) error {
 }
 
 func (m merged) clone() merged {
-	c := merged{path: m.path, values: make(map[string]float64, len(m.values)), from: make(map[string]string, len(m.from))}
-	for k, v := range m.values {
-		c.values[k] = v
-	}
-	for k, v := range m.from {
-		c.from[k] = v
-	}
-	return c
+	return merged{path: m.path, values: maps.Clone(m.values), from: maps.Clone(m.from)}
 }
 
 // split lists the channels of each recording of a file.
@@ -265,7 +254,7 @@ func (g Grouping) split(info ingest.Info) ([][]int, error) {
 	if g.Together {
 		return [][]int{chans}, nil
 	}
-	sort.Ints(chans) // recordings in the file's order
+	slices.Sort(chans) // recordings in the file's order
 	out := make([][]int, len(chans))
 	for i, c := range chans {
 		out[i] = []int{c}
@@ -321,10 +310,8 @@ func intervals(f string, info ingest.Info, groups [][]int, conds *Conditions, ro
 			}
 			for _, w := range info.Warnings {
 				if w.Code == "clock-gaps" {
-					return nil, nil, &fault.Error{
-						Path: conds.Path, Place: fmt.Sprintf("line %d", r.Line),
-						Found: fmt.Sprintf("an interval in seconds of %s, whose clock pauses", f), Hint: "give row0 and row1",
-					}
+					found := fmt.Sprintf("an interval in seconds of %s, whose clock pauses", f)
+					return nil, nil, conds.bad(*r, "", found, "give row0 and row1")
 				}
 			}
 			// Sample k was taken at k/rate; those of [t0, t1) are wanted. The
@@ -335,18 +322,13 @@ func intervals(f string, info ingest.Info, groups [][]int, conds *Conditions, ro
 				a.row1 = edge(r.T1)
 			}
 			if a.row1 == a.row0 {
-				return nil, nil, &fault.Error{
-					Path: conds.Path, Place: fmt.Sprintf("line %d", r.Line),
-					Want: "an interval with samples", Found: fmt.Sprintf("none from %g to %g s at %g Hz", r.T0, r.T1, rate),
-				}
+				return nil, nil, conds.bad(*r, "an interval with samples",
+					fmt.Sprintf("none from %g to %g s at %g Hz", r.T0, r.T1, rate), "")
 			}
 		}
 		if a.row1 > samples || a.row0 >= samples {
-			return nil, nil, &fault.Error{
-				Path: conds.Path, Place: fmt.Sprintf("line %d", r.Line),
-				Want:  fmt.Sprintf("an interval within the %d samples of %s", samples, f),
-				Found: strings.TrimPrefix(intervalID("", a.row0, a.row1), "") + " (row0:row1)",
-			}
+			return nil, nil, conds.bad(*r, fmt.Sprintf("an interval within the %d samples of %s", samples, f),
+				intervalID("", a.row0, a.row1)+" (row0:row1)", "")
 		}
 		at = append(at, a)
 	}
@@ -356,11 +338,8 @@ func intervals(f string, info ingest.Info, groups [][]int, conds *Conditions, ro
 		}
 		return a.row1
 	}
-	sort.SliceStable(at, func(i, j int) bool {
-		if at[i].row0 != at[j].row0 {
-			return at[i].row0 < at[j].row0
-		}
-		return end(at[i]) < end(at[j])
+	slices.SortStableFunc(at, func(a, b rowAt) int {
+		return cmp.Or(cmp.Compare(a.row0, b.row0), cmp.Compare(end(a), end(b)))
 	})
 	var runs []ingest.Run
 	var warns []ingest.Warning
@@ -410,22 +389,15 @@ func fill(r *ingest.Run, info ingest.Info, groups [][]int, rows []rowAt, conds *
 	for _, a := range rows {
 		only := -1
 		if a.row.Channel != "" {
-			place := fmt.Sprintf("line %d", a.row.Line)
 			if len(groups) == 1 && len(groups[0]) > 1 {
-				return &fault.Error{
-					Path: conds.Path, Place: place,
-					Want: "no channel, since the channels together are one recording", Found: strconv.Quote(a.row.Channel),
-				}
+				return conds.bad(*a.row, "no channel, since the channels together are one recording",
+					strconv.Quote(a.row.Channel), "")
 			}
 			c, err := ingest.FindChannel(info, a.row.Channel)
 			if err != nil {
-				return &fault.Error{Path: conds.Path, Place: place, Err: err}
+				return &fault.Error{Path: conds.Path, Place: fmt.Sprintf("line %d", a.row.Line), Err: err}
 			}
-			for i, g := range groups {
-				if g[0] == c {
-					only = i
-				}
-			}
+			only = slices.IndexFunc(groups, func(g []int) bool { return g[0] == c })
 			if only < 0 {
 				continue // a channel that is not used, for example the tachometer
 			}
@@ -439,10 +411,8 @@ func fill(r *ingest.Run, info ingest.Info, groups [][]int, rows []rowAt, conds *
 				if len(groups) > 1 {
 					what += "#" + info.Channels[groups[i][0]].Name
 				}
-				return &fault.Error{
-					Path: conds.Path, Place: fmt.Sprintf("line %d", a.row.Line), Want: "one row for each recording",
-					Found: fmt.Sprintf("a second one for %s (the first is in line %d)", what, old.Line),
-				}
+				return conds.bad(*a.row, "one row for each recording",
+					fmt.Sprintf("a second one for %s (the first is in line %d)", what, old.Line), "")
 			}
 			rowOf[i] = a.row
 		}
@@ -480,11 +450,9 @@ func fill(r *ingest.Run, info ingest.Info, groups [][]int, rows []rowAt, conds *
 
 // noRow is the error of a file without a row.
 func noRow(f string, conds *Conditions) error {
-	names := make([]string, 0, len(conds.Rows))
-	seen := map[string]bool{}
+	var names []string
 	for _, r := range conds.Rows {
-		if !seen[r.File] {
-			seen[r.File] = true
+		if !slices.Contains(names, r.File) {
 			names = append(names, r.File)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -356,30 +357,49 @@ func (t *conditionsTable) interval(r *ConditionRow, row []string) error {
 // finite reports whether v is neither NaN nor infinite.
 func finite(v float64) bool { return v-v == 0 }
 
-// matches lists which of the files a row means: the one with exactly this
-// path; else, for a glob, all that match it in their whole path or their
-// trailing elements; else the ones whose trailing elements are the row's.
-func (r ConditionRow) matches(files []string) []int {
-	want := splitPath(r.File)
-	name := strings.Join(want, "/")
-	var out []int
-	for i, f := range files {
-		if strings.Join(splitPath(f), "/") == name {
-			return []int{i}
-		}
-	}
-	glob := r.isGlob()
+// fileIndex finds the files that a row means.
+type fileIndex struct {
+	elems  [][]string // of the files' paths
+	exact  map[string]int
+	byBase map[string][]int
+}
+
+func newFileIndex(files []string) *fileIndex {
+	x := &fileIndex{exact: map[string]int{}, byBase: map[string][]int{}}
 	for i, f := range files {
 		elems := splitPath(f)
-		tail := elems[max(0, len(elems)-len(want)):]
-		switch {
-		case glob && (matchElements(want, elems) || matchElements(want, tail)):
-			out = append(out, i)
-		case !glob && strings.Join(tail, "/") == name:
-			out = append(out, i)
+		base := elems[len(elems)-1]
+		x.elems = append(x.elems, elems)
+		x.exact[strings.Join(elems, "/")] = i
+		x.byBase[base] = append(x.byBase[base], i)
+	}
+	return x
+}
+
+// of lists the files of a row: the one with exactly this path; else, for a glob, all
+// that match it in their whole path or their trailing elements; else the ones whose
+// trailing elements are the row's.
+func (x *fileIndex) of(r ConditionRow) (files []int) {
+	want := splitPath(r.File)
+	if i, ok := x.exact[strings.Join(want, "/")]; ok {
+		return []int{i}
+	}
+	tail := func(i int) []string { return x.elems[i][max(0, len(x.elems[i])-len(want)):] }
+
+	if r.isGlob() {
+		for i, elems := range x.elems {
+			if matchElements(want, elems) || matchElements(want, tail(i)) {
+				files = append(files, i)
+			}
+		}
+		return files
+	}
+	for _, i := range x.byBase[want[len(want)-1]] {
+		if slices.Equal(tail(i), want) {
+			files = append(files, i)
 		}
 	}
-	return out
+	return files
 }
 
 // Without drops the rows that mean nothing but files left out: of all files,
@@ -390,14 +410,13 @@ func (c *Conditions) Without(all, keep []string) *Conditions {
 	for _, f := range keep {
 		kept[f] = true
 	}
+	index := newFileIndex(all)
 	d := *c
 	d.Rows = nil
 	for _, r := range c.Rows {
-		m := r.matches(all)
-		used := len(m) == 0 // a row without any file is an error to report
-		for _, i := range m {
-			used = used || kept[all[i]]
-		}
+		m := index.of(r)
+		// A row without any file is an error to report.
+		used := len(m) == 0 || slices.ContainsFunc(m, func(i int) bool { return kept[all[i]] })
 		if used {
 			d.Rows = append(d.Rows, r)
 		}

@@ -11,7 +11,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"sort"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -35,7 +35,7 @@ import (
 // name misses the pattern by a hair, "unused-exclude" for an exclusion that
 // excluded nothing.
 func Find(patterns, exclude []string, dir string) (files []string, warnings []ingest.Warning, err error) {
-	for _, p := range append(append([]string(nil), patterns...), exclude...) {
+	for _, p := range slices.Concat(patterns, exclude) {
 		if _, err := path.Match(strings.ReplaceAll(filepath.ToSlash(p), "**", "*"), ""); err != nil || p == "" {
 			return nil, nil, &fault.Error{Path: p, Want: "a glob like data/*.wav", Found: "a malformed one", Err: err}
 		}
@@ -70,7 +70,7 @@ func Find(patterns, exclude []string, dir string) (files []string, warnings []in
 			files = append(files, f)
 		}
 	}
-	sort.Strings(files)
+	slices.Sort(files)
 	// The files next to the matched ones, before judging the exclusions: one
 	// that excludes a misnamed file is of use.
 	for i, p := range patterns {
@@ -202,14 +202,8 @@ func globFiles(dir, pattern string) ([]string, error) {
 		}
 	}
 	walk(prefix, elems)
-	sort.Strings(out)
-	uniq := out[:0]
-	for i, f := range out {
-		if i == 0 || f != out[i-1] {
-			uniq = append(uniq, f)
-		}
-	}
-	return uniq, failed
+	slices.Sort(out)
+	return slices.Compact(out), failed
 }
 
 func joinRel(rel, name string) string {
@@ -284,7 +278,6 @@ func noMatch(dir, pattern string) error {
 		if !strings.ContainsAny(pattern, `*?[\`) {
 			e.Want = "a file"
 		}
-		where := "the folder"
 		if !last {
 			e.Found = fmt.Sprintf("no folder %q", path.Join(elems[:i+1]...))
 		}
@@ -293,7 +286,7 @@ func noMatch(dir, pattern string) error {
 		case len(near) > 0:
 			e.Hint = "there is " + fault.Quoted(near)
 		case last:
-			e.Hint = where + " is empty"
+			e.Hint = "the folder is empty"
 		default:
 			e.Hint = "it is relative to " + strconv.Quote(filepath.ToSlash(root))
 		}
@@ -323,10 +316,8 @@ func misnamed(dir, pattern string, matched []string, found map[string]bool,
 		root = ""
 	}
 	var dirs []string
-	seenDir := map[string]bool{}
 	for _, f := range matched {
-		if d := path.Dir(f); !seenDir[d] {
-			seenDir[d] = true
+		if d := path.Dir(f); !slices.Contains(dirs, d) {
 			dirs = append(dirs, d)
 		}
 	}
@@ -389,12 +380,7 @@ func slip(glob, name string) (why string, ok bool) {
 		}
 	}
 	// What may be missing or wrong can only be a character of the glob itself.
-	var chars []byte
-	for i := 0; i < len(glob); i++ {
-		if c := glob[i]; !strings.ContainsRune(`*?[]\/`, rune(c)) {
-			chars = append(chars, c)
-		}
-	}
+	chars := slices.DeleteFunc([]byte(glob), func(c byte) bool { return strings.ContainsRune(`*?[]\/`, rune(c)) })
 	for i := 0; i <= len(name); i++ {
 		for _, c := range chars {
 			if match(name[:i] + string([]byte{c}) + name[i:]) {

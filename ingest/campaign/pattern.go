@@ -5,6 +5,7 @@ import (
 	"path"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -52,10 +53,8 @@ func ParsePattern(s string) (*Pattern, error) {
 				return nil, fmt.Errorf("parse pattern %q: the field name %q at character %d holds other than letters, digits and _",
 					s, name, i+1)
 			default:
-				for _, n := range p.names {
-					if n == name {
-						return nil, fmt.Errorf("parse pattern %q: the field %q appears twice", s, name)
-					}
+				if slices.Contains(p.names, name) {
+					return nil, fmt.Errorf("parse pattern %q: the field %q appears twice", s, name)
 				}
 				p.names = append(p.names, name)
 				re.WriteString(`([+m-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)`)
@@ -98,7 +97,7 @@ func fieldName(s string) bool {
 func (p *Pattern) String() string { return p.text }
 
 // Names returns the conditions a match gives, in the pattern's order.
-func (p *Pattern) Names() []string { return append([]string(nil), p.names...) }
+func (p *Pattern) Names() []string { return slices.Clone(p.names) }
 
 // Match reads the conditions from a path; ok is false if it does not match.
 func (p *Pattern) Match(file string) (values map[string]float64, ok bool) {

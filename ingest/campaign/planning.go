@@ -65,60 +65,22 @@ func (c *Conditions) Describe() []string {
 // than globs with several, and files without a row are *fault.Error with the line
 // and the nearest names.
 func (c *Conditions) ForFiles(files []string) ([]*Conditions, error) {
-	exact := make(map[string]int, len(files))
-	byBase := map[string][]int{}
-	for i, f := range files {
-		e := splitPath(f)
-		exact[strings.Join(e, "/")] = i
-		byBase[e[len(e)-1]] = append(byBase[e[len(e)-1]], i)
+	rowsOf, err := c.rowsFor(files)
+	if err != nil {
+		return nil, err
 	}
+
 	out := make([]*Conditions, len(files))
-	for _, r := range c.Rows {
-		want := splitPath(r.File)
-		name := strings.Join(want, "/")
-		var m []int
-		if i, ok := exact[name]; ok {
-			m = []int{i}
-		} else if r.isGlob() {
-			m = r.matches(files)
-		} else if len(want) > 0 {
-			for _, i := range byBase[want[len(want)-1]] {
-				if p := "/" + strings.Join(splitPath(files[i]), "/"); strings.HasSuffix(p, "/"+name) {
-					m = append(m, i)
-				}
-			}
+	for i, rows := range rowsOf {
+		if len(rows) == 0 {
+			return nil, noRow(files[i], c)
 		}
-		switch {
-		case len(m) == 0:
-			e := &fault.Error{
-				Path: c.Path, Place: fmt.Sprintf("line %d", r.Line), Want: "the name of a recording",
-				Found: fmt.Sprintf("%q, which is none of the files", r.File),
-			}
-			if r.isGlob() {
-				e.Found = fmt.Sprintf("%q, which matches none of the files", r.File)
-			}
-			e.Hint = rowHint(r.File, files)
-			return nil, e
-		case len(m) > 1 && !r.isGlob():
-			return nil, &fault.Error{
-				Path: c.Path, Place: fmt.Sprintf("line %d", r.Line), Want: "one file",
-				Found: fmt.Sprintf("%q means %q and %q", r.File, files[m[0]], files[m[1]]),
-				Hint:  "write more of the path, or a glob if both are meant",
-			}
+		own := *c
+		own.Rows = nil
+		for _, k := range rows {
+			own.Rows = append(own.Rows, c.Rows[k])
 		}
-		for _, i := range m {
-			if out[i] == nil {
-				d := *c
-				d.Rows = nil
-				out[i] = &d
-			}
-			out[i].Rows = append(out[i].Rows, r)
-		}
-	}
-	for i, f := range files {
-		if out[i] == nil {
-			return nil, noRow(f, c)
-		}
+		out[i] = &own
 	}
 	return out, nil
 }
@@ -152,14 +114,8 @@ func ResolveTable(path string, o TableOptions) (TableOptions, error) {
 	}
 	defer r.Close()
 	info := r.Info()
-	has := func(name string) bool {
-		for _, c := range info.Channels {
-			if c.Name == name {
-				return true
-			}
-		}
-		return false
-	}
+	columns := channelNames(info)
+	has := func(name string) bool { return slices.Contains(columns, name) }
 	if len(o.Y1) == 0 && len(o.Y2) == 0 && len(o.Repeats) == 0 {
 		// y1_NAME first: of y1_0, y1_1, y1_2 and y2_0, y2_1, y2_2 the columns
 		// y1_1 and y1_2 are two outcomes, not two values of one.
@@ -183,7 +139,7 @@ func ResolveTable(path string, o TableOptions) (TableOptions, error) {
 		if len(o.Y1) == 0 {
 			return o, &fault.Error{
 				Path: path, Want: "pairs of columns named NAME_1 and NAME_2 (or y1_NAME and y2_NAME)",
-				Found: "only " + fault.Quoted(channelNames(info)),
+				Found: "only " + fault.Quoted(columns),
 				Hint:  "name the columns with y1 and y2, or single measurements to be paired with repeats",
 			}
 		}
@@ -198,15 +154,10 @@ func ResolveTable(path string, o TableOptions) (TableOptions, error) {
 	}
 	if len(o.Inputs) == 0 {
 		o.Inputs = slices.Clone(o.Given)
-		taken := map[string]bool{o.Run: true}
-		for _, list := range [][]string{o.Y1, o.Y2, o.Repeats} {
-			for _, n := range list {
-				taken[n] = true
-			}
-		}
-		for _, c := range info.Channels {
-			if !taken[c.Name] {
-				o.Inputs = append(o.Inputs, c.Name)
+		taken := slices.Concat([]string{o.Run}, o.Y1, o.Y2, o.Repeats)
+		for _, name := range columns {
+			if !slices.Contains(taken, name) {
+				o.Inputs = append(o.Inputs, name)
 			}
 		}
 		if len(o.Inputs) == 0 {

@@ -83,7 +83,7 @@ func (r *tableReader) pairGroups() error {
 	for k, name := range r.Outcomes {
 		laws[k] = map[int]float64{}
 		if l, ok := r.o.Correct[name]; ok {
-			i := indexOf(r.Inputs, l.Condition)
+			i := slices.Index(r.Inputs, l.Condition)
 			if i < 0 {
 				return fmt.Errorf("read table %s: correct.%s: %q is not an input", r.path, name, l.Condition)
 			}
@@ -131,15 +131,6 @@ func (r *tableReader) pairGroups() error {
 	}
 	r.warnAlone(alone)
 	return nil
-}
-
-func indexOf(list []string, s string) int {
-	for i, v := range list {
-		if v == s {
-			return i
-		}
-	}
-	return -1
 }
 
 // span is a group of rows and the least and greatest values of their conditions.

@@ -108,10 +108,8 @@ func ReadTables(files []TableFile, o TableOptions) (*PairTable, error) {
 	}
 	p.Outcomes = append(p.Outcomes, o.Derive.Outcomes()...)
 	for i, n := range p.Outcomes {
-		for _, m := range append(p.Outcomes[:i:i], p.Inputs...) {
-			if m == n {
-				return nil, fmt.Errorf("read table %s: the name %q is used for two columns", path, n)
-			}
+		if slices.Contains(p.Outcomes[:i], n) || slices.Contains(p.Inputs, n) {
+			return nil, fmt.Errorf("read table %s: the name %q is used for two columns", path, n)
 		}
 	}
 
@@ -583,11 +581,7 @@ func newRunIDs(inputs []string) *runIDs {
 }
 
 func (r *runIDs) of(x []float64) string {
-	same := len(r.last) == len(x)
-	for i := 0; same && i < len(x); i++ {
-		same = r.last[i] == x[i]
-	}
-	if same {
+	if slices.Equal(r.last, x) {
 		return r.id
 	}
 	b := r.buf[:0]

@@ -119,18 +119,7 @@ func (f *fileTables) spectraRun(ctx context.Context, rd ingest.Reader, c dsp.OfS
 	for _, s := range p.Spectra {
 		f.spectrum(run.Run.ID, recs[s.Recording], run.Units[s.Recording], p.BinHz, s)
 	}
-	if err := f.same(p); err != nil {
-		return err
-	}
-	for _, row := range p.Rows {
-		rec := recs[row.Recording]
-		f.src.Cells(&f.trip, run.Run.ID, rec)
-		f.outcomes(p, row)
-		if err := f.derived(p, row, strings.TrimPrefix(rec.ID, run.Run.ID), rec.Conditions); err != nil {
-			return err
-		}
-	}
-	return nil
+	return f.rows(p, run.Run.ID, recs)
 }
 
 // seriesRun makes the rows of a run of a balance.
@@ -160,13 +149,19 @@ func (f *fileTables) seriesRun(ctx context.Context, rd ingest.Reader, c dsp.OfSe
 		return err
 	}
 	note.add(p, names)
+	return f.rows(p, run.Run.ID, run.Run.Recordings)
+}
+
+// rows appends the rows of a run.
+func (f *fileTables) rows(p *dsp.Pairs, run string, recs []ingest.Recording) error {
 	if err := f.same(p); err != nil {
 		return err
 	}
 	for _, row := range p.Rows {
-		f.src.Cells(&f.trip, run.Run.ID, rec)
+		rec := recs[row.Recording]
+		f.src.Cells(&f.trip, run, rec)
 		f.outcomes(p, row)
-		if err := f.derived(p, row, "", rec.Conditions); err != nil {
+		if err := f.derived(p, row, strings.TrimPrefix(rec.ID, run), rec.Conditions); err != nil {
 			return err
 		}
 	}
