@@ -3,7 +3,6 @@ package stats
 import (
 	"context"
 	"fmt"
-	"math"
 
 	"doubletake/ingest"
 	"doubletake/ingest/fault"
@@ -22,8 +21,9 @@ func Describe(ctx context.Context, r ingest.Reader) ([]Summary, []ingest.Warning
 			continue
 		}
 		if ch.Samples == 0 {
-			nan := math.NaN()
-			stats[c] = Summary{FirstNaN: -1, Min: nan, Max: nan, Mean: nan, RMS: nan, Std: nan}
+			var none accumulator
+			none.begin(0)
+			stats[c], _ = none.stats()
 			continue
 		}
 		run := ingest.Run{ID: info.Path, Path: info.Path, Row1: -1}

@@ -222,36 +222,26 @@ func fill[A, T floats](a *account[A], c int, x []T, per int) {
 
 // reach adds what lies between the samples that passed and sample to.
 func (p *Pass) reach(channels []int, to int64) {
-	var late []int
+	late := map[int64][]int{} // channels by the sample after those that passed
 	for _, c := range channels {
-		switch {
-		case p.at[c] > to:
+		switch at := p.at[c]; {
+		case at > to:
 			p.abandon() // back to what has passed already
 			return
-		case p.at[c] < to:
-			late = append(late, c)
+		case at < to:
+			late[at] = append(late[at], c)
 		}
 	}
-	for len(late) > 0 && p.s != nil {
-		// Together those that are at the same sample, up to the next one's.
-		from, next := to, to
-		for _, c := range late {
-			from = min(from, p.at[c])
+
+	for from, group := range late {
+		switch {
+		case p.s == nil:
+			return
+		case p.s.narrow != nil:
+			catchUp(p, &p.small, group, from, to)
+		default:
+			catchUp(p, &p.block, group, from, to)
 		}
-		var group []int
-		for _, c := range late {
-			if p.at[c] == from {
-				group = append(group, c)
-			} else {
-				next = min(next, p.at[c])
-			}
-		}
-		if p.s.narrow != nil {
-			catchUp(p, &p.small, group, from, next)
-		} else {
-			catchUp(p, &p.block, group, from, next)
-		}
-		late = slices.DeleteFunc(late, func(c int) bool { return p.at[c] == to })
 	}
 }
 
@@ -283,12 +273,7 @@ func (p *Pass) finish(ctx context.Context) {
 			return
 		}
 		to = min(to+1<<20, p.s.row1)
-		late := p.s.all[:0:0]
-		for _, c := range p.s.all {
-			if p.at[c] < to {
-				late = append(late, c)
-			}
-		}
+		late := slices.DeleteFunc(slices.Clone(p.s.all), func(c int) bool { return p.at[c] >= to })
 		if p.reach(late, to); p.s == nil {
 			return
 		}

@@ -133,7 +133,7 @@ func conditionsOf(names []string, c map[string]float64) string {
 
 // checkColumns checks the units of a balance's outcomes.
 func checkColumns(in *config.Ingest, info ingest.Info) error {
-	stated := statedUnits(*in)
+	stated := byName(in.Units)
 	for _, c := range in.Columns {
 		k, err := ingest.FindChannel(info, c.Value)
 		if _, given := stated[c.Name]; err != nil || given {

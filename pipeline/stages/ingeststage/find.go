@@ -72,7 +72,7 @@ func findMeasured(exp plan.Experiment) (*found, error) {
 		if f.table, err = campaign.ReadConditions(exp.File.Resolve(p)); err != nil {
 			return nil, err
 		}
-		if f.converted, err = f.table.Convert(statedUnits(f.in)); err != nil {
+		if f.converted, err = f.table.Convert(byName(f.in.Units)); err != nil {
 			return nil, err
 		}
 	}

@@ -283,15 +283,10 @@ func textOptions(in *config.Ingest) ingest.TextOptions {
 // known lists the conditions of a file's runs, where pattern, table and constants
 // give them without opening it.
 func (f *File) known(src *plan.Source) (out []map[string]float64) {
-	base := map[string]float64{}
-	for k, v := range src.Constants {
-		base[k] = v
-	}
+	base := maps.Clone(src.Constants)
 	if src.Pattern != nil {
 		m, _ := src.Pattern.Match(f.Name)
-		for k, v := range m {
-			base[k] = v
-		}
+		maps.Copy(base, m)
 	}
 	for _, v := range f.Sidecar {
 		base[v.Name] = v.Value

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -208,9 +209,7 @@ func (p *pairs) write(j *engine.Job, o campaign.TableOptions, converted map[stri
 	if err != nil {
 		return nil, NamedTable(err, files)
 	}
-	for name, text := range converted {
-		t.Converted[name] = text
-	}
+	maps.Copy(t.Converted, converted)
 
 	trip, recs := pairTables(t, names, sums)
 	recs.Meta = meta
@@ -275,10 +274,7 @@ func tableOptions(exp plan.Experiment, t *config.Table, derived *derive.Set) cam
 	o := campaign.TableOptions{
 		Inputs: t.Inputs, Y1: t.Y1, Y2: t.Y2, Repeats: t.Repeats, Outcomes: t.Outcomes, Run: t.Run,
 		AllPairs: t.Use == "all", Derive: derived, Text: textOptions(&exp.Ingest),
-		Units: map[string]string{}, Within: map[string]campaign.Tolerance{}, Correct: map[string]campaign.Law{},
-	}
-	for _, u := range t.Units {
-		o.Units[u.Name] = u.Value
+		Units: byName(t.Units), Within: map[string]campaign.Tolerance{}, Correct: map[string]campaign.Law{},
 	}
 	for _, w := range t.Within {
 		o.Within[w.Name], _ = campaign.ParseTolerance(w.Value) // checked with the configuration

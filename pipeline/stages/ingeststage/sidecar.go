@@ -175,7 +175,7 @@ func conditionTable(ctx context.Context, rd ingest.Reader, info ingest.Info, src
 		t.Rows = append(t.Rows, r)
 	}
 
-	_, err := t.Convert(statedUnits(src.In))
+	_, err := t.Convert(byName(src.In.Units))
 	return t, group, err
 }
 

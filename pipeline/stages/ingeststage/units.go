@@ -11,11 +11,11 @@ import (
 	"doubletake/pipeline/stages/plan"
 )
 
-// statedUnits are the units of the configuration, by outcome or condition.
-func statedUnits(in config.Ingest) map[string]string {
+// byName makes a map of a list of the configuration.
+func byName(list []config.NamedString) map[string]string {
 	out := map[string]string{}
-	for _, u := range in.Units {
-		out[u.Name] = u.Value
+	for _, v := range list {
+		out[v.Name] = v.Value
 	}
 	return out
 }
