@@ -1,7 +1,9 @@
 package figure
 
 import (
+	_ "embed"
 	"fmt"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -33,9 +35,11 @@ var colours = []colour{
 	{"span", "#f3f3f3", "#212427"},
 }
 
-// heat are the classes of cells, from little to much: light to dark, equal
-// steps of lightness, distinct in grey too.
-var heat = []string{"#fff7dc", "#fbdc9b", "#f4b766", "#e28a4b", "#c05b46", "#8e3651", "#531c4c"}
+// css are the rules of figures; $name is a colour. The classes h0 to h6 of cells go from
+// little to much, light to dark, in equal steps of lightness, distinct in grey too.
+//
+//go:embed figure.css
+var css string
 
 // Style returns the style sheet for figures drawn with Options.Inline: colours
 // on white, on dark screens those on black, and on paper those on white again.
@@ -155,46 +159,11 @@ func (p *Paint) apply(body string) {
 	}
 }
 
-func rules(c func(string) string) []rule {
+func rules(colour func(name string) string) []rule {
 	var list []rule
-	r := func(selector, body string) { list = append(list, rule{selector, body}) }
-	r("text", "fill:"+c("ink"))
-	r(".tick", "fill:"+c("soft"))
-	r(".title", "font-weight:600")
-	r(".note", "fill:"+c("soft")+";font-size:11px") // a page may have notes of its own
-	r(".grid", "fill:none;stroke:"+c("grid")+";stroke-width:1")
-	r(".axis", "fill:none;stroke:"+c("axis")+";stroke-width:1")
-	r(".back", "fill:"+c("paper"))
-	for _, n := range []string{"total", "sigma1", "sigma2", "sigma3", "epi", "span"} {
-		r(".band."+n, "fill:"+c(n)+";stroke:none")
-	}
-	for _, n := range []string{"mean", "train", "test", "floor", "aux"} {
-		r(".line."+n, "fill:none;stroke:"+c(n)+";stroke-width:1.6;stroke-linejoin:round")
-		r(".dot."+n, "fill:"+c(n)+";stroke:none")
-		r(".ring."+n, "fill:none;stroke:"+c(n)+";stroke-width:1.1")
-		r(".bar."+n, "fill:none;stroke:"+c(n)+";stroke-width:1.2")
-		r(".band."+n, "fill:"+c(n)+";stroke:none;fill-opacity:.22")
-		r(".lab."+n, "fill:"+c(n))
-	}
-	r(".line.epi", "fill:none;stroke:"+c("epiline")+";stroke-width:1.6;stroke-linejoin:round")
-	r(".bar.epi", "fill:none;stroke:"+c("epiline")+";stroke-width:1.2")
-	r(".dot.epi", "fill:"+c("epiline")+";stroke:none")
-	r(".ring.epi", "fill:none;stroke:"+c("epiline")+";stroke-width:1.1")
-	r(".lab.epi", "fill:"+c("epiline"))
-	r(".line.half", "fill:none;stroke:"+c("sigma1")+";stroke-width:.9;stroke-linejoin:round")
-	r(".ring.grey", "fill:none;stroke:"+c("ink")+";stroke-width:1.1")
-	r(".line.grey", "fill:none;stroke:"+c("axis")+";stroke-width:1.2")
-	r(".dot.grey", "fill:"+c("axis")+";stroke:none")
-	r(".lab.grey", "fill:"+c("soft"))
-	r(".measured", "fill:none;stroke:#1a1a1a;stroke-width:1.1")
-	r(".legend .measured", "stroke:"+c("ink"))
-	r(".halo", "fill:none;stroke:#ffffff;stroke-width:3")
-	r(".line.thin", "stroke-width:.9")
-	r(".line.dashed", "stroke-dasharray:5 3.5")
-	r(".hn", "fill:#ececec")
-	r(".hatch", "fill:none;stroke:#9a9a9a;stroke-width:.8")
-	for i, h := range heat {
-		r(fmt.Sprintf(".h%d", i), "fill:"+h+";stroke:"+h+";stroke-width:.4")
+	for line := range strings.Lines(css) {
+		selector, body, _ := strings.Cut(strings.TrimSuffix(line, "}\n"), "{")
+		list = append(list, rule{selector, os.Expand(body, colour)})
 	}
 	return list
 }

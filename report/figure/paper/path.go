@@ -16,6 +16,38 @@ type segment struct {
 	p    point
 }
 
+// pen draws a path, in the units of what it draws on.
+type pen interface {
+	MoveTo(x, y float64)
+	LineTo(x, y float64)
+	CubicTo(x1, y1, x2, y2, x, y float64)
+	ClosePath()
+}
+
+// trace draws a path with k units per px.
+func trace(to pen, path []segment, k float64) {
+	for _, s := range path {
+		switch s.kind {
+		case 'M':
+			to.MoveTo(s.p.x*k, s.p.y*k)
+		case 'L':
+			to.LineTo(s.p.x*k, s.p.y*k)
+		case 'C':
+			to.CubicTo(s.c.x*k, s.c.y*k, s.d.x*k, s.d.y*k, s.p.x*k, s.p.y*k)
+		case 'Z':
+			to.ClosePath()
+		}
+	}
+}
+
+// scaled are lengths with k units per px.
+func scaled(lengths []float64, k float64) (out []float64) {
+	for _, v := range lengths {
+		out = append(out, v*k)
+	}
+	return out
+}
+
 // segments collects a path, moved by x and y.
 type segments struct {
 	x, y        float64

@@ -62,6 +62,9 @@ func (s sheet) clip(c shape) {
 
 func (s sheet) unclip() { s.ClipEnd() }
 
+// CubicTo implements pen.
+func (s sheet) CubicTo(x1, y1, x2, y2, x, y float64) { s.CurveBezierCubicTo(x1, y1, x2, y2, x, y) }
+
 func (s sheet) path(p []segment, paint figure.Paint) {
 	style := ""
 	if r, g, b, ok := rgb(paint.Fill); ok {
@@ -71,30 +74,14 @@ func (s sheet) path(p []segment, paint figure.Paint) {
 	if r, g, b, ok := rgb(paint.Stroke); ok {
 		s.SetDrawColor(r, g, b)
 		s.SetLineWidth(paint.Width * pointsPerPx)
-		var dash []float64
-		for _, v := range paint.Dash {
-			dash = append(dash, v*pointsPerPx)
-		}
-		s.SetDashPattern(dash, 0)
+		s.SetDashPattern(scaled(paint.Dash, pointsPerPx), 0)
 		style += "D"
 	}
 	if style == "" || len(p) == 0 {
 		return
 	}
 	s.SetAlpha(paint.Opacity, "Normal")
-	const k = pointsPerPx
-	for _, g := range p {
-		switch g.kind {
-		case 'M':
-			s.MoveTo(g.p.x*k, g.p.y*k)
-		case 'L':
-			s.LineTo(g.p.x*k, g.p.y*k)
-		case 'C':
-			s.CurveBezierCubicTo(g.c.x*k, g.c.y*k, g.d.x*k, g.d.y*k, g.p.x*k, g.p.y*k)
-		case 'Z':
-			s.ClosePath()
-		}
-	}
+	trace(s, p, pointsPerPx)
 	s.DrawPath(style)
 }
 

@@ -111,19 +111,7 @@ func (c *picture) unclip() { c.ResetClip() }
 
 func (c *picture) path(p []segment, paint figure.Paint) {
 	c.ClearPath()
-	for _, s := range p {
-		k := c.k
-		switch s.kind {
-		case 'M':
-			c.MoveTo(s.p.x*k, s.p.y*k)
-		case 'L':
-			c.LineTo(s.p.x*k, s.p.y*k)
-		case 'C':
-			c.CubicTo(s.c.x*k, s.c.y*k, s.d.x*k, s.d.y*k, s.p.x*k, s.p.y*k)
-		case 'Z':
-			c.ClosePath()
-		}
-	}
+	trace(c, p, c.k)
 	if r, g, b, ok := rgb(paint.Fill); ok {
 		c.SetRGBA255(r, g, b, int(math.Round(255*paint.Opacity)))
 		c.FillPreserve()
@@ -131,11 +119,7 @@ func (c *picture) path(p []segment, paint figure.Paint) {
 	if r, g, b, ok := rgb(paint.Stroke); ok {
 		c.SetRGB255(r, g, b)
 		c.SetLineWidth(paint.Width * c.k)
-		var dash []float64
-		for _, v := range paint.Dash {
-			dash = append(dash, v*c.k)
-		}
-		c.SetDash(dash...)
+		c.SetDash(scaled(paint.Dash, c.k)...)
 		c.StrokePreserve()
 	}
 	c.ClearPath()
