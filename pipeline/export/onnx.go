@@ -147,36 +147,35 @@ func (m *Models) WriteONNX(dir string) ([]string, error) {
 }
 
 func (m *Models) first() ([]byte, error) {
-	g := &graph{}
-	var mean, variance []string
-	for i := range m.nets {
-		p := g.begin(i, &m.nets[i])
-		mu, v := p.head(p.layers(p.firstSums(p.scaleX("x"))))
-		a, b := p.own(p.cast(mu, onnxDouble), p.variance(v))
-		mean, variance = append(mean, a), append(variance, b)
-	}
-	g.mixture(mean, variance)
+	g := m.answer(func(p *part) string { return p.firstSums(p.scaleX("x")) })
 	return m.document(g, "first", "The first answer: mean and variance of one measurement at conditions x.",
 		[]value{m.x()}, m.outputs("mean", "variance"), "")
 }
 
 func (m *Models) given() ([]byte, error) {
-	g := &graph{}
-	var mean, variance []string
-	for i := range m.nets {
-		p := g.begin(i, &m.nets[i])
-		y := p.cast(p.op("Div", p.op("Sub", "y", p.double("y_mean", p.net.OutputMean)), p.double("y_std", p.net.OutputStd)),
-			onnxFloat)
-		sums := p.op("Add", p.againSums(p.scaleX("x")), p.op("MatMul", y, p.feedback()))
-		mu, v := p.head(p.layers(sums))
-		a, b := p.own(p.cast(mu, onnxDouble), p.variance(v))
-		mean, variance = append(mean, a), append(variance, b)
-	}
-	g.mixture(mean, variance)
+	g := m.answer(func(p *part) string {
+		own := p.op("Sub", "y", p.double("y_mean", p.net.OutputMean))
+		y := p.cast(p.op("Div", own, p.double("y_std", p.net.OutputStd)), onnxFloat)
+		return p.op("Add", p.againSums(p.scaleX("x")), p.op("MatMul", y, p.feedback()))
+	})
 	y := value{"y", "outcomes that are fed back: " + list(m.outcomes()), m.nets[0].Out}
 	return m.document(g, "given", "The second answer: mean and variance of a measurement at conditions x when outcomes "+
 		"y are fed back.",
 		[]value{m.x(), y}, m.outputs("mean", "variance"), "")
+}
+
+// answer is the graph of mean and variance after the sums of the first layer.
+func (m *Models) answer(sums func(p *part) string) *graph {
+	g := &graph{}
+	var mean, variance []string
+	for i := range m.nets {
+		p := g.begin(i, &m.nets[i])
+		mu, v := p.head(p.layers(sums(p)))
+		a, b := p.own(p.cast(mu, onnxDouble), p.variance(v))
+		mean, variance = append(mean, a), append(variance, b)
+	}
+	g.mixture(mean, variance)
+	return g
 }
 
 func (m *Models) rule() ([]byte, error) {

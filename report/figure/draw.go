@@ -208,21 +208,12 @@ func labelLines(s string, room float64) []string {
 // fitted cuts the middle out of a text until it is no wider than room, or has eight
 // characters.
 func fitted(s string, room float64) string {
-	r := []rune(s)
-	sum := make([]float64, len(r)+1) // widths of the first characters
-	for i, c := range r {
-		sum[i+1] = sum[i] + runeWidth(c)
+	const most = 400 // more do not fit into any figure
+	for n := min(utf8.RuneCountInString(s), most); ; n-- {
+		if short := shorten(s, n); n <= 8 || textWidth(short, fontSize) <= room {
+			return short
+		}
 	}
-	n := len(r)
-	for width := sum[n]; n > 8 && width*fontSize > room+1e-6; { // but for rounding
-		n--
-		tail := (n - 1) / 3 // as shorten has it
-		width = sum[n-1-tail] + runeWidth('…') + sum[len(r)] - sum[len(r)-tail]
-	}
-	for s = shorten(s, n); n > 8 && textWidth(s, fontSize) > room; s = shorten(s, n) {
-		n--
-	}
-	return s
 }
 
 // place sets the plotting area of a panel whose head ends at top.
