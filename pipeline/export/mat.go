@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"regexp"
 	"strconv"
 	"unicode/utf8"
 
@@ -64,29 +65,22 @@ func MAT(w io.Writer, t *table.Table) error {
 	return err
 }
 
+var notInName = regexp.MustCompile(`[^A-Za-z0-9_]`)
+
 // variable makes a name of a variable that is not used yet of a column's.
 func variable(column string, used map[string]bool) string {
-	var b []byte
-	for _, r := range column {
-		switch {
-		case r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z', len(b) > 0 && (r == '_' || r >= '0' && r <= '9'):
-			b = append(b, byte(r))
-		case len(b) == 0:
-			b = append(b, 'x', '_')
-			if r >= '0' && r <= '9' {
-				b = append(b, byte(r))
-			}
-		default:
-			b = append(b, '_')
-		}
+	whole := notInName.ReplaceAllString(column, "_")
+	switch {
+	case whole == "" || whole[0] == '_':
+		whole = "x" + whole
+	case whole[0] <= '9':
+		whole = "x_" + whole
 	}
-	if len(b) == 0 {
-		b = []byte("x")
-	}
-	name := string(b[:min(len(b), maxName)])
+
+	name := whole[:min(len(whole), maxName)]
 	for i := 2; used[name]; i++ {
 		end := "_" + strconv.Itoa(i)
-		name = string(b[:min(len(b), maxName-len(end))]) + end
+		name = whole[:min(len(whole), maxName-len(end))] + end
 	}
 	used[name] = true
 	return name

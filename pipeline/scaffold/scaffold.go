@@ -141,11 +141,18 @@ func Look(dir string) (*Result, error) {
 	return r, nil
 }
 
+func plural(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
 func count(n int, what string) string {
 	if n == 1 {
-		return "1 " + what + " is"
+		return plural(n, what) + " is"
 	}
-	return fmt.Sprintf("%d %ss are", n, what)
+	return plural(n, what) + " are"
 }
 
 func (r *Result) note(format string, args ...any) {
@@ -800,14 +807,7 @@ func (p *plan) choose(info ingest.Info, r *Result) {
 	p.samples, p.rateHz, p.RateKnown = most.samples, most.rate, most.rate > 0
 	p.Spectra = !forces && (p.Format != "text" && (!p.RateKnown || p.rateHz >= 2000) || p.Format == "text" &&
 		p.rateHz >= 5000)
-	channels := "1 channel"
-	if n := len(p.Channels); n > 1 {
-		channels = fmt.Sprintf("%d channels", n)
-	}
-	files := "1 " + p.Format + " file"
-	if p.total > 1 {
-		files = fmt.Sprintf("%d %s files", p.total, p.Format)
-	}
+	channels, files := plural(len(p.Channels), "channel"), plural(p.total, p.Format+" file")
 	what := fmt.Sprintf("%s; the first, %s: %s, %s of %d samples", files, p.first, info.Encoding, channels, p.samples)
 	if p.RateKnown {
 		what += fmt.Sprintf(" at %g Hz", p.rateHz)

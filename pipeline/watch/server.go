@@ -24,7 +24,8 @@ import (
 // Bounds of a server.
 const (
 	mostConnections = 64
-	writeLimit      = 20 * time.Second // for one write
+	writeLimit      = 20 * time.Second // for one answer
+	reportLimit     = 10 * time.Minute // for the report, which may be large
 	idleLimit       = 30 * time.Second
 	headerLimit     = 8 << 10
 )
@@ -272,15 +273,8 @@ func (s *Server) report(w http.ResponseWriter, refuse func(int, string)) {
 	w.Header().Set("Content-Security-Policy", "sandbox allow-scripts allow-downloads; default-src 'none'; "+
 		"style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:; frame-ancestors 'none'")
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	rc := http.NewResponseController(w)
-	b := make([]byte, 64<<10)
-	for {
-		n, err := f.Read(b)
-		_ = rc.SetWriteDeadline(time.Now().Add(writeLimit))
-		if _, failed := w.Write(b[:n]); failed != nil || err != nil {
-			return
-		}
-	}
+	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(reportLimit))
+	_, _ = io.Copy(w, f)
 }
 
 // limited is a listener that closes connections beyond a number at once.
