@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"strconv"
@@ -158,6 +159,41 @@ func (d *Detail) values(k int) []float64 {
 	return slices.Compact(v)
 }
 
+// spot is a place of figures over an angle: conditions that agree in some inputs.
+type spot struct {
+	at []float64 // inputs of the first of them
+	cs []int
+}
+
+// spots groups conditions that agree in the fixed inputs, in the order of these.
+func (d *Detail) spots(cs, fixed []int) []*spot {
+	compare := func(a, b int) int {
+		for _, k := range fixed {
+			if o := cmp.Compare(d.x(a, k), d.x(b, k)); o != 0 {
+				return o
+			}
+		}
+		return 0
+	}
+
+	var out []*spot
+	var last *spot
+	for _, c := range slices.SortedStableFunc(slices.Values(cs), compare) {
+		if last == nil || compare(last.cs[0], c) != 0 {
+			last = &spot{at: d.X[c*d.in() : (c+1)*d.in()]}
+			out = append(out, last)
+		}
+		last.cs = append(last.cs, c)
+	}
+
+	return out
+}
+
+// sorted are conditions in order of an input.
+func (d *Detail) sorted(cs []int, by int) []int {
+	return slices.SortedStableFunc(slices.Values(cs), func(a, b int) int { return cmp.Compare(d.x(a, by), d.x(b, by)) })
+}
+
 // answers are means over seeds, one for each condition and outcome.
 type answers struct{ mu, va, co []float64 }
 
@@ -223,12 +259,12 @@ func aleatoric(v, c float64) float64 {
 	return math.Sqrt(v - math.Max(0, c))
 }
 
-// thin picks at most n of a list of indices, evenly.
-func thin(list []int, n int) []int {
+// thin picks at most n of a list, evenly.
+func thin[T any](list []T, n int) []T {
 	if len(list) <= n || n < 1 {
 		return list
 	}
-	out := make([]int, n)
+	out := make([]T, n)
 	for i := range out {
 		out[i] = list[i*len(list)/n]
 	}
@@ -283,62 +319,49 @@ func others(n int, but ...int) []int {
 	return out
 }
 
-// thin is the profile at one in so many points of its grid.
-func (p *Profile) thin(every, dim int) *Profile {
-	if every <= 1 {
-		return p
+// curve is one outcome of a profile, means over the seeds.
+type curve struct {
+	grid, mu, va, co []float64
+	seeds            [][]float64 // C of each
+	mean, noise      []float64   // what simulated data were made with; nil where it is not known
+}
+
+// curve takes one in so many points of the grid, and its end.
+func (p *Profile) curve(outcome, dim, every int) curve {
+	var at []int
+	for i := range p.Grid {
+		if i%max(every, 1) == 0 || i == len(p.Grid)-1 {
+			at = append(at, i)
+		}
 	}
-	pick := func(v []float64, width int) []float64 {
+	column := func(v []float64, width, of int) []float64 {
 		if v == nil {
 			return nil
 		}
-		var out []float64
-		n := len(p.Grid)
-		for i := 0; i < n; i += every {
-			out = append(out, v[i*width:(i+1)*width]...)
-		}
-		if (n-1)%every != 0 { // the end stays where it is
-			out = append(out, v[(n-1)*width:]...)
+		out := make([]float64, len(at))
+		for k, i := range at {
+			out[k] = v[i*width+of]
 		}
 		return out
 	}
-	q := *p
-	q.Grid, q.TrueMean, q.TrueSigma = pick(p.Grid, 1), pick(p.TrueMean, dim), pick(p.TrueSigma, dim)
-	q.Mu, q.Var, q.Cov = nil, nil, nil
-	for k := range p.Mu {
-		q.Mu, q.Var, q.Cov = append(q.Mu, pick(p.Mu[k], dim)), append(q.Var, pick(p.Var[k], dim)),
-			append(q.Cov, pick(p.Cov[k], dim))
-	}
-	return &q
-}
 
-// law is one outcome of the law simulated data were made with, nil where it is
-// not known.
-func law(v []float64, outcome, dim int) []float64 {
-	if v == nil {
-		return nil
-	}
-	out := make([]float64, len(v)/dim)
-	for i := range out {
-		out[i] = v[i*dim+outcome]
-	}
-	return out
-}
-
-// curve is one outcome of a profile, means over the seeds.
-type curve struct{ grid, mu, va, co []float64 }
-
-func (p *Profile) curve(outcome, dim int) curve {
-	n, w := len(p.Grid), 1/float64(len(p.Mu))
-	c := curve{p.Grid, make([]float64, n), make([]float64, n), make([]float64, n)}
-	for k := range p.Mu {
-		for i := range n {
-			at := i*dim + outcome
-			c.mu[i] += w * p.Mu[k][at]
-			c.va[i] += w * p.Var[k][at]
-			c.co[i] += w * p.Cov[k][at]
+	mean := func(seeds [][]float64) []float64 {
+		out := make([]float64, len(at))
+		for _, v := range seeds {
+			for k, y := range column(v, dim, outcome) {
+				out[k] += 1 / float64(len(seeds)) * y
+			}
 		}
+		return out
 	}
+	c := curve{
+		grid: column(p.Grid, 1, 0), mu: mean(p.Mu), va: mean(p.Var), co: mean(p.Cov),
+		mean: column(p.TrueMean, dim, outcome), noise: column(p.TrueSigma, dim, outcome),
+	}
+	for _, v := range p.Cov {
+		c.seeds = append(c.seeds, column(v, dim, outcome))
+	}
+
 	return c
 }
 
@@ -364,27 +387,16 @@ func (c curve) line(name, class string, dashed bool, y func(i int) float64) figu
 	return mk
 }
 
-// deviations are the total deviation and its two parts.
-func (c curve) deviations() []figure.Mark {
-	return []figure.Mark{
-		c.line("σ, total", "mean", false, c.total),
-		c.line("√(σ² − C), aleatoric", "floor", true, c.aleatoric),
-		c.line("√C, epistemic", "epi", false, c.epistemic),
-	}
-}
-
-// noiseOfData is the deviation sd that simulated data were made with.
-func (c curve) noiseOfData(sd []float64) figure.Mark {
-	return c.line("noise the data were made with", "aux", true, func(i int) float64 { return sd[i] })
-}
-
-// trainedOn marks the ranges trained on; it has none where nothing was.
-func (p *Profile) trainedOn() figure.Mark {
+// trainedOn marks the ranges trained on; nil where nothing was.
+func (p *Profile) trainedOn() []figure.Mark {
 	span := figure.Mark{Kind: figure.Span, Name: "range trained on", Class: "span"}
 	for _, t := range p.Trained {
 		span.Lo, span.Hi = append(span.Lo, t[0]), append(span.Hi, t[1])
 	}
-	return span
+	if span.Lo == nil {
+		return nil
+	}
+	return []figure.Mark{span}
 }
 
 // profiles draws outcomes along one input: bands above, deviations in the middle,
@@ -394,7 +406,7 @@ func (m *maker) profiles(s *SplitDetail) {
 	for outcome := range d.Outcomes {
 		var above, middle, below []figure.Panel
 		for i := range s.Profiles {
-			up, spread, down := m.profile(s, s.Profiles[i].thin(m.every, d.dim()), outcome)
+			up, spread, down := m.profile(s, &s.Profiles[i], outcome)
 			above, middle, below = append(above, up), append(middle, spread), append(below, down)
 		}
 		sameRange(above, 0.03, 0.03)
@@ -418,43 +430,61 @@ func (m *maker) profiles(s *SplitDetail) {
 
 // profile returns the three panels of one profile and outcome.
 func (m *maker) profile(s *SplitDetail, p *Profile, outcome int) (up, spread, down figure.Panel) {
-	d := m.d
-	n, dim, q := len(p.Grid), d.dim(), d.Outcomes[outcome]
-	c := p.curve(outcome, dim)
-	title := place(d.Inputs, p.At, others(d.in(), p.Input))
-	if title != "" && p.HeldOut {
-		title += ", held out"
-	}
-	x := figure.Axis{Label: d.Inputs[p.Input].Axis(), Min: p.Grid[0], Max: p.Grid[n-1]}
-	up = figure.Panel{Title: title, X: x, Y: figure.Axis{Label: q.Axis()}, Height: 240}
-	spread = figure.Panel{X: x, Y: figure.Axis{Label: in("deviation", q.difference()), Zero: true}, Height: 110}
-	down = figure.Panel{X: x, Y: figure.Axis{Label: in("covariance C", q.square())}, Height: 100}
-	if span := p.trainedOn(); len(span.Lo) > 0 {
-		for _, panel := range []*figure.Panel{&up, &spread, &down} {
-			panel.Marks = append(panel.Marks, span)
-		}
-	}
-	up.Marks = append(up.Marks,
+	c := p.curve(outcome, m.d.dim(), m.every)
+	up, spread = m.outcomePanels(s, p, outcome, c,
 		c.band("μ ± 3σ", "sigma3", func(i int) float64 { return 3 * c.total(i) }),
 		c.band("μ ± 2σ", "sigma2", func(i int) float64 { return 2 * c.total(i) }),
 		c.band("μ ± σ", "sigma1", c.total),
 		c.band("μ ± 2√C, epistemic", "epi", func(i int) float64 { return 2 * c.epistemic(i) }))
-	up.Marks = append(up.Marks, m.pairs(s, p, outcome)...)
-	up.Marks = append(up.Marks, figure.Mark{Kind: figure.Line, Name: "mean μ", Class: "mean", X: p.Grid, Y: c.mu})
-	spread.Marks = append(spread.Marks, c.deviations()...)
-	if noise := law(p.TrueSigma, outcome, dim); noise != nil {
-		spread.Marks = append(spread.Marks, c.noiseOfData(noise))
+	up.Height, spread.Height = 240, 110
+	up.Title = place(m.d.Inputs, p.At, others(m.d.in(), p.Input))
+	if up.Title != "" && p.HeldOut {
+		up.Title += ", held out"
 	}
-	down.Marks = append(down.Marks, zero())
-	for k := range p.Cov {
-		mk := c.line("C of each seed", "epi", false, func(i int) float64 { return p.Cov[k][i*dim+outcome] })
-		mk.Thin = true
-		down.Marks = append(down.Marks, mk)
+
+	down = figure.Panel{
+		X: up.X, Y: figure.Axis{Label: in("covariance C", m.d.Outcomes[outcome].square())}, Height: 100,
+		Marks: append(p.trainedOn(), zero()),
+	}
+	for _, of := range c.seeds {
+		down.Marks = append(down.Marks, figure.Mark{
+			Kind: figure.Line, Name: "C of each seed", Class: "epi", Thin: true, X: c.grid, Y: of,
+		})
 	}
 	down.Marks = append(down.Marks, figure.Mark{
-		Kind: figure.Line, Name: "C, mean over seeds", Class: "aux", X: p.Grid, Y: c.co,
+		Kind: figure.Line, Name: "C, mean over seeds", Class: "aux", X: c.grid, Y: c.co,
 	})
+
 	return up, spread, down
+}
+
+// outcomePanels are an outcome along a profile, its mean and pairs over bands, and the
+// deviations below or beside it.
+func (m *maker) outcomePanels(s *SplitDetail, p *Profile, outcome int, c curve, bands ...figure.Mark) (
+	values, deviations figure.Panel,
+) {
+	q := m.d.Outcomes[outcome]
+	x := figure.Axis{Label: m.d.Inputs[p.Input].Axis(), Min: c.grid[0], Max: c.grid[len(c.grid)-1]}
+	mean := figure.Mark{Kind: figure.Line, Name: "mean μ", Class: "mean", X: c.grid, Y: c.mu}
+	values = figure.Panel{
+		X: x, Y: figure.Axis{Label: q.Axis()},
+		Marks: slices.Concat(p.trainedOn(), bands, m.pairs(s, p, outcome), []figure.Mark{mean}),
+	}
+
+	deviations = figure.Panel{
+		X: x, Y: figure.Axis{Label: in("deviation", q.difference()), Zero: true},
+		Marks: append(p.trainedOn(),
+			c.line("σ, total", "mean", false, c.total),
+			c.line("√(σ² − C), aleatoric", "floor", true, c.aleatoric),
+			c.line("√C, epistemic", "epi", false, c.epistemic)),
+	}
+	if c.noise != nil {
+		deviations.Marks = append(deviations.Marks, figure.Mark{
+			Kind: figure.Line, Name: "noise the data were made with", Class: "aux", Dashed: true, X: c.grid, Y: c.noise,
+		})
+	}
+
+	return values, deviations
 }
 
 // pairs are the outcomes on a profile, y1 and y2.

@@ -2,7 +2,6 @@ package report
 
 import (
 	"cmp"
-	"fmt"
 	"math"
 	"slices"
 	"strconv"
@@ -52,39 +51,9 @@ func (m *maker) directivities(s *SplitDetail, angle int) {
 	for i, c := range d.Cond {
 		r.rows[c] = append(r.rows[c], i)
 	}
-	// The places that were measured at two angles or more, in order of the
-	// inputs; equal ones once.
-	type place struct {
-		at []float64
-		cs []int
-	}
-	key := func(c int) string {
-		var at []float64
-		for _, k := range r.fixed {
-			at = append(at, d.x(c, k))
-		}
-		return fmt.Sprint(at)
-	}
-	var places []*place
-	find := map[string]*place{}
-	for c := range d.conditions() {
-		p := find[key(c)]
-		if p == nil {
-			p = &place{at: d.X[c*d.in() : (c+1)*d.in()]}
-			find[key(c)] = p
-			places = append(places, p)
-		}
-		p.cs = append(p.cs, c)
-	}
-	slices.SortStableFunc(places, func(a, b *place) int {
-		for _, k := range r.fixed {
-			if o := cmp.Compare(a.at[k], b.at[k]); o != 0 {
-				return o
-			}
-		}
-		return 0
-	})
-	places = slices.DeleteFunc(places, func(p *place) bool {
+	// Places that were measured at two angles or more.
+	places := d.spots(others(d.conditions()), r.fixed)
+	places = slices.DeleteFunc(places, func(p *spot) bool {
 		return !slices.ContainsFunc(p.cs, func(c int) bool { return d.x(c, angle) != d.x(p.cs[0], angle) })
 	})
 	if len(places) == 0 {
@@ -97,23 +66,17 @@ func (m *maker) directivities(s *SplitDetail, angle int) {
 		v := d.values(k)
 		mid[k] = v[len(v)/2]
 	}
-	far := func(p *place) float64 {
+	far := func(p *spot) float64 {
 		sum := 0.0
 		for _, k := range r.fixed {
 			sum += math.Abs(p.at[k]-mid[k]) / (1 + math.Abs(mid[k]))
 		}
 		return sum
 	}
-	shown := slices.MinFunc(places, func(a, b *place) int { return cmp.Compare(far(a), far(b)) })
-	drawn := places
-	if len(places) > directivityPlaces {
-		drawn = nil
-		for i := range directivityPlaces {
-			drawn = append(drawn, places[i*len(places)/directivityPlaces])
-		}
-		if !slices.Contains(drawn, shown) {
-			drawn = append(drawn, shown)
-		}
+	shown := slices.MinFunc(places, func(a, b *spot) int { return cmp.Compare(far(a), far(b)) })
+	drawn := thin(places, directivityPlaces)
+	if !slices.Contains(drawn, shown) {
+		drawn = append(drawn, shown)
 	}
 	for k := range d.Outcomes {
 		for _, p := range drawn {
@@ -161,7 +124,6 @@ func (m *maker) directivity(r *radiation, outcome int) {
 		if len(cs) == 0 {
 			continue
 		}
-		slices.SortStableFunc(cs, func(a, b int) int { return cmp.Compare(d.x(a, r.angle), d.x(b, r.angle)) })
 		p := figure.Panel{
 			X: figure.Axis{Label: d.Inputs[r.angle].Axis(), Min: av[0], Max: av[len(av)-1]},
 			Y: figure.Axis{Label: d.Outcomes[outcome].Axis()}, Height: 190,
@@ -179,7 +141,7 @@ func (m *maker) directivity(r *radiation, outcome int) {
 			}
 		}
 		var held bool
-		if p.Marks, held = r.marks(d, cs, outcome); held {
+		if p.Marks, held = r.marks(d, d.sorted(cs, r.angle), outcome); held {
 			p.Title += ", held out"
 		}
 		f.Panels = append(f.Panels, p)

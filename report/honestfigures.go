@@ -79,13 +79,7 @@ func (m *maker) claims(splits []Split) {
 	names, ticks := make([]string, len(splits)), make([]float64, len(splits))
 	index := map[string]int{}
 	var ratio, cover []figure.Mark
-	style := []figure.Mark{
-		{Class: "test", Shape: "square"},
-		{Class: "sigma1", Shape: "ring"},
-		{Class: "sigma2", Shape: "ring"},
-		{Class: "sigma3", Shape: "ring"},
-		{Class: "aux", Shape: "ring"},
-	}
+	compared := []string{"sigma1", "sigma2", "sigma3", "aux"}
 	fixed := map[string]figure.Mark{
 		"network, C":                       {Class: "test", Shape: "square"},
 		"calibrated model, before":         {Class: "mean", Shape: "ring"},
@@ -102,7 +96,7 @@ func (m *maker) claims(splits []Split) {
 				index[c.model] = k
 				mark, ok := fixed[c.model]
 				if !ok {
-					mark = style[1+k%(len(style)-1)]
+					mark = figure.Mark{Class: compared[k%len(compared)], Shape: "ring"}
 				}
 				mark.Kind, mark.Name, mark.Size = figure.Points, clean(c.model), 4
 				ratio, cover = append(ratio, mark), append(cover, mark)
@@ -186,38 +180,23 @@ func (m *maker) leftOut(s Split) {
 func (m *maker) heldOutLevels(s *SplitDetail, angle int) {
 	d, dim := m.d, m.d.dim()
 	fixed := others(d.in(), angle)
-	type spot struct {
-		at []float64
-		cs []int
-	}
-	var spots []spot
+	var asked []int
 	for c, held := range s.Test {
-		if !held || math.IsNaN(s.Calibrated.Mu[c*dim]) {
-			continue
+		if held && !math.IsNaN(s.Calibrated.Mu[c*dim]) {
+			asked = append(asked, c)
 		}
-		at := make([]float64, d.in())
-		for _, k := range fixed {
-			at[k] = d.x(c, k)
-		}
-		i := slices.IndexFunc(spots, func(p spot) bool { return slices.Equal(p.at, at) })
-		if i < 0 {
-			i = len(spots)
-			spots = append(spots, spot{at: at})
-		}
-		spots[i].cs = append(spots[i].cs, c)
 	}
+	spots := d.spots(asked, fixed)
 	if len(spots) == 0 {
 		return
 	}
-	slices.SortStableFunc(spots, func(a, b spot) int { return slices.Compare(a.at, b.at) })
 	p := spots[len(spots)/2]
-	slices.SortStableFunc(p.cs, func(a, b int) int { return cmp.Compare(d.x(a, angle), d.x(b, angle)) })
 	a := s.answers()
 	panel := func(title string, at func(k int) (y, half float64)) figure.Panel {
 		b := figure.Mark{Kind: figure.Band, Name: "95 % interval", Class: "total"}
 		l := figure.Mark{Kind: figure.Line, Name: "mean μ", Class: "mean"}
 		v := figure.Mark{Kind: figure.Points, Name: "values, held out", Class: "test", Shape: "ring", Size: 2.3}
-		for _, c := range p.cs {
+		for _, c := range d.sorted(p.cs, angle) {
 			x := d.x(c, angle)
 			y, half := at(c * dim)
 			b.Between(x, y-half, y+half)

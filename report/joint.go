@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"strings"
@@ -40,45 +41,38 @@ func (d *Detail) profile(split string) (*SplitDetail, *Profile) {
 // input side by side, a figure per split they have in common: the toy for
 // several noise levels, couples against triplets.
 func joints(details []*Detail, of amount) []plot {
-	var out []plot
-	used := map[string]bool{}
-	var kinds []string
-	byKind := map[string][]*Detail{}
+	var kinds [][]*Detail
 	for _, d := range details {
-		k := d.kind()
-		if k == "" || len(d.Splits) == 0 {
+		if d.kind() == "" || len(d.Splits) == 0 {
 			continue
 		}
-		if byKind[k] == nil {
-			kinds = append(kinds, k)
+		at := slices.IndexFunc(kinds, func(k []*Detail) bool { return k[0].kind() == d.kind() })
+		if at < 0 {
+			at = len(kinds)
+			kinds = append(kinds, nil)
 		}
-		byKind[k] = append(byKind[k], d)
+		kinds[at] = append(kinds[at], d)
 	}
-	for _, k := range kinds {
-		list := byKind[k]
-		if len(list) < 2 {
-			continue
-		}
+
+	m := &maker{limit: of.points, every: of.every}
+	for _, list := range kinds {
 		onPage := true
 		for _, s := range list[0].Splits {
-			var with []*Detail
-			for _, d := range list {
-				if _, p := d.profile(s.Name); p != nil {
-					with = append(with, d)
-				}
-			}
+			with := slices.DeleteFunc(slices.Clone(list), func(d *Detail) bool {
+				_, p := d.profile(s.Name)
+				return p == nil
+			})
 			if len(with) < 2 {
 				continue
 			}
 			for outcome := range list[0].Outcomes {
-				m := &maker{limit: of.points, every: of.every, used: used}
 				m.joint(with, s.Name, outcome, onPage && outcome == 0)
-				out = append(out, m.out...)
 			}
 			onPage = false
 		}
 	}
-	return out
+
+	return m.out
 }
 
 // jointPanels bounds the experiments of one figure.
@@ -150,53 +144,37 @@ func (m *maker) joint(list []*Detail, split string, outcome int, onPage bool) {
 // deviations, and takes their ranges into j.
 func (m *maker) jointPanel(d *Detail, j *joined) (left, right figure.Panel) {
 	s, p := d.profile(j.split)
-	dim := d.dim()
-	p = p.thin(m.every, dim)
-	c := p.curve(j.outcome, dim)
-	data := (&maker{d: d, limit: m.limit}).pairs(s, p, j.outcome)
-	title := d.Variant
-	if title == "" {
-		title = d.Experiment.Name
-	}
+	c := p.curve(j.outcome, d.dim(), m.every)
+	left, right = (&maker{d: d, limit: m.limit}).outcomePanels(s, p, j.outcome, c,
+		c.band("mean ± 2√(σ² − C), aleatoric", "total", func(i int) float64 { return 2 * c.aleatoric(i) }),
+		c.band("mean ± 2√C, epistemic", "epi", func(i int) float64 { return 2 * c.epistemic(i) }))
+	title := cmp.Or(d.Variant, d.Experiment.Name)
 	if j.mixed {
 		title += " (" + clean(d.Experiment.Data) + ")"
 	}
-	x := figure.Axis{Label: j.along.Axis(), Min: p.Grid[0], Max: p.Grid[len(p.Grid)-1]}
-	left = figure.Panel{Title: clean(title), X: x, Y: figure.Axis{Label: j.q.Axis()}, Height: 150}
-	right = figure.Panel{
-		Title: clean(title) + ", deviations", X: x,
-		Y: figure.Axis{Label: in("deviation", j.q.difference())}, Height: 150,
-	}
-	if span := p.trainedOn(); len(span.Lo) > 0 {
-		left.Marks, right.Marks = append(left.Marks, span), append(right.Marks, span)
-	}
-	left.Marks = append(left.Marks,
-		c.band("mean ± 2√(σ² − C), aleatoric", "total", func(i int) float64 { return 2 * c.aleatoric(i) }),
-		c.band("mean ± 2√C, epistemic", "epi", func(i int) float64 { return 2 * c.epistemic(i) }))
-	left.Marks = append(left.Marks, data...)
-	left.Marks = append(left.Marks, figure.Mark{Kind: figure.Line, Name: "mean μ", Class: "mean", X: p.Grid, Y: c.mu})
-	right.Marks = append(right.Marks, c.deviations()...)
-	if mean := law(p.TrueMean, j.outcome, dim); mean != nil {
-		j.known = true
+	left.Title, right.Title = clean(title), clean(title)+", deviations"
+	left.Height, right.Height = 150, 150
+	if c.mean != nil {
 		left.Marks = append(left.Marks, figure.Mark{
 			Kind: figure.Line, Name: "mean the data were made with", Class: "aux",
-			Dashed: true, Thin: true, X: p.Grid, Y: mean,
+			Dashed: true, Thin: true, X: c.grid, Y: c.mean,
 		})
 	}
-	if sd := law(p.TrueSigma, j.outcome, dim); sd != nil {
-		j.known = true
-		right.Marks = append(right.Marks, c.noiseOfData(sd))
-	}
-	j.extend(data, c)
+
+	j.extend(left.Marks, c)
+	j.known = j.known || c.mean != nil || c.noise != nil
 	j.couples = j.couples || d.Experiment.Couples
 	return left, right
 }
 
 // extend takes the measured values and the answers near them into the range of the
 // figure; curves far outside of the data are cut off.
-func (j *joined) extend(data []figure.Mark, c curve) {
+func (j *joined) extend(marks []figure.Mark, c curve) {
 	near := [2]float64{math.Inf(1), math.Inf(-1)}
-	for _, mk := range data {
+	for _, mk := range marks {
+		if mk.Kind != figure.Points {
+			continue
+		}
 		for i, y := range mk.Y {
 			j.lo, j.hi = math.Min(j.lo, y), math.Max(j.hi, y)
 			near[0], near[1] = math.Min(near[0], mk.X[i]), math.Max(near[1], mk.X[i])

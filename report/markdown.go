@@ -113,8 +113,7 @@ func mdTable(b *bytes.Buffer, t table) {
 // that. An underscore inside a word starts nothing and stays, for the sake of
 // names such as theta_deg.
 func mdEscape(s string) string {
-	s = cleanKeepIsolates(s)
-	runes := []rune(s)
+	runes := []rune(cleanBut(s, "\u2068\u2069")) // the isolates are this package's own
 	at := func(i int) rune {
 		if i < 0 || i >= len(runes) {
 			return ' '
@@ -149,27 +148,6 @@ func mdEscape(s string) string {
 		}
 	}
 	return b.String()
-}
-
-// cleanKeepIsolates is clean, but keeps the isolates this package put around
-// names written from right to left.
-func cleanKeepIsolates(s string) string {
-	if !strings.ContainsAny(s, "\u2068\u2069") {
-		return clean(s)
-	}
-	var b strings.Builder
-	for s != "" {
-		i := strings.IndexAny(s, "\u2068\u2069")
-		if i < 0 {
-			b.WriteString(cleanPart(s))
-			break
-		}
-		b.WriteString(cleanPart(s[:i]))
-		n := len("\u2068")
-		b.WriteString(s[i : i+n])
-		s = s[i+n:]
-	}
-	return strings.TrimSpace(b.String())
 }
 
 func allDigits(r []rune) bool {

@@ -49,15 +49,16 @@ func pad(s string, w int, left bool) string {
 // blanks become one space, control characters, characters that change the
 // direction of the text, other invisible ones and broken UTF-8 become "�". Joiners
 // inside words stay: some scripts are not readable without.
-func clean(s string) string { return strings.TrimSpace(cleanPart(s)) }
+func clean(s string) string { return cleanBut(s, "") }
 
-func cleanPart(s string) string {
+// cleanBut is clean, but keeps some characters.
+func cleanBut(s, kept string) string {
 	var b strings.Builder
 	for _, r := range s {
 		switch {
 		case r == '\u2028' || r == '\u2029' || r == '\u0085' || unicode.IsSpace(r):
 			b.WriteByte(' ')
-		case r == '\u200c' || r == '\u200d':
+		case r == '\u200c' || r == '\u200d' || strings.ContainsRune(kept, r):
 			b.WriteRune(r)
 		case unicode.IsControl(r) || unicode.In(r, unicode.Cf, unicode.Co, unicode.Cs) || r == utf8.RuneError:
 			b.WriteRune(utf8.RuneError)
@@ -65,7 +66,7 @@ func cleanPart(s string) string {
 			b.WriteRune(r)
 		}
 	}
-	return b.String()
+	return strings.TrimSpace(b.String())
 }
 
 // rightToLeft reports whether s holds a character of a script written from right

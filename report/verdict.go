@@ -109,14 +109,7 @@ func (s Split) sentence() (head, rest string) {
 		parts = append(parts, fmt.Sprintf("%s%serror %s, claimed %s, %s inside its own 95 %% intervals%s",
 			who, label(t, len(s.Network)), rms(t), unitOf(t).amount(t.ClaimedSigma), share(t.Coverage95), advice))
 	}
-	return fmt.Sprintf("%s held out: %s", held, s.grade()), upperFirst(strings.Join(parts, "; ") + ".")
-}
-
-func upperFirst(s string) string {
-	if s == "" {
-		return s
-	}
-	return strings.ToUpper(s[:1]) + s[1:]
+	return fmt.Sprintf("%s held out: %s", held, s.grade()), sentence(strings.Join(parts, "; ") + ".")
 }
 
 // label names the outcomes of one unit where there are several units.
