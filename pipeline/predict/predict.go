@@ -56,16 +56,10 @@ func Open(path string) (*Models, error) {
 	m := &Models{Paths: files}
 	for i, f := range files {
 		net := new(train.Model)
-		b, err := fault.ReadFile(f, train.MaxModelFile, "a trained model")
-		if err == nil {
-			err = json.Unmarshal(b, net)
-		}
-		var data *fault.Error
-		if errors.As(err, &data) {
-			return nil, err
-		}
-		if err != nil {
+		if err := readJSON(f, train.MaxModelFile, "a trained model", net); errors.Is(err, fs.ErrNotExist) {
 			return nil, &fault.Error{Path: f, Want: "a trained model", Found: "none", Err: err}
+		} else if err != nil {
+			return nil, err
 		}
 		card, err := readCard(filepath.Join(filepath.Dir(f), "card.json"), net)
 		if errors.Is(err, fs.ErrNotExist) {
@@ -169,17 +163,26 @@ func glob(dir, pattern string) []string {
 	return found
 }
 
-func readCard(path string, net *train.Model) (Card, error) {
-	var c Card
-	b, err := fault.ReadFile(path, train.MaxModelFile, "a part of a model")
+// readJSON reads a file of at most limit bytes; want is what a person expects in it. Where
+// there is none the error is fs.ErrNotExist, else a *fault.Error.
+func readJSON(path string, limit int64, want string, into any) error {
+	b, err := fault.ReadFile(path, limit, want)
 	if errors.Is(err, fs.ErrNotExist) {
-		return c, err
+		return err
 	}
 	if err == nil {
-		err = json.Unmarshal(b, &c)
+		err = json.Unmarshal(b, into)
 	}
-	if err != nil {
-		return c, &fault.Error{Path: path, Want: "a model's card", Found: "none", Err: err}
+	if err != nil && !errors.As(err, new(*fault.Error)) {
+		return &fault.Error{Path: path, Want: want, Found: "none", Err: err}
+	}
+	return err
+}
+
+func readCard(path string, net *train.Model) (Card, error) {
+	var c Card
+	if err := readJSON(path, train.MaxModelFile, "a model's card", &c); err != nil {
+		return c, err
 	}
 	if c.Format != trainstage.CardFormat || c.Version != trainstage.CardVersion {
 		return c, &fault.Error{Path: path, Want: fmt.Sprintf("format %s version %d", trainstage.CardFormat,
@@ -207,23 +210,21 @@ func namelessCard(net *train.Model) Card {
 }
 
 func readCalibration(path string, net *train.Model) (*score.Recalibration, error) {
-	b, err := fault.ReadFile(path, train.MaxModelFile, "a part of a model")
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
 	r := new(score.Recalibration)
-	if err == nil {
-		err = json.Unmarshal(b, r)
+	if err := readJSON(path, train.MaxModelFile, "the model's calibration", r); errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	} else if err != nil {
+		return nil, err
 	}
-	if err == nil && len(r.Outcomes) != net.Out {
+
+	err := r.Check()
+	if len(r.Outcomes) != net.Out {
 		err = fmt.Errorf("it has %d outcomes, the model %d", len(r.Outcomes), net.Out)
-	}
-	if err == nil {
-		err = r.Check()
 	}
 	if err != nil {
 		return nil, &fault.Error{Path: path, Want: "the model's calibration", Found: "none", Err: err}
 	}
+
 	return r, nil
 }
 

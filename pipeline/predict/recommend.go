@@ -3,7 +3,6 @@ package predict
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -16,7 +15,6 @@ import (
 	"doubletake/pipeline/stages/trainstage"
 	"doubletake/train/honest"
 	"doubletake/train/honest/interval"
-	"doubletake/train/triplets"
 )
 
 // splitDir is the folder of the split that the first model belongs to.
@@ -54,14 +52,6 @@ func (m *Models) readHonest() error {
 	return nil
 }
 
-// Calibrate gives the models a calibrated model: the additive process on the training
-// part of s, calibrated by leaving out each value of the input groups. No outcome of the
-// test part enters.
-func (m *Models) Calibrate(ctx context.Context, s triplets.Set, groups string) (err error) {
-	m.Honest, err = trainstage.Calibrated(ctx, s, groups)
-	return err
-}
-
 // NetworkRecord is how the networks of a split did on held-out conditions, for the
 // outcomes of one unit, mean over seeds. A number that is undefined is nil.
 type NetworkRecord struct {
@@ -77,12 +67,6 @@ type NetworkRecord struct {
 // the split on whose values its intervals did worst.
 func (m *Models) readRecord() error {
 	path := filepath.Join(m.splitDir(), "..", "..", "report", "metrics.json")
-	raw, err := fault.ReadFile(path, maxMetrics, "the metrics of an experiment")
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	} else if err != nil {
-		return err
-	}
 	var doc struct {
 		Experiment string
 		Splits     []struct {
@@ -92,8 +76,10 @@ func (m *Models) readRecord() error {
 			Events  []EventRecord
 		}
 	}
-	if err := json.Unmarshal(raw, &doc); err != nil {
-		return &fault.Error{Path: path, Want: "the metrics of an experiment", Found: "none", Err: err}
+	if err := readJSON(path, maxMetrics, "the metrics of an experiment", &doc); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	} else if err != nil {
+		return err
 	}
 	if doc.Experiment != m.Card.Experiment {
 		return nil

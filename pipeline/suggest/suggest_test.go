@@ -11,6 +11,8 @@ import (
 
 	"doubletake/pipeline/predict"
 	"doubletake/train"
+	"doubletake/train/holdout"
+	"doubletake/train/honest"
 	"doubletake/train/triplets"
 )
 
@@ -74,8 +76,16 @@ var trained = sync.OnceValues(func() (*predict.Models, error) {
 		nets = append(nets, net)
 	}
 
+	var b []float64
+	for i := range s.N {
+		b = append(b, s.X[2*i+1])
+	}
+	learner := honest.Learner{Settings: honest.DefaultSettings(), Condition: "b", Within: holdout.Nothing.Within("b")}
+	calibrated, _, err := learner.Process(context.Background(), s, b)
+
 	m := predict.New(card, nets...)
-	return m, m.Calibrate(context.Background(), s, "b")
+	m.Honest = calibrated
+	return m, err
 })
 
 func models(t *testing.T) *predict.Models {

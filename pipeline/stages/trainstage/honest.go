@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -15,7 +14,6 @@ import (
 	"doubletake/pipeline/kv"
 	"doubletake/pipeline/stages/plan"
 	"doubletake/pipeline/table"
-	"doubletake/train/holdout"
 	"doubletake/train/honest"
 	"doubletake/train/honest/interval"
 	"doubletake/train/triplets"
@@ -138,23 +136,6 @@ func learner(h honest.Settings, s config.Split, condition string) honest.Learner
 	return honest.Learner{
 		Settings: h, Condition: condition, Within: s.Test.Within(condition), Rate: isRate,
 	}
-}
-
-// Calibrated fits the additive process to the training rows of s and calibrates it by
-// leaving out each value of one of its inputs. The result says where there is no
-// calibration, and why.
-func Calibrated(ctx context.Context, s triplets.Set, groups string) (*honest.Model, error) {
-	column := slices.Index(s.InputNames(), groups)
-	if column < 0 {
-		return nil, fmt.Errorf("calibrate on left-out groups: %s is no input", groups)
-	}
-	var z []float64
-	for i := range s.N {
-		z = append(z, s.X[i*s.In+column])
-	}
-	l := learner(honest.DefaultSettings(), config.Split{Test: holdout.Nothing}, groups)
-	m, _, err := l.Process(ctx, s, z)
-	return m, err
 }
 
 // isRate reports whether a condition is a speed or a rate: effects of such a
