@@ -94,12 +94,10 @@ func (a Airfoil) Files() []File {
 
 // Conditions writes "file,alpha_deg,u_inf_m_s".
 func (a Airfoil) Conditions(w io.Writer) error {
-	a = a.WithDefaults()
 	b := bufio.NewWriter(w)
 	fmt.Fprintln(b, "file,alpha_deg,u_inf_m_s")
-	for i := range len(a.AlphaDeg) * len(a.SpeedMS) {
-		al, u := a.condition(i)
-		fmt.Fprintf(b, "%s,%s,%s\n", airfoilName(al, u), plain(al), plain(u))
+	for _, f := range a.Files() {
+		fmt.Fprintf(b, "%s,%s,%s\n", f.Name, plain(f.Conditions["alpha_deg"]), plain(f.Conditions["u_inf_m_s"]))
 	}
 	return b.Flush()
 }
@@ -191,9 +189,6 @@ func airfoilAmplitudes(alphaDeg, u float64) airfoilState {
 // 1 µN against sensor noise of 1500 µN and more.
 func (a Airfoil) Write(ctx context.Context, w io.Writer, i int) error {
 	a = a.WithDefaults()
-	if count := len(a.AlphaDeg) * len(a.SpeedMS); i < 0 || i >= count {
-		panic(fmt.Sprintf("simulate: airfoil campaign has %d files, asked for file %d", count, i))
-	}
 	if err := a.Validate(); err != nil {
 		return err
 	}

@@ -227,14 +227,12 @@ func (r Rotor) Files() []File {
 
 // Conditions writes "file,channel,blades,rpm,theta_deg", channels from 1.
 func (r Rotor) Conditions(w io.Writer) error {
-	r = r.WithDefaults()
 	b := bufio.NewWriter(w)
 	fmt.Fprintln(b, "file,channel,blades,rpm,theta_deg")
-	for _, n := range r.Blades {
-		for _, rpm := range r.RPM {
-			for c, th := range r.ThetaDeg {
-				fmt.Fprintf(b, "%s,%d,%d,%s,%s\n", rotorName(n, rpm), c+1, n, plain(rpm), plain(th))
-			}
+	for _, f := range r.Files() {
+		blades, rpm := plain(f.Conditions["blades"]), plain(f.Conditions["rpm"])
+		for c, th := range f.ThetaDeg {
+			fmt.Fprintf(b, "%s,%d,%s,%s,%s\n", f.Name, c+1, blades, rpm, plain(th))
 		}
 	}
 	return b.Flush()
@@ -333,9 +331,6 @@ const blockLen = 2048
 // an error, not a clipped file; Validate excludes them.
 func (r Rotor) Write(ctx context.Context, w io.Writer, i int) error {
 	r = r.WithDefaults()
-	if count := len(r.Blades) * len(r.RPM); i < 0 || i >= count {
-		panic(fmt.Sprintf("simulate: rotor campaign has %d files, asked for file %d", count, i))
-	}
 	if err := r.validateFields(); err != nil {
 		return err
 	}
