@@ -93,9 +93,9 @@ type scan struct {
 	r        ingest.Reader
 	info     ingest.Info
 	run      ingest.Run
-	part     bool // r is a part of the Reader given: its channels of one length
+	part     bool // there are channels of another length, which are not read
 	row1     int64
-	all      []int // all channels
+	all      []int // the channels as long as those in use: they are read together
 	used     []bool
 	order    []int // the channels of the recordings, one after the other
 	acc      []accumulator
@@ -111,8 +111,7 @@ type scan struct {
 }
 
 func newScan(r ingest.Reader, run ingest.Run, tolerant bool) (*scan, error) {
-	s := &scan{tolerant: tolerant, clock: -1, kernels: kernel.Best()}
-	s.r, s.run, s.part = sameLength(r, run)
+	s := &scan{r: r, run: run, tolerant: tolerant, clock: -1, kernels: kernel.Best()}
 	info := s.r.Info()
 	s.info, s.used = info, make([]bool, len(info.Channels))
 	for _, rec := range s.run.Recordings {
@@ -127,16 +126,13 @@ func newScan(r ingest.Reader, run ingest.Run, tolerant bool) (*scan, error) {
 			s.order = append(s.order, c)
 		}
 	}
-	if len(s.run.Recordings) == 0 {
-		for c := range s.used {
-			s.used[c] = true
-			s.order = append(s.order, c)
-		}
-	}
 	if len(s.used) == 0 {
 		return s, nil
 	}
-	samples := info.Channels[0].Samples
+	if err := s.findChannels(); err != nil {
+		return nil, err
+	}
+	samples := info.Channels[s.all[0]].Samples
 	row0, row1 := s.run.Interval(samples)
 	if row1 > samples {
 		return nil, &fault.Error{
@@ -152,22 +148,50 @@ func newScan(r ingest.Reader, run ingest.Run, tolerant bool) (*scan, error) {
 	}
 	s.row1 = row1
 	// With thousands of channels shorter blocks keep the memory bounded.
-	s.per = max(1, min(scanBlock, 1<<22/len(s.used)))
+	s.per = max(1, min(scanBlock, 1<<22/len(s.all)))
 	if q, ok := s.r.(ingest.Quantized); ok {
 		s.step, s.low, s.high = q.Quantum()
 	}
-	s.all, s.acc = make([]int, len(s.used)), make([]accumulator, len(s.used))
-	for c, ch := range info.Channels {
-		s.all[c] = c
+	s.acc = make([]accumulator, len(s.used))
+	for _, c := range s.all {
+		ch := info.Channels[c]
 		s.acc[c].begin(s.step)
 		if s.clock < 0 && ch.IsTime() {
 			s.clock = c
 		}
 	}
-	if f, ok := s.r.(ingest.Float32); ok && f.Exact32() && s.clock < 0 {
+	if f, ok := s.r.(ingest.Float32); ok && f.Exact32() && s.clock < 0 && !s.part {
 		s.narrow = f
 	}
 	return s, nil
+}
+
+// findChannels finds the channels to read, and those in use where no recordings name them.
+func (s *scan) findChannels() error {
+	first := 0
+	if len(s.order) > 0 {
+		first = s.order[0]
+	}
+	for c, ch := range s.info.Channels {
+		switch {
+		case ch.Samples == s.info.Channels[first].Samples:
+			s.all = append(s.all, c)
+		case s.used[c]:
+			return &fault.Error{
+				Path: s.info.Path, Place: "channel " + ch.Name, Want: "channels of one length in a run",
+				Found: fault.Plural(ch.Samples, "sample"),
+			}
+		}
+	}
+	s.part = len(s.all) < len(s.info.Channels)
+
+	if len(s.run.Recordings) == 0 {
+		s.order = s.all
+		for _, c := range s.all {
+			s.used[c] = true
+		}
+	}
+	return nil
 }
 
 // tolerate lets bad cells of channels that are not used pass as NaN, or no longer.
@@ -211,7 +235,7 @@ func (s *scan) verdict() ([]Summary, []ingest.Warning) {
 	if s.info.Format == "text" {
 		noun, row = "column", "row"
 	}
-	for c := range s.acc {
+	for _, c := range s.all {
 		ch := s.info.Channels[c]
 		st, flank := s.acc[c].stats()
 		switch {
@@ -250,16 +274,16 @@ func scanBlocks[T floats](ctx context.Context, s *scan, read func(channels []int
 	add func(c int, x []T),
 ) error {
 	dst := make([][]T, len(s.all))
-	for c := range dst {
-		dst[c] = make([]T, s.per)
+	for i := range dst {
+		dst[i] = make([]T, s.per)
 	}
 	for at := s.run.Row0; at < s.row1; {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
 		m := int(min(int64(s.per), s.row1-at))
-		for c := range dst {
-			dst[c] = dst[c][:m]
+		for i := range dst {
+			dst[i] = dst[i][:m]
 		}
 		n, err := read(s.all, at, dst)
 		if err != nil && !errors.Is(err, io.EOF) {
@@ -271,7 +295,8 @@ func scanBlocks[T floats](ctx context.Context, s *scan, read func(channels []int
 				Want: fault.Plural(s.row1, "sample"), Found: "the end of the data",
 			}
 		}
-		for c, x := range dst {
+		for k, c := range s.all {
+			x := dst[k]
 			add(c, x)
 			if s.used[c] && s.acc[c].nan > 0 && !s.tolerant {
 				i := s.acc[c].firstNaN

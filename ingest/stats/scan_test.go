@@ -313,3 +313,20 @@ func BenchmarkScanWAV(b *testing.B) {
 		}
 	})
 }
+
+// Channels of another length than the run's are not read, and none of a run.
+func TestScanLengths(t *testing.T) {
+	m := ingesttest.NewMemory([]float64{1, 2}, []float64{3, 4, 5}, []float64{6, 7, 9})
+	for c, n := range []int64{2, 3, 3} {
+		m.Header.Channels[c].Samples = n
+	}
+	run := func(channels ...int) ingest.Run {
+		return ingest.Run{Row1: -1, Recordings: []ingest.Recording{{Channels: channels}}}
+	}
+	s, _, err := Scan(t.Context(), m, run(2, 1))
+	if err != nil || len(s) != 2 || s[0].Max != 9 || s[1].Mean != 4 || s[1].Samples != 3 {
+		t.Errorf("%+v, %v", s, err)
+	}
+	s, _, err = Scan(t.Context(), m, run(1, 0))
+	ingesttest.WantDataError(t, s, err, "one length", "2 samples")
+}
