@@ -110,10 +110,15 @@ func (f *file) pages(c *column, m *format.ColumnMetaData, rows int64) (err error
 	return nil
 }
 
+// plainDictionary is how writers before Parquet 2 name the encoding of a dictionary and of its indices.
+//
+//lint:ignore SA1019 files have it, whatever writers should do
+const plainDictionary = format.PlainDictionary
+
 // dictionary decodes the words of a page.
 func (c *column) dictionary(body []byte, codec format.CompressionCodec, h *format.PageHeader) (words, error) {
 	d := h.DictionaryPageHeader.V
-	if d.Encoding != format.Plain && d.Encoding != format.PlainDictionary {
+	if d.Encoding != format.Plain && d.Encoding != plainDictionary {
 		return words{}, errPage
 	}
 	body, err := unpack(body, codec, int64(h.UncompressedPageSize))
@@ -252,7 +257,7 @@ func (c *column) decodePage(e format.Encoding, b []byte, n int64, dict words) (w
 	switch {
 	case e == format.RLE && c.kind == format.Boolean && len(b) >= 4:
 		return c.indexed(append([]byte{1}, b[4:]...), n, words{numbers: []float64{0, 1}})
-	case e == format.PlainDictionary || e == format.RLEDictionary:
+	case e == plainDictionary || e == format.RLEDictionary:
 		return c.indexed(b, n, dict)
 	case e == format.Plain || e == format.ByteStreamSplit:
 		return c.decode(e, b, n)
