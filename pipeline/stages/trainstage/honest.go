@@ -124,7 +124,7 @@ func (pl *planner) honestTask(s config.Split, left *leftOut) {
 
 		m.Split, m.HeldOut, m.Data = s.Name, s.Test.String(), pl.exp.Ingest.Data
 		out := honestTable(set, p)
-		out.Meta = append(pl.exp.Meta(local), kv.Pair{Key: "split", Value: s.Name},
+		out.Meta = append(pl.exp.Meta(cfg, local), kv.Pair{Key: "split", Value: s.Name},
 			kv.Pair{Key: "held_out", Value: s.Test.String()})
 		return errors.Join(plan.WriteJSON(j.Output(HonestJSON), m),
 			plan.WriteGob("calibration", j.Output(HonestData), m.Result()), writeTable(j, honestArrow, out))

@@ -281,7 +281,7 @@ func constantInput(exp plan.Experiment, s config.Split, input string, value floa
 
 // provenance is the metadata of what one training writes.
 func provenance(exp plan.Experiment, s config.Split, k int, cfg, local []kv.Pair) []kv.Pair {
-	return append(exp.Meta(local),
+	return append(exp.Meta(cfg, local),
 		kv.Pair{Key: "split", Value: s.Name}, kv.Pair{Key: "held_out", Value: s.Test.String()},
 		kv.Pair{Key: "seed", Value: strconv.Itoa(k)}, kv.Pair{Key: "kernels", Value: exp.Program.Kernels})
 }
